@@ -1,0 +1,60 @@
+# Everything sets itself up: `make demo` and `make test` need only Python >= 3.11 on the PATH.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+CORPUS ?= ../shared/corpus
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+USABLE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
+
+.PHONY: help demo test check format golden bench clean
+
+help:
+	@echo "make demo    an encoder, 50 shapes, one compilation, checked against XLA"
+	@echo "make test    every check and every test"
+	@echo "make check   formatting, lint, types, layers, sizes, golden files"
+	@echo "make format  rewrite the sources as 'make check' wants them"
+	@echo "make golden  rewrite tests/golden from what is generated now"
+	@echo "make bench   workloads W1-W5, side by side with XLA"
+
+$(INSTALLED): pyproject.toml
+	@for python in python3.12 python3.11 python3; do \
+	  if $$python -c '$(USABLE)' 2>/dev/null; then found=$$python; break; fi; \
+	done; \
+	if [ -z "$${found:-}" ]; then \
+	  echo "no Python >= 3.11 with venv and ensurepip on the PATH (Debian: apt install python3-venv)" >&2; \
+	  exit 1; \
+	fi; \
+	echo "setting up $(VENV) with $$($$found -V) (once, about a minute)"; \
+	$$found -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: $(INSTALLED)
+	$(BIN)/python examples/quickstart.py
+
+test: check
+	$(BIN)/python -m pytest -n 2 --dist worksteal --corpus $(CORPUS)
+
+check: $(INSTALLED)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
+	$(BIN)/lint-imports
+	$(BIN)/python tools/size.py
+	git diff --exit-code -- tests/golden
+
+format: $(INSTALLED)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+golden: $(INSTALLED)
+	$(BIN)/python -m pytest -n 2 --update-golden
+
+bench: $(INSTALLED)
+	$(BIN)/python -m benchmarks.run
+
+clean:
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .import_linter_cache build *.egg-info

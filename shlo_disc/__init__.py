@@ -1,0 +1,37 @@
+"""shlo_disc: a dynamic-shape compiler for JAX and StableHLO. Compile once, run any shape."""
+
+from shlo_disc.artifact import CompileOptions
+from shlo_disc.diagnostics import (
+    ArgumentTypeError,
+    CompileError,
+    InternalError,
+    ParseError,
+    RuntimeShapeError,
+    ShapeError,
+    ShloDiscError,
+    ToolchainError,
+    UnsupportedOpError,
+    VerifyError,
+)
+from shlo_disc.ir.core import Module
+from shlo_disc.parse.parser import parse_module as parse
+from shlo_disc.pipeline import Compiled
+from shlo_disc.pipeline import compile_program as compile  # noqa: A004 - the name users expect
+
+__all__ = [
+    "ArgumentTypeError",
+    "CompileError",
+    "CompileOptions",
+    "Compiled",
+    "InternalError",
+    "Module",
+    "ParseError",
+    "RuntimeShapeError",
+    "ShapeError",
+    "ShloDiscError",
+    "ToolchainError",
+    "UnsupportedOpError",
+    "VerifyError",
+    "compile",
+    "parse",
+]

@@ -1,0 +1,154 @@
+"""How one tensor is read while another is computed, seen through reshapes, broadcasts, transposes and slices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from shlo_disc.analysis.formula import Formulas, Producers
+from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
+from shlo_disc.dynamic_ops.registry import definition
+from shlo_disc.expr.dim import Dim, Sym, const, of
+from shlo_disc.expr.facts import Facts
+from shlo_disc.expr.node import Node
+from shlo_disc.expr.scalar import (
+    Binary,
+    Bitcast,
+    Compare,
+    Convert,
+    FoldResult,
+    FromDim,
+    Index,
+    InRange,
+    Load,
+    ReducePrecision,
+    Scalar,
+    Select,
+    Unary,
+)
+
+VIEWS = frozenset({"d_broadcast", "d_reshape", "d_transpose", "d_slice", "d_reverse"})
+LEAVES = frozenset({"d_constant", "d_from_dims", "d_iota"})
+
+
+def is_free(op: Op[object]) -> bool:
+    """Whether computing this op's element again where it is used costs only index arithmetic."""
+    return op.name in VIEWS or op.name in LEAVES
+
+
+def flat_offset(index: Index, shape: Shape) -> Dim:
+    """The row-major element offset of `index`."""
+    offset = const(0)
+    for position, size in zip(index, shape, strict=True):
+        offset = offset * size + position
+    return offset
+
+
+def index_symbols(shape: Shape, facts: Facts, letter: str = "i") -> tuple[tuple[Sym, ...], Facts]:
+    """Fresh loop symbols that run over `shape`, and the facts extended with their ranges."""
+    symbols = tuple(Sym(f"%{letter}{k}") for k in range(len(shape)))
+    for symbol, size in zip(symbols, shape, strict=True):
+        facts = facts.with_index(symbol, size)
+    return symbols, facts
+
+
+def loads(root: Scalar) -> Iterator[Load]:
+    """Every distinct load of a formula, those inside indices included."""
+    seen, stack = set[Node](), list[Node]([root])
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if isinstance(node, Load):
+            yield node
+        stack.extend(children(node))
+
+
+def children(node: Node) -> Sequence[Node]:
+    """The nodes directly below a scalar, formulas in its dims included."""
+    match node:
+        case Load(_, index):
+            return [data.formula for dim in index for data in dim.data()]
+        case Unary(_, x) | Convert(x, _) | Bitcast(x, _) | ReducePrecision(x):
+            return (x,)
+        case Binary(_, a, b) | Compare(_, a, b):
+            return (a, b)
+        case Select(condition, then, other):
+            return (condition, then, other)
+        case FromDim(dim, _):
+            return [data.formula for data in dim.data()]
+        case InRange(dim, lower, upper):
+            return [data.formula for d in (dim, lower, upper) for data in d.data()]
+        case FoldResult(fold, _):
+            extents = [data.formula for _, extent in fold.axes for data in extent.data()]
+            return (*fold.init, *fold.update, *extents)
+        case _:
+            return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """`tensor[index]` is read."""
+
+    tensor: Tensor
+    index: Index
+
+
+def accesses(op: Op[object], k: int, index: Index, facts: Facts, producers: Producers) -> tuple[Access, ...]:
+    """What is read to compute element `index` of result `k` of `op`, seen through the free ops below it."""
+
+    element = definition(op).element
+    assert element is not None, f"{op.name} has no element rule"
+    return _tensor_loads(element(op, _through_free(facts, producers), k, index))
+
+
+def free_reads(tensor: Tensor, index: Index, facts: Facts, producers: Producers) -> tuple[Access, ...]:
+    """What is read to know `tensor[index]`, seen through free ops."""
+    return _tensor_loads(_through_free(facts, producers).at(tensor, index))
+
+
+def _through_free(facts: Facts, producers: Producers) -> Formulas:
+    def free(tensor: Tensor) -> bool:
+        made = producers.get(tensor)
+        return made is not None and is_free(made[0])
+
+    return Formulas(facts, producers, free)
+
+
+def _tensor_loads(root: Scalar) -> tuple[Access, ...]:
+    return tuple(Access(n.source, n.index) for n in loads(root) if isinstance(n.source, Tensor))
+
+
+@dataclass(frozen=True, slots=True)
+class AffineView:
+    """`tensor[index]` is `base` at the flat offset `offset + sum of strides[k] * index[k]`."""
+
+    base: Tensor
+    offset: Dim
+    strides: tuple[Dim, ...]
+
+
+def affine_view(tensor: Tensor, facts: Facts, producers: Producers) -> AffineView | None:
+    """See `tensor` as strided memory of a tensor that is not a view itself; None if it is not."""
+    symbols, facts = index_symbols(tensor.shape, facts)
+
+    def is_view(t: Tensor) -> bool:
+        made = producers.get(t)
+        return made is not None and made[0].name in VIEWS
+
+    read = Formulas(facts, producers, is_view).at(tensor, tuple(map(of, symbols)))
+    if not isinstance(read, Load) or not isinstance(read.source, Tensor):
+        return None
+    rest = facts.canonical(flat_offset(read.index, read.source.shape))
+    strides = list[Dim]()
+    for symbol in symbols:
+        if (split := rest.linear(symbol)) is None:
+            return None
+        stride, rest = split
+        if stride.symbols().intersection(symbols):
+            return None
+        strides.append(stride)
+    if rest.data():
+        return None
+    return AffineView(read.source, rest, tuple(strides))

@@ -1,0 +1,104 @@
+"""Element formulas across ops: fusion is inlining.
+
+`Formulas.at(tensor, index)` answers with a load, or with the formula of the op that computes the tensor, written for
+that index. Code generation, row-locality and affine views all ask this one question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from shlo_disc.dynamic_ops.opdef import ElementQuery
+from shlo_disc.dynamic_ops.program import Body, Op, Tensor
+from shlo_disc.dynamic_ops.registry import definition
+from shlo_disc.expr.dim import Sym
+from shlo_disc.expr.facts import Facts
+from shlo_disc.expr.scalar import Index, Load, Scalar
+
+Producers = Mapping[Tensor, tuple[Op[object], int]]  # a tensor's op and its result number
+
+
+def producers_of(body: Body) -> dict[Tensor, tuple[Op[object], int]]:
+    """The op that computes each tensor of `body`, its nested bodies included."""
+    return {t: (op, k) for op in body.walk() for k, t in enumerate(op.results)}
+
+
+@dataclass(slots=True, eq=False)
+class Formulas:
+    """One inlining context: which tensors are computed in place, and what stands for the others.
+
+    `inlined` tensors are replaced by their producers' element rules. `replaced` maps a tensor to what reads it
+    (a row scalar, scratch, an accumulator). Everything else is a `load`. Indices are canonical under `facts`.
+    """
+
+    facts: Facts
+    producers: Producers
+    inlined: Callable[[Tensor], bool]
+    replaced: Mapping[Tensor, Callable[[Index], Scalar]] = field(
+        default_factory=dict[Tensor, Callable[[Index], Scalar]]
+    )
+    load: Callable[[Tensor, Index], Scalar] = Load
+    _memo: dict[tuple[Tensor, Index], Scalar] = field(default_factory=dict[tuple[Tensor, Index], Scalar])
+    _fresh: int = 0
+
+    def at(self, tensor: Tensor, index: Index, /) -> Scalar:
+        """Read `tensor[index]`."""
+        index = tuple(map(self.facts.canonical, index))
+        key = (tensor, index)
+        if (known := self._memo.get(key)) is None:
+            known = self._memo[key] = self._formula(tensor, index)
+        return known
+
+    def symbol(self, hint: str, /) -> Sym:
+        """A loop symbol that no other formula of this context uses."""
+        self._fresh += 1
+        return Sym(f"%{hint}{self._fresh}")
+
+    def region(self, body: Body, arguments: tuple[Scalar, ...], /) -> tuple[Scalar, ...]:
+        """The results of a region of rank-0 ops for these arguments."""
+        return inline_region(self, body, arguments)
+
+    def _formula(self, tensor: Tensor, index: Index) -> Scalar:
+        if (reader := self.replaced.get(tensor)) is not None:
+            return reader(index)
+        if not self.inlined(tensor):
+            return self.load(tensor, index)
+        op, k = self.producers[tensor]
+        element = definition(op).element
+        assert element is not None, f"{op.name} is inlined but has no element rule"
+        return element(op, self, k, index)
+
+
+def inline_region(outer: ElementQuery, body: Body, arguments: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
+    """Evaluate a region of rank-0 ops on scalars; tensors from outside are read through `outer`."""
+    inner = _Region(outer, producers_of(body), dict(zip(body.arguments, arguments, strict=True)))
+    return tuple(inner.at(result, ()) for result in body.results)
+
+
+@dataclass(slots=True, eq=False)
+class _Region:
+    """The element query inside a region."""
+
+    outer: ElementQuery
+    producers: Producers
+    known: dict[Tensor, Scalar]
+
+    def at(self, tensor: Tensor, index: Index, /) -> Scalar:
+        if index == () and (value := self.known.get(tensor)) is not None:
+            return value
+        if (made := self.producers.get(tensor)) is None:
+            return self.outer.at(tensor, index)
+        op, k = made
+        element = definition(op).element
+        assert element is not None, f"{op.name} has no element rule, so it cannot be in a region of scalars"
+        value = element(op, self, k, index)
+        if index == ():
+            self.known[tensor] = value
+        return value
+
+    def symbol(self, hint: str, /) -> Sym:
+        return self.outer.symbol(hint)
+
+    def region(self, body: Body, arguments: tuple[Scalar, ...], /) -> tuple[Scalar, ...]:
+        return inline_region(self, body, arguments)

@@ -1,0 +1,233 @@
+"""Contractions as matrix products: which strides they read, and the elementwise epilogue that they take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from shlo_disc.analysis.access import (
+    AffineView,
+    affine_view,
+    flat_offset,
+    index_symbols,
+    is_free,
+    loads,
+)
+from shlo_disc.analysis.formula import Formulas, Producers
+from shlo_disc.dynamic_ops.contract import DotAttrs
+from shlo_disc.dynamic_ops.opdef import Template
+from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
+from shlo_disc.dynamic_ops.registry import definition
+from shlo_disc.expr.dim import Dim, const, of, product
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.facts import Facts
+from shlo_disc.expr.scalar import Index
+
+_MATRIX_DTYPES = (DType.F32, DType.F64)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchDim:
+    """One loop around the matrix product; a stride of 0 where an operand does not vary."""
+
+    extent: Dim
+    a_stride: Dim
+    b_stride: Dim
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixForm:
+    """A dot_general as `batch x (m x k) @ (k x n)` over strided memory.
+
+    `batch` lists the loops in the order of the result's dims they stand for (`batch_dims`, `row_dims`,
+    `column_dims`: result dims; the last two are flattened into m and n).
+    """
+
+    a: AffineView
+    b: AffineView
+    batch: tuple[BatchDim, ...]
+    batch_dims: tuple[int, ...]
+    row_dims: tuple[int, ...]
+    column_dims: tuple[int, ...]
+    m: Dim
+    n: Dim
+    k: Dim
+    a_row: Dim
+    a_k: Dim
+    b_k: Dim
+    b_column: Dim
+
+
+def is_matrix_product(op: Op[object]) -> bool:
+    """Whether the matrix kernel can compute this dot: one real float dtype, contracted dims in one order."""
+    if not isinstance(op.attrs, DotAttrs):
+        return False
+    dtypes = {t.dtype for t in (*op.operands, *op.results)}
+    if len(dtypes) != 1 or not dtypes.issubset(_MATRIX_DTYPES):
+        return False
+    lhs, rhs = (row_major(t) for t in op.operands)
+    return _contracted(op, op.attrs, lhs, rhs) is not None
+
+
+def template_operands(op: Op[object], facts: Facts, producers: Producers) -> tuple[Tensor, ...]:
+    """The operands of `op` that its template can only read from memory as they are."""
+    template = definition(op).template
+    if template in (Template.ELEMENT, Template.REDUCE):
+        return ()
+    if template is Template.DOT:
+        if not is_matrix_product(op):
+            return ()
+        form = matrix_form(op, facts, producers)
+        return tuple(t for t, view in zip(op.operands, (form.a, form.b), strict=True) if view.base is t)
+    if template is Template.CONVOLUTION:
+        return tuple(t for t in op.operands if affine_view(t, facts, producers) is None)
+    return op.operands
+
+
+def row_major(tensor: Tensor) -> AffineView:
+    """The tensor as its own memory."""
+    strides = list[Dim]()
+    stride = const(1)
+    for size in reversed(tensor.shape):
+        strides.append(stride)
+        stride = stride * size
+    return AffineView(tensor, const(0), tuple(reversed(strides)))
+
+
+def matrix_form(op: Op[object], facts: Facts, producers: Producers) -> MatrixForm:
+    """The strided matrices of a dot for which `is_matrix_product` holds; views are read in place where possible."""
+    assert isinstance(op.attrs, DotAttrs), "only dots have a matrix form"
+    views = [affine_view(t, facts, producers) for t in op.operands]
+    plain = [row_major(t) for t in op.operands]
+    choices = [(views[0], views[1]), (views[0], plain[1]), (plain[0], views[1]), (plain[0], plain[1])]
+    for lhs, rhs in choices:
+        if lhs is None or rhs is None:
+            continue
+        if (depth := _contracted(op, op.attrs, lhs, rhs)) is not None:
+            return _form(op, op.attrs, lhs, rhs, depth)
+    raise AssertionError(f"{op.name}: is_matrix_product promised a form")
+
+
+def _contracted(op: Op[object], attrs: DotAttrs, lhs: AffineView, rhs: AffineView) -> tuple[Dim, Dim] | None:
+    """The k strides of both sides, if the contracted dims flatten into one in some order."""
+    pairs = list(zip(attrs.lhs_contract, attrs.rhs_contract, strict=True))
+    shape = op.operands[0].shape
+    for order in (pairs, sorted(pairs), sorted(pairs, key=lambda p: p[1])):
+        extents = [shape[p] for p, _ in order]
+        a = _flatten([lhs.strides[p] for p, _ in order], extents)
+        b = _flatten([rhs.strides[q] for _, q in order], extents)
+        if a is not None and b is not None:
+            return a, b
+    return None
+
+
+def _flatten(strides: Sequence[Dim], extents: Sequence[Dim]) -> Dim | None:
+    """The stride of these dims as one, if each is the stride of the next times its extent."""
+    kept = [(s, e) for s, e in zip(strides, extents, strict=True) if e.constant != 1]
+    if not kept:
+        return const(1)
+    for (outer, _), (inner, extent) in zip(kept, kept[1:], strict=False):
+        if outer != inner * extent:
+            return None
+    return kept[-1][0]
+
+
+def _suffix(dims: Sequence[int], view: AffineView, shape: Shape) -> int:
+    """How many leading dims have to be loops so that the rest flattens into one."""
+    for skip in range(len(dims) + 1):
+        rest = dims[skip:]
+        if _flatten([view.strides[d] for d in rest], [shape[d] for d in rest]) is not None:
+            return skip
+    return len(dims)
+
+
+def _form(op: Op[object], attrs: DotAttrs, lhs: AffineView, rhs: AffineView, depth: tuple[Dim, Dim]) -> MatrixForm:
+    left, right = op.operands[0].shape, op.operands[1].shape
+    rows = [d for d in range(len(left)) if d not in attrs.lhs_batch + attrs.lhs_contract]
+    columns = [d for d in range(len(right)) if d not in attrs.rhs_batch + attrs.rhs_contract]
+    row_loops, column_loops = _suffix(rows, lhs, left), _suffix(columns, rhs, right)
+    zero = const(0)
+    batch = [
+        BatchDim(left[p], lhs.strides[p], rhs.strides[q])
+        for p, q in zip(attrs.lhs_batch, attrs.rhs_batch, strict=True)
+    ]
+    batch += [BatchDim(left[d], lhs.strides[d], zero) for d in rows[:row_loops]]
+    batch += [BatchDim(right[d], zero, rhs.strides[d]) for d in columns[:column_loops]]
+    first_row = len(attrs.lhs_batch)
+    first_column = first_row + len(rows)
+    row_rest, column_rest = rows[row_loops:], columns[column_loops:]
+    a_row = _flatten([lhs.strides[d] for d in row_rest], [left[d] for d in row_rest])
+    b_column = _flatten([rhs.strides[d] for d in column_rest], [right[d] for d in column_rest])
+    assert a_row is not None and b_column is not None, "the suffixes were chosen so that they flatten"
+    return MatrixForm(
+        a=lhs, b=rhs, batch=tuple(batch),
+        batch_dims=(
+            *range(first_row + row_loops),
+            *range(first_column, first_column + column_loops),
+        ),
+        row_dims=tuple(range(first_row + row_loops, first_column)),
+        column_dims=tuple(range(first_column + column_loops, first_column + len(columns))),
+        m=product(left[d] for d in row_rest),
+        n=product(right[d] for d in column_rest),
+        k=product(left[d] for d in attrs.lhs_contract),
+        a_row=a_row, a_k=depth[0], b_k=depth[1], b_column=b_column,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class EpilogueIndex:
+    """Where the epilogue stores: `root` is an index of the results in terms of the product's index `accumulator`."""
+
+    accumulator: Index
+    root: Index
+    facts: Facts
+
+
+def epilogue_index(
+    product_: Tensor,
+    roots: Sequence[Tensor],
+    ops: Iterable[Op[object]],
+    facts: Facts,
+    producers: Producers,
+) -> EpilogueIndex | None:
+    """How elementwise results relate to a contraction's result, if they read each of its elements exactly once."""
+    members = {t for op in ops for t in op.results if t is not product_}
+
+    def inlined(tensor: Tensor) -> bool:
+        made = producers.get(tensor)
+        return tensor in members or (made is not None and is_free(made[0]))
+
+    shape = roots[0].shape
+    symbols, inner = index_symbols(shape, facts, "o")
+    here = tuple(inner.canonical(of(s)) for s in symbols)
+    formulas = Formulas(inner, producers, inlined)
+    reads = {node.index for root in roots for node in loads(formulas.at(root, here)) if node.source is product_}
+    if len(reads) != 1:
+        return None
+    (read,) = reads
+    target_symbols, target_facts = index_symbols(product_.shape, facts, "t")
+    target = tuple(target_facts.canonical(of(s)) for s in target_symbols)
+    for candidate in _inverses(here, read, target, shape, product_.shape):
+        root = tuple(map(target_facts.canonical, candidate))
+        back = dict(zip(symbols, root, strict=True))
+        if tuple(target_facts.canonical(d.substitute(back)) for d in read) == target:
+            return EpilogueIndex(target, root, target_facts)
+    return None
+
+
+def _inverses(here: Index, read: Index, target: Index, shape: Shape, product_shape: Shape) -> Iterable[Index]:
+    """Guesses of the inverse of `here -> read`: a permutation, or a reshape."""
+    if len(here) == len(read) and sorted(map(str, here)) == sorted(map(str, read)):
+        places = [read.index(dim) if dim.constant is None else here.index(dim) for dim in here]
+        yield tuple(target[p] for p in places)
+    if product(shape) == product(product_shape):
+        yield delinearize(flat_offset(target, product_shape), shape)
+
+
+def delinearize(offset: Dim, shape: Shape) -> Index:
+    """The index of element number `offset` of a row-major tensor."""
+    index = list[Dim]()
+    for size in reversed(shape[1:]):
+        index.append(offset % size)
+        offset = offset // size
+    return (offset, *reversed(index)) if shape else ()

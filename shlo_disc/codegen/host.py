@@ -1,0 +1,244 @@
+"""The host program: which kernels run in which order, and where every buffer lives.
+
+The same program is printed to C++ and run by the VM; nothing here knows a target. A `KernelRef` says how a target
+launches what it printed for a group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from shlo_disc.analysis.formula import Producers
+from shlo_disc.codegen.fusion import group_inputs, plan_fusion
+from shlo_disc.codegen.groups import FusionPlan, Group, GroupKind
+from shlo_disc.codegen.memory import Interval, place
+from shlo_disc.dynamic_ops.program import Body, Program, Tensor
+from shlo_disc.expr.dim import Dim, const, product
+from shlo_disc.expr.dtypes import DType
+
+
+@dataclass(frozen=True, slots=True)
+class KernelRef:
+    """A printed kernel, ready to launch: `extent` pieces, at least `grain` at a time per thread."""
+
+    name: str
+    tensors: tuple[Tensor, ...]
+    symbols: tuple[str, ...]
+    extent: Dim
+    grain: Dim
+    scratch: Dim
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchStep:
+    kernel: KernelRef
+    slots: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CopyStep:
+    source: int
+    target: int
+
+
+@dataclass(frozen=True, slots=True)
+class WhileStep:
+    condition: tuple[HostStep, ...]
+    flag: int
+    body: tuple[HostStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CaseStep:
+    index: int
+    dtype: DType
+    branches: tuple[tuple[HostStep, ...], ...]
+
+
+HostStep: TypeAlias = LaunchStep | CopyStep | WhileStep | CaseStep
+
+
+@dataclass(frozen=True, slots=True)
+class HostBuffer:
+    """A buffer: `kind` is `argument`, `result`, `constant` (by `number`) or `arena` (at `offset`); sizes in bytes."""
+
+    kind: str
+    number: int
+    offset: Dim
+    size: Dim
+    tensor: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class HostProgram:
+    """Everything that happens in one call."""
+
+    buffers: tuple[HostBuffer, ...]
+    steps: tuple[HostStep, ...]
+    arena_bytes: Dim
+    plans: tuple[FusionPlan, ...]
+
+
+LowerGroup: TypeAlias = Callable[[Group], KernelRef]
+
+
+def plan_host(program: Program, producers: Producers, lower: LowerGroup, *, merge: bool) -> HostProgram:
+    """Fuse, lower each group, order the launches, and place every temporary by its lifetime."""
+    planner = _HostPlanner(program, producers, lower, merge)
+    steps = planner.run()
+    offsets, arena = place([planner.intervals[slot] for slot in planner.arena_slots()])
+    placed = dict(zip(planner.arena_slots(), offsets, strict=True))
+    buffers = tuple(
+        HostBuffer(kind, number, placed.get(slot, const(0)), size_of(tensor), tensor)
+        for slot, (kind, number, tensor) in enumerate(planner.buffers)
+    )
+    return HostProgram(buffers, steps, arena, tuple(planner.plans))
+
+
+def size_of(tensor: Tensor) -> Dim:
+    """The bytes of a tensor."""
+    return product(tensor.shape) * tensor.dtype.bytes
+
+
+class _HostPlanner:
+    def __init__(self, program: Program, producers: Producers, lower: LowerGroup, merge: bool) -> None:
+        self.program, self.producers, self.lower, self.merge = program, producers, lower, merge
+        self.buffers = list[tuple[str, int, Tensor]]()
+        self.slots = dict[Tensor, int]()
+        self.intervals = dict[int, Interval]()
+        self.plans = list[FusionPlan]()
+        self.clock = 0
+        self.loops = list[tuple[int, set[int]]]()  # start of each open loop, and the slots made inside it
+
+    def arena_slots(self) -> list[int]:
+        return [slot for slot, (kind, _, _) in enumerate(self.buffers) if kind == "arena"]
+
+    def run(self) -> tuple[HostStep, ...]:
+        for number, parameter in enumerate(self.program.parameters):
+            self.slots[parameter.tensor] = self._buffer("argument", number, parameter.tensor)
+        for number, tensor in enumerate(self.program.constants):
+            self.slots[tensor] = self._buffer("constant", number, tensor)
+        copies = list[tuple[Tensor, int]]()
+        for number, tensor in enumerate(self.program.body.results):
+            slot = self._buffer("result", number, tensor)
+            if tensor in self.slots:
+                copies.append((tensor, slot))
+            else:
+                self.slots[tensor] = slot
+        steps = self._body(self.program.body)
+        steps += [CopyStep(self._read(tensor), slot) for tensor, slot in copies]
+        return tuple(steps)
+
+    # -- buffers and time
+
+    def _buffer(self, kind: str, number: int, tensor: Tensor) -> int:
+        self.buffers.append((kind, number, tensor))
+        slot = len(self.buffers) - 1
+        if kind == "arena":
+            self.intervals[slot] = Interval(self.clock, self.clock, size_of(tensor))
+            if self.loops:
+                self.loops[-1][1].add(slot)
+        return slot
+
+    def _slot(self, tensor: Tensor) -> int:
+        """The buffer that `tensor` is written to."""
+        if (slot := self.slots.get(tensor)) is None:
+            slot = self.slots[tensor] = self._buffer("arena", 0, tensor)
+        self._touch(slot)
+        return slot
+
+    def _read(self, tensor: Tensor) -> int:
+        assert tensor in self.slots, f"{tensor!r} is read before any step writes it"
+        slot = self.slots[tensor]
+        self._touch(slot)
+        return slot
+
+    def _touch(self, slot: int) -> None:
+        if (interval := self.intervals.get(slot)) is not None:
+            self.intervals[slot] = interval.until(self.clock)
+
+    # -- steps
+
+    def _body(self, body: Body) -> list[HostStep]:
+        plan = plan_fusion(body, self.program.facts, self.producers, merge=self.merge)
+        self.plans.append(plan)
+        steps = list[HostStep]()
+        for group in plan.groups:
+            self.clock += 1
+            match group.kind:
+                case GroupKind.WHILE:
+                    steps += self._while(group)
+                case GroupKind.CASE:
+                    steps += self._case(group)
+                case _:
+                    steps.append(self._launch(group))
+        return steps
+
+    def _launch(self, group: Group) -> LaunchStep:
+        kernel = self.lower(group)
+        roots = set(group.roots)
+        slots = tuple(self._slot(t) if t in roots else self._read(t) for t in kernel.tensors)
+        return LaunchStep(kernel, slots)
+
+    def _while(self, group: Group) -> list[HostStep]:
+        op = group.anchor
+        assert op is not None, "a while group has its op"
+        condition, body = op.bodies
+        steps = list[HostStep]()
+        carries = [self._slot(result) for result in op.results]
+        steps += [CopyStep(self._read(x), slot) for x, slot in zip(op.operands, carries, strict=True)]
+        start, made = self.clock, set[int]()
+        self.loops.append((start, made))
+        for arguments in (condition.arguments, body.arguments):
+            self.slots.update(zip(arguments, carries, strict=True))
+        condition_steps = tuple(self._body(condition))
+        flag = self._read(condition.results[0])
+        body_steps = (*self._body(body), *self._rebind(body.results, carries))
+        self.clock += 1
+        self.loops.pop()
+        for slot in (*carries, flag):
+            self._touch(slot)
+        for tensor in group_inputs(group, self.producers):
+            if tensor in self.slots:
+                self._touch(self.slots[tensor])
+        if self.loops:
+            self.loops[-1][1].update(made)
+        return [*steps, WhileStep(condition_steps, flag, body_steps)]
+
+    def _rebind(self, results: Sequence[Tensor], carries: Sequence[int]) -> list[HostStep]:
+        """Copy the new carries over the old ones, all at once: what another copy overwrites waits aside."""
+        self.clock += 1
+        first, second = list[HostStep](), list[HostStep]()
+        for position, (tensor, target) in enumerate(zip(results, carries, strict=True)):
+            source = self._read(tensor)
+            if source == target:
+                continue
+            if source in carries[:position]:
+                aside = self._buffer("arena", 0, tensor)
+                first.append(CopyStep(source, aside))
+                source = aside
+            second.append(CopyStep(source, target))
+        for step in second:
+            assert isinstance(step, CopyStep), "only copies were added"
+            self._touch(step.source)
+        return [*first, *second]
+
+    def _case(self, group: Group) -> list[HostStep]:
+        op = group.anchor
+        assert op is not None, "a case group has its op"
+        index = self._read(op.operands[0])
+        dtype = op.operands[0].dtype
+        results = [self._slot(t) for t in op.results]
+        branches = list[tuple[HostStep, ...]]()
+        for body in op.bodies:
+            steps = self._body(body)
+            self.clock += 1
+            steps += [CopyStep(self._read(t), slot) for t, slot in zip(body.results, results, strict=True)]
+            branches.append(tuple(steps))
+        for slot in (*results, index):
+            self._touch(slot)
+        return [CaseStep(index, dtype, tuple(branches))]
+
+

@@ -1,0 +1,196 @@
+"""Kernels, before any target: rows x stages, and templates with an elementwise epilogue.
+
+Offsets are flat element offsets, as Dims over sizes and the symbols of the loops around them. Symbols of loops start
+with `%`, which no size of a user's program can.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from shlo_disc.dynamic_ops.contract import ConvAttrs
+from shlo_disc.expr.dim import Dim, Sym
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.scalar import Arg, BinaryFn, Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A buffer that the host passes: `p0`, `p1`, … in the order of first use."""
+
+    name: str
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """A buffer of `size` elements that lives for one row: L1 on a CPU, shared memory on a GPU."""
+
+    name: str
+    dtype: DType
+    size: Dim
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A loop: `0 <= symbol < extent`."""
+
+    symbol: Sym
+    extent: Dim
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """`target[offset] = value`."""
+
+    target: Param | Scratch
+    offset: Dim
+    value: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """Values reduced together over the reduced axes of a stage.
+
+    `update` computes the new carries from the carries and `elements` (the arguments `inputs` stand for the elements).
+    `fn` names the operation where it is one associative function of one carry. The results are named by `carries`
+    after the stage, or stored where `stores` say (then the stage has kept axes).
+    """
+
+    carries: tuple[Arg, ...]
+    init: tuple[Scalar, ...]
+    inputs: tuple[Arg, ...]
+    elements: tuple[Scalar, ...]
+    update: tuple[Scalar, ...]
+    fn: BinaryFn | None
+    stores: tuple[Store, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One sweep over the inner space of a row.
+
+    `axes` are the inner loops in memory order, the last one is innermost in memory; `reduced[k]` says that the
+    reductions run over axis k. `stores` happen at every point.
+    """
+
+    axes: tuple[Axis, ...]
+    reduced: tuple[bool, ...]
+    stores: tuple[Store, ...]
+    reductions: tuple[Reduction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RowKernel:
+    """Independent rows, each a sequence of stages. One row if `rows` is empty."""
+
+    params: tuple[Param, ...]
+    rows: tuple[Axis, ...]
+    stages: tuple[Stage, ...]
+    scratch: tuple[Scratch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixView:
+    """A matrix per batch in a buffer: `offset` is a Dim over the batch symbols; strides are in elements."""
+
+    source: Param
+    offset: Dim
+    row_stride: Dim
+    column_stride: Dim
+
+
+@dataclass(frozen=True, slots=True)
+class DotKernel:
+    """`C[batch] = A[batch] @ B[batch]` (m x k, k x n), never stored: the epilogue gets each finished element.
+
+    The epilogue's scalars read the product as `accumulator`, at row `row` and column `column`.
+    """
+
+    params: tuple[Param, ...]
+    batch: tuple[Axis, ...]
+    row: Axis
+    column: Axis
+    depth: Dim
+    a: MatrixView
+    b: MatrixView
+    accumulator: Arg
+    epilogue: tuple[Store, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConvKernel:
+    """A convolution as an implicit matrix product: rows are output positions (batch, then space), columns features.
+
+    Shapes and strides are listed in the order of `attrs` logical dims: (batch, feature, spatial …) of the input,
+    (in feature, out feature, spatial …) of the kernel.
+    """
+
+    params: tuple[Param, ...]
+    attrs: ConvAttrs
+    row: Axis
+    column: Axis
+    input: MatrixView  # buffer and offset
+    input_sizes: tuple[Dim, ...]
+    input_strides: tuple[Dim, ...]
+    kernel: MatrixView
+    kernel_sizes: tuple[Dim, ...]
+    kernel_strides: tuple[Dim, ...]
+    output_spatial: tuple[Dim, ...]
+    accumulator: Arg
+    epilogue: tuple[Store, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SortKernel:
+    """Sorts several arrays together along one axis: `outer x extent x inner`, by a comparator of two elements each."""
+
+    params: tuple[Param, ...]
+    inputs: tuple[Param, ...]
+    outputs: tuple[Param, ...]
+    outer: Dim
+    extent: Dim
+    inner: Dim
+    comparator_arguments: tuple[Arg, ...]
+    comparator: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class ScatterKernel:
+    """Adds updates into a copy of the operands, one after the other (the order of the updates is kept).
+
+    For every point of `axes` (the update space) whose `in_bounds` holds: `target[offset] = update`.
+    """
+
+    params: tuple[Param, ...]
+    copies: tuple[tuple[Param, Param, Dim], ...]  # source, target, number of elements
+    axes: tuple[Axis, ...]
+    in_bounds: Scalar
+    carries: tuple[Arg, ...]  # the element in place
+    targets: tuple[Store, ...]  # value: the combined element, written in terms of the carries
+
+
+@dataclass(frozen=True, slots=True)
+class WindowScatterKernel:
+    """select_and_scatter: for each window pick a position by `select`, then combine the source's element into it."""
+
+    params: tuple[Param, ...]
+    operand: Param
+    source: Param
+    target: Param
+    init: Scalar
+    operand_shape: tuple[Dim, ...]
+    source_shape: tuple[Dim, ...]
+    window: tuple[Dim, ...]
+    strides: tuple[Dim, ...]
+    low: tuple[Dim, ...]
+    select_arguments: tuple[Arg, Arg]
+    select: Scalar
+    scatter_arguments: tuple[Arg, Arg]
+    scatter: Scalar
+
+
+Kernel: TypeAlias = (
+    RowKernel | DotKernel | ConvKernel | SortKernel | ScatterKernel | WindowScatterKernel
+)

@@ -1,0 +1,217 @@
+"""How a C-family target spells types, constants and functions. A target overrides tables first, methods second."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import ClassVar
+
+from shlo_disc.diagnostics import NOWHERE, UnsupportedOpError
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.scalar import BinaryFn, Direction, UnaryFn
+
+_INFIX: Mapping[BinaryFn, str] = {
+    BinaryFn.ADD: "+",
+    BinaryFn.SUBTRACT: "-",
+    BinaryFn.MULTIPLY: "*",
+    BinaryFn.DIVIDE: "/",
+}
+
+_UNARY: Mapping[UnaryFn, str] = {
+    UnaryFn.ABS: "abs_",
+    UnaryFn.CBRT: "cbrt_",
+    UnaryFn.CEIL: "ceil_",
+    UnaryFn.COSINE: "cos_",
+    UnaryFn.COUNT_LEADING_ZEROS: "clz",
+    UnaryFn.ERF: "erf_",
+    UnaryFn.EXPONENTIAL: "exp_",
+    UnaryFn.EXPONENTIAL_MINUS_ONE: "expm1_",
+    UnaryFn.FLOOR: "floor_",
+    UnaryFn.IMAG: "imag_",
+    UnaryFn.IS_FINITE: "is_finite",
+    UnaryFn.LOG: "log_",
+    UnaryFn.LOG_PLUS_ONE: "log1p_",
+    UnaryFn.LOGISTIC: "logistic_",
+    UnaryFn.NEGATE: "neg_",
+    UnaryFn.NOT: "not_",
+    UnaryFn.POPCNT: "popcnt",
+    UnaryFn.REAL: "real_",
+    UnaryFn.ROUND_NEAREST_AFZ: "round_afz",
+    UnaryFn.ROUND_NEAREST_EVEN: "round_even",
+    UnaryFn.RSQRT: "rsqrt_",
+    UnaryFn.SIGN: "sign_",
+    UnaryFn.SINE: "sin_",
+    UnaryFn.SQRT: "sqrt_",
+    UnaryFn.TAN: "tan_",
+    UnaryFn.TANH: "tanh_",
+}
+
+_BINARY: Mapping[BinaryFn, str] = {
+    BinaryFn.ADD: "add_",
+    BinaryFn.SUBTRACT: "sub_",
+    BinaryFn.MULTIPLY: "mul_",
+    BinaryFn.AND: "and_",
+    BinaryFn.OR: "or_",
+    BinaryFn.XOR: "xor_",
+    BinaryFn.ATAN2: "atan2_",
+    BinaryFn.COMPLEX: "complex_",
+    BinaryFn.DIVIDE: "div_",
+    BinaryFn.MAXIMUM: "max_",
+    BinaryFn.MINIMUM: "min_",
+    BinaryFn.POWER: "pow_",
+    BinaryFn.REMAINDER: "rem_",
+    BinaryFn.SHIFT_LEFT: "shl",
+    BinaryFn.SHIFT_RIGHT_ARITHMETIC: "shr_a",
+    BinaryFn.SHIFT_RIGHT_LOGICAL: "shr_l",
+}
+
+_SUFFIX: Mapping[DType, str] = {
+    DType.F32: "f32", DType.F64: "f64", DType.I8: "i8", DType.I16: "i16", DType.I32: "i32", DType.I64: "i64",
+    DType.UI8: "u8", DType.UI16: "u16", DType.UI32: "u32", DType.UI64: "u64", DType.C64: "c64", DType.C128: "c128",
+    DType.F16: "f32", DType.BF16: "f32", DType.INDEX: "i64",
+}  # fmt: skip
+
+_VALUE: Mapping[DType, str] = {
+    DType.F32: "float", DType.F64: "double", DType.I8: "int8_t", DType.I16: "int16_t", DType.I32: "int32_t",
+    DType.I64: "int64_t", DType.UI8: "uint8_t", DType.UI16: "uint16_t", DType.UI32: "uint32_t",
+    DType.UI64: "uint64_t", DType.C64: "c64", DType.C128: "c128", DType.F16: "float", DType.BF16: "float",
+    DType.I1: "bool", DType.INDEX: "int64_t",
+}  # fmt: skip
+
+_MEMORY: Mapping[DType, str] = {**_VALUE, DType.F16: "f16", DType.BF16: "bf16", DType.I1: "uint8_t"}
+
+
+class Spelling:
+    """C++ with the prelude's vocabulary, one element at a time."""
+
+    infixes: ClassVar[Mapping[BinaryFn, str]] = _INFIX
+    unaries: ClassVar[Mapping[UnaryFn, str]] = _UNARY
+    binaries: ClassVar[Mapping[BinaryFn, str]] = _BINARY
+    suffixes: ClassVar[Mapping[DType, str]] = _SUFFIX
+    values: ClassVar[Mapping[DType, str]] = _VALUE
+    memory: ClassVar[Mapping[DType, str]] = _MEMORY
+
+    def value_type(self, dtype: DType) -> str:
+        """The type a value is computed in; f16 and bf16 are computed in f32."""
+        return _known(self.values, dtype)
+
+    def memory_type(self, dtype: DType) -> str:
+        """The type of an element in memory."""
+        return _known(self.memory, dtype)
+
+    def const(self, value: complex, dtype: DType) -> str:
+        """A literal of a dtype."""
+        if dtype.is_complex:
+            number, part = complex(value), dtype.part
+            kind = _known(self.values, dtype)
+            return f"{kind}{{{self.const(number.real, part)}, {self.const(number.imag, part)}}}"
+        assert not isinstance(value, complex), "a complex literal has a complex dtype"
+        if dtype.is_bool:
+            return "true" if value else "false"
+        if dtype.is_float:
+            return self.float_const(float(value), dtype)
+        number = int(value)
+        kind = self.value_type(dtype)
+        if dtype.bits == 64 and dtype.is_signed:
+            return f"({kind})(-{2**63 - 1}LL - 1)" if number == -(2**63) else f"({kind}){number}LL"
+        if dtype.bits == 64:
+            return f"({kind}){number}ULL"
+        return f"({kind}){number}" if number != -(2**31) else "(-2147483647 - 1)"
+
+    def float_const(self, value: float, dtype: DType) -> str:
+        """A float literal that round-trips; NaN and infinities through builtins."""
+        tail, builtin = ("", "") if dtype is DType.F64 else ("f", "f")
+        if math.isnan(value):
+            return f'__builtin_nan{builtin}("")'
+        if math.isinf(value):
+            return f"{'-' if value < 0 else ''}__builtin_inf{builtin}()"
+        text = repr(value) if dtype is DType.F64 else _shortest_f32(value)
+        return text + tail
+
+    def infix(self, fn: BinaryFn, dtype: DType) -> str | None:
+        """The operator of a function, if it is one: integers wrap and promote, so theirs are functions."""
+        return self.infixes.get(fn) if dtype.is_float or dtype.is_complex else None
+
+    def unary(self, fn: UnaryFn, x: str, dtype: DType) -> str:
+        """A function of one value."""
+        del dtype
+        return f"{self.unaries[fn]}({x})"
+
+    def binary(self, fn: BinaryFn, a: str, b: str, dtype: DType) -> str:
+        """A function of two values."""
+        if dtype.is_bool and fn in (BinaryFn.MAXIMUM, BinaryFn.MINIMUM):
+            return f"{'or_' if fn is BinaryFn.MAXIMUM else 'and_'}({a}, {b})"
+        return f"{self.binaries[fn]}({a}, {b})"
+
+    def compare(self, direction: Direction, a: str, b: str, dtype: DType, *, total: bool) -> str:
+        """A comparison; floats in IEEE's total order if `total`."""
+        name = direction.value.lower()
+        return f"{'t_' if total and dtype.is_float else ''}{name}({a}, {b})"
+
+    def convert(self, x: str, source: DType, target: DType) -> str:
+        """StableHLO's convert."""
+        if source is target or (source is DType.INDEX and target is DType.I64):
+            return x
+        if target.is_bool:
+            return f"to_bool({x})"
+        text = x if _SUFFIX.get(source) == _SUFFIX[target] else f"to_{_known(self.suffixes, target)}({x})"
+        if target in (DType.F16, DType.BF16):
+            return f"round_{target.value}({text})"
+        return text
+
+    def bitcast(self, x: str, source: DType, target: DType) -> str:
+        """The same bits as another type of the same width."""
+        if source in (DType.F16, DType.BF16):
+            x = f"pack_{source.value}({x})"
+        if target in (DType.F16, DType.BF16):
+            return f"bits_{target.value}({x if source is DType.UI16 else f'bits_u16({x})'})"
+        return f"bits_{_known(self.suffixes, target)}({x})"
+
+    def load(self, pointer: str, offset: str, dtype: DType) -> str:
+        """One element from memory as a value."""
+        text = f"{pointer}[{offset}]"
+        return f"value({text})" if dtype in (DType.F16, DType.BF16) else f"({text} != 0)" if dtype.is_bool else text
+
+    def store(self, pointer: str, offset: str, value: str, dtype: DType) -> str:
+        """The statement that puts a value into memory."""
+        if dtype in (DType.F16, DType.BF16):
+            return f"assign({pointer} + {offset}, {value});"
+        return f"{pointer}[{offset}] = {value};"
+
+    def scratch_row(self, pointer: str, *, arrayed: bool) -> str:
+        """The scratch of the current row."""
+        return f"({pointer} + k * {pointer}_row)" if arrayed else pointer
+
+    def convert_lanes(self, x: str, source: DType, target: DType) -> str:
+        raise AssertionError(f"this target has no vectors of {source.value} ({x}, {target})")
+
+    def vector_type(self, dtype: DType) -> str:
+        raise AssertionError(f"this target has no vectors of {dtype.value}")
+
+    def splat(self, value: str, dtype: DType) -> str:
+        raise AssertionError(f"this target has no vectors of {dtype.value} ({value})")
+
+    def load_vector(self, pointer: str, dtype: DType, left: str) -> str:
+        raise AssertionError(f"this target has no vectors of {dtype.value} ({pointer}, {left})")
+
+    def load_strided(self, pointer: str, stride: str, dtype: DType, left: str) -> str:
+        raise AssertionError(f"this target has no vectors of {dtype.value} ({pointer}, {stride}, {left})")
+
+    def gather(self, pointer: str, index: str, dtype: DType, left: str) -> str:
+        raise AssertionError(f"this target has no vectors of {dtype.value} ({pointer}, {index}, {left})")
+
+
+def _known(table: Mapping[DType, str], dtype: DType) -> str:
+    if (text := table.get(dtype)) is None:
+        raise UnsupportedOpError(f"generated code has no element type {dtype.value} yet", NOWHERE)
+    return text
+
+
+def _shortest_f32(value: float) -> str:
+    """Nine digits tell every f32 apart.
+
+    >>> _shortest_f32(1e-6), _shortest_f32(3.0)
+    ('1e-06', '3.0')
+    """
+    text = f"{value:.9g}"
+    return text if any(c in text for c in ".e") else text + ".0"

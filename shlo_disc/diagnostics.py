@@ -1,0 +1,137 @@
+"""Errors that point at the user's program. Imports nothing from shlo_disc."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One text that was given to the compiler, and the name the user knows it by."""
+
+    file: str
+    text: str
+
+    def __repr__(self) -> str:
+        return f"Source({self.file!r}, {len(self.text)} characters)"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A half-open range of characters in one source."""
+
+    source: Source
+    start: int
+    end: int
+
+    @property
+    def line(self) -> int:
+        """The 1-based line the span starts on."""
+        return self.source.text.count("\n", 0, self.start) + 1
+
+    @property
+    def column(self) -> int:
+        """The 1-based column the span starts at."""
+        return self.start - (self.source.text.rfind("\n", 0, self.start) + 1) + 1
+
+    def where(self) -> str:
+        """`file:line:column` of the first character."""
+        return f"{self.source.file}:{self.line}:{self.column}"
+
+    def excerpt(self) -> str:
+        """The source line with carets below the span; very long lines are cut around it.
+
+        >>> print(Span(Source("m.mlir", "%1 = stablehlo.tan %0"), 5, 18).excerpt())
+          %1 = stablehlo.tan %0
+               ^^^^^^^^^^^^^
+        """
+        text = self.source.text
+        head = text.rfind("\n", 0, self.start) + 1
+        tail = text.find("\n", self.start)
+        tail = len(text) if tail < 0 else tail
+        left = max(head, self.start - 60)
+        right = min(tail, max(self.start + 100, left + 160))
+        cut_left = "…" if left > head else ""
+        cut_right = "…" if right < tail else ""
+        margin = self.start - left + len(cut_left)
+        width = max(1, min(self.end, right) - self.start)
+        return f"  {cut_left}{text[left:right]}{cut_right}\n  {' ' * margin}{'^' * width}"
+
+    def explain(self, message: str) -> str:
+        """Put `message` on the source line it is about.
+
+        >>> print(Span(Source("m.mlir", "%1 = stablehlo.tan %0"), 5, 18).explain("unknown op"))
+        m.mlir:1:6: error: unknown op
+          %1 = stablehlo.tan %0
+               ^^^^^^^^^^^^^
+        """
+        return f"{self.where()}: error: {message}\n{self.excerpt()}"
+
+
+NOWHERE = Span(Source("<generated>", ""), 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """The other side of an error: where a conflicting definition or demand came from."""
+
+    message: str
+    span: Span
+
+    def __str__(self) -> str:
+        return f"{self.span.where()}: note: {self.message}\n{self.span.excerpt()}"
+
+
+class ShloDiscError(Exception):
+    """Root of every error that shlo_disc raises on purpose."""
+
+
+class CompileError(ShloDiscError):
+    """The user's program cannot be compiled as it stands.
+
+    The message has one shape: `file:line:col: error: what`, the source line, carets, then
+    `note:` lines for other places and a `help:` line with the remedy.
+    """
+
+    def __init__(self, message: str, span: Span, *, notes: tuple[Note, ...] = (), help: str = "") -> None:  # noqa: A002
+        parts = [span.explain(message), *map(str, notes)]
+        if help:
+            parts.append(f"  help: {help}")
+        super().__init__("\n".join(parts))
+        self.message = message
+        self.span = span
+
+
+class ParseError(CompileError):
+    """The text is not StableHLO."""
+
+
+class VerifyError(CompileError):
+    """The program is well-formed but breaks a rule of StableHLO."""
+
+
+class ShapeError(CompileError):
+    """Shapes contradict each other for every size of the inputs."""
+
+
+class UnsupportedOpError(CompileError):
+    """The program uses something that shlo_disc does not know yet."""
+
+
+class RuntimeShapeError(ShloDiscError, ValueError):
+    """The arrays of a call break a size constraint of the program.
+
+    Names the argument, the dim, what was found, what was expected, and the source line that demands it.
+    """
+
+
+class ArgumentTypeError(ShloDiscError, TypeError):
+    """The arrays of a call are of the wrong number, dtype or rank."""
+
+
+class ToolchainError(ShloDiscError):
+    """No usable compiler, or it failed on generated code; the message says how to mend it."""
+
+
+class InternalError(ShloDiscError):
+    """A bug of shlo_disc; names the step that failed."""

@@ -1,0 +1,1 @@
+"""What every DHLO op means, and how StableHLO becomes DHLO."""

@@ -1,0 +1,255 @@
+"""What legalization builds up: DHLO ops, facts about sizes, and checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shlo_disc.diagnostics import ShapeError, Span, UnsupportedOpError
+from shlo_disc.dynamic_ops.create import ConstantAttrs, FromDimsAttrs
+from shlo_disc.dynamic_ops.elementwise import CompareAttrs
+from shlo_disc.dynamic_ops.opdef import NoAttrs
+from shlo_disc.dynamic_ops.program import Body, Check, Op, Relation, Shape, Tensor
+from shlo_disc.expr.dim import Dim, Sym, const
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.facts import Facts, Truth
+from shlo_disc.expr.numpy_math import numpy_dtype
+from shlo_disc.expr.scalar import Const, Direction
+from shlo_disc.ir import core as ir
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """A small integer (or i1: 0 and 1) value of which every element is known as a dim; row-major."""
+
+    dims: tuple[Dim, ...]
+    shape: tuple[int, ...]
+    dtype: DType
+
+    @property
+    def scalar(self) -> Dim:
+        """The dim of a rank-0 value."""
+        (dim,) = self.dims
+        return dim
+
+    @property
+    def constants(self) -> tuple[int, ...] | None:
+        """The elements, if all are known numbers."""
+        found = tuple(dim.constant for dim in self.dims)
+        known = tuple(value for value in found if value is not None)
+        return known if len(known) == len(found) else None
+
+
+Bound: TypeAlias = Tensor | Contents
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """A fact to be, so that it can be assumed again under other names."""
+
+    relation: Relation
+    lhs: Dim
+    rhs: Dim
+    reason: str
+    span: Span
+
+    def add_to(self, facts: Facts) -> Facts:
+        """Assume it; `!=` teaches nothing that facts can hold."""
+        match self.relation:
+            case Relation.EQ:
+                return facts.assume_equal(self.lhs, self.rhs, self.reason, self.span)
+            case Relation.GE:
+                return facts.assume_at_least(self.lhs, self.rhs, self.reason, self.span)
+            case Relation.NE:
+                return facts
+
+    def renamed(self, names: dict[Sym, Dim]) -> Assumption:
+        """The same with other symbols."""
+        lhs, rhs = self.lhs.substitute(names), self.rhs.substitute(names)
+        return Assumption(self.relation, lhs, rhs, self.reason, self.span)
+
+
+@dataclass(slots=True)
+class _Scope:
+    ops: list[Op[Any]] = field(default_factory=list[Op[Any]])
+    known: dict[Contents, Tensor] = field(default_factory=dict[Contents, Tensor])
+
+
+class Builder:
+    """Collects ops body by body. Shapes are canonical under the facts known when a tensor is made."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.assumptions: list[Assumption] = []
+        self.checks: dict[tuple[Dim, Relation, Dim], Check] = {}
+        self.constants: dict[Tensor, NDArray[np.generic]] = {}
+        self.raw_shapes: dict[Tensor, Shape] = {}
+        self.names: dict[Sym, str] = {}
+        self._literals: dict[tuple[bytes, tuple[int, ...], DType], Tensor] = {}
+        self._scopes = [_Scope()]
+        self._count = 0
+
+    # tensors and ops
+
+    def tensor(self, shape: Iterable[Dim], dtype: DType, span: Span) -> Tensor:
+        """Make a new value."""
+        self._count += 1
+        return Tensor(f"t{self._count}", tuple(map(self.facts.canonical, shape)), dtype, span)
+
+    def parameter(self, name: str, raw_shape: Shape, dtype: DType, span: Span) -> Tensor:
+        """Make the tensor of an argument; its raw shape is what `get_dimension_size` reads."""
+        made = Tensor(name, tuple(map(self.facts.canonical, raw_shape)), dtype, span)
+        self.raw_shapes[made] = raw_shape
+        return made
+
+    def emit(
+        self,
+        name: str,
+        operands: Sequence[Tensor],
+        attrs: object,
+        results: Sequence[tuple[Iterable[Dim], DType]],
+        span: Span,
+        bodies: tuple[Body, ...] = (),
+    ) -> tuple[Tensor, ...]:
+        """Append an op to the body being built."""
+        tensors = tuple(self.tensor(shape, dtype, span) for shape, dtype in results)
+        self._scopes[-1].ops.append(Op(name, tuple(operands), attrs, tensors, bodies, span))
+        return tensors
+
+    def one(
+        self, name: str, operands: Sequence[Tensor], attrs: object, shape: Iterable[Dim], dtype: DType, span: Span
+    ) -> Tensor:
+        """Append an op with one result."""
+        return self.emit(name, operands, attrs, [(shape, dtype)], span)[0]
+
+    def begin(self) -> None:
+        """Start an inner body."""
+        self._scopes.append(_Scope())
+
+    def end(self, arguments: Sequence[Tensor], results: Sequence[Tensor]) -> Body:
+        """Finish the innermost body."""
+        return Body(tuple(arguments), tuple(self._scopes.pop().ops), tuple(results))
+
+    def constant(self, value: float | complex, shape: Shape, dtype: DType, span: Span) -> Tensor:
+        """A tensor of equal elements."""
+        return self.one("d_constant", (), ConstantAttrs(Const(value, dtype)), shape, dtype, span)
+
+    def literal(self, values: NDArray[Any], dtype: DType, span: Span) -> Tensor:
+        """A tensor of given elements."""
+        key = (values.tobytes(), values.shape, dtype)
+        if key not in self._literals:
+            made = self.tensor(map(const, values.shape), dtype, span)
+            self._literals[key] = made
+            self.constants[made] = values.copy()
+        return self._literals[key]
+
+    def materialized(self, value: Bound, span: Span) -> Tensor:
+        """The value as a tensor; dims are stored by an op."""
+        if isinstance(value, Tensor):
+            return value
+        for scope in reversed(self._scopes):
+            if (known := scope.known.get(value)) is not None:
+                return known
+        made = self._materialize(value, span)
+        self._scopes[-1].known[value] = made
+        return made
+
+    def _materialize(self, value: Contents, span: Span) -> Tensor:
+        shape = tuple(map(const, value.shape))
+        if (known := value.constants) is not None:
+            if len(set(known)) == 1:
+                return self.constant(_element(known[0], value.dtype), shape, value.dtype, span)
+            return self.literal(
+                np.array(known, np.int64).astype(numpy_dtype(value.dtype)).reshape(value.shape), value.dtype, span
+            )
+        if value.dtype.is_bool:
+            flags = self._materialize(Contents(value.dims, value.shape, DType.I32), span)
+            zeros = self.constant(0, shape, DType.I32, span)
+            return self.one("compare", (flags, zeros), CompareAttrs(Direction.NE), shape, DType.I1, span)
+        dims = tuple(map(self.facts.canonical, value.dims))
+        flat = shape if len(shape) <= 1 else (const(len(dims)),)
+        made = self.one("d_from_dims", (), FromDimsAttrs(dims), flat, value.dtype, span)
+        return made if len(shape) <= 1 else self.one("d_reshape", (made,), NoAttrs(), shape, value.dtype, span)
+
+    # facts and checks
+
+    def raw(self, dim: Dim) -> Dim:
+        """Write a dim in the raw sizes of the arguments."""
+        for symbol, definition in self.facts.definitions:
+            dim = dim.substitute({symbol: definition})
+        return dim
+
+    def check(
+        self, lhs: Dim, relation: Relation, rhs: Dim, message: str, values: Sequence[Dim], span: Span
+    ) -> None:
+        """Demand something of sizes at run time."""
+        lhs, rhs = self.raw(lhs), self.raw(rhs)
+        check = Check(lhs, relation, rhs, message, tuple(map(self.raw, values)), span)
+        self.checks.setdefault((lhs, relation, rhs), check)
+
+    def assume(self, relation: Relation, lhs: Dim, rhs: Dim, reason: str, span: Span) -> None:
+        """Learn something about sizes."""
+        assumption = Assumption(relation, lhs, rhs, reason, span)
+        self.assumptions.append(assumption)
+        self.facts = assumption.add_to(self.facts)
+
+    def impossible(self, message: str, span: Span) -> NoReturn:
+        """Refuse a program whose demand on sizes no sizes can meet."""
+        raise ShapeError(f"an assertion fails whatever the inputs' sizes are: {message}", span)
+
+    def demand_equal(self, lhs: Dim, rhs: Dim, what: str, span: Span) -> None:
+        """Two sizes must agree: prove it, or check it at run time and know it from there on."""
+        if lhs == rhs:
+            return
+        match self.facts.equal(lhs, rhs):
+            case Truth.TRUE:
+                return
+            case Truth.FALSE:
+                raise ShapeError(f"{what}: sizes {lhs} and {rhs} differ whatever the inputs' sizes are", span)
+            case Truth.UNKNOWN:
+                message = f"{what}: found {{0}} and {{1}}, expected {lhs} == {rhs}"
+                self.check(lhs, Relation.EQ, rhs, message, (lhs, rhs), span)
+                self.assume(Relation.EQ, lhs, rhs, what, span)
+
+    def same_shape(self, shapes: Sequence[Shape], what: str, span: Span) -> Shape:
+        """The one shape that all of `shapes` must be; constants are preferred to formulas."""
+        first = shapes[0]
+        if all(shape == first for shape in shapes):
+            return first
+        if len({len(shape) for shape in shapes}) != 1:
+            raise ShapeError(f"{what}: expected equal ranks, found {[len(shape) for shape in shapes]}", span)
+        found = list[Dim]()
+        for sizes in zip(*shapes, strict=True):
+            best = next((size for size in sizes if size.constant is not None), sizes[0])
+            for size in sizes:
+                self.demand_equal(size, best, what, span)
+            found.append(best)
+        return tuple(found)
+
+    def declared(self, shape: Iterable[Dim], type_: ir.Type, what: str, span: Span) -> Shape:
+        """Hold a computed shape against the type that the text states."""
+        stated, sizes = tensor_type(type_, span).shape, tuple(shape)
+        if len(stated) != len(sizes):
+            raise ShapeError(f"{what}: expected rank {len(sizes)}, found {len(stated)}", span)
+        found = list[Dim]()
+        for size, text in zip(sizes, stated, strict=True):
+            if text is not None and size.constant != text:
+                self.demand_equal(size, const(text), what, span)
+                size = const(text)  # noqa: PLW2901
+            found.append(size)
+        return tuple(found)
+
+
+def _element(value: int, dtype: DType) -> int | bool:
+    return bool(value) if dtype.is_bool else value
+
+
+def tensor_type(type_: ir.Type, span: Span) -> ir.TensorType:
+    """The type as a tensor type; tokens and tuples are not supported."""
+    if isinstance(type_, ir.TensorType):
+        return type_
+    raise UnsupportedOpError(f"expected a tensor, found {type(type_).__name__}", span)

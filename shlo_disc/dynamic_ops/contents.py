@@ -1,0 +1,297 @@
+"""Shape arithmetic: StableHLO ops on small integer values, evaluated to dims.
+
+Truth values are the dims 0 and 1. A comparison that the facts do not decide becomes a formula (`a >= b` is
+`max(0, min(1, a - b + 1))`), and so does a division by a divisor of unknown sign; both are remembered, so that an
+assertion finds its two sides again, and JAX's spelling of floor division and modulo becomes one `//` or `%`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product as points
+
+import numpy as np
+
+from shlo_disc.dynamic_ops.attribute_values import integer, integers, literal, string
+from shlo_disc.dynamic_ops.builder import Builder, Contents, tensor_type
+from shlo_disc.dynamic_ops.program import Relation
+from shlo_disc.expr.dim import ONE, ZERO, Dim, const, maximum, minimum
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir import core as ir
+from shlo_disc.ir.attributes import DenseAttr
+
+_MOST_ELEMENTS = 64
+
+
+class ShapeArithmetic:
+    """Evaluates ops whose operands are all known as dims."""
+
+    def __init__(self, builder: Builder) -> None:
+        self._builder = builder
+        self._comparisons: dict[Dim, tuple[Relation, Dim, Dim]] = {}
+        self._quotients: dict[Dim, tuple[Dim, Dim]] = {}
+        self._remainders: dict[Dim, tuple[Dim, Dim]] = {}
+
+    def evaluate(self, op: ir.Op, operands: Sequence[Contents]) -> Contents | None:
+        """The result of an op, or None if it is not one of shape arithmetic."""
+        if op.name == "stablehlo.constant":
+            return _constant(op)
+        if len(op.results) != 1 or not operands:
+            return None
+        if (move := _MOVES.get(op.name)) is not None:
+            return move(op, operands)
+        type_ = tensor_type(op.results[0].type, op.span)
+        function = self._function(op)
+        if function is None or not (type_.dtype.is_integer or type_.dtype.is_bool):
+            return None
+        shape = max((x.shape for x in operands), key=len)
+        count = len(max((x.dims for x in operands), key=len))
+        columns = [x.dims * count if not x.shape else x.dims for x in operands]
+        return self._typed([function(*row) for row in zip(*columns, strict=True)], shape, type_.dtype)
+
+    def _typed(self, dims: list[Dim], shape: tuple[int, ...], dtype: DType) -> Contents | None:
+        """Wrap constants around; give up on an unsigned value that may be negative."""
+        for k, dim in enumerate(dims):
+            if (value := dim.constant) is not None:
+                dims[k] = const(_wrapped(value, dtype))
+            elif not dtype.is_signed and not self._builder.facts.at_least(dim, 0).is_true:
+                return None
+        return Contents(tuple(dims), shape, dtype)
+
+    def relation(self, condition: Dim) -> tuple[Relation, Dim, Dim]:
+        """What a truth value says about two dims."""
+        return self._comparisons.get(condition, (Relation.EQ, condition, ONE))
+
+    def _function(self, op: ir.Op) -> Callable[..., Dim] | None:
+        boolean = tensor_type(op.operands[-1].type, op.span).dtype.is_bool
+        match op.name:
+            case "stablehlo.compare":
+                return self._compare(string(op, "comparison_direction"))
+            case "stablehlo.convert":
+                made_bool = tensor_type(op.results[0].type, op.span).dtype.is_bool
+                return self._truth if made_bool and not boolean else lambda x: x
+            case "stablehlo.and" | "stablehlo.or" | "stablehlo.not" if boolean:
+                return _LOGIC[op.name]
+            case _:
+                return _ARITHMETIC.get(op.name) or self._decided().get(op.name)
+
+    def _decided(self) -> Mapping[str, Callable[..., Dim]]:
+        return {
+            "stablehlo.abs": self._abs,
+            "stablehlo.sign": self._sign,
+            "stablehlo.divide": self._divide,
+            "stablehlo.remainder": self._remainder,
+            "stablehlo.select": self._select,
+        }
+
+    # comparisons
+
+    def _compare(self, direction: str) -> Callable[[Dim, Dim], Dim]:
+        at_least, equal = self._at_least, self._equal
+        functions: dict[str, Callable[[Dim, Dim], Dim]] = {
+            "EQ": equal,
+            "NE": self._differs,
+            "GE": at_least,
+            "LE": lambda a, b: at_least(b, a),
+            "GT": lambda a, b: at_least(a, b + 1),
+            "LT": lambda a, b: at_least(b, a + 1),
+        }
+        return functions[direction]
+
+    def _at_least(self, a: Dim, b: Dim) -> Dim:
+        truth = self._builder.facts.at_least(a, b)
+        if truth.known:
+            return ONE if truth.is_true else ZERO
+        found = maximum(0, minimum(1, a - b + 1))
+        self._comparisons[found] = (Relation.GE, a, b)
+        return found
+
+    def _equal(self, a: Dim, b: Dim) -> Dim:
+        truth = self._builder.facts.equal(a, b)
+        if truth.known:
+            return ONE if truth.is_true else ZERO
+        found = maximum(0, minimum(1 - (a - b), 1 + (a - b)))
+        self._comparisons[found] = (Relation.EQ, a, b)
+        return found
+
+    def _differs(self, a: Dim, b: Dim) -> Dim:
+        found = 1 - self._equal(a, b)
+        self._comparisons[found] = (Relation.NE, a, b)
+        return found
+
+    def _truth(self, a: Dim) -> Dim:
+        return self._differs(a, ZERO)
+
+    # what depends on signs
+
+    def _nonnegative(self, a: Dim) -> bool:
+        return self._builder.facts.at_least(a, 0).is_true
+
+    def _abs(self, a: Dim) -> Dim:
+        if self._nonnegative(a):
+            return a
+        return -a if self._nonnegative(-a) else maximum(a, -a)
+
+    def _sign(self, a: Dim) -> Dim:
+        if self._nonnegative(a - 1):
+            return ONE
+        return const(-1) if self._nonnegative(-a - 1) else minimum(1, maximum(-1, a))
+
+    def _divide(self, a: Dim, b: Dim) -> Dim:
+        """Divide and drop the fraction, as StableHLO does: the sign of a decides how the quotient is rounded."""
+        if b.constant == 0:
+            return const(-1)
+        if self._nonnegative(a) and self._nonnegative(b):
+            found = a // b
+        else:
+            size = self._abs(b)
+            found = self._sign(b) * (maximum(a, 0) // size - maximum(-a, 0) // size)
+        self._quotients[found] = (a, b)
+        return found
+
+    def _remainder(self, a: Dim, b: Dim) -> Dim:
+        """The remainder of the division that drops the fraction: it has the sign of a."""
+        if b.constant == 0:
+            return a
+        if self._nonnegative(a) and self._nonnegative(b):
+            found = a % b
+        else:
+            size = self._abs(b)
+            found = maximum(a, 0) % size - maximum(-a, 0) % size
+        self._remainders[found] = (a, b)
+        return found
+
+    def _select(self, condition: Dim, then: Dim, other: Dim) -> Dim:
+        if (known := condition.constant) is not None:
+            return then if known else other
+        if then == other:
+            return then
+        return self._floor(condition, then, other) or other + condition * (then - other)
+
+    def _floor(self, condition: Dim, then: Dim, other: Dim) -> Dim | None:
+        """JAX's floor_divide and remainder: the truncated result, mended if the signs differ."""
+        if (pair := self._quotients.get(other)) is not None and then == other - 1:
+            a, b = pair
+            mixed = self._differs(self._sign(a), self._sign(b))
+            if condition == minimum(mixed, self._differs(self._remainder(a, b), ZERO)):
+                return a // b
+        if (pair := self._remainders.get(other)) is not None and then == other + pair[1]:
+            a, b = pair
+            negative = self._compare("LT")
+            mixed = self._differs(negative(other, ZERO), negative(b, ZERO))
+            if condition == minimum(mixed, self._differs(other, ZERO)):
+                return a % b
+        return None
+
+
+def _wrapped(value: int, dtype: DType) -> int:
+    if dtype.is_bool:
+        return value
+    value %= 1 << dtype.bits
+    return value - (1 << dtype.bits) if dtype.is_signed and value >> (dtype.bits - 1) else value
+
+
+def _clamp(low: Dim, x: Dim, high: Dim) -> Dim:
+    return minimum(maximum(low, x), high)
+
+
+def _not(a: Dim) -> Dim:
+    return 1 - a
+
+
+_LOGIC: Mapping[str, Callable[..., Dim]] = {
+    "stablehlo.and": minimum,
+    "stablehlo.or": maximum,
+    "stablehlo.not": _not,
+}
+_ARITHMETIC: Mapping[str, Callable[..., Dim]] = {
+    "stablehlo.add": lambda a, b: a + b,
+    "stablehlo.subtract": lambda a, b: a - b,
+    "stablehlo.multiply": lambda a, b: a * b,
+    "stablehlo.negate": lambda a: -a,
+    "stablehlo.minimum": minimum,
+    "stablehlo.maximum": maximum,
+    "stablehlo.clamp": _clamp,
+}
+
+
+def _constant(op: ir.Op) -> Contents | None:
+    value = op.attributes.get("value")
+    if not isinstance(value, DenseAttr):
+        return None
+    dtype = value.type.dtype
+    shape = tuple(size for size in value.type.shape if size is not None)
+    if not (dtype.is_integer or dtype.is_bool) or np.prod(shape, dtype=np.int64) > _MOST_ELEMENTS:
+        return None
+    return Contents(tuple(const(int(x)) for x in literal(value).reshape(-1)), shape, dtype)
+
+
+def _static(op: ir.Op) -> tuple[int, ...] | None:
+    """The result's shape, if it is static and small."""
+    sizes = tensor_type(op.results[0].type, op.span).shape
+    shape = tuple(size for size in sizes if size is not None)
+    if len(shape) < len(sizes) or np.prod(shape, dtype=np.int64) > _MOST_ELEMENTS:
+        return None
+    return shape
+
+
+def _arranged(x: Sequence[Contents], shape: tuple[int, ...], dims: Sequence[Dim]) -> Contents:
+    return Contents(tuple(dims), shape, x[0].dtype)
+
+
+def _reshape(op: ir.Op, operands: Sequence[Contents]) -> Contents | None:
+    shape = _static(op)
+    return None if shape is None else _arranged(operands, shape, operands[0].dims)
+
+
+def _broadcast(op: ir.Op, operands: Sequence[Contents]) -> Contents | None:
+    shape, (x, *_) = _static(op), operands
+    if shape is None:
+        return None
+    positions = integers(op, "broadcast_dimensions")
+    grid = _grid(x)
+    found = [
+        grid[tuple(at[k] if n != 1 else 0 for k, n in zip(positions, x.shape, strict=True))]
+        for at in points(*map(range, shape))
+    ]
+    return _arranged(operands, shape, found)
+
+
+def _grid(x: Contents) -> Mapping[tuple[int, ...], Dim]:
+    return dict(zip(points(*map(range, x.shape)), x.dims, strict=True))
+
+
+def _concatenate(op: ir.Op, operands: Sequence[Contents]) -> Contents | None:
+    shape, dim = _static(op), integer(op, "dimension")
+    if shape is None:
+        return None
+    found, start = dict[tuple[int, ...], Dim](), 0
+    for x in operands:
+        for at, value in _grid(x).items():
+            found[(*at[:dim], at[dim] + start, *at[dim + 1 :])] = value
+        start += x.shape[dim]
+    return _arranged(operands, shape, [found[at] for at in points(*map(range, shape))])
+
+
+def _slice(op: ir.Op, operands: Sequence[Contents]) -> Contents | None:
+    (x,), shape = operands, _static(op)
+    if shape is None:
+        return None
+    starts = integers(op, "start_indices")
+    strides = integers(op, "strides", (1,) * len(starts))
+    grid = _grid(x)
+    found = [
+        grid[tuple(a + k * d for a, k, d in zip(starts, at, strides, strict=True))]
+        for at in points(*map(range, shape))
+    ]
+    return _arranged(operands, shape, found)
+
+
+_MOVES: Mapping[str, Callable[[ir.Op, Sequence[Contents]], Contents | None]] = {
+    "stablehlo.reshape": _reshape,
+    "stablehlo.dynamic_reshape": _reshape,
+    "stablehlo.broadcast_in_dim": _broadcast,
+    "stablehlo.dynamic_broadcast_in_dim": _broadcast,
+    "stablehlo.concatenate": _concatenate,
+    "stablehlo.slice": _slice,
+}

@@ -1,0 +1,156 @@
+"""Walking a StableHLO function: which DHLO tensor or contents each of its values is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from shlo_disc.diagnostics import Span, UnsupportedOpError
+from shlo_disc.dynamic_ops.builder import Bound, Builder, Contents, tensor_type
+from shlo_disc.dynamic_ops.contents import ShapeArithmetic
+from shlo_disc.dynamic_ops.program import Body, Shape, Tensor
+from shlo_disc.expr.dim import Dim, Sym
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir import core as ir
+from shlo_disc.ir.attributes import StringAttr
+
+_DEEPEST_CALL = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Legalizer:
+    """What all frames of one run share."""
+
+    builder: Builder
+    arithmetic: ShapeArithmetic
+    functions: Mapping[str, ir.Function]
+    rules: Mapping[str, Rule]
+
+
+class Frame:
+    """The values of one function call; regions see the values around them."""
+
+    def __init__(self, legalizer: Legalizer, depth: int = 0) -> None:
+        self.legalizer = legalizer
+        self.build = legalizer.builder
+        self._values: dict[ir.Value, Bound] = {}
+        self._producers: dict[ir.Value, ir.Op] = {}
+        self._depth = depth
+
+    # values
+
+    def bind(self, value: ir.Value, bound: Bound) -> None:
+        """Say what a value is."""
+        self._values[value] = bound
+
+    def bound(self, value: ir.Value) -> Bound:
+        """What a value is."""
+        return self._values[value]
+
+    def tensor(self, value: ir.Value) -> Tensor:
+        """The value as a tensor."""
+        return self.build.materialized(self._values[value], value.span)
+
+    def tensors(self, values: Sequence[ir.Value]) -> tuple[Tensor, ...]:
+        """Several values as tensors."""
+        return tuple(self.tensor(value) for value in values)
+
+    def dims(self, value: ir.Value, op: ir.Op) -> tuple[Dim, ...]:
+        """The elements of a value that must be known as dims: it decides a shape."""
+        found = self._values[value]
+        if isinstance(found, Contents):
+            return found.dims
+        raise UnsupportedOpError(
+            f"{op.name} takes its shape from data: %{value.name} is computed from elements of tensors",
+            op.span,
+            help="sizes may depend on the sizes of the arguments only",
+        )
+
+    def producer(self, value: ir.Value) -> ir.Op | None:
+        """The op of this function that computed a value from data."""
+        return self._producers.get(value)
+
+    # ops
+
+    def run(self, block: ir.Block) -> tuple[Bound, ...]:
+        """Walk a block; return what it returns."""
+        for op in block.ops[:-1]:
+            self._op(op)
+        return tuple(self._values[x] for x in block.ops[-1].operands)
+
+    def _op(self, op: ir.Op) -> None:
+        operands = [self._values[x] for x in op.operands]
+        known = [x for x in operands if isinstance(x, Contents)]
+        if len(known) == len(operands):
+            found = self.legalizer.arithmetic.evaluate(op, known)
+            if found is not None:
+                self._values[op.results[0]] = found
+                return
+        rule = self.legalizer.rules.get(op.name)
+        if rule is None:
+            raise UnsupportedOpError(f"op '{op.name}' is not supported", op.span)
+        for value, bound in zip(op.results, rule(self, op), strict=True):
+            self._values[value] = bound
+            self._producers[value] = op
+
+    def call(self, name: str, arguments: Sequence[Bound], span: Span) -> tuple[Bound, ...]:
+        """Inline a function."""
+        function = self.legalizer.functions.get(name)
+        if function is None:
+            raise UnsupportedOpError(f"call of an unknown function @{name}", span)
+        if self._depth > _DEEPEST_CALL:
+            raise UnsupportedOpError(f"recursive call of @{name}", span)
+        inner = Frame(self.legalizer, self._depth + 1)
+        for value, attributes, bound in zip(
+            function.body.arguments, function.argument_attributes, arguments, strict=True
+        ):
+            inner.bind(value, bound)
+            match attributes.get("jax.global_constant"):
+                case StringAttr(value=constant) if constant and isinstance(bound, Contents):
+                    self._learn_name(bound, constant)
+                case _:
+                    pass
+        return inner.run(function.body)
+
+    def _learn_name(self, bound: Contents, name: str) -> None:
+        """JAX passes its dimension variables under their names."""
+        if len(bound.dims) == 1 and isinstance(symbol := bound.dims[0].atom, Sym):
+            self.build.names.setdefault(symbol, name)
+
+    # bodies
+
+    def body(self, region: ir.Region, arguments: Sequence[tuple[Shape, DType]]) -> Body:
+        """Legalize a region as a body of its own."""
+        self.build.begin()
+        block = region.block
+        made = [
+            self.build.tensor(shape, dtype, value.span)
+            for value, (shape, dtype) in zip(block.arguments, arguments, strict=True)
+        ]
+        for value, tensor in zip(block.arguments, made, strict=True):
+            self.bind(value, tensor)
+        results = self.run(block)
+        return self.build.end(made, self._stored(results, block))
+
+    def _stored(self, results: Sequence[Bound], block: ir.Block) -> tuple[Tensor, ...]:
+        return tuple(self.build.materialized(x, block.ops[-1].span) for x in results)
+
+    def combiner(self, region: ir.Region) -> Body:
+        """Legalize a region of rank-0 ops whose arguments have the types that the text states."""
+        types = (tensor_type(value.type, value.span) for value in region.block.arguments)
+        return self.body(region, [((), type_.dtype) for type_ in types])
+
+    def function_combiner(self, name: str, span: Span) -> Body:
+        """The same for a function that a custom call names."""
+        function = self.legalizer.functions[name]
+        self.build.begin()
+        arguments = [
+            self.build.tensor((), tensor_type(value.type, span).dtype, span)
+            for value in function.body.arguments
+        ]
+        results = self.call(name, arguments, span)
+        return self.build.end(arguments, self._stored(results, function.body))
+
+
+Rule: TypeAlias = Callable[[Frame, ir.Op], Sequence[Bound]]

@@ -1,0 +1,99 @@
+"""Index algebra that element rules share: scalars as dims, conditions, linear positions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import reduce
+
+from shlo_disc.dynamic_ops.program import Shape
+from shlo_disc.expr.dim import Dim, const, maximum, minimum, of, product
+from shlo_disc.expr.dim import Data
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.scalar import Binary, BinaryFn, Const, Convert, FromDim, Index, InRange, Scalar, Select
+
+ZERO, ONE = const(0), const(1)
+
+
+def as_dim(x: Scalar) -> Dim:
+    """Use an integer element as an index or a size."""
+    match x:
+        case FromDim(dim=dim):
+            return dim
+        case Const(value=int(value)):
+            return const(int(value))
+        case Convert(x=inner, dtype=dtype) if (
+            dtype.is_integer and inner.dtype.is_integer and _keeps_value(inner.dtype, dtype)
+        ):
+            return as_dim(inner)
+        case _:
+            return of(Data(x))
+
+
+def _keeps_value(source: DType, target: DType) -> bool:
+    if source.is_signed == target.is_signed:
+        return source.bits <= target.bits
+    return target.is_signed and source.bits < target.bits
+
+
+def clamped(start: Dim, size: Dim, window: Dim) -> Dim:
+    """Move a window's start so that the window lies inside `size`."""
+    return maximum(ZERO, minimum(start, size - window))
+
+
+def select_all(conditions: Iterable[Scalar], then: Scalar, other: Scalar) -> Scalar:
+    """`then` if all conditions hold, else `other`; without conditions it is `then`."""
+    tests = tuple(conditions)
+    if not tests:
+        return then
+    return Select(reduce(lambda a, b: Binary(BinaryFn.AND, a, b, DType.I1), tests), then, other)
+
+
+def in_range(index: Dim, size: Dim) -> InRange:
+    """Whether `index` is an index of a dim of this size."""
+    return InRange(index, ZERO, size)
+
+
+def linear(index: Sequence[Dim], shape: Sequence[Dim]) -> Dim:
+    """The row-major position of `index` in `shape`."""
+    return reduce(lambda at, step: at * step[1] + step[0], zip(index, shape, strict=True), ZERO)
+
+
+def reshaped(index: Index, source: Shape, target: Shape) -> Index:
+    """Which index of `target` (the operand) is at the same row-major position as `index` of `source`.
+
+    Dims are matched in groups of equal size from the left, so that only the dims that really merge or split are
+    linearized: (b, s, h*d) -> (b, s, h, d) leaves b and s alone.
+    """
+    found: list[Dim] = []
+    rest_index, rest_source, rest_target = list(index), list(source), list(target)
+    while rest_source or rest_target:
+        taken = _group(rest_source, rest_target)
+        found += _regroup(rest_index[: taken[0]], rest_source[: taken[0]], rest_target[: taken[1]])
+        del rest_index[: taken[0]], rest_source[: taken[0]], rest_target[: taken[1]]
+    return tuple(found)
+
+
+def _group(source: list[Dim], target: list[Dim]) -> tuple[int, int]:
+    """How many leading dims of each side make up the first pair of groups with equal products."""
+    if source and source[0] == ONE:
+        return 1, 0
+    if target and target[0] == ONE:
+        return 0, 1
+    for i in range(1, len(source) + 1):
+        for j in range(1, len(target) + 1):
+            if product(source[:i]) == product(target[:j]):
+                return i, j
+    return len(source), len(target)
+
+
+def _regroup(index: Sequence[Dim], source: Sequence[Dim], target: Sequence[Dim]) -> list[Dim]:
+    if len(index) == len(target) == 1:
+        return list(index)
+    position = linear(index, source)
+    found: list[Dim] = []
+    for size in reversed(target[1:]):
+        found.append(position % size)
+        position = position // size
+    if target:
+        found.append(position if target[0] != ONE else ZERO)
+    return found[::-1]

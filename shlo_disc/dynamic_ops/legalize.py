@@ -1,0 +1,138 @@
+"""StableHLO to DHLO: `legalize`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from shlo_disc.diagnostics import UnsupportedOpError
+from shlo_disc.dynamic_ops import (
+    rules_chlo,
+    rules_compute,
+    rules_control,
+    rules_elementwise,
+    rules_move,
+)
+from shlo_disc.dynamic_ops.builder import Builder, tensor_type
+from shlo_disc.dynamic_ops.contents import ShapeArithmetic
+from shlo_disc.dynamic_ops.frame import Frame, Legalizer, Rule
+from shlo_disc.dynamic_ops.program import Body, Parameter, Program, RawDim
+from shlo_disc.expr.dim import ZERO, Dim, Sym, const, of
+from shlo_disc.expr.facts import Facts
+from shlo_disc.ir import core as ir
+
+_RULES: Mapping[str, Rule] = {
+    **rules_elementwise.RULES,
+    **rules_move.RULES,
+    **rules_compute.RULES,
+    **rules_control.RULES,
+    **rules_chlo.RULES,
+}
+
+
+def legalize(module: ir.Module, argument_names: tuple[str, ...] = ()) -> Program:
+    """Inline everything into one DHLO program in which shapes are dims.
+
+    Runs twice: the first run learns the facts and the names of the sizes, so that in the second one all shapes are
+    canonical under all facts. `argument_names` name the arguments in messages.
+    """
+    main = _entry(module)
+    raw = _raw_dims(main, {})
+    first = Builder(_sizes(main, raw))
+    _run(module, main, first, raw, argument_names)
+    names = _readable(first.names, raw)
+    renamed = _raw_dims(main, names)
+    replacements = {old.symbol: of(new.symbol) for old, new in zip(raw, renamed, strict=True)}
+    facts = _sizes(main, renamed)
+    for assumption in first.assumptions:
+        facts = assumption.renamed(replacements).add_to(facts)
+    second = Builder(facts)
+    for check in first.checks.values():
+        lhs, rhs = (side.substitute(replacements) for side in (check.lhs, check.rhs))
+        values = [value.substitute(replacements) for value in check.values]
+        second.check(lhs, check.relation, rhs, check.message, values, check.span)
+    parameters, body = _run(module, main, second, renamed, argument_names)
+    return Program(
+        name=module.name or main.name,
+        parameters=parameters,
+        raw_dims=renamed,
+        definitions=second.facts.definitions,
+        checks=tuple(second.checks.values()),
+        facts=second.facts,
+        body=body,
+        constants=second.constants,
+    )
+
+
+def _entry(module: ir.Module) -> ir.Function:
+    if (main := module.functions.get("main")) is not None:
+        return main
+    public = [f for f in module.functions.values() if f.visibility != "private"]
+    if len(public) == 1:
+        return public[0]
+    raise UnsupportedOpError(f"expected a function @main, found {sorted(module.functions)}", module.span)
+
+
+def _raw_dims(main: ir.Function, names: Mapping[Sym, str]) -> tuple[RawDim, ...]:
+    """One symbol for every `?` of the arguments."""
+    prefix = "s" if all(name < "s" for name in names.values()) else "zs"  # late names are solved for first
+    found = list[RawDim]()
+    for k, value in enumerate(main.body.arguments):
+        for axis, size in enumerate(tensor_type(value.type, value.span).shape):
+            if size is None:
+                plain = Sym(f"s{len(found)}")
+                name = names.get(plain, f"{prefix}{len(found)}" if names else plain.name)
+                found.append(RawDim(Sym(name), k, axis))
+    return tuple(found)
+
+
+def _readable(names: Mapping[Sym, str], raw: tuple[RawDim, ...]) -> dict[Sym, str]:
+    """Names for raw symbols that are identifiers, each used once."""
+    found = dict[Sym, str]()
+    symbols = {dim.symbol for dim in raw}
+    for symbol, name in names.items():
+        if symbol in symbols and name.isidentifier() and name not in found.values():
+            found[symbol] = name
+    return found
+
+
+def _sizes(main: ir.Function, raw: tuple[RawDim, ...]) -> Facts:
+    """What is known of every size before anything is read."""
+    facts = Facts.empty()
+    for dim in raw:
+        span = main.body.arguments[dim.argument].span
+        facts = facts.assume_at_least(of(dim.symbol), 0, "sizes are not negative", span)
+    return facts
+
+
+def _run(
+    module: ir.Module,
+    main: ir.Function,
+    builder: Builder,
+    raw: tuple[RawDim, ...],
+    argument_names: tuple[str, ...],
+) -> tuple[tuple[Parameter, ...], Body]:
+    parameters = tuple(
+        _parameter(builder, k, value, raw, argument_names) for k, value in enumerate(main.body.arguments)
+    )
+    frame = Frame(Legalizer(builder, ShapeArithmetic(builder), module.functions, _RULES))
+    for value, parameter in zip(main.body.arguments, parameters, strict=True):
+        frame.bind(value, parameter.tensor)
+    builder.begin()
+    results = frame.run(main.body)
+    span = main.body.ops[-1].span
+    stored = [builder.materialized(x, span) for x in results]
+    return parameters, builder.end([p.tensor for p in parameters], stored)
+
+
+def _parameter(
+    builder: Builder,
+    k: int,
+    value: ir.Value,
+    raw: tuple[RawDim, ...],
+    argument_names: tuple[str, ...],
+) -> Parameter:
+    type_ = tensor_type(value.type, value.span)
+    symbols: dict[int, Dim] = {dim.axis: of(dim.symbol) for dim in raw if dim.argument == k}
+    shape = tuple(symbols.get(axis, ZERO if size is None else const(size)) for axis, size in enumerate(type_.shape))
+    made = builder.parameter(argument_names[k] if k < len(argument_names) else value.name, shape, type_.dtype, value.span)
+    return Parameter(made, shape)

@@ -1,0 +1,74 @@
+"""OpDef: everything the compiler knows about one DHLO op, as one frozen record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+
+from numpy.typing import NDArray
+
+from shlo_disc.dynamic_ops.program import Body, Op, Tensor
+from shlo_disc.expr.dim import Sym
+from shlo_disc.expr.scalar import Index, Scalar
+
+A = TypeVar("A")
+Arrays: TypeAlias = tuple[NDArray[Any], ...]
+RunBody: TypeAlias = Callable[[Body, Arrays], Arrays]
+
+
+class Template(Enum):
+    """Which kernel template takes an op that has no element rule, or a better way than its element rule."""
+
+    ELEMENT = auto()  # the element rule is all there is
+    REDUCE = auto()  # a reduction over whole dims: a stage of a row kernel
+    DOT = auto()
+    CONVOLUTION = auto()
+    SORT = auto()
+    SCATTER = auto()
+    SELECT_AND_SCATTER = auto()
+    WHILE = auto()
+    CASE = auto()
+
+
+class ElementQuery(Protocol):
+    """What an element rule may ask."""
+
+    def at(self, tensor: Tensor, index: Index, /) -> Scalar:
+        """Read one element: a load, or the inlined formula of its producer."""
+        ...
+
+    def symbol(self, hint: str, /) -> Sym:
+        """A fresh index symbol, for the axes of a fold."""
+        ...
+
+    def region(self, body: Body, arguments: tuple[Scalar, ...], /) -> tuple[Scalar, ...]:
+        """The results of a region of rank-0 ops for these arguments."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NoAttrs:
+    """The attributes of an op that has none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpDef(Generic[A]):
+    """One op, declared once. The facets are redundant views that tests hold against each other.
+
+    `element(op, ask, k, index)` says how element `index` of result number `k` is computed; None for ops that only a
+    template can compute. `reference(op, inputs, run)` is written independently with NumPy: the oracle; `op` there has
+    constant dims everywhere, and `run` interprets a body. Bodies of rank-0 ops may be run on whole arrays at once.
+    """
+
+    name: str
+    attrs: type[A]
+    template: Template
+    element: Callable[[Op[A], ElementQuery, int, Index], Scalar] | None
+    reference: Callable[[Op[A], Arrays, RunBody], Arrays]
+
+
+def plain(reference: Callable[[Op[A], Arrays], Arrays]) -> Callable[[Op[A], Arrays, RunBody], Arrays]:
+    """Make the reference of an op without bodies."""
+    return lambda op, inputs, _run: reference(op, inputs)

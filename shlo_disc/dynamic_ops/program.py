@@ -1,0 +1,126 @@
+"""DHLO: a program in which every size, offset and stride is a Dim.
+
+StableHLO has a static and a dynamic form of the same op; DHLO has one. A tensor's shape is a tuple of Dims, `?` is
+gone, calls and composites are inlined, and shape arithmetic is folded into the Dims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Generic, TypeAlias, TypeVar
+
+from numpy.typing import NDArray
+import numpy as np
+
+from shlo_disc.diagnostics import Span
+from shlo_disc.expr.dim import Dim, Sym
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.facts import Facts
+
+A_co = TypeVar("A_co", covariant=True)
+Shape: TypeAlias = tuple[Dim, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tensor:
+    """One SSA value: dense, row-major. The same tensor is the same object."""
+
+    name: str
+    shape: Shape
+    dtype: DType
+    span: Span
+
+    def __repr__(self) -> str:
+        return f"%{self.name}: {self.dtype.value}[{', '.join(map(str, self.shape))}]"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Op(Generic[A_co]):
+    """One operation; `name` is its DHLO name (`add`, `d_broadcast`, `d_dot`), `attrs` a frozen dataclass of its family."""
+
+    name: str
+    operands: tuple[Tensor, ...]
+    attrs: A_co
+    results: tuple[Tensor, ...]
+    bodies: tuple[Body, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Body:
+    """A region: arguments, ops, results. Tensors of enclosing bodies may be used."""
+
+    arguments: tuple[Tensor, ...]
+    ops: tuple[Op[object], ...]
+    results: tuple[Tensor, ...]
+
+    def walk(self) -> Iterator[Op[object]]:
+        """Every op, outer before inner."""
+        for op in self.ops:
+            yield op
+            for body in op.bodies:
+                yield from body.walk()
+
+
+class Relation(Enum):
+    """What a check demands of two dims."""
+
+    EQ = "=="
+    GE = ">="
+    NE = "!="
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A demand on sizes that is tested at every call, before anything runs.
+
+    `lhs` and `rhs` are written in the raw sizes of the arguments, not in what the check itself teaches.
+    `message` may hold `{0}`, `{1}` …: the values of `values`.
+    """
+
+    lhs: Dim
+    relation: Relation
+    rhs: Dim
+    message: str
+    values: tuple[Dim, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class RawDim:
+    """A symbol that is the size of dimension `axis` of argument number `argument`."""
+
+    symbol: Sym
+    argument: int
+    axis: int
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument of the program: the tensor (canonical shape), and its shape in raw sizes.
+
+    A raw size is a constant or the symbol of a `RawDim`.
+    """
+
+    tensor: Tensor
+    raw_shape: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A whole program.
+
+    `definitions` gives symbols that are not raw sizes (in order; each in terms of raw symbols and earlier
+    definitions), `facts` what holds for all sizes that pass the `checks`. `constants` are large literals.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    raw_dims: tuple[RawDim, ...]
+    definitions: tuple[tuple[Sym, Dim], ...]
+    checks: tuple[Check, ...]
+    facts: Facts
+    body: Body
+    constants: Mapping[Tensor, NDArray[np.generic]]

@@ -1,0 +1,198 @@
+"""Reductions over whole dims and over windows, and map."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shlo_disc.dynamic_ops.create import concrete_shape
+from shlo_disc.dynamic_ops.indexing import ONE, ZERO, in_range, select_all
+from shlo_disc.expr.numpy_math import numpy_dtype, wide
+from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, NoAttrs, OpDef, RunBody, Template
+from shlo_disc.dynamic_ops.program import Body, Op, Tensor
+from shlo_disc.expr.dim import Dim, Sym, of
+from shlo_disc.expr.scalar import Arg, Fold, FoldResult, Index, InRange, Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class ReduceAttrs:
+    """The dims that vanish. Operands: the tensors, then their rank-0 initial values; the body: carries, elements."""
+
+    dims: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReduceWindowAttrs:
+    """One entry per dim. Operands as for reduce; padding holds the initial value. The result's shape bounds the high side."""
+
+    window: tuple[Dim, ...]
+    strides: tuple[Dim, ...]
+    base_dilations: tuple[Dim, ...]
+    window_dilations: tuple[Dim, ...]
+    low: tuple[Dim, ...]
+
+
+def split(op: Op[Any]) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+    """The tensors and the initial values of a reduction's operands."""
+    half = len(op.operands) // 2
+    return op.operands[:half], op.operands[half:]
+
+
+def _fold(
+    op: Op[Any],
+    ask: ElementQuery,
+    axes: tuple[tuple[Sym, Dim], ...],
+    element: Callable[[Tensor, Scalar], Scalar],
+) -> Fold:
+    """Fold the op's body over `axes`; `element(tensor, init)` is what is combined at one point."""
+    tensors, inits = split(op)
+    carries = tuple(Arg(ask.symbol("acc").name, x.dtype) for x in inits)
+    starts = tuple(ask.at(x, ()) for x in inits)
+    points = tuple(element(x, start) for x, start in zip(tensors, starts, strict=True))
+    return Fold(axes, carries, starts, ask.region(op.bodies[0], (*carries, *points)))
+
+
+def _reduce(op: Op[ReduceAttrs], ask: ElementQuery, k: int, index: Index) -> Scalar:
+    shape, rest = op.operands[0].shape, iter(index)
+    axes = {dim: ask.symbol("r") for dim in sorted(op.attrs.dims)}
+    where = tuple(of(axes[dim]) if dim in axes else next(rest) for dim in range(len(shape)))
+    extents = tuple((symbol, shape[dim]) for dim, symbol in axes.items())
+    return FoldResult(_fold(op, ask, extents, lambda x, _start: ask.at(x, where)), k)
+
+
+def _monoid(body: Body) -> np.ufunc | None:
+    """A NumPy ufunc that reduces like the body, if it is that simple."""
+    if len(body.ops) != 1 or set(body.ops[0].operands) != set(body.arguments):
+        return None
+    return _UFUNCS.get(body.ops[0].name)
+
+
+_UFUNCS: dict[str, np.ufunc] = {
+    "add": np.add,
+    "multiply": np.multiply,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+}
+
+
+def _reduce_reference(op: Op[ReduceAttrs], inputs: Arrays, run: RunBody) -> Arrays:
+    half = len(inputs) // 2
+    dims, (body,) = op.attrs.dims, op.bodies
+    if half == 1 and inputs[0].size and (function := _monoid(body)) is not None:
+        x, init = map(wide, inputs)
+        total = function(function.reduce(x, axis=dims), init)
+        return (np.asarray(total).astype(numpy_dtype(op.results[0].dtype)),)
+    points = [np.moveaxis(x, dims, range(len(dims))) for x in inputs[:half]]
+    kept = points[0].shape[len(dims) :]
+    carries = tuple(np.broadcast_to(x, kept) for x in inputs[half:])
+    for at in np.ndindex(points[0].shape[: len(dims)]):
+        carries = run(body, (*carries, *(x[at] for x in points)))
+    return tuple(np.broadcast_to(x, kept).copy() for x in carries)
+
+
+def _reduce_window(op: Op[ReduceWindowAttrs], ask: ElementQuery, k: int, index: Index) -> Scalar:
+    shape, attrs = op.operands[0].shape, op.attrs
+    axes = tuple(ask.symbol("w") for _ in shape)
+    conditions, where = list[Scalar](), list[Dim]()
+    for dim, (axis, size) in enumerate(zip(axes, shape, strict=True)):
+        offset = (
+            index[dim] * attrs.strides[dim] + of(axis) * attrs.window_dilations[dim] - attrs.low[dim]
+        )
+        step = attrs.base_dilations[dim]
+        conditions.append(in_range(offset, (size - 1) * step + 1))
+        if step != ONE:
+            conditions.append(InRange(offset % step, ZERO, ONE))
+        where.append(offset // step)
+    fold = _fold(
+        op,
+        ask,
+        tuple(zip(axes, attrs.window, strict=True)),
+        lambda x, start: select_all(conditions, ask.at(x, tuple(where)), start),
+    )
+    return FoldResult(fold, k)
+
+
+def _reduce_window_reference(op: Op[ReduceWindowAttrs], inputs: Arrays, run: RunBody) -> Arrays:
+    """Combine one shifted, strided view of the padded operands per window position."""
+    half = len(inputs) // 2
+    window, strides, base, dilations, low = (
+        concrete_shape(group)
+        for group in (
+            op.attrs.window,
+            op.attrs.strides,
+            op.attrs.base_dilations,
+            op.attrs.window_dilations,
+            op.attrs.low,
+        )
+    )
+    shape = concrete_shape(op.results[0].shape)
+    need = [(n - 1) * s + (w - 1) * d + 1 for n, s, w, d in zip(shape, strides, window, dilations, strict=True)]
+    padded = [
+        _padded(x, init, base, low, need) for x, init in zip(inputs[:half], inputs[half:], strict=True)
+    ]
+    carries = tuple(np.broadcast_to(x, shape) for x in inputs[half:])
+    if 0 in shape:
+        return tuple(x.copy() for x in carries)
+    for at in np.ndindex(window):
+        view = tuple(
+            slice(k * d, k * d + (n - 1) * s + 1, s)
+            for k, d, n, s in zip(at, dilations, shape, strides, strict=True)
+        )
+        carries = run(op.bodies[0], (*carries, *(x[view] for x in padded)))
+    return tuple(np.broadcast_to(x, shape).copy() for x in carries)
+
+
+def _padded(
+    x: NDArray[Any],
+    init: NDArray[Any],
+    base: tuple[int, ...],
+    low: tuple[int, ...],
+    need: list[int],
+) -> NDArray[Any]:
+    """The operand as the windows see it: from position -low on, `need` positions long."""
+    found = np.full([max(0, n) for n in need], init, x.dtype)
+    for at in np.ndindex(x.shape):
+        place = tuple(i * b + a for i, b, a in zip(at, base, low, strict=True))
+        if all(0 <= p < n for p, n in zip(place, found.shape, strict=True)):
+            found[place] = x[at]
+    return found
+
+
+def _map(op: Op[NoAttrs], ask: ElementQuery, k: int, index: Index) -> Scalar:
+    return ask.region(op.bodies[0], tuple(ask.at(x, index) for x in op.operands))[k]
+
+
+def _map_reference(op: Op[NoAttrs], inputs: Arrays, run: RunBody) -> Arrays:
+    shape = concrete_shape(op.results[0].shape)
+    return tuple(np.broadcast_to(x, shape).copy() for x in run(op.bodies[0], inputs))
+
+
+OPS = (
+    OpDef(
+        name="d_reduce",
+        attrs=ReduceAttrs,
+        template=Template.REDUCE,
+        element=_reduce,
+        reference=_reduce_reference,
+    ),
+    OpDef(
+        name="d_reduce_window",
+        attrs=ReduceWindowAttrs,
+        template=Template.ELEMENT,
+        element=_reduce_window,
+        reference=_reduce_window_reference,
+    ),
+    OpDef(
+        name="d_map",
+        attrs=NoAttrs,
+        template=Template.ELEMENT,
+        element=_map,
+        reference=_map_reference,
+    ),
+)

@@ -1,0 +1,31 @@
+"""All DHLO ops by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from shlo_disc.dynamic_ops import (
+    contract,
+    control,
+    create,
+    elementwise,
+    gather,
+    move,
+    order,
+    reduce,
+    slices,
+)
+from shlo_disc.dynamic_ops.opdef import OpDef
+from shlo_disc.dynamic_ops.program import Op
+
+_FAMILIES = (elementwise, create, move, slices, gather, reduce, contract, order, control)
+
+OPS: Mapping[str, OpDef[Any]] = {
+    definition.name: definition for family in _FAMILIES for definition in family.OPS
+}
+
+
+def definition(op: Op[Any]) -> OpDef[Any]:
+    """Look up what the compiler knows about an op."""
+    return OPS[op.name]

@@ -1,0 +1,237 @@
+"""StableHLO to DHLO: calls, loops, branches and custom calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from shlo_disc.diagnostics import UnsupportedOpError
+from shlo_disc.dynamic_ops.attribute_values import dictionary, integer, string, symbols
+from shlo_disc.dynamic_ops.builder import Bound, Contents
+from shlo_disc.dynamic_ops.create import IotaAttrs
+from shlo_disc.dynamic_ops.elementwise import CompareAttrs
+from shlo_disc.dynamic_ops.frame import Frame, Rule
+from shlo_disc.dynamic_ops.opdef import NoAttrs
+from shlo_disc.dynamic_ops.order import SortAttrs
+from shlo_disc.dynamic_ops.program import Body, Shape, Tensor
+from shlo_disc.dynamic_ops.reduce import ReduceWindowAttrs
+from shlo_disc.dynamic_ops.rules_compute import windowed
+from shlo_disc.dynamic_ops.rules_elementwise import assertion
+from shlo_disc.dynamic_ops.rules_move import stated
+from shlo_disc.dynamic_ops.slices import SliceAttrs
+from shlo_disc.expr.dim import ONE, ZERO, Dim, const
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.scalar import Direction
+from shlo_disc.ir import core as ir
+from shlo_disc.ir.attributes import IntegerAttr
+
+
+def _call(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    return frame.call(string(op, "callee"), [frame.bound(x) for x in op.operands], op.span)
+
+
+def _composite(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    """Take what the op means where DHLO has it, else its decomposition."""
+    if string(op, "name") == "chlo.erf":
+        (x,) = frame.tensors(op.operands)
+        return [frame.build.one("erf", (x,), NoAttrs(), x.shape, x.dtype, op.span)]
+    return frame.call(
+        string(op, "decomposition"), [frame.bound(x) for x in op.operands], op.span
+    )
+
+
+def _while(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    condition, body = op.regions
+    returned = body.block.ops[-1].operands
+    varies = [x is not argument for x, argument in zip(returned, body.block.arguments, strict=True)]
+    initial = [frame.bound(x) for x in op.operands]
+    for region in (condition, body):
+        for value, bound, changes in zip(region.block.arguments, initial, varies, strict=True):
+            if not changes:  # the loop hands it on as it is
+                frame.bind(value, bound)
+    carries = [x for x, changes in zip(frame_tensors(frame, op, varies), varies, strict=True) if changes]
+    types = [(x.shape, x.dtype) for x in carries if isinstance(x, Tensor)]
+    bodies = (
+        _loop_body(frame, condition, varies, types, None),
+        _loop_body(frame, body, varies, types, varies),
+    )
+    _keep_shapes(frame, op, bodies[1])
+    tensors = tuple(x for x in carries if isinstance(x, Tensor))
+    results = iter(frame.build.emit("d_while", tensors, NoAttrs(), types, op.span, bodies))
+    return [next(results) if changes else bound for bound, changes in zip(initial, varies, strict=True)]
+
+
+def frame_tensors(frame: Frame, op: ir.Op, wanted: Sequence[bool]) -> list[Bound]:
+    """The operands, as tensors where wanted."""
+    return [
+        frame.tensor(x) if is_wanted else frame.bound(x)
+        for x, is_wanted in zip(op.operands, wanted, strict=True)
+    ]
+
+
+def _loop_body(
+    frame: Frame,
+    region: ir.Region,
+    varies: Sequence[bool],
+    types: Sequence[tuple[Shape, DType]],
+    returned: Sequence[bool] | None,
+) -> Body:
+    """The condition (`returned` is None: all that it returns) or the body of a loop."""
+    build, block = frame.build, region.block
+    build.begin()
+    values = [x for x, changes in zip(block.arguments, varies, strict=True) if changes]
+    arguments = [
+        build.tensor(shape, dtype, value.span) for value, (shape, dtype) in zip(values, types, strict=True)
+    ]
+    for value, tensor in zip(values, arguments, strict=True):
+        frame.bind(value, tensor)
+    results = frame.run(block)
+    if returned is not None:
+        results = tuple(x for x, changes in zip(results, returned, strict=True) if changes)
+    span = block.ops[-1].span
+    return build.end(arguments, [build.materialized(x, span) for x in results])
+
+
+def _keep_shapes(frame: Frame, op: ir.Op, body: Body) -> None:
+    for k, (before, after) in enumerate(zip(body.arguments, body.results, strict=True)):
+        for a, b in zip(before.shape, after.shape, strict=True):
+            if not frame.build.facts.equal(a, b).is_true:
+                raise UnsupportedOpError(
+                    f"a loop whose carried value {k} changes its shape is not supported: "
+                    f"{before!r} becomes {after!r}",
+                    op.span,
+                )
+
+
+def _case(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    chosen = frame.bound(op.operands[0])
+    if isinstance(chosen, Contents) and (index := chosen.scalar.constant) is not None:
+        regions = op.regions if op.name == "stablehlo.case" else op.regions[::-1]
+        inside = 0 <= index < len(regions)
+        return frame.run(regions[index if inside else -1].block)
+    selector = frame.tensor(op.operands[0])
+    regions = op.regions
+    if op.name == "stablehlo.if":
+        selector = frame.build.one("convert", (selector,), NoAttrs(), (), DType.I32, op.span)
+        regions = op.regions[::-1]
+    bodies = tuple(frame.body(region, ()) for region in regions)
+    types = [
+        (frame.build.same_shape([x.shape for x in branch], "branches need equal shapes", op.span), branch[0].dtype)
+        for branch in zip(*(body.results for body in bodies), strict=True)
+    ]
+    return frame.build.emit("d_case", (selector,), NoAttrs(), types, op.span, bodies)
+
+
+def _sorted(
+    frame: Frame, op: ir.Op, operands: Sequence[Tensor], dim: int, body: Body
+) -> tuple[Tensor, ...]:
+    types = [(x.shape, x.dtype) for x in operands]
+    return frame.build.emit("d_sort", operands, SortAttrs(dim, stable=True), types, op.span, (body,))
+
+
+def _largest(frame: Frame, op: ir.Op, k: Dim) -> Sequence[Bound]:
+    """top_k: sort downwards along the last dim with the positions, and keep the first k."""
+    build, x = frame.build, frame.tensor(op.operands[0])
+    last = len(x.shape) - 1
+    positions = build.one("d_iota", (), IotaAttrs(last), x.shape, DType.I32, op.span)
+    build.begin()
+    arguments = [build.tensor((), dtype, op.span) for dtype in (x.dtype,) * 2 + (DType.I32,) * 2]
+    attrs = CompareAttrs(Direction.GT, total=x.dtype.is_float)
+    before = build.one("compare", arguments[:2], attrs, (), DType.I1, op.span)
+    body = build.end(arguments, [before])
+    return _first(frame, op, _sorted(frame, op, (x, positions), last, body), last, k)
+
+
+def _first(
+    frame: Frame, op: ir.Op, tensors: Sequence[Tensor], dim: int, count: Dim
+) -> Sequence[Bound]:
+    """Keep the first `count` along `dim`."""
+    found: list[Bound] = []
+    for i, x in enumerate(tensors):
+        shape = stated(frame, op, [count if k == dim else size for k, size in enumerate(x.shape)], i)
+        attrs = SliceAttrs((ZERO,) * len(shape), (ONE,) * len(shape))
+        found.append(frame.build.one("d_slice", (x,), attrs, shape, x.dtype, op.span))
+    return found
+
+
+def _top_k(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    return _largest(frame, op, const(integer(op, "k")))
+
+
+def _dynamic_top_k(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    return _largest(frame, op, frame.dims(op.operands[1], op)[0])
+
+
+def _approx_top_k(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    """Exact, as on every device without an approximation of its own."""
+    config = dictionary(op, "mhlo.backend_config")
+    dim = config["reduction_dim"]
+    assert isinstance(dim, IntegerAttr), "ApproxTopK says where it reduces"
+    dynamic = string(op, "call_target_name") == "stablehlo.dynamic_approx_top_k"
+    half = (len(op.operands) - dynamic) // 2 if dynamic else 2
+    tensors = frame.tensors(op.operands[:2])
+    body = frame.function_combiner(symbols(op, "called_computations")[0], op.span)
+    rank = len(tensors[0].shape)
+    where = dim.value % rank
+    count = _approximate_count(frame, op, where, half)
+    return _first(frame, op, _sorted(frame, op, tensors, where, body), where, count)
+
+
+def _approximate_count(frame: Frame, op: ir.Op, dim: int, _half: int) -> Dim:
+    """How many results there are: what the text states, or the operand that says so."""
+    type_ = op.results[0].type
+    assert isinstance(type_, ir.TensorType), "top-k has tensor results"
+    if (size := type_.shape[dim]) is not None:
+        return const(size)
+    for value in op.operands[4:]:
+        found = frame.bound(value)
+        if isinstance(found, Contents):
+            return found.dims[dim] if found.shape else found.scalar
+    raise UnsupportedOpError("expected the number of results of top-k, found none", op.span)
+
+
+def _dynamic_reduce_window(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    half = (len(op.operands) - 5) // 2
+    canonical = frame.build.facts.canonical
+    window, strides, base, dilations, padding = (
+        tuple(map(canonical, frame.dims(x, op))) for x in op.operands[2 * half :]
+    )
+    pairs = tuple(zip(padding[::2], padding[1::2], strict=True))
+    attrs = ReduceWindowAttrs(window, strides, base, dilations, tuple(low for low, _ in pairs))
+    body = frame.function_combiner(symbols(op, "called_computations")[0], op.span)
+    return windowed(frame, op, op.operands[: 2 * half], attrs, pairs, body)
+
+
+def _identity(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    return [frame.bound(x) for x in op.operands[: len(op.results)]]
+
+
+_CUSTOM: Mapping[str, Callable[[Frame, ir.Op], Sequence[Bound]]] = {
+    "shape_assertion": assertion,
+    "stablehlo.dynamic_reduce_window": _dynamic_reduce_window,
+    "stablehlo.dynamic_top_k": _dynamic_top_k,
+    "ApproxTopK": _approx_top_k,
+    "stablehlo.dynamic_approx_top_k": _approx_top_k,
+    "Sharding": _identity,
+    "SPMDFullToShardShape": _identity,
+    "SPMDShardToFullShape": _identity,
+    "annotate_device_placement": _identity,
+    "LayoutConstraint": _identity,
+}
+
+
+def _custom_call(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    target = string(op, "call_target_name")
+    if (rule := _CUSTOM.get(target)) is None:
+        raise UnsupportedOpError(f"op '{op.name}' is not supported for the target @{target}", op.span)
+    return rule(frame, op)
+
+
+RULES: Mapping[str, Rule] = {
+    "func.call": _call,
+    "stablehlo.composite": _composite,
+    "stablehlo.while": _while,
+    "stablehlo.case": _case,
+    "stablehlo.if": _case,
+    "stablehlo.custom_call": _custom_call,
+    "chlo.top_k": _top_k,
+}

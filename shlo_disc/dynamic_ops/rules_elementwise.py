@@ -1,0 +1,147 @@
+"""StableHLO to DHLO: elementwise ops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from shlo_disc.dynamic_ops.attribute_values import integer, literal, string
+from shlo_disc.dynamic_ops.builder import Bound, Contents, tensor_type
+from shlo_disc.dynamic_ops.elementwise import CompareAttrs, ReducePrecisionAttrs
+from shlo_disc.dynamic_ops.frame import Frame, Rule
+from shlo_disc.dynamic_ops.opdef import NoAttrs
+from shlo_disc.dynamic_ops.program import Relation, Shape, Tensor
+from shlo_disc.expr.dim import ONE, const
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.scalar import BinaryFn, Direction, UnaryFn
+from shlo_disc.ir import core as ir
+from shlo_disc.ir.attributes import DenseAttr, FloatAttr, IntegerAttr
+
+
+def result_dtype(op: ir.Op, k: int = 0) -> DType:
+    """The element type of a result, as the text states it."""
+    return tensor_type(op.results[k].type, op.span).dtype
+
+
+def short_name(op: ir.Op) -> str:
+    """The name without the dialect."""
+    return op.name.split(".", 1)[1]
+
+
+def _shape(frame: Frame, op: ir.Op, tensors: Sequence[Tensor]) -> Shape:
+    """The shape of a result that has the shape of the operands."""
+    what = f"the operands of {op.name} need equal shapes"
+    shape = frame.build.same_shape([x.shape for x in tensors], what, op.span)
+    return frame.build.declared(shape, op.results[0].type, f"the result of {op.name}", op.span)
+
+
+def _plain(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    tensors = frame.tensors(op.operands)
+    shape = _shape(frame, op, tensors)
+    return [frame.build.one(short_name(op), tensors, NoAttrs(), shape, result_dtype(op), op.span)]
+
+
+def _convert(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    (x,), dtype = frame.tensors(op.operands), result_dtype(op)
+    return [x] if x.dtype is dtype else _plain(frame, op)
+
+
+def _select(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    condition, then, other = frame.tensors(op.operands)
+    shape = _shape(frame, op, (condition, then, other) if condition.shape else (then, other))
+    return [frame.build.one("select", (condition, then, other), NoAttrs(), shape, then.dtype, op.span)]
+
+
+def _clamp(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    low, x, high = frame.tensors(op.operands)
+    shape = _shape(frame, op, [x, *(limit for limit in (low, high) if limit.shape)])
+    return [frame.build.one("clamp", (low, x, high), NoAttrs(), shape, x.dtype, op.span)]
+
+
+def _compare(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    tensors = frame.tensors(op.operands)
+    attrs = CompareAttrs(
+        Direction(string(op, "comparison_direction")), string(op, "compare_type") == "TOTALORDER"
+    )
+    return [frame.build.one("compare", tensors, attrs, _shape(frame, op, tensors), DType.I1, op.span)]
+
+
+def _reduce_precision(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    (x,) = frame.tensors(op.operands)
+    attrs = ReducePrecisionAttrs(integer(op, "exponent_bits"), integer(op, "mantissa_bits"))
+    return [frame.build.one("reduce_precision", (x,), attrs, x.shape, x.dtype, op.span)]
+
+
+def _bitcast(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    (x,), dtype = frame.tensors(op.operands), result_dtype(op)
+    shape = x.shape
+    if x.dtype.bits > dtype.bits:
+        shape = (*shape, const(x.dtype.bits // dtype.bits))
+    elif x.dtype.bits < dtype.bits:
+        frame.build.demand_equal(
+            shape[-1], const(dtype.bits // x.dtype.bits), "the last size of a widening bitcast", op.span
+        )
+        shape = shape[:-1]
+    return [frame.build.one("bitcast_convert", (x,), NoAttrs(), shape, dtype, op.span)]
+
+
+def _constant(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    value = op.attributes["value"]
+    assert isinstance(value, DenseAttr), "the parser checked the attribute"
+    values, dtype = literal(value), value.type.dtype
+    if value.splat or values.size == 1:
+        shape = tuple(map(const, values.shape))
+        return [frame.build.constant(values.reshape(-1)[0].item(), shape, dtype, op.span)]
+    return [frame.build.literal(values, dtype, op.span)]
+
+
+def _constant_like(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    (x,), value = frame.tensors(op.operands), op.attributes["value"]
+    assert isinstance(value, FloatAttr | IntegerAttr), "the parser checked the attribute"
+    return [frame.build.constant(value.value, x.shape, x.dtype, op.span)]
+
+
+def _dimension_size(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    x, dim = frame.bound(op.operands[0]), integer(op, "dimension")
+    if isinstance(x, Contents):
+        size = const(x.shape[dim])
+    else:
+        size = frame.build.raw_shapes.get(x, x.shape)[dim]
+    return [Contents((size,), (), result_dtype(op))]
+
+
+def _same(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    return [frame.bound(x) for x in op.operands]
+
+
+def assertion(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    """`custom_call @shape_assertion`: a check at run time, and a fact from there on."""
+    (condition,) = frame.dims(op.operands[0], op)
+    values = [frame.dims(x, op)[0] for x in op.operands[1:]]
+    if condition.constant == 1:
+        return []
+    message = string(op, "error_message")
+    relation, lhs, rhs = frame.legalizer.arithmetic.relation(condition)
+    build = frame.build
+    if condition.constant == 0:
+        build.impossible(message, op.span)
+    build.check(lhs, relation, rhs, message, values, op.span)
+    if relation is not Relation.EQ or rhs != ONE or lhs != condition:
+        build.assume(relation, lhs, rhs, "shape_assertion", op.span)
+    return []
+
+
+RULES: Mapping[str, Rule] = {
+    **{f"stablehlo.{fn.value}": _plain for fn in (*UnaryFn, *BinaryFn)},
+    "chlo.erf": _plain,
+    "chlo.tan": _plain,
+    "stablehlo.convert": _convert,
+    "stablehlo.select": _select,
+    "stablehlo.clamp": _clamp,
+    "stablehlo.compare": _compare,
+    "stablehlo.reduce_precision": _reduce_precision,
+    "stablehlo.bitcast_convert": _bitcast,
+    "stablehlo.constant": _constant,
+    "chlo.constant_like": _constant_like,
+    "stablehlo.get_dimension_size": _dimension_size,
+    "stablehlo.optimization_barrier": _same,
+}

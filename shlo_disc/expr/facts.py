@@ -1,0 +1,197 @@
+"""What is known about sizes and indices, and what follows from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from shlo_disc.diagnostics import Span
+from shlo_disc.expr import solve
+from shlo_disc.expr.canonical import Canonical
+from shlo_disc.expr.dim import Dim, DimLike, Sym, as_dim, of, split_constant
+from shlo_disc.expr.prover import Interval
+from shlo_disc.expr.solve import System
+
+
+class Truth(Enum):
+    """What facts say of a claim."""
+
+    TRUE = "true"
+    FALSE = "false"
+    UNKNOWN = "unknown"
+
+    @property
+    def known(self) -> bool:
+        return self is not Truth.UNKNOWN
+
+    @property
+    def is_true(self) -> bool:
+        return self is Truth.TRUE
+
+    @property
+    def is_false(self) -> bool:
+        return self is Truth.FALSE
+
+    def __invert__(self) -> Truth:
+        match self:
+            case Truth.TRUE:
+                return Truth.FALSE
+            case Truth.FALSE:
+                return Truth.TRUE
+            case Truth.UNKNOWN:
+                return Truth.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One assumption as the user should read it, why it holds, and where that is written."""
+
+    text: str
+    reason: str
+    span: Span
+
+    def __str__(self) -> str:
+        return f"{self.text} ({self.reason}, {self.span.where()})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Facts:
+    """Assumptions about dims; every `assume_...` and `with_...` returns new facts.
+
+    Conclusions are proven or UNKNOWN. The sign of a symbol is unknown until told. Divisors count as
+    not zero (see `dim`). Facts that contradict each other imply anything.
+
+    >>> from shlo_disc.diagnostics import NOWHERE
+    >>> from shlo_disc.expr.dim import symbol
+    >>> b, s, i, j = symbol("b"), symbol("s"), symbol("i"), symbol("j")
+    >>> sizes = Facts.empty().assume_at_least(s, 1, "a size", NOWHERE)
+    >>> inside = sizes.with_index(Sym("i"), b).with_index(Sym("j"), s)
+    >>> inside.canonical((i * s + j) // s), inside.canonical((i * s + j) % s)
+    (i, j)
+    >>> inside.greater(b * s, i * s + j)
+    <Truth.TRUE: 'true'>
+    """
+
+    _system: System = field(default_factory=System)
+    facts: tuple[Fact, ...] = ()
+    _rules: Canonical = field(default_factory=lambda: Canonical(System().given))
+
+    @staticmethod
+    def empty() -> Facts:
+        """Know nothing."""
+        return _EMPTY
+
+    @property
+    def definitions(self) -> tuple[tuple[Sym, Dim], ...]:
+        """Fresh symbols that express divisibility, and their values in symbols of the program."""
+        return self._system.definitions
+
+    def assume_equal(self, a: Dim, b: DimLike, reason: str, span: Span) -> Facts:
+        """Assume `a == b`: solve it for a symbol where possible.
+
+        >>> from shlo_disc.diagnostics import NOWHERE
+        >>> from shlo_disc.expr.dim import symbol
+        >>> s = symbol("s0")
+        >>> odd = Facts.empty().assume_equal(s, 2 * (s // 2) + 1, "an assertion", NOWHERE)
+        >>> odd.canonical(s), odd.definitions
+        (2*s0_by_2 + 1, ((s0_by_2, (s0 + 1) // 2 - 1),))
+        """
+        fact = Fact(f"{a} == {b}", reason, span)
+        return self._with(solve.add_zero(self._system, self.canonical(a - b)), fact)
+
+    def assume_at_least(self, a: Dim, bound: DimLike, reason: str, span: Span) -> Facts:
+        """Assume `a >= bound`."""
+        fact = Fact(f"{a} >= {bound}", reason, span)
+        return self._with(solve.add_nonnegative(self._system, self.canonical(a - bound)), fact)
+
+    def assume_divides(self, k: int, a: Dim, reason: str, span: Span) -> Facts:
+        """Assume that the positive integer `k` divides `a`."""
+        assert k > 0, f"{k} cannot be a divisor"
+        fact = Fact(f"{a} % {k} == 0" if a.atom else f"({a}) % {k} == 0", reason, span)
+        return self._with(solve.add_multiple(self._system, k, self.canonical(a)), fact)
+
+    def _with(self, system: System, fact: Fact) -> Facts:
+        facts = self.facts if fact in self.facts else (*self.facts, fact)
+        rules = self._rules if system is self._system else Canonical(system.given)
+        return Facts(system, facts, rules)
+
+    def with_index(self, sym: Sym, extent: Dim) -> Facts:
+        """Enter the body of a loop over `0 <= sym < extent`; there, the extent is at least 1."""
+        return self.with_range(sym, as_dim(0), extent - 1)
+
+    def with_range(self, sym: Sym, lower: Dim, upper: Dim) -> Facts:
+        """Enter a scope in which `lower <= sym <= upper`; there, the range is not empty."""
+        lower, upper = self.canonical(lower), self.canonical(upper)
+        system = self._system
+        if not self._rules.prover.nonnegative(upper - lower):
+            system = solve.add_nonnegative(system, upper - lower)
+        given = system.given
+        if lower == upper:
+            given = replace(given, substitution={**given.substitution, sym: lower})
+        else:
+            given = replace(given, ranges={**given.ranges, sym: (lower, upper)})
+        return Facts(
+            replace(system, given=given), self.facts, Canonical(given, outer=self._rules, index=sym)
+        )
+
+    def canonical(self, dim: Dim) -> Dim:
+        """Write a dim in its simplest form under these facts; equal results mean equal dims."""
+        return self._rules.dim(dim)
+
+    def equal(self, a: Dim, b: DimLike) -> Truth:
+        """Decide `a == b`."""
+        difference = self.canonical(a - b)
+        if (value := difference.constant) is not None:
+            return Truth.FALSE if value else Truth.TRUE
+        variable, offset = split_constant(difference)
+        prover = self._rules.prover
+        if offset % prover.divisor(variable):
+            return Truth.FALSE
+        if prover.nonnegative(difference):
+            if prover.nonnegative(difference - 1):
+                return Truth.FALSE
+            return Truth.TRUE if prover.nonnegative(-difference) else Truth.UNKNOWN
+        return Truth.FALSE if prover.nonnegative(-difference - 1) else Truth.UNKNOWN
+
+    def at_least(self, a: Dim, b: DimLike) -> Truth:
+        """Decide `a >= b`."""
+        difference = self.canonical(a - b)
+        if self._rules.prover.nonnegative(difference):
+            return Truth.TRUE
+        return Truth.FALSE if self._rules.prover.nonnegative(-difference - 1) else Truth.UNKNOWN
+
+    def greater(self, a: Dim, b: DimLike) -> Truth:
+        """Decide `a > b`."""
+        return self.at_least(a, b + 1)
+
+    def interval(self, dim: Dim) -> Interval:
+        """Bound a dim by constants, inclusive; None: no bound is known."""
+        dim = self.canonical(dim)
+        return self._rules.prover.interval(dim)
+
+    def divisor(self, dim: Dim) -> int:
+        """Find the largest known integer that divides `dim`; 0 for the dim 0."""
+        return self._rules.prover.divisor(self.canonical(dim))
+
+    def explain(self, dim: Dim) -> str:
+        """Say in one line what is known about the symbols of `dim`."""
+        parts: list[str] = []
+        for sym in sorted(dim.symbols(), key=lambda each: each.order):
+            simple = self.canonical(of(sym))
+            if simple != of(sym):
+                parts.append(f"{sym} == {simple}")
+            low, high = self._rules.prover.interval(simple)
+            if simple.constant is None:
+                parts.append(_bounds_text(sym.name, low, high))
+        return ", ".join(parts) if parts else "nothing"
+
+
+def _bounds_text(name: str, low: int | None, high: int | None) -> str:
+    if low is None and high is None:
+        return f"{name} is any integer"
+    if high is None:
+        return f"{name} >= {low}"
+    return f"{name} <= {high}" if low is None else f"{low} <= {name} <= {high}"
+
+
+_EMPTY = Facts()

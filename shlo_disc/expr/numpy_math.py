@@ -1,0 +1,291 @@
+"""StableHLO's elementwise functions in NumPy, where the two differ (division by 0, shifts, saturation, NaN)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.scalar import BinaryFn, Direction, UnaryFn
+
+Array = NDArray[Any]
+
+
+def numpy_dtype(dtype: DType) -> np.dtype[Any]:
+    """The NumPy type of an element type; types that NumPy lacks come from ml_dtypes."""
+    try:
+        return np.dtype(dtype.numpy)
+    except TypeError:
+        import ml_dtypes  # noqa: PLC0415  # needed for rare types only
+
+        return np.dtype(getattr(ml_dtypes, dtype.numpy))
+
+
+def cast(x: Array, dtype: DType) -> Array:
+    """Give a result its type: rounds floats that were computed in a wider type."""
+    return np.asarray(x).astype(numpy_dtype(dtype), copy=False)
+
+
+def wide(x: Array) -> Array:
+    """Compute narrow floats in f32."""
+    return x.astype(np.float32) if _is_narrow_float(x) else x
+
+
+def _is_narrow_float(x: Array) -> bool:
+    return (x.dtype.kind == "V" and not x.dtype.name.startswith(("int", "uint"))) or x.dtype == np.float16
+
+
+def maximum(a: Array, b: Array) -> Array:
+    """The larger; NaN if one is NaN."""
+    return np.maximum(wide(a), wide(b))
+
+
+def minimum(a: Array, b: Array) -> Array:
+    """The smaller; NaN if one is NaN."""
+    return np.minimum(wide(a), wide(b))
+
+
+def select(condition: Array, then: Array, other: Array) -> Array:
+    """`then` where `condition`, else `other`."""
+    return np.where(condition, then, other)
+
+
+def compare(direction: Direction, a: Array, b: Array, *, total: bool) -> Array:
+    """Compare; `total` orders -NaN < -inf < … < -0 < +0 < … < NaN."""
+    x, y = (_total_order(a), _total_order(b)) if total and _is_float(a) else (wide(a), wide(b))
+    return np.asarray(_COMPARE[direction](x, y))
+
+
+_COMPARE: Mapping[Direction, Callable[[Array, Array], Array]] = {
+    Direction.EQ: np.equal,
+    Direction.NE: np.not_equal,
+    Direction.GE: np.greater_equal,
+    Direction.GT: np.greater,
+    Direction.LE: np.less_equal,
+    Direction.LT: np.less,
+}
+
+
+def _is_float(x: Array) -> bool:
+    return x.dtype.kind == "f" or _is_narrow_float(x)
+
+
+def _total_order(x: Array) -> Array:
+    bits = np.ascontiguousarray(x).view(f"i{x.dtype.itemsize}")
+    return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
+
+
+def convert(x: Array, dtype: DType) -> Array:
+    """Convert: to integers truncates and saturates, NaN becomes 0; complex to real drops the imaginary part."""
+    if dtype.is_bool:
+        return np.asarray(x != 0)
+    if x.dtype.kind == "c" and not dtype.is_complex:
+        x = x.real
+    wanted = numpy_dtype(dtype)
+    if dtype.is_integer and _is_float(x):
+        return _saturate(wide(x), wanted)
+    if x.dtype.kind == "V" or wanted.kind == "V":
+        x = wide(x).astype(np.float32) if not dtype.is_integer else x.astype(np.int64)
+    return np.asarray(x).astype(wanted)
+
+
+def _saturate(x: Array, wanted: np.dtype[Any]) -> Array:
+    limits = np.iinfo(wanted)
+    low, high = float(limits.min), float(limits.max)
+    inside = np.where((x > low) & (x < high), x, 0).astype(wanted)
+    found = np.where(x >= high, limits.max, np.where(x <= low, limits.min, inside))
+    return np.where(np.isnan(x), 0, found).astype(wanted)
+
+
+def reduce_precision(x: Array, exponent_bits: int, mantissa_bits: int) -> Array:
+    """Round to nearest even as if stored with fewer bits; overflow gives infinity, underflow zero."""
+    narrow = wide(x)
+    total, mantissa = {4: (32, 23), 8: (64, 52)}[narrow.dtype.itemsize]
+    unsigned = np.dtype(f"u{total // 8}").type
+    bits = np.ascontiguousarray(narrow).view(unsigned)
+    exponent = total - 1 - mantissa
+    drop = mantissa - mantissa_bits
+    if drop > 0:
+        last = (bits >> unsigned(drop)) & unsigned(1)
+        bits = bits + (unsigned((1 << (drop - 1)) - 1) + last)
+        bits = bits & ~unsigned((1 << drop) - 1)
+    sign = bits & unsigned(1 << (total - 1))
+    if exponent_bits < exponent:
+        bias, small = (1 << (exponent - 1)) - 1, (1 << (exponent_bits - 1)) - 1
+        field = (bits >> unsigned(mantissa)) & unsigned((1 << exponent) - 1)
+        infinity = sign | unsigned(((1 << exponent) - 1) << mantissa)
+        bits = np.where(field > unsigned(bias + small), infinity, bits)
+        bits = np.where(field <= unsigned(bias - small), sign, bits)
+    found = bits.astype(unsigned).view(narrow.dtype)
+    return np.where(np.isnan(narrow), narrow, found)
+
+
+def _real_or_whole(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    return lambda x: function(wide(x))
+
+
+def _abs(x: Array) -> Array:
+    return np.abs(wide(x))
+
+
+def _sign(x: Array) -> Array:
+    x = wide(x)
+    if x.dtype.kind == "c":
+        size = np.abs(x)
+        return np.where(size == 0, 0, x / np.where(size == 0, 1, size))
+    return np.where((x == 0) | (x != x), x, np.sign(x))
+
+
+def _erf(x: Array) -> Array:
+    doubles = wide(x).astype(np.float64)
+    return np.asarray(np.frompyfunc(math.erf, 1, 1)(doubles), dtype=np.float64)
+
+
+def _logistic(x: Array) -> Array:
+    x = wide(x)
+    return 1 / (1 + np.exp(-x))
+
+
+def _round_away(x: Array) -> Array:
+    x = wide(x)
+    whole = np.trunc(x)
+    return np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(1, x), whole).astype(x.dtype)
+
+
+def _is_finite(x: Array) -> Array:
+    return np.isfinite(wide(x))
+
+
+def _popcnt(x: Array) -> Array:
+    return np.bitwise_count(x.view(f"u{x.dtype.itemsize}"))
+
+
+def _leading_zeros(x: Array) -> Array:
+    rest = x.view(f"u{x.dtype.itemsize}")
+    count = np.full(x.shape, 8 * x.dtype.itemsize)
+    while np.any(rest):
+        count = count - (rest != 0)
+        rest = rest >> rest.dtype.type(1)
+    return count
+
+
+def _tan(x: Array) -> Array:
+    return np.tan(wide(x))
+
+
+def _divide(a: Array, b: Array) -> Array:
+    if a.dtype.kind not in "iu":
+        return wide(a) / wide(b)
+    if a.dtype.kind == "u":
+        return np.where(b == 0, np.iinfo(a.dtype).max, a // np.where(b == 0, 1, b))
+    smallest = (a == np.iinfo(a.dtype).min) & (b == -1)
+    safe = np.where((b == 0) | smallest, 1, b).astype(a.dtype)
+    floor = a // safe
+    truncated = floor + ((floor * safe != a) & ((a < 0) != (safe < 0)))
+    return np.where(b == 0, -1, truncated)
+
+
+def _remainder(a: Array, b: Array) -> Array:
+    if a.dtype.kind not in "iu":
+        return np.fmod(wide(a), wide(b))
+    trivial = (b == 0) | (b.astype(np.int64) == -1) if a.dtype.kind == "i" else b == 0
+    return np.where(b == 0, a, np.where(trivial, 0, np.fmod(a, np.where(trivial, 1, b).astype(a.dtype))))
+
+
+def _power(a: Array, b: Array) -> Array:
+    if a.dtype.kind not in "iu":
+        return np.power(wide(a), wide(b))
+    magnitude = np.power(a, np.where(b < 0, 0, b).astype(a.dtype))
+    odd = (b & 1).astype(bool)
+    if a.dtype.kind == "u":
+        return magnitude
+    negative = np.where(a == 1, 1, np.where(a == -1, np.where(odd, -1, 1), 0))
+    return np.where(b < 0, negative, magnitude)
+
+
+def _shift(x: Array, amount: Array, *, left: bool, arithmetic: bool = False) -> Array:
+    bits = 8 * x.dtype.itemsize
+    distance = amount.view(f"u{x.dtype.itemsize}")
+    inside = distance < bits
+    by = np.where(inside, distance, 0)
+    if arithmetic:
+        return np.where(inside, x >> by.astype(x.dtype), x >> x.dtype.type(bits - 1))
+    plain = x.view(f"u{x.dtype.itemsize}")
+    by = by.astype(plain.dtype)
+    moved = plain << by if left else plain >> by
+    return np.where(inside, moved, 0).astype(plain.dtype).view(x.dtype)
+
+
+def _shift_left(x: Array, amount: Array) -> Array:
+    return _shift(x, amount, left=True)
+
+
+def _shift_right_logical(x: Array, amount: Array) -> Array:
+    return _shift(x, amount, left=False)
+
+
+def _shift_right_arithmetic(x: Array, amount: Array) -> Array:
+    return _shift(x, amount, left=False, arithmetic=True)
+
+
+def _complex(a: Array, b: Array) -> Array:
+    found = np.empty(np.broadcast(a, b).shape, np.complex128 if a.dtype == np.float64 else np.complex64)
+    found.real, found.imag = a, b
+    return found
+
+
+def _wide2(function: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
+    return lambda a, b: function(wide(a), wide(b))
+
+
+UNARY: Mapping[UnaryFn, Callable[[Array], Array]] = {
+    UnaryFn.ABS: _abs,
+    UnaryFn.CBRT: _real_or_whole(np.cbrt),
+    UnaryFn.CEIL: _real_or_whole(np.ceil),
+    UnaryFn.COSINE: _real_or_whole(np.cos),
+    UnaryFn.COUNT_LEADING_ZEROS: _leading_zeros,
+    UnaryFn.ERF: _erf,
+    UnaryFn.EXPONENTIAL: _real_or_whole(np.exp),
+    UnaryFn.EXPONENTIAL_MINUS_ONE: _real_or_whole(np.expm1),
+    UnaryFn.FLOOR: _real_or_whole(np.floor),
+    UnaryFn.IMAG: np.imag,
+    UnaryFn.IS_FINITE: _is_finite,
+    UnaryFn.LOG: _real_or_whole(np.log),
+    UnaryFn.LOG_PLUS_ONE: _real_or_whole(np.log1p),
+    UnaryFn.LOGISTIC: _logistic,
+    UnaryFn.NEGATE: np.negative,
+    UnaryFn.NOT: np.invert,
+    UnaryFn.POPCNT: _popcnt,
+    UnaryFn.REAL: np.real,
+    UnaryFn.ROUND_NEAREST_AFZ: _round_away,
+    UnaryFn.ROUND_NEAREST_EVEN: _real_or_whole(np.rint),
+    UnaryFn.RSQRT: lambda x: 1 / np.sqrt(wide(x)),
+    UnaryFn.SIGN: _sign,
+    UnaryFn.SINE: _real_or_whole(np.sin),
+    UnaryFn.SQRT: _real_or_whole(np.sqrt),
+    UnaryFn.TAN: _tan,
+    UnaryFn.TANH: _real_or_whole(np.tanh),
+}
+
+BINARY: Mapping[BinaryFn, Callable[[Array, Array], Array]] = {
+    BinaryFn.ADD: _wide2(np.add),
+    BinaryFn.AND: np.bitwise_and,
+    BinaryFn.ATAN2: _wide2(np.arctan2),
+    BinaryFn.COMPLEX: _complex,
+    BinaryFn.DIVIDE: _divide,
+    BinaryFn.MAXIMUM: maximum,
+    BinaryFn.MINIMUM: minimum,
+    BinaryFn.MULTIPLY: _wide2(np.multiply),
+    BinaryFn.OR: np.bitwise_or,
+    BinaryFn.POWER: _power,
+    BinaryFn.REMAINDER: _remainder,
+    BinaryFn.SHIFT_LEFT: _shift_left,
+    BinaryFn.SHIFT_RIGHT_ARITHMETIC: _shift_right_arithmetic,
+    BinaryFn.SHIFT_RIGHT_LOGICAL: _shift_right_logical,
+    BinaryFn.SUBTRACT: _wide2(np.subtract),
+    BinaryFn.XOR: np.bitwise_xor,
+}

@@ -1,0 +1,336 @@
+"""Bounds of dims and proofs that a dim is never negative, from what is known about its atoms.
+
+Every proof is sound; none is complete. As in `dim`, a divisor counts as not zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from math import gcd, lcm
+from typing import TypeAlias, assert_never
+
+from shlo_disc.expr import polynomial
+from shlo_disc.expr.dim import Atom, Data, Dim, FloorDiv, Max, Min, Mod, Sym, const, of
+
+Interval: TypeAlias = tuple[int | None, int | None]
+UNBOUNDED: Interval = (None, None)
+
+DEPTH = 8  # nested steps of one proof; real proofs need three or four
+STEPS = 200  # all steps of one proof: bounds what a hopeless one costs
+
+
+@dataclass(frozen=True, slots=True)
+class Assumptions:
+    """What is known, in the form that proofs use.
+
+    `substitution`: solved equations, no key occurs in a value. `limits`: constant bounds of atoms.
+    `ranges`: inclusive bounds of index variables, none empty; later ones may mention earlier ones.
+    `known`: dims that are never negative. `multiples`: dims and integers that divide them.
+    """
+
+    substitution: Mapping[Atom, Dim] = field(default_factory=dict[Atom, Dim])
+    limits: Mapping[Atom, Interval] = field(default_factory=dict[Atom, Interval])
+    ranges: Mapping[Atom, tuple[Dim, Dim]] = field(default_factory=dict[Atom, tuple[Dim, Dim]])
+    known: tuple[Dim, ...] = ()
+    multiples: tuple[tuple[Dim, int], ...] = ()
+
+
+class Prover:
+    """Concludes from fixed assumptions; remembers its conclusions."""
+
+    def __init__(self, given: Assumptions) -> None:
+        self._given = given
+        self._intervals: dict[Atom, Interval] = {}
+        self._proofs: dict[Dim, bool] = {}
+        self._steps = 0
+
+    def interval(self, dim: Dim) -> Interval:
+        """Bound a dim term by term; None: no bound."""
+        low: int | None = 0
+        high: int | None = 0
+        for factors, weight in dim.terms:
+            bounds: Interval = (weight, weight)
+            for atom in factors:
+                bounds = _times(bounds, self._atom_interval(atom))
+            low = None if low is None or bounds[0] is None else low + bounds[0]
+            high = None if high is None or bounds[1] is None else high + bounds[1]
+        return low, high
+
+    def nonnegative(self, dim: Dim) -> bool:
+        """Whether there is a proof of `dim >= 0`. The dim must be canonical."""
+        known = self._proofs.get(dim)
+        if known is None:
+            self._steps = STEPS
+            known = self._proofs[dim] = self._prove(dim, DEPTH)
+        return known
+
+    def divisor(self, dim: Dim) -> int:
+        """Find the largest known integer that divides `dim`; 0 for the dim 0."""
+        result = 0
+        for factors, weight in dim.terms:
+            common = abs(weight)
+            for atom in factors:
+                common *= self._atom_divisor(atom)
+            result = gcd(result, common)
+        for multiple, k in self._given.multiples:
+            if result % k:
+                quotient, rest = polynomial.divide(dim.terms, multiple.terms)
+                if not rest:
+                    result = lcm(result, k * polynomial.content(quotient))
+        return result
+
+    def _atom_divisor(self, atom: Atom) -> int:
+        match atom:
+            case Sym() | Data() | FloorDiv():
+                return 1
+            case Mod(numerator, denominator):
+                return gcd(self.divisor(numerator), self.divisor(denominator)) or 1
+            case Min(members) | Max(members):
+                return gcd(*map(self.divisor, members)) or 1
+            case _:
+                assert_never(atom)
+
+    def _atom_interval(self, atom: Atom) -> Interval:
+        found = self._intervals.get(atom)
+        if found is None:
+            found = _meet(self._structural_interval(atom), self._given.limits.get(atom, UNBOUNDED))
+            self._intervals[atom] = found
+        return found
+
+    def _structural_interval(self, atom: Atom) -> Interval:
+        match atom:
+            case Sym() | Data():
+                bounds = self._given.ranges.get(atom)
+                return (
+                    (self.interval(bounds[0])[0], self.interval(bounds[1])[1])
+                    if bounds
+                    else UNBOUNDED
+                )
+            case FloorDiv(numerator, denominator):
+                return _quotient(self.interval(numerator), self.interval(denominator))
+            case Mod(numerator, denominator):
+                return _remainder(self.interval(numerator), self.interval(denominator))
+            case Min(members):
+                lows, highs = zip(*map(self.interval, members), strict=True)
+                return _least(lows, every=True), _least(highs, every=False)
+            case Max(members):
+                lows, highs = zip(*map(self.interval, members), strict=True)
+                return _greatest(lows, every=False), _greatest(highs, every=True)
+            case _:
+                assert_never(atom)
+
+    def _prove(self, dim: Dim, depth: int) -> bool:
+        low, high = self.interval(dim)
+        if low is not None and low >= 0:
+            return True
+        if (high is not None and high < 0) or depth == 0 or self._steps <= 0:
+            return False
+        self._steps -= 1
+        index = self._index_to_eliminate(dim)
+        if index is not None:
+            return self._prove_ends(dim, index, depth - 1)
+        return (
+            self._prove_shifted(dim)
+            or any(self._prove_without(dim, atom, depth - 1) for atom in _composites(dim))
+            or self._prove_from_known(dim, depth - 1)
+        )
+
+    def _index_to_eliminate(self, dim: Dim) -> Sym | None:
+        """Pick the innermost index variable that `dim` is linear in."""
+        for sym in reversed(tuple(self._given.ranges)):
+            if isinstance(sym, Sym) and sym in dim.symbols() and dim.linear(sym) is not None:
+                return sym
+        return None
+
+    def _prove_ends(self, dim: Dim, index: Sym, depth: int) -> bool:
+        """A linear function of an index is least at one end of its range."""
+        split = dim.linear(index)
+        assert split is not None, f"{dim} was chosen because it is linear in {index}"
+        lower, upper = self._given.ranges[index]
+        return self._prove_between(split, lower, upper, depth)
+
+    def _prove_between(self, split: tuple[Dim, Dim], lower: Dim, upper: Dim, depth: int) -> bool:
+        slope, rest = split
+        low, high = self.interval(slope)
+        rising = low is not None and low >= 0
+        falling = high is not None and high <= 0
+        return (falling or self._prove(slope * lower + rest, depth)) and (
+            rising or self._prove(slope * upper + rest, depth)
+        )
+
+    def _prove_shifted(self, dim: Dim) -> bool:
+        """Measure every atom from its bound: b*s - b is b*t for s == 1 + t."""
+
+        def shift(atom: Atom) -> Dim:
+            low, high = self._atom_interval(atom)
+            if low is not None:
+                return of(atom) + low
+            return high - of(atom) if high is not None else of(atom)
+
+        return all(
+            weight >= 0 and all(self._atom_interval(atom) != UNBOUNDED for atom in factors)
+            for factors, weight in dim.replace_top(shift).terms
+        )
+
+    def _prove_without(self, dim: Dim, atom: Atom, depth: int) -> bool:
+        """Put the worst case for a quotient, a remainder or an extreme."""
+        split = dim.linear(atom)
+        if split is None:
+            return False
+        slope, rest = split
+        match atom:
+            case Sym() | Data():
+                return False
+            case Mod(_, denominator):
+                return self._positive(denominator) and self._prove_between(
+                    split, const(0), denominator - 1, depth
+                )
+            case FloorDiv(numerator, denominator):
+                return self._positive(denominator) and self._prove_quotient(
+                    split, numerator, denominator, depth
+                )
+            case Min(members):
+                return self._prove_extreme(slope, rest, members, depth)
+            case Max(members):
+                return self._prove_extreme(
+                    -slope, rest, tuple(-member for member in members), depth
+                )
+            case _:
+                assert_never(atom)
+
+    def _prove_quotient(
+        self, split: tuple[Dim, Dim], numerator: Dim, denominator: Dim, depth: int
+    ) -> bool:
+        """Use that x - d < d*(x//d) <= x. Over the integers, e > -1 is enough for e >= 0."""
+        slope, rest = split
+        low, high = self.interval(slope)
+        if low is not None and low >= 0:
+            bound = slope * (numerator - denominator + 1)
+        elif high is not None and high <= 0:
+            bound = slope * numerator
+        else:
+            return False
+        return self._prove(denominator * rest + bound + denominator - 1, depth)
+
+    def _prove_extreme(self, slope: Dim, rest: Dim, members: tuple[Dim, ...], depth: int) -> bool:
+        """Prove slope*min(members) + rest >= 0."""
+        low, high = self.interval(slope)
+        if low is not None and low >= 0:
+            return all(self._prove(slope * member + rest, depth) for member in members)
+        if high is not None and high <= 0:
+            return any(self._prove(slope * member + rest, depth) for member in members)
+        return False
+
+    def _prove_from_known(self, dim: Dim, depth: int) -> bool:
+        """Take out a nonnegative multiple of a dim that is known not to be negative."""
+        if depth < DEPTH - 4:  # more than a few combinations never helped
+            return False
+        for known in self._given.known:
+            for factor in _multipliers(dim, known):
+                low = self.interval(factor)[0]
+                if low is not None and low >= 0 and self._prove(dim - factor * known, depth):
+                    return True
+        return False
+
+    def _positive(self, divisor: Dim) -> bool:
+        low = self.interval(divisor)[0]
+        return low is not None and low >= 0
+
+
+def _multipliers(dim: Dim, known: Dim) -> Iterator[Dim]:
+    """List factors with which `known` cancels a term of `dim`, each once."""
+    seen: set[Dim] = set()
+    for factors, weight in dim.terms:
+        for known_factors, known_weight in known.terms:
+            left = polynomial.cancel(factors, known_factors)
+            if (
+                known_factors
+                and left is not None
+                and weight % known_weight == 0
+                and weight // known_weight > 0
+            ):
+                factor = Dim(((left, weight // known_weight),))
+                if factor not in seen:
+                    seen.add(factor)
+                    yield factor
+
+
+def _composites(dim: Dim) -> list[Atom]:
+    atoms = dict.fromkeys(atom for factors, _ in dim.terms for atom in factors)
+    return [atom for atom in atoms if not isinstance(atom, Sym | Data)]
+
+
+def _times(a: Interval, b: Interval) -> Interval:
+    """Multiply intervals; 0 times unbounded is 0."""
+    if a == (1, 1):
+        return b
+    if a == (0, 0) or b == (0, 0):
+        return (0, 0)
+    if a[0] is not None and a[0] >= 0 and b[0] is not None and b[0] >= 0:  # the usual case
+        return a[0] * b[0], None if a[1] is None or b[1] is None else a[1] * b[1]
+    sides = (True, False)
+    ends = [
+        _end(x, low_x, y, low_y)
+        for x, low_x in zip(a, sides, strict=True)
+        for y, low_y in zip(b, sides, strict=True)
+    ]
+    low, high = min(ends), max(ends)
+    return (None if low == -_INFINITY else int(low)), (None if high == _INFINITY else int(high))
+
+
+_INFINITY = float("inf")
+
+
+def _end(x: int | None, low_x: bool, y: int | None, low_y: bool) -> int | float:
+    """Multiply two ends of intervals, where None is the infinity on that side."""
+    if x == 0 or y == 0:
+        return 0
+    if x is not None and y is not None:
+        return x * y
+    negative_x = low_x if x is None else x < 0
+    negative_y = low_y if y is None else y < 0
+    return -_INFINITY if negative_x != negative_y else _INFINITY
+
+
+def _meet(a: Interval, b: Interval) -> Interval:
+    if b == UNBOUNDED:
+        return a
+    low = b[0] if a[0] is None else a[0] if b[0] is None else max(a[0], b[0])
+    high = b[1] if a[1] is None else a[1] if b[1] is None else min(a[1], b[1])
+    return low, high
+
+
+def _quotient(numerator: Interval, denominator: Interval) -> Interval:
+    (low, high), (least, greatest) = numerator, denominator
+    if least is None or least < 0:
+        return UNBOUNDED
+    least = max(least, 1)
+    if low is not None:
+        low = low // least if low < 0 else low // max(greatest, 1) if greatest is not None else 0
+    if high is not None:
+        high = (
+            high // least if high >= 0 else high // max(greatest, 1) if greatest is not None else -1
+        )
+    return low, high
+
+
+def _remainder(numerator: Interval, denominator: Interval) -> Interval:
+    (low, high), (least, greatest) = numerator, denominator
+    if least is None or least < 0:
+        return UNBOUNDED
+    bound = None if greatest is None else max(greatest, 1) - 1
+    if low is not None and low >= 0 and high is not None:
+        bound = high if bound is None else min(bound, high)
+    return 0, bound
+
+
+def _least(ends: tuple[int | None, ...], *, every: bool) -> int | None:
+    """Take the least end; with `every`, one missing end leaves the result unbounded."""
+    present = [end for end in ends if end is not None]
+    return min(present) if present and (not every or len(present) == len(ends)) else None
+
+
+def _greatest(ends: tuple[int | None, ...], *, every: bool) -> int | None:
+    present = [end for end in ends if end is not None]
+    return max(present) if present and (not every or len(present) == len(ends)) else None

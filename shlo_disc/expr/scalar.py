@@ -1,0 +1,251 @@
+"""Scalars: what one element of a tensor is.
+
+A scalar is a graph of frozen nodes, each with a dtype. Rules differ by dtype: `x*0 -> 0` holds for
+integers only, because NaN and infinity are values like any other. Traverse with `match` and
+`assert_never`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol, TypeAlias
+
+from shlo_disc.expr.dim import Dim, Sym
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.node import Node
+
+Index: TypeAlias = tuple[Dim, ...]
+
+
+class UnaryFn(Enum):
+    """Functions of one element, by their StableHLO names (erf: CHLO)."""
+
+    ABS = "abs"
+    CBRT = "cbrt"
+    CEIL = "ceil"
+    COSINE = "cosine"
+    COUNT_LEADING_ZEROS = "count_leading_zeros"
+    ERF = "erf"
+    EXPONENTIAL = "exponential"
+    EXPONENTIAL_MINUS_ONE = "exponential_minus_one"
+    FLOOR = "floor"
+    IMAG = "imag"
+    IS_FINITE = "is_finite"
+    LOG = "log"
+    LOG_PLUS_ONE = "log_plus_one"
+    LOGISTIC = "logistic"
+    NEGATE = "negate"
+    NOT = "not"
+    POPCNT = "popcnt"
+    REAL = "real"
+    ROUND_NEAREST_AFZ = "round_nearest_afz"
+    ROUND_NEAREST_EVEN = "round_nearest_even"
+    RSQRT = "rsqrt"
+    SIGN = "sign"
+    SINE = "sine"
+    SQRT = "sqrt"
+    TAN = "tan"
+    TANH = "tanh"
+
+
+class BinaryFn(Enum):
+    """Functions of two elements, by their StableHLO names."""
+
+    ADD = "add"
+    AND = "and"
+    ATAN2 = "atan2"
+    COMPLEX = "complex"
+    DIVIDE = "divide"
+    MAXIMUM = "maximum"
+    MINIMUM = "minimum"
+    MULTIPLY = "multiply"
+    OR = "or"
+    POWER = "power"
+    REMAINDER = "remainder"
+    SHIFT_LEFT = "shift_left"
+    SHIFT_RIGHT_ARITHMETIC = "shift_right_arithmetic"
+    SHIFT_RIGHT_LOGICAL = "shift_right_logical"
+    SUBTRACT = "subtract"
+    XOR = "xor"
+
+
+class Direction(Enum):
+    """`comparison_direction` of StableHLO."""
+
+    EQ = "EQ"
+    NE = "NE"
+    GE = "GE"
+    GT = "GT"
+    LE = "LE"
+    LT = "LT"
+
+
+class Loadable(Protocol):
+    """Anything that elements are loaded from: a tensor, a scratch buffer."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def dtype(self) -> DType: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Const(Node):
+    """A literal. Floats may be NaN or infinite; complex literals are Python complex."""
+
+    value: bool | int | float | complex
+    dtype: DType
+
+    def parts(self) -> tuple[object, ...]:
+        # 0.0 == -0.0 and nan != nan, but a literal is the same literal only if its spelling is
+        return (repr(self.value), self.dtype)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Load(Node):
+    """`source[index]`: one element from memory."""
+
+    source: Loadable
+    index: Index
+
+    @property
+    def dtype(self) -> DType:
+        return self.source.dtype
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arg(Node):
+    """A scalar that surrounding code names: a carry of a fold, a row scalar, a region argument."""
+
+    name: str
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unary(Node):
+    fn: UnaryFn
+    x: Scalar
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Binary(Node):
+    fn: BinaryFn
+    a: Scalar
+    b: Scalar
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compare(Node):
+    """i1. `total`: IEEE total order of floats (StableHLO's TOTALORDER)."""
+
+    direction: Direction
+    a: Scalar
+    b: Scalar
+    total: bool = False
+
+    @property
+    def dtype(self) -> DType:
+        return DType.I1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Select(Node):
+    """`then` if `condition` (i1) else `other`; only the chosen side's loads need be in range."""
+
+    condition: Scalar
+    then: Scalar
+    other: Scalar
+
+    @property
+    def dtype(self) -> DType:
+        return self.then.dtype
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Convert(Node):
+    """StableHLO's convert: round to nearest even to floats, truncate to integers, `!= 0` to i1."""
+
+    x: Scalar
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bitcast(Node):
+    """Reinterpret the bits as another type of the same width."""
+
+    x: Scalar
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReducePrecision(Node):
+    x: Scalar
+    exponent_bits: int
+    mantissa_bits: int
+
+    @property
+    def dtype(self) -> DType:
+        return self.x.dtype
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FromDim(Node):
+    """The value of a dim (a size or an index) as an integer, float or complex element."""
+
+    dim: Dim
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InRange(Node):
+    """i1: `lower <= dim < upper`, decided on indices (pad, concatenate, scatter)."""
+
+    dim: Dim
+    lower: Dim
+    upper: Dim
+
+    @property
+    def dtype(self) -> DType:
+        return DType.I1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fold(Node):
+    """A sequential reduction inside one element.
+
+    Over all points of `axes` (symbol and extent, outermost first): `carries := update`, starting
+    from `init`. `update` is written in terms of the carries (as `Arg`s) and of the axes' symbols.
+    Several carries are updated at once. Use `FoldResult` to pick one.
+    """
+
+    axes: tuple[tuple[Sym, Dim], ...]
+    carries: tuple[Arg, ...]
+    init: tuple[Scalar, ...]
+    update: tuple[Scalar, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoldResult(Node):
+    """The final value of the fold's carry number `position`."""
+
+    fold: Fold
+    position: int
+
+    @property
+    def dtype(self) -> DType:
+        return self.fold.carries[self.position].dtype
+
+
+Scalar: TypeAlias = (
+    Const | Load | Arg | Unary | Binary | Compare | Select | Convert | Bitcast
+    | ReducePrecision | FromDim | InRange | FoldResult
+)  # fmt: skip
+
+
+def as_scalar(node: Node) -> Scalar:
+    """Give the formula of a data atom its type, which `dim` cannot name."""
+    assert isinstance(node, Scalar), f"a data atom holds {type(node).__name__}, expected a scalar"
+    return node

@@ -1,0 +1,1 @@
+"""How programs are connected: types, attributes, values, ops, regions, modules."""

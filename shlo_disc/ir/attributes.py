@@ -1,0 +1,234 @@
+"""Types, attributes and locations, as the text spells them. Equal ones compare equal.
+
+Types and attributes share a module because each may hold the other (encodings, `TypeAttr`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from shlo_disc.expr.dtypes import DType
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """`tensor<4x?xf32>`: a size of None prints as `?`."""
+
+    shape: tuple[int | None, ...]
+    dtype: DType
+    encoding: Attribute | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TokenType:
+    """`!stablehlo.token`."""
+
+
+@dataclass(frozen=True, slots=True)
+class TupleType:
+    """`tuple<…>`."""
+
+    members: tuple[Type, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionType:
+    """`(…) -> …`."""
+
+    inputs: tuple[Type, ...]
+    results: tuple[Type, ...]
+
+
+Type: TypeAlias = TensorType | TokenType | TupleType | FunctionType
+
+
+@dataclass(frozen=True, slots=True)
+class UnitAttr:
+    """`unit`: there or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoolAttr:
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerAttr:
+    """`5 : i64`; the dtype is None where the text leaves it out."""
+
+    value: int
+    dtype: DType | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FloatAttr:
+    """`1.0e-5 : f32`; `text` keeps the spelling."""
+
+    value: float
+    dtype: DType | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class StringAttr:
+    """A string, unescaped."""
+
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolAttr:
+    """`@name`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class TypeAttr:
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayAttr:
+    """`[a, b]`."""
+
+    items: tuple[Attribute, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DictAttr:
+    """`{a = 1, b}`."""
+
+    items: Mapping[str, Attribute]
+
+
+@dataclass(frozen=True, slots=True)
+class DenseArrayAttr:
+    """`array<i64: 1, 2>`; booleans are ints 0 and 1."""
+
+    dtype: DType
+    values: tuple[int | float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DenseAttr:
+    """`dense<…> : tensor<…>`: the literal as raw little-endian element bytes.
+
+    `data` holds one element if `splat`, else all of them, row-major; sub-byte types and i1 take one byte an element.
+    `spelling` is the text between the angle brackets, kept for exact printing;
+    it does not take part in comparisons.
+    """
+
+    type: TensorType
+    data: bytes
+    splat: bool
+    spelling: str = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class EnumAttr:
+    """`#stablehlo<precision HIGH>`, or the bare keyword of a pretty form: family `comparison_direction`, value `LT`."""
+
+    dialect: str
+    family: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordAttr:
+    """`#stablehlo.gather<offset_dims = [1], index_vector_dim = 1>`: named fields, those left out are absent.
+
+    A field is an attribute; lists of integers are `ArrayAttr` of `IntegerAttr`.
+    """
+
+    dialect: str
+    name: str
+    fields: Mapping[str, Attribute]
+
+
+@dataclass(frozen=True, slots=True)
+class ConvDimensionsAttr:
+    """`#stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>`: each side a tuple of letters and spatial numbers."""
+
+    input: tuple[str | int, ...]
+    kernel: tuple[str | int, ...]
+    output: tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OpaqueAttr:
+    """An attribute of another dialect, kept as text (`#sdy.op_sharding_rule<…>`)."""
+
+    text: str
+
+
+Attribute: TypeAlias = (
+    UnitAttr
+    | BoolAttr
+    | IntegerAttr
+    | FloatAttr
+    | StringAttr
+    | SymbolAttr
+    | TypeAttr
+    | ArrayAttr
+    | DictAttr
+    | DenseArrayAttr
+    | DenseAttr
+    | EnumAttr
+    | RecordAttr
+    | ConvDimensionsAttr
+    | OpaqueAttr
+)
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownLocation:
+    """`loc(unknown)`."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileLocation:
+    """`loc("file":line:column)`, or a range `… to …` whose text `range_text` keeps."""
+
+    file: str
+    line: int
+    column: int
+    range_text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NameLocation:
+    """`loc("name"(child))`."""
+
+    name: str
+    child: Location | None
+
+
+@dataclass(frozen=True, slots=True)
+class CallLocation:
+    """`loc(callsite(callee at caller))`."""
+
+    callee: Location
+    caller: Location
+
+
+@dataclass(frozen=True, slots=True)
+class FusedLocation:
+    """`loc(fused<metadata>[a, b])`."""
+
+    members: tuple[Location, ...]
+    metadata: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AliasLocation:
+    """`loc(#loc5)`: defined elsewhere in the text; `Module.location_aliases` resolves it."""
+
+    name: str
+
+
+Location: TypeAlias = (
+    UnknownLocation | FileLocation | NameLocation | CallLocation | FusedLocation | AliasLocation
+)

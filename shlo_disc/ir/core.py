@@ -1,0 +1,129 @@
+"""Structure of a StableHLO module: it knows how ops connect, never what they mean.
+
+The tree keeps everything that the text says, so that printing it gives the text back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from shlo_disc.diagnostics import Span
+from shlo_disc.ir.attributes import (
+    Attribute,
+    FunctionType,
+    Location,
+    TensorType,
+    TokenType,
+    TupleType,
+    Type,
+)
+
+__all__ = [
+    "Block",
+    "Function",
+    "FunctionType",
+    "Module",
+    "Op",
+    "Region",
+    "TensorType",
+    "TokenType",
+    "TupleType",
+    "Type",
+    "Value",
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Value:
+    """One SSA value. Two values are the same only if they are the same object."""
+
+    name: str  # without the %; the k-th of several results of one op is `5#k`
+    type: Type
+    span: Span
+    location: Location | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """A list of ops with arguments; the last op is the terminator (`return`)."""
+
+    arguments: tuple[Value, ...]
+    ops: tuple[Op, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Region:
+    """The body of an op."""
+
+    blocks: tuple[Block, ...]
+
+    @property
+    def block(self) -> Block:
+        """The only block; StableHLO has no region with several."""
+        (block,) = self.blocks
+        return block
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Op:
+    """One operation, by its full name (`stablehlo.add`, `func.call`)."""
+
+    name: str
+    operands: tuple[Value, ...]
+    attributes: Mapping[str, Attribute]
+    results: tuple[Value, ...]
+    regions: tuple[Region, ...]
+    span: Span
+    location: Location | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function:
+    """One `func.func`."""
+
+    name: str
+    type: FunctionType
+    body: Block
+    visibility: str | None
+    argument_attributes: tuple[Mapping[str, Attribute], ...]
+    result_attributes: tuple[Mapping[str, Attribute], ...]
+    attributes: Mapping[str, Attribute]
+    span: Span
+    location: Location | None = None
+
+    def walk(self) -> Iterator[Op]:
+        """Every op of the function, outer before inner, in text order."""
+        yield from _walk(self.body)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Module:
+    """One `module`: functions by name, in text order."""
+
+    name: str | None
+    functions: Mapping[str, Function]
+    attributes: Mapping[str, Attribute]
+    span: Span
+    location: Location | None = None
+    location_aliases: Mapping[str, Location] = field(default_factory=dict[str, Location])
+    printer: Callable[[Module], str] = (
+        object.__repr__
+    )  # given by the parser: syntax is no matter of ir
+
+    def __str__(self) -> str:
+        """Print the module as StableHLO text, without locations."""
+        return self.printer(self)
+
+    def walk(self) -> Iterator[Op]:
+        """Every op of every function, in text order."""
+        for function in self.functions.values():
+            yield from function.walk()
+
+
+def _walk(block: Block) -> Iterator[Op]:
+    for op in block.ops:
+        yield op
+        for region in op.regions:
+            for inner in region.blocks:
+                yield from _walk(inner)

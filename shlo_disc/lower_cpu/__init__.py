@@ -1,0 +1,1 @@
+"""The CPU target: C++ with explicit vectors."""

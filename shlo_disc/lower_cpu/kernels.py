@@ -1,0 +1,134 @@
+"""All kernels of a program as C++ files; kernels with the same text are printed once."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from shlo_disc.analysis.formula import Producers
+from shlo_disc.artifact import SourceFile
+from shlo_disc.codegen.emitter import INDENT, size_name
+from shlo_disc.codegen.groups import Group, GroupKind
+from shlo_disc.codegen.host import KernelRef
+from shlo_disc.codegen.kernel import RowKernel
+from shlo_disc.codegen.stages import build_row_kernel
+from shlo_disc.codegen.templates import (
+    build_convolution,
+    build_dot,
+    build_scatter,
+    build_sort,
+    build_window_scatter,
+)
+from shlo_disc.dynamic_ops.program import Tensor
+from shlo_disc.expr.dim import Dim, const, maximum, minimum
+from shlo_disc.expr.facts import Facts
+from shlo_disc.lower_cpu import rows, serial, templates
+from shlo_disc.lower_cpu.templates import SIZES, Body
+
+NAME = "@name"  # stands where a kernel's name goes until its text is known to be new
+WORK_PER_THREAD = 1 << 15  # elements (of one addition each) that pay for waking a thread
+
+_HEADERS = {"gemm": '#include "gemm.h"', "conv": '#include "conv.h"'}
+
+
+class CpuLowering:
+    """Lowers groups one by one, and collects what was printed."""
+
+    def __init__(self, facts: Facts, producers: Producers) -> None:
+        self.facts, self.producers = facts, producers
+        self.texts = dict[str, str]()  # the text, with NAME for its name -> its name
+        self.libraries = dict[str, tuple[str, ...]]()
+
+    def lower(self, group: Group) -> KernelRef:
+        """Print the kernel of a group, or find the one that has the same text."""
+        match group.kind:
+            case GroupKind.ROWS:
+                return self._rows(group)
+            case GroupKind.DOT:
+                dot, tensors = build_dot(group, self.facts, self.producers)
+                body = templates.print_dot(dot, NAME)
+                flops = _capped(dot.row.extent, 64) * _capped(dot.column.extent, 64) * dot.depth
+                return self._ref(
+                    group, body, tensors, templates.dot_extent(dot), flops // 8, templates.dot_scratch()
+                )
+            case GroupKind.CONVOLUTION:
+                conv, tensors = build_convolution(group, self.facts, self.producers)
+                body = templates.print_convolution(conv, NAME)
+                extent, scratch = templates.convolution_extent(conv), templates.convolution_scratch()
+                return self._ref(group, body, tensors, extent, const(WORK_PER_THREAD), scratch)
+            case GroupKind.SORT:
+                sort, tensors = build_sort(group, self.facts, self.producers)
+                body = serial.print_sort(sort)
+                return self._ref(
+                    group, body, tensors, sort.outer * sort.inner, sort.extent * 16, serial.sort_scratch(sort)
+                )
+            case GroupKind.SCATTER:
+                scatter, tensors = build_scatter(group, self.facts, self.producers)
+                return self._ref(group, serial.print_scatter(scatter), tensors, const(1), const(1), const(0))
+            case GroupKind.WINDOW_SCATTER:
+                window, tensors = build_window_scatter(group, self.facts, self.producers)
+                return self._ref(group, serial.print_window_scatter(window), tensors, const(1), const(1), const(0))
+            case GroupKind.WHILE | GroupKind.CASE:
+                raise AssertionError("control flow is a step of the host program, not a kernel")
+            case _:
+                assert_never(group.kind)
+
+    def _rows(self, group: Group) -> KernelRef:
+        kernel, tensors = build_row_kernel(group, self.facts, self.producers)
+        statements, sizes = rows.RowPrinter(kernel).lines()
+        body = Body((), tuple(statements), sizes)
+        work = rows.piece(kernel) * _effort(kernel)
+        return self._ref(group, body, tensors, rows.extent(kernel), work, rows.scratch_bytes(kernel))
+
+    def _ref(  # noqa: PLR0913
+        self, group: Group, body: Body, tensors: tuple[Tensor, ...], extent: Dim, work: Dim, scratch: Dim
+    ) -> KernelRef:
+        """`work`: what one piece costs, in additions."""
+        sizes = [
+            f"{INDENT}const int64_t {size_name(s)} = dims[{k}];" for k, s in enumerate(body.sizes)
+        ]
+        lines = list[str]()
+        for line in body.functions:
+            lines += sizes if line == SIZES else [line]
+        lines.append(
+            f'extern "C" void {NAME}(void* const* buffers, const int64_t* dims, int64_t begin, int64_t end,'
+            " void* scratch) {"
+        )
+        lines += [*sizes, *(INDENT + line for line in body.statements), "}"]
+        text = "\n".join(lines)
+        if (name := self.texts.get(text)) is None:
+            name = self.texts[text] = f"{_title(group)}_{len(self.texts)}"
+            self.libraries[name] = body.libraries
+        grain = maximum(1, const(WORK_PER_THREAD) // maximum(1, work))
+        return KernelRef(name, tensors, body.sizes, extent, grain, scratch)
+
+    def sources(self, pieces: int) -> tuple[SourceFile, ...]:
+        """The kernels in up to `pieces` files of about the same length, to be compiled side by side."""
+        files = [list[str]() for _ in range(max(1, min(pieces, len(self.texts))))]
+        weights = [0] * len(files)
+        for text in sorted(self.texts, key=len, reverse=True):
+            lightest = weights.index(min(weights))
+            weights[lightest] += len(text)
+            files[lightest].append(text)
+        return tuple(self._file(number, texts) for number, texts in enumerate(files) if texts)
+
+    def _file(self, number: int, texts: list[str]) -> SourceFile:
+        names = [self.texts[t] for t in texts]
+        libraries = tuple(sorted({x for name in names for x in self.libraries[name]}))
+        parts = ['#include "kernel.h"', *(_HEADERS[x] for x in libraries), ""]
+        parts += [t.replace(NAME, name) + "\n" for t, name in zip(texts, names, strict=True)]
+        return SourceFile(f"kernels_{number}", "\n".join(parts), libraries)
+
+
+def _capped(size: Dim, most: int) -> Dim:
+    return minimum(size, most)
+
+
+def _effort(kernel: RowKernel) -> int:
+    """Roughly how many additions one element of a row kernel costs."""
+    return 2 + 2 * len(kernel.stages)
+
+
+def _title(group: Group) -> str:
+    """A kernel is named after the op it is built around, or the op of its first result."""
+    named = group.anchor or next(op for op in reversed(group.ops) if group.roots[0] in op.results)
+    return named.name.removeprefix("d_")

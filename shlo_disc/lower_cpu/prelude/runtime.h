@@ -1,0 +1,18 @@
+// What generated code and the runtime agree on. C++17 without its library.
+#pragma once
+
+#include <stdint.h>
+
+extern "C" {
+
+// Computes the part [begin, end) of a launch. `scratch` is private to the calling thread, 64-byte aligned.
+typedef void (*ShloKernel)(void* const* buffers, const int64_t* dims, int64_t begin, int64_t end, void* scratch);
+
+struct ShloRuntime {
+  // Runs `kernel` over [0, extent), split among the threads in pieces of at least `grain`; returns when all is done.
+  void (*parallel)(const ShloRuntime* runtime, ShloKernel kernel, void* const* buffers, const int64_t* dims,
+                   int64_t extent, int64_t grain, int64_t scratch_bytes);
+  int64_t threads;
+};
+
+}  // extern "C"

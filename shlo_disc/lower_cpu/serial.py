@@ -1,0 +1,174 @@
+"""Sort, scatter and select_and_scatter as C++, printed whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shlo_disc.codegen.emitter import INDENT, Emitter
+from shlo_disc.codegen.kernel import (
+    Axis,
+    Param,
+    ScatterKernel,
+    SortKernel,
+    WindowScatterKernel,
+)
+from shlo_disc.expr.dim import Dim, Sym, const, of
+from shlo_disc.expr.scalar import Arg
+from shlo_disc.lower_cpu.rows import pointer
+from shlo_disc.lower_cpu.spelling import VectorSpelling
+from shlo_disc.lower_cpu.templates import Body
+
+_SPELL = VectorSpelling()
+
+
+def _pointers(params: Sequence[Param], written: Sequence[Param]) -> list[str]:
+    return [pointer(_SPELL, k, p, written=p in written) for k, p in enumerate(params)]
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    return [INDENT + line for line in lines]
+
+
+def sort_scratch(kernel: SortKernel) -> Dim:
+    """Bytes of private memory: two permutations of a line."""
+    return kernel.extent * 16 + 64
+
+
+def print_sort(kernel: SortKernel) -> Body:
+    """Each piece of work is one line: its permutation is sorted by merging (stable), then every array is moved."""
+    emit = Emitter(_SPELL)
+    lines = _pointers(kernel.params, kernel.outputs)
+    lines += [
+        f"const int64_t length = {emit.dim_scalar(kernel.extent)}, inner = {emit.dim_scalar(kernel.inner)};",
+        "int64_t* const order = (int64_t*)scratch;",
+        "for (int64_t line = begin; line < end; ++line) {",
+        f"{INDENT}const int64_t base = line / inner * length * inner + line % inner;",
+        f"{INDENT}for (int64_t i = 0; i < length; ++i) order[i] = i;",
+        f"{INDENT}merge_sort(order, order + length, length, [&](const int64_t x, const int64_t y) {{",
+    ]
+    names = [a.name for a in kernel.comparator_arguments]
+    with emit.inside(*names) as scope:
+        for number, argument in enumerate(kernel.comparator_arguments):
+            source = kernel.inputs[number // 2]
+            text = _SPELL.load(source.name, f"base + {'xy'[number % 2]} * inner", source.dtype)
+            scope.lines.append(f"const {_SPELL.value_type(argument.dtype)} {argument.name} = {text};")
+        emit.count_uses([kernel.comparator])
+        result = emit.value(kernel.comparator)
+        scope.lines.append(f"return (bool)({result});")
+    lines += _indented(_indented(scope.lines))
+    lines.append(f"{INDENT}}});")
+    for source, target in zip(kernel.inputs, kernel.outputs, strict=True):
+        lines.append(
+            f"{INDENT}for (int64_t i = 0; i < length; ++i)"
+            f" {target.name}[base + i * inner] = {source.name}[base + order[i] * inner];"
+        )
+    lines.append("}")
+    return Body((), (*emit.scopes[0].lines, *lines), tuple(emit.sizes))
+
+
+def print_scatter(kernel: ScatterKernel) -> Body:
+    """One piece of work: the order of the updates is part of the result."""
+    emit = Emitter(_SPELL)
+    targets = [target for _, target, _ in kernel.copies]
+    lines = _pointers(kernel.params, targets)
+    for source, target, count in kernel.copies:
+        size = emit.dim_scalar(count * source.dtype.bytes)
+        lines.append(f"__builtin_memcpy({target.name}, {source.name}, {size});")
+    names = [a.symbol.name for a in kernel.axes]
+    extents = [emit.dim_scalar(a.extent) for a in kernel.axes]
+    carries = [c.name for c in kernel.carries]
+    with emit.inside(*names, *carries) as scope:
+        emit.count_uses([kernel.in_bounds, *(t.value for t in kernel.targets)])
+        scope.lines.append(f"if (!({emit.value(kernel.in_bounds)})) continue;")
+        for number, target in enumerate(kernel.targets):
+            scope.lines.append(f"const int64_t at{number} = {emit.dim_scalar(target.offset)};")
+        for number, (carry, target) in enumerate(zip(kernel.carries, kernel.targets, strict=True)):
+            text = _SPELL.load(target.target.name, f"at{number}", target.target.dtype)
+            scope.lines.append(f"const {_SPELL.value_type(carry.dtype)} {carry.name} = {text};")
+        emit.floor = len(emit.scopes) - 1
+        values = [emit.value(t.value) for t in kernel.targets]
+        for number, (target, value) in enumerate(zip(kernel.targets, values, strict=True)):
+            scope.lines.append(_SPELL.store(target.target.name, f"at{number}", value, target.target.dtype))
+        emit.floor = 0
+    body = list(scope.lines)
+    return Body((), (*emit.scopes[0].lines, *lines, *_loops(kernel.axes, extents, body)), tuple(emit.sizes))
+
+
+def _loops(axes: Sequence[Axis], extents: Sequence[str], body: Sequence[str]) -> list[str]:
+    """Nested loops; `continue` in the body goes on with the next point, so a body without loops is one too."""
+    if not axes:
+        return ["for (int once = 0; once < 1; ++once) {", *_indented(body), "}"]
+    names = [a.symbol.name.removeprefix("%") for a in axes]
+    lines = [
+        INDENT * depth + f"for (int64_t {name} = 0; {name} < {extent}; ++{name}) {{"
+        for depth, (name, extent) in enumerate(zip(names, extents, strict=True))
+    ]
+    lines += [INDENT * len(axes) + line for line in body]
+    return lines + [INDENT * depth + "}" for depth in range(len(axes) - 1, -1, -1)]
+
+
+def print_window_scatter(kernel: WindowScatterKernel) -> Body:
+    """One window after the other: find its position, then combine."""
+    emit = Emitter(_SPELL)
+    lines = _pointers(kernel.params, [kernel.target])
+    total = emit.dim_scalar(_product(kernel.operand_shape))
+    start = emit.value(kernel.init)
+    target, dtype = kernel.target.name, kernel.target.dtype
+    lines += [f"for (int64_t i = 0; i < {total}; ++i) " + _SPELL.store(target, "i", start, dtype)]
+    rank = len(kernel.operand_shape)
+    windows = [Axis(Sym(f"%s{k}"), n) for k, n in enumerate(kernel.source_shape)]
+    steps = [Axis(Sym(f"%w{k}"), n) for k, n in enumerate(kernel.window)]
+    shape = [emit.dim_scalar(n) for n in kernel.operand_shape]
+    source_extents = [emit.dim_scalar(a.extent) for a in windows]
+    step_extents = [emit.dim_scalar(a.extent) for a in steps]
+    select_names = [a.name for a in kernel.select_arguments]
+    with emit.inside(*(a.symbol.name for a in (*windows, *steps)), *select_names) as search:
+        places = [
+            emit.dim_scalar(of(w.symbol) * stride + of(s.symbol) - low)
+            for w, s, stride, low in zip(windows, steps, kernel.strides, kernel.low, strict=True)
+        ]
+        search.lines += [f"const int64_t x{k} = {text};" for k, text in enumerate(places)]
+        inside = " && ".join(f"x{k} >= 0 && x{k} < {shape[k]}" for k in range(rank)) or "true"
+        search.lines.append(f"if (!({inside})) continue;")
+        flat = "0"
+        for k in range(rank):
+            flat = f"({flat}) * {shape[k]} + x{k}"
+        search.lines.append(f"const int64_t place = {flat};")
+        best, following = kernel.select_arguments
+        for name, where in ((best, "(chosen < 0 ? place : chosen)"), (following, "place")):
+            text = _SPELL.load(kernel.operand.name, where, name.dtype)
+            search.lines.append(f"const {_SPELL.value_type(name.dtype)} {name.name} = {text};")
+        emit.count_uses([kernel.select])
+        keeps = emit.value(kernel.select)
+        search.lines.append(f"if (chosen < 0 || !({keeps})) chosen = place;")
+    inner = ["int64_t chosen = -1;", *_loops(steps, step_extents, search.lines), "if (chosen < 0) continue;"]
+    inner += _combine_window(emit, kernel, windows)
+    body = _loops(windows, source_extents, inner)
+    return Body((), (*emit.scopes[0].lines, *lines, *body), tuple(emit.sizes))
+
+
+def _combine_window(emit: Emitter, kernel: WindowScatterKernel, windows: Sequence[Axis]) -> list[str]:
+    """Put the source's element into the chosen position."""
+    old, update = kernel.scatter_arguments
+    offset = const(0)
+    for axis in windows:
+        offset = offset * axis.extent + of(axis.symbol)
+    with emit.inside(*(a.symbol.name for a in windows), old.name, update.name) as scope:
+        reads: list[tuple[Arg, Param, str]] = [
+            (old, kernel.target, "chosen"),
+            (update, kernel.source, emit.dim_scalar(offset)),
+        ]
+        for name, param, where in reads:
+            text = _SPELL.load(param.name, where, param.dtype)
+            scope.lines.append(f"const {_SPELL.value_type(name.dtype)} {name.name} = {text};")
+        emit.count_uses([kernel.scatter])
+        value = emit.value(kernel.scatter)
+        scope.lines.append(_SPELL.store(kernel.target.name, "chosen", value, kernel.target.dtype))
+    return scope.lines
+
+
+def _product(dims: Sequence[Dim]) -> Dim:
+    found = const(1)
+    for dim in dims:
+        found = found * dim
+    return found

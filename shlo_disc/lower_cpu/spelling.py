@@ -1,0 +1,49 @@
+"""What the CPU adds to the C spelling: vectors of 16 lanes, see `prelude/vec.h`."""
+
+from __future__ import annotations
+
+from shlo_disc.codegen.spelling import Spelling
+from shlo_disc.expr.dtypes import DType
+
+LANES = 16
+
+VECTOR_DTYPES = frozenset({
+    DType.F32, DType.F64, DType.I1, DType.I8, DType.I16, DType.I32, DType.I64,
+    DType.UI8, DType.UI16, DType.UI32, DType.UI64, DType.F16, DType.BF16,
+})  # fmt: skip
+
+
+class VectorSpelling(Spelling):
+    """C++ with explicit vectors."""
+
+    def vector_type(self, dtype: DType) -> str:
+        return "maskv" if dtype.is_bool else f"{self.suffixes[dtype]}v"
+
+    def splat(self, value: str, dtype: DType) -> str:
+        if dtype.is_bool:
+            return f"splat_bool({value})"
+        return f"splat_{self.suffixes[dtype]}({value})"
+
+    def load_vector(self, pointer: str, dtype: DType, left: str) -> str:
+        name = "load_bool" if dtype.is_bool else "load"
+        return f"{name}_n({pointer}, {left})" if left else f"{name}({pointer})"
+
+    def load_strided(self, pointer: str, stride: str, dtype: DType, left: str) -> str:
+        name = "load_stride_bool" if dtype.is_bool else "load_stride"
+        return f"{name}({pointer}, {stride}, {left or LANES})"
+
+    def gather(self, pointer: str, index: str, dtype: DType, left: str) -> str:
+        name = "gather_bool" if dtype.is_bool else "gather"
+        return f"{name}({pointer}, {index}, {left or LANES})"
+
+    def store_vector(self, pointer: str, value: str, dtype: DType, left: str) -> str:
+        """The statement that stores a vector, or its first `left` lanes."""
+        name = "store_bool" if dtype.is_bool else "store"
+        return f"{name}_n({pointer}, {value}, {left});" if left else f"{name}({pointer}, {value});"
+
+    def convert_lanes(self, x: str, source: DType, target: DType) -> str:
+        """Convert a vector; masks become 0 and 1."""
+        if source.is_bool and not target.is_bool:
+            one, zero = (self.splat(self.const(n, target), target) for n in (1, 0))
+            return f"select({x}, {one}, {zero})"
+        return self.convert(x, source, target)

@@ -1,0 +1,167 @@
+"""Cut StableHLO text into tokens.
+
+One regular expression does it. What occurs often and needs no inner structure to be found (simple
+tensor types, simple locations, whole `dense<…>` literals) is one token, so that the parser looks it
+up instead of taking it apart again. The first character of a token tells its kind.
+"""
+
+from __future__ import annotations
+
+import re
+
+from shlo_disc.diagnostics import ParseError, Source, Span
+
+_STRING = r'"(?:[^"\\\n]|\\.)*"'
+
+_TOKEN = re.compile(
+    r"%[\w$.-]+(?:\#\d+)?"  # value
+    r"|tensor<[\w?]+(?:<f\d+>)?>"  # tensor type without an encoding
+    r'|loc\((?:\#\w+|unknown|"[^"\\\n]*"(?:\(\#\w+\))?)\)'  # simple location
+    r'|dense<(?:"[^"]*"|[^<>"])*>|array<[^<>]*>|dense_resource<\w+>'
+    r"|[A-Za-z_][\w$.]*"  # word
+    r"|-?(?:0x[0-9A-Fa-f]+|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)"  # number
+    rf"|->|::|{_STRING}|@(?:[\w$.-]+|{_STRING})"
+    r"|[\#!][A-Za-z_][\w$.]*|\^\w+"  # alias or dialect name, block label
+    r"|//[^\n]*|\{-\#|\#-\}|\S"  # comment, resource section, any other character
+)
+
+
+class Reader:
+    """A position in a list of tokens; the last, an empty one, is the end of the text."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        matches = list(_TOKEN.finditer(source.text))
+        if "//" in source.text:
+            matches = [match for match in matches if not match[0].startswith("//")]
+        self._matches = matches
+        self.tokens: list[str] = [match[0] for match in matches]
+        self.tokens.append("")
+        self.at: int = 0
+
+    def span(self, at: int | None = None) -> Span:
+        """Where token number `at` (else the current one) stands in the text."""
+        at = self.at if at is None else at
+        if at >= len(self._matches):
+            end = len(self.source.text)
+            return Span(self.source, end, end)
+        return Span(self.source, *self._matches[at].span())
+
+    def text_between(self, first: int, last: int) -> str:
+        """Give the text from token `first` up to the end of token `last`."""
+        return self.source.text[self._matches[first].start() : self._matches[last].end()]
+
+    def skip_to(self, offset: int) -> None:
+        """Go on at the first token that starts at `offset` or later."""
+        while self.at < len(self._matches) and self._matches[self.at].start() < offset:
+            self.at += 1
+
+    def unexpected(self, expected: str, at: int | None = None) -> ParseError:
+        """Say what was expected where something else stands."""
+        at = self.at if at is None else at
+        token = self.tokens[at]
+        return ParseError(f"expected {expected}, found {_quote(token)}", self.span(at))
+
+    def expect(self, token: str) -> None:
+        """Consume exactly this token."""
+        if self.tokens[self.at] != token:
+            raise self.unexpected(f"'{token}'")
+        self.at += 1
+
+    def accept(self, token: str) -> bool:
+        """Consume this token if it comes next."""
+        if self.tokens[self.at] == token:
+            self.at += 1
+            return True
+        return False
+
+    def word(self, what: str) -> str:
+        """Consume a bare word."""
+        token = self.tokens[self.at]
+        if not (token[:1].isalpha() or token[:1] == "_"):
+            raise self.unexpected(what)
+        self.at += 1
+        return token
+
+    def integer(self) -> int:
+        """Consume an integer."""
+        token = self.tokens[self.at]
+        try:
+            value = int(token, 0) if "x" in token else int(token)
+        except ValueError:
+            raise self.unexpected("an integer") from None
+        self.at += 1
+        return value
+
+    def string(self, what: str = "a string") -> str:
+        """Consume a string literal and give its contents."""
+        token = self.tokens[self.at]
+        if token[:1] != '"' or len(token) < 2:
+            raise self.unexpected(what)
+        self.at += 1
+        return unescape(token[1:-1])
+
+    def symbol(self) -> str:
+        """Consume `@name` or `@"name"` and give the name."""
+        token = self.tokens[self.at]
+        if token[:1] != "@" or len(token) < 2:
+            raise self.unexpected("a symbol such as '@main'")
+        self.at += 1
+        return unescape(token[2:-1]) if token[1] == '"' else token[1:]
+
+
+def _quote(token: str) -> str:
+    if not token:
+        return "the end of the text"
+    if token == '"':
+        return "a string that does not end on its line"
+    return f"'{token}'" if len(token) <= 60 else f"'{token[:60]}…'"
+
+
+_ESCAPE = re.compile(rb"\\(?:([0-9A-Fa-f]{2})|(.))", re.DOTALL)
+_NAMED = {b"n": b"\n", b"t": b"\t"}
+
+
+def unescape(text: str) -> str:
+    r"""Decode the inside of a string literal.
+
+    >>> unescape(r"a\22b\\c\n")
+    'a"b\\c\n'
+    """
+    if "\\" not in text:
+        return text
+
+    def decoded(match: re.Match[bytes]) -> bytes:
+        return bytes([int(match[1], 16)]) if match[1] else _NAMED.get(match[2], match[2])
+
+    raw = _ESCAPE.sub(decoded, text.encode("utf-8", "surrogateescape"))
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def escape(text: str) -> str:
+    r"""Encode text for the inside of a string literal.
+
+    >>> escape('a"b\\c\n')
+    'a\\22b\\\\c\\0A'
+    """
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return text
+    parts: list[str] = []
+    for byte in text.encode("utf-8", "surrogateescape"):
+        char = chr(byte)
+        if char == "\\":
+            parts.append("\\\\")
+        elif 0x20 <= byte < 0x7F and char != '"':
+            parts.append(char)
+        else:
+            parts.append(f"\\{byte:02X}")
+    return "".join(parts)
+
+
+def split_tokens(text: str) -> tuple[str, ...]:
+    """Cut the literal text of an op's form into tokens.
+
+    >>> split_tokens(", dims = ")
+    (',', 'dims', '=')
+    """
+    return tuple(_TOKEN.findall(text))

@@ -1,0 +1,146 @@
+"""Decode the inside of `dense<…>` into raw little-endian bytes."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import re
+import sys
+
+import numpy as np
+import numpy.typing as npt
+
+from shlo_disc.diagnostics import ParseError, ShloDiscError, Span
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.attributes import DenseAttr, TensorType
+
+_PAIR = re.compile(r"\(([^(),]*),([^(),]*)\)")
+_NO_STRUCTURE = re.compile(r"[^\[\],]+")
+
+
+def decode_dense(spelling: str, type_: TensorType, span: Span) -> DenseAttr:
+    """Decode `spelling`, the text between the angle brackets of a literal of `type_`."""
+    text = spelling.strip()
+    if any(size is None for size in type_.shape):
+        raise ParseError("expected a static shape for a literal, found a '?' size", span)
+    count = math.prod(size for size in type_.shape if size is not None)
+    if text.startswith('"'):
+        data, splat = _blob(text, type_, count, span)
+    elif not text:
+        if count:
+            raise ParseError(f"expected {count} elements, found an empty literal", span)
+        data, splat = b"", False
+    else:
+        splat = not text.startswith("[")
+        data = encode_elements(_elements(text, type_, splat=splat, span=span), type_.dtype, span)
+    return DenseAttr(type_, data, splat, spelling)
+
+
+def _blob(text: str, type_: TensorType, count: int, span: Span) -> tuple[bytes, bool]:
+    if not text.startswith('"0x') or not text.endswith('"'):
+        raise ParseError('expected a hexadecimal string "0x…" as the literal\'s elements', span)
+    try:
+        data = bytes.fromhex(text[3:-1])
+    except ValueError:
+        raise ParseError(
+            "expected pairs of hexadecimal digits in the literal, found something else", span
+        ) from None
+    size = type_.dtype.bytes
+    if len(data) not in (size * count, size):
+        raise ParseError(
+            f"expected {count} elements of {size} bytes, found {len(data)} bytes", span
+        )
+    return data, len(data) == size and count != 0
+
+
+def _elements(text: str, type_: TensorType, *, splat: bool, span: Span) -> list[str]:
+    """Split a literal into its numbers (two for a complex element), if its nesting is the shape."""
+    structure = _PAIR.sub("", text) if type_.dtype.is_complex else text
+    if not splat:
+        shape = tuple(size for size in type_.shape if size is not None)
+        if _NO_STRUCTURE.sub("", structure) != _nesting(shape, len(structure)):
+            sizes = "x".join(map(str, shape))
+            raise ParseError(f"expected lists nested as {sizes or 'a scalar'}, found others", span)
+    flat = text.replace("[", "").replace("]", "")
+    if type_.dtype.is_complex:
+        flat = _PAIR.sub(r"\1,\2", flat)
+    return flat.split(",") if flat.strip() else []
+
+
+def _nesting(shape: tuple[int, ...], limit: int) -> str | None:
+    """Give brackets and commas of a nested list, or None if they alone are longer than `limit`.
+
+    >>> _nesting((2, 3), 100)
+    '[[,,],[,,]]'
+    """
+    text = ""
+    for size in reversed(shape):
+        if size * (len(text) + 1) > limit + 1:
+            return None
+        text = f"[{','.join([text] * size)}]"
+    return text
+
+
+def encode_elements(elements: list[str], dtype: DType, span: Span) -> bytes:
+    """Encode numbers, as the text spells them, into raw bytes of `dtype`."""
+    try:
+        if dtype.is_bool:
+            return bytes(map(_boolean, elements))
+        if dtype.is_float or dtype.is_complex:
+            return _encode_floats(elements, dtype.part)
+        return _encode_integers(elements, dtype)
+    except ValueError as error:
+        raise ParseError(f"expected elements of type {dtype.value}: {error}", span) from None
+
+
+def _boolean(text: str) -> int:
+    match text.strip():
+        case "true" | "1":
+            return 1
+        case "false" | "0":
+            return 0
+        case other:
+            raise ValueError(f"expected 'true' or 'false', found '{other}'")
+
+
+def _encode_integers(elements: list[str], dtype: DType) -> bytes:
+    values = [int(text, 0) if "x" in text else int(text) for text in elements]
+    bits = dtype.bits
+    # a signless integer may be spelled as its unsigned or as its signed value
+    low = -(1 << (bits - 1)) if dtype is DType.INDEX or dtype.is_signed else 0
+    high = (1 << bits) - 1
+    if values and not (low <= min(values) and max(values) <= high):
+        culprit = next(value for value in values if not low <= value <= high)
+        raise ValueError(f"{culprit} does not fit")
+    if low:
+        half = 1 << (bits - 1)
+        values = [value - (half << 1) if value >= half else value for value in values]
+    kind = "i" if low else "u"
+    return np.array(values, dtype=f"<{kind}{dtype.bytes}").tobytes()
+
+
+def _encode_floats(elements: list[str], dtype: DType) -> bytes:
+    patterns = {i: int(text, 16) for i, text in enumerate(elements) if "x" in text}
+    values = [0.0 if i in patterns else float(text) for i, text in enumerate(elements)]
+    with np.errstate(over="ignore"):
+        array = np.array(values, dtype=np.float64).astype(numpy_type(dtype))
+    bits = array.view(f"<u{dtype.bytes}")
+    for i, pattern in patterns.items():
+        if not 0 <= pattern < 1 << (8 * dtype.bytes):
+            raise ValueError(f"bit pattern {elements[i].strip()} does not fit")
+        bits[i] = pattern
+    return bits.tobytes()
+
+
+def numpy_type(dtype: DType) -> npt.DTypeLike:
+    """Give the NumPy type of `dtype`; those that NumPy lacks come from ml_dtypes."""
+    if dtype in (DType.F16, DType.F32, DType.F64):
+        return dtype.numpy
+    if "ml_dtypes" not in sys.modules and importlib.util.find_spec("ml_dtypes") is None:
+        raise ShloDiscError(
+            f"literals of type {dtype.value} need the package ml_dtypes: pip install ml_dtypes"
+        )
+    import ml_dtypes  # noqa: PLC0415  # optional
+
+    named: type[np.generic] = getattr(ml_dtypes, dtype.numpy)
+    return named

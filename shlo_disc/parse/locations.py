@@ -1,0 +1,146 @@
+"""Read locations, and find the user's line in one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import assert_never
+
+from shlo_disc.diagnostics import Source
+from shlo_disc.ir.attributes import (
+    AliasLocation,
+    CallLocation,
+    FileLocation,
+    FusedLocation,
+    Location,
+    NameLocation,
+    UnknownLocation,
+)
+from shlo_disc.parse.attributes import AttributeReader
+from shlo_disc.parse.lexer import unescape
+
+
+class LocationReader(AttributeReader):
+    """Reads `loc(…)`; remembers each alias that it met, because it may be defined later."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self._locations: dict[str, Location] = {}
+        self.location_uses: dict[str, int] = {}
+
+    def location(self) -> Location | None:
+        """Read a trailing `loc(…)`, if there is one."""
+        token = self.tokens[self.at]
+        if not token.startswith("loc"):
+            return None
+        known = self._locations.get(token)
+        if known is not None:
+            self.at += 1
+            return known
+        if token.startswith("loc("):
+            known = self._simple(token[4:-1])
+            self._locations[token] = known
+            self.at += 1
+            return known
+        if token != "loc":
+            return None
+        self.at += 1
+        self.expect("(")
+        found = self._nested()
+        self.expect(")")
+        return found
+
+    def _simple(self, inside: str) -> Location:
+        """Take apart what the lexer takes as one token: `#x`, `unknown`, `"x"`, `"x"(#y)`."""
+        if inside == "unknown":
+            return UnknownLocation()
+        if inside[0] == "#":
+            return self._alias_use(inside[1:])
+        name, _, rest = inside[1:].rpartition('"')
+        child = self._alias_use(rest[2:-1]) if rest else None
+        return NameLocation(unescape(name), child)
+
+    def _alias_use(self, name: str) -> AliasLocation:
+        self.location_uses.setdefault(name, self.at)
+        return AliasLocation(name)
+
+    def _nested(self) -> Location:
+        token = self.tokens[self.at]
+        if token[:1] == "#":
+            found = self._alias_use(token[1:])
+            self.at += 1
+            return found
+        if token[:1] == '"':
+            return self._named()
+        self.at += 1
+        match token:
+            case "unknown":
+                return UnknownLocation()
+            case "callsite":
+                return self._call()
+            case "fused":
+                return self._fused()
+            case _:
+                raise self.unexpected("a location", self.at - 1)
+
+    def _named(self) -> Location:
+        name = self.string()
+        if self.accept("("):
+            child = self._nested()
+            self.expect(")")
+            return NameLocation(name, child)
+        if not self.accept(":"):
+            return NameLocation(name, None)
+        line = self.integer()
+        self.expect(":")
+        column = self.integer()
+        range_text = ""
+        if self.accept("to"):
+            parts = [str(self.integer())] if self.tokens[self.at] != ":" else [""]
+            if self.accept(":"):
+                parts.append(str(self.integer()))
+            range_text = f"to {':'.join(parts)}"
+        return FileLocation(name, line, column, range_text)
+
+    def _call(self) -> Location:
+        self.expect("(")
+        callee = self._nested()
+        self.expect("at")
+        caller = self._nested()
+        self.expect(")")
+        return CallLocation(callee, caller)
+
+    def _fused(self) -> Location:
+        metadata = ""
+        if self.accept("<"):
+            first = self.at
+            self.attribute()
+            metadata = self.text_between(first, self.at - 1)
+            self.expect(">")
+        return FusedLocation(tuple(self.enclosed("[", "]", self._nested)), metadata)
+
+
+def user_location(location: Location | None, aliases: Mapping[str, Location]) -> str | None:
+    """Give the innermost `file:line` of a location, or None if it names no file."""
+    return None if location is None else _innermost(location, aliases, frozenset())
+
+
+def _innermost(
+    location: Location, aliases: Mapping[str, Location], seen: frozenset[str]
+) -> str | None:
+    match location:
+        case UnknownLocation():
+            return None
+        case FileLocation(file, line):
+            return f"{file}:{line}"
+        case NameLocation(_, child):
+            return None if child is None else _innermost(child, aliases, seen)
+        case CallLocation(callee, caller):
+            return _innermost(callee, aliases, seen) or _innermost(caller, aliases, seen)
+        case FusedLocation(members):
+            found = (_innermost(member, aliases, seen) for member in members)
+            return next((place for place in found if place is not None), None)
+        case AliasLocation(name):
+            target = None if name in seen else aliases.get(name)
+            return None if target is None else _innermost(target, aliases, seen | {name})
+        case _:
+            assert_never(location)

@@ -1,0 +1,182 @@
+"""Spell types, attributes and locations as StableHLO text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import assert_never
+
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.attributes import (
+    AliasLocation,
+    ArrayAttr,
+    Attribute,
+    BoolAttr,
+    CallLocation,
+    ConvDimensionsAttr,
+    DenseArrayAttr,
+    DenseAttr,
+    DictAttr,
+    EnumAttr,
+    FileLocation,
+    FloatAttr,
+    FunctionType,
+    FusedLocation,
+    IntegerAttr,
+    Location,
+    NameLocation,
+    OpaqueAttr,
+    RecordAttr,
+    StringAttr,
+    SymbolAttr,
+    TensorType,
+    TokenType,
+    TupleType,
+    Type,
+    TypeAttr,
+    UnitAttr,
+    UnknownLocation,
+)
+from shlo_disc.parse.lexer import escape
+
+_BARE_SYMBOL = re.compile(r"[A-Za-z_][\w$.]*")
+_BARE_KEY = re.compile(r"[A-Za-z_][\w$.]*")
+
+
+def spell_type(type_: Type) -> str:
+    """Spell a type.
+
+    >>> spell_type(TensorType((4, None), DType.F32))
+    'tensor<4x?xf32>'
+    """
+    match type_:
+        case TensorType(shape, dtype, encoding):
+            sizes = "".join(["?x" if size is None else f"{size}x" for size in shape])
+            suffix = "" if encoding is None else f", {spell_attribute(encoding)}"
+            return f"tensor<{sizes}{dtype.value}{suffix}>"
+        case TokenType():
+            return "!stablehlo.token"
+        case TupleType(members):
+            return f"tuple<{', '.join(map(spell_type, members))}>"
+        case FunctionType(inputs, results):
+            return f"({', '.join(map(spell_type, inputs))}) -> {spell_results(results)}"
+        case _:
+            assert_never(type_)
+
+
+def spell_results(types: tuple[Type, ...]) -> str:
+    """Spell what stands behind an arrow: one type, or several in parentheses."""
+    if len(types) == 1 and not isinstance(types[0], FunctionType):
+        return spell_type(types[0])
+    return f"({', '.join(map(spell_type, types))})"
+
+
+def spell_attribute(attribute: Attribute) -> str:  # noqa: C901, PLR0911, PLR0912  # one case per kind
+    """Spell an attribute value.
+
+    >>> spell_attribute(DenseArrayAttr(DType.I64, (1, 2)))
+    'array<i64: 1, 2>'
+    """
+    match attribute:
+        case UnitAttr():
+            return "unit"
+        case BoolAttr(value):
+            return "true" if value else "false"
+        case IntegerAttr(value, dtype):
+            return f"{value}{_type_suffix(dtype)}"
+        case FloatAttr(_, dtype, text):
+            return f"{text}{_type_suffix(dtype)}"
+        case StringAttr(value):
+            return f'"{escape(value)}"'
+        case SymbolAttr(name):
+            return spell_symbol(name)
+        case TypeAttr(type_):
+            return spell_type(type_)
+        case ArrayAttr(items):
+            return f"[{', '.join(map(spell_attribute, items))}]"
+        case DictAttr(items):
+            return spell_dictionary(items)
+        case DenseArrayAttr(dtype, values):
+            listed = [_spell_element(value, dtype) for value in values]
+            return (
+                f"array<{dtype.value}: {', '.join(listed)}>" if listed else f"array<{dtype.value}>"
+            )
+        case DenseAttr(type_, _, _, spelling):
+            return f"dense<{spelling}> : {spell_type(type_)}"
+        case EnumAttr(dialect, family, value):
+            return f"#{dialect}<{family} {value}>"
+        case RecordAttr(dialect, name, fields):
+            return f"#{dialect}.{name}{spell_fields(fields)}"
+        case ConvDimensionsAttr():
+            return f"#stablehlo.conv<{spell_conv_dimensions(attribute)}>"
+        case OpaqueAttr(text):
+            return text
+        case _:
+            assert_never(attribute)
+
+
+def _type_suffix(dtype: DType | None) -> str:
+    return "" if dtype is None else f" : {dtype.value}"
+
+
+def _spell_element(value: float, dtype: DType) -> str:
+    if dtype.is_bool:
+        return "true" if value else "false"
+    return f"{value:e}" if dtype.is_float else str(value)
+
+
+def spell_symbol(name: str) -> str:
+    """Spell `@name`, with quotes where needed."""
+    return f"@{name}" if _BARE_SYMBOL.fullmatch(name) else f'@"{escape(name)}"'
+
+
+def spell_dictionary(items: Mapping[str, Attribute]) -> str:
+    """Spell `{name = value, flag}` in alphabetical order, as MLIR does."""
+    parts: list[str] = []
+    for name in sorted(items):
+        value = items[name]
+        key = name if _BARE_KEY.fullmatch(name) else f'"{escape(name)}"'
+        parts.append(key if isinstance(value, UnitAttr) else f"{key} = {spell_attribute(value)}")
+    return f"{{{', '.join(parts)}}}"
+
+
+def spell_fields(fields: Mapping[str, Attribute]) -> str:
+    """Spell the fields of a record, `<name = value, flag>`."""
+    parts: list[str] = []
+    for name, value in fields.items():
+        if isinstance(value, UnitAttr):
+            parts.append(name)
+        elif isinstance(value, EnumAttr) and value.family == name:
+            parts.append(f"{name} = {value.value}")
+        else:
+            parts.append(f"{name} = {spell_attribute(value)}")
+    return f"<{', '.join(parts)}>"
+
+
+def spell_conv_dimensions(dimensions: ConvDimensionsAttr) -> str:
+    """Spell `[b, 0, f]x[0, i, o]->[b, 0, f]`."""
+    lhs, rhs, out = (
+        f"[{', '.join(map(str, side))}]"
+        for side in (dimensions.input, dimensions.kernel, dimensions.output)
+    )
+    return f"{lhs}x{rhs}->{out}"
+
+
+def spell_location(location: Location) -> str:
+    """Spell what stands inside `loc(…)`."""
+    match location:
+        case UnknownLocation():
+            return "unknown"
+        case FileLocation(file, line, column, range_text):
+            return f'"{escape(file)}":{line}:{column}{" " + range_text if range_text else ""}'
+        case NameLocation(name, child):
+            return f'"{escape(name)}"' + ("" if child is None else f"({spell_location(child)})")
+        case CallLocation(callee, caller):
+            return f"callsite({spell_location(callee)} at {spell_location(caller)})"
+        case FusedLocation(members, metadata):
+            suffix = f"<{metadata}>" if metadata else ""
+            return f"fused{suffix}[{', '.join(map(spell_location, members))}]"
+        case AliasLocation(name):
+            return f"#{name}"
+        case _:
+            assert_never(location)

@@ -1,0 +1,131 @@
+"""Write ops, regions and blocks: the mirror of `body`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from shlo_disc.ir.attributes import Attribute, FunctionType, Location
+from shlo_disc.ir.core import Op, Region, Value
+from shlo_disc.parse.body import SHORT_NAMES
+from shlo_disc.parse.spelling import spell_dictionary, spell_location, spell_type
+
+_SHORT = {name: short for short, name in SHORT_NAMES.items()}
+
+# The only op whose own attributes cannot be told from foreign ones by a dot in the foreign one's name.
+_CUSTOM_CALL_OWN = frozenset(
+    {
+        "api_version",
+        "backend_config",
+        "call_target_name",
+        "called_computations",
+        "has_side_effect",
+        "operand_layouts",
+        "output_operand_aliases",
+        "result_layouts",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PrettyForm:
+    """How an op is written in pretty form, and whether that form can say everything that this op says."""
+
+    write: Callable[[BodyWriter, Op], str]
+    fits: Callable[[Op], bool]
+
+
+class BodyWriter:
+    """Writes the ops of a function."""
+
+    def __init__(self, forms: Mapping[str, PrettyForm], *, locations: bool, generic: bool) -> None:
+        self._forms = forms
+        self._locations = locations
+        self.generic = generic
+        self.indent = ""
+        self._depth = 0
+
+    def op(self, op: Op) -> str:
+        """Write one op on its line or lines."""
+        form = None if self.generic else self._forms.get(op.name)
+        if form is not None and form.fits(op):
+            name = _SHORT.get(op.name, op.name) if self._depth == 1 else op.name
+            text = name + form.write(self, op)
+        else:
+            text = self._generic_op(op)
+        return f"{self.indent}{_result_names(op.results)}{text}{self.location(op.location)}"
+
+    def location(self, location: Location | None) -> str:
+        """Write a trailing location, if they are wanted."""
+        if not self._locations or location is None:
+            return ""
+        return f" loc({spell_location(location)})"
+
+    def _generic_op(self, op: Op) -> str:
+        own, foreign = _own_and_foreign(op)
+        parts = [f'"{op.name}"({operand_names(op.operands)})']
+        if own:
+            parts.append(f"<{spell_dictionary(own)}>")
+        if op.regions:
+            parts.append(f"({', '.join(self.region(region) for region in op.regions)})")
+        if foreign:
+            parts.append(spell_dictionary(foreign))
+        parts.append(f": {spell_type(signature(op))}")
+        return " ".join(parts)
+
+    def region(self, region: Region, *, label: bool = True) -> str:
+        """Write `{ … }`; the closing brace stands where the op begins."""
+        lines = ["{"]
+        arguments = region.block.arguments
+        if label and arguments:
+            lines.append(f"{self.indent}^bb0({', '.join(map(self.argument, arguments))}):")
+        outer = self.indent
+        self.indent += "  "
+        self._depth += 1
+        lines.extend(self.op(op) for op in region.block.ops)
+        self._depth -= 1
+        self.indent = outer
+        lines.append(outer + "}")
+        return "\n".join(lines)
+
+    def argument(self, value: Value) -> str:
+        """Write `%a: T loc(…)`."""
+        return f"%{value.name}: {spell_type(value.type)}{self.location(value.location)}"
+
+
+def operand_names(values: Sequence[Value]) -> str:
+    """Write `%a, %b`."""
+    return ", ".join([f"%{value.name}" for value in values])
+
+
+def signature(op: Op) -> FunctionType:
+    """Give the types of operands and results."""
+    return FunctionType(tuple([v.type for v in op.operands]), tuple([v.type for v in op.results]))
+
+
+def _own_and_foreign(op: Op) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
+    """Split attributes into the op's own (properties) and those that others hung on it."""
+    own: dict[str, Attribute] = {}
+    foreign: dict[str, Attribute] = {}
+    for name, attribute in op.attributes.items():
+        is_own = name in _CUSTOM_CALL_OWN if op.name == "stablehlo.custom_call" else "." not in name
+        (own if is_own else foreign)[name] = attribute
+    return own, foreign
+
+
+def _result_names(results: Sequence[Value]) -> str:
+    if not results or not results[0].name:
+        return ""
+    groups: list[str] = []
+    for value in results:
+        stem, _, number = value.name.partition("#")
+        if number in ("", "0"):
+            groups.append(f"%{stem}")
+    counts = [
+        sum(value.name.partition("#")[0] == group[1:] for value in results) for group in groups
+    ]
+    named = [
+        group if count == 1 else f"{group}:{count}"
+        for group, count in zip(groups, counts, strict=True)
+    ]
+    return f"{', '.join(named)} = "

@@ -1,0 +1,10 @@
+"""DHLO to DHLO rewrites, in the order in which they run."""
+
+from shlo_disc.passes.cse import CSE
+from shlo_disc.passes.dce import DCE
+from shlo_disc.passes.fold import FOLD
+from shlo_disc.passes.rewriting import Pass
+
+PASSES: tuple[Pass, ...] = (DCE, CSE, FOLD, CSE, DCE)
+
+__all__ = ["PASSES", "Pass"]

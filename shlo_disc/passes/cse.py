@@ -1,0 +1,74 @@
+"""Common subexpressions: an op that computes what an earlier one did becomes the earlier one.
+
+Exports repeat their shape plumbing, broadcasts and masks in every layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
+from shlo_disc.passes.rewriting import Pass
+
+
+@dataclass(slots=True)
+class _Scopes:
+    """What has been computed, innermost body last, and which tensor stands for which."""
+
+    known: list[dict[Hashable, tuple[Tensor, ...]]] = field(default_factory=list[dict[Hashable, tuple[Tensor, ...]]])
+    replaced: dict[Tensor, Tensor] = field(default_factory=dict[Tensor, Tensor])
+
+    def body(self, body: Body) -> Body:
+        self.known.append({})
+        kept: list[Op[Any]] = []
+        for old in body.ops:
+            op = self._current(old)
+            key = _key(op, {})
+            earlier = next((scope[key] for scope in self.known if key in scope), None)
+            if earlier is not None:
+                self.replaced.update(zip(op.results, earlier, strict=True))
+                continue
+            self.known[-1][key] = op.results
+            kept.append(op)
+        self.known.pop()
+        return Body(body.arguments, tuple(kept), self._all(body.results))
+
+    def _all(self, tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return tuple(self.replaced.get(x, x) for x in tensors)
+
+    def _current(self, op: Op[Any]) -> Op[Any]:
+        operands = self._all(op.operands)
+        if not op.bodies:
+            return op if operands == op.operands else replace(op, operands=operands)
+        return replace(op, operands=operands, bodies=tuple(map(self.body, op.bodies)))
+
+
+def _key(op: Op[Any], local: dict[Tensor, int]) -> Hashable:
+    """Equal keys mean equal results; values that are made inside of a body count by position."""
+    operands = tuple(local.get(x, x) for x in op.operands)
+    results = tuple((x.dtype, x.shape) for x in op.results)
+    bodies = tuple(_body_key(body, local) for body in op.bodies)
+    return (op.name, operands, op.attrs, results, bodies)
+
+
+def _body_key(body: Body, outer: dict[Tensor, int]) -> Hashable:
+    local = dict(outer)
+    for x in body.arguments:
+        local[x] = len(local)
+    keys: list[Hashable] = []
+    for op in body.ops:
+        keys.append(_key(op, local))
+        for x in op.results:
+            local[x] = len(local)
+    arguments = tuple((x.dtype, x.shape) for x in body.arguments)
+    return (arguments, tuple(keys), tuple(local.get(x, x) for x in body.results))
+
+
+def share_common_ops(program: Program) -> Program:
+    """Compute equal things once."""
+    return replace(program, body=_Scopes().body(program.body))
+
+
+CSE = Pass("cse", share_common_ops)

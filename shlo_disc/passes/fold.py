@@ -1,0 +1,122 @@
+"""Folding: ops on splat constants, and chains of broadcasts, reshapes and transposes, become one op."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from shlo_disc.dynamic_ops.create import ConstantAttrs
+from shlo_disc.dynamic_ops.elementwise import OPS as ELEMENTWISE
+from shlo_disc.dynamic_ops.move import BroadcastAttrs, TransposeAttrs
+from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
+from shlo_disc.dynamic_ops.registry import definition
+from shlo_disc.expr.dim import Sym
+from shlo_disc.expr.evaluate import evaluate
+from shlo_disc.expr.scalar import Const, Index, Scalar
+from shlo_disc.passes.rewriting import Pass, Producers, rewrite
+
+_Rule: TypeAlias = Callable[[Op[Any], Producers], Op[Any] | Tensor]
+_ELEMENTWISE = frozenset(one.name for one in ELEMENTWISE) - {"bitcast_convert"}
+_MOVES = ("d_broadcast", "d_reshape", "d_transpose", "d_reverse", "d_slice", "d_dynamic_slice", "d_gather")
+
+
+def _constant(tensor: Tensor, producers: Producers) -> Const | None:
+    """The value of every element, if there is one."""
+    producer = producers.get(tensor)
+    return producer.attrs.value if producer is not None and producer.name == "d_constant" else None
+
+
+def _filled(op: Op[Any], value: Const) -> Op[ConstantAttrs]:
+    return Op("d_constant", (), ConstantAttrs(value), op.results, (), op.span)
+
+
+def _move(op: Op[Any], producers: Producers) -> Op[Any] | Tensor:
+    """Moving equal elements around leaves equal elements."""
+    value = _constant(op.operands[0], producers)
+    return _filled(op, value) if value is not None else _compose(op, producers)
+
+
+def _compose(op: Op[Any], producers: Producers) -> Op[Any] | Tensor:
+    inner = producers.get(op.operands[0])
+    if inner is None or inner.name != op.name or op.name not in _COMPOSITIONS:
+        return op
+    (source,) = inner.operands
+    composed = replace(op, operands=(source,), attrs=_COMPOSITIONS[op.name](op.attrs, inner.attrs))
+    return source if source.shape == op.results[0].shape and _is_identity(composed) else composed
+
+
+def _is_identity(op: Op[Any]) -> bool:
+    match op.attrs:
+        case TransposeAttrs(permutation=order) | BroadcastAttrs(dims=order):
+            return order == tuple(range(len(order)))
+        case _:
+            return True
+
+
+def _broadcasts(outer: BroadcastAttrs, inner: BroadcastAttrs) -> BroadcastAttrs:
+    dims = tuple(outer.dims[k] for k in inner.dims)
+    expand = tuple(_either(a, outer.expand[k]) for a, k in zip(inner.expand, inner.dims, strict=True))
+    return BroadcastAttrs(dims, expand)
+
+
+def _either(a: bool | None, b: bool | None) -> bool | None:  # noqa: FBT001
+    if a or b:
+        return True
+    return None if a is None or b is None else False
+
+
+def _transposes(outer: TransposeAttrs, inner: TransposeAttrs) -> TransposeAttrs:
+    return TransposeAttrs(tuple(inner.permutation[k] for k in outer.permutation))
+
+
+_COMPOSITIONS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "d_broadcast": _broadcasts,
+    "d_transpose": _transposes,
+    "d_reshape": lambda outer, _inner: outer,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Constants:
+    """Answers an element rule whose operands are all constants."""
+
+    values: Mapping[Tensor, Const]
+
+    def at(self, tensor: Tensor, _index: Index, /) -> Scalar:
+        return self.values[tensor]
+
+    def symbol(self, hint: str, /) -> Sym:
+        raise AssertionError(f"elementwise ops have no axes, found {hint}")
+
+    def region(self, body: Body, _arguments: tuple[Scalar, ...], /) -> tuple[Scalar, ...]:
+        raise AssertionError(f"elementwise ops have no bodies, found {body}")
+
+
+def _elementwise(op: Op[Any], producers: Producers) -> Op[Any] | Tensor:
+    known = {x: _constant(x, producers) for x in op.operands}
+    values = {x: value for x, value in known.items() if value is not None}
+    if op.name == "select" and (condition := known[op.operands[0]]) is not None:
+        return op.operands[1 if condition.value else 2]
+    rule = definition(op).element
+    if len(values) < len(known) or rule is None:
+        return op
+    result = op.results[0]
+    found = evaluate(rule(op, _Constants(values), 0, result.shape), {}, {})
+    value = found.item()
+    plain = value if isinstance(value, bool | int | float | complex) else float(value)
+    return _filled(op, Const(plain, result.dtype))
+
+
+_RULES: Mapping[str, _Rule] = {
+    **dict.fromkeys(_MOVES, _move),
+    **dict.fromkeys(_ELEMENTWISE, _elementwise),
+}
+
+
+def fold_constants(program: Program) -> Program:
+    """Fold until the end of the program; one walk sees all chains, since producers come first."""
+    return rewrite(program, lambda op, producers: _RULES[op.name](op, producers) if op.name in _RULES else op)
+
+
+FOLD = Pass("fold", fold_constants)

@@ -1,0 +1,1 @@
+"""Who compiles the text, owns memory and launches? Imports nothing of the compiler."""

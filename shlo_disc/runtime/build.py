@@ -1,0 +1,84 @@
+"""From generated files to one shared object, through the cache, on all cores."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from shlo_disc.artifact import Artifact
+from shlo_disc.runtime.cache import PACKAGE, Cache, digest
+from shlo_disc.runtime.toolchain import Compiler, cpu_name
+
+PRELUDE = PACKAGE / "lower_cpu" / "prelude"
+
+
+@dataclass(frozen=True, slots=True)
+class Builder:
+    """A compiler, how hard it tries, and where its results are kept."""
+
+    compiler: Compiler
+    optimize: int
+    cache: Cache
+
+    def program(self, artifact: Artifact) -> Path:
+        """The shared object of a program: kernels, host program and the prelude they name."""
+        files = (*artifact.kernels, artifact.host)
+        libraries = sorted({name for file in files for name in file.libraries})
+        texts = [(file.name, file.text) for file in files]
+        texts += [(f"{name}.cc", (PRELUDE / f"{name}.cc").read_text()) for name in libraries]
+        return self._shared(texts)
+
+    def runtime(self) -> Path:
+        """The shared object of the thread pool."""
+        return self._shared([("runtime.cc", (PRELUDE / "runtime.cc").read_text())])
+
+    def _shared(self, texts: list[tuple[str, str]]) -> Path:
+        keys = [self._key(text) for _, text in texts]
+        key = digest("shared", *keys)
+        found = self.cache.find("shared", key, ".so")
+        if found is not None:
+            return found
+        with self.cache.workspace() as folder:
+            work = Path(folder)
+            once = dict(zip(keys, texts, strict=True))  # equal files are compiled once
+            with ThreadPoolExecutor(available_threads()) as pool:
+                jobs = [pool.submit(self._object, work, k, *once[k]) for k in once]
+                objects = [job.result() for job in jobs]
+            target = work / "program.so"
+            self.compiler.link(objects, target)
+            return self.cache.store("shared", key, target.read_bytes(), ".so")
+
+    def _object(self, work: Path, key: str, name: str, text: str) -> Path:
+        """One object file in the folder it is linked in: a cached one may vanish at any time."""
+        target = work / f"{key}.o"
+        found = self.cache.find("objects", key, ".o")
+        if found is not None:
+            try:
+                os.link(found, target)
+            except OSError:
+                found = None
+        if found is None:
+            folder = work / key
+            folder.mkdir()
+            source = folder / f"{Path(name).stem}.cc"
+            source.write_text(text)
+            self.compiler.compile(source, target, self.optimize, PRELUDE)
+            self.cache.store("objects", key, target.read_bytes(), ".o")
+        return target
+
+    def _key(self, text: str) -> str:
+        flags = self.compiler.flags(self.optimize)
+        return digest(self.compiler.version, *flags, cpu_name(), _headers(), text)
+
+
+def available_threads() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@lru_cache
+def _headers() -> str:
+    return digest(*(part for p in sorted(PRELUDE.glob("*.h")) for part in (p.name, p.read_bytes())))

@@ -1,0 +1,109 @@
+"""Plan a call from its sizes, and run it: by the generated host program, or by the VM."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from shlo_disc.artifact import Artifact
+from shlo_disc.diagnostics import InternalError
+from shlo_disc.runtime.checks import broken, verify
+from shlo_disc.runtime.formulas import Symbols, evaluate
+from shlo_disc.runtime.interop import Array, dtype_of
+from shlo_disc.runtime.library import Pointers, Program, Runtime, Words, pointers, words
+from shlo_disc.runtime.memory import POOL, Shelf, aligned
+
+
+class Output(NamedTuple):
+    """One result to allocate."""
+
+    shelf: Shelf
+    shape: tuple[int, ...]
+    dtype: np.dtype[np.generic]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a call needs that depends on its sizes alone."""
+
+    symbols: Words
+    outputs: tuple[Output, ...]
+    arena_bytes: int
+    arena: Shelf
+
+
+class Driver(Protocol):
+    """Runs a program whose arrays are bound."""
+
+    def plan(self, raw: tuple[int, ...]) -> Plan:
+        """Check the sizes, and compute all others from them."""
+        ...
+
+    def run(self, arguments: Pointers, results: Pointers, plan: Plan, arena: int) -> None:
+        """Fill the results. Releases the GIL."""
+        ...
+
+
+class HostDriver:
+    """The generated C++ host program."""
+
+    def __init__(self, artifact: Artifact, program: Program, runtime: Runtime) -> None:
+        self._artifact = artifact
+        self._plan = program.function("shlo_plan", ctypes.c_int64)
+        self._run = program.function("shlo_run")
+        self._runtime = ctypes.c_void_p(runtime.address)
+        self._constants = Constants(artifact)
+
+    def plan(self, raw: tuple[int, ...]) -> Plan:
+        artifact = self._artifact
+        symbols = words([0] * len(artifact.symbols))
+        dims = words([0] * sum(len(result.shape) for result in artifact.results))
+        arena = ctypes.c_int64()
+        failed = self._plan(words(raw), symbols, dims, ctypes.byref(arena))
+        if failed:
+            raise broken(artifact.checks[failed - 1], Symbols(artifact, raw))
+        return _plan(artifact, symbols, list(dims), arena.value)
+
+    def run(self, arguments: Pointers, results: Pointers, plan: Plan, arena: int) -> None:
+        constants = self._constants.pointers
+        self._run(
+            self._runtime, arguments, results, constants, plan.symbols, ctypes.c_void_p(arena)
+        )
+
+
+def plan_in_python(artifact: Artifact, raw: tuple[int, ...]) -> Plan:
+    """What the host program's `shlo_plan` computes, from the formulas."""
+    symbols = Symbols(artifact, raw)
+    verify(artifact, symbols)
+    values = [symbols[name] for name in artifact.symbols]
+    dims = [evaluate(size, symbols) for result in artifact.results for size in result.shape]
+    return _plan(artifact, words(values), dims, evaluate(artifact.arena_bytes, symbols))
+
+
+def _plan(artifact: Artifact, symbols: Words, dims: list[int], arena_bytes: int) -> Plan:
+    found: list[Output] = []
+    at = 0
+    for number, result in enumerate(artifact.results):
+        shape = tuple(dims[at : at + len(result.shape)])
+        at += len(shape)
+        if min(shape, default=0) < 0:
+            raise InternalError(f"result {number} has the shape {shape}, expected no negative size")
+        dtype = dtype_of(result.dtype)
+        found.append(Output(POOL.shelf(math.prod(shape) * dtype.itemsize), shape, dtype))
+    return Plan(symbols, tuple(found), arena_bytes, POOL.shelf(arena_bytes))
+
+
+class Constants:
+    """The large literals of a program, aligned; never written."""
+
+    def __init__(self, artifact: Artifact) -> None:
+        self._keep: list[Array] = []
+        for constant in artifact.constants:
+            memory = aligned(len(constant.data))
+            memory[:] = np.frombuffer(constant.data, np.uint8)
+            self._keep.append(memory)
+        self.pointers = pointers([memory.ctypes.data for memory in self._keep])

@@ -1,0 +1,182 @@
+"""A program that is ready to run."""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shlo_disc.artifact import Artifact, CompileOptions
+from shlo_disc.diagnostics import InternalError
+from shlo_disc.runtime.arguments import conform
+from shlo_disc.runtime.build import Builder, available_threads
+from shlo_disc.runtime.cache import Cache
+from shlo_disc.runtime.driver import Driver, HostDriver, Plan
+from shlo_disc.runtime.interop import Array, dtype_of, from_jax, is_jax
+from shlo_disc.runtime.library import (
+    Binder,
+    Program,
+    Runtime,
+    open_program,
+    open_runtime,
+    pointers,
+    words,
+)
+from shlo_disc.runtime.toolchain import find_compiler
+from shlo_disc.runtime.vm import Observer, Vm
+
+_PLANS_KEPT = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What an executable did so far."""
+
+    compilations: int
+    calls: int
+    signatures: int  # distinct sizes it was called with
+    seconds: Mapping[str, float]  # of each stage of the compiler
+
+
+class _Frame:
+    """The C arrays of one call. Used by one call at a time, and kept for the next."""
+
+    def __init__(self, arguments: int, results: int, raw: int) -> None:
+        self.objects = pointers([0] * arguments)
+        self.pointers = pointers([0] * arguments)
+        self.results = pointers([0] * results)
+        self.raw = words([0] * raw)
+        self.key = memoryview(self.raw).cast("B")
+        self.pack = struct.Struct(f"{arguments}P").pack_into
+        self.calls = 0
+
+
+class Executable:
+    """Runs one artifact at any sizes. May be called from several threads at once."""
+
+    def __init__(
+        self, artifact: Artifact, program: Program, runtime: Runtime, driver: Driver
+    ) -> None:
+        self.artifact = artifact
+        self.program = program
+        self.runtime = runtime
+        self.seconds: Mapping[str, float] = {}
+        self._driver = driver
+        self._dtypes = tuple(dtype_of(argument.dtype) for argument in artifact.arguments)
+        self._binder = Binder(artifact, self._dtypes)
+        self._bind = runtime.bind
+        self._plans: dict[bytes, Plan] = {}
+        self._signatures: set[bytes] = set()
+        self._idle: list[_Frame] = []
+        self._frames: list[_Frame] = []
+
+    def __call__(self, arrays: Sequence[Any]) -> tuple[Array, ...]:
+        """Run the program on `arrays`, in the order of `artifact.arguments`.
+
+        Takes C-contiguous NumPy arrays and CPU arrays of JAX and DLPack as they are, and copies
+        others contiguous. Returns fresh arrays, 64-byte aligned.
+        """
+        idle = self._idle
+        try:
+            frame = idle.pop()
+        except IndexError:
+            frame = self._new_frame()
+        try:
+            held = self._bind_arrays(frame, tuple(arrays))
+            key = frame.key.tobytes()
+            plan = self._plans.get(key) or self._new_plan(frame, key)
+            results = frame.results
+            found: list[Array] = []
+            for i, (shelf, shape, dtype) in enumerate(plan.outputs):
+                array, results[i] = shelf.array(shape, dtype)
+                found.append(array)
+            arena = plan.arena.take()
+            self._driver.run(frame.pointers, results, plan, arena.address)
+            arena.give_back()
+            del held  # the arrays had to live until here
+            frame.calls += 1
+            return tuple(found)
+        finally:
+            idle.append(frame)
+
+    @property
+    def stats(self) -> Stats:
+        """Calls, signatures, and the seconds that compiling took."""
+        calls = sum(frame.calls for frame in self._frames)
+        return Stats(1, calls, len(self._signatures), self.seconds)
+
+    def arena_bytes(self, arrays: Sequence[Any]) -> int:
+        """Bytes of temporaries that a call with these arrays needs."""
+        frame = _Frame(len(arrays), len(self.artifact.results), len(self.artifact.raw))
+        self._bind_arrays(frame, tuple(arrays))
+        return self._driver.plan(self._raw(frame)).arena_bytes
+
+    def trace(self, arrays: Sequence[Any], observe: Observer) -> tuple[Array, ...]:
+        """Run on the VM; `observe` gets each step after it ran, and all buffers as arrays."""
+        vm = Vm(self.artifact, self.program, self.runtime, observe)
+        return Executable(self.artifact, self.program, self.runtime, vm)(arrays)
+
+    def _bind_arrays(self, frame: _Frame, arrays: tuple[Any, ...]) -> Sequence[Any]:
+        """Fill the frame's pointers and raw sizes; returns what must live during the call."""
+        if self._fits(frame, arrays):
+            return arrays
+        usable: Sequence[Any] = [from_jax(array) if is_jax(array) else array for array in arrays]
+        if self._fits(frame, usable):
+            return usable
+        usable = conform(self.artifact, self._dtypes, usable)
+        if not self._fits(frame, usable):
+            shapes = ", ".join(f"{array.dtype}{list(array.shape)}" for array in usable)
+            raise InternalError(f"cannot bind the arrays of a call: found {shapes}")
+        return usable
+
+    def _fits(self, frame: _Frame, arrays: Sequence[Any]) -> bool:
+        """Bind the arrays if all are exactly as the program takes them."""
+        if len(arrays) != len(self._dtypes):
+            return False
+        frame.pack(frame.objects, 0, *map(id, arrays))
+        return self._bind(self._binder.pointer, frame.objects, frame.pointers, frame.raw) == 0
+
+    def _new_frame(self) -> _Frame:
+        artifact = self.artifact
+        frame = _Frame(len(artifact.arguments), len(artifact.results), len(artifact.raw))
+        self._frames.append(frame)
+        return frame
+
+    def _raw(self, frame: _Frame) -> tuple[int, ...]:
+        return tuple(frame.raw)[: len(self.artifact.raw)]
+
+    def _new_plan(self, frame: _Frame, key: bytes) -> Plan:
+        plan = self._driver.plan(self._raw(frame))
+        if len(self._plans) >= _PLANS_KEPT:
+            self._plans = {}
+        self._plans[key] = plan
+        self._signatures.add(key)
+        return plan
+
+
+def build(
+    artifact: Artifact,
+    options: CompileOptions | None = None,
+    seconds: Mapping[str, float] | None = None,
+) -> Executable:
+    """Compile an artifact's code, or find it in the cache, and load it.
+
+    `seconds` are those of the stages before; `build` and `load` are added.
+    """
+    options = CompileOptions() if options is None else options
+    started = time.perf_counter()
+    builder = Builder(find_compiler(options.compiler), options.optimize, Cache(options.cache_dir))
+    path = builder.program(artifact)
+    built = time.perf_counter()
+    try:
+        program = open_program(path)
+    except FileNotFoundError:  # another process made room in the cache in this moment
+        program = open_program(builder.program(artifact))
+    runtime = open_runtime(builder.runtime, options.threads or available_threads())
+    driver = (Vm if options.driver == "vm" else HostDriver)(artifact, program, runtime)
+    executable = Executable(artifact, program, runtime, driver)
+    loaded = time.perf_counter()
+    executable.seconds = {**(seconds or {}), "build": built - started, "load": loaded - built}
+    return executable

@@ -1,0 +1,170 @@
+"""Shared objects in this process, and the C types that they are called with."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from shlo_disc.artifact import Artifact
+from shlo_disc.diagnostics import ToolchainError
+
+Words = ctypes.Array[ctypes.c_int64]
+Pointers = ctypes.Array[ctypes.c_void_p]
+Native = Callable[..., int]
+
+
+def words(values: Sequence[int]) -> Words:
+    """A C array of int64; never empty, so that it always has an address."""
+    return (ctypes.c_int64 * max(1, len(values)))(*values)
+
+
+def pointers(values: Sequence[int]) -> Pointers:
+    """A C array of addresses; never empty."""
+    return (ctypes.c_void_p * max(1, len(values)))(*values)
+
+
+class _Size(ctypes.Structure):
+    _fields_ = [("argument", ctypes.c_int64), ("axis", ctypes.c_int64), ("value", ctypes.c_int64)]
+
+
+class _Bind(ctypes.Structure):
+    """`ShloBind` of runtime.cc."""
+
+    _fields_ = [
+        ("header_bytes", ctypes.c_int64),
+        ("array_type", ctypes.c_void_p),
+        ("arguments", ctypes.c_int64),
+        ("dtypes", ctypes.POINTER(ctypes.c_void_p)),
+        ("ranks", ctypes.POINTER(ctypes.c_int64)),
+        ("raw_sizes", ctypes.c_int64),
+        ("same_sizes", ctypes.c_int64),
+        ("fixed_sizes", ctypes.c_int64),
+        ("sizes", ctypes.POINTER(_Size)),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """The thread pool of this process for one number of threads."""
+
+    address: int
+    threads: int
+    bind: Native
+    parallel: Native
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The loaded code of one artifact."""
+
+    path: Path
+    handle: ctypes.CDLL
+
+    def function(self, name: str, result: type[ctypes.c_int64] | None = None) -> Native:
+        """An exported function. It runs without the GIL; arguments must be ctypes values."""
+        found = self.handle[name]
+        found.restype = result
+        return cast("Native", found)
+
+    def address(self, name: str) -> int:
+        """Where an exported function is."""
+        return ctypes.cast(self.handle[name], ctypes.c_void_p).value or 0
+
+
+def open_program(path: Path) -> Program:
+    """Load the code of a program. Raises FileNotFoundError if the cache just dropped it."""
+    return Program(path, _open(path, ctypes.CDLL))
+
+
+_lock = threading.Lock()
+_libraries: list[tuple[ctypes.CDLL, ctypes.PyDLL]] = []
+_runtimes: dict[int, Runtime] = {}
+
+
+def open_runtime(path: Callable[[], Path], threads: int) -> Runtime:
+    """The pool of `threads` threads. The library is loaded once, whichever compiler built it."""
+    with _lock:
+        if not _libraries:
+            file = path()
+            _libraries.append(
+                (_open(file, ctypes.CDLL), cast("ctypes.PyDLL", _open(file, ctypes.PyDLL)))
+            )
+            os.register_at_fork(after_in_child=_after_fork)
+        if threads not in _runtimes:
+            library, holding = _libraries[0]
+            library.shlo_runtime_create.restype = ctypes.c_void_p
+            address = cast("int | None", library.shlo_runtime_create(ctypes.c_int64(threads)))
+            if address is None:
+                raise MemoryError(f"no memory for a pool of {threads} threads")
+            _runtimes[threads] = Runtime(address, threads, holding.shlo_bind, library.shlo_parallel)
+        return _runtimes[threads]
+
+
+def _after_fork() -> None:
+    global _lock  # noqa: PLW0603  (another thread of the parent may have held it)
+    _lock = threading.Lock()
+    for runtime in _runtimes.values():
+        _libraries[0][0].shlo_runtime_after_fork(ctypes.c_void_p(runtime.address))
+
+
+def _open(path: Path, how: type[ctypes.CDLL]) -> ctypes.CDLL:
+    try:
+        _show_libm()
+        return how(str(path))
+    except OSError as error:
+        if not path.exists():
+            raise FileNotFoundError(path) from error
+        raise ToolchainError(
+            f"cannot load the compiled program: {error}\n"
+            "  help: another compiler may work: CompileOptions(compiler=...)"
+        ) from error
+
+
+def _show_libm() -> None:
+    """Let generated code see libm: NumPy has loaded it, but for itself alone."""
+    if os.uname().sysname == "Linux":
+        ctypes.CDLL("libm.so.6", mode=ctypes.RTLD_GLOBAL)
+
+
+class Binder:
+    """Reads the arrays of a call in one native step; see `shlo_bind` in runtime.cc."""
+
+    def __init__(self, artifact: Artifact, dtypes: Sequence[np.dtype[np.generic]]) -> None:
+        raw, same, fixed = _sizes(artifact)
+        every = [*raw, *same, *fixed]
+        self._keep = (
+            dtypes,
+            pointers([id(dtype) for dtype in dtypes]),
+            words([len(argument.shape) for argument in artifact.arguments]),
+            (_Size * max(1, len(every)))(*every),
+        )
+        _, types, ranks, sizes = self._keep
+        self._bind = _Bind(
+            object.__basicsize__, id(np.ndarray), len(dtypes),
+            ctypes.cast(types, ctypes.POINTER(ctypes.c_void_p)),
+            ctypes.cast(ranks, ctypes.POINTER(ctypes.c_int64)),
+            len(raw), len(same), len(fixed), ctypes.cast(sizes, ctypes.POINTER(_Size)),
+        )  # fmt: skip
+        self.pointer = ctypes.byref(self._bind)
+
+
+def _sizes(artifact: Artifact) -> tuple[list[tuple[int, int, int]], ...]:
+    """Sizes that define a raw symbol, that repeat one, that are fixed: (argument, axis, value)."""
+    raw = [(argument, axis, k) for k, (argument, axis) in enumerate(artifact.raw)]
+    number = {name: k for k, name in enumerate(artifact.symbols[: len(raw)])}
+    same: list[tuple[int, int, int]] = []
+    fixed: list[tuple[int, int, int]] = []
+    for i, argument in enumerate(artifact.arguments):
+        for axis, size in enumerate(argument.shape):
+            if isinstance(size, int):
+                fixed.append((i, axis, size))
+            elif artifact.raw[number[size]] != (i, axis):
+                same.append((i, axis, number[size]))
+    return raw, same, fixed

@@ -1,0 +1,138 @@
+"""Memory for results and temporaries: aligned and used again.
+
+A page fault on fresh memory costs more than most kernels, and like sizes come again and again.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+ALIGNMENT = 64
+_FREE_LIMIT = 512 << 20  # bytes that may lie unused
+_MADE_BEFORE_TRIM = 64
+
+Array = NDArray[np.generic]
+
+
+class Anchor(np.ndarray[tuple[int], np.dtype[np.uint8]]):
+    """The bytes of a cell, of a type of their own.
+
+    NumPy replaces an array's base by the base's own base as long as that is of the array's type.
+    This type stops it, so that an ndarray made on a `Lent` has the `Lent` as its base.
+    """
+
+    __slots__ = ()
+
+
+class Cell:
+    """A piece of memory, lent out or lying on its shelf."""
+
+    __slots__ = ("address", "data", "free", "room")
+
+    def __init__(self, shelf: Shelf) -> None:
+        data = aligned(shelf.size)
+        self.data = data.view(Anchor)
+        self.address = data.ctypes.data
+        self.free = shelf.free
+        self.room = shelf.room
+
+    def give_back(self) -> None:
+        """Put it back for others, unless enough of this size lies there already."""
+        if len(self.free) < self.room:
+            self.free.append(self)
+
+
+class Lent(np.ndarray[tuple[int], np.dtype[np.uint8]]):
+    """The bytes of a cell, which goes back when no view and no other library refers to them.
+
+    A plain ndarray made on a `Lent` keeps it as its base; views of that ndarray keep the ndarray.
+    """
+
+    __slots__ = ("cell",)
+    cell: Cell
+
+    def __del__(self) -> None:
+        """Give the cell back."""
+        try:
+            cell = self.cell
+        except AttributeError:  # a view that someone made of a `Lent`
+            return
+        cell.give_back()
+
+
+class Shelf:
+    """Memory of one size. Needs no lock: steps on a list are atomic, a lost race costs a cell."""
+
+    __slots__ = ("_pool", "free", "room", "size")
+
+    def __init__(self, pool: MemoryPool, size: int) -> None:
+        self._pool = pool
+        self.size = size
+        self.free: list[Cell] = []
+        self.room = max(1, pool.limit // size)
+
+    def take(self) -> Cell:
+        """`size` aligned bytes with anything in them, to be given back by hand."""
+        try:
+            return self.free.pop()
+        except IndexError:
+            self._pool.make_room(self.size)
+            return Cell(self)
+
+    def array(self, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> tuple[Array, int]:
+        """An array and its address; its memory comes back when nothing refers to it any more."""
+        cell = self.take()
+        lent = cell.data.view(Lent)
+        lent.cell = cell
+        return np.ndarray(shape, dtype, lent), cell.address
+
+
+class MemoryPool:
+    """Shelves by size."""
+
+    def __init__(self, limit: int = _FREE_LIMIT) -> None:
+        self.limit = limit
+        self._shelves: dict[int, Shelf] = {}
+        self._made = 0
+
+    def shelf(self, size: int) -> Shelf:
+        """Where memory of at least `size` bytes lies."""
+        size = size_class(size)
+        found = self._shelves.get(size)
+        return self._shelves.setdefault(size, Shelf(self, size)) if found is None else found
+
+    def free_bytes(self) -> int:
+        """Bytes that lie unused."""
+        return sum(shelf.size * len(shelf.free) for shelf in list(self._shelves.values()))
+
+    def make_room(self, size: int) -> None:
+        """Before fresh memory: let go of everything that lies unused if it is too much."""
+        self._made += 1
+        if self._made >= _MADE_BEFORE_TRIM or size >= self.limit // _MADE_BEFORE_TRIM:
+            self._made = 0
+            if self.free_bytes() > self.limit:
+                for shelf in list(self._shelves.values()):
+                    shelf.free.clear()
+
+
+def aligned(size: int) -> NDArray[np.uint8]:
+    """Fresh bytes whose first has an aligned address."""
+    raw = np.empty(size + ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % ALIGNMENT
+    return raw[start : start + size]
+
+
+def size_class(size: int) -> int:
+    """Round up to one of four steps per power of two, so that nearby sizes share memory.
+
+    >>> [size_class(n) for n in (0, 64, 65, 256, 257, 1000, 1025)]
+    [64, 64, 128, 256, 320, 1024, 1280]
+    """
+    if size <= ALIGNMENT:
+        return ALIGNMENT
+    step = max(ALIGNMENT, 1 << ((size - 1).bit_length() - 3))
+    return (size + step - 1) // step * step
+
+
+POOL = MemoryPool()

@@ -1,0 +1,186 @@
+"""Facts: what is concluded from assumptions, and what is left open."""
+
+from __future__ import annotations
+
+import pytest
+
+from shlo_disc.diagnostics import NOWHERE
+from shlo_disc.expr.dim import ZERO, Data, Dim, Max, Min, Sym, const, maximum, minimum, of, symbol
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.facts import Facts, Truth
+from shlo_disc.expr.scalar import Arg
+from tests.expr.sizes import A, B, H, S, T, sizes
+
+AT, J = symbol("i"), symbol("j")
+
+# -- comparisons ---------------------------------------------------------------
+
+TRUE, FALSE, UNKNOWN = Truth.TRUE, Truth.FALSE, Truth.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("relation", "a", "b", "wanted"),
+    [
+        ("equal", B * S // S, B, TRUE),
+        ("equal", S, T, UNKNOWN),
+        ("equal", S, S + 1, FALSE),
+        ("equal", 2 * S, 2 * T + 1, FALSE),
+        ("equal", T, 0, FALSE),
+        ("at_least", S, 0, TRUE),
+        ("at_least", H, 1, UNKNOWN),
+        ("at_least", T, 1, TRUE),
+        ("at_least", -S, 1, FALSE),
+        ("at_least", B * T, B, TRUE),
+        ("at_least", 2 * S, S, TRUE),
+        ("at_least", S, S // 2, TRUE),
+        ("at_least", S, (S + 1) // 2, TRUE),
+        ("at_least", (S + 3) // 4 * 4, S, TRUE),
+        ("greater", S + 4, (S + 3) // 4 * 4, TRUE),
+        ("at_least", S + T, maximum(S, T), TRUE),
+        ("at_least", minimum(S, T), S + T, FALSE),
+        ("at_least", minimum(H, A), H + A, UNKNOWN),
+        ("at_least", S, minimum(S, T), TRUE),
+        ("greater", B * S, AT * S + J, TRUE),
+        ("greater", AT * S + J, B * S, FALSE),
+        ("at_least", S - 1 - J, 0, TRUE),
+        ("greater", S, J % 7, UNKNOWN),
+        ("greater", const(7), J % 7, TRUE),
+        ("at_least", T * S, J, TRUE),
+        ("greater", S // 2 + 1, J // 2, TRUE),
+    ],
+)
+def test_comparisons_are_decided(relation: str, a: Dim, b: Dim | int, wanted: Truth) -> None:
+    facts = sizes(T).with_index(Sym("i"), B).with_index(Sym("j"), S)
+    decide = {"equal": facts.equal, "at_least": facts.at_least, "greater": facts.greater}
+    assert decide[relation](a, b) is wanted
+    assert (~wanted).known == wanted.known
+
+
+# -- assumptions ---------------------------------------------------------------
+
+
+def equal(a: Dim, b: Dim | int, facts: Facts | None = None) -> Facts:
+    return (facts or sizes()).assume_equal(a, b, "the program says so", NOWHERE)
+
+
+def test_an_equation_eliminates_the_later_symbol() -> None:
+    facts = equal(symbol("s2"), symbol("s10") + 1)
+    assert facts.canonical(symbol("s10")) == symbol("s2") - 1
+    assert facts.interval(symbol("s10")) == (None, None)
+
+
+def test_bounds_survive_elimination() -> None:
+    facts = equal(S, T + 5)
+    assert facts.canonical(T) == S - 5
+    assert facts.at_least(S, 5) is Truth.TRUE
+    assert facts.interval(S) == (5, None)
+
+
+def test_equations_chain() -> None:
+    facts = equal(T, S + 1, equal(S, 2 * B))
+    assert facts.equal(T, 2 * B + 1) is Truth.TRUE
+    assert facts.equal(T, 2 * H) is Truth.FALSE
+
+
+def test_a_product_equation_cancels_what_is_not_zero() -> None:
+    assert equal(B * S, B * T).equal(S, T) is Truth.UNKNOWN
+    assert equal(B * S, B * T, sizes(B)).equal(S, T) is Truth.TRUE
+
+
+def test_an_equation_of_multiples_is_solved_over_the_integers() -> None:
+    facts = equal(2 * S, 3 * T)
+    ((q, definition),) = facts.definitions
+    assert (facts.canonical(S), facts.canonical(T)) == (3 * of(q), 2 * of(q))
+    assert definition == T // 2
+    assert (facts.divisor(S), facts.divisor(T)) == (3, 2)
+    assert facts.at_least(of(q), 0) is Truth.TRUE
+
+
+@pytest.mark.parametrize("form", [S - 2 * (S // 2), S % 2])
+def test_a_remainder_equation_becomes_a_fresh_symbol(form: Dim) -> None:
+    facts = equal(form, 1)
+    ((q, definition),) = facts.definitions
+    assert facts.canonical(S) == 2 * of(q) + 1
+    assert facts.canonical((S - 1) // 2) == of(q)
+    assert facts.equal(S % 2, 1) is Truth.TRUE
+    assert facts.interval(of(q)) == (0, None)
+    assert definition.evaluate({Sym("s"): 7}) == 3
+
+
+def test_divisibility_is_used_and_accumulates() -> None:
+    facts = sizes().assume_divides(4, S, "aligned", NOWHERE).assume_divides(6, S, "six", NOWHERE)
+    assert facts.divisor(S) == 12
+    assert facts.canonical(S % 12) == ZERO
+    env = {Sym("s"): 24}
+    for sym, definition in facts.definitions:
+        env[sym] = definition.evaluate({Sym("s"): 24})
+    assert facts.canonical(S).evaluate(env) == 24
+
+
+def test_divisibility_of_a_product_is_remembered() -> None:
+    facts = sizes().assume_divides(4, B * S, "aligned", NOWHERE)
+    assert facts.divisor(B * S) == 4
+    assert facts.divisor(3 * B * S) == 12
+    assert facts.divisor(B) == 1
+    assert facts.canonical(B * S % 4) == ZERO
+    assert facts.definitions == ()
+
+
+def test_known_inequalities_combine() -> None:
+    facts = sizes().assume_at_least(S, T, "longer", NOWHERE).assume_at_least(T, H, "", NOWHERE)
+    assert facts.at_least(S, H) is Truth.TRUE
+    assert facts.at_least(B * S, B * H) is Truth.TRUE
+    assert facts.canonical(minimum(S, T, H)) == H
+    assert facts.canonical(maximum(S, T, H)) == S
+    assert facts.at_least(H, T) is Truth.UNKNOWN
+
+
+def test_a_bounded_quotient_bounds_its_numerator() -> None:
+    facts = sizes().assume_at_least(S // 2, 3, "long enough", NOWHERE)
+    assert facts.interval(S) == (6, None)
+
+
+def test_two_bounds_that_meet_are_an_equation() -> None:
+    facts = sizes().assume_at_least(S, 4, "", NOWHERE).assume_at_least(4 - S, 0, "", NOWHERE)
+    assert facts.canonical(S) == const(4)
+
+
+def test_data_can_be_bounded_and_replaced() -> None:
+    n = of(Data(Arg("n", DType.I32)))
+    facts = sizes().assume_at_least(n, 0, "a count", NOWHERE)
+    assert facts.at_least(n + S, 0) is Truth.TRUE
+    assert equal(n, S, facts).canonical(n * 2) == 2 * S
+
+
+def test_an_equation_that_cannot_be_solved_is_still_known() -> None:
+    facts = equal(B * S, T * H)
+    assert facts.equal(B * S, T * H) is Truth.TRUE
+    assert facts.at_least(B * S + 1, T * H) is Truth.TRUE
+
+
+def test_facts_are_persistent_and_listed_once() -> None:
+    before = sizes()
+    after = equal(S, T, equal(S, T, before))
+    assert len(after.facts) == len(before.facts) + 1
+    assert str(after.facts[-1]).startswith("s == t (the program says so, ")
+    assert before.equal(S, T) is Truth.UNKNOWN
+
+
+def test_explain_names_what_is_known() -> None:
+    facts = equal(T, 2 * S, sizes(B))
+    assert facts.explain(B + T + symbol("x")) == ("b >= 1, t == 2*s, t >= 0, x is any integer")
+    assert facts.explain(const(3)) == "nothing"
+
+
+def test_contradicting_facts_do_not_crash() -> None:
+    facts = equal(S, 3, equal(S, 2))
+    assert facts.equal(S, 2).known
+    assert sizes().assume_at_least(-1 - S, 0, "", NOWHERE).interval(S)[1] == -1
+
+
+def test_extremes_are_taken_apart() -> None:
+    facts = sizes()
+    assert facts.interval(minimum(S, 4)) == (0, 4)
+    assert facts.interval(maximum(S, 4)) == (4, None)
+    assert isinstance(facts.canonical(minimum(S, T)).atom, Min)
+    assert isinstance(facts.canonical(maximum(S, T)).atom, Max)
