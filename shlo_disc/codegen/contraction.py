@@ -14,7 +14,7 @@ from shlo_disc.analysis.access import (
     loads,
 )
 from shlo_disc.analysis.formula import Formulas, Producers
-from shlo_disc.dynamic_ops.contract import DotAttrs
+from shlo_disc.dynamic_ops.contract import ConvAttrs, DotAttrs
 from shlo_disc.dynamic_ops.opdef import Template
 from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
 from shlo_disc.dynamic_ops.registry import definition
@@ -69,6 +69,15 @@ def is_matrix_product(op: Op[object]) -> bool:
     return _contracted(op, op.attrs, lhs, rhs) is not None
 
 
+def is_direct_convolution(op: Op[object]) -> bool:
+    """Whether the convolution kernel can compute this: one real float dtype, up to 3 spatial dims, no batch groups."""
+    if not isinstance(op.attrs, ConvAttrs):
+        return False
+    dtypes = {t.dtype for t in (*op.operands, *op.results)}
+    one_float = len(dtypes) == 1 and dtypes.issubset(_MATRIX_DTYPES)
+    return one_float and op.attrs.batch_groups == 1 and len(op.attrs.strides) <= 3
+
+
 def template_operands(op: Op[object], facts: Facts, producers: Producers) -> tuple[Tensor, ...]:
     """The operands of `op` that its template can only read from memory as they are."""
     template = definition(op).template
@@ -80,6 +89,8 @@ def template_operands(op: Op[object], facts: Facts, producers: Producers) -> tup
         form = matrix_form(op, facts, producers)
         return tuple(t for t, view in zip(op.operands, (form.a, form.b), strict=True) if view.base is t)
     if template is Template.CONVOLUTION:
+        if not is_direct_convolution(op):
+            return ()
         return tuple(t for t in op.operands if affine_view(t, facts, producers) is None)
     return op.operands
 

@@ -254,7 +254,7 @@ class Emitter:
         split = offset.linear(Sym(self.lane))
         absent = self.partial and isinstance(source, Param)
         left = "left" if absent else ""
-        if split is None or offset.data():
+        if split is None or self.lane in self.deps.of(split[0]) | self.deps.of(split[1]):
             return self.spell.gather(pointer, self.dim(offset), source.dtype, "left" if self.partial else "")
         stride, rest = split
         start = self.dim_scalar(rest + stride * Dim_of_lane(self.lane))
@@ -268,10 +268,9 @@ class Emitter:
         if is_guard(node.condition) and not self.is_vector(node.condition):
             return self._branch(node, vector)
         if is_guard(node.condition):
-            assert not vector, "a guard that differs from lane to lane is printed without lanes"
-            return self._branch(node, vector)
+            raise AssertionError("a guard that differs from lane to lane is printed without lanes")
         go = self.lanes if vector else self.value
-        return f"select({go(node.condition)}, {go(node.then)}, {go(node.other)})"
+        return f"select({self.value(node.condition)}, {go(node.then)}, {go(node.other)})"
 
     def _branch(self, node: Select, vector: bool) -> str:
         """Compute only the side that the guard chooses: the other side's loads may be out of range."""
@@ -346,7 +345,7 @@ class Emitter:
         if self.lane is None or self.lane not in self.deps.of(dim):
             return self.dim_scalar(dim)
         split = dim.linear(Sym(self.lane))
-        if split is None or dim.data():
+        if split is None or self.lane in self.deps.of(split[0]) | self.deps.of(split[1]):
             return self._dim_lanes(dim)
         stride, rest = split
         text = f"lanes_i64({_clean(self.lane)})"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from shlo_disc.analysis.access import Access, accesses, free_reads, index_symbols, is_free
 from shlo_disc.analysis.formula import Producers
-from shlo_disc.codegen.contraction import epilogue_index, is_matrix_product, template_operands
+from shlo_disc.codegen.contraction import epilogue_index, is_direct_convolution, is_matrix_product, template_operands
 from shlo_disc.codegen.groups import Decision, FusionPlan, Group, GroupKind
 from shlo_disc.codegen.weights import weight
 from shlo_disc.dynamic_ops.opdef import Template
@@ -81,13 +81,12 @@ class _Planner:
 
     def _forced(self) -> set[Tensor]:
         """Views that must have memory: results, and operands that a template reads in a way only memory allows."""
-        forced = set[Tensor]()
-        for op in self.body.ops:
-            for operand in template_operands(op, self.facts, self.producers):
-                made = self.producers.get(operand)
-                if made is not None and is_free(made[0]):
-                    forced.add(operand)
-        return forced
+        wanted = list[Tensor]()
+        for op in self.body.walk():
+            wanted += template_operands(op, self.facts, self.producers)
+            wanted += [t for body in op.bodies if is_control(op) for t in body.results]
+        own = {t for op in self.body.ops if is_free(op) for t in op.results}
+        return own.intersection(wanted)
 
     def _stored_view(self, op: Op[object]) -> bool:
         return any(t in self.outputs or t in self.forced for t in op.results)
@@ -125,7 +124,7 @@ class _Planner:
                 self._open(op, kind)
             elif template is Template.DOT and is_matrix_product(op):
                 self._place_contraction(op, GroupKind.DOT)
-            elif template is Template.CONVOLUTION and op.results[0].dtype in (DType.F32, DType.F64):
+            elif template is Template.CONVOLUTION and is_direct_convolution(op):
                 self._place_contraction(op, GroupKind.CONVOLUTION)
             else:
                 self._place(op)
@@ -385,6 +384,11 @@ def _users(body: Body) -> Mapping[Tensor, list[Op[object]]]:
         for tensor in dict.fromkeys(_all_operands(op)):
             users.setdefault(tensor, []).append(op)
     return users
+
+
+def is_control(op: Op[object]) -> bool:
+    """Whether the op's bodies are run by the host program."""
+    return definition(op).template in (Template.WHILE, Template.CASE)
 
 
 def row_space(op: Op[object]) -> Shape | None:

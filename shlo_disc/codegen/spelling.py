@@ -154,7 +154,7 @@ class Spelling:
             return x
         if target.is_bool:
             return f"to_bool({x})"
-        text = x if _SUFFIX.get(source) == _SUFFIX[target] else f"to_{_known(self.suffixes, target)}({x})"
+        text = x if _SUFFIX.get(source) == _known(self.suffixes, target) else f"to_{_known(self.suffixes, target)}({x})"
         if target in (DType.F16, DType.BF16):
             return f"round_{target.value}({text})"
         return text

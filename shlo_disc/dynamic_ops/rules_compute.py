@@ -32,6 +32,8 @@ def _results(op: ir.Op, shapes: Sequence[Shape]) -> list[tuple[Shape, DType]]:
 
 def _reduce(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     half, dims = len(op.operands) // 2, tuple(sorted(integers(op, "dimensions")))
+    if not dims:  # as XLA does; the specification would combine every element with its initial value
+        return frame.tensors(op.operands[:half])
     shape = _one_shape(frame, op, op.operands[:half])
     kept = tuple(size for k, size in enumerate(shape) if k not in dims)
     results = _results(op, [stated(frame, op, kept, k) for k in range(half)])

@@ -87,18 +87,19 @@ def convert(x: Array, dtype: DType) -> Array:
         x = x.real
     wanted = numpy_dtype(dtype)
     if dtype.is_integer and _is_float(x):
-        return _saturate(wide(x), wanted)
+        return _saturate(wide(x), dtype)
     if x.dtype.kind == "V" or wanted.kind == "V":
         x = wide(x).astype(np.float32) if not dtype.is_integer else x.astype(np.int64)
     return np.asarray(x).astype(wanted)
 
 
-def _saturate(x: Array, wanted: np.dtype[Any]) -> Array:
-    limits = np.iinfo(wanted)
-    low, high = float(limits.min), float(limits.max)
-    inside = np.where((x > low) & (x < high), x, 0).astype(wanted)
-    found = np.where(x >= high, limits.max, np.where(x <= low, limits.min, inside))
-    return np.where(np.isnan(x), 0, found).astype(wanted)
+def _saturate(x: Array, dtype: DType) -> Array:
+    least = -(1 << (dtype.bits - 1)) if dtype.is_signed else 0
+    most = least + (1 << dtype.bits) - 1
+    holder = np.int64 if dtype.is_signed else np.uint64
+    inside = np.where((x > float(least)) & (x < float(most)), x, 0).astype(holder)
+    found = np.where(x >= float(most), holder(most), np.where(x <= float(least), holder(least), inside))
+    return np.where(np.isnan(x), holder(0), found).astype(numpy_dtype(dtype))
 
 
 def reduce_precision(x: Array, exponent_bits: int, mantissa_bits: int) -> Array:
@@ -213,7 +214,9 @@ def _shift(x: Array, amount: Array, *, left: bool, arithmetic: bool = False) -> 
     inside = distance < bits
     by = np.where(inside, distance, 0)
     if arithmetic:
-        return np.where(inside, x >> by.astype(x.dtype), x >> x.dtype.type(bits - 1))
+        signed = x.view(f"i{x.dtype.itemsize}")
+        moved = np.where(inside, signed >> by.astype(signed.dtype), signed >> signed.dtype.type(bits - 1))
+        return moved.astype(signed.dtype).view(x.dtype)
     plain = x.view(f"u{x.dtype.itemsize}")
     by = by.astype(plain.dtype)
     moved = plain << by if left else plain >> by

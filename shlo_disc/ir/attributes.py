@@ -116,9 +116,9 @@ class DenseArrayAttr:
 class DenseAttr:
     """`dense<…> : tensor<…>`: the literal as raw little-endian element bytes.
 
-    `data` holds one element if `splat`, else all of them, row-major; sub-byte types and i1 take one byte an element.
-    `spelling` is the text between the angle brackets, kept for exact printing;
-    it does not take part in comparisons.
+    `data` holds one element if `splat`, else all of them, row-major; sub-byte types and i1 take one
+    byte an element. `spelling` is the text between the angle brackets, kept for exact printing; it
+    does not take part in comparisons.
     """
 
     type: TensorType
@@ -129,7 +129,10 @@ class DenseAttr:
 
 @dataclass(frozen=True, slots=True)
 class EnumAttr:
-    """`#stablehlo<precision HIGH>`, or the bare keyword of a pretty form: family `comparison_direction`, value `LT`."""
+    """`#stablehlo<precision HIGH>`, or the bare keyword of a pretty form.
+
+    The family of `LT` is `comparison_direction`; that of a bare word in a record is its field's name.
+    """
 
     dialect: str
     family: str
@@ -138,7 +141,7 @@ class EnumAttr:
 
 @dataclass(frozen=True, slots=True)
 class RecordAttr:
-    """`#stablehlo.gather<offset_dims = [1], index_vector_dim = 1>`: named fields, those left out are absent.
+    """`#stablehlo.gather<offset_dims = [1]>`: named fields, those left out are absent.
 
     A field is an attribute; lists of integers are `ArrayAttr` of `IntegerAttr`.
     """
@@ -150,7 +153,7 @@ class RecordAttr:
 
 @dataclass(frozen=True, slots=True)
 class ConvDimensionsAttr:
-    """`#stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>`: each side a tuple of letters and spatial numbers."""
+    """`#stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>`: letters and spatial numbers."""
 
     input: tuple[str | int, ...]
     kernel: tuple[str | int, ...]

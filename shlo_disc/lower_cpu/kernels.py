@@ -54,7 +54,8 @@ class CpuLowering:
                 conv, tensors = build_convolution(group, self.facts, self.producers)
                 body = templates.print_convolution(conv, NAME)
                 extent, scratch = templates.convolution_extent(conv), templates.convolution_scratch()
-                return self._ref(group, body, tensors, extent, const(WORK_PER_THREAD), scratch)
+                work = templates.convolution_work(conv)
+                return self._ref(group, body, tensors, extent, work, scratch)
             case GroupKind.SORT:
                 sort, tensors = build_sort(group, self.facts, self.producers)
                 body = serial.print_sort(sort)

@@ -96,8 +96,10 @@ def print_dot(kernel: DotKernel, name: str) -> Body:
     )
     emit = Emitter(VectorSpelling())
     suffix = "f64" if kernel.accumulator.dtype is DType.F64 else "f32"
-    value = emit.spell.value_type(kernel.accumulator.dtype)
-    lines = [pointer(VectorSpelling(), k, p, written=False) for k, p in enumerate(kernel.params) if p in (kernel.a.source, kernel.b.source)]
+    operands = (kernel.a.source, kernel.b.source)
+    lines = [
+        pointer(VectorSpelling(), k, p, written=False) for k, p in enumerate(kernel.params) if p in operands
+    ]
     lines += [
         f"const int64_t m = {emit.dim_scalar(kernel.row.extent)}, n = {emit.dim_scalar(kernel.column.extent)};",
         "const int64_t row_blocks = (m + SHLO_GEMM_ROWS - 1) / SHLO_GEMM_ROWS;",
@@ -110,7 +112,7 @@ def print_dot(kernel: DotKernel, name: str) -> Body:
     with emit.inside(*(axis.symbol.name for axis in kernel.batch)) as scope:
         _decode_batch(emit, kernel.batch, scope.lines)
         scope.lines.append(
-            f"ShloGemm product = {{{_start(emit, kernel.a, value)}, {_start(emit, kernel.b, value)},"
+            f"ShloGemm product = {{{_start(emit, kernel.a)}, {_start(emit, kernel.b)},"
             f" {emit.dim_scalar(kernel.a.row_stride)}, {emit.dim_scalar(kernel.a.column_stride)},"
             f" {emit.dim_scalar(kernel.b.row_stride)}, {emit.dim_scalar(kernel.b.column_stride)},"
             f" m, n, {emit.dim_scalar(kernel.depth)}}};"
@@ -133,8 +135,7 @@ def _decode_batch(emit: Emitter, batch: Sequence[Axis], lines: list[str]) -> Non
         lines.append(f"rest /= {extent};")
 
 
-def _start(emit: Emitter, view: MatrixView, value: str) -> str:
-    del value
+def _start(emit: Emitter, view: MatrixView) -> str:
     return f"{view.source.name} + {emit.dim_scalar(view.offset)}"
 
 
@@ -143,9 +144,78 @@ def _union(*groups: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def convolution_extent(kernel: ConvKernel) -> Dim:
-    """How many blocks of the results there are."""
+    """How many blocks of the results there are: positions x groups x features of a group."""
     sizes = prelude_constants("conv.h")
+    groups = 1 if _is_depthwise(kernel) else kernel.attrs.feature_groups
+    per_group = kernel.column.extent // groups
     rows = (kernel.row.extent + (sizes["SHLO_CONV_ROWS"] - 1)) // sizes["SHLO_CONV_ROWS"]
-    per_group = kernel.column.extent // kernel.attrs.feature_groups
     columns = (per_group + (sizes["SHLO_CONV_COLUMNS"] - 1)) // sizes["SHLO_CONV_COLUMNS"]
-    return rows * columns * kernel.attrs.feature_groups
+    return rows * columns * groups
+
+
+def _is_depthwise(kernel: ConvKernel) -> bool:
+    """Whether every feature is a group of its own; then the prelude takes blocks of features as columns."""
+    groups = kernel.attrs.feature_groups
+    return groups == kernel.input_sizes[1].constant == kernel.column.extent.constant
+
+
+def convolution_scratch() -> Dim:
+    """Bytes of private memory for packing."""
+    return const(prelude_constants("conv.h")["SHLO_CONV_SCRATCH"])
+
+
+def convolution_work(kernel: ConvKernel) -> Dim:
+    """The multiplications of one block, counted as vectors."""
+    sizes = prelude_constants("conv.h")
+    taps = product(kernel.kernel_sizes[2:]) * kernel.kernel_sizes[0]
+    return taps * (sizes["SHLO_CONV_ROWS"] * min(64, sizes["SHLO_CONV_COLUMNS"]) // 16)
+
+
+def print_convolution(kernel: ConvKernel, name: str) -> Body:
+    """Each piece of work is one block of output positions and features."""
+    function, sizes = _epilogue(
+        name, kernel.params, (), kernel.row, kernel.column, kernel.accumulator, kernel.epilogue
+    )
+    emit, attrs = Emitter(VectorSpelling()), kernel.attrs
+    suffix = "f64" if kernel.accumulator.dtype is DType.F64 else "f32"
+    operands = (kernel.input.source, kernel.kernel.source)
+    lines = [
+        pointer(VectorSpelling(), k, p, written=False) for k, p in enumerate(kernel.params) if p in operands
+    ]
+    fields: dict[str, Dim | Sequence[Dim]] = {
+        "rank": const(len(attrs.strides)),
+        "batch": kernel.input_sizes[0],
+        "in_features": kernel.input_sizes[1],
+        "out_features": kernel.column.extent,
+        "in_sizes": kernel.input_sizes[2:],
+        "kernel_sizes": kernel.kernel_sizes[2:],
+        "out_sizes": kernel.output_spatial,
+        "in_batch_stride": kernel.input_strides[0],
+        "in_feature_stride": kernel.input_strides[1],
+        "in_strides": kernel.input_strides[2:],
+        "kernel_in_stride": kernel.kernel_strides[0],
+        "kernel_out_stride": kernel.kernel_strides[1],
+        "kernel_strides": kernel.kernel_strides[2:],
+        "window_strides": attrs.strides,
+        "low_padding": tuple(low for low, _ in attrs.padding),
+        "lhs_dilation": attrs.lhs_dilation,
+        "rhs_dilation": attrs.rhs_dilation,
+        "reversal": tuple(const(int(flag)) for flag in attrs.reversal),
+        "groups": const(attrs.feature_groups),
+    }
+    lines += [
+        "ShloConv conv = {};",
+        f"conv.input = {_start(emit, kernel.input)};",
+        f"conv.kernel = {_start(emit, kernel.kernel)};",
+    ]
+    for field, value in fields.items():
+        if isinstance(value, Dim):
+            lines.append(f"conv.{field} = {emit.dim_scalar(value)};")
+        else:
+            lines += [f"conv.{field}[{k}] = {emit.dim_scalar(d)};" for k, d in enumerate(value)]
+    lines += [
+        "ShloTask at = {buffers, dims, {}};",
+        f"shlo_conv_{suffix}(&conv, begin, end, scratch, {name}_store, &at);",
+    ]
+    statements = (*emit.scopes[0].lines, *lines)
+    return Body(tuple(function), statements, _union(sizes, tuple(emit.sizes)), ("conv",))

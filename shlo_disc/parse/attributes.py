@@ -181,9 +181,7 @@ class AttributeReader(TypeReader):
                 else self.word("an attribute name or '}'")
             )
             if name in found:
-                raise self.unexpected(
-                    f"an attribute name other than '{name}', which occurs already", at
-                )
+                raise self.unexpected(f"a name other than '{name}', which occurs already", at)
             found[name] = self.attribute() if self.accept("=") else UnitAttr()
         return found
 

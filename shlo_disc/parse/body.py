@@ -1,65 +1,29 @@
-"""Read ops, regions and blocks; what is between an op's name and its location is up to the op's form."""
+"""Read ops, regions and blocks. What stands after an op's name is up to the op's form."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from shlo_disc.diagnostics import Note, ParseError, Source, UnsupportedOpError, VerifyError
 from shlo_disc.ir.attributes import Attribute, FunctionType, Location, Type
 from shlo_disc.ir.core import Block, Op, Region, Value
+from shlo_disc.parse.draft import Count, Draft, Named
 from shlo_disc.parse.locations import LocationReader
 
 SHORT_NAMES: Mapping[str, str] = {"call": "func.call", "return": "func.return"}
 TERMINATORS = frozenset({"func.return", "stablehlo.return"})
 
 
-@dataclass(slots=True)
-class Draft:
-    """An op that is being read."""
-
-    name: str
-    at: int
-    operands: list[Value] = field(default_factory=list[Value])
-    operands_at: list[int] = field(default_factory=list[int])
-    attributes: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
-    results: Sequence[Type] = ()
-    regions: list[Region] = field(default_factory=list[Region])
-    applies: str = ""  # `reduce … applies NAME`: the region is made once the op's location is known
-
-
-@dataclass(frozen=True, slots=True)
-class Count:
-    """How many operands, results or regions an op takes; no `most` means any number."""
-
-    least: int
-    most: int | None
-
-    def __str__(self) -> str:
-        if self.most is None:
-            return f"at least {self.least}" if self.least else "any number of"
-        return str(self.least) if self.least == self.most else f"{self.least} to {self.most}"
-
-
 @dataclass(frozen=True, slots=True)
 class OpForm:
-    """What the parser knows of an op; `parse` is None for an op that is written in generic form only."""
+    """What the parser knows of an op; without `parse` the op is read in generic form only."""
 
     operands: Count
     results: Count
     regions: Count
     attributes: Mapping[str, type[Attribute]]
     parse: Callable[[BodyReader, Draft], None] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    """A block argument or a group of results, before it is a value."""
-
-    name: str
-    at: int
-    type: Type
-    location: Location | None
 
 
 class BodyReader(LocationReader):
@@ -112,7 +76,8 @@ class BodyReader(LocationReader):
         for i, (operand, stated) in enumerate(zip(operands, types, strict=True)):
             if operand.type is not stated and operand.type != stated:
                 raise ParseError(
-                    f"expected '%{operand.name}' to have the type that this op states for operand {i}, found another",
+                    f"expected '%{operand.name}' to have the type that is stated for operand {i}, "
+                    "found another",
                     self.span(draft.operands_at[i]),
                     notes=(Note(f"'%{operand.name}' is defined here", operand.span),),
                 )
@@ -322,7 +287,7 @@ class BodyReader(LocationReader):
     def _applied_region(
         self, draft: Draft, names: list[tuple[str, int, int]], location: Location | None
     ) -> Region:
-        """Write out the body of `reduce … applies NAME`; everything in it has the place of the reduce."""
+        """Write out the body of `reduce … applies NAME`, in the place of the reduce."""
         if len(draft.operands) != 2:
             raise VerifyError(
                 f"expected one operand and its initial value, found {len(draft.operands)} operands",

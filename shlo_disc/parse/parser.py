@@ -17,7 +17,8 @@ from shlo_disc.ir.attributes import (
     TypeAttr,
 )
 from shlo_disc.ir.core import Block, Function, Module
-from shlo_disc.parse.body import BodyReader, Named
+from shlo_disc.parse.body import BodyReader
+from shlo_disc.parse.draft import Named
 from shlo_disc.parse.printer import print_module
 from shlo_disc.parse.syntax import FORMS
 
@@ -261,7 +262,8 @@ class _ModuleReader(BodyReader):
         arguments = tuple([argument.type for argument in function.body.arguments])
         if arguments != function.type.inputs:
             raise VerifyError(
-                f"expected '@{function.name}' to have arguments of the types in its function type, found others",
+                f"expected '@{function.name}' to have arguments of the types that it states, "
+                "found others",
                 function.span,
             )
         returned = function.body.ops[-1]

@@ -20,7 +20,8 @@ from shlo_disc.parse.writer import BodyWriter
 def print_module(module: Module, *, locations: bool = False, generic: bool = False) -> str:
     """Print a module as text that parses back to the same module.
 
-    Without `locations` the text is as MLIR prints it by default. `generic` asks for the generic form of every op.
+    Without `locations` the text is as MLIR prints it by default; `generic` asks for the generic
+    form of every op.
     """
     writer = BodyWriter(PRETTY_FORMS, locations=locations, generic=generic)
     lines: list[str] = []
@@ -45,13 +46,15 @@ def print_module(module: Module, *, locations: bool = False, generic: bool = Fal
         lines.append(f"}}){foreign} : () -> (){place}")
     else:
         name = "" if module.name is None else f" {spell_symbol(module.name)}"
-        attributes = (
-            f" attributes {spell_dictionary(module.attributes)}" if module.attributes else ""
-        )
+        attributes = _attribute_clause(module.attributes)
         lines.append(f"module{name}{attributes} {{")
         lines.extend(functions)
         lines.append(f"}}{place}")
     return "\n".join(lines) + "\n"
+
+
+def _attribute_clause(attributes: Mapping[str, Attribute]) -> str:
+    return f" attributes {spell_dictionary(attributes)}" if attributes else ""
 
 
 def _properties(own: Mapping[str, Attribute]) -> str:
@@ -64,20 +67,19 @@ def _with_attributes(type_: Type, attributes: Mapping[str, Attribute]) -> str:
 
 def _pretty_function(writer: BodyWriter, function: Function) -> str:
     arguments = [
-        f"%{value.name}: {_with_attributes(value.type, attributes)}{writer.location(value.location)}"
+        f"%{value.name}: {_with_attributes(value.type, attributes)}"
+        f"{writer.location(value.location)}"
         for value, attributes in zip(
             function.body.arguments, function.argument_attributes, strict=True
         )
     ]
     visibility = "" if function.visibility is None else f"{function.visibility} "
-    attributes = (
-        f" attributes {spell_dictionary(function.attributes)}" if function.attributes else ""
-    )
-    return (
-        f"{writer.indent}func.func {visibility}{spell_symbol(function.name)}({', '.join(arguments)})"
-        f"{_pretty_results(function)}{attributes} {writer.region(Region((function.body,)), label=False)}"
-        f"{writer.location(function.location)}"
-    )
+    name = spell_symbol(function.name)
+    head = f"{writer.indent}func.func {visibility}{name}({', '.join(arguments)})"
+    attributes = _attribute_clause(function.attributes)
+    body = writer.region(Region((function.body,)), label=False)
+    place = writer.location(function.location)
+    return f"{head}{_pretty_results(function)}{attributes} {body}{place}"
 
 
 def _pretty_results(function: Function) -> str:
@@ -104,7 +106,6 @@ def _generic_function(writer: BodyWriter, function: Function) -> str:
     if any(function.result_attributes):
         own["res_attrs"] = ArrayAttr(tuple(map(DictAttr, function.result_attributes)))
     foreign = f" {spell_dictionary(function.attributes)}" if function.attributes else ""
-    return (
-        f'{writer.indent}"func.func"(){_properties(own)} ({writer.region(Region((function.body,)))}){foreign} : () -> ()'
-        f"{writer.location(function.location)}"
-    )
+    body = writer.region(Region((function.body,)))
+    place = writer.location(function.location)
+    return f'{writer.indent}"func.func"(){_properties(own)} ({body}){foreign} : () -> (){place}'

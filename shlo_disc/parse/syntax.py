@@ -16,9 +16,13 @@ from shlo_disc.ir.attributes import (
     RecordAttr,
     StringAttr,
 )
-from shlo_disc.parse.body import Count, OpForm
-from shlo_disc.parse.directives import Form, compile_form
-from shlo_disc.parse.odd_forms import ODD
+from shlo_disc.parse.attribute_directives import ATTRIBUTE_DIRECTIVES
+from shlo_disc.parse.body import OpForm
+from shlo_disc.parse.draft import Count
+from shlo_disc.parse.form import Directive, Form, compile_form
+from shlo_disc.parse.region_directives import REGION_DIRECTIVES
+from shlo_disc.parse.tensor_directives import TENSOR_DIRECTIVES
+from shlo_disc.parse.type_directives import TYPE_DIRECTIVES
 from shlo_disc.parse.writer import PrettyForm
 
 _Kinds = Mapping[str, type[Attribute]]
@@ -32,7 +36,8 @@ _ARROW = " {operands}{attr-dict} : {arrow}"
 class Entry:
     """One op. Without a `form` it is written in generic form only.
 
-    `signature` says how many operands, results and regions there are: "2 1", "1+ 1 1"; regions are 0 if left out.
+    `signature` says how many operands, results and regions there are: "2 1", "1+ 1 1"; regions are
+    0 if left out.
     `attributes` are those that must be there; those in the form need no mention.
     """
 
@@ -47,16 +52,17 @@ def _all(dialect: str, names: str, signature: str, form: str | None) -> tuple[En
 
 
 _UNARY = (
-    "abs cbrt ceil convert cosine count_leading_zeros exponential exponential_minus_one floor imag is_finite log "
-    "log_plus_one logistic negate not popcnt real round_nearest_afz round_nearest_even rsqrt sign sine sqrt tan tanh"
+    "abs cbrt ceil convert cosine count_leading_zeros exponential exponential_minus_one floor imag "
+    "is_finite log log_plus_one logistic negate not popcnt real round_nearest_afz "
+    "round_nearest_even rsqrt sign sine sqrt tan tanh"
 )
 _BINARY = (
-    "add and atan2 divide maximum minimum multiply or power remainder shift_left shift_right_arithmetic "
-    "shift_right_logical subtract xor"
+    "add and atan2 divide maximum minimum multiply or power remainder shift_left "
+    "shift_right_arithmetic shift_right_logical subtract xor"
 )
 _CHLO_UNARY = (
-    "acos acosh asin asinh atan atanh bessel_i1e conj cosh digamma erf erf_inv erfc is_inf is_neg_inf is_pos_inf lgamma "
-    "sinh square tan"
+    "acos acosh asin asinh atan atanh bessel_i1e conj cosh digamma erf erf_inv erfc is_inf "
+    "is_neg_inf is_pos_inf lgamma sinh square tan"
 )
 
 _GATHER: _Kinds = {"dimension_numbers": RecordAttr}
@@ -86,7 +92,7 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         "stablehlo.compare",
         "2 1",
-        " {enum:comparison_direction:comparison_direction}, {operands}{compare-type}{attr-dict} : {functional}",
+        " {enum:comparison_direction}, {operands}{compare-type}{attr-dict} : {functional}",
     ),
     Entry(
         "stablehlo.broadcast_in_dim",
@@ -160,17 +166,17 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         "stablehlo.fft",
         "1 1",
-        " {operands}, type = {enum:fft_type:fft_type}, length = {i64s:fft_length}{attr-dict} : {functional}",
+        " {operands}, type = {enum:fft_type}, length = {i64s:fft_length}{attr-dict} : {functional}",
     ),
     Entry(
         "stablehlo.rng",
         "3 1",
-        " {operands}, distribution = {enum:rng_distribution:rng_distribution}{attr-dict} : {functional}",
+        " {operands}, distribution = {enum:rng_distribution}{attr-dict} : {functional}",
     ),
     Entry(
         "stablehlo.rng_bit_generator",
         "1 2",
-        " {operands}, algorithm = {enum:rng_algorithm:rng_algorithm}{attr-dict} : {functional}",
+        " {operands}, algorithm = {enum:rng_algorithm}{attr-dict} : {functional}",
     ),
     Entry("stablehlo.cholesky", "1 1", " {operands}, lower = {bool:lower}{attr-dict} : {same}"),
     Entry("stablehlo.optimization_barrier", "0+ 0+", " {operands}{attr-dict} : {list}"),
@@ -238,6 +244,14 @@ ENTRIES: tuple[Entry, ...] = (
 )
 
 
+_DIRECTIVES = {**TYPE_DIRECTIVES, **TENSOR_DIRECTIVES, **REGION_DIRECTIVES}
+
+
+def _find(spec: str) -> Directive:
+    kind, _, name = spec.partition(":")
+    return ATTRIBUTE_DIRECTIVES[kind](name) if name else _DIRECTIVES[kind]
+
+
 def _count(text: str) -> Count:
     return Count(int(text[:-1]), None) if text.endswith("+") else Count(int(text), int(text))
 
@@ -255,7 +269,7 @@ def _op_form(entry: Entry, form: Form | None) -> OpForm:
 
 
 _COMPILED = {
-    entry.name: None if entry.form is None else compile_form(entry.form, ODD) for entry in ENTRIES
+    entry.name: None if entry.form is None else compile_form(entry.form, _find) for entry in ENTRIES
 }
 
 FORMS: Mapping[str, OpForm] = {

@@ -77,9 +77,7 @@ class TypeReader(Reader, ABC):
         dtype = DTYPES.get(match[2])
         if dtype is None:
             if not match[2] or match[2][0] == "?" or match[2].isdigit():
-                raise self.unexpected(
-                    "a tensor type with an element type, such as 'tensor<4x?xf32>'"
-                )
+                raise self.unexpected("an element type in the tensor type, such as 'tensor<4xf32>'")
             raise UnsupportedOpError(f"element type '{match[2]}' is not supported", self.span())
         sizes = match[1].split("x")[:-1]
         if any(len(size) > _MOST_DIGITS for size in sizes):
@@ -87,7 +85,7 @@ class TypeReader(Reader, ABC):
         return TensorType(tuple([None if size == "?" else int(size) for size in sizes]), dtype)
 
     def _encoded_tensor(self) -> TensorType:
-        """Read `tensor<?xf32, #stablehlo.bounds<4>>`, which the lexer could not see as one token."""
+        """Read `tensor<?xf32, #stablehlo.bounds<4>>`, which is not one token."""
         first = self.at
         self.at += 1
         self.expect("<")

@@ -12,7 +12,7 @@ from shlo_disc.parse.spelling import spell_dictionary, spell_location, spell_typ
 
 _SHORT = {name: short for short, name in SHORT_NAMES.items()}
 
-# The only op whose own attributes cannot be told from foreign ones by a dot in the foreign one's name.
+# The only op whose own attributes cannot be told from foreign ones by the dot in a foreign name.
 _CUSTOM_CALL_OWN = frozenset(
     {
         "api_version",
@@ -29,7 +29,7 @@ _CUSTOM_CALL_OWN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class PrettyForm:
-    """How an op is written in pretty form, and whether that form can say everything that this op says."""
+    """How an op is written in pretty form, and whether that form can say all that the op says."""
 
     write: Callable[[BodyWriter, Op], str]
     fits: Callable[[Op], bool]

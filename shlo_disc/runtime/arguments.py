@@ -38,15 +38,15 @@ def _one(argument: Argument, dtype: np.dtype[np.generic], value: object) -> Arra
     try:
         array = _number(value, dtype) if kind_of(value) == "scalar" else as_numpy(value)
     except ArgumentTypeError as error:
-        raise ArgumentTypeError(f"argument {argument.name}: {error}") from error
+        raise ArgumentTypeError(f"{argument.name}: {error}") from error
     if array.dtype != dtype:
         raise ArgumentTypeError(
-            f"argument {argument.name}: found dtype {array.dtype}, expected {argument.dtype}\n"
+            f"{argument.name}: found dtype {array.dtype}, expected {argument.dtype}\n"
             f"  help: convert it first, for example with .astype({argument.dtype!r})"
         )
     if array.ndim != len(argument.shape):
         raise ArgumentTypeError(
-            f"argument {argument.name}: found rank {array.ndim}, shape {_show(array.shape)}, "
+            f"{argument.name}: found rank {array.ndim}, shape {_show(array.shape)}, "
             f"expected rank {len(argument.shape)}, shape {_show(argument.shape)}"
         )
     usable = array.flags.c_contiguous and array.flags.aligned
@@ -79,10 +79,10 @@ def _check_sizes(artifact: Artifact, arrays: list[Array]) -> None:
                     continue
                 expected = arrays[first].shape[first_axis]
                 name = artifact.arguments[first].name
-                reason = f", the size {wanted} of argument {name}, dim {first_axis}"
+                reason = f", the size {wanted} of {name}, dim {first_axis}"
             if size != expected:
                 raise RuntimeShapeError(
-                    f"argument {argument.name}, dim {axis}: "
+                    f"{argument.name}, dim {axis}: "
                     f"found size {size}, expected {expected}{reason}\n"
                     f"  found shape {_show(array.shape)}, expected {_show(argument.shape)}"
                 )

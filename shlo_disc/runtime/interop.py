@@ -40,7 +40,7 @@ def kind_of(array: object) -> Kind:
 
 def kind_of_call(arrays: Sequence[object]) -> Kind:
     """The kind that results should have: JAX if any argument is JAX's, else NumPy."""
-    return "jax" if any(kind_of(array) == "jax" for array in arrays) else "numpy"
+    return "jax" if any(map(is_jax, arrays)) else "numpy"
 
 
 def as_numpy(array: object) -> Array:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import platform
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -133,26 +134,28 @@ def _at_path(path: str) -> tuple[str, ...] | None:
 
 @lru_cache
 def _ask(command: tuple[str, ...]) -> Compiler:
-    """Ask a compiler for its version, and tell by the answer what it is."""
-    done = subprocess.run(
-        [command[0], "version" if command[1:] else "--version"],
-        capture_output=True, text=True, check=False, errors="replace",
-    )  # fmt: skip
-    if done.returncode != 0:
-        raise ToolchainError(
-            f"{command[0]} does not answer: exit status {done.returncode}, expected its version\n"
-            "  help: name a working compiler with CompileOptions(compiler=...)"
-        )
-    version = done.stdout.strip().partition("\n")[0]
+    """Ask a compiler who it is."""
     if command[1:]:
-        return Compiler("zig", command, f"zig {version}")
-    if "clang" in done.stdout:
-        return Compiler("clang", command, version)
-    if "Free Software Foundation" in done.stdout:
-        return Compiler("gcc", command, version)
-    raise ToolchainError(
-        f"{command[0]} is not a known compiler: found {version!r}, expected clang, gcc or zig\n"
-        "  help: name another one with CompileOptions(compiler=...)"
+        return Compiler("zig", command, f"zig {_output(command[0], 'version').strip()}")
+    macros = _output(command[0], "-dM", "-E", "-x", "c++", os.devnull)
+    version = re.search(r'#define __VERSION__ "(.*)"', macros)
+    if version is None:
+        raise _not_a_compiler(command[0])
+    kind: Kind = "clang" if "#define __clang__ " in macros else "gcc"
+    return Compiler(kind, command, f"{kind} {version[1]}")
+
+
+def _output(*command: str) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False, errors="replace")
+    if done.returncode != 0:
+        raise _not_a_compiler(command[0])
+    return done.stdout
+
+
+def _not_a_compiler(path: str) -> ToolchainError:
+    return ToolchainError(
+        f"{path} does not answer like clang, gcc or zig\n"
+        "  help: name a working compiler with CompileOptions(compiler=...)"
     )
 
 

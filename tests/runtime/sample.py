@@ -1,8 +1,10 @@
-"""A small program as the compiler would hand it over, written by hand."""
+"""Small programs as the compiler would hand them over, written by hand."""
 
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +13,18 @@ from shlo_disc.artifact import (
     Argument,
     Artifact,
     Buffer,
+    Case,
     CheckText,
+    CompileOptions,
     Constant,
     Copy,
     Launch,
     Result,
     SourceFile,
+    While,
 )
+from shlo_disc.runtime.cache import Cache, digest
+from shlo_disc.runtime.executable import build
 
 _KERNELS = r"""
 #include "runtime.h"
@@ -128,3 +135,170 @@ def expected(
     """What the sample computes."""
     bias = np.resize(np.array(BIAS, np.float32), x.shape[0])
     return x * x, ((x * x) @ weight + bias).astype(np.float32)
+
+
+_LOOP_KERNELS = r"""
+#include "runtime.h"
+
+// step = 0, power[i] = 1, go = step < count
+extern "C" void begin_loop(void* const* buffers, const int64_t* dims, int64_t, int64_t, void*) {
+  *static_cast<int32_t*>(buffers[0]) = 0;
+  for (int64_t i = 0; i < dims[0]; i++) static_cast<float*>(buffers[1])[i] = 1;
+}
+
+extern "C" void test_loop(void* const* buffers, const int64_t*, int64_t, int64_t, void*) {
+  *static_cast<bool*>(buffers[2]) =
+      *static_cast<const int32_t*>(buffers[0]) < *static_cast<const int32_t*>(buffers[1]);
+}
+
+extern "C" void multiply(void* const* buffers, const int64_t*, int64_t begin, int64_t end, void*) {
+  const float* x = static_cast<const float*>(buffers[0]);
+  float* power = static_cast<float*>(buffers[1]);
+  for (int64_t i = begin; i < end; i++) power[i] *= x[i];
+}
+
+extern "C" void advance(void* const* buffers, const int64_t*, int64_t, int64_t, void*) {
+  ++*static_cast<int32_t*>(buffers[0]);
+}
+
+extern "C" void negate(void* const* buffers, const int64_t*, int64_t begin, int64_t end, void*) {
+  const float* x = static_cast<const float*>(buffers[0]);
+  float* y = static_cast<float*>(buffers[1]);
+  for (int64_t i = begin; i < end; i++) y[i] = -x[i];
+}
+"""
+
+_LOOP_HOST = r"""
+#include "runtime.h"
+
+#define KERNEL(name) extern "C" void name(void* const*, const int64_t*, int64_t, int64_t, void*)
+KERNEL(begin_loop);
+KERNEL(test_loop);
+KERNEL(multiply);
+KERNEL(advance);
+KERNEL(negate);
+
+extern "C" int64_t shlo_plan(const int64_t* raw, int64_t* symbols, int64_t* result_dims,
+                             int64_t* arena_bytes) {
+  symbols[0] = raw[0];
+  result_dims[0] = raw[0];
+  *arena_bytes = 128 + raw[0] * 4;
+  return 0;
+}
+
+extern "C" void shlo_run(const ShloRuntime* rt, void* const* arguments, void* const* results,
+                         void* const*, const int64_t* symbols, char* arena) {
+  const int64_t dims[] = {symbols[0]};
+  void* const counter[] = {arena, arguments[1], arena + 64};
+  void* const start[] = {arena, arena + 128};
+  void* const power[] = {arguments[0], arena + 128};
+  void* const last[] = {arena + 128, results[0]};
+  rt->parallel(rt, begin_loop, start, dims, 1, 1, 0);
+  rt->parallel(rt, test_loop, counter, dims, 1, 1, 0);
+  while (*reinterpret_cast<bool*>(arena + 64)) {
+    if (dims[0] > 0) rt->parallel(rt, multiply, power, dims, dims[0], 1, 0);
+    rt->parallel(rt, advance, counter, dims, 1, 1, 0);
+    rt->parallel(rt, test_loop, counter, dims, 1, 1, 0);
+  }
+  const int32_t branch = *static_cast<const int32_t*>(arguments[2]);
+  if (branch == 0)
+    __builtin_memcpy(results[0], arena + 128, static_cast<unsigned long>(dims[0] * 4));
+  else if (dims[0] > 0)
+    rt->parallel(rt, negate, last, dims, dims[0], 1, 0);
+}
+"""
+
+LOOP = Artifact(
+    name="loop",
+    arguments=(
+        Argument("x", "float32", ("n",)),
+        Argument("count", "int32", ()),
+        Argument("branch", "int32", ()),
+    ),
+    results=(Result("float32", ("n",)),),
+    symbols=("n",),
+    raw=((0, 0),),
+    definitions=(),
+    checks=(),
+    buffers=(
+        Buffer("argument", 0, "0", "n * 4", "x", "float32", ("n",)),
+        Buffer("argument", 1, "0", "4", "count", "int32", ()),
+        Buffer("argument", 2, "0", "4", "branch", "int32", ()),
+        Buffer("arena", 0, "0", "4", "step", "int32", ()),
+        Buffer("arena", 0, "64", "1", "go", "bool", ()),
+        Buffer("arena", 0, "128", "n * 4", "power", "float32", ("n",)),
+        Buffer("result", 0, "0", "n * 4", "result", "float32", ("n",)),
+    ),
+    constants=(),
+    arena_bytes="128 + n * 4",
+    steps=(
+        Launch("begin_loop", (3, 5), ("n",), "1", "1", "0"),
+        While(
+            (Launch("test_loop", (3, 1, 4), (), "1", "1", "0"),),
+            4,
+            (
+                Launch("multiply", (0, 5), (), "n", "1", "0"),
+                Launch("advance", (3,), (), "1", "1", "0"),
+            ),
+        ),
+        Case(2, "int32", ((Copy(5, 6),), (Launch("negate", (5, 6), (), "n", "1", "0"),))),
+    ),
+    kernels=(SourceFile("kernels.cc", _LOOP_KERNELS),),
+    host=SourceFile("host.cc", _LOOP_HOST),
+    explanation="",
+)
+
+_PROBE = r"""
+#include "runtime.h"
+
+extern "C" unsigned long pthread_self();
+
+// visits[i]++, who[i] = this thread, where[i] = its scratch, which it fills with its own mark
+extern "C" void probe(void* const* buffers, const int64_t* dims, int64_t begin, int64_t end,
+                      void* scratch) {
+  int64_t* mine = static_cast<int64_t*>(scratch);
+  const int64_t me = static_cast<int64_t>(pthread_self());
+  for (int64_t i = begin; i < end; i++) {
+    for (int64_t j = 0; j < 64; j++) mine[j] = me;
+    for (volatile int64_t spin = 0; spin < dims[0]; spin = spin + 1) {}
+    for (int64_t j = 0; j < 64; j++)
+      if (mine[j] != me) __builtin_trap();
+    static_cast<int64_t*>(buffers[0])[i]++;
+    static_cast<int64_t*>(buffers[1])[i] = me;
+    static_cast<int64_t*>(buffers[2])[i] = reinterpret_cast<int64_t>(scratch);
+    static_cast<int64_t*>(buffers[3])[i] = end - begin;
+  }
+}
+
+extern "C" int64_t wide_vectors() {
+#ifdef __AVX512F__
+  return 1;
+#else
+  return 0;
+#endif
+}
+
+extern "C" int64_t keeps_nan(const double* x) { return *x != *x; }
+"""
+
+PROBE = replace(SAMPLE, name="probe", kernels=(SourceFile("probe.cc", _PROBE), *SAMPLE.kernels))
+
+
+def store_many(root: Path, rounds: int) -> None:
+    """Write the same entries again and again, and read each one back (run in several processes)."""
+    cache = Cache(root)
+    for i in range(rounds):
+        key = digest(str(i % 4))
+        data = bytes([i % 4]) * 100_000
+        path = cache.store("objects", key, data)
+        found = cache.find("objects", key)
+        assert found == path, f"round {i}: found {found}, expected {path}"
+        assert path.read_bytes().startswith(data), f"round {i}: the entry is not what was stored"
+
+
+def build_and_run(root: Path) -> None:
+    """Build the sample in a fresh process, and check a result."""
+    run = build(SAMPLE, CompileOptions(cache_dir=root, threads=2))
+    x, weight = np.ones((2, 3), np.float32), np.ones(3, np.float32)
+    for found, wanted in zip(run((x, weight)), expected(x, weight), strict=True):
+        np.testing.assert_array_equal(found, wanted)

@@ -113,6 +113,8 @@ template <class T> using sint_t = typename Type<T>::sint;
 template <class T> using uint_t = typename Type<T>::uint;
 template <class T> constexpr bool is_scalar = Type<T>::lanes == 1;
 template <class T> constexpr bool is_pair = sizeof(T) == 128;
+template <bool, class A, class B> struct Pick { typedef A type; };
+template <class A, class B> struct Pick<false, A, B> { typedef B type; };
 template <class A, class B> constexpr bool same = __is_same(A, B);
 template <class T> constexpr bool is_mask = same<T, maskv> || same<T, bool>;
 template <class T> constexpr bool is_real = same<elem_t<T>, float> || same<elem_t<T>, double>;
@@ -253,6 +255,14 @@ SHLO_INLINE auto pack(V v) {
   else return v;
 }
 
+#ifdef SHLO_AVX512
+// The masked moves take pointers to elements in one compiler and to vectors in another.
+struct Address {
+  const void* p;
+  template <class T> __attribute__((always_inline)) operator T*() const { return (T*)p; }
+};
+#endif
+
 template <class B>
 SHLO_INLINE B load_bytes(const void* p, int64_t n) {
   if constexpr (is_pair<B>) {
@@ -263,13 +273,13 @@ SHLO_INLINE B load_bytes(const void* p, int64_t n) {
 #ifdef SHLO_AVX512
     uint32_t mask = (1u << n) - 1;
     if constexpr (sizeof(elem_t<B>) == 8)
-      return (B)__builtin_ia32_loaddqudi512_mask((const lanes_t<long long, 8>*)p, lanes_t<long long, 8>{}, (uint8_t)mask);
+      return (B)__builtin_ia32_loaddqudi512_mask(Address{p}, lanes_t<long long, 8>{}, (uint8_t)mask);
     else if constexpr (sizeof(elem_t<B>) == 4)
-      return (B)__builtin_ia32_loaddqusi512_mask((const i32v*)p, i32v{}, (uint16_t)mask);
+      return (B)__builtin_ia32_loaddqusi512_mask(Address{p}, i32v{}, (uint16_t)mask);
     else if constexpr (sizeof(elem_t<B>) == 2)
-      return (B)__builtin_ia32_loaddquhi256_mask((const i16v*)p, i16v{}, (uint16_t)mask);
+      return (B)__builtin_ia32_loaddquhi256_mask(Address{p}, i16v{}, (uint16_t)mask);
     else
-      return (B)__builtin_ia32_loaddquqi128_mask((const lanes_t<char, 16>*)p, lanes_t<char, 16>{}, (uint16_t)mask);
+      return (B)__builtin_ia32_loaddquqi128_mask(Address{p}, lanes_t<char, 16>{}, (uint16_t)mask);
 #else
     B bytes = {};
     __builtin_memcpy(&bytes, p, n * sizeof(elem_t<B>));
@@ -287,13 +297,13 @@ SHLO_INLINE void store_bytes(void* p, B bytes, int64_t n) {
 #ifdef SHLO_AVX512
     uint32_t mask = (1u << n) - 1;
     if constexpr (sizeof(elem_t<B>) == 8)
-      __builtin_ia32_storedqudi512_mask((lanes_t<long long, 8>*)p, (lanes_t<long long, 8>)bytes, (uint8_t)mask);
+      __builtin_ia32_storedqudi512_mask(Address{p}, (lanes_t<long long, 8>)bytes, (uint8_t)mask);
     else if constexpr (sizeof(elem_t<B>) == 4)
-      __builtin_ia32_storedqusi512_mask((i32v*)p, (i32v)bytes, (uint16_t)mask);
+      __builtin_ia32_storedqusi512_mask(Address{p}, (i32v)bytes, (uint16_t)mask);
     else if constexpr (sizeof(elem_t<B>) == 2)
-      __builtin_ia32_storedquhi256_mask((i16v*)p, (i16v)bytes, (uint16_t)mask);
+      __builtin_ia32_storedquhi256_mask(Address{p}, (i16v)bytes, (uint16_t)mask);
     else
-      __builtin_ia32_storedquqi128_mask((lanes_t<char, 16>*)p, (lanes_t<char, 16>)bytes, (uint16_t)mask);
+      __builtin_ia32_storedquqi128_mask(Address{p}, (lanes_t<char, 16>)bytes, (uint16_t)mask);
 #else
     __builtin_memcpy(p, &bytes, n * sizeof(elem_t<B>));
 #endif
@@ -408,7 +418,10 @@ SHLO_INLINE elem_t<V> hsum(V v) {
 template <class V>
 SHLO_INLINE elem_t<V> hprod(V v) {
   if constexpr (is_real<V>) return horizontal(v, [](auto a, auto b) { return a * b; });
-  else return (elem_t<V>)horizontal(as<uint_t<V>>(v), [](auto a, auto b) { return (decltype(a))(1u * a * b); });
+  else return (elem_t<V>)horizontal(as<uint_t<V>>(v), [](auto a, auto b) {
+    if constexpr (is_scalar<decltype(a)>) return (decltype(a))(1u * a * b);  // not in int, which could overflow
+    else return a * b;
+  });
 }
 #ifdef SHLO_AVX512
 SHLO_INLINE bool hor(maskv v) { return (uint16_t)__builtin_ia32_cvtd2mask512(v.m) != 0; }

@@ -1,0 +1,164 @@
+"""The forms of `reduce` and `while`, which hold regions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from shlo_disc.ir.core import Block, Op
+from shlo_disc.parse.body import BodyReader
+from shlo_disc.parse.draft import Draft, Named
+from shlo_disc.parse.form import Directive
+from shlo_disc.parse.spelling import (
+    spell_dictionary,
+    spell_type,
+)
+from shlo_disc.parse.writer import BodyWriter, signature
+
+# --- reduce: `(%a init: %b) applies stablehlo.add across dimensions = [0]`, or with a reducer
+
+_COMMUTATIVE = frozenset(
+    f"stablehlo.{name}" for name in ("add", "multiply", "maximum", "minimum", "and", "or", "xor")
+)
+
+
+def _read_reduced(reader: BodyReader, draft: Draft) -> None:
+    while True:
+        reader.expect("(")
+        reader.operand(draft)
+        reader.expect("init")
+        reader.expect(":")
+        reader.operand(draft)
+        reader.expect(")")
+        if not reader.accept(","):
+            break
+    draft.operands = [*draft.operands[::2], *draft.operands[1::2]]
+    draft.operands_at = [*draft.operands_at[::2], *draft.operands_at[1::2]]
+    if reader.accept("applies"):
+        at = reader.at
+        draft.applies = reader.word("the op that combines two elements")
+        if draft.applies not in _COMMUTATIVE:
+            raise reader.unexpected(f"one of {', '.join(sorted(_COMMUTATIVE))}", at)
+
+
+def _write_reduced(_writer: BodyWriter, op: Op) -> str:
+    count = len(op.operands) // 2
+    pairs = zip(op.operands[:count], op.operands[count:], strict=True)
+    listed = ", ".join([f"(%{operand.name} init: %{init.name})" for operand, init in pairs])
+    return f"{listed} applies {op.regions[0].block.ops[0].name}" if _is_applied(op) else listed
+
+
+def _is_applied(op: Op) -> bool:
+    """Tell whether the region does one commutative op, in the place of the reduce itself."""
+    block = op.regions[0].block
+    if len(op.operands) != 2 or len(block.arguments) != 2 or len(block.ops) != 2:
+        return False
+    inner, returned = block.ops
+    return (
+        inner.name in _COMMUTATIVE
+        and not inner.attributes
+        and inner.operands == block.arguments
+        and returned.operands == inner.results
+        and all(value.type == op.operands[1].type for value in (*inner.operands, *inner.results))
+        and inner.location == op.location
+        and returned.location == op.location
+        and all(value.location == op.location for value in block.arguments)
+    )
+
+
+def _read_reducer(reader: BodyReader, draft: Draft) -> None:
+    if draft.applies:
+        return
+    reader.expect("reducer")
+    pairs: list[list[Named]] = []
+    while reader.tokens[reader.at] == "(":
+        pairs.append(reader.enclosed("(", ")", reader.argument))
+        if len(pairs[-1]) != 2:
+            raise reader.unexpected("two arguments in each pair of parentheses", reader.at - 1)
+    arguments = [*(pair[0] for pair in pairs), *(pair[1] for pair in pairs)]
+    draft.regions.append(reader.region(arguments))
+
+
+def _write_reducer(writer: BodyWriter, op: Op) -> str:
+    if _is_applied(op):
+        return ""
+    arguments = op.regions[0].block.arguments
+    count = len(arguments) // 2
+    pairs = [
+        f"({writer.argument(lhs)}, {writer.argument(rhs)})"
+        for lhs, rhs in zip(arguments[:count], arguments[count:], strict=True)
+    ]
+    return (
+        f"\n{writer.indent} reducer{' '.join(pairs)}  {writer.region(op.regions[0], label=False)}"
+    )
+
+
+def _reducer_fits(op: Op) -> bool:
+    return len(op.operands) % 2 == 0 and len(op.regions[0].block.arguments) == len(op.operands)
+
+
+# --- while: `(%iterArg = %a, %iterArg_0 = %b) : T, T cond { … } do { … }`
+
+
+def _read_while(reader: BodyReader, draft: Draft) -> None:
+    names: list[tuple[str, int]] = []
+
+    def pair() -> None:
+        at = reader.at
+        names.append((reader.value_name(), at))
+        reader.expect("=")
+        reader.operand(draft)
+
+    reader.enclosed("(", ")", pair)
+    types_at = reader.at
+    types = []
+    if names:
+        reader.expect(":")
+        types = reader.types()
+    reader.check_types(draft, types, types_at + 1)
+    draft.results = types
+    if reader.accept("attributes"):
+        draft.attributes.update(reader.dictionary())
+    arguments = [
+        Named(name, at, type_, None) for (name, at), type_ in zip(names, types, strict=True)
+    ]
+    for keyword in ("cond", "do"):
+        reader.expect(keyword)
+        draft.regions.append(reader.region(arguments))
+
+
+def _write_while(writer: BodyWriter, op: Op) -> str:
+    cond, body = (region.block for region in op.regions)
+    pairs = [
+        f"%{value.name} = %{operand.name}"
+        for value, operand in zip(cond.arguments, op.operands, strict=True)
+    ]
+    types = ", ".join([spell_type(type_) for type_ in signature(op).results])
+    attributes = f" attributes {spell_dictionary(op.attributes)}" if op.attributes else ""
+    regions = [writer.region(region, label=False) for region in op.regions]
+    assert len(body.arguments) == len(pairs), "checked by fits"
+    head = f"({', '.join(pairs)}) : {types}{attributes}"
+    return f"{head}\n{writer.indent}cond {regions[0]} do {regions[1]}"
+
+
+def _while_fits(op: Op) -> bool:
+    """Both regions must call their arguments by the same names."""
+    cond, body = (region.block for region in op.regions)
+    type_ = signature(op)
+    return (
+        bool(op.operands)
+        and type_.inputs == type_.results
+        and _plain_arguments(cond) == _plain_arguments(body)
+        and [argument.type for argument in cond.arguments] == list(type_.inputs)
+        and len({argument.name for argument in cond.arguments}) == len(cond.arguments)
+    )
+
+
+def _plain_arguments(block: Block) -> list[str]:
+    return [argument.name for argument in block.arguments]
+
+
+REGION_DIRECTIVES: Mapping[str, Directive] = {
+    "reduced": Directive(_read_reduced, _write_reduced),
+    "reducer": Directive(_read_reducer, _write_reducer, fits=_reducer_fits),
+    "while": Directive(_read_while, _write_while, fits=_while_fits),
+}

@@ -1,0 +1,143 @@
+"""The cache gives back what was stored, whole or not at all, and stays within its bound."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from shlo_disc.artifact import CompileOptions
+from shlo_disc.diagnostics import ToolchainError
+from shlo_disc.runtime.cache import Cache, default_root, digest, package_digest
+from shlo_disc.runtime.executable import build
+from shlo_disc.runtime.toolchain import Compiler
+from tests.runtime.sample import LOOP, SAMPLE, build_and_run, store_many
+
+
+def truncate(data: bytes) -> bytes:
+    return data[: len(data) // 2]
+
+
+def flip_a_bit(data: bytes) -> bytes:
+    return data[:10] + bytes([data[10] ^ 1]) + data[11:]
+
+
+def empty(_data: bytes) -> bytes:
+    return b""
+
+
+DAMAGE = [truncate, flip_a_bit, empty]
+
+
+def entries(root: Path, kind: str) -> list[Path]:
+    return sorted((root / kind).glob("??/*"))
+
+
+def run_in_processes(work: Callable[..., None], *arguments: object) -> None:
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=work, args=arguments) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert [worker.exitcode for worker in workers] == [0, 0]
+
+
+def test_an_entry_is_found_by_kind_and_key(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    path = cache.store("objects", digest("a"), b"some bytes", ".o")
+    assert path.read_bytes().startswith(b"some bytes")
+    assert Cache(tmp_path).find("objects", digest("a"), ".o") == path
+    assert cache.find("objects", digest("b"), ".o") is None
+    assert cache.find("shared", digest("a"), ".o") is None
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_entry_is_removed(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
+    cache = Cache(tmp_path)
+    path = cache.store("objects", digest("a"), b"some bytes")
+    path.write_bytes(damage(path.read_bytes()))
+    assert cache.find("objects", digest("a")) is None
+    assert not path.exists()
+
+
+def test_whole_artifacts_come_back_equal(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    key = digest("text", package_digest())
+    assert cache.load_artifact(key) is None
+    for artifact in (SAMPLE, LOOP):
+        cache.store_artifact(key, artifact)
+        assert Cache(tmp_path).load_artifact(key) == artifact
+
+
+def test_the_entries_used_last_are_kept(tmp_path: Path) -> None:
+    for i in range(10):
+        path = Cache(tmp_path).store("objects", digest(str(i)), bytes(1000))
+        os.utime(path, (i, i))
+    cache = Cache(tmp_path, limit=5000)
+    assert cache.find("objects", digest("0")) is not None  # now it is the one used last
+    cache.store("objects", digest("new"), bytes(1000))
+    kept = {i for i in range(10) if cache.find("objects", digest(str(i))) is not None}
+    assert kept == {0, 9}
+    assert cache.find("objects", digest("new")) is not None
+
+
+def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ToolchainError, match=r"cannot write the cache .*\n  help: .*cache_dir"):
+        Cache(tmp_path / "file").store("objects", digest("a"), b"")
+    with pytest.raises(ToolchainError, match=r"cannot write the cache .*\n  help: .*cache_dir"):
+        Cache(tmp_path / "file").workspace()
+
+
+def test_the_root_honours_the_xdg_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert default_root() == tmp_path / "shlo_disc"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert default_root() == Path.home() / ".cache" / "shlo_disc"
+
+
+def test_processes_may_write_the_same_entries(tmp_path: Path) -> None:
+    run_in_processes(store_many, tmp_path, 50)
+    assert len(entries(tmp_path, "objects")) == 4
+
+
+def test_processes_may_build_the_same_program(tmp_path: Path) -> None:
+    run_in_processes(build_and_run, tmp_path)
+    assert len(entries(tmp_path, "shared")) == 2  # the program and the thread pool
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+def test_a_warm_cache_needs_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = CompileOptions(cache_dir=tmp_path)
+    build(SAMPLE, options)
+
+    def refuse(self: Compiler, *_arguments: object) -> None:
+        pytest.fail(f"{self.version} was called")
+
+    monkeypatch.setattr(Compiler, "_run", refuse)
+    build(SAMPLE, options)
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("kind", ["shared", "objects"])
+def test_damaged_machine_code_is_built_again(
+    tmp_path: Path, kind: str, damage: Callable[[bytes], bytes]
+) -> None:
+    build_and_run(tmp_path)
+    before = {path: path.read_bytes() for path in entries(tmp_path, kind)}
+    for path, data in before.items():
+        path.unlink()  # what is loaded must not change under its own process
+        path.write_bytes(damage(data))
+    if kind == "objects":
+        for path in entries(tmp_path, "shared"):
+            path.unlink()
+    build_and_run(tmp_path)
+    for path in before:
+        name = path.name.removesuffix(path.suffix)
+        rebuilt = Cache(tmp_path).find(kind, path.parent.name + name, path.suffix)
+        loaded_once = kind == "shared" and rebuilt is None
+        assert rebuilt == path or loaded_once

@@ -1,0 +1,107 @@
+"""Compilers are found, and make the code that they are asked for."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+from dataclasses import replace
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+
+import pytest
+
+from shlo_disc.artifact import CompileOptions, SourceFile
+from shlo_disc.diagnostics import ToolchainError
+from shlo_disc.runtime.build import Builder
+from shlo_disc.runtime.cache import Cache
+from shlo_disc.runtime.executable import build
+from shlo_disc.runtime.library import open_program
+from shlo_disc.runtime.toolchain import cpu_name, find_compiler
+from tests.runtime.sample import PROBE, SAMPLE
+
+
+def nothing(_name: str) -> ModuleSpec | None:
+    return None
+
+
+@pytest.fixture
+def bare_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a compiler on the path nor the package `ziglang`."""
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr("importlib.util.find_spec", nothing)
+
+
+def test_a_named_compiler_is_taken(compiler: str) -> None:
+    found = find_compiler(compiler)
+    assert found.kind == compiler
+    assert found.version.startswith(compiler)
+
+
+def test_a_compiler_may_be_a_path() -> None:
+    path = shutil.which("g++")
+    if path is None:
+        pytest.skip("gcc is not installed")
+    assert find_compiler(path) == find_compiler("gcc")
+
+
+@pytest.mark.usefixtures("bare_machine")
+def test_no_compiler_at_all_names_the_remedy() -> None:
+    with pytest.raises(ToolchainError) as caught:
+        find_compiler()
+    assert str(caught.value) == (
+        "no C++ compiler: found none of clang++, ziglang and g++, expected one of them\n"
+        "  help: pip install shlo-disc[toolchain] (no root needed), or install clang or gcc"
+    )
+
+
+@pytest.mark.usefixtures("bare_machine")
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("zig", "pip install shlo-disc[toolchain]"),
+        ("gcc", "install gcc"),
+        ("/no/such/c++", "install /no/such/c++"),
+    ],
+)
+def test_a_named_compiler_that_is_missing_is_not_replaced(name: str, remedy: str) -> None:
+    with pytest.raises(ToolchainError) as caught:
+        find_compiler(name)
+    assert str(caught.value) == (
+        f"no C++ compiler {name!r}: expected a path, or clang, gcc or zig if installed\n"
+        f"  help: {remedy}, or take the best one there is: CompileOptions(compiler=None)"
+    )
+
+
+def test_a_program_that_is_no_compiler_is_refused(tmp_path: Path) -> None:
+    fake = tmp_path / "c++"
+    fake.write_text("#!/bin/sh\necho hello\n")
+    fake.chmod(0o755)
+    with pytest.raises(ToolchainError, match="does not answer like clang, gcc or zig"):
+        find_compiler(str(fake))
+
+
+def test_code_that_does_not_compile_is_reported(compiler: str, cache_dir: Path) -> None:
+    broken = replace(SAMPLE, host=SourceFile("host.cc", "int f() { return wrong_name; }"))
+    with pytest.raises(ToolchainError) as caught:
+        build(broken, CompileOptions(compiler=compiler, cache_dir=cache_dir))
+    text = str(caught.value)
+    assert text.startswith(f"{compiler} ")
+    assert "failed on generated code (exit status 1)\n  command: " in text
+    assert "host.cc:1:" in text
+    assert "wrong_name" in text
+
+
+def test_a_symbol_that_is_nowhere_is_reported(compiler: str, cache_dir: Path) -> None:
+    text = SAMPLE.host.text.replace("rows", "no_such_kernel")
+    broken = replace(SAMPLE, host=SourceFile("host.cc", text))
+    with pytest.raises(ToolchainError, match="cannot load the compiled program: .*no_such_kernel"):
+        build(broken, CompileOptions(compiler=compiler, cache_dir=cache_dir))
+
+
+@pytest.mark.parametrize("optimize", [1, 3])
+def test_code_is_for_this_cpu_and_keeps_nan(compiler: str, optimize: int, cache_dir: Path) -> None:
+    builder = Builder(find_compiler(compiler), optimize, Cache(cache_dir))
+    program = open_program(builder.program(PROBE))
+    assert program.function("wide_vectors", ctypes.c_int64)() == ("avx512f" in cpu_name())
+    nan = ctypes.c_double(float("nan"))
+    assert program.function("keeps_nan", ctypes.c_int64)(ctypes.byref(nan)) == 1
