@@ -93,7 +93,7 @@ class CompileError(ShloDiscError):
     `note:` lines for other places and a `help:` line with the remedy.
     """
 
-    def __init__(self, message: str, span: Span, *, notes: tuple[Note, ...] = (), help: str = "") -> None:  # noqa: A002
+    def __init__(self, message: str, span: Span, *, notes: tuple[Note, ...] = (), help: str = "") -> None:
         parts = [span.explain(message), *map(str, notes)]
         if help:
             parts.append(f"  help: {help}")

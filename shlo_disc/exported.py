@@ -1,3 +1,5 @@
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# JAX has no types here; nothing untyped leaves this module.
 """`jax.export.Exported` as input: its text, the names of its arguments, its pytrees.
 
 The one place that touches JAX. Whoever holds an `Exported` has JAX, so it is imported only here, when one comes in.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -34,15 +34,13 @@ class Stopwatch:
         self.seconds = dict[str, float]()
 
     @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
+    def stage(self, name: str) -> Generator[None]:
         start = time.perf_counter()
         yield
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
 
 
-def compile_text(
-    text: str, file: str, names: tuple[str, ...], options: CompileOptions, watch: Stopwatch
-) -> Artifact:
+def compile_text(text: str, file: str, names: tuple[str, ...], options: CompileOptions, watch: Stopwatch) -> Artifact:
     """StableHLO text to an artifact: parse, prove, fuse, generate."""
     with watch.stage("parse"):
         module = parse_module(text, file)
@@ -111,9 +109,7 @@ class Compiled:
         return self._executable.artifact.explanation
 
 
-def compile_program(
-    program: Any, *, device: str | None = None, options: CompileOptions | None = None
-) -> Compiled:
+def compile_program(program: Any, *, device: str | None = None, options: CompileOptions | None = None) -> Compiled:
     """Compile a StableHLO program once, for every shape.
 
     `program`: a `jax.export.Exported`, StableHLO text, a path to it, or MLIR bytecode (read through jaxlib). `device`:
@@ -142,5 +138,3 @@ def compile_program(
         executable = build(artifact, options)
     executable.seconds = dict(watch.seconds)
     return Compiled(executable, signature)
-
-

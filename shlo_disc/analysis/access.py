@@ -97,7 +97,6 @@ class Access:
 
 def accesses(op: Op[object], k: int, index: Index, facts: Facts, producers: Producers) -> tuple[Access, ...]:
     """What is read to compute element `index` of result `k` of `op`, seen through the free ops below it."""
-
     element = definition(op).element
     assert element is not None, f"{op.name} has no element rule"
     return _tensor_loads(element(op, _through_free(facts, producers), k, index))

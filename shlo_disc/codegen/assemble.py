@@ -32,7 +32,7 @@ from shlo_disc.dynamic_ops.program import Check, Parameter, Program
 from shlo_disc.expr.dim import Dim
 
 
-def assemble(  # noqa: PLR0913
+def assemble(
     program: Program,
     host: HostProgram,
     kernels: tuple[SourceFile, ...],
@@ -44,20 +44,15 @@ def assemble(  # noqa: PLR0913
     raw = program.raw_dims
     return Artifact(
         name=program.name,
-        arguments=tuple(
-            _argument(p, name) for p, name in zip(program.parameters, names, strict=True)
-        ),
-        results=tuple(
-            Result(t.dtype.numpy, tuple(d.python() for d in t.shape)) for t in program.body.results
-        ),
+        arguments=tuple(_argument(p, name) for p, name in zip(program.parameters, names, strict=True)),
+        results=tuple(Result(t.dtype.numpy, tuple(d.python() for d in t.shape)) for t in program.body.results),
         symbols=(*(r.symbol.name for r in raw), *(s.name for s, _ in program.definitions)),
         raw=tuple((r.argument, r.axis) for r in raw),
         definitions=tuple(d.python() for _, d in program.definitions),
         checks=tuple(map(_check, program.checks)),
         buffers=tuple(map(_buffer, host.buffers)),
         constants=tuple(
-            Constant(t.dtype.numpy, tuple(value.shape), value.tobytes())
-            for t, value in program.constants.items()
+            Constant(t.dtype.numpy, tuple(value.shape), value.tobytes()) for t, value in program.constants.items()
         ),
         arena_bytes=host.arena_bytes.python(),
         steps=_steps(host.steps),

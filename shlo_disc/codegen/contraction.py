@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from shlo_disc.analysis.access import (
     AffineView,
@@ -110,7 +111,12 @@ def matrix_form(op: Op[object], facts: Facts, producers: Producers) -> MatrixFor
     assert isinstance(op.attrs, DotAttrs), "only dots have a matrix form"
     views = [affine_view(t, facts, producers) for t in op.operands]
     plain = [row_major(t) for t in op.operands]
-    choices = [(views[0], views[1]), (views[0], plain[1]), (plain[0], views[1]), (plain[0], plain[1])]
+    choices = [
+        (views[0], views[1]),
+        (views[0], plain[1]),
+        (plain[0], views[1]),
+        (plain[0], plain[1]),
+    ]
     for lhs, rhs in choices:
         if lhs is None or rhs is None:
             continue
@@ -137,7 +143,7 @@ def _flatten(strides: Sequence[Dim], extents: Sequence[Dim]) -> Dim | None:
     kept = [(s, e) for s, e in zip(strides, extents, strict=True) if e.constant != 1]
     if not kept:
         return const(1)
-    for (outer, _), (inner, extent) in zip(kept, kept[1:], strict=False):
+    for (outer, _), (inner, extent) in pairwise(kept):
         if outer != inner * extent:
             return None
     return kept[-1][0]
@@ -159,8 +165,7 @@ def _form(op: Op[object], attrs: DotAttrs, lhs: AffineView, rhs: AffineView, dep
     row_loops, column_loops = _suffix(rows, lhs, left), _suffix(columns, rhs, right)
     zero = const(0)
     batch = [
-        BatchDim(left[p], lhs.strides[p], rhs.strides[q])
-        for p, q in zip(attrs.lhs_batch, attrs.rhs_batch, strict=True)
+        BatchDim(left[p], lhs.strides[p], rhs.strides[q]) for p, q in zip(attrs.lhs_batch, attrs.rhs_batch, strict=True)
     ]
     batch += [BatchDim(left[d], lhs.strides[d], zero) for d in rows[:row_loops]]
     batch += [BatchDim(right[d], zero, rhs.strides[d]) for d in columns[:column_loops]]

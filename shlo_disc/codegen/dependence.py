@@ -50,4 +50,3 @@ class Dependence:
                 return (inside - bound) | extents
             case _:
                 return frozenset[str]().union(*map(self.of, children(node)))
-

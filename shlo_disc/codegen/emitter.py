@@ -8,7 +8,7 @@ in a vector scope values that depend on the lane symbol are vectors, everything 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import assert_never
@@ -90,7 +90,7 @@ class Emitter:
         return self.scopes[-1]
 
     @contextmanager
-    def inside(self, *symbols: str, arrayed: bool = False) -> Iterator[Scope]:
+    def inside(self, *symbols: str, arrayed: bool = False) -> Generator[Scope]:
         """Open a scope that binds these symbols; the caller places its lines afterwards."""
         self.scopes.append(Scope(arrayed=arrayed))
         shadowed = {s: self.home.get(s) for s in symbols}

@@ -12,8 +12,7 @@ from shlo_disc.dynamic_ops.program import Program
 def explain(program: Program, host: HostProgram) -> str:
     """Sizes and facts, then every fusion group, every merge and every refusal with its reason."""
     lines = [f"program {program.name}", "", "sizes"]
-    for raw in program.raw_dims:
-        lines.append(f"  {raw.symbol.name}: dimension {raw.axis} of argument {raw.argument}")
+    lines += [f"  {raw.symbol.name}: dimension {raw.axis} of argument {raw.argument}" for raw in program.raw_dims]
     lines += [f"  {symbol.name} = {dim}" for symbol, dim in program.definitions]
     lines += ["", "facts"]
     lines += [f"  {fact}" for fact in program.facts.facts] or ["  none"]

@@ -13,7 +13,12 @@ from dataclasses import dataclass, field
 
 from shlo_disc.analysis.access import Access, accesses, free_reads, index_symbols, is_free
 from shlo_disc.analysis.formula import Producers
-from shlo_disc.codegen.contraction import epilogue_index, is_direct_convolution, is_matrix_product, template_operands
+from shlo_disc.codegen.contraction import (
+    epilogue_index,
+    is_direct_convolution,
+    is_matrix_product,
+    template_operands,
+)
 from shlo_disc.codegen.groups import Decision, FusionPlan, Group, GroupKind
 from shlo_disc.codegen.weights import weight
 from shlo_disc.dynamic_ops.opdef import Template
@@ -21,7 +26,6 @@ from shlo_disc.dynamic_ops.program import Body, Op, Shape, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.dim import of
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import Index
 
@@ -259,9 +263,7 @@ class _Planner:
                     return False
         return True
 
-    def _reads(
-        self, user: Op[object], k: int, producer: Op[object]
-    ) -> Iterable[tuple[Shape, Index, Index, Tensor]]:
+    def _reads(self, user: Op[object], k: int, producer: Op[object]) -> Iterable[tuple[Shape, Index, Index, Tensor]]:
         """Each read of `producer` by `user`: shape and index of the user's space, index read, tensor read."""
         shape = space_of(user, k)
         symbols, facts = index_symbols(shape, self.facts)
@@ -351,7 +353,11 @@ class _Planner:
 
 def group_inputs(group: Group, producers: Producers) -> tuple[Tensor, ...]:
     """Every tensor that the ops of a group may read from memory, nested bodies included."""
-    found, stack, seen = dict[Tensor, None](), [t for op in group.ops for t in _all_operands(op)], set[Tensor]()
+    found, stack, seen = (
+        dict[Tensor, None](),
+        [t for op in group.ops for t in _all_operands(op)],
+        set[Tensor](),
+    )
     inside = {t for op in group.ops for t in op.results}
     while stack:
         tensor = stack.pop()
@@ -405,9 +411,7 @@ def space_of(op: Op[object], k: int) -> Shape:
     return op.results[k].shape
 
 
-def _operand_reads(
-    op: Op[object], index: Index, facts: Facts, producers: Producers
-) -> list[Access]:
+def _operand_reads(op: Op[object], index: Index, facts: Facts, producers: Producers) -> list[Access]:
     count = len(op.operands) // 2
     return [a for operand in op.operands[:count] for a in free_reads(operand, index, facts, producers)]
 

@@ -240,5 +240,3 @@ class _HostPlanner:
         for slot in (*results, index):
             self._touch(slot)
         return [CaseStep(index, dtype, tuple(branches))]
-
-

@@ -191,6 +191,4 @@ class WindowScatterKernel:
     scatter: Scalar
 
 
-Kernel: TypeAlias = (
-    RowKernel | DotKernel | ConvKernel | SortKernel | ScatterKernel | WindowScatterKernel
-)
+Kernel: TypeAlias = RowKernel | DotKernel | ConvKernel | SortKernel | ScatterKernel | WindowScatterKernel

@@ -42,7 +42,10 @@ def place(intervals: Sequence[Interval]) -> tuple[tuple[Dim, ...], Dim]:
     order = sorted(range(len(intervals)), key=lambda k: (intervals[k].start, k))
     for k in order:
         interval = intervals[k]
-        region = next((r for r in regions if r.busy_until < interval.start and _fits(interval.size, r.size)), None)
+        region = next(
+            (r for r in regions if r.busy_until < interval.start and _fits(interval.size, r.size)),
+            None,
+        )
         if region is None:
             region = _Region(interval.size, end, interval.end)
             regions.append(region)

@@ -101,5 +101,3 @@ def _rewrite_reduction(reduction: Reduction, rewriter: DimRewriter) -> Reduction
         update=tuple(map(rewriter.scalar, reduction.update)),
         stores=tuple(rewrite_store(s, rewriter) for s in reduction.stores),
     )
-
-

@@ -221,7 +221,7 @@ class _Builder:
         made = self.producers.get(tensor)
         return made is not None and (tensor in self.members or is_free(made[0]))
 
-    def _reduction(  # noqa: PLR0913
+    def _reduction(
         self,
         op: Op[object],
         formulas: Formulas,

@@ -68,13 +68,11 @@ def build_dot(group: Group, facts: Facts, producers: Producers) -> tuple[DotKern
     b = MatrixView(params.of(form.b.base), b_offset, form.b_k, form.b_column)
     accumulator = Arg("acc", result.dtype)
     stores = _epilogue(group, index, accumulator, facts, producers, params)
-    kernel = DotKernel(
-        tuple(params.tensors.values()), tuple(axes), row, column, form.k, a, b, accumulator, stores
-    )
+    kernel = DotKernel(tuple(params.tensors.values()), tuple(axes), row, column, form.k, a, b, accumulator, stores)
     return kernel, tuple(params.tensors)
 
 
-def _epilogue(  # noqa: PLR0913
+def _epilogue(
     group: Group,
     index: Index,
     accumulator: Arg,
@@ -103,11 +101,7 @@ def _epilogue(  # noqa: PLR0913
 
 
 def _substituted(found: EpilogueIndex, index: Index, facts: Facts) -> Index:
-    change = {
-        symbol: dim
-        for place, dim in zip(found.accumulator, index, strict=True)
-        for symbol in place.symbols()
-    }
+    change = {symbol: dim for place, dim in zip(found.accumulator, index, strict=True) for symbol in place.symbols()}
     return tuple(facts.canonical(d.substitute(change)) for d in found.root)
 
 
@@ -176,9 +170,7 @@ def build_sort(group: Group, facts: Facts, producers: Producers) -> tuple[SortKe
     _memory(params, (*distinct, *op.results))
     shape, dim = op.operands[0].shape, op.attrs.dim
     (body,) = op.bodies
-    arguments = tuple(
-        Arg(f"{'ab'[k % 2]}{k // 2}", t.dtype) for k, t in enumerate(body.arguments)
-    )
+    arguments = tuple(Arg(f"{'ab'[k % 2]}{k // 2}", t.dtype) for k, t in enumerate(body.arguments))
     (before,) = inline_region(_reader(facts, producers, params), body, arguments)
     kernel = SortKernel(
         params=tuple(params.tensors.values()),
@@ -226,21 +218,16 @@ def build_scatter(group: Group, facts: Facts, producers: Producers) -> tuple[Sca
     true: Scalar = Const(True, DType.I1)
     kernel = ScatterKernel(
         params=tuple(params.tensors.values()),
-        copies=tuple(
-            (params.of(x), params.of(y), product(x.shape))
-            for x, y in zip(tensors, op.results, strict=True)
-        ),
+        copies=tuple((params.of(x), params.of(y), product(x.shape)) for x, y in zip(tensors, op.results, strict=True)),
         axes=tuple(axes),
         in_bounds=reduce(lambda a, b: Binary(BinaryFn.AND, a, b, DType.I1), bounds, true),
         carries=carries,
-        targets=tuple(
-            Store(params.of(t), offset, value) for t, value in zip(op.results, values, strict=True)
-        ),
+        targets=tuple(Store(params.of(t), offset, value) for t, value in zip(op.results, values, strict=True)),
     )
     return kernel, tuple(params.tensors)
 
 
-def _scatter_window(  # noqa: PLR0913
+def _scatter_window(
     attrs: ScatterAttrs, tensor: Tensor, indices: Tensor, updates: Shape, at: Index, read: Formulas
 ) -> tuple[list[Dim], list[tuple[Dim, Dim]]]:
     """Per dim of the tensor: where the window starts, and the position in and extent of the window."""

@@ -131,7 +131,7 @@ class DenseAttr:
 class EnumAttr:
     """`#stablehlo<precision HIGH>`, or the bare keyword of a pretty form.
 
-    The family of `LT` is `comparison_direction`; that of a bare word in a record is its field's name.
+    The family of `LT` is `comparison_direction`, that of a bare word in a record its field's name.
     """
 
     dialect: str

@@ -58,7 +58,10 @@ def kernel_names(steps: Sequence[HostStep]) -> list[str]:
 
 def symbol_names(program: Program) -> list[str]:
     """Raw sizes first, then what is computed from them."""
-    return [*(raw.symbol.name for raw in program.raw_dims), *(s.name for s, _ in program.definitions)]
+    return [
+        *(raw.symbol.name for raw in program.raw_dims),
+        *(s.name for s, _ in program.definitions),
+    ]
 
 
 def _dim(dim: Dim) -> str:
@@ -142,7 +145,9 @@ class _StepPrinter:
             case CaseStep(index, dtype, branches):
                 kind = VectorSpelling().memory_type(dtype)
                 last = len(branches) - 1
-                lines = [f"switch (const {kind} at = *(const {kind}*)b{index}; at >= 0 && at < {last} ? (int64_t)at : {last}) {{"]
+                lines = [
+                    f"switch (const {kind} at = *(const {kind}*)b{index}; at >= 0 && at < {last} ? (int64_t)at : {last}) {{"
+                ]
                 if dtype.is_bool:
                     lines = [f"switch (*(const uint8_t*)b{index} ? 1 : 0) {{"]
                 for number, branch in enumerate(branches):

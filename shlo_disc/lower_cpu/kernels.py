@@ -48,26 +48,46 @@ class CpuLowering:
                 body = templates.print_dot(dot, NAME)
                 flops = _capped(dot.row.extent, 64) * _capped(dot.column.extent, 64) * dot.depth
                 return self._ref(
-                    group, body, tensors, templates.dot_extent(dot), flops // 8, templates.dot_scratch()
+                    group,
+                    body,
+                    tensors,
+                    templates.dot_extent(dot),
+                    flops // 8,
+                    templates.dot_scratch(),
                 )
             case GroupKind.CONVOLUTION:
                 conv, tensors = build_convolution(group, self.facts, self.producers)
                 body = templates.print_convolution(conv, NAME)
-                extent, scratch = templates.convolution_extent(conv), templates.convolution_scratch()
+                extent, scratch = (
+                    templates.convolution_extent(conv),
+                    templates.convolution_scratch(),
+                )
                 work = templates.convolution_work(conv)
                 return self._ref(group, body, tensors, extent, work, scratch)
             case GroupKind.SORT:
                 sort, tensors = build_sort(group, self.facts, self.producers)
                 body = serial.print_sort(sort)
                 return self._ref(
-                    group, body, tensors, sort.outer * sort.inner, sort.extent * 16, serial.sort_scratch(sort)
+                    group,
+                    body,
+                    tensors,
+                    sort.outer * sort.inner,
+                    sort.extent * 16,
+                    serial.sort_scratch(sort),
                 )
             case GroupKind.SCATTER:
                 scatter, tensors = build_scatter(group, self.facts, self.producers)
                 return self._ref(group, serial.print_scatter(scatter), tensors, const(1), const(1), const(0))
             case GroupKind.WINDOW_SCATTER:
                 window, tensors = build_window_scatter(group, self.facts, self.producers)
-                return self._ref(group, serial.print_window_scatter(window), tensors, const(1), const(1), const(0))
+                return self._ref(
+                    group,
+                    serial.print_window_scatter(window),
+                    tensors,
+                    const(1),
+                    const(1),
+                    const(0),
+                )
             case GroupKind.WHILE | GroupKind.CASE:
                 raise AssertionError("control flow is a step of the host program, not a kernel")
             case _:
@@ -80,13 +100,17 @@ class CpuLowering:
         work = rows.piece(kernel) * _effort(kernel)
         return self._ref(group, body, tensors, rows.extent(kernel), work, rows.scratch_bytes(kernel))
 
-    def _ref(  # noqa: PLR0913
-        self, group: Group, body: Body, tensors: tuple[Tensor, ...], extent: Dim, work: Dim, scratch: Dim
+    def _ref(
+        self,
+        group: Group,
+        body: Body,
+        tensors: tuple[Tensor, ...],
+        extent: Dim,
+        work: Dim,
+        scratch: Dim,
     ) -> KernelRef:
         """`work`: what one piece costs, in additions."""
-        sizes = [
-            f"{INDENT}const int64_t {size_name(s)} = dims[{k}];" for k, s in enumerate(body.sizes)
-        ]
+        sizes = [f"{INDENT}const int64_t {size_name(s)} = dims[{k}];" for k, s in enumerate(body.sizes)]
         lines = list[str]()
         for line in body.functions:
             lines += sizes if line == SIZES else [line]

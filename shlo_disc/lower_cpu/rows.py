@@ -91,7 +91,11 @@ class RowPrinter:
                 "for (; row < end; ++row) rows(Int<1>(), row);",
             ]
         elif self.kernel.rows:
-            body += ["for (int64_t row = begin; row < end; ++row) {", *(INDENT + x for x in row_lines), "}"]
+            body += [
+                "for (int64_t row = begin; row < end; ++row) {",
+                *(INDENT + x for x in row_lines),
+                "}",
+            ]
         else:
             body += row_lines
         return body, tuple(self.emit.sizes)
@@ -339,7 +343,12 @@ class _VectorStage(_StageLines):
                     value = self.emit.value(store.value)
                     scope.lines.append(store_text(self.emit, self.spell, store, value, self.printer.unroll))
         if scope.lines and self.printer.unroll:
-            return [*lines, "for (int k = 0; k < R; ++k) {", *(INDENT + x for x in scope.lines), "}"]
+            return [
+                *lines,
+                "for (int k = 0; k < R; ++k) {",
+                *(INDENT + x for x in scope.lines),
+                "}",
+            ]
         return [*lines, *scope.lines]
 
     # lanes are kept: a vector of results per chunk
@@ -392,7 +401,12 @@ class _VectorStage(_StageLines):
                     return shared.lines
                 with emit.inside() as own:
                     own.lines.extend(body(left))
-                return [*shared.lines, "for (int k = 0; k < R; ++k) {", *(INDENT + x for x in own.lines), "}"]
+                return [
+                    *shared.lines,
+                    "for (int k = 0; k < R; ++k) {",
+                    *(INDENT + x for x in own.lines),
+                    "}",
+                ]
         finally:
             emit.lane, emit.partial = None, False
 
@@ -459,5 +473,3 @@ def _identity(fn: BinaryFn, dtype: DType) -> float | int | bool:
             return True if dtype.is_bool else 2 ** (dtype.bits - dtype.is_signed) - 1
         case _:
             return True if dtype.is_bool else -1 if dtype.is_signed else 2**dtype.bits - 1
-
-

@@ -141,7 +141,11 @@ def print_window_scatter(kernel: WindowScatterKernel) -> Body:
         emit.count_uses([kernel.select])
         keeps = emit.value(kernel.select)
         search.lines.append(f"if (chosen < 0 || !({keeps})) chosen = place;")
-    inner = ["int64_t chosen = -1;", *_loops(steps, step_extents, search.lines), "if (chosen < 0) continue;"]
+    inner = [
+        "int64_t chosen = -1;",
+        *_loops(steps, step_extents, search.lines),
+        "if (chosen < 0) continue;",
+    ]
     inner += _combine_window(emit, kernel, windows)
     body = _loops(windows, source_extents, inner)
     return Body((), (*emit.scopes[0].lines, *lines, *body), tuple(emit.sizes))

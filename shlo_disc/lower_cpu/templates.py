@@ -92,14 +92,18 @@ def dot_scratch() -> Dim:
 def print_dot(kernel: DotKernel, name: str) -> Body:
     """Each piece of work is one block of rows and columns of one batch."""
     function, sizes = _epilogue(
-        name, kernel.params, kernel.batch, kernel.row, kernel.column, kernel.accumulator, kernel.epilogue
+        name,
+        kernel.params,
+        kernel.batch,
+        kernel.row,
+        kernel.column,
+        kernel.accumulator,
+        kernel.epilogue,
     )
     emit = Emitter(VectorSpelling())
     suffix = "f64" if kernel.accumulator.dtype is DType.F64 else "f32"
     operands = (kernel.a.source, kernel.b.source)
-    lines = [
-        pointer(VectorSpelling(), k, p, written=False) for k, p in enumerate(kernel.params) if p in operands
-    ]
+    lines = [pointer(VectorSpelling(), k, p, written=False) for k, p in enumerate(kernel.params) if p in operands]
     lines += [
         f"const int64_t m = {emit.dim_scalar(kernel.row.extent)}, n = {emit.dim_scalar(kernel.column.extent)};",
         "const int64_t row_blocks = (m + SHLO_GEMM_ROWS - 1) / SHLO_GEMM_ROWS;",
@@ -173,15 +177,11 @@ def convolution_work(kernel: ConvKernel) -> Dim:
 
 def print_convolution(kernel: ConvKernel, name: str) -> Body:
     """Each piece of work is one block of output positions and features."""
-    function, sizes = _epilogue(
-        name, kernel.params, (), kernel.row, kernel.column, kernel.accumulator, kernel.epilogue
-    )
+    function, sizes = _epilogue(name, kernel.params, (), kernel.row, kernel.column, kernel.accumulator, kernel.epilogue)
     emit, attrs = Emitter(VectorSpelling()), kernel.attrs
     suffix = "f64" if kernel.accumulator.dtype is DType.F64 else "f32"
     operands = (kernel.input.source, kernel.kernel.source)
-    lines = [
-        pointer(VectorSpelling(), k, p, written=False) for k, p in enumerate(kernel.params) if p in operands
-    ]
+    lines = [pointer(VectorSpelling(), k, p, written=False) for k, p in enumerate(kernel.params) if p in operands]
     fields: dict[str, Dim | Sequence[Dim]] = {
         "rank": const(len(attrs.strides)),
         "batch": kernel.input_sizes[0],

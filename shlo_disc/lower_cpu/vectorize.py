@@ -9,7 +9,7 @@ from shlo_disc.codegen.dependence import Dependence
 from shlo_disc.codegen.emitter import is_guard
 from shlo_disc.codegen.kernel import Axis, Reduction, Stage, Store
 from shlo_disc.codegen.simplify_kernel import stage_formulas
-from shlo_disc.expr.dim import Dim, FloorDiv, Max, Min, Mod, Sym
+from shlo_disc.expr.dim import Dim, FloorDiv, Max, Min, Mod, Sym, of
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import (
@@ -100,9 +100,4 @@ def _narrow_float(source: DType, target: DType, node: Node) -> bool:
 
 def _dim_fits(dim: Dim, lane: Sym) -> bool:
     """Divisions by lane cost more as vectors than one by one."""
-    divided = FloorDiv | Mod | Min | Max
-    return not any(isinstance(a, divided) and lane in _inside(a) for a in dim.atoms())
-
-
-def _inside(atom: FloorDiv | Mod | Min | Max) -> frozenset[Sym]:
-    return Dim((((atom,), 1),)).symbols()
+    return not any(isinstance(a, FloorDiv | Mod | Min | Max) and lane in of(a).symbols() for a in dim.atoms())

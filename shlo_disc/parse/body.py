@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from shlo_disc.diagnostics import Note, ParseError, Source, UnsupportedOpError, VerifyError
 from shlo_disc.ir.attributes import Attribute, FunctionType, Location, Type
 from shlo_disc.ir.core import Block, Op, Region, Value
+from shlo_disc.ir.verify import TERMINATORS
 from shlo_disc.parse.draft import Count, Draft, Named
 from shlo_disc.parse.locations import LocationReader
 
 SHORT_NAMES: Mapping[str, str] = {"call": "func.call", "return": "func.return"}
-TERMINATORS = frozenset({"func.return", "stablehlo.return"})
 
 
 @dataclass(frozen=True, slots=True)

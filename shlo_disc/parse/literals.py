@@ -90,7 +90,7 @@ def encode_elements(elements: list[str], dtype: DType, span: Span) -> bytes:
             return _encode_floats(elements, dtype.part)
         return _encode_integers(elements, dtype)
     except ValueError as error:
-        raise ParseError(f"expected elements of type {dtype.value}: {error}", span) from None
+        raise ParseError(f"expected elements of type {dtype.value}, found {error}", span) from None
 
 
 def _boolean(text: str) -> int:
@@ -100,18 +100,32 @@ def _boolean(text: str) -> int:
         case "false" | "0":
             return 0
         case other:
-            raise ValueError(f"expected 'true' or 'false', found '{other}'")
+            raise ValueError(f"'{other}'")
+
+
+def _integer(text: str) -> int:
+    try:
+        return int(text, 0) if "x" in text else int(text)
+    except ValueError:
+        raise ValueError(f"'{text.strip()}'") from None
+
+
+def _float(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"'{text.strip()}'") from None
 
 
 def _encode_integers(elements: list[str], dtype: DType) -> bytes:
-    values = [int(text, 0) if "x" in text else int(text) for text in elements]
+    values = list(map(_integer, elements))
     bits = dtype.bits
     # a signless integer may be spelled as its unsigned or as its signed value
     low = -(1 << (bits - 1)) if dtype is DType.INDEX or dtype.is_signed else 0
     high = (1 << bits) - 1
     if values and not (low <= min(values) and max(values) <= high):
         culprit = next(value for value in values if not low <= value <= high)
-        raise ValueError(f"{culprit} does not fit")
+        raise ValueError(f"'{culprit}', which does not fit")
     if low:
         half = 1 << (bits - 1)
         values = [value - (half << 1) if value >= half else value for value in values]
@@ -120,14 +134,14 @@ def _encode_integers(elements: list[str], dtype: DType) -> bytes:
 
 
 def _encode_floats(elements: list[str], dtype: DType) -> bytes:
-    patterns = {i: int(text, 16) for i, text in enumerate(elements) if "x" in text}
-    values = [0.0 if i in patterns else float(text) for i, text in enumerate(elements)]
+    patterns = {i: _integer(text) for i, text in enumerate(elements) if "x" in text}
+    values = [0.0 if i in patterns else _float(text) for i, text in enumerate(elements)]
     with np.errstate(over="ignore"):
         array = np.array(values, dtype=np.float64).astype(numpy_type(dtype))
     bits = array.view(f"<u{dtype.bytes}")
     for i, pattern in patterns.items():
         if not 0 <= pattern < 1 << (8 * dtype.bytes):
-            raise ValueError(f"bit pattern {elements[i].strip()} does not fit")
+            raise ValueError(f"the bit pattern '{elements[i].strip()}', which does not fit")
         bits[i] = pattern
     return bits.tobytes()
 

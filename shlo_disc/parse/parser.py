@@ -17,6 +17,7 @@ from shlo_disc.ir.attributes import (
     TypeAttr,
 )
 from shlo_disc.ir.core import Block, Function, Module
+from shlo_disc.ir.verify import verify_module
 from shlo_disc.parse.body import BodyReader
 from shlo_disc.parse.draft import Named
 from shlo_disc.parse.printer import print_module
@@ -30,13 +31,15 @@ _NO_ATTRIBUTES: Mapping[str, Attribute] = {}
 def parse_module(text: str, file: str = "<string>") -> Module:
     """Parse StableHLO text; `file` is the name that errors give it."""
     try:
-        return _ModuleReader(Source(file, text)).module()
+        module = _ModuleReader(Source(file, text)).module()
     except RecursionError:
         source = Source(file, text)
         span = BodyReader(source, FORMS).span(0)
         raise ParseError(
             "expected a program of moderate depth, found too many nested brackets", span
         ) from None
+    verify_module(module)
+    return module
 
 
 class _ModuleReader(BodyReader):

@@ -94,7 +94,7 @@ def test_code_that_does_not_compile_is_reported(compiler: str, cache_dir: Path) 
 def test_a_symbol_that_is_nowhere_is_reported(compiler: str, cache_dir: Path) -> None:
     text = SAMPLE.host.text.replace("rows", "no_such_kernel")
     broken = replace(SAMPLE, host=SourceFile("host.cc", text))
-    with pytest.raises(ToolchainError, match="cannot load the compiled program: .*no_such_kernel"):
+    with pytest.raises(ToolchainError, match=r"cannot load the compiled program: .*no_such_kernel"):
         build(broken, CompileOptions(compiler=compiler, cache_dir=cache_dir))
 
 

@@ -3,35 +3,35 @@
 // A formula is printed once and means the same for one element (scalar mode) and for 16 at a time (vector mode):
 // every function below is overloaded for both.
 //
-//   element  i8 .. i64, u8 .. u64  f32    f64     boolean  bf16, f16         c64, c128
-//   memory   int8_t .. uint64_t    float  double  boolean  bf16, f16         c64, c128
-//   scalar   int8_t .. uint64_t    float  double  bool     float             c64, c128 (structs re, im)
-//   vector   i8v .. i64v, u64v     f32v   f64v    maskv    f32v (computed in f32, rounded when stored)   none
+//   element  i8 .. i64, u8 .. u64  f32    f64     i1       f16, bf16                           c64, c128
+//   memory   int8_t .. uint64_t    float  double  uint8_t  f16, bf16                           c64, c128
+//   scalar   int8_t .. uint64_t    float  double  bool     float, rounded when stored          c64, c128 (re, im)
+//   vector   i8v .. i64v, u64v     f32v   f64v    maskv    f32v                                none
 //
-// Operands of one call have the same type. Constants: splat_T(x) in vector mode, T{x} in scalar mode.
+// Both operands of a call have the same type. Constants: splat_T(x) in vector mode, T(x) in scalar mode.
 //
-//   memory       load(p) load_n(p, n) store(p, v) store_n(p, v, n): consecutive elements; the first n (0..16) only:
-//                nothing beyond is touched, absent lanes are 0. load_stride(p, stride, n) gather(p, i64v index, n):
-//                p[i * stride], p[index[i]] for i < n; scatter(p, i64v index, v, n): one after the other.
-//                scalar mode: value(p[i]) and assign(&p[i], x). boolean* holds 0/1 bytes; load_bool.. take uint8_t*.
+//   memory       load(p) load_n(p, n) store(p, v) store_n(p, v, n): consecutive elements; only the first n (0..16) are
+//                touched, absent lanes are 0. load_stride(p, stride, n) gather(p, i64v index, n): p[i * stride],
+//                p[index[i]] for i < n. i1 is a byte 0 or 1: load_bool, load_bool_n, load_stride_bool, gather_bool,
+//                store_bool, store_bool_n. Scalar mode: p[i] for plain types; value(p[i]), assign(p + i, x) for all.
 //   constants    splat_f32 splat_f64 splat_i8 .. splat_u64 splat_bool; lanes_i32() lanes_i64(): 0, 1, .. 15
 //   compare      eq ne lt le gt ge -> maskv / bool; t_eq t_ne t_lt t_le t_gt t_ge: IEEE total order of floats
-//   masks        and_ or_ xor_ not_ (also on integers; m_and m_or m_xor m_not: masks only), mask_n(n): lane < n;
-//                select(condition, a, b), also with a bool that holds for all lanes; m_01(mask): i32v of 0 and 1
-//   partial      keep_n(v, n, fill): lanes >= n become fill
-//   horizontal   hsum hprod hmax hmin (a NaN wins) hand hor, as trees
-//   arithmetic   infix + - * / on floats and complex; add_ sub_ mul_ neg_ wrap integers (on i1: or, xor, and) and take
-//                floats and complex too; div_ rem_ (x/0 = -1 or all ones, MIN/-1 = MIN, x%0 = x, MIN%-1 = 0; fmod)
+//   masks        and_ or_ xor_ not_ (also on integers), m_and m_or m_xor m_not; mask_n(n): lane < n; m_01(mask): 0, 1
+//                select(condition, a, b): also with a bool that holds for all lanes
+//   partial      keep_n(v, n, fill): lanes >= n are those of the vector `fill`
+//   horizontal   hsum hprod hmax hmin (a NaN wins) hand hor hxor, as trees
+//   arithmetic   infix + - * / on floats and complex; add_ sub_ mul_ neg_ wrap integers (i1: or, xor, and) and take all
+//                types; div_ rem_ (x/0 = -1 or all ones, MIN/-1 = MIN, x%0 = x, MIN%-1 = 0; floats: /, fmod)
 //   integers     shl shr_a shr_l (distance >= width: 0 or the sign) popcnt clz
-//   both         max_ min_ (NaN wins) abs_ sign_ (NaN, -0 kept) pow_
+//   all reals    max_ min_ (NaN wins) abs_ sign_ (NaN, -0 kept) pow_
 //   floats       floor_ ceil_ round_even round_afz is_finite exp_ expm1_ log_ log1p_ logistic_ tanh_ sin_ cos_ tan_
 //                sqrt_ rsqrt_ cbrt_ atan2_ erf_ reduce_precision(x, exponent_bits, mantissa_bits)
-//   conversions  to_f32 to_f64 to_i8 .. to_u64 to_bool to_c64 to_c128: from everything; float to integer truncates and
+//   conversions  to_f32 to_f64 to_i8 .. to_u64 to_bool to_c64 to_c128, from everything; float to integer truncates and
 //                saturates, NaN is 0. round_bf16 round_f16: to the narrow type's values, still f32
 //   bits         bits_f32 bits_f64 bits_i8 .. bits_u64: reinterpret, same width; pack_bf16 pack_f16: f32 -> u16,
 //                bits_bf16 bits_f16: u16 -> f32
-//   complex      (scalar mode) complex_(re, im) real_ imag_ conj_ + - * / eq ne abs_ (real) sign_ neg_ exp_ expm1_ log_
-//                log1p_ logistic_ tanh_ sin_ cos_ tan_ sqrt_ rsqrt_ cbrt_ pow_ is_finite
+//   complex      complex_(re, im) real_ imag_ conj_ eq ne abs_ (real) sign_ exp_ expm1_ log_ log1p_ logistic_ tanh_ sin_
+//                cos_ tan_ sqrt_ rsqrt_ cbrt_ pow_ is_finite
 #pragma once
 #include <stdint.h>
 #pragma GCC diagnostic ignored "-Wpsabi"  // everything here is inlined: no vector crosses a call
@@ -76,7 +76,7 @@ typedef Pair<u64h> u64v;
 struct maskv {
   i32v m;  // lanes are 0 or -1
 };
-struct boolean {
+struct boolean {  // tells an i1 in memory from a number
   uint8_t bits;
 };
 struct bf16 {
@@ -215,8 +215,8 @@ SHLO_INLINE i32v m_01(maskv a) { return a.m & 1; }
 SHLO_INLINE int32_t m_01(bool a) { return a; }
 SHLO_INLINE maskv mask_n(int64_t n) { return {lanes_i32() < (int32_t)n}; }
 template <class V>
-SHLO_INLINE V keep_n(V v, int64_t n, elem_t<V> fill) {
-  return select(mask_n(n), v, splat<V>(fill));
+SHLO_INLINE V keep_n(V v, int64_t n, V fill) {
+  return select(mask_n(n), v, fill);
 }
 
 // ---- memory ----------------------------------------------------------------------------------------------------------
@@ -349,14 +349,14 @@ SHLO_INLINE loaded_t<T> load_stride(const T* p, int64_t stride, int64_t n) {
   if (n == 16) return unpack<T>(collect<bytes_t<T>>(p, [=](int i) { return i * stride; }));
   if (n == 0) return unpack<T>(bytes_t<T>{});
   auto bytes = collect<bytes_t<T>>(p, [=](int i) { return i < n ? i * stride : 0; });
-  return unpack<T>(keep_n(bytes, n, 0));
+  return unpack<T>(keep_n(bytes, n, bytes_t<T>{}));
 }
 template <class T>
 SHLO_INLINE loaded_t<T> gather(const T* p, i64v index, int64_t n) {
   if (n == 0) return unpack<T>(bytes_t<T>{});
-  if (n < 16) index = keep_n(index, n, index.lo[0]);
+  if (n < 16) index = keep_n(index, n, splat_i64(index.lo[0]));
   auto bytes = collect<bytes_t<T>>(p, [=](int i) { return i < 8 ? index.lo[i] : index.hi[i - 8]; });
-  return unpack<T>(n < 16 ? keep_n(bytes, n, 0) : bytes);
+  return unpack<T>(n < 16 ? keep_n(bytes, n, bytes_t<T>{}) : bytes);
 }
 template <class T>
 SHLO_INLINE typename Stored<T>::scalar value(T x) {
@@ -367,16 +367,12 @@ SHLO_INLINE void assign(T* p, X x) {
   auto bytes = pack<T>((typename Stored<T>::scalar)x);
   __builtin_memcpy(p, &bytes, sizeof *p);
 }
-template <class T>
-SHLO_INLINE void scatter(T* p, i64v index, loaded_t<T> v, int64_t n) {
-  T elements[16];
-  int64_t at[16];
-  store(elements, v);
-  store(at, index);
-  for (int64_t i = 0; i < n; i++) p[at[i]] = elements[i];
-}
 SHLO_INLINE maskv load_bool(const uint8_t* p) { return load((const boolean*)p); }
 SHLO_INLINE maskv load_bool_n(const uint8_t* p, int64_t n) { return load_n((const boolean*)p, n); }
+SHLO_INLINE maskv load_stride_bool(const uint8_t* p, int64_t stride, int64_t n) {
+  return load_stride((const boolean*)p, stride, n);
+}
+SHLO_INLINE maskv gather_bool(const uint8_t* p, i64v index, int64_t n) { return gather((const boolean*)p, index, n); }
 SHLO_INLINE void store_bool(uint8_t* p, maskv v) { store((boolean*)p, v); }
 SHLO_INLINE void store_bool_n(uint8_t* p, maskv v, int64_t n) { store_n((boolean*)p, v, n); }
 
@@ -423,12 +419,24 @@ SHLO_INLINE elem_t<V> hprod(V v) {
     else return a * b;
   });
 }
+template <class V>
+SHLO_INLINE elem_t<V> hand(V v) {
 #ifdef SHLO_AVX512
-SHLO_INLINE bool hor(maskv v) { return (uint16_t)__builtin_ia32_cvtd2mask512(v.m) != 0; }
-SHLO_INLINE bool hand(maskv v) { return (uint16_t)__builtin_ia32_cvtd2mask512(v.m) == 0xffff; }
-#else
-SHLO_INLINE bool hor(maskv v) { return fold<int32_t, 16>(v.m, [](auto a, auto b) { return a | b; }) != 0; }
-SHLO_INLINE bool hand(maskv v) { return fold<int32_t, 16>(v.m, [](auto a, auto b) { return a & b; }) != 0; }
+  if constexpr (same<V, maskv>) return (uint16_t)__builtin_ia32_cvtd2mask512(v.m) == 0xffff;
 #endif
-template <class V> SHLO_INLINE elem_t<V> hor(V v) { return horizontal(v, [](auto a, auto b) { return (decltype(a))(a | b); }); }
-template <class V> SHLO_INLINE elem_t<V> hand(V v) { return horizontal(v, [](auto a, auto b) { return (decltype(a))(a & b); }); }
+  if constexpr (same<V, maskv>) return hand(v.m) != 0;
+  else return horizontal(v, [](auto a, auto b) { return (decltype(a))(a & b); });
+}
+template <class V>
+SHLO_INLINE elem_t<V> hor(V v) {
+#ifdef SHLO_AVX512
+  if constexpr (same<V, maskv>) return (uint16_t)__builtin_ia32_cvtd2mask512(v.m) != 0;
+#endif
+  if constexpr (same<V, maskv>) return hor(v.m) != 0;
+  else return horizontal(v, [](auto a, auto b) { return (decltype(a))(a | b); });
+}
+template <class V>
+SHLO_INLINE elem_t<V> hxor(V v) {
+  if constexpr (same<V, maskv>) return hxor(v.m) != 0;
+  else return horizontal(v, [](auto a, auto b) { return (decltype(a))(a ^ b); });
+}

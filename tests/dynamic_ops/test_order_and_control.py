@@ -1,0 +1,88 @@
+"""Ops without an element rule: what their references compute, by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from shlo_disc.diagnostics import NOWHERE
+from shlo_disc.dynamic_ops.create import ConstantAttrs
+from shlo_disc.dynamic_ops.elementwise import CompareAttrs
+from shlo_disc.dynamic_ops.order import ScatterAttrs, SelectAndScatterAttrs, SortAttrs
+from shlo_disc.dynamic_ops.program import Body, Op
+from shlo_disc.dynamic_ops.registry import definition
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.scalar import Const, Direction
+from tests.dynamic_ops.samples import ADD, F32, I32, NONE, Array, body, dims, sample, tensor
+from tests.dynamic_ops.test_facets import run_body
+
+INF, NAN = np.inf, np.nan
+LESS = body(1, [F32, F32, I32, I32], ("compare", (0, 1), CompareAttrs(Direction.LT, total=True), DType.I1))
+AT_LEAST = body(1, [F32, F32], ("compare", (0, 1), CompareAttrs(Direction.GE), DType.I1))
+ROWS = ScatterAttrs(
+    update_window_dims=(1,), inserted_window_dims=(0,), input_batching_dims=(), scatter_indices_batching_dims=(),
+    scatter_dims_to_operand_dims=(0,), index_vector_dim=1, unique_indices=False,
+)  # fmt: skip
+
+
+def f32(*values: float) -> Array:
+    return np.array(values, np.float32)
+
+
+def run(op: Op[object], *inputs: Array) -> list[list[float]]:
+    return [x.tolist() for x in definition(op).reference(op, inputs, run_body)]
+
+
+def test_sort_keeps_the_order_of_equals_and_puts_nan_last() -> None:
+    keys, positions = f32(2, NAN, 1, 2, -INF), np.arange(5, dtype=np.int32)
+    one = sample("d_sort", [keys, positions], SortAttrs(0, stable=True), (5,), bodies=(LESS,)).op
+    both = Op(one.name, one.operands, one.attrs, one.operands, one.bodies, NOWHERE)
+    assert run(both, keys, positions)[1] == [4, 2, 0, 3, 1]
+
+
+@pytest.mark.parametrize(
+    ("indices", "expected"),
+    [
+        ([0, 2, 0], [[5, 5], [0, 0], [2, 2]]),
+        ([-1, 3, 1], [[0, 0], [4, 4], [0, 0]]),  # a row outside is skipped
+        ([], [[0, 0], [0, 0], [0, 0]]),
+    ],
+)
+def test_scatter_adds_and_skips_what_lies_outside(indices: list[int], expected: list[list[float]]) -> None:
+    x = np.zeros((3, 2), np.float32)
+    updates = np.repeat(f32(1, 2, 4)[: len(indices), None], 2, axis=1)
+    where = np.array(indices, np.int32)
+    one = sample("d_scatter", [x, where, updates], ROWS, (3, 2), bodies=(ADD,))
+    assert run(one.op, *one.inputs) == [expected]
+
+
+def test_select_and_scatter_gives_each_window_to_its_largest() -> None:
+    attrs = SelectAndScatterAttrs(dims(2), dims(2), dims(0))
+    inputs = [f32(1, 3, 5, 4), f32(10, 20), np.array(0.5, np.float32)]
+    one = sample("d_select_and_scatter", inputs, attrs, (4,), bodies=(AT_LEAST, ADD))
+    assert run(one.op, *one.inputs) == [[0.5, 10.5, 20.5, 0.5]]
+
+
+def test_while_runs_as_long_as_its_condition_holds() -> None:
+    double = body(1, [F32], ("add", (0, 0), NONE, F32))
+    limit = body(
+        1,
+        [F32],
+        ("d_constant", (), ConstantAttrs(Const(100.0, F32)), F32),
+        ("compare", (0, 1), CompareAttrs(Direction.LT), DType.I1),
+    )
+    start = np.array(3, np.float32)
+    one = sample("d_while", [start], NONE, (), bodies=(limit, double))
+    assert run(one.op, start) == [192.0]
+
+
+@pytest.mark.parametrize(("index", "expected"), [(0, 10.0), (1, 20.0), (2, 20.0), (-1, 20.0)])
+def test_case_takes_the_last_branch_for_an_index_outside(index: int, expected: float) -> None:
+    def branch(value: float) -> Body:
+        result = tensor("r", (), F32)
+        op: Op[object] = Op("d_constant", (), ConstantAttrs(Const(value, F32)), (result,), (), NOWHERE)
+        return Body((), (op,), (result,))
+
+    chosen = np.array(index, np.int32)
+    one = sample("d_case", [chosen], NONE, (), F32, bodies=(branch(10.0), branch(20.0)))
+    assert run(one.op, chosen) == [expected]

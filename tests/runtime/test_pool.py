@@ -1,0 +1,129 @@
+"""The thread pool shares out every index once, on as many threads as it was given."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from shlo_disc.artifact import CompileOptions
+from shlo_disc.runtime.executable import Executable, build
+from shlo_disc.runtime.library import open_runtime, pointers, words
+from tests.runtime.sample import PROBE
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the probe kernel wrote for each index."""
+
+    visits: Integers
+    thread: Integers
+    scratch: Integers
+    piece: Integers
+
+
+@pytest.fixture(scope="module")
+def probe(cache_dir: object) -> Executable:
+    return build(PROBE, CompileOptions(cache_dir=cache_dir))  # pyright: ignore[reportArgumentType]
+
+
+def launch(probe: Executable, extent: int, grain: int = 1, threads: int = 2, spin: int = 0) -> Seen:
+    seen = Seen(*(np.zeros(extent, np.int64) for _ in range(4)))
+    arrays = (seen.visits, seen.thread, seen.scratch, seen.piece)
+    runtime = open_runtime(lambda: pytest.fail("the runtime is loaded already"), threads)
+    runtime.parallel(
+        ctypes.c_void_p(runtime.address),
+        ctypes.c_void_p(probe.program.address("probe")),
+        pointers([array.ctypes.data for array in arrays]),
+        words([spin]),
+        ctypes.c_int64(extent),
+        ctypes.c_int64(grain),
+        ctypes.c_int64(512),
+    )
+    return seen
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+@pytest.mark.parametrize("grain", [0, 1, 7, 1000])
+@pytest.mark.parametrize("extent", [0, 1, 2, 13, 64, 1000, 1001])
+def test_each_index_is_visited_once(
+    probe: Executable, extent: int, grain: int, threads: int
+) -> None:
+    for _ in range(5):
+        seen = launch(probe, extent, grain, threads)
+        assert (seen.visits == 1).all()
+        assert len(set(seen.thread.tolist())) <= threads
+        assert (seen.scratch % 64 == 0).all()
+        small = seen.piece < min(max(grain, 1), extent)
+        assert small.sum() < max(grain, 1)  # only the last piece may be smaller
+
+
+def test_a_large_loop_uses_all_threads(probe: Executable) -> None:
+    seen = launch(probe, 400, spin=100_000)
+    assert len(set(seen.thread.tolist())) == 2
+    by_thread = {(int(t), int(s)) for t, s in zip(seen.thread, seen.scratch, strict=True)}
+    assert len(by_thread) == 2  # one scratch per thread
+
+
+def test_a_small_loop_stays_on_its_thread(probe: Executable) -> None:
+    seen = launch(probe, 100, grain=100, spin=1000)
+    assert set(seen.piece.tolist()) == {100}
+    assert set(seen.thread.tolist()) == {threading.get_ident()}
+
+
+def test_one_thread_needs_no_pool(probe: Executable) -> None:
+    seen = launch(probe, 100, threads=1)
+    assert set(seen.piece.tolist()) == {100}
+
+
+def test_several_callers_share_one_pool(probe: Executable) -> None:
+    failures: list[str] = []
+
+    def call() -> None:
+        for i in range(200):
+            seen = launch(probe, 50 + i, spin=10)
+            if not (seen.visits == 1).all():
+                failures.append(f"extent {50 + i}: {seen.visits.tolist()}")
+
+    run_together([call] * 4)
+    assert failures == []
+
+
+def test_sleeping_workers_wake_up(probe: Executable) -> None:
+    for pause in (0.0, 0.001, 0.02):
+        threading.Event().wait(pause)
+        assert (launch(probe, 100).visits == 1).all()
+
+
+def test_a_pool_can_be_destroyed(probe: Executable) -> None:
+    library = ctypes.CDLL(str(probe.runtime.path))
+    library.shlo_runtime_create.restype = ctypes.c_void_p
+    for _ in range(20):
+        pool = ctypes.c_void_p(library.shlo_runtime_create(ctypes.c_int64(3)))
+        seen = np.zeros((4, 30), np.int64)
+        library.shlo_parallel(
+            pool,
+            ctypes.c_void_p(probe.program.address("probe")),
+            pointers([row.ctypes.data for row in seen]),
+            words([0]),
+            ctypes.c_int64(30),
+            ctypes.c_int64(1),
+            ctypes.c_int64(512),
+        )
+        library.shlo_runtime_destroy(pool)
+        assert (seen[0] == 1).all()
+
+
+def run_together(work: list[Callable[[], None]]) -> None:
+    threads = [threading.Thread(target=job) for job in work]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
