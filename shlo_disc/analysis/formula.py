@@ -6,8 +6,10 @@ that index. Code generation, row-locality and affine views all ask this one ques
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
 
 from shlo_disc.dynamic_ops.opdef import ElementQuery
 from shlo_disc.dynamic_ops.program import Body, Op, Tensor
@@ -30,6 +32,7 @@ class Formulas:
 
     `inlined` tensors are replaced by their producers' element rules. `replaced` maps a tensor to what reads it
     (a row scalar, scratch, an accumulator). Everything else is a `load`. Indices are canonical under `facts`.
+    `numbers` make the symbols of folds differ; contexts whose formulas meet in one kernel share them.
     """
 
     facts: Facts
@@ -40,7 +43,7 @@ class Formulas:
     )
     load: Callable[[Tensor, Index], Scalar] = Load
     _memo: dict[tuple[Tensor, Index], Scalar] = field(default_factory=dict[tuple[Tensor, Index], Scalar])
-    _fresh: int = 0
+    numbers: Iterator[int] = field(default_factory=partial(count, 1))
 
     def at(self, tensor: Tensor, index: Index, /) -> Scalar:
         """Read `tensor[index]`."""
@@ -52,8 +55,7 @@ class Formulas:
 
     def symbol(self, hint: str, /) -> Sym:
         """A loop symbol that no other formula of this context uses."""
-        self._fresh += 1
-        return Sym(f"%{hint}{self._fresh}")
+        return Sym(f"%{hint}{next(self.numbers)}")
 
     def region(self, body: Body, arguments: tuple[Scalar, ...], /) -> tuple[Scalar, ...]:
         """The results of a region of rank-0 ops for these arguments."""

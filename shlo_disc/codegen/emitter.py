@@ -79,6 +79,7 @@ class Emitter:
         self.deps = Dependence()
         self.uses = Counter[Node]()
         self.count = 0
+        self.arrays = set[str]()  # args that are arrays over the unrolled rows wherever they are read
         self.row_scope = 0
         self.floor = 0  # inside a guard nothing that loads may move further out than this scope
         self.sizes = dict[str, None]()  # program symbols in the order of first use
@@ -177,7 +178,7 @@ class Emitter:
     def arg(self, name: str) -> str:
         """The text of an arg: an array element if its scope is the unrolled row."""
         scope = self.home.get(name, 0)
-        arrayed = scope < len(self.scopes) and self.scopes[scope].arrayed
+        arrayed = name in self.arrays or (scope < len(self.scopes) and self.scopes[scope].arrayed)
         return _clean(name) + ("[k]" if arrayed else "")
 
     def define(self, node: Scalar, text: str) -> str:
@@ -230,12 +231,14 @@ class Emitter:
                 return self._select(node), 100
             case Convert(x, dtype):
                 change = spell.convert_lanes if vector else spell.convert
-                return change(go(x), x.dtype, dtype), 100
+                return change(go(x, 100), x.dtype, dtype), 100  # it may change nothing, so x keeps its parentheses
             case Bitcast(x, dtype):
                 return spell.bitcast(go(x), x.dtype, dtype), 100
             case ReducePrecision(x, exponent, mantissa):
                 return f"reduce_precision({go(x)}, {exponent}, {mantissa})", 100
             case FromDim(dim, dtype):
+                if dim.constant is not None:
+                    return spell.const(dim.constant, dtype), 100
                 return spell.convert(self.dim(dim), DType.I64, dtype), 100
             case InRange(dim, lower, upper):
                 return self._in_range(dim, lower, upper), 100

@@ -419,10 +419,12 @@ def _operand_reads(op: Op[object], index: Index, facts: Facts, producers: Produc
 def _repeats(here: Index, index: Index) -> bool:
     """Whether an element is read from several rows: an index that misses a symbol which is not innermost.
 
+    An index that is read from data, or moves in a loop of the reader's own, may come to the same element often.
     Missing innermost symbols are free: what does not depend on the inner loops is computed outside them.
     """
     read = {s for dim in index for s in dim.symbols()}
-    if any(dim.data() for dim in index):
+    around = {s for dim in here for s in dim.symbols()}
+    if any(dim.data() for dim in index) or any(s.name.startswith("%") for s in read - around):
         return True
     present = [bool(read.intersection(dim.symbols())) for dim in here if dim.constant is None]
     last = max((k for k, p in enumerate(present) if p), default=0)

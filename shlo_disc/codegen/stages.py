@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 
 from shlo_disc.analysis.access import flat_offset, is_free
 from shlo_disc.analysis.formula import Formulas, Producers
@@ -89,6 +90,7 @@ class _Builder:
         self.scratch = list[Scratch]()
         self.args = dict[Tensor, Arg]()
         self.count = 0
+        self.numbers = count(1)
 
     # -- which stage
 
@@ -207,7 +209,7 @@ class _Builder:
         for axis in axes:
             facts = facts.with_index(axis.symbol, axis.extent)
         here = (*self.row_index, *inner)
-        formulas = Formulas(facts, self.producers, self._inlined, dict(available), self.params.load(facts))
+        formulas = Formulas(facts, self.producers, self._inlined, dict(available), self.params.load(facts), numbers=self.numbers)
         stores = [Store(self.kept[t], flat_offset(inner, plan.shape), formulas.at(t, here)) for t in plan.kept]
         stores += [
             Store(self.params.of(t), facts.canonical(flat_offset(here, t.shape)), formulas.at(t, here))

@@ -183,9 +183,7 @@ class Builder:
             dim = dim.substitute({symbol: definition})
         return dim
 
-    def check(
-        self, lhs: Dim, relation: Relation, rhs: Dim, message: str, values: Sequence[Dim], span: Span
-    ) -> None:
+    def check(self, lhs: Dim, relation: Relation, rhs: Dim, message: str, values: Sequence[Dim], span: Span) -> None:
         """Demand something of sizes at run time."""
         lhs, rhs = self.raw(lhs), self.raw(rhs)
         check = Check(lhs, relation, rhs, message, tuple(map(self.raw, values)), span)

@@ -15,7 +15,7 @@ import numpy as np
 from shlo_disc.dynamic_ops.attribute_values import integer, integers, literal, string
 from shlo_disc.dynamic_ops.builder import Builder, Contents, tensor_type
 from shlo_disc.dynamic_ops.program import Relation
-from shlo_disc.expr.dim import ONE, ZERO, Dim, const, maximum, minimum
+from shlo_disc.expr.dim import ONE, ZERO, Dim, as_dim, const, maximum, minimum
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import DenseAttr
@@ -54,7 +54,7 @@ class ShapeArithmetic:
         for k, dim in enumerate(dims):
             if (value := dim.constant) is not None:
                 dims[k] = const(_wrapped(value, dtype))
-            elif not dtype.is_signed and not self._builder.facts.at_least(dim, 0).is_true:
+            elif not (dtype.is_signed or dtype.is_bool) and not self._builder.facts.at_least(dim, 0).is_true:
                 return None
         return Contents(tuple(dims), shape, dtype)
 
@@ -69,7 +69,7 @@ class ShapeArithmetic:
                 return self._compare(string(op, "comparison_direction"))
             case "stablehlo.convert":
                 made_bool = tensor_type(op.results[0].type, op.span).dtype.is_bool
-                return self._truth if made_bool and not boolean else lambda x: x
+                return self._truth if made_bool and not boolean else as_dim
             case "stablehlo.and" | "stablehlo.or" | "stablehlo.not" if boolean:
                 return _LOGIC[op.name]
             case _:
@@ -205,10 +205,10 @@ _LOGIC: Mapping[str, Callable[..., Dim]] = {
     "stablehlo.not": _not,
 }
 _ARITHMETIC: Mapping[str, Callable[..., Dim]] = {
-    "stablehlo.add": lambda a, b: a + b,
-    "stablehlo.subtract": lambda a, b: a - b,
-    "stablehlo.multiply": lambda a, b: a * b,
-    "stablehlo.negate": lambda a: -a,
+    "stablehlo.add": Dim.__add__,
+    "stablehlo.subtract": Dim.__sub__,
+    "stablehlo.multiply": Dim.__mul__,
+    "stablehlo.negate": Dim.__neg__,
     "stablehlo.minimum": minimum,
     "stablehlo.maximum": maximum,
     "stablehlo.clamp": _clamp,
@@ -281,8 +281,7 @@ def _slice(op: ir.Op, operands: Sequence[Contents]) -> Contents | None:
     strides = integers(op, "strides", (1,) * len(starts))
     grid = _grid(x)
     found = [
-        grid[tuple(a + k * d for a, k, d in zip(starts, at, strides, strict=True))]
-        for at in points(*map(range, shape))
+        grid[tuple(a + k * d for a, k, d in zip(starts, at, strides, strict=True))] for at in points(*map(range, shape))
     ]
     return _arranged(operands, shape, found)
 

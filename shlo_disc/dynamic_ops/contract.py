@@ -9,11 +9,11 @@ import numpy as np
 from shlo_disc.dynamic_ops.create import concrete_shape
 from shlo_disc.dynamic_ops.elementwise import converted
 from shlo_disc.dynamic_ops.indexing import ONE, ZERO, in_range, select_all
-from shlo_disc.expr.numpy_math import Array, cast, numpy_dtype
 from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, OpDef, Template, plain
 from shlo_disc.dynamic_ops.program import Op
 from shlo_disc.expr.dim import Dim, Sym, of
 from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.numpy_math import Array, cast, numpy_dtype
 from shlo_disc.expr.scalar import (
     Arg,
     Binary,
@@ -81,9 +81,7 @@ def free_dims(rank: int, *taken: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(k for k in range(rank) if not any(k in group for group in taken))
 
 
-def _sum_of_products(
-    ask: ElementQuery, axes: tuple[tuple[Sym, Dim], ...], product: Scalar, dtype: DType
-) -> Scalar:
+def _sum_of_products(ask: ElementQuery, axes: tuple[tuple[Sym, Dim], ...], product: Scalar, dtype: DType) -> Scalar:
     carry = Arg(ask.symbol("acc").name, product.dtype)
     zero: float | int = 0.0 if product.dtype.is_float else 0
     init = Const(complex(0) if product.dtype.is_complex else zero, product.dtype)
@@ -160,9 +158,7 @@ def _convolution(op: Op[ConvAttrs], ask: ElementQuery, _k: int, index: Index) ->
     for k, (tap, size) in enumerate(zip(taps, window, strict=True)):
         tap_at[attrs.kernel.spatial[k]] = size - 1 - of(tap) if attrs.reversal[k] else of(tap)
         offset = (
-            index[attrs.output.spatial[k]] * attrs.strides[k]
-            + of(tap) * attrs.rhs_dilation[k]
-            - attrs.padding[k][0]
+            index[attrs.output.spatial[k]] * attrs.strides[k] + of(tap) * attrs.rhs_dilation[k] - attrs.padding[k][0]
         )
         step, dim = attrs.lhs_dilation[k], attrs.input.spatial[k]
         if not _stays_inside(attrs, k, size):
@@ -193,10 +189,12 @@ def _convolution_reference(op: Op[ConvAttrs], inputs: Arrays) -> Arrays:
     attrs, dtype = op.attrs, numpy_dtype(accumulator(op.results[0].dtype))
     rank = len(attrs.strides)
     x = inputs[0].astype(dtype).transpose(attrs.input.batch, attrs.input.feature, *attrs.input.spatial)
-    w = inputs[1].astype(dtype).transpose(
-        attrs.kernel.output_feature, attrs.kernel.input_feature, *attrs.kernel.spatial
+    w = (
+        inputs[1]
+        .astype(dtype)
+        .transpose(attrs.kernel.output_feature, attrs.kernel.input_feature, *attrs.kernel.spatial)
     )
-    w = np.flip(w, [k + 2 for k in range(rank) if attrs.reversal[k]])
+    w = np.flip(w, tuple(k + 2 for k in range(rank) if attrs.reversal[k]))
     final = concrete_shape(op.results[0].shape)
     out = tuple(final[dim] for dim in attrs.output.spatial)
     x = _spread(x, attrs, out, w.shape[2:])
@@ -215,14 +213,9 @@ def _convolution_reference(op: Op[ConvAttrs], inputs: Arrays) -> Arrays:
 
 def _spread(x: Array, attrs: ConvAttrs, out: tuple[int, ...], window: tuple[int, ...]) -> Array:
     """Dilate and pad the input so that every tap reads inside."""
-    strides, dilation, spacing = map(
-        concrete_shape, (attrs.strides, attrs.rhs_dilation, attrs.lhs_dilation)
-    )
+    strides, dilation, spacing = map(concrete_shape, (attrs.strides, attrs.rhs_dilation, attrs.lhs_dilation))
     low = concrete_shape(tuple(pad[0] for pad in attrs.padding))
-    need = [
-        max(0, (n - 1) * s + (k - 1) * d + 1)
-        for n, s, k, d in zip(out, strides, window, dilation, strict=True)
-    ]
+    need = [max(0, (n - 1) * s + (k - 1) * d + 1) for n, s, k, d in zip(out, strides, window, dilation, strict=True)]
     found = np.zeros((*x.shape[:2], *need), x.dtype)
     for at in np.ndindex(x.shape[2:]):
         place = tuple(i * s + p for i, s, p in zip(at, spacing, low, strict=True))
@@ -238,8 +231,7 @@ def _one_group(x: Array, w: Array, attrs: ConvAttrs, out: tuple[int, ...]) -> Ar
         return found
     for tap in np.ndindex(w.shape[2:]):
         view = tuple(
-            slice(k * d, k * d + (n - 1) * s + 1, s)
-            for k, d, n, s in zip(tap, dilation, out, strides, strict=True)
+            slice(k * d, k * d + (n - 1) * s + 1, s) for k, d, n, s in zip(tap, dilation, out, strides, strict=True)
         )
         piece = x[(slice(None), slice(None), *view)]
         found += np.moveaxis(np.tensordot(w[(slice(None), slice(None), *tap)], piece, (1, 1)), 0, 1)

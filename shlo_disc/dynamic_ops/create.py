@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shlo_disc.expr.numpy_math import numpy_dtype
 from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, OpDef, Template, plain
 from shlo_disc.dynamic_ops.program import Op, Shape
 from shlo_disc.expr.dim import Dim, const
+from shlo_disc.expr.numpy_math import numpy_dtype
 from shlo_disc.expr.scalar import Const, FromDim, Index, InRange, Scalar, Select
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from shlo_disc.expr import numpy_math as np_math
 from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, NoAttrs, OpDef, Template, plain
 from shlo_disc.dynamic_ops.program import Op, Tensor
+from shlo_disc.expr import numpy_math as np_math
 from shlo_disc.expr.dim import const
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import (
@@ -82,9 +82,7 @@ def _define(
     def reference(op: Op[NoAttrs], inputs: Arrays) -> Arrays:
         return (np_math.cast(function(*inputs), op.results[0].dtype),)
 
-    return OpDef(
-        name=name, attrs=NoAttrs, template=Template.ELEMENT, element=element, reference=plain(reference)
-    )
+    return OpDef(name=name, attrs=NoAttrs, template=Template.ELEMENT, element=element, reference=plain(reference))
 
 
 def _select(op: Op[NoAttrs], ask: ElementQuery, _k: int, index: Index) -> Scalar:
@@ -119,9 +117,7 @@ def _convert_reference(op: Op[NoAttrs], inputs: Arrays) -> Arrays:
     return (np_math.convert(inputs[0], op.results[0].dtype),)
 
 
-def _reduce_precision(
-    op: Op[ReducePrecisionAttrs], ask: ElementQuery, _k: int, index: Index
-) -> Scalar:
+def _reduce_precision(op: Op[ReducePrecisionAttrs], ask: ElementQuery, _k: int, index: Index) -> Scalar:
     x = ask.at(op.operands[0], index)
     return ReducePrecision(x, op.attrs.exponent_bits, op.attrs.mantissa_bits)
 

@@ -146,8 +146,7 @@ class Frame:
         function = self.legalizer.functions[name]
         self.build.begin()
         arguments = [
-            self.build.tensor((), tensor_type(value.type, span).dtype, span)
-            for value in function.body.arguments
+            self.build.tensor((), tensor_type(value.type, span).dtype, span) for value in function.body.arguments
         ]
         results = self.call(name, arguments, span)
         return self.build.end(arguments, self._stored(results, function.body))

@@ -42,9 +42,7 @@ def _gather(op: Op[GatherAttrs], ask: ElementQuery, _k: int, index: Index) -> Sc
     where = [ZERO] * len(x.shape)
     for component, dim in enumerate(attrs.start_index_map):
         where[dim] = start(component)
-    for dim, indices_dim in zip(
-        attrs.operand_batching_dims, attrs.start_indices_batching_dims, strict=True
-    ):
+    for dim, indices_dim in zip(attrs.operand_batching_dims, attrs.start_indices_batching_dims, strict=True):
         where[dim] = batch[indices_dim - (indices_dim > attrs.index_vector_dim)]
     for at, dim in zip(attrs.offset_dims, _kept_dims(attrs, len(x.shape)), strict=True):
         where[dim] = where[dim] + index[at]

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import reduce
 
 from shlo_disc.dynamic_ops.program import Shape
-from shlo_disc.expr.dim import Dim, const, maximum, minimum, of, product
-from shlo_disc.expr.dim import Data
+from shlo_disc.expr.dim import Data, Dim, const, maximum, minimum, of, product
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Binary, BinaryFn, Const, Convert, FromDim, Index, InRange, Scalar, Select
 

@@ -134,5 +134,7 @@ def _parameter(
     type_ = tensor_type(value.type, value.span)
     symbols: dict[int, Dim] = {dim.axis: of(dim.symbol) for dim in raw if dim.argument == k}
     shape = tuple(symbols.get(axis, ZERO if size is None else const(size)) for axis, size in enumerate(type_.shape))
-    made = builder.parameter(argument_names[k] if k < len(argument_names) else value.name, shape, type_.dtype, value.span)
+    made = builder.parameter(
+        argument_names[k] if k < len(argument_names) else value.name, shape, type_.dtype, value.span
+    )
     return Parameter(made, shape)

@@ -95,9 +95,7 @@ def _transpose_reference(op: Op[TransposeAttrs], inputs: Arrays) -> Arrays:
 
 def _reverse(op: Op[ReverseAttrs], ask: ElementQuery, _k: int, index: Index) -> Scalar:
     (x,) = op.operands
-    turned = (
-        x.shape[k] - 1 - at if k in op.attrs.dims else at for k, at in enumerate(index)
-    )
+    turned = (x.shape[k] - 1 - at if k in op.attrs.dims else at for k, at in enumerate(index))
     return ask.at(x, tuple(turned))
 
 

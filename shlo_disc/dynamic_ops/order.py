@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shlo_disc.dynamic_ops.create import concrete_shape
+from shlo_disc.dynamic_ops.introsort import introsorted
 from shlo_disc.dynamic_ops.opdef import Arrays, OpDef, RunBody, Template
 from shlo_disc.dynamic_ops.program import Op
 from shlo_disc.expr.dim import Dim
@@ -18,7 +19,8 @@ from shlo_disc.expr.dim import Dim
 class SortAttrs:
     """The body says whether the first element of each pair of arguments goes before the second (strictly).
 
-    Body arguments: a0, b0, a1, b1, … for the operands 0, 1, ….
+    Body arguments: a0, b0, a1, b1, … for the operands 0, 1, …. For the order of equal elements in an unstable sort
+    see `introsort`.
     """
 
     dim: int
@@ -51,23 +53,29 @@ class SelectAndScatterAttrs:
 
 
 def _sort_reference(op: Op[SortAttrs], inputs: Arrays, run: RunBody) -> Arrays:
-    """Count for every element how many go before it: an order that does not depend on an algorithm."""
+    """Compare all pairs of a line at once; then a stable order is a matter of counting."""
     dim, n = op.attrs.dim, inputs[0].shape[op.attrs.dim]
     lines = [np.moveaxis(x, dim, -1).reshape(-1, n) for x in inputs]
-    ranks = np.zeros(lines[0].shape, np.int64)
-    for row in range(len(ranks)):
+    orders = np.zeros(lines[0].shape, np.int64)
+    for row in range(len(orders)):
         pairs = [y for x in lines for y in (x[row, :, None], x[row, None, :])]
         (before,) = run(op.bodies[0], tuple(pairs))
-        before = np.broadcast_to(before, (n, n))
-        ties = ~before & ~before.T
-        ranks[row] = before.sum(axis=0) + np.triu(ties, 1).sum(axis=0)
+        orders[row] = _order(np.broadcast_to(before, (n, n)), stable=op.attrs.stable)
     results = list[NDArray[Any]]()
     for x, line in zip(inputs, lines, strict=True):
-        found = np.empty_like(line)
-        np.put_along_axis(found, ranks, line, axis=1)
+        found = np.take_along_axis(line, orders, axis=1)
         moved = np.moveaxis(x, dim, -1).shape
         results.append(np.moveaxis(found.reshape(moved), -1, dim).copy())
     return tuple(results)
+
+
+def _order(before: NDArray[Any], *, stable: bool) -> NDArray[Any]:
+    """The order of positions; `before[i, j]` says that i goes before j."""
+    if not stable:
+        return np.array(introsorted(len(before), lambda i, j: bool(before[i, j])), np.int64)
+    ties = ~before & ~before.T
+    ranks = before.sum(axis=0) + np.triu(ties, 1).sum(axis=0)
+    return np.argsort(ranks, kind="stable")
 
 
 def _scatter_reference(op: Op[ScatterAttrs], inputs: Arrays, run: RunBody) -> Arrays:
@@ -88,7 +96,7 @@ def _scatter_reference(op: Op[ScatterAttrs], inputs: Arrays, run: RunBody) -> Ar
             first[dim] = batch[k - (k > attrs.index_vector_dim)]
         pieces = [np.expand_dims(x[batch], dropped) for x in moved]
         size = pieces[0].shape
-        if all(0 <= a and a + w <= n for a, w, n in zip(first, size, shape, strict=True)):
+        if all(a >= 0 and a + w <= n for a, w, n in zip(first, size, shape, strict=True)):
             window = tuple(slice(a, a + w) for a, w in zip(first, size, strict=True))
             combined = run(op.bodies[0], (*(x[window] for x in found), *pieces))
             for x, value in zip(found, combined, strict=True):
@@ -96,13 +104,9 @@ def _scatter_reference(op: Op[ScatterAttrs], inputs: Arrays, run: RunBody) -> Ar
     return tuple(found)
 
 
-def _select_and_scatter_reference(
-    op: Op[SelectAndScatterAttrs], inputs: Arrays, run: RunBody
-) -> Arrays:
+def _select_and_scatter_reference(op: Op[SelectAndScatterAttrs], inputs: Arrays, run: RunBody) -> Arrays:
     x, source, init = inputs
-    window, strides, low = (
-        concrete_shape(group) for group in (op.attrs.window, op.attrs.strides, op.attrs.low)
-    )
+    window, strides, low = (concrete_shape(group) for group in (op.attrs.window, op.attrs.strides, op.attrs.low))
     select, scatter = op.bodies
     found = np.full(x.shape, init, x.dtype)
     for at in np.ndindex(source.shape):

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, TypeAlias, TypeVar
 
-from numpy.typing import NDArray
 import numpy as np
+from numpy.typing import NDArray
 
 from shlo_disc.diagnostics import Span
 from shlo_disc.expr.dim import Dim, Sym
@@ -38,7 +38,10 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Op(Generic[A_co]):
-    """One operation; `name` is its DHLO name (`add`, `d_broadcast`, `d_dot`), `attrs` a frozen dataclass of its family."""
+    """One operation.
+
+    `name` is its DHLO name (`add`, `d_broadcast`, `d_dot`), `attrs` a frozen dataclass of its family.
+    """
 
     name: str
     operands: tuple[Tensor, ...]

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from shlo_disc.dynamic_ops.create import concrete_shape
 from shlo_disc.dynamic_ops.indexing import ONE, ZERO, in_range, select_all
-from shlo_disc.expr.numpy_math import numpy_dtype, wide
 from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, NoAttrs, OpDef, RunBody, Template
 from shlo_disc.dynamic_ops.program import Body, Op, Tensor
 from shlo_disc.expr.dim import Dim, Sym, of
+from shlo_disc.expr.numpy_math import numpy_dtype, wide
 from shlo_disc.expr.scalar import Arg, Fold, FoldResult, Index, InRange, Scalar
 
 
@@ -27,7 +27,10 @@ class ReduceAttrs:
 
 @dataclass(frozen=True, slots=True)
 class ReduceWindowAttrs:
-    """One entry per dim. Operands as for reduce; padding holds the initial value. The result's shape bounds the high side."""
+    """One entry per dim; operands as for reduce.
+
+    Padding holds the initial value; how much there is at the high end, the result's shape says.
+    """
 
     window: tuple[Dim, ...]
     strides: tuple[Dim, ...]
@@ -101,9 +104,7 @@ def _reduce_window(op: Op[ReduceWindowAttrs], ask: ElementQuery, k: int, index: 
     axes = tuple(ask.symbol("w") for _ in shape)
     conditions, where = list[Scalar](), list[Dim]()
     for dim, (axis, size) in enumerate(zip(axes, shape, strict=True)):
-        offset = (
-            index[dim] * attrs.strides[dim] + of(axis) * attrs.window_dilations[dim] - attrs.low[dim]
-        )
+        offset = index[dim] * attrs.strides[dim] + of(axis) * attrs.window_dilations[dim] - attrs.low[dim]
         step = attrs.base_dilations[dim]
         conditions.append(in_range(offset, (size - 1) * step + 1))
         if step != ONE:
@@ -133,16 +134,13 @@ def _reduce_window_reference(op: Op[ReduceWindowAttrs], inputs: Arrays, run: Run
     )
     shape = concrete_shape(op.results[0].shape)
     need = [(n - 1) * s + (w - 1) * d + 1 for n, s, w, d in zip(shape, strides, window, dilations, strict=True)]
-    padded = [
-        _padded(x, init, base, low, need) for x, init in zip(inputs[:half], inputs[half:], strict=True)
-    ]
+    padded = [_padded(x, init, base, low, need) for x, init in zip(inputs[:half], inputs[half:], strict=True)]
     carries = tuple(np.broadcast_to(x, shape) for x in inputs[half:])
     if 0 in shape:
         return tuple(x.copy() for x in carries)
     for at in np.ndindex(window):
         view = tuple(
-            slice(k * d, k * d + (n - 1) * s + 1, s)
-            for k, d, n, s in zip(at, dilations, shape, strides, strict=True)
+            slice(k * d, k * d + (n - 1) * s + 1, s) for k, d, n, s in zip(at, dilations, shape, strides, strict=True)
         )
         carries = run(op.bodies[0], (*carries, *(x[view] for x in padded)))
     return tuple(np.broadcast_to(x, shape).copy() for x in carries)

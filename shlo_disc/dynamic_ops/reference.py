@@ -96,8 +96,7 @@ class _Interpreter:
 def _concrete(op: Op[Any], sizes: dict[Sym, int]) -> Op[Any]:
     """The op with constant dims everywhere, also in its attributes."""
     results = tuple(
-        Tensor(x.name, tuple(const(dim.evaluate(sizes)) for dim in x.shape), x.dtype, x.span)
-        for x in op.results
+        Tensor(x.name, tuple(const(dim.evaluate(sizes)) for dim in x.shape), x.dtype, x.span) for x in op.results
     )
     return replace(op, attrs=_evaluated(op.attrs, sizes), results=results)
 
@@ -106,10 +105,9 @@ def _evaluated(value: Any, sizes: dict[Sym, int]) -> Any:
     if isinstance(value, Dim):
         return const(value.evaluate(sizes))
     if isinstance(value, tuple):
-        return tuple(_evaluated(x, sizes) for x in value)
+        members: tuple[Any, ...] = value  # pyright: ignore[reportUnknownVariableType]  # isinstance forgets
+        return tuple(_evaluated(x, sizes) for x in members)
     if is_dataclass(value) and not isinstance(value, type):
-        changed = {
-            f.name: _evaluated(getattr(value, f.name), sizes) for f in fields(value) if f.init
-        }
+        changed = {f.name: _evaluated(getattr(value, f.name), sizes) for f in fields(value) if f.init}
         return replace(value, **changed)
     return value

@@ -21,9 +21,7 @@ from shlo_disc.dynamic_ops.program import Op
 
 _FAMILIES = (elementwise, create, move, slices, gather, reduce, contract, order, control)
 
-OPS: Mapping[str, OpDef[Any]] = {
-    definition.name: definition for family in _FAMILIES for definition in family.OPS
-}
+OPS: Mapping[str, OpDef[Any]] = {definition.name: definition for family in _FAMILIES for definition in family.OPS}
 
 
 def definition(op: Op[Any]) -> OpDef[Any]:

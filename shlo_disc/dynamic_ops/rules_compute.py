@@ -38,9 +38,7 @@ def _reduce(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     kept = tuple(size for k, size in enumerate(shape) if k not in dims)
     results = _results(op, [stated(frame, op, kept, k) for k in range(half)])
     body = frame.combiner(op.regions[0])
-    return frame.build.emit(
-        "d_reduce", frame.tensors(op.operands), ReduceAttrs(dims), results, op.span, (body,)
-    )
+    return frame.build.emit("d_reduce", frame.tensors(op.operands), ReduceAttrs(dims), results, op.span, (body,))
 
 
 def _dims(values: Sequence[int]) -> tuple[Dim, ...]:
@@ -55,8 +53,7 @@ def _reduce_window(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     window = _dims(integers(op, "window_dimensions"))
     rank = len(window)
     strides, base, dilations = (
-        _dims(integers(op, name, (1,) * rank))
-        for name in ("window_strides", "base_dilations", "window_dilations")
+        _dims(integers(op, name, (1,) * rank)) for name in ("window_strides", "base_dilations", "window_dilations")
     )
     padding = _pairs(_dims(integers(op, "padding", (0,) * 2 * rank)))
     attrs = ReduceWindowAttrs(window, strides, base, dilations, tuple(low for low, _ in padding))
@@ -74,15 +71,15 @@ def windowed(
     """A reduction over windows; `operands` are tensors, then initial values."""
     half = len(operands) // 2
     shape = _one_shape(frame, op, operands[:half])
-    spread = (dilated(n, d) + low + high for n, d, (low, high) in zip(shape, attrs.base_dilations, padding, strict=True))
+    spread = (
+        dilated(n, d) + low + high for n, d, (low, high) in zip(shape, attrs.base_dilations, padding, strict=True)
+    )
     sizes = [
         window_count(n, w, d, s)
         for n, w, d, s in zip(spread, attrs.window, attrs.window_dilations, attrs.strides, strict=True)
     ]
     results = _results(op, [stated(frame, op, sizes, k) for k in range(half)])
-    return frame.build.emit(
-        "d_reduce_window", frame.tensors(operands), attrs, results, op.span, (body,)
-    )
+    return frame.build.emit("d_reduce_window", frame.tensors(operands), attrs, results, op.span, (body,))
 
 
 def dilated(size: Dim, step: Dim) -> Dim:
@@ -124,24 +121,20 @@ def _contracted(frame: Frame, op: ir.Op, attrs: DotAttrs) -> Sequence[Bound]:
     pairs = [*zip(attrs.lhs_batch, attrs.rhs_batch, strict=True)]
     pairs += zip(attrs.lhs_contract, attrs.rhs_contract, strict=True)
     for a, b in pairs:
-        frame.build.demand_equal(
-            lhs.shape[a], rhs.shape[b], "dims that dot pairs need equal sizes", op.span
-        )
+        frame.build.demand_equal(lhs.shape[a], rhs.shape[b], "dims that dot pairs need equal sizes", op.span)
     shape = [
         *(lhs.shape[k] for k in attrs.lhs_batch),
         *(lhs.shape[k] for k in free_dims(len(lhs.shape), attrs.lhs_batch, attrs.lhs_contract)),
         *(rhs.shape[k] for k in free_dims(len(rhs.shape), attrs.rhs_batch, attrs.rhs_contract)),
     ]
-    return [
-        frame.build.one("d_dot", (lhs, rhs), attrs, stated(frame, op, shape), result_dtype(op), op.span)
-    ]
+    return [frame.build.one("d_dot", (lhs, rhs), attrs, stated(frame, op, shape), result_dtype(op), op.span)]
 
 
 def _convolution(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     numbers = op.attributes["dimension_numbers"]
     assert isinstance(numbers, ConvDimensionsAttr), "the parser checked the attribute"
     rank = len(numbers.input) - 2
-    if len(op.operands) > 2:  # noqa: PLR2004  # dynamic_conv: the padding is an operand
+    if len(op.operands) > 2:  # dynamic_conv: the padding is an operand
         padding = _pairs(frame.dims(op.operands[2], op))
     else:
         padding = _pairs(_dims(integers(op, "padding", (0,) * 2 * rank)))
@@ -191,12 +184,8 @@ def _convolved(frame: Frame, op: ir.Op, attrs: ConvAttrs) -> Bound:
     for k, (low, high) in enumerate(attrs.padding):
         size = dilated(x.shape[attrs.input.spatial[k]], attrs.lhs_dilation[k]) + low + high
         window = kernel.shape[attrs.kernel.spatial[k]]
-        shape[attrs.output.spatial[k]] = window_count(
-            size, window, attrs.rhs_dilation[k], attrs.strides[k]
-        )
-    return frame.build.one(
-        "d_convolution", (x, kernel), attrs, stated(frame, op, shape), result_dtype(op), op.span
-    )
+        shape[attrs.output.spatial[k]] = window_count(size, window, attrs.rhs_dilation[k], attrs.strides[k])
+    return frame.build.one("d_convolution", (x, kernel), attrs, stated(frame, op, shape), result_dtype(op), op.span)
 
 
 def _sort(frame: Frame, op: ir.Op) -> Sequence[Bound]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from shlo_disc.diagnostics import UnsupportedOpError
+from shlo_disc.diagnostics import UnsupportedOpError, VerifyError
 from shlo_disc.dynamic_ops.attribute_values import dictionary, integer, string, symbols
-from shlo_disc.dynamic_ops.builder import Bound, Contents
+from shlo_disc.dynamic_ops.builder import Bound, Contents, tensor_type
 from shlo_disc.dynamic_ops.create import IotaAttrs
 from shlo_disc.dynamic_ops.elementwise import CompareAttrs
 from shlo_disc.dynamic_ops.frame import Frame, Rule
@@ -34,9 +34,7 @@ def _composite(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     if string(op, "name") == "chlo.erf":
         (x,) = frame.tensors(op.operands)
         return [frame.build.one("erf", (x,), NoAttrs(), x.shape, x.dtype, op.span)]
-    return frame.call(
-        string(op, "decomposition"), [frame.bound(x) for x in op.operands], op.span
-    )
+    return frame.call(string(op, "decomposition"), [frame.bound(x) for x in op.operands], op.span)
 
 
 def _while(frame: Frame, op: ir.Op) -> Sequence[Bound]:
@@ -62,10 +60,7 @@ def _while(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 def frame_tensors(frame: Frame, op: ir.Op, wanted: Sequence[bool]) -> list[Bound]:
     """The operands, as tensors where wanted."""
-    return [
-        frame.tensor(x) if is_wanted else frame.bound(x)
-        for x, is_wanted in zip(op.operands, wanted, strict=True)
-    ]
+    return [frame.tensor(x) if is_wanted else frame.bound(x) for x, is_wanted in zip(op.operands, wanted, strict=True)]
 
 
 def _loop_body(
@@ -79,9 +74,7 @@ def _loop_body(
     build, block = frame.build, region.block
     build.begin()
     values = [x for x, changes in zip(block.arguments, varies, strict=True) if changes]
-    arguments = [
-        build.tensor(shape, dtype, value.span) for value, (shape, dtype) in zip(values, types, strict=True)
-    ]
+    arguments = [build.tensor(shape, dtype, value.span) for value, (shape, dtype) in zip(values, types, strict=True)]
     for value, tensor in zip(values, arguments, strict=True):
         frame.bind(value, tensor)
     results = frame.run(block)
@@ -96,8 +89,7 @@ def _keep_shapes(frame: Frame, op: ir.Op, body: Body) -> None:
         for a, b in zip(before.shape, after.shape, strict=True):
             if not frame.build.facts.equal(a, b).is_true:
                 raise UnsupportedOpError(
-                    f"a loop whose carried value {k} changes its shape is not supported: "
-                    f"{before!r} becomes {after!r}",
+                    f"a loop whose carried value {k} changes its shape is not supported: {before!r} becomes {after!r}",
                     op.span,
                 )
 
@@ -121,11 +113,9 @@ def _case(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     return frame.build.emit("d_case", (selector,), NoAttrs(), types, op.span, bodies)
 
 
-def _sorted(
-    frame: Frame, op: ir.Op, operands: Sequence[Tensor], dim: int, body: Body
-) -> tuple[Tensor, ...]:
+def _sorted(frame: Frame, op: ir.Op, operands: Sequence[Tensor], attrs: SortAttrs, body: Body) -> tuple[Tensor, ...]:
     types = [(x.shape, x.dtype) for x in operands]
-    return frame.build.emit("d_sort", operands, SortAttrs(dim, stable=True), types, op.span, (body,))
+    return frame.build.emit("d_sort", operands, attrs, types, op.span, (body,))
 
 
 def _largest(frame: Frame, op: ir.Op, k: Dim) -> Sequence[Bound]:
@@ -138,12 +128,10 @@ def _largest(frame: Frame, op: ir.Op, k: Dim) -> Sequence[Bound]:
     attrs = CompareAttrs(Direction.GT, total=x.dtype.is_float)
     before = build.one("compare", arguments[:2], attrs, (), DType.I1, op.span)
     body = build.end(arguments, [before])
-    return _first(frame, op, _sorted(frame, op, (x, positions), last, body), last, k)
+    return _first(frame, op, _sorted(frame, op, (x, positions), SortAttrs(last, stable=True), body), last, k)
 
 
-def _first(
-    frame: Frame, op: ir.Op, tensors: Sequence[Tensor], dim: int, count: Dim
-) -> Sequence[Bound]:
+def _first(frame: Frame, op: ir.Op, tensors: Sequence[Tensor], dim: int, count: Dim) -> Sequence[Bound]:
     """Keep the first `count` along `dim`."""
     found: list[Bound] = []
     for i, x in enumerate(tensors):
@@ -162,27 +150,23 @@ def _dynamic_top_k(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 
 def _approx_top_k(frame: Frame, op: ir.Op) -> Sequence[Bound]:
-    """Exact, as on every device without an approximation of its own."""
-    config = dictionary(op, "mhlo.backend_config")
-    dim = config["reduction_dim"]
-    assert isinstance(dim, IntegerAttr), "ApproxTopK says where it reduces"
-    dynamic = string(op, "call_target_name") == "stablehlo.dynamic_approx_top_k"
-    half = (len(op.operands) - dynamic) // 2 if dynamic else 2
+    """Exact: sort and keep the first ones, as on every device without an approximation of its own."""
+    dim = dictionary(op, "mhlo.backend_config").get("reduction_dim")
+    if not isinstance(dim, IntegerAttr):
+        raise VerifyError("expected an integer 'reduction_dim' in the backend configuration", op.span)
     tensors = frame.tensors(op.operands[:2])
     body = frame.function_combiner(symbols(op, "called_computations")[0], op.span)
-    rank = len(tensors[0].shape)
-    where = dim.value % rank
-    count = _approximate_count(frame, op, where, half)
-    return _first(frame, op, _sorted(frame, op, tensors, where, body), where, count)
+    where = dim.value % len(tensors[0].shape)
+    count = _approximate_count(frame, op, where)
+    in_order = _sorted(frame, op, tensors, SortAttrs(where, stable=False), body)
+    return _first(frame, op, in_order, where, count)
 
 
-def _approximate_count(frame: Frame, op: ir.Op, dim: int, _half: int) -> Dim:
+def _approximate_count(frame: Frame, op: ir.Op, dim: int) -> Dim:
     """How many results there are: what the text states, or the operand that says so."""
-    type_ = op.results[0].type
-    assert isinstance(type_, ir.TensorType), "top-k has tensor results"
-    if (size := type_.shape[dim]) is not None:
+    if (size := tensor_type(op.results[0].type, op.span).shape[dim]) is not None:
         return const(size)
-    for value in op.operands[4:]:
+    for value in op.operands[4:]:  # after the tensors and their initial values
         found = frame.bound(value)
         if isinstance(found, Contents):
             return found.dims[dim] if found.shape else found.scalar

@@ -59,9 +59,7 @@ def _clamp(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 def _compare(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     tensors = frame.tensors(op.operands)
-    attrs = CompareAttrs(
-        Direction(string(op, "comparison_direction")), string(op, "compare_type") == "TOTALORDER"
-    )
+    attrs = CompareAttrs(Direction(string(op, "comparison_direction")), string(op, "compare_type") == "TOTALORDER")
     return [frame.build.one("compare", tensors, attrs, _shape(frame, op, tensors), DType.I1, op.span)]
 
 
@@ -102,11 +100,8 @@ def _constant_like(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 def _dimension_size(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     x, dim = frame.bound(op.operands[0]), integer(op, "dimension")
-    if isinstance(x, Contents):
-        size = const(x.shape[dim])
-    else:
-        size = frame.build.raw_shapes.get(x, x.shape)[dim]
-    return [Contents((size,), (), result_dtype(op))]
+    shape = tuple(map(const, x.shape)) if isinstance(x, Contents) else frame.build.raw_shapes.get(x, x.shape)
+    return [Contents((shape[dim],), (), result_dtype(op))]
 
 
 def _same(frame: Frame, op: ir.Op) -> Sequence[Bound]:

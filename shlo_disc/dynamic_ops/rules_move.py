@@ -54,11 +54,13 @@ def _expands(frame: Frame, size: Dim, target: Dim, span: Span) -> bool | None:
 
 def _broadcast_in_dim(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     x = frame.tensor(op.operands[0])
-    if len(op.operands) > 1:
-        shape = stated(frame, op, frame.dims(op.operands[1], op))
-    else:
-        shape = static_shape(op)
+    shape = _shape_operand(frame, op)
     return [broadcast(frame, x, integers(op, "broadcast_dimensions"), shape, op.span)]
+
+
+def _shape_operand(frame: Frame, op: ir.Op) -> Shape:
+    """The result's shape: what the second operand says, or what the text states."""
+    return stated(frame, op, frame.dims(op.operands[1], op)) if len(op.operands) > 1 else static_shape(op)
 
 
 def static_shape(op: ir.Op, k: int = 0) -> Shape:
@@ -90,10 +92,7 @@ def reshape(frame: Frame, x: Tensor, shape: Shape, span: Span) -> Tensor:
 
 def _reshape(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     x = frame.tensor(op.operands[0])
-    if len(op.operands) > 1:
-        shape = stated(frame, op, frame.dims(op.operands[1], op))
-    else:
-        shape = static_shape(op)
+    shape = _shape_operand(frame, op)
     return [reshape(frame, x, shape, op.span)]
 
 
@@ -125,9 +124,7 @@ def _concatenate(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     shape = list(frame.build.same_shape(around, "concatenate keeps the other sizes", op.span))
     shape[dim] = total
     attrs = ConcatenateAttrs(dim)
-    return [
-        frame.build.one("d_concatenate", tensors, attrs, stated(frame, op, shape), tensors[0].dtype, op.span)
-    ]
+    return [frame.build.one("d_concatenate", tensors, attrs, stated(frame, op, shape), tensors[0].dtype, op.span)]
 
 
 def _dims_of(values: Sequence[int]) -> tuple[Dim, ...]:
@@ -166,13 +163,9 @@ def _element_of(frame: Frame, vector: Tensor, k: int, span: Span) -> Tensor:
     return reshape(frame, one, (), span)
 
 
-def _sliced(
-    frame: Frame, op: ir.Op, starts: Sequence[Dim], limits: Sequence[Dim], strides: Sequence[Dim]
-) -> Tensor:
+def _sliced(frame: Frame, op: ir.Op, starts: Sequence[Dim], limits: Sequence[Dim], strides: Sequence[Dim]) -> Tensor:
     x, facts = frame.tensor(op.operands[0]), frame.build.facts
-    shape = stated(
-        frame, op, [_count(b - a, d) for a, b, d in zip(starts, limits, strides, strict=True)]
-    )
+    shape = stated(frame, op, [_count(b - a, d) for a, b, d in zip(starts, limits, strides, strict=True)])
     first = tuple(map(facts.canonical, starts))
     steps = tuple(map(facts.canonical, strides))
     shape = tuple(map(facts.canonical, shape))
@@ -200,8 +193,7 @@ def _dynamic_update_slice(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 def _pad(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     low, high, interior = (
-        _dims_of(integers(op, name))
-        for name in ("edge_padding_low", "edge_padding_high", "interior_padding")
+        _dims_of(integers(op, name)) for name in ("edge_padding_low", "edge_padding_high", "interior_padding")
     )
     return [_padded(frame, op, low, high, interior)]
 
@@ -211,9 +203,7 @@ def _dynamic_pad(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     return [_padded(frame, op, low, high, interior)]
 
 
-def _padded(
-    frame: Frame, op: ir.Op, low: Sequence[Dim], high: Sequence[Dim], interior: Sequence[Dim]
-) -> Tensor:
+def _padded(frame: Frame, op: ir.Op, low: Sequence[Dim], high: Sequence[Dim], interior: Sequence[Dim]) -> Tensor:
     x, value = frame.tensors(op.operands[:2])
     shape = stated(
         frame,

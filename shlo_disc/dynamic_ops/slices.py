@@ -21,10 +21,7 @@ class SliceAttrs:
 
 
 def _slice(op: Op[SliceAttrs], ask: ElementQuery, _k: int, index: Index) -> Scalar:
-    where = (
-        start + at * stride
-        for at, start, stride in zip(index, op.attrs.starts, op.attrs.strides, strict=True)
-    )
+    where = (start + at * stride for at, start, stride in zip(index, op.attrs.starts, op.attrs.strides, strict=True))
     return ask.at(op.operands[0], tuple(where))
 
 
@@ -35,9 +32,7 @@ def _slice_reference(op: Op[SliceAttrs], inputs: Arrays) -> Arrays:
     return (inputs[0][tuple(kept)].copy(),)
 
 
-def _starts(
-    ask: ElementQuery, starts: tuple[Tensor, ...], shape: Shape, window: Shape
-) -> tuple[Dim, ...]:
+def _starts(ask: ElementQuery, starts: tuple[Tensor, ...], shape: Shape, window: Shape) -> tuple[Dim, ...]:
     return tuple(
         clamped(as_dim(ask.at(start, ())), size, size_in)
         for start, size, size_in in zip(starts, shape, window, strict=True)
@@ -64,11 +59,7 @@ def _dynamic_update_slice(op: Op[NoAttrs], ask: ElementQuery, _k: int, index: In
     x, update, *starts = op.operands
     first = _starts(ask, tuple(starts), x.shape, update.shape)
     inner = tuple(at - start for at, start in zip(index, first, strict=True))
-    inside = [
-        in_range(at, size)
-        for at, size, whole in zip(inner, update.shape, x.shape, strict=True)
-        if size != whole
-    ]
+    inside = [in_range(at, size) for at, size, whole in zip(inner, update.shape, x.shape, strict=True) if size != whole]
     return select_all(inside, ask.at(update, inner), ask.at(x, index))
 
 

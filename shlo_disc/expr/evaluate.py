@@ -91,9 +91,7 @@ def _value(scalar: Scalar, env: Environment) -> Value:
             return _computed(scalar, env)
 
 
-def _computed(
-    scalar: Unary | Binary | Compare | Convert | Bitcast | ReducePrecision, env: Environment
-) -> Value:
+def _computed(scalar: Unary | Binary | Compare | Convert | Bitcast | ReducePrecision, env: Environment) -> Value:
     match scalar:
         case Unary(fn, x, dtype):
             return np_math.cast(np_math.UNARY[fn](_value(x, env)), dtype)

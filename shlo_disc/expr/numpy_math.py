@@ -84,7 +84,7 @@ def convert(x: Array, dtype: DType) -> Array:
     if dtype.is_bool:
         return np.asarray(x != 0)
     if x.dtype.kind == "c" and not dtype.is_complex:
-        x = x.real
+        x = np.real(x)
     wanted = numpy_dtype(dtype)
     if dtype.is_integer and _is_float(x):
         return _saturate(wide(x), dtype)
@@ -138,7 +138,7 @@ def _sign(x: Array) -> Array:
     if x.dtype.kind == "c":
         size = np.abs(x)
         return np.where(size == 0, 0, x / np.where(size == 0, 1, size))
-    return np.where((x == 0) | (x != x), x, np.sign(x))
+    return np.where(x == 0, x, np.sign(x))  # keeps -0 and NaN
 
 
 def _erf(x: Array) -> Array:

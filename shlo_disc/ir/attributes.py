@@ -232,6 +232,4 @@ class AliasLocation:
     name: str
 
 
-Location: TypeAlias = (
-    UnknownLocation | FileLocation | NameLocation | CallLocation | FusedLocation | AliasLocation
-)
+Location: TypeAlias = UnknownLocation | FileLocation | NameLocation | CallLocation | FusedLocation | AliasLocation

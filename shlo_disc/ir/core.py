@@ -107,9 +107,7 @@ class Module:
     span: Span
     location: Location | None = None
     location_aliases: Mapping[str, Location] = field(default_factory=dict[str, Location])
-    printer: Callable[[Module], str] = (
-        object.__repr__
-    )  # given by the parser: syntax is no matter of ir
+    printer: Callable[[Module], str] = object.__repr__  # given by the parser: syntax is no matter of ir
 
     def __str__(self) -> str:
         """Print the module as StableHLO text, without locations."""

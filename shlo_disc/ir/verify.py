@@ -55,9 +55,7 @@ def _verify_block(block: Block, visible: set[Value]) -> None:
 def _require_new(values: tuple[Value, ...], visible: set[Value]) -> None:
     for value in values:
         if value in visible:
-            raise VerifyError(
-                f"expected one definition of '%{value.name}', found another", value.span
-            )
+            raise VerifyError(f"expected one definition of '%{value.name}', found another", value.span)
 
 
 def _symbols(op: Op) -> Iterator[SymbolAttr]:

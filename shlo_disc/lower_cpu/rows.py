@@ -224,16 +224,19 @@ class _ScalarStage(_StageLines):
             for carry, init in zip(reduction.carries, reduction.init, strict=True):
                 kind = self.spell.value_type(carry.dtype)
                 if at_row and self.printer.unroll:
+                    self.emit.arrays.add(carry.name)
                     before.append(f"{kind} {carry.name}[R];")
                     starts.append(f"{carry.name}[k] = {self.emit.value(init)};")
                 else:
                     starts.append(f"{kind} {carry.name} = {self.emit.value(init)};")
-                self.emit.bind(carry.name, outer)
-        with self.emit.inside(*(a.symbol.name for a in reduced)) as scope:
+        carries = [c.name for r in self.stage.reductions for c in r.carries]
+        with self.emit.inside(*(a.symbol.name for a in reduced), *carries) as scope:  # carries change in the loop
             self._stores(self.stage.stores, scope)
             for reduction in self.stage.reductions:
                 self._update(reduction, scope, len(self.emit.scopes) - 1)
         loops = self.nest(reduced, scope.lines)
+        for name in carries:
+            self.emit.bind(name, outer)
         with self.emit.inside() as final:
             for reduction in self.stage.reductions:
                 self._stores(reduction.stores, final)

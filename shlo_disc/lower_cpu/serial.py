@@ -37,8 +37,8 @@ def sort_scratch(kernel: SortKernel) -> Dim:
 def print_sort(kernel: SortKernel) -> Body:
     """Each piece of work is one line: its permutation is sorted by merging (stable), then every array is moved."""
     emit = Emitter(_SPELL)
-    lines = _pointers(kernel.params, kernel.outputs)
-    lines += [
+    pointers = _pointers(kernel.params, kernel.outputs)
+    lines = [
         f"const int64_t length = {emit.dim_scalar(kernel.extent)}, inner = {emit.dim_scalar(kernel.inner)};",
         "int64_t* const order = (int64_t*)scratch;",
         "for (int64_t line = begin; line < end; ++line) {",
@@ -63,14 +63,14 @@ def print_sort(kernel: SortKernel) -> Body:
             f" {target.name}[base + i * inner] = {source.name}[base + order[i] * inner];"
         )
     lines.append("}")
-    return Body((), (*emit.scopes[0].lines, *lines), tuple(emit.sizes))
+    return Body((), (*pointers, *emit.scopes[0].lines, *lines), tuple(emit.sizes))
 
 
 def print_scatter(kernel: ScatterKernel) -> Body:
     """One piece of work: the order of the updates is part of the result."""
     emit = Emitter(_SPELL)
     targets = [target for _, target, _ in kernel.copies]
-    lines = _pointers(kernel.params, targets)
+    pointers, lines = _pointers(kernel.params, targets), list[str]()
     for source, target, count in kernel.copies:
         size = emit.dim_scalar(count * source.dtype.bytes)
         lines.append(f"__builtin_memcpy({target.name}, {source.name}, {size});")
@@ -91,7 +91,8 @@ def print_scatter(kernel: ScatterKernel) -> Body:
             scope.lines.append(_SPELL.store(target.target.name, f"at{number}", value, target.target.dtype))
         emit.floor = 0
     body = list(scope.lines)
-    return Body((), (*emit.scopes[0].lines, *lines, *_loops(kernel.axes, extents, body)), tuple(emit.sizes))
+    statements = (*pointers, *emit.scopes[0].lines, *lines, *_loops(kernel.axes, extents, body))
+    return Body((), statements, tuple(emit.sizes))
 
 
 def _loops(axes: Sequence[Axis], extents: Sequence[str], body: Sequence[str]) -> list[str]:
@@ -110,11 +111,11 @@ def _loops(axes: Sequence[Axis], extents: Sequence[str], body: Sequence[str]) ->
 def print_window_scatter(kernel: WindowScatterKernel) -> Body:
     """One window after the other: find its position, then combine."""
     emit = Emitter(_SPELL)
-    lines = _pointers(kernel.params, [kernel.target])
+    pointers = _pointers(kernel.params, [kernel.target])
     total = emit.dim_scalar(_product(kernel.operand_shape))
     start = emit.value(kernel.init)
     target, dtype = kernel.target.name, kernel.target.dtype
-    lines += [f"for (int64_t i = 0; i < {total}; ++i) " + _SPELL.store(target, "i", start, dtype)]
+    lines = [f"for (int64_t i = 0; i < {total}; ++i) " + _SPELL.store(target, "i", start, dtype)]
     rank = len(kernel.operand_shape)
     windows = [Axis(Sym(f"%s{k}"), n) for k, n in enumerate(kernel.source_shape)]
     steps = [Axis(Sym(f"%w{k}"), n) for k, n in enumerate(kernel.window)]
@@ -148,7 +149,7 @@ def print_window_scatter(kernel: WindowScatterKernel) -> Body:
     ]
     inner += _combine_window(emit, kernel, windows)
     body = _loops(windows, source_extents, inner)
-    return Body((), (*emit.scopes[0].lines, *lines, *body), tuple(emit.sizes))
+    return Body((), (*pointers, *emit.scopes[0].lines, *lines, *body), tuple(emit.sizes))
 
 
 def _combine_window(emit: Emitter, kernel: WindowScatterKernel, windows: Sequence[Axis]) -> list[str]:

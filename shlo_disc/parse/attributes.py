@@ -107,12 +107,7 @@ class AttributeReader(TypeReader):
         if dtype is not None and dtype.is_float and is_hexadecimal:
             return FloatAttr(self._float_of_bits(token, dtype, at), dtype, token)
         if is_hexadecimal or token.lstrip("-").isdigit():
-            if (
-                dtype is not None
-                and not dtype.is_integer
-                and dtype is not DType.INDEX
-                and not dtype.is_bool
-            ):
+            if dtype is not None and not dtype.is_integer and dtype is not DType.INDEX and not dtype.is_bool:
                 raise self.unexpected(f"a number of type {dtype.value}", at)
             if len(token) > _MOST_DIGITS:
                 raise self.unexpected("a number of reasonable length", at)
@@ -154,9 +149,7 @@ class AttributeReader(TypeReader):
         type_ = self.tensor_type("a tensor type")
         known = self._dense.get((token, type_))
         if known is None:
-            spelling = (
-                token[6:-1] if token.startswith("dense<") else self._resource(token[15:-1], at)
-            )
+            spelling = token[6:-1] if token.startswith("dense<") else self._resource(token[15:-1], at)
             known = decode_dense(spelling, type_, self.span(at))
             self._dense[token, type_] = known
         return known
@@ -175,11 +168,7 @@ class AttributeReader(TypeReader):
             if found:
                 self.expect(",")
             at = self.at
-            name = (
-                self.string()
-                if self.tokens[at][:1] == '"'
-                else self.word("an attribute name or '}'")
-            )
+            name = self.string() if self.tokens[at][:1] == '"' else self.word("an attribute name or '}'")
             if name in found:
                 raise self.unexpected(f"a name other than '{name}', which occurs already", at)
             found[name] = self.attribute() if self.accept("=") else UnitAttr()

@@ -11,6 +11,7 @@ from shlo_disc.ir.core import Block, Op, Region, Value
 from shlo_disc.ir.verify import TERMINATORS
 from shlo_disc.parse.draft import Count, Draft, Named
 from shlo_disc.parse.locations import LocationReader
+from shlo_disc.parse.spelling import spell_type
 
 SHORT_NAMES: Mapping[str, str] = {"call": "func.call", "return": "func.return"}
 
@@ -76,8 +77,8 @@ class BodyReader(LocationReader):
         for i, (operand, stated) in enumerate(zip(operands, types, strict=True)):
             if operand.type is not stated and operand.type != stated:
                 raise ParseError(
-                    f"expected '%{operand.name}' to have the type that is stated for operand {i}, "
-                    "found another",
+                    f"expected operand {i} of the type that is stated, {spell_type(stated)}, "
+                    f"found '%{operand.name}' of type {spell_type(operand.type)}",
                     self.span(draft.operands_at[i]),
                     notes=(Note(f"'%{operand.name}' is defined here", operand.span),),
                 )
@@ -115,9 +116,7 @@ class BodyReader(LocationReader):
         self.expect("=")
         return names
 
-    def _results(
-        self, names: list[tuple[str, int, int]], draft: Draft, location: Location | None
-    ) -> tuple[Value, ...]:
+    def _results(self, names: list[tuple[str, int, int]], draft: Draft, location: Location | None) -> tuple[Value, ...]:
         types = draft.results
         if not names:
             span = self.span(draft.at)
@@ -230,9 +229,9 @@ class BodyReader(LocationReader):
         for name, kind in form.attributes.items():
             attribute = draft.attributes.get(name)
             if type(attribute) is not kind:
-                found = "nothing" if attribute is None else f"a {type(attribute).__name__}"
+                found = "none" if attribute is None else f"a {type(attribute).__name__}"
                 raise VerifyError(
-                    f"expected '{draft.name}' to have a {kind.__name__} '{name}', found {found}",
+                    f"expected an attribute '{name}' of kind {kind.__name__} on '{draft.name}', found {found}",
                     self.span(draft.at),
                 )
 
@@ -265,17 +264,13 @@ class BodyReader(LocationReader):
         """Read ops up to the closing brace."""
         values: list[Value] = []
         for argument in arguments:
-            value = Value(
-                argument.name[1:], argument.type, self.span(argument.at), argument.location
-            )
+            value = Value(argument.name[1:], argument.type, self.span(argument.at), argument.location)
             self._define(argument.name, value, argument.at)
             values.append(value)
         ops: list[Op] = []
         while self.tokens[self.at] != "}":
             if self.tokens[self.at][:1] == "^":
-                raise UnsupportedOpError(
-                    "a region with several blocks is not supported", self.span()
-                )
+                raise UnsupportedOpError("a region with several blocks is not supported", self.span())
             if ops and ops[-1].name in TERMINATORS:
                 raise self.unexpected(f"'}}' after '{ops[-1].name}'")
             ops.append(self.op())
@@ -284,9 +279,7 @@ class BodyReader(LocationReader):
         self.at += 1
         return Block(tuple(values), tuple(ops))
 
-    def _applied_region(
-        self, draft: Draft, names: list[tuple[str, int, int]], location: Location | None
-    ) -> Region:
+    def _applied_region(self, draft: Draft, names: list[tuple[str, int, int]], location: Location | None) -> Region:
         """Write out the body of `reduce … applies NAME`, in the place of the reduce."""
         if len(draft.operands) != 2:
             raise VerifyError(
@@ -296,9 +289,7 @@ class BodyReader(LocationReader):
         span = self.span(draft.at)
         stem = names[0][0][1:] if names else "reduce"
         scalar = draft.operands[1].type
-        lhs, rhs, out = (
-            Value(f"{part}.{stem}", scalar, span, location) for part in ("lhs", "rhs", "out")
-        )
+        lhs, rhs, out = (Value(f"{part}.{stem}", scalar, span, location) for part in ("lhs", "rhs", "out"))
         body = (
             Op(draft.applies, (lhs, rhs), {}, (out,), (), span, location),
             Op("stablehlo.return", (out,), {}, (), (), span, location),

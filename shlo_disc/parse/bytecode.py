@@ -28,8 +28,7 @@ def read_program(source: str | bytes | os.PathLike[str]) -> tuple[str, str]:
         data = path.read_bytes()
     except OSError as error:
         raise ShloDiscError(
-            f"expected StableHLO text or the path of a file with it, found {str(path)[:200]!r}: "
-            f"{error.strerror}"
+            f"expected StableHLO text or the path of a file with it, found {str(path)[:200]!r}: {error.strerror}"
         ) from error
     return _text_of(data), str(path)
 
@@ -40,9 +39,7 @@ def _text_of(data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise ShloDiscError(
-            f"expected StableHLO text or MLIR bytecode, found other bytes ({error.reason})"
-        ) from error
+        raise ShloDiscError(f"expected StableHLO text or MLIR bytecode, found other bytes ({error.reason})") from error
 
 
 class _Operation(Protocol):

@@ -42,14 +42,10 @@ def _blob(text: str, type_: TensorType, count: int, span: Span) -> tuple[bytes, 
     try:
         data = bytes.fromhex(text[3:-1])
     except ValueError:
-        raise ParseError(
-            "expected pairs of hexadecimal digits in the literal, found something else", span
-        ) from None
+        raise ParseError("expected pairs of hexadecimal digits in the literal, found something else", span) from None
     size = type_.dtype.bytes
     if len(data) not in (size * count, size):
-        raise ParseError(
-            f"expected {count} elements of {size} bytes, found {len(data)} bytes", span
-        )
+        raise ParseError(f"expected {count} elements of {size} bytes, found {len(data)} bytes", span)
     return data, len(data) == size and count != 0
 
 
@@ -151,9 +147,7 @@ def numpy_type(dtype: DType) -> npt.DTypeLike:
     if dtype in (DType.F16, DType.F32, DType.F64):
         return dtype.numpy
     if "ml_dtypes" not in sys.modules and importlib.util.find_spec("ml_dtypes") is None:
-        raise ShloDiscError(
-            f"literals of type {dtype.value} need the package ml_dtypes: pip install ml_dtypes"
-        )
+        raise ShloDiscError(f"literals of type {dtype.value} need the package ml_dtypes: pip install ml_dtypes")
     import ml_dtypes  # noqa: PLC0415  # optional
 
     named: type[np.generic] = getattr(ml_dtypes, dtype.numpy)

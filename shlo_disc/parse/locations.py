@@ -124,9 +124,7 @@ def user_location(location: Location | None, aliases: Mapping[str, Location]) ->
     return None if location is None else _innermost(location, aliases, frozenset())
 
 
-def _innermost(
-    location: Location, aliases: Mapping[str, Location], seen: frozenset[str]
-) -> str | None:
+def _innermost(location: Location, aliases: Mapping[str, Location], seen: frozenset[str]) -> str | None:
     match location:
         case UnknownLocation():
             return None

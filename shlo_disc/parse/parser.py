@@ -21,6 +21,7 @@ from shlo_disc.ir.verify import verify_module
 from shlo_disc.parse.body import BodyReader
 from shlo_disc.parse.draft import Named
 from shlo_disc.parse.printer import print_module
+from shlo_disc.parse.spelling import spell_types
 from shlo_disc.parse.syntax import FORMS
 
 _RESOURCE = re.compile(r'([\w.-]+)\s*:\s*"0x([0-9A-Fa-f]{8,})"')
@@ -35,9 +36,7 @@ def parse_module(text: str, file: str = "<string>") -> Module:
     except RecursionError:
         source = Source(file, text)
         span = BodyReader(source, FORMS).span(0)
-        raise ParseError(
-            "expected a program of moderate depth, found too many nested brackets", span
-        ) from None
+        raise ParseError("expected a program of moderate depth, found too many nested brackets", span) from None
     verify_module(module)
     return module
 
@@ -52,9 +51,7 @@ class _ModuleReader(BodyReader):
         """Read the whole text."""
         if "dense_resource<" in self.source.text:
             section = self.source.text.rfind("{-#")
-            self.resources = {
-                m[1]: "0x" + m[2] for m in _RESOURCE.finditer(self.source.text, max(section, 0))
-            }
+            self.resources = {m[1]: "0x" + m[2] for m in _RESOURCE.finditer(self.source.text, max(section, 0))}
         self._alias_definitions()
         start = self.at
         if self.tokens[start] == "module":
@@ -152,31 +149,21 @@ class _ModuleReader(BodyReader):
         elif token == '"func.func"':
             function = self._generic_function()
         elif token[:1] == '"' or token[:1].isalpha():
-            raise UnsupportedOpError(
-                f"op '{token.strip(chr(34))}' is not supported in a module", self.span()
-            )
+            raise UnsupportedOpError(f"op '{token.strip(chr(34))}' is not supported in a module", self.span())
         else:
             raise self.unexpected("'func.func'")
         if function.name in self._functions:
             note = Note("it is defined here", self._functions[function.name].span)
-            raise ParseError(
-                f"expected a new name, found '@{function.name}' again", function.span, notes=(note,)
-            )
+            raise ParseError(f"expected a new name, found '@{function.name}' again", function.span, notes=(note,))
         self._functions[function.name] = function
 
     def _pretty_function(self) -> Function:
         self.at += 1
-        visibility = (
-            self.word("a visibility")
-            if self.tokens[self.at] in ("public", "private", "nested")
-            else None
-        )
+        visibility = self.word("a visibility") if self.tokens[self.at] in ("public", "private", "nested") else None
         span = self.span()
         name = self.symbol()
         attribute_list: list[Mapping[str, Attribute]] = []
-        arguments: list[Named] = self.enclosed(
-            "(", ")", lambda: self._function_argument(attribute_list)
-        )
+        arguments: list[Named] = self.enclosed("(", ")", lambda: self._function_argument(attribute_list))
         results, result_attributes = self._function_results() if self.accept("->") else ((), ())
         attributes = self.dictionary() if self.accept("attributes") else _NO_ATTRIBUTES
         if self.tokens[self.at] != "{":
@@ -239,12 +226,8 @@ class _ModuleReader(BodyReader):
         name = self._take_string(properties, "sym_name", at)
         if name is None:
             raise self.unexpected("a string 'sym_name' among the properties", at)
-        argument_attributes = self._take_dictionaries(
-            properties, "arg_attrs", len(type_.type.inputs), at
-        )
-        result_attributes = self._take_dictionaries(
-            properties, "res_attrs", len(type_.type.results), at
-        )
+        argument_attributes = self._take_dictionaries(properties, "arg_attrs", len(type_.type.inputs), at)
+        result_attributes = self._take_dictionaries(properties, "res_attrs", len(type_.type.results), at)
         visibility = self._take_string(properties, "sym_visibility", at)
         return self._made_function(
             Function(
@@ -265,20 +248,19 @@ class _ModuleReader(BodyReader):
         arguments = tuple([argument.type for argument in function.body.arguments])
         if arguments != function.type.inputs:
             raise VerifyError(
-                f"expected '@{function.name}' to have arguments of the types that it states, "
-                "found others",
+                f"expected the arguments of '@{function.name}' to be "
+                f"{spell_types(function.type.inputs)}, found {spell_types(arguments)}",
                 function.span,
             )
-        returned = function.body.ops[-1]
-        if returned.name != "func.return":
+        last = function.body.ops[-1]
+        if last.name != "func.return":
+            raise VerifyError(f"expected 'return' at the end of a function, found '{last.name}'", last.span)
+        returned = tuple([operand.type for operand in last.operands])
+        if returned != function.type.results:
             raise VerifyError(
-                f"expected 'return' at the end of a function, found '{returned.name}'",
-                returned.span,
-            )
-        if tuple([operand.type for operand in returned.operands]) != function.type.results:
-            raise VerifyError(
-                f"expected '@{function.name}' to return values of its result types, found others",
-                returned.span,
+                f"expected '@{function.name}' to return {spell_types(function.type.results)}, "
+                f"found {spell_types(returned)}",
+                last.span,
                 notes=(Note("the result types are stated here", function.span),),
             )
         return function

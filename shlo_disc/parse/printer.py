@@ -26,10 +26,7 @@ def print_module(module: Module, *, locations: bool = False, generic: bool = Fal
     writer = BodyWriter(PRETTY_FORMS, locations=locations, generic=generic)
     lines: list[str] = []
     if locations:
-        lines.extend(
-            f"#{name} = loc({spell_location(place)})"
-            for name, place in module.location_aliases.items()
-        )
+        lines.extend(f"#{name} = loc({spell_location(place)})" for name, place in module.location_aliases.items())
     writer.indent = "  "
     functions = [
         _generic_function(writer, function) if generic else _pretty_function(writer, function)
@@ -37,9 +34,7 @@ def print_module(module: Module, *, locations: bool = False, generic: bool = Fal
     ]
     place = writer.location(module.location)
     if generic:
-        own: dict[str, Attribute] = (
-            {} if module.name is None else {"sym_name": StringAttr(module.name)}
-        )
+        own: dict[str, Attribute] = {} if module.name is None else {"sym_name": StringAttr(module.name)}
         foreign = f" {spell_dictionary(module.attributes)}" if module.attributes else ""
         lines.append(f'"builtin.module"(){_properties(own)} ({{')
         lines.extend(functions)
@@ -67,11 +62,8 @@ def _with_attributes(type_: Type, attributes: Mapping[str, Attribute]) -> str:
 
 def _pretty_function(writer: BodyWriter, function: Function) -> str:
     arguments = [
-        f"%{value.name}: {_with_attributes(value.type, attributes)}"
-        f"{writer.location(value.location)}"
-        for value, attributes in zip(
-            function.body.arguments, function.argument_attributes, strict=True
-        )
+        f"%{value.name}: {_with_attributes(value.type, attributes)}{writer.location(value.location)}"
+        for value, attributes in zip(function.body.arguments, function.argument_attributes, strict=True)
     ]
     visibility = "" if function.visibility is None else f"{function.visibility} "
     name = spell_symbol(function.name)
@@ -88,9 +80,7 @@ def _pretty_results(function: Function) -> str:
         return ""
     if not any(function.result_attributes):
         return f" -> {spell_results(types)}"
-    listed = [
-        _with_attributes(*pair) for pair in zip(types, function.result_attributes, strict=True)
-    ]
+    listed = [_with_attributes(*pair) for pair in zip(types, function.result_attributes, strict=True)]
     return f" -> ({', '.join(listed)})"
 
 

@@ -16,9 +16,7 @@ from shlo_disc.parse.writer import BodyWriter, signature
 
 # --- reduce: `(%a init: %b) applies stablehlo.add across dimensions = [0]`, or with a reducer
 
-_COMMUTATIVE = frozenset(
-    f"stablehlo.{name}" for name in ("add", "multiply", "maximum", "minimum", "and", "or", "xor")
-)
+_COMMUTATIVE = frozenset(f"stablehlo.{name}" for name in ("add", "multiply", "maximum", "minimum", "and", "or", "xor"))
 
 
 def _read_reduced(reader: BodyReader, draft: Draft) -> None:
@@ -87,9 +85,7 @@ def _write_reducer(writer: BodyWriter, op: Op) -> str:
         f"({writer.argument(lhs)}, {writer.argument(rhs)})"
         for lhs, rhs in zip(arguments[:count], arguments[count:], strict=True)
     ]
-    return (
-        f"\n{writer.indent} reducer{' '.join(pairs)}  {writer.region(op.regions[0], label=False)}"
-    )
+    return f"\n{writer.indent} reducer{' '.join(pairs)}  {writer.region(op.regions[0], label=False)}"
 
 
 def _reducer_fits(op: Op) -> bool:
@@ -118,9 +114,7 @@ def _read_while(reader: BodyReader, draft: Draft) -> None:
     draft.results = types
     if reader.accept("attributes"):
         draft.attributes.update(reader.dictionary())
-    arguments = [
-        Named(name, at, type_, None) for (name, at), type_ in zip(names, types, strict=True)
-    ]
+    arguments = [Named(name, at, type_, None) for (name, at), type_ in zip(names, types, strict=True)]
     for keyword in ("cond", "do"):
         reader.expect(keyword)
         draft.regions.append(reader.region(arguments))
@@ -128,10 +122,7 @@ def _read_while(reader: BodyReader, draft: Draft) -> None:
 
 def _write_while(writer: BodyWriter, op: Op) -> str:
     cond, body = (region.block for region in op.regions)
-    pairs = [
-        f"%{value.name} = %{operand.name}"
-        for value, operand in zip(cond.arguments, op.operands, strict=True)
-    ]
+    pairs = [f"%{value.name} = %{operand.name}" for value, operand in zip(cond.arguments, op.operands, strict=True)]
     types = ", ".join([spell_type(type_) for type_ in signature(op).results])
     attributes = f" attributes {spell_dictionary(op.attributes)}" if op.attributes else ""
     regions = [writer.region(region, label=False) for region in op.regions]

@@ -59,19 +59,24 @@ def spell_type(type_: Type) -> str:
         case TupleType(members):
             return f"tuple<{', '.join(map(spell_type, members))}>"
         case FunctionType(inputs, results):
-            return f"({', '.join(map(spell_type, inputs))}) -> {spell_results(results)}"
+            return f"{spell_types(inputs)} -> {spell_results(results)}"
         case _:
             assert_never(type_)
+
+
+def spell_types(types: tuple[Type, ...]) -> str:
+    """Spell a list of types, `(T, T)`."""
+    return f"({', '.join(map(spell_type, types))})"
 
 
 def spell_results(types: tuple[Type, ...]) -> str:
     """Spell what stands behind an arrow: one type, or several in parentheses."""
     if len(types) == 1 and not isinstance(types[0], FunctionType):
         return spell_type(types[0])
-    return f"({', '.join(map(spell_type, types))})"
+    return spell_types(types)
 
 
-def spell_attribute(attribute: Attribute) -> str:  # noqa: C901, PLR0911, PLR0912  # one case per kind
+def spell_attribute(attribute: Attribute) -> str:  # noqa: C901, PLR0911  # one case per kind
     """Spell an attribute value.
 
     >>> spell_attribute(DenseArrayAttr(DType.I64, (1, 2)))
@@ -98,9 +103,7 @@ def spell_attribute(attribute: Attribute) -> str:  # noqa: C901, PLR0911, PLR091
             return spell_dictionary(items)
         case DenseArrayAttr(dtype, values):
             listed = [_spell_element(value, dtype) for value in values]
-            return (
-                f"array<{dtype.value}: {', '.join(listed)}>" if listed else f"array<{dtype.value}>"
-            )
+            return f"array<{dtype.value}: {', '.join(listed)}>" if listed else f"array<{dtype.value}>"
         case DenseAttr(type_, _, _, spelling):
             return f"dense<{spelling}> : {spell_type(type_)}"
         case EnumAttr(dialect, family, value):
@@ -156,8 +159,7 @@ def spell_fields(fields: Mapping[str, Attribute]) -> str:
 def spell_conv_dimensions(dimensions: ConvDimensionsAttr) -> str:
     """Spell `[b, 0, f]x[0, i, o]->[b, 0, f]`."""
     lhs, rhs, out = (
-        f"[{', '.join(map(str, side))}]"
-        for side in (dimensions.input, dimensions.kernel, dimensions.output)
+        f"[{', '.join(map(str, side))}]" for side in (dimensions.input, dimensions.kernel, dimensions.output)
     )
     return f"{lhs}x{rhs}->{out}"
 

@@ -160,9 +160,7 @@ ENTRIES: tuple[Entry, ...] = (
         "0+ 0+",
         " {string:name}{spaced-operands}{attr-dict} : {functional}",
     ),
-    Entry(
-        "stablehlo.reduce_precision", "1 1", " {operands}, format = {format}{attr-dict} : {same}"
-    ),
+    Entry("stablehlo.reduce_precision", "1 1", " {operands}, format = {format}{attr-dict} : {same}"),
     Entry(
         "stablehlo.fft",
         "1 1",
@@ -183,9 +181,7 @@ ENTRIES: tuple[Entry, ...] = (
     Entry("stablehlo.create_token", "0 1", "{attr-dict} : {result}"),
     Entry("stablehlo.after_all", "0+ 1", "{spaced-operands}{attr-dict} : {same}"),
     Entry("stablehlo.tuple", "0+ 1", "{spaced-operands}{attr-dict} : {tuple}"),
-    Entry(
-        "stablehlo.get_tuple_element", "1 1", " {operands}[{i32:index}]{attr-dict} : {functional}"
-    ),
+    Entry("stablehlo.get_tuple_element", "1 1", " {operands}[{i32:index}]{attr-dict} : {functional}"),
     Entry("stablehlo.replica_id", "0 1", "{attr-dict} : {result}"),
     Entry("stablehlo.partition_id", "0 1", "{attr-dict} : {result}"),
     *_all("chlo", _CHLO_UNARY, "1 1", _ARROW),
@@ -223,9 +219,7 @@ ENTRIES: tuple[Entry, ...] = (
     Entry("stablehlo.set_dimension_size", "2 1", None, {"dimension": IntegerAttr}),
     Entry("stablehlo.broadcast", "1 1", None, {"broadcast_sizes": DenseArrayAttr}),
     Entry("stablehlo.einsum", "2 1", None, {"einsum_config": StringAttr}),
-    Entry(
-        "stablehlo.torch_index_select", "2 1", None, {"dim": IntegerAttr, "batch_dims": IntegerAttr}
-    ),
+    Entry("stablehlo.torch_index_select", "2 1", None, {"dim": IntegerAttr, "batch_dims": IntegerAttr}),
     Entry("stablehlo.batch_norm_grad", "5 3", None, _NORM),
     Entry("stablehlo.batch_norm_inference", "5 1", None, _NORM),
     Entry("stablehlo.batch_norm_training", "3 3", None, _NORM),
@@ -268,13 +262,9 @@ def _op_form(entry: Entry, form: Form | None) -> OpForm:
     )
 
 
-_COMPILED = {
-    entry.name: None if entry.form is None else compile_form(entry.form, _find) for entry in ENTRIES
-}
+_COMPILED = {entry.name: None if entry.form is None else compile_form(entry.form, _find) for entry in ENTRIES}
 
-FORMS: Mapping[str, OpForm] = {
-    entry.name: _op_form(entry, _COMPILED[entry.name]) for entry in ENTRIES
-}
+FORMS: Mapping[str, OpForm] = {entry.name: _op_form(entry, _COMPILED[entry.name]) for entry in ENTRIES}
 
 PRETTY_FORMS: Mapping[str, PrettyForm] = {
     name: PrettyForm(form.write, form.fits) for name, form in _COMPILED.items() if form is not None

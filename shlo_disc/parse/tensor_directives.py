@@ -81,9 +81,7 @@ def _write_ranges(_writer: BodyWriter, op: Op) -> str:
 def _ranges_fit(op: Op) -> bool:
     columns = [op.attributes[name] for name in _RANGE]
     lengths = {len(column.values) for column in columns if isinstance(column, DenseArrayAttr)}
-    return len(lengths) == 1 and all(
-        isinstance(c, DenseArrayAttr) and c.dtype is DType.I64 for c in columns
-    )
+    return len(lengths) == 1 and all(isinstance(c, DenseArrayAttr) and c.dtype is DType.I64 for c in columns)
 
 
 # --- dot_general: `batching_dims = [0] x [0], contracting_dims = [2] x [1], precision = [HIGH]`
@@ -142,10 +140,7 @@ def _dot_dimensions_fit(op: Op) -> bool:
     return (
         isinstance(numbers, RecordAttr)
         and numbers.fields.keys() <= known
-        and all(
-            field == _integer_list(_numbers(field)) and _numbers(field)
-            for field in numbers.fields.values()
-        )
+        and all(field == _integer_list(_numbers(field)) and _numbers(field) for field in numbers.fields.values())
     )
 
 
@@ -159,27 +154,19 @@ def _read_precision(reader: BodyReader, draft: Draft) -> None:
 
 def _write_precision(_writer: BodyWriter, op: Op) -> str:
     found = op.attributes.get("precision_config")
-    return (
-        f", precision = [{', '.join(map(write_enum, found.items))}]"
-        if isinstance(found, ArrayAttr)
-        else ""
-    )
+    return f", precision = [{', '.join(map(write_enum, found.items))}]" if isinstance(found, ArrayAttr) else ""
 
 
 def _precision_fits(op: Op) -> bool:
     found = op.attributes.get("precision_config")
-    return found is None or (
-        isinstance(found, ArrayAttr) and all(is_enum(item, "precision") for item in found.items)
-    )
+    return found is None or (isinstance(found, ArrayAttr) and all(is_enum(item, "precision") for item in found.items))
 
 
 def _read_algorithm(reader: BodyReader, draft: Draft) -> None:
     if reader.tokens[reader.at] == "," and reader.tokens[reader.at + 1] == "algorithm":
         reader.at += 2
         reader.expect("=")
-        draft.attributes["algorithm"] = RecordAttr(
-            "stablehlo", "dot_algorithm", reader.record_fields("stablehlo")
-        )
+        draft.attributes["algorithm"] = RecordAttr("stablehlo", "dot_algorithm", reader.record_fields("stablehlo"))
 
 
 def _write_algorithm(_writer: BodyWriter, op: Op) -> str:
@@ -265,16 +252,11 @@ def _write_window(_writer: BodyWriter, op: Op) -> str:
     for key in _WINDOW_KEYS:
         if key == "pad":
             found = op.attributes.get("padding")
-            parts.extend(
-                [f"pad = [{', '.join(_pad_pairs(found))}]"] if isinstance(found, DenseAttr) else []
-            )
+            parts.extend([f"pad = [{', '.join(_pad_pairs(found))}]"] if isinstance(found, DenseAttr) else [])
             continue
         found = op.attributes.get("window_reversal" if key == "reverse" else _WINDOW_ARRAYS[key])
         if isinstance(found, DenseArrayAttr):
-            values = [
-                ("true" if value else "false") if key == "reverse" else str(value)
-                for value in found.values
-            ]
+            values = [("true" if value else "false") if key == "reverse" else str(value) for value in found.values]
             parts.append(f"{key} = [{', '.join(values)}]")
     return f"{{{', '.join(parts)}}}"
 
@@ -282,8 +264,7 @@ def _write_window(_writer: BodyWriter, op: Op) -> str:
 def _pad_pairs(padding: DenseAttr) -> list[str]:
     rows = padding.type.shape[0] or 0
     numbers = [
-        int.from_bytes(padding.data[i : i + 8], "little", signed=True)
-        for i in range(0, len(padding.data), 8)
+        int.from_bytes(padding.data[i : i + 8], "little", signed=True) for i in range(0, len(padding.data), 8)
     ] * (2 * rows if padding.splat else 1)
     return [f"[{numbers[2 * i]}, {numbers[2 * i + 1]}]" for i in range(rows)]
 
@@ -291,9 +272,7 @@ def _pad_pairs(padding: DenseAttr) -> list[str]:
 def _window_fits(op: Op) -> bool:
     padding = op.attributes.get("padding")
     if padding is not None and not (
-        isinstance(padding, DenseAttr)
-        and padding.type.dtype is DType.I64
-        and len(padding.type.shape) == 2
+        isinstance(padding, DenseAttr) and padding.type.dtype is DType.I64 and len(padding.type.shape) == 2
     ):
         return False
     arrays = [op.attributes.get(name) for name in (*_WINDOW_ARRAYS.values(), "window_reversal")]
@@ -325,21 +304,15 @@ TENSOR_DIRECTIVES: Mapping[str, Directive] = {
     "compare-type": Directive(
         _read_compare_type, _write_compare_type, optional=("compare_type",), fits=_compare_type_fits
     ),
-    "ranges": Directive(
-        _read_ranges, _write_ranges, dict.fromkeys(_RANGE, DenseArrayAttr), fits=_ranges_fit
-    ),
+    "ranges": Directive(_read_ranges, _write_ranges, dict.fromkeys(_RANGE, DenseArrayAttr), fits=_ranges_fit),
     "dot-dimensions": Directive(
         _read_dot_dimensions,
         _write_dot_dimensions,
         {"dot_dimension_numbers": RecordAttr},
         fits=_dot_dimensions_fit,
     ),
-    "precision": Directive(
-        _read_precision, _write_precision, optional=("precision_config",), fits=_precision_fits
-    ),
-    "algorithm": Directive(
-        _read_algorithm, _write_algorithm, optional=("algorithm",), fits=_algorithm_fits
-    ),
+    "precision": Directive(_read_precision, _write_precision, optional=("precision_config",), fits=_precision_fits),
+    "algorithm": Directive(_read_algorithm, _write_algorithm, optional=("algorithm",), fits=_algorithm_fits),
     "conv-dimensions": Directive(
         _read_conv_dimensions, _write_conv_dimensions, {"dimension_numbers": ConvDimensionsAttr}
     ),
@@ -349,7 +322,5 @@ TENSOR_DIRECTIVES: Mapping[str, Directive] = {
         optional=("padding", "window_reversal", *_WINDOW_ARRAYS.values()),
         fits=_window_fits,
     ),
-    "format": Directive(
-        _read_format, _write_format, {"exponent_bits": IntegerAttr, "mantissa_bits": IntegerAttr}
-    ),
+    "format": Directive(_read_format, _write_format, {"exponent_bits": IntegerAttr, "mantissa_bits": IntegerAttr}),
 }

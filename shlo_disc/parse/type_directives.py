@@ -146,11 +146,7 @@ def _read_returned(reader: BodyReader, draft: Draft) -> None:
 
 
 def _write_returned(_writer: BodyWriter, op: Op) -> str:
-    return (
-        f" : {', '.join([spell_type(operand.type) for operand in op.operands])}"
-        if op.operands
-        else ""
-    )
+    return f" : {', '.join([spell_type(operand.type) for operand in op.operands])}" if op.operands else ""
 
 
 def _read_arrow(reader: BodyReader, draft: Draft) -> None:

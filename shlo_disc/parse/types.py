@@ -64,9 +64,7 @@ class TypeReader(Reader, ABC):
                 return TupleType(tuple(self.enclosed("<", ">", self.type)))
             case "(":
                 return self.function_type()
-            case _ if (
-                token[:1] == "!" or token in DTYPES or token in ("memref", "vector", "complex")
-            ):
+            case _ if token[:1] == "!" or token in DTYPES or token in ("memref", "vector", "complex"):
                 raise UnsupportedOpError(f"type '{token}' is not supported here", self.span())
             case _:
                 raise self.unexpected("a type")
@@ -93,15 +91,11 @@ class TypeReader(Reader, ABC):
         if match is None:
             start = self.tokens[self.at]
             if start == "*" or start[:1] == "!":
-                raise UnsupportedOpError(
-                    f"type 'tensor<{start}…>' is not supported", self.span(first)
-                )
+                raise UnsupportedOpError(f"type 'tensor<{start}…>' is not supported", self.span(first))
             raise self.unexpected("a shape and an element type")
         self.skip_to(match.end())
         if self.tokens[self.at][:1] == "!":
-            raise UnsupportedOpError(
-                f"element type '{self.tokens[self.at]}' is not supported", self.span()
-            )
+            raise UnsupportedOpError(f"element type '{self.tokens[self.at]}' is not supported", self.span())
         plain = self._tensor(match[0])
         self.expect(",")
         encoding = self.attribute()

@@ -121,11 +121,6 @@ def _result_names(results: Sequence[Value]) -> str:
         stem, _, number = value.name.partition("#")
         if number in ("", "0"):
             groups.append(f"%{stem}")
-    counts = [
-        sum(value.name.partition("#")[0] == group[1:] for value in results) for group in groups
-    ]
-    named = [
-        group if count == 1 else f"{group}:{count}"
-        for group, count in zip(groups, counts, strict=True)
-    ]
+    counts = [sum(value.name.partition("#")[0] == group[1:] for value in results) for group in groups]
+    named = [group if count == 1 else f"{group}:{count}" for group, count in zip(groups, counts, strict=True)]
     return f"{', '.join(named)} = "

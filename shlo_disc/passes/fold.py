@@ -60,7 +60,7 @@ def _broadcasts(outer: BroadcastAttrs, inner: BroadcastAttrs) -> BroadcastAttrs:
     return BroadcastAttrs(dims, expand)
 
 
-def _either(a: bool | None, b: bool | None) -> bool | None:  # noqa: FBT001
+def _either(a: bool | None, b: bool | None) -> bool | None:
     if a or b:
         return True
     return None if a is None or b is None else False

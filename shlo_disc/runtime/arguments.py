@@ -18,18 +18,13 @@ _ACCEPTS = {  # kinds of dtype that a Python number may become without losing wh
 }
 
 
-def conform(
-    artifact: Artifact, dtypes: Sequence[np.dtype[np.generic]], arrays: Sequence[object]
-) -> list[Array]:
+def conform(artifact: Artifact, dtypes: Sequence[np.dtype[np.generic]], arrays: Sequence[object]) -> list[Array]:
     """Turn the arrays of a call into contiguous NumPy arrays of the dtypes and sizes expected."""
     expected = artifact.arguments
     if len(arrays) != len(expected):
         names = ", ".join(argument.name for argument in expected)
         raise ArgumentTypeError(f"found {len(arrays)} arrays, expected {len(expected)}: {names}")
-    found = [
-        _one(argument, dtype, array)
-        for argument, dtype, array in zip(expected, dtypes, arrays, strict=True)
-    ]
+    found = [_one(argument, dtype, array) for argument, dtype, array in zip(expected, dtypes, arrays, strict=True)]
     _check_sizes(artifact, found)
     return found
 
@@ -51,9 +46,7 @@ def _one(argument: Argument, dtype: np.dtype[np.generic], value: object) -> Arra
         )
     usable = array.flags.c_contiguous and array.flags.aligned
     plain = array if usable else np.array(array, order="C", copy=True)
-    return plain.view(np.ndarray).view(
-        dtype
-    )  # an equal dtype becomes the very one that is expected
+    return plain.view(np.ndarray).view(dtype)  # an equal dtype becomes the very one that is expected
 
 
 def _number(value: object, dtype: np.dtype[np.generic]) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,6 +14,8 @@ from shlo_disc.runtime.cache import PACKAGE, Cache, digest
 from shlo_disc.runtime.toolchain import Compiler, cpu_name
 
 PRELUDE = PACKAGE / "lower_cpu" / "prelude"
+
+_INCLUDE = re.compile(r'^#include "([\w.]+)"', re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ class Builder:
 
     def _key(self, text: str) -> str:
         flags = self.compiler.flags(self.optimize)
-        return digest(self.compiler.version, *flags, cpu_name(), _headers(), text)
+        return digest(self.compiler.version, *flags, cpu_name(), *_included(text), text)
 
 
 def available_threads() -> int:
@@ -79,6 +82,18 @@ def available_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def _included(text: str) -> list[str]:
+    """The texts of all prelude headers that `text` includes, be it through others."""
+    names: list[str] = []
+    waiting = _INCLUDE.findall(text)
+    while waiting:
+        name = waiting.pop()
+        if name not in names:
+            names.append(name)
+            waiting += _INCLUDE.findall(_header(name))
+    return [_header(name) for name in sorted(names)]
+
+
 @lru_cache
-def _headers() -> str:
-    return digest(*(part for p in sorted(PRELUDE.glob("*.h")) for part in (p.name, p.read_bytes())))
+def _header(name: str) -> str:
+    return (PRELUDE / name).read_text()

@@ -10,7 +10,9 @@ import contextlib
 import hashlib
 import os
 import pickle
+import shutil
 import tempfile
+import time
 from functools import lru_cache
 from pathlib import Path
 from typing import cast
@@ -20,6 +22,7 @@ from shlo_disc.diagnostics import ToolchainError
 
 _DIGEST = 32
 _LIMIT = 2 << 30  # bytes
+_ABANDONED = 86400.0  # seconds
 _KEEP = 0.8  # of the limit, when it was exceeded
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -86,7 +89,7 @@ class Cache:
                 "  help: name a folder that can be written with CompileOptions(cache_dir=...)"
             ) from error
         self._room -= len(data)
-        if self._room < 0:
+        if self._room <= 0:
             self._trim()
         return path
 
@@ -141,4 +144,8 @@ class Cache:
                 total -= size
                 if total <= self.limit * _KEEP:
                     break
+        for left in self.root.glob("work/*"):  # by a process that was killed while it built
+            with contextlib.suppress(OSError):
+                if time.time() - left.stat().st_mtime > _ABANDONED:
+                    shutil.rmtree(left, ignore_errors=True)
         self._room = max(self.limit - total, self.limit // 16)

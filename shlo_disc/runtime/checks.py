@@ -24,9 +24,7 @@ def holds(check: CheckText, symbols: Mapping[str, int]) -> bool:
     """Whether the sizes meet a demand."""
     relation = _RELATIONS.get(check.relation)
     if relation is None:
-        raise InternalError(
-            f"relation {check.relation!r} in a check, expected one of {', '.join(_RELATIONS)}"
-        )
+        raise InternalError(f"relation {check.relation!r} in a check, expected one of {', '.join(_RELATIONS)}")
     return relation(evaluate(check.lhs, symbols), evaluate(check.rhs, symbols))
 
 

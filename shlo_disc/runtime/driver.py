@@ -70,9 +70,7 @@ class HostDriver:
 
     def run(self, arguments: Pointers, results: Pointers, plan: Plan, arena: int) -> None:
         constants = self._constants.pointers
-        self._run(
-            self._runtime, arguments, results, constants, plan.symbols, ctypes.c_void_p(arena)
-        )
+        self._run(self._runtime, arguments, results, constants, plan.symbols, ctypes.c_void_p(arena))
 
 
 def plan_in_python(artifact: Artifact, raw: tuple[int, ...]) -> Plan:

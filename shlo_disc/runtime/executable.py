@@ -8,13 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from shlo_disc.artifact import Artifact, CompileOptions
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.runtime.arguments import conform
 from shlo_disc.runtime.build import Builder, available_threads
 from shlo_disc.runtime.cache import Cache
 from shlo_disc.runtime.driver import Driver, HostDriver, Plan
-from shlo_disc.runtime.interop import Array, dtype_of, from_jax, is_jax
+from shlo_disc.runtime.interop import Array, dtype_of, is_jax_array
 from shlo_disc.runtime.library import (
     Binder,
     Program,
@@ -56,9 +58,7 @@ class _Frame:
 class Executable:
     """Runs one artifact at any sizes. May be called from several threads at once."""
 
-    def __init__(
-        self, artifact: Artifact, program: Program, runtime: Runtime, driver: Driver
-    ) -> None:
+    def __init__(self, artifact: Artifact, program: Program, runtime: Runtime, driver: Driver) -> None:
         self.artifact = artifact
         self.program = program
         self.runtime = runtime
@@ -122,7 +122,7 @@ class Executable:
         """Fill the frame's pointers and raw sizes; returns what must live during the call."""
         if self._fits(frame, arrays):
             return arrays
-        usable: Sequence[Any] = [from_jax(array) if is_jax(array) else array for array in arrays]
+        usable: Sequence[Any] = [np.asarray(array) if is_jax_array(array) else array for array in arrays]
         if self._fits(frame, usable):
             return usable
         usable = conform(self.artifact, self._dtypes, usable)

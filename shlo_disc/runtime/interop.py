@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shlo_disc.diagnostics import ArgumentTypeError
 
 Kind = Literal["numpy", "jax", "dlpack", "scalar", "other"]
-Array = NDArray[np.generic]
+Array = NDArray[Any]
 
 _HOST_DEVICES = {1: "CPU", 3: "CUDA host", 11: "ROCm host", 13: "CUDA managed"}  # DLDeviceType
 
@@ -49,15 +49,14 @@ def as_numpy(array: object) -> Array:
         case "numpy" | "scalar":
             return np.asarray(array)
         case "jax":
-            return from_jax(array)
+            return _from_jax(array)
         case "dlpack":
             return _from_dlpack(cast("DLPackArray", array))
         case "other":
             if hasattr(array, "__array_interface__") or hasattr(array, "__array__"):
                 return np.asarray(array)
             raise ArgumentTypeError(
-                f"found {type(array).__name__}, "
-                "expected a NumPy, JAX or DLPack array, or a number for rank 0"
+                f"found {type(array).__name__}, expected a NumPy, JAX or DLPack array, or a number for rank 0"
             )
 
 
@@ -81,9 +80,13 @@ def is_jax(array: object) -> bool:
     return type(array).__module__.startswith(("jaxlib.", "jax."))
 
 
-def from_jax(array: object) -> Array:
-    """See a JAX array as a NumPy array; on the CPU without a copy."""
-    if not hasattr(array, "addressable_shards"):
+def is_jax_array(array: object) -> bool:
+    """Whether this is a JAX array with a value; NumPy sees its memory, on the CPU without a copy."""
+    return type(array).__module__.startswith("jaxlib.")
+
+
+def _from_jax(array: object) -> Array:
+    if not is_jax_array(array):
         raise ArgumentTypeError(
             f"found {type(array).__name__}, expected an array with a value\n"
             "  help: a compiled program cannot be called inside jax.jit or jax.grad"
@@ -117,9 +120,7 @@ def dtype_of(name: str) -> np.dtype[np.generic]:
         found = np.dtype(name)
     except TypeError:
         return _extended(name)
-    assert found.name == name, (
-        f"dtype {name!r} in an artifact, expected NumPy's own name, {found.name!r}"
-    )
+    assert found.name == name, f"dtype {name!r} in an artifact, expected NumPy's own name, {found.name!r}"
     return cast("np.dtype[np.generic]", found)
 
 

@@ -54,6 +54,7 @@ class _Bind(ctypes.Structure):
 class Runtime:
     """The thread pool of this process for one number of threads."""
 
+    path: Path
     address: int
     threads: int
     bind: Native
@@ -84,7 +85,7 @@ def open_program(path: Path) -> Program:
 
 
 _lock = threading.Lock()
-_libraries: list[tuple[ctypes.CDLL, ctypes.PyDLL]] = []
+_libraries: list[tuple[Path, ctypes.CDLL, ctypes.PyDLL]] = []
 _runtimes: dict[int, Runtime] = {}
 
 
@@ -93,17 +94,15 @@ def open_runtime(path: Callable[[], Path], threads: int) -> Runtime:
     with _lock:
         if not _libraries:
             file = path()
-            _libraries.append(
-                (_open(file, ctypes.CDLL), cast("ctypes.PyDLL", _open(file, ctypes.PyDLL)))
-            )
+            _libraries.append((file, _open(file, ctypes.CDLL), cast("ctypes.PyDLL", _open(file, ctypes.PyDLL))))
             os.register_at_fork(after_in_child=_after_fork)
         if threads not in _runtimes:
-            library, holding = _libraries[0]
+            file, library, holding = _libraries[0]
             library.shlo_runtime_create.restype = ctypes.c_void_p
             address = cast("int | None", library.shlo_runtime_create(ctypes.c_int64(threads)))
             if address is None:
                 raise MemoryError(f"no memory for a pool of {threads} threads")
-            _runtimes[threads] = Runtime(address, threads, holding.shlo_bind, library.shlo_parallel)
+            _runtimes[threads] = Runtime(file, address, threads, holding.shlo_bind, library.shlo_parallel)
         return _runtimes[threads]
 
 
@@ -111,7 +110,7 @@ def _after_fork() -> None:
     global _lock  # noqa: PLW0603  (another thread of the parent may have held it)
     _lock = threading.Lock()
     for runtime in _runtimes.values():
-        _libraries[0][0].shlo_runtime_after_fork(ctypes.c_void_p(runtime.address))
+        _libraries[0][1].shlo_runtime_after_fork(ctypes.c_void_p(runtime.address))
 
 
 def _open(path: Path, how: type[ctypes.CDLL]) -> ctypes.CDLL:

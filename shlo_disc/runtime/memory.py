@@ -5,6 +5,8 @@ A page fault on fresh memory costs more than most kernels, and like sizes come a
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,7 +14,7 @@ ALIGNMENT = 64
 _FREE_LIMIT = 512 << 20  # bytes that may lie unused
 _MADE_BEFORE_TRIM = 64
 
-Array = NDArray[np.generic]
+Array = NDArray[Any]
 
 
 class Anchor(np.ndarray[tuple[int], np.dtype[np.uint8]]):
@@ -70,7 +72,7 @@ class Shelf:
         self._pool = pool
         self.size = size
         self.free: list[Cell] = []
-        self.room = max(1, pool.limit // size)
+        self.room = pool.limit // size
 
     def take(self) -> Cell:
         """`size` aligned bytes with anything in them, to be given back by hand."""

@@ -65,18 +65,14 @@ class Compiler:
 
     def link(self, objects: list[Path], target: Path) -> None:
         """Link object files into one shared object."""
-        self._run(
-            [*_LINK, *map(str, objects), *_LINK_ONLY[self.kind], "-o", str(target)], target.parent
-        )
+        self._run([*_LINK, *map(str, objects), *_LINK_ONLY[self.kind], "-o", str(target)], target.parent)
 
     def _run(self, arguments: list[str], work: Path) -> None:
         command = [*self.command, *arguments]
         # Zig caches too: beside the result, where it cannot grow for ever nor meet other processes.
         zig = {"ZIG_GLOBAL_CACHE_DIR": str(work / "zig"), "ZIG_LOCAL_CACHE_DIR": str(work / "zig")}
         environment = {**os.environ, **(zig if self.kind == "zig" else {})}
-        done = subprocess.run(
-            command, capture_output=True, text=True, env=environment, check=False, errors="replace"
-        )
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False, errors="replace")
         if done.returncode != 0:
             message = "\n".join(done.stderr.splitlines()[:40])
             raise ToolchainError(
@@ -118,9 +114,7 @@ def _zig() -> tuple[str, ...] | None:
     spec = importlib.util.find_spec("ziglang")
     folders = [] if spec is None else list(spec.submodule_search_locations or ())
     names = ("zig", "zig.exe")
-    inside = [
-        str(path) for folder in folders for name in names if (path := Path(folder, name)).is_file()
-    ]
+    inside = [str(path) for folder in folders for name in names if (path := Path(folder, name)).is_file()]
     path = inside[0] if inside else shutil.which("zig")
     return None if path is None else (path, "c++")
 

@@ -45,9 +45,7 @@ class Vm:
     def run(self, arguments: Pointers, results: Pointers, plan: Plan, arena: int) -> None:
         """Fill the results, one step after the other."""
         symbols = dict(zip(self._artifact.symbols, plan.symbols, strict=False))
-        buffers = _Buffers(
-            self._artifact, symbols, (arguments, results, self._constants.pointers), arena
-        )
+        buffers = _Buffers(self._artifact, symbols, (arguments, results, self._constants.pointers), arena)
         self._steps(self._artifact.steps, buffers)
 
     def _steps(self, steps: Sequence[Step], buffers: _Buffers) -> None:
@@ -56,9 +54,7 @@ class Vm:
                 case Launch():
                     self._launch(step, buffers)
                 case Copy(source, target):
-                    ctypes.memmove(
-                        buffers.address(target), buffers.address(source), buffers.size(target)
-                    )
+                    ctypes.memmove(buffers.address(target), buffers.address(source), buffers.size(target))
                 case While(condition, flag, body):
                     self._steps(condition, buffers)
                     while buffers[flag].reshape(-1)[0]:
@@ -74,9 +70,7 @@ class Vm:
                 self._observe(step, buffers)
 
     def _launch(self, step: Launch, buffers: _Buffers) -> None:
-        extent, grain, scratch = (
-            buffers.value(size) for size in (step.extent, step.grain, step.scratch)
-        )
+        extent, grain, scratch = (buffers.value(size) for size in (step.extent, step.grain, step.scratch))
         if extent > 0:
             self._parallel(
                 self._runtime,
@@ -126,9 +120,7 @@ class _Buffers(Mapping[Slot, Array]):
         if buffer.kind == "arena":
             return self._arena + self.value(buffer.offset)
         if buffer.kind not in self._outside:
-            raise InternalError(
-                f"a buffer of kind {buffer.kind!r}, expected argument, result, constant or arena"
-            )
+            raise InternalError(f"a buffer of kind {buffer.kind!r}, expected argument, result, constant or arena")
         return self._outside[buffer.kind][buffer.number] or 0
 
     def typed(self, slot: Slot, dtype: str, shape: tuple[int, ...]) -> Array:

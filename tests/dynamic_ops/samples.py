@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Body, Op, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs, ReduceWindowAttrs
 from shlo_disc.dynamic_ops.slices import SliceAttrs
-from shlo_disc.expr.dim import Dim, const
+from shlo_disc.expr.dim import ZERO, Dim, const
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.numpy_math import numpy_dtype
 from shlo_disc.expr.scalar import BinaryFn, Const, Direction, UnaryFn
@@ -98,9 +99,7 @@ def sample(
     """An op on these inputs; the results (as many as there are inputs for a reduction) have the first one's type."""
     operands = tuple(tensor(f"x{k}", x.shape, DTYPES[x.dtype]) for k, x in enumerate(inputs))
     count = len(inputs) // 2 if name in ("d_reduce", "d_reduce_window") else 1
-    results = tuple(
-        tensor(f"y{k}", shape, dtype or operands[k].dtype) for k in range(count)
-    )
+    results = tuple(tensor(f"y{k}", shape, dtype or operands[k].dtype) for k in range(count))
     return Sample(Op(name, operands, attrs, results, bodies, NOWHERE), tuple(inputs))
 
 
@@ -171,9 +170,9 @@ def _elementwise() -> Iterator[Sample]:
 def _other_elementwise() -> Iterator[Sample]:
     for shape in ((0,), (1,), (3, 5)):
         yield sample("select", [booleans(*shape), floats(*shape), floats(*shape, seed=1)], NONE, shape, F32)
-        limits = [np.float32(-1), np.float32(1)]
+        limits = [np.array(-1, np.float32), np.array(1, np.float32)]
         yield sample("clamp", [limits[0], floats(*shape), limits[1]], NONE, shape, F32)
-    yield sample("select", [np.array(False), floats(7), floats(7, seed=1)], NONE, (7,), F32)  # noqa: FBT003
+    yield sample("select", [np.array(False), floats(7), floats(7, seed=1)], NONE, (7,), F32)
     for direction in Direction:
         for total in (False, True):
             pair = [floats(13), floats(13)[::-1].copy()]
@@ -232,20 +231,25 @@ def _slices() -> Iterator[Sample]:
 
 
 def _gather() -> Iterator[Sample]:
-    def attrs(**given: tuple[int, ...] | tuple[Dim, ...] | int) -> GatherAttrs:
-        nothing: dict[str, Any] = dict.fromkeys(GatherAttrs.__dataclass_fields__, ())
-        return GatherAttrs(**{**nothing, **given})
-
-    rows = attrs(
-        offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,), index_vector_dim=1, slice_sizes=dims(1, 7)
+    nothing = GatherAttrs((), (), (), (), (), 0, ())
+    rows = replace(
+        nothing,
+        offset_dims=(1,),
+        collapsed_slice_dims=(0,),
+        start_index_map=(0,),
+        index_vector_dim=1,
+        slice_sizes=dims(1, 7),
     )
     for found in ([0, 4, 2], [-1, 9, 4], []):
         yield sample("d_gather", [floats(5, 7), np.array(found, np.int32)], rows, (len(found), 7))
-    points = attrs(collapsed_slice_dims=(0, 1), start_index_map=(1, 0), index_vector_dim=0, slice_sizes=dims(1, 1))
+    points = replace(
+        nothing, collapsed_slice_dims=(0, 1), start_index_map=(1, 0), index_vector_dim=0, slice_sizes=dims(1, 1)
+    )
     yield sample("d_gather", [floats(5, 7), np.array([[0, 6, 8], [1, 4, -2]])], points, (3,))
-    windows = attrs(offset_dims=(0, 1), start_index_map=(1,), index_vector_dim=1, slice_sizes=dims(5, 2))
+    windows = replace(nothing, offset_dims=(0, 1), start_index_map=(1,), index_vector_dim=1, slice_sizes=dims(5, 2))
     yield sample("d_gather", [floats(5, 7), np.array([[3], [6]], np.uint8)], windows, (5, 2, 2))
-    batched = attrs(
+    batched = replace(
+        nothing,
         collapsed_slice_dims=(1,), operand_batching_dims=(0,), start_indices_batching_dims=(0,), start_index_map=(1,),
         index_vector_dim=2, slice_sizes=dims(1, 1),
     )  # fmt: skip
@@ -267,7 +271,7 @@ def _reductions() -> Iterator[Sample]:
         ((2,), (1,), (2,), (3,), (-1,), (8,)),
         ((3,), (1,), (1,), (1,), (0,), (0,)),
     ):
-        attrs = ReduceWindowAttrs(*map(lambda x: dims(*x), (window, strides, base, dilation, low_pad)))
+        attrs = ReduceWindowAttrs(*starmap(dims, (window, strides, base, dilation, low_pad)))
         yield sample("d_reduce_window", [plain(7), zero + 2], attrs, shape, bodies=(ADD,))
         yield sample("d_reduce_window", [floats(7), low], attrs, shape, bodies=(MAX,))
     for shape in ((3, 5), (0,)):
@@ -283,18 +287,26 @@ def _contractions() -> Iterator[Sample]:
     yield sample("d_dot", [half, half], DotAttrs((), (), (1,), (1,)), (3, 3), F32)
     yield sample("d_dot", [half, half], DotAttrs((), (), (1,), (1,)), (3, 3), DType.F16)
     image = DataDims(0, 2, (1,))
-    common = {"input": image, "kernel": KernelDims(1, 2, (0,)), "output": image, "reversal": (False,)}
-    for strides, padding, spread, dilation, size in ((1, (0, 0), 1, 1, 5), (2, (1, 1), 1, 2, 3), (1, (2, 1), 2, 1, 14)):
-        attrs = ConvAttrs(
-            **common, strides=dims(strides), padding=(tuple(dims(*padding)),), lhs_dilation=dims(spread),
-            rhs_dilation=dims(dilation), feature_groups=1, batch_groups=1,
-        )  # fmt: skip
+    plain_conv = ConvAttrs(
+        image, KernelDims(1, 2, (0,)), image, dims(1), ((ZERO, ZERO),), dims(1), dims(1), (False,), 1, 1
+    )
+    for strides, padding, spread, dilation, size in (
+        (1, (0, 0), 1, 1, 5),
+        (2, (1, 1), 1, 2, 3),
+        (1, (2, 1), 2, 1, 14),
+    ):
+        attrs = replace(
+            plain_conv,
+            strides=dims(strides),
+            padding=((const(padding[0]), const(padding[1])),),
+            lhs_dilation=dims(spread),
+            rhs_dilation=dims(dilation),
+        )
         yield sample("d_convolution", [plain(2, 7, 3), plain(3, 3, 4)], attrs, (2, size, 4))
-    ones = {"strides": dims(1), "padding": (dims(0, 0),), "lhs_dilation": dims(1), "rhs_dilation": dims(1)}
-    common["reversal"] = (True,)
-    grouped = ConvAttrs(**common, **ones, feature_groups=3, batch_groups=1)
+    turned = replace(plain_conv, reversal=(True,))
+    grouped = replace(turned, feature_groups=3)
     yield sample("d_convolution", [plain(2, 7, 3), plain(3, 1, 6)], grouped, (2, 5, 6))
-    batches = ConvAttrs(**common, **ones, feature_groups=1, batch_groups=2)
+    batches = replace(turned, batch_groups=2)
     yield sample("d_convolution", [plain(4, 7, 3), plain(3, 3, 6)], batches, (2, 5, 6))
 
 

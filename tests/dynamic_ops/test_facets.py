@@ -58,10 +58,7 @@ def by_elements(sample: Sample, k: int) -> NDArray[Any]:
     result = sample.op.results[k]
     shape = tuple(size.evaluate({}) for size in result.shape)
     arrays = {f"x{k}": np.asarray(x) for k, x in enumerate(sample.inputs)}
-    found = [
-        evaluate(rule(sample.op, _Concrete(), k, tuple(map(const, at))), {}, arrays)
-        for at in np.ndindex(shape)
-    ]
+    found = [evaluate(rule(sample.op, _Concrete(), k, tuple(map(const, at))), {}, arrays) for at in np.ndindex(shape)]
     return np.array(found).reshape(shape)
 
 
@@ -73,9 +70,7 @@ def test_every_op_has_a_sample_or_no_element_rule() -> None:
 @pytest.mark.parametrize("sample", SAMPLES, ids=repr)
 def test_element_rule_agrees_with_the_reference(sample: Sample) -> None:
     with np.errstate(all="ignore"):
-        expected = definition(sample.op).reference(
-            sample.op, tuple(np.asarray(x) for x in sample.inputs), run_body
-        )
+        expected = definition(sample.op).reference(sample.op, tuple(np.asarray(x) for x in sample.inputs), run_body)
     assert len(expected) == len(sample.op.results)
     for k, wanted in enumerate(expected):
         found = by_elements(sample, k)

@@ -114,12 +114,14 @@ def test_an_undecided_comparison_is_a_formula(size: int) -> None:
 
 
 def test_equal_shapes_that_nothing_proves_are_checked_and_then_known() -> None:
-    made = program("%0 = stablehlo.add %x, %y : tensor<?xf32>\nreturn %0 : tensor<?xf32>", "%x: tensor<?xf32>, %y: tensor<?xf32>")
+    made = program(
+        "%0 = stablehlo.add %x, %y : tensor<?xf32>\nreturn %0 : tensor<?xf32>", "%x: tensor<?xf32>, %y: tensor<?xf32>"
+    )
     (check,) = made.checks
     assert {check.lhs, check.rhs} == {S0, symbol("s1")}
     assert [p.tensor.shape for p in made.parameters] == [(S0,), (S0,)]
     assert [p.raw_shape for p in made.parameters] == [(S0,), (symbol("s1"),)]
-    with pytest.raises(RuntimeShapeError, match="equal shapes: found .* expected"):
+    with pytest.raises(RuntimeShapeError, match=r"equal shapes: found .* expected"):
         interpret(made, [np.zeros(2, np.float32), np.zeros(3, np.float32)])
 
 
@@ -143,14 +145,13 @@ def test_shapes_that_always_differ_are_an_error_with_a_place() -> None:
             "%x: tensor<?xf32>, %y: tensor<3xf32>",
         )
     assert "m.mlir:4:" in str(caught.value)
-    assert "s0 + 3 and s0 differ" in str(caught.value)
+    assert "s0 and s0 + 3 differ" in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("op", "name"),
     [
-        ('%0 = "stablehlo.set_dimension_size"(%x, %n) <{dimension = 0 : i64}> : (tensor<?xf32>, tensor<i32>) -> tensor<?xf32>',
-         "stablehlo.set_dimension_size"),
+        ("%0 = chlo.bessel_i1e %x : tensor<?xf32> -> tensor<?xf32>", "chlo.bessel_i1e"),
         ("%0 = stablehlo.custom_call @lapack_sgetrf_ffi(%x) : (tensor<?xf32>) -> tensor<?xf32>", "@lapack_sgetrf_ffi"),
     ],
 )  # fmt: skip

@@ -1,5 +1,9 @@
 """Whole programs: what JAX exports with symbolic shapes, legalized, rewritten and interpreted, is what JAX computes."""
 
+# JAX's functions are partly untyped; this file is about what they export.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownLambdaType=false
+# pyright: reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -23,15 +27,10 @@ from shlo_disc.passes import PASSES
 Array = NDArray[Any]
 
 
-def legalized(
-    function: Callable[..., Any], *specs: tuple[str, Any], constraints: Sequence[str] = ()
-) -> Program:
+def legalized(function: Callable[..., Any], *specs: tuple[str, Any], constraints: Sequence[str] = ()) -> Program:
     """Export a function for symbolic shapes such as `"b, 2*s"`, and legalize it."""
     scope = export.SymbolicScope(constraints)
-    shapes = [
-        jax.ShapeDtypeStruct(export.symbolic_shape(shape, scope=scope), dtype)
-        for shape, dtype in specs
-    ]
+    shapes = [jax.ShapeDtypeStruct(export.symbolic_shape(shape, scope=scope), dtype) for shape, dtype in specs]
     text = export.export(jax.jit(function))(*shapes).mlir_module()
     return legalize(parse_module(text, "export.mlir"))
 
@@ -71,9 +70,7 @@ def branches(x: Any, k: Any) -> Any:
 
 
 def convolution(x: Any, kernel: Any) -> Any:
-    return lax.conv_general_dilated(
-        x, kernel, (2, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
-    )
+    return lax.conv_general_dilated(x, kernel, (2, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
 
 
 def pool(x: Any) -> Any:
@@ -101,7 +98,7 @@ class Case:
     constraints: tuple[str, ...] = ()
 
 
-F, I = np.float32, np.int32
+F, WHOLE = np.float32, np.int32
 CASES = (
     Case(softmax, (("b, s", F),), (((2, 5),), ((1, 1),), ((3, 17),))),
     Case(layer_norm, (("b, s, 8", F), ("8,", F)), (((2, 5, 8), (8,)), ((1, 1, 8), (8,)))),
@@ -113,16 +110,18 @@ CASES = (
     Case(halves, (("n,", F),), (((7,),), ((8,),), ((1,),))),
     Case(pairs, (("b, 2*n", F),), (((3, 4),), ((1, 2),))),
     Case(scan, (("n, d", F),), (((5, 3),), ((1, 1),))),
-    Case(branches, (("n,", F), ("1,", I)), (((5,), (1,)), ((1,), (1,)))),
+    Case(branches, (("n,", F), ("1,", WHOLE)), (((5,), (1,)), ((1,), (1,)))),
     Case(convolution, (("b, h, w, 2", F), ("3, 3, 2, 4", F)), (((2, 5, 6, 2), (3, 3, 2, 4)),)),
     Case(pool, (("b, 2*h, w, 2", F),), (((2, 4, 5, 2),), ((1, 2, 2, 2),))),
-    Case(embedding, (("11, d", F), ("b, s", I)), (((11, 3), (2, 4)), ((11, 1), (1, 1)))),
-    Case(segment, (("n, d", F), ("n,", I)), (((6, 2), (6,)), ((1, 1), (1,)))),
+    Case(embedding, (("11, d", F), ("b, s", WHOLE)), (((11, 3), (2, 4)), ((11, 1), (1, 1)))),
+    Case(segment, (("n, d", F), ("n,", WHOLE)), (((6, 2), (6,)), ((1, 1), (1,)))),
     Case(lambda x: (jnp.argmax(x, 1), jnp.sort(x, 0), jnp.argsort(x, 1)), (("b, s", F),), (((3, 7),), ((1, 1),))),
     Case(lambda x: lax.top_k(x, 2), (("b, 5", F),), (((3, 5),),)),
     Case(shifted, (("n,", F),), (((5,),), ((8,),), ((2,),))),
     Case(lambda x: jnp.linspace(0, 1, x.shape[0]) + jnp.cumsum(x), (("n,", F),), (((6,),), ((2,),)), ("n >= 2",)),
-    Case(lambda x, i: lax.dynamic_slice(x, (i[0], 0), (2, x.shape[1])), (("n, s", F), ("1,", I)), (((7, 3), (1,)),), ("n >= 2",)),
+    Case(
+        lambda x, i: lax.dynamic_slice(x, (i[0], 0), (2, x.shape[1])), (("n, s", F), ("1,", WHOLE)), (((7, 3), (1,)),), ("n >= 2",),
+    ),
     Case(jax.grad(lambda x: jnp.tanh(x @ x.T).sum()), (("b, s", F),), (((3, 5),), ((1, 1),))),
 )  # fmt: skip
 

@@ -52,9 +52,7 @@ def test_construction_keeps_the_value(tree: Tree, env: Mapping[str, int]) -> Non
 
 
 @given(trees(), trees(), values())
-def test_substitution_commutes_with_evaluation(
-    tree: Tree, inner: Tree, env: Mapping[str, int]
-) -> None:
+def test_substitution_commutes_with_evaluation(tree: Tree, inner: Tree, env: Mapping[str, int]) -> None:
     wanted = value_of(tree, {**env, "a": value_of(inner, env)})
     assert dim_of(tree).substitute({Sym("a"): dim_of(inner)}).evaluate(by_symbol(env)) == wanted
 
@@ -98,9 +96,7 @@ def test_python_text_computes_the_value(tree: Tree, env: Mapping[str, int]) -> N
 
 
 @given(trees(), st.integers(1, 12), values())
-def test_quotient_and_remainder_by_a_constant_belong_together(
-    tree: Tree, k: int, env: Mapping[str, int]
-) -> None:
+def test_quotient_and_remainder_by_a_constant_belong_together(tree: Tree, k: int, env: Mapping[str, int]) -> None:
     dim, at = dim_of(tree), by_symbol(env)
     assert (dim // k * k + dim % k).evaluate(at) == dim.evaluate(at)
     assert 0 <= (dim % k).evaluate(at) < k
@@ -170,9 +166,7 @@ def test_data_are_atoms_that_substitution_leaves_alone() -> None:
     assert dim.substitute({Sym("s"): const(3)}).data() == (data,)
     with pytest.raises(KeyError):
         dim.evaluate({Sym("s"): 1, Sym("t"): 1})
-    assert dim.map_atoms(lambda atom: const(2) if atom == data else of(atom)) == (2 * S + 2) // (
-        T + 2
-    )
+    assert dim.map_atoms(lambda atom: const(2) if atom == data else of(atom)) == (2 * S + 2) // (T + 2)
 
 
 def test_unknown_symbols_are_key_errors() -> None:

@@ -87,9 +87,7 @@ def test_reshapes_become_simple(
         (((B * S,), (B, S), (B, S, 1), (B * S, 1)), (AT, ZERO)),
     ],
 )
-def test_chains_of_reshapes_become_one(
-    shapes: tuple[tuple[Dim | int, ...], ...], wanted: tuple[Dim, ...]
-) -> None:
+def test_chains_of_reshapes_become_one(shapes: tuple[tuple[Dim | int, ...], ...], wanted: tuple[Dim, ...]) -> None:
     facts, index = inside(*shapes[0])
     for shape, other in pairwise(shapes):
         index = tuple(facts.canonical(n) for n in delinearize(linearize(index, shape), other))
@@ -133,9 +131,7 @@ def test_chains_of_reshapes_become_one(
     ],
 )
 def test_index_identities(dim: Dim, wanted: Dim) -> None:
-    facts = (
-        sizes(T).with_index(Sym("i"), B * S).with_index(Sym("j"), T).with_index(Sym("k"), const(8))
-    )
+    facts = sizes(T).with_index(Sym("i"), B * S).with_index(Sym("j"), T).with_index(Sym("k"), const(8))
     assert facts.canonical(dim) == wanted
 
 

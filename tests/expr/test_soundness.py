@@ -26,11 +26,7 @@ S = symbol("s")
 
 def divisors_are_not_zero(dim: Dim, env: Mapping[Sym, int]) -> bool:
     """Whether this is a point that simplification must respect (see `expr.dim`)."""
-    return all(
-        atom.denominator.evaluate(env) != 0
-        for atom in dim.atoms()
-        if isinstance(atom, FloorDiv | Mod)
-    )
+    return all(atom.denominator.evaluate(env) != 0 for atom in dim.atoms() if isinstance(atom, FloorDiv | Mod))
 
 
 @dataclass(frozen=True)
@@ -63,9 +59,7 @@ def worlds(draw: st.DrawFn) -> World:
     return World(facts, env)
 
 
-def _assumption(
-    draw: st.DrawFn, facts: Facts, env: dict[Sym, int], zero: Dim, number: int
-) -> Facts:
+def _assumption(draw: st.DrawFn, facts: Facts, env: dict[Sym, int], zero: Dim, number: int) -> Facts:
     """Assume something true, given a dim that is 0 here."""
     match draw(st.sampled_from(["equal", "at least", "size", "divides", "index"])):
         case "equal":

@@ -53,9 +53,7 @@ def evaluate(tree: Tree, env: Mapping[str, int]) -> int:
             a, b = evaluate(left, env), evaluate(right, env)
             if operator in {"//", "%"}:
                 return a // b if operator == "//" else a % b
-            return {"+": a + b, "-": a - b, "*": a * b, "min": min(a, b), "max": max(a, b)}[
-                operator
-            ]
+            return {"+": a + b, "-": a - b, "*": a * b, "min": min(a, b), "max": max(a, b)}[operator]
         case _:
             assert_never(tree)
 

@@ -103,9 +103,7 @@ SAMPLE = Artifact(
     raw=((0, 0), (0, 1), (1, 0)),
     definitions=("b * s",),
     checks=(
-        CheckText(
-            "w", "==", "s", "args[1], dim 0: found {0}, expected s = {1}", ("w", "s"), "m.mlir:3:5"
-        ),
+        CheckText("w", "==", "s", "args[1], dim 0: found {0}, expected s = {1}", ("w", "s"), "m.mlir:3:5"),
         CheckText("s", "<=", "512", "Expected 's <= 512', got s = {0}", ("s",), "m.mlir:4:7"),
     ),
     buffers=(
@@ -129,9 +127,7 @@ SAMPLE = Artifact(
 )
 
 
-def expected(
-    x: NDArray[np.float32], weight: NDArray[np.float32]
-) -> tuple[NDArray[np.float32], ...]:
+def expected(x: NDArray[np.float32], weight: NDArray[np.float32]) -> tuple[NDArray[np.float32], ...]:
     """What the sample computes."""
     bias = np.resize(np.array(BIAS, np.float32), x.shape[0])
     return x * x, ((x * x) @ weight + bias).astype(np.float32)

@@ -86,6 +86,14 @@ def test_the_entries_used_last_are_kept(tmp_path: Path) -> None:
     assert cache.find("objects", digest("new")) is not None
 
 
+def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
+    for name in ("old", "new"):
+        (tmp_path / "work" / name).mkdir(parents=True)
+    os.utime(tmp_path / "work" / "old", (0, 0))
+    Cache(tmp_path).store("objects", digest("a"), b"")
+    assert [path.name for path in (tmp_path / "work").iterdir()] == ["new"]
+
+
 def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ToolchainError, match=r"cannot write the cache .*\n  help: .*cache_dir"):
@@ -127,9 +135,7 @@ def test_a_warm_cache_needs_no_compiler(tmp_path: Path, monkeypatch: pytest.Monk
     ("kind", "damage"),
     [("shared", truncate), ("shared", flip_a_bit), ("shared", empty), ("objects", truncate)],
 )
-def test_damaged_machine_code_is_built_again(
-    tmp_path: Path, kind: str, damage: Callable[[bytes], bytes]
-) -> None:
+def test_damaged_machine_code_is_built_again(tmp_path: Path, kind: str, damage: Callable[[bytes], bytes]) -> None:
     run_in_processes(build_and_run, tmp_path, count=1)
     before = entries(tmp_path, kind)
     for path in before:

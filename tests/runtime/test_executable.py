@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import threading
 import time
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Literal
@@ -61,9 +62,7 @@ def test_each_compiler_and_driver_is_right(
 @pytest.mark.parametrize("count", [0, 1, 5])
 @pytest.mark.parametrize("branch", [0, 1, 2, -1])
 @pytest.mark.parametrize("driver", DRIVERS)
-def test_loops_and_branches(
-    driver: Literal["c", "vm"], branch: int, count: int, options: CompileOptions
-) -> None:
+def test_loops_and_branches(driver: Literal["c", "vm"], branch: int, count: int, options: CompileOptions) -> None:
     run = build(LOOP, replace(options, driver=driver))
     for size in (0, 3, 1000):
         x = np.linspace(-2, 2, size, dtype=np.float32)
@@ -117,7 +116,7 @@ def test_arguments_are_not_kept_alive(options: CompileOptions) -> None:
     run = build(SAMPLE, options)
     x, weight = sample_arrays(2, 3)
     watched = x.view(Watched)
-    finalizer = __import__("weakref").finalize(watched, gone.append, True)
+    finalizer = weakref.finalize(watched, gone.append, True)
     run((watched, weight))
     assert finalizer.alive
     del watched
@@ -160,7 +159,8 @@ def call_in_child(run: Executable) -> None:
     x, weight = sample_arrays(300, 40)
     check(run, x, weight)
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda _: check(run, x, weight), range(4)))
+        for job in [pool.submit(check, run, x, weight) for _ in range(4)]:
+            job.result()
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
@@ -206,16 +206,12 @@ X, W = sample_arrays(2, 3)
         (
             (X, W[:2]),
             RuntimeShapeError,
-            "args[1], dim 0: found 2, expected s = 3\n"
-            "  found w = 2, expected == s = 3\n"
-            "  demanded at m.mlir:3:5",
+            "args[1], dim 0: found 2, expected s = 3\n  found w = 2, expected == s = 3\n  demanded at m.mlir:3:5",
         ),
         (
             sample_arrays(1, 600),
             RuntimeShapeError,
-            "Expected 's <= 512', got s = 600\n"
-            "  found s = 600, expected <= 512\n"
-            "  demanded at m.mlir:4:7",
+            "Expected 's <= 512', got s = 600\n  found s = 600, expected <= 512\n  demanded at m.mlir:4:7",
         ),
     ],
 )
@@ -231,23 +227,18 @@ def test_bad_arrays_are_named(
 
 def test_fixed_and_repeated_sizes_are_checked(options: CompileOptions) -> None:
     first, second = SAMPLE.arguments
-    fixed = replace(
-        SAMPLE, arguments=(first, replace(second, shape=("s",))), raw=((0, 0), (0, 1), (1, 0))
-    )
-    fixed = replace(fixed, raw=((0, 0), (0, 1), (0, 1)))  # w is read where s is
+    same = replace(second, shape=("s",))
+    fixed = replace(SAMPLE, arguments=(first, same), raw=((0, 0), (0, 1), (0, 1)))  # w is read where s is
     with pytest.raises(RuntimeShapeError) as caught:
         build(fixed, options)((X, W[:2]))
     assert str(caught.value) == (
-        "args[1], dim 0: found size 2, expected 3, the size s of args[0]['x'], dim 1\n"
-        "  found shape (2,), expected (s,)"
+        "args[1], dim 0: found size 2, expected 3, the size s of args[0]['x'], dim 1\n  found shape (2,), expected (s,)"
     )
     fixed = replace(fixed, arguments=(first, replace(second, shape=(3,))))
     check(build(fixed, options), X, W)
     with pytest.raises(RuntimeShapeError) as caught:
         build(fixed, options)((X, W[:2]))
-    assert str(caught.value) == (
-        "args[1], dim 0: found size 2, expected 3\n  found shape (2,), expected (3,)"
-    )
+    assert str(caught.value) == ("args[1], dim 0: found size 2, expected 3\n  found shape (2,), expected (3,)")
 
 
 def test_errors_are_also_the_builtin_ones(options: CompileOptions) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ def test_memory_is_used_again_after_the_last_view() -> None:
     pool = MemoryPool()
     array, address = pool.shelf(4000).array((10, 100), F32)
     view = array.T[5:].reshape(-1)[3:]
-    memory = memoryview(array)
+    memory = memoryview(cast("Any", array))
     del array
     gc.collect()
     assert pool.free_bytes() == 0
@@ -64,6 +65,12 @@ def test_too_much_unused_memory_is_let_go() -> None:
     del other
     assert pool.free_bytes() == 3 << 19
     pool.shelf(3 << 18).take()
+    assert pool.free_bytes() == 0
+
+
+def test_a_piece_larger_than_the_limit_is_not_kept() -> None:
+    pool = MemoryPool(limit=1000)
+    pool.shelf(2000).take().give_back()
     assert pool.free_bytes() == 0
 
 

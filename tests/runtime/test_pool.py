@@ -6,6 +6,7 @@ import ctypes
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,8 +31,9 @@ class Seen:
 
 
 @pytest.fixture(scope="module")
-def probe(cache_dir: object) -> Executable:
-    return build(PROBE, CompileOptions(cache_dir=cache_dir))  # pyright: ignore[reportArgumentType]
+def probe(cache_dir: Path) -> Executable:
+    """The probe kernel, and a loaded runtime."""
+    return build(PROBE, CompileOptions(cache_dir=cache_dir))
 
 
 def launch(probe: Executable, extent: int, grain: int = 1, threads: int = 2, spin: int = 0) -> Seen:
@@ -53,9 +55,7 @@ def launch(probe: Executable, extent: int, grain: int = 1, threads: int = 2, spi
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
 @pytest.mark.parametrize("grain", [0, 1, 7, 1000])
 @pytest.mark.parametrize("extent", [0, 1, 2, 13, 64, 1000, 1001])
-def test_each_index_is_visited_once(
-    probe: Executable, extent: int, grain: int, threads: int
-) -> None:
+def test_each_index_is_visited_once(probe: Executable, extent: int, grain: int, threads: int) -> None:
     for _ in range(5):
         seen = launch(probe, extent, grain, threads)
         assert (seen.visits == 1).all()
@@ -66,10 +66,14 @@ def test_each_index_is_visited_once(
 
 
 def test_a_large_loop_uses_all_threads(probe: Executable) -> None:
-    seen = launch(probe, 400, spin=100_000)
-    assert len(set(seen.thread.tolist())) == 2
-    by_thread = {(int(t), int(s)) for t, s in zip(seen.thread, seen.scratch, strict=True)}
-    assert len(by_thread) == 2  # one scratch per thread
+    by_thread = set[tuple[int, int]]()
+    for _ in range(20):  # a busy machine may leave the second thread waiting for a core
+        seen = launch(probe, 400, spin=20_000)
+        by_thread = {(int(t), int(s)) for t, s in zip(seen.thread, seen.scratch, strict=True)}
+        if len(by_thread) > 1:
+            break
+    threads, scratches = zip(*by_thread, strict=True)
+    assert len(set(threads)) == len(set(scratches)) == len(by_thread) == 2
 
 
 def test_a_small_loop_stays_on_its_thread(probe: Executable) -> None:

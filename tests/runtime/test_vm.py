@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from shlo_disc.runtime.executable import build
 from shlo_disc.runtime.formulas import Symbols, evaluate
 from tests.runtime.sample import LOOP, SAMPLE
 
-Buffers = Mapping[Slot, NDArray[np.generic]]
+Buffers = Mapping[Slot, NDArray[Any]]
 
 
 def test_an_observer_sees_each_step_and_buffer(options: CompileOptions) -> None:
@@ -71,9 +72,7 @@ def test_formulas(formula: str, value: int) -> None:
 
 
 def test_definitions_are_computed_when_asked_for() -> None:
-    artifact = replace(
-        SAMPLE, symbols=("b", "s", "w", "n", "q"), definitions=("b * s", "floordiv(n, w)")
-    )
+    artifact = replace(SAMPLE, symbols=("b", "s", "w", "n", "q"), definitions=("b * s", "floordiv(n, w)"))
     symbols = Symbols(artifact, (2, 6, 0))
     assert symbols["n"] == 12
     with pytest.raises(ZeroDivisionError):
@@ -83,13 +82,9 @@ def test_definitions_are_computed_when_asked_for() -> None:
 
 
 def test_a_failed_check_shows_what_can_be_computed() -> None:
-    check = replace(
-        SAMPLE.checks[0], lhs="w", relation=">=", rhs="1", values=("w", "floordiv(s, w)")
-    )
+    check = replace(SAMPLE.checks[0], lhs="w", relation=">=", rhs="1", values=("w", "floordiv(s, w)"))
     assert str(broken(check, {"s": 6, "w": 0})) == (
-        "args[1], dim 0: found 0, expected s = ?\n"
-        "  found w = 0, expected >= 1\n"
-        "  demanded at m.mlir:3:5"
+        "args[1], dim 0: found 0, expected s = ?\n  found w = 0, expected >= 1\n  demanded at m.mlir:3:5"
     )
 
 

@@ -141,16 +141,16 @@ SHLO_INLINE F logistic_f32(F x) {
 }
 template <class F>
 SHLO_INLINE F tanh_f32(F x) {
-  F c = at_most(at_least(x, -7.99881172f), 7.99881172f), s = c * c;
-  F p = s * -2.76076847742355e-16f + 2.00018790482477e-13f;
-  p = p * s - 8.60467152213735e-11f;
-  p = p * s + 5.12229709037114e-08f;
-  p = p * s + 1.48572235717979e-05f;
-  p = p * s + 6.37261928875436e-04f;
-  p = p * s + 4.89352455891786e-03f;
-  F q = s * 1.19825839466702e-06f + 1.18534705686654e-04f;
-  q = q * s + 2.26843463243900e-03f;
-  q = q * s + 4.89352518554385e-03f;
+  F c = at_most(at_least(x, -9.02f), 9.02f), s = c * c;
+  F p = s * -1.2259482491672191e-11f + 3.066854858957413e-08f;
+  p = p * s + 2.8044951250194572e-05f;
+  p = p * s + 0.0038702688179910183f;
+  p = p * s + 0.13681486248970032f;
+  p = p * s + 1.f;
+  F q = s * 1.2898974546260433e-06f + 0.0003941993636544794f;
+  q = q * s + 0.027253014966845512f;
+  q = q * s + 0.4701481759548187f;
+  q = q * s + 1.f;
   return c * (p / q);
 }
 // log(m 2^e), m in [sqrt(1/2), sqrt(2)).
@@ -187,17 +187,18 @@ SHLO_INLINE F log1p_f32(F x) {
 }
 template <class F>
 SHLO_INLINE F erf_f32(F x) {
-  F c = at_most(at_least(x, -3.832506856900711f), 3.832506856900711f), s = c * c;
-  F p = s * 0.00022905065861350646f + 0.0034082910107109506f;
-  p = p * s + 0.050955695062380861f;
-  p = p * s + 0.18520832239976145f;
-  p = p * s + 1.128379143519084f;
-  F q = s * -1.1791602954361697e-7f + 0.000023547966471313185f;
-  q = q * s + 0.0010179625278914885f;
-  q = q * s + 0.014070470171167667f;
-  q = q * s + 0.11098505178285362f;
-  q = q * s + 0.49746925110067538f;
-  q = q * s + 1.0f;
+  F c = at_most(at_least(x, -3.93f), 3.93f), s = c * c;
+  F p = s * -1.2854092013014906e-08f + 4.619198534783209e-06f;
+  p = p * s + 0.0003771432093344629f;
+  p = p * s + 0.0038405500818043947f;
+  p = p * s + 0.054255161434412f;
+  p = p * s + 0.18515616655349731f;
+  p = p * s + 1.128379225730896f;
+  F q = s * 6.249279977055266e-05f + 0.0013024293584749103f;
+  q = q * s + 0.01543527003377676f;
+  q = q * s + 0.11388983577489853f;
+  q = q * s + 0.49742379784584045f;
+  q = q * s + 1.f;
   return c * (p / q);
 }
 
@@ -207,9 +208,9 @@ SHLO_INLINE F sine_f32(F x, int quarter) {
   typedef sint_t<F> I;
   F n = (x * 0.636619772f + 12582912.f) - 12582912.f;
   F r = x - n * 1.5703125f;
-  r = r - n * 0.000483989715576171875f;
-  r = r + n * 1.62865035235881805419921875e-07f;
-  r = r + n * 5.5644315544167710640977020375430583953857421875e-11f;
+  r = r - n * 0.0004837512969970703f;  // all parts positive: -0 stays -0
+  r = r - n * 7.549533620476723e-08f;
+  r = r - n * 2.5633440682570896e-12f;
   I turn = (as<I>((F)(n + 12582912.f)) - 0x4B400000) + quarter;
   F s = r * r;
   F sine = s * -1.9515295891e-4f + 8.3321608736e-3f;
@@ -224,14 +225,19 @@ SHLO_INLINE F sine_f32(F x, int quarter) {
 template <class F>
 SHLO_INLINE F sine_any_f32(F x, int quarter) {
   F y = sine_f32(x, quarter);
-  mask_t<F> large = gt(abs_(x), splat<F>(117435.f));
+#ifdef __FMA__
+  constexpr float exact = 117435.f;
+#else
+  constexpr float exact = 8192.f;  // n times the leading part of pi/2 has to fit 24 bits
+#endif
+  mask_t<F> large = gt(abs_(x), splat<F>(exact));
   if constexpr (is_scalar<F>) {
     if (large) (quarter ? large_cos : large_sin)(&(y = x), 1);
   } else if (__builtin_expect(hor(large), 0)) {
-    float exact[16];
-    store(exact, x);
-    (quarter ? large_cos : large_sin)(exact, 16);
-    y = select(large, load(exact), y);
+    float lane[16];
+    store(lane, x);
+    (quarter ? large_cos : large_sin)(lane, 16);
+    y = select(large, load(lane), y);
   }
   return y;
 }

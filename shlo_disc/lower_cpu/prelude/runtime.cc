@@ -216,7 +216,6 @@ void shlo_runtime_destroy(ShloRuntime* runtime) {
   Pool* pool = reinterpret_cast<Pool*>(runtime);
   pthread_mutex_lock(&pool->mutex);
   pool->stopping = true;
-  pool->epoch += 2;
   pthread_cond_broadcast(&pool->wake);
   pthread_mutex_unlock(&pool->mutex);
   for (int64_t i = 0; i < pool->started_workers; i++) pthread_join(pool->handles[i], nullptr);

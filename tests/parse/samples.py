@@ -1,0 +1,138 @@
+"""Ops in the spelling in which MLIR prints them, one sample per form."""
+
+from __future__ import annotations
+
+F = "tensor<?x4xf32>"
+ARGUMENTS = {
+    "a": F,
+    "b": F,
+    "p": "tensor<?x4xi1>",
+    "i": "tensor<4xi32>",
+    "s": "tensor<2xi32>",
+    "x": "tensor<f32>",
+    "n": "tensor<i32>",
+    "z": "tensor<?xcomplex<f32>>",
+    "v": "tensor<?xf32>",
+    "m": "tensor<4x5xf32>",
+    "g": "tensor<1x8x3xf32>",
+    "k": "tensor<2x3x6xf32>",
+    "t": "!stablehlo.token",
+    "u": "tensor<2xui64>",
+}
+
+PRETTY = (
+    f"%0 = stablehlo.add %a, %b : {F}",
+    f"%0 = stablehlo.tanh %a : {F}",
+    f'%0 = stablehlo.exponential %a {{mhlo.frontend_attributes = {{stream = "0"}}, '
+    f"result_accuracy = #stablehlo.result_accuracy<mode = "
+    f"#stablehlo.result_accuracy_mode<HIGHEST>>}} : {F}",
+    f"%0 = stablehlo.convert %a : ({F}) -> tensor<?x4xbf16>",
+    f"%0 = stablehlo.select %p, %a, %b : tensor<?x4xi1>, {F}",
+    f"%0 = stablehlo.clamp %x, %a, %x : (tensor<f32>, {F}, tensor<f32>) -> {F}",
+    "%0 = stablehlo.complex %v, %v : tensor<?xcomplex<f32>>",
+    "%0 = stablehlo.real %z : (tensor<?xcomplex<f32>>) -> tensor<?xf32>",
+    f"%0 = stablehlo.compare LT, %a, %b, FLOAT : ({F}, {F}) -> tensor<?x4xi1>",
+    f"%0 = stablehlo.compare EQ, %a, %b : ({F}, {F}) -> tensor<?x4xi1>",
+    "%0 = stablehlo.constant dense<[1.500000e+00, 0xFF800000]> : tensor<2xf32>",
+    "%0 = stablehlo.constant dense<> : tensor<0x3xi32>",
+    "%0 = stablehlo.constant dense<(1.000000e+00,-2.000000e+00)> : tensor<3xcomplex<f32>>",
+    "%0 = stablehlo.iota dim = 1 : tensor<4x4xi64>",
+    "%0 = stablehlo.dynamic_iota %s, dim = 1 : (tensor<2xi32>) -> tensor<?x?xi64>",
+    "%0 = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<f32>) -> tensor<3x4xf32>",
+    f"%0 = stablehlo.dynamic_broadcast_in_dim %a, %s, dims = [0, 1] : ({F}, tensor<2xi32>) -> {F}",
+    f"%0 = stablehlo.transpose %a, dims = [1, 0] : ({F}) -> tensor<4x?xf32>",
+    f"%0 = stablehlo.reverse %a, dims = [0] : {F}",
+    "%0 = stablehlo.reshape %m : (tensor<4x5xf32>) -> tensor<20xf32>",
+    f"%0 = stablehlo.dynamic_reshape %a, %s : ({F}, tensor<2xi32>) -> tensor<?x?xf32>",
+    f"%0 = stablehlo.concatenate %a, %b, dim = 0 : ({F}, {F}) -> {F}",
+    f"%0 = stablehlo.get_dimension_size %a, dim = 0 : ({F}) -> tensor<i32>",
+    "%0 = stablehlo.slice %m [0:4:2, 1:3] : (tensor<4x5xf32>) -> tensor<2x2xf32>",
+    "%0 = stablehlo.dynamic_slice %m, %n, %n, sizes = [1, 3] : "
+    "(tensor<4x5xf32>, tensor<i32>, tensor<i32>) -> tensor<1x3xf32>",
+    "%0 = stablehlo.pad %m, %x, low = [0, -1], high = [1, 0], interior = [0, 2] : "
+    "(tensor<4x5xf32>, tensor<f32>) -> tensor<5x12xf32>",
+    f"%0 = stablehlo.dot_general %a, %m, contracting_dims = [1] x [0], precision = [HIGH, DEFAULT] "
+    f": ({F}, tensor<4x5xf32>) -> tensor<?x5xf32>",
+    f"%0 = stablehlo.dot_general %a, %b, batching_dims = [0, 1] x [0, 1], contracting_dims = [] x "
+    f"[] : ({F}, {F}) -> {F}",
+    f"%0 = stablehlo.dot_general %a, %m, contracting_dims = [1] x [0], algorithm = "
+    f"<lhs_precision_type = tf32, rhs_precision_type = tf32, accumulation_type = f32, "
+    f"lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, "
+    f"allow_imprecise_accumulation = false> : ({F}, tensor<4x5xf32>) -> tensor<?x5xf32>",
+    "%0 = stablehlo.convolution(%g, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], "
+    "window = {stride = [2], pad = [[1, 2]], lhs_dilate = [2], rhs_dilate = [1], "
+    "reverse = [true]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : "
+    "(tensor<1x8x3xf32>, tensor<2x3x6xf32>) -> tensor<1x9x6xf32>",
+    f"%0 = stablehlo.reduce(%a init: %x) applies stablehlo.add across dimensions = [1] : "
+    f"({F}, tensor<f32>) -> tensor<?xf32>",
+    f"""%0:2 = stablehlo.reduce(%a init: %x), (%a init: %x) across dimensions = [0] : \
+({F}, {F}, tensor<f32>, tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>)
+     reducer(%c: tensor<f32>, %e: tensor<f32>) (%d: tensor<f32>, %f: tensor<f32>)  {{
+      %1 = stablehlo.maximum %c, %e : tensor<f32>
+      stablehlo.return %1, %f : tensor<f32>, tensor<f32>
+    }}""",
+    """%0:2 = stablehlo.while(%iterArg = %n, %iterArg_0 = %a) : tensor<i32>, tensor<?x4xf32>
+    cond {
+      %1 = stablehlo.compare LT, %iterArg, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    } do {
+      %1 = func.call @f(%iterArg_0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+      stablehlo.return %iterArg, %1 : tensor<i32>, tensor<?x4xf32>
+    }""",
+    "stablehlo.custom_call @shape_assertion(%n) {api_version = 2 : i32, error_message = "
+    '"a \\22b\\22\\0A", has_side_effect = true} : (tensor<i32>) -> ()',
+    f"%0 = call @f(%a) : ({F}) -> {F}",
+    f'%0 = call @"<lambda>"(%a) : ({F}) -> {F}',
+    f'%0 = stablehlo.composite "chlo.sinh" %a {{decomposition = @f, version = 1 : i32}} : ({F}) -> {F}',
+    f"%0 = stablehlo.reduce_precision %a, format = e5m10 : {F}",
+    "%0 = stablehlo.fft %m, type = RFFT, length = [5] : (tensor<4x5xf32>) -> tensor<4x3xcomplex<f32>>",
+    "%output_state, %output = stablehlo.rng_bit_generator %u, algorithm = DEFAULT : "
+    "(tensor<2xui64>) -> (tensor<2xui64>, tensor<20x4xui32>)",
+    f"%0:2 = stablehlo.optimization_barrier %a, %x : {F}, tensor<f32>",
+    "%0 = stablehlo.after_all %t, %t : !stablehlo.token",
+    "%0 = stablehlo.create_token : !stablehlo.token",
+    "%0 = stablehlo.tuple %x, %n : tuple<tensor<f32>, tensor<i32>>",
+    "%0 = chlo.lgamma %v : tensor<?xf32> -> tensor<?xf32>",
+    "%0, %1 = chlo.top_k(%m, k = 4) : tensor<4x5xf32> -> (tensor<4x4xf32>, tensor<4x4xi32>)",
+)
+
+GENERIC = (
+    '%0 = "stablehlo.gather"(%m, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], '
+    "collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, "
+    "indices_are_sorted = true, slice_sizes = array<i64: 1, 5>}> : "
+    "(tensor<4x5xf32>, tensor<4xi32>) -> tensor<4x5xf32>",
+    """%0:2 = "stablehlo.sort"(%v, %v) <{dimension = 0 : i64, is_stable = true}> ({
+    ^bb0(%c: tensor<f32>, %d: tensor<f32>, %e: tensor<f32>, %f: tensor<f32>):
+      %1 = stablehlo.compare LT, %c, %d, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }) : (tensor<?xf32>, tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>)""",
+    """%0 = "stablehlo.case"(%n) ({
+      stablehlo.return %a : tensor<?x4xf32>
+    }, {
+      %1 = stablehlo.negate %a : tensor<?x4xf32>
+      stablehlo.return %1 : tensor<?x4xf32>
+    }) : (tensor<i32>) -> tensor<?x4xf32>""",
+    '%0 = "stablehlo.triangular_solve"(%m, %m) <{left_side = true, lower = true, transpose_a = '
+    "#stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}> : "
+    "(tensor<4x5xf32>, tensor<4x5xf32>) -> tensor<4x5xf32>",
+    '%0 = "stablehlo.set_dimension_size"(%m, %n) <{dimension = 0 : i64}> : '
+    "(tensor<4x5xf32>, tensor<i32>) -> tensor<?x5xf32, #stablehlo.bounds<4, ?>>",
+)
+
+CALLEES = f"""
+  func.func private @f(%arg0: {F}) -> {F} {{
+    return %arg0 : {F}
+  }}
+  func.func private @"<lambda>"(%arg0: {F}) -> {F} {{
+    return %arg0 : {F}
+  }}
+"""
+
+
+def program(op: str) -> str:
+    """Give a module whose `@main` consists of `op`."""
+    arguments = ", ".join(f"%{name}: {type_}" for name, type_ in ARGUMENTS.items())
+    return (
+        f"module @m attributes {{mhlo.num_replicas = 1 : i32}} {{\n"
+        f"  func.func public @main({arguments}) {{\n    {op}\n    return\n  }}{CALLEES}}}\n"
+    )

@@ -1,0 +1,141 @@
+"""Passes: fewer ops, the same results."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from shlo_disc.dynamic_ops.legalize import legalize
+from shlo_disc.dynamic_ops.program import Program
+from shlo_disc.dynamic_ops.reference import interpret
+from shlo_disc.parse.parser import parse_module
+from shlo_disc.passes import PASSES
+from shlo_disc.passes.cse import CSE
+from shlo_disc.passes.dce import DCE
+from shlo_disc.passes.fold import FOLD
+
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+
+def program(body: str, result: str = "tensor<?x3xf32>") -> Program:
+    text = f"func.func public @main(%x: tensor<?x3xf32>) -> ({result}) {{\n{body}\n}}"
+    return legalize(parse_module(text, "m.mlir"))
+
+
+def names(one: Program) -> Counter[str]:
+    return Counter(op.name for op in one.body.walk())
+
+
+def test_dce_drops_what_no_result_needs() -> None:
+    made = program(
+        """%c = stablehlo.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
+        %0 = stablehlo.tanh %x : tensor<?x3xf32>
+        %1 = stablehlo.exponential %0 : tensor<?x3xf32>
+        %2 = stablehlo.negate %x : tensor<?x3xf32>
+        return %2 : tensor<?x3xf32>"""
+    )
+    smaller = DCE.run(made)
+    assert names(smaller) == {"negate": 1}
+    assert len(made.constants) == 1
+    assert not smaller.constants
+
+
+def test_dce_keeps_what_only_a_body_needs() -> None:
+    made = program(
+        """%i = stablehlo.constant dense<0> : tensor<i32>
+        %0 = stablehlo.tanh %x : tensor<?x3xf32>
+        %t = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?x3xf32>) -> tensor<i32>
+        %1 = "stablehlo.case"(%t) ({
+          stablehlo.return %0 : tensor<?x3xf32>
+        }, {
+          %2 = stablehlo.negate %0 : tensor<?x3xf32>
+          stablehlo.return %2 : tensor<?x3xf32>
+        }) : (tensor<i32>) -> tensor<?x3xf32>
+        return %1 : tensor<?x3xf32>"""
+    )
+    assert names(DCE.run(made))["tanh"] == 1
+
+
+def test_cse_computes_equal_things_once_also_with_bodies() -> None:
+    reduce = """%{0} = stablehlo.reduce(%x init: %z) across dimensions = [1]
+        : (tensor<?x3xf32>, tensor<f32>) -> tensor<?xf32>
+        reducer(%a{0}: tensor<f32>, %b{0}: tensor<f32>) {{
+          %r{0} = stablehlo.{1} %a{0}, %b{0} : tensor<f32>
+          stablehlo.return %r{0} : tensor<f32>
+        }}"""
+    made = program(
+        f"""%z = stablehlo.constant dense<0.0> : tensor<f32>
+        {reduce.format(1, "add")}
+        {reduce.format(2, "add")}
+        {reduce.format(3, "maximum")}
+        %4 = stablehlo.add %1, %2 : tensor<?xf32>
+        %5 = stablehlo.add %4, %3 : tensor<?xf32>
+        return %5 : tensor<?xf32>""",
+        "tensor<?xf32>",
+    )
+    smaller = CSE.run(made)
+    assert names(made)["d_reduce"] == 3
+    assert names(smaller)["d_reduce"] == 2
+    np.testing.assert_array_equal(interpret(smaller, [X])[0], X.sum(1) * 2 + X.max(1))
+
+
+BROADCAST = "stablehlo.dynamic_broadcast_in_dim"
+SHAPE = """%n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?x3xf32>) -> tensor<i32>
+    %n1 = stablehlo.reshape %n : (tensor<i32>) -> tensor<1xi32>
+    %c3 = stablehlo.constant dense<3> : tensor<1xi32>
+    %c1 = stablehlo.constant dense<1> : tensor<1xi32>
+    %shape = stablehlo.concatenate %n1, %c3, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+    %column = stablehlo.concatenate %n1, %c1, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>"""
+
+
+@pytest.mark.parametrize(
+    ("body", "expected", "left"),
+    [
+        (  # a splat stays a splat however it is moved and computed with
+            f"""%c = stablehlo.constant dense<2.0> : tensor<f32>
+            %1 = stablehlo.add %c, %c : tensor<f32>
+            %2 = {BROADCAST} %1, %shape, dims = [] : (tensor<f32>, tensor<2xi32>) -> tensor<?x3xf32>
+            %3 = stablehlo.multiply %2, %2 : tensor<?x3xf32>
+            return %3 : tensor<?x3xf32>""",
+            np.full((2, 3), 16.0),
+            {"d_constant": 1},
+        ),
+        (  # NaN is a value like any other
+            """%c = stablehlo.constant dense<0x7FC00000> : tensor<f32>
+            %p = stablehlo.compare EQ, %c, %c : (tensor<f32>, tensor<f32>) -> tensor<i1>
+            %y = stablehlo.negate %x : tensor<?x3xf32>
+            %0 = stablehlo.select %p, %x, %y : tensor<i1>, tensor<?x3xf32>
+            return %0 : tensor<?x3xf32>""",
+            -X,
+            {"negate": 1},
+        ),
+        (
+            """%0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<?x3xf32>) -> tensor<3x?xf32>
+            %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<3x?xf32>) -> tensor<?x3xf32>
+            return %1 : tensor<?x3xf32>""",
+            X,
+            {},
+        ),
+        (
+            f"""%r = stablehlo.slice %x [0:1, 0:3] : (tensor<?x3xf32>) -> tensor<1x3xf32>
+            %0 = stablehlo.slice %r [0:1, 0:1] : (tensor<1x3xf32>) -> tensor<1x1xf32>
+            %1 = {BROADCAST} %0, %column, dims = [0, 1] : (tensor<1x1xf32>, tensor<2xi32>) -> tensor<?x1xf32>
+            %2 = {BROADCAST} %1, %shape, dims = [0, 1] : (tensor<?x1xf32>, tensor<2xi32>) -> tensor<?x3xf32>
+            return %2 : tensor<?x3xf32>""",
+            np.zeros((2, 3)),
+            {"d_slice": 2, "d_broadcast": 1},
+        ),
+    ],
+)
+def test_fold(body: str, expected: np.ndarray, left: dict[str, int]) -> None:
+    made = program(f"{SHAPE}\n{body}")
+    folded = DCE.run(FOLD.run(made))
+    assert names(folded) == left
+    for one in (made, folded):
+        np.testing.assert_array_equal(interpret(one, [X])[0], expected)
+
+
+def test_passes_run_in_a_stated_order() -> None:
+    assert [one.name for one in PASSES] == ["dce", "cse", "fold", "cse", "dce"]
