@@ -46,7 +46,8 @@ class CheckText:
 class Buffer:
     """Where the bytes of a buffer are.
 
-    `kind` is `argument`, `result`, `constant` (numbered by `number`), or `arena` (at byte offset `offset`). `size` is in bytes.
+    `kind` is `argument`, `result`, `constant` (numbered by `number`), or `arena` (at byte offset `offset`).
+    `size` is in bytes.
     """
 
     kind: str

@@ -93,10 +93,10 @@ class CompileError(ShloDiscError):
     `note:` lines for other places and a `help:` line with the remedy.
     """
 
-    def __init__(self, message: str, span: Span, *, notes: tuple[Note, ...] = (), help: str = "") -> None:
+    def __init__(self, message: str, span: Span, *, notes: tuple[Note, ...] = (), hint: str = "") -> None:
         parts = [span.explain(message), *map(str, notes)]
-        if help:
-            parts.append(f"  help: {help}")
+        if hint:
+            parts.append(f"  help: {hint}")
         super().__init__("\n".join(parts))
         self.message = message
         self.span = span

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import count
 
 from shlo_disc.dynamic_ops.opdef import ElementQuery
@@ -43,7 +42,7 @@ class Formulas:
     )
     load: Callable[[Tensor, Index], Scalar] = Load
     _memo: dict[tuple[Tensor, Index], Scalar] = field(default_factory=dict[tuple[Tensor, Index], Scalar])
-    numbers: Iterator[int] = field(default_factory=partial(count, 1))
+    numbers: Iterator[int] = field(default_factory=lambda: iter(count(1)))
 
     def at(self, tensor: Tensor, index: Index, /) -> Scalar:
         """Read `tensor[index]`."""

@@ -174,7 +174,8 @@ def _form(op: Op[object], attrs: DotAttrs, lhs: AffineView, rhs: AffineView, dep
     row_rest, column_rest = rows[row_loops:], columns[column_loops:]
     a_row = _flatten([lhs.strides[d] for d in row_rest], [left[d] for d in row_rest])
     b_column = _flatten([rhs.strides[d] for d in column_rest], [right[d] for d in column_rest])
-    assert a_row is not None and b_column is not None, "the suffixes were chosen so that they flatten"
+    assert a_row is not None, "the suffix was chosen so that it flattens"
+    assert b_column is not None, "the suffix was chosen so that it flattens"
     return MatrixForm(
         a=lhs, b=rhs, batch=tuple(batch),
         batch_dims=(

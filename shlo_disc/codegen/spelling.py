@@ -159,6 +159,10 @@ class Spelling:
             return f"round_{target.value}({text})"
         return text
 
+    def rounded(self, x: str, dtype: DType, *, exact: bool) -> str:
+        """The value as its type holds it: f16 and bf16 are computed in f32, and every operation rounds."""
+        return x if exact or dtype not in (DType.F16, DType.BF16) else f"round_{dtype.value}({x})"
+
     def bitcast(self, x: str, source: DType, target: DType) -> str:
         """The same bits as another type of the same width."""
         if source in (DType.F16, DType.BF16):

@@ -80,7 +80,7 @@ class _Builder:
         self.members = {t for op in group.ops for t in op.results}
         rows = group.rows if group.rows is not None else group.roots[0].shape[:-1]
         self.rank = len(rows)
-        self.row_axes, self.row_index = _axes(rows, "r")
+        self.row_axes, self.row_index = _axes(rows, "x")
         for axis in self.row_axes:
             facts = facts.with_index(axis.symbol, axis.extent)
         self.facts = facts
@@ -156,7 +156,7 @@ class _Builder:
                 return
             first = next((p for p in earlier if tensor in p.computed and self._fills(tensor, p)), None)
             if first is not None and (home.get(tensor) in earlier or self._cost(tensor) >= RELOAD_COST):
-                self._keep(tensor, first, home)
+                self._keep(tensor, first)
                 return
             plan.computed.add(tensor)
         elif not is_free(made[0]):
@@ -167,7 +167,7 @@ class _Builder:
     def _fills(self, tensor: Tensor, plan: _Plan) -> bool:
         return tensor.shape[self.rank :] == plan.shape and len(tensor.shape) >= self.rank
 
-    def _keep(self, tensor: Tensor, first: _Plan, home: dict[Tensor, _Plan]) -> None:
+    def _keep(self, tensor: Tensor, first: _Plan) -> None:
         size = product(tensor.shape[self.rank :])
         scratch = Scratch(f"t{len(self.kept)}", tensor.dtype, size)
         self.kept[tensor] = scratch
@@ -209,7 +209,10 @@ class _Builder:
         for axis in axes:
             facts = facts.with_index(axis.symbol, axis.extent)
         here = (*self.row_index, *inner)
-        formulas = Formulas(facts, self.producers, self._inlined, dict(available), self.params.load(facts), numbers=self.numbers)
+        readers = dict(available)
+        formulas = Formulas(
+            facts, self.producers, self._inlined, readers, self.params.load(facts), numbers=self.numbers
+        )
         stores = [Store(self.kept[t], flat_offset(inner, plan.shape), formulas.at(t, here)) for t in plan.kept]
         stores += [
             Store(self.params.of(t), facts.canonical(flat_offset(here, t.shape)), formulas.at(t, here))

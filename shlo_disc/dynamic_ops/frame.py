@@ -64,7 +64,7 @@ class Frame:
         raise UnsupportedOpError(
             f"{op.name} takes its shape from data: %{value.name} is computed from elements of tensors",
             op.span,
-            help="sizes may depend on the sizes of the arguments only",
+            hint="sizes may depend on the sizes of the arguments only",
         )
 
     def producer(self, value: ir.Value) -> ir.Op | None:

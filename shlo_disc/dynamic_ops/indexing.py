@@ -36,7 +36,7 @@ def _keeps_value(source: DType, target: DType) -> bool:
 
 def clamped(start: Dim, size: Dim, window: Dim) -> Dim:
     """Move a window's start so that the window lies inside `size`."""
-    return maximum(ZERO, minimum(start, size - window))
+    return ZERO if size == window else maximum(ZERO, minimum(start, size - window))
 
 
 def select_all(conditions: Iterable[Scalar], then: Scalar, other: Scalar) -> Scalar:

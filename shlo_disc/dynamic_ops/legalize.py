@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from shlo_disc.diagnostics import UnsupportedOpError
 from shlo_disc.dynamic_ops import (
-    rules_chlo,
     rules_compute,
     rules_control,
     rules_elementwise,
@@ -25,7 +24,6 @@ _RULES: Mapping[str, Rule] = {
     **rules_move.RULES,
     **rules_compute.RULES,
     **rules_control.RULES,
-    **rules_chlo.RULES,
 }
 
 

@@ -46,21 +46,15 @@ def _while(frame: Frame, op: ir.Op) -> Sequence[Bound]:
         for value, bound, changes in zip(region.block.arguments, initial, varies, strict=True):
             if not changes:  # the loop hands it on as it is
                 frame.bind(value, bound)
-    carries = [x for x, changes in zip(frame_tensors(frame, op, varies), varies, strict=True) if changes]
-    types = [(x.shape, x.dtype) for x in carries if isinstance(x, Tensor)]
+    carries = [frame.tensor(x) for x, changes in zip(op.operands, varies, strict=True) if changes]
+    types = [(x.shape, x.dtype) for x in carries]
     bodies = (
         _loop_body(frame, condition, varies, types, None),
         _loop_body(frame, body, varies, types, varies),
     )
     _keep_shapes(frame, op, bodies[1])
-    tensors = tuple(x for x in carries if isinstance(x, Tensor))
-    results = iter(frame.build.emit("d_while", tensors, NoAttrs(), types, op.span, bodies))
+    results = iter(frame.build.emit("d_while", carries, NoAttrs(), types, op.span, bodies))
     return [next(results) if changes else bound for bound, changes in zip(initial, varies, strict=True)]
-
-
-def frame_tensors(frame: Frame, op: ir.Op, wanted: Sequence[bool]) -> list[Bound]:
-    """The operands, as tensors where wanted."""
-    return [frame.tensor(x) if is_wanted else frame.bound(x) for x, is_wanted in zip(op.operands, wanted, strict=True)]
 
 
 def _loop_body(

@@ -41,9 +41,7 @@ class Canonical:
     mention the index variable `index`.
     """
 
-    def __init__(
-        self, given: Assumptions, *, outer: Canonical | None = None, index: Sym | None = None
-    ) -> None:
+    def __init__(self, given: Assumptions, *, outer: Canonical | None = None, index: Sym | None = None) -> None:
         self.given = given
         self.prover = Prover(given)
         self._outer = outer
@@ -58,9 +56,7 @@ class Canonical:
             start = dim
             if self._outer is not None and self._index not in dim.symbols():
                 start = self._outer.dim(dim)
-            found = (
-                start if self._is_plain(start) else self._recombine(start.replace_top(self._atom))
-            )
+            found = start if self._is_plain(start) else self._recombine(start.replace_top(self._atom))
             self._dims[dim] = self._dims[found] = found
         return found
 
@@ -103,10 +99,7 @@ class Canonical:
         """Drop members that are never less (sign 1) or never greater (sign -1) than another one."""
         kept = list(members)
         for member in members:
-            if any(
-                other is not member and self.prover.nonnegative((member - other) * sign)
-                for other in kept
-            ):
+            if any(other is not member and self.prover.nonnegative((member - other) * sign) for other in kept):
                 kept.remove(member)
         return kept
 
@@ -115,11 +108,7 @@ class Canonical:
         raw = numerator // denominator
 
         def improve(atom: Atom) -> Dim:
-            return (
-                self._quotient_atom(atom.numerator, atom.denominator)
-                if isinstance(atom, FloorDiv)
-                else of(atom)
-            )
+            return self._quotient_atom(atom.numerator, atom.denominator) if isinstance(atom, FloorDiv) else of(atom)
 
         return self._recombine(raw.replace_top(improve))
 
@@ -128,11 +117,7 @@ class Canonical:
         raw = numerator % denominator
 
         def improve(atom: Atom) -> Dim:
-            return (
-                self._remainder_atom(atom.numerator, atom.denominator)
-                if isinstance(atom, Mod)
-                else of(atom)
-            )
+            return self._remainder_atom(atom.numerator, atom.denominator) if isinstance(atom, Mod) else of(atom)
 
         return self._recombine(raw.replace_top(improve))
 
@@ -147,15 +132,11 @@ class Canonical:
         variable, offset = split_constant(x)
         match variable.atom:
             case FloorDiv(inner_x, inner_d) if self._positive(d):
-                return self.quotient(
-                    inner_x + inner_d * offset, inner_d * d
-                )  # (x//a + c)//b == (x + c*a)//(a*b)
+                return self.quotient(inner_x + inner_d * offset, inner_d * d)  # (x//a + c)//b == (x + c*a)//(a*b)
             case Mod(inner_x, inner_d) if not offset and self._positive(d):
                 outer, rest = divide(inner_d, d)
                 if not rest.terms and self._positive(outer):
-                    return self.remainder(
-                        self.quotient(inner_x, d), outer
-                    )  # (x % (d*e)) // d == (x//d) % e
+                    return self.remainder(self.quotient(inner_x, d), outer)  # (x % (d*e)) // d == (x//d) % e
             case _:
                 pass
         return of(FloorDiv(x, d))
@@ -180,11 +161,7 @@ class Canonical:
             return low
         if (low is None or low <= 0) and prover.nonnegative(x):
             return 0 if prover.nonnegative(d - 1 - x) else None
-        if (
-            (high is None or high >= -1)
-            and prover.nonnegative(-x - 1)
-            and prover.nonnegative(x + d)
-        ):
+        if (high is None or high >= -1) and prover.nonnegative(-x - 1) and prover.nonnegative(x + d):
             return -1
         return None
 
@@ -240,9 +217,7 @@ class Canonical:
             partner, together = scale * x, scale * self.remainder(x, d)
         variable, _ = split_constant(partner)
         weights = dict(dim.terms)
-        if not variable.terms or any(
-            weights.get(factors) != weight for factors, weight in variable.terms
-        ):
+        if not variable.terms or any(weights.get(factors) != weight for factors, weight in variable.terms):
             return None
         return dim - outer * of(atom) - partner + together
 

@@ -230,8 +230,7 @@ class Dim(Node):
     def replace_top(self, change: Callable[[Atom], Dim]) -> Dim:
         """Put `change(atom)` for every atom of the sum itself, not inside atoms."""
         return total(
-            product(map(change, factors)) * weight if factors else const(weight)
-            for factors, weight in self.terms
+            product(map(change, factors)) * weight if factors else const(weight) for factors, weight in self.terms
         )
 
     def map_atoms(self, change: Callable[[Atom], Dim]) -> Dim:
@@ -378,9 +377,7 @@ def _extremes(dims: Iterable[DimLike], kind: type[Min | Max], sign: int) -> tupl
     offsets: dict[Terms, int] = {}
     for dim in map(as_dim, dims):
         atom = dim.atom
-        for member in (
-            atom.members if isinstance(atom, Min | Max) and isinstance(atom, kind) else (dim,)
-        ):
+        for member in atom.members if isinstance(atom, Min | Max) and isinstance(atom, kind) else (dim,):
             variable, offset = split_constant(member)
             known = offsets.get(variable.terms, offset)
             offsets[variable.terms] = sign * min(sign * known, sign * offset)
@@ -440,10 +437,7 @@ def divide(numerator: Dim, denominator: Dim) -> tuple[Dim, Dim]:
     A constant denominator must be positive. The rest may exceed it: 3*s stays when 4 is taken out.
     """
     if (k := denominator.constant) is not None:
-        taken = [
-            (factors, _towards_zero(weight, k) if factors else weight // k)
-            for factors, weight in numerator.terms
-        ]
+        taken = [(factors, _towards_zero(weight, k) if factors else weight // k) for factors, weight in numerator.terms]
         quotient = Dim(tuple([term for term in taken if term[1]]))
         return quotient, numerator - quotient * k
     taken, left = polynomial.divide(numerator.terms, denominator.terms)
@@ -452,9 +446,7 @@ def divide(numerator: Dim, denominator: Dim) -> tuple[Dim, Dim]:
 
 def scale_down(dim: Dim, by: int) -> Dim:
     """Divide by a constant that divides every weight."""
-    return (
-        Dim(tuple([(factors, weight // by) for factors, weight in dim.terms])) if by != 1 else dim
-    )
+    return Dim(tuple([(factors, weight // by) for factors, weight in dim.terms])) if by != 1 else dim
 
 
 def _towards_zero(weight: int, k: int) -> int:
@@ -534,18 +526,14 @@ def _without_inner_mod(numerator: Dim, denominator: Dim) -> Dim:
                 assert others is not None, "the factor was just found"
                 outer = Dim(((others, weight),))
                 if not divide(outer * atom.denominator, denominator)[1].terms:
-                    return _without_inner_mod(
-                        result + outer * (atom.numerator - of(atom)), denominator
-                    )
+                    return _without_inner_mod(result + outer * (atom.numerator - of(atom)), denominator)
     return result
 
 
 def _occurs(needle: Atom, atom: Atom) -> bool:
     if isinstance(needle, Sym):
         return needle == atom or any(needle in child.symbols() for child in children(atom))
-    return needle == atom or any(
-        inner == needle for child in children(atom) for inner in child.atoms()
-    )
+    return needle == atom or any(inner == needle for child in children(atom) for inner in child.atoms())
 
 
 def _evaluate(atom: Atom, values: Mapping[Sym, int]) -> int:
@@ -574,10 +562,7 @@ def _sum_text(dim: Dim, text: Callable[[Atom], str]) -> str:
     pieces: list[str] = []
     for factors, weight in dim.terms:
         many = len(factors) > 1 or abs(weight) != 1 or (weight < 0 and not pieces)
-        shown = [
-            f"({text(atom)})" if many and text is str and _is_infix(atom) else text(atom)
-            for atom in factors
-        ]
+        shown = [f"({text(atom)})" if many and text is str and _is_infix(atom) else text(atom) for atom in factors]
         if abs(weight) != 1 or not factors:
             shown.insert(0, str(abs(weight)))
         sign = "-" if weight < 0 else "+"

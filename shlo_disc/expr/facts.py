@@ -130,9 +130,7 @@ class Facts:
             given = replace(given, substitution={**given.substitution, sym: lower})
         else:
             given = replace(given, ranges={**given.ranges, sym: (lower, upper)})
-        return Facts(
-            replace(system, given=given), self.facts, Canonical(given, outer=self._rules, index=sym)
-        )
+        return Facts(replace(system, given=given), self.facts, Canonical(given, outer=self._rules, index=sym))
 
     def canonical(self, dim: Dim) -> Dim:
         """Write a dim in its simplest form under these facts; equal results mean equal dims."""

@@ -102,11 +102,7 @@ class Prover:
         match atom:
             case Sym() | Data():
                 bounds = self._given.ranges.get(atom)
-                return (
-                    (self.interval(bounds[0])[0], self.interval(bounds[1])[1])
-                    if bounds
-                    else UNBOUNDED
-                )
+                return (self.interval(bounds[0])[0], self.interval(bounds[1])[1]) if bounds else UNBOUNDED
             case FloorDiv(numerator, denominator):
                 return _quotient(self.interval(numerator), self.interval(denominator))
             case Mod(numerator, denominator):
@@ -183,25 +179,17 @@ class Prover:
             case Sym() | Data():
                 return False
             case Mod(_, denominator):
-                return self._positive(denominator) and self._prove_between(
-                    split, const(0), denominator - 1, depth
-                )
+                return self._positive(denominator) and self._prove_between(split, const(0), denominator - 1, depth)
             case FloorDiv(numerator, denominator):
-                return self._positive(denominator) and self._prove_quotient(
-                    split, numerator, denominator, depth
-                )
+                return self._positive(denominator) and self._prove_quotient(split, numerator, denominator, depth)
             case Min(members):
                 return self._prove_extreme(slope, rest, members, depth)
             case Max(members):
-                return self._prove_extreme(
-                    -slope, rest, tuple(-member for member in members), depth
-                )
+                return self._prove_extreme(-slope, rest, tuple(-member for member in members), depth)
             case _:
                 assert_never(atom)
 
-    def _prove_quotient(
-        self, split: tuple[Dim, Dim], numerator: Dim, denominator: Dim, depth: int
-    ) -> bool:
+    def _prove_quotient(self, split: tuple[Dim, Dim], numerator: Dim, denominator: Dim, depth: int) -> bool:
         """Use that x - d < d*(x//d) <= x. Over the integers, e > -1 is enough for e >= 0."""
         slope, rest = split
         low, high = self.interval(slope)
@@ -244,12 +232,7 @@ def _multipliers(dim: Dim, known: Dim) -> Iterator[Dim]:
     for factors, weight in dim.terms:
         for known_factors, known_weight in known.terms:
             left = polynomial.cancel(factors, known_factors)
-            if (
-                known_factors
-                and left is not None
-                and weight % known_weight == 0
-                and weight // known_weight > 0
-            ):
+            if known_factors and left is not None and weight % known_weight == 0 and weight // known_weight > 0:
                 factor = Dim(((left, weight // known_weight),))
                 if factor not in seen:
                     seen.add(factor)
@@ -271,9 +254,7 @@ def _times(a: Interval, b: Interval) -> Interval:
         return a[0] * b[0], None if a[1] is None or b[1] is None else a[1] * b[1]
     sides = (True, False)
     ends = [
-        _end(x, low_x, y, low_y)
-        for x, low_x in zip(a, sides, strict=True)
-        for y, low_y in zip(b, sides, strict=True)
+        _end(x, low_x, y, low_y) for x, low_x in zip(a, sides, strict=True) for y, low_y in zip(b, sides, strict=True)
     ]
     low, high = min(ends), max(ends)
     return (None if low == -_INFINITY else int(low)), (None if high == _INFINITY else int(high))
@@ -309,9 +290,7 @@ def _quotient(numerator: Interval, denominator: Interval) -> Interval:
     if low is not None:
         low = low // least if low < 0 else low // max(greatest, 1) if greatest is not None else 0
     if high is not None:
-        high = (
-            high // least if high >= 0 else high // max(greatest, 1) if greatest is not None else -1
-        )
+        high = high // least if high >= 0 else high // max(greatest, 1) if greatest is not None else -1
     return low, high
 
 

@@ -70,9 +70,7 @@ def _limit(system: System, atom: Atom, low: int | None, high: int | None) -> Sys
     system = replace(system, given=replace(given, limits={**given.limits, atom: (low, high)}))
     if isinstance(atom, FloorDiv) and (k := atom.denominator.constant) is not None:
         system = system if low is None else add_nonnegative(system, atom.numerator - low * k)
-        system = (
-            system if high is None else add_nonnegative(system, high * k + k - 1 - atom.numerator)
-        )
+        system = system if high is None else add_nonnegative(system, high * k + k - 1 - atom.numerator)
     return system
 
 

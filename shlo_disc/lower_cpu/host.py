@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shlo_disc.codegen.emitter import INDENT, Emitter, size_name
+from shlo_disc.codegen.emitter import Emitter
 from shlo_disc.codegen.host import (
     CaseStep,
     CopyStep,
@@ -14,6 +14,8 @@ from shlo_disc.codegen.host import (
     LaunchStep,
     WhileStep,
 )
+from shlo_disc.codegen.indices import size_name
+from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.expr.dim import Dim
 from shlo_disc.lower_cpu.spelling import VectorSpelling
@@ -145,9 +147,8 @@ class _StepPrinter:
             case CaseStep(index, dtype, branches):
                 kind = VectorSpelling().memory_type(dtype)
                 last = len(branches) - 1
-                lines = [
-                    f"switch (const {kind} at = *(const {kind}*)b{index}; at >= 0 && at < {last} ? (int64_t)at : {last}) {{"
-                ]
+                chosen = f"at >= 0 && at < {last} ? (int64_t)at : {last}"
+                lines = [f"switch (const {kind} at = *(const {kind}*)b{index}; {chosen}) {{"]
                 if dtype.is_bool:
                     lines = [f"switch (*(const uint8_t*)b{index} ? 1 : 0) {{"]
                 for number, branch in enumerate(branches):

@@ -6,10 +6,11 @@ from typing import assert_never
 
 from shlo_disc.analysis.formula import Producers
 from shlo_disc.artifact import SourceFile
-from shlo_disc.codegen.emitter import INDENT, size_name
 from shlo_disc.codegen.groups import Group, GroupKind
 from shlo_disc.codegen.host import KernelRef
+from shlo_disc.codegen.indices import size_name
 from shlo_disc.codegen.kernel import RowKernel
+from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.codegen.stages import build_row_kernel
 from shlo_disc.codegen.templates import (
     build_convolution,

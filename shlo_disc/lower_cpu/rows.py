@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from shlo_disc.codegen.emitter import INDENT, Emitter, Scope
+from shlo_disc.codegen.emitter import Emitter
 from shlo_disc.codegen.kernel import Axis, Param, Reduction, RowKernel, Scratch, Stage, Store
+from shlo_disc.codegen.scopes import INDENT, Scope
 from shlo_disc.codegen.simplify_kernel import stage_formulas
 from shlo_disc.expr.dim import Dim, const, product, total
 from shlo_disc.expr.dtypes import DType
@@ -335,6 +336,7 @@ class _VectorStage(_StageLines):
             start = self.emit.value(init)
             if start != identity(self.spell, reduction):
                 whole = combine(self.spell, reduction, start, whole)
+            whole = self.spell.rounded(whole, carry.dtype, exact=False)
             if self.printer.unroll:
                 lines += [f"{kind} {name}[R];", *self._each_row(f"{name}[k] = {whole};")]
             else:

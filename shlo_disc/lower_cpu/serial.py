@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shlo_disc.codegen.emitter import INDENT, Emitter
+from shlo_disc.codegen.emitter import Emitter
 from shlo_disc.codegen.kernel import (
     Axis,
     Param,
@@ -12,6 +12,7 @@ from shlo_disc.codegen.kernel import (
     SortKernel,
     WindowScatterKernel,
 )
+from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.expr.dim import Dim, Sym, const, of
 from shlo_disc.expr.scalar import Arg
 from shlo_disc.lower_cpu.rows import pointer

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from shlo_disc.codegen.emitter import INDENT, Emitter
+from shlo_disc.codegen.emitter import Emitter
 from shlo_disc.codegen.kernel import (
     Axis,
     ConvKernel,
@@ -20,6 +20,7 @@ from shlo_disc.codegen.kernel import (
     Store,
 )
 from shlo_disc.codegen.rewrite import ArgRewriter
+from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.codegen.simplify_kernel import rewrite_store
 from shlo_disc.expr.dim import Dim, Sym, const, of, product
 from shlo_disc.expr.dtypes import DType
@@ -48,17 +49,14 @@ def prelude_constants(header: str) -> Mapping[str, int]:
     return {name: int(value) for name, value in found}
 
 
-def _epilogue(
-    name: str, params: Sequence[Param], batch: Sequence[Axis], row: Axis, column: Axis,
-    accumulator: Arg, stores: Sequence[Store],
-) -> tuple[list[str], tuple[str, ...]]:  # fmt: skip
+def _epilogue(name: str, kernel: DotKernel | ConvKernel, batch: Sequence[Axis]) -> tuple[list[str], tuple[str, ...]]:
     """The function that the prelude calls with rows `i0 …`, columns `j0 …` of a product, and the sizes it reads."""
+    row, column, accumulator = kernel.row, kernel.column, kernel.accumulator
     tile = Param("tile", accumulator.dtype)
     place = (of(row.symbol) - of(Sym("%i0"))) * of(Sym("%ld")) + of(column.symbol) - of(Sym("%j0"))
     rewriter = ArgRewriter({accumulator.name: Load(tile, (place,))})
-    stage = Stage((column,), (False,), tuple(rewrite_store(s, rewriter) for s in stores), ())
-    kernel = RowKernel(tuple(params), (row,), (stage,), ())
-    printer = RowPrinter(kernel, {column: ("j0", "j1")})
+    stage = Stage((column,), (False,), tuple(rewrite_store(s, rewriter) for s in kernel.epilogue), ())
+    printer = RowPrinter(RowKernel(kernel.params, (row,), (stage,), ()), {column: ("j0", "j1")})
     body, sizes = printer.lines()
     kind = printer.spell.memory_type(accumulator.dtype)
     lines = [
@@ -91,15 +89,7 @@ def dot_scratch() -> Dim:
 
 def print_dot(kernel: DotKernel, name: str) -> Body:
     """Each piece of work is one block of rows and columns of one batch."""
-    function, sizes = _epilogue(
-        name,
-        kernel.params,
-        kernel.batch,
-        kernel.row,
-        kernel.column,
-        kernel.accumulator,
-        kernel.epilogue,
-    )
+    function, sizes = _epilogue(name, kernel, kernel.batch)
     emit = Emitter(VectorSpelling())
     suffix = "f64" if kernel.accumulator.dtype is DType.F64 else "f32"
     operands = (kernel.a.source, kernel.b.source)
@@ -177,7 +167,7 @@ def convolution_work(kernel: ConvKernel) -> Dim:
 
 def print_convolution(kernel: ConvKernel, name: str) -> Body:
     """Each piece of work is one block of output positions and features."""
-    function, sizes = _epilogue(name, kernel.params, (), kernel.row, kernel.column, kernel.accumulator, kernel.epilogue)
+    function, sizes = _epilogue(name, kernel, ())
     emit, attrs = Emitter(VectorSpelling()), kernel.attrs
     suffix = "f64" if kernel.accumulator.dtype is DType.F64 else "f32"
     operands = (kernel.input.source, kernel.kernel.source)

@@ -181,7 +181,7 @@ class BodyReader(LocationReader):
             raise UnsupportedOpError(
                 f"op '{word}' is supported in its generic form only",
                 self.span(at),
-                help=f'write "{word}"(…) : …',
+                hint=f'write "{word}"(…) : …',
             )
         draft = Draft(name, at)
         form.parse(self, draft)

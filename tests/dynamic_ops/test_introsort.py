@@ -1,5 +1,8 @@
 """The unstable sort: XLA's order of equal elements, also where the algorithm changes to heaps."""
 
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownLambdaType=false
+# pyright: reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 import jax
@@ -10,7 +13,7 @@ from jax import lax
 from shlo_disc.dynamic_ops.introsort import introsorted
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 16, 17, 33, 100, 257])
+@pytest.mark.parametrize("count", [0, 16, 17, 257])
 def test_equal_elements_come_in_the_order_of_xla(count: int) -> None:
     keys = np.random.default_rng(count).integers(0, 7, count).astype(np.int32)
     positions = np.arange(count, dtype=np.int32)

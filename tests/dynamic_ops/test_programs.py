@@ -120,7 +120,8 @@ CASES = (
     Case(shifted, (("n,", F),), (((5,),), ((8,),), ((2,),))),
     Case(lambda x: jnp.linspace(0, 1, x.shape[0]) + jnp.cumsum(x), (("n,", F),), (((6,),), ((2,),)), ("n >= 2",)),
     Case(
-        lambda x, i: lax.dynamic_slice(x, (i[0], 0), (2, x.shape[1])), (("n, s", F), ("1,", WHOLE)), (((7, 3), (1,)),), ("n >= 2",),
+        lambda x, i: lax.dynamic_slice(x, (i[0], 0), (2, x.shape[1])),
+        (("n, s", F), ("1,", WHOLE)), (((7, 3), (1,)),), ("n >= 2",),
     ),
     Case(jax.grad(lambda x: jnp.tanh(x @ x.T).sum()), (("b, s", F),), (((3, 5),), ((1, 1),))),
 )  # fmt: skip

@@ -1,5 +1,51 @@
 // Convolutions: the interface between generated kernels and conv.cc.
+//
+// The result is cut into tasks of SHLO_CONV_ROWS output positions (batch, then the spatial dimensions, row-major) times
+// SHLO_CONV_COLUMNS output features of one group. Positions vary fastest, so that a piece of consecutive tasks shares
+// its weights:
+//
+//   position_blocks = ceil(positions / SHLO_CONV_ROWS)
+//   column_blocks   = ceil(features / SHLO_CONV_COLUMNS)            features = out_features / groups
+//   tasks           = groups * column_blocks * position_blocks
+//   task t is position block t % position_blocks of column block t / position_blocks % column_blocks of group
+//   t / position_blocks / column_blocks
+//
+// Depthwise (groups == in_features == out_features): all features are columns of one group, so that `groups` counts as 1.
+// Tasks beyond the last are allowed and do nothing: a caller who does not know that a convolution is depthwise may count
+// its groups.
 #pragma once
-#define SHLO_CONV_ROWS 96
-#define SHLO_CONV_COLUMNS 128
+#include <stdint.h>
+
+#define SHLO_CONV_ROWS 48
+#define SHLO_CONV_COLUMNS 64
 #define SHLO_CONV_SCRATCH 1048576
+
+#ifndef SHLO_EPILOGUE_DEFINED
+#define SHLO_EPILOGUE_DEFINED
+// Takes the finished rows [i0, i0 + rows) and columns [j0, j0 + columns) of a product. `tile` is row-major with leading
+// dimension `ld`, 64-byte aligned; each of its rows can be read up to a multiple of 16 columns.
+typedef void (*ShloEpilogue)(void* context, const void* tile, int64_t ld, int64_t i0, int64_t rows, int64_t j0,
+                             int64_t columns);
+#endif
+
+extern "C" {
+
+// Strides count elements. Entries beyond `rank` (0 to 3) are ignored. `in_features` is that of the whole input, the kernel
+// has in_features / groups of them. Low padding may be negative; how far the high padding goes follows from `out_sizes`.
+struct ShloConv {
+  const void* input;
+  const void* kernel;
+  int64_t rank;
+  int64_t batch, in_features, out_features;
+  int64_t in_sizes[3], kernel_sizes[3], out_sizes[3];
+  int64_t in_batch_stride, in_feature_stride, in_strides[3];
+  int64_t kernel_in_stride, kernel_out_stride, kernel_strides[3];
+  int64_t window_strides[3], low_padding[3], lhs_dilation[3], rhs_dilation[3], reversal[3];
+  int64_t groups;
+};
+
+// Computes the tasks [begin, end). `scratch` is SHLO_CONV_SCRATCH bytes of private memory, 64-byte aligned.
+void shlo_conv_f32(const ShloConv* conv, int64_t begin, int64_t end, void* scratch, ShloEpilogue epilogue, void* context);
+void shlo_conv_f64(const ShloConv* conv, int64_t begin, int64_t end, void* scratch, ShloEpilogue epilogue, void* context);
+
+}  // extern "C"

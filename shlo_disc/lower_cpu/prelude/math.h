@@ -139,19 +139,20 @@ template <class F>
 SHLO_INLINE F logistic_f32(F x) {
   return 1.f / (1.f + exp_f32((F)-x));
 }
+// The sign of `from` on a magnitude.
+template <class F>
+SHLO_INLINE F signed_as(F magnitude, F from) {
+  typedef uint_t<F> U;
+  return as<F>((U)(as<U>(magnitude) | (as<U>(from) & 0x80000000u)));
+}
+// e / (e + 2), e = exp(2 |x|) - 1: rationals in x^2 are as fast, but lose 6 ulp where they are near 1.
 template <class F>
 SHLO_INLINE F tanh_f32(F x) {
-  F c = at_most(at_least(x, -9.02f), 9.02f), s = c * c;
-  F p = s * -1.2259482491672191e-11f + 3.066854858957413e-08f;
-  p = p * s + 2.8044951250194572e-05f;
-  p = p * s + 0.0038702688179910183f;
-  p = p * s + 0.13681486248970032f;
-  p = p * s + 1.f;
-  F q = s * 1.2898974546260433e-06f + 0.0003941993636544794f;
-  q = q * s + 0.027253014966845512f;
-  q = q * s + 0.4701481759548187f;
-  q = q * s + 1.f;
-  return c * (p / q);
+  F size = at_most(abs_(x), 10.f);
+  Reduced<F> e = reduce_exp((F)(size + size));
+  F p = exp_tail(e.r) * (e.r * e.r) + e.r, power = scale<F>(splat<F>(1.f), e.n);
+  F grown = p * power + (power - 1.f);
+  return signed_as<F>(grown / (grown + 2.f), x);
 }
 // log(m 2^e), m in [sqrt(1/2), sqrt(2)).
 template <class F>
@@ -185,21 +186,24 @@ SHLO_INLINE F log1p_f32(F x) {
   y = ((u - u == zero) & (u != zero)) ? (F)(y + correction) : y;
   return u == one ? x : y;
 }
+// Near 0 a polynomial; else 1 - exp(polynomial), after N. Juffa.
 template <class F>
 SHLO_INLINE F erf_f32(F x) {
-  F c = at_most(at_least(x, -3.93f), 3.93f), s = c * c;
-  F p = s * -1.2854092013014906e-08f + 4.619198534783209e-06f;
-  p = p * s + 0.0003771432093344629f;
-  p = p * s + 0.0038405500818043947f;
-  p = p * s + 0.054255161434412f;
-  p = p * s + 0.18515616655349731f;
-  p = p * s + 1.128379225730896f;
-  F q = s * 6.249279977055266e-05f + 0.0013024293584749103f;
-  q = q * s + 0.01543527003377676f;
-  q = q * s + 0.11388983577489853f;
-  q = q * s + 0.49742379784584045f;
-  q = q * s + 1.f;
-  return c * (p / q);
+  F t = at_most(abs_(x), 4.f), s = t * t;
+  F small = s * -5.96761703e-4f + 4.99119423e-3f;
+  small = small * s - 2.67681349e-2f;
+  small = small * s + 1.12819925e-1f;
+  small = small * s - 3.76125336e-1f;
+  small = small * s + 1.28379166e-1f;
+  small = small * t + t;
+  F r = (t * -1.72853470e-5f + 3.83197126e-4f) * s + (t * -3.88396438e-3f + 2.42546219e-2f);
+  r = r * t - 1.06777877e-1f;
+  r = r * t - 6.34846687e-1f;
+  r = r * t - 1.28717512e-1f;
+  r = r * t - t;
+  Reduced<F> e = reduce_exp(r);
+  F large = 1.f - scale<F>(exp_tail(e.r) * (e.r * e.r) + e.r + 1.f, e.n);
+  return signed_as<F>(t > splat<F>(0.927734375f) ? large : small, x);
 }
 
 // sin and cos on |r| <= pi/4 of x = n pi/2 + r; `quarter` turns a sine into a cosine.

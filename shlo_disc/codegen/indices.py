@@ -1,0 +1,154 @@
+"""Sizes and indices as C: scalars hoisted to the outermost block that can compute them, or vectors along the lane."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import assert_never
+
+from shlo_disc.codegen.scopes import ScopeStack, clean
+from shlo_disc.expr.dim import Atom, Data, Dim, FloorDiv, Max, Min, Mod, Sym, const, of
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.scalar import Scalar, as_scalar
+
+
+class IndexPrinter(ScopeStack, ABC):
+    """Prints dims. Their data atoms hold formulas, which a subclass prints."""
+
+    @abstractmethod
+    def value(self, node: Scalar, outer: int = 0) -> str:
+        """The text of a formula."""
+
+    @abstractmethod
+    def lanes(self, node: Scalar, outer: int = 0) -> str:
+        """The text of a formula as a vector."""
+
+    def dim(self, dim: Dim) -> str:
+        """An index or size: int64_t, or a vector of them where it depends on the lane."""
+        if self.lane is None or self.lane not in self.deps.of(dim):
+            return self.dim_scalar(dim)
+        split = dim.linear(Sym(self.lane))
+        if split is None or self.lane in self.deps.of(split[0]) | self.deps.of(split[1]):
+            return self._dim_lanes(dim)
+        stride, rest = split
+        text = f"lanes_i64({clean(self.lane)})"
+        if stride != const(1):
+            text = f"{text} * splat_i64({self.dim_scalar(stride)})"
+        return text if rest == const(0) else f"({text} + splat_i64({self.dim_scalar(rest)}))"
+
+    def _dim_lanes(self, dim: Dim) -> str:
+        """A dim that the lane enters through data or a clamp, computed for all lanes."""
+        parts = list[str]()
+        for atoms, weight in dim.terms:
+            factors = [self._lanes_of(of(a)) for a in atoms]
+            if weight != 1 or not factors:
+                factors.append(f"splat_i64({weight})")
+            parts.append(" * ".join(factors))
+        return f"({' + '.join(parts)})"
+
+    def _lanes_of(self, dim: Dim) -> str:
+        if self.lane not in self.deps.of(dim):
+            return f"splat_i64({self.dim_scalar(dim)})"
+        match dim.atom:
+            case Data(formula):
+                scalar = as_scalar(formula)
+                return self.spell.convert_lanes(self.lanes(scalar), scalar.dtype, DType.I64)
+            case Min(members):
+                return self._nested("min_", [self._lanes_of(m) for m in members])
+            case Max(members):
+                return self._nested("max_", [self._lanes_of(m) for m in members])
+            case _:
+                return self.dim(dim)
+
+    def dim_scalar(self, dim: Dim) -> str:
+        """The value of a dim at the first lane."""
+        lane, self.lane = self.lane, None
+        try:
+            return self._dim_text(dim)
+        finally:
+            self.lane = lane
+
+    def _dim_text(self, dim: Dim) -> str:
+        inner, parts = len(self.scopes) - 1, list[str]()
+        levels = {self.level_of_dim(Dim((term,))) for term in dim.terms}
+        if len(levels) > 1:
+            for level in sorted(levels):
+                part = Dim(tuple(t for t in dim.terms if self.level_of_dim(Dim((t,))) == level))
+                parts.append(self._hoisted_dim(part, level) if level < inner else self._sum(part))
+            return "(" + " + ".join(parts) + ")"
+        if levels and (level := levels.pop()) < inner and not _is_simple(dim):
+            return self._hoisted_dim(dim, level)
+        return self._sum(dim)
+
+    def _hoisted_dim(self, dim: Dim, level: int) -> str:
+        if _is_simple(dim):
+            return self._sum(dim)
+        scope = self.scopes[level]
+        if (known := scope.names.get(dim)) is None:
+            inner = self.scopes[level + 1 :]
+            del self.scopes[level + 1 :]
+            text = self._sum(dim)
+            known = self.fresh("n")
+            if scope.arrayed:
+                scope.lines.append(f"int64_t {known}[R];")
+                scope.pending.append(f"{known}[k] = {text};")
+            else:
+                scope.lines.append(f"const int64_t {known} = {text};")
+            scope.names[dim] = known
+            self.scopes.extend(inner)
+        return known + ("[k]" if scope.arrayed else "")
+
+    def _sum(self, dim: Dim) -> str:
+        if dim.constant is not None:
+            return str(dim.constant)
+        parts = list[str]()
+        for atoms, weight in dim.terms:
+            factors = [self._atom(a) for a in atoms]
+            if weight == -1 and factors:
+                parts.append("-" + " * ".join(factors))
+            else:
+                parts.append(" * ".join([*factors, str(weight)] if weight != 1 or not factors else factors))
+        text = " + ".join(parts).replace("+ -", "- ")
+        return text if len(parts) == 1 and len(dim.terms[0][0]) <= 1 and dim.terms[0][1] == 1 else f"({text})"
+
+    def _atom(self, atom: Atom) -> str:
+        go = self._dim_text
+        match atom:
+            case Sym(name):
+                return self._symbol(name)
+            case FloorDiv(numerator, denominator):
+                return f"floordiv({go(numerator)}, {go(denominator)})"
+            case Mod(numerator, denominator):
+                return f"mod({go(numerator)}, {go(denominator)})"
+            case Min(members):
+                return self._nested("min_", [f"(int64_t){go(m)}" for m in members])
+            case Max(members):
+                return self._nested("max_", [f"(int64_t){go(m)}" for m in members])
+            case Data(formula):
+                scalar = as_scalar(formula)
+                return self.spell.convert(self.value(scalar), scalar.dtype, DType.I64)
+            case _:
+                assert_never(atom)
+
+    def _nested(self, fn: str, members: list[str]) -> str:
+        text = members[0]
+        for member in members[1:]:
+            text = f"{fn}({text}, {member})"
+        return text
+
+    def _symbol(self, name: str) -> str:
+        if name.startswith("%"):
+            return self.arg(name)
+        self.sizes[name] = None
+        return size_name(name)
+
+    def index_lanes(self, dim: Dim, text: str) -> str:
+        return text if self.lane is not None and self.lane in self.deps.of(dim) else self.spell.splat(text, DType.I64)
+
+
+def size_name(name: str) -> str:
+    """The C name of a program symbol."""
+    return "n_" + "".join(c if c.isalnum() else "_" for c in name)
+
+
+def _is_simple(dim: Dim) -> bool:
+    return dim.constant is not None or isinstance(dim.atom, Sym)
