@@ -152,6 +152,7 @@ class SortKernel:
     outer: Dim
     extent: Dim
     inner: Dim
+    stable: bool
     comparator_arguments: tuple[Arg, ...]
     comparator: Scalar
 

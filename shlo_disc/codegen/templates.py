@@ -179,6 +179,7 @@ def build_sort(group: Group, facts: Facts, producers: Producers) -> tuple[SortKe
         outer=product(shape[:dim]),
         extent=shape[dim],
         inner=product(shape[dim + 1 :]),
+        stable=op.attrs.stable,
         comparator_arguments=arguments,
         comparator=before,
     )

@@ -36,16 +36,17 @@ def sort_scratch(kernel: SortKernel) -> Dim:
 
 
 def print_sort(kernel: SortKernel) -> Body:
-    """Each piece of work is one line: its permutation is sorted by merging (stable), then every array is moved."""
+    """Each piece of work is one line: its permutation is sorted, then every array is moved."""
     emit = Emitter(_SPELL)
     pointers = _pointers(kernel.params, kernel.outputs)
+    call = "merge_sort(order, order + length, length" if kernel.stable else "intro_sort(order, length"
     lines = [
         f"const int64_t length = {emit.dim_scalar(kernel.extent)}, inner = {emit.dim_scalar(kernel.inner)};",
         "int64_t* const order = (int64_t*)scratch;",
         "for (int64_t line = begin; line < end; ++line) {",
         f"{INDENT}const int64_t base = line / inner * length * inner + line % inner;",
         f"{INDENT}for (int64_t i = 0; i < length; ++i) order[i] = i;",
-        f"{INDENT}merge_sort(order, order + length, length, [&](const int64_t x, const int64_t y) {{",
+        f"{INDENT}{call}, [&](const int64_t x, const int64_t y) {{",
     ]
     names = [a.name for a in kernel.comparator_arguments]
     with emit.inside(*names) as scope:

@@ -17,14 +17,13 @@ from shlo_disc.codegen.kernel import (
     Param,
     RowKernel,
     Stage,
-    Store,
 )
 from shlo_disc.codegen.rewrite import ArgRewriter
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.codegen.simplify_kernel import rewrite_store
 from shlo_disc.expr.dim import Dim, Sym, const, of, product
 from shlo_disc.expr.dtypes import DType
-from shlo_disc.expr.scalar import Arg, Load
+from shlo_disc.expr.scalar import Load
 from shlo_disc.lower_cpu.rows import RowPrinter, pointer
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 

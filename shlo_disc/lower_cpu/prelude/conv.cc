@@ -86,15 +86,19 @@ struct Problem {
   bool depthwise;
 };
 
-// Whether the window is one point that visits every point: then the spatial axes are one.
-bool is_pointwise(const Axis* axis) {
-  bool pointwise = true;
-  for (int k = 0; k < 3; ++k) {
+// Makes one axis of three where the window is one point that visits every point, and memory allows it.
+void join_axes(Axis* axis) {
+  Axis all = {1, 1, 1, 1, 0, 1, 1, 0, 0};
+  for (int k = 2; k >= 0; --k) {
     const Axis& a = axis[k];
-    pointwise &= a.taps == 1 && a.step == 1 && a.low == 0 && a.hole == 1 && a.in == a.out;
-    if (k > 0) pointwise &= axis[k - 1].in == 1 || axis[k - 1].in_stride == a.in * a.in_stride;
+    if (a.taps != 1 || a.step != 1 || a.low != 0 || a.hole != 1 || a.in != a.out) return;
+    if (a.in == 1) continue;
+    if (all.in == 1) all.in_stride = a.in_stride;
+    else if (a.in_stride != all.in * all.in_stride) return;
+    all.in = all.out = all.in * a.in;
   }
-  return pointwise;
+  axis[0] = axis[1] = Axis{1, 1, 1, 1, 0, 1, 1, 0, 0};
+  axis[2] = all;
 }
 
 template <class E>
@@ -124,13 +128,7 @@ Problem<E> normalize(const ShloConv& conv) {
       a.kernel_stride = -a.kernel_stride;
     }
   }
-  if (is_pointwise(p.axis)) {
-    Axis *a = p.axis, all = a[2];
-    all.in = all.out = a[0].in * a[1].in * a[2].in;
-    if (a[2].in == 1) all.in_stride = a[1].in == 1 ? a[0].in_stride : a[1].in_stride;
-    a[0] = a[1] = Axis{1, 1, 1, 1, 0, 1, 1, 0, 0};
-    a[2] = all;
-  }
+  join_axes(p.axis);
   return p;
 }
 
@@ -139,7 +137,7 @@ Problem<E> normalize(const ShloConv& conv) {
 // What a strip of positions multiplies: for each tap, which weights, and the input of each position.
 template <class E>
 struct Strip {
-  enum { MAX_TAPS = 480 };
+  static constexpr int64_t MAX_TAPS = 480;
   int64_t taps;
   int64_t weights[MAX_TAPS];
   const E* input[MAX_TAPS * MAX_STRIP];  // [tap][position]
@@ -311,13 +309,8 @@ struct Row {
 
 template <class E>
 struct Memory {
-  enum {
-    WEIGHTS = 448 * 1024 / sizeof(E),
-    LINES = 256 * 1024 / sizeof(E),
-    ROWS = 96 * 1024 / sizeof(E) / COLUMNS,
-    ZEROS = 16 * 1024 / sizeof(E),
-    LINE_TAPS = 4096,
-  };
+  static constexpr int64_t SIZE = sizeof(E), WEIGHTS = 448 * 1024 / SIZE, LINES = 256 * 1024 / SIZE;
+  static constexpr int64_t ROWS = 96 * 1024 / SIZE / COLUMNS, ZEROS = 16 * 1024 / SIZE, LINE_TAPS = 4096;
   alignas(64) E weights[WEIGHTS];
   alignas(64) E lines[LINES + 64];
   alignas(64) E tile[(ROWS + 1) * COLUMNS];  // the last row takes what nobody wants
@@ -440,7 +433,7 @@ class ColumnBlock {
   // Calls part(first channel, channels, first step, steps, channels x taps before): a step is a tap, or with merged taps
   // a line of them.
   template <class Part>
-  SHLO_INLINE void for_blocks(Part part) {
+  __attribute__((always_inline)) void for_blocks(Part part) {
     int64_t done = 0;
     for (int64_t c0 = 0; c0 < channels; c0 += channel_block)
       for (int64_t t0 = 0; t0 < steps; t0 += tap_block) {
@@ -488,8 +481,8 @@ class ColumnBlock {
     for (; n < limit; ++n) {
       const E* batch = input + at[0] * p.batch_stride;
       if (n == 0 || at[3] == 0) {
+        if (copied && segment > 0 && n > 0) break;
         if (copied && !take_line(++line, batch, at)) break;
-        if (copied && segment > 0 && line > 0) break;
       }
       m.rows[n] = {batch, {p.axis[0].start(at[1]), p.axis[1].start(at[2]), x_axis.start(at[3])}, line};
       for (int k = 3; k >= 0; --k) {
@@ -627,21 +620,23 @@ class ColumnBlock {
     int64_t k = t0 / x_taps, k2 = t0 % x_taps;
     for (int64_t done = 0; done < tn; ++k, k2 = 0) {
       const int64_t stop = smallest(x_taps, k2 + tn - done);
-      int64_t line = -1;
+      bool inside;
+      int64_t line = 0;
       if (copied) {
         const int64_t slot = m.slots[row.line * lines_per_output + k];
-        if (slot >= 0) line = slot * x_count;
+        inside = slot >= 0;
+        line = (slot * x_count - x_first) * pixel;
       } else {
         const int64_t y0 = a.index(row.place[0] + k / b.taps * a.gap), y1 = b.index(row.place[1] + k % b.taps * b.gap);
-        if (y0 >= 0 && y1 >= 0) line = y0 * a.in_stride + y1 * b.in_stride;
+        inside = y0 >= 0 && y1 >= 0;
+        line = y0 * a.in_stride + y1 * b.in_stride;
       }
       done += stop - k2;
       for (; k2 < stop; ++k2, to += stride) {
-        int64_t x = merged ? row.place[2] : x_axis.index(row.place[2] + k2 * x_axis.gap);
-        const bool inside = line >= 0 && (merged || x >= 0);
-        if (copied) x = line + x - x_first;
-        *to = !inside ? m.zeros : data + (copied ? x * pixel : line + x * pixel);
-        padding |= !inside;
+        const int64_t x = merged ? row.place[2] : x_axis.index(row.place[2] + k2 * x_axis.gap);
+        const bool found = inside && (merged || x >= 0);
+        *to = found ? data + line + x * pixel : m.zeros;
+        padding |= !found;
       }
     }
     return padding;

@@ -1,218 +1,244 @@
-// Matrix products. (The interface, and what strides mean: gemm.h.)
-//
-// The result is made in blocks that lie in scratch memory and go to the epilogue when finished. There are three ways:
-//   blocks  B is packed, 64 columns at a time; a tile of up to 6 rows by 4 registers of the result runs over k, loads
-//           rows of packed B and broadcasts elements of A from where they are.
-//   stream  Few rows, columns of B adjacent: the same with wider tiles, on B where it is.
-//   dot     Few rows, B adjacent along k: dot products.
-// A product with few columns is computed as the transposed product with few rows.
+// Matrix products by register tiles. B is packed into panels of one tile's width while the first rows are multiplied;
+// with few rows it is streamed from where it lies. A is read by broadcasts from where it lies.
 #include "gemm.h"
-#pragma GCC diagnostic ignored "-Wpsabi"  // no vector crosses a call
-
-// Registers: their size, and how many may hold results.
-#if defined(__AVX512F__)
-#define VECTOR_BYTES 64
-#define ACCUMULATORS 24
-#elif defined(__AVX__)
-#define VECTOR_BYTES 32
-#define ACCUMULATORS 12
-#elif defined(__aarch64__)
-#define VECTOR_BYTES 16
-#define ACCUMULATORS 24
-#else
-#define VECTOR_BYTES 16
-#define ACCUMULATORS 12
-#endif
+#include "tile.h"
 
 namespace {
 
-template <class T>
-struct Vector {
-  typedef T type __attribute__((vector_size(VECTOR_BYTES)));
-  typedef T unaligned __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(T)), may_alias));
-  static constexpr int lanes = VECTOR_BYTES / sizeof(T);
-};
-template <class T>
-using vec = typename Vector<T>::type;
-template <class T>
-constexpr int lanes = Vector<T>::lanes;
+constexpr int64_t DEPTH = 512;        // rows of B in a panel: 128 KiB, half of a small L2 cache
+constexpr int64_t EPILOGUE_ROWS = 24; // rows that an epilogue gets at once, so that they are still in L1
+constexpr int64_t FEW_ROWS = SHLO_TILE_ROWS;
+
+SHLO_INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 template <class T>
-vec<T> load(const T* p) { return *(const typename Vector<T>::unaligned*)p; }
-template <class T>
-void store(T* p, vec<T> x) { *(typename Vector<T>::unaligned*)p = x; }
+struct Product {
+  const ShloGemm& gemm;
+  const T *a, *b;
+  T *panel, *slab, *c;  // private memory: packed B, packed A, finished rows of C
+  ShloEpilogue epilogue;
+  void* context;
 
-constexpr int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
+  static constexpr int64_t N = Register<T>::lanes;
+  static constexpr int64_t WIDTH = N * SHLO_TILE_VECTORS;
 
-constexpr int64_t ROWS = SHLO_GEMM_ROWS;        // at most, of a block
-constexpr int64_t PANEL = 64;                   // columns of a block
-constexpr int64_t COLUMNS = SHLO_GEMM_COLUMNS;  // at most, of a block with few rows
-constexpr int TILE_ROWS = 6;
-constexpr int TILE_VECTORS = ACCUMULATORS / TILE_ROWS;
-constexpr int STREAM_ROWS = 12;   // at most, to read B where it is
-constexpr int DOT_ROWS = 8;       // at most, for dot products
-constexpr int PREFETCH_ROWS = 8;  // of B, ahead
+  Product(const ShloGemm* g, void* scratch, ShloEpilogue e, void* ctx)
+      : gemm(*g), a((const T*)g->a), b((const T*)g->b), epilogue(e), context(ctx) {
+    panel = (T*)scratch;
+    slab = panel + DEPTH * WIDTH;
+    c = slab + DEPTH * 8;
+  }
 
-// Scratch memory: packed B, the block, and the block transposed.
-constexpr int64_t PACKED_BYTES = 262144;
-constexpr int64_t BLOCK_BYTES = ROWS * PANEL * 8;
-constexpr int64_t TURNED_BYTES = COLUMNS * 16 * 8;
-static_assert(BLOCK_BYTES >= STREAM_ROWS * COLUMNS * 8, "blocks of all kinds fit");
-static_assert(PACKED_BYTES + BLOCK_BYTES + TURNED_BYTES <= SHLO_GEMM_SCRATCH, "all parts fit");
-constexpr int64_t CHUNK_BYTES = 24576;  // of a block finished in one go: stays in the first-level cache
+  const T* at_b(int64_t p, int64_t j) const { return b + p * gemm.b_k + j * gemm.b_col; }
 
-// ---- tiles -----------------------------------------------------------------------------------------------------------
+  // ---- packing -------------------------------------------------------------------------------------------------------
 
-// How a tile reads B: packed; where it is; where it is, packing it for the tiles that follow.
-enum Reading { PACKED, IN_PLACE, PACKING };
-
-// c[M, V vectors] (+)= a[M, k] * b[k, V vectors]
-template <class T, Reading READING, int M, int V>
-void tile(const T* a, int64_t a_row, int64_t a_k, const T* b, int64_t b_k, T* c, int64_t ldc, int64_t k, bool add,
-          T* packed) {
-  constexpr int L = lanes<T>;
-  vec<T> sum[M][V];
-  for (int i = 0; i < M; ++i)
-    for (int v = 0; v < V; ++v) sum[i][v] = add ? load(c + i * ldc + v * L) : vec<T>{};
-  for (int64_t p = 0; p < k; ++p, a += a_k, b += b_k) {
-    vec<T> row[V];
-    for (int v = 0; v < V; ++v) row[v] = load(b + v * L);
-    if (READING != PACKED)
-      for (int v = 0; v < V; v += 64 / VECTOR_BYTES) __builtin_prefetch(b + b_k * PREFETCH_ROWS + v * L);
-    if (READING == PACKING)
-      for (int v = 0; v < V; ++v, packed += L) store(packed, row[v]);
-    for (int i = 0; i < M; ++i) {
-      const vec<T> x = vec<T>{} + a[i * a_row];
-      for (int v = 0; v < V; ++v) sum[i][v] += x * row[v];
+  // B[p0 : p0 + depth, j0 : j0 + columns] into `panel`, each row padded with zeros to `vectors` registers.
+  void pack_b(int64_t p0, int64_t depth, int64_t j0, int64_t columns, int64_t vectors) const {
+    const int64_t width = vectors * N;
+    if (gemm.b_col == 1) return pack_rows(p0, depth, j0, columns, width);
+    for (int64_t v = 0; v < vectors; v++) {
+      const int64_t left = least(N, columns - v * N);
+      if (gemm.b_k == 1) pack_transposed(p0, depth, j0 + v * N, left, panel + v * N, width);
+      else pack_strided(p0, depth, j0 + v * N, left, panel + v * N, width);
     }
   }
-  for (int i = 0; i < M; ++i)
-    for (int v = 0; v < V; ++v) store(c + i * ldc + v * L, sum[i][v]);
-}
-
-template <class T>
-using Tile = void (*)(const T*, int64_t, int64_t, const T*, int64_t, T*, int64_t, int64_t, bool, T*);
-
-// The most vectors of a tile on B where it is, with this number of rows.
-constexpr int widest(int64_t rows) {
-  const int vectors = ACCUMULATORS / (int)rows;
-  return vectors >= 16 ? 16 : vectors >= 8 ? 8 : vectors > 4 ? 4 : vectors < 1 ? 1 : vectors;
-}
-
-constexpr int next_width(int64_t rows, int64_t left) {
-  const int most = widest(rows);
-  return left >= most ? most : left >= 8 ? 8 : left >= 4 ? 4 : (int)left;
-}
-
-template <class T, Reading READING, int M>
-Tile<T> tile_of(int64_t vectors) {
-  constexpr int most = READING == IN_PLACE ? widest(M) : TILE_VECTORS;
-#define CASE(V) \
-  case V: return tile<T, READING, M, V <= most ? V : 1>;
-  switch (vectors) { CASE(2) CASE(3) CASE(4) CASE(8) CASE(16) }
-#undef CASE
-  return tile<T, READING, M, 1>;
-}
-
-template <class T, Reading READING>
-Tile<T> tile_of(int64_t rows, int64_t vectors) {
-  constexpr int most = READING == IN_PLACE ? STREAM_ROWS : TILE_ROWS;
-#define CASE(M) \
-  case M: return tile_of<T, READING, M <= most ? M : 1>(vectors);
-  switch (rows) { CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10) CASE(11) CASE(12) }
-#undef CASE
-  return tile_of<T, READING, 1>(vectors);
-}
-
-// ---- packing ---------------------------------------------------------------------------------------------------------
-
-// The elements of x and y in turn: of their first and their second halves.
-template <class V, int L = sizeof(V) / sizeof(V{}[0])>
-V interleave_low(V x, V y) {
-  if constexpr (L == 16)
-    return __builtin_shufflevector(x, y, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-  else if constexpr (L == 8)
-    return __builtin_shufflevector(x, y, 0, 8, 1, 9, 2, 10, 3, 11);
-  else if constexpr (L == 4)
-    return __builtin_shufflevector(x, y, 0, 4, 1, 5);
-  else
-    return __builtin_shufflevector(x, y, 0, 2);
-}
-template <class V, int L = sizeof(V) / sizeof(V{}[0])>
-V interleave_high(V x, V y) {
-  if constexpr (L == 16)
-    return __builtin_shufflevector(x, y, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
-  else if constexpr (L == 8)
-    return __builtin_shufflevector(x, y, 4, 12, 5, 13, 6, 14, 7, 15);
-  else if constexpr (L == 4)
-    return __builtin_shufflevector(x, y, 2, 6, 3, 7);
-  else
-    return __builtin_shufflevector(x, y, 1, 3);
-}
-
-// to[p * to_row + j] = from[p + j * column] for p and j below the number of lanes, but j at most `last`. Each round
-// rotates the digits of the index (j, p) by one place.
-template <class T>
-void transpose(const T* from, int64_t column, int64_t last, T* to, int64_t to_row) {
-  constexpr int L = lanes<T>;
-  vec<T> x[L], y[L];
-#pragma GCC unroll 16
-  for (int j = 0; j < L; ++j) x[j] = load(from + min(j, last) * column);
-#pragma GCC unroll 4
-  for (int round = 1; round < L; round *= 2) {
-#pragma GCC unroll 8
-    for (int j = 0; j < L / 2; ++j) {
-      y[2 * j] = interleave_low(x[j], x[j + L / 2]);
-      y[2 * j + 1] = interleave_high(x[j], x[j + L / 2]);
+  void pack_rows(int64_t p0, int64_t depth, int64_t j0, int64_t columns, int64_t width) const {
+    for (int64_t p = 0; p < depth; p++) {
+      const T* from = at_b(p0 + p, j0);
+      T* to = panel + p * width;
+      int64_t j = 0;
+      for (; j + N <= columns; j += N) write(to + j, read(from + j));
+      if (j < columns) write(to + j, read_n(from + j, columns - j));
     }
-#pragma GCC unroll 16
-    for (int j = 0; j < L; ++j) x[j] = y[j];
   }
+  void pack_transposed(int64_t p0, int64_t depth, int64_t j0, int64_t columns, T* to, int64_t width) const {
+    for (int64_t p = 0; p < depth; p += N) {
+      const int64_t some = least(N, depth - p);
+      register_t<T> square[N];
+      if (columns == N && some == N) {
 #pragma GCC unroll 16
-  for (int p = 0; p < L; ++p) store(to + p * to_row, x[p]);
-}
-
-// packed[k, vectors] = b[k, columns]; beyond the columns come arbitrary numbers. `readable`: elements from b on that may
-// be read although they do not belong to it.
-template <class T>
-void pack(const T* b, int64_t b_k, int64_t b_col, int64_t readable, int64_t k, int64_t columns, T* packed,
-          int64_t vectors) {
-  constexpr int L = lanes<T>;
-  const int64_t width = vectors * L;
-  if (b_k == 1 && b_col != 1 && k >= L) {
-    for (int64_t j = 0; j < columns; j += L)
-      for (int64_t p = 0; p < k; p += L) {
-        const int64_t at = min(p, k - L);
-        transpose(b + at + j * b_col, b_col, columns - j - 1, packed + at * width + j, width);
+        for (int64_t j = 0; j < N; j++) square[j] = read(at_b(p0 + p, j0 + j));
+        transpose<T>(square);
+#pragma GCC unroll 16
+        for (int64_t q = 0; q < N; q++) write(to + (p + q) * width, square[q]);
+      } else {
+        for (int64_t j = 0; j < N; j++) square[j] = j < columns ? read_n(at_b(p0 + p, j0 + j), some) : register_t<T>{};
+        transpose<T>(square);
+        for (int64_t q = 0; q < some; q++) write(to + (p + q) * width, square[q]);
       }
-    return;
-  }
-  for (int64_t p = 0; p < k; ++p, packed += width) {
-    const T* const row = b + p * b_k;
-    if (b_col == 1 && p * b_k + width <= readable)
-      for (int64_t j = 0; j < width; j += L) store(packed + j, load(row + j));
-    else
-      for (int64_t j = 0; j < width; ++j) packed[j] = row[min(j, columns - 1) * b_col];
-  }
-}
-
-// ---- dot products ----------------------------------------------------------------------------------------------------
-
-// c[M, N] = a[M, k] * b[k, N], both adjacent along k, for k of at least one vector. Columns after `last` repeat it.
-template <class T, int M, int N>
-void dots(const T* a, int64_t a_row, const T* b, int64_t b_col, int64_t last, T* c, int64_t ldc, int64_t k) {
-  typedef typename Vector<typename Bits<T>::type>::type bits;
-  constexpr int L = lanes<T>;
-  const T* column[N];
-  for (int j = 0; j < N; ++j) column[j] = b + min(j, last) * b_col;
-  vec<T> sum[M][N] = {};
-  const auto step = [&](int64_t p, bits mask) {
-    vec<T> y[N];
-    for (int j = 0; j < N; ++j) y[j] = (vec<T>)((bits)load(column[j] + p) & mask);
-    for (int i = 0; i < M; ++i) {
-      const vec<T> x = (vec<T>)((bits)load(a + i * a_row + p) & mask);
-      for (int j = 0; j < N; ++j) sum[i][j] += x * y[j];
     }
-  };
-}
+  }
+  void pack_strided(int64_t p0, int64_t depth, int64_t j0, int64_t columns, T* to, int64_t width) const {
+    for (int64_t p = 0; p < depth; p++) {
+      const T* from = at_b(p0 + p, j0);
+      for (int64_t j = 0; j < N; j++) to[p * width + j] = j < columns ? from[j * gemm.b_col] : T(0);
+    }
+  }
+
+  // ---- many rows: panels ---------------------------------------------------------------------------------------------
+
+  // C[i0 : i1, j0 : j0 + columns], at most SHLO_GEMM_ROWS rows and one panel.
+  void multiply_panel(int64_t i0, int64_t i1, int64_t j0, int64_t columns) const {
+    const int64_t vectors = (columns + N - 1) / N, width = vectors * N;
+    int64_t p0 = 0;
+    do {
+      const int64_t depth = least(DEPTH, gemm.k - p0);
+      const bool last = p0 + depth >= gemm.k;
+      // Rows of whole registers are packed while the first tile reads them.
+      const bool reads_b = gemm.b_col == 1 && columns == width;
+      if (!reads_b) pack_b(p0, depth, j0, columns, vectors);
+      int64_t handed = i0;
+      for (int64_t i = i0; i < i1;) {
+        const int64_t rows = next_rows(i1 - i);
+        TileTask<T> task = {a + i * gemm.a_row + p0 * gemm.a_k, panel, gemm.a_row, gemm.a_k, width, depth,
+                            c + (i - i0) * width, width, p0 > 0, panel};
+        if (gemm.a_k != 1 && depth > 64) pack_a(task, rows);
+        if (reads_b && i == i0) {
+          task.b = at_b(p0, j0);
+          task.ldb = gemm.b_k;
+          tiles<T, true>[vectors - 1][rows - 1](task);
+        } else {
+          tiles<T, false>[vectors - 1][rows - 1](task);
+        }
+        i += rows;
+        if (last && (i - handed >= EPILOGUE_ROWS || i == i1)) {
+          epilogue(context, c + (handed - i0) * width, width, handed, i - handed, j0, columns);
+          handed = i;
+        }
+      }
+      p0 += depth;
+    } while (p0 < gemm.k);
+  }
+  // Rows of A whose elements are far apart, next to each other.
+  void pack_a(TileTask<T>& task, int64_t rows) const {
+    for (int64_t p = 0; p < task.k; p++)
+      for (int64_t i = 0; i < rows; i++) slab[p * rows + i] = task.a[i * task.a_row + p * task.a_k];
+    task.a = slab;
+    task.a_row = 1;
+    task.a_k = rows;
+  }
+
+  // ---- few rows: B is read once ----------------------------------------------------------------------------------------
+
+  template <int Rows, int Vectors>
+  int64_t stream(int64_t i0, int64_t j0, int64_t j1) const {
+    for (; j0 + Vectors * N <= j1; j0 += Vectors * N) {
+      multiply_tile<T, Rows, Vectors, false>({a + i0 * gemm.a_row, at_b(0, j0), gemm.a_row, gemm.a_k, gemm.b_k, gemm.k,
+                                              c, Vectors * N, false, nullptr});
+      epilogue(context, c, Vectors * N, i0, Rows, j0, Vectors * N);
+    }
+    return j0;
+  }
+  void multiply_few(int64_t i0, int64_t rows, int64_t j0, int64_t j1) const {
+    constexpr int V = SHLO_TILE_VECTORS;
+    if (rows == 1) j0 = stream<1, 4 * V>(i0, j0, j1);
+    if (rows == 1) j0 = stream<1, 2 * V>(i0, j0, j1);
+    if (rows == 2) j0 = stream<2, 2 * V>(i0, j0, j1);
+    if (rows == 3) j0 = stream<3, 2 * V>(i0, j0, j1);
+    while (j0 + N <= j1) {
+      const int64_t vectors = least(V, (j1 - j0) / N);
+      tiles<T, false>[vectors - 1][rows - 1]({a + i0 * gemm.a_row, at_b(0, j0), gemm.a_row, gemm.a_k, gemm.b_k, gemm.k,
+                                             c, vectors * N, false, nullptr});
+      epilogue(context, c, vectors * N, i0, rows, j0, vectors * N);
+      j0 += vectors * N;
+    }
+    if (j0 < j1) multiply_panel(i0, i0 + rows, j0, j1 - j0);
+  }
+
+  // ---- few rows, both along k: dot products ----------------------------------------------------------------------------
+
+  template <int Rows>
+  void dot_four(int64_t i0, int64_t j0, T* to, int64_t ld) const {
+    typedef register_t<T> V;
+    V sum[Rows][4] = {};
+    const T *x = a + i0 * gemm.a_row, *y = at_b(0, j0);
+    auto step = [&](auto get) {
+      V column[4];
+      for (int j = 0; j < 4; j++) column[j] = get(y + j * gemm.b_col);
+      for (int i = 0; i < Rows; i++) {
+        V row = get(x + i * gemm.a_row);
+        for (int j = 0; j < 4; j++) sum[i][j] += row * column[j];
+      }
+    };
+    int64_t p = 0;
+    for (; p + N <= gemm.k; p += N) {
+      step([](const T* from) { return read(from); });
+      x += N;
+      y += N;
+    }
+    if (p < gemm.k) step([&](const T* from) { return read_n(from, gemm.k - p); });
+    for (int i = 0; i < Rows; i++) sum_four(sum[i], to + i * ld);
+  }
+  static void sum_four(const register_t<T>* sum, T* to) {
+    auto added = [](auto x, auto y) { return interleave_low(x, y) + interleave_high(x, y); };
+    auto pairs = added(added(sum[0], sum[2]), added(sum[1], sum[3]));
+    if constexpr (N >= 4) {
+      T lanes[N];
+      write(lanes, pairs);
+      for (int j = 0; j < 4; j++) {
+        T s = lanes[j];
+        for (int l = 4; l < N; l += 4) s += lanes[j + l];
+        to[j] = s;
+      }
+    } else {
+      for (int j = 0; j < 4; j++) to[j] = sum[j][0] + sum[j][1];
+    }
+  }
+  void dot_one(int64_t i0, int64_t rows, int64_t j, T* to, int64_t ld) const {
+    for (int64_t i = 0; i < rows; i++) {
+      const T *x = a + (i0 + i) * gemm.a_row, *y = at_b(0, j);
+      register_t<T> sum = {};
+      int64_t p = 0;
+      for (; p + N <= gemm.k; p += N) sum += read(x + p) * read(y + p);
+      if (p < gemm.k) sum += read_n(x + p, gemm.k - p) * read_n(y + p, gemm.k - p);
+      T total = 0;
+      for (int l = 0; l < N; l++) total += sum[l];
+      to[i * ld] = total;
+    }
+  }
+  void multiply_dots(int64_t i0, int64_t rows, int64_t j0, int64_t j1) const {
+    while (j0 < j1) {
+      const int64_t columns = least(WIDTH, j1 - j0);
+      int64_t j = 0;
+      for (; j + 4 <= columns; j += 4) {
+        if (rows == 1) dot_four<1>(i0, j0 + j, c + j, WIDTH);
+        else if (rows == 2) dot_four<2>(i0, j0 + j, c + j, WIDTH);
+        else if (rows == 3) dot_four<3>(i0, j0 + j, c + j, WIDTH);
+        else dot_four<4>(i0, j0 + j, c + j, WIDTH);
+      }
+      for (; j < columns; j++) dot_one(i0, rows, j0 + j, c + j, WIDTH);
+      epilogue(context, c, WIDTH, i0, rows, j0, columns);
+      j0 += columns;
+    }
+  }
+
+  // ---- any rectangle -------------------------------------------------------------------------------------------------
+
+  void multiply(int64_t i0, int64_t i1, int64_t j0, int64_t j1) const {
+    if (i1 - i0 <= 4 && gemm.b_k == 1 && gemm.b_col != 1 && gemm.a_k == 1) {
+      if (i0 < i1) multiply_dots(i0, i1 - i0, j0, j1);
+    } else if (i1 - i0 <= FEW_ROWS && gemm.b_col == 1) {
+      if (i0 < i1) multiply_few(i0, i1 - i0, j0, j1);
+    } else {
+      for (int64_t i = i0; i < i1; i += SHLO_GEMM_ROWS)
+        for (int64_t j = j0; j < j1; j += WIDTH)
+          multiply_panel(i, least(i + SHLO_GEMM_ROWS, i1), j, least(WIDTH, j1 - j));
+    }
+  }
+};
+
 }  // namespace
+
+static_assert(SHLO_GEMM_SCRATCH >= (DEPTH * (SHLO_REGISTER * SHLO_TILE_VECTORS + 8 * 8) +
+                                    (SHLO_GEMM_ROWS + 1) * SHLO_REGISTER * SHLO_TILE_VECTORS),
+              "the panel, the slab of A and the rows of C fit the scratch memory");
+
+void shlo_gemm_f32(const ShloGemm* gemm, int64_t i0, int64_t i1, int64_t j0, int64_t j1, void* scratch,
+                   ShloEpilogue epilogue, void* context) {
+  Product<float>(gemm, scratch, epilogue, context).multiply(i0, i1, j0, j1);
+}
+void shlo_gemm_f64(const ShloGemm* gemm, int64_t i0, int64_t i1, int64_t j0, int64_t j1, void* scratch,
+                   ShloEpilogue epilogue, void* context) {
+  Product<double>(gemm, scratch, epilogue, context).multiply(i0, i1, j0, j1);
+}

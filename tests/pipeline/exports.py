@@ -1,0 +1,190 @@
+# JAX's functions are partly untyped; nothing untyped leaves this file but arrays of any dtype.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+"""JAX functions as programs under test: exported for symbolic shapes, and run by `jax.jit` for one shape."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import ml_dtypes
+import numpy as np
+from jax import export
+from numpy.typing import NDArray
+
+import shlo_disc
+from shlo_disc import CompileOptions
+
+Array = NDArray[Any]
+Draw = Callable[[np.random.Generator, tuple[int, ...], np.dtype[Any]], Array]
+
+SIZES = (1, 2, 7, 16, 17, 64, 97)
+FAST = CompileOptions(optimize=1)  # a test waits for the C++ compiler more than for the kernels
+# Of each element, relative and against the largest: sums may be added in another order.
+TOLERANCES: Mapping[str, float] = {
+    "float64": 1e-12, "complex128": 1e-12, "float32": 2e-5, "complex64": 2e-5, "float16": 4e-3, "bfloat16": 3e-2,
+}  # fmt: skip
+
+
+def normal(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Numbers of every dtype that are harmless to compute with."""
+    if dtype == np.bool_:
+        return rng.random(shape) < 0.5
+    if dtype.kind in "iu":
+        return rng.integers(0 if dtype.kind == "u" else -9, 10, shape).astype(dtype)
+    if dtype.kind == "c":
+        return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype)
+    return rng.standard_normal(shape).astype(dtype)
+
+
+def special(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Floats with NaN, infinities, zeros of both signs and ties among them."""
+    values = np.round(rng.standard_normal(shape) * 4).astype(np.float64)
+    picks = rng.choice([np.nan, np.inf, -np.inf, -0.0, 0.0], shape)
+    return np.where(rng.random(shape) < 0.15, picks, values).astype(dtype)
+
+
+def infinite(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Floats among which some are -inf."""
+    values = rng.standard_normal(shape)
+    return np.where(rng.random(shape) < 0.2, -np.inf, values).astype(dtype)
+
+
+def corners(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Integers near the ends of their range, near 0, and anywhere."""
+    info = np.iinfo(dtype)
+    low, high = int(info.min), int(info.max)
+    ends = [low, low + 1, high, high - 1, 0, 1, 2, 7, *((-1, -2, -7) if low < 0 else (3,))]
+    anywhere = rng.integers(low, high, shape, dtype=dtype, endpoint=True)
+    return np.where(rng.random(shape) < 0.6, rng.choice(np.array(ends, dtype), shape), anywhere)
+
+
+def between(low: int, high: int) -> Draw:
+    """Integers (or floats) in `low ..= high`."""
+
+    def draw(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        if dtype.kind in "iu":
+            return rng.integers(low, high + 1, shape).astype(dtype)
+        return rng.uniform(low, high, shape).astype(dtype)
+
+    return draw
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    """One argument: a shape such as `b, 2*s`, a dtype, and how its values are drawn."""
+
+    shape: str
+    dtype: Any = np.float32
+    draw: Draw = normal
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A function under test. `zero` lists symbols that may be 0 too (they are written `s - 1` in the export)."""
+
+    name: str
+    function: Callable[..., Any]
+    inputs: tuple[In, ...]
+    constraints: tuple[str, ...] = ()
+    wide: bool = False  # exported with 64-bit types
+    draws: int = 3
+    fixed: Mapping[str, int] = field(default_factory=dict[str, int])
+    scale: float = 1.0  # of the tolerance
+
+    def symbols(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(s for i in self.inputs for s in re.findall(r"[a-z]\w*", i.shape)))
+
+    def draw_sizes(self, rng: np.random.Generator) -> dict[str, int]:
+        """Sizes that keep the constraints, no array huge."""
+        while True:
+            sizes = {s: self.fixed.get(s) or int(rng.choice(SIZES)) for s in self.symbols()}
+            small = all(np.prod(concrete(i.shape, sizes), dtype=float) <= 200_000 for i in self.inputs)
+            if small and all(_holds(c, sizes) for c in self.constraints):
+                return sizes
+
+    def arrays(self, rng: np.random.Generator, sizes: Mapping[str, int]) -> list[Array]:
+        return [i.draw(rng, concrete(i.shape, sizes), np.dtype(i.dtype)) for i in self.inputs]
+
+
+def program(name: str, function: Callable[..., Any], *inputs: In, **options: Any) -> Program:
+    """Describe one function and its arguments."""
+    return Program(name, function, inputs, **options)
+
+
+def concrete(shape: str, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    """Evaluate a symbolic shape.
+
+    >>> concrete("b, 2*s + 1, 8", {"b": 3, "s": 5})
+    (3, 11, 8)
+    """
+    return tuple(_evaluate(d, sizes) for d in shape.split(",") if d.strip())
+
+
+def _holds(constraint: str, sizes: Mapping[str, int]) -> bool:
+    return bool(_evaluate(constraint, sizes))
+
+
+def _evaluate(text: str, sizes: Mapping[str, int]) -> int:
+    calls = {"mod": lambda a, b: a % b, "floordiv": lambda a, b: a // b}
+    return int(eval(text, {"__builtins__": {}}, {**sizes, **calls}))  # noqa: S307 - the tests' own text
+
+
+def exported(function: Callable[..., Any], inputs: Sequence[In], constraints: Sequence[str] = ()) -> export.Exported:
+    """Export a function for symbolic shapes."""
+    scope = export.SymbolicScope(constraints)
+    specs = [jax.ShapeDtypeStruct(export.symbolic_shape(i.shape, scope=scope), i.dtype) for i in inputs]
+    return export.export(jax.jit(function))(*specs)
+
+
+def by_jax(function: Callable[..., Any], arrays: Sequence[Array]) -> list[Array]:
+    """What `jax.jit` makes of it, flat."""
+    return [np.asarray(leaf) for leaf in jax.tree.leaves(jax.jit(function)(*arrays))]
+
+
+def flat(compiled: shlo_disc.Compiled, arrays: Sequence[Array]) -> list[Array]:
+    """What we make of it, flat. The executable takes only the arguments that the program uses."""
+    return [np.asarray(leaf) for leaf in jax.tree.leaves(compiled(*arrays))]
+
+
+def check(found: Sequence[Array], wanted: Sequence[Array], what: str, scale: float = 1.0) -> None:
+    """Compare all results; integers and NaNs exactly, floats to the tolerance of their dtype."""
+    assert len(found) == len(wanted), what
+    for k, (ours, reference) in enumerate(zip(found, wanted, strict=True)):
+        label = f"{what}, result {k}"
+        assert (ours.dtype, ours.shape) == (reference.dtype, reference.shape), label
+        tolerance = TOLERANCES.get(ours.dtype.name)
+        if tolerance is None:
+            np.testing.assert_array_equal(ours, reference, label)
+            continue
+        wide = np.complex128 if ours.dtype.kind == "c" else np.float64
+        a, b = ours.astype(wide), reference.astype(wide)
+        finite = np.abs(b[np.isfinite(b)])
+        bound = tolerance * scale
+        np.testing.assert_allclose(a, b, bound, bound * finite.max(initial=0), err_msg=label)
+
+
+def seeds(count: int) -> Iterator[int]:
+    """Seeds: fixed, so that a failure comes again."""
+    yield from range(count)
+
+
+def verify(one: Program) -> None:
+    """Compile once; compare with `jax.jit` at random sizes, by the C++ driver and by the VM."""
+    with jax.enable_x64(one.wide):
+        text = exported(one.function, one.inputs, one.constraints)
+        drivers = [shlo_disc.compile(text, options=FAST), shlo_disc.compile(text, options=VM)]
+        for seed in range(one.draws):
+            rng = np.random.default_rng([seed, len(one.name)])
+            sizes = one.draw_sizes(rng)
+            arrays = one.arrays(rng, sizes)
+            wanted = by_jax(one.function, arrays)
+            for driver, compiled in zip(("c", "vm"), drivers, strict=True):
+                check(flat(compiled, arrays), wanted, f"{one.name}, {sizes}, seed {seed}, driver {driver}", one.scale)
+
+
+VM = CompileOptions(optimize=1, driver="vm")
+BF16, F16 = ml_dtypes.bfloat16, np.float16
