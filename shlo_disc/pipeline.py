@@ -50,7 +50,7 @@ def compile_text(text: str, file: str, names: tuple[str, ...], options: CompileO
         for step in PASSES:
             program = step.run(program)
     producers = producers_of(program.body)
-    lowering = CpuLowering(program.facts, producers)
+    lowering = CpuLowering(program, producers)
     with watch.stage("fuse and generate"):
         host = plan_host(program, producers, lowering.lower, merge=options.fusion == "full")
         driver = SourceFile("host", print_host(program, host))

@@ -19,10 +19,11 @@ from shlo_disc.codegen.templates import (
     build_sort,
     build_window_scatter,
 )
-from shlo_disc.dynamic_ops.program import Tensor
+from shlo_disc.diagnostics import UnsupportedOpError
+from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.expr.dim import Dim, const, maximum, minimum
-from shlo_disc.expr.facts import Facts
 from shlo_disc.lower_cpu import rows, serial, templates
+from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import SIZES, Body
 
 NAME = "@name"  # stands where a kernel's name goes until its text is known to be new
@@ -31,11 +32,25 @@ WORK_PER_THREAD = 1 << 15  # elements (of one addition each) that pay for waking
 _HEADERS = {"gemm": '#include "gemm.h"', "conv": '#include "conv.h"'}
 
 
+def require_known_types(program: Program) -> None:
+    """Refuse a program with an element type that generated code cannot hold yet."""
+    made = [(t, op.span) for op in program.body.walk() for t in op.results]
+    for tensor, span in [*((p.tensor, p.tensor.span) for p in program.parameters), *made]:
+        if tensor.dtype not in VectorSpelling.memory:
+            known = ", ".join(d.value for d in VectorSpelling.memory)
+            raise UnsupportedOpError(
+                f"found elements of type {tensor.dtype.value}, expected one of those the CPU target has",
+                span,
+                hint=f"convert to one of {known}",
+            )
+
+
 class CpuLowering:
     """Lowers groups one by one, and collects what was printed."""
 
-    def __init__(self, facts: Facts, producers: Producers) -> None:
-        self.facts, self.producers = facts, producers
+    def __init__(self, program: Program, producers: Producers) -> None:
+        require_known_types(program)
+        self.facts, self.producers = program.facts, producers
         self.texts = dict[str, str]()  # the text, with NAME for its name -> its name
         self.libraries = dict[str, tuple[str, ...]]()
 

@@ -7,6 +7,7 @@ namespace {
 
 constexpr int64_t DEPTH = 512;        // rows of B in a panel: 128 KiB, half of a small L2 cache
 constexpr int64_t EPILOGUE_ROWS = 24; // rows that an epilogue gets at once, so that they are still in L1
+constexpr int64_t LARGE = 1 << 20;     // bytes of B that do not stay in L2
 constexpr int64_t FEW_ROWS = SHLO_TILE_ROWS;
 
 SHLO_INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -132,6 +133,13 @@ struct Product {
   }
   void multiply_few(int64_t i0, int64_t rows, int64_t j0, int64_t j1) const {
     constexpr int V = SHLO_TILE_VECTORS;
+    if (rows <= 4 && j1 - j0 >= 1024 && gemm.k * (j1 - j0) * (int64_t)sizeof(T) > LARGE) {
+      if (rows == 1) stream_wide<1>(i0, j0, j1);
+      if (rows == 2) stream_wide<2>(i0, j0, j1);
+      if (rows == 3) stream_wide<3>(i0, j0, j1);
+      if (rows == 4) stream_wide<4>(i0, j0, j1);
+      j0 = j1 - (j1 - j0) % N;
+    }
     if (rows == 1) j0 = stream<1, 4 * V>(i0, j0, j1);
     if (rows == 1) j0 = stream<1, 2 * V>(i0, j0, j1);
     if (rows == 2) j0 = stream<2, 2 * V>(i0, j0, j1);
@@ -146,6 +154,38 @@ struct Product {
     if (j0 < j1) multiply_panel(i0, i0 + rows, j0, j1 - j0);
   }
 
+  // A large B, far wider than a tile: a tile would touch a page per row. Whole stretches of eight rows at a time instead,
+  // added into rows of C that stay in L1.
+  template <int Rows>
+  void stream_wide(int64_t i0, int64_t j0, int64_t j1) const {
+    constexpr int64_t DEEP = 8, STRETCH = Rows > 2 ? 2048 : 4096;
+    for (int64_t j = j0; j < j1; j += STRETCH) {
+      const int64_t columns = least(STRETCH, j1 - j) / N * N;
+      for (int64_t x = 0; x < Rows * STRETCH; x += N) write(c + x, register_t<T>{});
+      int64_t p = 0;
+      for (; p + DEEP <= gemm.k; p += DEEP) add_rows<Rows, DEEP, STRETCH>(i0, p, j, columns);
+      for (; p < gemm.k; p++) add_rows<Rows, 1, STRETCH>(i0, p, j, columns);
+      epilogue(context, c, STRETCH, i0, Rows, j, columns);
+    }
+  }
+  template <int Rows, int64_t Deep, int64_t Stretch>
+  void add_rows(int64_t i0, int64_t p, int64_t j0, int64_t columns) const {
+    T x[Rows][Deep];
+    for (int i = 0; i < Rows; i++)
+      for (int q = 0; q < Deep; q++) x[i][q] = a[(i0 + i) * gemm.a_row + (p + q) * gemm.a_k];
+    const T* from = at_b(p, j0);
+    const int64_t b_k = gemm.b_k;
+    for (int64_t j = 0; j < columns; j += N) {
+      register_t<T> sum[Rows];
+      for (int i = 0; i < Rows; i++) sum[i] = read(c + i * Stretch + j);
+      for (int q = 0; q < Deep; q++) {
+        auto row = read(from + q * b_k + j);
+        for (int i = 0; i < Rows; i++) sum[i] += x[i][q] * row;
+      }
+      for (int i = 0; i < Rows; i++) write(c + i * Stretch + j, sum[i]);
+    }
+  }
+
   // ---- few rows, both along k: dot products ----------------------------------------------------------------------------
 
   template <int Rows>
@@ -153,11 +193,14 @@ struct Product {
     typedef register_t<T> V;
     V sum[Rows][4] = {};
     const T *x = a + i0 * gemm.a_row, *y = at_b(0, j0);
+    const int64_t a_row = gemm.a_row, b_col = gemm.b_col;
     auto step = [&](auto get) {
       V column[4];
-      for (int j = 0; j < 4; j++) column[j] = get(y + j * gemm.b_col);
+      for (int j = 0; j < 4; j++) column[j] = get(y + j * b_col);
+      for (int j = 0; j < 4; j++) SHLO_IN_REGISTER(column[j]);
       for (int i = 0; i < Rows; i++) {
-        V row = get(x + i * gemm.a_row);
+        V row = get(x + i * a_row);
+        SHLO_IN_REGISTER(row);
         for (int j = 0; j < 4; j++) sum[i][j] += row * column[j];
       }
     };

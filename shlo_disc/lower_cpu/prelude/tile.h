@@ -17,6 +17,15 @@
 #endif
 #define SHLO_TILE_ROWS 6
 
+// Loads a value once: a compiler may else repeat the load at each use, and loads are what inner loops wait for.
+#if defined(__x86_64__)
+#define SHLO_IN_REGISTER(v) __asm__("" : "+v"(v))
+#elif defined(__aarch64__)
+#define SHLO_IN_REGISTER(v) __asm__("" : "+w"(v))
+#else
+#define SHLO_IN_REGISTER(v)
+#endif
+
 template <class T>
 struct Register {
   static constexpr int lanes = SHLO_REGISTER / sizeof(T);
@@ -57,20 +66,26 @@ struct TileTask {
   T* packed;   // where the rows of B are also written, one after the other (only if Pack)
 };
 
-// c (Rows x Vectors registers) = A B; everything that is added up stays in registers.
-template <class T, int Rows, int Vectors, bool Pack>
+// c (Rows x Vectors registers) = A B; everything that is added up stays in registers. `Ahead`: how many rows of B ahead
+// to prefetch, for a B that lies in pages far apart, where the hardware does not.
+template <class T, int Rows, int Vectors, bool Pack, int Ahead = Pack ? 8 : 0>
 static void multiply_tile(const TileTask<T>& task) {
   typedef register_t<T> V;
   constexpr int N = Register<T>::lanes;
-  V c[Rows][Vectors];
-  for (int i = 0; i < Rows; i++)
-    for (int j = 0; j < Vectors; j++) c[i][j] = task.add ? read(task.c + i * task.ldc + j * N) : V{};
   const T *a = task.a, *b = task.b;
   T* packed = task.packed;
-  const int64_t a_row = task.a_row, a_k = task.a_k, ldb = task.ldb;
+  T* const to = task.c;
+  const int64_t a_row = task.a_row, a_k = task.a_k, ldb = task.ldb, ldc = task.ldc;
+  V c[Rows][Vectors];
+  for (int i = 0; i < Rows; i++)
+    for (int j = 0; j < Vectors; j++) c[i][j] = task.add ? read(to + i * ldc + j * N) : V{};
   for (int64_t p = task.k; p > 0; p--) {
     V row[Vectors];
     for (int j = 0; j < Vectors; j++) row[j] = read(b + j * N);
+    if constexpr (Rows > 1)
+      for (int j = 0; j < Vectors; j++) SHLO_IN_REGISTER(row[j]);
+    if constexpr (Ahead > 0)
+      for (int j = 0; j < Vectors; j++) __builtin_prefetch(b + Ahead * ldb + j * N);
     if constexpr (Pack) {
       for (int j = 0; j < Vectors; j++) write(packed + j * N, row[j]);
       packed += Vectors * N;
@@ -83,7 +98,7 @@ static void multiply_tile(const TileTask<T>& task) {
     b += ldb;
   }
   for (int i = 0; i < Rows; i++)
-    for (int j = 0; j < Vectors; j++) write(task.c + i * task.ldc + j * N, c[i][j]);
+    for (int j = 0; j < Vectors; j++) write(to + i * ldc + j * N, c[i][j]);
 }
 
 template <class T>
