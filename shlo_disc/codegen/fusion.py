@@ -8,7 +8,7 @@ they are inlined wherever they are read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from shlo_disc.analysis.access import Access, accesses, free_reads, index_symbols, is_free
@@ -20,10 +20,10 @@ from shlo_disc.codegen.contraction import (
     template_operands,
 )
 from shlo_disc.codegen.groups import Decision, FusionPlan, Group, GroupKind
+from shlo_disc.codegen.op_graph import group_inputs, is_control, row_space, space_of, users_of
 from shlo_disc.codegen.weights import weight
 from shlo_disc.dynamic_ops.opdef import Template
 from shlo_disc.dynamic_ops.program import Body, Op, Shape, Tensor
-from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.dim import of
 from shlo_disc.expr.facts import Facts
@@ -72,7 +72,7 @@ class _Planner:
         self.body = body
         self.decisions = list[Decision]()
         self.outputs = set(body.results)
-        self.users = _users(body)
+        self.users = users_of(body)
         self.forced = self._forced()
         self.nodes = [op for op in body.ops if not is_free(op) or self._stored_view(op)]
         self.position = {op: k for k, op in enumerate(self.nodes)}
@@ -349,66 +349,6 @@ class _Planner:
                 roots.extend(t for t in op.results if t not in roots)
         ops = sorted(draft.ops, key=lambda op: self.position[op])
         return Group(draft.kind, tuple(ops), tuple(dict.fromkeys(roots)), draft.rows, draft.anchor)
-
-
-def group_inputs(group: Group, producers: Producers) -> tuple[Tensor, ...]:
-    """Every tensor that the ops of a group may read from memory, nested bodies included."""
-    found, stack, seen = (
-        dict[Tensor, None](),
-        [t for op in group.ops for t in _all_operands(op)],
-        set[Tensor](),
-    )
-    inside = {t for op in group.ops for t in op.results}
-    while stack:
-        tensor = stack.pop()
-        if tensor in seen:
-            continue
-        seen.add(tensor)
-        found[tensor] = None
-        made = producers.get(tensor)
-        if made is not None and tensor not in inside and is_free(made[0]):
-            stack.extend(made[0].operands)
-    return tuple(found)
-
-
-def _all_operands(op: Op[object]) -> list[Tensor]:
-    return [*op.operands, *(t for body in op.bodies for t in _free_tensors(body))]
-
-
-def _free_tensors(body: Body) -> list[Tensor]:
-    """Tensors that a body reads from outside."""
-    inside = set(body.arguments)
-    inside.update(t for op in body.walk() for t in op.results)
-    inside.update(t for op in body.walk() for b in op.bodies for t in b.arguments)
-    used = [t for op in body.walk() for t in (*op.operands, *(r for b in op.bodies for r in b.results))]
-    return [t for t in (*used, *body.results) if t not in inside]
-
-
-def _users(body: Body) -> Mapping[Tensor, list[Op[object]]]:
-    users = dict[Tensor, list[Op[object]]]()
-    for op in body.ops:
-        for tensor in dict.fromkeys(_all_operands(op)):
-            users.setdefault(tensor, []).append(op)
-    return users
-
-
-def is_control(op: Op[object]) -> bool:
-    """Whether the op's bodies are run by the host program."""
-    return definition(op).template in (Template.WHILE, Template.CASE)
-
-
-def row_space(op: Op[object]) -> Shape | None:
-    """The leading dims that a reduction leaves alone; None for other ops, which fit any row space."""
-    if not isinstance(op.attrs, ReduceAttrs):
-        return None
-    return op.operands[0].shape[: min(op.attrs.dims, default=0)]
-
-
-def space_of(op: Op[object], k: int) -> Shape:
-    """The points an op visits: its result's elements, or its operand's for a reduction."""
-    if isinstance(op.attrs, ReduceAttrs):
-        return op.operands[0].shape
-    return op.results[k].shape
 
 
 def _operand_reads(op: Op[object], index: Index, facts: Facts, producers: Producers) -> list[Access]:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from shlo_disc.analysis.formula import Producers
-from shlo_disc.codegen.fusion import group_inputs, plan_fusion
+from shlo_disc.codegen.fusion import plan_fusion
 from shlo_disc.codegen.groups import FusionPlan, Group, GroupKind
 from shlo_disc.codegen.memory import Interval, place
+from shlo_disc.codegen.op_graph import group_inputs
 from shlo_disc.dynamic_ops.program import Body, Program, Tensor
 from shlo_disc.expr.dim import Dim, const, product
 from shlo_disc.expr.dtypes import DType

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import assert_never
 
 from shlo_disc.analysis.formula import Producers
@@ -53,6 +54,7 @@ class CpuLowering:
         self.facts, self.producers = program.facts, producers
         self.texts = dict[str, str]()  # the text, with NAME for its name -> its name
         self.libraries = dict[str, tuple[str, ...]]()
+        self.comments = dict[str, str]()
 
     def lower(self, group: Group) -> KernelRef:
         """Print the kernel of a group, or find the one that has the same text."""
@@ -139,6 +141,7 @@ class CpuLowering:
         if (name := self.texts.get(text)) is None:
             name = self.texts[text] = f"{_title(group)}_{len(self.texts)}"
             self.libraries[name] = body.libraries
+            self.comments[name] = _comment(group)
         grain = maximum(1, const(WORK_PER_THREAD) // maximum(1, work))
         return KernelRef(name, tensors, body.sizes, extent, grain, scratch)
 
@@ -156,7 +159,7 @@ class CpuLowering:
         names = [self.texts[t] for t in texts]
         libraries = tuple(sorted({x for name in names for x in self.libraries[name]}))
         parts = ['#include "kernel.h"', *(_HEADERS[x] for x in libraries), ""]
-        parts += [t.replace(NAME, name) + "\n" for t, name in zip(texts, names, strict=True)]
+        parts += [f"{self.comments[name]}\n{t.replace(NAME, name)}\n" for t, name in zip(texts, names, strict=True)]
         return SourceFile(f"kernels_{number}", "\n".join(parts), libraries)
 
 
@@ -173,3 +176,11 @@ def _title(group: Group) -> str:
     """A kernel is named after the op it is built around, or the op of its first result."""
     named = group.anchor or next(op for op in reversed(group.ops) if group.roots[0] in op.results)
     return named.name.removeprefix("d_")
+
+
+def _comment(group: Group) -> str:
+    """What a kernel computes, for readers of the generated text."""
+    rows = "" if group.rows is None else f", one row per [{', '.join(map(str, group.rows))}]"
+    head = f"// {group.kind.value}{rows} -> {', '.join(map(repr, group.roots))}"
+    ops = textwrap.wrap(" ".join(op.name for op in group.ops), 110)
+    return "\n".join([head, *(f"//   {line}" for line in ops)])

@@ -188,29 +188,29 @@ struct Product {
 
   // ---- few rows, both along k: dot products ----------------------------------------------------------------------------
 
+  // sum[i][j] += A[i][p] B[p][j] for the `some` (N if Whole) values of p at x and y.
+  template <bool Whole, int Rows>
+  SHLO_INLINE void add_products(register_t<T> (&sum)[Rows][4], const T* x, const T* y, int64_t a_row, int64_t b_col,
+                                int64_t some) {
+    register_t<T> column[4];
+    for (int j = 0; j < 4; j++) {
+      column[j] = Whole ? read(y + j * b_col) : read_n(y + j * b_col, some);
+      SHLO_IN_REGISTER(column[j]);
+    }
+    for (int i = 0; i < Rows; i++) {
+      register_t<T> row = Whole ? read(x + i * a_row) : read_n(x + i * a_row, some);
+      SHLO_IN_REGISTER(row);
+      for (int j = 0; j < 4; j++) sum[i][j] += row * column[j];
+    }
+  }
   template <int Rows>
   void dot_four(int64_t i0, int64_t j0, T* to, int64_t ld) const {
-    typedef register_t<T> V;
-    V sum[Rows][4] = {};
     const T *x = a + i0 * gemm.a_row, *y = at_b(0, j0);
     const int64_t a_row = gemm.a_row, b_col = gemm.b_col;
-    auto step = [&](auto get) {
-      V column[4];
-      for (int j = 0; j < 4; j++) column[j] = get(y + j * b_col);
-      for (int j = 0; j < 4; j++) SHLO_IN_REGISTER(column[j]);
-      for (int i = 0; i < Rows; i++) {
-        V row = get(x + i * a_row);
-        SHLO_IN_REGISTER(row);
-        for (int j = 0; j < 4; j++) sum[i][j] += row * column[j];
-      }
-    };
-    int64_t p = 0;
-    for (; p + N <= gemm.k; p += N) {
-      step([](const T* from) { return read(from); });
-      x += N;
-      y += N;
-    }
-    if (p < gemm.k) step([&](const T* from) { return read_n(from, gemm.k - p); });
+    register_t<T> sum[Rows][4] = {};
+    int64_t left = gemm.k;
+    for (; left >= N; left -= N, x += N, y += N) add_products<true>(sum, x, y, a_row, b_col, N);
+    if (left > 0) add_products<false>(sum, x, y, a_row, b_col, left);
     for (int i = 0; i < Rows; i++) sum_four(sum[i], to + i * ld);
   }
   static void sum_four(const register_t<T>* sum, T* to) {
