@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,8 @@ Array = NDArray[Any]
 Draw = Callable[[np.random.Generator, tuple[int, ...], np.dtype[Any]], Array]
 
 SIZES = (1, 2, 7, 16, 17, 64, 97)
+BF16, F16 = ml_dtypes.bfloat16, np.float16
+VM = CompileOptions(optimize=1, driver="vm")
 FAST = CompileOptions(optimize=1)  # a test waits for the C++ compiler more than for the kernels
 # Of each element, relative and against the largest: sums may be added in another order.
 TOLERANCES: Mapping[str, float] = {
@@ -81,10 +83,16 @@ class In:
     dtype: Any = np.float32
     draw: Draw = normal
 
+    def symbols(self) -> list[str]:
+        return re.findall(r"[a-z]\w*", self.shape)
+
+    def array(self, rng: np.random.Generator, sizes: Mapping[str, int]) -> Array:
+        return self.draw(rng, concrete(self.shape, sizes), np.dtype(self.dtype))
+
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A function under test. `zero` lists symbols that may be 0 too (they are written `s - 1` in the export)."""
+    """A function under test. Symbols are at least 1 (JAX assumes so): a dim that may be 0 is written `s - 1`."""
 
     name: str
     function: Callable[..., Any]
@@ -96,7 +104,7 @@ class Program:
     scale: float = 1.0  # of the tolerance
 
     def symbols(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(s for i in self.inputs for s in re.findall(r"[a-z]\w*", i.shape)))
+        return tuple(dict.fromkeys(s for i in self.inputs for s in i.symbols()))
 
     def draw_sizes(self, rng: np.random.Generator) -> dict[str, int]:
         """Sizes that keep the constraints, no array huge."""
@@ -105,9 +113,6 @@ class Program:
             small = all(np.prod(concrete(i.shape, sizes), dtype=float) <= 200_000 for i in self.inputs)
             if small and all(_holds(c, sizes) for c in self.constraints):
                 return sizes
-
-    def arrays(self, rng: np.random.Generator, sizes: Mapping[str, int]) -> list[Array]:
-        return [i.draw(rng, concrete(i.shape, sizes), np.dtype(i.dtype)) for i in self.inputs]
 
 
 def program(name: str, function: Callable[..., Any], *inputs: In, **options: Any) -> Program:
@@ -167,11 +172,6 @@ def check(found: Sequence[Array], wanted: Sequence[Array], what: str, scale: flo
         np.testing.assert_allclose(a, b, bound, bound * finite.max(initial=0), err_msg=label)
 
 
-def seeds(count: int) -> Iterator[int]:
-    """Seeds: fixed, so that a failure comes again."""
-    yield from range(count)
-
-
 def verify(one: Program) -> None:
     """Compile once; compare with `jax.jit` at random sizes, by the C++ driver and by the VM."""
     with jax.enable_x64(one.wide):
@@ -180,11 +180,9 @@ def verify(one: Program) -> None:
         for seed in range(one.draws):
             rng = np.random.default_rng([seed, len(one.name)])
             sizes = one.draw_sizes(rng)
-            arrays = one.arrays(rng, sizes)
+            arrays = [i.array(rng, sizes) for i in one.inputs]
             wanted = by_jax(one.function, arrays)
             for driver, compiled in zip(("c", "vm"), drivers, strict=True):
                 check(flat(compiled, arrays), wanted, f"{one.name}, {sizes}, seed {seed}, driver {driver}", one.scale)
 
 
-VM = CompileOptions(optimize=1, driver="vm")
-BF16, F16 = ml_dtypes.bfloat16, np.float16

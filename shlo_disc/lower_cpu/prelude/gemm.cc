@@ -10,7 +10,9 @@ constexpr int64_t EPILOGUE_ROWS = 24; // rows that an epilogue gets at once, so 
 constexpr int64_t LARGE = 1 << 20;     // bytes of B that do not stay in L2
 constexpr int64_t FEW_ROWS = SHLO_TILE_ROWS;
 
-SHLO_INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+constexpr int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+// The leading dimension of a tile: epilogues may read whole vectors of 16.
+constexpr int64_t padded(int64_t columns) { return (columns + 15) / 16 * 16; }
 
 template <class T>
 struct Product {
@@ -81,7 +83,7 @@ struct Product {
 
   // C[i0 : i1, j0 : j0 + columns], at most SHLO_GEMM_ROWS rows and one panel.
   void multiply_panel(int64_t i0, int64_t i1, int64_t j0, int64_t columns) const {
-    const int64_t vectors = (columns + N - 1) / N, width = vectors * N;
+    const int64_t vectors = (columns + N - 1) / N, width = vectors * N, ld = padded(width);
     int64_t p0 = 0;
     do {
       const int64_t depth = least(DEPTH, gemm.k - p0);
@@ -93,7 +95,7 @@ struct Product {
       for (int64_t i = i0; i < i1;) {
         const int64_t rows = next_rows(i1 - i);
         TileTask<T> task = {a + i * gemm.a_row + p0 * gemm.a_k, panel, gemm.a_row, gemm.a_k, width, depth,
-                            c + (i - i0) * width, width, p0 > 0, panel};
+                            c + (i - i0) * ld, ld, p0 > 0, panel};
         if (gemm.a_k != 1 && depth > 64) pack_a(task, rows);
         if (reads_b && i == i0) {
           task.b = at_b(p0, j0);
@@ -104,7 +106,7 @@ struct Product {
         }
         i += rows;
         if (last && (i - handed >= EPILOGUE_ROWS || i == i1)) {
-          epilogue(context, c + (handed - i0) * width, width, handed, i - handed, j0, columns);
+          epilogue(context, c + (handed - i0) * ld, ld, handed, i - handed, j0, columns);
           handed = i;
         }
       }
@@ -124,10 +126,11 @@ struct Product {
 
   template <int Rows, int Vectors>
   int64_t stream(int64_t i0, int64_t j0, int64_t j1) const {
+    constexpr int64_t ld = padded(Vectors * N);
     for (; j0 + Vectors * N <= j1; j0 += Vectors * N) {
       multiply_tile<T, Rows, Vectors, false>({a + i0 * gemm.a_row, at_b(0, j0), gemm.a_row, gemm.a_k, gemm.b_k, gemm.k,
-                                              c, Vectors * N, false, nullptr});
-      epilogue(context, c, Vectors * N, i0, Rows, j0, Vectors * N);
+                                              c, ld, false, nullptr});
+      epilogue(context, c, ld, i0, Rows, j0, Vectors * N);
     }
     return j0;
   }
@@ -145,10 +148,10 @@ struct Product {
     if (rows == 2) j0 = stream<2, 2 * V>(i0, j0, j1);
     if (rows == 3) j0 = stream<3, 2 * V>(i0, j0, j1);
     while (j0 + N <= j1) {
-      const int64_t vectors = least(V, (j1 - j0) / N);
+      const int64_t vectors = least(V, (j1 - j0) / N), ld = padded(vectors * N);
       tiles<T, false>[vectors - 1][rows - 1]({a + i0 * gemm.a_row, at_b(0, j0), gemm.a_row, gemm.a_k, gemm.b_k, gemm.k,
-                                             c, vectors * N, false, nullptr});
-      epilogue(context, c, vectors * N, i0, rows, j0, vectors * N);
+                                             c, ld, false, nullptr});
+      epilogue(context, c, ld, i0, rows, j0, vectors * N);
       j0 += vectors * N;
     }
     if (j0 < j1) multiply_panel(i0, i0 + rows, j0, j1 - j0);
@@ -186,95 +189,113 @@ struct Product {
     }
   }
 
-  // ---- few rows, both along k: dot products ----------------------------------------------------------------------------
+  // ---- few rows or columns, both matrices along k: dot products ---------------------------------------------------------
 
+  // `rows` of A and `columns` of B, each contiguous along k.
+  struct Dots {
+    const T *x, *y;
+    int64_t x_row, y_row, k;
+  };
   // sum[i][j] += A[i][p] B[p][j] for the `some` (N if Whole) values of p at x and y.
-  template <bool Whole, int Rows>
-  SHLO_INLINE void add_products(register_t<T> (&sum)[Rows][4], const T* x, const T* y, int64_t a_row, int64_t b_col,
-                                int64_t some) {
-    register_t<T> column[4];
-    for (int j = 0; j < 4; j++) {
-      column[j] = Whole ? read(y + j * b_col) : read_n(y + j * b_col, some);
+  template <bool Whole, int Rows, int Columns>
+  SHLO_INLINE void add_products(register_t<T> (&sum)[Rows][Columns], const Dots& d, int64_t some) {
+    register_t<T> column[Columns];
+    for (int j = 0; j < Columns; j++) {
+      column[j] = Whole ? read(d.y + j * d.y_row) : read_n(d.y + j * d.y_row, some);
       SHLO_IN_REGISTER(column[j]);
     }
     for (int i = 0; i < Rows; i++) {
-      register_t<T> row = Whole ? read(x + i * a_row) : read_n(x + i * a_row, some);
+      register_t<T> row = Whole ? read(d.x + i * d.x_row) : read_n(d.x + i * d.x_row, some);
       SHLO_IN_REGISTER(row);
-      for (int j = 0; j < 4; j++) sum[i][j] += row * column[j];
+      for (int j = 0; j < Columns; j++) sum[i][j] += row * column[j];
     }
   }
-  template <int Rows>
-  void dot_four(int64_t i0, int64_t j0, T* to, int64_t ld) const {
-    const T *x = a + i0 * gemm.a_row, *y = at_b(0, j0);
-    const int64_t a_row = gemm.a_row, b_col = gemm.b_col;
-    register_t<T> sum[Rows][4] = {};
-    int64_t left = gemm.k;
-    for (; left >= N; left -= N, x += N, y += N) add_products<true>(sum, x, y, a_row, b_col, N);
-    if (left > 0) add_products<false>(sum, x, y, a_row, b_col, left);
-    for (int i = 0; i < Rows; i++) sum_four(sum[i], to + i * ld);
+  template <int Rows, int Columns>
+  static void multiply_dots(Dots d, T* to, int64_t ld) {
+    register_t<T> sum[Rows][Columns] = {};
+    int64_t left = d.k;
+    for (; left >= N; left -= N, d.x += N, d.y += N) add_products<true>(sum, d, N);
+    if (left > 0) add_products<false>(sum, d, left);
+    if constexpr (Columns == 4) {
+      for (int i = 0; i < Rows; i++) sum_four(sum[i], to + i * ld, 1);
+    } else if constexpr (Rows == 4) {
+      for (int j = 0; j < Columns; j++) {
+        const register_t<T> column[4] = {sum[0][j], sum[1][j], sum[2][j], sum[3][j]};
+        sum_four(column, to + j, ld);
+      }
+    } else {
+      for (int i = 0; i < Rows; i++)
+        for (int j = 0; j < Columns; j++) to[i * ld + j] = fold<T, N>(sum[i][j], [](auto p, auto q) { return p + q; });
+    }
   }
-  static void sum_four(const register_t<T>* sum, T* to) {
-    auto added = [](auto x, auto y) { return interleave_low(x, y) + interleave_high(x, y); };
-    auto pairs = added(added(sum[0], sum[2]), added(sum[1], sum[3]));
+  static void sum_four(const register_t<T>* sum, T* to, int64_t step) {
     if constexpr (N >= 4) {
+      auto added = [](auto x, auto y) { return interleave_low(x, y) + interleave_high(x, y); };
       T lanes[N];
-      write(lanes, pairs);
+      write(lanes, added(added(sum[0], sum[2]), added(sum[1], sum[3])));
       for (int j = 0; j < 4; j++) {
         T s = lanes[j];
         for (int l = 4; l < N; l += 4) s += lanes[j + l];
-        to[j] = s;
+        to[j * step] = s;
       }
     } else {
-      for (int j = 0; j < 4; j++) to[j] = sum[j][0] + sum[j][1];
+      for (int j = 0; j < 4; j++) to[j * step] = sum[j][0] + sum[j][1];
     }
   }
-  void dot_one(int64_t i0, int64_t rows, int64_t j, T* to, int64_t ld) const {
-    for (int64_t i = 0; i < rows; i++) {
-      const T *x = a + (i0 + i) * gemm.a_row, *y = at_b(0, j);
-      register_t<T> sum = {};
-      int64_t p = 0;
-      for (; p + N <= gemm.k; p += N) sum += read(x + p) * read(y + p);
-      if (p < gemm.k) sum += read_n(x + p, gemm.k - p) * read_n(y + p, gemm.k - p);
-      T total = 0;
-      for (int l = 0; l < N; l++) total += sum[l];
-      to[i * ld] = total;
+  typedef void (*DotTile)(Dots, T*, int64_t);
+  // [rows - 1][columns - 1]
+  static constexpr DotTile DOT_TILES[4][4] = {
+      {multiply_dots<1, 1>, multiply_dots<1, 2>, multiply_dots<1, 3>, multiply_dots<1, 4>},
+      {multiply_dots<2, 1>, multiply_dots<2, 2>, multiply_dots<2, 3>, multiply_dots<2, 4>},
+      {multiply_dots<3, 1>, multiply_dots<3, 2>, multiply_dots<3, 3>, multiply_dots<3, 4>},
+      {multiply_dots<4, 1>, multiply_dots<4, 2>, multiply_dots<4, 3>, multiply_dots<4, 4>}};
+
+  // At most 4 rows; B is read along its columns.
+  void multiply_row_dots(int64_t i0, int64_t rows, int64_t j0, int64_t j1) const {
+    constexpr int64_t SOME = 64;
+    for (; j0 < j1; j0 += SOME) {
+      const int64_t columns = least(SOME, j1 - j0);
+      for (int64_t j = 0; j < columns; j += 4)
+        DOT_TILES[rows - 1][least(4, columns - j) - 1](
+            {a + i0 * gemm.a_row, at_b(0, j0 + j), gemm.a_row, gemm.b_col, gemm.k}, c + j, SOME);
+      epilogue(context, c, SOME, i0, rows, j0, columns);
     }
   }
-  void multiply_dots(int64_t i0, int64_t rows, int64_t j0, int64_t j1) const {
-    while (j0 < j1) {
-      const int64_t columns = least(WIDTH, j1 - j0);
-      int64_t j = 0;
-      for (; j + 4 <= columns; j += 4) {
-        if (rows == 1) dot_four<1>(i0, j0 + j, c + j, WIDTH);
-        else if (rows == 2) dot_four<2>(i0, j0 + j, c + j, WIDTH);
-        else if (rows == 3) dot_four<3>(i0, j0 + j, c + j, WIDTH);
-        else dot_four<4>(i0, j0 + j, c + j, WIDTH);
-      }
-      for (; j < columns; j++) dot_one(i0, rows, j0 + j, c + j, WIDTH);
-      epilogue(context, c, WIDTH, i0, rows, j0, columns);
-      j0 += columns;
+  // At most 4 columns, which fit the panel; A is read along its rows.
+  void multiply_column_dots(int64_t i0, int64_t i1, int64_t j0, int64_t columns) const {
+    constexpr int64_t SOME = 64, LD = 16;
+    const bool in_place = gemm.b_k == 1;
+    for (int64_t j = 0; j < columns && !in_place; j++)
+      for (int64_t p = 0; p < gemm.k; p++) panel[j * gemm.k + p] = *at_b(p, j0 + j);
+    for (; i0 < i1; i0 += SOME) {
+      const int64_t rows = least(SOME, i1 - i0);
+      for (int64_t i = 0; i < rows; i += 4)
+        DOT_TILES[least(4, rows - i) - 1][columns - 1](
+            {a + (i0 + i) * gemm.a_row, in_place ? at_b(0, j0) : panel, gemm.a_row, in_place ? gemm.b_col : gemm.k,
+             gemm.k}, c + i * LD, LD);
+      epilogue(context, c, LD, i0, rows, j0, columns);
     }
   }
 
   // ---- any rectangle -------------------------------------------------------------------------------------------------
 
   void multiply(int64_t i0, int64_t i1, int64_t j0, int64_t j1) const {
-    if (i1 - i0 <= 4 && gemm.b_k == 1 && gemm.b_col != 1 && gemm.a_k == 1) {
-      if (i0 < i1) multiply_dots(i0, i1 - i0, j0, j1);
-    } else if (i1 - i0 <= FEW_ROWS && gemm.b_col == 1) {
-      if (i0 < i1) multiply_few(i0, i1 - i0, j0, j1);
-    } else {
-      for (int64_t i = i0; i < i1; i += SHLO_GEMM_ROWS)
-        for (int64_t j = j0; j < j1; j += WIDTH)
-          multiply_panel(i, least(i + SHLO_GEMM_ROWS, i1), j, least(WIDTH, j1 - j));
-    }
+    const int64_t rows = i1 - i0, columns = j1 - j0;
+    if (rows <= 0 || columns <= 0) return;
+    if (rows <= 4 && gemm.a_k == 1 && gemm.b_k == 1 && gemm.b_col != 1) return multiply_row_dots(i0, rows, j0, j1);
+    if (columns <= 4 && gemm.a_k == 1 && gemm.k >= N && columns * gemm.k <= DEPTH * WIDTH)
+      return multiply_column_dots(i0, i1, j0, columns);
+    if (rows <= FEW_ROWS && gemm.b_col == 1) return multiply_few(i0, rows, j0, j1);
+    for (int64_t i = i0; i < i1; i += SHLO_GEMM_ROWS)
+      for (int64_t j = j0; j < j1; j += WIDTH)
+        multiply_panel(i, least(i + SHLO_GEMM_ROWS, i1), j, least(WIDTH, j1 - j));
   }
 };
 
 }  // namespace
 
-static_assert(SHLO_GEMM_SCRATCH >= (DEPTH * (SHLO_REGISTER * SHLO_TILE_VECTORS + 8 * 8) +
-                                    (SHLO_GEMM_ROWS + 1) * SHLO_REGISTER * SHLO_TILE_VECTORS),
+constexpr int64_t PANEL_BYTES = SHLO_REGISTER * SHLO_TILE_VECTORS;  // of one row
+static_assert(SHLO_GEMM_SCRATCH >= DEPTH * (PANEL_BYTES + 8 * 8) + SHLO_GEMM_ROWS * (PANEL_BYTES < 128 ? 128 : PANEL_BYTES),
               "the panel, the slab of A and the rows of C fit the scratch memory");
 
 void shlo_gemm_f32(const ShloGemm* gemm, int64_t i0, int64_t i1, int64_t j0, int64_t j1, void* scratch,

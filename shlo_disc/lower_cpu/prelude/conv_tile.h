@@ -1,0 +1,210 @@
+// The inner loops of conv.cc: register tiles, depthwise ones, and transposition.
+#pragma once
+#include "vec.h"
+
+#ifdef __clang__
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int64_t VECTOR_BYTES = 64, PANEL_VECTORS = 4;
+#elif defined(__AVX__)
+constexpr int64_t VECTOR_BYTES = 32, PANEL_VECTORS = 2;
+#elif defined(__ARM_NEON)
+constexpr int64_t VECTOR_BYTES = 16, PANEL_VECTORS = 4;
+#else
+constexpr int64_t VECTOR_BYTES = 16, PANEL_VECTORS = 2;
+#endif
+constexpr int64_t MAX_STRIP = 12;  // positions
+
+template <class E> constexpr int64_t LANES = VECTOR_BYTES / int64_t(sizeof(E));
+template <class E> using vector = lanes_t<E, LANES<E>>;
+
+constexpr int64_t smallest(int64_t a, int64_t b) { return a < b ? a : b; }
+constexpr int64_t largest(int64_t a, int64_t b) { return a > b ? a : b; }
+constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+constexpr int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
+constexpr int64_t positive_mod(int64_t a, int64_t b) { return (a % b + b) % b; }
+
+template <class E>
+SHLO_INLINE vector<E> read(const E* p) {
+  vector<E> v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return v;
+}
+template <class E>
+SHLO_INLINE void write(E* p, vector<E> v) {
+  __builtin_memcpy(p, &v, sizeof v);
+}
+
+// ---- register tiles --------------------------------------------------------------------------------------------------
+
+// What a strip of positions multiplies: for each tap, which weights, and the input of each position.
+template <class E>
+struct Strip {
+  static constexpr int64_t MAX_TAPS = 480;
+  int64_t taps;
+  int64_t weights[MAX_TAPS];
+  const E* input[MAX_TAPS * MAX_STRIP + 16];  // [tap][position]; some are written too much
+  E* out[MAX_STRIP];
+};
+
+// Where the weights of tap t begin: data + strip.weights[t] * scale; `stride` leads from one channel to the next.
+template <class E>
+struct Panel {
+  const E* data;
+  int64_t scale, stride;
+  int64_t column, last;  // the first column, that of the last vector
+};
+
+template <class E>
+using Multiply = void (*)(const Strip<E>& strip, int64_t run, const Panel<E>& panel, bool add);
+
+template <class E, int M, int N>
+void multiply(const Strip<E>& strip, int64_t run, const Panel<E>& panel, bool add) {
+  vector<E> sum[M][N];
+  UNROLL for (int r = 0; r < M; ++r)
+    UNROLL for (int v = 0; v < N; ++v)
+      sum[r][v] = add ? read(strip.out[r] + panel.column + v * LANES<E>) : vector<E>{};
+  for (int64_t t = 0; t < strip.taps; ++t) {
+    const E* a[M];
+    UNROLL for (int r = 0; r < M; ++r) a[r] = strip.input[t * M + r];
+    const E* b = panel.data + strip.weights[t] * panel.scale;
+    for (int64_t c = 0; c < run; ++c, b += panel.stride) {
+      vector<E> row[N];
+      UNROLL for (int v = 0; v < N; ++v) row[v] = read(b + v * LANES<E>);
+      UNROLL for (int r = 0; r < M; ++r) {
+        const E x = a[r][c];
+        UNROLL for (int v = 0; v < N; ++v) sum[r][v] += x * row[v];
+      }
+    }
+  }
+  UNROLL for (int r = 0; r < M; ++r)
+    UNROLL for (int v = 0; v < N; ++v) write(strip.out[r] + panel.column + v * LANES<E>, sum[r][v]);
+}
+
+// The last vector may overlap the one before it, so that nothing is read beyond the features.
+template <class E, int M, int N>
+void multiply_depthwise(const Strip<E>& strip, int64_t, const Panel<E>& panel, bool add) {
+  int64_t at[N];
+  UNROLL for (int v = 0; v < N; ++v) at[v] = panel.column + v * LANES<E>;
+  at[N - 1] = panel.last;
+  vector<E> sum[M][N];
+  UNROLL for (int r = 0; r < M; ++r)
+    UNROLL for (int v = 0; v < N; ++v) sum[r][v] = add ? read(strip.out[r] + at[v]) : vector<E>{};
+  for (int64_t t = 0; t < strip.taps; ++t) {
+    const E* b = panel.data + strip.weights[t] * panel.scale;
+    vector<E> row[N];
+    UNROLL for (int v = 0; v < N; ++v) row[v] = read(b + at[v]);
+    UNROLL for (int r = 0; r < M; ++r) {
+      const E* a = strip.input[t * M + r];
+      UNROLL for (int v = 0; v < N; ++v) sum[r][v] += read(a + at[v]) * row[v];
+    }
+  }
+  UNROLL for (int r = 0; r < M; ++r)
+    UNROLL for (int v = 0; v < N; ++v) write(strip.out[r] + at[v], sum[r][v]);
+}
+
+template <class E, template <int, int> class Table, int N>
+Multiply<E> by_rows(int64_t m) {
+  if (m == 1) return Table<1, N>::value;
+  if (m == 4) return Table<4, N>::value;
+  if constexpr (N == 3)
+    if (m == 8) return Table<8, N>::value;
+  if constexpr (N <= 2)
+    if (m == 12) return Table<12, N>::value;
+  return Table<6, N>::value;
+}
+template <class E, template <int, int> class Table>
+Multiply<E> choose(int64_t m, int64_t n) {
+  if (n == 1) return by_rows<E, Table, 1>(m);
+  if constexpr (PANEL_VECTORS == 4) {
+    if (n == 3) return by_rows<E, Table, 3>(m);
+    if (n == 4) return by_rows<E, Table, 4>(m);
+  }
+  return by_rows<E, Table, 2>(m);
+}
+template <class E>
+struct Kernels {
+  template <int M, int N> struct Dense { static constexpr Multiply<E> value = multiply<E, M, N>; };
+  template <int M, int N> struct Depthwise { static constexpr Multiply<E> value = multiply_depthwise<E, M, N>; };
+};
+
+// How many positions fill the registers with panels of `vectors` vectors, and the fewest that a kernel takes for `rows`.
+int64_t full_strip(int64_t vectors, bool one_panel) {
+  if (!one_panel) return 6;
+  if (PANEL_VECTORS == 4 && vectors == 3) return 8;
+  return vectors == 1 || (vectors == 2 && PANEL_VECTORS == 4) ? 12 : 6;
+}
+int64_t strip_of(int64_t rows, int64_t full) {
+  if (rows >= full) return full;
+  return rows == 1 ? 1 : rows <= 4 ? 4 : rows <= 6 ? 6 : full;
+}
+
+// ---- transposition ---------------------------------------------------------------------------------------------------
+
+template <class V>
+SHLO_INLINE void interleave(V a, V b, V& low, V& high) {
+  if constexpr (sizeof(V) / sizeof(a[0]) == 16) {
+    low = __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    high = __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+  } else if constexpr (sizeof(V) / sizeof(a[0]) == 8) {
+    low = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+    high = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+  } else if constexpr (sizeof(V) / sizeof(a[0]) == 4) {
+    low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+    high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  } else {
+    low = __builtin_shufflevector(a, b, 0, 2);
+    high = __builtin_shufflevector(a, b, 1, 3);
+  }
+}
+
+// A square of vectors: interleaving the halves log2(lanes) times transposes it.
+template <class E>
+SHLO_INLINE void transpose(vector<E>* v) {
+  constexpr int N = LANES<E>;
+  UNROLL for (int round = 1; round < N; round *= 2) {
+    vector<E> next[N];
+    UNROLL for (int i = 0; i < N / 2; ++i) interleave(v[i], v[i + N / 2], next[2 * i], next[2 * i + 1]);
+    UNROLL for (int i = 0; i < N; ++i) v[i] = next[i];
+  }
+}
+
+template <class E>
+SHLO_INLINE vector<E> read_some(const E* p, int64_t n) {
+  if (n >= LANES<E>) return read(p);
+  vector<E> v = {};
+  for (int64_t i = 0; i < n; ++i) v[i] = p[i];
+  return v;
+}
+
+// to(x)[f] = from[x + f * from_stride]: whole vectors are written, features last to first and x ascending, so that what is
+// written too much is overwritten by what follows; up to a vector beyond the last is touched.
+template <class E, class To>
+SHLO_INLINE void transpose_features(To to, const E* from, int64_t from_stride, int64_t width, int64_t features) {
+  constexpr int64_t N = LANES<E>;
+  for (int64_t f = (features - 1) / N * N; f >= 0; f -= N)
+    for (int64_t x = 0; x < width; x += N) {
+      vector<E> square[N];
+      const int64_t nx = smallest(N, width - x), nf = smallest(N, features - f);
+      if (nx == N && nf == N) {
+        UNROLL for (int i = 0; i < N; ++i) square[i] = read(from + x + (f + i) * from_stride);
+      } else {
+        for (int64_t i = 0; i < N; ++i)
+          square[i] = i < nf ? read_some(from + x + (f + i) * from_stride, nx) : vector<E>{};
+      }
+      transpose<E>(square);
+      if (nx == N) {
+        UNROLL for (int i = 0; i < N; ++i) write(to(x + i) + f, square[i]);
+      } else {
+        for (int64_t i = 0; i < nx; ++i) write(to(x + i) + f, square[i]);
+      }
+    }
+}
+
+}  // namespace
