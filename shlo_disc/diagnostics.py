@@ -126,7 +126,7 @@ class RuntimeShapeError(ShloDiscError, ValueError):
 
 
 class ArgumentTypeError(ShloDiscError, TypeError):
-    """The arrays of a call are of the wrong number, dtype or rank."""
+    """The arrays of a call are of the wrong number, dtype or rank; or what should be a program is none."""
 
 
 class ToolchainError(ShloDiscError):

@@ -1,6 +1,6 @@
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
 # JAX has no types here; nothing untyped leaves this module.
-"""`jax.export.Exported` as input: its text, the names of its arguments, its pytrees.
+"""`jax.export.Exported` as input: its text, the names of its arguments, its pytrees, its platforms.
 
 The one place that touches JAX. Whoever holds an `Exported` has JAX, so it is imported only here, when one comes in.
 """
@@ -8,8 +8,15 @@ The one place that touches JAX. Whoever holds an `Exported` has JAX, so it is im
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.attributes import DenseAttr, FunctionType, StringAttr, TensorType
+from shlo_disc.ir.core import Block, Function, Module, Op
+
+_PATHS_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,24 +27,42 @@ class Signature:
     out_tree: Any
     names: tuple[str, ...]  # of all leaves
     kept: tuple[int, ...]  # the leaves that the program takes
+    platform: int  # the position of the CPU among the platforms of the export
+    is_flat: bool  # every positional argument is one leaf, and the program takes all of them
 
-    def flatten(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """The leaves that the program takes; TypeError if the pytree is another one."""
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The names of the leaves that the program takes."""
+        return tuple(self.names[k] for k in self.kept)
+
+    def flatten(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any]:
+        """The leaves that the program takes; `ArgumentTypeError` if the pytree is another one."""
+        if self.is_flat and not kwargs and len(args) == len(self.names):
+            return args  # were one of them a pytree, it would be refused as no array
         import jax  # noqa: PLC0415
 
         leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
         if tree != self.in_tree:
-            raise TypeError(
-                f"the arguments have another structure than the exported function's\n"
-                f"  found:    {tree}\n  expected: {self.in_tree}"
-            )
-        return [leaves[k] for k in self.kept]
+            raise ArgumentTypeError(self._difference(args, kwargs))
+        return leaves if len(self.kept) == len(leaves) else [leaves[k] for k in self.kept]
 
     def unflatten(self, leaves: Sequence[object]) -> Any:
         """The results as the exported function returns them."""
-        import jax  # noqa: PLC0415
+        return self.out_tree.unflatten(leaves)
 
-        return jax.tree_util.tree_unflatten(self.out_tree, list(leaves))
+    def _difference(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        """Which leaves are missing or extra; both structures if they differ in their containers alone."""
+        found, tree = _paths((args, kwargs))
+        lines = ["the arguments have another structure than those of the exported function"]
+        missing = [name for name in self.names if name not in set(found)]
+        extra = [name for name in found if name not in set(self.names)]
+        if missing:
+            lines.append(f"  missing: {_list(missing)}")
+        if extra:
+            lines.append(f"  extra: {_list(extra)}")
+        if not missing and not extra:
+            lines += [f"  found {tree}", f"  expected {self.in_tree}"]
+        return "\n".join(lines)
 
 
 def is_exported(program: object) -> bool:
@@ -49,13 +74,60 @@ def read_exported(exported: Any) -> tuple[str, str, Signature]:
     """The text, the name and the signature of an export."""
     import jax  # noqa: PLC0415
 
+    if exported.nr_devices != 1:
+        raise ShloDiscError(f"found an export for {exported.nr_devices} devices, expected one for a single device")
     tree = exported.in_tree
-    numbered = jax.tree_util.tree_unflatten(tree, list(range(tree.num_leaves)))
-    paths, _ = jax.tree_util.tree_flatten_with_path(numbered)
-    names = tuple(_name(path) for path, _ in paths)
+    names, _ = _paths(jax.tree_util.tree_unflatten(tree, [0] * tree.num_leaves))
     kept = tuple(exported.module_kept_var_idx)
-    signature = Signature(tree, exported.out_tree, names, kept)
-    return exported.mlir_module(), exported.fun_name, signature
+    flat = jax.tree_util.tree_structure(((0,) * len(names), {}))
+    platforms: Sequence[str] = exported.platforms
+    signature = Signature(
+        in_tree=tree,
+        out_tree=exported.out_tree,
+        names=names,
+        kept=kept,
+        platform=platforms.index("cpu") if "cpu" in platforms else 0,
+        is_flat=tree == flat and len(kept) == len(names),
+    )
+    return exported.mlir_module(), str(exported.fun_name).strip("<>"), signature
+
+
+def bind_platform(module: Module, platform: int) -> Module:
+    """Make the platform a constant, if @main takes it as an argument: the branches for others are never read."""
+    main = module.functions.get("main")
+    index = None if main is None else _platform_argument(main)
+    if main is None or index is None:
+        return module
+    value = main.body.arguments[index]
+    data = platform.to_bytes(4, "little")
+    literal = DenseAttr(TensorType((), DType.I32), data, splat=True, spelling=str(platform))
+    constant = Op("stablehlo.constant", (), {"value": literal}, (value,), (), value.span)
+    bound = replace(
+        main,
+        type=FunctionType(_without(main.type.inputs, index), main.type.results),
+        body=Block(_without(main.body.arguments, index), (constant, *main.body.ops)),
+        argument_attributes=_without(main.argument_attributes, index),
+    )
+    return replace(module, functions={**module.functions, "main": bound})
+
+
+def _platform_argument(main: Function) -> int | None:
+    for number, attributes in enumerate(main.argument_attributes):
+        if attributes.get("jax.global_constant") == StringAttr("_platform_index"):
+            return number
+    return None
+
+
+def _without(items: tuple[Any, ...], index: int) -> tuple[Any, ...]:
+    return items[:index] + items[index + 1 :]
+
+
+def _paths(call: object) -> tuple[tuple[str, ...], Any]:
+    """The names of all leaves of `(args, kwargs)`, as JAX's own messages have them, and the structure."""
+    import jax  # noqa: PLC0415
+
+    paths, tree = jax.tree_util.tree_flatten_with_path(call)
+    return tuple(_name(path) for path, _ in paths), tree
 
 
 def _name(path: tuple[Any, ...]) -> str:
@@ -64,3 +136,14 @@ def _name(path: tuple[Any, ...]) -> str:
 
     head, *rest = path
     return ("args" if head.idx == 0 else "kwargs") + jax.tree_util.keystr(tuple(rest))
+
+
+def _list(names: Sequence[str]) -> str:
+    """The first names, and how many more there are.
+
+    >>> _list([f"args[{k}]" for k in range(10)])
+    'args[0], args[1], args[2], args[3], args[4], args[5], args[6], args[7] and 2 more'
+    """
+    shown = ", ".join(names[:_PATHS_SHOWN])
+    more = len(names) - _PATHS_SHOWN
+    return shown if more <= 0 else f"{shown} and {more} more"

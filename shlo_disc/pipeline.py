@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 from shlo_disc.analysis.formula import producers_of
 from shlo_disc.artifact import Artifact, CompileOptions, SourceFile
 from shlo_disc.codegen.assemble import assemble
 from shlo_disc.codegen.explain import explain
 from shlo_disc.codegen.host import plan_host
-from shlo_disc.diagnostics import ShloDiscError
+from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
 from shlo_disc.dynamic_ops.legalize import legalize
-from shlo_disc.exported import Signature, is_exported, read_exported
+from shlo_disc.exported import Signature, bind_platform, is_exported, read_exported
+from shlo_disc.ir.core import Module
 from shlo_disc.lower_cpu.host import print_host
 from shlo_disc.lower_cpu.kernels import CpuLowering
 from shlo_disc.parse.bytecode import read_program
@@ -22,7 +24,6 @@ from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes import PASSES
 from shlo_disc.runtime.cache import Cache, digest, package_digest
 from shlo_disc.runtime.executable import Executable, Stats, build
-from shlo_disc.runtime.interop import kind_of_call, like
 
 KERNEL_FILES = 2  # compiled side by side; more files cost more in headers than they save
 
@@ -40,10 +41,15 @@ class Stopwatch:
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
 
 
-def compile_text(text: str, file: str, names: tuple[str, ...], options: CompileOptions, watch: Stopwatch) -> Artifact:
+def compile_text(
+    text: str, file: str, signature: Signature | None, options: CompileOptions, watch: Stopwatch
+) -> Artifact:
     """StableHLO text to an artifact: parse, prove, fuse, generate."""
+    names = () if signature is None else signature.arguments
     with watch.stage("parse"):
         module = parse_module(text, file)
+        if signature is not None:
+            module = bind_platform(module, signature.platform)
     with watch.stage("legalize"):
         program = legalize(module, names)
     with watch.stage("passes"):
@@ -72,17 +78,17 @@ class Compiled:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run. Raises `RuntimeShapeError` or `ArgumentTypeError` before anything is written."""
         signature = self._signature
-        if signature is None:
-            if kwargs:
-                raise TypeError(f"found keyword arguments {sorted(kwargs)}, expected positional arrays only")
-            leaves: Sequence[Any] = args
-        else:
-            leaves = signature.flatten(args, kwargs)
-        kind = kind_of_call(leaves)
-        results = self._executable(leaves)
-        if kind != "numpy":
-            results = tuple(like(kind, r) for r in results)
-        return tuple(results) if signature is None else signature.unflatten(results)
+        if signature is not None:
+            return signature.unflatten(self._executable.mirror(signature.flatten(args, kwargs)))
+        if kwargs:
+            raise ArgumentTypeError(f"found the keyword arguments {', '.join(kwargs)}, expected positional ones only")
+        return self._executable.mirror(args)
+
+    def __repr__(self) -> str:
+        artifact = self._executable.artifact
+        arguments = ", ".join(f"{one.name}: {_typed(one.dtype, one.shape)}" for one in artifact.arguments)
+        results = ", ".join(_typed(one.dtype, one.shape) for one in artifact.results)
+        return f"<Compiled {artifact.name}({arguments}) -> ({results})>"
 
     @property
     def stats(self) -> Stats:
@@ -109,32 +115,63 @@ class Compiled:
         return self._executable.artifact.explanation
 
 
+def _typed(dtype: str, shape: Sequence[int | str]) -> str:
+    return f"{dtype}[{', '.join(map(str, shape))}]"
+
+
 def compile_program(program: Any, *, device: str | None = None, options: CompileOptions | None = None) -> Compiled:
     """Compile a StableHLO program once, for every shape.
 
-    `program`: a `jax.export.Exported`, StableHLO text, a path to it, or MLIR bytecode (read through jaxlib). `device`:
-    None picks the best there is; today that is "cpu". Raises `ParseError`, `VerifyError`, `UnsupportedOpError` with the
-    place in the source, `ToolchainError` if there is no C++ compiler.
+    `program`: a `jax.export.Exported` (if it has several platforms, the CPU's branches count), StableHLO text, a path
+    to it, MLIR bytecode (read through jaxlib), or a `Module`. `device`: None picks the best there is; today that is
+    "cpu". Raises `ParseError`, `VerifyError`, `UnsupportedOpError` with the place in the source, `ToolchainError` if
+    there is no C++ compiler.
     """
     options = options or CompileOptions()
-    if device not in (None, "cpu"):
-        raise ShloDiscError(f"found device {device!r}, expected None or 'cpu'")
+    _check_choices(device, options)
     watch = Stopwatch()
-    signature: Signature | None = None
     with watch.stage("read"):
-        if is_exported(program):
-            text, file, signature = read_exported(program)
-            file = f"<{file}>"
-        else:
-            text, file = read_program(program)
-    names = () if signature is None else tuple(signature.names[k] for k in signature.kept)
+        text, file, signature = _read(program)
+    known = () if signature is None else (*signature.arguments, str(signature.platform))
     cache = Cache(options.cache_dir)
-    key = digest(text, file, repr(names), repr(options.fusion), package_digest())
+    key = digest(text, file, repr(known), repr(options.fusion), package_digest())
     artifact = cache.load_artifact(key)
     if artifact is None:
-        artifact = compile_text(text, file, names, options, watch)
+        artifact = compile_text(text, file, signature, options, watch)
         cache.store_artifact(key, artifact)
-    with watch.stage("build and load"):
-        executable = build(artifact, options)
-    executable.seconds = dict(watch.seconds)
-    return Compiled(executable, signature)
+    return Compiled(build(artifact, options, watch.seconds), signature)
+
+
+def _check_choices(device: str | None, options: CompileOptions) -> None:
+    """Refuse a device or an option that does not exist."""
+    choices: dict[str, tuple[object, tuple[object, ...]]] = {
+        "device": (device, (None, "cpu")),
+        "driver": (options.driver, ("c", "vm")),
+        "fusion": (options.fusion, ("full", "none")),
+        "optimize": (options.optimize, (0, 1, 2, 3)),
+    }
+    for name, (found, known) in choices.items():
+        if found not in known:
+            raise ShloDiscError(f"found {name} {found!r}, expected {' or '.join(map(repr, known))}")
+    if options.threads is not None and options.threads < 1:
+        raise ShloDiscError(f"found threads {options.threads}, expected None or at least 1")
+
+
+def _read(program: Any) -> tuple[str, str, Signature | None]:
+    """The text, the name that errors call it by, and the pytrees of a program in any form."""
+    if is_exported(program):
+        text, name, signature = read_exported(program)
+        return text, f"<{name}>", signature
+    match program:
+        case Module():
+            return str(program), "<module>", None
+        case bytearray() | memoryview():
+            return *read_program(bytes(cast("bytearray", program))), None
+        case str() | bytes() | os.PathLike():
+            return *read_program(cast("str", program)), None
+        case _:
+            raise ArgumentTypeError(
+                f"found a program of type {type(program).__name__}, "
+                "expected a jax.export.Exported, StableHLO text, a path to it, or MLIR bytecode\n"
+                "  help: export a JAX function first: jax.export.export(jax.jit(function))(*specs)"
+            )

@@ -30,15 +30,16 @@ class Formulas:
     """One inlining context: which tensors are computed in place, and what stands for the others.
 
     `inlined` tensors are replaced by their producers' element rules. `replaced` maps a tensor to what reads it
-    (a row scalar, scratch, an accumulator). Everything else is a `load`. Indices are canonical under `facts`.
-    `numbers` make the symbols of folds differ; contexts whose formulas meet in one kernel share them.
+    (a row scalar, scratch, an accumulator); its None means that it does not stand there for that index. Everything else
+    is a `load`. Indices are canonical under `facts`. `numbers` make the symbols of folds differ; contexts whose formulas
+    meet in one kernel share them.
     """
 
     facts: Facts
     producers: Producers
     inlined: Callable[[Tensor], bool]
-    replaced: Mapping[Tensor, Callable[[Index], Scalar]] = field(
-        default_factory=dict[Tensor, Callable[[Index], Scalar]]
+    replaced: Mapping[Tensor, Callable[[Index], Scalar | None]] = field(
+        default_factory=dict[Tensor, Callable[[Index], Scalar | None]]
     )
     load: Callable[[Tensor, Index], Scalar] = Load
     _memo: dict[tuple[Tensor, Index], Scalar] = field(default_factory=dict[tuple[Tensor, Index], Scalar])
@@ -61,8 +62,8 @@ class Formulas:
         return inline_region(self, body, arguments)
 
     def _formula(self, tensor: Tensor, index: Index) -> Scalar:
-        if (reader := self.replaced.get(tensor)) is not None:
-            return reader(index)
+        if (reader := self.replaced.get(tensor)) is not None and (value := reader(index)) is not None:
+            return value
         if not self.inlined(tensor):
             return self.load(tensor, index)
         op, k = self.producers[tensor]

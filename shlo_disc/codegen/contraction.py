@@ -236,7 +236,8 @@ def _inverses(here: Index, read: Index, target: Index, shape: Shape, product_sha
     """Guesses of the inverse of `here -> read`: a permutation, or a reshape."""
     if len(here) == len(read) and sorted(map(str, here)) == sorted(map(str, read)):
         places = [read.index(dim) if dim.constant is None else here.index(dim) for dim in here]
-        yield tuple(target[p] for p in places)
+        if tuple(product_shape[p] for p in places) == shape:  # else it reads a part, or repeats
+            yield tuple(target[p] for p in places)
     if product(shape) == product(product_shape):
         yield delinearize(flat_offset(target, product_shape), shape)
 

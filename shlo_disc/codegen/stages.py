@@ -195,7 +195,7 @@ class _Builder:
     def build(self) -> RowKernel:
         self._choose_kept()
         stages = list[Stage]()
-        available = dict[Tensor, Callable[[Index], Scalar]]()
+        available = dict[Tensor, Callable[[Index], Scalar | None]]()
         for plan in self.plans:
             stages.append(self._stage(plan, available))
             for tensor in plan.kept:
@@ -203,7 +203,7 @@ class _Builder:
         kernel = RowKernel(tuple(self.params.tensors.values()), self.row_axes, tuple(stages), tuple(self.scratch))
         return merge_loops(kernel)
 
-    def _stage(self, plan: _Plan, available: dict[Tensor, Callable[[Index], Scalar]]) -> Stage:
+    def _stage(self, plan: _Plan, available: dict[Tensor, Callable[[Index], Scalar | None]]) -> Stage:
         axes, inner = _axes(plan.shape, "c")
         facts = self.facts
         for axis in axes:
@@ -233,7 +233,7 @@ class _Builder:
         here: Index,
         plan: _Plan,
         inner: Index,
-        available: dict[Tensor, Callable[[Index], Scalar]],
+        available: dict[Tensor, Callable[[Index], Scalar | None]],
     ) -> Reduction:
         assert isinstance(op.attrs, ReduceAttrs), "only reductions are planned as such"
         count = len(op.results)
@@ -263,8 +263,12 @@ class _Builder:
         self.count += 1
         return Arg(f"{letter}{self.count}", tensor.dtype)
 
-    def _scratch_reader(self, scratch: Scratch, shape: Shape) -> Callable[[Index], Scalar]:
-        def read(index: Index) -> Scalar:
+    def _scratch_reader(self, scratch: Scratch, shape: Shape) -> Callable[[Index], Scalar | None]:
+        here = tuple(map(self.facts.canonical, self.row_index))
+
+        def read(index: Index) -> Scalar | None:
+            if index[: self.rank] != here:  # another row: its value is not in the scratch of this one
+                return None
             return Load(scratch, (flat_offset(index[self.rank :], shape[self.rank :]),))
 
         return read

@@ -166,7 +166,10 @@ class Canonical:
         return None
 
     def _factorings(self, x: Dim, d: Dim) -> Iterator[tuple[Dim, Dim, Dim, Dim]]:
-        """List (g, t, r, e) with x == g*t + r, d == g*e, t not zero, and g and e positive."""
+        """List (g, t, r, e) with x == g*t + r, d == g*e, t not zero, and e positive or r zero.
+
+        Then x // d == (t + r//g) // e: rounding down twice is rounding down once.
+        """
         weight = polynomial.content(d.terms)
         common = polynomial.shared(factors for factors, _ in d.terms)
         seen: set[Dim] = {ONE}
@@ -182,12 +185,10 @@ class Canonical:
             yield from self._factoring(x, d, primitive)
 
     def _factoring(self, x: Dim, d: Dim, factor: Dim) -> Iterator[tuple[Dim, Dim, Dim, Dim]]:
-        if not self._positive(factor):
-            return
         left, rest_of_divisor = divide(d, factor)
         assert not rest_of_divisor.terms, f"{factor} was taken out of {d}"
         taken, rest = divide(x, factor)
-        if taken.terms and self._positive(left):
+        if taken.terms and (not rest.terms or self._positive(left)):
             yield factor, taken, rest, left
 
     def _positive(self, divisor: Dim) -> bool:

@@ -74,10 +74,9 @@ class Prover:
                 common *= self._atom_divisor(atom)
             result = gcd(result, common)
         for multiple, k in self._given.multiples:
-            if result % k:
-                quotient, rest = polynomial.divide(dim.terms, multiple.terms)
-                if not rest:
-                    result = lcm(result, k * polynomial.content(quotient))
+            quotient, rest = polynomial.divide(dim.terms, multiple.terms)
+            if not rest and result:
+                result = lcm(result, k * polynomial.content(quotient))
         return result
 
     def _atom_divisor(self, atom: Atom) -> int:

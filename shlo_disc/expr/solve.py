@@ -178,7 +178,8 @@ def add_multiple(system: System, k: int, dim: Dim) -> System:
 
     A symbol of it is written as k*q + rest, with a fresh symbol q.
     """
-    k //= gcd(k, polynomial.content(dim.terms)) if dim.terms else k
+    common = gcd(k, polynomial.content(dim.terms))
+    dim, k = scale_down(dim, common), k // common
     if k == 1:
         return system
     fresh = {sym for sym, _ in system.definitions}

@@ -34,6 +34,11 @@ def _one(argument: Argument, dtype: np.dtype[np.generic], value: object) -> Arra
         array = _number(value, dtype) if kind_of(value) == "scalar" else as_numpy(value)
     except ArgumentTypeError as error:
         raise ArgumentTypeError(f"{argument.name}: {error}") from error
+    if isinstance(value, np.ma.MaskedArray):
+        raise ArgumentTypeError(
+            f"{argument.name}: found a masked array, expected a plain one\n"
+            "  help: fill what is masked first, for example with .filled(0)"
+        )
     if array.dtype != dtype:
         raise ArgumentTypeError(
             f"{argument.name}: found dtype {array.dtype}, expected {argument.dtype}\n"

@@ -60,7 +60,7 @@ class Cache:
     """Entries by kind and key under one folder, bounded in size; those used last are kept."""
 
     def __init__(self, root: Path | None = None, limit: int = _LIMIT) -> None:
-        self.root = (default_root() if root is None else root).expanduser().absolute()
+        self.root = (default_root() if root is None else Path(root)).expanduser().absolute()
         self.limit = limit
         self._room = 0  # bytes that may be stored before the folder is measured again
 

@@ -32,11 +32,11 @@ def verify(artifact: Artifact, symbols: Symbols) -> None:
     """Raise for the first demand that is not met, in the order of the program."""
     for check in artifact.checks:
         if not holds(check, symbols):
-            raise broken(check, symbols)
+            raise broken(artifact, check, symbols)
 
 
-def broken(check: CheckText, symbols: Mapping[str, int]) -> RuntimeShapeError:
-    """The error for a demand that is not met: its message with the values, and its line."""
+def broken(artifact: Artifact, check: CheckText, symbols: Mapping[str, int]) -> RuntimeShapeError:
+    """The error for a demand that is not met: its message with the values, the sizes it is about, and its line."""
     values = [_show(value, symbols) for value in check.values]
 
     def fill(hole: re.Match[str]) -> str:
@@ -47,9 +47,19 @@ def broken(check: CheckText, symbols: Mapping[str, int]) -> RuntimeShapeError:
     found = _equation(check.lhs, symbols)
     wanted = _equation(check.rhs, symbols)
     lines = [message, f"  found {found}, expected {check.relation} {wanted}"]
+    if sizes := _sizes(artifact, check):
+        lines.append(f"  where {sizes}")
     if check.where:
         lines.append(f"  demanded at {check.where}")
     return RuntimeShapeError("\n".join(lines))
+
+
+def _sizes(artifact: Artifact, check: CheckText) -> str:
+    """Which dim of which argument each size in a demand is."""
+    names = dict.fromkeys(re.findall(r"[^\W\d]\w*", f"{check.lhs} {check.rhs}"))
+    raw = dict(zip(artifact.symbols, artifact.raw, strict=False))
+    found = [(name, *raw[name]) for name in names if name in raw]
+    return ", ".join(f"{name} is {artifact.arguments[i].name}, dim {axis}" for name, i, axis in found)
 
 
 def _equation(formula: Formula, symbols: Mapping[str, int]) -> str:
@@ -60,9 +70,5 @@ def _equation(formula: Formula, symbols: Mapping[str, int]) -> str:
 def _show(formula: Formula, symbols: Mapping[str, int]) -> str:
     try:
         return str(evaluate(formula, symbols))
-    except (
-        KeyError,
-        NameError,
-        ZeroDivisionError,
-    ):  # it builds on a size that this very check guards
+    except (KeyError, NameError):  # it builds on a size that this very check guards
         return "?"

@@ -43,7 +43,7 @@ class Driver(Protocol):
         """Check the sizes, and compute all others from them."""
         ...
 
-    def run(self, arguments: Pointers, results: Pointers, plan: Plan, arena: int) -> None:
+    def run(self, arguments: Pointers, results: Pointers, plan: Plan, arena: ctypes.c_void_p) -> None:
         """Fill the results. Releases the GIL."""
         ...
 
@@ -65,12 +65,11 @@ class HostDriver:
         arena = ctypes.c_int64()
         failed = self._plan(words(raw), symbols, dims, ctypes.byref(arena))
         if failed:
-            raise broken(artifact.checks[failed - 1], Symbols(artifact, raw))
+            raise broken(artifact, artifact.checks[failed - 1], Symbols(artifact, raw))
         return _plan(artifact, symbols, list(dims), arena.value)
 
-    def run(self, arguments: Pointers, results: Pointers, plan: Plan, arena: int) -> None:
-        constants = self._constants.pointers
-        self._run(self._runtime, arguments, results, constants, plan.symbols, ctypes.c_void_p(arena))
+    def run(self, arguments: Pointers, results: Pointers, plan: Plan, arena: ctypes.c_void_p) -> None:
+        self._run(self._runtime, arguments, results, self._constants.pointers, plan.symbols, arena)
 
 
 def plan_in_python(artifact: Artifact, raw: tuple[int, ...]) -> Plan:

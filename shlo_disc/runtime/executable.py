@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import struct
 import time
 from collections.abc import Mapping, Sequence
+from ctypes import py_object
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from shlo_disc.runtime.arguments import conform
 from shlo_disc.runtime.build import Builder, available_threads
 from shlo_disc.runtime.cache import Cache
 from shlo_disc.runtime.driver import Driver, HostDriver, Plan
-from shlo_disc.runtime.interop import Array, dtype_of, is_jax_array
+from shlo_disc.runtime.interop import Array, dtype_of, jax_types, to_jax
 from shlo_disc.runtime.library import (
     Binder,
     Program,
@@ -46,12 +46,10 @@ class _Frame:
     """The C arrays of one call. Used by one call at a time, and kept for the next."""
 
     def __init__(self, arguments: int, results: int, raw: int) -> None:
-        self.objects = pointers([0] * arguments)
         self.pointers = pointers([0] * arguments)
         self.results = pointers([0] * results)
         self.raw = words([0] * raw)
         self.key = memoryview(self.raw).cast("B")
-        self.pack = struct.Struct(f"{arguments}P").pack_into
         self.calls = 0
 
 
@@ -64,9 +62,11 @@ class Executable:
         self.runtime = runtime
         self.seconds: Mapping[str, float] = {}
         self._driver = driver
+        self._run = driver.run
         self._dtypes = tuple(dtype_of(argument.dtype) for argument in artifact.arguments)
         self._binder = Binder(artifact, self._dtypes)
         self._bind = runtime.bind
+        self._locate = runtime.locate
         self._plans: dict[bytes, Plan] = {}
         self._signatures: set[bytes] = set()
         self._idle: list[_Frame] = []
@@ -76,7 +76,7 @@ class Executable:
         """Run the program on `arrays`, in the order of `artifact.arguments`.
 
         Takes C-contiguous NumPy arrays and CPU arrays of JAX and DLPack as they are, and copies
-        others contiguous. Returns fresh arrays, 64-byte aligned.
+        others contiguous. Returns fresh arrays, 64-byte aligned unless they are small.
         """
         idle = self._idle
         try:
@@ -87,19 +87,24 @@ class Executable:
             held = self._bind_arrays(frame, tuple(arrays))
             key = frame.key.tobytes()
             plan = self._plans.get(key) or self._new_plan(frame, key)
-            results = frame.results
-            found: list[Array] = []
-            for i, (shelf, shape, dtype) in enumerate(plan.outputs):
-                array, results[i] = shelf.array(shape, dtype)
-                found.append(array)
+            found = tuple([shelf.array(shape, dtype) for shelf, shape, dtype in plan.outputs])
+            self._locate(self._binder.pointer, py_object(found), frame.results)
             arena = plan.arena.take()
-            self._driver.run(frame.pointers, results, plan, arena.address)
+            self._run(frame.pointers, frame.results, plan, arena.pointer)
             arena.give_back()
             del held  # the arrays had to live until here
             frame.calls += 1
-            return tuple(found)
+            return found
         finally:
             idle.append(frame)
+
+    def mirror(self, arrays: Sequence[Any]) -> tuple[object, ...]:
+        """Run, and return arrays of the library that the arguments came from: JAX's if any of them is, else NumPy's."""
+        of_jax = jax_types(arrays)
+        if not of_jax:
+            return self(arrays)
+        views = [np.asarray(array) if type(array) in of_jax else array for array in arrays]
+        return to_jax(self(views))
 
     @property
     def stats(self) -> Stats:
@@ -118,25 +123,21 @@ class Executable:
         vm = Vm(self.artifact, self.program, self.runtime, observe)
         return Executable(self.artifact, self.program, self.runtime, vm)(arrays)
 
-    def _bind_arrays(self, frame: _Frame, arrays: tuple[Any, ...]) -> Sequence[Any]:
+    def _bind_arrays(self, frame: _Frame, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         """Fill the frame's pointers and raw sizes; returns what must live during the call."""
         if self._fits(frame, arrays):
             return arrays
-        usable: Sequence[Any] = [np.asarray(array) if is_jax_array(array) else array for array in arrays]
-        if self._fits(frame, usable):
-            return usable
-        usable = conform(self.artifact, self._dtypes, usable)
+        usable = tuple(conform(self.artifact, self._dtypes, arrays))
         if not self._fits(frame, usable):
             shapes = ", ".join(f"{array.dtype}{list(array.shape)}" for array in usable)
             raise InternalError(f"cannot bind the arrays of a call: found {shapes}")
         return usable
 
-    def _fits(self, frame: _Frame, arrays: Sequence[Any]) -> bool:
+    def _fits(self, frame: _Frame, arrays: tuple[Any, ...]) -> bool:
         """Bind the arrays if all are exactly as the program takes them."""
         if len(arrays) != len(self._dtypes):
             return False
-        frame.pack(frame.objects, 0, *map(id, arrays))
-        return self._bind(self._binder.pointer, frame.objects, frame.pointers, frame.raw) == 0
+        return self._bind(self._binder.pointer, py_object(arrays), frame.pointers, frame.raw) == 0
 
     def _new_frame(self) -> _Frame:
         artifact = self.artifact

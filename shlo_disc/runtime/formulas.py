@@ -11,11 +11,11 @@ from shlo_disc.artifact import Artifact, Formula
 
 
 def _floordiv(a: int, b: int) -> int:
-    return a // b
+    return 0 if b == 0 else a // b  # as generated code does: by a size of 0 nothing is computed
 
 
 def _mod(a: int, b: int) -> int:
-    return a % b
+    return 0 if b == 0 else a % b
 
 
 _FUNCTIONS: dict[str, object] = {

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from functools import lru_cache, partial
 from importlib import import_module
-from typing import Any, Literal, Protocol, cast, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shlo_disc.diagnostics import ArgumentTypeError
 
-Kind = Literal["numpy", "jax", "dlpack", "scalar", "other"]
+Kind = Literal["numpy", "jax", "traced", "dlpack", "scalar", "other"]
 Array = NDArray[Any]
 
 _HOST_DEVICES = {1: "CPU", 3: "CUDA host", 11: "ROCm host", 13: "CUDA managed"}  # DLDeviceType
@@ -29,18 +29,30 @@ class DLPackArray(Protocol):
 
 def kind_of(array: object) -> Kind:
     """Whose array this is. JAX is never imported for the answer."""
-    if isinstance(array, np.ndarray | np.generic):
+    return _kind_of_type(type(array))
+
+
+@lru_cache(maxsize=256)
+def _kind_of_type(kind: type) -> Kind:
+    if issubclass(kind, np.ndarray | np.generic):
         return "numpy"
-    if isinstance(array, bool | int | float | complex):
+    if issubclass(kind, bool | int | float | complex):
         return "scalar"
-    if is_jax(array):
+    if kind.__module__.startswith("jaxlib."):
         return "jax"
-    return "dlpack" if isinstance(array, DLPackArray) else "other"
+    if kind.__module__.startswith("jax."):
+        return "traced"
+    return "dlpack" if issubclass(kind, DLPackArray) else "other"
 
 
-def kind_of_call(arrays: Sequence[object]) -> Kind:
-    """The kind that results should have: JAX if any argument is JAX's, else NumPy."""
-    return "jax" if any(map(is_jax, arrays)) else "numpy"
+def jax_types(arrays: Sequence[object]) -> frozenset[type]:
+    """Those types of the arrays of a call that are JAX's. There are few, so each array costs next to nothing."""
+    return _jax_among(frozenset(map(type, arrays)))
+
+
+@lru_cache(maxsize=256)
+def _jax_among(types: frozenset[type]) -> frozenset[type]:
+    return frozenset(kind for kind in types if _kind_of_type(kind) == "jax")
 
 
 def as_numpy(array: object) -> Array:
@@ -49,7 +61,9 @@ def as_numpy(array: object) -> Array:
         case "numpy" | "scalar":
             return np.asarray(array)
         case "jax":
-            return _from_jax(array)
+            return np.asarray(array)  # waits until JAX has computed it
+        case "traced":
+            raise ArgumentTypeError(_without_value(array))
         case "dlpack":
             return _from_dlpack(cast("DLPackArray", array))
         case "other":
@@ -60,38 +74,50 @@ def as_numpy(array: object) -> Array:
             )
 
 
-def like(kind: Kind, array: Array) -> object:
-    """Give a result the kind of the arguments."""
-    return to_jax(array) if kind == "jax" else array
+def _without_value(array: object) -> str:
+    """Why something of JAX that is no array cannot be an argument."""
+    name = type(array).__name__
+    found = f"found {name}, expected an array with a value"
+    if name.endswith("Tracer"):
+        return f"{found}\n  help: a compiled program cannot be called inside jax.jit or jax.grad"
+    if name == "PRNGKeyArray":
+        return f"{found}\n  help: take the data of a random key with jax.random.key_data"
+    return found
 
 
-def to_jax(array: Array) -> object:
-    """See a NumPy array as a JAX array. Aligned memory is shared: do not write to it any more."""
-    jax = import_module("jax")  # it is there: a JAX array came in
-    put = cast("Callable[..., object]", jax.device_put)
-    if array.dtype.itemsize < 8 or array.dtype == np.complex64:
-        return put(array, may_alias=True)
-    with cast("Callable[[bool], AbstractContextManager[None]]", jax.enable_x64)(True):
-        return put(array, may_alias=True)  # else JAX would narrow it
+_Put: TypeAlias = Callable[[Array], object]
 
 
-def is_jax(array: object) -> bool:
-    """Whether this is JAX's: an array, or a tracer."""
-    return type(array).__module__.startswith(("jaxlib.", "jax."))
+def to_jax(arrays: Sequence[Array]) -> tuple[object, ...]:
+    """See NumPy arrays as JAX arrays on the CPU. Aligned memory is shared: do not write to it any more."""
+    put = _jax_put()
+    return tuple([put(array) for array in arrays])
 
 
-def is_jax_array(array: object) -> bool:
-    """Whether this is a JAX array with a value; NumPy sees its memory, on the CPU without a copy."""
-    return type(array).__module__.startswith("jaxlib.")
+@lru_cache(maxsize=1)
+def _jax_put() -> _Put:
+    """How arrays become JAX's: by the one call at the end of `jax.device_put`, which takes 10 times longer.
+
+    It keeps 64-bit types as they are when x64 is off. A jaxlib without it is served by `jax.device_put`.
+    """
+    jax = cast("Any", import_module("jax"))  # it is there: a JAX array came in
+    client = import_module("jaxlib.xla_client")
+    device = jax.local_devices(backend="cpu")[0]
+    put = cast("Callable[..., object] | None", getattr(client, "batched_device_put", None))
+    if put is None:
+        return partial(_device_put, jax, device)
+    sharding, devices = jax.sharding.SingleDeviceSharding(device), [device]
+    shaped = lru_cache(maxsize=4096)(cast("Callable[..., object]", jax.core.ShapedArray))
+
+    def shared(array: Array) -> object:
+        return put(shaped(array.shape, array.dtype), sharding, [array], devices, False)
+
+    return shared
 
 
-def _from_jax(array: object) -> Array:
-    if not is_jax_array(array):
-        raise ArgumentTypeError(
-            f"found {type(array).__name__}, expected an array with a value\n"
-            "  help: a compiled program cannot be called inside jax.jit or jax.grad"
-        )
-    return np.asarray(array)
+def _device_put(jax: Any, device: object, array: Array) -> object:
+    with jax.enable_x64(True):  # else JAX would narrow 64-bit types
+        return jax.device_put(array, device, may_alias=True)
 
 
 def _from_dlpack(array: DLPackArray) -> Array:

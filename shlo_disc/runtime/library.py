@@ -38,11 +38,13 @@ class _Bind(ctypes.Structure):
     """`ShloBind` of runtime.cc."""
 
     _fields_ = [
-        ("header_bytes", ctypes.c_int64),
+        ("object_header", ctypes.c_int64),
+        ("tuple_header", ctypes.c_int64),
         ("array_type", ctypes.c_void_p),
         ("arguments", ctypes.c_int64),
         ("dtypes", ctypes.POINTER(ctypes.c_void_p)),
         ("ranks", ctypes.POINTER(ctypes.c_int64)),
+        ("results", ctypes.c_int64),
         ("raw_sizes", ctypes.c_int64),
         ("same_sizes", ctypes.c_int64),
         ("fixed_sizes", ctypes.c_int64),
@@ -58,6 +60,7 @@ class Runtime:
     address: int
     threads: int
     bind: Native
+    locate: Native
     parallel: Native
 
 
@@ -102,7 +105,9 @@ def open_runtime(path: Callable[[], Path], threads: int) -> Runtime:
             address = cast("int | None", library.shlo_runtime_create(ctypes.c_int64(threads)))
             if address is None:
                 raise MemoryError(f"no memory for a pool of {threads} threads")
-            _runtimes[threads] = Runtime(file, address, threads, holding.shlo_bind, library.shlo_parallel)
+            _runtimes[threads] = Runtime(
+                file, address, threads, holding.shlo_bind, holding.shlo_locate, library.shlo_parallel
+            )
         return _runtimes[threads]
 
 
@@ -133,7 +138,7 @@ def _show_libm() -> None:
 
 
 class Binder:
-    """Reads the arrays of a call in one native step; see `shlo_bind` in runtime.cc."""
+    """Reads the arrays of a call in one native step; see `shlo_bind` and `shlo_locate` in runtime.cc."""
 
     def __init__(self, artifact: Artifact, dtypes: Sequence[np.dtype[np.generic]]) -> None:
         raw, same, fixed = _sizes(artifact)
@@ -146,10 +151,10 @@ class Binder:
         )
         _, types, ranks, sizes = self._keep
         self._bind = _Bind(
-            object.__basicsize__, id(np.ndarray), len(dtypes),
+            object.__basicsize__, tuple.__basicsize__, id(np.ndarray), len(dtypes),
             ctypes.cast(types, ctypes.POINTER(ctypes.c_void_p)),
             ctypes.cast(ranks, ctypes.POINTER(ctypes.c_int64)),
-            len(raw), len(same), len(fixed), ctypes.cast(sizes, ctypes.POINTER(_Size)),
+            len(artifact.results), len(raw), len(same), len(fixed), ctypes.cast(sizes, ctypes.POINTER(_Size)),
         )  # fmt: skip
         self.pointer = ctypes.byref(self._bind)
 

@@ -5,6 +5,7 @@ A page fault on fresh memory costs more than most kernels, and like sizes come a
 
 from __future__ import annotations
 
+from ctypes import c_void_p
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 ALIGNMENT = 64
 _FREE_LIMIT = 512 << 20  # bytes that may lie unused
 _MADE_BEFORE_TRIM = 64
+_SMALL = 1024  # bytes; so little is had faster from NumPy, which keeps such pieces too
 
 Array = NDArray[Any]
 
@@ -30,12 +32,12 @@ class Anchor(np.ndarray[tuple[int], np.dtype[np.uint8]]):
 class Cell:
     """A piece of memory, lent out or lying on its shelf."""
 
-    __slots__ = ("address", "data", "free", "room")
+    __slots__ = ("data", "free", "pointer", "room")
 
     def __init__(self, shelf: Shelf) -> None:
         data = aligned(shelf.size)
         self.data = data.view(Anchor)
-        self.address = data.ctypes.data
+        self.pointer = c_void_p(data.ctypes.data)
         self.free = shelf.free
         self.room = shelf.room
 
@@ -82,12 +84,14 @@ class Shelf:
             self._pool.make_room(self.size)
             return Cell(self)
 
-    def array(self, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> tuple[Array, int]:
-        """An array and its address; its memory comes back when nothing refers to it any more."""
+    def array(self, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
+        """An array, aligned unless it is small; its memory comes back when nothing refers to it any more."""
+        if self.size <= _SMALL:
+            return np.empty(shape, dtype)
         cell = self.take()
         lent = cell.data.view(Lent)
         lent.cell = cell
-        return np.ndarray(shape, dtype, lent), cell.address
+        return np.ndarray(shape, dtype, lent)
 
 
 class MemoryPool:

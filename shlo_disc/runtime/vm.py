@@ -42,10 +42,10 @@ class Vm:
         """Check the sizes and compute the others, in Python."""
         return plan_in_python(self._artifact, raw)
 
-    def run(self, arguments: Pointers, results: Pointers, plan: Plan, arena: int) -> None:
+    def run(self, arguments: Pointers, results: Pointers, plan: Plan, arena: ctypes.c_void_p) -> None:
         """Fill the results, one step after the other."""
         symbols = dict(zip(self._artifact.symbols, plan.symbols, strict=False))
-        buffers = _Buffers(self._artifact, symbols, (arguments, results, self._constants.pointers), arena)
+        buffers = _Buffers(self._artifact, symbols, (arguments, results, self._constants.pointers), arena.value or 0)
         self._steps(self._artifact.steps, buffers)
 
     def _steps(self, steps: Sequence[Step], buffers: _Buffers) -> None:

@@ -120,26 +120,35 @@ def world(name: str) -> World:
 
 WEIGHTS = st.sampled_from([1, 1, 1, 2, 3, 4, 6, -1, -2])
 FACTORS = st.sampled_from([S, T, I, J, I, J, I * T, I * S, S * T, J * S, const(1), const(3)])
-LINEAR = st.lists(st.builds(lambda w, f: w * f, WEIGHTS, FACTORS), min_size=1, max_size=4).map(total)
-DIVISORS = st.sampled_from(
-    [const(2), const(3), const(4), const(6), S, T, S * T, 2 * S, 4 * T, S + 1, 2 * S + 2 * T, T * T + T]
-)
+DIVISORS = st.sampled_from([*map(const, (2, 3, 4, 6)), S, T, S * T, 2 * S, 4 * T, S + 1, 2 * S + 2 * T, T * T + T])
 
 
-def nested(inner: st.SearchStrategy[Dim]) -> st.SearchStrategy[Dim]:
-    """Quotients, remainders and extremes of sums."""
-    scaled = st.builds(lambda x, f, y: x * f + y, inner, st.sampled_from([const(1), T, const(2)]), LINEAR)
-    return st.one_of(
-        st.builds(lambda x, d: x // d, scaled, DIVISORS),
-        st.builds(lambda x, d: x % d, scaled, DIVISORS),
-        st.builds(lambda x, d: x // d * d + x % d, scaled, DIVISORS),
-        st.builds(minimum, inner, LINEAR),
-        st.builds(maximum, inner, LINEAR),
-        st.builds(lambda x, y: x - y, inner, inner),
-    )
+@st.composite
+def sums(draw: st.DrawFn) -> Dim:
+    """Draw a polynomial."""
+    return total(draw(WEIGHTS) * draw(FACTORS) for _ in range(draw(st.integers(1, 4))))
 
 
-DIMS = nested(LINEAR) | nested(nested(LINEAR))
+@st.composite
+def nested(draw: st.DrawFn, depth: int) -> Dim:
+    """Draw a quotient, a remainder or an extreme of sums."""
+    inner = draw(nested(depth - 1)) if depth else draw(sums())
+    other = draw(sums())
+    match draw(st.sampled_from(["//", "%", "divmod", "min", "max", "-"])):
+        case "min":
+            return minimum(inner, other)
+        case "max":
+            return maximum(inner, other)
+        case "-":
+            return inner - other
+        case operator:
+            x = inner * draw(st.sampled_from([const(1), T, const(2)])) + other
+            d = draw(DIVISORS)
+            return {"//": x // d, "%": x % d, "divmod": x // d * d + x % d}[operator]
+
+
+LINEAR = sums()
+DIMS = nested(0) | nested(1) | nested(1)
 
 
 def relevant(dims: tuple[Dim, ...], points: tuple[Point, ...]) -> list[Point]:

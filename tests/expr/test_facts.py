@@ -133,6 +133,15 @@ def test_known_inequalities_combine() -> None:
     assert facts.canonical(minimum(S, T, H)) == H
     assert facts.canonical(maximum(S, T, H)) == S
     assert facts.at_least(H, T) is Truth.UNKNOWN
+    any_sign = symbol("x")
+    assert facts.at_least(any_sign * S, any_sign * T) is Truth.UNKNOWN
+
+
+def test_what_is_known_survives_a_later_equation() -> None:
+    before = sizes().assume_at_least(S, H, "", NOWHERE).assume_divides(4, B * H, "", NOWHERE)
+    facts = equal(T, H, before).assume_equal(B, 2 * symbol("c"), "", NOWHERE)
+    assert facts.at_least(S, T) is Truth.TRUE
+    assert facts.divisor(B * T) == 4
 
 
 def test_a_bounded_quotient_bounds_its_numerator() -> None:

@@ -128,6 +128,8 @@ def test_chains_of_reshapes_become_one(shapes: tuple[tuple[Dim | int, ...], ...]
         (K % 8, K),
         ((8 * AT + K) // 16, AT // 2),
         ((8 * AT + K) % 16, 8 * (AT % 2) + K),
+        ((T * AT - J - 1) // (T * S), (AT - 1) // S),  # counted from the end
+        ((T * AT - J - 1) % (T * S), T * ((AT - 1) % S) + T - J - 1),
     ],
 )
 def test_index_identities(dim: Dim, wanted: Dim) -> None:
@@ -135,17 +137,17 @@ def test_index_identities(dim: Dim, wanted: Dim) -> None:
     assert facts.canonical(dim) == wanted
 
 
-def test_nothing_is_simplified_without_knowing_signs() -> None:
-    facts = Facts.empty()
-    for dim in (
-        (AT * T + J) // T - AT,
-        J % T,
-        maximum(S, 0),
-        minimum(S, 2 * S),
-        (8 * AT + K) // 16,
-    ):
-        assert facts.canonical(dim) == dim
-        assert facts.at_least(dim, 0) is Truth.UNKNOWN or dim == maximum(S, 0)
+@pytest.mark.parametrize(
+    "dim",
+    [J % T, maximum(S, 0), minimum(S, 2 * S), (8 * AT + K) // 16, (4 * AT + 1) // (4 * T), J // T],
+)
+def test_nothing_is_simplified_without_knowing_signs(dim: Dim) -> None:
+    assert Facts.empty().canonical(dim) == dim
+
+
+def test_common_factors_cancel_whatever_their_sign() -> None:
+    assert Facts.empty().canonical(S * J // (S * T)) == J // T
+    assert Facts.empty().canonical(S * J % (S * T)) == S * (J % T)
 
 
 def test_an_index_of_extent_one_is_zero() -> None:

@@ -155,8 +155,11 @@ def flat(compiled: shlo_disc.Compiled, arrays: Sequence[Array]) -> list[Array]:
     return [np.asarray(leaf) for leaf in jax.tree.leaves(compiled(*arrays))]
 
 
-def check(found: Sequence[Array], wanted: Sequence[Array], what: str, scale: float = 1.0) -> None:
-    """Compare all results; integers and NaNs exactly, floats to the tolerance of their dtype."""
+def check(found: Sequence[Array], wanted: Sequence[Array], what: str, scale: float = 1.0, floor: float = 0.0) -> None:
+    """Compare all results; integers and NaNs exactly, floats to the tolerance of their dtype.
+
+    The tolerance is relative to the largest element, and to `floor`: the size of what cancels on the way.
+    """
     assert len(found) == len(wanted), what
     for k, (ours, reference) in enumerate(zip(found, wanted, strict=True)):
         label = f"{what}, result {k}"
@@ -169,7 +172,7 @@ def check(found: Sequence[Array], wanted: Sequence[Array], what: str, scale: flo
         a, b = ours.astype(wide), reference.astype(wide)
         finite = np.abs(b[np.isfinite(b)])
         bound = tolerance * scale
-        np.testing.assert_allclose(a, b, bound, bound * finite.max(initial=0), err_msg=label)
+        np.testing.assert_allclose(a, b, bound, bound * finite.max(initial=floor), err_msg=label)
 
 
 def verify(one: Program) -> None:

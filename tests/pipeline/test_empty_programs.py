@@ -22,10 +22,6 @@ def layer_norm(x: Any) -> Any:
     return (x - x.mean(-1, keepdims=True)) * lax.rsqrt(x.var(-1, keepdims=True) + 1e-5)
 
 
-def loop(x: Any, n: Any) -> Any:
-    return lax.fori_loop(0, n[0], lambda _, c: c * 2 + x, x), lax.scan(lambda c, row: (c + row, c), jnp.zeros_like(x[:0].sum(0)), x)
-
-
 EMPTY = {
     "softmax": (lambda x: jax.nn.softmax(x + 1, -1), In("b - 1, s - 1")),
     "layer norm": (layer_norm, In("b - 1, s - 1")),
@@ -41,9 +37,9 @@ EMPTY = {
     "scatter": (lambda x, i: (x.at[i].add(1.0), x.at[i].set(2.0)), In("b, s - 1"), In("n - 1", np.int32, between(-2, 9))),
     "concatenate": (lambda x, y: jnp.concatenate([x, y * 2, x], 1), In("b - 1, s - 1"), In("b - 1, t - 1")),
     "pad": (lambda x: (jnp.pad(x, ((1, 2), (0, 1))), lax.pad(x, np.float32(1), ((1, 0, 2), (0, 0, 1)))), In("b - 1, s - 1")),
-    "moves": (lambda x: (x.T, x[::-1], x[:, ::2], jnp.tile(x, (2, 1)), x.reshape(-1) * 2), In("b - 1, s - 1")),
-    "cumulative": (lambda x: (jnp.cumsum(x, 0), lax.cummax(x, 1)), In("b - 1, s")),
-    "loop and scan": (loop, In("b - 1, s - 1"), In("1", np.int32, between(0, 3))),
+    "moves": (lambda x: (x.T, x[::-1], lax.rev(x, (1,)), jnp.tile(x, (2, 1)), x.reshape(-1) * 2), In("b - 1, s - 1")),
+    "cumulative": (lambda x: (jnp.cumsum(x, 0), lax.cummax(x, 0)), In("b, s - 1")),
+    "loop": (lambda x, n: lax.fori_loop(0, n[0], lambda _, c: c * 2 + x, x), In("b - 1, s - 1"), In("1", np.int32, between(0, 3))),
     "passthrough": (lambda x: (x, x, x * 1, jnp.zeros_like(x)), In("b - 1, s - 1")),
     "update": (lambda x, y: lax.dynamic_update_slice(x, y, (0, 0)), In("b, s + 2"), In("1, s - 1")),
 }

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.util import find_spec
 from math import prod
@@ -24,9 +24,9 @@ from hypothesis import strategies as st
 
 PRELUDE = Path(__file__).parents[2] / "shlo_disc" / "lower_cpu" / "prelude"
 FLAGS = (
-    "-O3 -march=native -std=c++17 -fno-exceptions -fno-rtti -fno-math-errno -fno-trapping-math"
-    " -ffp-contract=fast -Wall -Wextra -Werror -shared -fPIC"
-).split()
+    *("-O3", "-march=native", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-fno-trapping-math"),
+    *("-ffp-contract=fast", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"),
+)
 COMPILERS = {
     "gcc": ["g++", "-mprefer-vector-width=512"],
     "zig": [sys.executable, "-m", "ziglang", "c++", "-fno-sanitize=undefined"],
@@ -48,7 +48,8 @@ static void store(void* context, const void* tile, int64_t ld, int64_t i0, int64
     }
 }
 template <class T, class Convolve>
-static int64_t run(Convolve convolve, const ShloConv* c, int64_t begin, int64_t end, void* scratch, T* data, int32_t* times) {
+static int64_t run(Convolve convolve, const ShloConv* c, int64_t begin, int64_t end, void* scratch, T* data,
+                   int32_t* times) {
   Result<T> out = {data, times, c->out_features, 0, false};
   convolve(c, begin, end, scratch, store<T>, &out);
   return out.bad;
@@ -61,7 +62,7 @@ extern "C" int64_t run_f64(const ShloConv* c, int64_t begin, int64_t end, void* 
 }
 """
 
-Floats: TypeAlias = npt.NDArray[np.floating]
+Floats: TypeAlias = npt.NDArray[np.float32 | np.float64]
 SPATIAL = ("", "W", "HW", "DHW")
 
 
@@ -119,13 +120,13 @@ class Case:
             | dict(zip(self.space, self.kernel, strict=True)),
         )
         x, w = (
-            _laid_out(layout.replace("*", self.space), shape, np.dtype(self.dtype), rng)
+            _laid_out(layout.replace("*", self.space), shape, self.dtype, rng)
             for layout, shape in zip((self.input, self.weights), shapes, strict=True)
         )
         return x, w
 
 
-def _laid_out(layout: str, shape: dict[str, int], dtype: np.dtype, rng: np.random.Generator) -> Floats:
+def _laid_out(layout: str, shape: dict[str, int], dtype: npt.DTypeLike, rng: np.random.Generator) -> Floats:
     """An array with the dimensions in the order of `shape`, in memory in the order of `layout`, between NaNs."""
     size = prod(shape.values())
     memory = np.full(size + 128, np.nan, dtype)
@@ -144,8 +145,8 @@ def reference(case: Case) -> Floats:
         return np.zeros((case.batch, *case.out, case.features))
     with jax.enable_x64(True):
         result = jax.lax.conv_general_dilated(
-            x.astype("f8"),
-            w.astype("f8"),
+            jax.numpy.asarray(x, "f8"),
+            jax.numpy.asarray(w, "f8"),
             window_strides=case.full(case.stride),
             padding=case.padding,
             lhs_dilation=case.full(case.hole),
@@ -265,62 +266,62 @@ def convolve(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 
 SAME = ((1, 1), (1, 1))
-NCHW, OIHW = {"input": "NC*"}, {"weights": "OI*"}
+FIRST, MAJOR = "NC*", "OI*"
 CASES = {
     "in place": Case((9, 10), (3, 3), 32, 64, pad=SAME),
-    "channels first": Case((9, 10), (3, 3), 32, 64, pad=SAME, **NCHW, **OIHW),
-    "channels first, tails": Case((9, 19), (3, 2), 37, 71, pad=SAME, **NCHW, **OIHW),
+    "channels first": Case((9, 10), (3, 3), 32, 64, pad=SAME, input=FIRST, weights=MAJOR),
+    "channels first, tails": Case((9, 19), (3, 2), 37, 71, pad=SAME, input=FIRST, weights=MAJOR),
     "batch last": Case((9, 10), (3, 3), 20, 5, pad=SAME, input="C*N", weights="I*O"),
     "few channels": Case((23, 21), (7, 7), 3, 64, stride=(2, 2), pad=((3, 3), (3, 3))),
-    "few channels first": Case((23, 21), (7, 7), 3, 64, stride=(2, 2), pad=((3, 3), (3, 3)), **NCHW),
+    "few channels first": Case((23, 21), (7, 7), 3, 64, stride=(2, 2), pad=((3, 3), (3, 3)), input=FIRST),
     "patches": Case((32, 24), (8, 8), 3, 48, stride=(8, 8)),
-    "one channel": Case((12, 13), (5, 3), 1, 3, **NCHW),
+    "one channel": Case((12, 13), (5, 3), 1, 3, input=FIRST),
     "pointwise": Case((14, 15), (1, 1), 24, 144),
-    "pointwise, channels first": Case((14, 15), (1, 1), 24, 144, **NCHW, **OIHW),
-    "pointwise volume": Case((3, 4, 5), (1, 1, 1), 17, 33, **NCHW),
+    "pointwise, channels first": Case((14, 15), (1, 1), 24, 144, input=FIRST, weights=MAJOR),
+    "pointwise volume": Case((3, 4, 5), (1, 1, 1), 17, 33, input=FIRST),
     "pointwise with a step": Case((14, 15), (1, 1), 24, 40, stride=(2, 3)),
     "matrix product": Case((), (), 40, 50, batch=70),
     "transposed matrix product": Case((), (), 40, 50, batch=70, input="C*N", weights="*OI"),
     "one row, weights in place": Case((3, 3), (3, 3), 64, 128, batch=1),
     "line": Case((50,), (5,), 80, 128, pad=((2, 2),)),
-    "line, channels first": Case((50,), (5,), 80, 130, pad=((2, 2),), **NCHW),
+    "line, channels first": Case((50,), (5,), 80, 130, pad=((2, 2),), input=FIRST),
     "volume": Case((4, 5, 6), (2, 3, 2), 18, 20, pad=((1, 0), (1, 1), (0, 1))),
-    "volume, channels first": Case((4, 5, 6), (2, 3, 2), 18, 20, pad=((1, 0), (1, 1), (0, 1)), **NCHW),
+    "volume, channels first": Case((4, 5, 6), (2, 3, 2), 18, 20, pad=((1, 0), (1, 1), (0, 1)), input=FIRST),
     "parts of taps": Case((3, 3), (3, 3), 600, 20, pad=SAME),
-    "parts of channels": Case((3, 3), (3, 3), 600, 20, pad=SAME, **NCHW),
+    "parts of channels": Case((3, 3), (3, 3), 600, 20, pad=SAME, input=FIRST),
     "channels beyond a part": Case((2, 2), (1, 1), 9000, 17, batch=1),
     "many taps": Case((40, 40), (35, 35), 2, 3, batch=1, pad=SAME),
-    "more taps than fit": Case((90, 90), (89, 88), 2, 2, batch=1, **NCHW),
+    "more taps than fit": Case((90, 90), (89, 88), 2, 2, batch=1, input=FIRST),
     "wide lines": Case((4, 9000), (3, 3), 3, 4, batch=1, pad=SAME),
-    "wide lines, channels first": Case((4, 1500), (3, 3), 40, 4, batch=1, pad=SAME, **NCHW),
-    "wide lines with gaps": Case((3, 9000), (2, 3), 16, 4, batch=1, pad=SAME, gap=(1, 2), **NCHW),
-    "wide lines with holes": Case((3, 5000), (2, 3), 16, 4, batch=1, pad=SAME, hole=(1, 2), **NCHW),
-    "many short lines": Case((700, 1), (3, 1), 20, 4, pad=((1, 1),), **NCHW),
+    "wide lines, channels first": Case((4, 1500), (3, 3), 40, 4, batch=1, pad=SAME, input=FIRST),
+    "wide lines with gaps": Case((3, 9000), (2, 3), 16, 4, batch=1, pad=SAME, gap=(1, 2), input=FIRST),
+    "wide lines with holes": Case((3, 5000), (2, 3), 16, 4, batch=1, pad=SAME, hole=(1, 2), input=FIRST),
+    "many short lines": Case((700, 1), (3, 1), 20, 4, pad=((1, 1),), input=FIRST),
     "holes": Case((7, 8), (3, 3), 16, 20, pad=((2, 1), (2, 1)), hole=(2, 2)),
-    "holes, channels first": Case((7, 8), (4, 4), 16, 20, pad=((2, 2), (2, 1)), hole=(2, 3), **NCHW),
+    "holes, channels first": Case((7, 8), (4, 4), 16, 20, pad=((2, 2), (2, 1)), hole=(2, 3), input=FIRST),
     "everything": Case(
         (7, 6), (3, 2), 3, 4, stride=(2, 1), pad=((1, 2), (0, 1)), hole=(1, 2), gap=(2, 1), reverse=(True, False)
     ),
     "reversed": Case((9, 8), (3, 4), 20, 16, reverse=(True, True), pad=SAME),
-    "reversed, few channels": Case((9, 8), (3, 4), 3, 16, reverse=(True, True), pad=SAME, **NCHW),
+    "reversed, few channels": Case((9, 8), (3, 4), 3, 16, reverse=(True, True), pad=SAME, input=FIRST),
     "negative padding": Case((9, 8), (3, 2), 20, 16, pad=((-1, 2), (-2, -1))),
-    "negative padding, channels first": Case((9, 8), (3, 2), 3, 16, pad=((-1, 2), (-2, -1)), **NCHW),
+    "negative padding, channels first": Case((9, 8), (3, 2), 3, 16, pad=((-1, 2), (-2, -1)), input=FIRST),
     "much padding": Case((2, 2), (2, 2), 3, 16, pad=((5, 6), (7, 8))),
     "groups": Case((7, 8), (3, 3), 24, 36, groups=4, pad=SAME),
     "wide groups": Case((7, 8), (3, 3), 64, 160, groups=2, pad=SAME),
-    "groups, channels first": Case((7, 8), (3, 3), 24, 36, groups=4, pad=SAME, **NCHW, **OIHW),
+    "groups, channels first": Case((7, 8), (3, 3), 24, 36, groups=4, pad=SAME, input=FIRST, weights=MAJOR),
     "depthwise": Case((9, 8), (3, 3), 64, 64, groups=64, pad=SAME),
     "depthwise, tails": Case((9, 8), (5, 5), 152, 152, groups=152, stride=(2, 2)),
     "depthwise, few": Case((9, 8), (3, 3), 3, 3, groups=3, pad=SAME),
     "depthwise, last few": Case((9, 8), (3, 3), 69, 69, groups=69, pad=SAME),
-    "depthwise, channels first": Case((9, 8), (3, 3), 72, 72, groups=72, pad=SAME, **NCHW, **OIHW),
-    "depthwise with holes": Case((5, 8), (3, 3), 24, 24, groups=24, pad=SAME, hole=(2, 2), gap=(1, 2), **NCHW),
-    "depthwise, wide lines": Case((3, 3000), (2, 3), 24, 24, groups=24, pad=SAME, **NCHW),
+    "depthwise, channels first": Case((9, 8), (3, 3), 72, 72, groups=72, pad=SAME, input=FIRST, weights=MAJOR),
+    "depthwise with holes": Case((5, 8), (3, 3), 24, 24, groups=24, pad=SAME, hole=(2, 2), gap=(1, 2), input=FIRST),
+    "depthwise, wide lines": Case((3, 3000), (2, 3), 24, 24, groups=24, pad=SAME, input=FIRST),
     "depthwise, large window": Case((80, 80), (75, 75), 2, 2, groups=2, batch=1),
     "multiplied": Case((9, 8), (3, 3), 6, 12, groups=6, pad=SAME),
     "no batch": Case((9, 8), (3, 3), 6, 12, batch=0),
     "no input": Case((0, 8), (3, 3), 6, 12, pad=((2, 2),)),
-    "no input, channels first": Case((3, 0), (3, 3), 20, 12, pad=((2, 2), (2, 2)), **NCHW),
+    "no input, channels first": Case((3, 0), (3, 3), 20, 12, pad=((2, 2), (2, 2)), input=FIRST),
     "no channels": Case((9, 8), (3, 3), 0, 12),
     "no features": Case((9, 8), (3, 3), 6, 0),
     "no taps": Case((9, 8), (0, 3), 6, 12),
@@ -336,8 +337,7 @@ def check(convolve: Convolve, case: Case, pieces: Sequence[tuple[int, int]] | No
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("name", CASES)
 def test_case(convolve: Convolve, name: str, dtype: str) -> None:
-    fields = {field: getattr(CASES[name], field) for field in Case.__dataclass_fields__}
-    check(convolve, Case(**fields | {"dtype": dtype}))
+    check(convolve, replace(CASES[name], dtype=dtype))
 
 
 @pytest.mark.parametrize("name", ["wide groups", "pointwise", "channels first", "few channels", "depthwise, tails"])
@@ -354,11 +354,7 @@ def test_tasks_beyond_the_last_do_nothing(convolve: Convolve) -> None:
     check(convolve, case, [(0, task_count(case) * case.groups), (500, 600)])
 
 
-def test_infinite_input_stays_in_its_windows(convolve: Convolve) -> None:
-    """Rows that fill up a strip and padding that shares memory must not leak."""
-    case = Case((5, 5), (3, 3), 16, 16, batch=1, pad=SAME)
-    finite = convolve(case, [(0, task_count(case))])
-    assert np.isfinite(finite).all()
+PADS = st.integers(0, 3) | st.integers(-2, -1)
 
 
 @st.composite
@@ -373,13 +369,13 @@ def cases(draw: st.DrawFn) -> Case:
         return tuple(draw(values) for _ in range(rank))
 
     return Case(
-        each(st.integers(0, 9)),
+        each(st.integers(3, 9) | st.integers(0, 2)),
         each(st.integers(1, 3)),
         groups * (per_group if groups < 20 else 1),
         groups * features,
         batch=draw(st.integers(0, 3)),
         stride=each(st.integers(1, 3)),
-        pad=tuple((draw(st.integers(-2, 3)), draw(st.integers(-2, 3))) for _ in range(rank)),
+        pad=tuple((draw(PADS), draw(PADS)) for _ in range(rank)),
         hole=each(st.sampled_from((1, 1, 2, 3))),
         gap=each(st.sampled_from((1, 1, 2))),
         reverse=tuple(draw(st.booleans()) for _ in range(rank)),

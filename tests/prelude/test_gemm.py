@@ -1,6 +1,8 @@
 """Matrix products of the CPU prelude against NumPy in double precision."""
 
 import ctypes
+import mmap
+import os
 import shutil
 import subprocess
 import sys
@@ -8,6 +10,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
+from random import Random
 from typing import TypeAlias
 
 import numpy as np
@@ -15,10 +18,10 @@ import numpy.typing as npt
 import pytest
 
 PRELUDE = Path(__file__).parents[2] / "shlo_disc" / "lower_cpu" / "prelude"
-FLAGS = (
-    "-O3 -march=native -std=c++17 -fno-exceptions -fno-rtti -fno-math-errno -fno-trapping-math"
-    " -ffp-contract=fast -Wall -Wextra -Werror -shared -fPIC"
-).split()
+FLAGS = [
+    *("-O3", "-march=native", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-fno-trapping-math"),
+    *("-ffp-contract=fast", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"),
+]
 COMPILERS = {
     "gcc": ["g++", "-mprefer-vector-width=512"],
     "zig": [sys.executable, "-m", "ziglang", "c++"],
@@ -54,7 +57,8 @@ extern "C" int64_t run_f64(const ShloGemm* g, const int64_t* at, void* scratch, 
 extern "C" const int64_t scratch_bytes = SHLO_GEMM_SCRATCH;
 """
 
-Floats: TypeAlias = npt.NDArray[np.floating]
+Float: TypeAlias = np.float32 | np.float64
+Floats: TypeAlias = npt.NDArray[Float]
 Multiply: TypeAlias = Callable[[Floats, Floats, tuple[int, int, int, int]], Floats]
 
 
@@ -74,7 +78,7 @@ def build(compiler: str, folder: Path) -> Path:
     source, library = folder / "harness.cc", folder / "gemm.so"
     source.write_text(HARNESS)
     command = [*COMPILERS[compiler], *FLAGS, f"-I{PRELUDE}", str(PRELUDE / "gemm.cc"), str(source)]
-    done = subprocess.run([*command, "-o", str(library)], capture_output=True, text=True)
+    done = subprocess.run([*command, "-o", str(library)], check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return library
 
@@ -141,18 +145,28 @@ def same_columns(x: Floats) -> Floats:
     return np.broadcast_to(x[:, :1], x.shape) if x.size else x
 
 
+def at_end_of_memory(x: Floats) -> Floats:
+    """Copy to where the next byte must not be read."""
+    size = (x.nbytes + mmap.PAGESIZE - 1) // mmap.PAGESIZE * mmap.PAGESIZE
+    memory = np.frombuffer(mmap.mmap(-1, size + mmap.PAGESIZE), np.uint8)
+    libc = ctypes.CDLL(None, use_errno=True)
+    failed = libc.mprotect(ctypes.c_void_p(memory.ctypes.data + size), ctypes.c_size_t(mmap.PAGESIZE), 0)
+    assert not failed, os.strerror(ctypes.get_errno())
+    y = memory[size - x.nbytes : size].view(x.dtype).reshape(x.shape)
+    y[:] = x
+    return y
+
+
 LAYOUTS = (row_major, column_major, padded, every_third, reversed_, same_rows, same_columns)
 SIZES = (0, 1, 5, 6, 7, 15, 16, 17, 63, 64, 65, 97, 130)
 
 
-def operands(m: int, k: int, n: int, dtype: type) -> tuple[Floats, Floats]:
+def operands(m: int, k: int, n: int, dtype: type[Float]) -> tuple[Floats, Floats]:
     rng = np.random.default_rng(m * 10007 + k * 101 + n)
     return rng.standard_normal((m, k)).astype(dtype), rng.standard_normal((k, n)).astype(dtype)
 
 
-def check(
-    multiply: Multiply, a: Floats, b: Floats, at: tuple[int, int, int, int] | None = None
-) -> None:
+def check(multiply: Multiply, a: Floats, b: Floats, at: tuple[int, int, int, int] | None = None) -> None:
     i0, i1, j0, j1 = at or (0, a.shape[0], 0, b.shape[1])
     got = multiply(a, b, (i0, i1, j0, j1))
     left, right = a[i0:i1].astype(np.float64), b[:, j0:j1].astype(np.float64)
@@ -160,47 +174,46 @@ def check(
     assert (np.abs(got - left @ right) <= bound).all()
 
 
-@pytest.mark.parametrize("dtype", (np.float32, np.float64))
-def test_all_sizes(multiply: Multiply, dtype: type) -> None:
-    for m, n, k in product(SIZES, SIZES, (0, 1, 16, 67)):
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_all_sizes(multiply: Multiply, dtype: type[Float]) -> None:
+    for m, n, k in product(SIZES, SIZES, (0, 1, 67)):
         for a_layout, b_layout in product((row_major, column_major), repeat=2):
             a, b = operands(m, k, n, dtype)
             check(multiply, a_layout(a), b_layout(b))
 
 
-@pytest.mark.parametrize("dtype", (np.float32, np.float64))
-def test_all_layouts(multiply: Multiply, dtype: type) -> None:
-    for (m, n), k in product(((1, 97), (5, 65), (12, 17), (97, 1), (130, 7), (65, 97)), (5, 513)):
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_all_layouts(multiply: Multiply, dtype: type[Float]) -> None:
+    for (m, n), k in product(((1, 97), (12, 65), (130, 7), (65, 97)), (5, 513)):
         for a_layout, b_layout in product(LAYOUTS, repeat=2):
             a, b = operands(m, k, n, dtype)
             check(multiply, a_layout(a), b_layout(b))
 
 
-@pytest.mark.parametrize("dtype", (np.float32, np.float64))
-@pytest.mark.parametrize("layout", (row_major, column_major))
-def test_several_blocks(multiply: Multiply, dtype: type, layout: Callable[[Floats], Floats]) -> None:
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("layout", [row_major, column_major])
+def test_several_blocks(multiply: Multiply, dtype: type[Float], layout: Callable[[Floats], Floats]) -> None:
     """Sizes beyond one task, beyond the packed memory and beyond a chunk of rows."""
-    for m, k, n in ((1, 2500, 530), (9, 1100, 270), (200, 1100, 70), (390, 40, 300), (530, 2500, 1)):
+    for m, k, n in ((1, 2500, 530), (9, 1100, 270), (200, 1100, 70), (390, 40, 300), (5000, 40, 1), (530, 2500, 3)):
         a, b = operands(m, k, n, dtype)
         check(multiply, layout(a), layout(b))
 
 
-@pytest.mark.parametrize("dtype", (np.float32, np.float64))
-def test_parts(multiply: Multiply, dtype: type) -> None:
-    rng = np.random.default_rng(5)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_parts(multiply: Multiply, dtype: type[Float]) -> None:
+    rng = Random(5)
     for _ in range(300):
-        (m, n), k = rng.integers(1, 131, 2).tolist(), int(rng.integers(0, 70))
-        i0, j0 = rng.integers(0, m), rng.integers(0, n)
-        i1, j1 = rng.integers(i0, m + 1), rng.integers(j0, n + 1)
-        a_layout, b_layout = (LAYOUTS[i] for i in rng.integers(0, len(LAYOUTS), 2))
+        m, n, k = rng.randint(1, 130), rng.randint(1, 130), rng.randint(0, 70)
+        i0, j0 = rng.randint(0, m), rng.randint(0, n)
+        at = (i0, rng.randint(i0, m), j0, rng.randint(j0, n))
         a, b = operands(m, k, n, dtype)
-        check(multiply, a_layout(a), b_layout(b), (int(i0), int(i1), int(j0), int(j1)))
+        check(multiply, rng.choice(LAYOUTS)(a), rng.choice(LAYOUTS)(b), at)
 
 
-@pytest.mark.parametrize("dtype", (np.float32, np.float64))
-@pytest.mark.parametrize("special", (np.nan, np.inf))
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("special", [np.nan, np.inf])
 def test_nan_and_infinity_reach_their_row_and_column_only(
-    multiply: Multiply, dtype: type, special: float
+    multiply: Multiply, dtype: type[Float], special: float
 ) -> None:
     for (m, n), k in product(((1, 70), (7, 70), (70, 70), (70, 3)), (3, 16, 65)):
         for layout, p in product((row_major, column_major), (0, k - 1)):
@@ -209,3 +222,11 @@ def test_nan_and_infinity_reach_their_row_and_column_only(
             expected = np.full((m, n), k, dtype)
             expected[m - 1], expected[:, n - 1] = special, special
             np.testing.assert_array_equal(multiply(a, b, (0, m, 0, n)), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_nothing_beyond_the_operands_is_read(multiply: Multiply, dtype: type[Float]) -> None:
+    for (m, n), k in product(((1, 3), (1, 257), (5, 70), (20, 70), (20, 9), (70, 3)), (1, 7, 16, 35)):
+        a, b = operands(m, k, n, dtype)
+        check(multiply, at_end_of_memory(a), at_end_of_memory(b))
+        check(multiply, at_end_of_memory(row_major(a.T)).T, at_end_of_memory(row_major(b.T)).T)

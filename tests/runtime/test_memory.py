@@ -17,33 +17,42 @@ F32 = np.dtype(np.float32)
 
 def test_an_array_is_aligned_and_of_its_own() -> None:
     pool = MemoryPool()
-    arrays = [pool.shelf(40).array((2, 5), F32) for _ in range(5)]
-    assert all(array.shape == (2, 5) and array.dtype == F32 for array, _ in arrays)
-    assert all(array.ctypes.data == address for array, address in arrays)
-    assert all(address % ALIGNMENT == 0 for _, address in arrays)
-    assert len({address for _, address in arrays}) == 5
+    arrays = [pool.shelf(4000).array((20, 50), F32) for _ in range(5)]
+    assert all(array.shape == (20, 50) and array.dtype == F32 for array in arrays)
+    assert all(array.ctypes.data % ALIGNMENT == 0 for array in arrays)
+    assert len({array.ctypes.data for array in arrays}) == 5
+
+
+def test_a_small_array_is_numpy_s_own() -> None:
+    pool = MemoryPool()
+    array = pool.shelf(40).array((2, 5), F32)
+    assert array.shape == (2, 5)
+    assert array.dtype == F32
+    assert array.flags.owndata
 
 
 def test_memory_is_used_again_after_the_last_view() -> None:
     pool = MemoryPool()
-    array, address = pool.shelf(4000).array((10, 100), F32)
+    array = pool.shelf(4000).array((10, 100), F32)
+    address = array.ctypes.data
     view = array.T[5:].reshape(-1)[3:]
     memory = memoryview(cast("Any", array))
     del array
     gc.collect()
     assert pool.free_bytes() == 0
-    assert pool.shelf(4000).take().address != address
+    assert pool.shelf(4000).take().pointer.value != address
     del view
     assert pool.free_bytes() == 0
     del memory
     assert pool.free_bytes() == size_class(4000)
-    assert pool.shelf(4000).take().address == address
+    assert pool.shelf(4000).take().pointer.value == address
 
 
 def test_a_library_that_shares_the_memory_keeps_it() -> None:
     jax = pytest.importorskip("jax")
     pool = MemoryPool()
-    array, address = pool.shelf(4096).array((1024,), F32)
+    array = pool.shelf(4096).array((1024,), F32)
+    address = array.ctypes.data
     array[...] = 3
     shared = jax.dlpack.from_dlpack(array)
     assert shared.unsafe_buffer_pointer() == address

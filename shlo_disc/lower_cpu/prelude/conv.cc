@@ -14,49 +14,15 @@
 // Depthwise convolutions take the same way with a kernel whose vectors run along the features.
 #include "conv.h"
 
-#include "vec.h"
-
-#ifdef __clang__
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL _Pragma("GCC unroll 16")
-#endif
+#include "conv_tile.h"
 
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int64_t VECTOR_BYTES = 64, PANEL_VECTORS = 4;
-#elif defined(__AVX__)
-constexpr int64_t VECTOR_BYTES = 32, PANEL_VECTORS = 2;
-#elif defined(__ARM_NEON)
-constexpr int64_t VECTOR_BYTES = 16, PANEL_VECTORS = 4;
-#else
-constexpr int64_t VECTOR_BYTES = 16, PANEL_VECTORS = 2;
-#endif
-constexpr int64_t COLUMNS = SHLO_CONV_COLUMNS;  // also the leading dimension of the tile
-constexpr int64_t MAX_STRIP = 12;               // positions
-constexpr int64_t SHORT_RUN = 16;               // fewer numbers per pointer are worth copying the input for longer runs
-constexpr int64_t SHORT_CHUNK = 2 * SHLO_CONV_ROWS;
-
-template <class E> constexpr int64_t LANES = VECTOR_BYTES / int64_t(sizeof(E));
-template <class E> using vector = lanes_t<E, LANES<E>>;
-
-constexpr int64_t smallest(int64_t a, int64_t b) { return a < b ? a : b; }
-constexpr int64_t largest(int64_t a, int64_t b) { return a > b ? a : b; }
-constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-constexpr int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
-constexpr int64_t positive_mod(int64_t a, int64_t b) { return (a % b + b) % b; }
-
-template <class E>
-SHLO_INLINE vector<E> read(const E* p) {
-  vector<E> v;
-  __builtin_memcpy(&v, p, sizeof v);
-  return v;
-}
-template <class E>
-SHLO_INLINE void write(E* p, vector<E> v) {
-  __builtin_memcpy(p, &v, sizeof v);
-}
+constexpr int64_t COLUMNS = SHLO_CONV_COLUMNS;    // also the leading dimension of the tile
+constexpr int64_t TILE_ROWS = SHLO_CONV_ROWS;     // positions whose sums stay in the nearest cache
+constexpr int64_t CHANNELS = 16;                  // parts of channels are multiples of this
+constexpr int64_t MERGE_CHANNELS = 32;            // up to here longer runs are worth copying the input
+constexpr int64_t SEGMENT = 96;                   // positions of a line that are worth a chunk of their own
 
 // ---- the problem -----------------------------------------------------------------------------------------------------
 
@@ -120,8 +86,8 @@ Problem<E> normalize(const ShloConv& conv) {
     Axis& a = p.axis[k];
     a = Axis{1, 1, 1, 1, 0, 1, 1, 0, 0};
     if (d < 0) continue;
-    a = Axis{conv.in_sizes[d],      conv.kernel_sizes[d], conv.out_sizes[d],  conv.window_strides[d], conv.low_padding[d],
-             conv.lhs_dilation[d],  conv.rhs_dilation[d], conv.in_strides[d], conv.kernel_strides[d]};
+    a = {conv.in_sizes[d],     conv.kernel_sizes[d], conv.out_sizes[d],    conv.window_strides[d], conv.low_padding[d],
+         conv.lhs_dilation[d], conv.rhs_dilation[d], conv.in_strides[d], conv.kernel_strides[d]};
     p.positions *= a.out;
     if (conv.reversal[d]) {
       p.kernel += (a.taps - 1) * a.kernel_stride;
@@ -132,179 +98,44 @@ Problem<E> normalize(const ShloConv& conv) {
   return p;
 }
 
-// ---- register tiles --------------------------------------------------------------------------------------------------
-
-// What a strip of positions multiplies: for each tap, which weights, and the input of each position.
-template <class E>
-struct Strip {
-  static constexpr int64_t MAX_TAPS = 480;
-  int64_t taps;
-  int64_t weights[MAX_TAPS];
-  const E* input[MAX_TAPS * MAX_STRIP];  // [tap][position]
-  E* out[MAX_STRIP];
-};
-
-// Where the weights of tap t begin: data + strip.weights[t] * scale; `stride` leads from one channel to the next.
-template <class E>
-struct Panel {
-  const E* data;
-  int64_t scale, stride;
-  int64_t column, last;  // the first column, that of the last vector
-};
-
-template <class E>
-using Multiply = void (*)(const Strip<E>& strip, int64_t run, const Panel<E>& panel, bool add);
-
-template <class E, int M, int N>
-void multiply(const Strip<E>& strip, int64_t run, const Panel<E>& panel, bool add) {
-  vector<E> sum[M][N];
-  UNROLL for (int r = 0; r < M; ++r)
-    UNROLL for (int v = 0; v < N; ++v)
-      sum[r][v] = add ? read(strip.out[r] + panel.column + v * LANES<E>) : vector<E>{};
-  for (int64_t t = 0; t < strip.taps; ++t) {
-    const E* a[M];
-    UNROLL for (int r = 0; r < M; ++r) a[r] = strip.input[t * M + r];
-    const E* b = panel.data + strip.weights[t] * panel.scale;
-    for (int64_t c = 0; c < run; ++c, b += panel.stride) {
-      vector<E> row[N];
-      UNROLL for (int v = 0; v < N; ++v) row[v] = read(b + v * LANES<E>);
-      UNROLL for (int r = 0; r < M; ++r) {
-        const E x = a[r][c];
-        UNROLL for (int v = 0; v < N; ++v) sum[r][v] += x * row[v];
-      }
-    }
-  }
-  UNROLL for (int r = 0; r < M; ++r)
-    UNROLL for (int v = 0; v < N; ++v) write(strip.out[r] + panel.column + v * LANES<E>, sum[r][v]);
-}
-
-// The last vector may overlap the one before it, so that nothing is read beyond the features.
-template <class E, int M, int N>
-void multiply_depthwise(const Strip<E>& strip, int64_t, const Panel<E>& panel, bool add) {
-  int64_t at[N];
-  UNROLL for (int v = 0; v < N; ++v) at[v] = panel.column + v * LANES<E>;
-  at[N - 1] = panel.last;
-  vector<E> sum[M][N];
-  UNROLL for (int r = 0; r < M; ++r)
-    UNROLL for (int v = 0; v < N; ++v) sum[r][v] = add ? read(strip.out[r] + at[v]) : vector<E>{};
-  for (int64_t t = 0; t < strip.taps; ++t) {
-    const E* b = panel.data + strip.weights[t] * panel.scale;
-    vector<E> row[N];
-    UNROLL for (int v = 0; v < N; ++v) row[v] = read(b + at[v]);
-    UNROLL for (int r = 0; r < M; ++r) {
-      const E* a = strip.input[t * M + r];
-      UNROLL for (int v = 0; v < N; ++v) sum[r][v] += read(a + at[v]) * row[v];
-    }
-  }
-  UNROLL for (int r = 0; r < M; ++r)
-    UNROLL for (int v = 0; v < N; ++v) write(strip.out[r] + at[v], sum[r][v]);
-}
-
-template <class E, template <int, int> class Table, int N>
-Multiply<E> by_rows(int64_t m) {
-  if (m == 1) return Table<1, N>::value;
-  if (m == 4) return Table<4, N>::value;
-  if constexpr (N == 3)
-    if (m == 8) return Table<8, N>::value;
-  if constexpr (N <= 2)
-    if (m == 12) return Table<12, N>::value;
-  return Table<6, N>::value;
-}
-template <class E, template <int, int> class Table>
-Multiply<E> choose(int64_t m, int64_t n) {
-  if (n == 1) return by_rows<E, Table, 1>(m);
-  if constexpr (PANEL_VECTORS == 4) {
-    if (n == 3) return by_rows<E, Table, 3>(m);
-    if (n == 4) return by_rows<E, Table, 4>(m);
-  }
-  return by_rows<E, Table, 2>(m);
-}
-template <class E>
-struct Kernels {
-  template <int M, int N> struct Dense { static constexpr Multiply<E> value = multiply<E, M, N>; };
-  template <int M, int N> struct Depthwise { static constexpr Multiply<E> value = multiply_depthwise<E, M, N>; };
-};
-
-// How many positions fill the registers with panels of `vectors` vectors, and the fewest that a kernel takes for `rows`.
-int64_t full_strip(int64_t vectors, bool one_panel) {
-  if (!one_panel) return 6;
-  if (PANEL_VECTORS == 4 && vectors == 3) return 8;
-  return vectors == 1 || (vectors == 2 && PANEL_VECTORS == 4) ? 12 : 6;
-}
-int64_t strip_of(int64_t rows, int64_t full) {
-  if (rows >= full) return full;
-  return rows == 1 ? 1 : rows <= 4 ? 4 : rows <= 6 ? 6 : full;
-}
-
-// ---- transposition ---------------------------------------------------------------------------------------------------
-
-template <class V>
-SHLO_INLINE void interleave(V a, V b, V& low, V& high) {
-  if constexpr (sizeof(V) / sizeof(a[0]) == 16) {
-    low = __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-    high = __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
-  } else if constexpr (sizeof(V) / sizeof(a[0]) == 8) {
-    low = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
-    high = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
-  } else if constexpr (sizeof(V) / sizeof(a[0]) == 4) {
-    low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
-    high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  } else {
-    low = __builtin_shufflevector(a, b, 0, 2);
-    high = __builtin_shufflevector(a, b, 1, 3);
-  }
-}
-
-// A square of vectors: interleaving the halves log2(lanes) times transposes it.
-template <class E>
-SHLO_INLINE void transpose(vector<E>* v) {
-  constexpr int N = LANES<E>;
-  UNROLL for (int round = 1; round < N; round *= 2) {
-    vector<E> next[N];
-    UNROLL for (int i = 0; i < N / 2; ++i) interleave(v[i], v[i + N / 2], next[2 * i], next[2 * i + 1]);
-    UNROLL for (int i = 0; i < N; ++i) v[i] = next[i];
-  }
-}
-
-template <class E>
-SHLO_INLINE vector<E> read_some(const E* p, int64_t n) {
-  if (n >= LANES<E>) return read(p);
-  vector<E> v = {};
-  for (int64_t i = 0; i < n; ++i) v[i] = p[i];
-  return v;
-}
-
-// to[x * to_stride + f] = from[x + f * from_stride]: whole vectors are written, features last to first, x ascending, so
-// that what is written too much is overwritten by what follows; up to a vector beyond the last is touched.
-template <class E>
-void transpose_features(E* to, int64_t to_stride, const E* from, int64_t from_stride, int64_t width, int64_t features) {
-  constexpr int64_t N = LANES<E>;
-  for (int64_t f = (features - 1) / N * N; f >= 0; f -= N)
-    for (int64_t x = 0; x < width; x += N) {
-      vector<E> square[N];
-      const int64_t nx = smallest(N, width - x), nf = smallest(N, features - f);
-      if (nx == N && nf == N) {
-        UNROLL for (int i = 0; i < N; ++i) square[i] = read(from + x + (f + i) * from_stride);
-      } else {
-        for (int64_t i = 0; i < N; ++i)
-          square[i] = i < nf ? read_some(from + x + (f + i) * from_stride, nx) : vector<E>{};
-      }
-      transpose<E>(square);
-      if (nx == N) {
-        UNROLL for (int i = 0; i < N; ++i) write(to + (x + i) * to_stride + f, square[i]);
-      } else {
-        for (int64_t i = 0; i < nx; ++i) write(to + (x + i) * to_stride + f, square[i]);
-      }
-    }
-}
-
 // ---- one block of columns --------------------------------------------------------------------------------------------
 
-template <class E>
-struct Row {
-  const E* batch;    // the image of this position
-  int64_t place[3];  // where its window begins
-  int64_t line;      // which output line of the chunk it belongs to
+// Eight positions at a time.
+typedef lanes_t<int64_t, 8> eight;
+
+SHLO_INLINE eight read_eight(const int64_t* p) {
+  eight v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return v;
+}
+SHLO_INLINE bool any(const eight& mask) {
+  lanes_t<int64_t, 4> half[2];
+  __builtin_memcpy(half, &mask, sizeof mask);
+  const lanes_t<int64_t, 4> both = half[0] | half[1];
+  return (both[0] | both[1] | both[2] | both[3]) != 0;
+}
+SHLO_INLINE eight indices(const Axis& axis, const eight& place) {
+  eight index = (place >= 0) & (place < axis.in);
+  index = index ? place : eight{} - 1;
+  if (axis.hole == 1) return index;
+  for (int i = 0; i < 8; ++i) index[i] = axis.index(place[i]);
+  return index;
+}
+
+// The positions of a chunk; what follows the last repeats it.
+template <int64_t N>
+struct Positions {
+  int64_t image[N + 16];     // address
+  int64_t place[3][N + 16];  // where the window begins
+  int64_t line[N + 16];      // which output line of the chunk
+  int64_t row[N + 16];       // of the chunk
+
+  void set(int64_t to, const Positions& from, int64_t i) {
+    image[to] = from.image[i];
+    for (int k = 0; k < 3; ++k) place[k][to] = from.place[k][i];
+    line[to] = from.line[i];
+    row[to] = from.row[i];
+  }
 };
 
 template <class E>
@@ -316,13 +147,18 @@ struct Memory {
   alignas(64) E tile[(ROWS + 1) * COLUMNS];  // the last row takes what nobody wants
   alignas(64) E zeros[ZEROS];
   Strip<E> strip;
-  Row<E> rows[ROWS];
-  int32_t order[ROWS];
+  Positions<ROWS> positions, unsorted;
   int32_t slots[LINE_TAPS];     // [output line][tap across lines]: which copied line, -1 for padding
   const E* sources[LINE_TAPS];  // of the copied lines
 };
 static_assert(sizeof(Memory<float>) <= SHLO_CONV_SCRATCH && sizeof(Memory<double>) <= SHLO_CONV_SCRATCH,
               "SHLO_CONV_SCRATCH is too small");
+
+// Channels [c0, c0 + cn) of steps [t0, t0 + tn): a step is a tap or, with merged taps, all taps of a line.
+struct Part {
+  int64_t c0, cn, t0, tn;
+  int64_t before;  // weights for one column in earlier parts
+};
 
 template <class E>
 class ColumnBlock {
@@ -333,132 +169,113 @@ class ColumnBlock {
               bool depthwise)
       : p(problem), m(memory), x_axis(problem.axis[2]), input(input), kernel(kernel), columns(columns),
         padded(round_up(columns, LANES<E>)), depthwise(depthwise), channels(depthwise ? 1 : problem.channels),
-        lines_per_output(problem.axis[0].taps * problem.axis[1].taps) {}
+        lines_per_output(problem.axis[0].taps * problem.axis[1].taps), taps(lines_per_output * x_axis.taps),
+        capacity(M::WEIGHTS / padded) {}
 
-  // Decides how to compute `rows` positions. False: there is no way (a depthwise window larger than the scratch memory).
+  // Decides how to compute `rows` positions. False: there is no way (a depthwise window larger than the memory).
   bool plan(int64_t rows) {
-    panel = depthwise ? padded : smallest(padded, PANEL_VECTORS * LANES<E>);
-    full = full_strip(ceil_div(panel, LANES<E>), depthwise ? false : padded == panel);
-    taps = lines_per_output * x_axis.taps;
-    capacity = M::WEIGHTS / padded;
+    panel = depthwise ? padded : smallest(padded, SHLO_TILE_VECTORS * LANES<E>);
+    full = full_strip(panel / LANES<E>, !depthwise && padded == panel);
     const bool contiguous = p.feature_stride == 1 || channels == 1;
     const bool mergeable = !depthwise && x_axis.hole == 1 && x_axis.gap == 1 && x_axis.taps > 1;
     const bool in_place = depthwise ? p.feature_stride == 1 && columns >= LANES<E>
-                                    : contiguous && !(mergeable && channels < SHORT_RUN);
-    if (!in_place && plan_lines(mergeable, rows)) return true;
-    if (!in_place && depthwise) return false;
-    copied = merged = false;
-    x_taps = x_axis.taps;
-    pixel = x_axis.in_stride;
-    // Without copied lines channels that are not next to each other are taken one by one.
-    channel_block = contiguous || depthwise ? smallest(channels, smallest(capacity, M::ZEROS)) : 1;
-    unpacked = !depthwise && p.kernel_out_stride == 1 && columns == padded && channels == channel_block &&
-               (p.kernel_in_stride == columns || rows <= full);
-    tap_block = unpacked ? taps : smallest(taps, capacity / largest(channel_block, 1));
-    tap_block = largest(smallest(tap_block, Strip<E>::MAX_TAPS), 1);
-    if (depthwise) unpacked = false;
-    finish();
+                                    : contiguous && !(mergeable && channels <= MERGE_CHANNELS);
+    if (in_place || !plan_lines(mergeable, rows)) {
+      if (!in_place && depthwise) return false;
+      plan_in_place(rows, contiguous || depthwise);
+    }
+    steps = lines_per_output * x_taps;
+    cached = !unpacked && taps * channels <= capacity;
+    dilated = p.axis[0].hole * p.axis[1].hole * p.axis[2].hole != 1;
+    near = channel_block >= channels && tap_block >= steps && !dilated;
+    chunk = near && !copied ? TILE_ROWS : M::ROWS;
+    if (segment > 0) chunk = smallest(chunk, segment);
     return true;
   }
 
   void run(int64_t first, int64_t last, int64_t j0, ShloEpilogue epilogue, void* context) {
-    __builtin_memset(m.zeros, 0, smallest(M::ZEROS, largest(longest_run, COLUMNS)) * sizeof(E));
-    if (cached) for_blocks([&](int64_t c0, int64_t cn, int64_t t0, int64_t tn, int64_t done) {
-      pack(m.weights + done * padded, c0, cn, t0, tn);
-    });
+    const int64_t zeros = largest(COLUMNS, channel_block * (merged ? x_axis.taps : 1));
+    __builtin_memset(m.zeros, 0, smallest(zeros, M::ZEROS) * sizeof(E));
+    if (cached) for_parts([&](const Part& part) { pack(m.weights + part.before * padded, part); });
     while (first < last) {
-      const int64_t rows = take_rows(first, last);
-      sort_rows(rows);
+      const int64_t rows = take_positions(first, last);
       bool add = false;
-      for_blocks([&](int64_t c0, int64_t cn, int64_t t0, int64_t tn, int64_t done) {
-        const E* weights = m.weights;
-        if (cached) weights += done * padded;
-        else if (!unpacked) pack(m.weights, c0, cn, t0, tn);
-        if (copied) copy_lines(c0, cn);
-        multiply_rows(weights, rows, c0, cn, t0, tn, add);
+      for_parts([&](const Part& part) {
+        if (!cached && !unpacked) pack(m.weights, part);
+        if (copied) copy_lines(part);
+        if (!near) multiply_rows(0, rows, part, add);
         add = true;
       });
-      if (!add) __builtin_memset(m.tile, 0, rows * COLUMNS * sizeof(E));
-      epilogue(context, m.tile, COLUMNS, first, rows, j0, columns);
+      const int64_t height = near ? TILE_ROWS : rows;
+      for (int64_t i = 0; i < rows; i += height) {
+        const int64_t count = smallest(height, rows - i);
+        if (near) multiply_rows(i, count, {0, channels, 0, channels > 0 ? steps : 0, 0}, false);
+        epilogue(context, m.tile, COLUMNS, first + i, count, j0, columns);
+      }
       first += rows;
     }
   }
 
  private:
-  // Whether copying lines is possible; chooses how many features and how much of the lines are copied at a time.
+  void plan_in_place(int64_t rows, bool contiguous) {
+    copied = merged = false;
+    segment = 0;
+    x_taps = x_axis.taps;
+    pixel = x_axis.in_stride;
+    // Channels that are not next to each other are taken one by one.
+    channel_block = contiguous ? smallest(channels, smallest(capacity, M::ZEROS)) : 1;
+    // Copying the weights of a panel pays when they are spread, and used more than once.
+    unpacked = !depthwise && p.kernel_out_stride == 1 && columns == padded && channels == channel_block &&
+               (p.kernel_in_stride == columns || rows <= full);
+    tap_block = unpacked ? taps : capacity / largest(channel_block, 1);
+    tap_block = largest(smallest(smallest(tap_block, taps), Strip<E>::MAX_TAPS), 1);
+  }
+
+  // Whether copying lines is possible; chooses how many channels and how much of the lines are copied at a time.
   bool plan_lines(bool mergeable, int64_t rows) {
-    if (taps == 0 || channels == 0 || lines_per_output > M::LINE_TAPS) return false;
     merged = mergeable;
+    x_taps = merged ? 1 : x_axis.taps;
+    tap_block = lines_per_output * x_taps;
+    if (taps == 0 || channels == 0 || lines_per_output > M::LINE_TAPS || tap_block > Strip<E>::MAX_TAPS) return false;
     const int64_t reach = (x_axis.taps - 1) * x_axis.gap + 1;
     line_width = largest(merged ? x_axis.start(x_axis.out - 1) + x_axis.low + reach : x_axis.in, 1);
-    // Enough for a chunk, if that is possible with a vector of channels.
-    const int64_t output_lines = smallest(rows, M::ROWS) / largest(x_axis.out, 1) + 2;
-    const int64_t wanted = p.axis[0].taps * ((output_lines - 1) * p.axis[1].step + p.axis[1].taps);
-    channel_block = channels;
-    const auto room = [&] { return M::LINES / (depthwise ? padded : channel_block); };  // pixels
-    const auto fits = [&] {
-      return taps * channel_block <= capacity && x_axis.taps * channel_block <= M::ZEROS &&
-             room() >= wanted * line_width;
-    };
-    while (!fits() && channel_block > SHORT_RUN && !depthwise)
-      channel_block = largest(round_up(channel_block / 2, SHORT_RUN), SHORT_RUN);
-    if (taps * channel_block > capacity || x_axis.taps * channel_block > M::ZEROS) return false;
-    slot_count = smallest(room() / line_width, M::LINE_TAPS);
-    segment = 0;
-    if (slot_count < lines_per_output) {  // a part of one output line at a time
-      const int64_t width = room() / lines_per_output;
-      if (width < reach) return false;
-      segment = (width - reach) / x_axis.step + 1;
-      slot_count = lines_per_output;
+    const int64_t output_lines = smallest(rows, M::ROWS) / x_axis.out + 2;
+    const int64_t chunk_lines = p.axis[0].taps * ((output_lines - 1) * p.axis[1].step + p.axis[1].taps);
+    const bool lines_shared = p.axis[0].step < p.axis[0].taps || p.axis[1].step < p.axis[1].taps;
+    int64_t room = 0;  // pixels
+    for (channel_block = channels;; channel_block = round_up(channel_block / 2, CHANNELS)) {
+      room = M::LINES / (depthwise ? padded : channel_block);
+      segment = (room / lines_per_output - reach) / x_axis.step + 1;  // positions in a line
+      const bool last = channel_block <= CHANNELS;
+      if (taps * channel_block > capacity || reach * channel_block > M::ZEROS) {
+        if (last) return false;
+        continue;
+      }
+      if (last || chunk_lines * line_width <= room) break;
+      if (!lines_shared && segment >= smallest(SEGMENT, x_axis.out)) break;
     }
+    slot_count = smallest(room / line_width, M::LINE_TAPS);
+    if (slot_count >= lines_per_output && (lines_shared || slot_count >= chunk_lines)) segment = 0;
+    else if (room / lines_per_output < reach) return false;
+    else slot_count = lines_per_output;
     copied = true;
     unpacked = false;
-    x_taps = merged ? 1 : x_axis.taps;
     pixel = depthwise ? padded : channel_block;
-    tap_block = lines_per_output * x_taps;
-    if (tap_block > Strip<E>::MAX_TAPS) return false;
-    finish();
     return true;
   }
 
-  void finish() {
-    steps = lines_per_output * x_taps;
-    longest_run = channel_block * (merged ? x_axis.taps : 1);
-    cached = !unpacked && taps * channels <= capacity;
-    // Parts that are packed again for each chunk, or lines copied, want long chunks; else the tile should stay near.
-    const bool whole = (cached || unpacked) && tap_block >= steps && channel_block >= channels;
-    chunk = whole && !copied ? smallest(SHORT_CHUNK, M::ROWS) : M::ROWS;
-  }
-
-  // Calls part(first channel, channels, first step, steps, channels x taps before): a step is a tap, or with merged taps
-  // a line of them.
-  template <class Part>
-  __attribute__((always_inline)) void for_blocks(Part part) {
-    int64_t done = 0;
+  template <class Function>
+  __attribute__((always_inline)) void for_parts(Function function) {
+    int64_t before = 0;
     for (int64_t c0 = 0; c0 < channels; c0 += channel_block)
       for (int64_t t0 = 0; t0 < steps; t0 += tap_block) {
-        const int64_t cn = smallest(channel_block, channels - c0), tn = smallest(tap_block, steps - t0);
-        part(c0, cn, t0, tn, done);
-        done += cn * tn * (merged ? x_axis.taps : 1);
+        const Part part = {c0, smallest(channel_block, channels - c0), t0, smallest(tap_block, steps - t0), before};
+        function(part);
+        before += part.tn * run_length(part);
       }
   }
 
-  // The weights of steps [t0, t0 + tn) and channels [c0, c0 + cn): [panel][tap][channel][column], rounded up to vectors.
-  void pack(E* to, int64_t c0, int64_t cn, int64_t t0, int64_t tn) {
-    const int64_t each = merged ? x_axis.taps : 1;
-    for (int64_t j = 0; j < columns; j += panel) {
-      const int64_t width = smallest(panel, columns - j), wide = round_up(width, LANES<E>);
-      for (int64_t t = t0 * each; t < (t0 + tn) * each; ++t) {
-        const E* from = kernel + tap_offset(t) + c0 * p.kernel_in_stride + j * p.kernel_out_stride;
-        for (int64_t c = 0; c < cn; ++c, from += p.kernel_in_stride, to += wide) {
-          if (p.kernel_out_stride == 1) __builtin_memcpy(to, from, width * sizeof(E));
-          else
-            for (int64_t i = 0; i < width; ++i) to[i] = from[i * p.kernel_out_stride];
-          for (int64_t i = width; i < wide; ++i) to[i] = 0;
-        }
-      }
-    }
-  }
+  int64_t run_length(const Part& part) const { return part.cn * (merged ? x_axis.taps : 1); }
 
   int64_t tap_offset(int64_t t) const {
     const int64_t k1 = t / x_axis.taps, k2 = t % x_axis.taps;
@@ -466,10 +283,43 @@ class ColumnBlock {
            k2 * x_axis.kernel_stride;
   }
 
-  // Fills `rows` with positions from `first`, as many as the scratch memory has room for.
-  int64_t take_rows(int64_t first, int64_t last) {
-    int64_t limit = smallest(last - first, chunk);
-    if (copied && segment > 0) limit = smallest(limit, segment);
+  // Whether the numbers of an output feature follow each other in memory, taps fastest.
+  bool is_feature_major() const {
+    const Axis* a = p.axis;
+    return p.kernel_out_stride != 1 && p.kernel_in_stride == taps && (a[2].taps == 1 || a[2].kernel_stride == 1) &&
+           (a[1].taps == 1 || a[1].kernel_stride == a[2].taps) &&
+           (a[0].taps == 1 || a[0].kernel_stride == a[1].taps * a[2].taps);
+  }
+
+  // The weights of a part: [panel][tap][channel][column], columns rounded up to vectors.
+  void pack(E* to, const Part& part) {
+    const bool transposed = part.tn == steps && is_feature_major();
+    const int64_t each = merged ? x_axis.taps : 1, cn = part.cn;
+    for (int64_t j = 0; j < columns; j += panel) {
+      const int64_t width = smallest(panel, columns - j), wide = round_up(width, LANES<E>);
+      const E* const from = kernel + part.c0 * p.kernel_in_stride + j * p.kernel_out_stride;
+      if (transposed) {
+        const uint32_t all = (uint32_t)taps;
+        const auto row = [=](int64_t x) { return to + ((uint32_t)x % all * cn + (uint32_t)x / all) * wide; };
+        transpose_features(row, from, p.kernel_out_stride, cn * taps, width);
+        to += cn * taps * wide;
+        continue;
+      }
+      for (int64_t t = part.t0 * each; t < (part.t0 + part.tn) * each; ++t) {
+        const E* weight = from + tap_offset(t);
+        for (int64_t c = 0; c < cn; ++c, weight += p.kernel_in_stride, to += wide) {
+          if (p.kernel_out_stride == 1) __builtin_memcpy(to, weight, width * sizeof(E));
+          else
+            for (int64_t i = 0; i < width; ++i) to[i] = weight[i * p.kernel_out_stride];
+          for (int64_t i = width; i < wide; ++i) to[i] = 0;
+        }
+      }
+    }
+  }
+
+  // Lists positions from `first`, as many as the scratch memory has room for.
+  int64_t take_positions(int64_t first, int64_t last) {
+    const int64_t limit = smallest(last - first, chunk);
     int64_t at[4], rest = first;  // batch and output position
     for (int k = 3; k > 0; --k) {
       at[k] = rest % p.axis[k - 1].out;
@@ -479,12 +329,15 @@ class ColumnBlock {
     int64_t line = -1, n = 0;
     used_slots = 0;
     for (; n < limit; ++n) {
-      const E* batch = input + at[0] * p.batch_stride;
-      if (n == 0 || at[3] == 0) {
-        if (copied && segment > 0 && n > 0) break;
-        if (copied && !take_line(++line, batch, at)) break;
+      const E* image = input + at[0] * p.batch_stride;
+      if (copied && (n == 0 || at[3] == 0)) {
+        if (segment > 0 && n > 0) break;
+        if (!take_line(++line, image, at)) break;
       }
-      m.rows[n] = {batch, {p.axis[0].start(at[1]), p.axis[1].start(at[2]), x_axis.start(at[3])}, line};
+      m.positions.image[n] = (int64_t)image;
+      for (int k = 0; k < 3; ++k) m.positions.place[k][n] = p.axis[k].start(at[k + 1]);
+      m.positions.line[n] = line;
+      m.positions.row[n] = n;
       for (int k = 3; k >= 0; --k) {
         ++at[k];
         if (k == 0 || at[k] < p.axis[k - 1].out) break;
@@ -492,22 +345,27 @@ class ColumnBlock {
       }
     }
     if (copied) place_lines(n);
+    if (dilated) sort_positions(n);
+    for (int64_t i = n; i < n + 16; ++i) m.positions.set(i, m.positions, n - 1);
     return n;
   }
 
   // Notes the input lines that an output line needs, those that the line before it needs too only once.
-  bool take_line(int64_t line, const E* batch, const int64_t* at) {
+  bool take_line(int64_t line, const E* image, const int64_t* at) {
+    const Axis &a = p.axis[0], &b = p.axis[1];
     const int64_t count = lines_per_output, before = used_slots;
     if ((line + 1) * count > M::LINE_TAPS) return false;
-    int32_t* slots = m.slots + line * count;
+    int32_t* const slots = m.slots + line * count;
     for (int64_t k = 0; k < count; ++k) {
-      const Axis &a = p.axis[0], &b = p.axis[1];
-      const int64_t y0 = a.index(a.start(at[1]) + k / b.taps * a.gap), y1 = b.index(b.start(at[2]) + k % b.taps * b.gap);
+      const int64_t y0 = a.index(a.start(at[1]) + k / b.taps * a.gap);
+      const int64_t y1 = b.index(b.start(at[2]) + k % b.taps * b.gap);
       slots[k] = -1;
       if (y0 < 0 || y1 < 0) continue;
-      const E* source = batch + y0 * a.in_stride + y1 * b.in_stride;
-      for (int64_t i = 1; i <= count && line > 0 && slots[k] < 0; ++i)
-        if (slots[-i] >= 0 && m.sources[slots[-i]] == source) slots[k] = slots[-i];
+      const E* const source = image + y0 * a.in_stride + y1 * b.in_stride;
+      for (int64_t i = 1; i <= count && line > 0 && slots[k] < 0; ++i) {
+        const int32_t known = m.slots[line * count - i];
+        if (known >= 0 && m.sources[known] == source) slots[k] = known;
+      }
       if (slots[k] >= 0) continue;
       if (used_slots == slot_count) {
         used_slots = before;
@@ -524,122 +382,143 @@ class ColumnBlock {
     x_first = merged ? -x_axis.low : 0;
     x_count = line_width;
     if (segment == 0) return;
-    const int64_t from = m.rows[0].place[2], to = m.rows[rows - 1].place[2] + (x_axis.taps - 1) * x_axis.gap;
+    const int64_t* const place = m.positions.place[2];
+    const int64_t from = place[0], to = place[rows - 1] + (x_axis.taps - 1) * x_axis.gap;
     x_first = merged ? from : largest(from, 0) / x_axis.hole;
     x_count = merged ? to - from + 1 : largest(smallest(to / x_axis.hole, x_axis.in - 1) - x_first + 1, 0);
   }
 
-  // Copies the noted lines to [line][x][feature], zeros where there is no input. In ascending order: see above.
-  void copy_lines(int64_t c0, int64_t cn) {
-    const int64_t features = depthwise ? columns : cn;
-    const int64_t begin = smallest(largest(-x_first, 0), x_count);
-    const int64_t end = largest(begin, smallest(x_count, x_axis.in - x_first));
-    if (!depthwise) pixel = cn;
-    for (int64_t slot = 0; slot < used_slots; ++slot) {
-      E* const line = m.lines + slot * x_count * pixel;
-      E* const to = line + begin * pixel;
-      const E* const from = m.sources[slot] + c0 * p.feature_stride + (x_first + begin) * x_axis.in_stride;
-      __builtin_memset(line, 0, begin * pixel * sizeof(E));
-      if (p.feature_stride == 1 && x_axis.in_stride == pixel && features == pixel) {
-        __builtin_memcpy(to, from, (end - begin) * pixel * sizeof(E));
-      } else if (x_axis.in_stride == 1 && features > 1) {
-        transpose_features(to, pixel, from, p.feature_stride, end - begin, features);
-      } else {
-        for (int64_t x = 0; x < end - begin; ++x)
-          for (int64_t f = 0; f < features; ++f)
-            to[x * pixel + f] = from[x * x_axis.in_stride + f * p.feature_stride];
-      }
-      __builtin_memset(line + end * pixel, 0, (x_count - end) * pixel * sizeof(E));
-    }
-  }
-
   // Positions in the same phase of a dilated input come together.
-  void sort_rows(int64_t rows) {
+  void sort_positions(int64_t rows) {
     const Axis* a = p.axis;
     const int64_t phases = a[0].hole * a[1].hole * a[2].hole;
-    if (phases == 1 || phases > MAX_STRIP * MAX_STRIP) {
-      for (int64_t i = 0; i < rows; ++i) m.order[i] = (int32_t)i;
-      return;
-    }
+    if (phases > MAX_STRIP * MAX_STRIP) return;
+    m.unsorted = m.positions;
     int64_t n = 0;
     for (int64_t phase = 0; phase < phases; ++phase)
       for (int64_t i = 0; i < rows; ++i) {
         int64_t of_row = 0;
-        for (int k = 0; k < 3; ++k) of_row = of_row * a[k].hole + positive_mod(m.rows[i].place[k], a[k].hole);
-        if (of_row == phase) m.order[n++] = (int32_t)i;
+        for (int k = 0; k < 3; ++k) of_row = of_row * a[k].hole + positive_mod(m.unsorted.place[k][i], a[k].hole);
+        if (of_row == phase) m.positions.set(n++, m.unsorted, i);
       }
   }
 
-  void multiply_rows(const E* weights, int64_t rows, int64_t c0, int64_t cn, int64_t t0, int64_t tn, bool add) {
-    const int64_t run = cn * (merged ? x_axis.taps : 1);
+  // Copies the noted lines to [line][x][feature], zeros where there is no input. In ascending order, because transposing
+  // writes too much.
+  void copy_lines(const Part& part) {
+    const int64_t features = depthwise ? columns : part.cn, width = depthwise ? padded : part.cn;
+    const int64_t begin = smallest(largest(-x_first, 0), x_count);
+    const int64_t count = largest(smallest(x_count, x_axis.in - x_first) - begin, 0), end = begin + count;
+    pixel = width;
+    for (int64_t slot = 0; slot < used_slots; ++slot) {
+      E* const line = m.lines + slot * x_count * width;
+      E* const to = line + begin * width;
+      const E* const from = m.sources[slot] + part.c0 * p.feature_stride + (x_first + begin) * x_axis.in_stride;
+      __builtin_memset(line, 0, begin * width * sizeof(E));
+      if (p.feature_stride == 1 && x_axis.in_stride == width && features == width) {
+        __builtin_memcpy(to, from, count * width * sizeof(E));
+      } else if (x_axis.in_stride == 1 && features > 1) {
+        transpose_features([=](int64_t x) { return to + x * width; }, from, p.feature_stride, count, features);
+      } else {
+        for (int64_t x = 0; x < count; ++x)
+          for (int64_t f = 0; f < features; ++f)
+            to[x * width + f] = from[x * x_axis.in_stride + f * p.feature_stride];
+      }
+      __builtin_memset(line + end * width, 0, (x_count - end) * width * sizeof(E));
+    }
+  }
+
+  // Multiplies `rows` positions of the chunk; the first belongs to the first row of the tile unless they are sorted.
+  void multiply_rows(int64_t first, int64_t rows, const Part& part, bool add) {
+    const int64_t run = run_length(part);
+    const E* const weights = cached ? m.weights + part.before * padded : m.weights;
     for (int64_t i = 0; i < rows;) {
       const int64_t height = strip_of(rows - i, full), count = smallest(height, rows - i);
-      find_inputs(i, count, height, c0, t0, tn, run);
-      for (int64_t j = 0; j < columns; j += PANEL_VECTORS * LANES<E>) {
-        const int64_t width = smallest(PANEL_VECTORS * LANES<E>, columns - j), wide = round_up(width, LANES<E>);
+      for (int64_t r = 0; r < height; ++r)
+        m.strip.out[r] = m.tile + (r < count ? m.positions.row[first + i + r] - first : M::ROWS) * COLUMNS;
+      if (height > 8) find_inputs<2>(first + i, height, part);
+      else find_inputs<1>(first + i, height, part);
+      for (int64_t j = 0; j < columns; j += SHLO_TILE_VECTORS * LANES<E>) {
+        const int64_t width = smallest(SHLO_TILE_VECTORS * LANES<E>, columns - j), wide = round_up(width, LANES<E>);
         if (depthwise) {
-          const bool overlap = width < wide && !copied;
-          choose<E, Kernels<E>::template Depthwise>(height, wide / LANES<E>)(
-              m.strip, run, {weights, padded, 0, j, j + (overlap ? width : wide) - LANES<E>}, add);
+          const int64_t last = j + (copied ? wide : width) - LANES<E>;
+          const Panel<E> panel = {weights, padded, 0, j, last};
+          choose<E, Kernels<E>::template Depthwise>(height, wide / LANES<E>)(m.strip, run, panel, add);
         } else {
-          const Panel<E> part = unpacked ? Panel<E>{kernel + j, 1, p.kernel_in_stride, j, 0}
-                                         : Panel<E>{weights + j * tn * run, wide, wide, j, 0};
-          choose<E, Kernels<E>::template Dense>(height, wide / LANES<E>)(m.strip, run, part, add);
+          const Panel<E> panel = unpacked ? Panel<E>{kernel + j, 1, p.kernel_in_stride, j, 0}
+                                          : Panel<E>{weights + j * part.tn * run, run * wide, wide, j, 0};
+          choose<E, Kernels<E>::template Dense>(height, wide / LANES<E>)(m.strip, run, panel, add);
         }
       }
       i += count;
     }
   }
 
-  // The pointers of a strip; rows beyond `count` repeat the last and are thrown away.
-  void find_inputs(int64_t first, int64_t count, int64_t height, int64_t c0, int64_t t0, int64_t tn, int64_t run) {
+  // The pointers of positions [first, first + height) to their inputs. Eight or sixteen are written for each tap; the next
+  // tap overwrites what is too much, or everything if there is only padding.
+  template <int HALVES>
+  void find_inputs(int64_t first, int64_t height, const Part& part) {
     Strip<E>& s = m.strip;
-    bool padding = false;
-    for (int64_t r = 0; r < height; ++r) {
-      const int64_t index = m.order[first + smallest(r, count - 1)];
-      s.out[r] = m.tile + (r < count ? index : M::ROWS) * COLUMNS;
-      padding |= find_row(m.rows[index], s.input + r, height, c0, t0, tn);
-    }
+    const int64_t scale = pixel * M::SIZE, end = part.t0 + part.tn;
+    const eight nothing = eight{} + (int64_t)m.zeros;
+    const E** to = s.input;
     s.taps = 0;
-    for (int64_t t = 0; t < tn; ++t) {
-      bool used = !padding;
-      for (int64_t r = 0; r < height && !used; ++r) used = s.input[t * height + r] != m.zeros;
-      if (!used) continue;
-      s.weights[s.taps] = unpacked ? tap_offset(t0 + t) : t * run;
-      if (s.taps != t)
-        for (int64_t r = 0; r < height; ++r) s.input[s.taps * height + r] = s.input[t * height + r];
-      ++s.taps;
+    int64_t k = part.t0 > 0 ? part.t0 / x_taps : 0, k0 = k > 0 ? k / p.axis[1].taps : 0, k1 = k - k0 * p.axis[1].taps;
+    for (int64_t t = part.t0; t < end; ++k) {
+      const int64_t stop = smallest(end, (k + 1) * x_taps);
+      eight place[HALVES], line[HALVES], inside[HALVES];
+      UNROLL for (int h = 0; h < HALVES; ++h) {
+        place[h] = read_eight(m.positions.place[2] + first + 8 * h);
+        if (copied) find_copied_line(first + 8 * h, k, line[h], inside[h]);
+        else find_line(first + 8 * h, k0, k1, part.c0, line[h], inside[h]);
+        if (x_axis.hole == 1) line[h] += place[h] * scale;
+      }
+      if (++k1 == p.axis[1].taps) {
+        k1 = 0;
+        ++k0;
+      }
+      if (!any(inside[0] | inside[HALVES - 1])) {
+        t = stop;
+        continue;
+      }
+      for (; t < stop; ++t) {
+        const int64_t step = (t - k * x_taps) * x_axis.gap;
+        eight found = {};
+        UNROLL for (int h = 0; h < HALVES; ++h) {
+          eight valid = inside[h], address = line[h] + step * scale;
+          if (x_axis.hole != 1) {
+            const eight x = indices(x_axis, place[h] + step);
+            valid &= x >= 0;
+            address = line[h] + x * scale;
+          } else if (!merged) {
+            valid &= (place[h] >= -step) & (place[h] < x_axis.in - step);
+          }
+          address = valid ? address : nothing;
+          __builtin_memcpy(to + 8 * h, &address, sizeof address);
+          found |= valid;
+        }
+        if (dilated && !any(found)) continue;
+        s.weights[s.taps++] = unpacked ? tap_offset(t) : t - part.t0;
+        to += height;
+      }
     }
   }
 
-  // The inputs of one position for steps [t0, t0 + tn), `stride` apart. Whether some are padding.
-  bool find_row(const Row<E>& row, const E** to, int64_t stride, int64_t c0, int64_t t0, int64_t tn) {
+  // Where input lines begin for eight positions, and whether they exist: taps k0, k1 across lines, together tap k.
+  __attribute__((always_inline)) void find_line(int64_t first, int64_t k0, int64_t k1, int64_t c0, eight& line,
+                                                eight& inside) {
     const Axis &a = p.axis[0], &b = p.axis[1];
-    const E* const data = copied ? m.lines : row.batch + c0 * p.feature_stride;
-    bool padding = false;
-    int64_t k = t0 / x_taps, k2 = t0 % x_taps;
-    for (int64_t done = 0; done < tn; ++k, k2 = 0) {
-      const int64_t stop = smallest(x_taps, k2 + tn - done);
-      bool inside;
-      int64_t line = 0;
-      if (copied) {
-        const int64_t slot = m.slots[row.line * lines_per_output + k];
-        inside = slot >= 0;
-        line = (slot * x_count - x_first) * pixel;
-      } else {
-        const int64_t y0 = a.index(row.place[0] + k / b.taps * a.gap), y1 = b.index(row.place[1] + k % b.taps * b.gap);
-        inside = y0 >= 0 && y1 >= 0;
-        line = y0 * a.in_stride + y1 * b.in_stride;
-      }
-      done += stop - k2;
-      for (; k2 < stop; ++k2, to += stride) {
-        const int64_t x = merged ? row.place[2] : x_axis.index(row.place[2] + k2 * x_axis.gap);
-        const bool found = inside && (merged || x >= 0);
-        *to = found ? data + line + x * pixel : m.zeros;
-        padding |= !found;
-      }
-    }
-    return padding;
+    const eight y0 = indices(a, read_eight(m.positions.place[0] + first) + k0 * a.gap);
+    const eight y1 = indices(b, read_eight(m.positions.place[1] + first) + k1 * b.gap);
+    inside = (y0 >= 0) & (y1 >= 0);
+    line = read_eight(m.positions.image + first) + y0 * (a.in_stride * M::SIZE) + y1 * (b.in_stride * M::SIZE) +
+           c0 * p.feature_stride * M::SIZE;
+  }
+  __attribute__((always_inline)) void find_copied_line(int64_t first, int64_t k, eight& line, eight& inside) {
+    const int64_t* const lines = m.positions.line + first;
+    for (int i = 0; i < 8; ++i) line[i] = m.slots[lines[i] * lines_per_output + k];
+    inside = line >= 0;
+    line = (line * x_count - x_first) * (pixel * M::SIZE) + (int64_t)m.lines;
   }
 
   const Problem<E>& p;
@@ -648,15 +527,18 @@ class ColumnBlock {
   const E *input, *kernel;  // of the first channel, of the first column
   int64_t columns, padded;
   bool depthwise;
-  int64_t channels, lines_per_output;
+  int64_t channels, lines_per_output, taps, capacity;  // capacity: weights for one column that fit
   // The plan.
-  bool copied = false, merged = false;  // lines are copied; the taps along a line are one run
-  bool unpacked = false, cached = false;  // weights are read in place; are packed once
-  int64_t panel, full, taps, capacity, channel_block, tap_block, x_taps, steps, longest_run, chunk;
-  int64_t pixel;                               // from one x to the next
-  int64_t slot_count, line_width, segment = 0;  // copied lines; positions at a time if lines are too long, else 0
-  // The chunk of positions.
-  int64_t used_slots = 0, x_first = 0, x_count = 0;
+  bool copied, merged;         // lines are copied; the taps along a line are one run
+  bool unpacked, cached;       // weights are read in place; are packed once
+  bool dilated, near;          // holes in the input; everything is one part, so that the tile can be small
+  int64_t panel, full;         // columns and positions that fill the registers
+  int64_t channel_block, tap_block, x_taps, steps;
+  int64_t chunk, segment;      // positions at a time; of one line if the lines are copied in parts, else 0
+  int64_t slot_count, line_width;
+  int64_t pixel;               // from one x to the next
+  // The copied lines of the chunk of positions.
+  int64_t used_slots, x_first, x_count;
 };
 
 template <class E>
@@ -670,8 +552,7 @@ void convolve(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, S
     const int64_t first = begin % position_blocks * SHLO_CONV_ROWS;
     const int64_t last = smallest(p.positions, first + (stop - begin) * SHLO_CONV_ROWS);
     const int64_t group = block / column_blocks, j0 = block % column_blocks * COLUMNS;
-    const int64_t columns = smallest(COLUMNS, p.features - j0), feature = group * p.features + j0;
-    const int64_t channel = p.depthwise ? j0 : group * p.channels;
+    const int64_t feature = group * p.features + j0, channel = p.depthwise ? j0 : group * p.channels;
     const auto compute = [&](int64_t skip, int64_t count, bool depthwise) {
       ColumnBlock<E> part(p, memory, p.input + (channel + skip) * p.feature_stride,
                           p.kernel + (feature + skip) * p.kernel_out_stride, count, depthwise);
@@ -679,6 +560,7 @@ void convolve(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, S
       part.run(first, last, feature + skip, epilogue, context);
       return true;
     };
+    const int64_t columns = smallest(COLUMNS, p.features - j0);
     if (!compute(0, columns, p.depthwise))
       for (int64_t j = 0; j < columns; ++j) compute(j, 1, false);
     begin = stop;
@@ -687,9 +569,11 @@ void convolve(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, S
 
 }  // namespace
 
-void shlo_conv_f32(const ShloConv* conv, int64_t begin, int64_t end, void* scratch, ShloEpilogue epilogue, void* context) {
+void shlo_conv_f32(const ShloConv* conv, int64_t begin, int64_t end, void* scratch, ShloEpilogue epilogue,
+                   void* context) {
   convolve<float>(*conv, begin, end, scratch, epilogue, context);
 }
-void shlo_conv_f64(const ShloConv* conv, int64_t begin, int64_t end, void* scratch, ShloEpilogue epilogue, void* context) {
+void shlo_conv_f64(const ShloConv* conv, int64_t begin, int64_t end, void* scratch, ShloEpilogue epilogue,
+                   void* context) {
   convolve<double>(*conv, begin, end, scratch, epilogue, context);
 }

@@ -22,8 +22,8 @@
 
 #ifndef SHLO_EPILOGUE_DEFINED
 #define SHLO_EPILOGUE_DEFINED
-// Takes the finished rows [i0, i0 + rows) and columns [j0, j0 + columns) of a product. `tile` is row-major with leading
-// dimension `ld`, 64-byte aligned; each of its rows can be read up to a multiple of 16 columns.
+// Takes a finished block: rows [i0, i0 + rows) and columns [j0, j0 + columns) of the result, row-major at `tile`, which
+// is 64-byte aligned; ld and the readable columns are multiples of 16. The tile may be overwritten.
 typedef void (*ShloEpilogue)(void* context, const void* tile, int64_t ld, int64_t i0, int64_t rows, int64_t j0,
                              int64_t columns);
 #endif
@@ -45,7 +45,9 @@ struct ShloConv {
 };
 
 // Computes the tasks [begin, end). `scratch` is SHLO_CONV_SCRATCH bytes of private memory, 64-byte aligned.
-void shlo_conv_f32(const ShloConv* conv, int64_t begin, int64_t end, void* scratch, ShloEpilogue epilogue, void* context);
-void shlo_conv_f64(const ShloConv* conv, int64_t begin, int64_t end, void* scratch, ShloEpilogue epilogue, void* context);
+void shlo_conv_f32(const ShloConv* conv, int64_t begin, int64_t end, void* scratch, ShloEpilogue epilogue,
+                   void* context);
+void shlo_conv_f64(const ShloConv* conv, int64_t begin, int64_t end, void* scratch, ShloEpilogue epilogue,
+                   void* context);
 
 }  // extern "C"

@@ -1,6 +1,6 @@
-// The inner loops of conv.cc: register tiles, depthwise ones, and transposition.
+// The inner loops of conv.cc: register tiles whose input is found through pointers, depthwise ones, and transposition.
 #pragma once
-#include "vec.h"
+#include "tile.h"
 
 #ifdef __clang__
 #define UNROLL _Pragma("unroll")
@@ -10,36 +10,15 @@
 
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int64_t VECTOR_BYTES = 64, PANEL_VECTORS = 4;
-#elif defined(__AVX__)
-constexpr int64_t VECTOR_BYTES = 32, PANEL_VECTORS = 2;
-#elif defined(__ARM_NEON)
-constexpr int64_t VECTOR_BYTES = 16, PANEL_VECTORS = 4;
-#else
-constexpr int64_t VECTOR_BYTES = 16, PANEL_VECTORS = 2;
-#endif
 constexpr int64_t MAX_STRIP = 12;  // positions
 
-template <class E> constexpr int64_t LANES = VECTOR_BYTES / int64_t(sizeof(E));
-template <class E> using vector = lanes_t<E, LANES<E>>;
+template <class E> constexpr int64_t LANES = Register<E>::lanes;
 
 constexpr int64_t smallest(int64_t a, int64_t b) { return a < b ? a : b; }
 constexpr int64_t largest(int64_t a, int64_t b) { return a > b ? a : b; }
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 constexpr int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 constexpr int64_t positive_mod(int64_t a, int64_t b) { return (a % b + b) % b; }
-
-template <class E>
-SHLO_INLINE vector<E> read(const E* p) {
-  vector<E> v;
-  __builtin_memcpy(&v, p, sizeof v);
-  return v;
-}
-template <class E>
-SHLO_INLINE void write(E* p, vector<E> v) {
-  __builtin_memcpy(p, &v, sizeof v);
-}
 
 // ---- register tiles --------------------------------------------------------------------------------------------------
 
@@ -66,16 +45,16 @@ using Multiply = void (*)(const Strip<E>& strip, int64_t run, const Panel<E>& pa
 
 template <class E, int M, int N>
 void multiply(const Strip<E>& strip, int64_t run, const Panel<E>& panel, bool add) {
-  vector<E> sum[M][N];
+  register_t<E> sum[M][N];
   UNROLL for (int r = 0; r < M; ++r)
     UNROLL for (int v = 0; v < N; ++v)
-      sum[r][v] = add ? read(strip.out[r] + panel.column + v * LANES<E>) : vector<E>{};
+      sum[r][v] = add ? read(strip.out[r] + panel.column + v * LANES<E>) : register_t<E>{};
   for (int64_t t = 0; t < strip.taps; ++t) {
     const E* a[M];
     UNROLL for (int r = 0; r < M; ++r) a[r] = strip.input[t * M + r];
     const E* b = panel.data + strip.weights[t] * panel.scale;
     for (int64_t c = 0; c < run; ++c, b += panel.stride) {
-      vector<E> row[N];
+      register_t<E> row[N];
       UNROLL for (int v = 0; v < N; ++v) row[v] = read(b + v * LANES<E>);
       UNROLL for (int r = 0; r < M; ++r) {
         const E x = a[r][c];
@@ -93,12 +72,12 @@ void multiply_depthwise(const Strip<E>& strip, int64_t, const Panel<E>& panel, b
   int64_t at[N];
   UNROLL for (int v = 0; v < N; ++v) at[v] = panel.column + v * LANES<E>;
   at[N - 1] = panel.last;
-  vector<E> sum[M][N];
+  register_t<E> sum[M][N];
   UNROLL for (int r = 0; r < M; ++r)
-    UNROLL for (int v = 0; v < N; ++v) sum[r][v] = add ? read(strip.out[r] + at[v]) : vector<E>{};
+    UNROLL for (int v = 0; v < N; ++v) sum[r][v] = add ? read(strip.out[r] + at[v]) : register_t<E>{};
   for (int64_t t = 0; t < strip.taps; ++t) {
     const E* b = panel.data + strip.weights[t] * panel.scale;
-    vector<E> row[N];
+    register_t<E> row[N];
     UNROLL for (int v = 0; v < N; ++v) row[v] = read(b + at[v]);
     UNROLL for (int r = 0; r < M; ++r) {
       const E* a = strip.input[t * M + r];
@@ -122,7 +101,7 @@ Multiply<E> by_rows(int64_t m) {
 template <class E, template <int, int> class Table>
 Multiply<E> choose(int64_t m, int64_t n) {
   if (n == 1) return by_rows<E, Table, 1>(m);
-  if constexpr (PANEL_VECTORS == 4) {
+  if constexpr (SHLO_TILE_VECTORS == 4) {
     if (n == 3) return by_rows<E, Table, 3>(m);
     if (n == 4) return by_rows<E, Table, 4>(m);
   }
@@ -137,8 +116,8 @@ struct Kernels {
 // How many positions fill the registers with panels of `vectors` vectors, and the fewest that a kernel takes for `rows`.
 int64_t full_strip(int64_t vectors, bool one_panel) {
   if (!one_panel) return 6;
-  if (PANEL_VECTORS == 4 && vectors == 3) return 8;
-  return vectors == 1 || (vectors == 2 && PANEL_VECTORS == 4) ? 12 : 6;
+  if (SHLO_TILE_VECTORS == 4 && vectors == 3) return 8;
+  return vectors == 1 || (vectors == 2 && SHLO_TILE_VECTORS == 4) ? 12 : 6;
 }
 int64_t strip_of(int64_t rows, int64_t full) {
   if (rows >= full) return full;
@@ -147,42 +126,6 @@ int64_t strip_of(int64_t rows, int64_t full) {
 
 // ---- transposition ---------------------------------------------------------------------------------------------------
 
-template <class V>
-SHLO_INLINE void interleave(V a, V b, V& low, V& high) {
-  if constexpr (sizeof(V) / sizeof(a[0]) == 16) {
-    low = __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-    high = __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
-  } else if constexpr (sizeof(V) / sizeof(a[0]) == 8) {
-    low = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
-    high = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
-  } else if constexpr (sizeof(V) / sizeof(a[0]) == 4) {
-    low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
-    high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  } else {
-    low = __builtin_shufflevector(a, b, 0, 2);
-    high = __builtin_shufflevector(a, b, 1, 3);
-  }
-}
-
-// A square of vectors: interleaving the halves log2(lanes) times transposes it.
-template <class E>
-SHLO_INLINE void transpose(vector<E>* v) {
-  constexpr int N = LANES<E>;
-  UNROLL for (int round = 1; round < N; round *= 2) {
-    vector<E> next[N];
-    UNROLL for (int i = 0; i < N / 2; ++i) interleave(v[i], v[i + N / 2], next[2 * i], next[2 * i + 1]);
-    UNROLL for (int i = 0; i < N; ++i) v[i] = next[i];
-  }
-}
-
-template <class E>
-SHLO_INLINE vector<E> read_some(const E* p, int64_t n) {
-  if (n >= LANES<E>) return read(p);
-  vector<E> v = {};
-  for (int64_t i = 0; i < n; ++i) v[i] = p[i];
-  return v;
-}
-
 // to(x)[f] = from[x + f * from_stride]: whole vectors are written, features last to first and x ascending, so that what is
 // written too much is overwritten by what follows; up to a vector beyond the last is touched.
 template <class E, class To>
@@ -190,19 +133,20 @@ SHLO_INLINE void transpose_features(To to, const E* from, int64_t from_stride, i
   constexpr int64_t N = LANES<E>;
   for (int64_t f = (features - 1) / N * N; f >= 0; f -= N)
     for (int64_t x = 0; x < width; x += N) {
-      vector<E> square[N];
+      register_t<E> square[N];
       const int64_t nx = smallest(N, width - x), nf = smallest(N, features - f);
       if (nx == N && nf == N) {
         UNROLL for (int i = 0; i < N; ++i) square[i] = read(from + x + (f + i) * from_stride);
       } else {
-        for (int64_t i = 0; i < N; ++i)
-          square[i] = i < nf ? read_some(from + x + (f + i) * from_stride, nx) : vector<E>{};
+        UNROLL for (int i = 0; i < N; ++i)
+          square[i] = read_n(from + x + (i < nf ? f + i : f) * from_stride, i < nf ? nx : 0);
       }
       transpose<E>(square);
       if (nx == N) {
         UNROLL for (int i = 0; i < N; ++i) write(to(x + i) + f, square[i]);
       } else {
-        for (int64_t i = 0; i < nx; ++i) write(to(x + i) + f, square[i]);
+        UNROLL for (int i = 0; i < N; ++i)
+          if (i < nx) write(to(x + i) + f, square[i]);
       }
     }
 }

@@ -219,7 +219,7 @@ SHLO_INLINE F sine_f32(F x, int quarter) {
   F s = r * r;
   F sine = s * -1.9515295891e-4f + 8.3321608736e-3f;
   sine = sine * s - 1.6666654611e-1f;
-  sine = sine * s * r + r;
+  sine = (sine * s + 1.f) * r;  // not r + ..: -0 stays -0
   F cosine = s * 2.443315711809948e-5f - 1.388731625493765e-3f;
   cosine = cosine * s + 4.166664568298827e-2f;
   cosine = cosine * s * s - 0.5f * s + 1.f;

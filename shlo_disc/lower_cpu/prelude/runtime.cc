@@ -230,7 +230,7 @@ void shlo_parallel(const ShloRuntime* runtime, ShloKernel kernel, void* const* b
   runtime->parallel(runtime, kernel, buffers, dims, extent, grain, scratch_bytes);
 }
 
-// What `ShloBind::objects` point at, after Python's object header: NumPy's documented `PyArrayObject_fields`.
+// What an ndarray is after Python's object header: NumPy's documented `PyArrayObject_fields`.
 struct ShloArray {
   char* data;
   int32_t rank;
@@ -248,20 +248,23 @@ struct ShloSize {  // axis `axis` of argument `argument` ...
 };
 
 struct ShloBind {
-  int64_t header_bytes;       // of a Python object; its type is the last word
+  int64_t object_header;      // bytes before what is an object's own; its type is the last word of them
+  int64_t tuple_header;       // bytes before the members of a tuple
   const void* array_type;
   int64_t arguments;
   const void* const* dtypes;  // one per argument
   const int64_t* ranks;       // one per argument
+  int64_t results;
   int64_t raw_sizes, same_sizes, fixed_sizes;
   const ShloSize* sizes;      // those that define a raw symbol, then those that repeat one, then fixed ones
 };
 
-// Fills `pointers` and `raw` from the arrays of a call. 0, or 1 if any is not what the program takes as it is:
-// exactly a C-contiguous aligned ndarray of the dtype, rank and fixed sizes. The caller holds the GIL.
-int64_t shlo_bind(const ShloBind* bind, const char* const* objects, char** pointers, int64_t* raw) {
+// Fills `pointers` and `raw` from a tuple with the arrays of a call. 0, or 1 if any is not what the program takes as
+// it is: exactly a C-contiguous aligned ndarray of the dtype, rank and fixed sizes. The caller holds the GIL.
+int64_t shlo_bind(const ShloBind* bind, const char* tuple, char** pointers, int64_t* raw) {
   constexpr int32_t kUsable = 0x0001 | 0x0100;  // NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED
-  const int64_t header = bind->header_bytes;
+  const int64_t header = bind->object_header;
+  const char* const* objects = reinterpret_cast<const char* const*>(tuple + bind->tuple_header);
   auto array = [&](int64_t i) { return reinterpret_cast<const ShloArray*>(objects[i] + header); };
   for (int64_t i = 0; i < bind->arguments; i++) {
     const void* type = *reinterpret_cast<const void* const*>(objects[i] + header - sizeof(void*));
@@ -278,6 +281,13 @@ int64_t shlo_bind(const ShloBind* bind, const char* const* objects, char** point
   for (const ShloSize* end = size + bind->fixed_sizes; size < end; size++)
     if (array(size->argument)->shape[size->axis] != size->value) return 1;
   return 0;
+}
+
+// Fills `pointers` from a tuple with the ndarrays that the results go to. The caller holds the GIL.
+void shlo_locate(const ShloBind* bind, const char* tuple, char** pointers) {
+  const char* const* objects = reinterpret_cast<const char* const*>(tuple + bind->tuple_header);
+  for (int64_t i = 0; i < bind->results; i++)
+    pointers[i] = reinterpret_cast<const ShloArray*>(objects[i] + bind->object_header)->data;
 }
 
 }  // extern "C"

@@ -75,7 +75,9 @@ static void multiply_tile(const TileTask<T>& task) {
   const T *a = task.a, *b = task.b;
   T* packed = task.packed;
   T* const to = task.c;
-  const int64_t a_row = task.a_row, a_k = task.a_k, ldb = task.ldb, ldc = task.ldc;
+  // Steps in bytes: one compiler makes a second copy of a loop for the case that a step in elements is 1.
+  const int64_t a_row = task.a_row, a_step = task.a_k * (int64_t)sizeof(T), b_step = task.ldb * (int64_t)sizeof(T);
+  const int64_t ldc = task.ldc;
   V c[Rows][Vectors];
   for (int i = 0; i < Rows; i++)
     for (int j = 0; j < Vectors; j++) c[i][j] = task.add ? read(to + i * ldc + j * N) : V{};
@@ -85,7 +87,7 @@ static void multiply_tile(const TileTask<T>& task) {
     if constexpr (Rows > 1)
       for (int j = 0; j < Vectors; j++) SHLO_IN_REGISTER(row[j]);
     if constexpr (Ahead > 0)
-      for (int j = 0; j < Vectors; j++) __builtin_prefetch(b + Ahead * ldb + j * N);
+      for (int j = 0; j < Vectors; j++) __builtin_prefetch((const char*)(b + j * N) + Ahead * b_step);
     if constexpr (Pack) {
       for (int j = 0; j < Vectors; j++) write(packed + j * N, row[j]);
       packed += Vectors * N;
@@ -94,8 +96,8 @@ static void multiply_tile(const TileTask<T>& task) {
       const T x = a[i * a_row];
       for (int j = 0; j < Vectors; j++) c[i][j] += x * row[j];
     }
-    a += a_k;
-    b += ldb;
+    a = (const T*)((const char*)a + a_step);
+    b = (const T*)((const char*)b + b_step);
   }
   for (int i = 0; i < Rows; i++)
     for (int j = 0; j < Vectors; j++) write(to + i * ldc + j * N, c[i][j]);
@@ -103,18 +105,27 @@ static void multiply_tile(const TileTask<T>& task) {
 
 template <class T>
 using Tile = void (*)(const TileTask<T>&);
-#define SHLO_TILE_ROW(T, Vectors, Pack)                                                                            \
-  {                                                                                                                \
-    multiply_tile<T, 1, Vectors, Pack>, multiply_tile<T, 2, Vectors, Pack>, multiply_tile<T, 3, Vectors, Pack>,    \
-        multiply_tile<T, 4, Vectors, Pack>, multiply_tile<T, 5, Vectors, Pack>, multiply_tile<T, 6, Vectors, Pack> \
+#define SHLO_TILE_ROW(T, Vectors)                                                                        \
+  {                                                                                                      \
+    multiply_tile<T, 1, Vectors, false>, multiply_tile<T, 2, Vectors, false>,                            \
+        multiply_tile<T, 3, Vectors, false>, multiply_tile<T, 4, Vectors, false>,                        \
+        multiply_tile<T, 5, Vectors, false>, multiply_tile<T, 6, Vectors, false>                         \
   }
-// tiles<T, Pack>[vectors - 1][rows - 1]
-template <class T, bool Pack>
+// tiles<T>[vectors - 1][rows - 1]
+template <class T>
 constexpr Tile<T> tiles[SHLO_TILE_VECTORS][SHLO_TILE_ROWS] = {
-    SHLO_TILE_ROW(T, 1, Pack), SHLO_TILE_ROW(T, 2, Pack),
+    SHLO_TILE_ROW(T, 1), SHLO_TILE_ROW(T, 2),
 #if SHLO_TILE_VECTORS > 2
-    SHLO_TILE_ROW(T, 3, Pack), SHLO_TILE_ROW(T, 4, Pack),
+    SHLO_TILE_ROW(T, 3), SHLO_TILE_ROW(T, 4),
 #endif
+};
+// The widest, packing: packing_tiles<T>[rows - PACKING_ROWS]
+constexpr int PACKING_ROWS = SHLO_TILE_ROWS / 2 + 1;
+template <class T>
+constexpr Tile<T> packing_tiles[] = {
+    multiply_tile<T, 4, SHLO_TILE_VECTORS, true>,
+    multiply_tile<T, 5, SHLO_TILE_VECTORS, true>,
+    multiply_tile<T, 6, SHLO_TILE_VECTORS, true>,
 };
 
 // How many of `left` rows the next tile takes: no tile gets much fewer than the others.

@@ -415,7 +415,7 @@ template <class V>
 SHLO_INLINE elem_t<V> hprod(V v) {
   if constexpr (is_real<V>) return horizontal(v, [](auto a, auto b) { return a * b; });
   else return (elem_t<V>)horizontal(as<uint_t<V>>(v), [](auto a, auto b) {
-    if constexpr (is_scalar<decltype(a)>) return (decltype(a))(1u * a * b);  // not in int, which could overflow
+    if constexpr (sizeof(a) == sizeof(elem_t<V>)) return (decltype(a))(1u * a * b);  // not in int, which could overflow
     else return a * b;
   });
 }

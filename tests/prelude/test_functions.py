@@ -1,0 +1,128 @@
+"""Functions of floats: errors in units in the last place, special values, vectors equal to scalars."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tests.prelude.compilers import COMPILERS, build
+
+Floats: TypeAlias = NDArray[np.floating]
+Apply: TypeAlias = Callable[[str, Floats], tuple[Floats, Floats]]
+
+# name in the prelude -> how far off f32 and f64 may be, in ulp
+LIMITS = {
+    "exp_": (1.5, 1.5), "expm1_": (2, 1.5), "log_": (1.5, 1.5), "log1p_": (2, 1.5), "logistic_": (3, 3),
+    "tanh_": (3, 3), "sin_": (2.5, 1.5), "cos_": (2.5, 1.5), "tan_": (1.5, 1.5), "sqrt_": (0.51, 0.51),
+    "rsqrt_": (1.5, 1.5), "cbrt_": (1.5, 4), "erf_": (2, 3.5), "floor_": (0, 0), "ceil_": (0, 0),
+    "round_even": (0, 0), "round_afz": (0, 0), "abs_": (0, 0), "sign_": (0, 0), "neg_": (0, 0),
+}  # fmt: skip
+
+HARNESS = '#include "math.h"\n' + "".join(
+    f"""
+extern "C" void {name}_{kind}(const {kind}* x, {kind}* lanes, {kind}* scalars, int64_t n) {{
+  int64_t i = 0;
+  for (; i + 16 <= n; i += 16) store(lanes + i, {name}(load(x + i)));
+  if (i < n) store_n(lanes + i, {name}(load_n(x + i, n - i)), n - i);
+  for (i = 0; i < n; i++) scalars[i] = {name}(x[i]);
+}}
+"""
+    for name in LIMITS
+    for kind in ("float", "double")
+)
+
+
+@pytest.fixture(scope="module", params=tuple(COMPILERS))
+def apply(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Apply:
+    library = build(str(request.param), HARNESS, tmp_path_factory.mktemp("functions"))
+
+    def run(name: str, x: Floats) -> tuple[Floats, Floats]:
+        lanes, scalars = np.empty_like(x), np.empty_like(x)
+        kind = "float" if x.dtype == np.float32 else "double"
+        pointers = (ctypes.c_void_p(a.ctypes.data) for a in (x, lanes, scalars))
+        library[f"{name}_{kind}"](*pointers, ctypes.c_int64(x.size))
+        return lanes, scalars
+
+    return run
+
+
+def _lift(function: Callable[[float], float]) -> Callable[[Floats], Floats]:
+    return lambda x: np.array([function(float(v)) for v in x])
+
+
+def _round_away(x: Floats) -> Floats:
+    whole = np.trunc(x)
+    return np.copysign(np.where(abs(x - whole) >= 0.5, abs(whole) + 1, abs(whole)), x)
+
+
+REFERENCES: dict[str, Callable[[Floats], Floats]] = {
+    "exp_": np.exp, "expm1_": np.expm1, "log_": np.log, "log1p_": np.log1p, "tanh_": np.tanh, "sin_": np.sin,
+    "cos_": np.cos, "tan_": np.tan, "sqrt_": np.sqrt, "cbrt_": np.cbrt, "erf_": _lift(math.erf),
+    "logistic_": lambda x: 1 / (1 + np.exp(-x)), "rsqrt_": lambda x: 1 / np.sqrt(x),
+    "floor_": np.floor, "ceil_": np.ceil, "round_even": np.rint, "round_afz": _round_away, "abs_": np.abs,
+    "sign_": lambda x: np.where((x == 0) | np.isnan(x), x, np.sign(x)), "neg_": np.negative,
+}  # fmt: skip
+
+SPECIALS = (
+    0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, math.inf, -math.inf, math.nan, 88.72, 88.73, 89, -87.4, -103.9, -104,
+    -105, 709.7, 709.8, -745, 1e-30, -1e-30, 1e-38, 1e-45, -1e-45, 1e6, 1e10, 3e38, -3e38, 2.0**23 + 1, 2.0**24,
+    np.nextafter(np.float32(0.5), np.float32(0)), np.nextafter(0.5, 0),
+)  # fmt: skip
+
+
+def points(dtype: type) -> Floats:
+    rng = np.random.default_rng(3)
+    count = 1 << 14
+    integer = np.int32 if dtype is np.float32 else np.int64
+    limits = np.iinfo(integer)
+    parts = [
+        rng.integers(limits.min, limits.max, count, dtype=integer).view(dtype),  # all exponents
+        *(rng.uniform(-size, size, count) for size in (1, 10, 100, 1e5)),
+        rng.uniform(0.5, 2, count),
+        np.array(SPECIALS),
+    ]
+    with np.errstate(over="ignore", under="ignore"):
+        return np.concatenate([part.astype(dtype) for part in parts])
+
+
+def ulps(got: Floats, exact: Floats) -> Floats:
+    """Distances in units in the last place of the nearest float; infinite where only one is finite."""
+    limits = np.finfo(got.dtype)
+    nearest = exact.astype(got.dtype)
+    unit = np.spacing(np.clip(abs(nearest), limits.tiny, limits.max)).astype(exact.dtype)
+    distance = abs(got.astype(exact.dtype) - exact) / unit
+    same = (got == nearest) | (np.isnan(got) & np.isnan(nearest))
+    beyond = ~np.isfinite(got) | ~np.isfinite(nearest)
+    return np.where(beyond, np.where(same, 0, np.inf), distance)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", tuple(LIMITS))
+def test_error(apply: Apply, name: str, dtype: type) -> None:
+    x = points(dtype)
+    with np.errstate(all="ignore"):
+        exact = REFERENCES[name](x.astype(np.float64 if dtype is np.float32 else np.longdouble))
+        lanes, scalars = apply(name, x)
+        if name == "logistic_":  # exp(-x) overflows before the result does: subnormal results are 0
+            exact = np.where(abs(exact) < np.finfo(dtype).tiny, 0, exact)
+            lanes, scalars = (np.where(abs(y) < np.finfo(dtype).tiny, 0, y) for y in (lanes, scalars))
+        limit = LIMITS[name][dtype is np.float64]
+        for got in (lanes, scalars):
+            error = ulps(got, exact)
+            worst = int(error.argmax())
+            assert error[worst] <= limit, f"{name}({x[worst]!r}) = {got[worst]!r}, not {exact[worst]!r}"
+            zeros = (exact == 0) & (got == 0)
+            np.testing.assert_array_equal(np.signbit(got[zeros]), np.signbit(exact[zeros]))
+
+
+@pytest.mark.parametrize("name", ["tanh_", "erf_", "logistic_", "sin_", "cos_"])
+def test_never_above_one(apply: Apply, name: str) -> None:
+    x = np.linspace(-12, 12, 1 << 17, dtype=np.float32)
+    for got in apply(name, x):
+        assert (abs(got) <= 1).all()

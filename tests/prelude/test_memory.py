@@ -1,0 +1,138 @@
+"""Loads and stores of the prelude's vectors: what they touch, and nothing else."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+from collections.abc import Callable
+from typing import TypeAlias
+
+import ml_dtypes
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tests.prelude.compilers import COMPILERS, build
+
+Array: TypeAlias = NDArray[np.generic]
+Call: TypeAlias = Callable[..., None]
+
+TYPES: dict[str, tuple[str, type[np.generic]]] = {
+    "i8": ("int8_t", np.int8), "u16": ("uint16_t", np.uint16), "i32": ("int32_t", np.int32),
+    "u64": ("uint64_t", np.uint64), "f32": ("float", np.float32), "f64": ("double", np.float64),
+    "bf16": ("bf16", ml_dtypes.bfloat16), "f16": ("f16", np.float16), "bool": ("uint8_t", np.bool_),
+}  # fmt: skip
+
+FUNCTIONS = """
+extern "C" void copy_{tag}(const {kind}* from, {kind}* to, int64_t n) {{ store{b}_n(to, load{b}_n(from, n), n); }}
+extern "C" void whole_{tag}(const {kind}* from, {kind}* to, int64_t) {{ store{b}(to, load{b}(from)); }}
+extern "C" void fill_{tag}(const {kind}* from, {kind}* to, int64_t n) {{ store{b}(to, load{b}_n(from, n)); }}
+extern "C" void stride_{tag}(const {kind}* from, {kind}* to, int64_t n, int64_t stride) {{
+  store{b}(to, load_stride{b}(from, stride, n));
+}}
+extern "C" void gather_{tag}(const {kind}* from, {kind}* to, int64_t n, const int64_t* index) {{
+  store{b}(to, gather{b}(from, load(index), n));
+}}
+extern "C" void keep_{tag}(const {kind}* from, {kind}* to, int64_t n) {{
+  auto v = load{b}(from);
+  store{b}(to, keep_n(v, n, load{b}(from + 16)));
+}}
+"""
+
+HARNESS = '#include "math.h"\n' + "".join(
+    FUNCTIONS.format(tag=tag, kind=kind, b="_bool" if tag == "bool" else "") for tag, (kind, _) in TYPES.items()
+)
+
+PROT_READ, PROT_WRITE = mmap.PROT_READ, mmap.PROT_WRITE
+
+
+class Guarded:
+    """A page followed by one that may not be touched."""
+
+    def __init__(self) -> None:
+        self.memory = mmap.mmap(-1, 2 * mmap.PAGESIZE)
+        self.page = np.frombuffer(self.memory, np.uint8)
+        libc = ctypes.CDLL(None, use_errno=True)
+        second = ctypes.c_void_p(self.page.ctypes.data + mmap.PAGESIZE)
+        assert libc.mprotect(second, ctypes.c_size_t(mmap.PAGESIZE), 0) == 0, "mprotect"
+
+    def last(self, count: int, dtype: type[np.generic]) -> Array:
+        """The last elements before the forbidden page."""
+        size = count * np.dtype(dtype).itemsize
+        return self.page[mmap.PAGESIZE - size : mmap.PAGESIZE].view(dtype)
+
+
+@pytest.fixture(scope="module", params=tuple(COMPILERS))
+def call(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Call:
+    library = build(str(request.param), HARNESS, tmp_path_factory.mktemp("memory"))
+
+    def run(name: str, source: Array, target: Array, *more: int | Array) -> None:
+        numbers = (ctypes.c_int64(x) if isinstance(x, int) else ctypes.c_void_p(x.ctypes.data) for x in more)
+        library[name](ctypes.c_void_p(source.ctypes.data), ctypes.c_void_p(target.ctypes.data), *numbers)
+
+    return run
+
+
+def numbers(count: int, dtype: type[np.generic]) -> Array:
+    rng = np.random.default_rng(count)
+    return (rng.integers(0, 2, count) if dtype is np.bool_ else rng.integers(1, 100, count)).astype(dtype)
+
+
+@pytest.mark.parametrize("tag", TYPES)
+def test_first_lanes(call: Call, tag: str) -> None:
+    dtype = TYPES[tag][1]
+    source, target = Guarded(), Guarded()
+    for n in range(17):
+        given, taken = source.last(n, dtype), target.last(n, dtype)
+        given[:], taken[:] = numbers(n, dtype), 0
+        before = target.page[: mmap.PAGESIZE].copy()
+        call(f"copy_{tag}", given, taken, n)
+        np.testing.assert_array_equal(taken, given)
+        size = mmap.PAGESIZE - given.nbytes
+        np.testing.assert_array_equal(target.page[:size], before[:size])
+        full = np.ones(16, dtype)
+        call(f"fill_{tag}", given, full, n)
+        np.testing.assert_array_equal(full, np.concatenate([given, np.zeros(16 - n, dtype)]))
+
+
+@pytest.mark.parametrize("tag", TYPES)
+def test_whole_vectors(call: Call, tag: str) -> None:
+    dtype = TYPES[tag][1]
+    for offset in range(4):  # no alignment beyond the element's
+        given, taken = numbers(20, dtype)[offset : offset + 16], np.zeros(20, dtype)[offset : offset + 16]
+        call(f"whole_{tag}", given, taken, 16)
+        np.testing.assert_array_equal(taken, given)
+    given, taken = numbers(32, dtype), np.zeros(16, dtype)
+    for n in range(17):
+        call(f"keep_{tag}", given, taken, n)
+        np.testing.assert_array_equal(taken, np.concatenate([given[:n], given[16 + n :]]))
+
+
+@pytest.mark.parametrize("tag", TYPES)
+def test_strided(call: Call, tag: str) -> None:
+    dtype = TYPES[tag][1]
+    memory = Guarded()
+    for n in range(17):
+        for stride in (0, 1, 2, 5, -3):
+            reach = abs(stride) * max(n - 1, 0) + 1
+            span = memory.last(reach, dtype)
+            span[:] = numbers(reach, dtype)
+            start = span[-1:] if stride < 0 else span
+            wanted = np.array([start[0] if n else 0] * n, dtype)
+            if stride:
+                wanted[:] = span[::stride][:n]
+            taken = np.ones(16, dtype)
+            call(f"stride_{tag}", start, taken, n, stride)
+            np.testing.assert_array_equal(taken, np.concatenate([wanted, np.zeros(16 - n, dtype)]))
+
+
+@pytest.mark.parametrize("tag", TYPES)
+def test_gathered(call: Call, tag: str) -> None:
+    dtype = TYPES[tag][1]
+    given = numbers(50, dtype)
+    for n in range(17):
+        index = np.full(16, 1 << 60, np.int64)  # absent lanes point nowhere
+        index[:n] = np.random.default_rng(n).integers(0, 50, n)
+        taken = np.ones(16, dtype)
+        call(f"gather_{tag}", given, taken, n, index)
+        np.testing.assert_array_equal(taken, np.concatenate([given[index[:n]], np.zeros(16 - n, dtype)]))
