@@ -30,7 +30,7 @@ from shlo_disc.lower_cpu.templates import SIZES, Body
 NAME = "@name"  # stands where a kernel's name goes until its text is known to be new
 WORK_PER_THREAD = 1 << 15  # elements (of one addition each) that pay for waking a thread
 
-_HEADERS = {"gemm": '#include "gemm.h"', "conv": '#include "conv.h"'}
+_HEADERS = {"gemm": '#include "gemm.h"', "conv": '#include "conv.h"'}  # by the first part of a library's name
 
 
 def require_known_types(program: Program) -> None:
@@ -158,7 +158,7 @@ class CpuLowering:
     def _file(self, number: int, texts: list[str]) -> SourceFile:
         names = [self.texts[t] for t in texts]
         libraries = tuple(sorted({x for name in names for x in self.libraries[name]}))
-        parts = ['#include "kernel.h"', *(_HEADERS[x] for x in libraries), ""]
+        parts = ['#include "kernel.h"', *dict.fromkeys(_HEADERS[x.split("_")[0]] for x in libraries), ""]
         parts += [f"{self.comments[name]}\n{t.replace(NAME, name)}\n" for t, name in zip(texts, names, strict=True)]
         return SourceFile(f"kernels_{number}", "\n".join(parts), libraries)
 

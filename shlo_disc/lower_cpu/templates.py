@@ -117,7 +117,7 @@ def print_dot(kernel: DotKernel, name: str) -> Body:
             f"shlo_gemm_{suffix}(&product, i0, i1, j0, j1, scratch, {name}_store, &at);",
         ]
     statements = [*emit.scopes[0].lines, *lines, *(INDENT + line for line in scope.lines), "}"]
-    return Body(tuple(function), tuple(statements), _union(sizes, tuple(emit.sizes)), ("gemm",))
+    return Body(tuple(function), tuple(statements), _union(sizes, tuple(emit.sizes)), (f"gemm_{suffix}",))
 
 
 def _decode_batch(emit: Emitter, batch: Sequence[Axis], lines: list[str]) -> None:
@@ -207,4 +207,4 @@ def print_convolution(kernel: ConvKernel, name: str) -> Body:
         f"shlo_conv_{suffix}(&conv, begin, end, scratch, {name}_store, &at);",
     ]
     statements = (*emit.scopes[0].lines, *lines)
-    return Body(tuple(function), statements, _union(sizes, tuple(emit.sizes)), ("conv",))
+    return Body(tuple(function), statements, _union(sizes, tuple(emit.sizes)), (f"conv_{suffix}",))

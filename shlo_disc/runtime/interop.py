@@ -90,15 +90,15 @@ _Put: TypeAlias = Callable[[Array], object]
 
 def to_jax(arrays: Sequence[Array]) -> tuple[object, ...]:
     """See NumPy arrays as JAX arrays on the CPU. Aligned memory is shared: do not write to it any more."""
-    put = _jax_put()
+    put = jax_put()
     return tuple([put(array) for array in arrays])
 
 
 @lru_cache(maxsize=1)
-def _jax_put() -> _Put:
+def jax_put() -> _Put:
     """How arrays become JAX's: by the one call at the end of `jax.device_put`, which takes 10 times longer.
 
-    It keeps 64-bit types as they are when x64 is off. A jaxlib without it is served by `jax.device_put`.
+    64-bit types stay what they are, also where x64 is off. A jaxlib without that call is served by `jax.device_put`.
     """
     jax = cast("Any", import_module("jax"))  # it is there: a JAX array came in
     client = import_module("jaxlib.xla_client")
@@ -110,7 +110,7 @@ def _jax_put() -> _Put:
     shaped = lru_cache(maxsize=4096)(cast("Callable[..., object]", jax.core.ShapedArray))
 
     def shared(array: Array) -> object:
-        return put(shaped(array.shape, array.dtype), sharding, [array], devices, False)
+        return put(shaped(array.shape, array.dtype), sharding, [array], devices, False, enable_x64=True)
 
     return shared
 

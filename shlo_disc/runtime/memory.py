@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 ALIGNMENT = 64
 _FREE_LIMIT = 512 << 20  # bytes that may lie unused
 _MADE_BEFORE_TRIM = 64
-_SMALL = 1024  # bytes; so little is had faster from NumPy, which keeps such pieces too
+SMALL = 1024  # bytes; so little is had faster from NumPy, which keeps such pieces too
 
 Array = NDArray[Any]
 
@@ -86,7 +86,7 @@ class Shelf:
 
     def array(self, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
         """An array, aligned unless it is small; its memory comes back when nothing refers to it any more."""
-        if self.size <= _SMALL:
+        if self.size <= SMALL:
             return np.empty(shape, dtype)
         cell = self.take()
         lent = cell.data.view(Lent)

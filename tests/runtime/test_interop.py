@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import replace
+from importlib import import_module
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -12,8 +15,8 @@ from shlo_disc.artifact import Argument, CompileOptions, Result
 from shlo_disc.diagnostics import ArgumentTypeError
 from shlo_disc.runtime.arguments import conform
 from shlo_disc.runtime.executable import build
-from shlo_disc.runtime.interop import Array, as_numpy, dtype_of, kind_of, kind_of_call, like, to_jax
-from shlo_disc.runtime.memory import POOL
+from shlo_disc.runtime.interop import Array, as_numpy, dtype_of, jax_put, jax_types, kind_of, to_jax
+from shlo_disc.runtime.memory import POOL, SMALL
 from tests.runtime.sample import SAMPLE, expected
 
 jnp = pytest.importorskip("jax.numpy")
@@ -67,8 +70,9 @@ def test_kinds() -> None:
     assert kind_of(OnlyDLPack(X)) == "dlpack"
     assert kind_of(True) == kind_of(1.5) == kind_of(2j) == "scalar"
     assert kind_of([1, 2]) == "other"
-    assert kind_of_call((X, jnp.asarray(W))) == "jax"
-    assert kind_of_call((X, 1)) == "numpy"
+    assert kind_of(jax.random.key(0)) == "traced"
+    assert jax_types((X, jnp.asarray(W), 1)) == {type(jnp.asarray(W))}
+    assert jax_types((X, 1)) == jax_types(()) == frozenset()
 
 
 def test_memory_is_shared_on_the_way_in() -> None:
@@ -82,27 +86,53 @@ def test_memory_is_shared_on_the_way_in() -> None:
     "dtype", ["float32", "bool", "int8", "uint64", "int64", "float64", "complex64", "complex128",
               "float16", "bfloat16", "float8_e4m3fn"],
 )  # fmt: skip
-@pytest.mark.parametrize("shape", [(4, 5), (0, 3), ()])
+@pytest.mark.parametrize("shape", [(64, 25), (4, 5), (0, 3), ()])
 def test_memory_is_shared_on_the_way_out(dtype: str, shape: tuple[int, ...]) -> None:
     size = int(np.prod(shape)) * dtype_of(dtype).itemsize
-    array, _ = POOL.shelf(size).array(shape, dtype_of(dtype))
-    array[...] = 1
-    found = like("jax", array)
+    array = POOL.shelf(size).array(shape, dtype_of(dtype))
+    array[...] = 1 if dtype == "bool" else np.arange(array.size).reshape(shape).astype(array.dtype)
+    (found,) = cast("Any", to_jax([array]))
     assert isinstance(found, jax.Array)
-    found = cast("Any", found)
     assert found.dtype == array.dtype
     assert found.shape == shape
-    if size:
+    assert not found.weak_type
+    back = np.asarray(found)
+    assert back.dtype == array.dtype
+    np.testing.assert_array_equal(back, array)
+    if size > SMALL:
         assert found.unsafe_buffer_pointer() == address(array)
-    assert like("numpy", array) is array
 
 
 def test_a_result_that_jax_holds_is_not_overwritten(options: CompileOptions) -> None:
     run = build(SAMPLE, options)
-    held = to_jax(run((X, W))[0])
-    for _ in range(10):
-        run((X + 1, W))
-    np.testing.assert_array_equal(np.asarray(held), X * X)
+    x, weight = np.ones((30, 20), np.float32), np.ones(20, np.float32)
+    (held, _), views = to_jax(run((x, weight))), list[Array]()
+    for k in range(2, 12):
+        made, _ = to_jax(run((x * k, weight)))
+        views.append(np.asarray(made)[3:])  # a view keeps what it looks at
+    del made
+    gc.collect()
+    np.testing.assert_array_equal(np.asarray(held), x)
+    for k, view in enumerate(views, start=2):
+        np.testing.assert_array_equal(view, x[3:] * k * k)
+
+
+def test_without_the_call_of_jaxlib_device_put_does_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    array = POOL.shelf(8000).array((1000,), np.dtype(np.float64))
+    array[...] = 2
+
+
+    def without_jaxlib(name: str) -> object:
+        return SimpleNamespace() if name.startswith("jaxlib") else import_module(name)
+
+    monkeypatch.setattr("shlo_disc.runtime.interop.import_module", without_jaxlib)
+    jax_put.cache_clear()
+    try:
+        (found,) = cast("Any", to_jax([array]))
+    finally:
+        jax_put.cache_clear()
+    assert found.dtype == np.float64
+    assert found.unsafe_buffer_pointer() == address(array)
 
 
 @pytest.mark.parametrize("name", ["bfloat16", "float8_e5m2"])
@@ -177,3 +207,21 @@ def test_a_tracer_is_refused(options: CompileOptions) -> None:
         ArgumentTypeError, match=r"^args\[0\]\['x'\]: found .*Tracer, expected an array with a value\n  help: "
     ):
         jax.jit(traced)(X)
+
+
+def test_a_random_key_is_no_array() -> None:
+    with pytest.raises(ArgumentTypeError) as caught:
+        as_numpy(jax.random.key(0))
+    assert str(caught.value) == (
+        "found PRNGKeyArray, expected an array with a value\n"
+        "  help: take the data of a random key with jax.random.key_data"
+    )
+
+
+def test_a_masked_array_is_refused(options: CompileOptions) -> None:
+    with pytest.raises(ArgumentTypeError) as caught:
+        build(SAMPLE, options)((np.ma.masked_array(X, X > 2), W))
+    assert str(caught.value) == (
+        "args[0]['x']: found a masked array, expected a plain one\n"
+        "  help: fill what is masked first, for example with .filled(0)"
+    )

@@ -569,11 +569,17 @@ void convolve(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, S
 
 }  // namespace
 
+// A program that needs one type compiles only that one: see conv_f32.cc and conv_f64.cc.
+#ifndef SHLO_ONLY_F64
 void shlo_conv_f32(const ShloConv* conv, int64_t begin, int64_t end, void* scratch, ShloEpilogue epilogue,
                    void* context) {
   convolve<float>(*conv, begin, end, scratch, epilogue, context);
 }
+#endif
+
+#ifndef SHLO_ONLY_F32
 void shlo_conv_f64(const ShloConv* conv, int64_t begin, int64_t end, void* scratch, ShloEpilogue epilogue,
                    void* context) {
   convolve<double>(*conv, begin, end, scratch, epilogue, context);
 }
+#endif

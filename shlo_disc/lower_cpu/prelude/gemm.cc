@@ -505,12 +505,17 @@ void product(const ShloGemm* g, int64_t i0, int64_t i1, int64_t j0, int64_t j1, 
 
 }  // namespace
 
+// A program that needs one type compiles only that one: see gemm_f32.cc and gemm_f64.cc.
+#ifndef SHLO_ONLY_F64
 extern "C" void shlo_gemm_f32(const ShloGemm* gemm, int64_t i0, int64_t i1, int64_t j0, int64_t j1, void* scratch,
                               ShloEpilogue epilogue, void* context) {
   product<float>(gemm, i0, i1, j0, j1, scratch, epilogue, context);
 }
+#endif
 
+#ifndef SHLO_ONLY_F32
 extern "C" void shlo_gemm_f64(const ShloGemm* gemm, int64_t i0, int64_t i1, int64_t j0, int64_t j1, void* scratch,
                               ShloEpilogue epilogue, void* context) {
   product<double>(gemm, i0, i1, j0, j1, scratch, epilogue, context);
 }
+#endif

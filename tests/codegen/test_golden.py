@@ -1,0 +1,53 @@
+"""The generated text itself: a change of it is reviewed like code (`--update-golden` writes it)."""
+
+# JAX's functions are partly untyped; this file is about what they export.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownLambdaType=false
+# pyright: reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from shlo_disc.codegen.scopes import INDENT
+from tests.codegen.programs import dense, generated, layer_norm, softmax
+from tests.pipeline.exports import In
+
+
+def newton(x: Any) -> Any:
+    """Square roots, until none of them moves much."""
+
+    def step(state: Any) -> Any:
+        y, _ = state
+        new = 0.5 * (y + x / y)
+        return new, jnp.abs(new - y).max()
+
+    return lax.while_loop(lambda state: state[1] > 1e-3, step, (x, jnp.float32(np.inf)))[0]
+
+
+PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[In, ...]]] = {
+    "softmax": (softmax, (In("b, s"),)),
+    "layer_norm": (layer_norm, (In("b, t, 64"), In("64"), In("64"))),
+    "dot_bias_gelu": (dense, (In("b, s"), In("s, n"), In("n"))),
+    "while_loop": (newton, (In("n"),)),
+    "embedding": (lambda table, ids: jnp.tanh(table[ids]), (In("v, 64"), In("b, s", np.int32))),
+    "concatenate": (lambda x, y: jnp.concatenate([x, y], 1) * 2, (In("b, s"), In("b, t"))),
+    "sum_of_columns": (lambda x: x.sum(0), (In("b, s"),)),
+    "sort": (lambda x: jnp.sort(x, 1), (In("b, s"),)),
+    "scatter": (lambda x, ids, y: x.at[ids].add(y), (In("v, 64"), In("n", np.int32), In("n, 64"))),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_generated(name: str, golden: Callable[[str], None]) -> None:
+    function, inputs = PROGRAMS[name]
+    artifact = generated(function, *inputs)
+    texts = [*(file.text for file in artifact.kernels), artifact.host.text]
+    assert [line for text in texts for line in text.splitlines() if "\t" in line or line.rstrip() != line] == []
+    assert all((len(line) - len(line.lstrip(" "))) % len(INDENT) == 0 or " dims," in line for line in texts[0].splitlines())
+    golden("\n".join([artifact.explanation, "", *texts]))
