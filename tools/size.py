@@ -12,7 +12,9 @@ FUNCTION_LINES = 60
 FOLDERS = ("shlo_disc", "tests", "examples", "benchmarks", "tools")
 
 # "path" or "path::function" -> why it may be longer
-EXCEPTIONS: dict[str, str] = {}
+EXCEPTIONS: dict[str, str] = {
+    "shlo_disc/expr/dim.py": "a dim, its atoms and its arithmetic are one recursive type",
+}
 
 
 def oversized(path: Path, text: str) -> Iterator[tuple[str, int, int]]:

@@ -16,6 +16,7 @@ from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.dim import Sym
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import Index, Load, Scalar
+from shlo_disc.expr.simplify import simplify
 
 Producers = Mapping[Tensor, tuple[Op[object], int]]  # a tensor's op and its result number
 
@@ -31,8 +32,8 @@ class Formulas:
 
     `inlined` tensors are replaced by their producers' element rules. `replaced` maps a tensor to what reads it
     (a row scalar, scratch, an accumulator); its None means that it does not stand there for that index. Everything else
-    is a `load`. Indices are canonical under `facts`. `numbers` make the symbols of folds differ; contexts whose formulas
-    meet in one kernel share them.
+    is a `load`. Indices are canonical under `facts`. `numbers` make the symbols of folds differ; contexts whose
+    formulas meet in one kernel share them.
     """
 
     facts: Facts
@@ -50,7 +51,7 @@ class Formulas:
         index = tuple(map(self.facts.canonical, index))
         key = (tensor, index)
         if (known := self._memo.get(key)) is None:
-            known = self._memo[key] = self._formula(tensor, index)
+            known = self._memo[key] = simplify(self._formula(tensor, index))
         return known
 
     def symbol(self, hint: str, /) -> Sym:
@@ -94,7 +95,7 @@ class _Region:
         op, k = made
         element = definition(op).element
         assert element is not None, f"{op.name} has no element rule, so it cannot be in a region of scalars"
-        value = element(op, self, k, index)
+        value = simplify(element(op, self, k, index))
         if index == ():
             self.known[tensor] = value
         return value

@@ -74,7 +74,7 @@ class Facts:
 
     _system: System = field(default_factory=System)
     facts: tuple[Fact, ...] = ()
-    _rules: Canonical = field(default_factory=lambda: Canonical(System().given))
+    _rules: Canonical = field(default_factory=lambda: Canonical(System().given), repr=False)
 
     @staticmethod
     def empty() -> Facts:

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from jax import lax
 
-from shlo_disc.codegen.scopes import INDENT
 from tests.codegen.programs import dense, generated, layer_norm, softmax
 from tests.pipeline.exports import In
 
@@ -49,5 +48,4 @@ def test_generated(name: str, golden: Callable[[str], None]) -> None:
     artifact = generated(function, *inputs)
     texts = [*(file.text for file in artifact.kernels), artifact.host.text]
     assert [line for text in texts for line in text.splitlines() if "\t" in line or line.rstrip() != line] == []
-    assert all((len(line) - len(line.lstrip(" "))) % len(INDENT) == 0 or " dims," in line for line in texts[0].splitlines())
     golden("\n".join([artifact.explanation, "", *texts]))

@@ -112,6 +112,7 @@ def test_quotient_and_remainder_by_a_constant_belong_together(tree: Tree, k: int
         ((A + 1) // (B * S) * 3, "3*((a + 1) // (b*s))"),
         (B * (S % 2), "b*(s % 2)"),
         (S * S - S, "s*s - s"),
+        (S // (S + 1), "s // (s + 1)"),
         (ZERO, "0"),
         (symbol("s10") + symbol("s2"), "s2 + s10"),
         (1 - S, "-s + 1"),

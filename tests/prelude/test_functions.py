@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tests.prelude.compilers import COMPILERS, build
 
-Floats: TypeAlias = NDArray[np.floating]
+Floats: TypeAlias = NDArray[Any]
 Apply: TypeAlias = Callable[[str, Floats], tuple[Floats, Floats]]
 
 # name in the prelude -> how far off f32 and f64 may be, in ulp

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import ml_dtypes
 import numpy as np
@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from tests.prelude.compilers import COMPILERS, build
 
-Array: TypeAlias = NDArray[np.generic]
+Array: TypeAlias = NDArray[Any]
 Call: TypeAlias = Callable[..., None]
 
-TYPES: dict[str, tuple[str, type[np.generic]]] = {
+TYPES: dict[str, tuple[str, type[Any]]] = {
     "i8": ("int8_t", np.int8), "u16": ("uint16_t", np.uint16), "i32": ("int32_t", np.int32),
     "u64": ("uint64_t", np.uint64), "f32": ("float", np.float32), "f64": ("double", np.float64),
     "bf16": ("bf16", ml_dtypes.bfloat16), "f16": ("f16", np.float16), "bool": ("uint8_t", np.bool_),
@@ -56,7 +56,7 @@ class Guarded:
         second = ctypes.c_void_p(self.page.ctypes.data + mmap.PAGESIZE)
         assert libc.mprotect(second, ctypes.c_size_t(mmap.PAGESIZE), 0) == 0, "mprotect"
 
-    def last(self, count: int, dtype: type[np.generic]) -> Array:
+    def last(self, count: int, dtype: type[Any]) -> Array:
         """The last elements before the forbidden page."""
         size = count * np.dtype(dtype).itemsize
         return self.page[mmap.PAGESIZE - size : mmap.PAGESIZE].view(dtype)
@@ -73,7 +73,7 @@ def call(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return run
 
 
-def numbers(count: int, dtype: type[np.generic]) -> Array:
+def numbers(count: int, dtype: type[Any]) -> Array:
     rng = np.random.default_rng(count)
     return (rng.integers(0, 2, count) if dtype is np.bool_ else rng.integers(1, 100, count)).astype(dtype)
 

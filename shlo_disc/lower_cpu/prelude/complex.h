@@ -88,7 +88,7 @@ template <class R> SHLO_INLINE bool is_finite(Complex<R> a) { return a.re - a.re
 template <class R> SHLO_INLINE Complex<R> rsqrt_(Complex<R> a) { return Complex<R>{1, 0} / sqrt_(a); }
 template <class R> SHLO_INLINE Complex<R> logistic_(Complex<R> a) { return Complex<R>{1, 0} / (Complex<R>{1, 0} + exp_(-a)); }
 template <class R> SHLO_INLINE Complex<R> cbrt_(Complex<R> a) { return pow_(a, Complex<R>{R(1) / R(3), 0}); }
-// Both in double, without the cancellation of their definitions.
+// Both in double, without the cancellation of their definitions near 0.
 template <class R>
 SHLO_INLINE Complex<R> expm1_(Complex<R> a) {
   double half = __builtin_sin(a.im * 0.5), grown = __builtin_expm1(a.re);
@@ -97,5 +97,7 @@ SHLO_INLINE Complex<R> expm1_(Complex<R> a) {
 template <class R>
 SHLO_INLINE Complex<R> log1p_(Complex<R> a) {
   double re = a.re, im = a.im;
-  return {R(0.5 * __builtin_log1p(re * (2 + re) + im * im)), R(__builtin_atan2(im, 1 + re))};
+  bool small = re * re + im * im < 0.25;
+  double size = small ? 0.5 * __builtin_log1p(re * (2 + re) + im * im) : __builtin_log(__builtin_hypot(1 + re, im));
+  return {R(size), R(__builtin_atan2(im, 1 + re))};
 }

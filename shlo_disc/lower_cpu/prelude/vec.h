@@ -378,16 +378,26 @@ SHLO_INLINE void store_bool_n(uint8_t* p, maskv v, int64_t n) { store_n((boolean
 
 // ---- horizontal ------------------------------------------------------------------------------------------------------
 
-// The larger / smaller of two, a NaN if there is one; for scalars and for plain vectors of any length.
+// The larger / smaller of two, a NaN if there is one; for scalars and for plain vectors of any length. Where `a` is the
+// result so far, the next step waits for two instructions only.
+#if defined(SHLO_AVX512) && defined(__clang__)
+SHLO_INLINE f32v hardware_max(f32v a, f32v b) { return __builtin_ia32_maxps512(a, b, 4); }
+SHLO_INLINE f32v hardware_min(f32v a, f32v b) { return __builtin_ia32_minps512(a, b, 4); }
+#elif defined(SHLO_AVX512)
+SHLO_INLINE f32v hardware_max(f32v a, f32v b) { return __builtin_ia32_maxps512_mask(a, b, a, (uint16_t)-1, 4); }
+SHLO_INLINE f32v hardware_min(f32v a, f32v b) { return __builtin_ia32_minps512_mask(a, b, a, (uint16_t)-1, 4); }
+#endif
+template <class V> SHLO_INLINE V hardware_max(V a, V b) { return a > b ? a : b; }  // b if one is a NaN
+template <class V> SHLO_INLINE V hardware_min(V a, V b) { return a < b ? a : b; }
 template <class V>
 SHLO_INLINE V larger(V a, V b) {
-  V c = a > b ? a : b;
-  return a != a ? a : c;
+  V c = hardware_max(b, a);
+  return b != b ? b : c;
 }
 template <class V>
 SHLO_INLINE V smaller(V a, V b) {
-  V c = a < b ? a : b;
-  return a != a ? a : c;
+  V c = hardware_min(b, a);
+  return b != b ? b : c;
 }
 
 template <class E, int N, class Op>

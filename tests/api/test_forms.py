@@ -1,0 +1,141 @@
+"""A program may come as an export, text, a path, bytecode or a module; nothing else."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import shlo_disc
+from tests.api.programs import counted, dims, exported, spec
+
+B, S = dims("b, s")
+X = counted(2, 3)
+
+
+@pytest.fixture(scope="module")
+def doubled() -> Any:
+    """An export of x * 2."""
+    return exported(lambda x: x * 2, spec(B, S))
+
+
+@pytest.mark.parametrize("form", ["text", "module", "str path", "path", "bytecode", "bytearray", "bytecode path"])
+def test_all_forms_of_a_program_do_the_same(form: str, doubled: Any, tmp_path: Path) -> None:
+    text, code = doubled.mlir_module(), doubled.mlir_module_serialized
+    file, binary = tmp_path / "program.mlir", tmp_path / "program.mlirbc"
+    file.write_text(text)
+    binary.write_bytes(code)
+    forms = {
+        "text": text,
+        "module": shlo_disc.parse(text),
+        "str path": str(file),
+        "path": file,
+        "bytecode": code,
+        "bytearray": bytearray(code),
+        "bytecode path": binary,
+    }
+    run = shlo_disc.compile(forms[form])
+    result = run(X)
+    assert isinstance(result, tuple)
+    np.testing.assert_array_equal(result[0], X * 2)
+
+
+@pytest.mark.parametrize(
+    "rubbish",
+    [None, 3, ["module {}"], jnp.sin, jax.jit(jnp.sin)],
+    ids=["none", "number", "list", "function", "jitted"],
+)
+def test_other_types_are_refused(rubbish: Any) -> None:
+    with pytest.raises(shlo_disc.ArgumentTypeError) as caught:
+        shlo_disc.compile(rubbish)
+    assert str(caught.value) == (
+        f"found a program of type {type(rubbish).__name__}, "
+        "expected a jax.export.Exported, StableHLO text, a path to it, or MLIR bytecode\n"
+        "  help: export a JAX function first: jax.export.export(jax.jit(function))(*specs)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        (
+            "nowhere.mlir",
+            "expected StableHLO text or the path of a file with it, found 'nowhere.mlir': No such file or directory",
+        ),
+        (b"\xff\xfe", "expected StableHLO text or MLIR bytecode, found other bytes (invalid start byte)"),
+    ],
+)
+def test_what_holds_no_program_is_refused(program: str | bytes, message: str) -> None:
+    with pytest.raises(shlo_disc.ShloDiscError) as caught:
+        shlo_disc.compile(program)
+    assert str(caught.value) == message
+
+
+def two_ways(x: jax.Array) -> jax.Array:
+    ways = {name: partial(jnp.add, n) for n, name in enumerate(("cuda", "cpu", "tpu"), start=1)}
+    return jax.lax.platform_dependent(x, **ways)
+
+
+@pytest.mark.parametrize(
+    ("platforms", "added"),
+    [(("cuda", "cpu"), 2), (("cpu", "tpu", "cuda"), 2), (("cuda", "tpu"), 1), (("cuda",), 1), (("cpu",), 2)],
+)
+def test_the_platform_is_chosen_for_the_user(platforms: tuple[str, ...], added: int) -> None:
+    run = shlo_disc.compile(exported(two_ways, spec(B), platforms=platforms))
+    assert [one.name for one in run.executable.artifact.arguments] == ["args[0]"]
+    np.testing.assert_array_equal(run(X[0]), X[0] + added)
+
+
+def test_the_branch_of_another_platform_may_hold_what_only_that_one_has() -> None:
+    def solve(x: jax.Array) -> jax.Array:
+        return jax.lax.platform_dependent(x, cuda=jnp.linalg.cholesky, cpu=lambda x: x + 1)
+
+    run = shlo_disc.compile(exported(solve, spec(2, 2), platforms=("cuda", "cpu")))
+    np.testing.assert_array_equal(run(counted(2, 2)), counted(2, 2) + 1)
+
+
+def test_a_custom_call_of_another_platform_is_refused() -> None:
+    with pytest.raises(shlo_disc.UnsupportedOpError, match="not supported for the target @cusolver_potrf_ffi"):
+        shlo_disc.compile(exported(jnp.linalg.cholesky, spec(2, 2), platforms=("cuda",)))
+
+
+def test_an_export_for_several_devices_is_refused(doubled: Any) -> None:
+    class Exported:  # as JAX's; more devices than one cannot be had within a running process
+        nr_devices = 8
+        mlir_module = doubled.mlir_module
+
+    with pytest.raises(shlo_disc.ShloDiscError) as caught:
+        shlo_disc.compile(Exported())
+    assert str(caught.value) == "found an export for 8 devices, expected one for a single device"
+
+
+@pytest.mark.parametrize(
+    ("device", "options", "message"),
+    [
+        ("cuda", {}, "found device 'cuda', expected None or 'cpu'"),
+        (None, {"driver": "rust"}, "found driver 'rust', expected 'c' or 'vm'"),
+        (None, {"fusion": "some"}, "found fusion 'some', expected 'full' or 'none'"),
+        (None, {"optimize": 7}, "found optimize 7, expected 0 or 1 or 2 or 3"),
+        (None, {"threads": 0}, "found threads 0, expected None or at least 1"),
+    ],
+)
+def test_choices_that_do_not_exist_are_refused(
+    doubled: Any, device: str | None, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(shlo_disc.ShloDiscError) as caught:
+        shlo_disc.compile(doubled, device=device, options=shlo_disc.CompileOptions(**options))
+    assert str(caught.value) == message
+
+
+def test_a_missing_compiler_is_named(doubled: Any) -> None:
+    with pytest.raises(shlo_disc.ToolchainError) as caught:
+        shlo_disc.compile(doubled, options=shlo_disc.CompileOptions(compiler="/no/such/c++"))
+    assert str(caught.value) == (
+        "no C++ compiler '/no/such/c++': expected a path, or clang, gcc or zig if installed\n"
+        "  help: install /no/such/c++, or take the best one there is: CompileOptions(compiler=None)"
+    )

@@ -1,0 +1,65 @@
+"""What a compiled program and a module tell about themselves."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import shlo_disc
+from tests.api.programs import compiled, counted, dims, exported, spec
+
+
+def test_statistics_count_calls_and_sizes() -> None:
+    b, s = dims("b, s")
+    run = compiled(lambda x: jnp.tanh(x).sum(-1), spec(b, s))
+    for shape in ((2, 3), (2, 3), (4, 3), (1, 1)):
+        run(counted(*shape))
+    with pytest.raises(shlo_disc.RuntimeShapeError):
+        run(counted(0, 3))
+    stats = run.stats
+    assert (stats.compilations, stats.calls, stats.signatures) == (1, 4, 3)
+    assert all(seconds >= 0 for seconds in stats.seconds.values())
+
+
+def test_statistics_name_every_stage(tmp_path: object) -> None:
+    (b,) = dims("b")
+    program = exported(lambda x: x + 1, spec(b))
+    options = shlo_disc.CompileOptions(cache_dir=tmp_path)  # type: ignore[arg-type]
+    stages = ["read", "parse", "legalize", "passes", "fuse and generate", "build", "load"]
+    assert list(shlo_disc.compile(program, options=options).stats.seconds) == stages
+    assert list(shlo_disc.compile(program, options=options).stats.seconds) == ["read", "build", "load"]
+
+
+def test_sources_explanation_and_name() -> None:
+    b, s = dims("b, s")
+
+    def centred(p: dict[str, jnp.ndarray], x: jnp.ndarray) -> jnp.ndarray:
+        return x - x.mean(-1, keepdims=True) + p["shift"]
+
+    run = compiled(centred, {"shift": spec(s)}, spec(b, s))
+    assert 'extern "C" void' in run.kernels_source
+    assert "shlo_plan" in run.host_source
+    assert "shlo_run" in run.host_source
+    explanation = run.explain()
+    for heading in ("program jit_centred", "sizes\n", "facts\n", "group 0: ", "  ops: "):
+        assert heading in explanation
+    assert repr(run) == (
+        "<Compiled jit_centred(args[0]['shift']: float32[s], args[1]: float32[b, zs2]) -> (float32[b, s])>"
+    )
+
+
+def test_a_module_prints_as_its_text_and_compiles() -> None:
+    text = (
+        "module @negated {\n"
+        "  func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {\n"
+        "    %0 = stablehlo.negate %x : tensor<?xf32>\n"
+        "    return %0 : tensor<?xf32>\n"
+        "  }\n"
+        "}\n"
+    )
+    module = shlo_disc.parse(text)
+    assert isinstance(module, shlo_disc.Module)
+    assert str(module) == text
+    (found,) = shlo_disc.compile(module)(counted(3))
+    np.testing.assert_array_equal(found, [0, -1, -2])
