@@ -69,9 +69,7 @@ def _measure(workload: str, part: str, threads: int, cache: str) -> Iterator[dic
         environment["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
     command = ["taskset", "-c", ",".join(map(str, cores)), sys.executable]
     command += ["-m", "benchmarks.measure", workload, part]
-    with subprocess.Popen(
-        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
-    ) as process:
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout, "stdout is a pipe"
         for line in process.stdout:
             yield json.loads(line)
@@ -132,9 +130,7 @@ def _cold_table(rows: Sequence[Stream]) -> Table:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("workloads", nargs="*", metavar="W", help=", ".join(WORKLOADS))
     parser.add_argument("--threads", default="1", help="a list such as 1,2 (default: 1)")
     parser.add_argument("--parts", default=",".join(PARTS), help="steady, cold or both (default)")

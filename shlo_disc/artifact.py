@@ -105,7 +105,7 @@ Step: TypeAlias = Launch | Copy | While | Case
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One generated C++ file. `libraries` names the prelude objects that it must be linked with (`gemm_f32`, `conv_f64` …)."""
+    """One generated C++ file. `libraries` names the prelude objects it is linked with (`gemm_f32`, `conv_f64` …)."""
 
     name: str
     text: str

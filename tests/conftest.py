@@ -31,9 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=ROOT.parent / "shared" / "corpus",
         help="folder of the StableHLO conformance corpus (default: ../shared/corpus)",
     )
-    parser.addoption(
-        "--update-golden", action="store_true", help="rewrite tests/golden instead of comparing"
-    )
+    parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden instead of comparing")
 
 
 @pytest.fixture

@@ -48,9 +48,7 @@ def main() -> int:
         if name not in EXCEPTIONS
     ]
     complaints += [
-        f"{name}: listed in tools/size.py, but it is within its budget"
-        for name in EXCEPTIONS
-        if name not in found
+        f"{name}: listed in tools/size.py, but it is within its budget" for name in EXCEPTIONS if name not in found
     ]
     print("\n".join(complaints) or f"sizes: within budget ({len(EXCEPTIONS)} listed exceptions)")
     return bool(complaints)

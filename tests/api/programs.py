@@ -30,10 +30,11 @@ def exported(
     function: Callable[..., object], *specs: object, platforms: Sequence[str] | None = None, **named: object
 ) -> Any:
     """Export `function` for these arguments."""
-    return cast("Any", export.export)(jax.jit(function), platforms=platforms)(*specs, **named)
+    jitted = cast("Any", jax).jit(function)
+    return cast("Any", export.export)(jitted, platforms=platforms)(*specs, **named)
 
 
-def compiled(function: Callable[..., object], *specs: object, **named: object) -> shlo_disc.Compiled:
+def compiled(function: Callable[..., object], *specs: object, **named: Any) -> shlo_disc.Compiled:
     """Export and compile."""
     return shlo_disc.compile(exported(function, *specs, **named))
 

@@ -1,5 +1,9 @@
 """Bad input is refused with the argument, the dim, what was found and expected, and the line that demands it."""
 
+# JAX annotates only a part of its functions.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# pyright: reportUnknownVariableType=false
+
 from __future__ import annotations
 
 import re
@@ -19,7 +23,7 @@ W, C, X = counted(4, 3), counted(3), counted(2, 4)
 
 @pytest.fixture(scope="module")
 def affine() -> shlo_disc.Compiled:
-    """x [b, s] @ w [s, 3] + c [3]."""
+    """X [b, s] @ w [s, 3] + c [3]."""
     b, s = dims("b, s")
     return compiled(lambda p, x: x @ p["w"] + p["c"], {"w": spec(s, 3), "c": spec(3)}, spec(b, s))
 
@@ -135,18 +139,18 @@ def shape_error(run: shlo_disc.Compiled, *arguments: Any) -> str:
         run(*arguments)
     assert run.stats.calls == calls
     message = str(caught.value)
-    place = re.search(r"demanded at <lambda>:(\d+):(\d+)\n( *stablehlo\.custom_call @shape_assertion.*)\n *\^+$", message)
-    assert place is not None, message
+    assert re.search(r"demanded at <lambda>:\d+:\d+\n *stablehlo\.custom_call @shape_assertion.*\n *\^+$", message)
     message = re.sub(r" Using the following.*", "", message)
     return message[: message.index("\n  demanded at")]
 
 
 PROLOGUE = "Input shapes do not match the polymorphic shapes specification. "
+INCONSISTENT = "Found inconsistency between dimension size"
 
 
 def test_two_arguments_that_disagree(affine: shlo_disc.Compiled) -> None:
     assert shape_error(affine, {"w": W, "c": C}, zeros(2, 5)) == (
-        f"{PROLOGUE}Found inconsistency between dimension size args[1].shape[1] (= 5) and the specification 's' (= 4).\n"
+        f"{PROLOGUE}{INCONSISTENT} args[1].shape[1] (= 5) and the specification 's' (= 4).\n"
         "  found zs2 = 5, expected == s = 4\n"
         "  where zs2 is args[1], dim 1, s is args[0]['w'], dim 0"
     )
@@ -201,7 +205,7 @@ def test_a_sum_of_sizes_that_does_not_fit() -> None:
     (b,) = dims("b")
     run = compiled(lambda x, y: x[1:] + y, spec(b + 1), spec(b))
     assert shape_error(run, zeros(5), zeros(5)) == (
-        f"{PROLOGUE}Found inconsistency between dimension size args[1].shape[0] (= 5) and the specification 'b' (= 4).\n"
+        f"{PROLOGUE}{INCONSISTENT} args[1].shape[0] (= 5) and the specification 'b' (= 4).\n"
         "  found s1 = 5, expected == s0 - 1 = 4\n"
         "  where s1 is args[1], dim 0, s0 is args[0], dim 0"
     )
@@ -220,7 +224,11 @@ def test_flat_arguments_of_a_text() -> None:
     run = shlo_disc.compile(TEXT)
     for arguments, named, message in (
         ((zeros(2, 3),), {}, "found 1 arrays, expected 2: argument 0, argument 1"),
-        (([zeros(2, 3)], C), {}, "argument 0: found list, expected a NumPy, JAX or DLPack array, or a number for rank 0"),
+        (
+            ([zeros(2, 3)], C),
+            {},
+            "argument 0: found list, expected a NumPy, JAX or DLPack array, or a number for rank 0",
+        ),
         ((), {"x": C, "y": C}, "found the keyword arguments x, y, expected positional ones only"),
     ):
         with pytest.raises(ArgumentTypeError) as caught:
@@ -228,9 +236,7 @@ def test_flat_arguments_of_a_text() -> None:
         assert str(caught.value) == message
     with pytest.raises(RuntimeShapeError) as caught:
         run(zeros(2, 4), C)
-    assert str(caught.value) == (
-        "argument 0, dim 1: found size 4, expected 3\n  found shape (2, 4), expected (s0, 3)"
-    )
+    assert str(caught.value) == ("argument 0, dim 1: found size 4, expected 3\n  found shape (2, 4), expected (s0, 3)")
 
 
 PROGRAMS = {

@@ -1,5 +1,9 @@
 """A compiled program is called like the exported function, with the arrays of any library."""
 
+# JAX annotates only a part of its functions.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# pyright: reportUnknownVariableType=false
+
 from __future__ import annotations
 
 import gc
@@ -57,7 +61,7 @@ def test_dataclasses_go_in_and_come_out() -> None:
 
 
 def test_arguments_that_jax_dropped_are_still_passed() -> None:
-    program = exported(lambda x, unused, y: x - y, spec(3), spec(5), spec(3))
+    program = exported(lambda x, _unused, y: x - y, spec(3), spec(5), spec(3))
     assert program.module_kept_var_idx == (0, 2)
     found = shlo_disc.compile(program)(X[0], object(), X[1])
     np.testing.assert_array_equal(found, X[0] - X[1])
@@ -68,7 +72,7 @@ def test_a_function_of_nothing() -> None:
 
 
 def test_a_function_with_no_results() -> None:
-    assert compiled(lambda x: (), spec(B))(X[0]) == ()
+    assert compiled(lambda _: (), spec(B))(X[0]) == ()
 
 
 def test_numbers_are_taken_for_rank_0() -> None:

@@ -1,5 +1,9 @@
 """A program may come as an export, text, a path, bytecode or a module; nothing else."""
 
+# JAX annotates only a part of its functions.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# pyright: reportUnknownVariableType=false
+
 from __future__ import annotations
 
 from functools import partial

@@ -1,6 +1,12 @@
 """What a compiled program and a module tell about themselves."""
 
+# JAX annotates only a part of its functions.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# pyright: reportUnknownVariableType=false
+
 from __future__ import annotations
+
+from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
@@ -22,10 +28,10 @@ def test_statistics_count_calls_and_sizes() -> None:
     assert all(seconds >= 0 for seconds in stats.seconds.values())
 
 
-def test_statistics_name_every_stage(tmp_path: object) -> None:
+def test_statistics_name_every_stage(tmp_path: Path) -> None:
     (b,) = dims("b")
     program = exported(lambda x: x + 1, spec(b))
-    options = shlo_disc.CompileOptions(cache_dir=tmp_path)  # type: ignore[arg-type]
+    options = shlo_disc.CompileOptions(cache_dir=tmp_path)
     stages = ["read", "parse", "legalize", "passes", "fuse and generate", "build", "load"]
     assert list(shlo_disc.compile(program, options=options).stats.seconds) == stages
     assert list(shlo_disc.compile(program, options=options).stats.seconds) == ["read", "build", "load"]

@@ -13,7 +13,7 @@ import jax
 from jax import lax
 
 from shlo_disc.analysis.formula import Producers, producers_of
-from shlo_disc.artifact import Artifact, Case, Copy, CompileOptions, Launch, Step, While
+from shlo_disc.artifact import Artifact, Case, CompileOptions, Copy, Launch, Step, While
 from shlo_disc.codegen.fusion import plan_fusion
 from shlo_disc.codegen.groups import FusionPlan, Group
 from shlo_disc.dynamic_ops.legalize import legalize
@@ -105,5 +105,3 @@ def launches(steps: tuple[Step, ...]) -> Iterator[Launch]:
                     yield from launches(branch)
             case Copy():
                 pass
-
-

@@ -69,7 +69,11 @@ class Formulas:
     def _leaf(self, dtype: DType) -> Scalar:
         match self.random.randrange(6):
             case 0:
-                return Const(self.random.choice((0.5, -1.0, 2.0, 3.0)), F32) if dtype is F32 else _const(dtype, self.random)
+                return (
+                    Const(self.random.choice((0.5, -1.0, 2.0, 3.0)), F32)
+                    if dtype is F32
+                    else _const(dtype, self.random)
+                )
             case 1 if dtype in (I32, I64):
                 return FromDim(self._dim(), dtype)
             case _:
@@ -88,18 +92,30 @@ class Formulas:
 
     def _float(self, depth: int) -> Scalar:
         x, y = (self.draw(F32, depth) for _ in range(2))
-        fn = self.random.choice((BinaryFn.ADD, BinaryFn.SUBTRACT, BinaryFn.MULTIPLY, BinaryFn.MAXIMUM, BinaryFn.MINIMUM))
+        fn = self.random.choice(
+            (BinaryFn.ADD, BinaryFn.SUBTRACT, BinaryFn.MULTIPLY, BinaryFn.MAXIMUM, BinaryFn.MINIMUM)
+        )
         unary = self.random.choice((UnaryFn.NEGATE, UnaryFn.ABS))
         return self.random.choice((
             Binary(fn, x, y, F32), Binary(fn, x, y, F32), Binary(fn, x, y, F32), Binary(fn, x, y, F32),
-            Binary(BinaryFn.DIVIDE, x, self._load("d"), F32), Binary(BinaryFn.SUBTRACT, x, Binary(BinaryFn.ADD, y, x, F32), F32),
+            Binary(BinaryFn.DIVIDE, x, self._load("d"), F32),
+            Binary(BinaryFn.SUBTRACT, x, Binary(BinaryFn.ADD, y, x, F32), F32),
             Unary(unary, x, F32), Select(self.draw(I1, depth), x, y), Convert(self.draw(I1, depth), F32),
             Convert(Binary(BinaryFn.AND, self.draw(I32, depth), Const(3, I32), I32), F32),
         ))  # fmt: skip
 
     def _integer(self, dtype: DType, depth: int) -> Scalar:
         x, y = (self.draw(dtype, depth) for _ in range(2))
-        fns = (BinaryFn.ADD, BinaryFn.SUBTRACT, BinaryFn.MULTIPLY, BinaryFn.AND, BinaryFn.OR, BinaryFn.XOR, BinaryFn.MAXIMUM, BinaryFn.MINIMUM)
+        fns = (
+            BinaryFn.ADD,
+            BinaryFn.SUBTRACT,
+            BinaryFn.MULTIPLY,
+            BinaryFn.AND,
+            BinaryFn.OR,
+            BinaryFn.XOR,
+            BinaryFn.MAXIMUM,
+            BinaryFn.MINIMUM,
+        )
         shifts = (BinaryFn.SHIFT_LEFT, BinaryFn.SHIFT_RIGHT_LOGICAL, BinaryFn.SHIFT_RIGHT_ARITHMETIC)
         divisions = (BinaryFn.DIVIDE, BinaryFn.REMAINDER)
         other = self.random.choice([d for d in (I32, I64, U8) if d is not dtype])
@@ -108,7 +124,8 @@ class Formulas:
             Binary(self.random.choice(shifts), x, Const(self.random.randrange(8), dtype), dtype),
             Binary(self.random.choice(divisions), x, Const(self.random.choice((1, 2, 3, 7)), dtype), dtype),
             Unary(UnaryFn.NOT, x, dtype), Unary(UnaryFn.NEGATE if dtype is not U8 else UnaryFn.POPCNT, x, dtype),
-            Select(self.draw(I1, depth), x, y), Convert(self.draw(other, depth), dtype), Convert(self.draw(I1, depth), dtype),
+            Select(self.draw(I1, depth), x, y),
+            Convert(self.draw(other, depth), dtype), Convert(self.draw(I1, depth), dtype),
         ))  # fmt: skip
 
     def _bool(self, depth: int) -> Scalar:
@@ -140,7 +157,8 @@ def kernel(formula: Scalar, *, flat: bool) -> RowKernel:
 def text_of(name: str, one: RowKernel) -> str:
     statements, sizes = RowPrinter(one).lines()
     assert set(sizes) <= {"n"}, "the only size is n"
-    head = f'extern "C" void {name}(void* const* buffers, const int64_t* dims, int64_t begin, int64_t end, void* scratch) {{'
+    parameters = "void* const* buffers, const int64_t* dims, int64_t begin, int64_t end, void* scratch"
+    head = f'extern "C" void {name}({parameters}) {{'
     return "\n".join([head, *(f"const int64_t {size_name(s)} = dims[0];" for s in sizes), *statements, "}"])
 
 

@@ -24,8 +24,20 @@ from shlo_disc.codegen.stages import build_row_kernel
 from shlo_disc.codegen.weights import weight
 from shlo_disc.expr.scalar import Unary, UnaryFn
 from shlo_disc.lower_cpu.vectorize import nodes
-from tests.codegen.programs import LAYER, Planned, block, chain, dense, generated, launches, layer_norm, layers, planned
-from tests.codegen.programs import rms_norm, softmax
+from tests.codegen.programs import (
+    LAYER,
+    Planned,
+    block,
+    chain,
+    dense,
+    generated,
+    launches,
+    layer_norm,
+    layers,
+    planned,
+    rms_norm,
+    softmax,
+)
 from tests.pipeline.exports import In
 
 X, W = In("b, s"), In("s, s")
@@ -81,9 +93,13 @@ ONE_KERNEL: dict[str, tuple[Callable[..., Any], tuple[In, ...], GroupKind]] = {
     "dot, bias, gelu": (dense, (X, In("s, n"), In("n")), GroupKind.DOT),
     "dot, residual": (lambda x, w: x + x @ w, (X, W), GroupKind.DOT),
     "dot of a transpose": (lambda x, y: jax.nn.silu(x.T @ y), (X, In("b, t")), GroupKind.DOT),
-    "batched dot, scale": (lambda x, y: jnp.einsum("bid,bjd->bij", x, y) * 0.125, (In("b, i, d"), In("b, j, d")), GroupKind.DOT),
+    "batched dot, scale": (
+        lambda x, y: jnp.einsum("bid,bjd->bij", x, y) * 0.125,
+        (In("b, i, d"), In("b, j, d")),
+        GroupKind.DOT,
+    ),
     "transposed product": (lambda x, w: (x @ w).T + 1, (X, W), GroupKind.DOT),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", ONE_KERNEL)
@@ -105,8 +121,11 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[In, ...]]] = {
     "three layers": (layers(3), (In("b, t, 16"), *LAYER * 3)),
     "gradient": (jax.grad(lambda x, w: jnp.tanh(softmax(x) @ w).sum(), (0, 1)), (X, W)),
     "scatter": (lambda x, i: (x * 2).at[i].add(jnp.exp(x)), (X, In("b", np.int32))),
-    "many readers": (lambda x, w: [jnp.exp(x) @ w, jnp.exp(x) @ w.T, jnp.sort(jnp.exp(x)), (x + 1) @ w, jnp.sort(x + 1)], (X, W)),
-}  # fmt: skip
+    "many readers": (
+        lambda x, w: [jnp.exp(x) @ w, jnp.exp(x) @ w.T, jnp.sort(jnp.exp(x)), (x + 1) @ w, jnp.sort(x + 1)],
+        (X, W),
+    ),
+}
 
 
 @pytest.fixture(params=PROGRAMS)
@@ -201,7 +220,11 @@ REFUSALS = {
     "rows differ": (two_row_spaces, (X,), "its rows"),
     "epilogue": (lambda x, w: softmax(x @ w), (X, W), "its consumer is no elementwise kernel"),
     "part of a product": (lambda x, w: (x @ w)[:, :3] * 2, (X, In("s, 8")), "does not read each element exactly once"),
-    "repeated product": (lambda x, w: jnp.concatenate([x @ w, x]) * 2, (X, W), "does not read each element exactly once"),
+    "repeated product": (
+        lambda x, w: jnp.concatenate([x @ w, x]) * 2,
+        (X, W),
+        "does not read each element exactly once",
+    ),
     "other row": (lambda x: lax.rev(x.sum(1), (0,))[:, None] + x, (X,), "a consumer reads another row of it"),
     "repeated work": (lambda x, y: jnp.tanh(x)[None] * y, (In("s"), In("b, s")), "computed again for every row"),
 }

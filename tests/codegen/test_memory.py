@@ -150,7 +150,7 @@ def test_buffers_in_use_never_share_bytes(name: str) -> None:
         values = bound(artifact, {s: size + k for k, s in enumerate("bstqkdijn")})
         spans = {u.slot: _bytes(artifact, u.slot, values) for u in used}
         arena = evaluate(artifact.arena_bytes, values)
-        assert all(0 <= start and end <= arena for start, end in spans.values())
+        assert all(start >= 0 and end <= arena for start, end in spans.values())
         for x, y in itertools.combinations(used, 2):
             if x.first <= y.last and y.first <= x.last:
                 (x_start, x_end), (y_start, y_end) = spans[x.slot], spans[y.slot]
@@ -176,4 +176,6 @@ def test_the_formula_is_what_a_call_reports() -> None:
     rng = np.random.default_rng(0)
     for b, t in ((1, 1), (3, 5), (2, 64)):
         arrays = [i.array(rng, {"b": b, "t": t}) for i in inputs]
-        assert compiled.executable.arena_bytes(arrays) == evaluate(artifact.arena_bytes, bound(artifact, {"b": b, "t": t}))
+        assert compiled.executable.arena_bytes(arrays) == evaluate(
+            artifact.arena_bytes, bound(artifact, {"b": b, "t": t})
+        )

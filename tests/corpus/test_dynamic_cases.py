@@ -36,11 +36,7 @@ class Runner(Protocol):
 
 def _dynamic_cases(corpus: Path) -> dict[str, Case]:
     cases: list[Case] = json.loads((corpus / "manifest.json").read_text())["cases"]
-    return {
-        f"{case['source']}/{case['name']}": case
-        for case in cases
-        if case["source"] in SOURCES and case["dynamic"]
-    }
+    return {f"{case['source']}/{case['name']}": case for case in cases if case["source"] in SOURCES and case["dynamic"]}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

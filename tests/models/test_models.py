@@ -71,9 +71,7 @@ class Model:
 
     def _ranges(self) -> dict[str, tuple[int, int]]:
         """Half-open range of each symbol, from the constraints that JAX's assertions state."""
-        symbols = {
-            s for shape in self._symbolic_shapes() for d in shape for s in _SYMBOL.findall(d)
-        }
+        symbols = {s for shape in self._symbolic_shapes() for d in shape for s in _SYMBOL.findall(d)}
         ranges: dict[str, tuple[int, int]] = dict.fromkeys(sorted(symbols), (1, LARGEST + 1))
         if len(symbols) > 1:
             ranges["b"] = (1, LARGEST_BATCH + 1)

@@ -1,9 +1,10 @@
 # JAX's functions are partly untyped; this file is about what they export.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownLambdaType=false
+# pyright: reportUnknownArgumentType=false
 """Random compositions of array functions: a list of numbers is a JAX function of any sizes.
 
-Every choice depends on the numbers and on the *symbolic* shapes only, so that the same list is the same function when it
-is exported and when it is run. Values stay near 1, and every step is continuous: rounding errors stay small.
+Every choice depends on the numbers and on the *symbolic* shapes only, so that the same list is the same function when
+it is exported and when it is run. Values stay near 1, and every step is continuous: rounding errors stay small.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ def _binary(values: list[Value], x: Value, step: Step) -> Value:
         lambda a, b: a * jnp.tanh(b),
         lambda a, b: jnp.maximum(a, b * 0.5),
         lambda a, b: a / (1 + jnp.abs(b)),
-        lambda a, b: jnp.where(b > b, a, a - b),
+        lambda a, b: jnp.where(jnp.isfinite(b), a - b, a),
     )
     return replace(x, array=functions[step.third % len(functions)](x.array, y.array))
 
@@ -132,9 +133,9 @@ def _reduce(values: list[Value], x: Value, step: Step) -> Value | None:
         case 0:
             array = x.array.sum(axes) * 0.1
         case 1:
-            array = lax.reduce(x.array, np.float32(-4), lax.max, axes)
+            array = lax.reduce(x.array, -np.inf, lax.max, axes)
         case _:
-            array = lax.reduce(x.array, np.float32(4), lax.min, axes)
+            array = lax.reduce(x.array, np.inf, lax.min, axes)
     return Value(array, tuple(d for k, d in enumerate(x.dims) if k not in axes))
 
 
@@ -143,12 +144,16 @@ def _centre(values: list[Value], x: Value, step: Step) -> Value | None:
     del values
     if not x.dims:
         return None
-    axis = step.second % len(x.dims)
-    if step.third % 2:
-        array = x.array - lax.reduce(x.array, np.float32(-4), lax.max, (axis,)).reshape(_kept(x, axis))
-        array = jnp.exp(array) / (1 + jnp.exp(array).sum(axis, keepdims=True))
-    else:
-        array = x.array / (1 + jnp.abs(x.array).sum(axis, keepdims=True))
+    axis, first = step.second % len(x.dims), step.second // 8 % len(x.dims)
+    match step.third % 3:
+        case 0:
+            array = x.array / (1 + jnp.abs(x.array).sum(axis, keepdims=True))
+        case 1:
+            array = x.array - lax.reduce(x.array, -np.inf, lax.max, (axis,)).reshape(_kept(x, axis))
+            array = jnp.exp(array) / (1 + jnp.exp(array).sum(axis, keepdims=True))
+        case _:  # what one row sums up, another row reads
+            array = jnp.exp(-jnp.abs(x.array))
+            array = array / (1 + array.sum(axis, keepdims=True)) - lax.rev(array, (first,))
     return replace(x, array=array)
 
 
@@ -207,11 +212,16 @@ def _slice(values: list[Value], x: Value, step: Step) -> Value | None:
         case 0:
             return replace(x, array=lax.rev(x.array, (axis,)))
         case 1:
-            array, new = lax.slice_in_dim(x.array, 0, d.size, 2, axis), Dim(f"({d.name}/2)", (d.size + 1) // 2, d.nominal // 2 + 1)
+            array, new = (
+                lax.slice_in_dim(x.array, 0, d.size, 2, axis),
+                Dim(f"({d.name}/2)", (d.size - 1) // 2 + 1, d.nominal // 2 + 1),
+            )
         case 2:
             array, new = lax.slice_in_dim(x.array, 0, 1, 1, axis), Dim("1", 1, 1)
         case _:
-            array = jnp.concatenate([lax.slice_in_dim(x.array, 1, d.size, 1, axis), lax.slice_in_dim(x.array, 0, 1, 1, axis)], axis)
+            array = jnp.concatenate(
+                [lax.slice_in_dim(x.array, 1, d.size, 1, axis), lax.slice_in_dim(x.array, 0, 1, 1, axis)], axis
+            )
             new = d
     return Value(array, (*x.dims[:axis], new, *x.dims[axis + 1 :]))
 

@@ -123,7 +123,13 @@ def random_numbers(x: Any) -> Any:
 
 def kinds_of_results(x: Any, y: Any) -> Any:
     z = x + 1
-    return {"twice": (z, z), "passed": (y, x, y), "constant": np.arange(3, dtype=np.int32), "number": 2.0, "view": x.reshape(-1)}
+    return {
+        "twice": (z, z),
+        "passed": (y, x, y),
+        "constant": np.arange(3, dtype=np.int32),
+        "number": 2.0,
+        "view": x.reshape(-1),
+    }
 
 
 PROGRAMS = (
@@ -136,24 +142,33 @@ PROGRAMS = (
     program("scan up, down and map", scans, X),
     program("cond", cond, X, COUNT),
     program("switch, index out of range", switch, X, In("1", I32, between(-2, 5))),
-    program("switch by i8", lambda x, k: lax.switch(k[0].astype(jnp.int32), [lambda y: y + 1, lambda y: y * 2], x), X,
-            In("1", I8, between(-3, 3))),
+    program(
+        "switch by i8",
+        lambda x, k: lax.switch(k[0].astype(jnp.int32), [lambda y: y + 1, lambda y: y * 2], x),
+        X,
+        In("1", I8, between(-3, 3)),
+    ),
     program("loop in a branch", loop_in_branch, X, COUNT),
     program("branch in a loop", branch_in_loop, X),
     program("decoding", decode, In("v, 4"), In("1", I32, between(0, 0)), COUNT),
     program("newton's method", newton, In("n", draw=between(1, 4))),
     program("loop invariant", lambda x, n: lax.fori_loop(0, n[0], lambda _, c: c + (x @ x.T).sum(), x[0, 0]), X, COUNT),
-    program("vmap of a while", jax.vmap(lambda x: lax.while_loop(lambda c: c < 50, lambda c: c * 2 + 1, x)),
-            In("n", draw=between(1, 9))),
+    program(
+        "vmap of a while",
+        jax.vmap(lambda x: lax.while_loop(lambda c: c < 50, lambda c: c * 2 + 1, x)),
+        In("n", draw=between(1, 9)),
+    ),
     program("random numbers", random_numbers, X),
     program("results: twice, passed through, constant, view", kinds_of_results, X, In("n", I32)),
     program("argument returned", lambda x: x, X),
-    program("argument unused", lambda x, y: y * 2, X, In("n")),
+    program("argument unused", lambda _, y: y * 2, X, In("n")),
     program("scalars", lambda x, y: (x + y, x * 2, x < y), In(""), In("")),
     program("no arguments", lambda: (jnp.arange(5) * 2, jnp.float32(1.5), jnp.eye(3).sum(0)), draws=1),
-    program("sizes as values", lambda x: (x.shape[0] * x.shape[1] + jnp.int32(0), x.sum() / x.shape[0], x * x.shape[1]), X),
+    program(
+        "sizes as values", lambda x: (x.shape[0] * x.shape[1] + jnp.int32(0), x.sum() / x.shape[0], x * x.shape[1]), X
+    ),
     program("size arithmetic", lambda x: jnp.ones((x.shape[0] * 2 + 1, (x.shape[1] + 3) // 4)) * x.sum(), X),
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("one", PROGRAMS, ids=lambda one: one.name)

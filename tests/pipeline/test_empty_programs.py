@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from jax import lax
 
-from tests.pipeline.exports import FAST, VM, In, between, by_jax, check, exported, flat
 import shlo_disc
+from tests.pipeline.exports import FAST, VM, In, between, by_jax, check, exported, flat
 
 
 def layer_norm(x: Any) -> Any:
@@ -34,12 +34,23 @@ EMPTY = {
     "matrix and vector": (lambda x, y: x @ y, In("b - 1, s - 1"), In("s - 1")),
     "sort": (lambda x: (jnp.sort(x, 1), jnp.argsort(x, 0)), In("b - 1, s - 1")),
     "gather": (lambda x, i: jnp.take(x, i, axis=0, mode="clip"), In("b, s - 1"), In("n - 1", np.int32, between(-2, 9))),
-    "scatter": (lambda x, i: (x.at[i].add(1.0), x.at[i].set(2.0)), In("b, s - 1"), In("n - 1", np.int32, between(-2, 9))),
+    "scatter": (
+        lambda x, i: (x.at[i].add(1.0), x.at[i].set(2.0)),
+        In("b, s - 1"),
+        In("n - 1", np.int32, between(-2, 9)),
+    ),
     "concatenate": (lambda x, y: jnp.concatenate([x, y * 2, x], 1), In("b - 1, s - 1"), In("b - 1, t - 1")),
-    "pad": (lambda x: (jnp.pad(x, ((1, 2), (0, 1))), lax.pad(x, np.float32(1), ((1, 0, 2), (0, 0, 1)))), In("b - 1, s - 1")),
+    "pad": (
+        lambda x: (jnp.pad(x, ((1, 2), (0, 1))), lax.pad(x, np.float32(1), ((1, 0, 2), (0, 0, 1)))),
+        In("b - 1, s - 1"),
+    ),
     "moves": (lambda x: (x.T, x[::-1], lax.rev(x, (1,)), jnp.tile(x, (2, 1)), x.reshape(-1) * 2), In("b - 1, s - 1")),
     "cumulative": (lambda x: (jnp.cumsum(x, 0), lax.cummax(x, 0)), In("b, s - 1")),
-    "loop": (lambda x, n: lax.fori_loop(0, n[0], lambda _, c: c * 2 + x, x), In("b - 1, s - 1"), In("1", np.int32, between(0, 3))),
+    "loop": (
+        lambda x, n: lax.fori_loop(0, n[0], lambda _, c: c * 2 + x, x),
+        In("b - 1, s - 1"),
+        In("1", np.int32, between(0, 3)),
+    ),
     "passthrough": (lambda x: (x, x, x * 1, jnp.zeros_like(x)), In("b - 1, s - 1")),
     "update": (lambda x, y: lax.dynamic_update_slice(x, y, (0, 0)), In("b, s + 2"), In("1, s - 1")),
 }

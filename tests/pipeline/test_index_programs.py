@@ -75,7 +75,14 @@ def pads(x: Any) -> Any:
 
 
 def rolls(x: Any) -> Any:
-    return jnp.roll(x, 1, 0), jnp.roll(x, -2, 1), jnp.flip(x, (0, 1)), jnp.rot90(x), jnp.tile(x, (2, 3)), jnp.repeat(x, 3, 0)
+    return (
+        jnp.roll(x, 1, 0),
+        jnp.roll(x, -2, 1),
+        jnp.flip(x, (0, 1)),
+        jnp.rot90(x),
+        jnp.tile(x, (2, 3)),
+        jnp.repeat(x, 3, 0),
+    )
 
 
 def starts(x: Any, i: Any) -> Any:
@@ -93,7 +100,11 @@ def sorts(x: Any) -> Any:
 
 
 def sorts_together(x: Any, y: Any) -> Any:
-    return lax.sort((x, y), dimension=1, num_keys=1), lax.sort((y, x), dimension=0, num_keys=2), jnp.lexsort((x[0], y[0]))
+    return (
+        lax.sort((x, y), dimension=1, num_keys=1),
+        lax.sort((y, x), dimension=0, num_keys=2),
+        jnp.lexsort((x[0], y[0])),
+    )
 
 
 def one_hots(ids: Any, table: Any) -> Any:
@@ -104,20 +115,40 @@ def one_hots(ids: Any, table: Any) -> Any:
 def masks(x: Any) -> Any:
     n, m = x.shape
     causal = jnp.arange(n)[:, None] >= jnp.arange(m)[None, :]
-    return jnp.where(causal, x, -jnp.inf), jnp.tril(x), jnp.triu(x, 1), jnp.eye(n, m), jax.nn.softmax(jnp.where(causal, x, -jnp.inf))
+    return (
+        jnp.where(causal, x, -jnp.inf),
+        jnp.tril(x),
+        jnp.triu(x, 1),
+        jnp.eye(n, m),
+        jax.nn.softmax(jnp.where(causal, x, -jnp.inf)),
+    )
 
 
 PROGRAMS = (
     program("take in every mode", takes, X, IDS),
-    program("take with two indices", lambda x, i, j: x[i, j], X, In("n", I32, between(-2, 9)), In("n", I32, between(-9, 3))),
+    program(
+        "take with two indices", lambda x, i, j: x[i, j], X, In("n", I32, between(-2, 9)), In("n", I32, between(-9, 3))
+    ),
     program("take of u8 by i8", lambda x, i: x[i], In("b, s", U8), In("n", I8, between(-20, 20))),
     program("take by i64", lambda x, i: x[i], In("b, s", F64), In("n", I64, between(-20, 20)), wide=True),
-    program("take along an axis", lambda x, i: (jnp.take_along_axis(x, i, 1), jnp.take_along_axis(x, i[:1], 0)), X,
-            In("b, s", I32, between(-1, 1))),
-    program("embedding and projection", lambda t, i, w: jnp.tanh(t[i] @ w), In("11, d"), In("b, s", I32, between(0, 10)), In("d, 5")),
+    program(
+        "take along an axis",
+        lambda x, i: (jnp.take_along_axis(x, i, 1), jnp.take_along_axis(x, i[:1], 0)),
+        X,
+        In("b, s", I32, between(-1, 1)),
+    ),
+    program(
+        "embedding and projection",
+        lambda t, i, w: jnp.tanh(t[i] @ w),
+        In("11, d"),
+        In("b, s", I32, between(0, 10)),
+        In("d, 5"),
+    ),
     program("scatter, combining", scatters, X, IDS, In("n, s")),
     program("scatter, setting", scatter_sets, X, IDS),
-    program("scatter of i32 and bf16", lambda x, y, i: (x.at[i].add(3), y.at[i].add(1.0)), In("b", I32), In("b", BF16), IDS),
+    program(
+        "scatter of i32 and bf16", lambda x, y, i: (x.at[i].add(3), y.at[i].add(1.0)), In("b", I32), In("b", BF16), IDS
+    ),
     program("segments", segments, In("n, d"), In("n", I32, between(-2, 11))),
     program("gradient of take", jax.grad(lambda x, i: (x[i] ** 2).sum()), X, IDS),
     program("histogram", lambda i: jnp.zeros(12, np.int32).at[i].add(1), IDS),
@@ -127,34 +158,66 @@ PROGRAMS = (
     program("slices", slices, X, constraints=("b >= 2",)),
     program("pads", pads, X, constraints=("b >= 2",)),
     program("rolls", rolls, X),
-    program("joins", lambda x, y: (jnp.concatenate([x, y * 2, x], 0), jnp.concatenate([x, y]).sum(0), jnp.stack([x, x + 1], 1)),
-            X, In("c, s")),
+    program(
+        "joins",
+        lambda x, y: (jnp.concatenate([x, y * 2, x], 0), jnp.concatenate([x, y]).sum(0), jnp.stack([x, x + 1], 1)),
+        X,
+        In("c, s"),
+    ),
     program("joins of axes", lambda x, y: jnp.concatenate([x, y, x[:, :1]], 1).max(1), X, In("b, t")),
     program("run-time starts", starts, X, In("2", I32, between(-3, 20))),
     program("key-value cache", cache_update, In("b, t, 4"), In("b, 1, 4"), In("1", I32, between(-1, 70))),
-    program("run-time start in a window", lambda x, i: lax.dynamic_slice(x, (i[0],), (x.shape[0] // 2,)), In("n"),
-            In("1", I32, between(-5, 60)), constraints=("n >= 2",)),
+    program(
+        "run-time start in a window",
+        lambda x, i: lax.dynamic_slice(x, (i[0],), (x.shape[0] // 2,)),
+        In("n"),
+        In("1", I32, between(-5, 60)),
+        constraints=("n >= 2",),
+    ),
     program("sort and argsort", sorts, X),
     program("sort of specials", sorts, In("b, s", draw=special)),
     program("sort several", sorts_together, In("b, s", I32, between(0, 3)), In("b, s", draw=between(0, 2))),
-    program("sort of f16 and i8", lambda x, y: (jnp.sort(x, 1), jnp.sort(y, 0), jnp.argsort(y, 1)), In("b, s", F16), In("b, s", I8)),
+    program(
+        "sort of f16 and i8",
+        lambda x, y: (jnp.sort(x, 1), jnp.sort(y, 0), jnp.argsort(y, 1)),
+        In("b, s", F16),
+        In("b, s", I8),
+    ),
     program("top_k", lambda x: lax.top_k(x, 3), In("b, 17")),
     program("top_k of a symbol", lambda x: lax.top_k(x, x.shape[1] // 2), X, constraints=("s >= 2",)),
     program("median", lambda x: lax.dynamic_index_in_dim(jnp.sort(x, 0), x.shape[0] // 2), X),
     program("one-hot", one_hots, In("n", I32, between(-2, 20)), In("v, 4")),
     program("masks", masks, X),
     program("where of three", lambda x, y, c: jnp.where(c, x, y), In("b, s"), In("s"), In("b, 1", bool)),
-    program("linspace and arange", lambda x: (jnp.linspace(0, 1, x.shape[0]), jnp.arange(x.shape[1]) * 2, jnp.zeros_like(x)), X,
-            constraints=("b >= 2",)),
+    program(
+        "linspace and arange",
+        lambda x: (jnp.linspace(0, 1, x.shape[0]), jnp.arange(x.shape[1]) * 2, jnp.zeros_like(x)),
+        X,
+        constraints=("b >= 2",),
+    ),
     program("meshgrid", lambda x, y: (x[:, None] * y, jnp.meshgrid(x, y)), In("n"), In("m")),
     program("expand and squeeze", lambda x: (x[:, None, :, None], x.sum(1, keepdims=True).squeeze(1)[:, None] * x), X),
-    program("corner integers through moves", lambda x: (x[::-1], jnp.concatenate([x, x[:1]]), x.T.reshape(-1)), In("b, s", I32, corners)),
-    program("reduce window", lambda x: (lax.reduce_window(x, 0.0, lax.add, (2, 3), (1, 2), "SAME"),
-                                        lax.reduce_window(x, -np.inf, lax.max, (2, 2), (2, 2), "VALID")), X,
-            constraints=("b >= 2", "s >= 2")),
-    program("gradient of max pooling", jax.grad(lambda x: (lax.reduce_window(x, -np.inf, lax.max, (2, 2), (2, 2), "VALID") ** 2).sum()),
-            X, constraints=("b >= 2", "s >= 2")),
-)  # fmt: skip
+    program(
+        "corner integers through moves",
+        lambda x: (x[::-1], jnp.concatenate([x, x[:1]]), x.T.reshape(-1)),
+        In("b, s", I32, corners),
+    ),
+    program(
+        "reduce window",
+        lambda x: (
+            lax.reduce_window(x, 0.0, lax.add, (2, 3), (1, 2), "SAME"),
+            lax.reduce_window(x, -np.inf, lax.max, (2, 2), (2, 2), "VALID"),
+        ),
+        X,
+        constraints=("b >= 2", "s >= 2"),
+    ),
+    program(
+        "gradient of max pooling",
+        jax.grad(lambda x: (lax.reduce_window(x, -np.inf, lax.max, (2, 2), (2, 2), "VALID") ** 2).sum()),
+        X,
+        constraints=("b >= 2", "s >= 2"),
+    ),
+)
 
 
 @pytest.mark.parametrize("one", PROGRAMS, ids=lambda one: one.name)

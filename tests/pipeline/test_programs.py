@@ -80,17 +80,40 @@ PROGRAMS = (
     program("attention", attention, In("b, 2, q, 8"), In("b, 2, k, 8"), In("b, 2, k, 8"), In("b", I32, between(1, 9))),
     program(
         "activations",
-        lambda x: (jax.nn.gelu(x, approximate=False), jax.nn.silu(x), jax.nn.softplus(x), jax.nn.elu(x), jax.nn.relu(x)),
+        lambda x: (
+            jax.nn.gelu(x, approximate=False),
+            jax.nn.silu(x),
+            jax.nn.softplus(x),
+            jax.nn.elu(x),
+            jax.nn.relu(x),
+        ),
         X,
     ),
     program(
         "functions",
-        lambda x: (jnp.sin(x), jnp.cos(x), jnp.tan(x), jnp.exp(x), jnp.expm1(x), jnp.cbrt(x), jnp.floor(x), jnp.ceil(x)),
+        lambda x: (
+            jnp.sin(x),
+            jnp.cos(x),
+            jnp.tan(x),
+            jnp.exp(x),
+            jnp.expm1(x),
+            jnp.cbrt(x),
+            jnp.floor(x),
+            jnp.ceil(x),
+        ),
         X,
     ),
     program(
         "functions of positive numbers",
-        lambda x: (jnp.log(x), jnp.log1p(x), jnp.sqrt(x), lax.rsqrt(x), x**2.5, jnp.arctan2(x, 1 - x), lax.erf_inv(x / 4)),
+        lambda x: (
+            jnp.log(x),
+            jnp.log1p(x),
+            jnp.sqrt(x),
+            lax.rsqrt(x),
+            x**2.5,
+            jnp.arctan2(x, 1 - x),
+            lax.erf_inv(x / 4),
+        ),
         In("b, s", draw=between(0, 3)),
     ),
     program(
@@ -101,7 +124,8 @@ PROGRAMS = (
     program(
         "comparisons of specials",
         lambda x, y: (x < y, x >= y, x == y, x != y, jnp.maximum(x, y), jnp.minimum(x, y), jnp.clip(x, -2, 2), x % y),
-        In("b, s", draw=special), In("b, s", draw=special),
+        In("b, s", draw=special),
+        In("b, s", draw=special),
     ),
     program(
         "argmax and argmin of NaN",
@@ -117,7 +141,9 @@ PROGRAMS = (
     program("reduce f16", lambda x: (x.sum(1), x.mean(0), jax.nn.softmax(x)), In("b, s", F16)),
     program("reduce bf16", lambda x: (x.sum(1), x.mean(0), jax.nn.softmax(x)), In("b, s", BF16)),
     program("reduce i8 and u8", lambda x, y: (x.sum(1), y.sum(0), x.max(1), y.min(1)), In("b, s", I8), In("b, s", U8)),
-    program("residual of two layers", residual, In("b, s, 16"), In("16, h"), In("h"), In("h, 16"), constraints=("h >= 16",)),
+    program(
+        "residual of two layers", residual, In("b, s, 16"), In("16, h"), In("h"), In("h, 16"), constraints=("h >= 16",)
+    ),
     program("einsum, plain", einsums("ij,jk->ik", "ij,jk->ki", "ij,jk->i"), In("i, j"), In("j, k")),
     program("einsum, transposed", einsums("ji,kj->ik", "ji,kj->ki"), In("j, i"), In("k, j")),
     program("einsum, batched", einsums("bij,bjk->bik", "bij,bjk->ibk", "bij,bjk->bki"), In("b, i, j"), In("b, j, k")),
@@ -137,21 +163,29 @@ PROGRAMS = (
     program(
         "dot of i8 into i32",
         lambda x, y: lax.dot_general(x, y, (((1,), (0,)), ((), ())), preferred_element_type=jnp.int32),
-        In("i, j", I8), In("j, k", I8),
+        In("i, j", I8),
+        In("j, k", I8),
     ),
     program(
         "dot of bf16 into f32",
         lambda x, y: lax.dot_general(x, y, (((1,), (0,)), ((), ())), preferred_element_type=jnp.float32),
-        In("i, j", BF16), In("j, k", BF16),
+        In("i, j", BF16),
+        In("j, k", BF16),
     ),
     program("dot of complex", einsums("ij,jk->ik"), In("i, j", np.complex64), In("j, k", np.complex64)),
     program("dot of NaN", einsums("ij,jk->ik"), In("i, j", draw=special), In("j, k", draw=special)),
     program("dot of bools", lambda x, y: x.astype(jnp.int32) @ y.astype(jnp.int32), In("i, j", bool), In("j, k", bool)),
     program("gradient of a dot", jax.grad(lambda w, x: jnp.tanh(x @ w).sum()), In("s, d"), In("b, s")),
     program("gradient of softmax", jax.grad(lambda x, y: (jax.nn.log_softmax(x) * y).sum(), (0, 1)), X, X),
-    program("gradient of layer norm", jax.grad(lambda x, g, h: (layer_norm(x, g, h) ** 2).sum(), (0, 1, 2)), X, In("s"), In("s"),
-            scale=5),
-)  # fmt: skip
+    program(
+        "gradient of layer norm",
+        jax.grad(lambda x, g, h: (layer_norm(x, g, h) ** 2).sum(), (0, 1, 2)),
+        X,
+        In("s"),
+        In("s"),
+        scale=5,
+    ),
+)
 
 
 @pytest.mark.parametrize("one", PROGRAMS, ids=lambda one: one.name)

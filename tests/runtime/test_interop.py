@@ -106,11 +106,8 @@ def test_memory_is_shared_on_the_way_out(dtype: str, shape: tuple[int, ...]) -> 
 def test_a_result_that_jax_holds_is_not_overwritten(options: CompileOptions) -> None:
     run = build(SAMPLE, options)
     x, weight = np.ones((30, 20), np.float32), np.ones(20, np.float32)
-    (held, _), views = to_jax(run((x, weight))), list[Array]()
-    for k in range(2, 12):
-        made, _ = to_jax(run((x * k, weight)))
-        views.append(np.asarray(made)[3:])  # a view keeps what it looks at
-    del made
+    held, _ = to_jax(run((x, weight)))
+    views = [np.asarray(to_jax(run((x * k, weight)))[0])[3:] for k in range(2, 12)]  # a view keeps what it looks at
     gc.collect()
     np.testing.assert_array_equal(np.asarray(held), x)
     for k, view in enumerate(views, start=2):
@@ -120,7 +117,6 @@ def test_a_result_that_jax_holds_is_not_overwritten(options: CompileOptions) -> 
 def test_without_the_call_of_jaxlib_device_put_does_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     array = POOL.shelf(8000).array((1000,), np.dtype(np.float64))
     array[...] = 2
-
 
     def without_jaxlib(name: str) -> object:
         return SimpleNamespace() if name.startswith("jaxlib") else import_module(name)

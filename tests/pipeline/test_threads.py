@@ -1,0 +1,76 @@
+"""The same results from one core and from two, and from several threads that call at once."""
+
+# JAX's functions are partly untyped; this file is about what they export.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownLambdaType=false
+# pyright: reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import shlo_disc
+from tests.codegen.programs import LAYER, chain, dense, layers, softmax
+from tests.pipeline.exports import FAST, Array, In, between, by_jax, check, exported, flat
+
+PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[In, ...], dict[str, int]]] = {
+    "softmax": (softmax, (In("b, s"),), {"b": 1001, "s": 333}),
+    "few long rows": (softmax, (In("b, s"),), {"b": 3, "s": 200_001}),
+    "chain": (chain, (In("b, s"), In("s"), In("s")), {"b": 777, "s": 257}),
+    "dense": (dense, (In("b, s"), In("s, n"), In("n")), {"b": 301, "s": 97, "n": 523}),
+    "batched products": (
+        lambda x, y: jnp.einsum("bij,bkj->bik", x, y) * 2,
+        (In("b, i, 32"), In("b, k, 32")),
+        {"b": 33, "i": 65, "k": 70},
+    ),
+    "three layers": (layers(3), (In("b, t, 16"), *LAYER * 3), {"b": 31, "t": 129}),
+    "elementwise": (lambda x, y: jnp.tanh(x) * y.T, (In("b, s"), In("s, b")), {"b": 999, "s": 1001}),
+    "columns": (lambda x: (x.sum(0), x.max(0), x.sum()), (In("b, s"),), {"b": 2001, "s": 301}),
+    "sort": (lambda x: (jnp.sort(x, 1), jnp.argsort(x, 0)), (In("b, s"),), {"b": 501, "s": 301}),
+    "scatter": (
+        lambda x, i: x.at[i].add(1.5),
+        (In("b, s"), In("n", np.int32, between(-300, 300))),
+        {"b": 201, "s": 401, "n": 5001},
+    ),
+    "gather": (
+        lambda x, i: jnp.tanh(x[i]),
+        (In("b, s"), In("n", np.int32, between(0, 200))),
+        {"b": 201, "s": 401, "n": 3001},
+    ),
+    "running sums": (lambda x: jnp.cumsum(x, 0), (In("b, s"),), {"b": 301, "s": 701}),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_two_threads_give_what_one_gives(name: str) -> None:
+    function, inputs, sizes = PROGRAMS[name]
+    text = exported(function, inputs)
+    rng = np.random.default_rng(0)
+    arrays = [i.array(rng, sizes) for i in inputs]
+    one, two, five = (flat(shlo_disc.compile(text, options=replace(FAST, threads=n)), arrays) for n in (1, 2, 5))
+    check(one, by_jax(function, arrays), name, scale=5)
+    for other in (two, five):
+        for a, b in zip(one, other, strict=True):
+            assert a.tobytes() == b.tobytes(), "pieces of work do not depend on who does them"
+
+
+def test_several_callers_at_once() -> None:
+    compiled = shlo_disc.compile(exported(layers(2), (In("b, t, 16"), *LAYER * 2)), options=replace(FAST, threads=2))
+
+    def inputs_of(seed: int) -> list[Array]:
+        rng = np.random.default_rng(seed)
+        sizes = {"b": 1 + seed % 5, "t": 1 + 37 * seed % 200}
+        return [i.array(rng, sizes) for i in (In("b, t, 16"), *LAYER * 2)]
+
+    calls = [inputs_of(seed) for seed in range(12)]
+    alone = [flat(compiled, arrays) for arrays in calls]
+    order = [k for _ in range(20) for k in range(len(calls))]
+    with ThreadPoolExecutor(6) as pool:
+        for k, found in zip(order, pool.map(lambda k: flat(compiled, calls[k]), order), strict=True):
+            assert [x.tobytes() for x in found] == [x.tobytes() for x in alone[k]]
