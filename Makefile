@@ -36,7 +36,7 @@ demo: $(INSTALLED)
 	$(BIN)/python examples/quickstart.py
 
 test: check
-	$(BIN)/python -m pytest -n 2 --dist worksteal --corpus $(CORPUS)
+	$(BIN)/python -m pytest -n 2 --dist worksteal --corpus=$(CORPUS)
 
 check: $(INSTALLED)
 	$(BIN)/ruff format --check .

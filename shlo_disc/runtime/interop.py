@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from importlib import import_module
-from typing import Any, Literal, Protocol, TypeAlias, cast, runtime_checkable
+from typing import Any, Literal, Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,38 +85,27 @@ def _without_value(array: object) -> str:
     return found
 
 
-_Put: TypeAlias = Callable[[Array], object]
-
-
 def to_jax(arrays: Sequence[Array]) -> tuple[object, ...]:
     """See NumPy arrays as JAX arrays on the CPU. Aligned memory is shared: do not write to it any more."""
-    put = jax_put()
-    return tuple([put(array) for array in arrays])
+    put, shaped, sharding, devices = jax_put()
+    return tuple([put(shaped(x.shape, x.dtype), sharding, [x], devices, False, enable_x64=True) for x in arrays])
 
 
 @lru_cache(maxsize=1)
-def jax_put() -> _Put:
-    """How arrays become JAX's: by the one call at the end of `jax.device_put`, which takes 10 times longer.
+def jax_put() -> tuple[Callable[..., object], Callable[..., object], object, list[object]]:
+    """The call at the end of `jax.device_put`, which itself takes 10 times longer, and what it wants to know.
 
     64-bit types stay what they are, also where x64 is off. A jaxlib without that call is served by `jax.device_put`.
     """
     jax = cast("Any", import_module("jax"))  # it is there: a JAX array came in
-    client = import_module("jaxlib.xla_client")
     device = jax.local_devices(backend="cpu")[0]
-    put = cast("Callable[..., object] | None", getattr(client, "batched_device_put", None))
-    if put is None:
-        return partial(_device_put, jax, device)
-    sharding, devices = jax.sharding.SingleDeviceSharding(device), [device]
-    shaped = lru_cache(maxsize=4096)(cast("Callable[..., object]", jax.core.ShapedArray))
-
-    def shared(array: Array) -> object:
-        return put(shaped(array.shape, array.dtype), sharding, [array], devices, False, enable_x64=True)
-
-    return shared
+    put = getattr(import_module("jaxlib.xla_client"), "batched_device_put", partial(_device_put, jax))
+    return put, lru_cache(maxsize=4096)(jax.core.ShapedArray), jax.sharding.SingleDeviceSharding(device), [device]
 
 
-def _device_put(jax: Any, device: object, array: Array) -> object:
-    with jax.enable_x64(True):  # else JAX would narrow 64-bit types
+def _device_put(jax: Any, _aval: object, _sharding: object, *arguments: Any, enable_x64: bool) -> object:
+    (array,), (device,), _committed = arguments
+    with jax.enable_x64(enable_x64):
         return jax.device_put(array, device, may_alias=True)
 
 
