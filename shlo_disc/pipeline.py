@@ -86,8 +86,8 @@ class Compiled:
 
     def __repr__(self) -> str:
         artifact = self._executable.artifact
-        arguments = ", ".join(f"{one.name}: {_typed(one.dtype, one.shape)}" for one in artifact.arguments)
-        results = ", ".join(_typed(one.dtype, one.shape) for one in artifact.results)
+        arguments = _few([f"{one.name}: {_typed(one.dtype, one.shape)}" for one in artifact.arguments])
+        results = _few([_typed(one.dtype, one.shape) for one in artifact.results])
         return f"<Compiled {artifact.name}({arguments}) -> ({results})>"
 
     @property
@@ -117,6 +117,10 @@ class Compiled:
 
 def _typed(dtype: str, shape: Sequence[int | str]) -> str:
     return f"{dtype}[{', '.join(map(str, shape))}]"
+
+
+def _few(items: list[str]) -> str:
+    return ", ".join(items if len(items) <= 8 else [*items[:6], f"and {len(items) - 6} more"])
 
 
 def compile_program(program: Any, *, device: str | None = None, options: CompileOptions | None = None) -> Compiled:

@@ -55,6 +55,11 @@ def test_sources_explanation_and_name() -> None:
     )
 
 
+def test_many_arguments_are_not_all_named() -> None:
+    many = compiled(lambda xs: [x + 1 for x in xs], [spec(2)] * 20)
+    assert repr(many).endswith(f"and 14 more) -> ({', '.join(['float32[2]'] * 6)}, and 14 more)>")
+
+
 def test_a_module_prints_as_its_text_and_compiles() -> None:
     text = (
         "module @negated {\n"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax
@@ -24,8 +24,9 @@ Draw = Callable[[np.random.Generator, tuple[int, ...], np.dtype[Any]], Array]
 
 SIZES = (1, 2, 7, 16, 17, 64, 97)
 BF16, F16 = ml_dtypes.bfloat16, np.float16
-VM = CompileOptions(optimize=1, driver="vm")
-FAST = CompileOptions(optimize=1)  # a test waits for the C++ compiler more than for the kernels
+# A test waits for compilers more than for kernels: ours and XLA's.
+FAST, OPTIMIZED = CompileOptions(optimize=0), CompileOptions(optimize=1)
+FAST_XLA: dict[str, str | bool] = {"xla_backend_optimization_level": "0", "xla_llvm_disable_expensive_passes": True}
 # Of each element, relative and against the largest: sums may be added in another order.
 TOLERANCES: Mapping[str, float] = {
     "float64": 1e-12, "complex128": 1e-12, "float32": 2e-5, "complex64": 2e-5, "float16": 4e-3, "bfloat16": 3e-2,
@@ -100,7 +101,7 @@ class Program:
     inputs: tuple[In, ...]
     constraints: tuple[str, ...] = ()
     wide: bool = False  # exported with 64-bit types
-    draws: int = 3
+    draws: int = 2
     fixed: Mapping[str, int] = field(default_factory=dict[str, int])
     scale: float = 1.0  # of the tolerance
 
@@ -147,7 +148,8 @@ def exported(function: Callable[..., Any], inputs: Sequence[In], constraints: Se
 
 def by_jax(function: Callable[..., Any], arrays: Sequence[Array]) -> list[Array]:
     """What `jax.jit` makes of it, flat."""
-    return [np.asarray(leaf) for leaf in jax.tree.leaves(jax.jit(function)(*arrays))]
+    compiled = jax.jit(function).lower(*arrays).compile(compiler_options=FAST_XLA)
+    return [np.asarray(leaf) for leaf in jax.tree.leaves(compiled(*arrays))]
 
 
 def flat(compiled: shlo_disc.Compiled, arrays: Sequence[Array]) -> list[Array]:
@@ -175,15 +177,20 @@ def check(found: Sequence[Array], wanted: Sequence[Array], what: str, scale: flo
         np.testing.assert_allclose(a, b, bound, bound * finite.max(initial=floor), err_msg=label)
 
 
-def verify(one: Program) -> None:
+def by_both_drivers(program: Any, options: CompileOptions = FAST) -> dict[str, shlo_disc.Compiled]:
+    """The program run by the generated driver, and by the VM."""
+    return {name: shlo_disc.compile(program, options=replace(options, driver=name)) for name in ("c", "vm")}
+
+
+def verify(one: Program, options: CompileOptions = FAST) -> None:
     """Compile once; compare with `jax.jit` at random sizes, by the C++ driver and by the VM."""
     with jax.enable_x64(one.wide):
         text = exported(one.function, one.inputs, one.constraints)
-        drivers = [shlo_disc.compile(text, options=FAST), shlo_disc.compile(text, options=VM)]
+        drivers = by_both_drivers(text, options)
         for seed in range(one.draws):
             rng = np.random.default_rng([seed, len(one.name)])
             sizes = one.draw_sizes(rng)
             arrays = [i.array(rng, sizes) for i in one.inputs]
             wanted = by_jax(one.function, arrays)
-            for driver, compiled in zip(("c", "vm"), drivers, strict=True):
+            for driver, compiled in drivers.items():
                 check(flat(compiled, arrays), wanted, f"{one.name}, {sizes}, seed {seed}, driver {driver}", one.scale)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from tests.pipeline.exports import BF16, F16, In, Program, between, infinite, program, special, verify
+from tests.pipeline.exports import BF16, F16, OPTIMIZED, In, Program, between, infinite, program, special, verify
 
 F64, I8, I32, U8 = np.float64, np.int8, np.int32, np.uint8
 
@@ -190,4 +190,4 @@ PROGRAMS = (
 
 @pytest.mark.parametrize("one", PROGRAMS, ids=lambda one: one.name)
 def test_program_computes_what_jax_computes(one: Program) -> None:
-    verify(one)
+    verify(one, OPTIMIZED)

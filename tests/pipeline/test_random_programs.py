@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,18 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shlo_disc
-from shlo_disc import CompileOptions
 from tests.pipeline.compositions import RULES, Step, Value, compose, symbol
-from tests.pipeline.exports import In, by_jax, check, exported, flat
+from tests.pipeline.exports import FAST, In, by_jax, check, exported, flat
 
 EXAMPLES = 40
 INPUTS = (In("b, s"), In("s, n"), In("b, s, n"))
 SIZES = ({"b": 3, "s": 5, "n": 2}, {"b": 1, "s": 17, "n": 1}, {"b": 9, "s": 2, "n": 16})
-FUSED = CompileOptions(optimize=0)
-UNFUSED = CompileOptions(optimize=0, fusion="none")
+UNFUSED = replace(FAST, fusion="none")
 
 NUMBERS = st.integers(0, 59)
-STEPS = st.lists(st.builds(Step, st.sampled_from(sorted(RULES)), NUMBERS, NUMBERS, NUMBERS), min_size=3, max_size=10)
+STEPS = st.lists(st.builds(Step, st.sampled_from(sorted(RULES)), NUMBERS, NUMBERS, NUMBERS), min_size=5, max_size=12)
 
 
 def function_of(steps: list[Step]) -> Callable[..., Any]:
@@ -43,7 +42,7 @@ def function_of(steps: list[Step]) -> Callable[..., Any]:
 def test_fusion_changes_no_result(steps: list[Step]) -> None:
     function = function_of(steps)
     program = exported(function, INPUTS)
-    variants = {"fused": FUSED, "unfused": UNFUSED}
+    variants = {"fused": FAST, "unfused": UNFUSED}
     compiled = {name: shlo_disc.compile(program, options=options) for name, options in variants.items()}
     for seed, sizes in enumerate(SIZES):
         rng = np.random.default_rng(seed)

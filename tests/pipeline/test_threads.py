@@ -17,7 +17,7 @@ import pytest
 
 import shlo_disc
 from tests.codegen.programs import LAYER, chain, dense, layers, softmax
-from tests.pipeline.exports import FAST, Array, In, between, by_jax, check, exported, flat
+from tests.pipeline.exports import OPTIMIZED, Array, In, between, by_jax, check, exported, flat
 
 PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[In, ...], dict[str, int]]] = {
     "softmax": (softmax, (In("b, s"),), {"b": 1001, "s": 333}),
@@ -53,7 +53,7 @@ def test_two_threads_give_what_one_gives(name: str) -> None:
     text = exported(function, inputs)
     rng = np.random.default_rng(0)
     arrays = [i.array(rng, sizes) for i in inputs]
-    one, two, five = (flat(shlo_disc.compile(text, options=replace(FAST, threads=n)), arrays) for n in (1, 2, 5))
+    one, two, five = (flat(shlo_disc.compile(text, options=replace(OPTIMIZED, threads=n)), arrays) for n in (1, 2, 5))
     check(one, by_jax(function, arrays), name, scale=5)
     for other in (two, five):
         for a, b in zip(one, other, strict=True):
@@ -61,7 +61,9 @@ def test_two_threads_give_what_one_gives(name: str) -> None:
 
 
 def test_several_callers_at_once() -> None:
-    compiled = shlo_disc.compile(exported(layers(2), (In("b, t, 16"), *LAYER * 2)), options=replace(FAST, threads=2))
+    compiled = shlo_disc.compile(
+        exported(layers(2), (In("b, t, 16"), *LAYER * 2)), options=replace(OPTIMIZED, threads=2)
+    )
 
     def inputs_of(seed: int) -> list[Array]:
         rng = np.random.default_rng(seed)
