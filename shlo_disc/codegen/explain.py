@@ -11,8 +11,9 @@ from shlo_disc.dynamic_ops.program import Program
 
 def explain(program: Program, host: HostProgram) -> str:
     """Sizes and facts, then every fusion group, every merge and every refusal with its reason."""
+    arguments = [parameter.tensor.name for parameter in program.parameters]
     lines = [f"program {program.name}", "", "sizes"]
-    lines += [f"  {raw.symbol.name}: dimension {raw.axis} of argument {raw.argument}" for raw in program.raw_dims]
+    lines += [f"  {raw.symbol.name}: dimension {raw.axis} of {arguments[raw.argument]}" for raw in program.raw_dims]
     lines += [f"  {symbol.name} = {dim}" for symbol, dim in program.definitions]
     lines += ["", "facts"]
     lines += [f"  {fact}" for fact in program.facts.facts] or ["  none"]

@@ -76,7 +76,7 @@ class Executable:
         """Run the program on `arrays`, in the order of `artifact.arguments`.
 
         Takes C-contiguous NumPy arrays and CPU arrays of JAX and DLPack as they are, and copies
-        others contiguous. Returns fresh arrays, 64-byte aligned unless they are small.
+        others contiguous. Returns fresh arrays, 64-byte aligned.
         """
         idle = self._idle
         try:

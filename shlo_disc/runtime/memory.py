@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 ALIGNMENT = 64
 _FREE_LIMIT = 512 << 20  # bytes that may lie unused
 _MADE_BEFORE_TRIM = 64
-SMALL = 1024  # bytes; so little is had faster from NumPy, which keeps such pieces too
 
 Array = NDArray[Any]
 
@@ -85,9 +84,7 @@ class Shelf:
             return Cell(self)
 
     def array(self, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
-        """An array, aligned unless it is small; its memory comes back when nothing refers to it any more."""
-        if self.size <= SMALL:
-            return np.empty(shape, dtype)
+        """An aligned array; its memory comes back when nothing refers to it any more."""
         cell = self.take()
         lent = cell.data.view(Lent)
         lent.cell = cell

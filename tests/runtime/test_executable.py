@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from shlo_disc.artifact import CompileOptions
 from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError
 from shlo_disc.runtime.executable import Executable, build
-from shlo_disc.runtime.memory import ALIGNMENT, SMALL
+from shlo_disc.runtime.memory import ALIGNMENT
 from tests.runtime.sample import LOOP, SAMPLE, expected
 
 DRIVERS: tuple[Literal["c", "vm"], ...] = ("c", "vm")
@@ -43,7 +43,7 @@ def check(run: Executable, x: Floats, weight: Floats) -> None:
     for got, wanted in zip(found, expected(x, weight), strict=True):
         assert got.dtype == wanted.dtype
         np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-3)
-        assert got.ctypes.data % ALIGNMENT == 0 or got.nbytes <= SMALL
+        assert got.ctypes.data % ALIGNMENT == 0
         assert got.flags.c_contiguous
         assert got.flags.writeable
 

@@ -23,12 +23,11 @@ def test_an_array_is_aligned_and_of_its_own() -> None:
     assert len({array.ctypes.data for array in arrays}) == 5
 
 
-def test_a_small_array_is_numpy_s_own() -> None:
+def test_a_small_array_is_aligned_too() -> None:
     pool = MemoryPool()
-    array = pool.shelf(40).array((2, 5), F32)
-    assert array.shape == (2, 5)
-    assert array.dtype == F32
-    assert array.flags.owndata
+    arrays = [pool.shelf(40).array((2, 5), F32) for _ in range(9)]
+    assert all(array.shape == (2, 5) and array.dtype == F32 for array in arrays)
+    assert all(array.ctypes.data % ALIGNMENT == 0 for array in arrays)
 
 
 def test_memory_is_used_again_after_the_last_view() -> None:
