@@ -153,7 +153,7 @@ class Emitter(IndexPrinter):
         if self.lane is None or self.lane not in self.deps.of(offset):
             return self.spell.load(pointer, self.dim(offset), source.dtype)
         split = offset.linear(Sym(self.lane))
-        absent = self.partial and isinstance(source, Param)
+        absent = self.partial and not self.is_padded(source, offset)
         left = "left" if absent else ""
         if split is None or self.lane in self.deps.of(split[0]) | self.deps.of(split[1]):
             return self.spell.gather(pointer, self.dim(offset), source.dtype, "left" if self.partial else "")
@@ -163,6 +163,10 @@ class Emitter(IndexPrinter):
             return self.spell.load_vector(f"{pointer} + {start}", source.dtype, left)
         left = "left" if self.partial else ""
         return self.spell.load_strided(f"{pointer} + {start}", self.dim_scalar(stride), source.dtype, left)
+
+    def is_padded(self, buffer: Param | Scratch, offset: Dim) -> bool:
+        """Whether the last vector along the lane lies whole in the buffer: scratch is rounded up to whole vectors."""
+        return isinstance(buffer, Scratch) and self.lane is not None and offset == of(Sym(self.lane))
 
     def _select(self, node: Select) -> str:
         vector = self.is_vector(node)

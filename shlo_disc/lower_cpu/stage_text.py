@@ -311,7 +311,8 @@ class _VectorStage(_StageLines):
         start = emit.dim_scalar(store.offset)
         if isinstance(store.target, Scratch):
             row = self.spell.scratch_row(store.target.name, arrayed=self.row.unroll)
-            return self.spell.store_vector(f"{row} + {start}", value, store.target.dtype, "")
+            left = "" if emit.is_padded(store.target, store.offset) else left
+            return self.spell.store_vector(f"{row} + {start}", value, store.target.dtype, left)
         return self.spell.store_vector(f"{store.target.name} + {start}", value, store.target.dtype, left)
 
 

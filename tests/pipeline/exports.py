@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 import shlo_disc
 from shlo_disc import CompileOptions
+from tests.pipeline.guarded import guarded
 
 Array = NDArray[Any]
 Draw = Callable[[np.random.Generator, tuple[int, ...], np.dtype[Any]], Array]
@@ -177,20 +178,26 @@ def check(found: Sequence[Array], wanted: Sequence[Array], what: str, scale: flo
         np.testing.assert_allclose(a, b, bound, bound * finite.max(initial=floor), err_msg=label)
 
 
-def by_both_drivers(program: Any, options: CompileOptions = FAST) -> dict[str, shlo_disc.Compiled]:
-    """The program run by the generated driver, and by the VM."""
-    return {name: shlo_disc.compile(program, options=replace(options, driver=name)) for name in ("c", "vm")}
+def ways(program: Any, options: CompileOptions = FAST) -> dict[str, Callable[[Sequence[Array]], list[Array]]]:
+    """The program run by the generated driver, by the VM, and by the VM in guarded memory."""
+    by_driver = shlo_disc.compile(program, options=options)
+    by_vm = shlo_disc.compile(program, options=replace(options, driver="vm"))
+    in_guarded = guarded(by_vm)
+    return {
+        "c": lambda arrays: flat(by_driver, arrays),
+        "vm": lambda arrays: flat(by_vm, arrays),
+        "guarded": lambda arrays: list(in_guarded([arrays[k] for k in program.module_kept_var_idx])),
+    }
 
 
 def verify(one: Program, options: CompileOptions = FAST) -> None:
-    """Compile once; compare with `jax.jit` at random sizes, by the C++ driver and by the VM."""
+    """Compile once; compare with `jax.jit` at random sizes, run in every way."""
     with jax.enable_x64(one.wide):
-        text = exported(one.function, one.inputs, one.constraints)
-        drivers = by_both_drivers(text, options)
+        runs = ways(exported(one.function, one.inputs, one.constraints), options)
         for seed in range(one.draws):
             rng = np.random.default_rng([seed, len(one.name)])
             sizes = one.draw_sizes(rng)
             arrays = [i.array(rng, sizes) for i in one.inputs]
             wanted = by_jax(one.function, arrays)
-            for driver, compiled in drivers.items():
-                check(flat(compiled, arrays), wanted, f"{one.name}, {sizes}, seed {seed}, driver {driver}", one.scale)
+            for way, run in runs.items():
+                check(run(arrays), wanted, f"{one.name}, {sizes}, seed {seed}, {way}", one.scale)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from tests.pipeline.exports import In, between, by_both_drivers, by_jax, check, exported, flat
+from tests.pipeline.exports import In, between, by_jax, check, exported, ways
 
 
 def layer_norm(x: Any) -> Any:
@@ -62,12 +62,12 @@ EMPTY = {
 def test_empty_arrays_give_what_jax_gives(name: str) -> None:
     function, *inputs = EMPTY[name]
     text = exported(function, inputs)
-    drivers = by_both_drivers(text)
+    runs = ways(text)
     symbols = sorted({s for i in inputs for s in i.symbols()})
     rng = np.random.default_rng(0)
     for empty in ((), *((s,) for s in symbols), tuple(symbols)):
         sizes = {s: 1 if s in empty else 5 for s in symbols}
         arrays = [i.array(rng, sizes) for i in inputs]
         wanted = by_jax(function, arrays)
-        for driver, compiled in drivers.items():
-            check(flat(compiled, arrays), wanted, f"{name}, {sizes}, driver {driver}")
+        for way, run in runs.items():
+            check(run(arrays), wanted, f"{name}, {sizes}, {way}")

@@ -109,6 +109,15 @@ def nested_scans(x: Any) -> Any:
     return lax.scan(outer, x[0], x)
 
 
+def kept_matrices(x: Any, y: Any) -> Any:
+    """Rows of two dims that do not flatten, with two values that wait for the reduction between."""
+    y = jnp.swapaxes(y, 1, 2)
+    a, b = jnp.exp(x) + jnp.exp(y), jnp.sin(x) * jnp.exp(y)
+    largest = (a * b).max((1, 2), keepdims=True)
+    mean = jnp.tanh(a - largest).mean((1, 2), keepdims=True)
+    return (a - largest) * b, a * 2 + b * mean
+
+
 def entropy(x: Any, lengths: Any) -> Any:
     mask = jnp.arange(x.shape[1])[None] < lengths[:, None]
     p = jax.nn.softmax(jnp.where(mask, x, -jnp.inf))
@@ -161,6 +170,7 @@ PROGRAMS = (
     program("loops in a row", loops_in_a_row, X),
     program("branches in a row", branches_in_a_row, X, In("1", I32, between(-1, 3))),
     program("scan in a scan", nested_scans, X, fixed={"b": 7}),
+    program("kept matrices", kept_matrices, In("b, s, t"), In("b, t, s"), draws=4),
     program("entropy", entropy, X, In("b", I32, between(1, 20))),
     program("long chain", long_chain, X, draws=1, scale=10),
 )

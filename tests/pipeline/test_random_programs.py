@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import shlo_disc
 from tests.pipeline.compositions import RULES, Step, Value, compose, symbol
 from tests.pipeline.exports import FAST, In, by_jax, check, exported, flat
+from tests.pipeline.guarded import guarded
 
 EXAMPLES = 40
 INPUTS = (In("b, s"), In("s, n"), In("b, s, n"))
@@ -50,3 +51,4 @@ def test_fusion_changes_no_result(steps: list[Step]) -> None:
         wanted = by_jax(function, arrays)
         for name, run in compiled.items():
             check(flat(run, arrays), wanted, f"{name}, {sizes}", floor=1.0)
+            check(guarded(run)(arrays), wanted, f"{name}, {sizes}, guarded", floor=1.0)

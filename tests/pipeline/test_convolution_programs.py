@@ -1,0 +1,84 @@
+"""Convolutions and pooling, with what is fused into them, at every size."""
+
+# JAX's functions are partly untyped; this file is about what they export.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownLambdaType=false
+# pyright: reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from tests.pipeline.exports import BF16, In, Program, program, verify
+
+NHWC, NCHW, NWC = ("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW"), ("NWC", "WIO", "NWC")
+IMAGE, SMALL = In("b, h, w, 3"), {"b": 2}
+
+
+def conv(
+    strides: tuple[int, ...] = (1, 1), padding: Any = "SAME", layout: Any = NHWC, **options: Any
+) -> Callable[[Any, Any], Any]:
+    return lambda x, k: lax.conv_general_dilated(x, k, strides, padding, dimension_numbers=layout, **options)
+
+
+def block(x: Any, k: Any, bias: Any, deep: Any) -> Any:
+    """Convolution, bias, activation, depthwise convolution, residual, pooling."""
+    y = jax.nn.silu(conv()(x, k) + bias)
+    z = conv(feature_group_count=4)(y, deep) + y
+    return z, z.mean((1, 2)), lax.reduce_window(z, -np.inf, lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME")
+
+
+def loss(x: Any, k: Any) -> Any:
+    return (jnp.tanh(conv(padding=((1, 1), (1, 1)))(x, k)) ** 2).sum()
+
+
+def image(name: str, function: Callable[..., Any], *inputs: In, **options: Any) -> Program:
+    return program(name, function, *inputs, **{"fixed": SMALL, **options})
+
+
+LARGE = ("h >= 4", "w >= 4")
+PROGRAMS = (
+    image("same", conv(), IMAGE, In("3, 3, 3, 5")),
+    image("valid", conv(padding="VALID"), IMAGE, In("3, 2, 3, 5"), constraints=LARGE),
+    image("even kernel", conv(), IMAGE, In("2, 4, 3, 5")),
+    image("strides", conv((2, 3)), IMAGE, In("3, 3, 3, 17")),
+    image("explicit padding", conv(padding=((2, 0), (1, 3))), IMAGE, In("3, 3, 3, 4")),
+    image("negative padding", conv(padding=((-1, 1), (2, -1))), IMAGE, In("2, 2, 3, 4"), constraints=LARGE),
+    image("dilated kernel", conv(rhs_dilation=(2, 2), padding="SAME"), IMAGE, In("3, 3, 3, 4")),
+    image("dilated image", conv(lhs_dilation=(2, 2), padding=((1, 1), (1, 1))), IMAGE, In("3, 3, 3, 4")),
+    image("groups", conv(feature_group_count=2), In("b, h, w, 6"), In("3, 3, 3, 8")),
+    image("depthwise", conv(feature_group_count=6), In("b, h, w, 6"), In("3, 3, 1, 6")),
+    image("depthwise, multiplied", conv(feature_group_count=3), IMAGE, In("3, 3, 1, 6")),
+    image("batch groups", conv(batch_group_count=2), In("4, h, w, 3"), In("3, 3, 3, 6")),
+    image("one by one", conv(), IMAGE, In("1, 1, 3, 33")),
+    image("channels first", conv(layout=NCHW), In("b, 3, h, w"), In("5, 3, 3, 3")),
+    image("symbolic channels", conv(), In("b, h, w, c"), In("3, 3, c, n"), fixed={"b": 2, "c": 7, "n": 17}),
+    image("one dim", conv((1,), layout=NWC), In("b, s, 4"), In("3, 4, 6")),
+    image("one dim, causal", conv((1,), ((2, 0),), NWC), In("b, s, 4"), In("3, 4, 6")),
+    image("three dims", conv((1, 1, 1), layout=("NDHWC", "DHWIO", "NDHWC")), In("b, 3, 4, w, 2"), In("2, 3, 3, 2, 4")),
+    image("transposed", lambda x, k: lax.conv_transpose(x, k, (2, 2), "SAME"), IMAGE, In("3, 3, 3, 4")),
+    image("bf16", conv(), In("b, h, w, 3", BF16), In("3, 3, 3, 4", BF16)),
+    image("f64", conv(), In("b, h, w, 3", np.float64), In("3, 3, 3, 4", np.float64), wide=True),
+    image("i32", conv(), In("b, h, w, 3", np.int32), In("3, 3, 3, 4", np.int32)),
+    image("block", block, IMAGE, In("3, 3, 3, 4"), In("4"), In("3, 3, 1, 4"), scale=3),
+    image("then transposed", lambda x, k: conv()(x, k).transpose(0, 3, 1, 2) * 2, IMAGE, In("3, 3, 3, 4")),
+    image("then cut", lambda x, k: conv()(x, k)[..., :2] * 2, IMAGE, In("3, 3, 3, 4")),
+    image("gradient", jax.grad(loss, (0, 1)), IMAGE, In("3, 3, 3, 4"), constraints=("h >= 4", "w >= 4"), scale=10),
+    image(
+        "average pooling",
+        lambda x: lax.reduce_window(x, 0.0, lax.add, (1, 2, 2, 1), (1, 2, 2, 1), "VALID") / 4,
+        IMAGE,
+        constraints=LARGE,
+    ),
+)
+
+
+@pytest.mark.parametrize("one", PROGRAMS, ids=lambda one: one.name)
+def test_convolution_is_that_of_jax(one: Program) -> None:
+    verify(one)
