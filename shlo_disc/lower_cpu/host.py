@@ -25,12 +25,14 @@ _HEADER = """\
 #include <stdint.h>
 #include "runtime.h"
 
+#ifndef SHLO_INLINE  // kernels in the same file bring these
 static inline int64_t floordiv(int64_t a, int64_t b) {
   return b == 0 ? 0 : a / b - ((a % b != 0) & ((a < 0) != (b < 0)));
 }
 static inline int64_t mod(int64_t a, int64_t b) { return b == 0 ? 0 : a - floordiv(a, b) * b; }
 static inline int64_t min_(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t max_(int64_t a, int64_t b) { return a > b ? a : b; }
+#endif
 """
 
 
