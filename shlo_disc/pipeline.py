@@ -22,7 +22,7 @@ from shlo_disc.lower_cpu.kernels import CpuLowering
 from shlo_disc.parse.bytecode import read_program
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes import PASSES
-from shlo_disc.runtime.cache import Cache, digest, package_digest
+from shlo_disc.runtime.cache import digest, open_cache, package_digest
 from shlo_disc.runtime.executable import Executable, Stats, build
 
 KERNEL_FILES = 2  # compiled side by side; more files cost more in headers than they save
@@ -137,7 +137,7 @@ def compile_program(program: Any, *, device: str | None = None, options: Compile
     with watch.stage("read"):
         text, file, signature = _read(program)
     known = () if signature is None else (*signature.arguments, str(signature.platform))
-    cache = Cache(options.cache_dir)
+    cache = open_cache(options.cache_dir)
     key = digest(text, file, repr(known), repr(options.fusion), package_digest())
     artifact = cache.load_artifact(key)
     if artifact is None:

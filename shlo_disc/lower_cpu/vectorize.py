@@ -45,13 +45,6 @@ def can_vectorize(stage: Stage, deps: Dependence) -> bool:
     return all(_node_fits(node, lane, deps) for node in nodes(stage_formulas(stage)))
 
 
-def stores_fit(stores: tuple[Store, ...], lane: Axis, deps: Dependence) -> bool:
-    """The same for the epilogue of a template, whose lanes are columns."""
-    if not all(_unit_stride(s, lane) for s in stores):
-        return False
-    return all(_node_fits(node, lane, deps) for node in nodes([s.value for s in stores]))
-
-
 def nodes(roots: list[Node]) -> Iterator[Node]:
     """Every distinct node of these formulas."""
     seen, stack = set[Node](), list(roots)

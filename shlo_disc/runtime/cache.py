@@ -149,3 +149,13 @@ class Cache:
                 if time.time() - left.stat().st_mtime > _ABANDONED:
                     shutil.rmtree(left, ignore_errors=True)
         self._room = max(self.limit - total, self.limit // 16)
+
+
+def open_cache(root: Path | None = None) -> Cache:
+    """The cache of a folder, one per process: measuring a large folder is work to do once, not at every compilation."""
+    return _opened(default_root() if root is None else Path(root))
+
+
+@lru_cache
+def _opened(root: Path) -> Cache:
+    return Cache(root)

@@ -14,7 +14,7 @@ from shlo_disc.artifact import Artifact, CompileOptions
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.runtime.arguments import conform
 from shlo_disc.runtime.build import Builder, available_threads
-from shlo_disc.runtime.cache import Cache
+from shlo_disc.runtime.cache import open_cache
 from shlo_disc.runtime.driver import Driver, HostDriver, Plan
 from shlo_disc.runtime.interop import Array, dtype_of, jax_types, to_jax
 from shlo_disc.runtime.library import (
@@ -168,7 +168,7 @@ def build(
     """
     options = CompileOptions() if options is None else options
     started = time.perf_counter()
-    builder = Builder(find_compiler(options.compiler), options.optimize, Cache(options.cache_dir))
+    builder = Builder(find_compiler(options.compiler), options.optimize, open_cache(options.cache_dir))
     path = builder.program(artifact)
     built = time.perf_counter()
     try:
