@@ -100,12 +100,108 @@ class Case:
     branches: tuple[tuple[Step, ...], ...]
 
 
-Step: TypeAlias = Launch | Copy | While | Case
+@dataclass(frozen=True, slots=True)
+class GridLaunch:
+    """Run a CUDA kernel on `blocks` blocks of `threads` threads (skipped if `blocks` is 0).
+
+    A kernel is `void name(T* …, int64_t …)`: a pointer per entry of `buffers`, then a number per entry of `dims`.
+    `shared` is its dynamic shared memory in bytes. For the launch table, in clock cycles: `cycles` is how long one block
+    keeps a multiprocessor busy (its share of memory traffic or arithmetic), `latency` how long one block takes at least
+    (the longest chain of steps that wait for each other).
+    """
+
+    kernel: str
+    buffers: tuple[Slot, ...]
+    dims: tuple[Formula, ...]
+    blocks: Formula
+    threads: int
+    shared: Formula
+    cycles: Formula
+    latency: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class BatchLoop:
+    """A loop around a library product: strides are in elements, 0 where an operand does not vary."""
+
+    extent: Formula
+    a_stride: Formula
+    b_stride: Formula
+    c_stride: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """`C = A @ B` by cuBLAS (`cublasGemmStridedBatchedEx`), row-major, per point of `batch` (the last is strided-batched).
+
+    Matrices are m x k, k x n and m x n from element `*_offset` of their buffers; `*_leading` is the distance of two
+    rows, or of two columns where `*_transposed`. `dtypes` are those of A and B, and of C; `compute` is `f32`, `tf32`
+    or `f64`. Skipped if m, n or the batch is empty; zeroes C if k is 0.
+    """
+
+    a: Slot
+    b: Slot
+    c: Slot
+    a_offset: Formula
+    b_offset: Formula
+    c_offset: Formula
+    a_leading: Formula
+    b_leading: Formula
+    c_leading: Formula
+    a_transposed: bool
+    b_transposed: bool
+    m: Formula
+    n: Formula
+    k: Formula
+    batch: tuple[BatchLoop, ...]
+    dtypes: tuple[str, str]
+    compute: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """Set every byte of a buffer."""
+
+    target: Slot
+    byte: int
+
+
+Command: TypeAlias = GridLaunch | Product | Fill | Copy
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A demand on sizes: `lhs relation rhs`."""
+
+    lhs: Formula
+    relation: Literal["==", "<=", ">="]
+    rhs: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One way to compute a group: legal if all guards hold and, if `aligned`, all arguments start at 16 bytes."""
+
+    label: str
+    guards: tuple[Guard, ...]
+    aligned: bool
+    commands: tuple[Command, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Run the commands of the cheapest legal variant. `number` counts the choices of a program from 0."""
+
+    number: int
+    variants: tuple[Variant, ...]
+
+
+Step: TypeAlias = Launch | Choice | Copy | While | Case
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One generated C++ file. `libraries` names the prelude objects it is linked with (`gemm_f32`, `conv_f64` …)."""
+    """One generated file. `libraries` names the prelude objects it is linked with (`gemm_f32`, `conv_f64` …)."""
 
     name: str
     text: str
@@ -127,6 +223,7 @@ class Artifact:
 
     `symbols` lists raw symbols first (`raw`: argument number and axis of each), then one per entry of `definitions`.
     `host` is the generated driver with `shlo_plan` and `shlo_run`; `steps` is the same program for the VM.
+    On "cuda" indices are 32 bits wide in calls where all `index_spaces` (numbers of elements) are small enough.
     """
 
     name: str
@@ -143,6 +240,8 @@ class Artifact:
     kernels: tuple[SourceFile, ...]
     host: SourceFile
     explanation: str
+    device: Literal["cpu", "cuda"] = "cpu"
+    index_spaces: tuple[Formula, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +253,7 @@ class CompileOptions:
     `optimize`: the compiler's -O level. `threads`: None takes all cores this process may use.
     `cache_dir`: None takes $XDG_CACHE_HOME/shlo_disc, or ~/.cache/shlo_disc.
     `fusion`: `none` gives every operation a kernel of its own.
+    `cuda_graphs`: on a GPU, record the launches of a signature that comes back, and replay them.
     """
 
     driver: Literal["c", "vm"] = "c"
@@ -162,3 +262,4 @@ class CompileOptions:
     threads: int | None = None
     cache_dir: Path | None = None
     fusion: Literal["full", "none"] = "full"
+    cuda_graphs: bool = True

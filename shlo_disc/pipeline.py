@@ -6,25 +6,29 @@ import os
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from shlo_disc.analysis.formula import producers_of
 from shlo_disc.artifact import Artifact, CompileOptions, SourceFile
 from shlo_disc.codegen.assemble import assemble
 from shlo_disc.codegen.explain import explain
-from shlo_disc.codegen.host import plan_host
+from shlo_disc.codegen.host import HostProgram, plan_host
 from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
 from shlo_disc.dynamic_ops.legalize import legalize
+from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.exported import Signature, bind_platform, is_exported, read_exported
 from shlo_disc.ir.core import Module
-from shlo_disc.lower_cpu.host import print_host
+from shlo_disc.lower_cpu.host import print_host as print_cpu_host
 from shlo_disc.lower_cpu.kernels import CpuLowering
+from shlo_disc.lower_cuda.host import print_host as print_cuda_host
+from shlo_disc.lower_cuda.kernels import CudaLowering
 from shlo_disc.parse.bytecode import read_program
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes import PASSES
 from shlo_disc.runtime.cache import digest, open_cache, package_digest
 from shlo_disc.runtime.executable import Executable, Stats, build
 
+DeviceKind: TypeAlias = Literal["cpu", "cuda"]
 KERNEL_FILES = 2  # compiled side by side; more files cost more in headers than they save
 
 
@@ -42,7 +46,12 @@ class Stopwatch:
 
 
 def compile_text(
-    text: str, file: str, signature: Signature | None, options: CompileOptions, watch: Stopwatch
+    text: str,
+    file: str,
+    signature: Signature | None,
+    options: CompileOptions,
+    watch: Stopwatch,
+    device: DeviceKind = "cpu",
 ) -> Artifact:
     """StableHLO text to an artifact: parse, prove, fuse, generate."""
     names = () if signature is None else signature.arguments
@@ -55,14 +64,24 @@ def compile_text(
     with watch.stage("passes"):
         for step in PASSES:
             program = step.run(program)
-    producers = producers_of(program.body)
-    lowering = CpuLowering(program, producers)
     with watch.stage("fuse and generate"):
-        host = plan_host(program, producers, lowering.lower, merge=options.fusion == "full")
-        driver = SourceFile("host", print_host(program, host))
-        kernels = lowering.sources(KERNEL_FILES)
+        host, driver, kernels = _generate(program, device, merge=options.fusion == "full")
     known = names or tuple(f"argument {k}" for k in range(len(program.parameters)))
-    return assemble(program, host, kernels, driver, known, explain(program, host))
+    return assemble(program, host, kernels, driver, known, explain(program, host), device)
+
+
+def _generate(
+    program: Program, device: DeviceKind, *, merge: bool
+) -> tuple[HostProgram, SourceFile, tuple[SourceFile, ...]]:
+    """The host program, its driver, and the kernels of one target."""
+    producers = producers_of(program.body)
+    if device == "cuda":
+        cuda = CudaLowering(program, producers)
+        host = plan_host(program, producers, cuda.lower, merge=merge)
+        return host, SourceFile("host", print_cuda_host(program, host)), cuda.sources()
+    cpu = CpuLowering(program, producers)
+    host = plan_host(program, producers, cpu.lower, merge=merge)
+    return host, SourceFile("host", print_cpu_host(program, host)), cpu.sources(KERNEL_FILES)
 
 
 class Compiled:

@@ -2,30 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import assert_never
+from collections.abc import Iterator, Sequence
+from itertools import count
+from typing import Literal, assert_never
 
 from shlo_disc.artifact import (
     Argument,
     Artifact,
+    BatchLoop,
     Buffer,
     Case,
     CheckText,
+    Choice,
+    Command,
     Constant,
     Copy,
+    Fill,
+    GridLaunch,
+    Guard,
     Launch,
+    Product,
     Result,
     SourceFile,
     Step,
+    Variant,
     While,
 )
 from shlo_disc.codegen.host import (
+    Call,
+    CallVariant,
     CaseStep,
+    CopyCall,
     CopyStep,
+    FillCall,
+    GridCall,
+    GridRef,
     HostBuffer,
     HostProgram,
     HostStep,
+    KernelRef,
     LaunchStep,
+    ProductCall,
     WhileStep,
 )
 from shlo_disc.dynamic_ops.program import Check, Parameter, Program
@@ -39,6 +56,7 @@ def assemble(
     driver: SourceFile,
     names: Sequence[str],
     explanation: str,
+    device: Literal["cpu", "cuda"] = "cpu",
 ) -> Artifact:
     """Put everything the runtime needs into one record; `names` are the user's names of the arguments."""
     raw = program.raw_dims
@@ -55,10 +73,12 @@ def assemble(
             Constant(t.dtype.numpy, tuple(value.shape), value.tobytes()) for t, value in program.constants.items()
         ),
         arena_bytes=host.arena_bytes.python(),
-        steps=_steps(host.steps),
+        steps=_steps(host.steps, count()),
         kernels=kernels,
         host=driver,
         explanation=explanation,
+        device=device,
+        index_spaces=_texts(host.index_spaces),
     )
 
 
@@ -94,13 +114,13 @@ def _texts(dims: Sequence[Dim]) -> tuple[str, ...]:
     return tuple(d.python() for d in dims)
 
 
-def _steps(steps: Sequence[HostStep]) -> tuple[Step, ...]:
-    return tuple(map(_step, steps))
+def _steps(steps: Sequence[HostStep], numbers: Iterator[int]) -> tuple[Step, ...]:
+    return tuple(_step(step, numbers) for step in steps)
 
 
-def _step(step: HostStep) -> Step:
+def _step(step: HostStep, numbers: Iterator[int]) -> Step:
     match step:
-        case LaunchStep(kernel, slots):
+        case LaunchStep(KernelRef() as kernel, slots):
             return Launch(
                 kernel.name,
                 slots,
@@ -109,11 +129,63 @@ def _step(step: HostStep) -> Step:
                 kernel.grain.python(),
                 kernel.scratch.python(),
             )
+        case LaunchStep(GridRef() as kernel, slots):
+            return Choice(next(numbers), tuple(_variant(v, slots) for v in kernel.variants))
         case CopyStep(source, target):
             return Copy(source, target)
         case WhileStep(condition, flag, body):
-            return While(_steps(condition), flag, _steps(body))
+            return While(_steps(condition, numbers), flag, _steps(body, numbers))
         case CaseStep(index, dtype, branches):
-            return Case(index, dtype.numpy, tuple(map(_steps, branches)))
+            return Case(index, dtype.numpy, tuple(_steps(branch, numbers) for branch in branches))
         case _:
             assert_never(step)
+
+
+def _variant(variant: CallVariant, slots: Sequence[int]) -> Variant:
+    guards = tuple(Guard(g.lhs.python(), g.relation, g.rhs.python()) for g in variant.guards)
+    return Variant(variant.label, guards, variant.aligned, tuple(_command(call, slots) for call in variant.calls))
+
+
+def _command(call: Call, slots: Sequence[int]) -> Command:
+    match call:
+        case GridCall():
+            return GridLaunch(
+                call.kernel,
+                tuple(slots[k] for k in call.buffers),
+                call.symbols,
+                call.blocks.python(),
+                call.threads,
+                call.shared.python(),
+                call.cycles.python(),
+                call.latency.python(),
+            )
+        case ProductCall():
+            return _product(call, slots)
+        case CopyCall(source, target):
+            return Copy(slots[source], slots[target])
+        case FillCall(target, byte):
+            return Fill(slots[target], byte)
+        case _:
+            assert_never(call)
+
+
+def _product(call: ProductCall, slots: Sequence[int]) -> Product:
+    return Product(
+        a=slots[call.a],
+        b=slots[call.b],
+        c=slots[call.c],
+        a_offset=call.a_offset.python(),
+        b_offset=call.b_offset.python(),
+        c_offset=call.c_offset.python(),
+        a_leading=call.a_leading.python(),
+        b_leading=call.b_leading.python(),
+        c_leading=call.c_leading.python(),
+        a_transposed=call.a_transposed,
+        b_transposed=call.b_transposed,
+        m=call.m.python(),
+        n=call.n.python(),
+        k=call.k.python(),
+        batch=tuple(BatchLoop(*_texts((b.extent, b.a_stride, b.b_stride, b.c_stride))) for b in call.batch),
+        dtypes=(call.dtypes[0].numpy, call.dtypes[1].numpy),
+        compute=call.compute,
+    )

@@ -221,7 +221,7 @@ class Emitter(IndexPrinter):
         symbols = [s.name for s, _ in fold.axes]
         extents = [self.dim(extent) for _, extent in fold.axes]
         heads = [
-            f"for (int64_t {clean(s)} = 0; {clean(s)} < {e}; ++{clean(s)}) {{"
+            f"for ({self.spell.index} {clean(s)} = 0; {clean(s)} < {e}; ++{clean(s)}) {{"
             for s, e in zip(symbols, extents, strict=True)
         ]
         with self.inside(*symbols, *(c.name for c in fold.carries)) as scope:

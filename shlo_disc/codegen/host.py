@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from shlo_disc.analysis.formula import Producers
 from shlo_disc.codegen.fusion import plan_fusion
@@ -33,8 +33,110 @@ class KernelRef:
 
 
 @dataclass(frozen=True, slots=True)
+class GridCall:
+    """One CUDA launch, see `artifact.GridLaunch`. `buffers` are positions in `GridRef.buffers`."""
+
+    kernel: str
+    buffers: tuple[int, ...]
+    symbols: tuple[str, ...]
+    blocks: Dim
+    threads: int
+    shared: Dim
+    cycles: Dim
+    latency: Dim
+
+
+@dataclass(frozen=True, slots=True)
+class BatchCall:
+    """A loop around a library product."""
+
+    extent: Dim
+    a_stride: Dim
+    b_stride: Dim
+    c_stride: Dim
+
+
+@dataclass(frozen=True, slots=True)
+class ProductCall:
+    """One library product, see `artifact.Product`. Buffers are positions in `GridRef.buffers`."""
+
+    a: int
+    b: int
+    c: int
+    a_offset: Dim
+    b_offset: Dim
+    c_offset: Dim
+    a_leading: Dim
+    b_leading: Dim
+    c_leading: Dim
+    a_transposed: bool
+    b_transposed: bool
+    m: Dim
+    n: Dim
+    k: Dim
+    batch: tuple[BatchCall, ...]
+    dtypes: tuple[DType, DType]
+    compute: str
+
+
+@dataclass(frozen=True, slots=True)
+class CopyCall:
+    """Copy a whole buffer to another one of the same size."""
+
+    source: int
+    target: int
+
+
+@dataclass(frozen=True, slots=True)
+class FillCall:
+    """Set every byte of a buffer."""
+
+    target: int
+    byte: int
+
+
+Call: TypeAlias = GridCall | ProductCall | CopyCall | FillCall
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A demand on sizes: `lhs relation rhs`."""
+
+    lhs: Dim
+    relation: Literal["==", "<=", ">="]
+    rhs: Dim
+
+
+@dataclass(frozen=True, slots=True)
+class CallVariant:
+    """One way to compute a group, see `artifact.Variant`."""
+
+    label: str
+    guards: tuple[Condition, ...]
+    aligned: bool
+    calls: tuple[Call, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GridRef:
+    """A group lowered for a GPU: ways to compute it, of which the launch table takes the cheapest that is legal.
+
+    `buffers`: `tensors` in order, then `workspaces` (sizes in bytes; they live for this step alone). `spaces` are
+    numbers of elements that 32-bit indices have to count.
+    """
+
+    name: str
+    tensors: tuple[Tensor, ...]
+    workspaces: tuple[Dim, ...]
+    variants: tuple[CallVariant, ...]
+    spaces: tuple[Dim, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class LaunchStep:
-    kernel: KernelRef
+    """Launch a kernel; `slots` are the buffers of `kernel.tensors`, then of the workspaces if it has some."""
+
+    kernel: KernelRef | GridRef
     slots: tuple[int, ...]
 
 
@@ -80,9 +182,10 @@ class HostProgram:
     steps: tuple[HostStep, ...]
     arena_bytes: Dim
     plans: tuple[FusionPlan, ...]
+    index_spaces: tuple[Dim, ...] = ()
 
 
-LowerGroup: TypeAlias = Callable[[Group], KernelRef]
+LowerGroup: TypeAlias = Callable[[Group], KernelRef | GridRef]
 
 
 def plan_host(program: Program, producers: Producers, lower: LowerGroup, *, merge: bool) -> HostProgram:
@@ -95,7 +198,7 @@ def plan_host(program: Program, producers: Producers, lower: LowerGroup, *, merg
         HostBuffer(kind, number, placed.get(slot, const(0)), size_of(tensor), tensor)
         for slot, (kind, number, tensor) in enumerate(planner.buffers)
     )
-    return HostProgram(buffers, steps, arena, tuple(planner.plans))
+    return HostProgram(buffers, steps, arena, tuple(planner.plans), tuple(planner.spaces))
 
 
 def size_of(tensor: Tensor) -> Dim:
@@ -110,6 +213,7 @@ class _HostPlanner:
         self.slots = dict[Tensor, int]()
         self.intervals = dict[int, Interval]()
         self.plans = list[FusionPlan]()
+        self.spaces = dict[Dim, None]()  # numbers of elements that 32-bit indices have to count
         self.clock = 0
         self.loops = list[tuple[int, set[int]]]()  # start of each open loop, and the slots made inside it
 
@@ -180,8 +284,13 @@ class _HostPlanner:
     def _launch(self, group: Group) -> LaunchStep:
         kernel = self.lower(group)
         roots = set(group.roots)
-        slots = tuple(self._slot(t) if t in roots else self._read(t) for t in kernel.tensors)
-        return LaunchStep(kernel, slots)
+        slots = [self._slot(t) if t in roots else self._read(t) for t in kernel.tensors]
+        if isinstance(kernel, GridRef):
+            self.spaces.update(dict.fromkeys(kernel.spaces))
+            for number, size in enumerate(kernel.workspaces):
+                place = Tensor(f"workspace{number}", DType.UI8, (size,), group.ops[0].span)
+                slots.append(self._buffer("arena", 0, place))
+        return LaunchStep(kernel, tuple(slots))
 
     def _while(self, group: Group) -> list[HostStep]:
         op = group.anchor

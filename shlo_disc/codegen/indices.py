@@ -89,10 +89,10 @@ class IndexPrinter(ScopeStack, ABC):
             text = self._sum(dim)
             known = self.fresh("n")
             if scope.arrayed:
-                scope.lines.append(f"int64_t {known}[R];")
+                scope.lines.append(f"{self._kind(dim)} {known}[R];")
                 scope.pending.append(f"{known}[k] = {text};")
             else:
-                scope.lines.append(f"const int64_t {known} = {text};")
+                scope.lines.append(f"const {self._kind(dim)} {known} = {text};")
             scope.names[dim] = known
             self.scopes.extend(inner)
         return known + ("[k]" if scope.arrayed else "")
@@ -120,14 +120,18 @@ class IndexPrinter(ScopeStack, ABC):
             case Mod(numerator, denominator):
                 return f"mod({go(numerator)}, {go(denominator)})"
             case Min(members):
-                return self._nested("min_", [f"(int64_t){go(m)}" for m in members])
+                return self._nested("min_", [f"({self._kind(of(atom))}){go(m)}" for m in members])
             case Max(members):
-                return self._nested("max_", [f"(int64_t){go(m)}" for m in members])
+                return self._nested("max_", [f"({self._kind(of(atom))}){go(m)}" for m in members])
             case Data(formula):
                 scalar = as_scalar(formula)
                 return self.spell.convert(self.value(scalar), scalar.dtype, DType.I64)
             case _:
                 assert_never(atom)
+
+    def _kind(self, dim: Dim) -> str:
+        """The C type of a dim: numbers read from tensors may be any, until they are clamped."""
+        return "int64_t" if dim.data() else self.spell.index
 
     def _nested(self, fn: str, members: list[str]) -> str:
         text = members[0]

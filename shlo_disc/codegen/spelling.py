@@ -90,6 +90,7 @@ class Spelling:
     suffixes: ClassVar[Mapping[DType, str]] = _SUFFIX
     values: ClassVar[Mapping[DType, str]] = _VALUE
     memory: ClassVar[Mapping[DType, str]] = _MEMORY
+    index: ClassVar[str] = "int64_t"  # the type of sizes and offsets
 
     def value_type(self, dtype: DType) -> str:
         """The type a value is computed in; f16 and bf16 are computed in f32."""

@@ -1,0 +1,12 @@
+"""Convolutions as implicit matrix products."""
+
+from __future__ import annotations
+
+from shlo_disc.codegen.kernel import ConvKernel
+from shlo_disc.diagnostics import NOWHERE, UnsupportedOpError
+from shlo_disc.expr.facts import Facts
+from shlo_disc.lower_cuda.printed import Printed
+
+
+def print_convolution(kernel: ConvKernel, facts: Facts) -> Printed:
+    raise UnsupportedOpError(f"the CUDA target has no kernel for this yet ({kernel}, {facts})", NOWHERE)

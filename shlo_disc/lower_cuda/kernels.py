@@ -1,0 +1,97 @@
+"""All kernels of a program as one CUDA file; groups with the same text are printed once."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import replace
+from typing import assert_never
+
+from shlo_disc.analysis.formula import Producers
+from shlo_disc.artifact import SourceFile
+from shlo_disc.codegen.groups import Group, GroupKind
+from shlo_disc.codegen.host import Call, CallVariant, GridCall, GridRef
+from shlo_disc.codegen.stages import build_row_kernel
+from shlo_disc.codegen.templates import (
+    build_convolution,
+    build_dot,
+    build_scatter,
+    build_sort,
+    build_window_scatter,
+)
+from shlo_disc.dynamic_ops.program import Program, Tensor
+from shlo_disc.lower_cuda.convolution import print_convolution
+from shlo_disc.lower_cuda.matmul import print_dot
+from shlo_disc.lower_cuda.printed import NAME, Printed
+from shlo_disc.lower_cuda.row_schedules import print_rows
+from shlo_disc.lower_cuda.scatter import print_scatter, print_window_scatter
+from shlo_disc.lower_cuda.sort import print_sort
+
+
+class CudaLowering:
+    """Lowers groups one by one, and collects what was printed."""
+
+    def __init__(self, program: Program, producers: Producers) -> None:
+        self.facts, self.producers = program.facts, producers
+        self.texts = dict[str, str]()  # the text, with NAME for its name -> its name
+        self.comments = dict[str, str]()
+
+    def lower(self, group: Group) -> GridRef:
+        """Print the kernels of a group, or find those that have the same text."""
+        printed, tensors = self._print(group)
+        if (name := self.texts.get(printed.text)) is None:
+            name = self.texts[printed.text] = f"{_title(group)}_{len(self.texts)}"
+            self.comments[name] = _comment(group)
+        variants = tuple(_named(v, name) for v in printed.variants)
+        return GridRef(name, tensors, printed.workspaces, variants, printed.spaces)
+
+    def _print(self, group: Group) -> tuple[Printed, tuple[Tensor, ...]]:
+        facts, producers = self.facts, self.producers
+        match group.kind:
+            case GroupKind.ROWS:
+                rows, tensors = build_row_kernel(group, facts, producers)
+                return print_rows(rows, facts), tensors
+            case GroupKind.DOT:
+                dot, tensors = build_dot(group, facts, producers)
+                return print_dot(dot, facts), tensors
+            case GroupKind.CONVOLUTION:
+                convolution, tensors = build_convolution(group, facts, producers)
+                return print_convolution(convolution, facts), tensors
+            case GroupKind.SORT:
+                sort, tensors = build_sort(group, facts, producers)
+                return print_sort(sort, facts), tensors
+            case GroupKind.SCATTER:
+                scatter, tensors = build_scatter(group, facts, producers)
+                return print_scatter(scatter, facts), tensors
+            case GroupKind.WINDOW_SCATTER:
+                window, tensors = build_window_scatter(group, facts, producers)
+                return print_window_scatter(window, facts), tensors
+            case GroupKind.WHILE | GroupKind.CASE:
+                raise AssertionError("control flow is a step of the host program, not a kernel")
+            case _:
+                assert_never(group.kind)
+
+    def sources(self) -> tuple[SourceFile, ...]:
+        """All kernels in one file."""
+        parts = [f"{self.comments[name]}\n{text.replace(NAME, name)}\n" for text, name in self.texts.items()]
+        return (SourceFile("kernels", "\n".join(['#include "shlo.cuh"', "", *parts])),) if parts else ()
+
+
+def _named(variant: CallVariant, name: str) -> CallVariant:
+    calls: tuple[Call, ...] = tuple(
+        replace(c, kernel=c.kernel.replace(NAME, name)) if isinstance(c, GridCall) else c for c in variant.calls
+    )
+    return replace(variant, calls=calls)
+
+
+def _title(group: Group) -> str:
+    """A kernel is named after the op it is built around, or the op of its first result."""
+    named = group.anchor or next(op for op in reversed(group.ops) if group.roots[0] in op.results)
+    return named.name.removeprefix("d_")
+
+
+def _comment(group: Group) -> str:
+    """What a kernel computes, for readers of the generated text."""
+    rows = "" if group.rows is None else f", one row per [{', '.join(map(str, group.rows))}]"
+    head = f"// {group.kind.value}{rows} -> {', '.join(map(repr, group.roots))}"
+    ops = textwrap.wrap(" ".join(op.name for op in group.ops), 110)
+    return "\n".join([head, *(f"//   {line}" for line in ops)])

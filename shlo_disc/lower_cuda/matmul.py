@@ -1,0 +1,12 @@
+"""Matrix products: cuBLAS, and tensor-core kernels of our own."""
+
+from __future__ import annotations
+
+from shlo_disc.codegen.kernel import DotKernel
+from shlo_disc.diagnostics import NOWHERE, UnsupportedOpError
+from shlo_disc.expr.facts import Facts
+from shlo_disc.lower_cuda.printed import Printed
+
+
+def print_dot(kernel: DotKernel, facts: Facts) -> Printed:
+    raise UnsupportedOpError(f"the CUDA target has no kernel for this yet ({kernel}, {facts})", NOWHERE)
