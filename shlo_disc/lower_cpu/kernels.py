@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import assert_never
 
 from shlo_disc.analysis.formula import Producers
@@ -11,6 +10,7 @@ from shlo_disc.codegen.groups import Group, GroupKind
 from shlo_disc.codegen.host import KernelRef
 from shlo_disc.codegen.indices import size_name
 from shlo_disc.codegen.kernel import RowKernel
+from shlo_disc.codegen.naming import NAME, comment, require_types, title
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.codegen.stages import build_row_kernel
 from shlo_disc.codegen.templates import (
@@ -20,37 +20,22 @@ from shlo_disc.codegen.templates import (
     build_sort,
     build_window_scatter,
 )
-from shlo_disc.diagnostics import UnsupportedOpError
 from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.expr.dim import Dim, const, maximum, minimum
 from shlo_disc.lower_cpu import rows, serial, templates
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import SIZES, Body
 
-NAME = "@name"  # stands where a kernel's name goes until its text is known to be new
 WORK_PER_THREAD = 1 << 15  # elements (of one addition each) that pay for waking a thread
 
 _HEADERS = {"gemm": '#include "gemm.h"', "conv": '#include "conv.h"'}  # by the first part of a library's name
-
-
-def require_known_types(program: Program) -> None:
-    """Refuse a program with an element type that generated code cannot hold yet."""
-    made = [(t, op.span) for op in program.body.walk() for t in op.results]
-    for tensor, span in [*((p.tensor, p.tensor.span) for p in program.parameters), *made]:
-        if tensor.dtype not in VectorSpelling.memory:
-            known = ", ".join(d.value for d in VectorSpelling.memory)
-            raise UnsupportedOpError(
-                f"found elements of type {tensor.dtype.value}, expected one of those the CPU target has",
-                span,
-                hint=f"convert to one of {known}",
-            )
 
 
 class CpuLowering:
     """Lowers groups one by one, and collects what was printed."""
 
     def __init__(self, program: Program, producers: Producers) -> None:
-        require_known_types(program)
+        require_types(program, VectorSpelling.memory, "CPU")
         self.facts, self.producers = program.facts, producers
         self.texts = dict[str, str]()  # the text, with NAME for its name -> its name
         self.libraries = dict[str, tuple[str, ...]]()
@@ -139,9 +124,9 @@ class CpuLowering:
         lines += [*sizes, *(INDENT + line for line in body.statements), "}"]
         text = "\n".join(lines)
         if (name := self.texts.get(text)) is None:
-            name = self.texts[text] = f"{_title(group)}_{len(self.texts)}"
+            name = self.texts[text] = f"{title(group)}_{len(self.texts)}"
             self.libraries[name] = body.libraries
-            self.comments[name] = _comment(group)
+            self.comments[name] = comment(group)
         grain = maximum(1, const(WORK_PER_THREAD) // maximum(1, work))
         return KernelRef(name, tensors, body.sizes, extent, grain, scratch)
 
@@ -170,17 +155,3 @@ def _capped(size: Dim, most: int) -> Dim:
 def _effort(kernel: RowKernel) -> int:
     """Roughly how many additions one element of a row kernel costs."""
     return 2 + 2 * len(kernel.stages)
-
-
-def _title(group: Group) -> str:
-    """A kernel is named after the op it is built around, or the op of its first result."""
-    named = group.anchor or next(op for op in reversed(group.ops) if group.roots[0] in op.results)
-    return named.name.removeprefix("d_")
-
-
-def _comment(group: Group) -> str:
-    """What a kernel computes, for readers of the generated text."""
-    rows = "" if group.rows is None else f", one row per [{', '.join(map(str, group.rows))}]"
-    head = f"// {group.kind.value}{rows} -> {', '.join(map(repr, group.roots))}"
-    ops = textwrap.wrap(" ".join(op.name for op in group.ops), 110)
-    return "\n".join([head, *(f"//   {line}" for line in ops)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import replace
 from typing import assert_never
 
@@ -10,6 +9,7 @@ from shlo_disc.analysis.formula import Producers
 from shlo_disc.artifact import SourceFile
 from shlo_disc.codegen.groups import Group, GroupKind
 from shlo_disc.codegen.host import Call, CallVariant, GridCall, GridRef
+from shlo_disc.codegen.naming import NAME, comment, require_types, title
 from shlo_disc.codegen.stages import build_row_kernel
 from shlo_disc.codegen.templates import (
     build_convolution,
@@ -21,16 +21,18 @@ from shlo_disc.codegen.templates import (
 from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.lower_cuda.convolution import print_convolution
 from shlo_disc.lower_cuda.matmul import print_dot
-from shlo_disc.lower_cuda.printed import NAME, Printed
+from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.lower_cuda.row_schedules import print_rows
 from shlo_disc.lower_cuda.scatter import print_scatter, print_window_scatter
 from shlo_disc.lower_cuda.sort import print_sort
+from shlo_disc.lower_cuda.spelling import CudaSpelling
 
 
 class CudaLowering:
     """Lowers groups one by one, and collects what was printed."""
 
     def __init__(self, program: Program, producers: Producers) -> None:
+        require_types(program, CudaSpelling.memory, "CUDA")
         self.facts, self.producers = program.facts, producers
         self.texts = dict[str, str]()  # the text, with NAME for its name -> its name
         self.comments = dict[str, str]()
@@ -39,8 +41,8 @@ class CudaLowering:
         """Print the kernels of a group, or find those that have the same text."""
         printed, tensors = self._print(group)
         if (name := self.texts.get(printed.text)) is None:
-            name = self.texts[printed.text] = f"{_title(group)}_{len(self.texts)}"
-            self.comments[name] = _comment(group)
+            name = self.texts[printed.text] = f"{title(group)}_{len(self.texts)}"
+            self.comments[name] = comment(group)
         variants = tuple(_named(v, name) for v in printed.variants)
         return GridRef(name, tensors, printed.workspaces, variants, printed.spaces)
 
@@ -81,17 +83,3 @@ def _named(variant: CallVariant, name: str) -> CallVariant:
         replace(c, kernel=c.kernel.replace(NAME, name)) if isinstance(c, GridCall) else c for c in variant.calls
     )
     return replace(variant, calls=calls)
-
-
-def _title(group: Group) -> str:
-    """A kernel is named after the op it is built around, or the op of its first result."""
-    named = group.anchor or next(op for op in reversed(group.ops) if group.roots[0] in op.results)
-    return named.name.removeprefix("d_")
-
-
-def _comment(group: Group) -> str:
-    """What a kernel computes, for readers of the generated text."""
-    rows = "" if group.rows is None else f", one row per [{', '.join(map(str, group.rows))}]"
-    head = f"// {group.kind.value}{rows} -> {', '.join(map(repr, group.roots))}"
-    ops = textwrap.wrap(" ".join(op.name for op in group.ops), 110)
-    return "\n".join([head, *(f"//   {line}" for line in ops)])

@@ -12,12 +12,10 @@ from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.expr.dim import Dim
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 
-NAME = "@name"  # begins the name of every function of a group until its text is known to be new
-
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """CUDA functions (their names begin with `NAME`), and variants that launch them.
+    """CUDA functions (their names begin with `naming.NAME`), and variants that launch them.
 
     In the variants' calls, buffer k is the kernel's param k; beyond the params come the `workspaces` (bytes).
     `spaces` are numbers of elements that 32-bit indices have to count: iteration spaces, and extents of buffers that
