@@ -1,0 +1,86 @@
+"""The corpus on the GPU, judged by its own rules; float tolerances are those of its README (f32: 1e-4 + 1e-5)."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+import tarfile
+import tempfile
+import threading
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from benchmarks.gpu.adapter import DIGESTS, digest
+from benchmarks.gpu.section import Section
+
+HERE = Path(__file__).resolve().parent
+SOURCES = ("jax_models", "jax_poly", "jax_forms", "jax_models_platforms")  # in this order while there is time
+WORKERS = 8
+SECONDS = 130
+ARCHIVES = ("jax_exports.tar.xz", "handwritten.tar.xz")
+
+
+def main() -> None:
+    """Run as many dynamic cases as the time allows."""
+    section = Section()
+    if section.corpus is None:
+        section.add("failed", "no corpus: give its folder by --corpus")
+        return
+    end = time.monotonic() + SECONDS
+    root = Path(tempfile.mkdtemp())
+    for archive in ARCHIVES:
+        with tarfile.open(section.corpus / archive) as tar:
+            tar.extractall(root, filter="data")
+    cases: list[dict[str, Any]] = json.loads((section.corpus / "manifest.json").read_text())["cases"]
+    chosen = [case for source in SOURCES for case in cases if case["source"] == source and case["dynamic"]]
+    runner = _runner(section.corpus)
+    lock, outcomes, verified = threading.Lock(), Counter[str](), list[str]()
+
+    def work(mine: list[dict[str, Any]]) -> None:
+        worker = runner.Worker(
+            SimpleNamespace(python=sys.executable, adapter=str(HERE / "adapter.py"), root=str(root), variants="all",
+                            form="run", recycle=10_000, timeout=30)
+        )  # fmt: skip
+        for case in mine:
+            if time.monotonic() > end:
+                break
+            outcome = worker.do(case)
+            with lock:
+                outcomes[outcome["status"]] += 1
+                if outcome["status"] == "pass":
+                    verified.append(_verified(root, case))
+                elif outcome["status"] != "unsupported":
+                    name = f"{case['source']}/{case['name']}"
+                    section.append("wrong", f"{name}: {outcome['status']}, {outcome['detail']}"[:400])
+        worker.stop()
+
+    with ThreadPoolExecutor(WORKERS) as pool:
+        list(pool.map(work, [chosen[k::WORKERS] for k in range(WORKERS)]))
+    section.add("outcomes", dict(outcomes))
+    section.add("not_run", len(chosen) - sum(outcomes.values()))
+    section.add("verified_programs", sorted(set(verified)))
+    section.add("summary", [f"{dict(outcomes)}, {section.report['not_run']} not run"])
+
+
+def _runner(corpus: Path) -> Any:
+    spec = importlib.util.spec_from_file_location("run_corpus", corpus / "run_corpus.py")
+    assert spec, "the runner is a Python file"
+    assert spec.loader, "the runner is a Python file"
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _verified(root: Path, case: dict[str, Any]) -> str:
+    """What identifies the kernels that were right."""
+    text = (root / case["source"] / f"{case['name']}.mlir").read_text()
+    return (DIGESTS / digest(text)).read_text()
+
+
+if __name__ == "__main__":
+    main()

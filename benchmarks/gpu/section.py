@@ -1,0 +1,87 @@
+"""What the sections of the GPU check share: where they write, how they time."""
+
+# CuPy has no types.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportMissingTypeStubs=false, reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import cupy
+import jax
+
+Report = dict[str, Any]
+ROUNDS = 9
+ROUND_SECONDS = 0.02
+
+
+class Section:
+    """Collects what a section finds, and writes it after each step, so that a crash keeps what was there."""
+
+    def __init__(self) -> None:
+        self.target = Path(sys.argv[1])
+        self.corpus = Path(sys.argv[2]) if len(sys.argv) > 2 and sys.argv[2] else None
+        self.report: Report = {}
+
+    def add(self, key: str, value: object) -> None:
+        """Add one entry."""
+        self.report[key] = value
+        self.target.write_text(json.dumps(self.report))
+
+    def append(self, key: str, value: object) -> None:
+        """Add to a list."""
+        self.report.setdefault(key, []).append(value)
+        self.target.write_text(json.dumps(self.report))
+
+
+def gpu_seconds(*calls: Callable[[], object]) -> list[float]:
+    """Median seconds of each call on the GPU, by events, in turns; inputs stay where they are."""
+    counts = list[int]()
+    for call in calls:
+        for _ in range(3):
+            call()
+        once = max(_timed(call, 1), 1e-6)
+        counts.append(max(1, min(1000, math.ceil(ROUND_SECONDS / once))))
+    found = [list[float]() for _ in calls]
+    for _ in range(ROUNDS):
+        for call, count, seconds in zip(calls, counts, found, strict=True):
+            seconds.append(_timed(call, count))
+    return [statistics.median(seconds) for seconds in found]
+
+
+def _timed(call: Callable[[], object], count: int) -> float:
+    start, end = cupy.cuda.Event(), cupy.cuda.Event()
+    cupy.cuda.get_current_stream().synchronize()
+    start.record()
+    for _ in range(count):
+        call()
+    end.record()
+    end.synchronize()
+    return cupy.cuda.get_elapsed_time(start, end) / 1e3 / count
+
+
+def wall_seconds(call: Callable[[], Any], count: int = 20) -> float:
+    """Seconds of a call of JAX, which has streams of its own: by the clock, over `count` calls in a row."""
+    for _ in range(3):
+        jax.block_until_ready(call())
+    seconds = list[float]()
+    for _ in range(5):
+        start = time.perf_counter()
+        found = [call() for _ in range(count)]
+        jax.block_until_ready(found)
+        seconds.append((time.perf_counter() - start) / count)
+    return statistics.median(seconds)
+
+
+def geometric_mean(values: Iterable[float]) -> float:
+    """The mean of ratios."""
+    logs = [math.log(v) for v in values]
+    return math.exp(sum(logs) / len(logs)) if logs else math.nan
