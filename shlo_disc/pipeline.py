@@ -77,10 +77,10 @@ def _generate(
     producers = producers_of(program.body)
     if device == "cuda":
         cuda = CudaLowering(program, producers)
-        host = plan_host(program, producers, cuda.lower, merge=merge)
+        host = plan_host(program, producers, cuda.lower, cuda.abilities, merge=merge)
         return host, SourceFile("host", print_cuda_host(program, host)), cuda.sources()
     cpu = CpuLowering(program, producers)
-    host = plan_host(program, producers, cpu.lower, merge=merge)
+    host = plan_host(program, producers, cpu.lower, cpu.abilities, merge=merge)
     return host, SourceFile("host", print_cpu_host(program, host)), cpu.sources(KERNEL_FILES)
 
 

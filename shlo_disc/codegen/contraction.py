@@ -15,16 +15,14 @@ from shlo_disc.analysis.access import (
     loads,
 )
 from shlo_disc.analysis.formula import Formulas, Producers
+from shlo_disc.codegen.groups import Abilities
 from shlo_disc.dynamic_ops.contract import ConvAttrs, DotAttrs
 from shlo_disc.dynamic_ops.opdef import Template
 from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
 from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.dim import Dim, const, of, product
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import Index
-
-_MATRIX_DTYPES = (DType.F32, DType.F64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,38 +57,38 @@ class MatrixForm:
     b_column: Dim
 
 
-def is_matrix_product(op: Op[object]) -> bool:
-    """Whether the matrix kernel can compute this dot: one real float dtype, contracted dims in one order."""
-    if not isinstance(op.attrs, DotAttrs):
-        return False
-    dtypes = {t.dtype for t in (*op.operands, *op.results)}
-    if len(dtypes) != 1 or not dtypes.issubset(_MATRIX_DTYPES):
+def is_matrix_product(op: Op[object], abilities: Abilities) -> bool:
+    """Whether a target's matrix kernel can compute this dot: dtypes that it knows, contracted dims in one order."""
+    if not isinstance(op.attrs, DotAttrs) or not _has_types(op, abilities):
         return False
     lhs, rhs = (row_major(t) for t in op.operands)
     return _contracted(op, op.attrs, lhs, rhs) is not None
 
 
-def is_direct_convolution(op: Op[object]) -> bool:
-    """Whether the convolution kernel can compute this: one real float dtype, up to 3 spatial dims, no batch groups."""
-    if not isinstance(op.attrs, ConvAttrs):
+def is_direct_convolution(op: Op[object], abilities: Abilities) -> bool:
+    """Whether a target's convolution kernel can compute this: known dtypes, up to 3 spatial dims, no batch groups."""
+    if not isinstance(op.attrs, ConvAttrs) or not _has_types(op, abilities):
         return False
-    dtypes = {t.dtype for t in (*op.operands, *op.results)}
-    one_float = len(dtypes) == 1 and dtypes.issubset(_MATRIX_DTYPES)
-    return one_float and op.attrs.batch_groups == 1 and len(op.attrs.strides) <= 3
+    return op.attrs.batch_groups == 1 and len(op.attrs.strides) <= 3
 
 
-def template_operands(op: Op[object], facts: Facts, producers: Producers) -> tuple[Tensor, ...]:
+def _has_types(op: Op[object], abilities: Abilities) -> bool:
+    (lhs, rhs), (result,) = op.operands, op.results
+    return (lhs.dtype, rhs.dtype, result.dtype) in abilities.contractions
+
+
+def template_operands(op: Op[object], facts: Facts, producers: Producers, abilities: Abilities) -> tuple[Tensor, ...]:
     """The operands of `op` that its template can only read from memory as they are."""
     template = definition(op).template
     if template in (Template.ELEMENT, Template.REDUCE):
         return ()
     if template is Template.DOT:
-        if not is_matrix_product(op):
+        if not is_matrix_product(op, abilities):
             return ()
         form = matrix_form(op, facts, producers)
         return tuple(t for t, view in zip(op.operands, (form.a, form.b), strict=True) if view.base is t)
     if template is Template.CONVOLUTION:
-        if not is_direct_convolution(op):
+        if not is_direct_convolution(op, abilities):
             return ()
         return tuple(t for t in op.operands if affine_view(t, facts, producers) is None)
     return op.operands

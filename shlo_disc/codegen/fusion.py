@@ -19,7 +19,7 @@ from shlo_disc.codegen.contraction import (
     is_matrix_product,
     template_operands,
 )
-from shlo_disc.codegen.groups import Decision, FusionPlan, Group, GroupKind
+from shlo_disc.codegen.groups import REAL_PRODUCTS, Abilities, Decision, FusionPlan, Group, GroupKind
 from shlo_disc.codegen.op_graph import group_inputs, is_control, row_space, space_of, users_of
 from shlo_disc.codegen.weights import weight
 from shlo_disc.dynamic_ops.opdef import Template
@@ -57,9 +57,11 @@ class _Draft:
         return self.roots[0].name
 
 
-def plan_fusion(body: Body, facts: Facts, producers: Producers, *, merge: bool = True) -> FusionPlan:
+def plan_fusion(
+    body: Body, facts: Facts, producers: Producers, abilities: Abilities = REAL_PRODUCTS, *, merge: bool = True
+) -> FusionPlan:
     """Partition the ops of one body (not of the bodies nested in it) into groups."""
-    planner = _Planner(body, facts, producers, merge)
+    planner = _Planner(body, facts, producers, abilities, merge)
     planner.run()
     return FusionPlan(planner.ordered(), tuple(planner.decisions))
 
@@ -67,8 +69,8 @@ def plan_fusion(body: Body, facts: Facts, producers: Producers, *, merge: bool =
 class _Planner:
     """One pass over one body."""
 
-    def __init__(self, body: Body, facts: Facts, producers: Producers, merge: bool) -> None:
-        self.facts, self.producers, self.merge = facts, producers, merge
+    def __init__(self, body: Body, facts: Facts, producers: Producers, abilities: Abilities, merge: bool) -> None:
+        self.facts, self.producers, self.abilities, self.merge = facts, producers, abilities, merge
         self.body = body
         self.decisions = list[Decision]()
         self.outputs = set(body.results)
@@ -87,7 +89,7 @@ class _Planner:
         """Views that must have memory: results, and operands that a template reads in a way only memory allows."""
         wanted = list[Tensor]()
         for op in self.body.walk():
-            wanted += template_operands(op, self.facts, self.producers)
+            wanted += template_operands(op, self.facts, self.producers, self.abilities)
             wanted += [t for body in op.bodies if is_control(op) for t in body.results]
         own = {t for op in self.body.ops if is_free(op) for t in op.results}
         return own.intersection(wanted)
@@ -126,9 +128,9 @@ class _Planner:
             template = definition(op).template
             if (kind := _TEMPLATES.get(template)) is not None:
                 self._open(op, kind)
-            elif template is Template.DOT and is_matrix_product(op):
+            elif template is Template.DOT and is_matrix_product(op, self.abilities):
                 self._place_contraction(op, GroupKind.DOT)
-            elif template is Template.CONVOLUTION and is_direct_convolution(op):
+            elif template is Template.CONVOLUTION and is_direct_convolution(op, self.abilities):
                 self._place_contraction(op, GroupKind.CONVOLUTION)
             else:
                 self._place(op)

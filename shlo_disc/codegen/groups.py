@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import TypeAlias
 
 from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
+from shlo_disc.expr.dtypes import DType
+
+ProductTypes: TypeAlias = tuple[DType, DType, DType]  # of both operands and the result
 
 
 class GroupKind(Enum):
@@ -19,6 +23,21 @@ class GroupKind(Enum):
     WINDOW_SCATTER = "select_and_scatter"
     WHILE = "while"
     CASE = "case"
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What a target has templates for: contractions and convolutions of these types."""
+
+    contractions: frozenset[ProductTypes] = frozenset(
+        {
+            (DType.F32, DType.F32, DType.F32),
+            (DType.F64, DType.F64, DType.F64),
+        }
+    )
+
+
+REAL_PRODUCTS = Abilities()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from shlo_disc.analysis.formula import Producers
 from shlo_disc.codegen.fusion import plan_fusion
-from shlo_disc.codegen.groups import FusionPlan, Group, GroupKind
+from shlo_disc.codegen.groups import Abilities, FusionPlan, Group, GroupKind
 from shlo_disc.codegen.memory import Interval, place
 from shlo_disc.codegen.op_graph import group_inputs
 from shlo_disc.dynamic_ops.program import Body, Program, Tensor
@@ -188,9 +188,11 @@ class HostProgram:
 LowerGroup: TypeAlias = Callable[[Group], KernelRef | GridRef]
 
 
-def plan_host(program: Program, producers: Producers, lower: LowerGroup, *, merge: bool) -> HostProgram:
+def plan_host(
+    program: Program, producers: Producers, lower: LowerGroup, abilities: Abilities, *, merge: bool
+) -> HostProgram:
     """Fuse, lower each group, order the launches, and place every temporary by its lifetime."""
-    planner = _HostPlanner(program, producers, lower, merge)
+    planner = _HostPlanner(program, producers, lower, abilities, merge)
     steps = planner.run()
     offsets, arena = place([planner.intervals[slot] for slot in planner.arena_slots()])
     placed = dict(zip(planner.arena_slots(), offsets, strict=True))
@@ -207,8 +209,11 @@ def size_of(tensor: Tensor) -> Dim:
 
 
 class _HostPlanner:
-    def __init__(self, program: Program, producers: Producers, lower: LowerGroup, merge: bool) -> None:
-        self.program, self.producers, self.lower, self.merge = program, producers, lower, merge
+    def __init__(
+        self, program: Program, producers: Producers, lower: LowerGroup, abilities: Abilities, merge: bool
+    ) -> None:
+        self.program, self.producers, self.lower = program, producers, lower
+        self.abilities, self.merge = abilities, merge
         self.buffers = list[tuple[str, int, Tensor]]()
         self.slots = dict[Tensor, int]()
         self.intervals = dict[int, Interval]()
@@ -267,7 +272,7 @@ class _HostPlanner:
     # -- steps
 
     def _body(self, body: Body) -> list[HostStep]:
-        plan = plan_fusion(body, self.program.facts, self.producers, merge=self.merge)
+        plan = plan_fusion(body, self.program.facts, self.producers, self.abilities, merge=self.merge)
         self.plans.append(plan)
         steps = list[HostStep]()
         for group in plan.groups:
@@ -288,7 +293,7 @@ class _HostPlanner:
         if isinstance(kernel, GridRef):
             self.spaces.update(dict.fromkeys(kernel.spaces))
             for number, size in enumerate(kernel.workspaces):
-                place = Tensor(f"workspace{number}", DType.UI8, (size,), group.ops[0].span)
+                place = Tensor(f"workspace{number}", (size,), DType.UI8, group.ops[0].span)
                 slots.append(self._buffer("arena", 0, place))
         return LaunchStep(kernel, tuple(slots))
 

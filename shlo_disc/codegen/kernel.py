@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from shlo_disc.dynamic_ops.contract import ConvAttrs
+from shlo_disc.dynamic_ops.contract import ConvAttrs, Precision
 from shlo_disc.expr.dim import Dim, Sym
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Arg, BinaryFn, Scalar
@@ -105,7 +105,8 @@ class MatrixView:
 class DotKernel:
     """`C[batch] = A[batch] @ B[batch]` (m x k, k x n), never stored: the epilogue gets each finished element.
 
-    The epilogue's scalars read the product as `accumulator`, at row `row` and column `column`.
+    The epilogue's scalars read the product as `accumulator`, at row `row` and column `column`. It has the type of the
+    dot's result, to which sums are rounded; those of f16 and bf16 are kept in f32.
     """
 
     params: tuple[Param, ...]
@@ -117,6 +118,7 @@ class DotKernel:
     b: MatrixView
     accumulator: Arg
     epilogue: tuple[Store, ...]
+    precision: Precision
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from shlo_disc.codegen.kernel import (
     WindowScatterKernel,
 )
 from shlo_disc.codegen.stages import Params
-from shlo_disc.dynamic_ops.contract import ConvAttrs
+from shlo_disc.dynamic_ops.contract import ConvAttrs, DotAttrs
 from shlo_disc.dynamic_ops.indexing import as_dim
 from shlo_disc.dynamic_ops.order import ScatterAttrs, SelectAndScatterAttrs, SortAttrs
 from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
@@ -41,7 +41,7 @@ ROW, COLUMN = Sym("%i"), Sym("%j")
 
 def build_dot(group: Group, facts: Facts, producers: Producers) -> tuple[DotKernel, tuple[Tensor, ...]]:
     """A matrix product with the group's elementwise ops as its epilogue."""
-    op = cast("Op[object]", group.anchor)
+    op = cast("Op[DotAttrs]", group.anchor)
     form = matrix_form(op, facts, producers)
     result = op.results[0]
     axes, loop_index = list[Axis](), list[Dim]()
@@ -68,7 +68,18 @@ def build_dot(group: Group, facts: Facts, producers: Producers) -> tuple[DotKern
     b = MatrixView(params.of(form.b.base), b_offset, form.b_k, form.b_column)
     accumulator = Arg("acc", result.dtype)
     stores = _epilogue(group, index, accumulator, facts, producers, params)
-    kernel = DotKernel(tuple(params.tensors.values()), tuple(axes), row, column, form.k, a, b, accumulator, stores)
+    kernel = DotKernel(
+        params=tuple(params.tensors.values()),
+        batch=tuple(axes),
+        row=row,
+        column=column,
+        depth=form.k,
+        a=a,
+        b=b,
+        accumulator=accumulator,
+        epilogue=stores,
+        precision=op.attrs.precision,
+    )
     return kernel, tuple(params.tensors)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
@@ -27,6 +28,14 @@ from shlo_disc.expr.scalar import (
 )
 
 
+class Precision(Enum):
+    """How exactly a program wants f32 products computed; targets with one way take it for all."""
+
+    DEFAULT = 0
+    HIGH = 1
+    HIGHEST = 2
+
+
 @dataclass(frozen=True, slots=True)
 class DotAttrs:
     """StableHLO's dot_general: result dims are the batch dims, the free dims of the left, those of the right."""
@@ -35,6 +44,7 @@ class DotAttrs:
     rhs_batch: tuple[int, ...]
     lhs_contract: tuple[int, ...]
     rhs_contract: tuple[int, ...]
+    precision: Precision = Precision.DEFAULT
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +79,7 @@ class ConvAttrs:
     reversal: tuple[bool, ...]
     feature_groups: int
     batch_groups: int
+    precision: Precision = Precision.DEFAULT
 
 
 def accumulator(dtype: DType) -> DType:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from shlo_disc.diagnostics import VerifyError
 from shlo_disc.dynamic_ops.attribute_values import Fields, integer, integers
 from shlo_disc.dynamic_ops.builder import Bound
-from shlo_disc.dynamic_ops.contract import ConvAttrs, DataDims, DotAttrs, KernelDims, free_dims
+from shlo_disc.dynamic_ops.contract import ConvAttrs, DataDims, DotAttrs, KernelDims, Precision, free_dims
 from shlo_disc.dynamic_ops.frame import Frame, Rule
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.order import ScatterAttrs, SelectAndScatterAttrs, SortAttrs
@@ -18,7 +18,7 @@ from shlo_disc.dynamic_ops.rules_move import stated
 from shlo_disc.expr.dim import ONE, ZERO, Dim, const, maximum
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir import core as ir
-from shlo_disc.ir.attributes import ConvDimensionsAttr
+from shlo_disc.ir.attributes import ArrayAttr, ConvDimensionsAttr, EnumAttr
 
 
 def _one_shape(frame: Frame, op: ir.Op, values: Sequence[ir.Value]) -> Shape:
@@ -107,13 +107,26 @@ def _dot_general(frame: Frame, op: ir.Op) -> Sequence[Bound]:
         rhs_batch=fields.integers("rhs_batching_dimensions"),
         lhs_contract=fields.integers("lhs_contracting_dimensions"),
         rhs_contract=fields.integers("rhs_contracting_dimensions"),
+        precision=_precision(op),
     )
     return _contracted(frame, op, attrs)
 
 
 def _dot(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     lhs = frame.tensor(op.operands[0])
-    return _contracted(frame, op, DotAttrs((), (), (len(lhs.shape) - 1,), (0,)))
+    return _contracted(frame, op, DotAttrs((), (), (len(lhs.shape) - 1,), (0,), _precision(op)))
+
+
+def _precision(op: ir.Op) -> Precision:
+    """The higher of both operands' precisions; an algorithm that is asked for by name gets exact products."""
+    if "algorithm" in op.attributes:
+        return Precision.HIGHEST
+    match op.attributes.get("precision_config"):
+        case ArrayAttr(items=items):
+            found = [Precision[item.value] for item in items if isinstance(item, EnumAttr)]
+            return max(found, key=lambda one: one.value, default=Precision.DEFAULT)
+        case _:
+            return Precision.DEFAULT
 
 
 def _contracted(frame: Frame, op: ir.Op, attrs: DotAttrs) -> Sequence[Bound]:
@@ -150,6 +163,7 @@ def _convolution(frame: Frame, op: ir.Op) -> Sequence[Bound]:
         reversal=tuple(map(bool, integers(op, "window_reversal", (0,) * rank))),
         feature_groups=integer(op, "feature_group_count"),
         batch_groups=integer(op, "batch_group_count"),
+        precision=_precision(op),
     )
     return [_convolved(frame, op, attrs)]
 

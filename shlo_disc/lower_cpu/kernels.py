@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import ClassVar, assert_never
 
 from shlo_disc.analysis.formula import Producers
 from shlo_disc.artifact import SourceFile
-from shlo_disc.codegen.groups import Group, GroupKind
+from shlo_disc.codegen.groups import REAL_PRODUCTS, Abilities, Group, GroupKind
 from shlo_disc.codegen.host import KernelRef
 from shlo_disc.codegen.indices import size_name
 from shlo_disc.codegen.kernel import RowKernel
@@ -33,6 +33,8 @@ _HEADERS = {"gemm": '#include "gemm.h"', "conv": '#include "conv.h"'}  # by the 
 
 class CpuLowering:
     """Lowers groups one by one, and collects what was printed."""
+
+    abilities: ClassVar[Abilities] = REAL_PRODUCTS
 
     def __init__(self, program: Program, producers: Producers) -> None:
         require_types(program, VectorSpelling.memory, "CPU")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import assert_never
+from typing import ClassVar, assert_never
 
 from shlo_disc.analysis.formula import Producers
 from shlo_disc.artifact import SourceFile
-from shlo_disc.codegen.groups import Group, GroupKind
+from shlo_disc.codegen.groups import Abilities, Group, GroupKind
 from shlo_disc.codegen.host import Call, CallVariant, GridCall, GridRef
 from shlo_disc.codegen.naming import NAME, comment, require_types, title
 from shlo_disc.codegen.stages import build_row_kernel
@@ -20,7 +20,7 @@ from shlo_disc.codegen.templates import (
 )
 from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.lower_cuda.convolution import print_convolution
-from shlo_disc.lower_cuda.matmul import print_dot
+from shlo_disc.lower_cuda.matmul import CONTRACTIONS, print_dot
 from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.lower_cuda.row_schedules import print_rows
 from shlo_disc.lower_cuda.scatter import print_scatter, print_window_scatter
@@ -30,6 +30,8 @@ from shlo_disc.lower_cuda.spelling import CudaSpelling
 
 class CudaLowering:
     """Lowers groups one by one, and collects what was printed."""
+
+    abilities: ClassVar[Abilities] = Abilities(CONTRACTIONS)
 
     def __init__(self, program: Program, producers: Producers) -> None:
         require_types(program, CudaSpelling.memory, "CUDA")
