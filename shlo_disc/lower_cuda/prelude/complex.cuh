@@ -1,0 +1,108 @@
+// Complex numbers; c64 is computed in double, so that nothing overflows on the way. Part of the vocabulary of shlo.cuh.
+#pragma once
+#include "convert.cuh"
+
+template <class R> SHLO_DEVICE Complex<R> operator+(Complex<R> a, Complex<R> b) { return {a.re + b.re, a.im + b.im}; }
+template <class R> SHLO_DEVICE Complex<R> operator-(Complex<R> a, Complex<R> b) { return {a.re - b.re, a.im - b.im}; }
+template <class R> SHLO_DEVICE Complex<R> operator-(Complex<R> a) { return {-a.re, -a.im}; }
+template <class R>
+SHLO_DEVICE Complex<R> operator*(Complex<R> a, Complex<R> b) {
+  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+template <class R>
+SHLO_DEVICE Complex<R> operator/(Complex<R> a, Complex<R> b) {
+  // Smith: divide by the larger part first, so that the squares do not overflow.
+  if (b.re == 0 && b.im == 0) return {a.re / b.re, a.im / b.re};
+  const bool wide = (b.re < 0 ? -b.re : b.re) >= (b.im < 0 ? -b.im : b.im);
+  if (wide) {
+    const R ratio = b.im / b.re, size = b.re + b.im * ratio;
+    return {(a.re + a.im * ratio) / size, (a.im - a.re * ratio) / size};
+  }
+  const R ratio = b.re / b.im, size = b.re * ratio + b.im;
+  return {(a.re * ratio + a.im) / size, (a.im * ratio - a.re) / size};
+}
+template <class R> SHLO_DEVICE bool operator==(Complex<R> a, Complex<R> b) { return a.re == b.re && a.im == b.im; }
+template <class R> SHLO_DEVICE bool operator!=(Complex<R> a, Complex<R> b) { return !(a == b); }
+
+SHLO_DEVICE c64 complex_(float re, float im) { return {re, im}; }
+SHLO_DEVICE c128 complex_(double re, double im) { return {re, im}; }
+template <class R> SHLO_DEVICE R real_(Complex<R> a) { return a.re; }
+template <class R> SHLO_DEVICE R imag_(Complex<R> a) { return a.im; }
+SHLO_DEVICE float real_(float a) { return a; }
+SHLO_DEVICE double real_(double a) { return a; }
+SHLO_DEVICE float imag_(float) { return 0; }
+SHLO_DEVICE double imag_(double) { return 0; }
+template <class R> SHLO_DEVICE Complex<R> conj_(Complex<R> a) { return {a.re, -a.im}; }
+SHLO_DEVICE float abs_(c64 a) { return hypotf(a.re, a.im); }
+SHLO_DEVICE double abs_(c128 a) { return hypot(a.re, a.im); }
+template <class R> SHLO_DEVICE bool is_finite(Complex<R> a) { return a.re - a.re == 0 && a.im - a.im == 0; }
+template <class R>
+SHLO_DEVICE Complex<R> sign_(Complex<R> a) {
+  const R size = abs_(a);
+  return size == 0 ? a : Complex<R>{a.re / size, a.im / size};
+}
+
+SHLO_DEVICE c128 exp_(c128 a) {
+  if (a.im == 0) return {exp(a.re), a.im};
+  if (a.re - a.re != 0 && a.im - a.im != 0 && a.re == a.re) return a.re < 0 ? c128{0, 0} : c128{a.re, nan_f64()};
+  const double half = exp(a.re * 0.5);  // its square may overflow where a product with the sine does not
+  return {half * cos(a.im) * half, half * sin(a.im) * half};
+}
+SHLO_DEVICE c128 log_(c128 a) {
+  const double x = fabs(a.re), y = fabs(a.im), large = fmax(x, y), small = fmin(x, y);
+  const double size = large > 0.5 && large < 2 ? 0.5 * log1p((large - 1) * (large + 1) + small * small)
+                      : large > 1e300          ? log(hypot(x * 0.5, y * 0.5)) + 0.6931471805599453
+                                               : log(hypot(x, y));
+  return {size, atan2(a.im, a.re)};
+}
+SHLO_DEVICE c128 sqrt_(c128 a) {
+  if (a.re == 0 && a.im == 0) return {0, a.im};
+  if (a.im - a.im != 0 && a.im == a.im) return {inf_f64(), a.im};
+  const double x = fabs(a.re), y = fabs(a.im), large = fmax(x, y);
+  if (large - large != 0)
+    return a.re > 0 ? c128{a.re, y == y ? copysign(0.0, a.im) : y} : a.re < 0 ? c128{y == y ? 0 : y, copysign(x, a.im)} : a;
+  const double scale = large > 1e300 ? 0x1p-4 : large < 1e-290 ? 0x1p+110 : 1;  // an even power of two
+  const double back = large > 1e300 ? 4 : large < 1e-290 ? 0x1p-55 : 1;
+  const double root = sqrt((x * scale + hypot(x * scale, y * scale)) * 0.5), other = y * scale / (root * 2);
+  return {(a.re >= 0 ? root : other) * back, copysign((a.re >= 0 ? other : root) * back, a.im)};
+}
+// W. Kahan, Branch cuts for complex elementary functions, 1987.
+SHLO_DEVICE c128 tanh_(c128 a) {
+  if (fabs(a.re) > 22) {
+    const double small = a.im - a.im == 0 ? 4 * sin(a.im) * cos(a.im) * exp(-2 * fabs(a.re)) : 0;
+    return {copysign(1.0, a.re), copysign(small, a.im)};
+  }
+  const double t = tan(a.im), s = sinh(a.re), beta = 1 + t * t, rho = sqrt(1 + s * s), below = 1 + beta * s * s;
+  return {beta * rho * s / below, t / below};
+}
+SHLO_DEVICE c128 sin_(c128 a) { return {sin(a.re) * cosh(a.im), cos(a.re) * sinh(a.im)}; }
+SHLO_DEVICE c128 cos_(c128 a) { return {cos(a.re) * cosh(a.im), -(sin(a.re) * sinh(a.im))}; }
+SHLO_DEVICE c128 tan_(c128 a) {
+  const c128 turned = tanh_(c128{-a.im, a.re});
+  return {turned.im, -turned.re};
+}
+// Without the cancellation of their definitions near 0.
+SHLO_DEVICE c128 expm1_(c128 a) {
+  const double half = sin(a.im * 0.5), grown = expm1(a.re);
+  return {grown * cos(a.im) - 2 * half * half, (grown + 1) * sin(a.im)};
+}
+SHLO_DEVICE c128 log1p_(c128 a) {
+  const bool small = a.re * a.re + a.im * a.im < 0.25;
+  const double size = small ? 0.5 * log1p(a.re * (2 + a.re) + a.im * a.im) : log(hypot(1 + a.re, a.im));
+  return {size, atan2(a.im, 1 + a.re)};
+}
+SHLO_DEVICE c128 rsqrt_(c128 a) { return c128{1, 0} / sqrt_(a); }
+SHLO_DEVICE c128 logistic_(c128 a) { return c128{1, 0} / (c128{1, 0} + exp_(-a)); }
+SHLO_DEVICE c128 pow_(c128 a, c128 b) {
+  if (b.re == 0 && b.im == 0) return {1, 0};
+  if (a.re == 0 && a.im == 0 && b.re > 0) return {0, 0};
+  return exp_(b * log_(a));
+}
+SHLO_DEVICE c128 cbrt_(c128 a) { return pow_(a, c128{1.0 / 3, 0}); }
+
+#define SHLO_COMPLEX(name) \
+  SHLO_DEVICE c64 name(c64 a) { return convert<c64>(name(convert<c128>(a))); }
+SHLO_COMPLEX(exp_) SHLO_COMPLEX(log_) SHLO_COMPLEX(sqrt_) SHLO_COMPLEX(tanh_) SHLO_COMPLEX(sin_) SHLO_COMPLEX(cos_)
+SHLO_COMPLEX(tan_) SHLO_COMPLEX(expm1_) SHLO_COMPLEX(log1p_) SHLO_COMPLEX(rsqrt_) SHLO_COMPLEX(logistic_)
+SHLO_COMPLEX(cbrt_)
+SHLO_DEVICE c64 pow_(c64 a, c64 b) { return convert<c64>(pow_(convert<c128>(a), convert<c128>(b))); }

@@ -1,0 +1,35 @@
+// Functions of floats. Part of the vocabulary described in shlo.cuh.
+#pragma once
+#include "complex.cuh"
+#include "integer.cuh"
+
+#define SHLO_MATH(name, function)                                      \
+  SHLO_DEVICE float name(float x) { return function##f(x); }           \
+  SHLO_DEVICE double name(double x) { return function(x); }
+SHLO_MATH(exp_, exp) SHLO_MATH(expm1_, expm1) SHLO_MATH(log_, log) SHLO_MATH(log1p_, log1p) SHLO_MATH(tanh_, tanh)
+SHLO_MATH(sin_, sin) SHLO_MATH(cos_, cos) SHLO_MATH(tan_, tan) SHLO_MATH(sqrt_, sqrt) SHLO_MATH(cbrt_, cbrt)
+SHLO_MATH(erf_, erf) SHLO_MATH(floor_, floor) SHLO_MATH(ceil_, ceil) SHLO_MATH(round_even, rint)
+SHLO_MATH(round_afz, round)
+#ifdef __CUDA_EMU__
+SHLO_DEVICE float rsqrt_(float x) { return 1.f / sqrtf(x); }
+SHLO_DEVICE double rsqrt_(double x) { return 1.0 / sqrt(x); }
+#else
+SHLO_MATH(rsqrt_, rsqrt)
+#endif
+
+template <class T>
+SHLO_DEVICE T abs_(T a) {
+  if constexpr (is_real<T>) return as<T>((uint_t<T>)(as<uint_t<T>>(a) & (uint_t<T>)-1 >> 1));
+  else if constexpr (is_bool<T> || !is_signed<T>) return a;
+  else return a < 0 ? neg_(a) : a;
+}
+SHLO_DEVICE float logistic_(float x) { return 1.f / (1.f + expf(-x)); }
+SHLO_DEVICE double logistic_(double x) { return 1.0 / (1.0 + exp(-x)); }
+SHLO_DEVICE bool is_finite(float x) { return x - x == 0; }
+SHLO_DEVICE bool is_finite(double x) { return x - x == 0; }
+
+SHLO_DEVICE float atan2_(float a, float b) { return atan2f(a, b); }
+SHLO_DEVICE double atan2_(double a, double b) { return atan2(a, b); }
+SHLO_DEVICE float pow_(float a, float b) { return powf(a, b); }
+SHLO_DEVICE double pow_(double a, double b) { return pow(a, b); }
+template <class T> SHLO_DEVICE T pow_(T a, T b) { return power(a, b); }
