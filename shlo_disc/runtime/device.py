@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -34,12 +34,11 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class DeviceArray:
-    """An array on the device: where it starts, how it is laid out, and the object that keeps it alive."""
+    """A C-contiguous array on the device: where it starts, what it is, and the object that keeps it alive."""
 
     pointer: int
     shape: tuple[int, ...]
     dtype: str  # NumPy's or ml_dtypes' name
-    contiguous: bool
     owner: object
 
 
@@ -50,8 +49,16 @@ class Memory(Protocol):
     def pointer(self) -> int: ...
 
 
+class Graph(Protocol):
+    """Recorded commands."""
+
+    def launch(self) -> None:
+        """Queue all of them on the current stream."""
+        ...
+
+
 class Device(Protocol):
-    """One GPU, seen from one process."""
+    """One GPU, seen from one process. "Current" is what the caller's thread has made current in the device's library."""
 
     @property
     def name(self) -> str: ...
@@ -59,12 +66,20 @@ class Device(Protocol):
     @property
     def limits(self) -> Limits: ...
 
+    @property
+    def has_cublas(self) -> bool:
+        """Whether products can be computed; looks for cuBLAS when it is first asked."""
+        ...
+
     def load(self, files: Sequence[SourceFile], names: Sequence[str], index: IndexType) -> Mapping[str, Function]:
         """Compile kernels, with `idx` standing for `index`, and load them. The caller keeps the mapping alive."""
         ...
 
-    def table(self) -> int:
-        """The address of a `ShloCuda` (see lower_cuda/prelude/driver.h) for the current stream."""
+    def table(self, *, products: bool) -> int:
+        """The address of a `cuda_table.Table` for the current stream; with cuBLAS if there are `products`.
+
+        It is valid in this thread until it asks again.
+        """
         ...
 
     def allocate(self, size: int) -> Memory:
@@ -75,10 +90,33 @@ class Device(Protocol):
         """A constant, on the device."""
         ...
 
+    def download(self, pointer: int, size: int) -> bytes:
+        """Bytes of the device, after everything that the current stream has to do before."""
+        ...
+
     def import_array(self, array: object) -> DeviceArray:
-        """See an array of any library on this device without a copy; a host array is copied to it."""
+        """See an array (NumPy's, JAX's, or one with DLPack) on this device, ready on the current stream.
+
+        Without a copy if it is on this device and C-contiguous. Raises `ArgumentTypeError` if it cannot be reached.
+        """
         ...
 
     def export_array(self, memory: Memory, shape: tuple[int, ...], dtype: str) -> Any:
         """A fresh result as an array of the device's own library."""
+        ...
+
+    def hold(self, owners: Sequence[object]) -> None:
+        """Keep the owners of imported arrays alive until the current stream has done what it has been given."""
+        ...
+
+    def capture(self, run: Callable[[int], None], *, products: bool) -> Graph:
+        """Record what `run` queues through the table whose address it is given; nothing is executed."""
+        ...
+
+    def mirror(self, run: Callable[[Sequence[Any]], tuple[Any, ...]], arrays: Sequence[Any]) -> tuple[object, ...]:
+        """Run on the stream of the arrays' library; the results are arrays of that library."""
+        ...
+
+    def explain_error(self, code: int) -> str:
+        """What a code other than 0 means that a function of the table returned."""
         ...

@@ -23,4 +23,52 @@ typedef struct ShloCuda {
 // int64_t shlo_run(const ShloCuda* rt, void* const* arguments, void* const* results, void* const* constants,
 //                  const int64_t* symbols, char* arena, void* const* functions, const int32_t* choices);
 // `functions`: one per kernel, in the order in which the program's steps name them first. `choices`: the variant to
-// take, per `Choice.number`. Returns 0, or the first error: (launches so far << 32) | CUresult.
+// take, per `Choice.number`. Returns 0, or (command << 32) | error of the first command that failed: commands are
+// numbered from 1 in the order of the program's text; an error is a CUresult, or 0x10000 + a cublasStatus_t.
+
+#define SHLO_TRY(command, call) \
+  if (const int64_t error_ = (call)) return ((int64_t)(command) << 32) | error_
+
+static inline int shlo_launch(const ShloCuda* rt, void* function, int64_t blocks, unsigned threads, int64_t shared,
+                              void** params) {
+  if (blocks <= 0) return 0;
+  return rt->launch(function, (unsigned)blocks, 1, 1, threads, 1, 1, (unsigned)shared, rt->stream, params, nullptr);
+}
+
+static inline int shlo_copy(const ShloCuda* rt, char* target, const char* source, int64_t bytes) {
+  return bytes > 0 ? rt->copy((uint64_t)target, (uint64_t)source, (size_t)bytes, rt->stream) : 0;
+}
+
+static inline int shlo_fill(const ShloCuda* rt, char* target, unsigned char byte, int64_t bytes) {
+  return bytes > 0 ? rt->fill((uint64_t)target, byte, (size_t)bytes, rt->stream) : 0;
+}
+
+// A number that the host needs in order to go on: waits for the stream.
+static inline int shlo_read(const ShloCuda* rt, void* target, const char* source, int64_t bytes) {
+  const int error = rt->read(target, (uint64_t)source, (size_t)bytes, rt->stream);
+  return error ? error : rt->synchronize(rt->stream);
+}
+
+// One matrix of a product: where it starts, its type (cudaDataType_t), the distance of its rows or columns, and of
+// consecutive matrices.
+struct ShloMatrix {
+  char* start;
+  int type, transposed;
+  int64_t leading, stride;
+};
+
+// Row-major C = A B (m x n, inner extent k). Row-major matrices are the transposed ones to cuBLAS: C' = B' A'.
+static inline int shlo_product(const ShloCuda* rt, const ShloMatrix& a, const ShloMatrix& b, const ShloMatrix& c,
+                               int64_t m, int64_t n, int64_t k, int64_t batch, int compute) {
+  static const float floats[] = {1, 0, 0, 0};  // one, zero: as real numbers, and as complex ones
+  static const double doubles[] = {1, 0, 0, 0};
+  const bool wide = compute == 70;
+  const void* const one = wide ? (const void*)doubles : floats;
+  const void* const zero = wide ? (const void*)(doubles + 2) : floats + 2;
+  int error = rt->set_stream(rt->cublas, rt->stream);
+  if (!error)
+    error = rt->gemm(rt->cublas, b.transposed, a.transposed, n, m, k, one, b.start, b.type, b.leading, b.stride,
+                     a.start, a.type, a.leading, a.stride, zero, c.start, c.type, c.leading, c.stride, batch, compute,
+                     -1 /* CUBLAS_GEMM_DEFAULT */);
+  return error ? 0x10000 + error : 0;
+}
