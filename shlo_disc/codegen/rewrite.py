@@ -31,14 +31,20 @@ from shlo_disc.expr.scalar import (
 DimMap = Callable[[Dim], Dim]
 
 
-def dims_of(roots: Iterable[Node]) -> Iterator[Dim]:
-    """Every dim that occurs in these formulas, dims inside data indices included."""
+def nodes_of(roots: Iterable[Node]) -> Iterator[Node]:
+    """Every distinct node of these formulas, those inside indices included."""
     seen, stack = set[Node](), list(roots)
     while stack:
         node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
+        if node not in seen:
+            seen.add(node)
+            yield node
+            stack.extend(children(node))
+
+
+def dims_of(roots: Iterable[Node]) -> Iterator[Dim]:
+    """Every dim that occurs in these formulas, dims inside data indices included."""
+    for node in nodes_of(roots):
         match node:
             case Load(_, index):
                 yield from index
@@ -50,7 +56,6 @@ def dims_of(roots: Iterable[Node]) -> Iterator[Dim]:
                 yield from (extent for _, extent in fold.axes)
             case _:
                 pass
-        stack.extend(children(node))
 
 
 class DimRewriter:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from shlo_disc.codegen.emitter import Emitter
 from shlo_disc.codegen.kernel import Axis, Reduction, Scratch, Stage, Store
+from shlo_disc.codegen.reductions import combine, identity
 from shlo_disc.codegen.scopes import INDENT, Scope
 from shlo_disc.codegen.simplify_kernel import stage_formulas
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import BinaryFn
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.vectorize import can_vectorize
@@ -322,37 +322,3 @@ def store_text(emit: Emitter, spell: VectorSpelling, store: Store, value: str, u
     if isinstance(store.target, Scratch):
         name = spell.scratch_row(name, arrayed=unroll)
     return spell.store(name, emit.dim_scalar(store.offset), value, store.target.dtype)
-
-
-def combine(spell: VectorSpelling, reduction: Reduction, a: str, b: str) -> str:
-    """Apply a simple reduction's operation to two values."""
-    assert reduction.fn is not None, "only simple reductions are vectorized"
-    dtype = reduction.carries[0].dtype
-    if (sign := spell.infix(reduction.fn, dtype)) is not None:
-        return f"{a} {sign} {b}"
-    return spell.binary(reduction.fn, a, b, dtype)
-
-
-def identity(spell: VectorSpelling, reduction: Reduction) -> str:
-    """What a reduction's operation leaves alone."""
-    dtype = reduction.carries[0].dtype
-    assert reduction.fn is not None, "only simple reductions are vectorized"
-    return spell.const(_identity(reduction.fn, dtype), dtype)
-
-
-def _identity(fn: BinaryFn, dtype: DType) -> float | int | bool:
-    match fn:
-        case BinaryFn.ADD | BinaryFn.OR | BinaryFn.XOR:
-            return False if dtype.is_bool else 0.0 if dtype.is_float else 0
-        case BinaryFn.MULTIPLY:
-            return True if dtype.is_bool else 1.0 if dtype.is_float else 1
-        case BinaryFn.MAXIMUM:
-            if dtype.is_float:
-                return float("-inf")
-            return False if dtype.is_bool else -(2 ** (dtype.bits - 1)) if dtype.is_signed else 0
-        case BinaryFn.MINIMUM:
-            if dtype.is_float:
-                return float("inf")
-            return True if dtype.is_bool else 2 ** (dtype.bits - dtype.is_signed) - 1
-        case _:
-            return True if dtype.is_bool else -1 if dtype.is_signed else 2**dtype.bits - 1

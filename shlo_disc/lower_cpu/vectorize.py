@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from shlo_disc.analysis.access import children
 from shlo_disc.codegen.dependence import Dependence
 from shlo_disc.codegen.emitter import is_guard
 from shlo_disc.codegen.kernel import Axis, Reduction, Stage, Store
+from shlo_disc.codegen.rewrite import nodes_of
 from shlo_disc.codegen.simplify_kernel import stage_formulas
 from shlo_disc.expr.dim import Dim, FloorDiv, Max, Min, Mod, Sym, of
 from shlo_disc.expr.dtypes import DType
@@ -42,18 +40,7 @@ def can_vectorize(stage: Stage, deps: Dependence) -> bool:
         stores = [s for r in stage.reductions for s in r.stores]
         if not all(_unit_stride(s, lane) for s in stores):
             return False
-    return all(_node_fits(node, lane, deps) for node in nodes(stage_formulas(stage)))
-
-
-def nodes(roots: list[Node]) -> Iterator[Node]:
-    """Every distinct node of these formulas."""
-    seen, stack = set[Node](), list(roots)
-    while stack:
-        node = stack.pop()
-        if node not in seen:
-            seen.add(node)
-            yield node
-            stack.extend(children(node))
+    return all(_node_fits(node, lane, deps) for node in nodes_of(stage_formulas(stage)))
 
 
 def _reduction_fits(reduction: Reduction) -> bool:
