@@ -2,10 +2,10 @@
 
     python -m benchmarks.gpu_check [--json FILE] [--corpus DIR] [--sections NAME,...]
 
-Needs Python >= 3.11, CuPy, JAX and NumPy, and this repository on PYTHONPATH; torch, compute-sanitizer and a C++ compiler
-are used where they are there. Each section runs in a process of its own under a time limit, so a crash loses one section.
-The JSON (by default benchmarks/results/DATE-GPU.json) holds everything; a short table is printed. A kernel counts as
-verified on a GPU only if the digest of its program is in the JSON.
+Needs Python >= 3.11, CuPy, JAX and NumPy, and this repository on PYTHONPATH; compute-sanitizer and a C++ compiler are
+used where they are there. Each section runs in a process of its own under a time limit, so a crash loses one section.
+The JSON (by default benchmarks/results/DATE-GPU.json) holds everything; a short table is printed. A kernel counts
+as verified on a GPU only if the digest of its program is in the JSON.
 """
 
 from __future__ import annotations
