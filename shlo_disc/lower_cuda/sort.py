@@ -1,12 +1,159 @@
-"""Sorting lines."""
+"""Sorting lines: the items are what the comparator reads, and the position if other arrays move along."""
 
 from __future__ import annotations
 
-from shlo_disc.codegen.kernel import SortKernel
-from shlo_disc.diagnostics import NOWHERE, UnsupportedOpError
+from dataclasses import dataclass
+
+from shlo_disc.analysis.access import children
+from shlo_disc.codegen.emitter import Emitter
+from shlo_disc.codegen.indices import size_name
+from shlo_disc.codegen.kernel import Param, SortKernel
+from shlo_disc.codegen.naming import NAME
+from shlo_disc.codegen.scopes import INDENT
+from shlo_disc.expr.dim import Dim
+from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
+from shlo_disc.expr.node import Node
+from shlo_disc.expr.scalar import Arg, Scalar
+from shlo_disc.lower_cuda.merge_sort import (
+    Sorting,
+    item_layout,
+    long_variant,
+    print_long,
+    print_short,
+    short_variants,
+)
 from shlo_disc.lower_cuda.printed import Printed
+from shlo_disc.lower_cuda.spelling import CudaSpelling
+
+_SPELL = CudaSpelling()
+_POSITION = ("idx", "at", 8)
+
+
+@dataclass(frozen=True, slots=True)
+class _Keys:
+    """What an item holds: operands by their numbers, and whether it holds its position."""
+
+    operands: tuple[int, ...]
+    position: bool
 
 
 def print_sort(kernel: SortKernel, facts: Facts) -> Printed:
-    raise UnsupportedOpError(f"the CUDA target has no kernel for this yet ({kernel}, {facts})", NOWHERE)
+    """Sort `outer x inner` lines. The order is always stable, which an unstable sort may be."""
+    emit = Emitter(_SPELL)
+    extent, inner = emit.dim_scalar(facts.canonical(kernel.extent)), emit.dim_scalar(facts.canonical(kernel.inner))
+    lines = facts.canonical(kernel.outer * kernel.inner)
+    count = emit.dim_scalar(lines)
+    keys = _keys(kernel)
+    fields = [(_SPELL.memory_type(kernel.inputs[k].dtype), f"k{k}", kernel.inputs[k].dtype.bytes) for k in keys.operands]
+    members, item_bytes = item_layout([*fields, _POSITION] if keys.position else fields)
+    before, sizes = _before(kernel, keys)
+    symbols = tuple(dict.fromkeys((*emit.sizes, *sizes)))
+    struct, arguments = _lines_struct(kernel, keys, members, before, sizes)
+    sorting = Sorting(
+        params=kernel.params,
+        written=kernel.outputs,
+        workspaces=("items0", "items1"),
+        symbols=symbols,
+        lines=lines,
+        extent=facts.canonical(kernel.extent),
+        item_bytes=item_bytes,
+        traffic=sum(p.dtype.bytes for p in kernel.outputs),
+        lines_type=f"{NAME}_Lines",
+        lines_text=", ".join(arguments),
+        setup=(*emit.scopes[0].lines, f"const idx count = {count}, extent = {extent}, inner = {inner};"),
+        count_text="count",
+        extent_text="extent",
+        items_from=0,
+    )
+    text = "\n".join([*struct, *print_short(sorting), *print_long(sorting)])
+    size = sorting.workspace_bytes
+    space: Dim = sorting.lines * sorting.extent
+    return Printed(text, (*short_variants(sorting), long_variant(sorting)), (space,), (size, size))
+
+
+def _keys(kernel: SortKernel) -> _Keys:
+    """The operands that the comparator reads; all others move by position."""
+    used = {name for name in _arguments(kernel.comparator)}
+    names = [a.name for a in kernel.comparator_arguments]
+    keys = [k for k in range(len(kernel.inputs)) if used.intersection(names[2 * k : 2 * k + 2])]
+    held = {kernel.inputs[k] for k in keys}
+    return _Keys(tuple(keys), not keys or any(p not in held for p in kernel.inputs))
+
+
+def _arguments(formula: Scalar) -> set[str]:
+    """The names of the args that a formula reads."""
+    found, stack, seen = set[str](), list[Node]([formula]), set[Node]()
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if isinstance(node, Arg):
+            found.add(node.name)
+        stack.extend(children(node))
+    return found
+
+
+def _before(kernel: SortKernel, keys: _Keys) -> tuple[list[str], tuple[str, ...]]:
+    """The comparator's statements over items x and y, and the sizes it reads."""
+    emit = Emitter(_SPELL)
+    with emit.inside(*(a.name for a in kernel.comparator_arguments)) as scope:
+        for number, argument in enumerate(kernel.comparator_arguments):
+            if number // 2 in keys.operands:
+                text = loaded(f"{'xy'[number % 2]}.k{number // 2}", argument.dtype)
+                scope.lines.append(f"const {_SPELL.value_type(argument.dtype)} {argument.name} = {text};")
+        emit.count_uses([kernel.comparator])
+        result = emit.value(kernel.comparator)
+        scope.lines.append(f"return {result};")
+    return [*emit.scopes[0].lines, *scope.lines], tuple(emit.sizes)
+
+
+def loaded(text: str, dtype: DType) -> str:
+    """The value of an element in memory."""
+    return f"value({text})" if dtype in (DType.F16, DType.BF16) else f"({text} != 0)" if dtype.is_bool else text
+
+
+def _lines_struct(
+    kernel: SortKernel, keys: _Keys, members: list[str], before: list[str], sizes: tuple[str, ...]
+) -> tuple[list[str], list[str]]:
+    """The Lines of prelude/sort.cuh, and the arguments that make one."""
+    first_key = dict[Param, int]()
+    for k in keys.operands:
+        first_key.setdefault(kernel.inputs[k], k)
+    load = [f"item.k{k} = {kernel.inputs[k].name}[from];" for k in keys.operands]
+    if keys.position:
+        load.append("item.at = at;")
+    store = [
+        f"{target.name}[to] = "
+        + (f"item.k{first_key[source]};" if source in first_key else f"{source.name}[place(line, item.at)];")
+        for source, target in zip(kernel.inputs, kernel.outputs, strict=True)
+    ]
+    pointers = [
+        f"{'' if p in kernel.outputs else 'const '}{_SPELL.memory_type(p.dtype)}* {p.name};" for p in kernel.params
+    ]
+    names = [size_name(s) for s in sizes]
+    body = [
+        f"struct Item {{ {' '.join(members)} }};",
+        *pointers,
+        *(f"idx {name};" for name in names),
+        "idx extent, inner;",
+        "SHLO_DEVICE idx place(idx line, idx at) const {",
+        f"{INDENT}return line / inner * extent * inner + line % inner + at * inner;",
+        "}",
+        "SHLO_DEVICE Item load(idx line, idx at) const {",
+        *([f"{INDENT}const idx from = place(line, at);"] if keys.operands else []),
+        f"{INDENT}Item item;",
+        *(INDENT + line for line in load),
+        f"{INDENT}return item;",
+        "}",
+        "SHLO_DEVICE bool before(const Item& x, const Item& y) const {",
+        *(INDENT + line for line in before),
+        "}",
+        "SHLO_DEVICE void store(idx line, idx at, const Item& item) const {",
+        f"{INDENT}const idx to = place(line, at);",
+        *(INDENT + line for line in store),
+        "}",
+    ]
+    struct = [f"struct {NAME}_Lines {{", *(INDENT + line for line in body), "};"]
+    return struct, [*(p.name for p in kernel.params), *names, "extent", "inner"]
