@@ -25,10 +25,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 LIMITS: Mapping[str, int] = {  # seconds
     "environment": 30,
-    "correctness": 150,
-    "kernels": 60,
+    "correctness": 130,
+    "kernels": 55,
     "products": 45,
-    "models": 100,
+    "models": 60,
+    "corpus_models": 60,
     "overhead": 40,
     "sanitizer": 55,
 }

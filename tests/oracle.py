@@ -47,17 +47,23 @@ def _call_statically(module: ir.Module, shapes: Sequence[tuple[int, ...]]) -> No
             func.ReturnOp(func.CallOp(main.type.results, callee, arguments).results)
 
 
-def xla_reference(text: str, inputs: Sequence[Array]) -> list[Array]:
-    """Run `@main` of a StableHLO text by XLA on the CPU, compiled for the shapes of `inputs`."""
-    with jax.enable_x64(True), mlir.make_ir_context(), ir.Location.unknown():
+def xla_executable(text: str, shapes: Sequence[tuple[int, ...]], device: Any) -> Any:
+    """`@main` of a StableHLO text, compiled by XLA for these shapes; `execute` takes arrays on `device`."""
+    with mlir.make_ir_context(), ir.Location.unknown():
         module = ir.Module.parse(text)
-        _call_statically(module, [array.shape for array in inputs])
+        _call_statically(module, shapes)
         module = mlir.refine_polymorphic_shapes(module)
-        device = jax.devices("cpu")[0]
-        executable = device.client.compile_and_load(
+        return device.client.compile_and_load(
             mlir.module_to_bytecode(module),
             xla_client.DeviceList((device,)),
             xla_client.CompileOptions(),
         )
+
+
+def xla_reference(text: str, inputs: Sequence[Array]) -> list[Array]:
+    """Run `@main` of a StableHLO text by XLA on the CPU, compiled for the shapes of `inputs`."""
+    with jax.enable_x64(True):
+        device = jax.devices("cpu")[0]
+        executable = xla_executable(text, [array.shape for array in inputs], device)
         outputs = executable.execute([jax.device_put(array, device) for array in inputs])
         return [np.asarray(output) for output in outputs]

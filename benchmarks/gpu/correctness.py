@@ -21,7 +21,7 @@ from benchmarks.gpu.section import Section
 HERE = Path(__file__).resolve().parent
 SOURCES = ("jax_models", "jax_poly", "jax_forms", "jax_models_platforms")  # in this order while there is time
 WORKERS = 8
-SECONDS = 130
+SECONDS = 110
 ARCHIVES = ("jax_exports.tar.xz", "handwritten.tar.xz")
 
 
