@@ -105,9 +105,9 @@ class GridLaunch:
     """Run a CUDA kernel on `blocks` blocks of `threads` threads (skipped if `blocks` is 0).
 
     A kernel is `void name(T* …, int64_t …)`: a pointer per entry of `buffers`, then a number per entry of `dims`.
-    `shared` is its dynamic shared memory in bytes. For the launch table, in clock cycles: `cycles` is how long one block
-    keeps a multiprocessor busy (its share of memory traffic or arithmetic), `latency` how long one block takes at least
-    (the longest chain of steps that wait for each other).
+    `shared` is its dynamic shared memory in bytes. For the launch table, in clock cycles: `cycles` is how long one
+    block keeps a multiprocessor busy (its share of memory traffic or arithmetic), `latency` how long one block takes at
+    least (the longest chain of steps that wait for each other).
     """
 
     kernel: str
@@ -132,11 +132,12 @@ class BatchLoop:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """`C = A @ B` by cuBLAS (`cublasGemmStridedBatchedEx`), row-major, per point of `batch` (the last is strided-batched).
+    """`C = A @ B` by cuBLAS (`cublasGemmStridedBatchedEx`), row-major, per point of `batch`.
 
-    Matrices are m x k, k x n and m x n from element `*_offset` of their buffers; `*_leading` is the distance of two
-    rows, or of two columns where `*_transposed`. `dtypes` are those of A and B, and of C; `compute` is `f32`, `tf32`
-    or `f64`. Skipped if m, n or the batch is empty; zeroes C if k is 0.
+    The last batch loop is cuBLAS's own. Matrices are m x k, k x n and m x n from element `*_offset` of their buffers;
+    `*_leading` is the distance of two rows, or of two columns where `*_transposed`. `dtypes` are those of A and B, and
+    of C; `compute` is `f32`, `tf32` or `f64`. Skipped if m, n or the batch is empty; if k is 0, all of C's buffer
+    becomes 0.
     """
 
     a: Slot
@@ -180,7 +181,7 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One way to compute a group: legal if all guards hold and, if `aligned`, all arguments start at 16 bytes."""
+    """One way to compute a group: legal if all guards hold and, if `aligned`, all its arguments start at 16 bytes."""
 
     label: str
     guards: tuple[Guard, ...]
@@ -254,6 +255,8 @@ class CompileOptions:
     `cache_dir`: None takes $XDG_CACHE_HOME/shlo_disc, or ~/.cache/shlo_disc.
     `fusion`: `none` gives every operation a kernel of its own.
     `cuda_graphs`: on a GPU, record the launches of a signature that comes back, and replay them.
+    `matmul_precision`: `default` lets a GPU round the f32 inputs of matrix products to TF32, as XLA does; `highest`
+    does not.
     """
 
     driver: Literal["c", "vm"] = "c"
@@ -263,3 +266,4 @@ class CompileOptions:
     cache_dir: Path | None = None
     fusion: Literal["full", "none"] = "full"
     cuda_graphs: bool = True
+    matmul_precision: Literal["default", "highest"] = "default"

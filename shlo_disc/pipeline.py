@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias, cast
 
 from shlo_disc.analysis.formula import producers_of
@@ -67,7 +68,7 @@ def compile_text(
     with watch.stage("fuse and generate"):
         host, driver, kernels = _generate(program, device, merge=options.fusion == "full")
     known = names or tuple(f"argument {k}" for k in range(len(program.parameters)))
-    return assemble(program, host, kernels, driver, known, explain(program, host), device)
+    return replace(assemble(program, host, kernels, driver, known, explain(program, host)), device=device)
 
 
 def _generate(

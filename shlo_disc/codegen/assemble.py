@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import count
-from typing import Literal, assert_never
+from typing import assert_never
 
 from shlo_disc.artifact import (
     Argument,
@@ -56,7 +56,6 @@ def assemble(
     driver: SourceFile,
     names: Sequence[str],
     explanation: str,
-    device: Literal["cpu", "cuda"] = "cpu",
 ) -> Artifact:
     """Put everything the runtime needs into one record; `names` are the user's names of the arguments."""
     raw = program.raw_dims
@@ -77,7 +76,6 @@ def assemble(
         kernels=kernels,
         host=driver,
         explanation=explanation,
-        device=device,
         index_spaces=_texts(host.index_spaces),
     )
 
@@ -120,17 +118,8 @@ def _steps(steps: Sequence[HostStep], numbers: Iterator[int]) -> tuple[Step, ...
 
 def _step(step: HostStep, numbers: Iterator[int]) -> Step:
     match step:
-        case LaunchStep(KernelRef() as kernel, slots):
-            return Launch(
-                kernel.name,
-                slots,
-                kernel.symbols,
-                kernel.extent.python(),
-                kernel.grain.python(),
-                kernel.scratch.python(),
-            )
-        case LaunchStep(GridRef() as kernel, slots):
-            return Choice(next(numbers), tuple(_variant(v, slots) for v in kernel.variants))
+        case LaunchStep(kernel, slots):
+            return _launch(kernel, slots, numbers)
         case CopyStep(source, target):
             return Copy(source, target)
         case WhileStep(condition, flag, body):
@@ -139,6 +128,19 @@ def _step(step: HostStep, numbers: Iterator[int]) -> Step:
             return Case(index, dtype.numpy, tuple(_steps(branch, numbers) for branch in branches))
         case _:
             assert_never(step)
+
+
+def _launch(kernel: KernelRef | GridRef, slots: tuple[int, ...], numbers: Iterator[int]) -> Step:
+    if isinstance(kernel, GridRef):
+        return Choice(next(numbers), tuple(_variant(v, slots) for v in kernel.variants))
+    return Launch(
+        kernel.name,
+        slots,
+        kernel.symbols,
+        kernel.extent.python(),
+        kernel.grain.python(),
+        kernel.scratch.python(),
+    )
 
 
 def _variant(variant: CallVariant, slots: Sequence[int]) -> Variant:

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import assert_never
 
 from shlo_disc.codegen.groups import FusionPlan, Group
-from shlo_disc.codegen.host import CaseStep, HostProgram, HostStep, LaunchStep, WhileStep
+from shlo_disc.codegen.host import (
+    CallVariant,
+    CaseStep,
+    CopyStep,
+    GridRef,
+    HostProgram,
+    HostStep,
+    LaunchStep,
+    WhileStep,
+)
 from shlo_disc.dynamic_ops.program import Program
 
 
@@ -18,8 +28,10 @@ def explain(program: Program, host: HostProgram) -> str:
     lines += ["", "facts"]
     lines += [f"  {fact}" for fact in program.facts.facts] or ["  none"]
     lines += ["", f"memory: arena of {host.arena_bytes} bytes", ""]
-    names = [step.kernel.name for step in _launches(host.steps)]
-    lines.append(f"{len(names)} launches of {len(set(names))} kernels")
+    kernels = [step.kernel for step in _launches(host.steps)]
+    once = {kernel.name: kernel for kernel in kernels}
+    lines.append(f"{len(kernels)} launches of {len(once)} kernels")
+    lines += [f"  {name}: {_ways(kernel)}" for name, kernel in once.items() if isinstance(kernel, GridRef)]
     for number, plan in enumerate(host.plans):
         lines += ["", "main body" if number == 0 else f"loop or branch body {number}"]
         lines += [line for k, group in enumerate(plan.groups) for line in _group(k, group, plan)]
@@ -39,6 +51,16 @@ def _group(number: int, group: Group, plan: FusionPlan) -> Iterator[str]:
             yield f"  refused %{decision.producer.results[0].name} ({decision.producer.name}): {decision.reason}"
 
 
+def _ways(kernel: GridRef) -> str:
+    """The variants of a group, which every call compares by its sizes."""
+    return " | ".join(f"{v.label} ({_demands(v)})" if v.guards or v.aligned else v.label for v in kernel.variants)
+
+
+def _demands(variant: CallVariant) -> str:
+    guards = [f"{g.lhs} {g.relation} {g.rhs}" for g in variant.guards]
+    return "if " + ", ".join([*guards, *(["aligned to 16 bytes"] if variant.aligned else [])])
+
+
 def _launches(steps: tuple[HostStep, ...]) -> Iterator[LaunchStep]:
     for step in steps:
         match step:
@@ -49,5 +71,7 @@ def _launches(steps: tuple[HostStep, ...]) -> Iterator[LaunchStep]:
             case CaseStep(_, _, branches):
                 for branch in branches:
                     yield from _launches(branch)
-            case _:
+            case CopyStep():
                 pass
+            case _:
+                assert_never(step)

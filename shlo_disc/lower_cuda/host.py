@@ -2,10 +2,186 @@
 
 from __future__ import annotations
 
-from shlo_disc.codegen.host import HostProgram
+from collections.abc import Mapping, Sequence
+from typing import assert_never
+
+from shlo_disc.codegen.host import (
+    BatchCall,
+    Call,
+    CallVariant,
+    CaseStep,
+    CopyCall,
+    CopyStep,
+    FillCall,
+    GridCall,
+    GridRef,
+    HostProgram,
+    HostStep,
+    KernelRef,
+    LaunchStep,
+    ProductCall,
+    WhileStep,
+)
+from shlo_disc.codegen.host_text import ARITHMETIC, StepPrinter, print_dim, print_names, print_plan
+from shlo_disc.codegen.indices import size_name
+from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.dynamic_ops.program import Program
+from shlo_disc.expr.dtypes import DType
+
+# The host compiler sees no CUDA headers: cudaDataType_t and cublasComputeType_t by their values.
+DATA_TYPES: Mapping[DType, int] = {
+    DType.F32: 0, DType.F64: 1, DType.F16: 2, DType.I8: 3, DType.C64: 4, DType.C128: 5, DType.UI8: 8, DType.I32: 10,
+    DType.BF16: 14,
+}  # fmt: skip
+COMPUTE_TYPES: Mapping[str, int] = {"f32": 68, "tf32": 77, "f64": 70}
+
+_HEADER = f"""\
+// Generated. One call: shlo_plan binds and checks the sizes, shlo_run queues the kernels.
+#include <stdint.h>
+#include "driver.h"
+
+{ARITHMETIC}"""
+_RUN = """\
+extern "C" int64_t shlo_run(const ShloCuda* rt, void* const* arguments, void* const* results,
+                            void* const* constants, const int64_t* symbols, char* arena, void* const* functions,
+                            const int32_t* choices) {"""
 
 
 def print_host(program: Program, host: HostProgram) -> str:
     """The whole driver file."""
-    raise NotImplementedError(f"{program.name} {len(host.steps)}")
+    printer = _Steps(host)
+    run = [_RUN, *print_names(program, host)]
+    if any(isinstance(call, ProductCall) for variant in _variants(host.steps) for call in variant.calls):
+        run.append(f"{INDENT}SHLO_TRY(0, shlo_start_products(rt));")
+    run += [*printer.steps(host.steps, 1), f"{INDENT}return 0;", "}"]
+    return "\n".join([_HEADER, *print_plan(program, host), "", *run]) + "\n"
+
+
+def _variants(steps: Sequence[HostStep]) -> list[CallVariant]:
+    """All variants of all steps, in the order of the text."""
+    found = list[CallVariant]()
+    for step in steps:
+        match step:
+            case LaunchStep(GridRef() as group, _):
+                found += group.variants
+            case LaunchStep():
+                raise AssertionError("the GPU's lowering gives variants of grid launches")
+            case WhileStep(condition, _, body):
+                found += _variants((*condition, *body))
+            case CaseStep(_, _, branches):
+                found += _variants([s for branch in branches for s in branch])
+            case CopyStep():
+                pass
+            case _:
+                assert_never(step)
+    return found
+
+
+class _Steps(StepPrinter):
+    """Commands go through the table; each has a number, by which its error is known.
+
+    Choices, commands and functions are numbered in the order in which the steps of the artifact give them.
+    """
+
+    def __init__(self, host: HostProgram) -> None:
+        super().__init__(host)
+        calls = [call for variant in _variants(host.steps) for call in variant.calls]
+        kernels = dict.fromkeys(call.kernel for call in calls if isinstance(call, GridCall))
+        self.functions = {name: k for k, name in enumerate(kernels)}
+        self.choices = self.commands = 0
+
+    def launch(self, kernel: KernelRef | GridRef, slots: Sequence[int]) -> list[str]:
+        assert isinstance(kernel, GridRef), "the GPU's lowering gives variants of grid launches"
+        number, self.choices = self.choices, self.choices + 1
+        if len(kernel.variants) == 1:
+            (only,) = kernel.variants
+            return ["{", *self._calls(only, slots), "}"]
+        lines = [f"switch (choices[{number}]) {{  // {kernel.name}"]
+        for k, variant in enumerate(kernel.variants):
+            lines += [f"case {k}: {{  // {variant.label}", *self._calls(variant, slots), f"{INDENT}break;", "}"]
+        return [*lines, "}"]
+
+    def copy(self, source: int, target: int) -> list[str]:
+        return [self._checked(f"shlo_copy(rt, b{target}, b{source}, {self.size(target)})")]
+
+    def read(self, slot: int, kind: str) -> tuple[list[str], str]:
+        return [f"{kind} found = 0;", self._checked(f"shlo_read(rt, &found, b{slot}, sizeof(found))")], "found"
+
+    def _checked(self, call: str) -> str:
+        self.commands += 1
+        return f"SHLO_TRY({self.commands}, {call});"
+
+    def _calls(self, variant: CallVariant, slots: Sequence[int]) -> list[str]:
+        lines = list[str]()
+        for call in variant.calls:
+            block = self._call(call, slots)
+            lines += block if len(variant.calls) == 1 or len(block) == 1 else ["{", *(INDENT + x for x in block), "}"]
+        return [INDENT + line for line in lines]
+
+    def _call(self, call: Call, slots: Sequence[int]) -> list[str]:
+        match call:
+            case GridCall():
+                return self._grid(call, slots)
+            case ProductCall():
+                return self._product(call, slots)
+            case CopyCall(source, target):
+                return self.copy(slots[source], slots[target])
+            case FillCall(target, byte):
+                return [self._checked(f"shlo_fill(rt, b{slots[target]}, {byte}, {self.size(slots[target])})")]
+            case _:
+                assert_never(call)
+
+    def _grid(self, call: GridCall, slots: Sequence[int]) -> list[str]:
+        names = [*(f"b{slots[k]}" for k in call.buffers), *map(size_name, call.symbols)]
+        params = ", ".join(f"(void*)&{name}" for name in names) or "nullptr"
+        function = f"functions[{self.functions[call.kernel]}]"
+        shape = f"{print_dim(call.blocks)}, {call.threads}, {print_dim(call.shared)}"
+        return [
+            f"void* params[] = {{{params}}};  // {call.kernel}",
+            self._checked(f"shlo_launch(rt, {function}, {shape}, params)"),
+        ]
+
+    def _product(self, call: ProductCall, slots: Sequence[int]) -> list[str]:
+        """Loops over all batch dims but the last, which is cuBLAS's own; nothing is called for empty results."""
+        outer, inner = call.batch[:-1], call.batch[-1] if call.batch else None
+        a, b, c = (slots[k] for k in (call.a, call.b, call.c))
+        offsets = [print_dim(d) for d in (call.a_offset, call.b_offset, call.c_offset)]
+        loops = list[str]()
+        for k, loop in enumerate(outer):
+            loops.append(f"for (int64_t i{k} = 0; i{k} < {print_dim(loop.extent)}; i{k}++)")
+            strides = (loop.a_stride, loop.b_stride, loop.c_stride)
+            offsets = [f"{o} + i{k} * {_factor(print_dim(d))}" for o, d in zip(offsets, strides, strict=True)]
+        strides = _strides(inner)
+        operands = (
+            _matrix(a, offsets[0], call.dtypes[0], call.a_transposed, print_dim(call.a_leading), strides[0]),
+            _matrix(b, offsets[1], call.dtypes[0], call.b_transposed, print_dim(call.b_leading), strides[1]),
+            _matrix(c, offsets[2], call.dtypes[1], False, print_dim(call.c_leading), strides[2]),
+        )
+        zero = self._checked(f"shlo_fill(rt, b{c}, 0, {self.size(c)})")
+        product = self._checked(
+            f"shlo_product(rt, {', '.join(operands)}, m, n, k, batch, {COMPUTE_TYPES[call.compute]})"
+        )
+        return [
+            f"const int64_t m = {print_dim(call.m)}, n = {print_dim(call.n)}, k = {print_dim(call.k)};",
+            f"const int64_t batch = {'1' if inner is None else print_dim(inner.extent)};",
+            "if (m > 0 && n > 0 && batch > 0) {",
+            f"{INDENT}if (k == 0) {zero}",
+            f"{INDENT}else",
+            *(INDENT * (2 + depth) + line for depth, line in enumerate((*loops, product))),
+            "}",
+        ]
+
+
+def _strides(batch: BatchCall | None) -> tuple[str, str, str]:
+    if batch is None:
+        return "0", "0", "0"
+    return print_dim(batch.a_stride), print_dim(batch.b_stride), print_dim(batch.c_stride)
+
+
+def _factor(text: str) -> str:
+    return text if text.isalnum() else f"({text})"
+
+
+def _matrix(slot: int, offset: str, dtype: DType, transposed: bool, leading: str, stride: str) -> str:
+    start = f"b{slot}" if offset == "0" else f"b{slot} + ({offset}) * {dtype.bytes}"
+    return f"{{{start}, {DATA_TYPES[dtype]}, {int(transposed)}, {leading}, {stride}}}"

@@ -58,7 +58,7 @@ class Graph(Protocol):
 
 
 class Device(Protocol):
-    """One GPU, seen from one process. "Current" is what the caller's thread has made current in the device's library."""
+    """One GPU, seen from one process. A thread's current stream is what it made current in the device's library."""
 
     @property
     def name(self) -> str: ...

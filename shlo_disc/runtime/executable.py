@@ -26,8 +26,9 @@ from shlo_disc.runtime.library import (
     pointers,
     words,
 )
+from shlo_disc.runtime.steps import Observer
 from shlo_disc.runtime.toolchain import find_compiler
-from shlo_disc.runtime.vm import Observer, Vm
+from shlo_disc.runtime.vm import Vm
 
 _PLANS_KEPT = 4096
 

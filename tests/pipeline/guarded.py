@@ -24,7 +24,8 @@ from shlo_disc.runtime.executable import Executable
 from shlo_disc.runtime.formulas import evaluate
 from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.library import Pointers, pointers, words
-from shlo_disc.runtime.vm import Vm, _Buffers  # pyright: ignore[reportPrivateUsage] - the VM's own view of a call
+from shlo_disc.runtime.steps import Buffers
+from shlo_disc.runtime.vm import Vm
 
 Array = NDArray[Any]
 
@@ -128,7 +129,7 @@ class _GuardedVm(Vm):
         ctypes.memmove(memory.address, address, memory.size)
         return memory
 
-    def _launch(self, step: Launch, buffers: _Buffers) -> None:
+    def _launch(self, step: Launch, buffers: Buffers) -> None:
         extent, size = buffers.value(step.extent), buffers.value(step.scratch)
         if extent <= 0:
             return

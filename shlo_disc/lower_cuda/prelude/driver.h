@@ -26,8 +26,10 @@ typedef struct ShloCuda {
 // take, per `Choice.number`. Returns 0, or (command << 32) | error of the first command that failed: commands are
 // numbered from 1 in the order of the program's text; an error is a CUresult, or 0x10000 + a cublasStatus_t.
 
-#define SHLO_TRY(command, call) \
-  if (const int64_t error_ = (call)) return ((int64_t)(command) << 32) | error_
+#define SHLO_TRY(command, call)                                                    \
+  do {                                                                             \
+    if (const int64_t error_ = (call)) return ((int64_t)(command) << 32) | error_; \
+  } while (0)
 
 static inline int shlo_launch(const ShloCuda* rt, void* function, int64_t blocks, unsigned threads, int64_t shared,
                               void** params) {
@@ -65,10 +67,14 @@ static inline int shlo_product(const ShloCuda* rt, const ShloMatrix& a, const Sh
   const bool wide = compute == 70;
   const void* const one = wide ? (const void*)doubles : floats;
   const void* const zero = wide ? (const void*)(doubles + 2) : floats + 2;
-  int error = rt->set_stream(rt->cublas, rt->stream);
-  if (!error)
-    error = rt->gemm(rt->cublas, b.transposed, a.transposed, n, m, k, one, b.start, b.type, b.leading, b.stride,
-                     a.start, a.type, a.leading, a.stride, zero, c.start, c.type, c.leading, c.stride, batch, compute,
-                     -1 /* CUBLAS_GEMM_DEFAULT */);
+  const int error = rt->gemm(rt->cublas, b.transposed, a.transposed, n, m, k, one, b.start, b.type, b.leading, b.stride,
+                             a.start, a.type, a.leading, a.stride, zero, c.start, c.type, c.leading, c.stride, batch,
+                             compute, -1 /* CUBLAS_GEMM_DEFAULT */);
+  return error ? 0x10000 + error : 0;
+}
+
+// CuPy and others point the handle to streams of their own: once per call.
+static inline int shlo_start_products(const ShloCuda* rt) {
+  const int error = rt->cublas ? rt->set_stream(rt->cublas, rt->stream) : 0;
   return error ? 0x10000 + error : 0;
 }

@@ -1,0 +1,158 @@
+"""The host program as C++, as far as it is the same for every target: sizes, checks, buffers, loops and branches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from shlo_disc.codegen.emitter import Emitter
+from shlo_disc.codegen.host import (
+    CaseStep,
+    CopyStep,
+    GridRef,
+    HostBuffer,
+    HostProgram,
+    HostStep,
+    KernelRef,
+    LaunchStep,
+    WhileStep,
+)
+from shlo_disc.codegen.indices import size_name
+from shlo_disc.codegen.scopes import INDENT
+from shlo_disc.codegen.spelling import Spelling
+from shlo_disc.dynamic_ops.program import Program
+from shlo_disc.expr.dim import Dim
+from shlo_disc.expr.dtypes import DType
+
+ARITHMETIC = """\
+static inline int64_t floordiv(int64_t a, int64_t b) {
+  return b == 0 ? 0 : a / b - ((a % b != 0) & ((a < 0) != (b < 0)));
+}
+static inline int64_t mod(int64_t a, int64_t b) { return b == 0 ? 0 : a - floordiv(a, b) * b; }
+static inline int64_t min_(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t max_(int64_t a, int64_t b) { return a > b ? a : b; }
+"""
+_PLAN = """\
+extern "C" int64_t shlo_plan(const int64_t* raw, int64_t* symbols, int64_t* result_dims,
+                             int64_t* arena_bytes) {"""
+
+
+def print_dim(dim: Dim) -> str:
+    """A size as C."""
+    return Emitter(Spelling()).dim_scalar(dim)
+
+
+def symbol_names(program: Program) -> list[str]:
+    """Raw sizes first, then what is computed from them."""
+    return [
+        *(raw.symbol.name for raw in program.raw_dims),
+        *(s.name for s, _ in program.definitions),
+    ]
+
+
+def print_plan(program: Program, host: HostProgram) -> list[str]:
+    """`shlo_plan`: bind the sizes, check them, and compute the others."""
+    lines = [_PLAN]
+    for k, raw in enumerate(program.raw_dims):
+        lines.append(f"{INDENT}const int64_t {size_name(raw.symbol.name)} = symbols[{k}] = raw[{k}];")
+    for k, (symbol, dim) in enumerate(program.definitions, start=len(program.raw_dims)):
+        lines.append(f"{INDENT}const int64_t {size_name(symbol.name)} = symbols[{k}] = {print_dim(dim)};")
+    for number, check in enumerate(program.checks, start=1):
+        condition = f"{print_dim(check.lhs)} {check.relation.value} {print_dim(check.rhs)}"
+        lines.append(f"{INDENT}if (!({condition})) return {number};  // {check.span.where()}")
+    sizes = [d for tensor in program.body.results for d in tensor.shape]
+    lines += [f"{INDENT}result_dims[{k}] = {print_dim(d)};" for k, d in enumerate(sizes)]
+    return [*lines, f"{INDENT}*arena_bytes = {print_dim(host.arena_bytes)};", f"{INDENT}return 0;", "}"]
+
+
+def print_names(program: Program, host: HostProgram) -> list[str]:
+    """The beginning of `shlo_run`: a number per size, and a pointer per buffer, with what it is."""
+    lines = list[str]()
+    for k, name in enumerate(symbol_names(program)):
+        lines.append(f"{INDENT}[[maybe_unused]] const int64_t {size_name(name)} = symbols[{k}];")
+    return lines + [INDENT + _declare(slot, buffer) for slot, buffer in enumerate(host.buffers)]
+
+
+def _declare(slot: int, buffer: HostBuffer) -> str:
+    source = {
+        "argument": f"(char*)arguments[{buffer.number}]",
+        "result": f"(char*)results[{buffer.number}]",
+        "constant": f"(char*)constants[{buffer.number}]",
+        "arena": f"arena + {print_dim(buffer.offset)}",
+    }[buffer.kind]
+    return f"[[maybe_unused]] char* const b{slot} = {source};  // {buffer.tensor!r}"
+
+
+def kernel_names(steps: Sequence[HostStep]) -> list[str]:
+    """Every kernel or group of kernels that the program launches, once, in order."""
+    found = dict[str, None]()
+    for step in steps:
+        match step:
+            case LaunchStep(kernel, _):
+                found[kernel.name] = None
+            case WhileStep(condition, _, body):
+                found |= dict.fromkeys(kernel_names((*condition, *body)))
+            case CaseStep(_, _, branches):
+                found |= dict.fromkeys(kernel_names([s for b in branches for s in b]))
+            case CopyStep():
+                pass
+            case _:
+                assert_never(step)
+    return list(found)
+
+
+class StepPrinter:
+    """Prints steps. A target says how it launches, copies, and reads what decides where to go on."""
+
+    def __init__(self, host: HostProgram) -> None:
+        self.host = host
+
+    def steps(self, steps: Sequence[HostStep], depth: int) -> list[str]:
+        return [INDENT * depth + line for step in steps for line in self._step(step)]
+
+    def launch(self, kernel: KernelRef | GridRef, slots: Sequence[int]) -> list[str]:
+        raise NotImplementedError(f"{kernel.name} {slots}")
+
+    def copy(self, source: int, target: int) -> list[str]:
+        raise NotImplementedError(f"{source} {target}")
+
+    def read(self, slot: int, kind: str) -> tuple[list[str], str]:
+        """Statements that fetch a number of a C type from a buffer, and the expression that then is its value."""
+        raise NotImplementedError(f"{slot} {kind}")
+
+    def size(self, slot: int) -> str:
+        """The bytes of a buffer."""
+        return print_dim(self.host.buffers[slot].size)
+
+    def _step(self, step: HostStep) -> list[str]:
+        match step:
+            case LaunchStep(kernel, slots):
+                return self.launch(kernel, slots)
+            case CopyStep(source, target):
+                return self.copy(source, target)
+            case WhileStep(condition, flag, body):
+                decide = self.steps(condition, 1)
+                fetch, value = self.read(flag, "uint8_t")
+                return [
+                    "for (;;) {",
+                    *decide,
+                    *(INDENT + line for line in fetch),
+                    f"{INDENT}if (!{value}) break;",
+                    *self.steps(body, 1),
+                    "}",
+                ]
+            case CaseStep(index, dtype, branches):
+                return self._case(index, dtype, branches)
+            case _:
+                assert_never(step)
+
+    def _case(self, index: int, dtype: DType, branches: Sequence[Sequence[HostStep]]) -> list[str]:
+        kind = Spelling().memory_type(dtype)
+        fetch, value = self.read(index, kind)
+        last = len(branches) - 1
+        chosen = f"const {kind} at = {value}; at >= 0 && at < {last} ? (int64_t)at : {last}"
+        lines = [f"switch ({f'{value} ? 1 : 0' if dtype.is_bool else chosen}) {{"]
+        for number, branch in enumerate(branches):
+            lines += [f"case {number}: {{", *self.steps(branch, 1), f"{INDENT}break;", "}"]
+        lines.append("}")
+        return ["{", *(INDENT + line for line in (*fetch, *lines)), "}"] if fetch else lines

@@ -1,0 +1,126 @@
+"""Walk the steps of a program in Python: loops, branches, and what a step sees of the buffers."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+import numpy as np
+
+from shlo_disc.artifact import Artifact, Buffer, Case, Choice, Copy, Launch, Slot, Step, While
+from shlo_disc.diagnostics import InternalError
+from shlo_disc.runtime.formulas import evaluate
+from shlo_disc.runtime.interop import Array, dtype_of
+from shlo_disc.runtime.library import Pointers
+
+Fetch: TypeAlias = Callable[[int, int], bytes | memoryview]
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the buffers of a call are."""
+
+    arguments: Pointers
+    results: Pointers
+    constants: Pointers
+    arena: int
+
+
+class Buffers(Mapping[Slot, Array]):
+    """The buffers of one call, each seen as an array of its dtype and shape; `fetch` reads their bytes."""
+
+    def __init__(self, artifact: Artifact, symbols: Mapping[str, int], places: Places, fetch: Fetch) -> None:
+        self._buffers = artifact.buffers
+        self.symbols = symbols
+        self._outside = {"argument": places.arguments, "result": places.results, "constant": places.constants}
+        self._arena = places.arena
+        self._fetch = fetch
+
+    def __getitem__(self, slot: Slot) -> Array:
+        buffer = self._buffers[slot]
+        return self.typed(slot, buffer.dtype, self._shape(buffer))
+
+    def __iter__(self) -> Iterator[Slot]:
+        return iter(range(len(self._buffers)))
+
+    def __len__(self) -> int:
+        return len(self._buffers)
+
+    def value(self, formula: str) -> int:
+        """A size of this call."""
+        return evaluate(formula, self.symbols)
+
+    def size(self, slot: Slot) -> int:
+        """The bytes of a buffer."""
+        return self.value(self._buffers[slot].size)
+
+    def address(self, slot: Slot) -> int:
+        """Where a buffer is."""
+        buffer = self._buffers[slot]
+        if buffer.kind == "arena":
+            return self._arena + self.value(buffer.offset)
+        if buffer.kind not in self._outside:
+            raise InternalError(f"a buffer of kind {buffer.kind!r}, expected argument, result, constant or arena")
+        return self._outside[buffer.kind][buffer.number] or 0
+
+    def typed(self, slot: Slot, dtype: str, shape: tuple[int, ...]) -> Array:
+        """A buffer as an array; valid during this call."""
+        kind = dtype_of(dtype)
+        size = math.prod(shape) * kind.itemsize
+        raw = self._fetch(self.address(slot), size) if size else b""
+        return np.ndarray(shape, kind, buffer=raw)
+
+    def _shape(self, buffer: Buffer) -> tuple[int, ...]:
+        """The buffer's shape; all its bytes in a row if it gives none."""
+        shape = tuple(map(self.value, buffer.shape))
+        itemsize = dtype_of(buffer.dtype).itemsize
+        size = self.value(buffer.size)
+        return shape if math.prod(shape) * itemsize == size else (size // itemsize,)
+
+
+Observer: TypeAlias = Callable[[Step, Mapping[Slot, Array]], None]
+Execute: TypeAlias = Callable[[Launch | Choice | Copy, Buffers], None]
+
+
+def walk(steps: Sequence[Step], buffers: Buffers, execute: Execute, observe: Observer | None) -> None:
+    """Run steps one after the other; `observe` sees every one after it ran, and all buffers as arrays."""
+    for step in steps:
+        match step:
+            case Launch() | Choice() | Copy():
+                execute(step, buffers)
+            case While(condition, flag, body):
+                walk(condition, buffers, execute, observe)
+                while buffers[flag].reshape(-1)[0]:
+                    walk(body, buffers, execute, observe)
+                    walk(condition, buffers, execute, observe)
+            case Case(index, index_dtype, branches):
+                picked = int(buffers.typed(index, index_dtype, ()))
+                last = len(branches) - 1
+                walk(branches[picked if 0 <= picked <= last else last], buffers, execute, observe)
+            case _:
+                assert_never(step)
+        if observe is not None:
+            observe(step, buffers)
+
+
+def leaves(steps: Iterable[Step]) -> Iterator[Launch | Choice | Copy]:
+    """All steps that do something themselves, also in loops and branches, in the order of the program's text."""
+    for step in steps:
+        match step:
+            case Launch() | Choice() | Copy():
+                yield step
+            case While(condition, _, body):
+                yield from leaves((*condition, *body))
+            case Case(_, _, branches):
+                for branch in branches:
+                    yield from leaves(branch)
+            case _:
+                assert_never(step)
+
+
+def fetch_from_host(address: int, size: int) -> memoryview:
+    """Bytes of this process, writable."""
+    return memoryview((ctypes.c_char * size).from_address(address))
