@@ -1,0 +1,105 @@
+"""Maps: one stage without reductions. Its points are one line, shared by the threads of a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from shlo_disc.codegen.dependence import Dependence
+from shlo_disc.codegen.host import CallVariant, GridCall
+from shlo_disc.codegen.kernel import Param, RowKernel, Stage
+from shlo_disc.codegen.naming import NAME
+from shlo_disc.codegen.scopes import INDENT
+from shlo_disc.codegen.simplify_kernel import stage_formulas
+from shlo_disc.expr.dim import Dim, const, product
+from shlo_disc.expr.facts import Facts
+from shlo_disc.lower_cuda.cost import LOAD_LATENCY
+from shlo_disc.lower_cuda.packed import PackedEmitter, Packing, pack_stage
+from shlo_disc.lower_cuda.points import (
+    THREADS,
+    blocks_for,
+    decode,
+    grid_loop,
+    params_of,
+    point_bytes,
+    shared_cycles,
+    turns,
+)
+from shlo_disc.lower_cuda.printed import Printed, signature
+from shlo_disc.lower_cuda.spelling import CudaSpelling
+from shlo_disc.lower_cuda.transpose import print_tiled
+
+PLAIN_PENALTY = 9, 8  # single elements take more instructions than packs for the same bytes
+
+
+def is_map(kernel: RowKernel) -> bool:
+    """Whether all points of a kernel are independent."""
+    return len(kernel.stages) == 1 and not kernel.stages[0].reductions and not kernel.scratch
+
+
+def print_map(kernel: RowKernel, facts: Facts) -> Printed:
+    """Packs of lanes first, tiles for transposed reads, and one element at a time, which is always legal."""
+    (stage,) = kernel.stages
+    axes = (*kernel.rows, *stage.axes)
+    flat = replace(stage, axes=axes, reduced=(False,) * len(axes))
+    lines, variants = list[str](), list[CallVariant]()
+    for piece in map_pieces(flat, kernel.params, facts, NAME):
+        lines += piece.text
+        variants.append(piece.variant)
+    return Printed("\n".join(lines), tuple(variants), (product(a.extent for a in axes),))
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One kernel and the variant that launches it."""
+
+    text: tuple[str, ...]
+    variant: CallVariant
+
+
+def map_pieces(stage: Stage, buffers: Sequence[Param], facts: Facts, name: str) -> list[Piece]:
+    """Every way to compute a map, the plain one last. `buffers` are in the order of the group's."""
+    pieces = list[Piece]()
+    if (packing := pack_stage(stage, facts)) is not None:
+        pieces.append(_print_map(stage, packing, buffers, facts, name))
+    if (tiled := print_tiled(stage, buffers, facts, name)) is not None:
+        pieces.append(Piece(*tiled))
+    pieces.append(_print_map(stage, None, buffers, facts, name))
+    return pieces
+
+
+def _print_map(stage: Stage, packing: Packing | None, buffers: Sequence[Param], facts: Facts, name: str) -> Piece:
+    """A loop over the grid: each turn is one point, or one pack."""
+    emit = PackedEmitter(CudaSpelling())
+    each = point_bytes(stage, stage.axes[-1], Dependence()) if stage.axes else 8
+    stage = packing.stage if packing else stage
+    emit.count_uses(stage_formulas(stage))
+    count = facts.canonical(product(a.extent for a in stage.axes))
+    with emit.inside(*(a.symbol.name for a in stage.axes)) as point:
+        point.lines += decode(emit, stage.axes, "i")
+        if packing is None:
+            for store in stage.stores:
+                emit.store(store)
+        else:
+            with emit.pack(packing) as lanes:
+                for store in stage.stores:
+                    emit.store(store)
+            point.lines += lanes.lines
+    total = emit.dim_scalar(count)
+    kernel = f"{name}_{'packed' if packing else 'plain'}"
+    used, written = params_of(stage)
+    head = signature(kernel, used, written, tuple(emit.sizes), threads=THREADS)
+    body = [*emit.scopes[0].lines, f"const idx count = {total};", *grid_loop("i", "count", point.lines)]
+    text = (*head, *(INDENT + line for line in body), "}")
+    width = packing.width if packing else 1
+    call = _call(kernel, each, width, count)
+    call = replace(call, buffers=tuple(buffers.index(p) for p in used), symbols=tuple(emit.sizes))
+    label = f"packs of {width}" if packing else "plain"
+    return Piece(text, CallVariant(label, packing.guards if packing else (), packing is not None, (call,)))
+
+
+def _call(kernel: str, each: int, width: int, count: Dim) -> GridCall:
+    blocks = blocks_for(count)
+    up, down = PLAIN_PENALTY if width == 1 else (1, 1)
+    cycles = shared_cycles(count, blocks, max(1, each * width * up // down))
+    return GridCall(kernel, (), (), blocks, THREADS, const(0), cycles, LOAD_LATENCY * turns(count))

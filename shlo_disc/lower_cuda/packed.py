@@ -1,0 +1,299 @@
+"""Sixteen bytes at a time: a stage's innermost axis in packs of N lanes, loaded and stored by one instruction each.
+
+The axis `c` becomes `N*q + lane`. What depends on the lane is an array over `k` in the text, computed in short loops
+that the compiler unrolls; everything else stays one value per thread. An access is packed if its offset is
+`lane + rest` and N divides `rest`: N must divide the factor of every product of loop symbols in `rest`.
+Inside a division `(c + r) // d` and `(c + r) % d` a pack stays whole if N divides `r` and `d`: the quotient is the same
+for all its lanes, and the remainder counts on.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from shlo_disc.analysis.access import children
+from shlo_disc.codegen.dependence import Dependence
+from shlo_disc.codegen.emitter import Emitter, is_guard
+from shlo_disc.codegen.host import Condition
+from shlo_disc.codegen.kernel import Axis, Param, Scratch, Stage, Store
+from shlo_disc.codegen.rewrite import DimRewriter, nodes_of
+from shlo_disc.codegen.scopes import INDENT, Scope, clean
+from shlo_disc.codegen.simplify_kernel import rewrite_stage, stage_formulas
+from shlo_disc.expr.dim import Atom, Dim, FloorDiv, Mod, Product, Sym, const, of, product
+from shlo_disc.expr.facts import Facts
+from shlo_disc.expr.node import Node
+from shlo_disc.expr.scalar import FoldResult, Load, Select
+from shlo_disc.lower_cuda.spelling import CudaSpelling
+
+LANE = Sym("%lane")
+PACK_BYTES = 16  # what one instruction loads or stores
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """A stage whose last axis counts packs of `width` lanes; `LANE` is the place inside a pack.
+
+    `packs` are the accesses (buffer, and offset without the lane) that are one pack each, if the `guards` hold and
+    every buffer starts at 16 bytes.
+    """
+
+    stage: Stage
+    width: int
+    guards: tuple[Condition, ...]
+    packs: frozenset[tuple[Param | Scratch, Dim]]
+
+    def start(self, target: Param | Scratch, offset: Dim) -> Dim | None:
+        """Where the pack begins that this access is part of; None if it is not in one."""
+        split = offset.linear(LANE)
+        if split is None or split[0] != const(1) or (target, split[1]) not in self.packs:
+            return None
+        return split[1]
+
+
+def pack_stage(stage: Stage, facts: Facts) -> Packing | None:
+    """Split the innermost axis of `stage` into packs; None if none of its accesses would be one.
+
+    Where every lane has a loop of its own packs are no use: loops take more time than loads.
+    """
+    if not stage.axes or _has_loops(stage):
+        return None
+    width = PACK_BYTES // _widest(stage)
+    while width > 1:
+        if (found := _Packer(stage, width, facts).run()) is not None:
+            return found
+        width //= 2
+    return None
+
+
+def packed_axis(axis: Axis, width: int) -> Axis:
+    """The loop over the packs of an axis."""
+    return Axis(axis.symbol, axis.extent // width)
+
+
+def _widest(stage: Stage) -> int:
+    """The bytes of the widest element that lies in a row along the innermost axis."""
+    lane = stage.axes[-1].symbol
+    accesses = [(s.target, s.offset) for s in _stores(stage)] + list(_loads(stage))
+    sizes = [source.dtype.bytes for source, offset in accesses if _unit(offset, lane)]
+    return max(sizes, default=PACK_BYTES)
+
+
+def _unit(offset: Dim, lane: Sym) -> bool:
+    split = offset.linear(lane)
+    if split is None:
+        return any(isinstance(a, Mod) and lane in of(a).symbols() for a in offset.atoms())
+    return split[0] == const(1)
+
+
+def _stores(stage: Stage) -> list[Store]:
+    return [*stage.stores, *(s for r in stage.reductions for s in r.stores)]
+
+
+def _loads(stage: Stage) -> list[tuple[Param | Scratch, Dim]]:
+    """Every access that all lanes make together: under no guard of their own, in no loop of their own."""
+    deps, lane = Dependence(), stage.axes[-1].symbol.name
+    seen, stack = set[Node](), list[Node](stage_formulas(stage))
+    found, inner = list[tuple[Param | Scratch, Dim]](), set[str]()
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        match node:
+            case Select(condition, _, _) if is_guard(condition) and deps.of(condition) & {lane, LANE.name}:
+                stack.append(condition)
+                continue
+            case FoldResult(fold, _):
+                inner.update(s.name for s, _ in fold.axes)
+            case Load(source, (offset,)):
+                assert isinstance(source, Param | Scratch), "tensors were replaced by params"
+                found.append((source, offset))
+            case _:
+                pass
+        stack.extend(children(node))
+    return [(source, offset) for source, offset in found if not deps.of(offset) & inner]
+
+
+def _has_loops(stage: Stage) -> bool:
+    deps, lane = Dependence(), stage.axes[-1].symbol.name
+    return any(isinstance(n, FoldResult) and lane in deps.of(n) for n in nodes_of(stage_formulas(stage)))
+
+
+class Divisibility:
+    """Which dims `width` divides: known, refuted, or a guard that the host checks."""
+
+    def __init__(self, width: int, facts: Facts) -> None:
+        self.width, self.facts = width, facts
+        self.guards = dict[Condition, None]()
+
+    def ask(self, dims: Iterable[Dim]) -> bool:
+        """Whether all of these may be divisible; what is open becomes a guard."""
+        guards = list[Condition]()
+        for dim in dims:
+            if self.facts.divisor(dim) % self.width == 0:
+                continue
+            if self.facts.equal(dim % self.width, 0).is_false:
+                return False
+            guards.append(Condition(dim % self.width, "==", const(0)))
+        self.guards.update(dict.fromkeys(guards))
+        return True
+
+    def ask_all(self, rest: Dim) -> bool:
+        """The same for a dim over loop symbols, wherever the loops stand."""
+        return all(self._product(moving, factor) for moving, factor in _factors(rest).items())
+
+    def _product(self, moving: Product, factor: Dim) -> bool:
+        """A multiple times anything; or a remainder of a multiple by a multiple."""
+        if self.facts.divisor(factor) % self.width == 0:
+            return True
+        for atom in moving:
+            if isinstance(atom, Mod) and self.ask([*_factors(atom.numerator).values(), atom.denominator]):
+                return True
+        return self.ask([factor])
+
+
+def _factors(dim: Dim) -> dict[Product, Dim]:
+    """What varies while a kernel runs, and the factor of each: that of the empty product does not vary."""
+    found = defaultdict[Product, Dim](lambda: const(0))
+    for atoms, weight in dim.terms:
+        moving = tuple(a for a in atoms if _moves(a))
+        found[moving] += product(of(a) for a in atoms if a not in moving) * weight
+    return dict(found)
+
+
+def _moves(atom: Atom) -> bool:
+    return any(s.name.startswith("%") for s in of(atom).symbols()) or bool(of(atom).data())
+
+
+class _Packer:
+    def __init__(self, stage: Stage, width: int, facts: Facts) -> None:
+        self.stage, self.width = stage, width
+        self.axis = stage.axes[-1]
+        self.check = Divisibility(width, facts)
+        self.deps = Dependence()
+
+    def run(self) -> Packing | None:
+        if not self.check.ask([self.axis.extent]):
+            return None
+        axes = (*self.stage.axes[:-1], packed_axis(self.axis, self.width))
+        stage = replace(rewrite_stage(self.stage, DimRewriter(self._split)), axes=axes)
+        packs = {
+            (target, rest)
+            for target, offset in ((s.target, s.offset) for s in _stores(stage))
+            if (rest := self._rest(offset)) is not None and self.check.ask_all(rest)
+        }
+        if not packs and _stores(stage):
+            return None
+        for source, offset in _loads(stage):
+            rest = self._rest(offset)
+            if rest is not None and (source, rest) not in packs and self.check.ask_all(rest):
+                packs.add((source, rest))
+        return Packing(stage, self.width, tuple(self.check.guards), frozenset(packs)) if packs else None
+
+    def _split(self, dim: Dim) -> Dim:
+        """Put `N*q + lane` for the axis."""
+        symbol = self.axis.symbol
+        if symbol not in dim.symbols():
+            return dim
+        return dim.map_atoms(self._division).substitute({symbol: of(symbol) * self.width + of(LANE)})
+
+    def _division(self, atom: Atom) -> Dim:
+        """A quotient that a pack shares, a remainder that counts on in it."""
+        symbol = self.axis.symbol
+        if not isinstance(atom, FloorDiv | Mod) or symbol not in atom.numerator.symbols():
+            return of(atom)
+        split = atom.numerator.linear(symbol)
+        if (
+            split is None
+            or split[0] != const(1)
+            or not self.check.ask([*_factors(split[1]).values(), atom.denominator])
+        ):
+            return of(atom)
+        # the lane is taken out here and put in by `_split`, so this atom must hold the pack's first point
+        first = atom.numerator - of(LANE)
+        if isinstance(atom, FloorDiv):
+            return first // atom.denominator
+        return first % atom.denominator + of(LANE)
+
+    def _rest(self, offset: Dim) -> Dim | None:
+        """What is left of `lane + rest`, free of the lane."""
+        split = offset.linear(LANE)
+        if split is None or split[0] != const(1) or LANE.name in self.deps.of(split[1]):
+            return None
+        return split[1]
+
+
+class PackedEmitter(Emitter):
+    """Prints formulas over the lanes of a pack, inside `pack`; elsewhere it is the plain printer."""
+
+    def __init__(self, spelling: CudaSpelling) -> None:
+        super().__init__(spelling)
+        self.packing: Packing | None = None
+        self.registers = dict[tuple[Scope, Param | Scratch, Dim], str]()  # packs that were loaded, by scope
+
+    @contextmanager
+    def pack(self, packing: Packing) -> Generator[Scope]:
+        """Open the scope of one pack: `k` counts its `R` lanes."""
+        before, self.packing = self.packing, packing
+        with self.inside(LANE.name, arrayed=True) as scope:
+            scope.lines.append(f"constexpr int R = {packing.width};")
+            yield scope
+        self.packing = before
+
+    def store(self, store: Store) -> None:
+        """Add the statements of one store to the current scope."""
+        scope, target = self.scope, store.target
+        value = self.value(store.value)
+        start = self.packing.start(target, store.offset) if self.packing and scope.arrayed else None
+        if start is None:
+            text = self.spell.store(clean(target.name), self.dim_scalar(store.offset), value, target.dtype)
+            (scope.pending if scope.arrayed else scope.lines).append(text)
+            return
+        name = self.fresh("s")
+        scope.lines.append(f"Pack<{self.spell.memory_type(target.dtype)}, R> {name};")
+        scope.pending.append(self.spell.store(f"{name}.at", "k", value, target.dtype))
+        scope.block([f"pack_store({clean(target.name)} + {self.dim_scalar(start)}, {name});"])
+
+    def arg(self, name: str) -> str:
+        return "k" if name == LANE.name else super().arg(name)
+
+    def load(self, source: Param | Scratch, offset: Dim) -> str:
+        """One element, where it can be from a pack that one instruction loads."""
+        start = self.packing.start(source, offset) if self.packing and self.scope.arrayed else None
+        if start is None or (start.data() and self.floor == len(self.scopes) - 1):
+            return super().load(source, offset)
+        for scope in self.scopes:
+            if (known := self.registers.get((scope, source, start))) is not None:
+                return self.spell.load(f"{known}.at", "k", source.dtype)
+        name = self.registers[self.scope, source, start] = self.fresh("q")
+        text = f"pack_load<R>({clean(source.name)} + {self.dim_scalar(start)})"
+        self.scope.lines.append(f"const Pack<{self.spell.memory_type(source.dtype)}, R> {name} = {text};")
+        return self.spell.load(f"{name}.at", "k", source.dtype)
+
+    def _branch(self, node: Select, vector: bool) -> str:
+        """In a pack the result is an array; a guard that all lanes share is asked once."""
+        if not self.scope.arrayed:
+            return super()._branch(node, vector)
+        outer, name = self.scope, self.fresh("g")
+        shared = LANE.name not in self.deps.of(node.condition)
+        condition = self.value(node.condition)
+        lines = list[str]()
+        for head, side in ((f"if ({condition}) {{", node.then), ("} else {", node.other)):
+            with self.inside(arrayed=shared) as scope:
+                floor, self.floor = self.floor, len(self.scopes) - 1
+                text = self.value(side)
+                self.floor = floor
+                (scope.pending if shared else scope.lines).append(f"{name}[k] = {text};")
+                scope.flush()
+                lines += [head, *(INDENT + line for line in scope.lines)]
+        lines.append("}")
+        declared = f"{self.spell.value_type(node.dtype)} {name}[R];"
+        if shared:
+            outer.block([declared, *lines])
+        else:
+            outer.lines.append(declared)
+            outer.pending.extend(lines)
+        return f"{name}[k]"

@@ -1,0 +1,213 @@
+"""Maps that read transposed: a tile at a time through shared memory, so that reads and stores both run along memory.
+
+A read is transposed if it moves by one element along an axis other than the innermost. A block copies the square tile
+of each such read with its threads along that axis, then computes the same points with its threads along the innermost
+axis, where the formula finds the element in the tile. Rows of a tile are one element longer than a warp, so that the
+threads of a warp meet 32 different banks both ways (Ruetsch and Micikevicius, "Optimizing Matrix Transpose in CUDA").
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from shlo_disc.analysis.access import children
+from shlo_disc.codegen.dependence import Dependence
+from shlo_disc.codegen.emitter import Emitter, is_guard
+from shlo_disc.codegen.host import CallVariant, GridCall
+from shlo_disc.codegen.kernel import Axis, Param, Scratch, Stage
+from shlo_disc.codegen.scopes import INDENT, clean
+from shlo_disc.codegen.simplify_kernel import stage_formulas
+from shlo_disc.expr.dim import Dim, Sym, const, product
+from shlo_disc.expr.facts import Facts
+from shlo_disc.expr.node import Node
+from shlo_disc.expr.scalar import Load, Select
+from shlo_disc.lower_cuda.cost import BARRIER_LATENCY, LOAD_LATENCY
+from shlo_disc.lower_cuda.points import MOST_BLOCKS, THREADS, blocks_for, decode, params_of, point_bytes, shared_cycles
+from shlo_disc.lower_cuda.printed import signature
+from shlo_disc.lower_cuda.spelling import CudaSpelling
+
+SIDE = 32  # of a tile: a warp
+ROWS = THREADS // SIDE  # of a tile at once
+MOST_SHARED = 48 * 1024  # bytes of static shared memory
+NARROWEST = 8  # an axis that is always shorter is not worth a tile
+PENALTY = 5, 4  # a tile's two barriers and its way through shared memory
+
+Access = tuple[Param, Dim]
+
+
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """The axis that transposed reads run along, and the reads: each has a tile of its own."""
+
+    axis: Axis
+    reads: tuple[Access, ...]
+
+
+class TileEmitter(Emitter):
+    """Reads transposed elements from their tiles."""
+
+    def __init__(self, names: Mapping[Access, str]) -> None:
+        super().__init__(CudaSpelling())
+        self.tiles = names
+
+    def load(self, source: Param | Scratch, offset: Dim) -> str:
+        if isinstance(source, Param) and (name := self.tiles.get((source, offset))) is not None:
+            return self.spell.load(name, f"tx * {SIDE + 1} + ty + {ROWS} * k", source.dtype)
+        return super().load(source, offset)
+
+
+def find_tiles(stage: Stage) -> Tiles | None:
+    """The transposed reads of a map, along the axis that most of them run along."""
+    if len(stage.axes) < 2:
+        return None
+    lane, axes = stage.axes[-1], stage.axes[:-1]
+    deps, found = Dependence(), dict[Access, Axis]()
+    for source, offset in _reads(stage):
+        for axis in axes:
+            if _is_transposed(offset, axis.symbol, lane.symbol) and deps.of(offset) <= _names(stage.axes):
+                found[source, offset] = axis
+    long = {a for a in found.values() if _may_be_long(a) and _may_be_long(lane)}
+    if not long:
+        return None
+    counts = Counter(axis for axis in found.values() if axis in long)
+    axis = max(long, key=lambda a: (counts[a], axes.index(a)))
+    reads = list[Access]()
+    left = MOST_SHARED // (SIDE * (SIDE + 1))
+    for access in (a for a, along in found.items() if along == axis):
+        if (left := left - access[0].dtype.bytes) >= 0:
+            reads.append(access)
+    return Tiles(axis, tuple(reads)) if reads else None
+
+
+def _names(axes: Sequence[Axis]) -> frozenset[str]:
+    return frozenset(a.symbol.name for a in axes)
+
+
+def _may_be_long(axis: Axis) -> bool:
+    return axis.extent.constant is None or axis.extent.constant >= NARROWEST
+
+
+def _is_transposed(offset: Dim, along: Sym, lane: Sym) -> bool:
+    """Whether an access moves by one element along `along`, and by more along `lane`."""
+    if offset.data() or (split := offset.linear(along)) is None or split[0] != const(1):
+        return False
+    across = offset.linear(lane)
+    return across is not None and across[0].constant not in {-1, 0, 1}
+
+
+def _reads(stage: Stage) -> Iterator[Access]:
+    """Every load that no guard protects."""
+    seen, stack = set[Node](), list[Node](stage_formulas(stage))
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if isinstance(node, Select) and is_guard(node.condition):
+            stack.append(node.condition)
+            continue
+        if isinstance(node, Load) and isinstance(node.source, Param):
+            yield node.source, node.index[0]
+        stack.extend(children(node))
+
+
+def print_tiled(
+    stage: Stage, buffers: Sequence[Param], facts: Facts, name: str
+) -> tuple[tuple[str, ...], CallVariant] | None:
+    """The kernel of a map with transposed reads, and the variant that launches it; None if it has none."""
+    if (tiles := find_tiles(stage)) is None:
+        return None
+    printer = _TilePrinter(stage, tiles)
+    used, written = params_of(stage)
+    kernel = f"{name}_tiled"
+    body = printer.lines(facts)
+    symbols = tuple(printer.emit.sizes)
+    head = signature(kernel, used, written, symbols, threads=THREADS)
+    text = (*head, *(INDENT + line for line in body), "}")
+    count = facts.canonical(printer.count)
+    blocks = blocks_for(count, 1)
+    up, down = PENALTY
+    moved = sum(2 * p.dtype.bytes for p, _ in tiles.reads)
+    rest = point_bytes(stage, stage.axes[-1], Dependence(), skip=tiles.reads)
+    cycles = shared_cycles(count, blocks, (moved + rest) * SIDE * SIDE * up // down)
+    latency = (2 * LOAD_LATENCY + 2 * BARRIER_LATENCY) * ((count + (MOST_BLOCKS - 1)) // MOST_BLOCKS)
+    places = tuple(buffers.index(p) for p in used)
+    call = GridCall(kernel, places, symbols, blocks, THREADS, const(0), cycles, latency)
+    return text, CallVariant("tiles", (), False, (call,))
+
+
+class _TilePrinter:
+    """Prints the loop over tiles."""
+
+    def __init__(self, stage: Stage, tiles: Tiles) -> None:
+        self.stage, self.tiles, self.lane = stage, tiles, stage.axes[-1]
+        self.names = {access: f"tile{k}" for k, access in enumerate(tiles.reads)}
+        self.emit = TileEmitter(self.names)
+        tiled = (tiles.axis, self.lane)
+        others = [a for a in stage.axes if a not in tiled]
+        self.grid = [*others, *(Axis(Sym(f"{a.symbol.name}_tile"), (a.extent + (SIDE - 1)) // SIDE) for a in tiled)]
+        self.count = product(a.extent for a in self.grid)
+
+    def lines(self, facts: Facts) -> list[str]:
+        """The body of the kernel."""
+        emit, spell = self.emit, self.emit.spell
+        emit.count_uses(stage_formulas(self.stage))
+        with emit.inside(*(a.symbol.name for a in self.grid)) as tile:
+            tile.lines += decode(emit, self.grid, "i")
+            tile.lines += self._sweep(self.tiles.axis, self.lane, self._fill)
+            tile.lines.append("__syncthreads();")
+            tile.lines += self._sweep(self.lane, self.tiles.axis, self._compute)
+            tile.lines.append("__syncthreads();")
+        count = emit.dim_scalar(facts.canonical(self.count))
+        shared = [
+            f"SHLO_SHARED({spell.memory_type(p.dtype)}, {self.names[p, offset]}, {SIDE * (SIDE + 1)});"
+            for p, offset in self.tiles.reads
+        ]
+        return [
+            *shared,
+            *emit.scopes[0].lines,
+            f"const idx count = {count};",
+            f"const int tx = threadIdx.x % {SIDE}, ty = threadIdx.x / {SIDE};",
+            "for (idx i = blockIdx.x; i < count; i += gridDim.x) {",
+            *(INDENT + line for line in tile.lines),
+            "}",
+        ]
+
+    def _sweep(self, across: Axis, down: Axis, point: Callable[[], list[str]]) -> list[str]:
+        """All points of a tile inside the bounds, a warp's threads along `across`."""
+        emit = self.emit
+        x, y = clean(across.symbol.name), clean(down.symbol.name)
+        ends = emit.dim_scalar(across.extent), emit.dim_scalar(down.extent)
+        with emit.inside(across.symbol.name, down.symbol.name) as scope:
+            floor, emit.floor = emit.floor, len(emit.scopes) - 1  # outside of the bounds nothing is read
+            scope.lines += point()
+            emit.floor = floor
+        return [
+            "{",
+            f"{INDENT}const idx {x} = {x}_tile * {SIDE} + tx;",
+            f"{INDENT}for (int k = 0; k < {SIDE // ROWS}; ++k) {{",
+            f"{INDENT * 2}const idx {y} = {y}_tile * {SIDE} + ty + {ROWS} * k;",
+            f"{INDENT * 2}if ({x} < {ends[0]} && {y} < {ends[1]}) {{",
+            *(INDENT * 3 + line for line in scope.lines),
+            f"{INDENT * 2}}}",
+            f"{INDENT}}}",
+            "}",
+        ]
+
+    def _fill(self) -> list[str]:
+        """One element of every tile."""
+        place = f"(ty + {ROWS} * k) * {SIDE + 1} + tx"
+        return [
+            f"{name}[{place}] = {source.name}[{self.emit.dim_scalar(offset)}];"
+            for (source, offset), name in self.names.items()
+        ]
+
+    def _compute(self) -> list[str]:
+        """One point of the stage."""
+        emit, lines = self.emit, list[str]()
+        for store in self.stage.stores:
+            value = emit.value(store.value)
+            lines.append(emit.spell.store(store.target.name, emit.dim_scalar(store.offset), value, store.target.dtype))
+        return lines
