@@ -163,12 +163,16 @@ class SortKernel:
 class ScatterKernel:
     """Adds updates into a copy of the operands, one after the other (the order of the updates is kept).
 
-    For every point of `axes` (the update space) whose `in_bounds` holds: `target[offset] = update`.
+    For every point of `axes` (the update space) whose `in_bounds` holds: `target[offset] = update`. `window`: symbols of
+    axes that do not decide which updates meet: windows of two points of the other axes are equal or disjoint, and
+    `in_bounds` reads none of these symbols. `unique`: no two updates have the same target.
     """
 
     params: tuple[Param, ...]
     copies: tuple[tuple[Param, Param, Dim], ...]  # source, target, number of elements
     axes: tuple[Axis, ...]
+    window: tuple[Sym, ...]
+    unique: bool
     in_bounds: Scalar
     carries: tuple[Arg, ...]  # the element in place
     targets: tuple[Store, ...]  # value: the combined element, written in terms of the carries

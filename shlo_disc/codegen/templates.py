@@ -15,6 +15,7 @@ from shlo_disc.codegen.contraction import (
     matrix_form,
     row_major,
 )
+from shlo_disc.codegen.dependence import Dependence
 from shlo_disc.codegen.groups import Group
 from shlo_disc.codegen.kernel import (
     Axis,
@@ -224,6 +225,13 @@ def build_scatter(group: Group, facts: Facts, producers: Producers) -> tuple[Sca
     ]
     target = tuple(start + step for start, (step, _) in zip(first, window, strict=True))
     offset = flat_offset(target, tensors[0].shape)
+    positions = [axis for k, axis in enumerate(axes) if k not in attrs.update_window_dims]
+    names, depends = {axis.symbol.name for axis in positions}, Dependence()
+    # Along a dim where windows are one element wide, or start at one place, two of them are the same or do not meet.
+    whole = all(
+        extent.constant == 1 or not names.intersection(depends.of(start))
+        for start, (_, extent) in zip(first, window, strict=True)
+    )
     carries = tuple(Arg(f"old{k}", t.dtype) for k, t in enumerate(op.results))
     news = tuple(read.at(u, tuple(at)) for u in updates)
     values = inline_region(read, op.bodies[0], (*carries, *news))
@@ -232,6 +240,8 @@ def build_scatter(group: Group, facts: Facts, producers: Producers) -> tuple[Sca
         params=tuple(params.tensors.values()),
         copies=tuple((params.of(x), params.of(y), product(x.shape)) for x, y in zip(tensors, op.results, strict=True)),
         axes=tuple(axes),
+        window=tuple(axes[k].symbol for k in attrs.update_window_dims) if whole else (),
+        unique=attrs.unique_indices or product(axis.extent for axis in positions).constant == 1,
         in_bounds=reduce(lambda a, b: Binary(BinaryFn.AND, a, b, DType.I1), bounds, true),
         carries=carries,
         targets=tuple(Store(params.of(t), offset, value) for t, value in zip(op.results, values, strict=True)),

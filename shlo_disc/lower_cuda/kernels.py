@@ -23,9 +23,10 @@ from shlo_disc.lower_cuda.convolution import print_convolution
 from shlo_disc.lower_cuda.matmul import CONTRACTIONS, print_dot
 from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.lower_cuda.row_schedules import print_rows
-from shlo_disc.lower_cuda.scatter import print_scatter, print_window_scatter
+from shlo_disc.lower_cuda.scatter import print_scatter
 from shlo_disc.lower_cuda.sort import print_sort
 from shlo_disc.lower_cuda.spelling import CudaSpelling
+from shlo_disc.lower_cuda.window_scatter import print_window_scatter
 
 
 class CudaLowering:

@@ -50,6 +50,9 @@
 #if __has_include("sort.cuh")
 #include "sort.cuh"
 #endif
+#if __has_include("scatter.cuh")
+#include "scatter.cuh"
+#endif
 #if __has_include("scan.cuh")
 #include "scan.cuh"
 #endif
