@@ -44,9 +44,11 @@ SHLO_DEVICE Complex<R> sign_(Complex<R> a) {
 
 SHLO_DEVICE c128 exp_(c128 a) {
   if (a.im == 0) return {exp(a.re), a.im};
-  if (a.re - a.re != 0 && a.im - a.im != 0 && a.re == a.re) return a.re < 0 ? c128{0, 0} : c128{a.re, nan_f64()};
-  const double half = exp(a.re * 0.5);  // its square may overflow where a product with the sine does not
-  return {half * cos(a.im) * half, half * sin(a.im) * half};
+  if (a.re - a.re != 0 && a.im - a.im != 0 && a.re == a.re)
+    return a.re < 0 ? c128{0, copysign(0.0, a.im)} : c128{a.re, nan_f64()};
+  const bool large = a.re > 700;  // the size may overflow where a product with the sine does not
+  const double size = exp(large ? a.re * 0.5 : a.re), again = large ? size : 1;
+  return {size * cos(a.im) * again, size * sin(a.im) * again};
 }
 SHLO_DEVICE c128 log_(c128 a) {
   const double x = fabs(a.re), y = fabs(a.im), large = fmax(x, y), small = fmin(x, y);
@@ -68,12 +70,11 @@ SHLO_DEVICE c128 sqrt_(c128 a) {
 }
 // W. Kahan, Branch cuts for complex elementary functions, 1987.
 SHLO_DEVICE c128 tanh_(c128 a) {
-  if (fabs(a.re) > 22) {
-    const double small = a.im - a.im == 0 ? 4 * sin(a.im) * cos(a.im) * exp(-2 * fabs(a.re)) : 0;
-    return {copysign(1.0, a.re), copysign(small, a.im)};
-  }
+  const bool bounded = a.im - a.im == 0;
+  if (fabs(a.re) > 22 && (bounded || a.re + a.re == a.re))
+    return {copysign(1.0, a.re), bounded ? 4 * sin(a.im) * cos(a.im) * exp(-2 * fabs(a.re)) : copysign(0.0, a.im)};
   const double t = tan(a.im), s = sinh(a.re), beta = 1 + t * t, rho = sqrt(1 + s * s), below = 1 + beta * s * s;
-  return {beta * rho * s / below, t / below};
+  return {a.re == 0 ? a.re : beta * rho * s / below, t / below};
 }
 SHLO_DEVICE c128 sin_(c128 a) { return {sin(a.re) * cosh(a.im), cos(a.re) * sinh(a.im)}; }
 SHLO_DEVICE c128 cos_(c128 a) { return {cos(a.re) * cosh(a.im), -(sin(a.re) * sinh(a.im))}; }
