@@ -1,0 +1,257 @@
+"""The stages of a row kernel as CUDA C++: how a team of threads shares the points of a stage.
+
+Inside the text `TEAM` is the number of threads of the team, `lane` the thread's place in it. Points are spread so that
+neighbouring threads have neighbouring points, which coalesces along the last axis. Reductions that are not one known
+operation (argmax and the like) may depend on the order: there every thread takes a run of neighbouring points, and
+partial results meet in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shlo_disc.codegen.emitter import Emitter
+from shlo_disc.codegen.kernel import Axis, Reduction, Stage, Store
+from shlo_disc.codegen.naming import NAME
+from shlo_disc.codegen.reductions import combine, identity
+from shlo_disc.codegen.scopes import INDENT, Scope, clean
+from shlo_disc.codegen.simplify_kernel import stage_formulas
+from shlo_disc.expr.dim import product
+from shlo_disc.lower_cuda.spelling import CudaSpelling
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """Who shares some points: `count` threads, the own place among them, and the function that joins their values."""
+
+    count: str
+    place: str
+    reduce: str
+    last: str = ""  # further arguments of `reduce`
+
+
+TEAM = Threads("TEAM", "lane", "team_reduce<TEAM>", ", turn")
+SQUAD = Threads("SQUAD<TEAM>", "(lane % SQUAD<TEAM>)", "squad_reduce<SQUAD<TEAM>>")
+SQUADS = Threads("(TEAM / SQUAD<TEAM>)", "(lane / SQUAD<TEAM>)", "")  # squads that take points as a whole
+ALONE = Threads("1", "0", "")
+
+
+@dataclass(frozen=True, slots=True)
+class StageText:
+    """The statements of a stage in its row, and what must be declared before the function."""
+
+    lines: list[str]
+    types: list[str]
+
+
+def stage_text(emit: Emitter, spell: CudaSpelling, stage: Stage, number: int) -> StageText:
+    """Print one stage inside the scope of its row."""
+    emit.count_uses(stage_formulas(stage))
+    printer = _StagePrinter(emit, spell, stage, number)
+    return StageText(printer.lines(), printer.types)
+
+
+def is_ordered(stage: Stage) -> bool:
+    """Whether a reduction of the stage may depend on the order of its elements."""
+    return any(r.fn is None for r in stage.reductions)
+
+
+def reduces_row(stage: Stage) -> bool:
+    """Whether the whole team reduces to values that all its threads know."""
+    return bool(stage.reductions) and all(stage.reduced)
+
+
+class _StagePrinter:
+    def __init__(self, emit: Emitter, spell: CudaSpelling, stage: Stage, number: int) -> None:
+        self.emit, self.spell, self.stage = emit, spell, stage
+        self.partial = f"{NAME}_partial{number}"
+        self.number = number
+        self.types = list[str]()
+        self.kept = [a for a, flag in zip(stage.axes, stage.reduced, strict=True) if not flag]
+        self.reduced = [a for a, flag in zip(stage.axes, stage.reduced, strict=True) if flag]
+
+    def lines(self) -> list[str]:
+        stage = self.stage
+        if not stage.reductions:
+            return self._map()
+        if not self.kept:
+            return self._reduce(TEAM)
+        alone = not stage.reduced[-1] or not self.reduced
+        threads = TEAM if alone else SQUADS
+        with self.emit.inside(*(a.symbol.name for a in self.kept)) as scope:
+            scope.block(self._reduce(ALONE if alone else SQUAD))
+        return self._spread(self.kept, scope.lines, threads)
+
+    # -- loops
+
+    def _spread(self, axes: Sequence[Axis], body: list[str], threads: Threads) -> list[str]:
+        """A loop over points, one point per thread at a time."""
+        name, size, decode = self._points(axes)
+        if threads is ALONE:
+            head = f"for (idx {name} = 0; {name} < {size}; ++{name}) {{"
+        else:
+            head = f"for (idx {name} = {threads.place}; {name} < {size}; {name} += {threads.count}) {{"
+        return [head, *_indented([*decode, *body]), "}"]
+
+    def _runs(self, axes: Sequence[Axis], body: list[str], threads: Threads) -> list[str]:
+        """A loop over points, a run of neighbouring ones per thread."""
+        name, size, decode = self._points(axes)
+        return [
+            f"const idx run{self.number} = ({size} + {threads.count} - 1) / {threads.count};",
+            f"const idx first{self.number} = min_({threads.place} * run{self.number}, (idx){size});",
+            f"const idx last{self.number} = min_(first{self.number} + run{self.number}, (idx){size});",
+            f"for (idx {name} = first{self.number}; {name} < last{self.number}; ++{name}) {{",
+            *_indented([*decode, *body]),
+            "}",
+        ]
+
+    def _points(self, axes: Sequence[Axis]) -> tuple[str, str, list[str]]:
+        """The name of a loop over all points of `axes`, their number, and the indices of a point."""
+        size = self.emit.dim_scalar(product(a.extent for a in axes))
+        if len(axes) == 1:
+            return clean(axes[0].symbol.name), size, []
+        name = "point" if all(a in self.kept for a in axes) else "at"
+        decode = list[str]()
+        for number, axis in enumerate(axes):
+            inner = product(a.extent for a in axes[number + 1 :])
+            text = name if inner.constant == 1 else f"{name} / {self.emit.dim_scalar(inner)}"
+            if number:
+                text = f"{text} % {self.emit.dim_scalar(axis.extent)}"
+            decode.append(f"const idx {clean(axis.symbol.name)} = {text};")
+        return name, size, decode
+
+    # -- maps
+
+    def _map(self) -> list[str]:
+        with self.emit.inside(*(a.symbol.name for a in self.stage.axes)) as scope:
+            self._stores(self.stage.stores, scope)
+        if not self.stage.axes:
+            return ["if (lane == 0) {", *_indented(scope.lines), "}"]
+        return self._spread(self.stage.axes, scope.lines, TEAM)
+
+    def _stores(self, stores: Sequence[Store], scope: Scope) -> None:
+        for store in stores:
+            value = self.emit.value(store.value)
+            scope.lines.append(self._store(store, value))
+
+    def _store(self, store: Store, value: str) -> str:
+        return self.spell.store(store.target.name, self.emit.dim_scalar(store.offset), value, store.target.dtype)
+
+    # -- reductions
+
+    def _reduce(self, threads: Threads) -> list[str]:
+        """Partial results of each thread, then of all of them; the carries stay visible afterwards."""
+        outer = len(self.emit.scopes) - 1
+        lines = [line for r in self.stage.reductions for line in self._start(r, threads)]
+        carries = [c.name for r in self.stage.reductions for c in r.carries]
+        with self.emit.inside(*(a.symbol.name for a in self.reduced), *carries) as scope:
+            self._stores(self.stage.stores, scope)
+            for reduction in self.stage.reductions:
+                self._update(reduction, scope)
+        lines += self._loop(scope.lines, threads)
+        if threads is not ALONE:
+            lines += self._meet(threads)
+        for name in carries:
+            self.emit.bind(name, outer)
+        lines += [line for r in self.stage.reductions for line in self._finish(r)]
+        with self.emit.inside() as final:
+            for reduction in self.stage.reductions:
+                self._stores(reduction.stores, final)
+        if threads is ALONE or not final.lines:
+            return [*lines, *final.lines]
+        return [*lines, f"if ({threads.place} == 0) {{", *_indented(final.lines), "}"]
+
+    def _loop(self, body: list[str], threads: Threads) -> list[str]:
+        if not self.reduced:
+            return ["{" if threads is ALONE else f"if ({threads.place} == 0) {{", *_indented(body), "}"]
+        spread = self._runs if is_ordered(self.stage) and threads is not ALONE else self._spread
+        return spread(self.reduced, body, threads)
+
+    def _start(self, reduction: Reduction, threads: Threads) -> list[str]:
+        """Known operations start at their identity, others at the initial value, in the thread of the first points."""
+        if reduction.fn is not None:
+            (carry,) = reduction.carries
+            return [f"{self.spell.value_type(carry.dtype)} {carry.name} = {identity(self.spell, reduction)};"]
+        lines = [
+            f"{self.spell.value_type(carry.dtype)} {carry.name} = {self.emit.value(init)};"
+            for carry, init in zip(reduction.carries, reduction.init, strict=True)
+        ]
+        return [*lines, f"bool {_has(reduction)} = {threads.place} == 0;"]
+
+    def _update(self, reduction: Reduction, scope: Scope) -> None:
+        emit, number = self.emit, len(self.emit.scopes) - 1
+        if reduction.fn is not None:
+            (carry,), (element,) = reduction.carries, reduction.elements
+            tightest = 13 if self.spell.infix(reduction.fn, carry.dtype) else 0
+            text = combine(self.spell, reduction, carry.name, emit.value(element, tightest))
+            scope.lines.append(f"{carry.name} = {text};")
+            return
+        texts = [emit.value(x) for x in reduction.elements]
+        for name, text in zip(reduction.inputs, texts, strict=True):
+            scope.lines.append(f"const {self.spell.value_type(name.dtype)} {name.name} = {text};")
+            emit.bind(name.name, number)
+        has = _has(reduction)
+        news = [emit.value(u) for u in reduction.update]
+        for carry, element, text in zip(reduction.carries, reduction.inputs, news, strict=True):
+            kind = self.spell.value_type(carry.dtype)
+            scope.lines.append(f"const {kind} next_{carry.name} = {has} ? {text} : {element.name};")
+        scope.lines += [f"{carry.name} = next_{carry.name};" for carry in reduction.carries]
+        scope.lines.append(f"{has} = true;")
+
+    def _meet(self, threads: Threads) -> list[str]:
+        """Join the partial results of the threads: all reductions of the stage travel together."""
+        fields = [(self.spell.value_type(c.dtype), c.name) for r in self.stage.reductions for c in r.carries]
+        fields += [("bool", _has(r)) for r in self.stage.reductions if r.fn is None]
+        self.types.append(f"struct {self.partial} {{ {' '.join(f'{kind} {name};' for kind, name in fields)} }};")
+        body = [line for r in self.stage.reductions for line in self._join(r)]
+        names = ", ".join(name for _, name in fields)
+        join, met = f"join{self.number}", f"met{self.number}"
+        return [
+            f"const auto {join} = [&](const {self.partial}& left, const {self.partial}& right) {{",
+            f"{INDENT}{self.partial} both;",
+            *_indented(body),
+            f"{INDENT}return both;",
+            "};",
+            f"const {self.partial} {met} = {threads.reduce}({self.partial}{{{names}}}, {join}{threads.last});",
+            *(f"{name} = {met}.{name};" for _, name in fields),
+        ]
+
+    def _join(self, reduction: Reduction) -> list[str]:
+        if reduction.fn is not None:
+            name = reduction.carries[0].name
+            return [f"both.{name} = {combine(self.spell, reduction, f'left.{name}', f'right.{name}')};"]
+        has = _has(reduction)
+        lines = list[str]()
+        for carry, element in zip(reduction.carries, reduction.inputs, strict=True):
+            kind = self.spell.value_type(carry.dtype)
+            lines.append(f"const {kind} {carry.name} = left.{carry.name};")
+            lines.append(f"const {kind} {element.name} = right.{carry.name};")
+        inside = [a.name for a in (*reduction.carries, *reduction.inputs)]
+        with self.emit.inside(*inside) as scope:
+            news = [self.emit.value(u) for u in reduction.update]
+        for carry, element, text in zip(reduction.carries, reduction.inputs, news, strict=True):
+            some = f"!left.{has} ? {element.name} : !right.{has} ? {carry.name} : {text}"
+            scope.lines.append(f"both.{carry.name} = {some};")
+        scope.lines.append(f"both.{has} = left.{has} || right.{has};")
+        return ["{", *_indented([*lines, *scope.lines]), "}"]
+
+    def _finish(self, reduction: Reduction) -> list[str]:
+        """Put the initial value in, and round."""
+        if reduction.fn is None:
+            return []
+        (carry,), (init,) = reduction.carries, reduction.init
+        start, whole = self.emit.value(init), carry.name
+        if start != identity(self.spell, reduction):
+            whole = combine(self.spell, reduction, start, whole)
+        whole = self.spell.rounded(whole, carry.dtype, exact=False)
+        return [] if whole == carry.name else [f"{carry.name} = {whole};"]
+
+
+def _has(reduction: Reduction) -> str:
+    """The flag that says whether a thread has seen an element (or holds the initial value)."""
+    return f"has_{reduction.carries[0].name}"
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    return [INDENT + line for line in lines]

@@ -1,0 +1,137 @@
+"""Rows x stages on a GPU: a team of threads (one, a warp, or a block) computes a row, one stage after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shlo_disc.codegen.emitter import Emitter
+from shlo_disc.codegen.indices import size_name
+from shlo_disc.codegen.kernel import Param, RowKernel
+from shlo_disc.codegen.naming import NAME
+from shlo_disc.codegen.scopes import INDENT, Scope
+from shlo_disc.expr.dim import product
+from shlo_disc.lower_cuda.points import decode
+from shlo_disc.lower_cuda.printed import signature
+from shlo_disc.lower_cuda.row_scratch import offsets, syncs
+from shlo_disc.lower_cuda.spelling import CudaSpelling
+from shlo_disc.lower_cuda.stage_text import reduces_row, stage_text
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """Who computes a row: `size` threads out of the `block` threads of a block. `spills`: scratch in global memory."""
+
+    label: str
+    size: int
+    block: int
+    spills: bool = False
+
+    @property
+    def rows(self) -> int:
+        """Rows that a block computes at once."""
+        return self.block // self.size
+
+
+THREAD, WARP = Team("thread", 1, 128), Team("warp", 32, 128)
+BLOCK, WIDE = Team("block", 256, 256), Team("wide", 1024, 1024)
+SPILL = Team("spill", 1024, 1024, spills=True)
+
+
+@dataclass(frozen=True, slots=True)
+class TeamText:
+    """A function template over `TEAM`, and the program's sizes that it takes."""
+
+    lines: tuple[str, ...]
+    sizes: tuple[str, ...]
+
+
+class TeamPrinter:
+    """Prints one row kernel once for all teams, and the kernels that call it."""
+
+    def __init__(self, kernel: RowKernel) -> None:
+        self.kernel = kernel
+        self.spell = CudaSpelling()
+        self.emit = Emitter(self.spell)
+        self.types = list[str]()
+        self.function = f"{NAME}_rows"
+        self.written = _written(kernel)
+
+    def function_text(self) -> TeamText:
+        """What a team does."""
+        emit = self.emit
+        rows = emit.dim_scalar(product(axis.extent for axis in self.kernel.rows))
+        row_lines = self._row()
+        head = self._scratch_pointers()
+        spills = ", bool SPILLS" if self.kernel.scratch else ""
+        turn = ["int turn = 0;"] if any(map(reduces_row, self.kernel.stages)) else []
+        loop = [f"for (idx row = team_number<TEAM>(); row < {rows}; row += team_count<TEAM>()) {{"]
+        body = ["const idx lane = team_lane<TEAM>();", *turn, *emit.scopes[0].lines, *head, *loop]
+        sizes = tuple(emit.sizes)
+        parameters = ", ".join([*self._pointers(), *(f"const idx {size_name(s)}" for s in sizes)])
+        lines = [
+            *self.types,
+            f"template <int TEAM{spills}>",
+            f"SHLO_DEVICE void {self.function}({parameters}) {{",
+            *(INDENT + line for line in (*body, *(INDENT + line for line in row_lines), "}")),
+            "}",
+        ]
+        return TeamText(tuple(lines), sizes)
+
+    def kernel_text(self, team: Team, text: TeamText) -> list[str]:
+        """The kernel of one variant."""
+        params, scratch = self.kernel.params, bool(self.kernel.scratch)
+        name = f"{NAME}_{team.label}"
+        workspaces = ("spilled",) if team.spills else ()
+        lines = signature(name, params, self.written, text.sizes, threads=team.block, workspaces=workspaces)
+        if scratch and not team.spills:
+            lines.append(f"{INDENT}SHLO_DYNAMIC(shared);")
+        region = ["spilled" if team.spills else "shared"] if scratch else []
+        flags = f", {str(team.spills).lower()}" if scratch else ""
+        arguments = ", ".join([*(p.name for p in params), *region, *map(size_name, text.sizes)])
+        return [*lines, f"{INDENT}{self.function}<{team.size}{flags}>({arguments});", "}"]
+
+    def _pointers(self) -> list[str]:
+        """The parameters of the function: buffers, and the memory of all rows' scratch."""
+        lines = list[str]()
+        for param in self.kernel.params:
+            kind = self.spell.memory_type(param.dtype)
+            lines.append(f"{'' if param in self.written else 'const '}{kind}* __restrict__ const {param.name}")
+        return [*lines, "char* const region"] if self.kernel.scratch else lines
+
+    def _scratch_pointers(self) -> list[str]:
+        if not self.kernel.scratch:
+            return []
+        starts, size = offsets(self.kernel)
+        number = "SPILLS ? team_number<TEAM>() : (idx)(threadIdx.x / TEAM)"
+        lines = [f"char* const own = region + (int64_t)({number}) * {self.emit.dim_scalar(size)};"]
+        for scratch, start in zip(self.kernel.scratch, starts, strict=True):
+            kind = self.spell.memory_type(scratch.dtype)
+            lines.append(f"{kind}* const {scratch.name} = ({kind}*)(own + {self.emit.dim_scalar(start)});")
+        return lines
+
+    def _row(self) -> list[str]:
+        kernel, emit = self.kernel, self.emit
+        waits = syncs(kernel, (1,) * len(kernel.stages))
+        emit.row_scope = 1
+        with emit.inside("%row", *(axis.symbol.name for axis in kernel.rows)) as scope:
+            scope.lines += decode(emit, kernel.rows, "row")
+            for number, wait in enumerate(waits.before):
+                if len(kernel.stages) > 1:
+                    scope.block([f"// stage {number}"])
+                scope.block([wait] if wait else [])
+                self._stage(scope, number)
+            scope.block([waits.at_end] if waits.at_end else [])
+        return scope.lines
+
+    def _stage(self, scope: Scope, number: int) -> None:
+        text = stage_text(self.emit, self.spell, self.kernel.stages[number], number)
+        self.types += text.types
+        scope.block(text.lines)
+
+
+def _written(kernel: RowKernel) -> Sequence[Param]:
+    """The buffers that a kernel writes."""
+    stores = [s for stage in kernel.stages for s in (*stage.stores, *(x for r in stage.reductions for x in r.stores))]
+    targets = {s.target for s in stores}
+    return [p for p in kernel.params if p in targets]
