@@ -56,3 +56,6 @@
 #if __has_include("scan.cuh")
 #include "scan.cuh"
 #endif
+#if __has_include("scatter.cuh")
+#include "scatter.cuh"
+#endif
