@@ -1,13 +1,35 @@
-"""Matrix products: cuBLAS, and tensor-core kernels of our own."""
+"""Matrix products: cuBLAS, and kernels of our own whose epilogue sees every sum before it is stored.
+
+Variants: the library (see `cublas`); tiles of two sizes, small ones with the depth split over blocks where there are
+few of them; kernels for products with at most eight rows or columns.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
 from shlo_disc.codegen.groups import ProductTypes
-from shlo_disc.codegen.kernel import DotKernel
-from shlo_disc.diagnostics import NOWHERE, UnsupportedOpError
+from shlo_disc.codegen.host import CallVariant, Condition
+from shlo_disc.codegen.kernel import Axis, DotKernel, MatrixView
+from shlo_disc.codegen.naming import NAME
+from shlo_disc.codegen.scopes import INDENT, clean
+from shlo_disc.expr.dim import Dim, const, maximum, minimum
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
+from shlo_disc.lower_cuda.cost import LOAD_LATENCY, SHUFFLE_LATENCY, memory_cycles
+from shlo_disc.lower_cuda.cublas import library_variants
 from shlo_disc.lower_cuda.printed import Printed
+from shlo_disc.lower_cuda.products import (
+    MOST_BLOCKS,
+    STEP_BYTES,
+    Body,
+    Function,
+    Tile,
+    batch_size,
+    call_lines,
+    tiles_for,
+)
 
 CONTRACTIONS: frozenset[ProductTypes] = frozenset(
     {
@@ -20,6 +42,309 @@ CONTRACTIONS: frozenset[ProductTypes] = frozenset(
     }
 )
 
+THIN_ROWS = 8  # so many rows at most, or columns
+THIN_THREADS, THIN_COLUMNS = 256, 8  # as in gemm.cuh: columns of a block where the depth is side by side
+SPLIT_BLOCKS = 264  # two per multiprocessor: with fewer tiles the depth is split
+SPLIT_DEPTH, MOST_SPLITS = 256, 32
+SUM_THREADS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """Functions and the variants that launch them, with the bytes of a workspace."""
+
+    functions: tuple[Function, ...]
+    variants: tuple[CallVariant, ...]
+    workspace: Dim | None = None
+
 
 def print_dot(kernel: DotKernel, facts: Facts) -> Printed:
-    raise UnsupportedOpError(f"the CUDA target has no kernel for this yet ({kernel}, {facts})", NOWHERE)
+    """Every way to compute a product; small tiles fit any size."""
+    tiles = tiles_for(kernel.a.source.dtype, kernel.precision)
+    ways = [_tiled(kernel, facts, tile) for tile in tiles[:-1] if not _is_small(kernel, facts)]
+    small = _split(kernel, facts, tiles[-1])
+    ways += [*_thin(kernel, facts), small]
+    workspaces = () if small.workspace is None else (small.workspace,)
+    library = library_variants(kernel, facts, len(workspaces))
+    text = [line for way in ways for function in way.functions for line in function.text]
+    variants = (*library.variants, *(v for way in ways for v in way.variants))
+    return Printed("\n".join([*library.text, *text]), variants, _spaces(kernel), (*workspaces, *library.workspaces))
+
+
+def _is_small(kernel: DotKernel, facts: Facts) -> bool:
+    """Whether a product is known to fit into one small tile in some direction."""
+    return any(facts.at_least(const(64), axis.extent).is_true for axis in (kernel.row, kernel.column))
+
+
+def _spaces(kernel: DotKernel) -> tuple[Dim, ...]:
+    """What indices count: the operands from one end to the other, and the results."""
+    m, n, k = kernel.row.extent, kernel.column.extent, kernel.depth
+    batch = batch_size(kernel.batch)
+    views = ((kernel.a, m, k), (kernel.b, k, n))
+    return (*(_extent(kernel, view, rows, columns) for view, rows, columns in views), batch * m * n)
+
+
+def _extent(kernel: DotKernel, view: MatrixView, rows: Dim, columns: Dim) -> Dim:
+    last = view.offset.substitute({axis.symbol: axis.extent for axis in kernel.batch})
+    return last + rows * view.row_stride + columns * view.column_stride
+
+
+# -- tiles
+
+
+def _operands(body: Body, kernel: DotKernel, tile: Tile) -> list[str]:
+    """Both operands from where the tile starts."""
+    a_along_k, b_along_k = _along_k(kernel)
+    kind = tile.type(kernel.a.source.dtype, a_along_k=a_along_k, b_along_k=b_along_k)
+    dim, a, b = body.emit.dim_scalar, kernel.a, kernel.b
+    a_unit = a.column_stride if a_along_k else a.row_stride
+    b_unit = b.row_stride if b_along_k else b.column_stride
+    a_stride, b_stride = dim(a.row_stride), dim(b.column_stride)
+    return [
+        f"typedef {kind} Tile;",
+        f"const Strided<typename Tile::PacksA, {_flag(a_unit)}> a({clean(a.source.name)} + {dim(a.offset)}"
+        f" + i0 * {a_stride}, {a_stride}, {dim(a.column_stride)}, m - i0, k);",
+        f"const Strided<typename Tile::PacksB, {_flag(b_unit)}> b({clean(b.source.name)} + {dim(b.offset)}"
+        f" + j0 * {b_stride}, {b_stride}, {dim(b.row_stride)}, n - j0, k);",
+    ]
+
+
+def _along_k(kernel: DotKernel) -> tuple[bool, bool]:
+    """Whether neighbouring threads read neighbours in depth: where memory has them side by side, or nothing is."""
+    a, b = kernel.a, kernel.b
+    return a.row_stride != const(1) or a.column_stride == const(1), b.column_stride != const(1)
+
+
+def _flag(stride: Dim) -> str:
+    return "true" if stride == const(1) else "false"
+
+
+def _rows_first(kernel: DotKernel) -> bool:
+    """Whether results lie side by side along the rows, not the columns."""
+    splits = [[s.offset.linear(axis.symbol) for axis in (kernel.row, kernel.column)] for s in kernel.epilogue]
+    return any(i is not None and i[0] == const(1) and (j is None or j[0] != const(1)) for i, j in splits)
+
+
+def _tile_loop(kernel: DotKernel, tile: Tile, body: Sequence[str], splits: str = "") -> list[str]:
+    """All tiles of all batches (and splits of the depth), shared by the blocks."""
+    batch = " * ".join(["per_batch", *(f"(int64_t)({e})" for e in _extents(kernel)), *([splits] if splits else [])])
+    return [
+        f"const int64_t row_tiles = ((int64_t)m + {tile.rows - 1}) / {tile.rows};",
+        f"const int64_t per_batch = row_tiles * (((int64_t)n + {tile.columns - 1}) / {tile.columns});",
+        f"const int64_t tiles = {batch};",
+        "for (int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {",
+        f"{INDENT}const idx i0 = (idx)(tile % row_tiles) * {tile.rows};",
+        f"{INDENT}const idx j0 = (idx)(tile % per_batch / row_tiles) * {tile.columns};",
+        *([f"{INDENT}idx rest = (idx)(tile / per_batch);"] if kernel.batch or splits else []),
+        *(INDENT + line for line in body),
+        "}",
+    ]
+
+
+def _extents(kernel: DotKernel) -> list[str]:
+    return [f"size_{clean(axis.symbol.name)}" for axis in kernel.batch]
+
+
+def _sizes(body: Body, kernel: DotKernel, **more: Dim) -> list[str]:
+    extents = dict(zip(_extents(kernel), (axis.extent for axis in kernel.batch), strict=True))
+    return body.sizes(m=kernel.row.extent, n=kernel.column.extent, **extents, **more)
+
+
+def _tiled(kernel: DotKernel, facts: Facts, tile: Tile) -> _Way:
+    """One block per tile, from the first to the last of the depth."""
+    body = Body(kernel, facts)
+    lines = _sizes(body, kernel, k=kernel.depth)
+    with body.emit.inside(*(axis.symbol.name for axis in kernel.batch)) as scope:
+        body.batch(kernel.batch, scope)
+        operands = _operands(body, kernel, tile)
+        consumer = body.consumer(body.epilogue())
+        scope.lines += [*operands, "SHLO_SHARED(char, shared, tile_bytes<Tile>);"]
+        head = f"multiply_tile<Tile, {str(_rows_first(kernel)).lower()}>(a, b, 0, k, i0, j0, m - i0, n - j0, shared, "
+        scope.lines += call_lines(head, consumer, ");")
+    lines += _tile_loop(kernel, tile, scope.lines)
+    name = f"{NAME}_{tile.label.split()[0]}"
+    function = body.function(name, lines, tile.threads, operands=(kernel.a.source, kernel.b.source))
+    dtype, k = kernel.a.source.dtype, kernel.depth
+    row_tiles, column_tiles = tile.counts(kernel.row.extent, kernel.column.extent)
+    blocks = row_tiles * column_tiles * batch_size(kernel.batch)
+    call = function.call(blocks, tile.threads, tile.cycles(dtype, k), tile.latency(dtype, k))
+    return _Way((function,), (CallVariant(tile.label, (), False, (call,)),))
+
+
+# -- tiles whose depth is split
+
+
+def _split(kernel: DotKernel, facts: Facts, tile: Tile) -> _Way:
+    """Several blocks share the depth of a tile where there are few tiles; their sums are added up in order."""
+    dtype, m, n, k = kernel.a.source.dtype, kernel.row.extent, kernel.column.extent, kernel.depth
+    row_tiles, column_tiles = tile.counts(m, n)
+    tiles = row_tiles * column_tiles * batch_size(kernel.batch)
+    wanted = const(SPLIT_BLOCKS) // maximum(tiles, 1)
+    splits = facts.canonical(maximum(minimum(wanted, k // SPLIT_DEPTH, MOST_SPLITS), 1))
+    if splits == const(1):
+        return _tiled(kernel, facts, tile)
+    step = STEP_BYTES // dtype.bytes
+    part = (k + (splits * step - 1)) // (splits * step) * step
+    first = _split_tiles(kernel, facts, tile, splits, part)
+    second = _sum_splits(kernel, facts, splits)
+    several = minimum(splits - 1, 1)  # 1 where there is something to add up
+    count = batch_size(kernel.batch) * m * n
+    each = kernel.accumulator.dtype.bytes
+    partial = 8 if dtype is DType.F64 else 4
+    sum_blocks = several * ((count + (SUM_THREADS - 1)) // SUM_THREADS)
+    sum_cycles = memory_cycles((splits * partial + each) * SUM_THREADS)
+    calls = (
+        first.call(tiles * splits, tile.threads, tile.cycles(dtype, part), tile.latency(dtype, part)),
+        second.call(minimum(sum_blocks, MOST_BLOCKS // SUM_THREADS), SUM_THREADS, sum_cycles, const(2 * LOAD_LATENCY)),
+    )
+    workspace = several * splits * count * partial
+    return _Way((first, second), (CallVariant(tile.label, (), False, calls),), workspace)
+
+
+def _split_tiles(kernel: DotKernel, facts: Facts, tile: Tile, splits: Dim, part: Dim) -> Function:
+    body = Body(kernel, facts)
+    lines = _sizes(body, kernel, k=kernel.depth, splits=splits, part=part)
+    batch = product_text(_extents(kernel))
+    kind = body.emit.spell.value_type(kernel.accumulator.dtype)
+    with body.emit.inside(*(axis.symbol.name for axis in kernel.batch)) as scope:
+        scope.lines += ["const idx split = rest % splits;", "rest /= splits;", "const int64_t place = rest;"]
+        body.batch(kernel.batch, scope)
+        operands = _operands(body, kernel, tile)
+        final = body.epilogue()
+        keep = f"(({kind}*)w)[((split * {batch} + place) * m + i) * n + j] = sum;"
+        consumer = body.consumer([f"if (splits > 1) {{ {keep} return; }}", *final])
+        scope.lines += [
+            *operands,
+            "SHLO_SHARED(char, shared, tile_bytes<Tile>);",
+            "const idx k0 = min_(split * part, k), k1 = min_(k0 + part, k);",
+        ]
+        head = f"multiply_tile<Tile, {str(_rows_first(kernel)).lower()}>(a, b, k0, k1, i0, j0, m - i0, n - j0, shared, "
+        scope.lines += call_lines(head, consumer, ");")
+    lines += _tile_loop(kernel, tile, scope.lines, "splits")
+    name = f"{NAME}_{tile.label.split()[0]}"
+    operands_read = (kernel.a.source, kernel.b.source)
+    return body.function(name, lines, tile.threads, operands=operands_read, workspace=True)
+
+
+def product_text(names: Iterable[str]) -> str:
+    """A product of sizes in 64 bits."""
+    return " * ".join(["(int64_t)1", *names])
+
+
+def _sum_splits(kernel: DotKernel, facts: Facts, splits: Dim) -> Function:
+    """Add the parts of each sum in order, and hand it to the epilogue."""
+    body = Body(kernel, facts)
+    lines = _sizes(body, kernel, splits=splits)
+    kind = body.emit.spell.value_type(kernel.accumulator.dtype)
+    with body.emit.inside(*(axis.symbol.name for axis in kernel.batch)) as scope:
+        scope.lines += ["const idx j = (idx)(at % n), i = (idx)(at / n % m);"]
+        scope.lines += ["idx rest = (idx)(at / n / m);"] if kernel.batch else []
+        body.batch(kernel.batch, scope)
+        statements = body.epilogue()
+        scope.lines += [
+            f"{kind} sum = 0;",
+            f"for (idx split = 0; split < splits; ++split) sum += ((const {kind}*)w)[split * count + at];",
+            *statements,
+        ]
+    lines += [
+        f"const int64_t count = {product_text([*_extents(kernel), 'm', 'n'])};",
+        f"for (int64_t at = (int64_t)blockIdx.x * {SUM_THREADS} + threadIdx.x; at < count;"
+        f" at += (int64_t)gridDim.x * {SUM_THREADS}) {{",
+        *(INDENT + line for line in scope.lines),
+        "}",
+    ]
+    return body.function(f"{NAME}_sum", lines, SUM_THREADS, workspace=True)
+
+
+# -- few rows or columns
+
+
+def _thin(kernel: DotKernel, facts: Facts) -> list[_Way]:
+    """Kernels for at most eight rows, and for at most eight columns, where sizes may turn out so."""
+    ways = list[_Way]()
+    for axis, other, swapped in ((kernel.row, kernel.column, False), (kernel.column, kernel.row, True)):
+        for most in (1, THIN_ROWS):
+            useless = facts.at_least(axis.extent, most + 1).is_true
+            done = most > 1 and facts.at_least(const(1), axis.extent).is_true
+            if not useless and not done and not (swapped and facts.at_least(const(THIN_ROWS), other.extent).is_true):
+                ways.append(_thin_way(kernel, facts, most, swapped=swapped))
+    return ways
+
+
+def _thin_way(kernel: DotKernel, facts: Facts, most: int, *, swapped: bool) -> _Way:
+    rows = _Line(kernel.a, kernel.a.row_stride, kernel.a.column_stride)
+    columns = _Line(kernel.b, kernel.b.column_stride, kernel.b.row_stride)
+    if swapped:
+        rows, columns = columns, rows
+    few, many = (kernel.column, kernel.row) if swapped else (kernel.row, kernel.column)
+    dtype = kernel.a.source.dtype
+    lanes = 16 // dtype.bytes
+    wide = columns.stride == const(1) and columns.depth_stride != const(1)
+    per_block = 8 * lanes if wide else THIN_COLUMNS
+    name = f"{NAME}_{'columns' if swapped else 'rows'}{most}"
+    function = _thin_function(kernel, facts, (rows, columns), (few, many), (name, most, per_block, wide, swapped))
+    k = kernel.depth
+    blocks = (many.extent + (per_block - 1)) // per_block * batch_size(kernel.batch)
+    cycles = memory_cycles(k * per_block * dtype.bytes)
+    turns = k // (128 if wide else 32 * lanes) + 1
+    latency = turns * LOAD_LATENCY + (LOAD_LATENCY + most * 5 * SHUFFLE_LATENCY)
+    call = function.call(blocks, THIN_THREADS, cycles, latency)
+    label = f"at most {most} {'column' if swapped else 'row'}{'s' if most > 1 else ''}"
+    guards = () if facts.at_least(const(most), few.extent).is_true else (Condition(few.extent, "<=", const(most)),)
+    return _Way((function,), (CallVariant(label, guards, False, (call,)),))
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """An operand as lines (rows of A, columns of B) along the depth."""
+
+    view: MatrixView
+    stride: Dim
+    depth_stride: Dim
+
+
+def _thin_function(
+    kernel: DotKernel,
+    facts: Facts,
+    lines_of: tuple[_Line, _Line],
+    axes: tuple[Axis, Axis],
+    shape: tuple[str, int, int, bool, bool],
+) -> Function:
+    (rows, columns), (few, many), (name, most, per_block, wide, swapped) = lines_of, axes, shape
+    body = Body(kernel, facts)
+    lines = _sizes(body, kernel, k=kernel.depth)
+    kind = body.emit.spell.memory_type(rows.view.source.dtype)
+    few_name, many_name = ("n", "m") if swapped else ("m", "n")
+    del few, many
+    with body.emit.inside(*(axis.symbol.name for axis in kernel.batch)) as scope:
+        body.batch(kernel.batch, scope)
+        scope.lines += _thin_operands(body, rows, columns, kind, few_name, many_name)
+        consumer = body.consumer(body.epilogue(), swapped=swapped)
+        if wide:
+            scope.lines.append(f"SHLO_SHARED(char, shared, (wide_bytes<{most}, {kind}>));")
+            head = f"multiply_thin_packs<{most}>(p, x0, shared, "
+        else:
+            head = f"multiply_thin_columns<{most}, {_flag(columns.depth_stride)}>(p, x0, "
+        scope.lines += call_lines(head, consumer, ");")
+    batch = product_text(_extents(kernel))
+    lines += [
+        f"const int64_t per_batch = ((int64_t){many_name} + {per_block - 1}) / {per_block};",
+        f"const int64_t blocks = per_batch * {batch};",
+        "for (int64_t block = blockIdx.x; block < blocks; block += gridDim.x) {",
+        f"{INDENT}const idx x0 = (idx)(block % per_batch) * {per_block};",
+        *([f"{INDENT}idx rest = (idx)(block / per_batch);"] if kernel.batch else []),
+        *(INDENT + line for line in scope.lines),
+        "}",
+    ]
+    return body.function(name, lines, THIN_THREADS, operands=(kernel.a.source, kernel.b.source))
+
+
+def _thin_operands(body: Body, rows: _Line, columns: _Line, kind: str, few: str, many: str) -> list[str]:
+    dim = body.emit.dim_scalar
+    stride = dim(columns.stride)
+    return [
+        f"const Thin<{kind}> p = {{{clean(rows.view.source.name)} + {dim(rows.view.offset)},",
+        f"{INDENT * 2}{clean(columns.view.source.name)} + {dim(columns.view.offset)} + x0 * {stride},",
+        f"{INDENT * 2}{dim(rows.stride)}, {dim(rows.depth_stride)}, {dim(columns.depth_stride)}, {stride},",
+        f"{INDENT * 2}{few}, {many} - x0, k}};",
+    ]

@@ -1,0 +1,180 @@
+"""What tiled products share: kernels in the prelude do the sums, a generated lambda takes each finished element."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from shlo_disc.codegen.emitter import Emitter
+from shlo_disc.codegen.host import GridCall
+from shlo_disc.codegen.kernel import Axis, ConvKernel, DotKernel, Param, Store
+from shlo_disc.codegen.rewrite import nodes_of
+from shlo_disc.codegen.scopes import INDENT, Scope, clean
+from shlo_disc.dynamic_ops.contract import Precision
+from shlo_disc.expr.dim import Dim, const, minimum, product
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.facts import Facts
+from shlo_disc.expr.node import Node
+from shlo_disc.expr.scalar import Load
+from shlo_disc.lower_cuda.cost import BARRIER_LATENCY, LOAD_LATENCY
+from shlo_disc.lower_cuda.printed import signature
+from shlo_disc.lower_cuda.spelling import CudaSpelling
+
+MOST_BLOCKS = 2**31 - 1
+L2_BYTES_PER_CYCLE = 40  # neighbouring tiles read the same operands, mostly from the second-level cache
+STEP_BYTES = 64  # of depth that a tile takes at a time
+
+AnyProduct: TypeAlias = DotKernel | ConvKernel
+
+
+def compute_of(dtype: DType, precision: Precision) -> str:
+    """How products of `dtype` are computed: TF32 where a program does not ask for more (XLA's default as well)."""
+    if dtype is DType.F64:
+        return "f64"
+    return "tf32" if dtype is DType.F32 and precision is not Precision.HIGHEST else "f32"
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A tile of the prelude: `text` is its C++ type, with blanks for the element type and the operands' directions."""
+
+    label: str
+    rows: int
+    columns: int
+    threads: int
+    rate: int  # multiply-adds per cycle and multiprocessor, of elements of `width` bytes
+    width: int
+    text: str
+
+    def type(self, dtype: DType, *, a_along_k: bool, b_along_k: bool) -> str:
+        """The C++ type."""
+        flags = (str(flag).lower() for flag in (a_along_k, b_along_k))
+        return self.text.format(CudaSpelling().memory_type(dtype), *flags)
+
+    def cycles(self, dtype: DType, depth: Dim) -> Dim:
+        """How long one block keeps a multiprocessor busy: with arithmetic, or with reading its operands."""
+        rate = self.rate * self.width // dtype.bytes
+        arithmetic = self.rows * self.columns * 16 // rate  # per 16 of depth
+        reading = (self.rows + self.columns) * dtype.bytes * 16 // L2_BYTES_PER_CYCLE
+        return depth * max(arithmetic, reading) // 16 + self.rows * self.columns // 32
+
+    def latency(self, dtype: DType, depth: Dim) -> Dim:
+        """One load per step waits for memory; the epilogue reads and writes."""
+        per_step = LOAD_LATENCY // 2 + BARRIER_LATENCY
+        steps = (depth * dtype.bytes + (STEP_BYTES - 1)) // STEP_BYTES
+        return steps * per_step + 3 * LOAD_LATENCY
+
+    def counts(self, rows: Dim, columns: Dim) -> tuple[Dim, Dim]:
+        """How many tiles there are along both directions."""
+        return (rows + (self.rows - 1)) // self.rows, (columns + (self.columns - 1)) // self.columns
+
+
+LARGE = Tile("large tiles", 128, 128, 256, 1100, 2, "TensorTile<{}, 128, 128, 2, 4, {}, {}>")
+SMALL = Tile("small tiles", 64, 64, 128, 800, 2, "TensorTile<{}, 64, 64, 2, 2, {}, {}>")
+PLAIN = Tile("plain tiles", 64, 64, 128, 80, 4, "PlainTile<{}, 64, 64, 8, 4, {}, {}>")
+
+
+def tiles_for(dtype: DType, precision: Precision) -> tuple[Tile, ...]:
+    """The tiles that can compute a product, the one that fits everything last."""
+    on_tensor_cores = dtype.bytes == 2 or compute_of(dtype, precision) == "tf32"
+    return (LARGE, SMALL) if on_tensor_cores else (PLAIN,)
+
+
+def capped(blocks: Dim) -> Dim:
+    """A number of blocks that can be launched; kernels loop over the rest."""
+    return minimum(blocks, MOST_BLOCKS)
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A printed CUDA function, and what it is launched with."""
+
+    text: tuple[str, ...]
+    name: str
+    buffers: tuple[int, ...]
+    symbols: tuple[str, ...]
+
+    def call(self, blocks: Dim, threads: int, cycles: int | Dim, latency: Dim) -> GridCall:
+        """A launch without dynamic shared memory."""
+        busy = const(cycles) if isinstance(cycles, int) else cycles
+        return GridCall(self.name, self.buffers, self.symbols, capped(blocks), threads, const(0), busy, latency)
+
+
+class Body:
+    """Prints one CUDA function around a product: hoisted values, then statements in the scope of a batch."""
+
+    def __init__(self, kernel: AnyProduct, facts: Facts) -> None:
+        self.kernel, self.facts = kernel, facts
+        self.emit = Emitter(CudaSpelling())
+        self.emit.count_uses([s.value for s in kernel.epilogue])
+
+    def sizes(self, **values: Dim) -> list[str]:
+        """Constants of the function."""
+        return [f"const idx {name} = {self.emit.dim_scalar(value)};" for name, value in values.items()]
+
+    def batch(self, axes: Sequence[Axis], scope: Scope) -> None:
+        """Split `rest` into the indices of the batch, the last one innermost."""
+        for axis in reversed(axes[1:]):
+            extent = self.emit.dim_scalar(axis.extent)
+            scope.lines += [f"const idx {clean(axis.symbol.name)} = rest % {extent};", f"rest /= {extent};"]
+        scope.lines += [f"const idx {clean(axis.symbol.name)} = rest;" for axis in axes[:1]]
+
+    def epilogue(self, argument: str = "sum") -> list[str]:
+        """Statements for element (i, j), of which `argument` is the sum."""
+        emit, kernel = self.emit, self.kernel
+        acc = kernel.accumulator
+        with emit.inside(kernel.row.symbol.name, kernel.column.symbol.name, acc.name) as scope:
+            for store in kernel.epilogue:
+                value = emit.value(store.value)
+                assert isinstance(store.target, Param), "epilogues write buffers"
+                offset = emit.dim_scalar(store.offset)
+                scope.lines.append(emit.spell.store(clean(store.target.name), offset, value, store.target.dtype))
+        rounded = emit.spell.rounded(argument, acc.dtype, exact=False)
+        return [f"const {emit.spell.value_type(acc.dtype)} {clean(acc.name)} = {rounded};", *scope.lines]
+
+    def consumer(self, statements: Sequence[str], *, swapped: bool = False) -> list[str]:
+        """The lambda that the prelude calls with each sum; `swapped`: its rows are the product's columns."""
+        kind = self.emit.spell.value_type(self.kernel.accumulator.dtype)
+        first, second = ("j", "i") if swapped else ("i", "j")
+        head = f"[&](const {kind} sum, const idx {first}, const idx {second}) {{"
+        return [head, *(INDENT + line for line in statements), "}"]
+
+    def function(
+        self,
+        name: str,
+        lines: Sequence[str],
+        threads: int,
+        *,
+        operands: Sequence[Param] = (),
+        epilogue: bool = True,
+        workspace: bool = False,
+    ) -> Function:
+        """The finished function: only the buffers that it uses are arguments."""
+        read, written = epilogue_params(self.kernel.epilogue) if epilogue else (set[Param](), set[Param]())
+        used = [p for p in self.kernel.params if p in read or p in written or p in operands]
+        symbols = tuple(self.emit.sizes)
+        names = ("w",) if workspace else ()
+        head = signature(name, used, sorted(written, key=str), symbols, threads=threads, workspaces=names)
+        text = (*head, *(INDENT + x for x in (*self.emit.scopes[0].lines, *lines)), "}")
+        numbers = [k for k, p in enumerate(self.kernel.params) if p in used]
+        return Function(text, name, (*numbers, len(self.kernel.params)) if workspace else tuple(numbers), symbols)
+
+
+def epilogue_params(epilogue: Sequence[Store]) -> tuple[set[Param], set[Param]]:
+    """The buffers that an epilogue reads, and those that it writes."""
+    roots: list[Node] = [s.value for s in epilogue]
+    roots += [data.formula for s in epilogue for data in s.offset.data()]
+    loads = [n.source for n in nodes_of(roots) if isinstance(n, Load)]
+    read = {source for source in loads if isinstance(source, Param)}
+    return read, {s.target for s in epilogue if isinstance(s.target, Param)}
+
+
+def call_lines(head: str, lines: Sequence[str], tail: str) -> list[str]:
+    """`head lambda tail` with the lambda's lines in between."""
+    return [head + lines[0], *lines[1:-1], lines[-1] + tail]
+
+
+def batch_size(axes: Sequence[Axis]) -> Dim:
+    """The number of products."""
+    return product(axis.extent for axis in axes)
