@@ -1,4 +1,4 @@
-"""Points of an iteration space on a grid: how many blocks, which point a thread is at, what its memory traffic costs."""
+"""Points of an iteration space on a grid: how many blocks, which point a thread is at, what its traffic costs."""
 
 from __future__ import annotations
 
