@@ -35,15 +35,20 @@ def signature(
     symbols: Sequence[str],
     *,
     threads: int,
+    resident: int = 0,
     workspaces: Sequence[str] = (),
 ) -> list[str]:
-    """The head of a kernel: a pointer per param and workspace, then the program's sizes, which become `idx`."""
+    """The head of a kernel: a pointer per param and workspace, then the program's sizes, which become `idx`.
+
+    `resident`: how many blocks a multiprocessor shall hold at once, which bounds the registers; 0 leaves it open.
+    """
     spell = CudaSpelling()
     arguments = [
         f"{'' if p in written else 'const '}{spell.memory_type(p.dtype)}* __restrict__ const {p.name}" for p in params
     ]
     arguments += [f"char* __restrict__ const {w}" for w in workspaces]
     arguments += [f"const int64_t {size_name(s)}_" for s in symbols]
-    head = f'extern "C" __global__ void __launch_bounds__({threads}) {name}('
+    bounds = f"{threads}, {resident}" if resident else f"{threads}"
+    head = f'extern "C" __global__ void __launch_bounds__({bounds}) {name}('
     sizes = [f"{INDENT}const idx {size_name(s)} = (idx){size_name(s)}_;" for s in symbols]
     return [head + ", ".join(arguments) + ") {", *sizes]

@@ -5,6 +5,7 @@ A stage with n points keeps TEAM threads busy for ceil(n / TEAM) steps, however 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shlo_disc.codegen.dependence import Dependence
@@ -16,6 +17,7 @@ from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import Binary, BinaryFn, Load, Unary
 from shlo_disc.lower_cuda.cost import BARRIER_LATENCY, FMA_PER_CYCLE, LOAD_LATENCY, SHUFFLE_LATENCY, memory_cycles
 from shlo_disc.lower_cuda.points import point_bytes, stores_of
+from shlo_disc.lower_cuda.teams import Team
 
 IN_FLIGHT = 4  # loads of one thread that wait together
 STEP = 8  # clock cycles from one accumulation to the next, with the loop around it
@@ -25,29 +27,30 @@ MOST_BLOCKS = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class StageCost:
-    """Per point: instructions, loads, and bytes of global memory; how the points are reduced."""
+    """Per point: instructions, loads, and bytes of global memory; how the points are taken and reduced."""
 
     points: Dim
+    width: int  # points that a thread takes at once
     work: int
     loads: int
     traffic: int
     meets: int  # words that threads exchange when they meet, 0 if they do not
 
 
-def stage_costs(kernel: RowKernel) -> tuple[StageCost, ...]:
+def stage_costs(kernel: RowKernel, widths: Sequence[int]) -> tuple[StageCost, ...]:
     """The costs of all stages."""
     deps = Dependence()
-    return tuple(_stage_cost(stage, deps) for stage in kernel.stages)
+    return tuple(_stage_cost(stage, width, deps) for stage, width in zip(kernel.stages, widths, strict=True))
 
 
-def _stage_cost(stage: Stage, deps: Dependence) -> StageCost:
+def _stage_cost(stage: Stage, width: int, deps: Dependence) -> StageCost:
     inner = frozenset(a.symbol.name for a in stage.axes)
     nodes = [n for n in nodes_of(stage_formulas(stage)) if inner & deps.of(n)]
     loads = sum(isinstance(n, Load) for n in nodes)
-    work = INDEX_WORK + sum(map(_work, nodes)) + len(stores_of(stage))
+    work = sum(map(_work, nodes)) + len(stores_of(stage))
     traffic = point_bytes(stage, stage.axes[-1], deps) if stage.axes else 8
     meets = sum(max(1, c.dtype.bytes // 4) for r in stage.reductions for c in r.carries)
-    return StageCost(product(a.extent for a in stage.axes), work, loads, traffic, meets)
+    return StageCost(product(a.extent for a in stage.axes), width, work, loads, traffic, meets)
 
 
 def _work(node: Node) -> int:
@@ -60,31 +63,34 @@ def _work(node: Node) -> int:
             return 1
 
 
-def block_cost(costs: tuple[StageCost, ...], rows: Dim, most: int, size: int, block: int) -> tuple[Dim, Dim]:
-    """Cycles and latency of a block of `block` threads in teams of `size`; at most `most` blocks share the rows."""
-    teams = block // size
-    turns = rows // (teams * most) + 1  # rows that a team computes one after the other
-    issue = total(_issue(c, size) for c in costs)
-    memory = memory_cycles(total(c.points * c.traffic for c in costs) * teams)
-    cycles = maximum(issue * teams // FMA_PER_CYCLE, memory)
-    return turns * cycles, turns * total(_latency(c, size) for c in costs)
+def block_cost(costs: Sequence[StageCost], rows: Dim, most: int, team: Team) -> tuple[Dim, Dim]:
+    """Cycles and latency of a block of teams; at most `most` blocks share the rows."""
+    turns = rows // (team.rows * most) + 1  # rows that a team computes one after the other
+    issue = total(_issue(c, team.size) for c in costs)
+    memory = memory_cycles(total(c.points * c.traffic for c in costs) * team.rows)
+    cycles = maximum(issue * team.rows // FMA_PER_CYCLE, memory)
+    return turns * cycles, turns * total(_latency(c, team.size) for c in costs)
+
+
+def _steps(cost: StageCost, size: int) -> Dim:
+    """How often each of `size` threads takes a point, or a pack of them."""
+    share = size * cost.width
+    return (cost.points + (share - 1)) // share
 
 
 def _issue(cost: StageCost, size: int) -> Dim:
     """Instruction slots (of one lane) that a row takes."""
-    steps = (cost.points + (size - 1)) // size * size
-    slots = steps * cost.work
+    slots = _steps(cost, size) * (size * (cost.work * cost.width + cost.loads + INDEX_WORK))
     if size == 1 and cost.loads:
         # lanes of a warp are whole rows apart: a load touches up to 32 lines of memory instead of one
-        slots += steps * cost.loads * minimum(32, maximum(1, cost.points * cost.traffic // 4))
+        slots += cost.points * cost.loads * minimum(32, maximum(1, cost.points * cost.traffic // 4))
     return slots + const(cost.meets * 3 * _meetings(size) * size)
 
 
 def _latency(cost: StageCost, size: int) -> Dim:
-    steps = (cost.points + (size - 1)) // size
-    step = max(STEP, LOAD_LATENCY // IN_FLIGHT) if cost.loads else STEP
+    step = max(STEP * cost.width, LOAD_LATENCY // IN_FLIGHT) if cost.loads else STEP * cost.width
     meeting = _meetings(size) * SHUFFLE_LATENCY + (BARRIER_LATENCY if size > 32 else 0)
-    return steps * step + (LOAD_LATENCY if cost.loads else STEP) + (meeting if cost.meets else 0)
+    return _steps(cost, size) * step + const((LOAD_LATENCY if cost.loads else STEP) + (meeting if cost.meets else 0))
 
 
 def _meetings(size: int) -> int:

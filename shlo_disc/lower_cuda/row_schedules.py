@@ -1,43 +1,48 @@
-"""Row kernels: which thread computes which row, and which part of it."""
+"""Row kernels: which threads compute which row, and which part of it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from shlo_disc.codegen.host import CallVariant, Condition, GridCall
 from shlo_disc.codegen.kernel import RowKernel
-from shlo_disc.codegen.naming import NAME
 from shlo_disc.expr.dim import Dim, const, minimum, product
 from shlo_disc.expr.facts import Facts
 from shlo_disc.lower_cuda.maps import is_map, print_map
 from shlo_disc.lower_cuda.printed import Printed
-from shlo_disc.lower_cuda.row_cost import MOST_BLOCKS, StageCost, block_cost, stage_costs
+from shlo_disc.lower_cuda.row_cost import MOST_BLOCKS, block_cost, stage_costs
 from shlo_disc.lower_cuda.row_scratch import offsets
-from shlo_disc.lower_cuda.teams import BLOCK, SPILL, THREAD, WARP, WIDE, Team, TeamPrinter, TeamText
+from shlo_disc.lower_cuda.stage_text import StagePlan, pack
+from shlo_disc.lower_cuda.teams import BLOCK, SPILL, THREAD, WARP, WIDE, Team, TeamPrinter
 
-MOST_SHARED = 98304  # bytes of a block's shared memory: what cards since sm_80 have, for two blocks on the large ones
+MOST_SHARED = 98304  # bytes of shared memory per block: every card since sm_80 has them
 SPILL_BLOCKS = 264  # two per multiprocessor of a large card, each with a region of the workspace
+# How long a row must be for a team to be worth a kernel, and how long it may be, where that is known.
+_LENGTHS = {THREAD: (0, 64), WARP: (8, 4096), BLOCK: (128, 1 << 62), WIDE: (2048, 1 << 62)}
 
 
 def print_rows(kernel: RowKernel, facts: Facts) -> Printed:
     """Maps have kernels of their own; all other rows are computed by teams of threads."""
     if is_map(kernel):
         return print_map(kernel, facts)
-    return print_teams(kernel)
+    return print_teams(kernel, facts)
 
 
-def print_teams(kernel: RowKernel) -> Printed:
-    """A variant per size of team; the launch table takes the cheapest."""
-    printer = TeamPrinter(kernel)
-    text = printer.function_text()
-    teams = (THREAD, WARP, BLOCK, WIDE, *((SPILL,) if kernel.scratch else ()))
+def print_teams(kernel: RowKernel, facts: Facts) -> Printed:
+    """A variant per size of team, of single points and of packs; the launch table takes the cheapest."""
+    single = _Way(kernel, tuple(StagePlan(stage) for stage in kernel.stages))
+    ways = [single]
+    plans = tuple(pack(stage, facts) for stage in kernel.stages)
+    if any(plan.packing for plan in plans):
+        ways.append(_Way(kernel, plans, "_packed"))
+    lines, variants = list[str](), list[CallVariant]()
+    for way in ways:
+        text, found = way.print(_teams(kernel, plans, packed=way is not single))
+        lines += [*text, ""]
+        variants += found
     rows, scratch = product(axis.extent for axis in kernel.rows), offsets(kernel)[1]
-    costs = stage_costs(kernel)
-    lines, variants = list(text.lines), list[CallVariant]()
-    for team in teams:
-        lines += ["", *printer.kernel_text(team, text)]
-        variants.append(_variant(kernel, team, text, (rows, scratch), costs))
-    workspaces = (spilled_bytes(rows, scratch),) if kernel.scratch else ()
+    workspaces = (spilled_bytes(rows, scratch),) if _may_spill(kernel) else ()
     spaces = [rows, *(rows * product(a.extent for a in stage.axes) for stage in kernel.stages)]
     return Printed("\n".join(lines), tuple(variants), tuple(dict.fromkeys(spaces)), workspaces)
 
@@ -47,19 +52,58 @@ def spilled_bytes(rows: Dim, scratch: Dim) -> Dim:
     return minimum(1, scratch // (MOST_SHARED + 1)) * minimum(rows, SPILL_BLOCKS) * scratch
 
 
-def _variant(
-    kernel: RowKernel, team: Team, text: TeamText, space: tuple[Dim, Dim], costs: Sequence[StageCost]
-) -> CallVariant:
-    rows, scratch = space
-    most = SPILL_BLOCKS if team.spills else MOST_BLOCKS
-    blocks = minimum((rows + (team.rows - 1)) // team.rows, most)
-    cycles, latency = block_cost(tuple(costs), rows, most, team.size, team.block)
-    if team.spills:
-        cycles *= 2
-    shared = const(0) if team.spills else scratch * team.rows
-    fits = Condition(shared, "<=", const(MOST_SHARED))
-    guard = Condition(scratch, ">=", const(MOST_SHARED + 1)) if team.spills else fits
-    buffers = tuple(range(len(kernel.params) + team.spills))
-    name = f"{NAME}_{team.label}"
-    call = GridCall(name, buffers, text.sizes, blocks, team.block, shared, cycles, latency)
-    return CallVariant(team.label, (guard,) if kernel.scratch else (), False, (call,))
+def _teams(kernel: RowKernel, plans: Sequence[StagePlan], *, packed: bool) -> list[Team]:
+    """The teams that may be the best, as far as sizes are known."""
+    sizes = [product(a.extent for a in stage.axes).constant for stage in kernel.stages]
+    known = [size for size in sizes if size is not None]
+    longest = max(known, default=0)
+    least, most = longest, longest if len(known) == len(sizes) else 1 << 62
+    teams = [t for t, (low, high) in _LENGTHS.items() if most >= low and least <= high]
+    if packed:
+        return [t for t in teams if t is not THREAD] or [WARP]
+    if all(p.packing and not p.packing.guards for p in plans):  # packs are legal unless arguments are misaligned
+        teams = [t for t in teams if t in (THREAD, WARP)] or [BLOCK]
+    elif any(p.packing for p in plans):
+        teams = [t for t in teams if t is not WIDE]
+    return [*teams, SPILL] if _may_spill(kernel) else teams
+
+
+def _may_spill(kernel: RowKernel) -> bool:
+    size = offsets(kernel)[1].constant
+    return bool(kernel.scratch) and (size is None or size > MOST_SHARED)
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """One way to print all stages."""
+
+    kernel: RowKernel
+    plans: tuple[StagePlan, ...]
+    suffix: str = ""
+
+    def print(self, teams: Sequence[Team]) -> tuple[list[str], list[CallVariant]]:
+        """The function, and per team a kernel and the variant that launches it."""
+        printer = TeamPrinter(self.kernel, self.plans, self.suffix)
+        text = printer.function_text()
+        lines, variants = list(text.lines), list[CallVariant]()
+        for team in teams:
+            lines += ["", *printer.kernel_text(team, text)]
+            variants.append(self._variant(team, printer.kernel_name(team), text.sizes))
+        return lines, variants
+
+    def _variant(self, team: Team, name: str, sizes: tuple[str, ...]) -> CallVariant:
+        kernel = self.kernel
+        rows, scratch = product(axis.extent for axis in kernel.rows), offsets(kernel)[1]
+        most = SPILL_BLOCKS if team.spills else MOST_BLOCKS
+        blocks = minimum((rows + (team.rows - 1)) // team.rows, most)
+        cycles, latency = block_cost(stage_costs(kernel, [p.width for p in self.plans]), rows, most, team)
+        shared = const(0) if team.spills else scratch * team.rows
+        fits = Condition(shared, "<=", const(MOST_SHARED))
+        guard = Condition(scratch, ">=", const(MOST_SHARED + 1)) if team.spills else fits
+        guards = [g for plan in self.plans if plan.packing for g in plan.packing.guards]
+        if kernel.scratch and guard.lhs.constant is None:
+            guards.append(guard)
+        buffers = tuple(range(len(kernel.params) + team.spills))
+        call = GridCall(name, buffers, sizes, blocks, team.block, shared, cycles, latency)
+        label = f"{team.label}, packs" if self.suffix else team.label
+        return CallVariant(label, tuple(dict.fromkeys(guards)), bool(self.suffix), (call,))

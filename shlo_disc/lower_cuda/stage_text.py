@@ -8,16 +8,18 @@ partial results meet in order.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
-from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.kernel import Axis, Reduction, Stage, Store
+from shlo_disc.codegen.kernel import Axis, Reduction, Stage
 from shlo_disc.codegen.naming import NAME
 from shlo_disc.codegen.reductions import combine, identity
 from shlo_disc.codegen.scopes import INDENT, Scope, clean
 from shlo_disc.codegen.simplify_kernel import stage_formulas
 from shlo_disc.expr.dim import product
+from shlo_disc.expr.facts import Facts
+from shlo_disc.lower_cuda.packed import PackedEmitter, Packing, pack_stage
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 
 
@@ -38,6 +40,31 @@ ALONE = Threads("1", "0", "")
 
 
 @dataclass(frozen=True, slots=True)
+class StagePlan:
+    """A stage, and how its innermost axis is read and written in packs (then the axis counts packs)."""
+
+    stage: Stage
+    packing: Packing | None = None
+
+    @property
+    def width(self) -> int:
+        """Neighbouring points that a thread takes at once."""
+        return self.packing.width if self.packing else 1
+
+
+def pack(stage: Stage, facts: Facts) -> StagePlan:
+    """Take a stage in packs where threads share its innermost axis in any order."""
+    if is_ordered(stage) or (stage.reductions and not (stage.reduced and stage.reduced[-1])):
+        return StagePlan(stage)
+    bare = replace(stage, reductions=tuple(replace(r, stores=()) for r in stage.reductions))
+    if (packing := pack_stage(bare, facts)) is None:
+        return StagePlan(stage)
+    results = zip(packing.stage.reductions, stage.reductions, strict=True)
+    reductions = tuple(replace(packed, stores=whole.stores) for packed, whole in results)
+    return StagePlan(replace(packing.stage, reductions=reductions), packing)
+
+
+@dataclass(frozen=True, slots=True)
 class StageText:
     """The statements of a stage in its row, and what must be declared before the function."""
 
@@ -45,10 +72,10 @@ class StageText:
     types: list[str]
 
 
-def stage_text(emit: Emitter, spell: CudaSpelling, stage: Stage, number: int) -> StageText:
+def stage_text(emit: PackedEmitter, plan: StagePlan, number: str) -> StageText:
     """Print one stage inside the scope of its row."""
-    emit.count_uses(stage_formulas(stage))
-    printer = _StagePrinter(emit, spell, stage, number)
+    emit.count_uses(stage_formulas(plan.stage))
+    printer = _StagePrinter(emit, plan, number)
     return StageText(printer.lines(), printer.types)
 
 
@@ -63,8 +90,10 @@ def reduces_row(stage: Stage) -> bool:
 
 
 class _StagePrinter:
-    def __init__(self, emit: Emitter, spell: CudaSpelling, stage: Stage, number: int) -> None:
-        self.emit, self.spell, self.stage = emit, spell, stage
+    def __init__(self, emit: PackedEmitter, plan: StagePlan, number: str) -> None:
+        self.emit, self.spell = emit, CudaSpelling()
+        stage, self.packing = plan.stage, plan.packing
+        self.stage = stage
         self.partial = f"{NAME}_partial{number}"
         self.number = number
         self.types = list[str]()
@@ -123,20 +152,24 @@ class _StagePrinter:
 
     # -- maps
 
+    @contextmanager
+    def _lanes(self) -> Generator[Scope]:
+        """The scope of one point, or of one pack of them."""
+        if self.packing is None:
+            yield self.emit.scope
+            return
+        outer = self.emit.scope
+        with self.emit.pack(self.packing) as lanes:
+            yield lanes
+        outer.lines += lanes.lines
+
     def _map(self) -> list[str]:
-        with self.emit.inside(*(a.symbol.name for a in self.stage.axes)) as scope:
-            self._stores(self.stage.stores, scope)
+        with self.emit.inside(*(a.symbol.name for a in self.stage.axes)) as scope, self._lanes():
+            for store in self.stage.stores:
+                self.emit.store(store)
         if not self.stage.axes:
             return ["if (lane == 0) {", *_indented(scope.lines), "}"]
         return self._spread(self.stage.axes, scope.lines, TEAM)
-
-    def _stores(self, stores: Sequence[Store], scope: Scope) -> None:
-        for store in stores:
-            value = self.emit.value(store.value)
-            scope.lines.append(self._store(store, value))
-
-    def _store(self, store: Store, value: str) -> str:
-        return self.spell.store(store.target.name, self.emit.dim_scalar(store.offset), value, store.target.dtype)
 
     # -- reductions
 
@@ -145,10 +178,12 @@ class _StagePrinter:
         outer = len(self.emit.scopes) - 1
         lines = [line for r in self.stage.reductions for line in self._start(r, threads)]
         carries = [c.name for r in self.stage.reductions for c in r.carries]
-        with self.emit.inside(*(a.symbol.name for a in self.reduced), *carries) as scope:
-            self._stores(self.stage.stores, scope)
+        names = [*(a.symbol.name for a in self.reduced), *carries]  # carries change in the loop
+        with self.emit.inside(*names) as scope, self._lanes() as point:
+            for store in self.stage.stores:
+                self.emit.store(store)
             for reduction in self.stage.reductions:
-                self._update(reduction, scope)
+                self._update(reduction, point)
         lines += self._loop(scope.lines, threads)
         if threads is not ALONE:
             lines += self._meet(threads)
@@ -156,8 +191,8 @@ class _StagePrinter:
             self.emit.bind(name, outer)
         lines += [line for r in self.stage.reductions for line in self._finish(r)]
         with self.emit.inside() as final:
-            for reduction in self.stage.reductions:
-                self._stores(reduction.stores, final)
+            for store in (s for r in self.stage.reductions for s in r.stores):
+                self.emit.store(store)
         if threads is ALONE or not final.lines:
             return [*lines, *final.lines]
         return [*lines, f"if ({threads.place} == 0) {{", *_indented(final.lines), "}"]
@@ -185,7 +220,7 @@ class _StagePrinter:
             (carry,), (element,) = reduction.carries, reduction.elements
             tightest = 13 if self.spell.infix(reduction.fn, carry.dtype) else 0
             text = combine(self.spell, reduction, carry.name, emit.value(element, tightest))
-            scope.lines.append(f"{carry.name} = {text};")
+            (scope.pending if scope.arrayed else scope.lines).append(f"{carry.name} = {text};")
             return
         texts = [emit.value(x) for x in reduction.elements]
         for name, text in zip(reduction.inputs, texts, strict=True):

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from shlo_disc.codegen.emitter import Emitter
 from shlo_disc.codegen.indices import size_name
 from shlo_disc.codegen.kernel import Param, RowKernel
 from shlo_disc.codegen.naming import NAME
 from shlo_disc.codegen.scopes import INDENT, Scope
 from shlo_disc.expr.dim import product
+from shlo_disc.lower_cuda.packed import PackedEmitter
 from shlo_disc.lower_cuda.points import decode
 from shlo_disc.lower_cuda.printed import signature
 from shlo_disc.lower_cuda.row_scratch import offsets, syncs
 from shlo_disc.lower_cuda.spelling import CudaSpelling
-from shlo_disc.lower_cuda.stage_text import reduces_row, stage_text
+from shlo_disc.lower_cuda.stage_text import StagePlan, reduces_row, stage_text
 
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """Who computes a row: `size` threads out of the `block` threads of a block. `spills`: scratch in global memory."""
+    """Who computes a row: `size` threads out of the `block` threads of a block. `spills`: scratch in global memory.
+
+    `resident` blocks share a multiprocessor: 64 registers per thread, for that many loads may wait together.
+    """
 
     label: str
     size: int
     block: int
+    resident: int
     spills: bool = False
 
     @property
@@ -33,9 +37,9 @@ class Team:
         return self.block // self.size
 
 
-THREAD, WARP = Team("thread", 1, 128), Team("warp", 32, 128)
-BLOCK, WIDE = Team("block", 256, 256), Team("wide", 1024, 1024)
-SPILL = Team("spill", 1024, 1024, spills=True)
+THREAD, WARP = Team("thread", 1, 128, 8), Team("warp", 32, 128, 8)
+BLOCK, WIDE = Team("block", 256, 256, 4), Team("wide", 1024, 1024, 1)
+SPILL = Team("spill", 1024, 1024, 1, spills=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +51,18 @@ class TeamText:
 
 
 class TeamPrinter:
-    """Prints one row kernel once for all teams, and the kernels that call it."""
+    """Prints one row kernel once for all teams, and the kernels that call it.
 
-    def __init__(self, kernel: RowKernel) -> None:
-        self.kernel = kernel
+    `plans` are the kernel's stages, some of them perhaps in packs; `suffix` tells several ways to print it apart.
+    """
+
+    def __init__(self, kernel: RowKernel, plans: Sequence[StagePlan], suffix: str = "") -> None:
+        self.kernel = replace(kernel, stages=tuple(p.stage for p in plans))
+        self.plans, self.suffix = plans, suffix
         self.spell = CudaSpelling()
-        self.emit = Emitter(self.spell)
+        self.emit = PackedEmitter(self.spell)
         self.types = list[str]()
-        self.function = f"{NAME}_rows"
+        self.function = f"{NAME}_rows{suffix}"
         self.written = _written(kernel)
 
     def function_text(self) -> TeamText:
@@ -78,12 +86,24 @@ class TeamPrinter:
         ]
         return TeamText(tuple(lines), sizes)
 
+    def kernel_name(self, team: Team) -> str:
+        """What the kernel of one variant is called."""
+        return f"{NAME}_{team.label}{self.suffix}"
+
     def kernel_text(self, team: Team, text: TeamText) -> list[str]:
         """The kernel of one variant."""
         params, scratch = self.kernel.params, bool(self.kernel.scratch)
-        name = f"{NAME}_{team.label}"
+        name = self.kernel_name(team)
         workspaces = ("spilled",) if team.spills else ()
-        lines = signature(name, params, self.written, text.sizes, threads=team.block, workspaces=workspaces)
+        lines = signature(
+            name,
+            params,
+            self.written,
+            text.sizes,
+            threads=team.block,
+            resident=team.resident,
+            workspaces=workspaces,
+        )
         if scratch and not team.spills:
             lines.append(f"{INDENT}SHLO_DYNAMIC(shared);")
         region = ["spilled" if team.spills else "shared"] if scratch else []
@@ -112,7 +132,7 @@ class TeamPrinter:
 
     def _row(self) -> list[str]:
         kernel, emit = self.kernel, self.emit
-        waits = syncs(kernel, (1,) * len(kernel.stages))
+        waits = syncs(kernel, [p.width for p in self.plans])
         emit.row_scope = 1
         with emit.inside("%row", *(axis.symbol.name for axis in kernel.rows)) as scope:
             scope.lines += decode(emit, kernel.rows, "row")
@@ -125,7 +145,7 @@ class TeamPrinter:
         return scope.lines
 
     def _stage(self, scope: Scope, number: int) -> None:
-        text = stage_text(self.emit, self.spell, self.kernel.stages[number], number)
+        text = stage_text(self.emit, self.plans[number], f"{number}{self.suffix}")
         self.types += text.types
         scope.block(text.lines)
 
