@@ -34,13 +34,12 @@ def signature(
     written: Sequence[Param],
     symbols: Sequence[str],
     *,
-    threads: int,
-    resident: int = 0,
+    threads: int | tuple[int, int],
     workspaces: Sequence[str] = (),
 ) -> list[str]:
     """The head of a kernel: a pointer per param and workspace, then the program's sizes, which become `idx`.
 
-    `resident`: how many blocks a multiprocessor shall hold at once, which bounds the registers; 0 leaves it open.
+    `threads`: of a block; or those, and how many blocks a multiprocessor shall hold at once, which bounds registers.
     """
     spell = CudaSpelling()
     arguments = [
@@ -48,7 +47,7 @@ def signature(
     ]
     arguments += [f"char* __restrict__ const {w}" for w in workspaces]
     arguments += [f"const int64_t {size_name(s)}_" for s in symbols]
-    bounds = f"{threads}, {resident}" if resident else f"{threads}"
+    bounds = str(threads) if isinstance(threads, int) else f"{threads[0]}, {threads[1]}"
     head = f'extern "C" __global__ void __launch_bounds__({bounds}) {name}('
     sizes = [f"{INDENT}const idx {size_name(s)} = (idx){size_name(s)}_;" for s in symbols]
     return [head + ", ".join(arguments) + ") {", *sizes]

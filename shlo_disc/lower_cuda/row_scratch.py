@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from shlo_disc.codegen.kernel import RowKernel, Scratch, Stage
+from shlo_disc.codegen.kernel import RowKernel, Scratch, Stage, Store
 from shlo_disc.codegen.rewrite import nodes_of
 from shlo_disc.codegen.simplify_kernel import stage_formulas
 from shlo_disc.expr.dim import Dim, Sym, of, total
@@ -37,7 +37,7 @@ def syncs(kernel: RowKernel, widths: Sequence[int]) -> Syncs:
     A wait stands between a write of scratch and a read by another thread, and between a read and the write of the
     next row. A block that reduces to a row scalar has waited; a warp has not, for shuffles order no memory.
     """
-    uses = [_uses(stage, kernel.scratch, width) for stage, width in zip(kernel.stages, widths, strict=True)]
+    uses = [_uses(stage, width) for stage, width in zip(kernel.stages, widths, strict=True)]
     shared = {s for s in kernel.scratch if not _is_private(s, uses)}
     warp, block = _Hazards(), _Hazards()
     before = list[str]()
@@ -67,12 +67,15 @@ class _Use:
     reduces: bool
 
 
-def _uses(stage: Stage, scratch: Sequence[Scratch], width: int) -> _Use:
+def _uses(stage: Stage, width: int) -> _Use:
     positions = {axis.symbol: of(Sym(f"%{number}")) for number, axis in enumerate(stage.axes)}
 
     def reads(roots: Sequence[Node]) -> tuple[tuple[Scratch, Dim], ...]:
         loads = [n for n in nodes_of(roots) if isinstance(n, Load)]
         return tuple((n.source, n.index[0].substitute(positions)) for n in loads if isinstance(n.source, Scratch))
+
+    def writes(stores: Sequence[Store]) -> tuple[tuple[Scratch, Dim], ...]:
+        return tuple((s.target, s.offset.substitute(positions)) for s in stores if isinstance(s.target, Scratch))
 
     late = [s for r in stage.reductions for s in r.stores]
     early = replace(stage, reductions=tuple(replace(r, stores=(), init=()) for r in stage.reductions))
@@ -81,9 +84,9 @@ def _uses(stage: Stage, scratch: Sequence[Scratch], width: int) -> _Use:
         shape = (is_ordered(stage), width, *(a.extent for a in stage.axes))
     return _Use(
         shape,
-        tuple((s.target, s.offset.substitute(positions)) for s in stage.stores if s.target in scratch),
+        writes(stage.stores),
         reads(stage_formulas(early)),
-        tuple((s.target, s.offset.substitute(positions)) for s in late if s.target in scratch),
+        writes(late),
         reads([*(s.value for s in late), *(x for r in stage.reductions for x in r.init)]),
         reduces_row(stage),
     )

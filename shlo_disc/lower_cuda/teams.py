@@ -95,15 +95,8 @@ class TeamPrinter:
         params, scratch = self.kernel.params, bool(self.kernel.scratch)
         name = self.kernel_name(team)
         workspaces = ("spilled",) if team.spills else ()
-        lines = signature(
-            name,
-            params,
-            self.written,
-            text.sizes,
-            threads=team.block,
-            resident=team.resident,
-            workspaces=workspaces,
-        )
+        bounds = team.block, team.resident
+        lines = signature(name, params, self.written, text.sizes, threads=bounds, workspaces=workspaces)
         if scratch and not team.spills:
             lines.append(f"{INDENT}SHLO_DYNAMIC(shared);")
         region = ["spilled" if team.spills else "shared"] if scratch else []
