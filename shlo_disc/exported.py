@@ -27,7 +27,7 @@ class Signature:
     out_tree: Any
     names: tuple[str, ...]  # of all leaves
     kept: tuple[int, ...]  # the leaves that the program takes
-    platform: int  # the position of the CPU among the platforms of the export
+    platform: int  # the position of the device among the platforms of the export
     is_flat: bool  # every positional argument is one leaf, and the program takes all of them
 
     @property
@@ -70,8 +70,8 @@ def is_exported(program: object) -> bool:
     return type(program).__name__ == "Exported" and hasattr(program, "mlir_module")
 
 
-def read_exported(exported: Any) -> tuple[str, str, Signature]:
-    """The text, the name and the signature of an export."""
+def read_exported(exported: Any, platform: str = "cpu") -> tuple[str, str, Signature]:
+    """The text, the name and the signature of an export; of several platforms `platform` is the one that counts."""
     import jax  # noqa: PLC0415
 
     if exported.nr_devices != 1:
@@ -86,7 +86,7 @@ def read_exported(exported: Any) -> tuple[str, str, Signature]:
         out_tree=exported.out_tree,
         names=names,
         kept=kept,
-        platform=platforms.index("cpu") if "cpu" in platforms else 0,
+        platform=platforms.index(platform) if platform in platforms else 0,
         is_flat=tree == flat and len(kept) == len(names),
     )
     return exported.mlir_module(), str(exported.fun_name).strip("<>"), signature

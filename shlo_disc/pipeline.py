@@ -26,8 +26,13 @@ from shlo_disc.lower_cuda.kernels import CudaLowering
 from shlo_disc.parse.bytecode import read_program
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes import PASSES
+from shlo_disc.passes.precision import demand_highest_precision
 from shlo_disc.runtime.cache import digest, open_cache, package_digest
+from shlo_disc.runtime.cuda import cuda_is_available, open_gpu
+from shlo_disc.runtime.device import Device, IndexType
 from shlo_disc.runtime.executable import Executable, Stats, build
+from shlo_disc.runtime.gpu_executable import GpuExecutable, build_gpu
+from shlo_disc.runtime.launch_table import Chooser, cheapest
 
 DeviceKind: TypeAlias = Literal["cpu", "cuda"]
 KERNEL_FILES = 2  # compiled side by side; more files cost more in headers than they save
@@ -65,6 +70,8 @@ def compile_text(
     with watch.stage("passes"):
         for step in PASSES:
             program = step.run(program)
+        if options.matmul_precision == "highest":
+            program = demand_highest_precision(program)
     with watch.stage("fuse and generate"):
         host, driver, kernels = _generate(program, device, merge=options.fusion == "full")
     known = names or tuple(f"argument {k}" for k in range(len(program.parameters)))
@@ -88,10 +95,11 @@ def _generate(
 class Compiled:
     """A program that runs at any shape. Call it like the function that was exported.
 
-    From StableHLO text it takes flat arrays and returns a tuple. JAX arrays in give JAX arrays out, else NumPy.
+    From StableHLO text it takes flat arrays and returns a tuple. The results are arrays of the library that the
+    arguments are of: JAX, or on a GPU CuPy or Torch, if one of them is, else NumPy.
     """
 
-    def __init__(self, executable: Executable, signature: Signature | None) -> None:
+    def __init__(self, executable: Executable | GpuExecutable, signature: Signature | None) -> None:
         self._executable = executable
         self._signature = signature
 
@@ -117,7 +125,7 @@ class Compiled:
 
     @property
     def kernels_source(self) -> str:
-        """The generated kernels (C++)."""
+        """The generated kernels (C++, or CUDA C++)."""
         return "\n".join(file.text for file in self._executable.artifact.kernels)
 
     @property
@@ -126,13 +134,13 @@ class Compiled:
         return self._executable.artifact.host.text
 
     @property
-    def executable(self) -> Executable:
-        """The flat program: arrays in, NumPy arrays out; `trace` observes it step by step."""
+    def executable(self) -> Executable | GpuExecutable:
+        """The flat program: arrays in, arrays of the device out; `trace` observes it step by step."""
         return self._executable
 
     def explain(self) -> str:
         """Sizes and facts, fusion groups, and the reason for each merge and each refusal."""
-        return self._executable.artifact.explanation
+        return "\n".join([self._executable.artifact.explanation, *self._executable.notes])
 
 
 def _typed(dtype: str, shape: Sequence[int | str]) -> str:
@@ -146,32 +154,50 @@ def _few(items: list[str]) -> str:
 def compile_program(program: Any, *, device: str | None = None, options: CompileOptions | None = None) -> Compiled:
     """Compile a StableHLO program once, for every shape.
 
-    `program`: a `jax.export.Exported` (if it has several platforms, the CPU's branches count), StableHLO text, a path
-    to it, MLIR bytecode (read through jaxlib), or a `Module`. `device`: None picks the best there is; today that is
-    "cpu". Raises `ParseError`, `VerifyError`, `UnsupportedOpError` with the place in the source, `ToolchainError` if
-    there is no C++ compiler.
+    `program`: a `jax.export.Exported` (if it has several platforms, the branches of the device's count), StableHLO
+    text, a path to it, MLIR bytecode (read through jaxlib), or a `Module`. `device`: "cpu", "cuda", or None for the
+    best there is: a GPU if CuPy finds one. Raises `ParseError`, `VerifyError`, `UnsupportedOpError` with the place in
+    the source, `ToolchainError` if a compiler, or for "cuda" a GPU or a library, is missing.
     """
     options = options or CompileOptions()
     _check_choices(device, options)
+    wants_gpu = device == "cuda" or (device is None and cuda_is_available())
+    return compile_for(open_gpu(options.cache_dir) if wants_gpu else None, program, options)
+
+
+def compile_for(
+    gpu: Device | None,
+    program: Any,
+    options: CompileOptions,
+    *,
+    chooser: Chooser = cheapest,
+    index: IndexType | None = None,
+) -> Compiled:
+    """Compile for a GPU, or for this machine's CPU; `chooser` and `index` are those of `GpuExecutable`."""
+    device: DeviceKind = "cpu" if gpu is None else "cuda"
     watch = Stopwatch()
     with watch.stage("read"):
-        text, file, signature = _read(program)
+        text, file, signature = _read(program, device)
     known = () if signature is None else (*signature.arguments, str(signature.platform))
     cache = open_cache(options.cache_dir)
-    key = digest(text, file, repr(known), repr(options.fusion), package_digest())
+    chosen = (options.fusion, options.matmul_precision, device)
+    key = digest(text, file, repr(known), repr(chosen), package_digest())
     artifact = cache.load_artifact(key)
     if artifact is None:
-        artifact = compile_text(text, file, signature, options, watch)
+        artifact = compile_text(text, file, signature, options, watch, device)
         cache.store_artifact(key, artifact)
-    return Compiled(build(artifact, options, watch.seconds), signature)
+    if gpu is None:
+        return Compiled(build(artifact, options, watch.seconds), signature)
+    return Compiled(build_gpu(artifact, options, gpu, watch.seconds, chooser=chooser, index=index), signature)
 
 
 def _check_choices(device: str | None, options: CompileOptions) -> None:
     """Refuse a device or an option that does not exist."""
     choices: dict[str, tuple[object, tuple[object, ...]]] = {
-        "device": (device, (None, "cpu")),
+        "device": (device, (None, "cpu", "cuda")),
         "driver": (options.driver, ("c", "vm")),
         "fusion": (options.fusion, ("full", "none")),
+        "matmul_precision": (options.matmul_precision, ("default", "highest")),
         "optimize": (options.optimize, (0, 1, 2, 3)),
     }
     for name, (found, known) in choices.items():
@@ -181,10 +207,10 @@ def _check_choices(device: str | None, options: CompileOptions) -> None:
         raise ShloDiscError(f"found threads {options.threads}, expected None or at least 1")
 
 
-def _read(program: Any) -> tuple[str, str, Signature | None]:
+def _read(program: Any, device: DeviceKind) -> tuple[str, str, Signature | None]:
     """The text, the name that errors call it by, and the pytrees of a program in any form."""
     if is_exported(program):
-        text, name, signature = read_exported(program)
+        text, name, signature = read_exported(program, device)
         return text, f"<{name}>", signature
     match program:
         case Module():

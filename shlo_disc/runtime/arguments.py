@@ -21,15 +21,21 @@ _ACCEPTS = {  # kinds of dtype that a Python number may become without losing wh
 def conform(artifact: Artifact, dtypes: Sequence[np.dtype[np.generic]], arrays: Sequence[object]) -> list[Array]:
     """Turn the arrays of a call into contiguous NumPy arrays of the dtypes and sizes expected."""
     expected = artifact.arguments
-    if len(arrays) != len(expected):
-        names = ", ".join(argument.name for argument in expected)
-        raise ArgumentTypeError(f"found {len(arrays)} arrays, expected {len(expected)}: {names}")
-    found = [_one(argument, dtype, array) for argument, dtype, array in zip(expected, dtypes, arrays, strict=True)]
-    _check_sizes(artifact, found)
+    check_count(artifact, arrays)
+    found = [conform_one(*one) for one in zip(expected, dtypes, arrays, strict=True)]
+    check_sizes(artifact, [array.shape for array in found])
     return found
 
 
-def _one(argument: Argument, dtype: np.dtype[np.generic], value: object) -> Array:
+def check_count(artifact: Artifact, arrays: Sequence[object]) -> None:
+    """Refuse too few or too many arrays."""
+    if len(arrays) != len(artifact.arguments):
+        names = ", ".join(argument.name for argument in artifact.arguments)
+        raise ArgumentTypeError(f"found {len(arrays)} arrays, expected {len(artifact.arguments)}: {names}")
+
+
+def conform_one(argument: Argument, dtype: np.dtype[np.generic], value: object) -> Array:
+    """Turn one array or number into a contiguous NumPy array of the dtype and rank expected."""
     try:
         array = _number(value, dtype) if kind_of(value) == "scalar" else as_numpy(value)
     except ArgumentTypeError as error:
@@ -39,19 +45,24 @@ def _one(argument: Argument, dtype: np.dtype[np.generic], value: object) -> Arra
             f"{argument.name}: found a masked array, expected a plain one\n"
             "  help: fill what is masked first, for example with .filled(0)"
         )
-    if array.dtype != dtype:
-        raise ArgumentTypeError(
-            f"{argument.name}: found dtype {array.dtype}, expected {argument.dtype}\n"
-            f"  help: convert it first, for example with .astype({argument.dtype!r})"
-        )
-    if array.ndim != len(argument.shape):
-        raise ArgumentTypeError(
-            f"{argument.name}: found rank {array.ndim}, shape {_show(array.shape)}, "
-            f"expected rank {len(argument.shape)}, shape {_show(argument.shape)}"
-        )
+    check_type(argument, str(array.dtype), array.shape, same=array.dtype == dtype)
     usable = array.flags.c_contiguous and array.flags.aligned
     plain = array if usable else np.array(array, order="C", copy=True)
     return plain.view(np.ndarray).view(dtype)  # an equal dtype becomes the very one that is expected
+
+
+def check_type(argument: Argument, dtype: str, shape: tuple[int, ...], *, same: bool) -> None:
+    """Refuse another dtype (`same`: it is the one expected) or rank."""
+    if not same:
+        raise ArgumentTypeError(
+            f"{argument.name}: found dtype {dtype}, expected {argument.dtype}\n"
+            f"  help: convert it first, for example with .astype({argument.dtype!r})"
+        )
+    if len(shape) != len(argument.shape):
+        raise ArgumentTypeError(
+            f"{argument.name}: found rank {len(shape)}, shape {_show(shape)}, "
+            f"expected rank {len(argument.shape)}, shape {_show(argument.shape)}"
+        )
 
 
 def _number(value: object, dtype: np.dtype[np.generic]) -> Array:
@@ -64,25 +75,26 @@ def _number(value: object, dtype: np.dtype[np.generic]) -> Array:
         raise ArgumentTypeError(f"found {value}, expected a number that fits {dtype}") from error
 
 
-def _check_sizes(artifact: Artifact, arrays: list[Array]) -> None:
+def check_sizes(artifact: Artifact, shapes: Sequence[tuple[int, ...]]) -> None:
+    """Refuse sizes that are not the fixed ones, or differ where they should be equal; ranks are right."""
     names = artifact.symbols[: len(artifact.raw)]
     owner = dict(zip(names, artifact.raw, strict=True))
-    for i, (argument, array) in enumerate(zip(artifact.arguments, arrays, strict=True)):
-        for axis, (size, wanted) in enumerate(zip(array.shape, argument.shape, strict=True)):
+    for i, (argument, shape) in enumerate(zip(artifact.arguments, shapes, strict=True)):
+        for axis, (size, wanted) in enumerate(zip(shape, argument.shape, strict=True)):
             if isinstance(wanted, int):
                 expected, reason = wanted, ""
             else:
                 first, first_axis = owner[wanted]
                 if (first, first_axis) == (i, axis):
                     continue
-                expected = arrays[first].shape[first_axis]
+                expected = shapes[first][first_axis]
                 name = artifact.arguments[first].name
                 reason = f", the size {wanted} of {name}, dim {first_axis}"
             if size != expected:
                 raise RuntimeShapeError(
                     f"{argument.name}, dim {axis}: "
                     f"found size {size}, expected {expected}{reason}\n"
-                    f"  found shape {_show(array.shape)}, expected {_show(argument.shape)}"
+                    f"  found shape {_show(shape)}, expected {_show(argument.shape)}"
                 )
 
 

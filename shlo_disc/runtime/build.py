@@ -14,6 +14,7 @@ from shlo_disc.runtime.cache import PACKAGE, Cache, digest
 from shlo_disc.runtime.toolchain import Compiler, cpu_name
 
 PRELUDE = PACKAGE / "lower_cpu" / "prelude"
+GPU_PRELUDE = PACKAGE / "lower_cuda" / "prelude"  # of which the host program needs driver.h
 
 _INCLUDE = re.compile(r'^#include "([\w.]+)"', re.MULTILINE)
 
@@ -40,8 +41,12 @@ class Builder:
         """The shared object of the thread pool."""
         return self._shared([("runtime.cc", (PRELUDE / "runtime.cc").read_text())])
 
-    def _shared(self, texts: list[tuple[str, str]]) -> Path:
-        keys = [self._key(text) for _, text in texts]
+    def gpu_host(self, artifact: Artifact) -> Path:
+        """The shared object of a GPU program's host side."""
+        return self._shared([(artifact.host.name, artifact.host.text)], GPU_PRELUDE)
+
+    def _shared(self, texts: list[tuple[str, str]], prelude: Path = PRELUDE) -> Path:
+        keys = [self._key(text, prelude) for _, text in texts]
         key = digest("shared", *keys)
         found = self.cache.find("shared", key, ".so")
         if found is not None:
@@ -50,14 +55,15 @@ class Builder:
             work = Path(folder)
             once = dict(zip(keys, texts, strict=True))  # equal files are compiled once
             with ThreadPoolExecutor(available_threads()) as pool:
-                jobs = [pool.submit(self._object, work, k, *once[k]) for k in once]
+                jobs = [pool.submit(self._object, work, k, once[k], prelude) for k in once]
                 objects = [job.result() for job in jobs]
             target = work / "program.so"
             self.compiler.link(objects, target)
             return self.cache.store("shared", key, target.read_bytes(), ".so")
 
-    def _object(self, work: Path, key: str, name: str, text: str) -> Path:
+    def _object(self, work: Path, key: str, file: tuple[str, str], prelude: Path) -> Path:
         """One object file in the folder it is linked in: a cached one may vanish at any time."""
+        name, text = file
         target = work / f"{key}.o"
         found = self.cache.find("objects", key, ".o")
         if found is not None:
@@ -70,13 +76,13 @@ class Builder:
             folder.mkdir()
             source = folder / f"{Path(name).stem}.cc"
             source.write_text(text)
-            self.compiler.compile(source, target, self.optimize, PRELUDE)
+            self.compiler.compile(source, target, self.optimize, prelude)
             self.cache.store("objects", key, target.read_bytes(), ".o")
         return target
 
-    def _key(self, text: str) -> str:
+    def _key(self, text: str, prelude: Path) -> str:
         flags = self.compiler.flags(self.optimize)
-        return digest(self.compiler.version, *flags, cpu_name(), *_included(text), text)
+        return digest(self.compiler.version, *flags, cpu_name(), *_included(text, prelude), text)
 
 
 def available_threads() -> int:
@@ -84,7 +90,7 @@ def available_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _included(text: str) -> list[str]:
+def _included(text: str, prelude: Path) -> list[str]:
     """The texts of all prelude headers that `text` includes, be it through others."""
     names: list[str] = []
     waiting = _INCLUDE.findall(text)
@@ -92,10 +98,10 @@ def _included(text: str) -> list[str]:
         name = waiting.pop()
         if name not in names:
             names.append(name)
-            waiting += _INCLUDE.findall(_header(name))
-    return [_header(name) for name in sorted(names)]
+            waiting += _INCLUDE.findall(_header(prelude / name))
+    return [_header(prelude / name) for name in sorted(names)]
 
 
 @lru_cache
-def _header(name: str) -> str:
-    return (PRELUDE / name).read_text()
+def _header(path: Path) -> str:
+    return path.read_text()

@@ -51,7 +51,7 @@ def digest(*parts: str | bytes) -> str:
 @lru_cache
 def package_digest() -> str:
     """A key for the compiler itself: every source file of the package."""
-    files = sorted(p for p in PACKAGE.rglob("*") if p.suffix in {".py", ".h", ".cc"})
+    files = sorted(p for p in PACKAGE.rglob("*") if p.suffix in {".py", ".h", ".cc", ".cuh"})
     parts = [part for p in files for part in (str(p.relative_to(PACKAGE)), p.read_bytes())]
     return digest(*parts)
 
@@ -68,6 +68,10 @@ class Cache:
         """The file of an entry, or None if there is none or it is damaged (then it is removed)."""
         path = self._path(kind, key, suffix)
         return None if self._read(path) is None else path
+
+    def load(self, kind: str, key: str) -> bytes | None:
+        """The bytes of an entry, or None."""
+        return self._read(self._path(kind, key, ""))
 
     def store(self, kind: str, key: str, data: bytes, suffix: str = "") -> Path:
         """Write an entry, in place of any other with this key."""
@@ -95,7 +99,7 @@ class Cache:
 
     def load_artifact(self, key: str) -> Artifact | None:
         """A whole compiled program, if it was stored whole."""
-        data = self._read(self._path("artifacts", key, ""))
+        data = self.load("artifacts", key)
         return None if data is None else cast("Artifact", pickle.loads(data))
 
     def store_artifact(self, key: str, artifact: Artifact) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from shlo_disc.diagnostics import InternalError
 from shlo_disc.runtime.checks import broken, verify
 from shlo_disc.runtime.formulas import Symbols, evaluate
 from shlo_disc.runtime.interop import Array, dtype_of
-from shlo_disc.runtime.library import Pointers, Program, Runtime, Words, pointers, words
+from shlo_disc.runtime.library import Native, Pointers, Program, Runtime, Words, pointers, words
 from shlo_disc.runtime.memory import POOL, Shelf, aligned
 
 
@@ -36,8 +36,18 @@ class Plan:
     arena: Shelf
 
 
+class Sizes(NamedTuple):
+    """What the program computes of the sizes of its arguments."""
+
+    symbols: Words
+    shapes: tuple[tuple[int, ...], ...]  # of the results
+    arena_bytes: int
+
+
 class Driver(Protocol):
     """Runs a program whose arrays are bound."""
+
+    kind: Literal["c", "vm"]
 
     def plan(self, raw: tuple[int, ...]) -> Plan:
         """Check the sizes, and compute all others from them."""
@@ -51,6 +61,8 @@ class Driver(Protocol):
 class HostDriver:
     """The generated C++ host program."""
 
+    kind: Literal["c", "vm"] = "c"
+
     def __init__(self, artifact: Artifact, program: Program, runtime: Runtime) -> None:
         self._artifact = artifact
         self._plan = program.function("shlo_plan", ctypes.c_int64)
@@ -59,39 +71,51 @@ class HostDriver:
         self._constants = Constants(artifact)
 
     def plan(self, raw: tuple[int, ...]) -> Plan:
-        artifact = self._artifact
-        symbols = words([0] * len(artifact.symbols))
-        dims = words([0] * sum(len(result.shape) for result in artifact.results))
-        arena = ctypes.c_int64()
-        failed = self._plan(words(raw), symbols, dims, ctypes.byref(arena))
-        if failed:
-            raise broken(artifact, artifact.checks[failed - 1], Symbols(artifact, raw))
-        return _plan(artifact, symbols, list(dims), arena.value)
+        return allot(self._artifact, sizes_in_c(self._artifact, self._plan, raw))
 
     def run(self, arguments: Pointers, results: Pointers, plan: Plan, arena: ctypes.c_void_p) -> None:
         self._run(self._runtime, arguments, results, self._constants.pointers, plan.symbols, arena)
 
 
-def plan_in_python(artifact: Artifact, raw: tuple[int, ...]) -> Plan:
-    """What the host program's `shlo_plan` computes, from the formulas."""
+def sizes_in_c(artifact: Artifact, shlo_plan: Native, raw: tuple[int, ...]) -> Sizes:
+    """The sizes of a call, from the host program's `shlo_plan`. Raises `RuntimeShapeError` for a broken demand."""
+    symbols = words([0] * len(artifact.symbols))
+    dims = words([0] * sum(len(result.shape) for result in artifact.results))
+    arena = ctypes.c_int64()
+    failed = shlo_plan(words(raw), symbols, dims, ctypes.byref(arena))
+    if failed:
+        raise broken(artifact, artifact.checks[failed - 1], Symbols(artifact, raw))
+    return Sizes(symbols, _shapes(artifact, list(dims)), arena.value)
+
+
+def sizes_in_python(artifact: Artifact, raw: tuple[int, ...]) -> Sizes:
+    """The same, from the formulas."""
     symbols = Symbols(artifact, raw)
     verify(artifact, symbols)
     values = [symbols[name] for name in artifact.symbols]
     dims = [evaluate(size, symbols) for result in artifact.results for size in result.shape]
-    return _plan(artifact, words(values), dims, evaluate(artifact.arena_bytes, symbols))
+    return Sizes(words(values), _shapes(artifact, dims), evaluate(artifact.arena_bytes, symbols))
 
 
-def _plan(artifact: Artifact, symbols: Words, dims: list[int], arena_bytes: int) -> Plan:
-    found: list[Output] = []
+def _shapes(artifact: Artifact, dims: list[int]) -> tuple[tuple[int, ...], ...]:
+    found: list[tuple[int, ...]] = []
     at = 0
     for number, result in enumerate(artifact.results):
         shape = tuple(dims[at : at + len(result.shape)])
         at += len(shape)
         if min(shape, default=0) < 0:
             raise InternalError(f"result {number} has the shape {shape}, expected no negative size")
+        found.append(shape)
+    return tuple(found)
+
+
+def allot(artifact: Artifact, sizes: Sizes) -> Plan:
+    """What to allocate on the host."""
+    outputs: list[Output] = []
+    for result, shape in zip(artifact.results, sizes.shapes, strict=True):
         dtype = dtype_of(result.dtype)
-        found.append(Output(POOL.shelf(math.prod(shape) * dtype.itemsize), shape, dtype))
-    return Plan(symbols, tuple(found), arena_bytes, POOL.shelf(arena_bytes))
+        outputs.append(Output(POOL.shelf(math.prod(shape) * dtype.itemsize), shape, dtype))
+    return Plan(sizes.symbols, tuple(outputs), sizes.arena_bytes, POOL.shelf(sizes.arena_bytes))
 
 
 class Constants:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from ctypes import py_object
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -41,6 +41,9 @@ class Stats:
     calls: int
     signatures: int  # distinct sizes it was called with
     seconds: Mapping[str, float]  # of each stage of the compiler
+    driver: Literal["c", "vm"] = "c"  # what runs the host program
+    graphs: int = 0  # CUDA graphs that were recorded
+    replays: int = 0  # calls that were one launch of a graph
 
 
 class _Frame:
@@ -62,6 +65,7 @@ class Executable:
         self.program = program
         self.runtime = runtime
         self.seconds: Mapping[str, float] = {}
+        self.notes: tuple[str, ...] = ()
         self._driver = driver
         self._run = driver.run
         self._dtypes = tuple(dtype_of(argument.dtype) for argument in artifact.arguments)
@@ -111,7 +115,7 @@ class Executable:
     def stats(self) -> Stats:
         """Calls, signatures, and the seconds that compiling took."""
         calls = sum(frame.calls for frame in self._frames)
-        return Stats(1, calls, len(self._signatures), self.seconds)
+        return Stats(1, calls, len(self._signatures), self.seconds, self._driver.kind)
 
     def arena_bytes(self, arrays: Sequence[Any]) -> int:
         """Bytes of temporaries that a call with these arrays needs."""

@@ -51,6 +51,11 @@ def version() -> tuple[int, int]:
     return _library().getVersion()
 
 
+def architectures() -> tuple[int, ...]:
+    """The compute capabilities, times 10, that it compiles for."""
+    return tuple(_library().getSupportedArchs())
+
+
 def compile_kernels(text: str, name: str, architecture: int, index: IndexType) -> Compiled:
     """One file of kernels as a cubin."""
     library = _library()

@@ -121,6 +121,11 @@ def leaves(steps: Iterable[Step]) -> Iterator[Launch | Choice | Copy]:
                 assert_never(step)
 
 
+def has_control_flow(steps: Sequence[Step]) -> bool:
+    """Whether the host has to read something in order to go on."""
+    return any(isinstance(step, While | Case) for step in steps)
+
+
 def fetch_from_host(address: int, size: int) -> memoryview:
     """Bytes of this process, writable."""
     return memoryview((ctypes.c_char * size).from_address(address))

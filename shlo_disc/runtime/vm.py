@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ctypes
+from typing import Literal
 
 from shlo_disc.artifact import Artifact, Choice, Copy, Launch
 from shlo_disc.diagnostics import InternalError
-from shlo_disc.runtime.driver import Constants, Plan, plan_in_python
+from shlo_disc.runtime.driver import Constants, Plan, allot, sizes_in_python
 from shlo_disc.runtime.library import Pointers, Program, Runtime, pointers, words
 from shlo_disc.runtime.steps import Buffers, Observer, Places, fetch_from_host, leaves, walk
 
 
 class Vm:
     """Executes `Artifact.steps`: the same kernels and results as the generated host program."""
+
+    kind: Literal["c", "vm"] = "vm"
 
     def __init__(
         self,
@@ -32,7 +35,7 @@ class Vm:
 
     def plan(self, raw: tuple[int, ...]) -> Plan:
         """Check the sizes and compute the others, in Python."""
-        return plan_in_python(self._artifact, raw)
+        return allot(self._artifact, sizes_in_python(self._artifact, raw))
 
     def run(self, arguments: Pointers, results: Pointers, plan: Plan, arena: ctypes.c_void_p) -> None:
         """Fill the results, one step after the other."""

@@ -1,0 +1,335 @@
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# CuPy has no types here; nothing untyped leaves this module.
+"""A GPU through CuPy: is there one, its kernels, its memory, its streams. CuPy is imported only when a GPU is wanted.
+
+What this module does with a real GPU is checked by benchmarks/gpu_check.py, not by the tests: these need none.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property, partial
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, cast
+
+from shlo_disc.artifact import SourceFile
+from shlo_disc.diagnostics import InternalError, ToolchainError
+from shlo_disc.runtime import nvrtc
+from shlo_disc.runtime.build import available_threads
+from shlo_disc.runtime.cache import Cache, digest, open_cache
+from shlo_disc.runtime.cuda_interop import Interop
+from shlo_disc.runtime.cuda_table import CUBLAS_ERROR, Functions, Table
+from shlo_disc.runtime.device import DeviceArray, Function, IndexType, Limits, Memory
+from shlo_disc.runtime.interop import dtype_of
+
+OLDEST = 80  # compute capability 8.0: the first with bf16 and TF32 on tensor cores
+_DRIVER = "libcuda.so.1"
+_CUBLAS = ("libcublas.so.13", "libcublas.so.12")
+_DRIVER_FUNCTIONS = {
+    "launch": "cuLaunchKernel",
+    "copy": "cuMemcpyDtoDAsync_v2",
+    "read": "cuMemcpyDtoHAsync_v2",
+    "synchronize": "cuStreamSynchronize",
+    "fill": "cuMemsetD8Async",
+}
+_CUBLAS_FUNCTIONS = {"gemm": "cublasGemmStridedBatchedEx_64", "set_stream": "cublasSetStream_v2"}
+_SHARED_SIZE, _REGISTERS, _MOST_DYNAMIC_SHARED = 1, 4, 8  # CUfunction_attribute
+
+
+def cuda_is_available() -> bool:
+    """Whether programs can run on a GPU. CuPy is not even imported where NVIDIA's driver is missing."""
+    if not _has_driver() or find_spec("cupy") is None:
+        return False
+    return bool(cast("Any", import_module("cupy")).cuda.is_available())
+
+
+def _has_driver() -> bool:
+    try:
+        ctypes.CDLL(_DRIVER)
+    except OSError:
+        return False
+    return True
+
+
+_devices: dict[tuple[int, Path | None], CudaDevice] = {}
+_lock = threading.Lock()
+
+
+def open_gpu(cache_dir: Path | None = None) -> CudaDevice:
+    """CuPy's current device. Raises `ToolchainError` that lists everything that is missing, and how to get it."""
+    if missing := _missing():
+        raise ToolchainError("\n".join(["no GPU can be used (device='cuda')", *missing]))
+    cupy = cast("Any", import_module("cupy"))
+    number = int(cupy.cuda.runtime.getDevice())
+    with _lock:
+        if (found := _devices.get((number, cache_dir))) is None:
+            found = _devices[number, cache_dir] = CudaDevice(cupy, number, open_cache(cache_dir))
+        return found
+
+
+def _missing() -> list[str]:
+    """One entry per thing that a GPU program needs and that is not here."""
+    found: list[str] = []
+    if not _has_driver():
+        found.append(
+            f"  found no {_DRIVER}, expected NVIDIA's driver\n"
+            "    help: install the driver of your GPU (580 or newer for CUDA 13), or run where there is one"
+        )
+    if find_spec("cupy") is None:
+        found.append(
+            "  found no CuPy\n    help: pip install shlo-disc[cuda13], or CuPy 14 for the CUDA version of your driver"
+        )
+    else:
+        try:
+            nvrtc.version()
+        except ToolchainError as error:
+            found += [f"  {line}" for line in str(error).splitlines()]
+    if not found and not cuda_is_available():
+        found.append("  CuPy finds no GPU\n    help: look at nvidia-smi and CUDA_VISIBLE_DEVICES")
+    return found
+
+
+class _Memory:
+    """Bytes of CuPy's pool, which takes them back in the order of the stream they were made for."""
+
+    __slots__ = ("owner", "pointer")
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner  # a MemoryPointer
+        self.pointer = int(owner.ptr)
+
+
+class _Loaded(dict[str, Function]):
+    """Functions, and the modules that hold them."""
+
+    modules: tuple[object, ...] = ()
+
+
+class _Graph:
+    def __init__(self, graph: Any) -> None:
+        self._graph = graph
+
+    def launch(self) -> None:
+        self._graph.launch()
+
+
+class _Local(threading.local):
+    """What each thread has of its own: a table, a stream to record on, and whether it has CUDA's context."""
+
+    ready: bool = False
+    table: Table | None = None
+    recorder: Any = None
+    recording: Table | None = None
+
+
+class CudaDevice(Interop):
+    """One GPU, seen by way of CuPy: its context, current stream, memory pool and cuBLAS handle."""
+
+    def __init__(self, cupy: Any, number: int, cache: Cache) -> None:
+        super().__init__(cupy, number)
+        self._cache = cache
+        self._local = _Local()
+        self._driver = ctypes.CDLL(_DRIVER)
+        self._held: deque[tuple[Any, Sequence[object]]] = deque()
+        self._lock = threading.Lock()
+        device = cupy.cuda.Device(number)
+        self._attributes: Mapping[str, int] = device.attributes
+        self.architecture = _architecture(int(device.compute_capability))
+        self.name = cast("bytes", cupy.cuda.runtime.getDeviceProperties(number)["name"]).decode()
+        attribute = self._attributes
+        self.limits = Limits(
+            multiprocessors=attribute["MultiProcessorCount"],
+            threads=attribute["MaxThreadsPerMultiProcessor"],
+            blocks=attribute["MaxBlocksPerMultiprocessor"],
+            registers=attribute["MaxRegistersPerMultiprocessor"],
+            shared=attribute["MaxSharedMemoryPerMultiprocessor"],
+            shared_per_block=attribute["MaxSharedMemoryPerBlockOptin"],
+        )
+
+    # -- kernels
+
+    def load(self, files: Sequence[SourceFile], names: Sequence[str], index: IndexType) -> Mapping[str, Function]:
+        self._enter()
+        with ThreadPoolExecutor(available_threads()) as pool:
+            cubins = list(pool.map(partial(self._cubin, index), files))
+        loaded = _Loaded()
+        modules: list[Any] = []
+        for cubin in cubins:
+            module = self.cupy.cuda.function.Module()
+            module.load(cubin)
+            modules.append(module)
+        for name in names:
+            loaded[name] = self._function(_handle(modules, name))
+        loaded.modules = tuple(modules)
+        return loaded
+
+    def _cubin(self, index: IndexType, file: SourceFile) -> bytes:
+        """Machine code of one file, from the cache if it was compiled before."""
+        flags = nvrtc.options(self.architecture, index)
+        prelude = [text for header in nvrtc.headers().items() for text in header]
+        key = digest(repr(nvrtc.version()), *flags, *prelude, file.text)
+        cubin = self._cache.load("cubins", key)
+        if cubin is None:
+            cubin = nvrtc.compile_kernels(file.text, f"{file.name}.cu", self.architecture, index).cubin
+            self._cache.store("cubins", key, cubin)
+        return cubin
+
+    def _function(self, handle: int) -> Function:
+        """What a kernel takes; it may ask for all shared memory that a block can have."""
+        function, value = ctypes.c_void_p(handle), ctypes.c_int()
+        found = list[int]()
+        for attribute in (_REGISTERS, _SHARED_SIZE):
+            self._check(self._driver.cuFuncGetAttribute(ctypes.byref(value), attribute, function))
+            found.append(value.value)
+        registers, shared = found
+        most = self.limits.shared_per_block - shared
+        self._check(self._driver.cuFuncSetAttribute(function, _MOST_DYNAMIC_SHARED, most))
+        return Function(handle, registers, shared)
+
+    def _check(self, code: int) -> None:
+        if code:
+            raise InternalError(f"a call of CUDA's driver failed: {self.explain_error(code)}")
+
+    # -- streams
+
+    def table(self, *, products: bool) -> int:
+        self._enter()
+        local = self._local
+        if local.table is None:
+            local.table = self._new_table()
+        return self._point(local.table, self.cupy.cuda.get_current_stream(), products=products)
+
+    def capture(self, run: Callable[[int], None], *, products: bool) -> _Graph:
+        """Record on a stream of its own: the caller's may be the default one, which cannot be recorded."""
+        self._enter()
+        local = self._local
+        if local.recorder is None or local.recording is None:
+            local.recorder, local.recording = self.cupy.cuda.Stream(non_blocking=True), self._new_table()
+        stream = local.recorder
+        stream.begin_capture()
+        try:
+            run(self._point(local.recording, stream, products=products))
+        finally:
+            graph = stream.end_capture()
+        return _Graph(graph)
+
+    def _enter(self) -> None:
+        """Make CUDA's context current in this thread; the driver's functions expect one."""
+        runtime = self.cupy.cuda.runtime
+        if (current := int(runtime.getDevice())) != self.number:
+            raise ToolchainError(f"found GPU {current} as CuPy's current device, expected {self.number}, compiled for")
+        if not self._local.ready:
+            runtime.free(0)
+            self._local.ready = True
+
+    def _new_table(self) -> Table:
+        names = {field: _address(self._driver, name) for field, name in _DRIVER_FUNCTIONS.items()}
+        return Table(**names)
+
+    def _point(self, table: Table, stream: Any, *, products: bool) -> int:
+        """Have the commands of a table go to a stream."""
+        table.stream = int(stream.ptr) or None
+        if products and self.has_cublas and not table.cublas:
+            for field, address in self._cublas.items():
+                setattr(table, field, address)
+            table.cublas = int(self.cupy.cuda.device.get_cublas_handle())
+        return ctypes.addressof(table)
+
+    @property
+    def has_cublas(self) -> bool:
+        return bool(self._cublas)
+
+    @cached_property
+    def _cublas(self) -> Mapping[str, int]:
+        """Its functions; none if the library is missing."""
+        try:
+            import_module("cupy_backends.cuda.libs.cublas")  # loads the library that CuPy goes with
+        except (ImportError, RuntimeError):
+            return {}
+        for name in _CUBLAS:
+            try:
+                library = ctypes.CDLL(name, mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
+            except OSError:
+                continue
+            return {field: _address(library, function) for field, function in _CUBLAS_FUNCTIONS.items()}
+        return {}
+
+    # -- memory
+
+    def allocate(self, size: int) -> _Memory:
+        return _Memory(self.cupy.cuda.alloc(max(size, 1)))
+
+    def upload(self, data: bytes) -> _Memory:
+        memory = self.allocate(len(data))
+        memory.owner.copy_from_host_async(ctypes.c_char_p(data), len(data))
+        self.cupy.cuda.get_current_stream().synchronize()  # other streams will read it
+        return memory
+
+    def download(self, pointer: int, size: int) -> bytes:
+        functions = Functions(self.table(products=False))
+        target = ctypes.create_string_buffer(max(size, 1))
+        self._check(functions.read(ctypes.addressof(target), pointer, size, functions.stream))
+        self._check(functions.synchronize(functions.stream))
+        return target.raw[:size]
+
+    def export_array(self, memory: Memory, shape: tuple[int, ...], dtype: str) -> Any:
+        return self.cupy.ndarray(shape, dtype_of(dtype), cast("_Memory", memory).owner)
+
+    def hold(self, owners: Sequence[object]) -> None:
+        """CuPy's own arrays are freed in the order of the stream; those of others wait here for an event."""
+        foreign = [owner for owner in owners if not isinstance(owner, self.cupy.ndarray)]
+        with self._lock:
+            while self._held and self._held[0][0].done:
+                self._held.popleft()
+            if foreign:
+                event = self.cupy.cuda.Event(disable_timing=True)
+                event.record()
+                self._held.append((event, foreign))
+
+    def import_array(self, array: object) -> DeviceArray:
+        self._enter()
+        return self.see(array)
+
+    def explain_error(self, code: int) -> str:
+        if code >= CUBLAS_ERROR:
+            return f"cuBLAS status {code - CUBLAS_ERROR}"
+        name, text = ctypes.c_char_p(), ctypes.c_char_p()
+        self._driver.cuGetErrorName(code, ctypes.byref(name))
+        self._driver.cuGetErrorString(code, ctypes.byref(text))
+        return f"{(name.value or b'').decode()} ({code}): {(text.value or b'').decode()}"
+
+
+def _architecture(capability: int) -> int:
+    """The newest architecture that NVRTC knows and the GPU runs: machine code runs within a major version."""
+    if capability < OLDEST:
+        raise ToolchainError(
+            f"found a GPU of compute capability {capability / 10}, expected at least {OLDEST / 10} (Ampere or newer)"
+        )
+    known = [a for a in nvrtc.architectures() if a // 10 == capability // 10 and a <= capability]
+    if not known:
+        raise ToolchainError(
+            f"found a GPU of compute capability {capability / 10}, which NVRTC {nvrtc.version()} does not know\n"
+            "  help: install a newer NVRTC, as new as the driver allows"
+        )
+    return max(known)
+
+
+def _handle(modules: Sequence[Any], name: str) -> int:
+    """The kernel of a name, in whichever module it is."""
+    for module in modules:
+        try:
+            return int(module.get_function(name).ptr)
+        except RuntimeError:  # CUDADriverError: not in this one
+            continue
+    raise InternalError(f"no kernel {name} in the modules of its program")
+
+
+def _address(library: ctypes.CDLL, name: str) -> int:
+    return ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0

@@ -1,0 +1,146 @@
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# CuPy, JAX and Torch have no types here; nothing untyped leaves this module.
+"""Arrays of CuPy, JAX, Torch and NumPy on a GPU: in without a copy, and out as arrays of the arguments' library."""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from functools import lru_cache
+from importlib import import_module
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from shlo_disc.diagnostics import ArgumentTypeError
+from shlo_disc.runtime import dlpack
+from shlo_disc.runtime.device import DeviceArray
+from shlo_disc.runtime.interop import Array, as_numpy, kind_of
+
+_HOST_DEVICES = frozenset({1, 3})  # DLDeviceType: CPU, CUDA host
+_SEEN = 4096  # JAX arrays that are remembered
+
+Library = Literal["cupy", "jax", "torch", "numpy"]
+
+
+class Interop:
+    """How a GPU sees arrays of other libraries."""
+
+    def __init__(self, cupy: Any, number: int) -> None:
+        self.cupy, self.number = cupy, number
+        self._seen: dict[int, tuple[weakref.ref[Any], int, tuple[int, ...], str]] = {}
+
+    def see(self, array: object) -> DeviceArray:
+        """The memory of an array, ready on the current stream."""
+        if isinstance(array, self.cupy.ndarray):
+            return self._of_cupy(array)
+        if kind_of(array) == "jax":
+            return self._of_jax(array)
+        if kind_of(array) == "dlpack" and not self._is_on_host(array):
+            return self._by_dlpack(array)
+        return self._from_host(as_numpy(array))
+
+    def mirror(self, run: Callable[[Sequence[Any]], tuple[Any, ...]], arrays: Sequence[Any]) -> tuple[object, ...]:
+        """Run as the library of the arguments does.
+
+        Torch: on its current stream, so that both agree on when memory is free. JAX: its results wait for ours by
+        DLPack's protocol. NumPy arrays alone come back as NumPy arrays; if one argument is on the GPU, so are the
+        results.
+        """
+        match library_of(frozenset(map(type, arrays))):
+            case "torch":
+                torch = cast("Any", import_module("torch"))
+                with self._stream(int(torch.cuda.current_stream(self.number).cuda_stream)):
+                    return tuple([torch.from_dlpack(result) for result in run(arrays)])
+            case "jax":
+                return tuple([_to_jax(result) for result in run(arrays)])
+            case "cupy":
+                return run(arrays)
+            case "numpy":
+                return tuple([self.cupy.asnumpy(result) for result in run(arrays)])
+
+    def _stream(self, pointer: int) -> AbstractContextManager[object]:
+        cuda = self.cupy.cuda
+        return cast("AbstractContextManager[object]", cuda.ExternalStream(pointer) if pointer else cuda.Stream.null)
+
+    def _of_cupy(self, array: Any) -> DeviceArray:
+        if int(array.device.id) != self.number:
+            raise _elsewhere(int(array.device.id), self.number)
+        plain = array if array.flags.c_contiguous else self.cupy.ascontiguousarray(array)
+        return DeviceArray(int(plain.data.ptr), plain.shape, str(plain.dtype), plain)
+
+    def _of_jax(self, array: Any) -> DeviceArray:
+        """JAX arrays do not change: one that came before, and is computed, is where it was.
+
+        What is seen for the first time is held by DLPack until our work is done, so that JAX cannot give its memory
+        away (donate it); later only the array itself is.
+        """
+        seen = self._seen.get(id(array))
+        if seen is not None:
+            reference, pointer, shape, dtype = seen
+            if reference() is array and not array.is_deleted() and array.is_ready():
+                return DeviceArray(pointer, shape, dtype, array)
+        if self._is_on_host(array):
+            return self._from_host(as_numpy(array))
+        found = self._by_dlpack(array)
+        if isinstance(found.owner, tuple):  # it is the array's own memory, not a contiguous copy
+            if len(self._seen) >= _SEEN:
+                self._seen = {}
+            self._seen[id(array)] = (weakref.ref(array), found.pointer, found.shape, found.dtype)
+        return found
+
+    def _is_on_host(self, array: Any) -> bool:
+        kind, number = array.__dlpack_device__()
+        if int(kind) in _HOST_DEVICES:
+            return True
+        if int(kind) != dlpack.CUDA:
+            raise ArgumentTypeError(f"found an array on DLPack device type {int(kind)}, expected one on the GPU (2)")
+        if int(number) != self.number:
+            raise _elsewhere(int(number), self.number)
+        return False
+
+    def _by_dlpack(self, array: Any) -> DeviceArray:
+        stream = int(self.cupy.cuda.get_current_stream().ptr) or 1  # DLPack's number for the default stream
+        try:
+            view = dlpack.read(array, stream)
+        except (BufferError, RuntimeError, TypeError) as error:
+            raise ArgumentTypeError(f"found {type(array).__name__} that cannot be read by DLPack ({error})") from error
+        if not view.contiguous:
+            return self._of_cupy(self.cupy.ascontiguousarray(self.cupy.from_dlpack(array)))
+        return DeviceArray(view.pointer, view.shape, view.dtype, (array, view.capsule))
+
+    def _from_host(self, array: Array) -> DeviceArray:
+        plain = np.ascontiguousarray(array)
+        memory = self.cupy.cuda.alloc(max(plain.nbytes, 1))
+        if plain.nbytes:
+            memory.copy_from_host_async(ctypes.c_void_p(plain.ctypes.data), plain.nbytes)
+        owner = self.cupy.ndarray((plain.nbytes,), np.uint8, memory)
+        return DeviceArray(int(memory.ptr), array.shape, str(plain.dtype), owner)
+
+
+@lru_cache(maxsize=256)
+def library_of(types: frozenset[type]) -> Library:
+    """Whose arrays the results should be: of the first of JAX, Torch, CuPy that some argument is of, else NumPy's.
+
+    >>> library_of(frozenset({int, np.ndarray}))
+    'numpy'
+    """
+    roots = {kind.__module__.partition(".")[0] for kind in types}
+    if "jaxlib" in roots:
+        return "jax"
+    return "torch" if "torch" in roots else "cupy" if "cupy" in roots else "numpy"
+
+
+def _to_jax(array: Any) -> object:
+    """64-bit types stay what they are, also where x64 is off; an empty array has no memory to share."""
+    jax = cast("Any", import_module("jax"))
+    with jax.enable_x64(True):
+        return jax.dlpack.from_dlpack(array) if array.size else jax.numpy.empty(array.shape, array.dtype)
+
+
+def _elsewhere(found: int, expected: int) -> ArgumentTypeError:
+    return ArgumentTypeError(
+        f"found an array on GPU {found}, expected one on GPU {expected}, which the program was compiled for"
+    )

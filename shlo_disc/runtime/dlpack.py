@@ -1,0 +1,93 @@
+"""Read what an array hands out by DLPack (version 0), for memory that NumPy cannot see.
+
+The struct is that of dlpack.h. The capsule is never consumed: who holds it holds the memory.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from shlo_disc.diagnostics import ArgumentTypeError
+
+CPU, CUDA = 1, 2  # DLDeviceType
+_KINDS: Mapping[int, str] = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex"}  # DLDataTypeCode
+_BOOL = 6
+
+
+class _Device(ctypes.Structure):
+    _fields_ = [("kind", ctypes.c_int32), ("number", ctypes.c_int32)]
+
+
+class _Type(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device", _Device),
+        ("rank", ctypes.c_int32),
+        ("type", _Type),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("offset", ctypes.c_uint64),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The memory of an array, while `capsule` lives."""
+
+    pointer: int
+    shape: tuple[int, ...]
+    dtype: str  # NumPy's or ml_dtypes' name
+    contiguous: bool  # row-major, without gaps
+    capsule: object
+
+
+def read(array: object, stream: int | None) -> View:
+    """See the memory of `array`, ready for work on `stream` (DLPack's number: 1 is CUDA's default stream)."""
+    capsule: object = cast("Any", array).__dlpack__(stream=stream)
+    tensor = _Tensor.from_address(_pointer(capsule))
+    rank = cast("int", tensor.rank)
+    shape = tuple(cast("list[int]", tensor.shape[:rank]))
+    strides = tuple(cast("list[int]", tensor.strides[:rank])) if tensor.strides else _row_major(shape)
+    return View(
+        (cast("int | None", tensor.data) or 0) + cast("int", tensor.offset),
+        shape,
+        _dtype(cast("_Type", tensor.type)),
+        math.prod(shape) == 0
+        or all(size == 1 or a == b for size, a, b in zip(shape, strides, _row_major(shape), strict=True)),
+        capsule,
+    )
+
+
+def _pointer(capsule: object) -> int:
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype = ctypes.c_void_p
+    get.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    return cast("Callable[[object, bytes], int]", get)(capsule, b"dltensor")
+
+
+def _dtype(kind: _Type) -> str:
+    code, bits, lanes = cast("int", kind.code), cast("int", kind.bits), cast("int", kind.lanes)
+    if lanes == 1 and code == _BOOL:
+        return "bool"
+    if lanes != 1 or code not in _KINDS:
+        raise ArgumentTypeError(
+            f"found a DLPack dtype of code {code}, {bits} bits and {lanes} lanes, expected a plain one"
+        )
+    return f"{_KINDS[code]}{bits}"
+
+
+def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of a contiguous array, in elements.
+
+    >>> _row_major((2, 3, 4))
+    (12, 4, 1)
+    """
+    return tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))

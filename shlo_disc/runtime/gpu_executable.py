@@ -1,0 +1,273 @@
+"""A program that is ready to run on a GPU."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from shlo_disc.artifact import Argument, Artifact, CompileOptions
+from shlo_disc.diagnostics import ArgumentTypeError, ToolchainError
+from shlo_disc.runtime.arguments import check_count, check_sizes, check_type, conform_one
+from shlo_disc.runtime.build import Builder
+from shlo_disc.runtime.cache import open_cache
+from shlo_disc.runtime.device import Device, DeviceArray, Function, IndexType, Memory
+from shlo_disc.runtime.driver import Sizes
+from shlo_disc.runtime.executable import Stats
+from shlo_disc.runtime.gpu_driver import (
+    GpuCall,
+    GpuDriver,
+    GpuHostDriver,
+    GpuVm,
+    function_pointers,
+    has_products,
+    is_wide,
+    kernel_names,
+)
+from shlo_disc.runtime.graphs import GraphCache
+from shlo_disc.runtime.interop import dtype_of, kind_of
+from shlo_disc.runtime.launch_table import Chooser, LaunchTable, cheapest
+from shlo_disc.runtime.library import Pointers, open_program, pointers
+from shlo_disc.runtime.steps import Observer, Places, has_control_flow
+from shlo_disc.runtime.toolchain import find_compiler
+
+_PLANS_KEPT = 4096
+_HOST_OPTIMIZE = 1  # more makes the host program slower to compile, and no faster
+_ALIGNED = 16  # bytes that one vectorized access moves
+
+
+@dataclass(frozen=True, slots=True)
+class _Kernels:
+    """The kernels of a program with one width of indices, and the table that chooses among them."""
+
+    functions: Mapping[str, Function]
+    handles: Pointers
+    table: LaunchTable
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What a call needs that depends on its sizes alone; and the choices, by which arguments are not aligned."""
+
+    sizes: Sizes
+    index: IndexType
+    result_bytes: tuple[int, ...]
+    choices: dict[frozenset[int], tuple[int, ...]] = field(default_factory=dict[frozenset[int], tuple[int, ...]])
+
+
+class GpuExecutable:
+    """Runs one artifact at any sizes. May be called from several threads at once, each with its own current stream."""
+
+    def __init__(
+        self,
+        artifact: Artifact,
+        device: Device,
+        driver: GpuDriver,
+        *,
+        graphs: GraphCache | None = None,
+        chooser: Chooser = cheapest,
+        index: IndexType | None = None,
+    ) -> None:
+        """`index` forces the width of indices, `chooser` decides between legal variants: both for tests."""
+        self.artifact = artifact
+        self.device = device
+        self.seconds: Mapping[str, float] = {}
+        self.notes: tuple[str, ...] = ()  # what a user should know about how it runs
+        self.graphs = None if has_control_flow(artifact.steps) else graphs
+        self._driver, self._chooser = driver, chooser
+        self._index: IndexType | None = index
+        self._products = has_products(artifact)
+        self._names = kernel_names(artifact)
+        self._dtypes = tuple(dtype_of(argument.dtype) for argument in artifact.arguments)
+        self._constants = [device.upload(constant.data) for constant in artifact.constants]
+        self._places = pointers([memory.pointer for memory in self._constants])
+        self._kernels: dict[IndexType, _Kernels] = {}
+        self._plans: dict[tuple[int, ...], _Plan] = {}
+        self._signatures: set[tuple[int, ...]] = set()
+        self._calls = 0
+        self._lock = threading.Lock()
+
+    def __call__(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """Run the program on `arrays`, in the order of `artifact.arguments`; returns arrays of the device's library.
+
+        Takes C-contiguous arrays on the device as they are, copies others there. All temporaries are one allocation;
+        each result is one of its own, so that who keeps one does not keep the others.
+        """
+        device = self.device
+        bound = self._bind(arrays)
+        plan = self._plan(self._raw(bound))
+        results = [device.allocate(size) for size in plan.result_bytes]
+        arena = device.allocate(plan.sizes.arena_bytes)
+        call = self._prepare(plan, bound, results, arena)
+        self._queue(call, plan)
+        device.hold([array.owner for array in bound])
+        with self._lock:
+            self._calls += 1
+        return tuple(
+            device.export_array(memory, shape, result.dtype)
+            for memory, shape, result in zip(results, plan.sizes.shapes, self.artifact.results, strict=True)
+        )
+
+    def _queue(self, call: GpuCall, plan: _Plan) -> None:
+        """Run a call, through a graph if it has come with these sizes and addresses before."""
+
+        def run(table: int) -> None:
+            self._driver.run(table, call)
+
+        if self.graphs is not None:
+            places = call.places
+            key = (*plan.sizes.symbols, bytes(places.arguments), bytes(places.results), places.arena)
+            graph = self.graphs.find(key, lambda: self.device.capture(run, products=self._products))
+            if graph is not None:
+                graph.launch()
+                return
+        run(self.device.table(products=self._products))
+
+    def mirror(self, arrays: Sequence[Any]) -> tuple[object, ...]:
+        """Run, and return arrays of the library that the arguments came from, as the device knows it."""
+        return self.device.mirror(self, arrays)
+
+    @property
+    def stats(self) -> Stats:
+        """Calls, signatures, and the seconds that compiling took."""
+        captured, replayed = (0, 0) if self.graphs is None else (self.graphs.captures, self.graphs.launches)
+        return Stats(1, self._calls, len(self._signatures), self.seconds, self._driver.kind, captured, replayed)
+
+    def arena_bytes(self, arrays: Sequence[Any]) -> int:
+        """Bytes of temporaries that a call with these arrays needs."""
+        return self._driver.sizes(self._raw(self._bind(arrays))).arena_bytes
+
+    def choices(self, arrays: Sequence[Any]) -> tuple[int, ...]:
+        """The variant of every choice, by number, that a call with these arrays takes."""
+        bound = self._bind(arrays)
+        return self._choose(self._plan(self._raw(bound)), bound)
+
+    def trace(self, arrays: Sequence[Any], observe: Observer) -> tuple[Any, ...]:
+        """Run on the VM; `observe` gets each step after it ran, and all buffers as arrays (copies of them)."""
+        driver = GpuVm(self.artifact, self.device.download, self.device.explain_error, observe)
+        run = GpuExecutable(self.artifact, self.device, driver, chooser=self._chooser, index=self._index)
+        return run(arrays)
+
+    def preload(self) -> None:
+        """Compile and load the kernels that calls of common sizes need."""
+        self._kernels_of(self._index or "int32_t")
+
+    # -- arguments
+
+    def _bind(self, arrays: Sequence[Any]) -> list[DeviceArray]:
+        artifact = self.artifact
+        check_count(artifact, arrays)
+        bound = [self._import(*one) for one in zip(artifact.arguments, self._dtypes, arrays, strict=True)]
+        check_sizes(artifact, [array.shape for array in bound])
+        return bound
+
+    def _import(self, argument: Argument, dtype: np.dtype[np.generic], array: object) -> DeviceArray:
+        if kind_of(array) not in ("jax", "dlpack"):
+            return self.device.import_array(conform_one(argument, dtype, array))
+        try:
+            found = self.device.import_array(array)
+        except ArgumentTypeError as error:
+            raise ArgumentTypeError(f"{argument.name}: {error}") from error
+        check_type(argument, found.dtype, found.shape, same=found.dtype == argument.dtype)
+        return found
+
+    def _raw(self, bound: Sequence[DeviceArray]) -> tuple[int, ...]:
+        return tuple(bound[argument].shape[axis] for argument, axis in self.artifact.raw)
+
+    # -- plans
+
+    def _plan(self, raw: tuple[int, ...]) -> _Plan:
+        if (found := self._plans.get(raw)) is not None:
+            return found
+        sizes = self._driver.sizes(raw)
+        symbols = dict(zip(self.artifact.symbols, sizes.symbols, strict=False))
+        index: IndexType = self._index or ("int64_t" if is_wide(self.artifact, symbols) else "int32_t")
+        wanted = zip(self.artifact.results, sizes.shapes, strict=True)
+        plan = _Plan(sizes, index, tuple(math.prod(s) * dtype_of(r.dtype).itemsize for r, s in wanted))
+        if len(self._plans) >= _PLANS_KEPT:
+            self._plans = {}
+        self._plans[raw] = plan
+        self._signatures.add(raw)
+        return plan
+
+    def _choose(self, plan: _Plan, bound: Sequence[DeviceArray]) -> tuple[int, ...]:
+        misaligned = frozenset(k for k, array in enumerate(bound) if array.pointer % _ALIGNED)
+        if (choices := plan.choices.get(misaligned)) is None:
+            symbols = plan.sizes.symbols[: len(self.artifact.symbols)]
+            choices = plan.choices[misaligned] = self._kernels_of(plan.index).table.choose(symbols, misaligned)
+        return choices
+
+    def _prepare(self, plan: _Plan, bound: Sequence[DeviceArray], results: Sequence[Memory], arena: Memory) -> GpuCall:
+        kernels = self._kernels_of(plan.index)
+        places = Places(
+            pointers([array.pointer for array in bound]),
+            pointers([memory.pointer for memory in results]),
+            self._places,
+            arena.pointer,
+        )
+        return GpuCall(places, plan.sizes.symbols, kernels.handles, kernels.functions, self._choose(plan, bound))
+
+    def _kernels_of(self, index: IndexType) -> _Kernels:
+        """The kernels with one width of indices: compiled when a call first needs them."""
+        with self._lock:
+            if (found := self._kernels.get(index)) is None:
+                device, names = self.device, self._names
+                functions = device.load(self.artifact.kernels, names, index)
+                table = LaunchTable(
+                    self.artifact,
+                    device.limits,
+                    functions,
+                    self._chooser,
+                    has_cublas=self._products and device.has_cublas,
+                )
+                found = self._kernels[index] = _Kernels(functions, function_pointers(names, functions), table)
+            return found
+
+
+def build_gpu(
+    artifact: Artifact,
+    options: CompileOptions,
+    device: Device,
+    seconds: Mapping[str, float] | None = None,
+    *,
+    chooser: Chooser = cheapest,
+    index: IndexType | None = None,
+) -> GpuExecutable:
+    """Compile an artifact's host program and kernels, or find them in the cache, and load them.
+
+    Without a C++ compiler the VM takes the host program's place, unless the user names a compiler.
+    """
+    started = time.perf_counter()
+    driver, note = _driver(artifact, options, device)
+    graphs = GraphCache() if options.cuda_graphs else None
+    executable = GpuExecutable(artifact, device, driver, graphs=graphs, chooser=chooser, index=index)
+    executable.notes = (note,) if note else ()
+    built = time.perf_counter()
+    executable.preload()
+    loaded = time.perf_counter()
+    executable.seconds = {**(seconds or {}), "build": built - started, "load": loaded - built}
+    return executable
+
+
+def _driver(artifact: Artifact, options: CompileOptions, device: Device) -> tuple[GpuDriver, str]:
+    """Who queues the commands, and why it is not the one that the options name."""
+    vm = GpuVm(artifact, device.download, device.explain_error)
+    if options.driver == "vm":
+        return vm, ""
+    try:
+        compiler = find_compiler(options.compiler)
+    except ToolchainError as error:
+        if options.compiler is not None:
+            raise
+        return vm, f"the host program runs on the VM, which takes longer per launch: {error}"
+    builder = Builder(compiler, min(options.optimize, _HOST_OPTIMIZE), open_cache(options.cache_dir))
+    try:
+        program = open_program(builder.gpu_host(artifact))
+    except FileNotFoundError:  # another process made room in the cache in this moment
+        program = open_program(builder.gpu_host(artifact))
+    return GpuHostDriver(artifact, program, device.explain_error), ""
