@@ -91,6 +91,10 @@ def template_operands(op: Op[object], facts: Facts, producers: Producers, abilit
         if not is_direct_convolution(op, abilities):
             return ()
         return tuple(t for t in op.operands if affine_view(t, facts, producers) is None)
+    if template is Template.SCATTER:
+        return op.operands[: len(op.operands) // 2]
+    if template is Template.SELECT_AND_SCATTER:
+        return op.operands[:2]
     return op.operands
 
 

@@ -21,6 +21,7 @@ from shlo_disc.codegen.contraction import (
 )
 from shlo_disc.codegen.groups import REAL_PRODUCTS, Abilities, Decision, FusionPlan, Group, GroupKind
 from shlo_disc.codegen.op_graph import group_inputs, is_control, row_space, space_of, users_of
+from shlo_disc.codegen.scan import is_scan
 from shlo_disc.codegen.weights import weight
 from shlo_disc.dynamic_ops.opdef import Template
 from shlo_disc.dynamic_ops.program import Body, Op, Shape, Tensor
@@ -132,6 +133,8 @@ class _Planner:
                 self._place_contraction(op, GroupKind.DOT)
             elif template is Template.CONVOLUTION and is_direct_convolution(op, self.abilities):
                 self._place_contraction(op, GroupKind.CONVOLUTION)
+            elif is_scan(op, self.facts, self.producers):
+                self._open(op, GroupKind.SCAN)
             else:
                 self._place(op)
 

@@ -18,9 +18,11 @@ class GroupKind(Enum):
     ROWS = "rows x stages"
     DOT = "matrix product"
     CONVOLUTION = "convolution"
+    ATTENTION = "attention"
     SORT = "sort"
     SCATTER = "scatter"
     WINDOW_SCATTER = "select_and_scatter"
+    SCAN = "scan"
     WHILE = "while"
     CASE = "case"
 

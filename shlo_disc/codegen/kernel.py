@@ -198,4 +198,27 @@ class WindowScatterKernel:
     scatter: Scalar
 
 
-Kernel: TypeAlias = RowKernel | DotKernel | ConvKernel | SortKernel | ScatterKernel | WindowScatterKernel
+@dataclass(frozen=True, slots=True)
+class ScanKernel:
+    """Running combinations along one axis of `outer x along x inner` elements.
+
+    `elements` and `offset` (of each output) are in terms of the three symbols. `combined` computes the new carries from
+    the carries and `inputs`, which come after them in the direction of the scan: associative, with `init` as its neutral
+    elements. `backwards`: from the end of the axis.
+    """
+
+    params: tuple[Param, ...]
+    outer: Axis
+    along: Axis
+    inner: Axis
+    backwards: bool
+    init: tuple[Scalar, ...]
+    elements: tuple[Scalar, ...]
+    carries: tuple[Arg, ...]
+    inputs: tuple[Arg, ...]
+    combined: tuple[Scalar, ...]
+    outputs: tuple[Param, ...]
+    offset: Dim
+
+
+Kernel: TypeAlias = RowKernel | DotKernel | ConvKernel | SortKernel | ScatterKernel | WindowScatterKernel | ScanKernel

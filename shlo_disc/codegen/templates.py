@@ -35,7 +35,7 @@ from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
 from shlo_disc.expr.dim import Dim, Sym, const, of, product
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
-from shlo_disc.expr.scalar import Arg, Binary, BinaryFn, Const, Index, InRange, Load, Scalar
+from shlo_disc.expr.scalar import Arg, Binary, BinaryFn, Const, Index, InRange, Scalar
 
 ROW, COLUMN = Sym("%i"), Sym("%j")
 
@@ -68,7 +68,7 @@ def build_dot(group: Group, facts: Facts, producers: Producers) -> tuple[DotKern
     a = MatrixView(params.of(form.a.base), a_offset, form.a_row, form.a_k)
     b = MatrixView(params.of(form.b.base), b_offset, form.b_k, form.b_column)
     accumulator = Arg("acc", result.dtype)
-    stores = _epilogue(group, index, accumulator, facts, producers, params)
+    stores = epilogue_stores(group, index, accumulator, facts, producers, params)
     kernel = DotKernel(
         params=tuple(params.tensors.values()),
         batch=tuple(axes),
@@ -84,7 +84,7 @@ def build_dot(group: Group, facts: Facts, producers: Producers) -> tuple[DotKern
     return kernel, tuple(params.tensors)
 
 
-def _epilogue(
+def epilogue_stores(
     group: Group,
     index: Index,
     accumulator: Arg,
@@ -134,7 +134,7 @@ def build_convolution(group: Group, facts: Facts, producers: Producers) -> tuple
     params = Params()
     input_param, kernel_param = params.of(data.base), params.of(kernel.base)
     accumulator = Arg("acc", result.dtype)
-    stores = _epilogue(group, index, accumulator, facts, producers, params)
+    stores = epilogue_stores(group, index, accumulator, facts, producers, params)
     input_dims = (attrs.input.batch, attrs.input.feature, *attrs.input.spatial)
     kernel_dims = (attrs.kernel.input_feature, attrs.kernel.output_feature, *attrs.kernel.spatial)
     built = ConvKernel(
@@ -208,7 +208,7 @@ def build_scatter(group: Group, facts: Facts, producers: Producers) -> tuple[Sca
     attrs, params = op.attrs, Params()
     half = len(op.operands) // 2
     tensors, indices, updates = op.operands[:half], op.operands[half], op.operands[half + 1 :]
-    _memory(params, (*_distinct(op.operands), *op.results))
+    _memory(params, (*_distinct(tensors), *op.results))
     shape = updates[0].shape
     axes, at = list[Axis](), list[Dim]()
     for number, extent in enumerate(shape):
@@ -284,7 +284,7 @@ def build_window_scatter(
     params, attrs = Params(), op.attrs
     operand, source, init = op.operands
     (result,) = op.results
-    _memory(params, (*_distinct(op.operands), result))
+    _memory(params, (*_distinct((operand, source)), result))
     read = _reader(facts, producers, params)
     select_arguments = (Arg("best", operand.dtype), Arg("next", operand.dtype))
     scatter_arguments = (Arg("old", result.dtype), Arg("update", source.dtype))
@@ -295,7 +295,7 @@ def build_window_scatter(
         operand=params.of(operand),
         source=params.of(source),
         target=params.of(result),
-        init=Load(params.of(init), (const(0),)),
+        init=read.at(init, ()),
         operand_shape=operand.shape,
         source_shape=source.shape,
         window=attrs.window,

@@ -11,6 +11,7 @@ from shlo_disc.codegen.host import KernelRef
 from shlo_disc.codegen.indices import size_name
 from shlo_disc.codegen.kernel import RowKernel
 from shlo_disc.codegen.naming import NAME, comment, require_types, title
+from shlo_disc.codegen.scan import build_scan
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.codegen.stages import build_row_kernel
 from shlo_disc.codegen.templates import (
@@ -22,7 +23,7 @@ from shlo_disc.codegen.templates import (
 )
 from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.expr.dim import Dim, const, maximum, minimum
-from shlo_disc.lower_cpu import rows, serial, templates
+from shlo_disc.lower_cpu import rows, scan, serial, templates
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import SIZES, Body
 
@@ -93,6 +94,10 @@ class CpuLowering:
                     const(1),
                     const(0),
                 )
+            case GroupKind.SCAN:
+                found, tensors = build_scan(group, self.facts, self.producers)
+                extent, work = scan.scan_extent(found), found.along.extent * _capped(found.inner.extent, 64)
+                return self._ref(group, scan.print_scan(found), tensors, extent, work, const(0))
             case GroupKind.WHILE | GroupKind.CASE:
                 raise AssertionError("control flow is a step of the host program, not a kernel")
             case _:

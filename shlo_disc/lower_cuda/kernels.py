@@ -10,6 +10,7 @@ from shlo_disc.artifact import SourceFile
 from shlo_disc.codegen.groups import Abilities, Group, GroupKind
 from shlo_disc.codegen.host import Call, CallVariant, GridCall, GridRef
 from shlo_disc.codegen.naming import NAME, comment, require_types, title
+from shlo_disc.codegen.scan import build_scan
 from shlo_disc.codegen.stages import build_row_kernel
 from shlo_disc.codegen.templates import (
     build_convolution,
@@ -23,6 +24,7 @@ from shlo_disc.lower_cuda.convolution import print_convolution
 from shlo_disc.lower_cuda.matmul import CONTRACTIONS, print_dot
 from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.lower_cuda.row_schedules import print_rows
+from shlo_disc.lower_cuda.scan import print_scan
 from shlo_disc.lower_cuda.scatter import print_scatter
 from shlo_disc.lower_cuda.sort import print_sort
 from shlo_disc.lower_cuda.spelling import CudaSpelling
@@ -70,6 +72,9 @@ class CudaLowering:
             case GroupKind.WINDOW_SCATTER:
                 window, tensors = build_window_scatter(group, facts, producers)
                 return print_window_scatter(window, facts), tensors
+            case GroupKind.SCAN:
+                scan, tensors = build_scan(group, facts, producers)
+                return print_scan(scan, facts), tensors
             case GroupKind.WHILE | GroupKind.CASE:
                 raise AssertionError("control flow is a step of the host program, not a kernel")
             case _:
