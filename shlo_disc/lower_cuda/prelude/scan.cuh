@@ -44,17 +44,15 @@ SHLO_DEVICE Item scan_run(const Scan& scan, Item* tile, Item* warps, idx line, i
     const int count = (int)min_((int64_t)(TEAM * V), (int64_t)end - from), first = thread * V;
     for (int at = thread; at < count; at += TEAM) tile[at] = scan.load(line, start + at);
     team_barrier<TEAM>();
-    Item own[V];
-    SHLO_UNROLL for (int v = 0; v < V; ++v) {
-      own[v] = first + v < count ? tile[first + v] : scan.start();
-      if (v > 0) own[v] = scan.combined(own[v - 1], own[v]);
-    }
+    Item own = first < count ? tile[first] : scan.start();
+    SHLO_UNROLL for (int v = 1; v < V; ++v)
+      if (first + v < count) own = scan.combined(own, tile[first + v]);
     Item all;
-    const Item before = scan.combined(carry, totals_before<TEAM>(scan, own[V - 1], warps, thread, all));
+    own = scan.combined(carry, totals_before<TEAM>(scan, own, warps, thread, all));
     carry = scan.combined(carry, all);
     if constexpr (STORE) {
       SHLO_UNROLL for (int v = 0; v < V; ++v)
-        if (first + v < count) tile[first + v] = scan.combined(before, own[v]);
+        if (first + v < count) tile[first + v] = own = scan.combined(own, tile[first + v]);
       team_barrier<TEAM>();
       for (int at = thread; at < count; at += TEAM) scan.store(line, start + at, tile[at]);
     }
