@@ -9,6 +9,7 @@ from shlo_disc.codegen.host import CallVariant, Condition, GridCall
 from shlo_disc.codegen.kernel import RowKernel
 from shlo_disc.expr.dim import Dim, const, minimum, product
 from shlo_disc.expr.facts import Facts
+from shlo_disc.lower_cuda.columns import is_columns, print_columns, with_columns
 from shlo_disc.lower_cuda.maps import is_map, print_map
 from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.lower_cuda.row_cost import MOST_BLOCKS, block_cost, stage_costs
@@ -23,10 +24,14 @@ _LENGTHS = {THREAD: (0, 64), WARP: (8, 4096), BLOCK: (128, 1 << 62), WIDE: (2048
 
 
 def print_rows(kernel: RowKernel, facts: Facts) -> Printed:
-    """Maps have kernels of their own; all other rows are computed by teams of threads."""
+    """Maps and sums of columns have kernels of their own, other rows a team each; a few long rows may take the grid."""
     if is_map(kernel):
         return print_map(kernel, facts)
-    return print_teams(kernel, facts)
+    if not is_columns(kernel):
+        return print_teams(kernel, facts)
+    if len(kernel.stages) == 1 and not kernel.stages[0].reduced[-1]:
+        return print_columns(kernel, facts)
+    return with_columns(print_teams(kernel, facts), kernel, facts)
 
 
 def print_teams(kernel: RowKernel, facts: Facts) -> Printed:
