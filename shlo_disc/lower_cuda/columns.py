@@ -33,8 +33,6 @@ MOST_TILES = 1 << 20  # blocks; more are taken in a loop
 def is_columns(kernel: RowKernel) -> bool:
     """Whether spreading a row over the grid can pay: results side by side, or few rows that may be long."""
     stages = [s for s in kernel.stages if s.reductions]
-    if not stages:
-        return False
     if any(s.axes and not s.reduced[-1] for s in stages):
         return True
     longest = [product(a.extent for a in s.axes).constant for s in stages]
