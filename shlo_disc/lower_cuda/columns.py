@@ -19,7 +19,7 @@ from shlo_disc.expr.dim import Dim, const, minimum, product
 from shlo_disc.expr.facts import Facts
 from shlo_disc.lower_cuda.cost import BARRIER_LATENCY, LOAD_LATENCY
 from shlo_disc.lower_cuda.maps import map_pieces
-from shlo_disc.lower_cuda.points import params_of, point_bytes, shared_cycles
+from shlo_disc.lower_cuda.points import SECTOR, params_of, point_bytes, shared_cycles
 from shlo_disc.lower_cuda.printed import Printed, signature
 from shlo_disc.lower_cuda.split_text import UNROLLED, Role, Split, SplitPrinter, join_parts
 from shlo_disc.lower_cuda.staged import take_apart
@@ -163,12 +163,19 @@ def _points(stage: Stage) -> Dim:
 
 def _cost(split: Split) -> tuple[Dim, Dim, Dim]:
     """Blocks, cycles, latency: the loads of a thread's points, then one barrier per doubling of what has met."""
-    stage, rows = split.stage, split.threads // split.lanes
+    rows = split.threads // split.lanes
     parts = split.chunks if split.role is Role.PARTS else const(1)
     blocks = minimum(split.tiles * parts, MOST_TILES)
-    each = point_bytes(stage, stage.axes[-1], Dependence()) if stage.axes else 4
     points = split.chunks if split.role is Role.JOIN else split.points
-    cycles = shared_cycles(split.tiles * split.lanes * points, blocks, max(1, each))
+    cycles = shared_cycles(split.tiles * split.lanes * points, blocks, _bytes(split))
     steps = (split.swept + (rows * UNROLLED - 1)) // (rows * UNROLLED)
     meeting = (rows.bit_length() - 1) * BARRIER_LATENCY
     return blocks, cycles, steps * LOAD_LATENCY + meeting + LOAD_LATENCY
+
+
+def _bytes(split: Split) -> int:
+    """The memory traffic of a point. Neighbouring threads have neighbouring results, else neighbouring points or runs."""
+    axes, stage = split.kept if split.lanes > 1 else split.reduced, split.stage
+    each = point_bytes(stage, axes[-1], Dependence()) if axes else 4
+    runs = split.lanes == 1 and any(r.fn is None for r in stage.reductions)
+    return max(each, SECTOR if runs else 1)
