@@ -2,8 +2,8 @@
 
 A line of up to 128 items is sorted by a warp, of up to a tile by a block. Longer lines are sorted tile by tile, then
 neighbouring runs are merged, one launch per doubling (Green, McColl and Bader 2012). The host launches a fixed list:
-a launch that a line is too short for has no blocks. All merges are one kernel: how long the runs are is written in front
-of them.
+a launch that a line is too short for has no blocks. All merges are one kernel: how long the runs are stands in front of
+them in memory.
 """
 
 from __future__ import annotations
@@ -129,9 +129,7 @@ def _kernel(sorting: Sorting, suffix: str, call: str) -> list[str]:
     return [*head, *(INDENT + line for line in (*sorting.setup, make, call)), "}"]
 
 
-def _call(
-    sorting: Sorting, suffix: str, blocks: Dim, cycles: Dim, latency: Dim, *, swapped: bool = False
-) -> GridCall:
+def _call(sorting: Sorting, suffix: str, blocks: Dim, cycles: Dim, latency: Dim, *, swapped: bool = False) -> GridCall:
     buffers = list(range(len(sorting.params) + len(sorting.workspaces)))
     if swapped:
         first = len(sorting.params) + sorting.items_from

@@ -188,9 +188,7 @@ def _variants(plan: _Plan) -> tuple[CallVariant, ...]:
     def work(count: Dim) -> Dim:
         return memory_cycles(count * plan.moved) + count // 8
 
-    thread = _call(
-        plan, "thread", blocks(threads), work(extent * (threads * spread)), extent * 60 + 2 * LOAD_LATENCY
-    )
+    thread = _call(plan, "thread", blocks(threads), work(extent * (threads * spread)), extent * 60 + 2 * LOAD_LATENCY)
     warp_steps = (extent + 127) // 128
     warp = _call(plan, "warp", blocks(warps), work(extent * warps), (warp_steps + 1) * step)
     block_steps = (extent + (tile - 1)) // tile

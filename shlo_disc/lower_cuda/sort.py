@@ -45,7 +45,9 @@ def print_sort(kernel: SortKernel, facts: Facts) -> Printed:
     lines = facts.canonical(kernel.outer * kernel.inner)
     count = emit.dim_scalar(lines)
     keys = _keys(kernel)
-    fields = [(_SPELL.memory_type(kernel.inputs[k].dtype), f"k{k}", kernel.inputs[k].dtype.bytes) for k in keys.operands]
+    fields = [
+        (_SPELL.memory_type(kernel.inputs[k].dtype), f"k{k}", kernel.inputs[k].dtype.bytes) for k in keys.operands
+    ]
     members, item_bytes = item_layout([*fields, _POSITION] if keys.position else fields)
     before, sizes = _before(kernel, keys)
     symbols = tuple(dict.fromkeys((*emit.sizes, *sizes)))
@@ -74,7 +76,7 @@ def print_sort(kernel: SortKernel, facts: Facts) -> Printed:
 
 def _keys(kernel: SortKernel) -> _Keys:
     """The operands that the comparator reads; all others move by position."""
-    used = {name for name in _arguments(kernel.comparator)}
+    used = _arguments(kernel.comparator)
     names = [a.name for a in kernel.comparator_arguments]
     keys = [k for k in range(len(kernel.inputs)) if used.intersection(names[2 * k : 2 * k + 2])]
     held = {kernel.inputs[k] for k in keys}

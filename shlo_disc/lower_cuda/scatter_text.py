@@ -1,0 +1,226 @@
+"""The text of scatters: decoding an update's coordinates, its key, and combining it with the element in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shlo_disc.analysis.access import children
+from shlo_disc.codegen.dependence import Dependence
+from shlo_disc.codegen.emitter import Emitter
+from shlo_disc.codegen.indices import size_name
+from shlo_disc.codegen.kernel import Axis, ScatterKernel
+from shlo_disc.codegen.naming import NAME
+from shlo_disc.codegen.scopes import INDENT, clean
+from shlo_disc.expr.dim import Dim, const
+from shlo_disc.expr.facts import Facts
+from shlo_disc.expr.node import Node
+from shlo_disc.expr.scalar import Const, Scalar, as_scalar
+from shlo_disc.lower_cuda.printed import signature
+from shlo_disc.lower_cuda.spelling import CudaSpelling
+
+_SPELL = CudaSpelling()
+BLOCK = 256
+BATCH = 8  # updates of one target that are loaded together
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A scatter taken apart: the axes that decide which updates meet, and those of windows."""
+
+    kernel: ScatterKernel
+    positions: tuple[Axis, ...]
+    window: tuple[Axis, ...]
+    count: Dim  # of positions
+    width: Dim  # of a window
+    symbols: tuple[str, ...]
+    overwrites: bool  # the new elements do not depend on the old ones
+
+
+def symbols_read(kernel: ScatterKernel, facts: Facts) -> tuple[str, ...]:
+    """The sizes that any kernel of this scatter reads."""
+    roots = [kernel.in_bounds, *(t.value for t in kernel.targets)]
+    emit = Emitter(_SPELL)
+    for axis in kernel.axes:
+        emit.dim_scalar(facts.canonical(axis.extent))
+    with emit.inside(*(a.symbol.name for a in kernel.axes), *(c.name for c in kernel.carries)):
+        emit.count_uses(roots)
+        for root in roots:
+            emit.value(root)
+        for target in kernel.targets:
+            emit.dim_scalar(target.offset)
+    return tuple(emit.sizes)
+
+
+def decode(emit: Emitter, axes: Sequence[Axis], flat: str) -> list[str]:
+    """The coordinates of point number `flat` of the axes, the last one fastest."""
+    lines, rest = list[str](), flat
+    for number, axis in reversed(list(enumerate(axes))):
+        name, extent = clean(axis.symbol.name), emit.dim_scalar(axis.extent)
+        if number == 0:
+            lines.append(f"const idx {name} = {rest};")
+            continue
+        lines.append(f"const idx {name} = {rest} % {extent};")
+        lines.append(f"const idx {name}_rest = {rest} / {extent};")
+        rest = f"{name}_rest"
+    return lines
+
+
+def symbols_of(axes: Sequence[Axis]) -> list[str]:
+    return [a.symbol.name for a in axes]
+
+
+def indented(lines: Sequence[str]) -> list[str]:
+    return [INDENT + line for line in lines]
+
+
+def function(parts: Parts, suffix: str, lines: Sequence[str], *, workspaces: tuple[str, ...] = ()) -> list[str]:
+    """A kernel of one block size."""
+    kernel = parts.kernel
+    written = [target for _, target, _ in kernel.copies]
+    head = signature(f"{NAME}_{suffix}", kernel.params, written, parts.symbols, threads=BLOCK, workspaces=workspaces)
+    return [*head, *indented(lines), "}"]
+
+
+def over_all(count: str, name: str, body: Sequence[str]) -> list[str]:
+    """A loop over `count` points, one per thread at a time."""
+    return [
+        f"for (int64_t {name} = (int64_t)blockIdx.x * {BLOCK} + threadIdx.x; {name} < {count};"
+        f" {name} += (int64_t)gridDim.x * {BLOCK}) {{",
+        *indented(body),
+        "}",
+    ]
+
+
+def skip_unless(emit: Emitter, kernel: ScatterKernel, leave: str) -> list[str]:
+    """The statement that leaves if the update is out of bounds, where that can be."""
+    if isinstance(kernel.in_bounds, Const):
+        return []
+    emit.count_uses([kernel.in_bounds])
+    return [f"if (!({emit.value(kernel.in_bounds)})) {leave}"]
+
+
+def old_elements(kernel: ScatterKernel, head: str) -> list[str]:
+    return [
+        f"{head}{_SPELL.value_type(carry.dtype)} {carry.name} = "
+        f"{_SPELL.load(target.target.name, 'place', target.target.dtype)};"
+        for carry, target in zip(kernel.carries, kernel.targets, strict=True)
+    ]
+
+
+def new_values(emit: Emitter, kernel: ScatterKernel) -> list[str]:
+    emit.count_uses([t.value for t in kernel.targets])
+    emit.floor = len(emit.scopes) - 1
+    values = [emit.value(t.value) for t in kernel.targets]
+    emit.floor = 0
+    return values
+
+
+def stores(kernel: ScatterKernel, values: Sequence[str]) -> list[str]:
+    return [
+        _SPELL.store(t.target.name, "place", value, t.target.dtype)
+        for t, value in zip(kernel.targets, values, strict=True)
+    ]
+
+
+def keys_struct(parts: Parts) -> list[str]:
+    """The Lines of prelude/sort.cuh for updates: one line of keys (targets of windows, -1 if out of bounds)."""
+    kernel, emit = parts.kernel, Emitter(_SPELL)
+    decoded = decode(emit, parts.positions, "at")
+    start = kernel.targets[0].offset.substitute({a.symbol: const(0) for a in parts.window})
+    with emit.inside(*symbols_of(parts.positions)) as scope:
+        scope.lines += skip_unless(emit, kernel, "return -1;")
+        scope.lines.append(f"return (idx)({emit.dim_scalar(start)});")
+    pointers = [
+        f"{'' if p in [t for _, t, _ in kernel.copies] else 'const '}{_SPELL.memory_type(p.dtype)}* {p.name};"
+        for p in kernel.params
+    ]
+    body = [
+        "struct Item { idx key, number; };",
+        *pointers,
+        "Item* sorted;",
+        *(f"idx {name};" for name in _size_names(parts)),
+        "SHLO_DEVICE idx key(idx at) const {",
+        *indented([*emit.scopes[0].lines, *decoded, *scope.lines]),
+        "}",
+        "SHLO_DEVICE Item load(idx, idx at) const { return Item{key(at), at}; }",
+        "SHLO_DEVICE bool before(const Item& x, const Item& y) const { return x.key < y.key; }",
+        "SHLO_DEVICE void store(idx, idx at, const Item& item) const { sorted[at] = item; }",
+    ]
+    return [f"struct {NAME}_Keys {{", *indented(body), "};"]
+
+
+def _size_names(parts: Parts) -> list[str]:
+    return [size_name(s) for s in parts.symbols]
+
+
+def make_keys(parts: Parts, order: str) -> str:
+    """The C expression of a Keys."""
+    return ", ".join([*(p.name for p in parts.kernel.params), order, *_size_names(parts)])
+
+
+def combine_chain(parts: Parts, emit: Emitter, following: Sequence[str]) -> list[str]:
+    """Combine the updates of one target, from the update `number` on, into the elements in place.
+
+    `following` are statements that set `numbers` to the next BATCH updates and `here` to how many of them there are,
+    after which `here` is 0 if there were none. The updates of a batch are loaded before any of them is combined: loads
+    wait for memory together, and only the combinations for each other.
+    """
+    kernel = parts.kernel
+    pure = _independent(kernel)
+    names = [f"update{k}" for k in range(len(pure))]
+    kinds = [_SPELL.value_type(x.dtype) for x in pure]
+    with emit.inside(*symbols_of(parts.window)) as outer:
+        outer.lines += decode(emit, parts.window, "element")
+        position = decode(emit, parts.positions, "number")
+        with emit.inside(*symbols_of(parts.positions)) as inner:
+            place = emit.dim_scalar(kernel.targets[0].offset)
+            placed = [*position, *inner.lines, f"place = {place};"]
+        with emit.inside(*symbols_of(parts.positions)) as inner:
+            emit.count_uses(pure)
+            emit.floor = len(emit.scopes) - 1
+            values = [emit.value(x) for x in pure]
+            emit.floor = 0
+            loads = [*position, *inner.lines]
+        with emit.inside(*symbols_of(parts.positions), *(c.name for c in kernel.carries)) as inner:
+            inner.names.update(zip(pure, names, strict=True))
+            combined = new_values(emit, kernel)
+            combine = list(inner.lines)
+    one = [f"{name} = {value};" for name, value in zip(names, values, strict=True)]
+    declare = [f"{kind} {name};" for kind, name in zip(kinds, names, strict=True)]
+    lines = [*outer.lines, "int64_t place;", "{", *indented(placed), "}", *declare]
+    lines += ["{", *indented([*loads, *one]), "}"]
+    if parts.overwrites:
+        return [*lines, *combine, *stores(kernel, combined)]
+    step = [*combine, *(f"const auto new_{c.name} = {v};" for c, v in zip(kernel.carries, combined, strict=True))]
+    step += [f"{c.name} = new_{c.name};" for c in kernel.carries]
+    many = [f"{name}s[k] = {value};" for name, value in zip(names, values, strict=True)]
+    batch = [
+        *following,
+        *(f"{kind} {name}s[{BATCH}];" for kind, name in zip(kinds, names, strict=True)),
+        f"SHLO_UNROLL for (int k = 0; k < {BATCH}; ++k) {{",
+        *indented(["const idx number = numbers[k];", *loads, *many]),
+        "}",
+        f"SHLO_UNROLL for (int k = 0; k < {BATCH}; ++k) {{",
+        f"{INDENT}if (k >= here) break;",
+        *indented([*(f"{name} = {name}s[k];" for name in names), *step]),
+        "}",
+    ]
+    lines += [*old_elements(kernel, ""), "{", *indented(step), "}", "for (;;) {", *indented(batch), "}"]
+    return [*lines, *stores(kernel, [c.name for c in kernel.carries])]
+
+
+def _independent(kernel: ScatterKernel) -> tuple[Scalar, ...]:
+    """The largest parts of the new elements that do not depend on the old ones: what is loaded of an update."""
+    carries, depends = {c.name for c in kernel.carries}, Dependence()
+    found, seen, stack = dict[Scalar, None](), set[Node](), list[Node]([t.value for t in kernel.targets])
+    while stack:
+        node = stack.pop()
+        if node in seen or isinstance(node, Const | Dim):
+            continue
+        seen.add(node)
+        if carries.intersection(depends.of(node)):
+            stack.extend(children(node))
+        else:
+            found[as_scalar(node)] = None
+    return tuple(found)
