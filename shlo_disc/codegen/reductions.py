@@ -1,11 +1,12 @@
-"""What targets know about simple reductions: their operation on two values, and the value that it leaves alone."""
+"""What targets know about reductions: simple ones have one operation and an identity, others may pick a position."""
 
 from __future__ import annotations
 
-from shlo_disc.codegen.kernel import Reduction
+from shlo_disc.codegen.kernel import Reduction, Stage
 from shlo_disc.codegen.spelling import Spelling
+from shlo_disc.expr.dim import of
 from shlo_disc.expr.dtypes import DType
-from shlo_disc.expr.scalar import BinaryFn
+from shlo_disc.expr.scalar import Binary, BinaryFn, Compare, Direction, FromDim, Scalar, Select
 
 
 def combine(spell: Spelling, reduction: Reduction, a: str, b: str) -> str:
@@ -22,6 +23,36 @@ def identity(spell: Spelling, reduction: Reduction) -> str:
     dtype = reduction.carries[0].dtype
     assert reduction.fn is not None, "only simple reductions have an identity"
     return spell.const(_identity(reduction.fn, dtype), dtype)
+
+
+def picks_position(stage: Stage, reduction: Reduction) -> bool:
+    """Whether this is JAX's argmax or argmin: the first extreme value, or the first NaN, and its position.
+
+    Which of two partial results counts is then a matter of their positions, so elements may meet in any order as long
+    as the partial result of the lower position stands on the left.
+    """
+    reduced = [a for a, flag in zip(stage.axes, stage.reduced, strict=True) if flag]
+    if len(reduction.carries) != 2 or len(reduced) != 1:
+        return False
+    match reduction.elements[1]:
+        case FromDim(dim, _) if dim == of(reduced[0].symbol):
+            return any(reduction.update == _first_extreme(reduction, d) for d in (Direction.GT, Direction.LT))
+        case _:
+            return False
+
+
+def _first_extreme(reduction: Reduction, direction: Direction) -> tuple[Scalar, ...]:
+    """The update of argmax (GT) or argmin (LT)."""
+    (best, place), (value, position) = reduction.carries, reduction.inputs
+    better: Scalar = Compare(direction, best, value)
+    if best.dtype.is_float:
+        better = _either(better, Compare(Direction.NE, best, best))
+    earlier = Binary(BinaryFn.AND, Compare(Direction.EQ, best, value), Compare(Direction.LT, place, position), DType.I1)
+    return Select(better, best, value), Select(_either(better, earlier), place, position)
+
+
+def _either(a: Scalar, b: Scalar) -> Scalar:
+    return Binary(BinaryFn.OR, a, b, DType.I1)
 
 
 def _identity(fn: BinaryFn, dtype: DType) -> float | int | bool:

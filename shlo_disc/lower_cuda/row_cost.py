@@ -17,10 +17,12 @@ from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import Binary, BinaryFn, Load, Unary
 from shlo_disc.lower_cuda.cost import BARRIER_LATENCY, FMA_PER_CYCLE, LOAD_LATENCY, SHUFFLE_LATENCY, memory_cycles
 from shlo_disc.lower_cuda.points import point_bytes, stores_of
+from shlo_disc.lower_cuda.stage_text import is_ordered
 from shlo_disc.lower_cuda.teams import Team
 
 IN_FLIGHT = 4  # loads of one thread that wait together
 STEP = 8  # clock cycles from one accumulation to the next, with the loop around it
+PLAIN_PENALTY = 9, 8  # single elements take more instructions than packs for the same bytes
 INDEX_WORK = 4  # instructions of a point besides those of its formulas
 MOST_BLOCKS = 1 << 14
 
@@ -31,6 +33,7 @@ class StageCost:
 
     points: Dim
     width: int  # points that a thread takes at once
+    ordered: bool  # whether a thread's points are neighbours
     work: int
     loads: int
     traffic: int
@@ -50,7 +53,8 @@ def _stage_cost(stage: Stage, width: int, deps: Dependence) -> StageCost:
     work = sum(map(_work, nodes)) + len(stores_of(stage))
     traffic = point_bytes(stage, stage.axes[-1], deps) if stage.axes else 8
     meets = sum(max(1, c.dtype.bytes // 4) for r in stage.reductions for c in r.carries)
-    return StageCost(product(a.extent for a in stage.axes), width, work, loads, traffic, meets)
+    points = product(a.extent for a in stage.axes)
+    return StageCost(points, width, is_ordered(stage), work, loads, traffic, meets)
 
 
 def _work(node: Node) -> int:
@@ -67,9 +71,14 @@ def block_cost(costs: Sequence[StageCost], rows: Dim, most: int, team: Team) -> 
     """Cycles and latency of a block of teams; at most `most` blocks share the rows."""
     turns = rows // (team.rows * most) + 1  # rows that a team computes one after the other
     issue = total(_issue(c, team.size) for c in costs)
-    memory = memory_cycles(total(c.points * c.traffic for c in costs) * team.rows)
+    memory = memory_cycles(total(_traffic(c) for c in costs) * team.rows)
     cycles = maximum(issue * team.rows // FMA_PER_CYCLE, memory)
     return turns * cycles, turns * total(_latency(c, team.size) for c in costs)
+
+
+def _traffic(cost: StageCost) -> Dim:
+    up, down = (1, 1) if cost.width > 1 else PLAIN_PENALTY
+    return cost.points * (cost.traffic * up) // down
 
 
 def _steps(cost: StageCost, size: int) -> Dim:
@@ -81,9 +90,10 @@ def _steps(cost: StageCost, size: int) -> Dim:
 def _issue(cost: StageCost, size: int) -> Dim:
     """Instruction slots (of one lane) that a row takes."""
     slots = _steps(cost, size) * (size * (cost.work * cost.width + cost.loads + INDEX_WORK))
-    if size == 1 and cost.loads:
-        # lanes of a warp are whole rows apart: a load touches up to 32 lines of memory instead of one
-        slots += cost.points * cost.loads * minimum(32, maximum(1, cost.points * cost.traffic // 4))
+    if cost.loads and (size == 1 or cost.ordered):
+        # lanes of a warp are a row or a run apart: a load touches up to 32 lines of memory, one per cycle
+        apart = (cost.points + (size - 1)) // size * cost.traffic // 4
+        slots += cost.points * (cost.loads * FMA_PER_CYCLE // 32) * minimum(32, maximum(1, apart))
     return slots + const(cost.meets * 3 * _meetings(size) * size)
 
 

@@ -17,8 +17,11 @@ from shlo_disc.lower_cuda.row_scratch import offsets
 from shlo_disc.lower_cuda.stage_text import StagePlan, pack
 from shlo_disc.lower_cuda.teams import BLOCK, SPILL, THREAD, WARP, WIDE, Team, TeamPrinter
 
-MOST_SHARED = 98304  # bytes of shared memory per block: every card since sm_80 has them
-SPILL_BLOCKS = 264  # two per multiprocessor of a large card, each with a region of the workspace
+MOST_SHARED = 230400  # bytes of dynamic shared memory: 227 KB of sm_90 less what reductions take
+EVERY_SHARED = (
+    98304  # what every card since sm_80 has; the launch table refuses a variant that needs more than there is
+)
+SPILL_BLOCKS = 132  # one per multiprocessor of a large card, each with a region of the workspace
 # How long a row must be for a team to be worth a kernel, and how long it may be, where that is known.
 _LENGTHS = {THREAD: (0, 64), WARP: (8, 4096), BLOCK: (128, 1 << 62), WIDE: (2048, 1 << 62)}
 
@@ -54,7 +57,7 @@ def print_teams(kernel: RowKernel, facts: Facts) -> Printed:
 
 def spilled_bytes(rows: Dim, scratch: Dim) -> Dim:
     """The workspace for rows that do not fit into shared memory: nothing if they do."""
-    return minimum(1, scratch // (MOST_SHARED + 1)) * minimum(rows, SPILL_BLOCKS) * scratch
+    return minimum(1, scratch // (EVERY_SHARED + 1)) * minimum(rows, SPILL_BLOCKS) * scratch
 
 
 def _teams(kernel: RowKernel, plans: Sequence[StagePlan], *, packed: bool) -> list[Team]:
@@ -75,7 +78,7 @@ def _teams(kernel: RowKernel, plans: Sequence[StagePlan], *, packed: bool) -> li
 
 def _may_spill(kernel: RowKernel) -> bool:
     size = offsets(kernel)[1].constant
-    return bool(kernel.scratch) and (size is None or size > MOST_SHARED)
+    return bool(kernel.scratch) and (size is None or size > EVERY_SHARED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +107,7 @@ class _Way:
         cycles, latency = block_cost(stage_costs(kernel, [p.width for p in self.plans]), rows, most, team)
         shared = const(0) if team.spills else scratch * team.rows
         fits = Condition(shared, "<=", const(MOST_SHARED))
-        guard = Condition(scratch, ">=", const(MOST_SHARED + 1)) if team.spills else fits
+        guard = Condition(scratch, ">=", const(EVERY_SHARED + 1)) if team.spills else fits
         guards = [g for plan in self.plans if plan.packing for g in plan.packing.guards]
         if kernel.scratch and guard.lhs.constant is None:
             guards.append(guard)

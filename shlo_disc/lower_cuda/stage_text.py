@@ -1,9 +1,9 @@
 """The stages of a row kernel as CUDA C++: how a team of threads shares the points of a stage.
 
 Inside the text `TEAM` is the number of threads of the team, `lane` the thread's place in it. Points are spread so that
-neighbouring threads have neighbouring points, which coalesces along the last axis. Reductions that are not one known
-operation (argmax and the like) may depend on the order: there every thread takes a run of neighbouring points, and
-partial results meet in order.
+neighbouring threads have neighbouring points, which coalesces along the last axis. Reductions that are neither one
+known operation nor argmax or argmin may depend on the order: there every thread takes a run of neighbouring points,
+and partial results meet in order.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from shlo_disc.codegen.kernel import Axis, Reduction, Stage
 from shlo_disc.codegen.naming import NAME
-from shlo_disc.codegen.reductions import combine, identity
+from shlo_disc.codegen.reductions import combine, identity, picks_position
 from shlo_disc.codegen.scopes import INDENT, Scope, clean
 from shlo_disc.codegen.simplify_kernel import stage_formulas
 from shlo_disc.expr.dim import product
@@ -54,7 +54,7 @@ class StagePlan:
 
 def pack(stage: Stage, facts: Facts) -> StagePlan:
     """Take a stage in packs where threads share its innermost axis in any order."""
-    if is_ordered(stage) or (stage.reductions and not (stage.reduced and stage.reduced[-1])):
+    if any(r.fn is None for r in stage.reductions) or (stage.reductions and not (stage.reduced and stage.reduced[-1])):
         return StagePlan(stage)
     bare = replace(stage, reductions=tuple(replace(r, stores=()) for r in stage.reductions))
     if (packing := pack_stage(bare, facts)) is None:
@@ -80,8 +80,8 @@ def stage_text(emit: PackedEmitter, plan: StagePlan, number: str) -> StageText:
 
 
 def is_ordered(stage: Stage) -> bool:
-    """Whether a reduction of the stage may depend on the order of its elements."""
-    return any(r.fn is None for r in stage.reductions)
+    """Whether a reduction of the stage may depend on the order in which threads meet."""
+    return any(r.fn is None and not picks_position(stage, r) for r in stage.reductions)
 
 
 def reduces_row(stage: Stage) -> bool:
@@ -258,10 +258,15 @@ class _StagePrinter:
             return [f"both.{name} = {combine(self.spell, reduction, f'left.{name}', f'right.{name}')};"]
         has = _has(reduction)
         lines = list[str]()
+        first, second = "left.{0}", "right.{0}"
+        if picks_position(self.stage, reduction):
+            place = reduction.carries[1].name
+            lines.append(f"const bool swaps = left.{has} && right.{has} && right.{place} < left.{place};")
+            first, second = "swaps ? right.{0} : left.{0}", "swaps ? left.{0} : right.{0}"
         for carry, element in zip(reduction.carries, reduction.inputs, strict=True):
             kind = self.spell.value_type(carry.dtype)
-            lines.append(f"const {kind} {carry.name} = left.{carry.name};")
-            lines.append(f"const {kind} {element.name} = right.{carry.name};")
+            lines.append(f"const {kind} {carry.name} = {first.format(carry.name)};")
+            lines.append(f"const {kind} {element.name} = {second.format(carry.name)};")
         inside = [a.name for a in (*reduction.carries, *reduction.inputs)]
         with self.emit.inside(*inside) as scope:
             news = [self.emit.value(u) for u in reduction.update]
