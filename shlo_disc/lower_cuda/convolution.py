@@ -1,12 +1,310 @@
-"""Convolutions as implicit matrix products."""
+"""Convolutions: plain products where they are some, implicit matrix products, and sums of one element by one thread."""
 
 from __future__ import annotations
 
-from shlo_disc.codegen.kernel import ConvKernel
-from shlo_disc.diagnostics import NOWHERE, UnsupportedOpError
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from shlo_disc.codegen.host import CallVariant
+from shlo_disc.codegen.kernel import Axis, ConvKernel, DotKernel, MatrixView
+from shlo_disc.codegen.naming import NAME
+from shlo_disc.codegen.rewrite import DimRewriter
+from shlo_disc.codegen.scopes import INDENT, clean
+from shlo_disc.codegen.simplify_kernel import rewrite_store
+from shlo_disc.expr.dim import Dim, Sym, const, maximum, of, product
 from shlo_disc.expr.facts import Facts
+from shlo_disc.lower_cuda.cost import FMA_PER_CYCLE, LOAD_LATENCY
+from shlo_disc.lower_cuda.matmul import print_dot, product_text
 from shlo_disc.lower_cuda.printed import Printed
+from shlo_disc.lower_cuda.products import LARGE, MEDIUM, Body, Function, Tile, call_lines, rows_first, tiles_for
+
+POINT_THREADS = 256
+POINT_OPS = 24  # instructions per tap of a single element: its place, whether it is there, two loads
+ONE, ZERO = const(1), const(0)
 
 
 def print_convolution(kernel: ConvKernel, facts: Facts) -> Printed:
-    raise UnsupportedOpError(f"the CUDA target has no kernel for this yet ({kernel}, {facts})", NOWHERE)
+    """Every way to compute a convolution; element by element fits any size."""
+    if (plain := as_product(kernel, facts)) is not None:
+        return print_dot(plain, facts)
+    shape = _Shape(kernel)
+    functions, variants = list[Function](), list[CallVariant]()
+    tiles = () if shape.is_depthwise else _tiles(kernel)
+    for tile in tiles:
+        function, variant = _tiled(shape, facts, tile)
+        functions.append(function)
+        variants.append(variant)
+    function, variant = _points(shape, facts)
+    functions.append(function)
+    variants.append(variant)
+    text = "\n".join(line for each in functions for line in each.text)
+    return Printed(text, tuple(variants), _spaces(shape))
+
+
+def _tiles(kernel: ConvKernel) -> tuple[Tile, ...]:
+    """Gathering takes registers: tiles are smaller than those of plain products."""
+    tiles = tiles_for(kernel.input.source.dtype, kernel.attrs.precision)
+    return tuple(MEDIUM if tile is LARGE else tile for tile in tiles)
+
+
+# -- plain products
+
+
+def as_product(kernel: ConvKernel, facts: Facts) -> DotKernel | None:
+    """A convolution with one tap that neither steps nor pads: every position by itself times the weights."""
+    attrs = kernel.attrs
+    still = all(size == ONE for size in (*kernel.kernel_sizes[2:], *attrs.strides, *attrs.lhs_dilation))
+    padded = any(pad != (ZERO, ZERO) for pad in attrs.padding)
+    spatial = flat_stride(kernel.input_strides[2:], kernel.input_sizes[2:])
+    if not still or padded or attrs.feature_groups != 1 or spatial is None:
+        return None
+    batch, count = kernel.input_sizes[0], product(kernel.input_sizes[2:])
+    rows = flat_stride((kernel.input_strides[0], spatial), (batch, count))
+    made = DotKernel(
+        params=kernel.params,
+        batch=(),
+        row=kernel.row,
+        column=kernel.column,
+        depth=kernel.input_sizes[1],
+        a=replace(kernel.input, row_stride=rows or spatial, column_stride=kernel.input_strides[1]),
+        b=replace(kernel.kernel, row_stride=kernel.kernel_strides[0], column_stride=kernel.kernel_strides[1]),
+        accumulator=kernel.accumulator,
+        epilogue=kernel.epilogue,
+        precision=attrs.precision,
+    )
+    return made if rows is not None else _batched(made, Axis(Sym("%b0"), batch), count, kernel.input_strides[0], facts)
+
+
+def _batched(kernel: DotKernel, batch: Axis, rows: Dim, stride: Dim, facts: Facts) -> DotKernel:
+    """The same product per image: row `b * rows + i` of all is row i of image b."""
+    row = Axis(kernel.row.symbol, rows)
+    for axis in (batch, row, kernel.column):
+        facts = facts.with_index(axis.symbol, axis.extent)
+    change = {row.symbol: of(batch.symbol) * rows + of(row.symbol)}
+    rewriter = DimRewriter(lambda d: facts.canonical(d.substitute(change)))
+    return replace(
+        kernel,
+        batch=(batch,),
+        row=row,
+        a=replace(kernel.a, offset=kernel.a.offset + of(batch.symbol) * stride),
+        epilogue=tuple(rewrite_store(s, rewriter) for s in kernel.epilogue),
+    )
+
+
+def flat_stride(strides: Sequence[Dim], extents: Sequence[Dim]) -> Dim | None:
+    """The stride of dims as one, if each is the stride of the next times its extent."""
+    kept = [(s, e) for s, e in zip(strides, extents, strict=True) if e != ONE]
+    if any(outer != inner * extent for (outer, _), (inner, extent) in pairwise(kept)):
+        return None
+    return kept[-1][0] if kept else ONE
+
+
+# -- what all kernels of a convolution share
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """A convolution as `groups` products of positions x depth by depth x features of a group."""
+
+    kernel: ConvKernel
+
+    @property
+    def rank(self) -> int:
+        """Spatial dims; a convolution without one gets one of size 1."""
+        return max(1, len(self.kernel.attrs.strides))
+
+    @property
+    def groups(self) -> int:
+        return self.kernel.attrs.feature_groups
+
+    @property
+    def columns(self) -> Dim:
+        """Output features of a group."""
+        return self.kernel.column.extent // self.groups
+
+    @property
+    def features(self) -> Dim:
+        """Input features of a group."""
+        return self.kernel.kernel_sizes[0]
+
+    @property
+    def depth(self) -> Dim:
+        return product(self.kernel.kernel_sizes[2:]) * self.features
+
+    @property
+    def is_depthwise(self) -> bool:
+        """Whether a tile would be almost empty: groups of one input feature and few output features."""
+        few = self.columns.constant
+        return self.groups > 1 and self.features == ONE and few is not None and few <= 8
+
+    @property
+    def feature_inner(self) -> bool:
+        """Whether the depth goes through the features of a tap first: where they lie side by side in the input."""
+        return self.kernel.input_strides[1] == ONE
+
+    @property
+    def has_packs(self) -> bool:
+        """Whether 16 bytes of the input may be features of one tap."""
+        count = self.features.constant
+        return self.feature_inner and (count is None or count * self.kernel.input.source.dtype.bytes % 16 == 0)
+
+    @property
+    def weight_stride(self) -> Dim | None:
+        """The stride of the weights along the whole depth, if there is one."""
+        strides, sizes = self.kernel.kernel_strides, self.kernel.kernel_sizes
+        taps = list(zip(strides[2:], sizes[2:], strict=True))
+        order = [*taps, (strides[0], sizes[0])] if self.feature_inner else [(strides[0], sizes[0]), *taps]
+        return flat_stride([s for s, _ in order], [e for _, e in order])
+
+
+def _spaces(shape: _Shape) -> tuple[Dim, ...]:
+    """What indices count: the input, the weights, the results."""
+    kernel = shape.kernel
+    read = product(kernel.input_sizes), product(kernel.kernel_sizes)
+    steps = [size * stride for size, stride in zip(kernel.input_sizes, kernel.input_strides, strict=True)]
+    return (*read, *(s + kernel.input.offset for s in steps), kernel.row.extent * kernel.column.extent)
+
+
+def _window(body: Body, shape: _Shape) -> list[str]:
+    """The window and the weights' strides as constants of the function."""
+    kernel, attrs, dim = shape.kernel, shape.kernel.attrs, body.emit.dim_scalar
+
+    def listed(values: Sequence[Dim], absent: int) -> str:
+        return "{" + ", ".join([dim(v) for v in values] or [str(absent)]) + "}"
+
+    reversed_ = ", ".join(str(flag).lower() for flag in attrs.reversal) or "false"
+    per_dim = (
+        listed(kernel.input_sizes[2:], 1), listed(kernel.kernel_sizes[2:], 1), listed(kernel.output_spatial, 1),
+        listed(attrs.strides, 1), listed([low for low, _ in attrs.padding], 0), listed(attrs.lhs_dilation, 1),
+        listed(attrs.rhs_dilation, 1),
+    )  # fmt: skip
+    inputs = kernel.input_strides
+    return [
+        f"const Window<{shape.rank}> window = {{{', '.join(per_dim)}, {{{reversed_}}},",
+        f"{INDENT * 2}{dim(shape.features)}, {dim(inputs[0])}, {dim(inputs[1])}, {listed(inputs[2:], 0)}}};",
+    ]
+
+
+def _weights(body: Body, shape: _Shape) -> list[str]:
+    strides, dim = shape.kernel.kernel_strides, body.emit.dim_scalar
+    taps = ", ".join([dim(s) for s in strides[2:]] or ["0"])
+    return [f"const WeightStrides<{shape.rank}> strides = {{{dim(strides[0])}, {dim(strides[1])}, {{{taps}}}}};"]
+
+
+def _sources(body: Body, shape: _Shape, group: str) -> tuple[str, str]:
+    """Where the input and the weights of a group start."""
+    kernel, dim = shape.kernel, body.emit.dim_scalar
+
+    def start(view: MatrixView, stride: Dim, step: Dim) -> str:
+        at = f"{clean(view.source.name)} + {dim(view.offset)}"
+        return at if shape.groups == 1 else f"{at} + {group} * {dim(step * stride)}"
+
+    return (
+        start(kernel.input, kernel.input_strides[1], shape.features),
+        start(kernel.kernel, kernel.kernel_strides[1], shape.columns),
+    )
+
+
+# -- tiles
+
+
+def _tiled(shape: _Shape, facts: Facts, tile: Tile) -> tuple[Function, CallVariant]:
+    """One block per tile of positions and features of a group, through taps and input features."""
+    kernel = shape.kernel
+    body = Body(kernel, facts)
+    lines = body.sizes(m=kernel.row.extent, n=shape.columns, k=shape.depth)
+    lines += _window(body, shape)
+    stride = shape.weight_stride
+    with body.emit.inside() as scope:
+        b_along_k = kernel.kernel_strides[1] != ONE
+        kind = tile.type(kernel.input.source.dtype, a_along_k=True, b_along_k=b_along_k)
+        packs = "typename Tile::PacksA" if shape.has_packs else "Across<typename Tile::T, Tile::M, Tile::THREADS>"
+        columns = body.emit.dim_scalar(kernel.kernel_strides[1])
+        inner = str(shape.feature_inner).lower()
+        a, b = _sources(body, shape, "group")
+        scope.lines += [
+            f"typedef {kind} Tile;",
+            f"const Gathered<{packs}, {shape.rank}, {inner}> a({a}, window, i0, m - i0);",
+        ]
+        if stride is None:
+            scope.lines += _weights(body, shape)
+            loader = f"Weights<typename Tile::PacksB, {shape.rank}, {inner}>"
+            scope.lines.append(f"const {loader} b({b} + j0 * {columns}, window, strides, n - j0);")
+        else:
+            unit = str((stride if b_along_k else kernel.kernel_strides[1]) == ONE).lower()
+            loader = f"Strided<typename Tile::PacksB, {unit}>"
+            depth_stride = body.emit.dim_scalar(stride)
+            scope.lines.append(f"const {loader} b({b} + j0 * {columns}, {columns}, {depth_stride}, n - j0, k);")
+        consumer = body.consumer(_grouped(shape, body.epilogue()))
+        scope.lines.append("SHLO_SHARED(char, shared, tile_bytes<Tile>);")
+        head = f"multiply_tile<Tile, {rows_first(kernel)}>(a, b, 0, k, i0, j0, m - i0, n - j0, shared, "
+        scope.lines += call_lines(head, consumer, ");")
+    lines += [
+        f"const int64_t row_tiles = ((int64_t)m + {tile.rows - 1}) / {tile.rows};",
+        f"const int64_t per_group = row_tiles * (((int64_t)n + {tile.columns - 1}) / {tile.columns});",
+        f"for (int64_t tile = blockIdx.x; tile < per_group * {shape.groups}; tile += gridDim.x) {{",
+        f"{INDENT}const idx i0 = (idx)(tile % row_tiles) * {tile.rows};",
+        f"{INDENT}const idx j0 = (idx)(tile % per_group / row_tiles) * {tile.columns};",
+        *([f"{INDENT}const idx group = (idx)(tile / per_group);"] if shape.groups > 1 else []),
+        *(INDENT + line for line in scope.lines),
+        "}",
+    ]
+    name, read = f"{NAME}_{tile.label.split()[0]}", (kernel.input.source, kernel.kernel.source)
+    function = body.function(name, lines, tile.threads, resident=tile.resident, operands=read)
+    row_tiles, column_tiles = tile.counts(kernel.row.extent, shape.columns)
+    dtype = kernel.input.source.dtype
+    cycles, latency = tile.cycles(dtype, shape.depth), tile.latency(dtype, shape.depth)
+    call = function.call(row_tiles * column_tiles * shape.groups, tile.threads, cycles * 3 // 2, latency)
+    return function, CallVariant(tile.label, (), False, (call,))
+
+
+def _grouped(shape: _Shape, statements: Sequence[str]) -> list[str]:
+    """The epilogue counts features over all groups."""
+    if shape.groups == 1:
+        return list(statements)
+    return [
+        "const idx column = group * n + j;",
+        "{",
+        *(INDENT + s for s in ("const idx j = column;", *statements)),
+        "}",
+    ]
+
+
+# -- single elements
+
+
+def _points(shape: _Shape, facts: Facts) -> tuple[Function, CallVariant]:
+    """A thread per element; neighbours are neighbours in the input."""
+    kernel = shape.kernel
+    body = Body(kernel, facts)
+    lines = [*body.sizes(m=kernel.row.extent, n=kernel.column.extent), *_window(body, shape), *_weights(body, shape)]
+    kind = body.emit.spell.value_type(kernel.accumulator.dtype)
+    along = "at % n", "at / n"
+    column, row = along if shape.feature_inner else ("at / m", "at % m")
+    with body.emit.inside() as scope:
+        scope.lines += [f"const idx j = (idx)({column}), i = (idx)({row});"]
+        a, b = _sources(body, shape, "group")
+        per_group = body.emit.dim_scalar(shape.columns)
+        if shape.groups > 1:
+            scope.lines += [f"const idx group = j / {per_group};"]
+            place = f"(j - group * {per_group})"
+        else:
+            place = "j"
+        b = f"{b} + {place} * {body.emit.dim_scalar(kernel.kernel_strides[1])}"
+        statements = body.epilogue()
+        scope.lines += [f"const {kind} sum = convolve({a}, {b}, window, strides, i);", *statements]
+    lines += [
+        f"const int64_t count = {product_text(['m', 'n'])};",
+        f"for (int64_t at = (int64_t)blockIdx.x * {POINT_THREADS} + threadIdx.x; at < count;"
+        f" at += (int64_t)gridDim.x * {POINT_THREADS}) {{",
+        *(INDENT + line for line in scope.lines),
+        "}",
+    ]
+    read = (kernel.input.source, kernel.kernel.source)
+    function = body.function(f"{NAME}_points", lines, POINT_THREADS, operands=read)
+    count = kernel.row.extent * kernel.column.extent
+    cycles = maximum(1, shape.depth * POINT_THREADS * POINT_OPS // FMA_PER_CYCLE)
+    latency = shape.depth * (LOAD_LATENCY // 4) + LOAD_LATENCY
+    call = function.call((count + (POINT_THREADS - 1)) // POINT_THREADS, POINT_THREADS, cycles, latency)
+    return function, CallVariant("single elements", (), False, (call,))

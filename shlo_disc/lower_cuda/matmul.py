@@ -21,6 +21,7 @@ from shlo_disc.lower_cuda.cost import LOAD_LATENCY, SHUFFLE_LATENCY, memory_cycl
 from shlo_disc.lower_cuda.cublas import library_variants
 from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.lower_cuda.products import (
+    LARGE,
     MOST_BLOCKS,
     STEP_BYTES,
     Body,
@@ -28,6 +29,7 @@ from shlo_disc.lower_cuda.products import (
     Tile,
     batch_size,
     call_lines,
+    rows_first,
     tiles_for,
 )
 
@@ -119,15 +121,21 @@ def _flag(stride: Dim) -> str:
     return "true" if stride == const(1) else "false"
 
 
-def _rows_first(kernel: DotKernel) -> bool:
-    """Whether results lie side by side along the rows, not the columns."""
-    splits = [[s.offset.linear(axis.symbol) for axis in (kernel.row, kernel.column)] for s in kernel.epilogue]
-    return any(i is not None and i[0] == const(1) and (j is None or j[0] != const(1)) for i, j in splits)
+def _one_tile(kernel: DotKernel, tile: Tile, body: Sequence[str]) -> list[str]:
+    """The tile of this block."""
+    return [
+        f"const idx row_tiles = (m + {tile.rows - 1}) / {tile.rows};",
+        f"const idx per_batch = row_tiles * ((n + {tile.columns - 1}) / {tile.columns});",
+        f"const idx i0 = (idx)blockIdx.x % row_tiles * {tile.rows};",
+        f"const idx j0 = (idx)blockIdx.x % per_batch / row_tiles * {tile.columns};",
+        *(["idx rest = (idx)blockIdx.x / per_batch;"] if kernel.batch else []),
+        *body,
+    ]
 
 
 def _tile_loop(kernel: DotKernel, tile: Tile, body: Sequence[str], splits: str = "") -> list[str]:
-    """All tiles of all batches (and splits of the depth), shared by the blocks."""
-    batch = " * ".join(["per_batch", *(f"(int64_t)({e})" for e in _extents(kernel)), *([splits] if splits else [])])
+    """All tiles of all batches (and splits of the depth), shared by any number of blocks."""
+    batch = " * ".join(["per_batch", *_extents(kernel), *([splits] if splits else [])])
     return [
         f"const int64_t row_tiles = ((int64_t)m + {tile.rows - 1}) / {tile.rows};",
         f"const int64_t per_batch = row_tiles * (((int64_t)n + {tile.columns - 1}) / {tile.columns});",
@@ -159,16 +167,18 @@ def _tiled(kernel: DotKernel, facts: Facts, tile: Tile) -> _Way:
         operands = _operands(body, kernel, tile)
         consumer = body.consumer(body.epilogue())
         scope.lines += [*operands, "SHLO_SHARED(char, shared, tile_bytes<Tile>);"]
-        head = f"multiply_tile<Tile, {str(_rows_first(kernel)).lower()}>(a, b, 0, k, i0, j0, m - i0, n - j0, shared, "
+        head = f"multiply_tile<Tile, {rows_first(kernel)}>(a, b, 0, k, i0, j0, m - i0, n - j0, shared, "
         scope.lines += call_lines(head, consumer, ");")
-    lines += _tile_loop(kernel, tile, scope.lines)
-    name = f"{NAME}_{tile.label.split()[0]}"
-    function = body.function(name, lines, tile.threads, operands=(kernel.a.source, kernel.b.source))
+    any_size = tile.label != LARGE.label
+    lines += _tile_loop(kernel, tile, scope.lines) if any_size else _one_tile(kernel, tile, scope.lines)
+    name, read = f"{NAME}_{tile.label.split()[0]}", (kernel.a.source, kernel.b.source)
+    function = body.function(name, lines, tile.threads, resident=tile.resident, operands=read)
     dtype, k = kernel.a.source.dtype, kernel.depth
     row_tiles, column_tiles = tile.counts(kernel.row.extent, kernel.column.extent)
     blocks = row_tiles * column_tiles * batch_size(kernel.batch)
     call = function.call(blocks, tile.threads, tile.cycles(dtype, k), tile.latency(dtype, k))
-    return _Way((function,), (CallVariant(tile.label, (), False, (call,)),))
+    guards = () if any_size else (Condition(blocks, "<=", const(MOST_BLOCKS)),)
+    return _Way((function,), (CallVariant(tile.label, guards, False, (call,)),))
 
 
 # -- tiles whose depth is split
@@ -218,12 +228,12 @@ def _split_tiles(kernel: DotKernel, facts: Facts, tile: Tile, splits: Dim, part:
             "SHLO_SHARED(char, shared, tile_bytes<Tile>);",
             "const idx k0 = min_(split * part, k), k1 = min_(k0 + part, k);",
         ]
-        head = f"multiply_tile<Tile, {str(_rows_first(kernel)).lower()}>(a, b, k0, k1, i0, j0, m - i0, n - j0, shared, "
+        head = f"multiply_tile<Tile, {rows_first(kernel)}>(a, b, k0, k1, i0, j0, m - i0, n - j0, shared, "
         scope.lines += call_lines(head, consumer, ");")
     lines += _tile_loop(kernel, tile, scope.lines, "splits")
     name = f"{NAME}_{tile.label.split()[0]}"
     operands_read = (kernel.a.source, kernel.b.source)
-    return body.function(name, lines, tile.threads, operands=operands_read, workspace=True)
+    return body.function(name, lines, tile.threads, resident=tile.resident, operands=operands_read, workspace=True)
 
 
 def product_text(names: Iterable[str]) -> str:

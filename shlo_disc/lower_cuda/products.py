@@ -43,6 +43,7 @@ class Tile:
     rows: int
     columns: int
     threads: int
+    resident: int  # blocks that a multiprocessor has registers for
     rate: int  # multiply-adds per cycle and multiprocessor, of elements of `width` bytes
     width: int
     text: str
@@ -70,9 +71,10 @@ class Tile:
         return (rows + (self.rows - 1)) // self.rows, (columns + (self.columns - 1)) // self.columns
 
 
-LARGE = Tile("large tiles", 128, 128, 256, 1100, 2, "TensorTile<{}, 128, 128, 2, 4, {}, {}>")
-SMALL = Tile("small tiles", 64, 64, 128, 800, 2, "TensorTile<{}, 64, 64, 2, 2, {}, {}>")
-PLAIN = Tile("plain tiles", 64, 64, 128, 80, 4, "PlainTile<{}, 64, 64, 8, 4, {}, {}>")
+LARGE = Tile("large tiles", 128, 128, 256, 2, 1100, 2, "TensorTile<{}, 128, 128, 2, 4, {}, {}>")
+MEDIUM = Tile("medium tiles", 128, 64, 128, 3, 950, 2, "TensorTile<{}, 128, 64, 2, 2, {}, {}>")
+SMALL = Tile("small tiles", 64, 64, 128, 4, 800, 2, "TensorTile<{}, 64, 64, 2, 2, {}, {}>")
+PLAIN = Tile("plain tiles", 64, 64, 128, 0, 80, 4, "PlainTile<{}, 64, 64, 8, 4, {}, {}>")
 
 
 def tiles_for(dtype: DType, precision: Precision) -> tuple[Tile, ...]:
@@ -146,16 +148,17 @@ class Body:
         lines: Sequence[str],
         threads: int,
         *,
+        resident: int = 0,
         operands: Sequence[Param] = (),
-        epilogue: bool = True,
         workspace: bool = False,
     ) -> Function:
         """The finished function: only the buffers that it uses are arguments."""
-        read, written = epilogue_params(self.kernel.epilogue) if epilogue else (set[Param](), set[Param]())
+        read, written = epilogue_params(self.kernel.epilogue)
         used = [p for p in self.kernel.params if p in read or p in written or p in operands]
         symbols = tuple(self.emit.sizes)
         names = ("w",) if workspace else ()
-        head = signature(name, used, sorted(written, key=str), symbols, threads=threads, workspaces=names)
+        bounds = (threads, resident) if resident else threads
+        head = signature(name, used, sorted(written, key=str), symbols, threads=bounds, workspaces=names)
         text = (*head, *(INDENT + x for x in (*self.emit.scopes[0].lines, *lines)), "}")
         numbers = [k for k, p in enumerate(self.kernel.params) if p in used]
         return Function(text, name, (*numbers, len(self.kernel.params)) if workspace else tuple(numbers), symbols)
@@ -178,3 +181,10 @@ def call_lines(head: str, lines: Sequence[str], tail: str) -> list[str]:
 def batch_size(axes: Sequence[Axis]) -> Dim:
     """The number of products."""
     return product(axis.extent for axis in axes)
+
+
+def rows_first(kernel: AnyProduct) -> str:
+    """Whether results lie side by side along the rows, not the columns, as a template argument."""
+    splits = [[s.offset.linear(axis.symbol) for axis in (kernel.row, kernel.column)] for s in kernel.epilogue]
+    found = any(i is not None and i[0] == const(1) and (j is None or j[0] != const(1)) for i, j in splits)
+    return str(found).lower()

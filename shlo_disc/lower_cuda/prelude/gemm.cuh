@@ -29,6 +29,7 @@ struct Packs {
   static constexpr bool ALONG_K = ALONG_K_;
   static constexpr int EXTENT = EXTENT_, N = lanes_of<T>, PER_ROW = (ALONG_K ? depth_of<T> : EXTENT) / N;
   static constexpr int STEP = THREADS / PER_ROW, COUNT = EXTENT * depth_of<T> / N / THREADS;
+  static constexpr int ROWS = ALONG_K ? COUNT : N;  // of the tile that a thread has something of
   static SHLO_DEVICE int inner() { return (int)threadIdx.x % PER_ROW * N; }
   static SHLO_DEVICE int outer() { return (int)threadIdx.x / PER_ROW; }
   static SHLO_DEVICE int extent_at(int i) { return ALONG_K ? outer() + i * STEP : inner(); }
@@ -261,21 +262,14 @@ SHLO_DEVICE void multiply_tile(const A& a, const B& b, idx k0, idx k1, idx i0, i
   Tile tile;
   Pack<T, lanes_of<T>> of_a[A::COUNT], of_b[B::COUNT];
   __syncthreads();  // what the shared memory held before has been read
-  if (k0 < k1) {
-    a.fetch(k0, k1, of_a);
-    b.fetch(k0, k1, of_b);
-    StagedA::template put<A, Tile::ROUND>(s, of_a);
-    StagedB::template put<B, Tile::ROUND>(s + StagedA::SIZE, of_b);
-    __syncthreads();
-  }
   int half = 0;
-  _Pragma("unroll 1") for (idx k = k0; k < k1; k += DEPTH) {
+  _Pragma("unroll 1") for (idx k = k0 - DEPTH; k < k1; k += DEPTH) {  // the first round only reads ahead
     const bool more = k1 - k > DEPTH;
     if (more) {
       a.fetch(k + DEPTH, k1, of_a);
       b.fetch(k + DEPTH, k1, of_b);
     }
-    tile.multiply(s + half, s + half + StagedA::SIZE);
+    if (k >= k0) tile.multiply(s + half, s + half + StagedA::SIZE);
     half = HALF - half;
     if (more) {
       StagedA::template put<A, Tile::ROUND>(s + half, of_a);

@@ -7,6 +7,7 @@
 //   A (16 x 8, tf32):         a[0] = A[g][t], a[1] = row g + 8, a[2] = a[0] at column + 4, a[3] = a[1] at column + 4
 //   B (8 x 8, tf32):          b[0] = B[t][g], b[1] = B[t + 4][g]
 #pragma once
+#include "types.cuh"
 
 #ifndef __CUDA_EMU__
 
@@ -58,13 +59,12 @@ static inline float mma_half(uint32_t pair, int high, bf16) { return value(bf16{
 template <int K, class A, class B>
 static inline void mma_lanes(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], A of_a, B of_b) {
   const uint32_t mine[6] = {a[0], a[1], a[2], a[3], b[0], b[1]};
-  emu_put(mine, sizeof mine, ~0u, __LINE__, 10);
-  const int g = emu_cur->lane >> 2, t = emu_cur->lane & 3;
+  emu_exchange(mine, sizeof mine);
+  const int g = (int)emu_thread->lane / 4, t = (int)emu_thread->lane % 4;
   for (int i = 0; i < 4; ++i) {
     const int column = 2 * t + (i & 1), high = i >> 1;
     for (int k = 0; k < K; ++k) d[i] += of_a(g, high, k) * of_b(column, k);
   }
-  emu_done(~0u, __LINE__);
 }
 
 template <class T>
@@ -72,42 +72,41 @@ static inline void mma_m16n8k16(float (&d)[4], const uint32_t (&a)[4], const uin
   mma_lanes<16>(
       d, a, b,
       [&](int g, int high, int k) {
-        const auto* r = (const uint32_t*)emu_peer(4 * g + k % 8 / 2, ~0u);
+        const auto* r = (const uint32_t*)emu_peer(4 * g + k % 8 / 2);
         return mma_half(r[high + k / 8 * 2], k % 2, tag);
       },
       [&](int column, int k) {
-        const auto* r = (const uint32_t*)emu_peer(4 * column + k % 8 / 2, ~0u);
+        const auto* r = (const uint32_t*)emu_peer(4 * column + k % 8 / 2);
         return mma_half(r[4 + k / 8], k % 2, tag);
       });
 }
 
-static inline float mma_tf32(uint32_t bits) { return __uint_as_float(bits & 0xffffe000u); }
+static inline float mma_tf32(uint32_t bits) { return as<float>(bits & 0xffffe000u); }
 
 static inline void mma_m16n8k8_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
   mma_lanes<8>(
       d, a, b,
-      [](int g, int high, int k) { return mma_tf32(((const uint32_t*)emu_peer(4 * g + k % 4, ~0u))[high + k / 4 * 2]); },
-      [](int column, int k) { return mma_tf32(((const uint32_t*)emu_peer(4 * column + k % 4, ~0u))[4 + k / 4]); });
+      [](int g, int high, int k) { return mma_tf32(((const uint32_t*)emu_peer(4 * g + k % 4))[high + k / 4 * 2]); },
+      [](int column, int k) { return mma_tf32(((const uint32_t*)emu_peer(4 * column + k % 4))[4 + k / 4]); });
 }
 
 static inline uint32_t to_tf32(float x) {
-  const uint32_t bits = __float_as_uint(x);
+  const uint32_t bits = as<uint32_t>(x);
   return (bits & 0x7f800000u) == 0x7f800000u ? bits : (bits + 0x1000u) & 0xffffe000u;
 }
 
 template <bool TRANSPOSED>
 static inline void load_matrices_lanes(uint32_t (&r)[4], const void* row) {
-  emu_put(&row, sizeof row, ~0u, __LINE__, 11);
-  const int g = emu_cur->lane >> 2, t = emu_cur->lane & 3;
+  emu_exchange(&row, sizeof row);
+  const int g = (int)emu_thread->lane / 4, t = (int)emu_thread->lane % 4;
   for (int i = 0; i < 4; ++i) {
     uint16_t pair[2];
     for (int h = 0; h < 2; ++h) {
       const int from = TRANSPOSED ? 2 * t + h : g, at = TRANSPOSED ? g : 2 * t + h;
-      pair[h] = (*(const uint16_t* const*)emu_peer(8 * i + from, ~0u))[at];
+      memcpy(&pair[h], *(const char* const*)emu_peer(8 * i + from) + 2 * at, 2);
     }
     r[i] = pair[0] | (uint32_t)pair[1] << 16;
   }
-  emu_done(~0u, __LINE__);
 }
 
 static inline void load_matrices(uint32_t (&r)[4], const void* row) { load_matrices_lanes<false>(r, row); }

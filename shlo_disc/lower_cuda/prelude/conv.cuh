@@ -1,0 +1,179 @@
+// Convolutions as products of the input, gathered at every output position, with the weights: rows are positions,
+// columns features, and the depth counts taps and input features ("implicit GEMM", Chetlur et al., cuDNN, 2014).
+#pragma once
+#include "gemm.cuh"
+
+// What a window reads; per spatial dim, and per group of features.
+template <int RANK>
+struct Window {
+  idx sizes[RANK], taps[RANK], outputs[RANK];            // input, weights, output
+  idx strides[RANK], low[RANK];                          // output steps in the input, padding before it
+  idx spread[RANK], spacing[RANK];                       // dilation of the input and of the taps
+  bool reversed[RANK];
+  idx features, batch_stride, feature_stride, in_strides[RANK];
+};
+
+// Where the window of one output position begins.
+template <int RANK>
+struct Place {
+  idx base, origin[RANK];
+};
+
+template <int RANK>
+SHLO_DEVICE Place<RANK> place_of(const Window<RANK>& w, idx row) {
+  Place<RANK> p;
+  SHLO_UNROLL for (int d = RANK - 1; d >= 0; --d) {
+    p.origin[d] = row % w.outputs[d] * w.strides[d] - w.low[d];
+    row /= w.outputs[d];
+  }
+  p.base = row * w.batch_stride;
+  return p;
+}
+
+// One step of the depth.
+template <int RANK>
+struct Tap {
+  idx feature, number[RANK];
+};
+
+// FEATURE_INNER: all features of a tap follow each other, else all taps of a feature.
+template <bool FEATURE_INNER, int RANK>
+SHLO_DEVICE Tap<RANK> tap_of(const Window<RANK>& w, idx k) {
+  Tap<RANK> t;
+  if (FEATURE_INNER) {
+    t.feature = k % w.features;
+    k /= w.features;
+  }
+  SHLO_UNROLL for (int d = RANK - 1; d >= 0; --d) {
+    t.number[d] = d == 0 && FEATURE_INNER ? k : k % w.taps[d];
+    k /= w.taps[d];
+  }
+  if (!FEATURE_INNER) t.feature = k;
+  return t;
+}
+
+// Whether a tap reads an element of the input, and which.
+template <int RANK>
+SHLO_DEVICE bool reads(const Window<RANK>& w, const Place<RANK>& p, const Tap<RANK>& t, idx& offset) {
+  bool inside = true;
+  offset = p.base + t.feature * w.feature_stride;
+  SHLO_UNROLL for (int d = 0; d < RANK; ++d) {
+    const idx number = w.reversed[d] ? w.taps[d] - 1 - t.number[d] : t.number[d];
+    idx at = p.origin[d] + number * w.spacing[d];
+    if (w.spread[d] != 1) {
+      inside &= at % w.spread[d] == 0;
+      at = at < 0 ? -1 : at / w.spread[d];
+    }
+    inside &= at >= 0 && at < w.sizes[d];
+    offset += at * w.in_strides[d];
+  }
+  return inside;
+}
+
+// The packs of a thread where neighbouring threads follow the rows, each with elements in depth.
+template <class T_, int EXTENT, int THREADS>
+struct Across {
+  typedef T_ T;
+  static constexpr bool ALONG_K = true;
+  static constexpr int N = lanes_of<T>, COUNT = EXTENT * depth_of<T> / N / THREADS, ROWS = 1;
+  static SHLO_DEVICE int extent_at(int) { return (int)threadIdx.x % EXTENT; }
+  static SHLO_DEVICE int depth_at(int i) { return ((int)threadIdx.x / EXTENT + i * (THREADS / EXTENT)) * N; }
+};
+
+// The input at the positions and taps of a tile; packs are possible along the features of one tap.
+template <class P, int RANK, bool FEATURE_INNER>
+struct Gathered : P {
+  typedef typename P::T T;
+  const T* start;
+  const Window<RANK>& w;
+  idx left;
+  bool packs;
+  Place<RANK> places[P::ROWS];
+
+  SHLO_DEVICE Gathered(const T* start_, const Window<RANK>& w_, idx first, idx left_) : start(start_), w(w_), left(left_) {
+    packs = P::ROWS > 1 && FEATURE_INNER && w.feature_stride == 1 && has_packs(start, w.batch_stride, w.features);
+    SHLO_UNROLL for (int d = 0; d < RANK; ++d) packs &= w.in_strides[d] % P::N == 0;
+    SHLO_UNROLL for (int r = 0; r < P::ROWS; ++r) places[r] = place_of(w, first + P::extent_at(r));
+  }
+
+  SHLO_DEVICE void fetch(idx k0, idx k1, Pack<T, P::N> (&out)[P::COUNT]) const {
+    if (packs) {
+      const idx k = k0 + P::depth_at(0);
+      const Tap<RANK> tap = tap_of<FEATURE_INNER>(w, k);
+      SHLO_UNROLL for (int i = 0; i < P::COUNT; ++i) {
+        idx offset;
+        const bool exists = reads(w, places[i % P::ROWS], tap, offset) && k < k1 && P::extent_at(i) < left;
+        if (exists) out[i] = pack_load<P::N>(start + offset);
+        else out[i] = Pack<T, P::N>{};
+      }
+    } else {
+      SHLO_UNROLL for (int j = 0; j < P::N; ++j) {
+        SHLO_UNROLL for (int i = 0; i < P::COUNT; ++i) {
+          const idx k = k0 + P::depth_at(i) + j;
+          idx offset;
+          const bool exists = reads(w, places[i % P::ROWS], tap_of<FEATURE_INNER>(w, k), offset);
+          out[i].at[j] = exists && k < k1 && P::extent_at(i) < left ? start[offset] : T{};
+        }
+      }
+    }
+  }
+};
+
+// Weights whose depth is no single stride: by tap and feature.
+template <int RANK>
+struct WeightStrides {
+  idx feature, column, taps[RANK];
+  SHLO_DEVICE idx offset(const Tap<RANK>& t) const {
+    idx sum = t.feature * feature;
+    SHLO_UNROLL for (int d = 0; d < RANK; ++d) sum += t.number[d] * taps[d];
+    return sum;
+  }
+};
+
+template <class P, int RANK, bool FEATURE_INNER>
+struct Weights : P {
+  typedef typename P::T T;
+  const T* start;
+  const Window<RANK>& w;
+  const WeightStrides<RANK>& strides;
+  idx left;
+  bool packs;
+
+  SHLO_DEVICE Weights(const T* start_, const Window<RANK>& w_, const WeightStrides<RANK>& strides_, idx left_)
+      : start(start_), w(w_), strides(strides_), left(left_) {
+    packs = P::ALONG_K ? FEATURE_INNER && strides.feature == 1 && has_packs(start, strides.column, w.features)
+                       : strides.column == 1 && has_packs(start, strides.feature, left);
+    SHLO_UNROLL for (int d = 0; d < RANK; ++d) packs &= strides.taps[d] % P::N == 0;
+  }
+
+  SHLO_DEVICE void fetch(idx k0, idx k1, Pack<T, P::N> (&out)[P::COUNT]) const {
+    SHLO_UNROLL for (int i = 0; i < P::COUNT; ++i) {
+      const idx k = k0 + P::depth_at(i), x = P::extent_at(i);
+      out[i] = Pack<T, P::N>{};
+      if (packs) {
+        if (k < k1 && x < left) out[i] = pack_load<P::N>(start + x * strides.column + strides.offset(tap_of<FEATURE_INNER>(w, k)));
+      } else {
+        SHLO_UNROLL for (int j = 0; j < P::N; ++j) {
+          const idx kj = P::ALONG_K ? k + j : k, xj = P::ALONG_K ? x : x + j;
+          if (kj < k1 && xj < left) out[i].at[j] = start[xj * strides.column + strides.offset(tap_of<FEATURE_INNER>(w, kj))];
+        }
+      }
+    }
+  }
+};
+
+// One output element, tap by tap: for groups of few features.
+template <int RANK, class T>
+SHLO_DEVICE value_t<T> convolve(const T* input, const T* weights, const Window<RANK>& w, const WeightStrides<RANK>& strides,
+                                idx row) {
+  const Place<RANK> place = place_of(w, row);
+  idx taps = 1;
+  SHLO_UNROLL for (int d = 0; d < RANK; ++d) taps *= w.taps[d];
+  value_t<T> sum = 0;
+  _Pragma("unroll 4") for (idx k = 0; k < taps * w.features; ++k) {
+    const Tap<RANK> tap = tap_of<true>(w, k);
+    idx offset;
+    if (reads(w, place, tap, offset)) sum += value(input[offset]) * value(weights[strides.offset(tap)]);
+  }
+  return sum;
+}
