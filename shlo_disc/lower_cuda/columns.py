@@ -174,7 +174,7 @@ def _cost(split: Split) -> tuple[Dim, Dim, Dim]:
 
 
 def _bytes(split: Split) -> int:
-    """The memory traffic of a point. Neighbouring threads have neighbouring results, else neighbouring points or runs."""
+    """The memory traffic of a point: neighbouring threads have neighbouring results, or points, or runs of them."""
     axes, stage = split.kept if split.lanes > 1 else split.reduced, split.stage
     each = point_bytes(stage, axes[-1], Dependence()) if axes else 4
     runs = split.lanes == 1 and any(r.fn is None for r in stage.reductions)

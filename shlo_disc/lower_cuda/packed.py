@@ -4,7 +4,7 @@ The axis `c` becomes `N*q + lane`. What depends on the lane is an array over `k`
 that the compiler unrolls; everything else stays one value per thread. An access is packed if its offset is
 `lane + rest` and N divides `rest`: N must divide the factor of every product of loop symbols in `rest`.
 Inside a division `(c + r) // d` and `(c + r) % d` a pack stays whole if N divides `r` and `d`: the quotient is the same
-for all its lanes, and the remainder counts on.
+for all its lanes, and the remainder counts on. So it does in a range whose ends N divides.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from shlo_disc.codegen.simplify_kernel import rewrite_stage, stage_formulas
 from shlo_disc.expr.dim import Atom, Dim, FloorDiv, Mod, Product, Sym, const, of, product
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.node import Node
-from shlo_disc.expr.scalar import FoldResult, Load, Select
+from shlo_disc.expr.scalar import FoldResult, InRange, Load, Scalar, Select
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 
 LANE = Sym("%lane")
@@ -76,8 +76,10 @@ def packed_axis(axis: Axis, width: int) -> Axis:
 def _widest(stage: Stage) -> int:
     """The bytes of the widest element that lies in a row along the innermost axis."""
     lane = stage.axes[-1].symbol
-    accesses = [(s.target, s.offset) for s in _stores(stage)] + list(_loads(stage))
-    sizes = [source.dtype.bytes for source, offset in accesses if _unit(offset, lane)]
+    accesses = [(s.target, s.offset) for s in _stores(stage)]
+    sizes = [target.dtype.bytes for target, offset in accesses if _unit(offset, lane)]
+    loads = [n for n in nodes_of(stage_formulas(stage)) if isinstance(n, Load)]
+    sizes += [n.dtype.bytes for n in loads if _unit(n.index[0], lane)]
     return max(sizes, default=PACK_BYTES)
 
 
@@ -94,7 +96,7 @@ def _stores(stage: Stage) -> list[Store]:
 
 def _loads(stage: Stage) -> list[tuple[Param | Scratch, Dim]]:
     """Every access that all lanes make together: under no guard of their own, in no loop of their own."""
-    deps, lane = Dependence(), stage.axes[-1].symbol.name
+    deps = Dependence()
     seen, stack = set[Node](), list[Node](stage_formulas(stage))
     found, inner = list[tuple[Param | Scratch, Dim]](), set[str]()
     while stack:
@@ -103,7 +105,7 @@ def _loads(stage: Stage) -> list[tuple[Param | Scratch, Dim]]:
             continue
         seen.add(node)
         match node:
-            case Select(condition, _, _) if is_guard(condition) and deps.of(condition) & {lane, LANE.name}:
+            case Select(condition, _, _) if is_guard(condition) and LANE.name in deps.of(condition):
                 stack.append(condition)
                 continue
             case FoldResult(fold, _):
@@ -179,7 +181,7 @@ class _Packer:
         if not self.check.ask([self.axis.extent]):
             return None
         axes = (*self.stage.axes[:-1], packed_axis(self.axis, self.width))
-        stage = replace(rewrite_stage(self.stage, DimRewriter(self._split)), axes=axes)
+        stage = replace(rewrite_stage(self.stage, _Splitter(self)), axes=axes)
         packs = {
             (target, rest)
             for target, offset in ((s.target, s.offset) for s in _stores(stage))
@@ -193,7 +195,7 @@ class _Packer:
                 packs.add((source, rest))
         return Packing(stage, self.width, tuple(self.check.guards), frozenset(packs)) if packs else None
 
-    def _split(self, dim: Dim) -> Dim:
+    def split(self, dim: Dim) -> Dim:
         """Put `N*q + lane` for the axis."""
         symbol = self.axis.symbol
         if symbol not in dim.symbols():
@@ -212,11 +214,19 @@ class _Packer:
             or not self.check.ask([*_factors(split[1]).values(), atom.denominator])
         ):
             return of(atom)
-        # the lane is taken out here and put in by `_split`, so this atom must hold the pack's first point
+        # the lane is taken out here and put in by `split`, so this atom must hold the pack's first point
         first = atom.numerator - of(LANE)
         if isinstance(atom, FloorDiv):
             return first // atom.denominator
         return first % atom.denominator + of(LANE)
+
+    def first(self, node: InRange) -> InRange:
+        """A range that begins and ends between two packs holds for a whole pack if it holds for the first lane."""
+        start = self._rest(node.dim)
+        if start is None or LANE.name in self.deps.of(node.lower) | self.deps.of(node.upper):
+            return node
+        factors = [f for d in (start, node.lower, node.upper) for f in _factors(d).values()]
+        return replace(node, dim=start) if self.check.ask(factors) else node
 
     def _rest(self, offset: Dim) -> Dim | None:
         """What is left of `lane + rest`, free of the lane."""
@@ -224,6 +234,19 @@ class _Packer:
         if split is None or split[0] != const(1) or LANE.name in self.deps.of(split[1]):
             return None
         return split[1]
+
+
+class _Splitter(DimRewriter):
+    """Puts packs and lanes for the innermost axis everywhere in a stage."""
+
+    def __init__(self, packer: _Packer) -> None:
+        super().__init__(packer.split)
+        self._packer = packer
+
+    def _rebuild(self, node: Scalar) -> Scalar:
+        if isinstance(node, InRange):
+            return self._packer.first(InRange(self.dim(node.dim), self.dim(node.lower), self.dim(node.upper)))
+        return super()._rebuild(node)
 
 
 class PackedEmitter(Emitter):
