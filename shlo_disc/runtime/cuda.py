@@ -141,7 +141,7 @@ class CudaDevice(Interop):
         self._lock = threading.Lock()
         device = cupy.cuda.Device(number)
         self._attributes: Mapping[str, int] = device.attributes
-        self.architecture = _architecture(int(device.compute_capability))
+        self.architecture = architecture_for(int(device.compute_capability))
         self.name = cast("bytes", cupy.cuda.runtime.getDeviceProperties(number)["name"]).decode()
         attribute = self._attributes
         self.limits = Limits(
@@ -306,7 +306,7 @@ class CudaDevice(Interop):
         return f"{(name.value or b'').decode()} ({code}): {(text.value or b'').decode()}"
 
 
-def _architecture(capability: int) -> int:
+def architecture_for(capability: int) -> int:
     """The newest architecture that NVRTC knows and the GPU runs: machine code runs within a major version."""
     if capability < OLDEST:
         raise ToolchainError(

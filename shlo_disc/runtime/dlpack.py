@@ -59,11 +59,16 @@ def read(array: object, stream: int | None) -> View:
     return View(
         (cast("int | None", tensor.data) or 0) + cast("int", tensor.offset),
         shape,
-        _dtype(cast("_Type", tensor.type)),
+        _dtype_of(tensor),
         math.prod(shape) == 0
         or all(size == 1 or a == b for size, a, b in zip(shape, strides, _row_major(shape), strict=True)),
         capsule,
     )
+
+
+def _dtype_of(tensor: _Tensor) -> str:
+    kind = cast("_Type", tensor.type)
+    return dtype_name(cast("int", kind.code), cast("int", kind.bits), cast("int", kind.lanes))
 
 
 def _pointer(capsule: object) -> int:
@@ -73,8 +78,12 @@ def _pointer(capsule: object) -> int:
     return cast("Callable[[object, bytes], int]", get)(capsule, b"dltensor")
 
 
-def _dtype(kind: _Type) -> str:
-    code, bits, lanes = cast("int", kind.code), cast("int", kind.bits), cast("int", kind.lanes)
+def dtype_name(code: int, bits: int, lanes: int) -> str:
+    """NumPy's or ml_dtypes' name of a DLDataType.
+
+    >>> dtype_name(2, 32, 1), dtype_name(4, 16, 1), dtype_name(6, 8, 1)
+    ('float32', 'bfloat16', 'bool')
+    """
     if lanes == 1 and code == _BOOL:
         return "bool"
     if lanes != 1 or code not in _KINDS:
