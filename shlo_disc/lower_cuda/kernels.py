@@ -1,4 +1,4 @@
-"""All kernels of a program as one CUDA file; groups with the same text are printed once."""
+"""All kernels of a program as CUDA files; groups with the same text are printed once."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ from shlo_disc.lower_cuda.scatter import print_scatter
 from shlo_disc.lower_cuda.sort import print_sort
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 from shlo_disc.lower_cuda.window_scatter import print_window_scatter
+
+GROUPS_PER_FILE = 16  # each file costs 10 ms for the prelude, each group about as much per kernel
 
 
 class CudaLowering:
@@ -81,9 +83,13 @@ class CudaLowering:
                 assert_never(group.kind)
 
     def sources(self) -> tuple[SourceFile, ...]:
-        """All kernels in one file."""
+        """The kernels of up to `GROUPS_PER_FILE` groups per file; files are compiled side by side."""
         parts = [f"{self.comments[name]}\n{text.replace(NAME, name)}\n" for text, name in self.texts.items()]
-        return (SourceFile("kernels", "\n".join(['#include "shlo.cuh"', "", *parts])),) if parts else ()
+        starts = range(0, len(parts), GROUPS_PER_FILE)
+        return tuple(
+            SourceFile(f"kernels_{k}", "\n".join(['#include "shlo.cuh"', "", *parts[start : start + GROUPS_PER_FILE]]))
+            for k, start in enumerate(starts)
+        )
 
 
 def _named(variant: CallVariant, name: str) -> CallVariant:
