@@ -15,7 +15,7 @@ from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.lower_cuda.row_cost import MOST_BLOCKS, block_cost, stage_costs
 from shlo_disc.lower_cuda.row_scratch import offsets
 from shlo_disc.lower_cuda.stage_text import StagePlan, pack
-from shlo_disc.lower_cuda.teams import BLOCK, SPILL, THREAD, WARP, WIDE, Team, TeamPrinter
+from shlo_disc.lower_cuda.teams import BLOCK, OCTET, SPILL, THREAD, WARP, WIDE, Team, TeamPrinter
 
 MOST_SHARED = 230400  # bytes of dynamic shared memory: 227 KB of sm_90 less what reductions take
 EVERY_SHARED = (
@@ -23,7 +23,7 @@ EVERY_SHARED = (
 )
 SPILL_BLOCKS = 132  # one per multiprocessor of a large card, each with a region of the workspace
 # How long a row must be for a team to be worth a kernel, and how long it may be, where that is known.
-_LENGTHS = {THREAD: (0, 64), WARP: (8, 4096), BLOCK: (128, 1 << 62), WIDE: (2048, 1 << 62)}
+_LENGTHS = {THREAD: (0, 16), OCTET: (8, 256), WARP: (32, 4096), BLOCK: (512, 1 << 62), WIDE: (4096, 1 << 62)}
 
 
 def print_rows(kernel: RowKernel, facts: Facts) -> Printed:
@@ -68,11 +68,11 @@ def _teams(kernel: RowKernel, plans: Sequence[StagePlan], *, packed: bool) -> li
     least, most = longest, longest if len(known) == len(sizes) else 1 << 62
     teams = [t for t, (low, high) in _LENGTHS.items() if most >= low and least <= high]
     if packed:
-        return [t for t in teams if t is not THREAD] or [WARP]
+        return [t for t in teams if t is not THREAD] or [OCTET]
     if all(p.packing and not p.packing.guards for p in plans):  # packs are legal unless arguments are misaligned
-        teams = [t for t in teams if t in (THREAD, WARP)] or [BLOCK]
+        teams = teams[:1]
     elif any(p.packing for p in plans):
-        teams = [t for t in teams if t is not WIDE]
+        teams = [t for t in teams if t not in (OCTET, WIDE)] or teams
     return [*teams, SPILL] if _may_spill(kernel) else teams
 
 

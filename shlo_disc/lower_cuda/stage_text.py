@@ -34,8 +34,8 @@ class Threads:
 
 
 TEAM = Threads("TEAM", "lane", "team_reduce<TEAM>", ", turn")
-SQUAD = Threads("SQUAD<TEAM>", "(lane % SQUAD<TEAM>)", "squad_reduce<SQUAD<TEAM>>")
-SQUADS = Threads("(TEAM / SQUAD<TEAM>)", "(lane / SQUAD<TEAM>)", "")  # squads that take points as a whole
+SQUAD = Threads("SQUAD<TEAM>", "squad_lane<TEAM>(lane)", "squad_reduce<SQUAD<TEAM>>")
+SQUADS = Threads("(TEAM / SQUAD<TEAM>)", "squad_number<TEAM>(lane)", "")  # squads that take points as a whole
 ALONE = Threads("1", "0", "")
 
 
@@ -128,7 +128,7 @@ class _StagePrinter:
         name, size, decode = self._points(axes)
         return [
             f"const idx run{self.number} = ({size} + {threads.count} - 1) / {threads.count};",
-            f"const idx first{self.number} = min_({threads.place} * run{self.number}, (idx){size});",
+            f"const idx first{self.number} = run_first<{threads.count}>({threads.place}, run{self.number}, {size});",
             f"const idx last{self.number} = min_(first{self.number} + run{self.number}, (idx){size});",
             f"for (idx {name} = first{self.number}; {name} < last{self.number}; ++{name}) {{",
             *_indented([*decode, *body]),

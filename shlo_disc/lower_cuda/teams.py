@@ -37,7 +37,7 @@ class Team:
         return self.block // self.size
 
 
-THREAD, WARP = Team("thread", 1, 128, 8), Team("warp", 32, 128, 8)
+THREAD, OCTET, WARP = Team("thread", 1, 128, 8), Team("octet", 8, 128, 8), Team("warp", 32, 128, 8)
 BLOCK, WIDE = Team("block", 256, 256, 4), Team("wide", 1024, 1024, 1)
 SPILL = Team("spill", 1024, 1024, 1, spills=True)
 
@@ -73,8 +73,13 @@ class TeamPrinter:
         head = self._scratch_pointers()
         spills = ", bool SPILLS" if self.kernel.scratch else ""
         turn = ["int turn = 0;"] if any(map(reduces_row, self.kernel.stages)) else []
-        loop = [f"for (idx row = team_number<TEAM>(); row < {rows}; row += team_count<TEAM>()) {{"]
-        body = ["const idx lane = team_lane<TEAM>();", *turn, *emit.scopes[0].lines, *head, *loop]
+        loop = [
+            f"const idx rows = {rows};",
+            "for (idx first = team_first<TEAM>(); first < rows; first += team_count<TEAM>()) {",
+            f"{INDENT}const idx row = team_row<TEAM>(first, rows);",
+            f"{INDENT}const idx lane = team_lane<TEAM>(first, rows);",
+        ]
+        body = [*turn, *emit.scopes[0].lines, *head, *loop]
         sizes = tuple(emit.sizes)
         parameters = ", ".join([*self._pointers(), *(f"const idx {size_name(s)}" for s in sizes)])
         lines = [

@@ -1,27 +1,54 @@
-// Teams: the threads that compute one row together. TEAM is 1 (a thread), 32 (a warp) or the size of the block.
+// Teams: the threads that compute one row together. TEAM is 1 (a thread), a power of two below 32 (teams that share a
+// warp), 32 (a warp), or the size of the block.
 #pragma once
+#include "math.cuh"
 #include "shuffle.cuh"
 
-// The thread's place in its team, the number of its team in the grid, and how many teams the grid has.
-template <int TEAM> SHLO_DEVICE idx team_lane() { return (idx)(threadIdx.x % TEAM); }
+// The number of the thread's team in the grid, and how many teams the grid has.
 template <int TEAM> SHLO_DEVICE idx team_number() {
   return (idx)blockIdx.x * (idx)(blockDim.x / TEAM) + (idx)(threadIdx.x / TEAM);
 }
 template <int TEAM> SHLO_DEVICE idx team_count() { return (idx)gridDim.x * (idx)(blockDim.x / TEAM); }
 
-// The threads that reduce together without a barrier: the thread itself, or its warp.
+// Rows go `for (first = team_first; first < rows; first += team_count)`. Teams that share a warp take as many turns as
+// the first of them, for they shuffle together; who has no row left gets the last one, and a lane beyond all points.
+template <int TEAM> constexpr bool shares_warp = 1 < TEAM && TEAM < 32;
+template <int TEAM>
+SHLO_DEVICE idx team_first() {
+  return team_number<TEAM>() - (shares_warp<TEAM> ? (idx)(threadIdx.x % 32 / TEAM) : 0);
+}
+template <int TEAM>
+SHLO_DEVICE idx team_row(idx first, idx rows) {
+  return shares_warp<TEAM> ? min_(first + (idx)(threadIdx.x % 32 / TEAM), rows - 1) : first;
+}
+template <int TEAM>
+SHLO_DEVICE idx team_lane(idx first, idx rows) {
+  constexpr idx never = (idx)(~(uint_t<idx>)0 >> 1);
+  const bool has_row = !shares_warp<TEAM> || (idx)(threadIdx.x % 32 / TEAM) < rows - first;
+  return has_row ? (idx)(threadIdx.x % TEAM) : never;
+}
+
+// A squad: the threads that reduce together without a barrier. It is the team itself, or a warp of a block.
 template <int TEAM> constexpr int SQUAD = TEAM < 32 ? TEAM : 32;
+template <int TEAM> SHLO_DEVICE idx squad_lane(idx lane) { return TEAM <= 32 ? lane : lane % 32; }
+template <int TEAM> SHLO_DEVICE idx squad_number(idx lane) { return TEAM <= 32 ? 0 : lane / 32; }
+
+// Where the run of neighbouring points begins that is the share of one of COUNT threads.
+template <int COUNT>
+SHLO_DEVICE idx run_first(idx lane, idx run, idx points) {
+  return lane < COUNT ? min_(lane * run, points) : points;
+}
 
 // What the team has written (to shared or global memory) can be read by all of it.
 template <int TEAM>
 SHLO_DEVICE void team_sync() {
-  if constexpr (TEAM == 32) __syncwarp();
+  if constexpr (1 < TEAM && TEAM <= 32) __syncwarp();
   if constexpr (TEAM > 32) __syncthreads();
 }
 // The same right after a reduction of the team: a block has waited there already.
 template <int TEAM>
 SHLO_DEVICE void team_sync_reduced() {
-  if constexpr (TEAM == 32) __syncwarp();
+  if constexpr (1 < TEAM && TEAM <= 32) __syncwarp();
 }
 
 // Combine the values of COUNT (a power of two) neighbouring lanes of a warp; all of them get the result. Neighbours are
