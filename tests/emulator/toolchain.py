@@ -1,0 +1,146 @@
+"""Compile the emulator, kernels and the runner with g++; what is there already is not compiled again."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from shlo_disc.runtime.device import IndexType
+from shlo_disc.runtime.nvrtc import PRELUDE
+
+HERE = Path(__file__).resolve().parent
+Mode = Literal["plain", "asan", "tsan"]
+
+_RUNTIME = ("emulator.cc", "driver.cc")
+_KERNEL_FLAGS = (
+    "-std=gnu++17", "-O1", "-g1", "-fPIC", "-w", "-ffp-contract=off", "-fno-strict-aliasing", "-fno-math-errno",
+    "-fvisibility=hidden", "-fno-gnu-unique", "-D__CUDA_EMU__=1",
+)  # fmt: skip
+# The plain mode has a handler of its own for misaligned accesses: see `__ubsan_handle_type_mismatch_v1`.
+_MODE_FLAGS: dict[Mode, tuple[str, ...]] = {
+    "plain": ("-fsanitize=alignment",),
+    "asan": ("-fsanitize=address,undefined", "-fno-sanitize=vptr", "-fno-sanitize-recover=all"),
+    "tsan": ("-fsanitize=thread",),
+}
+_BOUNDS = re.compile(r"__launch_bounds__\(\s*(\d+)[^)]*\)\s+(\w+)\s*\(")
+
+
+class CompilationError(Exception):
+    """g++ refused a text."""
+
+
+def library(text: str, names: Sequence[str], index: IndexType, mode: Mode = "plain") -> Path:
+    """A shared library with the kernels `names` of a CUDA text, each as `emu_kernel_NAME`."""
+    bounds = {name: int(most) for most, name in _BOUNDS.findall(text)}
+    kernels = "".join(f"EMU_KERNEL({name}, {bounds.get(name, 0)})\n" for name in names)
+    order = "#define EMU_ORDER __ATOMIC_ACQ_REL\n" if "__threadfence" in text else ""
+    flags = (*_KERNEL_FLAGS, *_MODE_FLAGS[mode], f"-DSHLO_INDEX={index}")
+    key = _digest(text, kernels, *flags, _headers_digest())
+    target = folder() / f"{key}.so"
+    if target.exists():
+        return target
+    with tempfile.TemporaryDirectory(dir=folder()) as scratch:
+        (Path(scratch) / "kernels.cu").write_text(text)
+        source = Path(scratch) / "all.cc"
+        source.write_text(f'{order}#include "kernels.cu"\n{kernels}')
+        prelude = () if order else ("-include", str(_precompiled(flags)))
+        plain = () if prelude else ("-include", "cuda_emu.h")
+        done = Path(scratch) / "all.o"
+        _run(["g++", *flags, *prelude, *plain, f"-I{HERE}", f"-I{PRELUDE}", "-c", str(source), "-o", str(done)])
+        _run(["g++", "-shared", str(done), "-o", f"{done}.so"])
+        Path(f"{done}.so").replace(target)
+    return target
+
+
+def runtime() -> Path:
+    """The emulator as a shared library; never instrumented."""
+    flags = ("-std=c++17", "-O2", "-g1", "-fPIC", "-Wall", "-Wextra", "-Wno-missing-field-initializers")
+    target = folder() / f"emulator_{_digest(*flags, _sources_digest())}.so"
+    if not target.exists():
+        sources = [str(HERE / name) for name in _RUNTIME]
+        with _finished(target) as unfinished:
+            _run(["g++", *flags, "-shared", *sources, "-o", unfinished])
+    return target
+
+
+def runner(mode: Mode) -> Path:
+    """The program that executes a plan in a process of its own, under a sanitizer."""
+    flags = ("-std=c++17", "-O1", "-g1", *(_MODE_FLAGS[mode] if mode != "plain" else ()))
+    target = folder() / f"runner_{mode}_{_digest(*flags, str(runtime()), (HERE / 'runner.cc').read_text())}"
+    if not target.exists():
+        with _finished(target) as unfinished:
+            library_flags = [str(runtime()), f"-Wl,-rpath,{folder()}", "-ldl"]
+            _run(["g++", *flags, str(HERE / "runner.cc"), *library_flags, "-o", unfinished])
+    return target
+
+
+@cache
+def folder() -> Path:
+    """Where compiled files are kept, for all processes of this user."""
+    path = Path(tempfile.gettempdir()) / f"shlo_disc_emulator_{os.getuid()}"
+    path.mkdir(mode=0o700, exist_ok=True)
+    return path
+
+
+def _precompiled(flags: Sequence[str]) -> Path:
+    """The header that every text begins with, compiled once per set of flags."""
+    header = folder() / f"prelude_{_digest(*flags, _headers_digest())}.h"
+    compiled = Path(f"{header}.gch")
+    if compiled.exists():
+        return header
+    with _locked(Path(f"{header}.lock")):
+        if not compiled.exists():
+            header.write_text('#include "cuda_emu.h"\n#include "shlo.cuh"\n')
+            with _finished(compiled) as unfinished:
+                command = ["g++", *flags, f"-I{HERE}", f"-I{PRELUDE}", "-x", "c++-header", str(header)]
+                _run([*command, "-o", unfinished])
+    return header
+
+
+@contextmanager
+def _finished(target: Path) -> Generator[str]:
+    """A name to write to; what is written becomes `target` all at once."""
+    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+        unfinished = Path(scratch) / target.name
+        yield str(unfinished)
+        unfinished.replace(target)
+
+
+@contextmanager
+def _locked(path: Path) -> Generator[None]:
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _run(command: Sequence[str]) -> None:
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise CompilationError("\n".join([" ".join(command), *done.stderr.splitlines()[:40]]))
+
+
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:24]
+
+
+def _headers_digest() -> str:
+    headers = [HERE / "cuda_emu.h", HERE / "emulator.h", *sorted(PRELUDE.glob("*.cuh"))]
+    return _digest(*(path.name + path.read_text() for path in headers), _compiler())
+
+
+def _sources_digest() -> str:
+    return _digest(*(path.read_text() for path in sorted([*HERE.glob("*.cc"), *HERE.glob("*.h")])), _compiler())
+
+
+@cache
+def _compiler() -> str:
+    return subprocess.run(["g++", "--version"], check=True, capture_output=True, text=True).stdout.splitlines()[0]
