@@ -1,1 +1,1 @@
-"""The CUDA target. Groups, stages, statements and host steps are ready for it; its printer is not written yet."""
+"""The CUDA target: groups as CUDA kernels in several variants each, and the host program that launches them."""
