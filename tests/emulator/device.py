@@ -113,7 +113,7 @@ class EmulatedGraph:
 class EmulatedDevice:
     """Runs kernels one thread at a time, in the order of a schedule; every rule they break is an error.
 
-    `launches` counts them. Messages say the kernel, block, thread and line.
+    Messages say the kernel, the block, the thread, and the line of the text.
     """
 
     name = "emulated H200"
@@ -131,7 +131,11 @@ class EmulatedDevice:
         settings = Settings(SCHEDULES[schedule], 1, seed, 0, seconds, 0)
         self._stream: int = _function("emu_stream", ctypes.c_void_p)(ctypes.byref(settings))
         self._handle = ctypes.c_void_p(None)  # of cuBLAS: it holds its stream
-        self._libraries: list[ctypes.CDLL] = []
+
+    def set_schedule(self, schedule: Schedule, seed: int = 0) -> None:
+        """In which order blocks run, and who goes on where several threads could."""
+        settings = Settings.from_address(self._stream)  # a stream begins with them
+        settings.schedule, settings.seed = SCHEDULES[schedule], seed
 
     def load(self, files: Sequence[SourceFile], names: Sequence[str], index: IndexType) -> Mapping[str, Function]:
         """Compile kernels, with `idx` standing for `index`, and load them."""
