@@ -121,6 +121,8 @@ class _StagePrinter:
             head = f"for (idx {name} = 0; {name} < {size}; ++{name}) {{"
         else:
             head = f"for (idx {name} = {threads.place}; {name} < {size}; {name} += {threads.count}) {{"
+        if self.packing:
+            head = f"SHLO_UNROLL_TWICE {head}"
         return [head, *_indented([*decode, *body]), "}"]
 
     def _runs(self, axes: Sequence[Axis], body: list[str], threads: Threads) -> list[str]:

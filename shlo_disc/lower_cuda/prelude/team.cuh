@@ -4,6 +4,13 @@
 #include "math.cuh"
 #include "shuffle.cuh"
 
+// How many loads a loop over packs has under way: two packs per thread saturate memory, and more cost registers.
+#ifdef __CUDA_EMU__
+#define SHLO_UNROLL_TWICE
+#else
+#define SHLO_UNROLL_TWICE _Pragma("unroll 2")
+#endif
+
 // The number of the thread's team in the grid, and how many teams the grid has.
 template <int TEAM> SHLO_DEVICE idx team_number() {
   return (idx)blockIdx.x * (idx)(blockDim.x / TEAM) + (idx)(threadIdx.x / TEAM);
