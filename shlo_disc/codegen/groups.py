@@ -29,7 +29,7 @@ class GroupKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Abilities:
-    """What a target has templates for: contractions and convolutions of these types."""
+    """What a target has templates for: contractions and convolutions of these types, attention."""
 
     contractions: frozenset[ProductTypes] = frozenset(
         {
@@ -37,6 +37,7 @@ class Abilities:
             (DType.F64, DType.F64, DType.F64),
         }
     )
+    attention: bool = False
 
 
 REAL_PRODUCTS = Abilities()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from shlo_disc.analysis.formula import Producers
+from shlo_disc.codegen.attention_groups import merge_attention
 from shlo_disc.codegen.fusion import plan_fusion
 from shlo_disc.codegen.groups import Abilities, FusionPlan, Group, GroupKind
 from shlo_disc.codegen.memory import Interval, place
@@ -273,6 +274,8 @@ class _HostPlanner:
 
     def _body(self, body: Body) -> list[HostStep]:
         plan = plan_fusion(body, self.program.facts, self.producers, self.abilities, merge=self.merge)
+        if self.merge and self.abilities.attention:
+            plan = merge_attention(plan, body, self.program.facts, self.producers)
         self.plans.append(plan)
         steps = list[HostStep]()
         for group in plan.groups:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Collection
 
-from shlo_disc.codegen.groups import Group
+from shlo_disc.codegen.groups import Group, GroupKind
 from shlo_disc.diagnostics import UnsupportedOpError
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.expr.dtypes import DType
@@ -15,6 +15,8 @@ NAME = "@name"  # stands where a kernel's name goes until its text is known to b
 
 def title(group: Group) -> str:
     """A kernel is named after the op it is built around, or the op of its first result."""
+    if group.kind is GroupKind.ATTENTION:
+        return "attention"
     named = group.anchor or next(op for op in reversed(group.ops) if group.roots[0] in op.results)
     return named.name.removeprefix("d_")
 

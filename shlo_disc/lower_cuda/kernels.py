@@ -7,6 +7,7 @@ from typing import ClassVar, assert_never
 
 from shlo_disc.analysis.formula import Producers
 from shlo_disc.artifact import SourceFile
+from shlo_disc.codegen.attention import build_attention
 from shlo_disc.codegen.groups import Abilities, Group, GroupKind
 from shlo_disc.codegen.host import Call, CallVariant, GridCall, GridRef
 from shlo_disc.codegen.naming import NAME, comment, require_types, title
@@ -20,6 +21,7 @@ from shlo_disc.codegen.templates import (
     build_window_scatter,
 )
 from shlo_disc.dynamic_ops.program import Program, Tensor
+from shlo_disc.lower_cuda.attention import print_attention
 from shlo_disc.lower_cuda.convolution import print_convolution
 from shlo_disc.lower_cuda.matmul import CONTRACTIONS, print_dot
 from shlo_disc.lower_cuda.printed import Printed
@@ -36,7 +38,7 @@ GROUPS_PER_FILE = 16  # each file costs 10 ms for the prelude, each group about 
 class CudaLowering:
     """Lowers groups one by one, and collects what was printed."""
 
-    abilities: ClassVar[Abilities] = Abilities(CONTRACTIONS)
+    abilities: ClassVar[Abilities] = Abilities(CONTRACTIONS, attention=True)
 
     def __init__(self, program: Program, producers: Producers) -> None:
         require_types(program, CudaSpelling.memory, "CUDA")
@@ -65,6 +67,9 @@ class CudaLowering:
             case GroupKind.CONVOLUTION:
                 convolution, tensors = build_convolution(group, facts, producers)
                 return print_convolution(convolution, facts), tensors
+            case GroupKind.ATTENTION:
+                attention, tensors = build_attention(group, facts, producers)
+                return print_attention(attention), tensors
             case GroupKind.SORT:
                 sort, tensors = build_sort(group, facts, producers)
                 return print_sort(sort, facts), tensors

@@ -1,0 +1,375 @@
+// Attention with online softmax: FlashAttention-2 (Dao 2023, section 3.1). A warp has 16 queries. It goes over the keys
+// in blocks, and keeps per query the largest score so far, the sum of exp(score - largest), and the values summed with
+// these weights; when the largest score grows, what is summed so far is scaled down.
+//
+// Scores and sums lie in registers as mma.cuh lays out D: a lane has queries g and g + 8, and of every 8 keys (or columns
+// of the values) numbers 2t and 2t + 1. A score is -inf where there is no key, so it adds nothing. While all scores of a
+// query are -inf, 0 is subtracted instead of the largest; in the end 0 / 0 is the NaN that softmax gives for such a row.
+#pragma once
+#include "mma.cuh"
+#include "pack.cuh"
+#include "shuffle.cuh"
+
+// Copies of 16 bytes from global to shared memory that the thread does not wait for; zeros where `present` is false.
+#ifdef __CUDA_EMU__
+SHLO_DEVICE void copy_async(void* to, const void* from, bool present) {
+  if (present) __builtin_memcpy(to, from, 16);
+  else __builtin_memset(to, 0, 16);
+}
+SHLO_DEVICE void copies_commit() {}
+template <int LEFT> SHLO_DEVICE void copies_wait() {}
+#else
+SHLO_DEVICE void copy_async(void* to, const void* from, bool present) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"((uint32_t)__cvta_generic_to_shared(to)), "l"(from),
+               "r"(present ? 16 : 0)
+               : "memory");
+}
+SHLO_DEVICE void copies_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+// Until all but the LEFT newest groups of copies have arrived.
+template <int LEFT> SHLO_DEVICE void copies_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(LEFT) : "memory"); }
+#endif
+
+// A matrix in global memory: rows of `width` elements.
+template <class T>
+struct Rows {
+  const T* start;
+  idx row, column, width;  // strides, then the number of columns
+
+  SHLO_DEVICE bool packs() const {
+    constexpr int lanes = 16 / sizeof(T);
+    return column == 1 && ((uint64_t)start & 15) == 0 && row % lanes == 0 && width % lanes == 0;
+  }
+  SHLO_DEVICE T at(idx r, idx c) const { return start[r * row + c * column]; }
+
+  // Start copying rows r0 .. to `tile`, with zeros beyond row `rows` and beyond the width.
+  template <int COUNT, int WIDTH, int PITCH, int THREADS>
+  SHLO_DEVICE void fetch(T* tile, idx r0, idx rows, int thread) const {
+    constexpr int lanes = 16 / sizeof(T), across = WIDTH / lanes;
+    if (packs()) {
+      SHLO_UNROLL for (int at = thread; at < COUNT * across; at += THREADS) {
+        const int r = at / across, c = at % across * lanes;
+        const bool present = r0 + r < rows && c < width;
+        copy_async(tile + r * PITCH + c, present ? start + (r0 + r) * row + c : start, present);
+      }
+    } else {
+      for (int at = thread; at < COUNT * WIDTH; at += THREADS) {  // neighbours follow the direction of stride 1
+        const int r = row == 1 ? at % COUNT : at / WIDTH, c = row == 1 ? at / COUNT : at % WIDTH;
+        tile[r * PITCH + c] = r0 + r < rows && c < width ? this->at(r0 + r, c) : T{};
+      }
+    }
+    copies_commit();
+  }
+};
+
+// ---- products of one warp: S = Q K^T, O += P V ------------------------------------------------------------------------
+
+// 16-bit elements on the tensor cores; K and V are tiles in shared memory.
+template <class T_, int D_, int DV_, int KEYS>
+struct HalfProducts {
+  typedef T_ T;
+  static constexpr int D = D_, DV = DV_, PITCH_K = D + 8, PITCH_V = DV + 8, QUERIES = 0, WEIGHTS = 0;
+  uint32_t q[D / 16][4];
+
+  SHLO_DEVICE void take(const Rows<T>& from, idx row, idx rows, char*, bool) {
+    const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    SHLO_UNROLL for (int k = 0; k < D / 16; ++k) {
+      SHLO_UNROLL for (int i = 0; i < 4; ++i) {
+        const idx r = row + g + i % 2 * 8, c = k * 16 + i / 2 * 8 + 2 * t;
+        T two[2] = {};
+        SHLO_UNROLL for (int h = 0; h < 2; ++h)
+          if (r < rows && c + h < from.width) two[h] = from.at(r, c + h);
+        q[k][i] = mma_pair(two[0], two[1]);
+      }
+    }
+  }
+
+  SHLO_DEVICE void scores(float (&s)[KEYS / 8][4], const T* tile) const {
+    const int lane = threadIdx.x % 32;
+    const T* const row = tile + (lane / 16 * 8 + lane % 8) * PITCH_K + lane / 8 % 2 * 8;
+    SHLO_UNROLL for (int k = 0; k < D / 16; ++k) {
+      SHLO_UNROLL for (int pair = 0; pair < KEYS / 16; ++pair) {
+        uint32_t r[4];
+        load_matrices(r, row + pair * 16 * PITCH_K + k * 16);
+        const uint32_t first[2] = {r[0], r[1]}, second[2] = {r[2], r[3]};
+        mma_m16n8k16(s[2 * pair], q[k], first, T{});
+        mma_m16n8k16(s[2 * pair + 1], q[k], second, T{});
+      }
+    }
+  }
+
+  SHLO_DEVICE void add(float (&o)[DV / 8][4], const float (&p)[KEYS / 8][4], const T* tile, char*) const {
+    const int lane = threadIdx.x % 32;
+    const T* const row = tile + (lane / 8 % 2 * 8 + lane % 8) * PITCH_V + lane / 16 * 8;
+    SHLO_UNROLL for (int k = 0; k < KEYS / 16; ++k) {
+      uint32_t a[4];
+      SHLO_UNROLL for (int i = 0; i < 4; ++i) {
+        const float* const two = p[2 * k + i / 2] + i % 2 * 2;
+        a[i] = mma_pair(stored<T>(two[0]), stored<T>(two[1]));
+      }
+      SHLO_UNROLL for (int pair = 0; pair < DV / 16; ++pair) {
+        uint32_t r[4];
+        load_matrices_transposed(r, row + k * 16 * PITCH_V + pair * 16);
+        const uint32_t first[2] = {r[0], r[1]}, second[2] = {r[2], r[3]};
+        mma_m16n8k16(o[2 * pair], a, first, T{});
+        mma_m16n8k16(o[2 * pair + 1], a, second, T{});
+      }
+    }
+  }
+};
+
+// f32 rounded to tf32 on the tensor cores. The depth of a product may be taken in any order, so a lane reads numbers 2t
+// and 2t + 1 of every 8 where mma.cuh has t and t + 4.
+template <int D_, int DV_, int KEYS>
+struct Tf32Products {
+  typedef float T;
+  static constexpr int D = D_, DV = DV_, PITCH_K = D + 8, PITCH_V = DV + 4, QUERIES = 0, WEIGHTS = 0;
+  uint32_t q[D / 8][4];
+
+  SHLO_DEVICE void take(const Rows<float>& from, idx row, idx rows, char*, bool) {
+    const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    SHLO_UNROLL for (int k = 0; k < D / 8; ++k) {
+      SHLO_UNROLL for (int i = 0; i < 4; ++i) {
+        const idx r = row + g + i % 2 * 8, c = k * 8 + 2 * t + i / 2;
+        q[k][i] = to_tf32(r < rows && c < from.width ? from.at(r, c) : 0.f);
+      }
+    }
+  }
+
+  SHLO_DEVICE void scores(float (&s)[KEYS / 8][4], const float* tile) const {
+    const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    SHLO_UNROLL for (int k = 0; k < D / 8; ++k) {
+      SHLO_UNROLL for (int n = 0; n < KEYS / 8; ++n) {
+        const Pack<float, 2> two = pack_load<2>(tile + (n * 8 + g) * PITCH_K + k * 8 + 2 * t);
+        const uint32_t b[2] = {to_tf32(two.at[0]), to_tf32(two.at[1])};
+        mma_m16n8k8_tf32(s[n], q[k], b);
+      }
+    }
+  }
+
+  SHLO_DEVICE void add(float (&o)[DV / 8][4], const float (&p)[KEYS / 8][4], const float* tile, char*) const {
+    const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    SHLO_UNROLL for (int k = 0; k < KEYS / 8; ++k) {
+      const uint32_t a[4] = {to_tf32(p[k][0]), to_tf32(p[k][2]), to_tf32(p[k][1]), to_tf32(p[k][3])};
+      SHLO_UNROLL for (int n = 0; n < DV / 8; ++n) {
+        const float* const v = tile + (k * 8 + 2 * t) * PITCH_V + n * 8 + g;
+        const uint32_t b[2] = {to_tf32(v[0]), to_tf32(v[PITCH_V])};
+        mma_m16n8k8_tf32(o[n], a, b);
+      }
+    }
+  }
+};
+
+// f32 on ordinary cores. Shared memory has the queries of each 16 rows, and for each warp the weights of one block.
+template <int D_, int DV_, int KEYS>
+struct PlainProducts {
+  typedef float T;
+  static constexpr int D = D_, DV = DV_, PITCH_K = D + 4, PITCH_V = DV + 4, PITCH_P = KEYS + 4;
+  static constexpr int QUERIES = 16 * PITCH_K * 4, WEIGHTS = 16 * PITCH_P * 4;
+
+  const float* q;
+
+  // Queries stay in shared memory, written by the warp that `writes`; others read it after a barrier.
+  SHLO_DEVICE void take(const Rows<float>& from, idx row, idx rows, char* queries, bool writes) {
+    float* const mine = (float*)queries;
+    q = mine;
+    for (int at = threadIdx.x % 32; writes && at < 16 * D; at += 32) {
+      const int r = at / D, c = at % D;
+      mine[r * PITCH_K + c] = row + r < rows && c < from.width ? from.at(row + r, c) : 0.f;
+    }
+  }
+
+  SHLO_DEVICE void scores(float (&s)[KEYS / 8][4], const float* tile) const {
+    const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    for (int d = 0; d < D; d += 4) {
+      const Pack<float, 4> x = pack_load<4>(q + g * PITCH_K + d), y = pack_load<4>(q + (g + 8) * PITCH_K + d);
+      SHLO_UNROLL for (int n = 0; n < KEYS / 8; ++n) {
+        SHLO_UNROLL for (int i = 0; i < 2; ++i) {
+          const Pack<float, 4> k = pack_load<4>(tile + (n * 8 + 2 * t + i) * PITCH_K + d);
+          SHLO_UNROLL for (int e = 0; e < 4; ++e) {
+            s[n][i] += x.at[e] * k.at[e];
+            s[n][2 + i] += y.at[e] * k.at[e];
+          }
+        }
+      }
+    }
+  }
+
+  SHLO_DEVICE void add(float (&o)[DV / 8][4], const float (&p)[KEYS / 8][4], const float* tile, char* own) const {
+    const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    float* const weights = (float*)own;
+    __syncwarp();
+    SHLO_UNROLL for (int k = 0; k < KEYS / 8; ++k) {
+      SHLO_UNROLL for (int i = 0; i < 4; ++i) weights[(g + i / 2 * 8) * PITCH_P + k * 8 + 2 * t + i % 2] = p[k][i];
+    }
+    __syncwarp();
+    for (int k = 0; k < KEYS; k += 4) {
+      const Pack<float, 4> x = pack_load<4>(weights + g * PITCH_P + k);
+      const Pack<float, 4> y = pack_load<4>(weights + (g + 8) * PITCH_P + k);
+      SHLO_UNROLL for (int e = 0; e < 4; ++e) {
+        SHLO_UNROLL for (int n = 0; n < DV / 8; ++n) {
+          const Pack<float, 2> v = pack_load<2>(tile + (k + e) * PITCH_V + n * 8 + 2 * t);
+          o[n][0] += x.at[e] * v.at[0];
+          o[n][1] += x.at[e] * v.at[1];
+          o[n][2] += y.at[e] * v.at[0];
+          o[n][3] += y.at[e] * v.at[1];
+        }
+      }
+    }
+  }
+};
+
+// ---- the loop over keys ----------------------------------------------------------------------------------------------
+
+// What says that the values' weights are the exponentials themselves.
+struct Whole {};
+
+SHLO_DEVICE float quad_max(float x) {
+  x = max_(x, shuffle_xor(x, 1));
+  return max_(x, shuffle_xor(x, 2));
+}
+SHLO_DEVICE float quad_sum(float x) {
+  x += shuffle_xor(x, 1);
+  return x + shuffle_xor(x, 2);
+}
+// What is subtracted from scores of which `greatest` is the largest.
+SHLO_DEVICE float shift_of(float greatest) { return greatest == -inf_f32() ? 0.f : greatest; }
+// A finished element. If the softmax of its row is NaN, rows that keep nothing of it are 0 nevertheless.
+SHLO_DEVICE float divided(float sum, float total, bool kept) { return !kept && total != total ? 0.f : sum / total; }
+
+// ROW_WARPS warps with 16 queries each share blocks of KEYS keys; or KEY_WARPS warps have the same queries and each its
+// own blocks of keys, and their results are combined, always in the same order.
+template <class Products, int KEYS, int ROW_WARPS, int KEY_WARPS>
+struct Attention {
+  static_assert(ROW_WARPS == 1 || KEY_WARPS == 1, "warps share either keys or queries");
+  typedef typename Products::T T;
+  static constexpr int DV = Products::DV, WARPS = ROW_WARPS * KEY_WARPS, ROWS = 16 * ROW_WARPS;
+  static constexpr int TILE_K = KEYS * Products::PITCH_K, TILE_V = KEYS * Products::PITCH_V;
+  static constexpr int TILES = KEY_WARPS * (TILE_K + TILE_V) * (int)sizeof(T);
+  static constexpr int QUERIES = ROW_WARPS * Products::QUERIES, USED = TILES + QUERIES + WARPS * Products::WEIGHTS;
+  static constexpr int COMBINED = KEY_WARPS > 1 ? KEY_WARPS * 16 * (DV + 3) * 4 : 0;
+  static constexpr int BYTES = USED > COMBINED ? USED : COMBINED;
+  static_assert(BYTES <= 48 * 1024, "a block has at most 48 KiB of static shared memory");
+
+  // The threads that share a tile of keys.
+  static SHLO_DEVICE void sync() {
+    if constexpr (ROW_WARPS > 1) __syncthreads();
+    else __syncwarp();
+  }
+
+  // score(sum, i, j): the softmax's input; weight(e, i, j): what V's row is multiplied with, and kept(i, j): whether it
+  // is anything but 0; store(sum, i, c): takes a finished element.
+  template <class Score, class Weight, class Kept, class Store>
+  static SHLO_DEVICE void run(const Rows<T>& q, const Rows<T>& k, const Rows<T>& v, idx first, idx rows, idx keys,
+                              const Score& score, const Weight& weight, const Kept& kept, const Store& store) {
+    SHLO_SHARED(char, memory, BYTES);
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    const int part = KEY_WARPS > 1 ? warp : 0, thread = KEY_WARPS > 1 ? lane : (int)threadIdx.x;
+    T* const tile_k = (T*)memory + part * (TILE_K + TILE_V);
+    T* const tile_v = tile_k + TILE_K;
+    char* const queries = memory + TILES + (KEY_WARPS > 1 ? 0 : warp) * Products::QUERIES;
+    char* const weights = memory + TILES + QUERIES + warp * Products::WEIGHTS;
+    const idx row = first + (KEY_WARPS > 1 ? 0 : warp * 16);
+    constexpr int THREADS = 32 * ROW_WARPS, STEP = KEYS * KEY_WARPS;
+
+    __syncthreads();  // the block's last task is done with the memory
+    Products products;
+    products.take(q, row, rows, queries, part == 0);
+    if constexpr (Products::QUERIES > 0) __syncthreads();
+    float o[DV / 8][4] = {}, greatest[2] = {-inf_f32(), -inf_f32()}, total[2] = {};
+    bool any[2] = {};
+    idx start = part * KEYS;
+    if (start < keys) k.template fetch<KEYS, Products::D, Products::PITCH_K, THREADS>(tile_k, start, keys, thread);
+    for (; start < keys; start += STEP) {
+      copies_wait<0>();
+      sync();
+      v.template fetch<KEYS, DV, Products::PITCH_V, THREADS>(tile_v, start, keys, thread);
+      float s[KEYS / 8][4] = {};
+      products.scores(s, tile_k);
+      copies_wait<0>();
+      sync();
+      if (keys - start > STEP)
+        k.template fetch<KEYS, Products::D, Products::PITCH_K, THREADS>(tile_k, start + STEP, keys, thread);
+
+      float top[2] = {greatest[0], greatest[1]}, shift[2], scale[2];
+      SHLO_UNROLL for (int n = 0; n < KEYS / 8; ++n) {
+        SHLO_UNROLL for (int e = 0; e < 4; ++e) {
+          const idx i = row + g + e / 2 * 8, j = start + n * 8 + 2 * t + e % 2;
+          s[n][e] = i < rows && j < keys ? score(s[n][e], i, j) : -inf_f32();
+          top[e / 2] = max_(top[e / 2], s[n][e]);
+        }
+      }
+      SHLO_UNROLL for (int h = 0; h < 2; ++h) {
+        top[h] = quad_max(top[h]);
+        shift[h] = shift_of(top[h]);
+        scale[h] = exp_(greatest[h] - shift[h]);
+        greatest[h] = top[h];
+        total[h] *= scale[h];
+      }
+      SHLO_UNROLL for (int n = 0; n < DV / 8; ++n) {
+        SHLO_UNROLL for (int e = 0; e < 4; ++e) o[n][e] *= scale[e / 2];
+      }
+      SHLO_UNROLL for (int n = 0; n < KEYS / 8; ++n) {
+        SHLO_UNROLL for (int e = 0; e < 4; ++e) {
+          s[n][e] = exp_(s[n][e] - shift[e / 2]);
+          total[e / 2] += s[n][e];
+          if constexpr (!same<Weight, Whole>) {
+            const idx i = row + g + e / 2 * 8, j = start + n * 8 + 2 * t + e % 2;
+            const bool present = i < rows && j < keys;
+            s[n][e] = present ? weight(s[n][e], i, j) : 0.f;
+            if constexpr (!same<Kept, Whole>) any[e / 2] |= present && kept(i, j);
+          }
+        }
+      }
+      products.add(o, s, tile_v, weights);
+    }
+    SHLO_UNROLL for (int h = 0; h < 2; ++h) {
+      total[h] = quad_sum(total[h]);
+      if constexpr (same<Kept, Whole>) any[h] = true;
+      else any[h] |= shuffle_xor(any[h], 1), any[h] |= shuffle_xor(any[h], 2);
+    }
+    if constexpr (KEY_WARPS == 1) {
+      SHLO_UNROLL for (int n = 0; n < DV / 8; ++n) {
+        SHLO_UNROLL for (int e = 0; e < 4; ++e) {
+          const idx i = row + g + e / 2 * 8, c = n * 8 + 2 * t + e % 2;
+          if (i < rows && c < v.width) store(keys == 0 ? 0.f : divided(o[n][e], total[e / 2], any[e / 2]), i, c);
+        }
+      }
+    } else {
+      combine((float*)memory, o, greatest, total, any, v.width, first, rows, keys, store);
+    }
+  }
+
+  // Sum up what the warps found, as if the largest score of all had been known to each.
+  template <class Store>
+  static SHLO_DEVICE void combine(float* memory, const float (&o)[DV / 8][4], const float (&greatest)[2],
+                                  const float (&total)[2], const bool (&any)[2], idx width, idx first, idx rows, idx keys,
+                                  const Store& store) {
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    constexpr int SUMS = 16 * DV, PER_WARP = SUMS + 48;  // sums, then largest, total and kept of 16 rows
+    __syncthreads();
+    float* const mine = memory + warp * PER_WARP;
+    SHLO_UNROLL for (int n = 0; n < DV / 8; ++n) {
+      SHLO_UNROLL for (int e = 0; e < 4; ++e) mine[(g + e / 2 * 8) * DV + n * 8 + 2 * t + e % 2] = o[n][e];
+    }
+    SHLO_UNROLL for (int h = 0; h < 2; ++h) {
+      float* const of_row = mine + SUMS + g + h * 8;
+      if (t == 0) of_row[0] = greatest[h], of_row[16] = total[h], of_row[32] = any[h] ? 1.f : 0.f;
+    }
+    __syncthreads();
+    for (int at = threadIdx.x; at < SUMS; at += 32 * WARPS) {
+      const int r = at / DV, c = at % DV;
+      if (first + r >= rows || c >= width) continue;
+      const float* const of_row = memory + SUMS + r;
+      float top = -inf_f32(), sum = 0, all = 0;
+      bool kept = false;
+      for (int w = 0; w < WARPS; ++w) top = max_(top, of_row[w * PER_WARP]);
+      for (int w = 0; w < WARPS; ++w) {
+        const float scale = exp_(of_row[w * PER_WARP] - shift_of(top));
+        sum += scale * memory[w * PER_WARP + at];
+        all += scale * of_row[w * PER_WARP + 16];
+        kept |= of_row[w * PER_WARP + 32] != 0;
+      }
+      store(keys == 0 ? 0.f : divided(sum, all, kept), first + r, (idx)c);
+    }
+  }
+};
