@@ -1,0 +1,44 @@
+# JAX's functions are partly untyped; this file is about what they export.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownLambdaType=false
+# pyright: reportUnknownArgumentType=false
+"""The row kernels of small programs, and what the CUDA target prints for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from shlo_disc.codegen.kernel import RowKernel
+from shlo_disc.codegen.naming import NAME
+from shlo_disc.codegen.stages import build_row_kernel
+from shlo_disc.expr.facts import Facts
+from shlo_disc.lower_cuda.printed import Printed
+from tests.codegen.programs import planned
+from tests.pipeline.exports import In
+
+KERNEL = "kernel"
+
+
+def row_kernels(function: Callable[..., Any], *inputs: In) -> list[tuple[RowKernel, Facts]]:
+    """The row kernels of a program, and what is known about its sizes."""
+    found = planned(function, *inputs)
+    facts = found.program.facts
+    return [(build_row_kernel(group, facts, found.producers)[0], facts) for group in found.plan.groups]
+
+
+def row_kernel(function: Callable[..., Any], *inputs: In) -> tuple[RowKernel, Facts]:
+    """The kernel of a program that has only one."""
+    (found,) = row_kernels(function, *inputs)
+    return found
+
+
+def module(printed: Printed) -> str:
+    """A file with the kernels of one group."""
+    return '#include "shlo.cuh"\n' + printed.text.replace(NAME, KERNEL)
+
+
+def text_of(printed: Printed, suffix: str) -> str:
+    """The text of the one kernel whose name ends so."""
+    heads = [part for part in printed.text.split('extern "C"') if f" {NAME}{suffix}(" in part]
+    (text,) = heads
+    return text
