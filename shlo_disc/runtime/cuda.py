@@ -26,7 +26,7 @@ from shlo_disc.runtime.build import available_threads
 from shlo_disc.runtime.cache import Cache, digest, open_cache
 from shlo_disc.runtime.cuda_interop import Interop
 from shlo_disc.runtime.cuda_table import CUBLAS_ERROR, Functions, Table
-from shlo_disc.runtime.device import DeviceArray, Function, IndexType, Limits, Memory
+from shlo_disc.runtime.device import Function, IndexType, Limits, Memory
 from shlo_disc.runtime.interop import dtype_of
 
 OLDEST = 80  # compute capability 8.0: the first with bf16 and TF32 on tensor cores
@@ -40,6 +40,14 @@ _DRIVER_FUNCTIONS = {
     "fill": "cuMemsetD8Async",
 }
 _CUBLAS_FUNCTIONS = {"gemm": "cublasGemmStridedBatchedEx_64", "set_stream": "cublasSetStream_v2"}
+_LIMITS = (  # cudaDeviceAttr, in the order of `Limits`
+    16,  # cudaDevAttrMultiProcessorCount
+    39,  # cudaDevAttrMaxThreadsPerMultiProcessor
+    106,  # cudaDevAttrMaxBlocksPerMultiprocessor
+    82,  # cudaDevAttrMaxRegistersPerMultiprocessor
+    81,  # cudaDevAttrMaxSharedMemoryPerMultiprocessor
+    97,  # cudaDevAttrMaxSharedMemoryPerBlockOptin
+)
 _SHARED_SIZE, _REGISTERS, _MOST_DYNAMIC_SHARED = 1, 4, 8  # CUfunction_attribute
 
 
@@ -140,18 +148,10 @@ class CudaDevice(Interop):
         self._held: deque[tuple[Any, Sequence[object]]] = deque()
         self._lock = threading.Lock()
         device = cupy.cuda.Device(number)
-        self._attributes: Mapping[str, int] = device.attributes
         self.architecture = architecture_for(int(device.compute_capability))
         self.name = cast("bytes", cupy.cuda.runtime.getDeviceProperties(number)["name"]).decode()
-        attribute = self._attributes
-        self.limits = Limits(
-            multiprocessors=attribute["MultiProcessorCount"],
-            threads=attribute["MaxThreadsPerMultiProcessor"],
-            blocks=attribute["MaxBlocksPerMultiprocessor"],
-            registers=attribute["MaxRegistersPerMultiprocessor"],
-            shared=attribute["MaxSharedMemoryPerMultiprocessor"],
-            shared_per_block=attribute["MaxSharedMemoryPerBlockOptin"],
-        )
+        found = [int(cupy.cuda.runtime.deviceGetAttribute(attribute, number)) for attribute in _LIMITS]
+        self.limits = Limits(*found)
 
     # -- kernels
 
@@ -268,7 +268,7 @@ class CudaDevice(Interop):
 
     def upload(self, data: bytes) -> _Memory:
         memory = self.allocate(len(data))
-        memory.owner.copy_from_host_async(ctypes.c_char_p(data), len(data))
+        memory.owner.copy_from_host_async(ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p), len(data))
         self.cupy.cuda.get_current_stream().synchronize()  # other streams will read it
         return memory
 
@@ -292,10 +292,6 @@ class CudaDevice(Interop):
                 event = self.cupy.cuda.Event(disable_timing=True)
                 event.record()
                 self._held.append((event, foreign))
-
-    def import_array(self, array: object) -> DeviceArray:
-        self._enter()
-        return self.see(array)
 
     def explain_error(self, code: int) -> str:
         if code >= CUBLAS_ERROR:

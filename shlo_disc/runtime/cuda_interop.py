@@ -25,6 +25,17 @@ _SEEN = 4096  # JAX arrays that are remembered
 Library = Literal["cupy", "jax", "torch", "numpy"]
 
 
+class _ForeignStream:
+    """A stream of another library, by CUDA's stream protocol."""
+
+    def __init__(self, pointer: int) -> None:
+        self._pointer = pointer
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """The version of the protocol, and the stream."""
+        return 0, self._pointer
+
+
 class Interop:
     """How a GPU sees arrays of other libraries."""
 
@@ -32,7 +43,7 @@ class Interop:
         self.cupy, self.number = cupy, number
         self._seen: dict[int, tuple[weakref.ref[Any], int, tuple[int, ...], str]] = {}
 
-    def see(self, array: object) -> DeviceArray:
+    def import_array(self, array: object) -> DeviceArray:
         """The memory of an array, ready on the current stream."""
         if isinstance(array, self.cupy.ndarray):
             return self._of_cupy(array)
@@ -62,14 +73,15 @@ class Interop:
                 return tuple([self.cupy.asnumpy(result) for result in run(arrays)])
 
     def _stream(self, pointer: int) -> AbstractContextManager[object]:
-        cuda = self.cupy.cuda
-        return cast("AbstractContextManager[object]", cuda.ExternalStream(pointer) if pointer else cuda.Stream.null)
+        streams = self.cupy.cuda.Stream
+        found = streams.from_external(_ForeignStream(pointer)) if pointer else streams.null
+        return cast("AbstractContextManager[object]", found)
 
     def _of_cupy(self, array: Any) -> DeviceArray:
-        if int(array.device.id) != self.number:
-            raise _elsewhere(int(array.device.id), self.number)
+        if (number := int(array.data.device_id)) != self.number:
+            raise _elsewhere(number, self.number)
         plain = array if array.flags.c_contiguous else self.cupy.ascontiguousarray(array)
-        return DeviceArray(int(plain.data.ptr), plain.shape, str(plain.dtype), plain)
+        return DeviceArray(int(plain.data.ptr), plain.shape, _name(plain.dtype), plain)
 
     def _of_jax(self, array: Any) -> DeviceArray:
         """JAX arrays do not change: one that came before, and is computed, is where it was.
@@ -118,6 +130,11 @@ class Interop:
             memory.copy_from_host_async(ctypes.c_void_p(plain.ctypes.data), plain.nbytes)
         owner = self.cupy.ndarray((plain.nbytes,), np.uint8, memory)
         return DeviceArray(int(memory.ptr), array.shape, str(plain.dtype), owner)
+
+
+@lru_cache(maxsize=256)
+def _name(dtype: np.dtype[Any]) -> str:
+    return dtype.name
 
 
 @lru_cache(maxsize=256)

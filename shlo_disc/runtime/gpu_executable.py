@@ -78,7 +78,7 @@ class GpuExecutable:
         self._dtypes = tuple(dtype_of(argument.dtype) for argument in artifact.arguments)
         self._constants = [device.upload(constant.data) for constant in artifact.constants]
         self._places = pointers([memory.pointer for memory in self._constants])
-        self._plans: dict[tuple[int, ...], _Plan] = {}
+        self._plans: dict[tuple[tuple[int, ...], ...], _Plan] = {}
         self._signatures: set[tuple[int, ...]] = set()
         self._calls = 0
         self._lock = threading.Lock()
@@ -91,7 +91,7 @@ class GpuExecutable:
         """
         device = self.device
         bound = self._bind(arrays)
-        plan = self._plan(self._raw(bound))
+        plan = self._plan(bound)
         results = [device.allocate(size) for size in plan.result_bytes]
         arena = device.allocate(plan.sizes.arena_bytes)
         call = self._prepare(plan, bound, results, arena)
@@ -99,6 +99,7 @@ class GpuExecutable:
         device.hold([array.owner for array in bound])
         with self._lock:
             self._calls += 1
+            self._signatures.add(tuple(plan.sizes.symbols))
         return tuple(
             device.export_array(memory, shape, result.dtype)
             for memory, shape, result in zip(results, plan.sizes.shapes, self.artifact.results, strict=True)
@@ -131,12 +132,12 @@ class GpuExecutable:
 
     def arena_bytes(self, arrays: Sequence[Any]) -> int:
         """Bytes of temporaries that a call with these arrays needs."""
-        return self._driver.sizes(self._raw(self._bind(arrays))).arena_bytes
+        return self._plan(self._bind(arrays)).sizes.arena_bytes
 
     def choices(self, arrays: Sequence[Any]) -> tuple[int, ...]:
         """The variant of every choice, by number, that a call with these arrays takes."""
         bound = self._bind(arrays)
-        return self._choose(self._plan(self._raw(bound)), bound)
+        return self._choose(self._plan(bound), bound)
 
     def trace(self, arrays: Sequence[Any], observe: Observer) -> tuple[Any, ...]:
         """Run on the VM; `observe` gets each step after it ran, and all buffers as arrays (copies of them)."""
@@ -148,9 +149,7 @@ class GpuExecutable:
     def _bind(self, arrays: Sequence[Any]) -> list[DeviceArray]:
         artifact = self.artifact
         check_count(artifact, arrays)
-        bound = [self._import(*one) for one in zip(artifact.arguments, self._dtypes, arrays, strict=True)]
-        check_sizes(artifact, [array.shape for array in bound])
-        return bound
+        return [self._import(*one) for one in zip(artifact.arguments, self._dtypes, arrays, strict=True)]
 
     def _import(self, argument: Argument, dtype: np.dtype[np.generic], array: object) -> DeviceArray:
         if kind_of(array) not in ("jax", "dlpack"):
@@ -162,23 +161,24 @@ class GpuExecutable:
         check_type(argument, found.dtype, found.shape, same=found.dtype == argument.dtype)
         return found
 
-    def _raw(self, bound: Sequence[DeviceArray]) -> tuple[int, ...]:
-        return tuple(bound[argument].shape[axis] for argument, axis in self.artifact.raw)
-
     # -- plans
 
-    def _plan(self, raw: tuple[int, ...]) -> _Plan:
-        if (found := self._plans.get(raw)) is not None:
+    def _plan(self, bound: Sequence[DeviceArray]) -> _Plan:
+        """The plan for the shapes of the arguments; shapes that came before are known to be right."""
+        shapes = tuple([array.shape for array in bound])
+        if (found := self._plans.get(shapes)) is not None:
             return found
+        artifact = self.artifact
+        check_sizes(artifact, shapes)
+        raw = tuple(shapes[argument][axis] for argument, axis in artifact.raw)
         sizes = self._driver.sizes(raw)
-        symbols = dict(zip(self.artifact.symbols, sizes.symbols, strict=False))
-        index: IndexType = self._index or ("int64_t" if is_wide(self.artifact, symbols) else "int32_t")
-        wanted = zip(self.artifact.results, sizes.shapes, strict=True)
+        symbols = dict(zip(artifact.symbols, sizes.symbols, strict=False))
+        index: IndexType = self._index or ("int64_t" if is_wide(artifact, symbols) else "int32_t")
+        wanted = zip(artifact.results, sizes.shapes, strict=True)
         plan = _Plan(sizes, index, tuple(math.prod(s) * dtype_of(r.dtype).itemsize for r, s in wanted))
         if len(self._plans) >= _PLANS_KEPT:
             self._plans = {}
-        self._plans[raw] = plan
-        self._signatures.add(raw)
+        self._plans[shapes] = plan
         return plan
 
     def _choose(self, plan: _Plan, bound: Sequence[DeviceArray]) -> tuple[int, ...]:

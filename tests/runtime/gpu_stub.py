@@ -190,7 +190,7 @@ class StubDevice:
         self.tables = 0
         self._recording: list[Callable[[], None]] | None = None
         self._callbacks = (
-            cuda_table.Launch(self._launch), cuda_table.Move(self._copy), cuda_table.Read(self._read),
+            cuda_table.Launch(self.launch), cuda_table.Move(self._copy), cuda_table.Read(self._read),
             cuda_table.Synchronize(self._synchronize), cuda_table.Fill(self._fill), cuda_table.Gemm(self._gemm),
             cuda_table.SetStream(self._set_stream),
         )  # fmt: skip
@@ -261,7 +261,8 @@ class StubDevice:
             self._recording.append(command)
         return 0
 
-    def _launch(self, handle: int, *rest: int) -> int:
+    def launch(self, handle: int, *rest: int) -> int:
+        """`cuLaunchKernel`."""
         grid, params = rest[:7], rest[8]
         name, (count, kernel) = self.kernels[handle - 1]
         assert min(grid[:6]) > 0, f"{name} is launched on an empty grid"

@@ -1,0 +1,217 @@
+"""The lines of `runtime.cuda` and `runtime.cuda_interop` on stubs of CuPy and the driver; no claim about a real GPU."""
+
+# JAX's functions are partly untyped; this file is about their arrays.
+# pyright: reportUnknownMemberType=false
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from shlo_disc.artifact import CompileOptions, SourceFile
+from shlo_disc.diagnostics import ArgumentTypeError, InternalError, ToolchainError
+from shlo_disc.runtime import cuda, nvrtc
+from shlo_disc.runtime.cache import Cache
+from shlo_disc.runtime.cuda import CudaDevice
+from shlo_disc.runtime.cuda_table import Functions, Launch
+from shlo_disc.runtime.gpu_executable import build_gpu
+from tests.runtime import cupy_stub
+from tests.runtime.gpu_stub import StubDevice, lowered
+
+LIMITS = {16: 132, 39: 2048, 106: 32, 82: 65536, 81: 233472, 97: 232448}
+CHAIN = """
+func.func @main(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = stablehlo.add %x, %y : tensor<?xf32>
+  %1 = stablehlo.multiply %0, %x : tensor<?xf32>
+  return %1 : tensor<?xf32>
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return cupy_stub.build_driver(tmp_path_factory.mktemp("driver"))
+
+
+@pytest.fixture
+def device(driver: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CudaDevice:
+    monkeypatch.setattr(cuda, "_DRIVER", str(driver))
+    monkeypatch.setattr(nvrtc, "architectures", lambda: (80, 90))
+    cupy_stub.Stream.launched.clear()
+    cupy_stub.Event.finished = False
+    return CudaDevice(cupy_stub.stub_cupy(LIMITS), 0, Cache(tmp_path))
+
+
+class OnGpu:
+    """NumPy's memory, given out by DLPack as if it were on a GPU."""
+
+    def __init__(self, array: Any, number: int = 0) -> None:
+        self.array, self.number = array, number
+        self.streams = list[int]()
+
+    def __dlpack__(self, *, stream: int) -> object:
+        self.streams.append(stream)
+        return self.array.__dlpack__()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 2, self.number
+
+
+def test_limits_come_in_order(device: CudaDevice) -> None:
+    limits = device.limits
+    assert (limits.multiprocessors, limits.threads, limits.blocks, limits.registers) == (132, 2048, 32, 65536)
+    assert (limits.shared, limits.shared_per_block) == (233472, 232448)
+    assert (device.name, device.architecture) == ("Stub GPU", 90)
+
+
+def test_a_whole_program_runs(device: CudaDevice, driver: Path, options: CompileOptions) -> None:
+    """By its C driver; kernels go to a stand-in that computes."""
+    artifact, kernels = lowered(CHAIN)
+    stand_in = StubDevice(kernels)
+    compute = Launch(stand_in.launch)
+    ctypes.CDLL(str(driver)).stub_hook(compute)
+    device.load = stand_in.load  # pyright: ignore[reportAttributeAccessIssue]
+    run = build_gpu(artifact, options, device)
+    x, y = np.arange(8, dtype=np.float32), np.ones(8, np.float32)
+    (found,) = run.mirror((x, y))
+    np.testing.assert_array_equal(np.asarray(found), (x + y) * x)
+    assert isinstance(found, np.ndarray)
+    on_device = cupy_stub.ndarray((8,), np.float32)
+    on_device.view[:] = 3
+    (kept,) = run((on_device, y))
+    assert isinstance(kept, cupy_stub.ndarray)
+    np.testing.assert_array_equal(kept.view, 12)
+
+
+def test_kernels_are_compiled_once_and_found_in_their_modules(
+    device: CudaDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled: list[str] = []
+
+    def compile_kernels(text: str, name: str, architecture: int, index: str) -> nvrtc.Compiled:
+        compiled.append(f"{name} sm_{architecture} {index}")
+        return nvrtc.Compiled(text.encode(), "")
+
+    monkeypatch.setattr(nvrtc, "compile_kernels", compile_kernels)
+    monkeypatch.setattr(nvrtc, "version", lambda: (13, 0))
+    files = (SourceFile("kernels_0", "add_0"), SourceFile("kernels_1", "mul_1"))
+    for index in ("int32_t", "int64_t", "int32_t"):
+        found = device.load(files, ("mul_1", "add_0"), index)
+        assert {name: function.handle for name, function in found.items()} == {"mul_1": 2, "add_0": 1}
+        assert (found["add_0"].registers, found["add_0"].shared) == (40, 1000)
+    assert sorted(compiled) == sorted(
+        f"kernels_{k}.cu sm_90 {index}" for k in (0, 1) for index in ("int32_t", "int64_t")
+    )
+    with pytest.raises(InternalError, match="no kernel sub_2"):
+        device.load(files, ("sub_2",), "int32_t")
+
+
+def test_functions_may_ask_for_all_shared_memory(
+    device: CudaDevice, driver: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def compile_kernels(text: str, *_: object) -> nvrtc.Compiled:
+        return nvrtc.Compiled(text.encode(), "")
+
+    monkeypatch.setattr(nvrtc, "compile_kernels", compile_kernels)
+    monkeypatch.setattr(nvrtc, "version", lambda: (13, 0))
+    device.load((SourceFile("kernels_0", "add_0"),), ("add_0",), "int32_t")
+    shared = (ctypes.c_int64 * 4).in_dll(ctypes.CDLL(str(driver)), "stub_shared")
+    assert shared[1] == 232448 - 1000
+
+
+def test_the_table_follows_the_current_stream(device: CudaDevice) -> None:
+    assert Functions(device.table(products=False)).stream.value is None
+    with cupy_stub.Stream(5):
+        assert Functions(device.table(products=False)).stream.value == 5
+    recorded: list[int | None] = []
+    graph = device.capture(lambda table: recorded.append(Functions(table).stream.value), products=False)
+    assert recorded == [99]
+    graph.launch()
+    assert cupy_stub.Stream.launched == [99]
+
+
+def test_memory_goes_there_and_back(device: CudaDevice) -> None:
+    memory = device.upload(b"0123456789")
+    assert device.download(memory.pointer + 2, 5) == b"23456"
+    assert device.download(device.allocate(0).pointer, 0) == b""
+    array = device.export_array(memory, (2, 5), "uint8")
+    assert array.view.tobytes() == b"0123456789"
+
+
+def test_arrays_of_cupy_are_taken_as_they_are(device: CudaDevice) -> None:
+    array = cupy_stub.ndarray((2, 3), np.float16)
+    found = device.import_array(array)
+    assert (found.pointer, found.shape, found.dtype, found.owner) == (array.data.ptr, (2, 3), "float16", array)
+    array.view = array.view.T
+    array.shape = (3, 2)
+    assert device.import_array(array).pointer != array.data.ptr
+    array.data.device_id = 1
+    with pytest.raises(ArgumentTypeError, match="found an array on GPU 1, expected one on GPU 0"):
+        device.import_array(array)
+
+
+def test_arrays_with_dlpack_are_read_on_our_stream(device: CudaDevice) -> None:
+    array = OnGpu(np.ones((2, 3), np.float32))
+    found = device.import_array(array)
+    assert (found.pointer, found.shape, found.dtype) == (array.array.ctypes.data, (2, 3), "float32")
+    with cupy_stub.Stream(7):
+        device.import_array(array)
+    assert array.streams == [1, 7]
+    with pytest.raises(ArgumentTypeError, match="found an array on GPU 3"):
+        device.import_array(OnGpu(np.ones(2), 3))
+
+
+def test_host_arrays_are_copied(device: CudaDevice) -> None:
+    for array in (np.arange(6.0).reshape(2, 3).T, np.float32(3), np.zeros((0, 2)), jnp.arange(3)):
+        found = device.import_array(array)
+        plain = np.asarray(array)
+        assert (found.shape, found.dtype) == (plain.shape, plain.dtype.name)
+        assert device.download(found.pointer, plain.nbytes) == plain.tobytes()
+
+
+def test_foreign_memory_lives_until_the_stream_is_done(device: CudaDevice) -> None:
+    array = OnGpu(np.ones(3))
+    gone = weakref.ref(array)
+    device.hold([device.import_array(array).owner])
+    del array
+    gc.collect()
+    assert gone() is not None
+    cupy_stub.Event.finished = True
+    device.hold([cupy_stub.ndarray((1,), np.float32)])
+    assert gone() is None
+
+
+def test_results_are_of_the_library_of_the_arguments(device: CudaDevice) -> None:
+    def run(arrays: Sequence[Any]) -> tuple[Any, ...]:
+        del arrays
+        found = cupy_stub.ndarray((2,), np.float64), cupy_stub.ndarray((0, 3), np.int64)
+        found[0].view[:] = 4
+        return found
+
+    for results in (device.mirror(run, [jnp.ones(2)]), device.mirror(run, [np.ones(2), jnp.ones(2)])):
+        first, second = results
+        assert isinstance(first, jax.Array)
+        assert isinstance(second, jax.Array)
+        assert (first.shape, str(first.dtype), second.shape, str(second.dtype)) == ((2,), "float64", (0, 3), "int64")
+    assert isinstance(device.mirror(run, [cupy_stub.ndarray((1,), np.float32)])[0], np.ndarray)  # no module named cupy
+    assert isinstance(device.mirror(run, [np.ones(2)])[0], np.ndarray)
+
+
+def test_errors_are_said_in_cudas_words(device: CudaDevice) -> None:
+    assert device.explain_error(700) == "CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access was encountered"
+    assert device.explain_error(0x10000 + 13) == "cuBLAS status 13"
+
+
+def test_another_current_device_is_refused(device: CudaDevice, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device.cupy.cuda.runtime, "current", 1)
+    with pytest.raises(ToolchainError, match="found GPU 1 as CuPy's current device, expected 0"):
+        device.table(products=False)
