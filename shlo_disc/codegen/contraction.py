@@ -18,11 +18,12 @@ from shlo_disc.analysis.formula import Formulas, Producers
 from shlo_disc.codegen.groups import Abilities
 from shlo_disc.dynamic_ops.contract import ConvAttrs, DotAttrs
 from shlo_disc.dynamic_ops.opdef import Template
+from shlo_disc.dynamic_ops.order import SortAttrs
 from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
 from shlo_disc.dynamic_ops.registry import definition
-from shlo_disc.expr.dim import Dim, const, of, product
+from shlo_disc.expr.dim import Dim, Sym, const, of, product
 from shlo_disc.expr.facts import Facts
-from shlo_disc.expr.scalar import Index
+from shlo_disc.expr.scalar import FromDim, Index
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +94,28 @@ def template_operands(op: Op[object], facts: Facts, producers: Producers, abilit
         return tuple(t for t in op.operands if affine_view(t, facts, producers) is None)
     if template is Template.SCATTER:
         return op.operands[: len(op.operands) // 2]
+    if template is Template.SORT and isinstance(op.attrs, SortAttrs):
+        dim = op.attrs.dim
+        return tuple(t for t in op.operands if not holds_position(t, dim, facts, producers))
     if template is Template.SELECT_AND_SCATTER:
         return op.operands[:2]
     return op.operands
+
+
+def holds_position(tensor: Tensor, dim: int, facts: Facts, producers: Producers) -> bool:
+    """Whether every element of a view is its own index along `dim`: what an argsort moves."""
+
+    def free(tensor: Tensor) -> bool:
+        made = producers.get(tensor)
+        return made is not None and is_free(made[0])
+
+    if not free(tensor):
+        return False
+    index = tuple(Sym(f"%{k}") for k in range(len(tensor.shape)))
+    for symbol, extent in zip(index, tensor.shape, strict=True):
+        facts = facts.with_index(symbol, extent)
+    value = Formulas(facts, producers, free).at(tensor, tuple(map(of, index)))
+    return isinstance(value, FromDim) and value.dim == of(index[dim])
 
 
 def row_major(tensor: Tensor) -> AffineView:

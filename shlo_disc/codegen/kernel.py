@@ -146,14 +146,18 @@ class ConvKernel:
 
 @dataclass(frozen=True, slots=True)
 class SortKernel:
-    """Sorts several arrays together along one axis: `outer x extent x inner`, by a comparator of two elements each."""
+    """Sorts several arrays together along one axis: `outer x extent x inner`, by a comparator of two elements each.
+
+    An input that is None holds its own position along the axis. Only the first `keep` elements of a line are read.
+    """
 
     params: tuple[Param, ...]
-    inputs: tuple[Param, ...]
+    inputs: tuple[Param | None, ...]
     outputs: tuple[Param, ...]
     outer: Dim
     extent: Dim
     inner: Dim
+    keep: Dim
     stable: bool
     comparator_arguments: tuple[Arg, ...]
     comparator: Scalar

@@ -12,6 +12,7 @@ from shlo_disc.codegen.contraction import (
     EpilogueIndex,
     delinearize,
     epilogue_index,
+    holds_position,
     matrix_form,
     row_major,
 )
@@ -178,19 +179,20 @@ def build_sort(group: Group, facts: Facts, producers: Producers) -> tuple[SortKe
     """Sort along one dim, as `outer x extent x inner`."""
     op = cast("Op[SortAttrs]", group.anchor)
     params = Params()
-    distinct = _distinct(op.operands)
-    _memory(params, (*distinct, *op.results))
+    stored = [t for t in op.operands if not holds_position(t, op.attrs.dim, facts, producers)]
+    _memory(params, (*_distinct(stored), *op.results))
     shape, dim = op.operands[0].shape, op.attrs.dim
     (body,) = op.bodies
     arguments = tuple(Arg(f"{'ab'[k % 2]}{k // 2}", t.dtype) for k, t in enumerate(body.arguments))
     (before,) = inline_region(_reader(facts, producers, params), body, arguments)
     kernel = SortKernel(
         params=tuple(params.tensors.values()),
-        inputs=tuple(params.of(t) for t in op.operands),
+        inputs=tuple(params.of(t) if t in stored else None for t in op.operands),
         outputs=tuple(params.of(t) for t in op.results),
         outer=product(shape[:dim]),
         extent=shape[dim],
         inner=product(shape[dim + 1 :]),
+        keep=shape[dim] if op.attrs.keep is None else op.attrs.keep,
         stable=op.attrs.stable,
         comparator_arguments=arguments,
         comparator=before,

@@ -20,11 +20,12 @@ class SortAttrs:
     """The body says whether the first element of each pair of arguments goes before the second (strictly).
 
     Body arguments: a0, b0, a1, b1, … for the operands 0, 1, …. For the order of equal elements in an unstable sort
-    see `introsort`.
+    see `introsort`. `keep`: how many of the first elements of a line are read; those beyond may be anything.
     """
 
     dim: int
     stable: bool
+    keep: Dim | None = None
 
 
 @dataclass(frozen=True, slots=True)

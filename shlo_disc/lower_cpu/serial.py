@@ -14,6 +14,7 @@ from shlo_disc.codegen.kernel import (
 )
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.expr.dim import Dim, Sym, const, of
+from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Arg
 from shlo_disc.lower_cpu.rows import pointer
 from shlo_disc.lower_cpu.spelling import VectorSpelling
@@ -51,8 +52,11 @@ def print_sort(kernel: SortKernel) -> Body:
     names = [a.name for a in kernel.comparator_arguments]
     with emit.inside(*names) as scope:
         for number, argument in enumerate(kernel.comparator_arguments):
-            source = kernel.inputs[number // 2]
-            text = _SPELL.load(source.name, f"base + {'xy'[number % 2]} * inner", source.dtype)
+            source, at = kernel.inputs[number // 2], "xy"[number % 2]
+            if source is None:
+                text = _SPELL.convert(at, DType.I64, argument.dtype)
+            else:
+                text = _SPELL.load(source.name, f"base + {at} * inner", source.dtype)
             scope.lines.append(f"const {_SPELL.value_type(argument.dtype)} {argument.name} = {text};")
         emit.count_uses([kernel.comparator])
         result = emit.value(kernel.comparator)
@@ -60,10 +64,12 @@ def print_sort(kernel: SortKernel) -> Body:
     lines += _indented(_indented(scope.lines))
     lines.append(f"{INDENT}}});")
     for source, target in zip(kernel.inputs, kernel.outputs, strict=True):
-        lines.append(
-            f"{INDENT}for (int64_t i = 0; i < length; ++i)"
-            f" {target.name}[base + i * inner] = {source.name}[base + order[i] * inner];"
-        )
+        if source is None:
+            value = _SPELL.convert("order[i]", DType.I64, target.dtype)
+            moved = _SPELL.store(target.name, "(base + i * inner)", value, target.dtype)
+        else:
+            moved = f"{target.name}[base + i * inner] = {source.name}[base + order[i] * inner];"
+        lines.append(f"{INDENT}for (int64_t i = 0; i < length; ++i) {moved}")
     lines.append("}")
     return Body((), (*pointers, *emit.scopes[0].lines, *lines), tuple(emit.sizes))
 

@@ -32,7 +32,8 @@ class Sorting:
     """`lines` lines of `extent` items of `item_bytes` each, sorted as `lines_text` says.
 
     `lines_text` is a C expression of an object that prelude/sort.cuh calls Lines, of type `lines_type`; `setup` are the
-    statements it needs, after which `count_text` and `extent_text` hold too. Two of the `workspaces`, from number
+    statements it needs, after which `shape_text` holds too: the numbers of lines, of items of a line, and of those items
+    that are wanted, the first ones. Two of the `workspaces`, from number
     `items_from` on, are of `workspace_bytes`. `traffic`: bytes that one item moves from and to memory besides itself.
     """
 
@@ -47,8 +48,7 @@ class Sorting:
     lines_type: str
     lines_text: str
     setup: tuple[str, ...]
-    count_text: str
-    extent_text: str
+    shape_text: str
     items_from: int
 
     @property
@@ -94,26 +94,24 @@ def print_short(sorting: Sorting) -> list[str]:
     """The kernels for lines that a warp or a block sorts at once."""
     threads, warp_items = sorting.block, sorting.warp_items // 32
     return [
-        *_kernel(sorting, "warp", f"sort_short_lines<{threads}, 32, {warp_items}>(lines, {_size(sorting)});"),
+        *_kernel(sorting, "warp", f"sort_short_lines<{threads}, 32, {warp_items}>(lines, {sorting.shape_text});"),
         *_kernel(
-            sorting, "block", f"sort_short_lines<{threads}, {threads}, {sorting.per_thread}>(lines, {_size(sorting)});"
+            sorting,
+            "block",
+            f"sort_short_lines<{threads}, {threads}, {sorting.per_thread}>(lines, {sorting.shape_text});",
         ),
     ]
 
 
 def print_long(sorting: Sorting) -> list[str]:
     """The kernels for lines of any length."""
-    size = _size(sorting)
+    size = sorting.shape_text
     first, second = (sorting.workspaces[sorting.items_from + k] for k in range(2))
     shape = f"<{sorting.block}, {sorting.per_thread}>"
     return [
         *_kernel(sorting, "tiles", f"sort_tiles{shape}(lines, {size}, {first});"),
         *_kernel(sorting, "merge", f"merge_tiles{shape}(lines, {size}, {first}, {second});"),
     ]
-
-
-def _size(sorting: Sorting) -> str:
-    return f"{sorting.count_text}, {sorting.extent_text}"
 
 
 def _kernel(sorting: Sorting, suffix: str, call: str) -> list[str]:

@@ -170,8 +170,7 @@ def _sorting(parts: Parts) -> Sorting:
         lines_type=f"{NAME}_Keys",
         lines_text=make_keys(parts, f"({NAME}_Keys::Item*)order"),
         setup=(*emit.scopes[0].lines, f"const idx count = {count};"),
-        count_text="1",
-        extent_text="count",
+        shape_text="1, count, count",
         items_from=0,
     )
 

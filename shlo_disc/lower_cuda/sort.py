@@ -43,11 +43,10 @@ def print_sort(kernel: SortKernel, facts: Facts) -> Printed:
     emit = Emitter(_SPELL)
     extent, inner = emit.dim_scalar(facts.canonical(kernel.extent)), emit.dim_scalar(facts.canonical(kernel.inner))
     lines = facts.canonical(kernel.outer * kernel.inner)
-    count = emit.dim_scalar(lines)
+    count, keep = emit.dim_scalar(lines), emit.dim_scalar(facts.canonical(kernel.keep))
     keys = _keys(kernel)
-    fields = [
-        (_SPELL.memory_type(kernel.inputs[k].dtype), f"k{k}", kernel.inputs[k].dtype.bytes) for k in keys.operands
-    ]
+    dtypes = [(k, kernel.comparator_arguments[2 * k].dtype) for k in keys.operands]
+    fields = [(_SPELL.memory_type(dtype), f"k{k}", dtype.bytes) for k, dtype in dtypes]
     members, item_bytes = item_layout([*fields, _POSITION] if keys.position else fields)
     before, sizes = _before(kernel, keys)
     symbols = tuple(dict.fromkeys((*emit.sizes, *sizes)))
@@ -63,9 +62,11 @@ def print_sort(kernel: SortKernel, facts: Facts) -> Printed:
         traffic=sum(p.dtype.bytes for p in kernel.outputs),
         lines_type=f"{NAME}_Lines",
         lines_text=", ".join(arguments),
-        setup=(*emit.scopes[0].lines, f"const idx count = {count}, extent = {extent}, inner = {inner};"),
-        count_text="count",
-        extent_text="extent",
+        setup=(
+            *emit.scopes[0].lines,
+            f"const idx count = {count}, extent = {extent}, inner = {inner}, keep = min_(extent, (idx){keep});",
+        ),
+        shape_text="count, extent, keep",
         items_from=0,
     )
     text = "\n".join([*struct, *print_short(sorting), *print_long(sorting)])
@@ -75,10 +76,11 @@ def print_sort(kernel: SortKernel, facts: Facts) -> Printed:
 
 
 def _keys(kernel: SortKernel) -> _Keys:
-    """The operands that the comparator reads; all others move by position."""
+    """The operands in memory that the comparator reads; all others move by position, or are one."""
     used = _arguments(kernel.comparator)
     names = [a.name for a in kernel.comparator_arguments]
-    keys = [k for k in range(len(kernel.inputs)) if used.intersection(names[2 * k : 2 * k + 2])]
+    read = [k for k in range(len(kernel.inputs)) if used.intersection(names[2 * k : 2 * k + 2])]
+    keys = [k for k in read if kernel.inputs[k] is not None]
     held = {kernel.inputs[k] for k in keys}
     return _Keys(tuple(keys), not keys or any(p not in held for p in kernel.inputs))
 
@@ -102,8 +104,10 @@ def _before(kernel: SortKernel, keys: _Keys) -> tuple[list[str], tuple[str, ...]
     emit = Emitter(_SPELL)
     with emit.inside(*(a.name for a in kernel.comparator_arguments)) as scope:
         for number, argument in enumerate(kernel.comparator_arguments):
-            if number // 2 in keys.operands:
-                text = loaded(f"{'xy'[number % 2]}.k{number // 2}", argument.dtype)
+            item, k = "xy"[number % 2], number // 2
+            if k in keys.operands or kernel.inputs[k] is None:
+                position = _SPELL.convert(f"{item}.at", DType.I64, argument.dtype)
+                text = position if kernel.inputs[k] is None else loaded(f"{item}.k{k}", argument.dtype)
                 scope.lines.append(f"const {_SPELL.value_type(argument.dtype)} {argument.name} = {text};")
         emit.count_uses([kernel.comparator])
         result = emit.value(kernel.comparator)
@@ -120,17 +124,22 @@ def _lines_struct(
     kernel: SortKernel, keys: _Keys, members: list[str], before: list[str], sizes: tuple[str, ...]
 ) -> tuple[list[str], list[str]]:
     """The Lines of prelude/sort.cuh, and the arguments that make one."""
-    first_key = dict[Param, int]()
+    first_key, load = dict[Param, int](), list[str]()
     for k in keys.operands:
-        first_key.setdefault(kernel.inputs[k], k)
-    load = [f"item.k{k} = {kernel.inputs[k].name}[from];" for k in keys.operands]
+        if (source := kernel.inputs[k]) is not None:
+            first_key.setdefault(source, k)
+            load.append(f"item.k{k} = {source.name}[from];")
     if keys.position:
         load.append("item.at = at;")
-    store = [
-        f"{target.name}[to] = "
-        + (f"item.k{first_key[source]};" if source in first_key else f"{source.name}[place(line, item.at)];")
-        for source, target in zip(kernel.inputs, kernel.outputs, strict=True)
-    ]
+    store = list[str]()
+    for source, target in zip(kernel.inputs, kernel.outputs, strict=True):
+        if source is None:
+            position = _SPELL.convert("item.at", DType.I64, target.dtype)
+            store.append(_SPELL.store(target.name, "to", position, target.dtype))
+        elif source in first_key:
+            store.append(f"{target.name}[to] = item.k{first_key[source]};")
+        else:
+            store.append(f"{target.name}[to] = {source.name}[place(line, item.at)];")
     pointers = [
         f"{'' if p in kernel.outputs else 'const '}{_SPELL.memory_type(p.dtype)}* {p.name};" for p in kernel.params
     ]

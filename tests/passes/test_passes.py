@@ -138,4 +138,4 @@ def test_fold(body: str, expected: np.ndarray, left: dict[str, int]) -> None:
 
 
 def test_passes_run_in_a_stated_order() -> None:
-    assert [one.name for one in PASSES] == ["dce", "cse", "fold", "cse", "dce"]
+    assert [one.name for one in PASSES] == ["dce", "cse", "fold", "cse", "dce", "leading"]

@@ -87,7 +87,7 @@ SHLO_DEVICE void sort_tile(const Lines& lines, typename Lines::Item* tile, int c
 
 // Short lines, at most TEAM * V items each: a team of TEAM threads per line, T threads in a block.
 template <int T, int TEAM, int V, class Lines>
-SHLO_DEVICE void sort_short_lines(const Lines& lines, idx count, idx extent) {
+SHLO_DEVICE void sort_short_lines(const Lines& lines, idx count, idx extent, idx keep) {
   constexpr int teams = T / TEAM;
   SHLO_SHARED(typename Lines::Item, tiles, T * V);
   const int thread = threadIdx.x % TEAM, team = threadIdx.x / TEAM;
@@ -98,14 +98,15 @@ SHLO_DEVICE void sort_short_lines(const Lines& lines, idx count, idx extent) {
     for (int at = thread; at < length; at += TEAM) tile[at] = lines.load(line, at);
     team_barrier<TEAM>();
     sort_tile<TEAM, V>(lines, tile, length, thread);
-    for (int at = thread; at < length; at += TEAM) lines.store(line, at, tile[at]);
+    const int wanted = min_((idx)length, keep);
+    for (int at = thread; at < wanted; at += TEAM) lines.store(line, at, tile[at]);
     team_barrier<TEAM>();
   }
 }
 
 // Long lines, first launch: sort tiles of T * V items each, into `to` (or into the result, if a line is one tile).
 template <int T, int V, class Lines>
-SHLO_DEVICE void sort_tiles(const Lines& lines, idx count, idx extent, char* to) {
+SHLO_DEVICE void sort_tiles(const Lines& lines, idx count, idx extent, idx keep, char* to) {
   typename Lines::Item* const items = (typename Lines::Item*)(to + SHLO_SORT_HEADER);
   SHLO_SHARED(typename Lines::Item, tile, T * V);
   const int64_t tiles = ((int64_t)extent + (T * V - 1)) / (T * V);
@@ -116,7 +117,8 @@ SHLO_DEVICE void sort_tiles(const Lines& lines, idx count, idx extent, char* to)
     for (int at = threadIdx.x; at < length; at += T) tile[at] = lines.load(line, start + at);
     __syncthreads();
     sort_tile<T, V>(lines, tile, length, threadIdx.x);
-    for (int at = threadIdx.x; at < length; at += T) {
+    const int wanted = min_((idx)length, keep);
+    for (int at = threadIdx.x; at < wanted; at += T) {
       if (extent <= T * V)
         lines.store(line, start + at, tile[at]);
       else
@@ -127,9 +129,9 @@ SHLO_DEVICE void sort_tiles(const Lines& lines, idx count, idx extent, char* to)
 }
 
 // Long lines, each following launch: merge neighbouring runs, a tile of the result per block. The launch whose runs are
-// whole lines writes the result.
+// whole lines writes the result. Of every run only the first `keep` items are there.
 template <int T, int V, class Lines>
-SHLO_DEVICE void merge_tiles(const Lines& lines, idx count, idx extent, const char* from, char* to) {
+SHLO_DEVICE void merge_tiles(const Lines& lines, idx count, idx extent, idx keep, const char* from, char* to) {
   typedef typename Lines::Item Item;
   Item* const merged = (Item*)(to + SHLO_SORT_HEADER);
   const int64_t width = *(const int64_t*)from;
@@ -139,13 +141,16 @@ SHLO_DEVICE void merge_tiles(const Lines& lines, idx count, idx extent, const ch
   const int64_t tiles = ((int64_t)extent + (T * V - 1)) / (T * V);
   for (int64_t task = blockIdx.x; task < count * tiles; task += gridDim.x) {
     const idx line = (idx)(task / tiles), start = (idx)(task % tiles) * (T * V);
-    const int length = (int)min_((idx)(T * V), (idx)(extent - start));
     const idx a = (idx)(start / (2 * width) * (2 * width));
     const idx b = (idx)min_(a + width, (int64_t)extent), end = (idx)min_(b + width, (int64_t)extent);
+    const idx count_a = min_((idx)(b - a), keep), count_b = min_((idx)(end - b), keep);
+    const int64_t wanted = min_((int64_t)count_a + count_b, (int64_t)keep) - (start - a);
     const Item* const items = (const Item*)(from + SHLO_SORT_HEADER) + line * extent;
     if (task == 0 && thread == 0) *(int64_t*)to = 2 * width;
+    if (wanted <= 0) continue;
+    const int length = (int)min_((int64_t)(T * V), wanted);
     if (thread < 2)
-      split[thread] = merge_path(lines, items + a, b - a, items + b, end - b, (idx)(start - a + thread * length));
+      split[thread] = merge_path(lines, items + a, count_a, items + b, count_b, (idx)(start - a + thread * length));
     __syncthreads();
     const idx x = split[0], y = start - a - x;
     const int from_a = (int)min_(max_((idx)(split[1] - x), (idx)0), (idx)length), from_b = length - from_a;
