@@ -2,7 +2,7 @@
 
 A read is transposed if it moves by one element along an axis other than the innermost. A block copies the square tile
 of each such read with its threads along that axis, then computes the same points with its threads along the innermost
-axis, where the formula finds the element in the tile. Rows of a tile are one element longer than a warp, so that the
+axis, where the formula finds the element in the tile. Rows of a tile are a little longer than its side, so that the
 threads of a warp meet 32 different banks both ways (Ruetsch and Micikevicius, "Optimizing Matrix Transpose in CUDA").
 """
 
@@ -29,7 +29,8 @@ from shlo_disc.lower_cuda.printed import signature
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 
 SIDE = 32  # of a tile: a warp
-ROWS = THREADS // SIDE  # of a tile at once
+NARROW_SIDE = 64  # of a tile of elements of at most 2 bytes: a line of 128 bytes
+BANK = 4  # bytes; rows of a tile are longer by one bank than its side
 MOST_SHARED = 48 * 1024  # bytes of static shared memory
 NARROWEST = 8  # an axis that is always shorter is not worth a tile
 PENALTY = 5, 4  # a tile's two barriers and its way through shared memory
@@ -44,17 +45,36 @@ class Tiles:
     axis: Axis
     reads: tuple[Access, ...]
 
+    @property
+    def side(self) -> int:
+        return NARROW_SIDE if all(p.dtype.bytes <= 2 for p, _ in self.reads) else SIDE
+
+    @property
+    def rows(self) -> int:
+        """Rows of a tile that a block moves at once."""
+        return THREADS // self.side
+
+    @property
+    def shared(self) -> int:
+        """Bytes of shared memory."""
+        return sum(self.side * self.stride(p) * p.dtype.bytes for p, _ in self.reads)
+
+    def stride(self, source: Param) -> int:
+        """The length of a row, in elements."""
+        return self.side + max(1, BANK // source.dtype.bytes)
+
 
 class TileEmitter(Emitter):
     """Reads transposed elements from their tiles."""
 
-    def __init__(self, names: Mapping[Access, str]) -> None:
+    def __init__(self, tiles: Tiles, names: Mapping[Access, str]) -> None:
         super().__init__(CudaSpelling())
-        self.tiles = names
+        self.tiles, self.names = tiles, names
 
     def load(self, source: Param | Scratch, offset: Dim) -> str:
-        if isinstance(source, Param) and (name := self.tiles.get((source, offset))) is not None:
-            return self.spell.load(name, f"tx * {SIDE + 1} + ty + {ROWS} * k", source.dtype)
+        if isinstance(source, Param) and (name := self.names.get((source, offset))) is not None:
+            place = f"tx * {self.tiles.stride(source)} + ty + {self.tiles.rows} * k"
+            return self.spell.load(name, place, source.dtype)
         return super().load(source, offset)
 
 
@@ -74,9 +94,8 @@ def find_tiles(stage: Stage) -> Tiles | None:
     counts = Counter(axis for axis in found.values() if axis in long)
     axis = max(long, key=lambda a: (counts[a], axes.index(a)))
     reads = list[Access]()
-    left = MOST_SHARED // (SIDE * (SIDE + 1))
     for access in (a for a, along in found.items() if along == axis):
-        if (left := left - access[0].dtype.bytes) >= 0:
+        if Tiles(axis, (*reads, access)).shared <= MOST_SHARED:
             reads.append(access)
     return Tiles(axis, tuple(reads)) if reads else None
 
@@ -131,7 +150,7 @@ def print_tiled(
     up, down = PENALTY
     moved = sum(2 * p.dtype.bytes for p, _ in tiles.reads)
     rest = point_bytes(stage, stage.axes[-1], Dependence(), skip=tiles.reads)
-    cycles = shared_cycles(count, blocks, (moved + rest) * SIDE * SIDE * up // down)
+    cycles = shared_cycles(count, blocks, (moved + rest) * tiles.side**2 * up // down)
     latency = (2 * LOAD_LATENCY + 2 * BARRIER_LATENCY) * ((count + (MOST_BLOCKS - 1)) // MOST_BLOCKS)
     places = tuple(buffers.index(p) for p in used)
     call = GridCall(kernel, places, symbols, blocks, THREADS, const(0), cycles, latency)
@@ -144,15 +163,18 @@ class _TilePrinter:
     def __init__(self, stage: Stage, tiles: Tiles) -> None:
         self.stage, self.tiles, self.lane = stage, tiles, stage.axes[-1]
         self.names = {access: f"tile{k}" for k, access in enumerate(tiles.reads)}
-        self.emit = TileEmitter(self.names)
+        self.emit = TileEmitter(tiles, self.names)
         tiled = (tiles.axis, self.lane)
         others = [a for a in stage.axes if a not in tiled]
-        self.grid = [*others, *(Axis(Sym(f"{a.symbol.name}_tile"), (a.extent + (SIDE - 1)) // SIDE) for a in tiled)]
+        self.grid = [
+            *others,
+            *(Axis(Sym(f"{a.symbol.name}_tile"), (a.extent + (tiles.side - 1)) // tiles.side) for a in tiled),
+        ]
         self.count = product(a.extent for a in self.grid)
 
     def lines(self, facts: Facts) -> list[str]:
         """The body of the kernel."""
-        emit, spell = self.emit, self.emit.spell
+        emit, spell, side = self.emit, self.emit.spell, self.tiles.side
         emit.count_uses(stage_formulas(self.stage))
         with emit.inside(*(a.symbol.name for a in self.grid)) as tile:
             tile.lines += decode(emit, self.grid, "i")
@@ -162,14 +184,14 @@ class _TilePrinter:
             tile.lines.append("__syncthreads();")
         count = emit.dim_scalar(facts.canonical(self.count))
         shared = [
-            f"SHLO_SHARED({spell.memory_type(p.dtype)}, {self.names[p, offset]}, {SIDE * (SIDE + 1)});"
+            f"SHLO_SHARED({spell.memory_type(p.dtype)}, {self.names[p, offset]}, {side * self.tiles.stride(p)});"
             for p, offset in self.tiles.reads
         ]
         return [
             *shared,
             *emit.scopes[0].lines,
             f"const idx count = {count};",
-            f"const int tx = threadIdx.x % {SIDE}, ty = threadIdx.x / {SIDE};",
+            f"const int tx = threadIdx.x % {side}, ty = threadIdx.x / {side};",
             "for (idx i = blockIdx.x; i < count; i += gridDim.x) {",
             *(INDENT + line for line in tile.lines),
             "}",
@@ -177,7 +199,7 @@ class _TilePrinter:
 
     def _sweep(self, across: Axis, down: Axis, point: Callable[[], list[str]]) -> list[str]:
         """All points of a tile inside the bounds, a warp's threads along `across`."""
-        emit = self.emit
+        emit, side, rows = self.emit, self.tiles.side, self.tiles.rows
         x, y = clean(across.symbol.name), clean(down.symbol.name)
         ends = emit.dim_scalar(across.extent), emit.dim_scalar(down.extent)
         with emit.inside(across.symbol.name, down.symbol.name) as scope:
@@ -186,9 +208,9 @@ class _TilePrinter:
             emit.floor = floor
         return [
             "{",
-            f"{INDENT}const idx {x} = {x}_tile * {SIDE} + tx;",
-            f"{INDENT}for (int k = 0; k < {SIDE // ROWS}; ++k) {{",
-            f"{INDENT * 2}const idx {y} = {y}_tile * {SIDE} + ty + {ROWS} * k;",
+            f"{INDENT}const idx {x} = {x}_tile * {side} + tx;",
+            f"{INDENT}for (int k = 0; k < {side // rows}; ++k) {{",
+            f"{INDENT * 2}const idx {y} = {y}_tile * {side} + ty + {rows} * k;",
             f"{INDENT * 2}if ({x} < {ends[0]} && {y} < {ends[1]}) {{",
             *(INDENT * 3 + line for line in scope.lines),
             f"{INDENT * 2}}}",
@@ -198,9 +220,9 @@ class _TilePrinter:
 
     def _fill(self) -> list[str]:
         """One element of every tile."""
-        place = f"(ty + {ROWS} * k) * {SIDE + 1} + tx"
+        rows, stride = self.tiles.rows, self.tiles.stride
         return [
-            f"{name}[{place}] = {source.name}[{self.emit.dim_scalar(offset)}];"
+            f"{name}[(ty + {rows} * k) * {stride(source)} + tx] = {source.name}[{self.emit.dim_scalar(offset)}];"
             for (source, offset), name in self.names.items()
         ]
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -132,6 +133,15 @@ def evaluated(found: Printed, label: str, **sizes: int) -> float:
     return call.blocks.evaluate(values) * call.cycles.evaluate(values)
 
 
+def test_tiles_meet_all_banks() -> None:
+    """The threads of a warp read a column of a tile from 32 different banks of 4 bytes."""
+    for dtype, size in ((np.int8, 1), (F16, 2), (np.float32, 4)):
+        text = text_of(printed(lambda x: x.T, In("b, s", dtype)), "_tiled")
+        found = re.search(r"tile0\[tx \* (\d+) ", text)
+        assert found is not None
+        assert {tx * int(found[1]) * size // 4 % 32 for tx in range(32)} == set(range(32))
+
+
 def test_costs() -> None:
     """Packs move what single elements move in less time; tiles do, where reads run across memory."""
     found = printed(lambda x, y: x.T + y, X, In("s, b"))
@@ -194,10 +204,12 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[In, ...], Sequence[Sizes]]] 
     "empty": (lambda x: x * 2, (In("b-1, s"),), ({"b": 1, "s": 4}, {"b": 2, "s": 4})),
     "empty columns": (lambda x, y: x.T + y, (In("b-1, s"), In("s, b-1")), ({"b": 1, "s": 4}, {"b": 40, "s": 33})),
     "transposed": (lambda x: x.T, (X,), GRID),
-    "transposed i8": (lambda x: x.T, (In("b, s", I8),), GRID),
+    "transposed i8": (lambda x: x.T, (In("b, s", I8),), (*GRID, {"b": 65, "s": 130})),
+    "transposed bf16": (lambda x, y: x.T + y, (In("b, s", BF16), In("s, b", BF16)), (*GRID, {"b": 65, "s": 130})),
     "transposed complex": (lambda x: x.T * 2, (In("b, s", C64),), GRID),
     "transposed among others": (lambda x, y, z: jnp.exp(x.T) + y * z, (X, In("s, b"), In("b")), GRID),
     "two transposed": (lambda x, y, z: x.T * y.T - z, (X, X, In("s, b")), GRID),
+    "two transposed, two widths": (lambda x, y: x.T * y.T, (X, In("b, s", BF16)), GRID),
     "the last two of three": (lambda x: x.transpose(0, 2, 1) + 1, (Y,), CUBES),
     "all turned round": (lambda x: x.transpose(2, 1, 0) * 2, (Y,), CUBES),
     "features first": (lambda x: x.transpose(0, 3, 1, 2).astype(np.float32), (In("a, b, c, 32", BF16),), CUBES),
