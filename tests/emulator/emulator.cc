@@ -5,6 +5,7 @@
 // memcpy and the like on what kernels see, because libtsan checks those for every caller.
 #include "emulator.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -175,7 +176,7 @@ class Launch {
   std::vector<char*> free_stacks_;
   std::vector<Piece> pieces_, old_pieces_;
   size_t static_size_ = 0;
-  char shared_key_ = 0, end_key_ = 0;
+  char start_key_ = 0, shared_key_ = 0, end_key_ = 0;
 
   Context host_{};
   void* host_tsan_ = nullptr;
@@ -190,10 +191,23 @@ class Launch {
 
 // ---- switching ---------------------------------------------------------------------------------------------------------
 
-char* all_stacks() {
-  static char* const start = (char*)mmap(nullptr, STACK * MOST_THREADS, PROT_READ | PROT_WRITE,
+char* stack_of(unsigned number) {
+  static char* const start = (char*)mmap(nullptr, STACK * 2 * MOST_THREADS, PROT_READ | PROT_WRITE,
                                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return start;
+  return start + number * STACK;
+}
+
+// What the race checker takes for a thread, and its stack. They take long to make, so every second block uses the same
+// ones: neighbouring blocks are different threads.
+void*& checked_fiber(unsigned number) {
+  static void* fibers[2 * MOST_THREADS];
+  return fibers[number];
+}
+void forget_checked_fibers() {
+  for (unsigned k = 0; k < 2 * MOST_THREADS; ++k) {
+    if (checked_fiber(k)) __tsan_destroy_fiber(checked_fiber(k));
+    checked_fiber(k) = nullptr;
+  }
 }
 
 void thread_entry() {
@@ -238,6 +252,7 @@ void Launch::thread_main() {
     if (!host_stack_) host_stack_ = bottom, host_stack_size_ = size;
   }
   for (;;) {
+    acquire(&start_key_);
     kernel_->call(params_);
     char* const stack = self().stack;
     Thread* const following = finish();
@@ -524,22 +539,22 @@ void Launch::start_threads() {
   barrier_ = {};
   first_ready_ = ready_count_ = 0;
   for (Warp& warp : warps_) warp.live = warp.arrived = warp.mask = warp.phase = warp.votes = 0;
-  char* const stacks = all_stacks();
-  if (race_checked())  // accesses to a stack by threads of the last block are forgotten with its pages
-    mmap(stacks, STACK * count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  const unsigned half = race_checked() ? (unsigned)(emu_block_number % 2) * MOST_THREADS : 0;
   free_stacks_.clear();
-  for (unsigned k = count; k-- > 0;) free_stacks_.push_back(stacks + k * STACK);
+  for (unsigned k = count; k-- > 0;) free_stacks_.push_back(stack_of(k));
   for (unsigned k = 0; k < count; ++k) {
     Thread& thread = threads_[k];
     thread.index = {k % block_.x, k / block_.x % block_.y, k / (block_.x * block_.y)};
     thread.number = k, thread.lane = k % WARP, thread.warp = k / WARP;
     thread.state = State::NEW;
-    thread.stack = race_checked() ? stacks + k * STACK : nullptr;
-    thread.tsan = race_checked() ? __tsan_create_fiber(0) : nullptr;
+    thread.stack = race_checked() ? stack_of(half + k) : nullptr;
+    if (race_checked() && !checked_fiber(half + k)) checked_fiber(half + k) = __tsan_create_fiber(0);
+    thread.tsan = checked_fiber(half + k);
     thread.fake_stack = nullptr;
     warps_[thread.warp].live |= 1u << thread.lane;
     ready(k);
   }
+  release(&start_key_);
 }
 
 void Launch::run_block(uint64_t number) {
@@ -555,8 +570,6 @@ void Launch::run_block(uint64_t number) {
 
 void Launch::end_block() {
   emu_thread = nullptr;
-  for (const Thread& thread : threads_)
-    if (thread.tsan) __tsan_destroy_fiber(thread.tsan);
   for (const Piece& piece : pieces_) {
     if (memory_checked()) continue;
     const char* const end = piece.start() + piece.size;
@@ -594,6 +607,7 @@ int Launch::run() {
   for (size_t k = 0; k < order.size() && !code_; ++k) run_block(order[k]);
   running = nullptr;
   acquire(&end_key_);
+  if (code_ && race_checked()) forget_checked_fibers();  // some stopped in the middle
   for (const Piece& piece : old_pieces_) free(memory_checked() ? piece.start() : piece.memory);
   return code_;
 }
@@ -645,8 +659,11 @@ extern "C" const char* emu_error(void) { return error_text; }
 extern "C" const char* emu_barriers(void) {
   static std::string text;
   text.clear();
-  for (const auto& [address, site] : barriers_seen)
-    text += std::to_string(address) + " " + place(site) + " " + site->what + "\n";
+  for (const auto& [address, site] : barriers_seen) {
+    Dl_info info = {};
+    dladdr((void*)address, &info);
+    text += std::to_string(address - (uintptr_t)info.dli_fbase) + " " + place(site) + " " + site->what + "\n";
+  }
   return text.c_str();
 }
 

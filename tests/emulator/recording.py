@@ -1,0 +1,141 @@
+"""The launches of a program, one by one, with what every buffer held before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from shlo_disc.artifact import Artifact, Choice, Command, Copy, GridLaunch, Launch
+from shlo_disc.diagnostics import InternalError
+from shlo_disc.pipeline import Compiled
+from shlo_disc.runtime.cuda_table import Functions
+from shlo_disc.runtime.device import IndexType
+from shlo_disc.runtime.driver import Sizes, sizes_in_python
+from shlo_disc.runtime.gpu_commands import execute
+from shlo_disc.runtime.gpu_driver import GpuCall
+from shlo_disc.runtime.gpu_executable import GpuExecutable
+from shlo_disc.runtime.launch_table import Chooser, cheapest
+from shlo_disc.runtime.steps import Buffers, walk
+from tests.emulator.device import Array, EmulatedDevice
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a buffer holds."""
+
+    before: bytes
+    after: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One launch. An argument is the number of a buffer, in order; then come `numbers`."""
+
+    kernel: str
+    label: str  # of the variant
+    blocks: int
+    threads: int
+    shared: int
+    buffers: tuple[Held, ...]
+    arguments: tuple[int, ...]
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """All launches of a call that are not empty, and the text they are from."""
+
+    text: str
+    index: IndexType
+    launches: tuple[Recorded, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every kernel once."""
+        return tuple(dict.fromkeys(launch.kernel for launch in self.launches))
+
+
+def record(
+    program: Compiled, arrays: Sequence[Array], *, chooser: Chooser = cheapest, index: IndexType = "int32_t"
+) -> Recording:
+    """Run a program on an emulated device, and keep every launch."""
+    artifact = program.executable.artifact
+    device = EmulatedDevice()
+    recorder = _Recorder(artifact, device)
+    GpuExecutable(artifact, device, recorder, chooser=chooser, index=index)(arrays)
+    return Recording("\n".join(file.text for file in artifact.kernels), index, tuple(recorder.launches))
+
+
+class _Recorder:
+    """A driver that runs step by step, as the VM does."""
+
+    kind: Literal["c", "vm"] = "vm"
+
+    def __init__(self, artifact: Artifact, device: EmulatedDevice) -> None:
+        self._artifact, self._device = artifact, device
+        self.launches: list[Recorded] = []
+
+    def sizes(self, raw: tuple[int, ...]) -> Sizes:
+        return sizes_in_python(self._artifact, raw)
+
+    def run(self, table: int, call: GpuCall) -> None:
+        functions = Functions(table)
+        symbols = dict(zip(self._artifact.symbols, call.symbols, strict=False))
+
+        def checked(command: Command, buffers: Buffers) -> None:
+            if code := execute(command, buffers, functions, call.kernels):
+                raise InternalError(self._device.explain_error(code))
+
+        def step(step: Launch | Choice | Copy, buffers: Buffers) -> None:
+            match step:
+                case Choice(number, variants):
+                    chosen = variants[call.choices[number]]
+                    for command in chosen.commands:
+                        if isinstance(command, GridLaunch):
+                            self._record(command, chosen.label, buffers, checked)
+                        else:
+                            checked(command, buffers)
+                case Copy():
+                    checked(step, buffers)
+                case Launch():
+                    raise InternalError(f"a kernel for CPU threads in a program for a GPU: {step.kernel}")
+
+        buffers = Buffers(self._artifact, symbols, call.places, self._device.download)
+        walk(self._artifact.steps, buffers, step, None)
+
+    def _record(
+        self, command: GridLaunch, label: str, buffers: Buffers, run: Callable[[Command, Buffers], None]
+    ) -> None:
+        slots = tuple(dict.fromkeys(command.buffers))
+
+        def contents() -> list[bytes]:
+            return [self._device.download(buffers.address(slot), max(0, buffers.size(slot))) for slot in slots]
+
+        before = contents()
+        run(command, buffers)
+        blocks = buffers.value(command.blocks)
+        if blocks > 0:
+            self.launches.append(
+                Recorded(
+                    command.kernel,
+                    label,
+                    blocks,
+                    command.threads,
+                    buffers.value(command.shared),
+                    tuple(Held(*pair) for pair in zip(before, contents(), strict=True)),
+                    tuple(slots.index(slot) for slot in command.buffers),
+                    tuple(buffers.value(size) for size in command.dims),
+                )
+            )
+
+
+def of_one_kernel(
+    text: str, kernel: str, blocks: int, threads: int, args: Sequence[Array | int], results: Sequence[Any], shared: int = 0
+) -> Recording:
+    """A recording of one launch of a kernel of any text: `results` are what the arrays among `args` must be then."""
+    arrays = [arg for arg in args if not isinstance(arg, int)]
+    held = tuple(Held(a.tobytes(), b.tobytes()) for a, b in zip(arrays, results, strict=True))
+    numbers = tuple(arg for arg in args if isinstance(arg, int))
+    launch = Recorded(kernel, "", blocks, threads, shared, held, tuple(range(len(held))), numbers)
+    return Recording(text, "int32_t", (launch,))
