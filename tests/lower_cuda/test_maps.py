@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -151,14 +150,14 @@ def test_costs() -> None:
     assert evaluated(found, "tiles", **flat) > evaluated(found, "plain", **flat)
 
 
-def test_machine_code(tmp_path: Path) -> None:
+def test_machine_code() -> None:
     """Packs are 16-byte accesses, and nothing is spilled."""
     require_nvrtc()
     found = printed(lambda x, y: jax.nn.gelu(x) * y, In("b, s", BF16), In("s", BF16))
     built = nvrtc.compile_kernels(module(found), "kernels.cu", 90, "int32_t")
     used = resources(built.log)
     assert {name: kernel.spilled for name, kernel in used.items()} == dict.fromkeys(used, 0)
-    code = instructions(built.cubin, tmp_path)[f"{KERNEL}_packed"]
+    code = instructions(built.cubin)[f"{KERNEL}_packed"]
     assert code.count("LDG.E.128") >= 2
     assert "STG.E.128" in code
     assert "LDG.E.U16" not in code
