@@ -167,8 +167,8 @@ class SortKernel:
 class ScatterKernel:
     """Adds updates into a copy of the operands, one after the other (the order of the updates is kept).
 
-    For every point of `axes` (the update space) whose `in_bounds` holds: `target[offset] = update`. `window`: symbols of
-    axes that do not decide which updates meet: windows of two points of the other axes are equal or disjoint, and
+    For every point of `axes` (the update space) whose `in_bounds` holds: `target[offset] = update`. `window`: symbols
+    of axes that do not decide which updates meet: windows of two points of the other axes are equal or disjoint, and
     `in_bounds` reads none of these symbols. `unique`: no two updates have the same target.
     """
 
@@ -207,8 +207,8 @@ class ScanKernel:
     """Running combinations along one axis of `outer x along x inner` elements.
 
     `elements` and `offset` (of each output) are in terms of the three symbols. `combined` computes the new carries from
-    the carries and `inputs`, which come after them in the direction of the scan: associative, with `init` as its neutral
-    elements. `backwards`: from the end of the axis.
+    the carries and `inputs`, which come after them in the direction of the scan: it is associative, with `init` as its
+    neutral elements. `backwards`: from the end of the axis.
     """
 
     params: tuple[Param, ...]

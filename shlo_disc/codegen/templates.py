@@ -292,12 +292,13 @@ def build_window_scatter(
     scatter_arguments = (Arg("old", result.dtype), Arg("update", source.dtype))
     (select,) = inline_region(read, op.bodies[0], select_arguments)
     (scatter,) = inline_region(read, op.bodies[1], scatter_arguments)
+    start = read.at(init, ())
     kernel = WindowScatterKernel(
         params=tuple(params.tensors.values()),
         operand=params.of(operand),
         source=params.of(source),
         target=params.of(result),
-        init=read.at(init, ()),
+        init=start,
         operand_shape=operand.shape,
         source_shape=source.shape,
         window=attrs.window,

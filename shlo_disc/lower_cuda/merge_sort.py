@@ -31,10 +31,10 @@ COMPARE = 30  # cycles of one dependent step of a search or merge in shared memo
 class Sorting:
     """`lines` lines of `extent` items of `item_bytes` each, sorted as `lines_text` says.
 
-    `lines_text` is a C expression of an object that prelude/sort.cuh calls Lines, of type `lines_type`; `setup` are the
-    statements it needs, after which `shape_text` holds too: the numbers of lines, of items of a line, and of those items
-    that are wanted, the first ones. Two of the `workspaces`, from number
-    `items_from` on, are of `workspace_bytes`. `traffic`: bytes that one item moves from and to memory besides itself.
+    `lines_text` are the members of an object that prelude/sort.cuh calls Lines, of type `lines_type`; `setup` are the
+    statements it needs, after which `shape_text` holds too: the numbers of lines, of items of a line, and of its first
+    items that are wanted. Two of the `workspaces`, from number `items_from` on, are of `workspace_bytes`. `traffic`:
+    bytes that one item moves from and to memory besides itself.
     """
 
     params: tuple[Param, ...]
