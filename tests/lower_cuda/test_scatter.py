@@ -159,6 +159,6 @@ def test_windows_choose_and_combine_in_order(shape: tuple[int, int]) -> None:
                 best = place
         if best is not None:
             expected[best] = source[at] - expected[best] / np.float32(2)
-    (result,), taken = forced(SELECT_AND_SCATTER, "windows")([x, source, np.float32(0.25)])
+    (result,), taken = forced(SELECT_AND_SCATTER, "windows")([x, source, np.array(0.25, np.float32)])
     assert taken
     np.testing.assert_array_equal(result, expected)
