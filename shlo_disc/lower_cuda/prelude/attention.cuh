@@ -231,10 +231,14 @@ SHLO_DEVICE float quad_sum(float x) {
   x += shuffle_xor(x, 1);
   return x + shuffle_xor(x, 2);
 }
+SHLO_DEVICE bool quad_any(bool x) {
+  x |= shuffle_xor(x, 1);
+  return x | shuffle_xor(x, 2);
+}
 // What is subtracted from scores of which `greatest` is the largest.
 SHLO_DEVICE float shift_of(float greatest) { return greatest == -inf_f32() ? 0.f : greatest; }
-// A finished element. If the softmax of its row is NaN, rows that keep nothing of it are 0 nevertheless.
-SHLO_DEVICE float divided(float sum, float total, bool kept) { return !kept && total != total ? 0.f : sum / total; }
+// A finished element. Where no weight of a row is kept, its sum is one of zeros, even if the softmax is NaN.
+SHLO_DEVICE float divided(float sum, float total, bool kept) { return kept ? sum / total : sum; }
 
 // ROW_WARPS warps with 16 queries each share blocks of KEYS keys; or KEY_WARPS warps have the same queries and each its
 // own blocks of keys, and their results are combined, always in the same order.
@@ -276,7 +280,7 @@ struct Attention {
     products.take(q, row, rows, queries, part == 0);
     if constexpr (Products::QUERIES > 0) __syncthreads();
     float o[DV / 8][4] = {}, greatest[2] = {-inf_f32(), -inf_f32()}, total[2] = {};
-    bool any[2] = {};
+    bool any[2] = {same<Kept, Whole>, same<Kept, Whole>};  // whether a weight was kept so far
     idx start = part * KEYS;
     if (start < keys) k.template fetch<KEYS, Products::D, Products::PITCH_K, THREADS>(tile_k, start, keys, thread);
     for (; start < keys; start += STEP) {
@@ -306,7 +310,7 @@ struct Attention {
         total[h] *= scale[h];
       }
       SHLO_UNROLL for (int n = 0; n < DV / 8; ++n) {
-        SHLO_UNROLL for (int e = 0; e < 4; ++e) o[n][e] *= scale[e / 2];
+        SHLO_UNROLL for (int e = 0; e < 4; ++e) o[n][e] *= any[e / 2] ? scale[e / 2] : 1.f;
       }
       SHLO_UNROLL for (int n = 0; n < KEYS / 8; ++n) {
         SHLO_UNROLL for (int e = 0; e < 4; ++e) {
@@ -320,13 +324,12 @@ struct Attention {
           }
         }
       }
+      if constexpr (!same<Kept, Whole>) {
+        SHLO_UNROLL for (int h = 0; h < 2; ++h) any[h] = quad_any(any[h]);
+      }
       products.add(o, s, tile_v, weights);
     }
-    SHLO_UNROLL for (int h = 0; h < 2; ++h) {
-      total[h] = quad_sum(total[h]);
-      if constexpr (same<Kept, Whole>) any[h] = true;
-      else any[h] |= shuffle_xor(any[h], 1), any[h] |= shuffle_xor(any[h], 2);
-    }
+    SHLO_UNROLL for (int h = 0; h < 2; ++h) total[h] = quad_sum(total[h]);
     if constexpr (KEY_WARPS == 1) {
       SHLO_UNROLL for (int n = 0; n < DV / 8; ++n) {
         SHLO_UNROLL for (int e = 0; e < 4; ++e) {
@@ -365,9 +368,10 @@ struct Attention {
       for (int w = 0; w < WARPS; ++w) top = max_(top, of_row[w * PER_WARP]);
       for (int w = 0; w < WARPS; ++w) {
         const float scale = exp_(of_row[w * PER_WARP] - shift_of(top));
-        sum += scale * memory[w * PER_WARP + at];
+        const bool keeps = of_row[w * PER_WARP + 32] != 0;
+        sum += (keeps ? scale : 1.f) * memory[w * PER_WARP + at];
         all += scale * of_row[w * PER_WARP + 16];
-        kept |= of_row[w * PER_WARP + 32] != 0;
+        kept |= keeps;
       }
       store(keys == 0 ? 0.f : divided(sum, all, kept), first + r, (idx)c);
     }
