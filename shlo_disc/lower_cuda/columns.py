@@ -7,8 +7,9 @@ shapes give equal bits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product as product_of
 
 from shlo_disc.codegen.dependence import Dependence
 from shlo_disc.codegen.host import Call, CallVariant, Condition, GridCall
@@ -19,13 +20,14 @@ from shlo_disc.expr.dim import Dim, const, minimum, product
 from shlo_disc.expr.facts import Facts
 from shlo_disc.lower_cuda.cost import BARRIER_LATENCY, LOAD_LATENCY
 from shlo_disc.lower_cuda.maps import map_pieces
-from shlo_disc.lower_cuda.points import SECTOR, params_of, point_bytes, shared_cycles
+from shlo_disc.lower_cuda.points import SECTOR, THREADS, params_of, point_bytes, shared_cycles
 from shlo_disc.lower_cuda.printed import Printed, signature
 from shlo_disc.lower_cuda.split_text import UNROLLED, Role, Split, SplitPrinter, join_parts
 from shlo_disc.lower_cuda.staged import take_apart
 
 LANES = 32  # results of a block where results lie side by side
 FEW_ROWS = 64  # fewer than multiprocessors: a block per row leaves most of them idle
+FEW_POINTS = 16  # of a result: no work for several threads
 SHORT_ROW = 4096  # points of a row that one block computes about as fast as the grid
 MOST_TILES = 1 << 20  # blocks; more are taken in a loop
 
@@ -75,9 +77,10 @@ def with_columns(printed: Printed, kernel: RowKernel, facts: Facts) -> Printed:
 
 
 @dataclass(frozen=True, slots=True)
-class _Launches:
-    """One way to compute one stage."""
+class _Way:
+    """The launches of one way to compute one stage."""
 
+    label: str
     calls: tuple[Call, ...]
     guards: tuple[Condition, ...] = ()
     aligned: bool = False
@@ -89,50 +92,55 @@ class _StagesPrinter:
     def __init__(self, facts: Facts, buffers: list[Param], workspaces: list[tuple[Param, Dim]]) -> None:
         self.facts, self.buffers, self.workspaces = facts, buffers, workspaces
         self.text = list[str]()
-        self.reductions = list[bool]()
-        self.ways = list[tuple[_Launches, _Launches]]()  # per stage: in parts or in one launch; in packs or plain
+        self.ways = list[tuple[bool, tuple[_Way, ...]]]()  # per stage: whether it reduces, and how
 
     def variants(self) -> Iterator[CallVariant]:
-        """Every combination that differs."""
-        seen = set[tuple[_Launches, ...]]()
-        for first, parts in enumerate(("parts", "whole")):
-            for second, lanes in enumerate((", packs", "")):
-                picks = [first if reduces else second for reduces in self.reductions]
-                ways = tuple(way[pick] for way, pick in zip(self.ways, picks, strict=True))
-                if ways in seen:
-                    continue
-                seen.add(ways)
-                guards = dict.fromkeys(g for w in ways for g in w.guards)
-                calls = tuple(c for w in ways for c in w.calls)
-                label = f"grid, {parts}{lanes if not all(self.reductions) else ''}"
-                yield CallVariant(label, tuple(guards), any(w.aligned for w in ways), calls)
+        """All reductions alike, all maps alike, where they can be; every combination that differs."""
+        seen = set[tuple[_Way, ...]]()
+        for reduction, points in product_of(("parts", "whole", "alone"), ("packs", "single")):
+            picks = [_pick(ways, reduction if reduces else points) for reduces, ways in self.ways]
+            if tuple(picks) not in seen:
+                seen.add(tuple(picks))
+                guards = tuple(dict.fromkeys(g for w in picks for g in w.guards))
+                calls = tuple(c for w in picks for c in w.calls)
+                label = ", ".join(("grid", *dict.fromkeys(w.label for w in picks)))
+                yield CallVariant(label, guards, any(w.aligned for w in picks), calls)
 
     def map(self, stage: Stage, name: str) -> None:
         """A stage whose points are independent."""
         pieces = map_pieces(stage, self.buffers, self.facts, name)
-        chosen = pieces[0], pieces[-1]
-        for piece in dict.fromkeys(chosen):
+        chosen = {"packs": pieces[0], "single": pieces[-1]} if len(pieces) > 1 else {"single": pieces[0]}
+        for piece in chosen.values():
             self.text += piece.text
-        first, last = (_Launches(p.variant.calls, p.variant.guards, p.variant.aligned) for p in chosen)
-        self.reductions.append(False)
-        self.ways.append((first, last))
+        ways = tuple(_Way(k, p.variant.calls, p.variant.guards, p.variant.aligned) for k, p in chosen.items())
+        self.ways.append((False, ways))
 
     def reduce(self, stage: Stage, name: str) -> None:
-        """A stage that reduces."""
-        lanes = lanes_for(stage)
-        whole = Split(Role.WHOLE, stage, lanes, lanes, _points(stage))
+        """A stage that reduces: in parts, in one block per result, or in one thread per result."""
+        lanes, points = lanes_for(stage), _points(stage)
+        whole = Split(Role.WHOLE, stage, lanes, lanes, points)
+        alone = Split(Role.ALONE, stage, THREADS, THREADS, points)
+        known, ways = points.constant, list[_Way]()
+        if known is None or known >= 2 * whole.least:
+            split = replace(whole, role=Role.PARTS, parts=self._workspaces(whole))
+            ways.append(_Way("parts", (self._kernel(split, name), self._kernel(join_parts(split), name))))
+        if known is None or known >= FEW_POINTS or lanes < LANES:
+            ways.append(_Way("whole", (self._kernel(whole, name),)))
+        if lanes == LANES and (known is None or known <= whole.least):
+            ways.append(_Way("alone", (self._kernel(alone, name),)))
+        self.ways.append((True, tuple(ways)))
+
+    def _workspaces(self, whole: Split) -> tuple[Param, ...]:
+        """One for the parts of each carry."""
         parts = list[Param]()
         for carry in whole.carries:
             parts.append(Param(f"w{len(self.workspaces)}", carry.dtype))
             self.workspaces.append((parts[-1], whole.chunks * whole.results))
         self.buffers += parts
-        split = replace(whole, role=Role.PARTS, parts=tuple(parts))
-        two = tuple(self._kernel(s, f"{name}_{s.role.value}") for s in (split, join_parts(split)))
-        one = self._kernel(whole, f"{name}_{whole.role.value}")
-        self.reductions.append(True)
-        self.ways.append((_Launches(two), _Launches((one,))))
+        return tuple(parts)
 
-    def _kernel(self, split: Split, name: str) -> GridCall:
+    def _kernel(self, split: Split, stage: str) -> GridCall:
+        name = f"{stage}_{split.role.value}"
         printer = SplitPrinter(split, self.facts)
         body = printer.lines()
         symbols = tuple(printer.emit.sizes)
@@ -145,6 +153,11 @@ class _StagesPrinter:
         blocks, cycles, latency = _cost(split)
         places = tuple(self.buffers.index(p) for p in used)
         return GridCall(name, places, symbols, blocks, split.threads, const(0), cycles, latency)
+
+
+def _pick(ways: Sequence[_Way], label: str) -> _Way:
+    """The way of this name, else the first one."""
+    return next((w for w in ways if w.label == label), ways[0])
 
 
 def lanes_for(stage: Stage) -> int:
@@ -175,7 +188,8 @@ def _cost(split: Split) -> tuple[Dim, Dim, Dim]:
 
 def _bytes(split: Split) -> int:
     """The memory traffic of a point: neighbouring threads have neighbouring results, or points, or runs of them."""
-    axes, stage = split.kept if split.lanes > 1 else split.reduced, split.stage
+    axes = split.kept if split.lanes > 1 else split.reduced
+    stage = replace(split.stage, reductions=tuple(replace(r, init=(), stores=()) for r in split.stage.reductions))
     each = point_bytes(stage, axes[-1], Dependence()) if axes else 4
     runs = split.lanes == 1 and any(r.fn is None for r in stage.reductions)
     return max(each, SECTOR if runs else 1)

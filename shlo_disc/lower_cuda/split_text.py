@@ -33,9 +33,10 @@ CHUNK = Sym("%chunk")
 
 
 class Role(Enum):
-    """What a kernel does: everything, parts of the points of each result, or the parts of each result."""
+    """What a kernel does: everything, by blocks or by threads; parts of each result; or what comes of the parts."""
 
     WHOLE = "whole"
+    ALONE = "alone"
     PARTS = "parts"
     JOIN = "join"
 
@@ -91,7 +92,7 @@ class Split:
     def swept(self) -> Dim:
         """The points of a result that a block of this kernel goes through."""
         match self.role:
-            case Role.WHOLE:
+            case Role.WHOLE | Role.ALONE:
                 return self.points
             case Role.PARTS:
                 return self.share
@@ -100,7 +101,9 @@ class Split:
 
     @property
     def threads(self) -> int:
-        """As many as shared memory has room for."""
+        """As many as shared memory has room for, where they meet."""
+        if self.role is Role.ALONE:
+            return THREADS
         element = sum(c.dtype.bytes for r in self.stage.reductions for c in r.carries)
         threads = THREADS
         while threads * element > MOST_SHARED and threads > 32:
@@ -158,13 +161,13 @@ class SplitPrinter:
         shared = [f"SHLO_SHARED({spell.memory_type(c.dtype)}, {_shared(c)}, {split.threads});" for c in split.carries]
         blocks = "tiles * chunks" if split.role is Role.PARTS else "tiles"
         return [
-            *shared,
+            *(shared if self.rows > 1 else ()),
             *emit.scopes[0].lines,
             *self._sizes(),
             f"const int tx = threadIdx.x % {split.lanes}, ty = threadIdx.x / {split.lanes};",
             f"for (idx i = blockIdx.x; i < {blocks}; i += gridDim.x) {{",
             *(INDENT + line for line in tile.lines),
-            f"{INDENT}__syncthreads();",
+            *([f"{INDENT}__syncthreads();"] if self.rows > 1 else ()),
             "}",
         ]
 
@@ -176,7 +179,7 @@ class SplitPrinter:
             f"const idx results = {results}, all = {points};",
             f"const idx tiles = (results + {split.lanes - 1}) / {split.lanes};",
         ]
-        if split.role is Role.WHOLE:
+        if split.role in (Role.WHOLE, Role.ALONE):
             return [*lines, "const idx points = all;"]
         return [
             *lines,

@@ -75,10 +75,11 @@ def values(**sizes: int) -> dict[Sym, int]:
 def test_parts_fill_the_card() -> None:
     """Few results have many parts, many results have one; no part is small."""
     _, found = grid(lambda x: x.sum(0), X)
-    parts, whole = found.variants
+    parts, whole, alone = found.variants
     assert [c.kernel for c in launches(parts)] == ["@name_stage0_parts", "@name_stage0_join"]
     assert [c.kernel for c in launches(whole)] == ["@name_stage0_whole"]
-    (first, join), (one,) = launches(parts), launches(whole)
+    assert [c.kernel for c in launches(alone)] == ["@name_stage0_alone"]
+    (first, join), (one,), (each,) = launches(parts), launches(whole), launches(alone)
 
     def blocks(call: GridCall, b: int, s: int) -> int:
         return call.blocks.evaluate(values(b=b, s=s))
@@ -87,7 +88,25 @@ def test_parts_fill_the_card() -> None:
     assert blocks(first, 1 << 20, 32 * 5000) == blocks(one, 1 << 20, 32 * 5000) == 5000
     assert blocks(first, 1000, 32) == 16  # 64 points for each
     assert (blocks(first, 0, 64), blocks(join, 0, 64), blocks(one, 0, 64)) == (0, 8, 2)  # sums of nothing are stored
-    assert blocks(one, 5, 0) == 0
+    assert blocks(each, 3, 1000) == 4
+    assert blocks(one, 5, 0) == blocks(each, 5, 0) == 0
+
+
+# the ways that sizes known at compile time leave
+WAYS: dict[str, tuple[In, list[str]]] = {
+    "a few points": (In("12, s"), ["alone"]),
+    "some points": (In("50, s"), ["whole", "alone"]),
+    "many points": (In("1000, s"), ["parts", "whole"]),
+    "few columns": (In("b, 5"), ["parts", "whole"]),
+    "few points, few columns": (In("12, 5"), ["whole"]),
+}
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_ways(name: str) -> None:
+    x, wanted = WAYS[name]
+    _, found = grid(lambda x: x.sum(0), x)
+    assert [v.label.removeprefix("grid, ") for v in found.variants] == wanted
 
 
 def test_workspaces() -> None:
@@ -119,7 +138,7 @@ def test_machine_code() -> None:
     require_nvrtc()
     _, found = grid(lambda x: jnp.argmax(x, 0), X)
     used = resources(nvrtc.compile_kernels(module(found), "kernels.cu", 90, "int32_t").log)
-    assert len(used) == 3
+    assert len(used) == 4
     assert all(kernel.spilled == 0 and kernel.registers <= 32 for kernel in used.values())
 
 
@@ -147,6 +166,8 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[In, ...], Sequence[Sizes]]] 
     "sum of a line": (lambda x: x.sum(), (N,), LINES),
     "sum of few rows": (lambda x: x.sum(1), (In("4, n"),), LINES),
     "sum of three columns": (lambda x: x.sum(0), (In("n, 3"),), LINES),
+    "sum of twelve rows": (lambda x: x.sum(0), (In("12, n"),), LINES),
+    "sum of 50 rows": (lambda x: x.sum(0), (In("50, n"),), LINES[:4]),
     "sum of 17 columns": (lambda x: x.sum(0), (In("n, 17"),), LINES),
     "sum of f64": (lambda x: x.sum(0), (columns_of(np.float64),), COLUMNS),
     "sum of bf16": (lambda x: x.sum(0), (columns_of(BF16),), COLUMNS),
