@@ -69,7 +69,6 @@ struct Thread : EmuThread {
 struct Warp {
   unsigned live, arrived, mask, phase, votes, result[2];
   const EmuSite* site;
-  char key[2];
   alignas(16) unsigned char slot[2][WARP][SLOT];
 };
 
@@ -77,8 +76,17 @@ struct Barrier {
   unsigned waiting, sum, phase;
   int operation, result;
   const EmuSite* site;
-  char key[2];
 };
+
+// What the race checker knows the barriers and warps of a block by. Each block has its own, or barriers would order blocks.
+struct Keys {
+  char* barrier(unsigned phase) { return key_[phase]; }
+  char* warp(unsigned number, unsigned phase) { return key_[2 + 2 * number + phase]; }
+
+ private:
+  char key_[2 + 2 * MOST_THREADS / WARP][8];
+};
+Keys keys_of_blocks[256];
 
 // Memory that lives as long as a block, with guards around it.
 struct Piece {
@@ -156,6 +164,7 @@ class Launch {
   void leave_barrier();
   Thread* finish();
   void report_deadlock();
+  static Keys& keys() { return keys_of_blocks[emu_block_number % 256]; }
   Thread& self() { return *static_cast<Thread*>(emu_thread); }
 
   Piece new_piece(const char* name, size_t size);
@@ -257,7 +266,7 @@ void Launch::thread_main() {
     char* const stack = self().stack;
     Thread* const following = finish();
     if (!following || following->state != State::NEW || race_checked()) {
-      free_stacks_.push_back(stack);
+      if (!race_checked()) free_stacks_.push_back(stack);
       switch_to(following);
     }
     following->stack = stack;
@@ -405,7 +414,7 @@ int Launch::barrier(const EmuSite* site, int operation, int predicate) {
   barrier_.site = site;
   barrier_.operation = operation;
   barrier_.sum += (unsigned)predicate;
-  char* const key = &barrier_.key[barrier_.phase];
+  char* const key = keys().barrier(barrier_.phase);
   release(key);
   ++barrier_.waiting;
   self().state = State::AT_BARRIER;
@@ -447,7 +456,7 @@ unsigned Launch::warp_operation(const EmuSite* site, unsigned mask) {
   warp.site = site;
   warp.mask = mask;
   warp.arrived |= 1u << thread.lane;
-  release(&warp.key[phase]);
+  release(keys().warp(thread.warp, phase));
   thread.state = State::AT_WARP_OP;
   if (warp.arrived == mask) {
     warp.arrived = 0;
@@ -461,7 +470,7 @@ unsigned Launch::warp_operation(const EmuSite* site, unsigned mask) {
     }
   }
   park(thread.state, site);
-  acquire(&warp.key[phase]);
+  acquire(keys().warp(thread.warp, phase));
   return phase;
 }
 
@@ -541,7 +550,7 @@ void Launch::start_threads() {
   for (Warp& warp : warps_) warp.live = warp.arrived = warp.mask = warp.phase = warp.votes = 0;
   const unsigned half = race_checked() ? (unsigned)(emu_block_number % 2) * MOST_THREADS : 0;
   free_stacks_.clear();
-  for (unsigned k = count; k-- > 0;) free_stacks_.push_back(stack_of(k));
+  for (unsigned k = race_checked() ? 0 : count; k-- > 0;) free_stacks_.push_back(stack_of(k));
   for (unsigned k = 0; k < count; ++k) {
     Thread& thread = threads_[k];
     thread.index = {k % block_.x, k / block_.x % block_.y, k / (block_.x * block_.y)};

@@ -131,7 +131,13 @@ class _Recorder:
 
 
 def of_one_kernel(
-    text: str, kernel: str, blocks: int, threads: int, args: Sequence[Array | int], results: Sequence[Any], shared: int = 0
+    text: str,
+    kernel: str,
+    blocks: int,
+    threads: int,
+    args: Sequence[Array | int],
+    results: Sequence[Any],
+    shared: int = 0,
 ) -> Recording:
     """A recording of one launch of a kernel of any text: `results` are what the arrays among `args` must be then."""
     arrays = [arg for arg in args if not isinstance(arg, int)]

@@ -64,7 +64,7 @@ def _numbered(variant: int, choice: Choice, legal: Sequence[Estimate]) -> int:
     return legal[min(variant, len(legal) - 1)].number
 
 
-def launch(
+def launch(  # noqa: PLR0913 - what a launch takes
     text: str,
     kernel: str,
     blocks: int,

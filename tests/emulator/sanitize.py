@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.emulator import toolchain
@@ -18,21 +18,27 @@ from tests.emulator.toolchain import Mode
 _OPTIONS: Mapping[str, str] = {
     "ASAN_OPTIONS": "detect_leaks=0",
     "UBSAN_OPTIONS": "print_stacktrace=0",
-    # Reports of one place are wanted again in every launch.
-    "TSAN_OPTIONS": "exitcode=0 suppress_equal_stacks=0 suppress_equal_addresses=0 atexit_sleep_ms=0",
+    "TSAN_OPTIONS": "halt_on_error=1 atexit_sleep_ms=0",
 }
-_SECONDS = 300
-RACE_CHECKED_BLOCKS = 2  # the race checker sees the first and the last block: others are like them
+_SECONDS = 120
 
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How a launch runs. `skipped`: the barrier to leave out."""
+    """How a launch runs. `skipped`: the barrier to leave out; `ordered`: blocks see what earlier ones wrote.
+
+    `most_blocks` runs only the first and last blocks of the grid; `blocks` launches a grid of that many instead.
+    """
 
     schedule: Schedule = "fifo"
     seed: int = 0
     skipped: int = 0
+    ordered: bool = False
     most_blocks: int = 0
+    blocks: int = 0
+
+
+_FEW = (How(most_blocks=2), How(blocks=1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +52,9 @@ class Barrier:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a process said: an outcome per launch that ran, the barriers that ran, and the sanitizer's report."""
+    """What a process said: an outcome per launch that ran, the barriers that ran, and the sanitizer's first report."""
 
-    launches: tuple[str, ...]  # ok, race, wrong NUMBER, error MESSAGE
+    launches: tuple[str, ...]  # ok, wrong NUMBER, error MESSAGE
     barriers: tuple[Barrier, ...]
     report: str
 
@@ -64,29 +70,31 @@ def check(recording: Recording, mode: Mode, runs: Sequence[How] = (How(),)) -> O
 
 
 def races(recording: Recording) -> Outcome:
-    """Run every launch under the race checker: few blocks, which nothing orders."""
-    return check(recording, "tsan", [How(most_blocks=RACE_CHECKED_BLOCKS)])
+    """Run every launch under the race checker: few blocks, which nothing orders; then one block that does all it can.
+
+    A kernel whose blocks take rows in turn runs its loop several times then.
+    """
+    return check(recording, "tsan", _FEW)
 
 
-def needless_barriers(recording: Recording) -> list[Barrier]:
-    """Barriers that can be left out of each launch, one at a time, and nobody notices.
+def needless_barriers(recordings: Sequence[Recording]) -> list[Barrier]:
+    """Barriers of a text that can be left out of all its launches, one barrier at a time, and nobody notices.
 
     Nobody is the race checker, the emulator, and whoever compares the results, under three schedules.
     """
-    ways = [How("fifo"), How("lifo"), How("random", 1)]
-    found: list[Barrier] = []
-    for launch in recording.launches:
-        alone = Recording(recording.text, recording.index, (launch,))
-        left = list(races(alone).barriers)
-        for way in ways:
-            left = [barrier for barrier in left if not _noticed(alone, launch, way, barrier)]
-        found += left
-    return found
+    needed, seen = set[Barrier](), dict[Barrier, None]()
+    for recording in recordings:
+        for launch in recording.launches:
+            for few in _FEW:
+                ran = _run(recording, "tsan", [(launch, few)]).barriers
+                seen |= dict.fromkeys(ran)
+                needed |= {one for one in ran if one not in needed and _noticed(recording, launch, few, one)}
+    return [barrier for barrier in seen if barrier not in needed]
 
 
-def _noticed(recording: Recording, launch: Recorded, way: How, barrier: Barrier) -> bool:
-    how = How(way.schedule, way.seed, barrier.offset, RACE_CHECKED_BLOCKS)
-    return not _run(recording, "tsan", [(launch, how)]).clean
+def _noticed(recording: Recording, launch: Recorded, how: How, barrier: Barrier) -> bool:
+    ways = [replace(how, schedule=one, seed=1, skipped=barrier.offset) for one in SCHEDULES]
+    return any(not _run(recording, "tsan", [(launch, way)]).clean for way in ways)
 
 
 def _run(recording: Recording, mode: Mode, jobs: Sequence[tuple[Recorded, How]]) -> Outcome:
@@ -95,18 +103,16 @@ def _run(recording: Recording, mode: Mode, jobs: Sequence[tuple[Recorded, How]])
     library = toolchain.library(recording.text, recording.names, recording.index, mode)
     with tempfile.TemporaryDirectory(dir=toolchain.folder()) as scratch:
         plan = Path(scratch) / "plan"
-        plan.write_text("\n".join([f"library {library}", *_lines(jobs, Path(scratch), mode)]) + "\n")
+        plan.write_text("\n".join([f"library {library}", *_lines(jobs, Path(scratch))]) + "\n")
         command = [str(toolchain.runner(mode)), str(plan)]
         if mode == "tsan" and (setarch := shutil.which("setarch")):
             command = [setarch, "-R", *command]  # TSan's shadow memory does not bear every layout
         environment = {**os.environ, **_OPTIONS}
-        done = subprocess.run(
-            command, check=False, capture_output=True, text=True, env=environment, timeout=_SECONDS
-        )
+        done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment, timeout=_SECONDS)
     return _outcome(done.stdout, done.stderr, done.returncode)
 
 
-def _lines(jobs: Sequence[tuple[Recorded, How]], folder: Path, mode: Mode) -> list[str]:
+def _lines(jobs: Sequence[tuple[Recorded, How]], folder: Path) -> list[str]:
     lines: list[str] = []
     for number, (launch, how) in enumerate(jobs):
         lines.append("fresh")
@@ -115,11 +121,10 @@ def _lines(jobs: Sequence[tuple[Recorded, How]], folder: Path, mode: Mode) -> li
             name.write_bytes(held.before)
             lines.append(f"buffer {len(held.before)} {name}")
         arguments = [*(f"b{k}" for k in launch.arguments), *(f"n{k}" for k in launch.numbers)]
-        ordered = int(mode != "tsan")
-        settings = [SCHEDULES[how.schedule], how.seed, ordered, how.most_blocks, how.skipped]
-        grid = [launch.kernel, launch.blocks, launch.threads, launch.shared]
+        settings = [SCHEDULES[how.schedule], how.seed, int(how.ordered), how.most_blocks, how.skipped]
+        grid = [launch.kernel, how.blocks or launch.blocks, launch.threads, launch.shared]
         lines.append(" ".join(map(str, ["launch", *grid, *settings, *arguments])))
-        if how.most_blocks and how.most_blocks < launch.blocks:
+        if launch.blocks > (how.blocks or how.most_blocks or launch.blocks):
             continue  # the results are not complete
         for k, held in enumerate(launch.buffers):
             name = folder / f"{number}_{k}_after"

@@ -42,8 +42,8 @@ def library(text: str, names: Sequence[str], index: IndexType, mode: Mode = "pla
     """A shared library with the kernels `names` of a CUDA text, each as `emu_kernel_NAME`."""
     bounds = {name: int(most) for most, name in _BOUNDS.findall(text)}
     kernels = "".join(f"EMU_KERNEL({name}, {bounds.get(name, 0)})\n" for name in names)
-    order = "#define EMU_ORDER __ATOMIC_ACQ_REL\n" if "__threadfence" in text else ""
-    flags = (*_KERNEL_FLAGS, *_MODE_FLAGS[mode], f"-DSHLO_INDEX={index}")
+    order = ("-DEMU_ORDER=__ATOMIC_ACQ_REL",) if "__threadfence" in text else ()
+    flags = (*_KERNEL_FLAGS, *_MODE_FLAGS[mode], *order, f"-DSHLO_INDEX={index}")
     key = _digest(text, kernels, *flags, _headers_digest())
     target = folder() / f"{key}.so"
     if target.exists():
@@ -51,11 +51,10 @@ def library(text: str, names: Sequence[str], index: IndexType, mode: Mode = "pla
     with tempfile.TemporaryDirectory(dir=folder()) as scratch:
         (Path(scratch) / "kernels.cu").write_text(text)
         source = Path(scratch) / "all.cc"
-        source.write_text(f'{order}#include "kernels.cu"\n{kernels}')
-        prelude = () if order else ("-include", str(_precompiled(flags)))
-        plain = () if prelude else ("-include", "cuda_emu.h")
+        source.write_text(f'#include "kernels.cu"\n{kernels}')
         done = Path(scratch) / "all.o"
-        _run(["g++", *flags, *prelude, *plain, f"-I{HERE}", f"-I{PRELUDE}", "-c", str(source), "-o", str(done)])
+        folders = (f"-I{HERE}", f"-I{PRELUDE}")
+        _run(["g++", *flags, "-include", str(_precompiled(flags)), *folders, "-c", str(source), "-o", str(done)])
         _run(["g++", "-shared", str(done), "-o", f"{done}.so"])
         Path(f"{done}.so").replace(target)
     return target
