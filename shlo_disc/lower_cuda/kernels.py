@@ -33,8 +33,6 @@ from shlo_disc.lower_cuda.sort import print_sort
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 from shlo_disc.lower_cuda.window_scatter import print_window_scatter
 
-GROUPS_PER_FILE = 16  # each file costs 10 ms for the prelude, each group about as much per kernel
-
 
 class CudaLowering:
     """Lowers groups one by one, and collects what was printed."""
@@ -90,12 +88,10 @@ class CudaLowering:
                 assert_never(group.kind)
 
     def sources(self) -> tuple[SourceFile, ...]:
-        """The kernels of up to `GROUPS_PER_FILE` groups per file; files are compiled side by side."""
-        parts = [f"{self.comments[name]}\n{text.replace(NAME, name)}\n" for text, name in self.texts.items()]
-        starts = range(0, len(parts), GROUPS_PER_FILE)
+        """A file per group: NVRTC compiles them side by side, and the prelude costs each only 10 ms."""
         return tuple(
-            SourceFile(f"kernels_{k}", "\n".join(['#include "shlo.cuh"', "", *parts[start : start + GROUPS_PER_FILE]]))
-            for k, start in enumerate(starts)
+            SourceFile(name, f'#include "shlo.cuh"\n\n{self.comments[name]}\n{text.replace(NAME, name)}\n')
+            for text, name in self.texts.items()
         )
 
 

@@ -158,7 +158,8 @@ class CudaDevice(Interop):
     def load(self, files: Sequence[SourceFile], names: Sequence[str], index: IndexType) -> Mapping[str, Function]:
         self._enter()
         with ThreadPoolExecutor(available_threads()) as pool:
-            cubins = list(pool.map(partial(self._cubin, index), files))
+            longest_first = sorted(files, key=lambda file: -len(file.text))
+            cubins = list(pool.map(partial(self._cubin, index), longest_first))
         loaded = _Loaded()
         modules: list[Any] = []
         for cubin in cubins:
