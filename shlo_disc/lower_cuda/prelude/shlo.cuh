@@ -32,30 +32,12 @@
 #include "math.cuh"
 #include "pack.cuh"
 #include "shuffle.cuh"
-#if __has_include("team.cuh")
-#include "team.cuh"
-#endif
-#if __has_include("mma.cuh")
-#include "mma.cuh"
-#endif
-#if __has_include("gemm.cuh")
-#include "gemm.cuh"
-#endif
-#if __has_include("conv.cuh")
-#include "conv.cuh"
-#endif
-#if __has_include("attention.cuh")
+
 #include "attention.cuh"
-#endif
-#if __has_include("sort.cuh")
-#include "sort.cuh"
-#endif
-#if __has_include("scatter.cuh")
-#include "scatter.cuh"
-#endif
-#if __has_include("scan.cuh")
+#include "conv.cuh"
+#include "gemm.cuh"
+#include "mma.cuh"
 #include "scan.cuh"
-#endif
-#if __has_include("scatter.cuh")
 #include "scatter.cuh"
-#endif
+#include "sort.cuh"
+#include "team.cuh"
