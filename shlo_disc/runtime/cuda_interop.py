@@ -41,10 +41,13 @@ class Interop:
 
     def __init__(self, cupy: Any, number: int) -> None:
         self.cupy, self.number = cupy, number
-        self._seen: dict[int, tuple[weakref.ref[Any], int, tuple[int, ...], str]] = {}
+        self._seen: dict[int, tuple[weakref.ref[Any], DeviceArray]] = {}
 
     def import_array(self, array: object) -> DeviceArray:
-        """The memory of an array, ready on the current stream."""
+        """The memory of an array, ready on the current stream. Never written: JAX's arrays are read-only."""
+        seen = self._seen.get(id(array))
+        if seen is not None and seen[0]() is array and self._is_as_before(array, seen[1]):
+            return seen[1]
         if isinstance(array, self.cupy.ndarray):
             return self._of_cupy(array)
         if kind_of(array) == "jax":
@@ -52,6 +55,18 @@ class Interop:
         if kind_of(array) == "dlpack" and not self._is_on_host(array):
             return self._by_dlpack(array)
         return self._from_host(as_numpy(array))
+
+    def _is_as_before(self, array: Any, found: DeviceArray) -> bool:
+        """CuPy's arrays may change their shape, JAX's may be given away; and JAX's must be computed on any stream."""
+        if isinstance(array, self.cupy.ndarray):
+            return array.shape == found.shape
+        return not array.is_deleted() and bool(array.is_ready())
+
+    def _remember(self, array: Any, found: DeviceArray) -> None:
+        """Weights come at every call: where they are is asked once."""
+        if len(self._seen) >= _SEEN:
+            self._seen = {}
+        self._seen[id(array)] = (weakref.ref(array), found._replace(owner=None))
 
     def mirror(self, run: Callable[[Sequence[Any]], tuple[Any, ...]], arrays: Sequence[Any]) -> tuple[object, ...]:
         """Run as the library of the arguments does.
@@ -81,26 +96,22 @@ class Interop:
         if (number := int(array.data.device_id)) != self.number:
             raise _elsewhere(number, self.number)
         plain = array if array.flags.c_contiguous else self.cupy.ascontiguousarray(array)
-        return DeviceArray(int(plain.data.ptr), plain.shape, _name(plain.dtype), plain)
+        found = DeviceArray(int(plain.data.ptr), plain.shape, _name(plain.dtype), plain)
+        if plain is array:
+            self._remember(array, found)
+        return found
 
     def _of_jax(self, array: Any) -> DeviceArray:
-        """JAX arrays do not change: one that came before, and is computed, is where it was.
+        """JAX's arrays do not change: one that came before, and is computed, is where it was.
 
         What is seen for the first time is held by DLPack until our work is done, so that JAX cannot give its memory
         away (donate it); later only the array itself is.
         """
-        seen = self._seen.get(id(array))
-        if seen is not None:
-            reference, pointer, shape, dtype = seen
-            if reference() is array and not array.is_deleted() and array.is_ready():
-                return DeviceArray(pointer, shape, dtype, array)
         if self._is_on_host(array):
             return self._from_host(as_numpy(array))
         found = self._by_dlpack(array)
         if isinstance(found.owner, tuple):  # it is the array's own memory, not a contiguous copy
-            if len(self._seen) >= _SEEN:
-                self._seen = {}
-            self._seen[id(array)] = (weakref.ref(array), found.pointer, found.shape, found.dtype)
+            self._remember(array, found)
         return found
 
     def _is_on_host(self, array: Any) -> bool:

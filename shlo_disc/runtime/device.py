@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from shlo_disc.artifact import SourceFile
 
@@ -32,9 +32,11 @@ class Function:
     shared: int  # static, in bytes
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceArray:
-    """A C-contiguous array on the device: where it starts, what it is, and the object that keeps it alive."""
+class DeviceArray(NamedTuple):
+    """A C-contiguous array on the device: where it starts, what it is, and the object that keeps it alive.
+
+    The owner is None if it is the array that was imported. (A call makes many of these: a tuple is made fastest.)
+    """
 
     pointer: int
     shape: tuple[int, ...]

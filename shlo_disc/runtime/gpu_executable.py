@@ -37,6 +37,7 @@ from shlo_disc.runtime.steps import Observer, Places, has_control_flow
 from shlo_disc.runtime.toolchain import find_compiler
 
 _PLANS_KEPT = 4096
+_OTHER_LIBRARIES = frozenset({"jax", "dlpack"})
 # The host program is long and does little: of a launch's microseconds it takes nanoseconds even so, and T5's compiles
 # in 0.24 s instead of 1.8 s.
 _HOST_OPTIMIZE = 0
@@ -48,6 +49,7 @@ class _Plan:
     """What a call needs that depends on its sizes alone; and the choices, by which arguments are not aligned."""
 
     sizes: Sizes
+    signature: tuple[int, ...]  # all sizes
     index: IndexType
     result_bytes: tuple[int, ...]
     choices: dict[frozenset[int], tuple[int, ...]] = field(default_factory=dict[frozenset[int], tuple[int, ...]])
@@ -96,10 +98,10 @@ class GpuExecutable:
         arena = device.allocate(plan.sizes.arena_bytes)
         call = self._prepare(plan, bound, results, arena)
         self._queue(call, plan)
-        device.hold([array.owner for array in bound])
+        device.hold([array if one.owner is None else one.owner for one, array in zip(bound, arrays, strict=True)])
         with self._lock:
             self._calls += 1
-            self._signatures.add(tuple(plan.sizes.symbols))
+            self._signatures.add(plan.signature)
         return tuple(
             device.export_array(memory, shape, result.dtype)
             for memory, shape, result in zip(results, plan.sizes.shapes, self.artifact.results, strict=True)
@@ -113,7 +115,7 @@ class GpuExecutable:
 
         if self.graphs is not None:
             places = call.places
-            key = (*plan.sizes.symbols, bytes(places.arguments), bytes(places.results), places.arena)
+            key = (plan.signature, bytes(places.arguments), bytes(places.results), places.arena)
             graph = self.graphs.find(key, lambda: self.device.capture(run, products=self._products))
             if graph is not None:
                 graph.launch()
@@ -152,13 +154,14 @@ class GpuExecutable:
         return [self._import(*one) for one in zip(artifact.arguments, self._dtypes, arrays, strict=True)]
 
     def _import(self, argument: Argument, dtype: np.dtype[np.generic], array: object) -> DeviceArray:
-        if kind_of(array) not in ("jax", "dlpack"):
+        if kind_of(array) not in _OTHER_LIBRARIES:
             return self.device.import_array(conform_one(argument, dtype, array))
         try:
             found = self.device.import_array(array)
         except ArgumentTypeError as error:
             raise ArgumentTypeError(f"{argument.name}: {error}") from error
-        check_type(argument, found.dtype, found.shape, same=found.dtype == argument.dtype)
+        if found.dtype != argument.dtype or len(found.shape) != len(argument.shape):
+            check_type(argument, found.dtype, found.shape, same=found.dtype == argument.dtype)
         return found
 
     # -- plans
@@ -175,7 +178,9 @@ class GpuExecutable:
         symbols = dict(zip(artifact.symbols, sizes.symbols, strict=False))
         index: IndexType = self._index or ("int64_t" if is_wide(artifact, symbols) else "int32_t")
         wanted = zip(artifact.results, sizes.shapes, strict=True)
-        plan = _Plan(sizes, index, tuple(math.prod(s) * dtype_of(r.dtype).itemsize for r, s in wanted))
+        plan = _Plan(
+            sizes, tuple(sizes.symbols), index, tuple(math.prod(s) * dtype_of(r.dtype).itemsize for r, s in wanted)
+        )
         if len(self._plans) >= _PLANS_KEPT:
             self._plans = {}
         self._plans[shapes] = plan

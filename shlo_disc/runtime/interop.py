@@ -125,6 +125,7 @@ def _from_dlpack(array: DLPackArray) -> Array:
         ) from error
 
 
+@lru_cache(maxsize=256)
 def dtype_of(name: str) -> np.dtype[np.generic]:
     """The dtype with NumPy's or ml_dtypes' `name`; raw bits if ml_dtypes is not installed.
 
