@@ -45,7 +45,9 @@ CONTRACTIONS: frozenset[ProductTypes] = frozenset(
 )
 
 THIN_ROWS = 8  # so many rows at most, or columns
-THIN_THREADS, THIN_COLUMNS = 256, 8  # as in gemm.cuh: columns of a block where the depth is side by side
+THIN_THREADS = 256  # as in gemm.cuh
+THIN_COLUMNS = 8  # of a block, where the depth is side by side
+WIDE_LANES = 4  # of 16 bytes, where columns are
 SPLIT_BLOCKS = 264  # two per multiprocessor: with fewer tiles the depth is split
 SPLIT_DEPTH, MOST_SPLITS = 256, 32
 SUM_THREADS = 256
@@ -290,13 +292,13 @@ def _thin_way(kernel: DotKernel, facts: Facts, most: int, *, swapped: bool) -> _
     dtype = kernel.a.source.dtype
     lanes = 16 // dtype.bytes
     wide = columns.stride == const(1) and columns.depth_stride != const(1)
-    per_block = 8 * lanes if wide else THIN_COLUMNS
+    per_block = WIDE_LANES * lanes if wide else THIN_COLUMNS
     name = f"{NAME}_{'columns' if swapped else 'rows'}{most}"
     function = _thin_function(kernel, facts, (rows, columns), (few, many), (name, most, per_block, wide, swapped))
     k = kernel.depth
     blocks = (many.extent + (per_block - 1)) // per_block * batch_size(kernel.batch)
     cycles = memory_cycles(k * per_block * dtype.bytes)
-    turns = k // (128 if wide else 32 * lanes) + 1
+    turns = k // (4 * THIN_THREADS // WIDE_LANES if wide else 32 * lanes) + 1
     latency = turns * LOAD_LATENCY + (LOAD_LATENCY + most * 5 * SHUFFLE_LATENCY)
     call = function.call(blocks, THIN_THREADS, cycles, latency)
     label = f"at most {most} {'column' if swapped else 'row'}{'s' if most > 1 else ''}"
@@ -346,7 +348,7 @@ def _thin_function(
         *(INDENT + line for line in scope.lines),
         "}",
     ]
-    return body.function(name, lines, THIN_THREADS, operands=(kernel.a.source, kernel.b.source))
+    return body.function(name, lines, THIN_THREADS, resident=1, operands=(kernel.a.source, kernel.b.source))
 
 
 def _thin_operands(body: Body, rows: _Line, columns: _Line, kind: str, few: str, many: str) -> list[str]:

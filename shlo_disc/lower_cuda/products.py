@@ -74,7 +74,7 @@ class Tile:
 LARGE = Tile("large tiles", 128, 128, 256, 2, 1100, 2, "TensorTile<{}, 128, 128, 2, 4, {}, {}>")
 MEDIUM = Tile("medium tiles", 128, 64, 128, 3, 950, 2, "TensorTile<{}, 128, 64, 2, 2, {}, {}>")
 SMALL = Tile("small tiles", 64, 64, 128, 4, 800, 2, "TensorTile<{}, 64, 64, 2, 2, {}, {}>")
-PLAIN = Tile("plain tiles", 64, 64, 128, 0, 80, 4, "PlainTile<{}, 64, 64, 8, 4, {}, {}>")
+PLAIN = Tile("plain tiles", 64, 64, 128, 2, 80, 4, "PlainTile<{}, 64, 64, 8, 4, {}, {}>")
 
 
 def tiles_for(dtype: DType, precision: Precision) -> tuple[Tile, ...]:

@@ -71,11 +71,11 @@ SHLO_DEVICE bool reads(const Window<RANK>& w, const Place<RANK>& p, const Tap<RA
 }
 
 // The packs of a thread where neighbouring threads follow the rows, each with elements in depth.
-template <class T_, int EXTENT, int THREADS>
+template <class T_, int EXTENT_, int THREADS>
 struct Across {
   typedef T_ T;
   static constexpr bool ALONG_K = true;
-  static constexpr int N = lanes_of<T>, COUNT = EXTENT * depth_of<T> / N / THREADS, ROWS = 1;
+  static constexpr int EXTENT = EXTENT_, N = lanes_of<T>, COUNT = EXTENT * depth_of<T> / N / THREADS, ROWS = 1;
   static SHLO_DEVICE int extent_at(int) { return (int)threadIdx.x % EXTENT; }
   static SHLO_DEVICE int depth_at(int i) { return ((int)threadIdx.x / EXTENT + i * (THREADS / EXTENT)) * N; }
 };
@@ -86,11 +86,12 @@ struct Gathered : P {
   typedef typename P::T T;
   const T* start;
   const Window<RANK>& w;
-  idx left;
+  int left;
   bool packs;
   Place<RANK> places[P::ROWS];
 
-  SHLO_DEVICE Gathered(const T* start_, const Window<RANK>& w_, idx first, idx left_) : start(start_), w(w_), left(left_) {
+  SHLO_DEVICE Gathered(const T* start_, const Window<RANK>& w_, idx first, idx left_)
+      : start(start_), w(w_), left(at_most(left_, P::EXTENT)) {
     packs = P::ROWS > 1 && FEATURE_INNER && w.feature_stride == 1 && has_packs(start, w.batch_stride, w.features);
     SHLO_UNROLL for (int d = 0; d < RANK; ++d) packs &= w.in_strides[d] % P::N == 0;
     SHLO_UNROLL for (int r = 0; r < P::ROWS; ++r) places[r] = place_of(w, first + P::extent_at(r));
@@ -136,11 +137,11 @@ struct Weights : P {
   const T* start;
   const Window<RANK>& w;
   const WeightStrides<RANK>& strides;
-  idx left;
+  int left;
   bool packs;
 
   SHLO_DEVICE Weights(const T* start_, const Window<RANK>& w_, const WeightStrides<RANK>& strides_, idx left_)
-      : start(start_), w(w_), strides(strides_), left(left_) {
+      : start(start_), w(w_), strides(strides_), left(at_most(left_, P::EXTENT)) {
     packs = P::ALONG_K ? FEATURE_INNER && strides.feature == 1 && has_packs(start, strides.column, w.features)
                        : strides.column == 1 && has_packs(start, strides.feature, left);
     SHLO_UNROLL for (int d = 0; d < RANK; ++d) packs &= strides.taps[d] % P::N == 0;
@@ -148,13 +149,15 @@ struct Weights : P {
 
   SHLO_DEVICE void fetch(idx k0, idx k1, Pack<T, P::N> (&out)[P::COUNT]) const {
     SHLO_UNROLL for (int i = 0; i < P::COUNT; ++i) {
-      const idx k = k0 + P::depth_at(i), x = P::extent_at(i);
+      const idx k = k0 + P::depth_at(i);
+      const int x = P::extent_at(i);
       out[i] = Pack<T, P::N>{};
       if (packs) {
         if (k < k1 && x < left) out[i] = pack_load<P::N>(start + x * strides.column + strides.offset(tap_of<FEATURE_INNER>(w, k)));
       } else {
         SHLO_UNROLL for (int j = 0; j < P::N; ++j) {
-          const idx kj = P::ALONG_K ? k + j : k, xj = P::ALONG_K ? x : x + j;
+          const idx kj = P::ALONG_K ? k + j : k;
+          const int xj = P::ALONG_K ? x : x + j;
           if (kj < k1 && xj < left) out[i].at[j] = start[xj * strides.column + strides.offset(tap_of<FEATURE_INNER>(w, kj))];
         }
       }

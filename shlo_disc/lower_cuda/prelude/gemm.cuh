@@ -13,6 +13,9 @@ template <class T> constexpr int lanes_of = 16 / (int)sizeof(T);    // elements 
 template <class T> constexpr int depth_of = 64 / (int)sizeof(T);    // elements of depth in one step
 template <class T> SHLO_DEVICE T zero_of() { return T(); }
 
+// How many of `most` elements there are where `left` follow: tiles count in 32 bits.
+SHLO_DEVICE int at_most(idx left, int most) { return left < most ? (int)left : most; }
+
 // Whether packs of 16 bytes along rows of `inner` elements that lie `outer` apart are aligned, and whole or absent.
 template <class T>
 SHLO_DEVICE bool has_packs(const T* start, idx outer, idx inner) {
@@ -42,11 +45,12 @@ template <class P, bool UNIT>
 struct Strided : P {
   typedef typename P::T T;
   const T* start;
-  idx stride, depth_stride, left;  // how many of the tile's rows (of A, or columns of B) there are
+  idx stride, depth_stride;
+  int left;  // how many of the tile's rows (of A, or columns of B) there are
   bool packs;
 
   SHLO_DEVICE Strided(const T* start_, idx stride_, idx depth_stride_, idx left_, idx depth)
-      : start(start_), stride(stride_), depth_stride(depth_stride_), left(left_) {
+      : start(start_), stride(stride_), depth_stride(depth_stride_), left(at_most(left_, P::EXTENT)) {
     packs = UNIT && has_packs(start, P::ALONG_K ? stride : depth_stride, P::ALONG_K ? depth : left);
   }
 
@@ -54,7 +58,8 @@ struct Strided : P {
   SHLO_DEVICE void fetch(idx k0, idx k1, Pack<T, P::N> (&out)[P::COUNT]) const {
     const idx step = (P::ALONG_K ? stride : depth_stride) * P::STEP, next = P::ALONG_K ? depth_stride : stride;
     const T* const at = start + P::extent_at(0) * stride + (k0 + P::depth_at(0)) * depth_stride;
-    const idx outer = (P::ALONG_K ? left : k1 - k0) - P::outer(), inner = (P::ALONG_K ? k1 - k0 : left) - P::inner();
+    const int deep = at_most(k1 - k0, depth_of<T>);
+    const int outer = (P::ALONG_K ? left : deep) - P::outer(), inner = (P::ALONG_K ? deep : left) - P::inner();
     if (packs) {
       SHLO_UNROLL for (int i = 0; i < P::COUNT; ++i) {
         if (i * P::STEP < outer && inner > 0) out[i] = pack_load<P::N>(at + i * step);
@@ -234,7 +239,7 @@ template <class Tile> constexpr int tile_bytes =
 // Hand every sum to epilogue(sum, row, column); `rows` and `columns` of the tile exist, and its first is (i0, j0).
 // ROWS_FIRST: neighbouring threads take neighbouring rows.
 template <bool ROWS_FIRST, class Tile, class Epilogue>
-SHLO_DEVICE void finish(const Tile& tile, char* shared, idx i0, idx j0, idx rows, idx columns, Epilogue epilogue) {
+SHLO_DEVICE void finish(const Tile& tile, char* shared, idx i0, idx j0, int rows, int columns, Epilogue epilogue) {
   typedef typename Tile::Sum Sum;
   constexpr int PITCH = Tile::N + 1, COUNT = Tile::SLICE_ROWS * Tile::N;
   Sum* const s = (Sum*)shared;
@@ -277,7 +282,7 @@ SHLO_DEVICE void multiply_tile(const A& a, const B& b, idx k0, idx k1, idx i0, i
       __syncthreads();
     }
   }
-  finish<ROWS_FIRST>(tile, shared, i0, j0, rows, columns, epilogue);
+  finish<ROWS_FIRST>(tile, shared, i0, j0, at_most(rows, Tile::M), at_most(columns, Tile::N), epilogue);
 }
 
 // ---- few rows --------------------------------------------------------------------------------------------------------
@@ -329,18 +334,19 @@ SHLO_DEVICE void multiply_thin_columns(const Thin<T>& p, idx j0, Epilogue epilog
   if (lane < p.rows) epilogue(mine, (idx)lane, j0 + column);
 }
 
-// Packs of columns side by side: 8 lanes across, and the other 4 x 8 warps share the depth, 4 at a time.
-template <class T> constexpr int wide_columns = 8 * lanes_of<T>;
+// Packs of columns side by side: 4 lanes across, and the other 8 x 8 warps share the depth, 4 at a time.
+constexpr int wide_lanes = 4;
+template <class T> constexpr int wide_columns = wide_lanes * lanes_of<T>;
 template <int M, class T> constexpr int wide_bytes = 8 * M * wide_columns<T> * (int)sizeof(value_t<T>);
 template <int M, class T, class Epilogue>
 SHLO_DEVICE void multiply_thin_packs(const Thin<T>& p, idx j0, char* shared, Epilogue epilogue) {
   typedef value_t<T> Sum;
-  constexpr int N = lanes_of<T>, C = wide_columns<T>, GROUP = 4;
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, column = lane % 8 * N;
+  constexpr int N = lanes_of<T>, C = wide_columns<T>, L = wide_lanes, GROUP = 4, PARTS = thin_threads / L;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, column = lane % L * N;
   const bool b_packs = has_packs(p.b, p.b_depth, p.columns);
   const bool a_packs = p.a_depth == 1 && ((uint64_t)p.a & 15) == 0 && p.a_row % GROUP == 0 && p.depth % GROUP == 0;
   Sum sums[M][N] = {};
-  for (idx k = (warp * 4 + lane / 8) * GROUP; k < p.depth; k += 32 * GROUP) {
+  for (idx k = (int)threadIdx.x / L * GROUP; k < p.depth; k += PARTS * GROUP) {
     Sum x[M][GROUP], y[GROUP][N];
     SHLO_UNROLL for (int g = 0; g < GROUP; ++g)
       load_line(y[g], p.b + (k + g) * p.b_depth + column, (idx)1, k + g < p.depth ? p.columns - column : 0, b_packs);
@@ -353,9 +359,8 @@ SHLO_DEVICE void multiply_thin_packs(const Thin<T>& p, idx j0, char* shared, Epi
   __syncthreads();
   SHLO_UNROLL for (int r = 0; r < M; ++r) {
     SHLO_UNROLL for (int j = 0; j < N; ++j) {
-      sums[r][j] += shuffle_xor(sums[r][j], 8);
-      sums[r][j] += shuffle_xor(sums[r][j], 16);
-      if (lane < 8) s[(warp * M + r) * C + column + j] = sums[r][j];
+      SHLO_UNROLL for (int mask = L; mask < 32; mask *= 2) sums[r][j] += shuffle_xor(sums[r][j], mask);
+      if (lane < L) s[(warp * M + r) * C + column + j] = sums[r][j];
     }
   }
   __syncthreads();
