@@ -159,6 +159,59 @@ def test_arrays_of_cupy_are_taken_as_they_are(device: CudaDevice) -> None:
         device.import_array(array)
 
 
+def test_an_array_that_comes_again_is_known(device: CudaDevice) -> None:
+    array = cupy_stub.ndarray((2, 3), np.float32)
+    first = device.import_array(array)
+    again = device.import_array(array)
+    assert again is device.import_array(array)
+    assert again == first._replace(owner=None)  # being known does not keep it alive
+    array.view = array.view.reshape(6)
+    array.shape = (6,)
+    assert device.import_array(array).shape == (6,)
+    gone = weakref.ref(array)
+    del array, first
+    gc.collect()
+    assert gone() is None
+
+
+class Given:
+    """A JAX array on the GPU, as far as we look at it."""
+
+    __module__ = "jaxlib._jax"
+
+    def __init__(self, array: Any) -> None:
+        self.array, self.reads, self.deleted, self.ready = array, 0, False, True
+
+    def __dlpack__(self, *, stream: int) -> object:
+        self.reads += 1
+        if self.deleted:
+            raise RuntimeError("Array has been deleted.")
+        return self.array.__dlpack__()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 2, 0
+
+    def is_deleted(self) -> bool:
+        return self.deleted
+
+    def is_ready(self) -> bool:
+        return self.ready
+
+
+def test_jax_arrays_are_asked_again_only_if_they_may_have_changed(device: CudaDevice) -> None:
+    array = Given(np.ones((2, 3), np.float32))
+    array.ready = False
+    for reads in (1, 2):  # another stream may have to wait for it
+        assert device.import_array(array).owner is not None
+        assert array.reads == reads
+    array.ready = True
+    assert device.import_array(array) == (array.array.ctypes.data, (2, 3), "float32", None)
+    assert array.reads == 2
+    array.deleted = True
+    with pytest.raises(ArgumentTypeError, match="Array has been deleted"):
+        device.import_array(array)
+
+
 def test_arrays_with_dlpack_are_read_on_our_stream(device: CudaDevice) -> None:
     array = OnGpu(np.ones((2, 3), np.float32))
     found = device.import_array(array)
