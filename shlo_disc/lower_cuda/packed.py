@@ -25,7 +25,7 @@ from shlo_disc.codegen.simplify_kernel import rewrite_stage, stage_formulas
 from shlo_disc.expr.dim import Atom, Dim, FloorDiv, Mod, Product, Sym, const, of, product
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.node import Node
-from shlo_disc.expr.scalar import FoldResult, InRange, Load, Scalar, Select
+from shlo_disc.expr.scalar import Fold, FoldResult, InRange, Load, Scalar, Select
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 
 LANE = Sym("%lane")
@@ -250,12 +250,17 @@ class _Splitter(DimRewriter):
 
 
 class PackedEmitter(Emitter):
-    """Prints formulas over the lanes of a pack, inside `pack`; elsewhere it is the plain printer."""
+    """Prints formulas over the lanes of a pack, inside `pack`; elsewhere it is the plain printer.
+
+    In the scope of a pack a value is an array over its lanes, unless no lane tells on it: under a guard that all lanes
+    share such values may not move further out, and are single variables between the loops over lanes.
+    """
 
     def __init__(self, spelling: CudaSpelling) -> None:
         super().__init__(spelling)
         self.packing: Packing | None = None
         self.registers = dict[tuple[Scope, Param | Scratch, Dim], str]()  # packs that were loaded, by scope
+        self.singles = dict[tuple[Scope, Scalar], str]()  # values that all lanes share, in the scope of a pack
 
     @contextmanager
     def pack(self, packing: Packing) -> Generator[Scope]:
@@ -286,7 +291,7 @@ class PackedEmitter(Emitter):
     def load(self, source: Param | Scratch, offset: Dim) -> str:
         """One element, where it can be from a pack that one instruction loads."""
         start = self.packing.start(source, offset) if self.packing and self.scope.arrayed else None
-        if start is None or (start.data() and self.floor == len(self.scopes) - 1):
+        if start is None:
             return super().load(source, offset)
         for scope in self.scopes:
             if (known := self.registers.get((scope, source, start))) is not None:
@@ -296,12 +301,40 @@ class PackedEmitter(Emitter):
         self.scope.lines.append(f"const Pack<{self.spell.memory_type(source.dtype)}, R> {name} = {text};")
         return self.spell.load(f"{name}.at", "k", source.dtype)
 
+    def value(self, node: Scalar, outer: int = 0) -> str:
+        for scope in self.scopes:
+            if (known := self.singles.get((scope, node))) is not None:
+                return known
+        return super().value(node, outer)
+
+    def define(self, node: Scalar, text: str) -> str:
+        """Name a value in the current scope."""
+        if not self.scope.arrayed or self._differs(node):
+            return super().define(node, text)
+        name = self.singles[self.scope, node] = self.fresh()
+        self.scope.lines.append(f"const {self.spell.value_type(node.dtype)} {name} = {text};")
+        return name
+
+    def _differs(self, node: Scalar) -> bool:
+        """Whether a value is not the same for all lanes: it depends on the lane, or on an array over lanes."""
+        return any(name in self.arrays or self.scopes[self.home_of(name)].arrayed for name in self.deps.of(node))
+
+    def _statements(self, lines: list[str]) -> None:
+        self.scope.lines.extend(lines)  # of values that all lanes share: the others have statements of their own
+
+    def _fold(self, fold: Fold, position: int) -> str:
+        text = super()._fold(fold, position)
+        if self.scope.arrayed:
+            names = [clean(c.name) for c in fold.carries]
+            self.singles.update({(self.scope, FoldResult(fold, k)): name for k, name in enumerate(names)})
+        return text
+
     def _branch(self, node: Select, vector: bool) -> str:
         """In a pack the result is an array; a guard that all lanes share is asked once."""
-        if not self.scope.arrayed:
+        if not self.scope.arrayed or not self._differs(node):
             return super()._branch(node, vector)
         outer, name = self.scope, self.fresh("g")
-        shared = LANE.name not in self.deps.of(node.condition)
+        shared = not self._differs(node.condition)
         condition = self.value(node.condition)
         lines = list[str]()
         for head, side in ((f"if ({condition}) {{", node.then), ("} else {", node.other)):
