@@ -126,7 +126,7 @@ class Emitter(IndexPrinter):
             case FromDim(dim, dtype):
                 if dim.constant is not None:
                     return spell.const(dim.constant, dtype), 100
-                return spell.convert(self.dim(dim), DType.I64, dtype), 100
+                return spell.convert(self.number(dim), DType.I64, dtype), 100
             case InRange(dim, lower, upper):
                 return self._in_range(dim, lower, upper), 100
             case FoldResult(fold, position):

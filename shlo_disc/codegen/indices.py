@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection
 from typing import assert_never
 
 from shlo_disc.codegen.scopes import ScopeStack, clean
@@ -13,6 +14,8 @@ from shlo_disc.expr.scalar import Scalar, as_scalar
 
 class IndexPrinter(ScopeStack, ABC):
     """Prints dims. Their data atoms hold formulas, which a subclass prints."""
+
+    wide = False  # symbols are read as 64 bits, though indices have 32
 
     @abstractmethod
     def value(self, node: Scalar, outer: int = 0) -> str:
@@ -34,6 +37,19 @@ class IndexPrinter(ScopeStack, ABC):
         if stride != const(1):
             text = f"{text} * splat_i64({self.dim_scalar(stride)})"
         return text if rest == const(0) else f"({text} + splat_i64({self.dim_scalar(rest)}))"
+
+    def number(self, dim: Dim) -> str:
+        """A dim as a value: unlike an index it may be larger than any tensor, so it has 64 bits wherever it is one.
+
+        Loop counters are within a tensor, and so is their sum; only their products are not.
+        """
+        if self.spell.index == "int64_t" or (self.deps.of(dim) and not _multiplies(dim, self.deps.of)):
+            return self.dim(dim)
+        self.wide = True
+        try:
+            return self._sum(dim)
+        finally:
+            self.wide = False
 
     def _dim_lanes(self, dim: Dim) -> str:
         """A dim that the lane enters through data or a clamp, computed for all lanes."""
@@ -68,6 +84,8 @@ class IndexPrinter(ScopeStack, ABC):
             self.lane = lane
 
     def _dim_text(self, dim: Dim) -> str:
+        if self.wide:
+            return self._sum(dim)
         inner, parts = len(self.scopes) - 1, list[str]()
         levels = {self.level_of_dim(Dim((term,))) for term in dim.terms}
         if len(levels) > 1:
@@ -131,7 +149,7 @@ class IndexPrinter(ScopeStack, ABC):
 
     def _kind(self, dim: Dim) -> str:
         """The C type of a dim: numbers read from tensors may be any, until they are clamped."""
-        return "int64_t" if dim.data() else self.spell.index
+        return "int64_t" if self.wide or dim.data() else self.spell.index
 
     def _nested(self, fn: str, members: list[str]) -> str:
         text = members[0]
@@ -141,9 +159,11 @@ class IndexPrinter(ScopeStack, ABC):
 
     def _symbol(self, name: str) -> str:
         if name.startswith("%"):
-            return self.arg(name)
-        self.sizes[name] = None
-        return size_name(name)
+            text = self.arg(name)
+        else:
+            self.sizes[name] = None
+            text = size_name(name)
+        return f"(int64_t){text}" if self.wide else text
 
     def index_lanes(self, dim: Dim, text: str) -> str:
         return text if self.lane is not None and self.lane in self.deps.of(dim) else self.spell.splat(text, DType.I64)
@@ -152,6 +172,11 @@ class IndexPrinter(ScopeStack, ABC):
 def size_name(name: str) -> str:
     """The C name of a program symbol."""
     return "n_" + "".join(c if c.isalnum() else "_" for c in name)
+
+
+def _multiplies(dim: Dim, deps: Callable[[Dim], Collection[str]]) -> bool:
+    """Whether a term has two factors that change."""
+    return any(sum(bool(deps(of(atom))) for atom in atoms) > 1 for atoms, _ in dim.terms)
 
 
 def _is_simple(dim: Dim) -> bool:

@@ -21,7 +21,7 @@ from shlo_disc.codegen.templates import (
     build_window_scatter,
 )
 from shlo_disc.dynamic_ops.program import Program, Tensor
-from shlo_disc.expr.dim import product
+from shlo_disc.expr.dim import Sym, of, product
 from shlo_disc.lower_cuda.attention import print_attention
 from shlo_disc.lower_cuda.convolution import print_convolution
 from shlo_disc.lower_cuda.matmul import CONTRACTIONS, print_dot
@@ -52,7 +52,8 @@ class CudaLowering:
             name = self.texts[printed.text] = f"{title(group)}_{len(self.texts)}"
             self.comments[name] = comment(group)
         variants = tuple(_named(v, name) for v in printed.variants)
-        spaces = dict.fromkeys((*printed.spaces, *(product(t.shape) for t in tensors)))
+        sizes = [of(Sym(s)) for v in variants for c in v.calls if isinstance(c, GridCall) for s in c.symbols]
+        spaces = dict.fromkeys((*printed.spaces, *(product(t.shape) for t in tensors), *sizes))
         return GridRef(name, tensors, printed.workspaces, variants, tuple(spaces))
 
     def _print(self, group: Group) -> tuple[Printed, tuple[Tensor, ...]]:
