@@ -15,6 +15,7 @@ from shlo_disc.runtime.driver import Sizes, sizes_in_python
 from shlo_disc.runtime.gpu_commands import execute
 from shlo_disc.runtime.gpu_driver import GpuCall
 from shlo_disc.runtime.gpu_executable import GpuExecutable
+from shlo_disc.runtime.kernel_sets import KernelSets
 from shlo_disc.runtime.launch_table import Chooser, cheapest
 from shlo_disc.runtime.steps import Buffers, walk
 from tests.emulator.device import Array, EmulatedDevice
@@ -63,7 +64,7 @@ def record(
     artifact = program.executable.artifact
     device = EmulatedDevice()
     recorder = _Recorder(artifact, device)
-    GpuExecutable(artifact, device, recorder, chooser=chooser, index=index)(arrays)
+    GpuExecutable(artifact, device, recorder, KernelSets(artifact, device, chooser), index=index)(arrays)
     return Recording("\n".join(file.text for file in artifact.kernels), index, tuple(recorder.launches))
 
 
@@ -130,7 +131,7 @@ class _Recorder:
             )
 
 
-def of_one_kernel(
+def of_one_kernel(  # noqa: PLR0913, PLR0917 - what a launch takes
     text: str,
     kernel: str,
     blocks: int,

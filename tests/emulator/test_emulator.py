@@ -112,7 +112,7 @@ def assert_found(outcome: Outcome, *parts: str) -> None:
         assert part in text
 
 
-# ---- correct kernels ---------------------------------------------------------------------------------------------------
+# ---- correct kernels ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
@@ -139,7 +139,7 @@ def test_a_needless_barrier_is_found() -> None:
     assert line_of(text, "// third") in (first.place, second.place)
 
 
-# ---- missing synchronization -------------------------------------------------------------------------------------------
+# ---- missing synchronization ----------------------------------------------------------------------------------------
 
 
 def test_a_missing_barrier_is_a_race_and_shows_under_some_schedule() -> None:
@@ -191,7 +191,7 @@ def test_blocks_may_publish_by_a_fence_and_an_atomic() -> None:
     assert_found(check(one_kernel(text, "total", 4, 32, args), "tsan"), "data race")
 
 
-# ---- divergence --------------------------------------------------------------------------------------------------------
+# ---- divergence -----------------------------------------------------------------------------------------------------
 
 DIVERGENT = {
     "a barrier in a branch": ("  if (threadIdx.x < 32) __syncthreads();  // here", "end"),
@@ -212,7 +212,7 @@ DIVERGENT = {
     ),
     "a lane that leaves itself out": ("  y[0] = __shfl_sync(0xfffffffeu, 1.f, 3);  // here", "not in the mask"),
     "two shuffles": (
-        "  if (threadIdx.x & 1) y[0] = __shfl_xor_sync(~0u, 1.f, 1);\n  else y[1] = __shfl_xor_sync(~0u, 1.f, 2);  // here",
+        "  if (threadIdx.x & 1) y[0] = shuffle_xor(1.f, 1);\n  else y[1] = __shfl_xor_sync(~0u, 1.f, 2);  // here",
         "divergence",
     ),
 }
@@ -235,11 +235,11 @@ def test_a_block_that_is_no_whole_number_of_warps_cannot_shuffle() -> None:
         launch(body("  y[threadIdx.x] = shuffle_xor(1.f, 1);"), "k", 1, 40, [np.zeros(64, np.float32)])
 
 
-# ---- memory ------------------------------------------------------------------------------------------------------------
+# ---- memory ---------------------------------------------------------------------------------------------------------
 
 OUTSIDE = {
     "global": "  y[64 + threadIdx.x % 4] = 1.f;  // here",
-    "static shared": "  SHLO_SHARED(float, s, 64);\n  float* p = s;\n  p[threadIdx.x + 1] = 1.f;  // here\n  y[0] = p[1];",
+    "static shared": "  SHLO_SHARED(float, s, 64);\n  float* p = s;\n  p[threadIdx.x + 1] = 1;  // here",
     "dynamic shared": "  SHLO_DYNAMIC(s);\n  ((float*)s)[threadIdx.x + 1] = 1.f;  // here\n  y[0] = *(float*)s;",
 }
 
@@ -274,7 +274,10 @@ def test_a_misaligned_pack_is_found_with_its_line() -> None:
 
 
 def test_memory_that_nobody_has_written_is_nan() -> None:
-    shared = "  SHLO_SHARED(float, s, 64);\n  if (threadIdx.x < 32) s[threadIdx.x] = 1;\n  __syncthreads();\n  y[threadIdx.x] = s[threadIdx.x];"
+    shared = """  SHLO_SHARED(float, s, 64);
+  if (threadIdx.x < 32) s[threadIdx.x] = 1;
+  __syncthreads();
+  y[threadIdx.x] = s[threadIdx.x];"""
     (y,) = launch(body(shared), "k", 2, 64, [np.zeros(64, np.float32)])
     assert np.array_equal(np.isnan(y), np.arange(64) >= 32)
     dynamic = "  SHLO_DYNAMIC(s);\n  y[threadIdx.x] = ((float*)s)[threadIdx.x];"
@@ -297,7 +300,7 @@ def test_memory_that_is_gone_cannot_be_used() -> None:
     assert "argument 0" in device.explain_error(code)
 
 
-# ---- launches ----------------------------------------------------------------------------------------------------------
+# ---- launches -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -335,7 +338,7 @@ def test_a_division_by_zero_is_an_error() -> None:
         launch(body("  ((int*)y)[0] = ((int*)y)[1] / ((int*)y)[2];"), "k", 1, 32, [np.zeros(64, np.float32)])
 
 
-# ---- values ------------------------------------------------------------------------------------------------------------
+# ---- values ---------------------------------------------------------------------------------------------------------
 
 NARROW = (
     HEAD
@@ -375,7 +378,8 @@ VOTES = body(
     """  const int odd = __syncthreads_count(threadIdx.x & 1), all = __syncthreads_and(threadIdx.x < 64);
   const int any = __syncthreads_or(threadIdx.x == 70);
   const unsigned mask = __ballot_sync(~0u, threadIdx.x % 3 == 0);
-  y[threadIdx.x] = odd + 100 * all + 1000 * any + 10000 * __popc(mask) + (__any_sync(~0u, threadIdx.x == 5) ? 1e6f : 0) +
+  y[threadIdx.x] = odd + 100 * all + 1000 * any + 10000 * __popc(mask) +
+                   (__any_sync(~0u, threadIdx.x == 5) ? 1e6f : 0) +
                    (__all_sync(~0u, threadIdx.x < 32) ? 5e6f : 0) + shuffle_up(0.25f * (threadIdx.x % 2), 1);"""
 )
 

@@ -1,0 +1,109 @@
+"""The corpus' dynamic JAX exports, its own runner as their judge, and lists of what a target does not support."""
+
+from __future__ import annotations
+
+import fcntl
+import importlib.util
+import json
+import sys
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Protocol
+
+import pytest
+
+SOURCES = ("jax_poly", "jax_models", "jax_models_platforms", "jax_forms")
+SECONDS = 120  # that one case may take, all its shapes
+
+Case = Mapping[str, Any]
+
+
+class Runner(Protocol):
+    """A process that runs cases one after the other; `run_corpus.Worker`."""
+
+    def do(self, case: Case) -> Mapping[str, str]: ...
+    def stop(self) -> None: ...
+
+
+def dynamic_cases(corpus: Path) -> dict[str, Case]:
+    """All cases with symbolic shapes, by name."""
+    cases: list[Case] = json.loads((corpus / "manifest.json").read_text())["cases"]
+    return {f"{case['source']}/{case['name']}": case for case in cases if case["source"] in SOURCES and case["dynamic"]}
+
+
+def parametrize(metafunc: pytest.Metafunc, *, wanted: Callable[[str], bool] = bool) -> None:
+    """One test per case whose name is wanted; one that is skipped where there is no corpus."""
+    if "case" not in metafunc.fixturenames:
+        return
+    folder: object = metafunc.config.getoption("--corpus")
+    assert isinstance(folder, Path), "--corpus is parsed as a path"
+    present = (folder / "manifest.json").is_file()
+    absent: dict[str, Case] = {"no corpus": {}}
+    cases = {name: case for name, case in dynamic_cases(folder).items() if wanted(name)} if present else absent
+    metafunc.parametrize("case", cases.values(), ids=cases.keys())
+
+
+@contextmanager
+def judge(corpus: Path, adapter: Path) -> Generator[Runner]:
+    """The corpus' runner in a process of its own: a crash is one case's outcome."""
+    spec = importlib.util.spec_from_file_location("run_corpus", corpus / "run_corpus.py")
+    assert spec, "the runner is a Python file"
+    assert spec.loader, "the runner is a Python file"
+    run_corpus = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(run_corpus)
+    worker: Runner = run_corpus.Worker(
+        SimpleNamespace(
+            python=sys.executable,
+            adapter=str(adapter),
+            root=str(corpus),
+            variants="all",
+            form="run",
+            recycle=len(SOURCES) * 1000,
+            timeout=SECONDS,
+        )
+    )
+    try:
+        yield worker
+    finally:
+        worker.stop()
+
+
+def listed(path: Path) -> dict[str, str]:
+    """What a file lists as unsupported, with the reason."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    return {name: why for name, _, why in (line.partition(": ") for line in lines)}
+
+
+def check(case: Case, runner: Runner, path: Path, *, update: bool) -> None:
+    """Run a case: it must be right, or unsupported and on the list; `update` puts it there or takes it off."""
+    name = f"{case['source']}/{case['name']}"
+    outcome = runner.do(case)
+    status, detail = outcome["status"], outcome["detail"]
+    ambiguous = any("ambiguous" in check for check in case["checks"])
+    assert status in ("pass", "near", "unsupported"), f"{status}: {detail}"
+    assert status != "near" or ambiguous, detail
+    if update:
+        _relist(path, name, _reason(detail) if status == "unsupported" else None)
+        return
+    assert (status == "unsupported") == (name in listed(path)), (
+        f"{status}, but {path.name} says otherwise: --update-golden ({detail})"
+    )
+
+
+def _relist(path: Path, name: str, why: str | None) -> None:
+    """Put a case on the list with its reason, or take it off; other processes do so too."""
+    with path.open("a+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        found = listed(path)
+        found.pop(name, None)
+        if why is not None:
+            found[name] = why
+        file.truncate(0)
+        file.write("".join(f"{n}: {found[n]}\n" for n in sorted(found)))
+
+
+def _reason(detail: str) -> str:
+    """Keep the message's own words: no place, no excerpt."""
+    return detail.split(" | ", maxsplit=1)[0].split("error: ", 1)[-1].strip()
