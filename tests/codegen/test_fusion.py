@@ -19,11 +19,11 @@ from jax import lax
 from shlo_disc.artifact import CompileOptions
 from shlo_disc.codegen.groups import Group, GroupKind
 from shlo_disc.codegen.kernel import RowKernel
+from shlo_disc.codegen.rewrite import nodes_of
 from shlo_disc.codegen.simplify_kernel import stage_formulas
 from shlo_disc.codegen.stages import build_row_kernel
 from shlo_disc.codegen.weights import weight
 from shlo_disc.expr.scalar import Unary, UnaryFn
-from shlo_disc.lower_cpu.vectorize import nodes
 from tests.codegen.programs import (
     LAYER,
     Planned,
@@ -171,7 +171,7 @@ def kernel_of(found: Planned, group: Group) -> RowKernel:
 
 def count(kernel: RowKernel, fn: UnaryFn) -> int:
     """How many different formulas of a kernel call `fn`, all stages together."""
-    calls = [n for s in kernel.stages for n in set(nodes(stage_formulas(s))) if isinstance(n, Unary) and n.fn is fn]
+    calls = [n for s in kernel.stages for n in set(nodes_of(stage_formulas(s))) if isinstance(n, Unary) and n.fn is fn]
     return len(calls)
 
 
