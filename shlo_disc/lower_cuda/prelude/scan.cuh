@@ -10,7 +10,8 @@
 #include "shuffle.cuh"
 #include "sort.cuh"
 
-// The combination of `total` of all threads before this one in the team (`start` in the first), and of all of them in `all`.
+// The combination of `total` of all threads before this one in the team (`start` in the first), and of all of them in
+// `all`. A barrier of the team comes before `warps` is written again.
 template <int TEAM, class Scan, class Item>
 SHLO_DEVICE Item totals_before(const Scan& scan, Item total, Item* warps, int thread, Item& all) {
   const int lane = thread % 32;
@@ -31,7 +32,6 @@ SHLO_DEVICE Item totals_before(const Scan& scan, Item total, Item* warps, int th
       all = scan.combined(all, warps[warp]);
     }
     before = scan.combined(earlier, before);
-    __syncthreads();
   }
   return before;
 }
@@ -56,7 +56,6 @@ SHLO_DEVICE Item scan_run(const Scan& scan, Item* tile, Item* warps, idx line, i
       team_barrier<TEAM>();
       for (int at = thread; at < count; at += TEAM) scan.store(line, start + at, tile[at]);
     }
-    team_barrier<TEAM>();
   }
   return carry;
 }
@@ -113,6 +112,7 @@ SHLO_DEVICE void scan_carries(const Scan& scan, idx lines, idx extent, typename 
       const Item before = totals_before<T>(scan, total, warps, (int)threadIdx.x, all);
       if (part < parts) totals[line * parts + part] = scan.combined(carry, before);
       carry = scan.combined(carry, all);
+      __syncthreads();
     }
   }
 }

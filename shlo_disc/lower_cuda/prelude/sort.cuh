@@ -3,6 +3,7 @@
 //   Item load(idx line, idx at) const           an element of the input
 //   bool before(const Item& x, const Item& y)   the strict order
 //   void store(idx line, idx at, const Item&)   an element of the result
+// The thread that empties a place of a tile fills it again, so there is no barrier between two tiles.
 // An order that contradicts itself gives some sequence of the line's elements: every index below is clamped by counts alone.
 #pragma once
 #include "math.cuh"
@@ -100,7 +101,6 @@ SHLO_DEVICE void sort_short_lines(const Lines& lines, idx count, idx extent, idx
     sort_tile<TEAM, V>(lines, tile, length, thread);
     const int wanted = min_((idx)length, keep);
     for (int at = thread; at < wanted; at += TEAM) lines.store(line, at, tile[at]);
-    team_barrier<TEAM>();
   }
 }
 
@@ -124,7 +124,6 @@ SHLO_DEVICE void sort_tiles(const Lines& lines, idx count, idx extent, idx keep,
       else
         items[line * extent + start + at] = tile[at];
     }
-    __syncthreads();
   }
 }
 
@@ -170,6 +169,5 @@ SHLO_DEVICE void merge_tiles(const Lines& lines, idx count, idx extent, idx keep
       else
         merged[line * extent + start + at] = tile[at];
     }
-    __syncthreads();
   }
 }
