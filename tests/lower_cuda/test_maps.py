@@ -188,6 +188,12 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[In, ...], Sequence[Sizes]]] 
     "padded": (lambda x: jnp.pad(x, ((1, 2), (3, 1))) * 2, (X,), GRID),
     "padded by packs": (lambda x: jnp.pad(x, ((1, 0), (4, 8))), (X,), GRID),
     "rows joined": (lambda x, y: jnp.concatenate([x * 2, y, x + 1]), (X, In("t, s")), JOINED),
+    "rows joined with gathered ones": (
+        lambda x, y, i: jnp.concatenate([x, y[i]]) * 2,
+        (X, X, In("n", I32, between(-1, 3))),
+        PICKED,
+    ),
+    "edges repeated": (lambda x: jnp.pad(x, ((2, 1), (4, 4)), mode="edge") * 2, (X,), GRID[:3]),
     "columns joined": (lambda x, y: jnp.concatenate([x, y], 1) * 2, (X, In("b, t")), JOINED),
     "halves joined": (lambda x, y: rotated(x) * y + x, (In("b, s, 64"), In("s, 64")), GRID[:2]),
     "rows gathered": (lambda x, i: x[i] * 3, (X, In("n", I32, between(-1, 3))), PICKED),
