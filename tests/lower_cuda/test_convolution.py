@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from jax import lax
 
+from shlo_disc.artifact import CompileOptions
 from shlo_disc.codegen.fusion import plan_fusion
 from shlo_disc.codegen.groups import Abilities, GroupKind
 from shlo_disc.codegen.templates import build_convolution
@@ -24,11 +25,13 @@ from shlo_disc.lower_cuda.matmul import CONTRACTIONS
 from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.runtime import nvrtc
 from tests.codegen.programs import planned
+from tests.emulator.device import EmulatedDevice
+from tests.emulator.run import compiled
 from tests.lower_cuda.compilers import require_nvrtc
 from tests.lower_cuda.emulated import Sizes, verify
 from tests.lower_cuda.printing import KERNEL, module
 from tests.lower_cuda.sass import instructions, resources
-from tests.pipeline.exports import BF16, F16, In
+from tests.pipeline.exports import BF16, F16, In, by_jax, exported
 
 NHWC, NCHW = ("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW")
 Function = Callable[..., Any]
@@ -162,3 +165,21 @@ def test_tiles_use_tensor_cores_and_wide_loads(
         assert text.count("LDG.E.128") >= wide_loads
         assert used[f"{KERNEL}_{suffix}"].registers <= registers
     assert all(kernel.spilled == 0 for kernel in used.values())
+
+
+def test_default_precision_rounds_operands_to_tf32() -> None:
+    """Sums of small integers are exact in TF32; those of fractions are not."""
+    source = exported(conv(NHWC), (IMAGE, FILTER))
+    rng = np.random.default_rng(2)
+    rounds = set[bool]()
+    for number in range(3):
+        run = compiled(source, EmulatedDevice(), variant=number, options=CompileOptions(cuda_graphs=False)).executable
+        for size in FEW:
+            x, w = (i.array(rng, size) for i in (IMAGE, FILTER))
+            exact = np.round(x), np.round(w)
+            wanted = by_jax(conv(NHWC), exact)
+            np.testing.assert_allclose(np.asarray(run(exact)[0]), wanted[0], rtol=1e-5, atol=1e-5)
+            found, wanted = np.asarray(run((x, w))[0]), by_jax(conv(NHWC), (x, w))
+            np.testing.assert_allclose(found, wanted[0], atol=2e-2)
+            rounds.add(bool(np.abs(found - wanted[0]).max() > 1e-5))
+    assert rounds == {True, False}, "tiles round, single elements do not need to"

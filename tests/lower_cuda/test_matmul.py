@@ -19,14 +19,15 @@ from jax import lax
 from shlo_disc.artifact import CompileOptions
 from shlo_disc.codegen.fusion import plan_fusion
 from shlo_disc.codegen.groups import Abilities, GroupKind
-from shlo_disc.codegen.host import ProductCall
+from shlo_disc.codegen.host import GridCall, ProductCall
+from shlo_disc.codegen.naming import NAME
 from shlo_disc.codegen.templates import build_dot
 from shlo_disc.lower_cuda.matmul import CONTRACTIONS, print_dot
 from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.runtime import nvrtc
 from tests.codegen.programs import planned
 from tests.emulator.device import Array, EmulatedDevice
-from tests.emulator.run import compiled, variants
+from tests.emulator.run import compiled, launch, poisoned, variants
 from tests.lower_cuda.compilers import require_nvrtc
 from tests.lower_cuda.emulated import Sizes, verify
 from tests.lower_cuda.printing import KERNEL, module
@@ -259,3 +260,18 @@ def test_mixed_types_stay_folds() -> None:
     )
     plan = plan_fusion(found.program.body, found.program.facts, found.producers, Abilities(CONTRACTIONS))
     assert all(group.kind is GroupKind.ROWS for group in plan.groups)
+
+
+@pytest.mark.parametrize(("suffix", "m", "n"), [("small", 70, 67), ("rows8", 5, 67), ("columns8", 67, 5)])
+def test_few_blocks_take_all_tiles_in_turn(suffix: str, m: int, n: int) -> None:
+    """There may be more tiles than blocks that can be launched: kernels loop over them."""
+    found = printed(lambda x, w: jnp.einsum("bmk,bkn->bmn", x, w) * 2, In("b, m, k"), In("b, k, n"))
+    rng = np.random.default_rng(3)
+    x, w = (rng.integers(-4, 5, shape).astype(np.float32) for shape in ((2, m, 40), (2, 40, n)))
+    calls = {c for v in found.variants for c in v.calls if isinstance(c, GridCall) and c.kernel.endswith(suffix)}
+    (call,) = calls
+    sizes = [{"b": 2, "m": m, "k": 40, "n": n}[name] for name in call.symbols]
+    buffers = (x, w, poisoned((2, m, n), np.float32), np.zeros(1, np.uint8))
+    arrays = [buffers[k] for k in call.buffers]
+    left = launch(module(found), call.kernel.replace(NAME, KERNEL), 3, call.threads, [*arrays, *sizes])
+    np.testing.assert_array_equal(left[call.buffers.index(2)], x @ w * 2)

@@ -230,11 +230,8 @@ struct PlainTile {
 
 // ---- one tile --------------------------------------------------------------------------------------------------------
 
-template <class Tile> constexpr int tile_bytes =
-    2 * (Tile::StagedA::SIZE + Tile::StagedB::SIZE) * sizeof(typename Tile::T) >
-            Tile::SLICE_ROWS * (Tile::N + 1) * sizeof(typename Tile::Sum)
-        ? 2 * (Tile::StagedA::SIZE + Tile::StagedB::SIZE) * sizeof(typename Tile::T)
-        : Tile::SLICE_ROWS * (Tile::N + 1) * sizeof(typename Tile::Sum);
+template <class Tile> constexpr int half_bytes = (Tile::StagedA::SIZE + Tile::StagedB::SIZE) * (int)sizeof(typename Tile::T);
+template <class Tile> constexpr int tile_bytes = 2 * half_bytes<Tile>;
 
 // Hand every sum to epilogue(sum, row, column); `rows` and `columns` of the tile exist, and its first is (i0, j0).
 // ROWS_FIRST: neighbouring threads take neighbouring rows.
@@ -242,6 +239,8 @@ template <bool ROWS_FIRST, class Tile, class Epilogue>
 SHLO_DEVICE void finish(const Tile& tile, char* shared, idx i0, idx j0, int rows, int columns, Epilogue epilogue) {
   typedef typename Tile::Sum Sum;
   constexpr int PITCH = Tile::N + 1, COUNT = Tile::SLICE_ROWS * Tile::N;
+  // The next tile begins with the other half, so it need not wait until this one has been read.
+  static_assert(Tile::SLICE_ROWS * PITCH * sizeof(Sum) <= half_bytes<Tile>, "a slice of sums takes one half");
   Sum* const s = (Sum*)shared;
   _Pragma("unroll 1") for (int slice = 0; slice < Tile::SLICES; ++slice) {
     __syncthreads();
@@ -266,7 +265,6 @@ SHLO_DEVICE void multiply_tile(const A& a, const B& b, idx k0, idx k1, idx i0, i
   T* const s = (T*)shared;
   Tile tile;
   Pack<T, lanes_of<T>> of_a[A::COUNT], of_b[B::COUNT];
-  __syncthreads();  // what the shared memory held before has been read
   int half = 0;
   _Pragma("unroll 1") for (idx k = k0 - DEPTH; k < k1; k += DEPTH) {  // the first round only reads ahead
     const bool more = k1 - k > DEPTH;
