@@ -13,6 +13,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cached_property, partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -55,7 +56,17 @@ def cuda_is_available() -> bool:
     """Whether programs can run on a GPU. CuPy is not even imported where NVIDIA's driver is missing."""
     if not _has_driver() or find_spec("cupy") is None:
         return False
-    return bool(cast("Any", import_module("cupy")).cuda.is_available())
+    try:
+        return bool(_cupy().cuda.is_available())
+    except ToolchainError:
+        return False
+
+
+def _cupy() -> Any:
+    try:
+        return import_module("cupy")
+    except (ImportError, RuntimeError) as error:
+        raise ToolchainError(f"CuPy cannot be imported: {error}") from error
 
 
 def _has_driver() -> bool:
@@ -74,7 +85,7 @@ def open_gpu(cache_dir: Path | None = None) -> CudaDevice:
     """CuPy's current device. Raises `ToolchainError` that lists everything that is missing, and how to get it."""
     if missing := _missing():
         raise ToolchainError("\n".join(["no GPU can be used (device='cuda')", *missing]))
-    cupy = cast("Any", import_module("cupy"))
+    cupy = _cupy()
     number = int(cupy.cuda.runtime.getDevice())
     with _lock:
         if (found := _devices.get((number, cache_dir))) is None:
@@ -96,6 +107,7 @@ def _missing() -> list[str]:
         )
     else:
         try:
+            _cupy()
             nvrtc.version()
         except ToolchainError as error:
             found += [f"  {line}" for line in str(error).splitlines()]
@@ -217,9 +229,11 @@ class CudaDevice(Interop):
         stream.begin_capture()
         try:
             run(self._point(local.recording, stream, products=products))
-        finally:
-            graph = stream.end_capture()
-        return _Graph(graph)
+        except BaseException:
+            with suppress(RuntimeError):  # a broken recording; the error that broke it says more
+                stream.end_capture()
+            raise
+        return _Graph(stream.end_capture())
 
     def _enter(self) -> None:
         """Make CUDA's context current in this thread; the driver's functions expect one."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ctypes
 import weakref
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from importlib import import_module
 from typing import Any, Literal, cast
@@ -21,6 +21,7 @@ from shlo_disc.runtime.interop import Array, as_numpy, kind_of
 
 _HOST_DEVICES = frozenset({1, 3})  # DLDeviceType: CPU, CUDA host
 _SEEN = 4096  # JAX arrays that are remembered
+_X64 = frozenset(map(np.dtype, ("int64", "uint64", "float64", "complex128")))
 
 Library = Literal["cupy", "jax", "torch", "numpy"]
 
@@ -162,9 +163,9 @@ def library_of(types: frozenset[type]) -> Library:
 
 
 def _to_jax(array: Any) -> object:
-    """64-bit types stay what they are, also where x64 is off; an empty array has no memory to share."""
+    """An empty array has no memory to share; 64-bit types stay what they are, also where x64 is off."""
     jax = cast("Any", import_module("jax"))
-    with jax.enable_x64(True):
+    with jax.enable_x64(True) if array.dtype in _X64 else nullcontext():
         return jax.dlpack.from_dlpack(array) if array.size else jax.numpy.empty(array.shape, array.dtype)
 
 

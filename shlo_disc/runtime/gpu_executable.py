@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -116,7 +117,12 @@ class GpuExecutable:
         if self.graphs is not None:
             places = call.places
             key = (plan.signature, bytes(places.arguments), bytes(places.results), places.arena)
-            graph = self.graphs.find(key, lambda: self.device.capture(run, products=self._products))
+            try:
+                graph = self.graphs.find(key, lambda: self.device.capture(run, products=self._products))
+            except RuntimeError as error:  # CUDA's: something that this driver cannot record
+                graph = self.graphs = None
+                self.notes += (f"CUDA graphs are off, recording failed: {error}",)
+                warnings.warn(self.notes[-1], RuntimeWarning, stacklevel=2)
             if graph is not None:
                 graph.launch()
                 return

@@ -213,8 +213,10 @@ class StubDevice:
         """The free memory of this size with the lowest address: who comes again gets the same."""
         self.allocated.append(size)
         free = self.free.setdefault(size, [])
+        if not free:
+            free += [np.empty(size + 512, np.uint8) for _ in range(4)]
         free.sort(key=lambda data: -data.ctypes.data)
-        return Block(free.pop() if free else np.empty(size + 512, np.uint8), free)
+        return Block(free.pop(), free)
 
     def upload(self, data: bytes) -> Block:
         block = self.allocate(len(data))

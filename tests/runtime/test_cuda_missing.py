@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib.machinery import ModuleSpec
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -45,8 +45,18 @@ def test_all_that_is_missing_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+def test_a_cupy_that_cannot_be_imported_is_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda, "_has_driver", lambda: True)
+    monkeypatch.setattr(cuda, "find_spec", _present)
+    monkeypatch.setitem(sys.modules, "cupy", None)  # as Python does for what must not be imported
+    assert not cuda_is_available()
+    with pytest.raises(ToolchainError, match="CuPy cannot be imported"):
+        open_gpu()
+
+
 def test_a_missing_nvrtc_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cuda, "_has_driver", lambda: True)
+    monkeypatch.setitem(sys.modules, "cupy", ModuleType("cupy"))
     monkeypatch.setattr(cuda, "find_spec", _present)
     monkeypatch.setattr(nvrtc, "version", _no_nvrtc)
     with pytest.raises(ToolchainError, match=r"no NVRTC, expected CuPy's binding(.|\n)*help: pip install it"):
@@ -57,6 +67,7 @@ def test_a_driver_without_a_device_is_told_apart(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(cuda, "_has_driver", lambda: True)
     monkeypatch.setattr(cuda, "find_spec", _present)
     monkeypatch.setattr(cuda, "cuda_is_available", lambda: False)
+    monkeypatch.setitem(sys.modules, "cupy", ModuleType("cupy"))
     monkeypatch.setattr(nvrtc, "version", lambda: (13, 0))
     with pytest.raises(ToolchainError, match=r"CuPy finds no GPU\n.*CUDA_VISIBLE_DEVICES"):
         open_gpu()
