@@ -5,13 +5,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import jax
 import numpy as np
 
+from shlo_disc.artifact import Choice
 from shlo_disc.runtime.device import IndexType
+from shlo_disc.runtime.launch_table import Estimate
 from tests.emulator.device import Array, EmulatedDevice, Schedule
+from tests.emulator.recording import Recording, record
 from tests.emulator.run import compiled, variants
 from tests.pipeline.exports import In, by_jax, check, exported
 
@@ -53,3 +57,20 @@ def _case(function: Callable[..., Any], inputs: Sequence[In], sizes: Sizes) -> t
     rng = np.random.default_rng(len(sizes))
     arrays = [i.array(rng, sizes) for i in inputs]
     return arrays, by_jax(function, arrays)
+
+
+def recordings(function: Callable[..., Any], inputs: Sequence[In], sizes: Sizes) -> dict[str, Recording]:
+    """The launches of every variant of a program with one kernel, by the variant's label."""
+    source = exported(function, inputs)
+    program = compiled(source, EmulatedDevice())
+    arrays = _case(function, inputs, sizes)[0]
+    found = dict[str, Recording]()
+    for number in variants(source):
+        recording = record(program, arrays, chooser=partial(_take, number))
+        found[recording.launches[0].label] = recording
+    return found
+
+
+def _take(number: int, choice: Choice, legal: Sequence[Estimate]) -> int:
+    del choice
+    return legal[min(number, len(legal) - 1)].number

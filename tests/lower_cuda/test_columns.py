@@ -23,8 +23,9 @@ from shlo_disc.lower_cuda.columns import is_columns, lanes_for, print_columns, w
 from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.lower_cuda.row_schedules import print_teams
 from shlo_disc.runtime import nvrtc
+from tests.emulator.sanitize import check, needless_barriers, races
 from tests.lower_cuda.compilers import require_nvrtc
-from tests.lower_cuda.emulated import Sizes, verify
+from tests.lower_cuda.emulated import Sizes, recordings, verify
 from tests.lower_cuda.printing import module, row_kernel
 from tests.lower_cuda.sass import resources
 from tests.pipeline.exports import BF16, F16, In, between, special
@@ -209,3 +210,13 @@ def test_loops_over_the_grid(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(columns, "MOST_TILES", 2)
     monkeypatch.setattr(split_text, "FEWEST_POINTS", 1)
     verify(lambda x: (x.sum(0), jnp.argmax(x, 0)), (X,), ({"b": 61, "s": 100}, {"b": 300, "s": 33}))
+
+
+def test_no_races() -> None:
+    """Threads that meet wait for each other, in tile after tile; and no barrier is there without need."""
+    found = recordings(lambda x: jnp.argmax(x, 0), (X,), {"b": 200, "s": 40})
+    assert set(found) == {"grid, parts", "grid, whole", "grid, alone"}
+    for recording in found.values():
+        assert races(recording).clean
+        assert check(recording, "asan").clean
+    assert not needless_barriers([found["grid, whole"]])

@@ -22,8 +22,9 @@ from shlo_disc.lower_cuda import points
 from shlo_disc.lower_cuda.maps import is_map, print_map
 from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.runtime import nvrtc
+from tests.emulator.sanitize import check, needless_barriers, races
 from tests.lower_cuda.compilers import require_nvrtc
-from tests.lower_cuda.emulated import Sizes, verify
+from tests.lower_cuda.emulated import Sizes, recordings, verify
 from tests.lower_cuda.printing import KERNEL, module, row_kernel, text_of
 from tests.lower_cuda.sass import instructions, resources
 from tests.pipeline.exports import BF16, F16, In, between
@@ -235,3 +236,13 @@ def test_loops_over_the_grid(name: str, monkeypatch: pytest.MonkeyPatch) -> None
     """Fewer blocks than pieces of work, as on a GPU where there are millions."""
     monkeypatch.setattr(points, "MOST_BLOCKS", 2)
     verify(FEW_BLOCKS[name], (X,), ({"b": 61, "s": 68}, {"b": 33, "s": 96}))
+
+
+def test_no_races() -> None:
+    """Nobody reads a tile before it is full, or fills it while others read; and no barrier is there without need."""
+    found = recordings(lambda x: x.T + 1, (X,), {"b": 40, "s": 70})
+    assert set(found) == {"packs of 4", "tiles", "plain"}
+    for recording in found.values():
+        assert races(recording).clean
+        assert check(recording, "asan").clean
+    assert not needless_barriers([found["tiles"]])
