@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from shlo_disc.artifact import Argument, Artifact, CompileOptions
-from shlo_disc.diagnostics import ArgumentTypeError, ToolchainError
+from shlo_disc.diagnostics import ArgumentTypeError, InternalError, ToolchainError
 from shlo_disc.runtime.arguments import check_count, check_sizes, check_type, conform_one
 from shlo_disc.runtime.build import Builder
 from shlo_disc.runtime.cache import open_cache
@@ -119,7 +119,7 @@ class GpuExecutable:
             key = (plan.signature, bytes(places.arguments), bytes(places.results), places.arena)
             try:
                 graph = self.graphs.find(key, lambda: self.device.capture(run, products=self._products))
-            except RuntimeError as error:  # CUDA's: something that this driver cannot record
+            except (RuntimeError, InternalError) as error:  # something that this driver cannot record
                 graph = self.graphs = None
                 self.notes += (f"CUDA graphs are off, recording failed: {error}",)
                 warnings.warn(self.notes[-1], RuntimeWarning, stacklevel=2)
