@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,14 @@ import numpy as np
 import pytest
 from jax import lax
 
+from shlo_disc.artifact import Choice
 from shlo_disc.lower_cuda import row_schedules
+from shlo_disc.runtime.launch_table import Chooser, Estimate, cheapest
 from tests.codegen.programs import chain, layer_norm, rms_norm, softmax
 from tests.emulator.device import SCHEDULES, Schedule
+from tests.emulator.recording import Recording, record
 from tests.emulator.run import OPTIONS, EmulatedDevice, compiled, variants
+from tests.emulator.sanitize import needless_barriers, races
 from tests.pipeline.exports import BF16, F16, In, Program, by_jax, check, exported, infinite, program, special
 
 X, BOX, BOXES = In("b, s"), In("b, s, t"), In("b, s, 3, t")
@@ -147,3 +151,37 @@ def test_rows_that_do_not_fit(name: str, monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setattr(row_schedules, "SPILL_BLOCKS", 3)
     sizes = ({"b": 7, "s": 300, "t": 1}, {"b": 2, "s": 1, "t": 40}, {"b": 4, "s": 17, "t": 33})
     verify(PROGRAMS[name], sizes, options=replace(OPTIONS, cache_dir=tmp_path))
+
+
+def labelled(label: str) -> Chooser:
+    """Take the variant of this label where there is one."""
+
+    def choose(choice: Choice, legal: Sequence[Estimate]) -> int:
+        found = [e.number for e in legal if choice.variants[e.number].label == label]
+        return found[0] if found else cheapest(choice, legal)
+
+    return choose
+
+
+def recorded(name: str, label: str, folder: Path) -> Recording:
+    """The launch of a row kernel by one kind of team; rows are more than teams."""
+    one = PROGRAMS[name]
+    program = compiled(exported(one.function, one.inputs), EmulatedDevice(), options=replace(OPTIONS, cache_dir=folder))
+    rng = np.random.default_rng(0)
+    arrays = [i.array(rng, {"b": 35, "s": 12, "t": 4}) for i in one.inputs]
+    recording = record(program, arrays, chooser=labelled(label))
+    launches = tuple(launch for launch in recording.launches if launch.label == label)
+    assert launches, f"no launch by a {label}"
+    return replace(recording, launches=launches)
+
+
+@pytest.mark.parametrize("label", ["warp", "block", "octet, packs"])
+@pytest.mark.parametrize("name", ["softmax", "columns within a row"])
+def test_no_races(name: str, label: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Threads that share memory wait for each other, and a block nowhere without need."""
+    monkeypatch.setattr(row_schedules, "MOST_BLOCKS", 2)
+    recording = recorded(name, label, tmp_path)
+    outcome = races(recording)
+    assert outcome.clean, (outcome.launches, outcome.report)
+    # The emulator's shuffles order memory, those of a GPU do not: what a warp waits for is not seen there.
+    assert label != "block" or not needless_barriers([recording])
