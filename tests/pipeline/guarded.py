@@ -81,6 +81,7 @@ class Guarded:
 def guarded(compiled: Compiled, seed: int = 0) -> Executable:
     """The same program, in guarded memory."""
     executable = compiled.executable
+    assert isinstance(executable, Executable), "the CPU's"
     artifact = _apart(executable.artifact)
     return Executable(artifact, executable.program, executable.runtime, _GuardedVm(artifact, executable, seed))
 
