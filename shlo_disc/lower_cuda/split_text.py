@@ -15,7 +15,7 @@ from enum import Enum
 from shlo_disc.codegen.emitter import Emitter
 from shlo_disc.codegen.kernel import Axis, Param, Reduction, Stage, Store
 from shlo_disc.codegen.reductions import identity
-from shlo_disc.codegen.scopes import INDENT
+from shlo_disc.codegen.scopes import INDENT, clean
 from shlo_disc.codegen.simplify_kernel import stage_formulas
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, minimum, of, product
 from shlo_disc.expr.facts import Facts
@@ -210,8 +210,11 @@ class SplitPrinter:
         names = [c.name for c in split.carries]
         inputs = [a.name for r in split.stage.reductions for a in r.inputs]
         starts = [line for r in split.stage.reductions for line in self._starts(r)]
+        first, last, step = ("first", "last", 1) if self.ordered else ("begin + ty", "end", self.rows)
+        begun, moved = self._walk(first, step)
         with emit.inside(*(a.symbol.name for a in split.reduced), *names, *inputs) as scope:
-            scope.lines += decode(emit, split.reduced, "d")
+            if not begun:
+                scope.lines += decode(emit, split.reduced, "d")
             stored = [self._store(s) for s in split.stage.stores]
             if stored:
                 scope.lines += ["if (mine) {", *(INDENT + line for line in stored), "}"]
@@ -226,10 +229,36 @@ class SplitPrinter:
                     scope.lines += ["} else {", *(INDENT + line for line in self._update(reduction)), "}"]
                 else:
                     scope.lines += self._update(reduction)
-        head = f"for (idx d = begin + ty; d < end; d += {self.rows}) {{"
-        if self.ordered:
-            head = "for (idx d = first; d < last; ++d) {"
-        return [*starts, f"#pragma unroll {UNROLLED}", head, *(INDENT + line for line in scope.lines), "}"]
+        head = f"for (idx d = {first}; d < {last}; d += {step}) {{"
+        body = [*scope.lines, *moved]
+        return [*starts, *begun, f"#pragma unroll {UNROLLED}", head, *(INDENT + line for line in body), "}"]
+
+    def _walk(self, first: str, step: int) -> tuple[list[str], list[str]]:
+        """Several reduced axes: the first point's indices, and how they move `step` points on without a division.
+
+        As when numbers are added digit by digit: a digit that overflows carries one to the next.
+        """
+        axes = self.split.reduced
+        if len(axes) < 2:
+            return [], []
+        begun, added, carried = list[str](), list[str](), list[str]()
+        at, by = first, str(step)
+        names = [clean(a.symbol.name) for a in axes]
+        for number in range(len(axes) - 1, 0, -1):
+            name, extent = names[number], self.emit.dim_scalar(axes[number].extent)
+            begun.append(f"idx {name} = mod({at}, {extent}), d{number} = floordiv({at}, {extent});")
+            begun.append(f"const idx {name}_step = mod({by}, {extent}), step{number} = floordiv({by}, {extent});")
+            added.append(f"{name} += {name}_step;")
+            carried += [
+                f"if ({name} >= {extent}) {{",
+                f"{INDENT}{name} -= {extent};",
+                f"{INDENT}++{names[number - 1]};",
+                "}",
+            ]
+            at, by = f"d{number}", f"step{number}"
+        begun.append(f"idx {names[0]} = {at};")
+        added.append(f"{names[0]} += {by};")
+        return begun, [*added, *carried]
 
     def _starts(self, reduction: Reduction) -> list[str]:
         if reduction.fn is not None:

@@ -161,6 +161,12 @@ def extremes(x: Any, y: Any) -> Any:
     )
 
 
+def apart(x: Any) -> Any:
+    """The greatest element over the first and the last axis, and the least, in any order."""
+    low, high = np.float32(-9), np.float32(9)
+    return lax.reduce((x, x), (low, high), lambda a, b: (jnp.maximum(a[0], b[0]), jnp.minimum(a[1], b[1])), (0, 2))
+
+
 PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[In, ...], Sequence[Sizes]]] = {
     "sum of columns": (lambda x: x.sum(0), (X,), (*COLUMNS, *LONG)),
     "sum of everything": (lambda x: x.sum(), (X,), (*COLUMNS, *LONG)),
@@ -184,6 +190,9 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[In, ...], Sequence[Sizes]]] 
     "argmin with ties": (jnp.argmin, (In("n", I32, between(-3, 3)),), LINES),
     "two values together": (extremes, (X, X), COLUMNS),
     "outer and inner axes": (lambda x: jnp.exp(x).sum((0, 2)), (Y,), CUBES),
+    "every other axis": (lambda x: x.sum((0, 2, 4)), (In("a, 2, b, 3, c"),), CUBES),
+    "every other axis, columns": (lambda x: x.sum((0, 2)), (In("a, 2, b, c"),), CUBES),
+    "two values over axes apart": (apart, (Y,), CUBES),
     "the middle axis": (lambda x: jnp.exp(x).sum(1), (Y,), CUBES),
     "the first two axes": (lambda x: x.max((0, 1)), (Y,), CUBES),
     "stored and summed": (lambda x: (jnp.exp(x), jnp.exp(x).sum(0)), (X,), COLUMNS),
@@ -212,6 +221,12 @@ def test_loops_over_the_grid(monkeypatch: pytest.MonkeyPatch) -> None:
     verify(lambda x: (x.sum(0), jnp.argmax(x, 0)), (X,), ({"b": 61, "s": 100}, {"b": 300, "s": 33}))
 
 
+def test_fewer_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks are smaller where shared memory has no room for the carries of many threads."""
+    monkeypatch.setattr(split_text, "MOST_SHARED", 600)
+    verify(lambda x: jnp.argmax(x, 0), (X,), COLUMNS)
+
+
 def test_no_races() -> None:
     """Threads that meet wait for each other, in tile after tile; and no barrier is there without need."""
     found = recordings(lambda x: jnp.argmax(x, 0), (X,), {"b": 200, "s": 40})
@@ -219,4 +234,4 @@ def test_no_races() -> None:
     for recording in found.values():
         assert races(recording).clean
         assert check(recording, "asan").clean
-    assert not needless_barriers([found["grid, whole"]])
+    assert not needless_barriers(found["grid, whole"])

@@ -245,4 +245,4 @@ def test_no_races() -> None:
     for recording in found.values():
         assert races(recording).clean
         assert check(recording, "asan").clean
-    assert not needless_barriers([found["tiles"]])
+    assert not needless_barriers(found["tiles"])
