@@ -46,9 +46,10 @@ def print_teams(kernel: RowKernel, facts: Facts) -> Printed:
         ways.append(_Way(kernel, plans, "_packed"))
     lines, variants = list[str](), list[CallVariant]()
     for way in ways:
-        text, found = way.print(_teams(kernel, plans, packed=way is not single))
-        lines += [*text, ""]
-        variants += found
+        if teams := _teams(kernel, plans, packed=way is not single):
+            text, found = way.print(teams)
+            lines += [*text, ""]
+            variants += found
     rows, scratch = product(axis.extent for axis in kernel.rows), offsets(kernel)[1]
     workspaces = (spilled_bytes(rows, scratch),) if _may_spill(kernel) else ()
     spaces = [rows, *(rows * product(a.extent for a in stage.axes) for stage in kernel.stages)]
@@ -66,14 +67,21 @@ def _teams(kernel: RowKernel, plans: Sequence[StagePlan], *, packed: bool) -> li
     known = [size for size in sizes if size is not None]
     longest = max(known, default=0)
     least, most = longest, longest if len(known) == len(sizes) else 1 << 62
-    teams = [t for t, (low, high) in _LENGTHS.items() if most >= low and least <= high]
+    teams = [t for t, (low, high) in _LENGTHS.items() if most >= low and least <= high and _may_fit(kernel, t)]
+    teams = teams or [t for t in (BLOCK,) if _may_fit(kernel, t)]
     if packed:
-        return [t for t in teams if t is not THREAD] or [OCTET]
+        return teams if most == longest else [t for t in teams if t is not THREAD]
     if all(p.packing and not p.packing.guards for p in plans):  # packs are legal unless arguments are misaligned
         teams = teams[:1]
     elif any(p.packing for p in plans):
         teams = [t for t in teams if t not in (OCTET, WIDE)] or teams
     return [*teams, SPILL] if _may_spill(kernel) else teams
+
+
+def _may_fit(kernel: RowKernel, team: Team) -> bool:
+    """Whether the rows of a block may find room in shared memory."""
+    size = offsets(kernel)[1].constant
+    return size is None or size * team.rows <= MOST_SHARED
 
 
 def _may_spill(kernel: RowKernel) -> bool:

@@ -150,7 +150,7 @@ def test_rows_that_do_not_fit(name: str, monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setattr(row_schedules, "MOST_SHARED", 64)
     monkeypatch.setattr(row_schedules, "SPILL_BLOCKS", 3)
     sizes = ({"b": 7, "s": 300, "t": 1}, {"b": 2, "s": 1, "t": 40}, {"b": 4, "s": 17, "t": 33})
-    verify(PROGRAMS[name], sizes, options=replace(OPTIONS, cache_dir=tmp_path))
+    verify(PROGRAMS[name], sizes, options=replace(OPTIONS, cache_dir=tmp_path), index="int64_t")
 
 
 def labelled(label: str) -> Chooser:
