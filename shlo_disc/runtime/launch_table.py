@@ -33,7 +33,7 @@ from shlo_disc.diagnostics import InternalError
 from shlo_disc.runtime.device import Function, Limits
 from shlo_disc.runtime.formulas import FormulaSet
 from shlo_disc.runtime.interop import dtype_of
-from shlo_disc.runtime.steps import leaves
+from shlo_disc.runtime.steps import leaves, slots_of
 
 OVERHEAD = 2500  # cycles between two kernels that wait for each other
 BYTES_PER_CYCLE = 20  # of global memory, per multiprocessor, as the kernels' own costs assume
@@ -164,7 +164,7 @@ class LaunchTable:
         return next(filter(None, (self._obstacle(command, values) for command in variant.commands)), "")
 
     def _touches(self, variant: Variant, misaligned: Collection[int]) -> bool:
-        slots = {slot for command in variant.commands for slot in _slots(command)}
+        slots = {slot for command in variant.commands for slot in slots_of(command)}
         buffers = [self._artifact.buffers[slot] for slot in slots]
         return any(buffer.kind == "argument" and buffer.number in misaligned for buffer in buffers)
 
@@ -232,17 +232,3 @@ def _formulas(choice: Choice) -> list[str]:
                 case _:
                     assert_never(command)
     return found
-
-
-def _slots(command: Command) -> tuple[int, ...]:
-    match command:
-        case GridLaunch():
-            return command.buffers
-        case Product():
-            return command.a, command.b, command.c
-        case Copy(source, target):
-            return source, target
-        case Fill(target, _):
-            return (target,)
-        case _:
-            assert_never(command)

@@ -10,7 +10,21 @@ from typing import TypeAlias, assert_never
 
 import numpy as np
 
-from shlo_disc.artifact import Artifact, Buffer, Case, Choice, Copy, Launch, Slot, Step, While
+from shlo_disc.artifact import (
+    Artifact,
+    Buffer,
+    Case,
+    Choice,
+    Command,
+    Copy,
+    Fill,
+    GridLaunch,
+    Launch,
+    Product,
+    Slot,
+    Step,
+    While,
+)
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.runtime.formulas import evaluate
 from shlo_disc.runtime.interop import Array, dtype_of
@@ -124,6 +138,21 @@ def leaves(steps: Iterable[Step]) -> Iterator[Launch | Choice | Copy]:
 def has_control_flow(steps: Sequence[Step]) -> bool:
     """Whether the host has to read something in order to go on."""
     return any(isinstance(step, While | Case) for step in steps)
+
+
+def slots_of(command: Command) -> tuple[Slot, ...]:
+    """The buffers that a command reads and writes."""
+    match command:
+        case GridLaunch():
+            return command.buffers
+        case Product():
+            return command.a, command.b, command.c
+        case Copy(source, target):
+            return source, target
+        case Fill(target, _):
+            return (target,)
+        case _:
+            assert_never(command)
 
 
 def fetch_from_host(address: int, size: int) -> memoryview:

@@ -13,14 +13,14 @@ import jax
 from jax import lax
 
 from shlo_disc.analysis.formula import Producers, producers_of
-from shlo_disc.artifact import Artifact, Case, CompileOptions, Copy, Launch, Step, While
+from shlo_disc.artifact import Artifact, Case, Choice, CompileOptions, Copy, Launch, Step, While
 from shlo_disc.codegen.fusion import plan_fusion
 from shlo_disc.codegen.groups import FusionPlan, Group
 from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes import PASSES
-from shlo_disc.pipeline import Stopwatch, compile_text
+from shlo_disc.pipeline import DeviceKind, Stopwatch, compile_text
 from tests.pipeline.exports import In, exported
 
 
@@ -86,14 +86,19 @@ def planned(function: Callable[..., Any], *inputs: In, merge: bool = True) -> Pl
     return Planned(program, producers, plan_fusion(program.body, program.facts, producers, merge=merge))
 
 
-def generated(function: Callable[..., Any], *inputs: In, options: CompileOptions | None = None) -> Artifact:
+def generated(
+    function: Callable[..., Any],
+    *inputs: In,
+    options: CompileOptions | None = None,
+    device: DeviceKind = "cpu",
+) -> Artifact:
     """Everything but the machine code."""
     text = exported(function, inputs).mlir_module()
-    return compile_text(text, "export.mlir", None, options or CompileOptions(), Stopwatch())
+    return compile_text(text, "export.mlir", None, options or CompileOptions(), Stopwatch(), device)
 
 
 def launches(steps: tuple[Step, ...]) -> Iterator[Launch]:
-    """Every launch of a program, in order."""
+    """Every launch of a program for the CPU, in order."""
     for step in steps:
         match step:
             case Launch():
@@ -103,5 +108,5 @@ def launches(steps: tuple[Step, ...]) -> Iterator[Launch]:
             case Case(_, _, branches):
                 for branch in branches:
                     yield from launches(branch)
-            case Copy():
+            case Copy() | Choice():
                 pass

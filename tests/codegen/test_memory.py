@@ -12,10 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shlo_disc
-from shlo_disc.artifact import Artifact, Case, Copy, Launch, Step, While
+from shlo_disc.artifact import Artifact, Case, Choice, Copy, Launch, Step, While
 from shlo_disc.codegen.memory import ALIGNMENT, Interval, aligned, place
 from shlo_disc.expr.dim import Dim, Sym, const, symbol
+from shlo_disc.pipeline import DeviceKind
 from shlo_disc.runtime.formulas import evaluate
+from shlo_disc.runtime.steps import slots_of
 from tests.codegen.programs import LAYER, generated, layers
 from tests.codegen.test_fusion import PROGRAMS
 from tests.pipeline.exports import FAST, In, exported
@@ -96,8 +98,8 @@ def uses(artifact: Artifact) -> list[Use]:
             match step:
                 case Launch():
                     touch(step.buffers, next(clock))
-                case Copy(source, target):
-                    touch((source, target), next(clock))
+                case Copy() | Choice():
+                    touch(list(_slots((step,))), next(clock))
                 case While(condition, flag, body):
                     before = set(first)
                     visit(condition)
@@ -119,8 +121,10 @@ def _slots(steps: Sequence[Step]) -> Iterator[int]:
         match step:
             case Launch():
                 yield from step.buffers
-            case Copy(source, target):
-                yield from (source, target)
+            case Copy():
+                yield from slots_of(step)
+            case Choice(_, variants):
+                yield from (slot for v in variants for command in v.commands for slot in slots_of(command))
             case While(condition, flag, body):
                 yield flag
                 yield from _slots((*condition, *body))
@@ -141,10 +145,11 @@ def bound(artifact: Artifact, sizes: Mapping[str, int]) -> dict[str, int]:
     return found
 
 
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
 @pytest.mark.parametrize("name", [*PROGRAMS, "four layers"])
-def test_buffers_in_use_never_share_bytes(name: str) -> None:
+def test_buffers_in_use_never_share_bytes(name: str, device: DeviceKind) -> None:
     function, inputs = PROGRAMS.get(name) or (layers(4), (In("b, t, 16"), *LAYER * 4))
-    artifact = generated(function, *inputs)
+    artifact = generated(function, *inputs, device=device)
     used = uses(artifact)
     for size in (1, 2, 7, 16, 33):
         values = bound(artifact, {s: size + k for k, s in enumerate("bstqkdijn")})
