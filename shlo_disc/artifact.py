@@ -5,6 +5,7 @@ Formulas are Python expressions over symbol names; besides operators they may ca
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -118,6 +119,14 @@ class GridLaunch:
     shared: Formula
     cycles: Formula
     latency: Formula
+
+
+# What CUDA's headers call the types that a `Product` names: cudaDataType_t and cublasComputeType_t.
+CUDA_DATA_TYPES: Mapping[str, int] = {
+    "float32": 0, "float64": 1, "float16": 2, "int8": 3, "complex64": 4, "complex128": 5, "uint8": 8, "int32": 10,
+    "bfloat16": 14,
+}  # fmt: skip
+CUBLAS_COMPUTE_TYPES: Mapping[str, int] = {"f32": 68, "tf32": 77, "f64": 70}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import assert_never
 
+from shlo_disc.artifact import CUBLAS_COMPUTE_TYPES, CUDA_DATA_TYPES
 from shlo_disc.codegen.host import (
     BatchCall,
     Call,
@@ -27,13 +28,6 @@ from shlo_disc.codegen.indices import size_name
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.expr.dtypes import DType
-
-# The host compiler sees no CUDA headers: cudaDataType_t and cublasComputeType_t by their values.
-DATA_TYPES: Mapping[DType, int] = {
-    DType.F32: 0, DType.F64: 1, DType.F16: 2, DType.I8: 3, DType.C64: 4, DType.C128: 5, DType.UI8: 8, DType.I32: 10,
-    DType.BF16: 14,
-}  # fmt: skip
-COMPUTE_TYPES: Mapping[str, int] = {"f32": 68, "tf32": 77, "f64": 70}
 
 _HEADER = f"""\
 // Generated. One call: shlo_plan binds and checks the sizes, shlo_run queues the kernels.
@@ -159,7 +153,7 @@ class _Steps(StepPrinter):
         )
         zero = self._checked(f"shlo_fill(rt, b{c}, 0, {self.size(c)})")
         product = self._checked(
-            f"shlo_product(rt, {', '.join(operands)}, m, n, k, batch, {COMPUTE_TYPES[call.compute]})"
+            f"shlo_product(rt, {', '.join(operands)}, m, n, k, batch, {CUBLAS_COMPUTE_TYPES[call.compute]})"
         )
         return [
             f"const int64_t m = {print_dim(call.m)}, n = {print_dim(call.n)}, k = {print_dim(call.k)};",
@@ -185,4 +179,4 @@ def _factor(text: str) -> str:
 
 def _matrix(slot: int, offset: str, dtype: DType, transposed: bool, leading: str, stride: str) -> str:
     start = f"b{slot}" if offset == "0" else f"b{slot} + ({offset}) * {dtype.bytes}"
-    return f"{{{start}, {DATA_TYPES[dtype]}, {int(transposed)}, {leading}, {stride}}}"
+    return f"{{{start}, {CUDA_DATA_TYPES[dtype.numpy]}, {int(transposed)}, {leading}, {stride}}}"

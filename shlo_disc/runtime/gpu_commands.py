@@ -7,17 +7,12 @@ from collections.abc import Mapping
 from itertools import product as points
 from typing import assert_never
 
-from shlo_disc.artifact import Command, Copy, Fill, GridLaunch, Product
+from shlo_disc.artifact import CUBLAS_COMPUTE_TYPES, CUDA_DATA_TYPES, Command, Copy, Fill, GridLaunch, Product
 from shlo_disc.runtime.cuda_table import CUBLAS_ERROR, Functions
 from shlo_disc.runtime.device import Function
 from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.steps import Buffers
 
-DATA_TYPES: Mapping[str, int] = {  # cudaDataType_t
-    "float32": 0, "float64": 1, "float16": 2, "int8": 3, "complex64": 4, "complex128": 5, "uint8": 8, "int32": 10,
-    "bfloat16": 14,
-}  # fmt: skip
-COMPUTE_TYPES: Mapping[str, int] = {"f32": 68, "tf32": 77, "f64": 70}  # cublasComputeType_t
 _DEFAULT_ALGORITHM = -1
 
 
@@ -70,7 +65,7 @@ def _product(command: Product, buffers: Buffers, table: Functions) -> int:
     numbers = (real * 4)(1, 0, 0, 0)  # one, zero: as real numbers, and as complex ones
     one, zero = ctypes.addressof(numbers), ctypes.addressof(numbers) + 2 * ctypes.sizeof(real)
     kinds = (command.dtypes[0], command.dtypes[0], command.dtypes[1])
-    types = [DATA_TYPES[kind] for kind in kinds]
+    types = [CUDA_DATA_TYPES[kind] for kind in kinds]
     sizes = [dtype_of(kind).itemsize for kind in kinds]
     starts = [buffers.address(slot) for slot in (command.a, command.b, command.c)]
     offsets = [buffers.value(offset) for offset in (command.a_offset, command.b_offset, command.c_offset)]
@@ -83,7 +78,7 @@ def _product(command: Product, buffers: Buffers, table: Functions) -> int:
         error = table.gemm(
             table.cublas, command.b_transposed, command.a_transposed, n, m, k, one,
             b, types[1], leading[1], inner_strides[1], a, types[0], leading[0], inner_strides[0],
-            zero, c, types[2], leading[2], inner_strides[2], batch, COMPUTE_TYPES[command.compute], _DEFAULT_ALGORITHM,
+            zero, c, types[2], leading[2], inner_strides[2], batch, CUBLAS_COMPUTE_TYPES[command.compute], _DEFAULT_ALGORITHM,
         )  # fmt: skip
         if error:
             return CUBLAS_ERROR + error
