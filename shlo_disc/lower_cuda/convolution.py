@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from shlo_disc.codegen.host import CallVariant
+from shlo_disc.codegen.host import CallVariant, Condition
 from shlo_disc.codegen.kernel import Axis, ConvKernel, DotKernel, MatrixView
 from shlo_disc.codegen.naming import NAME
 from shlo_disc.codegen.rewrite import DimRewriter
@@ -14,13 +14,13 @@ from shlo_disc.codegen.scopes import INDENT, clean
 from shlo_disc.codegen.simplify_kernel import rewrite_store
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, of, product
 from shlo_disc.expr.facts import Facts
-from shlo_disc.lower_cuda.cost import FMA_PER_CYCLE, LOAD_LATENCY
+from shlo_disc.lower_cuda.cost import FMA_PER_CYCLE, LOAD_LATENCY, memory_cycles
 from shlo_disc.lower_cuda.matmul import print_dot, product_text
 from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.lower_cuda.products import LARGE, MEDIUM, Body, Function, Tile, call_lines, rows_first, tiles_for
 
 POINT_THREADS = 256
-POINT_OPS = 24  # instructions per tap of a single element: its place, whether it is there, two loads
+POINT_OPS = 12  # instructions per tap and feature: its place, whether it is there, two loads
 ONE, ZERO = const(1), const(0)
 
 
@@ -35,9 +35,11 @@ def print_convolution(kernel: ConvKernel, facts: Facts) -> Printed:
         function, variant = _tiled(shape, facts, tile)
         functions.append(function)
         variants.append(variant)
-    function, variant = _points(shape, facts)
-    functions.append(function)
-    variants.append(variant)
+    guards = _pack_guards(shape, facts)
+    ways = [] if guards is None else [_packed_points(shape, facts, guards)]
+    for function, variant in (*ways, _points(shape, facts)):
+        functions.append(function)
+        variants.append(variant)
     text = "\n".join(line for each in functions for line in each.text)
     return Printed(text, tuple(variants), _spaces(shape))
 
@@ -137,6 +139,12 @@ class _Shape:
         """Whether a tile would be almost empty: groups of one input feature and few output features."""
         few = self.columns.constant
         return self.groups > 1 and self.features == ONE and few is not None and few <= 8
+
+    @property
+    def has_packed_points(self) -> bool:
+        """Whether output features side by side are made of input features, and weights, side by side."""
+        one_each = self.features == ONE == self.columns and self.groups > 1
+        return one_each and self.feature_inner and self.kernel.kernel_strides[1] == ONE
 
     @property
     def feature_inner(self) -> bool:
@@ -308,3 +316,46 @@ def _points(shape: _Shape, facts: Facts) -> tuple[Function, CallVariant]:
     latency = shape.depth * (LOAD_LATENCY // 4) + LOAD_LATENCY
     call = function.call((count + (POINT_THREADS - 1)) // POINT_THREADS, POINT_THREADS, cycles, latency)
     return function, CallVariant("single elements", (), False, (call,))
+
+
+def _pack_guards(shape: _Shape, facts: Facts) -> tuple[Condition, ...] | None:
+    """What must hold so that all accesses are whole packs; None if that cannot be."""
+    if not shape.has_packed_points:
+        return None
+    kernel, lanes = shape.kernel, 16 // shape.kernel.input.source.dtype.bytes
+    strides = (kernel.input_strides[0], *kernel.input_strides[2:], *kernel.kernel_strides[2:])
+    starts = (kernel.input.offset, kernel.kernel.offset)
+    rests = dict.fromkeys(facts.canonical(d % lanes) for d in (kernel.column.extent, *strides, *starts))
+    if any(rest.constant for rest in rests):
+        return None
+    return tuple(Condition(rest, "==", ZERO) for rest in rests if rest != ZERO)
+
+
+def _packed_points(shape: _Shape, facts: Facts, guards: tuple[Condition, ...]) -> tuple[Function, CallVariant]:
+    """A thread per 16 bytes of features, each of which is a group of its own."""
+    kernel, dtype = shape.kernel, shape.kernel.input.source.dtype
+    body, lanes = Body(kernel, facts), 16 // dtype.bytes
+    lines = [*body.sizes(m=kernel.row.extent, n=kernel.column.extent), *_window(body, shape), *_weights(body, shape)]
+    with body.emit.inside() as scope:
+        views = (kernel.input, kernel.kernel)
+        a, b = (f"{clean(view.source.name)} + {body.emit.dim_scalar(view.offset)}" for view in views)
+        consumer = body.consumer(body.epilogue())
+        scope.lines.append(f"SHLO_SHARED(char, shared, point_bytes<{body.emit.spell.memory_type(dtype)}>);")
+        head = f"convolve_packs({a}, {b}, window, strides, first, count, n, shared, "
+        scope.lines += call_lines(head, consumer, ");")
+    per_block = POINT_THREADS * lanes
+    lines += [
+        f"const int64_t count = {product_text(['m', 'n'])};",
+        f"for (int64_t first = (int64_t)blockIdx.x * {per_block}; first < count;"
+        f" first += (int64_t)gridDim.x * {per_block}) {{",
+        *(INDENT + line for line in scope.lines),
+        "}",
+    ]
+    read = (kernel.input.source, kernel.kernel.source)
+    function = body.function(f"{NAME}_packed", lines, POINT_THREADS, operands=read)
+    count, depth = kernel.row.extent * kernel.column.extent, shape.depth
+    work = depth * (per_block * (POINT_OPS // lanes + 3)) // FMA_PER_CYCLE
+    cycles = maximum(work, memory_cycles(const(2 * per_block * dtype.bytes)))
+    latency = depth * (LOAD_LATENCY // 4) + 2 * LOAD_LATENCY
+    call = function.call((count + (per_block - 1)) // per_block, POINT_THREADS, cycles, latency)
+    return function, CallVariant(f"packs of {lanes}", guards, True, (call,))

@@ -29,7 +29,7 @@ AnyProduct: TypeAlias = DotKernel | ConvKernel
 
 
 def compute_of(dtype: DType, precision: Precision) -> str:
-    """How products of `dtype` are computed: TF32 where a program does not ask for more (XLA's default as well)."""
+    """How products of `dtype` are computed: f32 in TF32, as XLA does, unless a program asks for the highest precision."""
     if dtype is DType.F64:
         return "f64"
     return "tf32" if dtype is DType.F32 and precision is not Precision.HIGHEST else "f32"

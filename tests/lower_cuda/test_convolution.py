@@ -96,6 +96,12 @@ CASES: Mapping[str, Case] = {
         conv(NCHW, feature_group_count=3), (In("b - 1, 12, h, w"), In("27, 4, 3, 3")), SPATIAL
     ),
     "depthwise": Case(conv(NHWC, feature_group_count=6), (In("b - 1, h, w, 6"), In("3, 3, 1, 12")), SPATIAL),
+    "depthwise packs": Case(
+        conv(NHWC, (2, 1), feature_group_count=8), (In("b - 1, h, w, 8"), In("3, 3, 1, 8")), SPATIAL
+    ),
+    "depthwise packs of bf16": Case(
+        conv(NHWC, feature_group_count=16), of(BF16, In("b - 1, h, w, 16"), In("3, 3, 1, 16")), SPATIAL
+    ),
     "depthwise bf16": Case(
         conv(NHWC, feature_group_count=6), of(BF16, In("b - 1, h, w, 6"), In("3, 3, 1, 6")), SPATIAL
     ),
@@ -136,7 +142,9 @@ def test_one_tap_is_a_matrix_product() -> None:
 
 def test_depthwise_convolutions_have_no_tiles() -> None:
     found = printed(conv(NHWC, feature_group_count=6), In("b, h, w, 6"), In("3, 3, 1, 6"))
-    assert [v.label for v in found.variants] == ["single elements"]
+    assert [v.label for v in found.variants] == ["single elements"], "6 features are no packs of 4"
+    found = printed(conv(NHWC, feature_group_count=8), In("b, h, w, 8"), In("3, 3, 1, 8"))
+    assert [(v.label, v.aligned) for v in found.variants] == [("packs of 4", True), ("single elements", False)]
 
 
 def test_the_weights_are_read_as_a_matrix_where_they_lie_like_one() -> None:

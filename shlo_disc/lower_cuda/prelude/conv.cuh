@@ -165,18 +165,69 @@ struct Weights : P {
   }
 };
 
-// One output element, tap by tap: for groups of few features.
+// ---- tap by tap: for groups of few features --------------------------------------------------------------------------
+
+// Where one tap reads along spatial dim D; outside of the input it reads zeros, which count like any other.
+template <int RANK>
+SHLO_DEVICE bool along(const Window<RANK>& w, const Place<RANK>& p, int d, idx tap, idx& at) {
+  at = p.origin[d] + (w.reversed[d] ? w.taps[d] - 1 - tap : tap) * w.spacing[d];
+  bool inside = at >= 0;
+  if (w.spread[d] != 1) {
+    inside &= at % w.spread[d] == 0;
+    at /= w.spread[d];
+  }
+  return inside & (at < w.sizes[d]);
+}
+
+// Add the products of N output features side by side, each with its own input feature if N > 1.
+template <int N, int D = 0, int RANK, class T>
+SHLO_DEVICE void add_taps(value_t<T> (&sums)[N], const T* input, const T* weights, const Window<RANK>& w,
+                          const WeightStrides<RANK>& strides, const Place<RANK>& place, bool inside) {
+  if constexpr (D == RANK) {
+    for (idx f = 0; f < (N == 1 ? w.features : 1); ++f) {
+      Pack<T, N> x{};
+      if (inside) x = pack_load<N>(input + f * w.feature_stride);
+      const Pack<T, N> y = pack_load<N>(weights + f * strides.feature);
+      SHLO_UNROLL for (int k = 0; k < N; ++k) sums[k] += value(x.at[k]) * value(y.at[k]);
+    }
+  } else {
+    for (idx tap = 0; tap < w.taps[D]; ++tap) {
+      idx at;
+      const bool here = inside & along(w, place, D, tap, at);
+      add_taps<N, D + 1>(sums, input + at * w.in_strides[D], weights + tap * strides.taps[D], w, strides, place, here);
+    }
+  }
+}
+
 template <int RANK, class T>
 SHLO_DEVICE value_t<T> convolve(const T* input, const T* weights, const Window<RANK>& w, const WeightStrides<RANK>& strides,
                                 idx row) {
   const Place<RANK> place = place_of(w, row);
-  idx taps = 1;
-  SHLO_UNROLL for (int d = 0; d < RANK; ++d) taps *= w.taps[d];
-  value_t<T> sum = 0;
-  _Pragma("unroll 4") for (idx k = 0; k < taps * w.features; ++k) {
-    const Tap<RANK> tap = tap_of<true>(w, k);
-    idx offset;
-    if (reads(w, place, tap, offset)) sum += value(input[offset]) * value(weights[strides.offset(tap)]);
+  value_t<T> sums[1] = {};
+  add_taps<1>(sums, input + place.base, weights, w, strides, place, true);
+  return sums[0];
+}
+
+// Features that are groups of one, in packs: elements `first` .. of rows of `columns`, one pack per thread; through
+// shared memory to the epilogue, so that neighbours are stored by neighbours.
+constexpr int point_threads = 256;
+template <class T> constexpr int point_bytes = point_threads * lanes_of<T> * (int)sizeof(value_t<T>);
+template <int RANK, class T, class Epilogue>
+SHLO_DEVICE void convolve_packs(const T* input, const T* weights, const Window<RANK>& w, const WeightStrides<RANK>& strides,
+                                int64_t first, int64_t count, idx columns, char* shared, Epilogue epilogue) {
+  typedef value_t<T> Sum;
+  constexpr int N = lanes_of<T>;
+  Sum* const s = (Sum*)shared;
+  Sum sums[N] = {};
+  const int64_t at = first + (int)threadIdx.x * N;
+  if (at < count) {
+    const Place<RANK> place = place_of(w, (idx)(at / columns));
+    const idx j = (idx)(at % columns);
+    add_taps<N>(sums, input + place.base + j, weights + j, w, strides, place, true);
   }
-  return sum;
+  __syncthreads();
+  SHLO_UNROLL for (int k = 0; k < N; ++k) s[(int)threadIdx.x * N + k] = sums[k];
+  __syncthreads();
+  for (int e = threadIdx.x; e < point_threads * N; e += point_threads)
+    if (first + e < count) epilogue(s[e], (idx)((first + e) / columns), (idx)((first + e) % columns));
 }
