@@ -19,7 +19,8 @@ from shlo_disc.codegen.host import GridCall
 from shlo_disc.codegen.naming import NAME
 from shlo_disc.dynamic_ops.contract import Precision
 from shlo_disc.expr.dtypes import DType
-from shlo_disc.lower_cuda.attention import HALF, PLAIN, SHARED, TF32, Products, print_attention, tiles_for
+from shlo_disc.lower_cuda.attention import print_attention
+from shlo_disc.lower_cuda.attention_tiles import HALF, PLAIN, SHARED, TF32, Products, tiles_for
 from shlo_disc.runtime import nvrtc
 from tests.emulator.device import EmulatedDevice
 from tests.emulator.run import OPTIONS, compiled
@@ -39,8 +40,6 @@ from tests.lower_cuda.compilers import require_nvrtc
 from tests.lower_cuda.emulated import verify
 from tests.lower_cuda.sass import instructions, resources
 from tests.pipeline.exports import Array, Draw, In, by_jax, check, exported, special
-
-MODELS = Path(__file__).parent.parent / "models"
 
 # ---- where it is found
 
@@ -74,6 +73,18 @@ def test_scores_are_read_in_place() -> None:
     assert kernel.weight == kernel.exponential
 
 
+# How many products of queries and keys a model has, each with a softmax of its own.
+MODELS = {"bert": 3, "gpt2": 3, "llama": 2, "t5": 6, "vit": 2, "whisper": 6, "resnet": 0}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models(name: str, corpus: Path) -> None:
+    found = find_in((corpus / "models" / name / "module.mlir").read_text())
+    assert len(found.kernels) == MODELS[name]
+    assert not found.reasons
+    assert len(found.before.groups) - len(found.after.groups) >= 2 * MODELS[name]
+
+
 def test_the_group_of_a_decision_is_explained() -> None:
     function, inputs = ATTENTION["causal"]
     text = compiled(exported(function, inputs), EmulatedDevice()).explain()
@@ -104,7 +115,22 @@ def test_every_number_of_queries_and_keys(dtype: str) -> None:
     verify(causal, heads(DTYPES[dtype]), EDGES, scale=2)
 
 
-@pytest.mark.parametrize("name", [n for n in ATTENTION if n not in ("causal", "f16", "bf16")])
+@pytest.mark.parametrize(("name", "dtype"), [("causal", "f32"), ("causal", "bf16"), ("mask before and after", "f32")])
+def test_keys_that_blocks_share(name: str, dtype: str) -> None:
+    """Parts of the keys with nothing for a query among them, and the last part shorter."""
+    function, inputs = ATTENTION[name]
+    inputs = tuple(replace(i, dtype=DTYPES[dtype] if i.dtype is np.float32 else i.dtype) for i in inputs)
+    verify(function, inputs, [sized(3, 1100, batch=1), sized(16, 1793, batch=1)], scale=2)
+
+
+# Those that print something of their own.
+WRITTEN = (
+    "mask", "bias", "dropout", "soft cap", "epilogue", "fewer heads of keys", "library, bias", "one query, fewer heads of keys",
+    "matrices", "keys across", "rows reversed", "width of one",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRITTEN)
 def test_every_way_to_write_it(name: str) -> None:
     function, inputs = ATTENTION[name]
     verify(function, inputs, FEW, scale=2)
@@ -125,7 +151,7 @@ def test_keys_that_are_no_packs() -> None:
 @pytest.mark.parametrize("function", [masked, masked_twice])
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
 def test_rows_that_are_masked_throughout(function: Function, dtype: str) -> None:
-    """-inf everywhere is NaN, unless the mask is applied to the weights as well; and whole blocks of keys are masked."""
+    """-inf everywhere is NaN, unless the mask is applied to the weights too; and whole blocks of keys are masked."""
     inputs = (*heads(DTYPES[dtype]), replace(MASK, draw=_few_keys))
     verify(function, inputs, [sized(20, 150), sized(5, 7)], scale=2)
 
@@ -215,14 +241,15 @@ def test_machine_code(dtype: Any, width: int, precision: Precision, products: Pr
     assert {tile.products for tile in tiles} == {products}
     made = nvrtc.compile_kernels(_module(printed.text), "attention.cu", 90, "int32_t")
     taken, code = resources(made.log), instructions(made.cubin)
-    for tile, variant in zip(tiles, printed.variants, strict=True):
-        (call,) = variant.calls
+    for tile, variant in zip((*tiles, tiles[-1]), printed.variants, strict=True):
+        call, *others = variant.calls
         assert isinstance(call, GridCall)
         name = call.kernel.replace(NAME, "kernel")
         assert taken[name].spilled == 0
         assert taken[name].shared == tile.shared <= SHARED
         assert ("HMMA" in code[name]) == (products is not PLAIN)
         assert "LDGSTS" in code[name]  # keys and values go to shared memory past the registers
+        assert all(isinstance(c, GridCall) and not taken[c.kernel.replace(NAME, "kernel")].spilled for c in others)
 
 
 def test_every_width_has_tiles() -> None:
