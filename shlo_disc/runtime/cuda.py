@@ -3,8 +3,8 @@
 """A GPU through CuPy: is there one, its kernels, its memory, its streams. CuPy is imported only when a GPU is wanted.
 
 What this module does with a real GPU is checked by benchmarks/gpu_check.py, not by the tests: these need none.
-CuPy's pool and JAX's share the memory of the GPU. JAX takes three quarters of it when it starts; where that is too much,
-XLA_PYTHON_CLIENT_PREALLOCATE=false keeps it from that.
+CuPy's pool and JAX's share the memory of the GPU. JAX takes three quarters of it when it starts; where that is too
+much, XLA_PYTHON_CLIENT_PREALLOCATE=false keeps it from that.
 """
 
 from __future__ import annotations

@@ -63,6 +63,7 @@ def _product(command: Product, buffers: Buffers, table: Functions) -> int:
         return CUBLAS_ERROR + error
     real = ctypes.c_double if command.compute == "f64" else ctypes.c_float
     numbers = (real * 4)(1, 0, 0, 0)  # one, zero: as real numbers, and as complex ones
+    compute = CUBLAS_COMPUTE_TYPES[command.compute]
     one, zero = ctypes.addressof(numbers), ctypes.addressof(numbers) + 2 * ctypes.sizeof(real)
     kinds = (command.dtypes[0], command.dtypes[0], command.dtypes[1])
     types = [CUDA_DATA_TYPES[kind] for kind in kinds]
@@ -78,7 +79,7 @@ def _product(command: Product, buffers: Buffers, table: Functions) -> int:
         error = table.gemm(
             table.cublas, command.b_transposed, command.a_transposed, n, m, k, one,
             b, types[1], leading[1], inner_strides[1], a, types[0], leading[0], inner_strides[0],
-            zero, c, types[2], leading[2], inner_strides[2], batch, CUBLAS_COMPUTE_TYPES[command.compute], _DEFAULT_ALGORITHM,
+            zero, c, types[2], leading[2], inner_strides[2], batch, compute, _DEFAULT_ALGORITHM,
         )  # fmt: skip
         if error:
             return CUBLAS_ERROR + error
