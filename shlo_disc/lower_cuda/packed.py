@@ -22,7 +22,7 @@ from shlo_disc.codegen.kernel import Axis, Param, Scratch, Stage, Store
 from shlo_disc.codegen.rewrite import DimRewriter, nodes_of
 from shlo_disc.codegen.scopes import INDENT, Scope, clean
 from shlo_disc.codegen.simplify_kernel import rewrite_stage, stage_formulas
-from shlo_disc.expr.dim import Atom, Dim, FloorDiv, Mod, Product, Sym, const, of, product
+from shlo_disc.expr.dim import Atom, Dim, FloorDiv, Mod, Product, Sym, const, divide, of, product
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import Fold, FoldResult, InRange, Load, Scalar, Select
@@ -129,19 +129,27 @@ class Divisibility:
 
     def __init__(self, width: int, facts: Facts) -> None:
         self.width, self.facts = width, facts
-        self.guards = dict[Condition, None]()
+        self._assumed = dict[Dim, None]()
+
+    @property
+    def guards(self) -> tuple[Condition, ...]:
+        """What was assumed."""
+        return tuple(Condition(dim % self.width, "==", const(0)) for dim in self._assumed)
 
     def ask(self, dims: Iterable[Dim]) -> bool:
         """Whether all of these may be divisible; what is open becomes a guard."""
-        guards = list[Condition]()
+        found = list[Dim]()
         for dim in dims:
-            if self.facts.divisor(dim) % self.width == 0:
+            if self._is_multiple(dim) or any(not divide(dim, d)[1].terms for d in (*self._assumed, *found)):
                 continue
             if self.facts.equal(dim % self.width, 0).is_false:
                 return False
-            guards.append(Condition(dim % self.width, "==", const(0)))
-        self.guards.update(dict.fromkeys(guards))
+            found.append(dim)
+        self._assumed.update(dict.fromkeys(found))
         return True
+
+    def _is_multiple(self, dim: Dim) -> bool:
+        return self.facts.divisor(dim) % self.width == 0
 
     def ask_all(self, rest: Dim) -> bool:
         """The same for a dim over loop symbols, wherever the loops stand."""
@@ -149,7 +157,7 @@ class Divisibility:
 
     def _product(self, moving: Product, factor: Dim) -> bool:
         """A multiple times anything; or a remainder of a multiple by a multiple."""
-        if self.facts.divisor(factor) % self.width == 0:
+        if self._is_multiple(factor):
             return True
         for atom in moving:
             if isinstance(atom, Mod) and self.ask([*_factors(atom.numerator).values(), atom.denominator]):
@@ -193,7 +201,7 @@ class _Packer:
             rest = self._rest(offset)
             if rest is not None and (source, rest) not in packs and self.check.ask_all(rest):
                 packs.add((source, rest))
-        return Packing(stage, self.width, tuple(self.check.guards), frozenset(packs)) if packs else None
+        return Packing(stage, self.width, self.check.guards, frozenset(packs)) if packs else None
 
     def split(self, dim: Dim) -> Dim:
         """Put `N*q + lane` for the axis."""
