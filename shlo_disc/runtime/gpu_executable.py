@@ -232,7 +232,9 @@ def build_gpu(
     built = time.perf_counter()
     graphs = GraphCache() if options.cuda_graphs else None
     executable = GpuExecutable(artifact, device, driver, kernels, graphs=graphs, index=index)
-    executable.notes = (note,) if note else ()
+    missing = has_products(artifact) and not device.has_cublas
+    library = "cuBLAS is missing: all matrix products run on generated kernels" if missing else ""
+    executable.notes = tuple(filter(None, (note, library)))
     loaded = time.perf_counter()
     executable.seconds = {**(seconds or {}), "build": built - started, "load": loaded - built}
     return executable
