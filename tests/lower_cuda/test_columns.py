@@ -195,6 +195,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[In, ...], Sequence[Sizes]]] 
     "two values over axes apart": (apart, (Y,), CUBES),
     "the middle axis": (lambda x: jnp.exp(x).sum(1), (Y,), CUBES),
     "the first two axes": (lambda x: x.max((0, 1)), (Y,), CUBES),
+    "several at once": (lambda x: (x.sum(1), jnp.argmax(x, 1), x.max(1)), (X,), (*COLUMNS, {"b": 2, "s": 9001})),
     "stored and summed": (lambda x: (jnp.exp(x), jnp.exp(x).sum(0)), (X,), COLUMNS),
     "mean and variance": (lambda x: (x.mean(0), x.var(0)), (X,), COLUMNS),
     "softmax of a line": (softmax, (N,), LINES),
