@@ -20,7 +20,7 @@ from shlo_disc.lower_cuda.points import point_bytes, stores_of
 from shlo_disc.lower_cuda.stage_text import is_ordered
 from shlo_disc.lower_cuda.teams import Team
 
-IN_FLIGHT = 4  # loads of one thread that wait together
+IN_FLIGHT, PACKS_IN_FLIGHT = 4, 2  # loads of one thread that wait together
 STEP = 8  # clock cycles from one accumulation to the next, with the loop around it
 PLAIN_PENALTY = 9, 8  # single elements take more instructions than packs for the same bytes
 INDEX_WORK = 4  # instructions of a point besides those of its formulas
@@ -98,7 +98,8 @@ def _issue(cost: StageCost, size: int) -> Dim:
 
 
 def _latency(cost: StageCost, size: int) -> Dim:
-    step = max(STEP * cost.width, LOAD_LATENCY // IN_FLIGHT) if cost.loads else STEP * cost.width
+    waiting = LOAD_LATENCY // (IN_FLIGHT if cost.width == 1 else PACKS_IN_FLIGHT) if cost.loads else 0
+    step = max(STEP * cost.width, waiting)
     meeting = _meetings(size) * SHUFFLE_LATENCY + (BARRIER_LATENCY if size > 32 else 0)
     return _steps(cost, size) * step + const((LOAD_LATENCY if cost.loads else STEP) + (meeting if cost.meets else 0))
 

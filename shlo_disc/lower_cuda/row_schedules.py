@@ -69,13 +69,14 @@ def _teams(kernel: RowKernel, plans: Sequence[StagePlan], *, packed: bool) -> li
     least, most = longest, longest if len(known) == len(sizes) else 1 << 62
     teams = [t for t, (low, high) in _LENGTHS.items() if most >= low and least <= high and _may_fit(kernel, t)]
     teams = teams or [t for t in (BLOCK,) if _may_fit(kernel, t)]
+    spill = [SPILL] if _may_spill(kernel) else []
     if packed:
-        return teams if most == longest else [t for t in teams if t is not THREAD]
+        return [*(t for t in teams if most == longest or t is not THREAD), *spill]
     if all(p.packing and not p.packing.guards for p in plans):  # packs are legal unless arguments are misaligned
         teams = teams[:1]
     elif any(p.packing for p in plans):
         teams = [t for t in teams if t not in (OCTET, WIDE)] or teams
-    return [*teams, SPILL] if _may_spill(kernel) else teams
+    return [*teams, *spill]
 
 
 def _may_fit(kernel: RowKernel, team: Team) -> bool:
