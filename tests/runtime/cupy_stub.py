@@ -58,6 +58,8 @@ int cuFuncSetAttribute(void* f, int attribute, int value) {
   stub_shared[(int64_t)f & 3] = value;
   return 0;
 }
+int cublasSetStream_v2(void*, void*) { return 0; }
+int cublasGemmStridedBatchedEx_64() { return 0; }
 int cuGetErrorName(int, const char** text) { *text = "CUDA_ERROR_ILLEGAL_ADDRESS"; return 0; }
 int cuGetErrorString(int, const char** text) { *text = "an illegal memory access was encountered"; return 0; }
 }
@@ -230,5 +232,6 @@ def stub_cupy(attributes: Mapping[int, int]) -> Any:
         alloc=MemoryPointer,
         function=SimpleNamespace(Module=Module),
         get_current_stream=_current,
+        device=SimpleNamespace(get_cublas_handle=lambda: 4711),
     )
     return SimpleNamespace(cuda=cuda, ndarray=ndarray, asnumpy=_asnumpy, ascontiguousarray=_ascontiguousarray)

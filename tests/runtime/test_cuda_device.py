@@ -139,6 +139,28 @@ def test_the_table_follows_the_current_stream(device: CudaDevice) -> None:
     assert cupy_stub.Stream.launched == [99]
 
 
+def test_cublas_is_looked_for_when_there_are_products(
+    device: CudaDevice, driver: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cuda, "_CUBLAS", ("libcublas-of-nobody.so", str(driver)))
+    asked: list[str] = []
+    monkeypatch.setattr(cuda, "import_module", asked.append)
+    assert Functions(device.table(products=False)).cublas.value is None
+    assert asked == []
+    functions = Functions(device.table(products=True))
+    assert asked == ["cupy_backends.cuda.libs.cublas"]
+    assert functions.cublas.value == 4711
+    assert functions.set_stream(functions.cublas, functions.stream) == 0
+    assert device.has_cublas
+
+
+def test_without_cublas_there_is_no_handle(device: CudaDevice, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda, "_CUBLAS", ("libcublas-of-nobody.so",))
+    monkeypatch.setattr(cuda, "import_module", len)
+    assert not device.has_cublas
+    assert Functions(device.table(products=True)).cublas.value is None
+
+
 def test_memory_goes_there_and_back(device: CudaDevice) -> None:
     memory = device.upload(b"0123456789")
     assert device.download(memory.pointer + 2, 5) == b"23456"
