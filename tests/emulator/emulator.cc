@@ -682,6 +682,7 @@ extern "C" int emu_run(const EmuKernel* kernel, dim3 grid, dim3 block, size_t sh
   const uint64_t threads = (uint64_t)block.x * block.y * block.z;
   const std::lock_guard<std::mutex> lock(launching);
   error_text[0] = 0;
+  barriers_seen.clear();
   if (!grid.x || !grid.y || !grid.z || !threads)
     return emu_refuse(INVALID_VALUE, "%s: a grid of %u x %u x %u blocks of %u x %u x %u threads, expected at least one of each",
                       name, grid.x, grid.y, grid.z, block.x, block.y, block.z);

@@ -76,7 +76,7 @@ void* emu_dynamic(void);
 int emu_run(const EmuKernel* kernel, dim3 grid, dim3 block, size_t shared, void** params, const EmuSettings* settings);
 int emu_refuse(int code, const char* format, ...);
 const char* emu_error(void);
-// The barriers that ran in this process: a line "offset file:line what" for each; the offset is that of the address that
+// The barriers that ran in the last launch: a line "offset file:line what" for each; the offset is that of the address that
 // its call returns to, in its library.
 const char* emu_barriers(void);
 }

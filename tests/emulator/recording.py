@@ -13,7 +13,7 @@ from shlo_disc.runtime.cuda_table import Functions
 from shlo_disc.runtime.device import IndexType
 from shlo_disc.runtime.driver import Sizes, sizes_in_python
 from shlo_disc.runtime.gpu_commands import execute
-from shlo_disc.runtime.gpu_driver import GpuCall
+from shlo_disc.runtime.gpu_driver import GpuCall, kernel_names
 from shlo_disc.runtime.gpu_executable import GpuExecutable
 from shlo_disc.runtime.kernel_sets import KernelSets
 from shlo_disc.runtime.launch_table import Chooser, cheapest
@@ -45,16 +45,12 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """All launches of a call that are not empty, and the text they are from."""
+    """Launches that are not empty, the text they are from, and the names of all its kernels."""
 
     text: str
+    names: tuple[str, ...]
     index: IndexType
     launches: tuple[Recorded, ...]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Every kernel once."""
-        return tuple(dict.fromkeys(launch.kernel for launch in self.launches))
 
 
 def record(
@@ -65,7 +61,8 @@ def record(
     device = EmulatedDevice()
     recorder = _Recorder(artifact, device)
     GpuExecutable(artifact, device, recorder, KernelSets(artifact, device, chooser), index=index)(arrays)
-    return Recording("\n".join(file.text for file in artifact.kernels), index, tuple(recorder.launches))
+    text = "\n".join(file.text for file in artifact.kernels)
+    return Recording(text, tuple(kernel_names(artifact)), index, tuple(recorder.launches))
 
 
 class _Recorder:
@@ -145,4 +142,4 @@ def of_one_kernel(  # noqa: PLR0913, PLR0917 - what a launch takes
     held = tuple(Held(a.tobytes(), b.tobytes()) for a, b in zip(arrays, results, strict=True))
     numbers = tuple(arg for arg in args if isinstance(arg, int))
     launch = Recorded(kernel, "", blocks, threads, shared, held, tuple(range(len(held))), numbers)
-    return Recording(text, "int32_t", (launch,))
+    return Recording(text, (kernel,), "int32_t", (launch,))

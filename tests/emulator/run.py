@@ -48,7 +48,7 @@ def compiled(
     options: CompileOptions = OPTIONS,
 ) -> Compiled:
     """Compile a program for an emulated device."""
-    chooser: Chooser = cheapest if variant is None else partial(_numbered, variant)
+    chooser: Chooser = cheapest if variant is None else partial(numbered, variant)
     return compile_for(device, source, options, chooser=chooser, index=index)
 
 
@@ -59,7 +59,8 @@ def variants(source: Any) -> range:
     return range(max((len(choice.variants) for choice in choices), default=1))
 
 
-def _numbered(variant: int, choice: Choice, legal: Sequence[Estimate]) -> int:
+def numbered(variant: int, choice: Choice, legal: Sequence[Estimate]) -> int:
+    """Choose the legal variant of a number, or the last."""
     del choice
     return legal[min(variant, len(legal) - 1)].number
 

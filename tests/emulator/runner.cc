@@ -7,8 +7,8 @@
 //   expect NUMBER FILE                       compare a buffer with what it must hold now
 //   fresh                                    forget all buffers
 //
-// Prints a line per launch: `ok`, `wrong NUMBER` or `error MESSAGE`; then `barrier OFFSET PLACE WHAT` for all that
-// ran. The process ends at an error.
+// Prints for each launch a line `barrier OFFSET PLACE WHAT` for all that ran, then `ok`, `wrong NUMBER` or `error MESSAGE`.
+// The process ends at an error.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,8 +101,10 @@ bool Runner::launch(std::istream& in) {
   base_ = (uint64_t)info.dli_fbase;
   if (settings.skipped) settings.skipped += base_;
   finish();
-  if (emu_run(kernel, grid, block, shared, params.data(), &settings))
-    return std::cout << "error " << emu_error() << std::endl, false;
+  const int code = emu_run(kernel, grid, block, shared, params.data(), &settings);
+  std::istringstream barriers(emu_barriers());
+  for (std::string one; std::getline(barriers, one);) std::cout << "barrier " << one << "\n";
+  if (code) return std::cout << "error " << emu_error() << std::endl, false;
   outcome_ = "ok";
   return true;
 }
@@ -136,7 +138,5 @@ int main(int count, char** names) {
   bool good = true;
   while (good && std::getline(plan, line)) good = runner.execute(line);
   runner.finish();
-  std::istringstream barriers(emu_barriers());
-  while (std::getline(barriers, line)) std::cout << "barrier " << line << "\n";
   return good ? 0 : 2;
 }

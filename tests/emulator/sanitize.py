@@ -51,16 +51,26 @@ class Barrier:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a process said: an outcome per launch that ran, the barriers that ran, and the sanitizer's first report."""
+class Ran:
+    """What became of a launch: `ok`, `wrong NUMBER` or `error MESSAGE`; and the barriers that ran."""
 
-    launches: tuple[str, ...]  # ok, wrong NUMBER, error MESSAGE
+    outcome: str
     barriers: tuple[Barrier, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a process said: the launches that ended, in order, and the sanitizer's first report."""
+
+    launches: tuple[Ran, ...]
     report: str
 
     @property
     def clean(self) -> bool:
-        return all(one == "ok" for one in self.launches) and not self.report
+        return not self.report and all(one.outcome == "ok" for one in self.launches)
+
+    def __str__(self) -> str:
+        return "\n".join([*(one.outcome for one in self.launches), self.report])
 
 
 def check(recording: Recording, mode: Mode, runs: Sequence[How] = (How(),)) -> Outcome:
@@ -77,29 +87,31 @@ def races(recording: Recording) -> Outcome:
     return check(recording, "tsan", _FEW)
 
 
-def needless_barriers(recordings: Sequence[Recording]) -> list[Barrier]:
-    """Barriers of a text that can be left out of all its launches, one barrier at a time, and nobody notices.
+def needless_barriers(recording: Recording) -> list[Barrier]:
+    """Barriers that can be left out of all launches, one barrier at a time, and nobody notices.
 
     Nobody is the race checker, the emulator, and whoever compares the results, under three schedules.
     """
-    needed, seen = set[Barrier](), dict[Barrier, None]()
-    for recording in recordings:
-        for launch in recording.launches:
-            for few in _FEW:
-                ran = _run(recording, "tsan", [(launch, few)]).barriers
-                seen |= dict.fromkeys(ran)
-                needed |= {one for one in ran if one not in needed and _noticed(recording, launch, few, one)}
-    return [barrier for barrier in seen if barrier not in needed]
+    jobs = [(launch, how) for launch in recording.launches for how in _FEW]
+    used = dict[Barrier, list[tuple[Recorded, How]]]()
+    for job, ran in zip(jobs, _run(recording, "tsan", jobs).launches, strict=True):
+        for barrier in ran.barriers:
+            used.setdefault(barrier, []).append(job)
+    return [barrier for barrier, users in used.items() if not _noticed(recording, barrier, users)]
 
 
-def _noticed(recording: Recording, launch: Recorded, how: How, barrier: Barrier) -> bool:
-    ways = [replace(how, schedule=one, seed=1, skipped=barrier.offset) for one in SCHEDULES]
-    return any(not _run(recording, "tsan", [(launch, way)]).clean for way in ways)
+def _noticed(recording: Recording, barrier: Barrier, jobs: Sequence[tuple[Recorded, How]]) -> bool:
+    ways = [
+        (launch, replace(how, schedule=schedule, seed=1, skipped=barrier.offset))
+        for schedule in SCHEDULES
+        for launch, how in jobs
+    ]
+    return not _run(recording, "tsan", ways).clean
 
 
 def _run(recording: Recording, mode: Mode, jobs: Sequence[tuple[Recorded, How]]) -> Outcome:
     if not jobs:
-        return Outcome((), (), "")
+        return Outcome((), "")
     library = toolchain.library(recording.text, recording.names, recording.index, mode)
     with tempfile.TemporaryDirectory(dir=toolchain.folder()) as scratch:
         plan = Path(scratch) / "plan"
@@ -134,13 +146,14 @@ def _lines(jobs: Sequence[tuple[Recorded, How]], folder: Path) -> list[str]:
 
 
 def _outcome(printed: str, report: str, code: int) -> Outcome:
-    lines = [line for line in printed.splitlines() if line]
-    barriers = [line.split(maxsplit=3) for line in lines if line.startswith("barrier ")]
-    launches = [line for line in lines if not line.startswith("barrier ")]
+    launches, barriers = list[Ran](), list[Barrier]()
+    for line in printed.splitlines():
+        if line.startswith("barrier "):
+            _, offset, place, what = line.split(maxsplit=3)
+            barriers.append(Barrier(int(offset), place, what))
+        else:
+            launches.append(Ran(line, tuple(barriers)))
+            barriers.clear()
     if code not in (0, 2) and not report:
         report = f"the process ended with {code}"
-    return Outcome(
-        tuple(launches),
-        tuple(Barrier(int(offset), place, what) for _, offset, place, what in barriers),
-        report,
-    )
+    return Outcome(tuple(launches), report)

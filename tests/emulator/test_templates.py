@@ -1,0 +1,62 @@
+"""Every template under sanitizers: no access out of bounds, no race, and no barrier that is not needed.
+
+The owners of templates compare all variants with XLA under all schedules (tests/lower_cuda); here are the same texts.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache, partial
+from itertools import product
+from pathlib import Path
+
+import jax
+import pytest
+
+from tests.emulator.device import SCHEDULES, EmulatedDevice
+from tests.emulator.recording import Recorded, Recording, record
+from tests.emulator.run import compiled, numbered, variants
+from tests.emulator.sanitize import How, check, needless_barriers, races
+from tests.emulator.templates import TEMPLATES, arrays
+from tests.pipeline.exports import exported
+
+NEEDLESS = Path(__file__).resolve().parent / "needless.json"  # the barriers that are kept though nobody would notice
+_WAYS = tuple(How(schedule, seed) for schedule, seed in (*((s, 1) for s in SCHEDULES), ("random", 2)))
+
+
+@cache
+def recording(name: str) -> Recording:
+    """All launches that any variant makes at any of the sizes; each kernel once per size and grid."""
+    template = TEMPLATES[name]
+    launches = dict[object, Recorded]()
+    with jax.enable_x64(any(one.dtype in ("float64", "int64") for one in template.inputs)):
+        source = exported(template.function, template.inputs)
+    program = compiled(source, EmulatedDevice())
+    parts = [
+        record(program, arrays(template, sizes, source.module_kept_var_idx), chooser=partial(numbered, number))
+        for sizes, number in product(template.sizes, variants(source))
+    ]
+    for part in parts:
+        for launch in part.launches:
+            key = launch.kernel, launch.blocks, launch.threads, launch.shared, launch.numbers
+            launches.setdefault(key, launch)
+    return Recording(parts[0].text, parts[0].names, parts[0].index, tuple(launches.values()))
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_every_access_is_inside_and_every_schedule_gives_the_same(name: str) -> None:
+    outcome = check(recording(name), "asan", _WAYS)
+    assert outcome.clean, str(outcome)[:3000]
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_no_two_threads_race(name: str) -> None:
+    outcome = races(recording(name))
+    assert outcome.clean, str(outcome)[:3000]
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_every_barrier_is_needed(name: str) -> None:
+    known: dict[str, str] = json.loads(NEEDLESS.read_text())
+    found = {barrier.place.partition(":")[0] for barrier in needless_barriers(recording(name))}
+    assert not found - known.keys()
