@@ -24,6 +24,7 @@ IN_FLIGHT, PACKS_IN_FLIGHT = 4, 2  # loads of one thread that wait together
 STEP = 8  # clock cycles from one accumulation to the next, with the loop around it
 PLAIN_PENALTY = 9, 8  # single elements take more instructions than packs for the same bytes
 INDEX_WORK = 4  # instructions of a point besides those of its formulas
+SPILLED = 2  # how much longer a row takes whose scratch lies in global memory (mostly in the L2 cache)
 MOST_BLOCKS = 1 << 14
 
 
@@ -73,7 +74,9 @@ def block_cost(costs: Sequence[StageCost], rows: Dim, most: int, team: Team) -> 
     issue = total(_issue(c, team.size) for c in costs)
     memory = memory_cycles(total(_traffic(c) for c in costs) * team.rows)
     cycles = maximum(issue * team.rows // FMA_PER_CYCLE, memory)
-    return turns * cycles, turns * total(_latency(c, team.size) for c in costs)
+    latency = total(_latency(c, team.size) for c in costs)
+    turns *= SPILLED if team.spills else 1
+    return turns * cycles, turns * latency
 
 
 def _traffic(cost: StageCost) -> Dim:
@@ -101,7 +104,8 @@ def _latency(cost: StageCost, size: int) -> Dim:
     waiting = LOAD_LATENCY // (IN_FLIGHT if cost.width == 1 else PACKS_IN_FLIGHT) if cost.loads else 0
     step = max(STEP * cost.width, waiting)
     meeting = _meetings(size) * SHUFFLE_LATENCY + (BARRIER_LATENCY if size > 32 else 0)
-    return _steps(cost, size) * step + const((LOAD_LATENCY if cost.loads else STEP) + (meeting if cost.meets else 0))
+    first = max(LOAD_LATENCY, step) if cost.loads else step
+    return _steps(cost, size) * step + const(first - step + (meeting if cost.meets else 0))
 
 
 def _meetings(size: int) -> int:

@@ -75,7 +75,7 @@ def _teams(kernel: RowKernel, plans: Sequence[StagePlan], *, packed: bool) -> li
     if all(p.packing and not p.packing.guards for p in plans):  # packs are legal unless arguments are misaligned
         teams = teams[:1]
     elif any(p.packing for p in plans):
-        teams = [t for t in teams if t not in (OCTET, WIDE)] or teams
+        teams = [t for t in teams if t not in (OCTET, BLOCK)] or teams
     return [*teams, *spill]
 
 

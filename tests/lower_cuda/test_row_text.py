@@ -70,7 +70,7 @@ LABELS: dict[str, tuple[Function, tuple[In, ...], list[str]]] = {
         [
             "thread",
             "warp",
-            "block",
+            "wide",
             "spill",
             "octet, packs",
             "warp, packs",
@@ -99,7 +99,7 @@ def test_guards() -> None:
     s = symbol("s")
     assert [v.aligned for v in variants.values()] == ["packs" in label for label in variants]
     assert any(g.lhs == s % 4 and g.relation == "==" for g in variants["warp, packs"].guards)
-    assert [g.relation for g in variants["block"].guards] == ["<="]
+    assert [g.relation for g in variants["wide"].guards] == ["<="]
     assert [g.relation for g in variants["spill"].guards] == [">="]
     assert printed(lambda x: x.sum(1), X).variants[0].guards == ()
 
