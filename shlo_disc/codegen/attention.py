@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from shlo_disc.analysis.access import AffineView, is_free
+from shlo_disc.analysis.access import AffineView, flat_offset, is_free
 from shlo_disc.analysis.formula import Formulas, Producers
 from shlo_disc.codegen.contraction import matrix_form
 from shlo_disc.codegen.groups import Group
@@ -25,7 +25,7 @@ from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.expr.dim import Dim, Sym, const, of, product
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
-from shlo_disc.expr.scalar import Arg, FoldResult, Index, Scalar
+from shlo_disc.expr.scalar import Arg, FoldResult, Index, Load, Scalar
 
 LARGEST_WIDTH = 128  # of a query, a key or a value: a row of them lives in registers
 ROW, KEY, DEPTH, COLUMN = Sym("%i"), Sym("%j"), Sym("%d"), Sym("%c")
@@ -80,16 +80,17 @@ class _Space:
 
 
 def build_attention(group: Group, facts: Facts, producers: Producers) -> tuple[AttentionKernel, tuple[Tensor, ...]]:
-    """The kernel of a group that `attention_refusal` has nothing against, and the tensor behind each param."""
-    built = _Reader(group, facts, producers).read()
+    """The kernel of a group that fusion found to be attention, and the tensor behind each param."""
+    built = read_attention(group, facts, producers)
     assert not isinstance(built, str), f"merged as attention, but {built}"
     return built
 
 
-def attention_refusal(group: Group, facts: Facts, producers: Producers) -> str:
-    """Why a group's ops are not attention around the product `group.anchor`; empty if they are."""
-    built = _Reader(group, facts, producers).read()
-    return built if isinstance(built, str) else ""
+def read_attention(
+    group: Group, facts: Facts, producers: Producers
+) -> tuple[AttentionKernel, tuple[Tensor, ...]] | str:
+    """See a group's ops as attention around the product `group.anchor`, or say why they are not."""
+    return _Reader(group, facts, producers).read()
 
 
 class _Reader:
@@ -176,9 +177,9 @@ class _Reader:
     def _depends(self, tensor: Tensor) -> bool:
         """Whether a tensor is computed in this group, as far as free ops show."""
         made = self.producers.get(tensor)
-        if tensor in self.members or made is None:
+        if made is None or not is_free(made[0]):
             return tensor in self.members
-        return is_free(made[0]) and any(map(self._depends, made[0].operands))
+        return any(map(self._depends, made[0].operands))
 
     # -- the kernel
 
@@ -249,16 +250,21 @@ class _Reader:
 
     def _matrix(self, view: AffineView, index: Index, row: Sym, column: Sym, facts: Facts) -> MatrixView | None:
         """An operand at `index` as rows and columns; None if another inner loop moves it, or it is not affine."""
-        offset = view.offset
+        base, offset = view.base, view.offset
         for stride, position in zip(view.strides, index, strict=True):
             offset += stride * position
+        if base in self.members:  # a view that would have been copied: in terms of the batch it may be affine
+            at_base = Formulas(facts, self.producers, self._inlined).at(base, index)
+            if not isinstance(at_base, Load) or not isinstance(at_base.source, Tensor):
+                return None
+            base, offset = at_base.source, flat_offset(at_base.index, at_base.source.shape)
         offset = facts.canonical(offset)
-        if (by_row := offset.linear(row)) is None or (by_column := by_row[1].linear(column)) is None:
+        if offset.data() or (by_row := offset.linear(row)) is None or (by_column := by_row[1].linear(column)) is None:
             return None
         inner = {ROW, KEY, DEPTH, COLUMN}
         if any(inner.intersection(d.symbols()) for d in (by_row[0], *by_column)):
             return None
-        return MatrixView(self.params.of(view.base), by_column[1], by_row[0], by_column[0])
+        return MatrixView(self.params.of(base), by_column[1], by_row[0], by_column[0])
 
 
 def _listed(at: Mapping[int, Dim]) -> Index:

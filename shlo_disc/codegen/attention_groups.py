@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from shlo_disc.analysis.access import is_free
 from shlo_disc.analysis.formula import Producers
-from shlo_disc.codegen.attention import attention_refusal
+from shlo_disc.codegen.attention import read_attention
 from shlo_disc.codegen.groups import Decision, FusionPlan, Group, GroupKind
 from shlo_disc.codegen.op_graph import group_inputs
 from shlo_disc.dynamic_ops.program import Body, Op, Tensor
@@ -39,10 +40,10 @@ class _Merger:
             for chain in self._chains(group):
                 if gone.intersection(map(id, chain)):
                     continue
-                whole = self._merge(chain)
-                if whole is not None:
-                    gone.update(id(part) for part in chain)
-                    merged[id(group)] = whole
+                found = self._merge(chain)
+                if found is not None:
+                    merged[id(group)], parts = found
+                    gone.update(id(part) for part in parts)
                     break
         groups = [merged.get(id(g), g) for g in self.plan.groups if id(g) in merged or id(g) not in gone]
         before = [d for d in self.plan.decisions if self._keep_decision(d, merged.values())]
@@ -66,17 +67,37 @@ class _Merger:
         homes = [self.home[t] for t in self.inputs[id(group)] if t in self.home]
         return list({id(g): g for g in homes if g is not group and g.kind is kind}.values())
 
-    def _merge(self, chain: tuple[Group, ...]) -> Group | None:
-        first, last = chain[0], chain[-1]
-        ops = sorted({op for group in chain for op in group.ops}, key=self.order.__getitem__)
-        whole = Group(GroupKind.ATTENTION, tuple(ops), last.roots, None, last.anchor)
-        reason = self._stored(chain) or attention_refusal(whole, self.facts, self.producers)
-        producer: Op[object] | None = first.anchor
+    def _merge(self, chain: tuple[Group, ...]) -> tuple[Group, tuple[Group, ...]] | None:
+        """The group that stands for a chain, if need be with copies of its operands, and for which parts it does."""
+        last = chain[-1]
+        reason, producer = self._stored(chain), chain[0].anchor
         assert producer is not None, "a product has its op"
+        found = None
+        for parts in ((*self._copies(chain), *chain), chain) if not reason else ():
+            ops = sorted({op for group in parts for op in group.ops}, key=self.order.__getitem__)
+            whole = Group(GroupKind.ATTENTION, tuple(ops), last.roots, None, last.anchor)
+            if not (reason := self._refusal(whole)):
+                found = whole, parts
+                break
         self.decisions.append(
             Decision(producer, last.roots[0].name, not reason, reason or "attention: the scores are never stored")
         )
-        return None if reason else whole
+        return found
+
+    def _refusal(self, whole: Group) -> str:
+        """Why these ops are not attention that reads what is in memory."""
+        built = read_attention(whole, self.facts, self.producers)
+        if isinstance(built, str):
+            return built
+        made = [t for t in built[1] if t in self.producers and self.producers[t][0] in self.order]
+        absent = [t.name for t in made if t not in self.home]
+        return f"no attention: %{absent[0]} is not in memory" if absent else ""
+
+    def _copies(self, chain: tuple[Group, ...]) -> tuple[Group, ...]:
+        """Groups that only bring queries, keys or values into another form for these products."""
+        below = [g for group in (chain[0], chain[-1]) for g in self._below(group, GroupKind.ROWS) if g not in chain]
+        free = [g for g in dict.fromkeys(below) if all(map(is_free, g.ops))]
+        return tuple(g for g in free if not self._stored((g, *chain)))
 
     def _keep_decision(self, decision: Decision, wholes: Collection[Group]) -> bool:
         """Whether a refusal still matters: a merge of both sides has made some pointless."""

@@ -31,6 +31,7 @@ from tests.lower_cuda.attention_programs import (
     Function,
     causal,
     find,
+    find_in,
     heads,
     masked,
     masked_twice,
@@ -125,8 +126,8 @@ def test_keys_that_blocks_share(name: str, dtype: str) -> None:
 
 # Those that print something of their own.
 WRITTEN = (
-    "mask", "bias", "dropout", "soft cap", "epilogue", "fewer heads of keys", "library, bias", "one query, fewer heads of keys",
-    "matrices", "keys across", "rows reversed", "width of one",
+    "mask", "bias", "dropout", "soft cap", "epilogue", "fewer heads of keys", "library, bias", "matrices",
+    "keys across", "one query, fewer heads of keys", "rows reversed", "width of one",
 )  # fmt: skip
 
 
