@@ -34,11 +34,10 @@ MOST_TILES = 1 << 20  # blocks; more are taken in a loop
 
 def is_columns(kernel: RowKernel) -> bool:
     """Whether spreading a row over the grid can pay: results side by side, or few rows that may be long."""
-    stages = [s for s in kernel.stages if s.reductions]
-    if any(s.axes and not s.reduced[-1] for s in stages):
+    if any(s.reductions and s.axes and not s.reduced[-1] for s in kernel.stages):
         return True
-    longest = [product(a.extent for a in s.axes).constant for s in stages]
-    if all(n is not None and n <= SHORT_ROW for n in longest):
+    lengths = [product(a.extent for a in s.axes).constant for s in kernel.stages]
+    if all(n is not None and n <= SHORT_ROW for n in lengths):
         return False
     rows = product(a.extent for a in kernel.rows).constant
     return len(kernel.stages) == 1 or (rows is not None and rows <= FEW_ROWS)
