@@ -15,9 +15,20 @@ from shlo_disc.codegen.simplify_kernel import rewrite_store
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, of, product
 from shlo_disc.expr.facts import Facts
 from shlo_disc.lower_cuda.cost import FMA_PER_CYCLE, LOAD_LATENCY, memory_cycles
-from shlo_disc.lower_cuda.matmul import print_dot, product_text
+from shlo_disc.lower_cuda.matmul import print_dot
 from shlo_disc.lower_cuda.printed import Printed
-from shlo_disc.lower_cuda.products import LARGE, MEDIUM, Body, Function, Tile, call_lines, rows_first, tiles_for
+from shlo_disc.lower_cuda.products import (
+    LARGE,
+    MEDIUM,
+    Body,
+    Function,
+    Tile,
+    call_lines,
+    product_text,
+    rows_first,
+    tiles_for,
+)
+from shlo_disc.lower_cuda.split import Split, print_sum, split_depth
 
 POINT_THREADS = 256
 POINT_OPS = 12  # instructions per tap and feature: its place, whether it is there, two loads
@@ -29,25 +40,26 @@ def print_convolution(kernel: ConvKernel, facts: Facts) -> Printed:
     if (plain := as_product(kernel, facts)) is not None:
         return print_dot(plain, facts)
     shape = _Shape(kernel)
-    functions, variants = list[Function](), list[CallVariant]()
+    functions, variants, workspaces = list[Function](), list[CallVariant](), list[Dim]()
     tiles = () if shape.is_depthwise else _tiles(kernel)
     for tile in tiles:
-        function, variant = _tiled(shape, facts, tile)
-        functions.append(function)
+        printed, variant, workspace = _tiled(shape, facts, tile)
+        functions += printed
         variants.append(variant)
+        workspaces += [] if workspace is None else [workspace]
     guards = _pack_guards(shape, facts)
     ways = [] if guards is None else [_packed_points(shape, facts, guards)]
     for function, variant in (*ways, _points(shape, facts)):
         functions.append(function)
         variants.append(variant)
     text = "\n".join(line for each in functions for line in each.text)
-    return Printed(text, tuple(variants), _spaces(shape))
+    return Printed(text, tuple(variants), _spaces(shape), tuple(workspaces))
 
 
 def _tiles(kernel: ConvKernel) -> tuple[Tile, ...]:
-    """Gathering takes registers: tiles are smaller than those of plain products."""
+    """Gathering takes registers: tiles are smaller than those of plain products, or there are fewer at once."""
     tiles = tiles_for(kernel.input.source.dtype, kernel.attrs.precision)
-    return tuple(MEDIUM if tile is LARGE else tile for tile in tiles)
+    return tuple(MEDIUM if tile is LARGE else replace(tile, resident=min(tile.resident, 3)) for tile in tiles)
 
 
 # -- plain products
@@ -217,54 +229,73 @@ def _sources(body: Body, shape: _Shape, group: str) -> tuple[str, str]:
 # -- tiles
 
 
-def _tiled(shape: _Shape, facts: Facts, tile: Tile) -> tuple[Function, CallVariant]:
-    """One block per tile of positions and features of a group, through taps and input features."""
-    kernel = shape.kernel
-    body = Body(kernel, facts)
+def _tiled(shape: _Shape, facts: Facts, tile: Tile) -> tuple[tuple[Function, ...], CallVariant, Dim | None]:
+    """Tiles of positions and features of a group, through taps and input features; the small ones may split those."""
+    kernel, dtype = shape.kernel, shape.kernel.input.source.dtype
+    row_tiles, column_tiles = tile.counts(kernel.row.extent, shape.columns)
+    tiles = row_tiles * column_tiles * shape.groups
+    sums = kernel.row.extent * kernel.column.extent
+    split = None if tile is MEDIUM else split_depth(dtype, tiles, sums, shape.depth, facts)
+    function = _tile_function(shape, facts, tile, split)
+    depth, blocks = (shape.depth, tiles) if split is None else (split.part, tiles * split.count)
+    cycles, latency = tile.cycles(dtype, depth) * 3 // 2, tile.latency(dtype, depth)
+    call = function.call(blocks, tile.threads, cycles, latency)
+    if split is None:
+        return (function,), CallVariant(tile.label, (), False, (call,)), None
+    second = print_sum(kernel, (), facts, split)
+    return (function, second), CallVariant(tile.label, (), False, (call, split.call(second))), split.workspace
+
+
+def _tile_function(shape: _Shape, facts: Facts, tile: Tile, split: Split | None) -> Function:
+    kernel, body = shape.kernel, Body(shape.kernel, facts)
     lines = body.sizes(m=kernel.row.extent, n=shape.columns, k=shape.depth)
+    lines += body.sizes(splits=split.count, part=split.part) if split else ["const idx k0 = 0, k1 = k;"]
     lines += _window(body, shape)
-    stride = shape.weight_stride
     with body.emit.inside() as scope:
-        b_along_k = kernel.kernel_strides[1] != ONE
-        kind = tile.type(kernel.input.source.dtype, a_along_k=True, b_along_k=b_along_k)
-        packs = "typename Tile::PacksA" if shape.has_packs else "Across<typename Tile::T, Tile::M, Tile::THREADS>"
-        columns = body.emit.dim_scalar(kernel.kernel_strides[1])
-        inner = str(shape.feature_inner).lower()
-        a, b = _sources(body, shape, "group")
-        scope.lines += [
-            f"typedef {kind} Tile;",
-            f"const Gathered<{packs}, {shape.rank}, {inner}> a({a}, window, i0, m - i0);",
-        ]
-        if stride is None:
-            scope.lines += _weights(body, shape)
-            loader = f"Weights<typename Tile::PacksB, {shape.rank}, {inner}>"
-            scope.lines.append(f"const {loader} b({b} + j0 * {columns}, window, strides, n - j0);")
-        else:
-            unit = str((stride if b_along_k else kernel.kernel_strides[1]) == ONE).lower()
-            loader = f"Strided<typename Tile::PacksB, {unit}>"
-            depth_stride = body.emit.dim_scalar(stride)
-            scope.lines.append(f"const {loader} b({b} + j0 * {columns}, {columns}, {depth_stride}, n - j0, k);")
-        consumer = body.consumer(_grouped(shape, body.epilogue()))
+        scope.lines += _operands(body, shape, tile)
+        scope.lines += split.lines if split else []
+        place = f"((int64_t)split * m + i) * {body.emit.dim_scalar(kernel.column.extent)} + j"
+        keep = [split.keep(place)] if split else []
+        consumer = body.consumer(_grouped(shape, [*keep, *body.epilogue()]))
         scope.lines.append("SHLO_SHARED(char, shared, tile_bytes<Tile>);")
-        head = f"multiply_tile<Tile, {rows_first(kernel)}>(a, b, 0, k, i0, j0, m - i0, n - j0, shared, "
+        head = f"multiply_tile<Tile, {rows_first(kernel)}>(a, b, k0, k1, i0, j0, m - i0, n - j0, shared, "
         scope.lines += call_lines(head, consumer, ");")
+    loops = " * ".join(["per_group", str(shape.groups), *(["splits"] if split else [])])
     lines += [
         f"const int64_t row_tiles = ((int64_t)m + {tile.rows - 1}) / {tile.rows};",
         f"const int64_t per_group = row_tiles * (((int64_t)n + {tile.columns - 1}) / {tile.columns});",
-        f"for (int64_t tile = blockIdx.x; tile < per_group * {shape.groups}; tile += gridDim.x) {{",
+        f"const int64_t tiles = {loops};",
+        "for (int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {",
         f"{INDENT}const idx i0 = (idx)(tile % row_tiles) * {tile.rows};",
         f"{INDENT}const idx j0 = (idx)(tile % per_group / row_tiles) * {tile.columns};",
-        *([f"{INDENT}const idx group = (idx)(tile / per_group);"] if shape.groups > 1 else []),
+        *([f"{INDENT}const idx group = (idx)(tile / per_group % {shape.groups});"] if shape.groups > 1 else []),
+        *([f"{INDENT}const idx split = (idx)(tile / per_group / {shape.groups});"] if split else []),
         *(INDENT + line for line in scope.lines),
         "}",
     ]
     name, read = f"{NAME}_{tile.label.split()[0]}", (kernel.input.source, kernel.kernel.source)
-    function = body.function(name, lines, tile.threads, resident=tile.resident, operands=read)
-    row_tiles, column_tiles = tile.counts(kernel.row.extent, shape.columns)
-    dtype = kernel.input.source.dtype
-    cycles, latency = tile.cycles(dtype, shape.depth), tile.latency(dtype, shape.depth)
-    call = function.call(row_tiles * column_tiles * shape.groups, tile.threads, cycles * 3 // 2, latency)
-    return function, CallVariant(tile.label, (), False, (call,))
+    workspace = split is not None
+    return body.function(name, lines, tile.threads, resident=tile.resident, operands=read, workspace=workspace)
+
+
+def _operands(body: Body, shape: _Shape, tile: Tile) -> list[str]:
+    """The gathered input and the weights, from where the tile starts."""
+    kernel, dim, stride = shape.kernel, body.emit.dim_scalar, shape.weight_stride
+    b_along_k = kernel.kernel_strides[1] != ONE
+    kind = tile.type(kernel.input.source.dtype, a_along_k=True, b_along_k=b_along_k)
+    packs = "typename Tile::PacksA" if shape.has_packs else "Across<typename Tile::T, Tile::M, Tile::THREADS>"
+    columns, inner = dim(kernel.kernel_strides[1]), str(shape.feature_inner).lower()
+    a, b = _sources(body, shape, "group")
+    lines = [
+        f"typedef {kind} Tile;",
+        f"const Gathered<{packs}, {shape.rank}, {inner}> a({a}, window, i0, m - i0);",
+    ]
+    if stride is None:
+        loader = f"Weights<typename Tile::PacksB, {shape.rank}, {inner}>"
+        return [*lines, *_weights(body, shape), f"const {loader} b({b} + j0 * {columns}, window, strides, n - j0);"]
+    unit = str((stride if b_along_k else kernel.kernel_strides[1]) == ONE).lower()
+    loader = f"Strided<typename Tile::PacksB, {unit}>"
+    return [*lines, f"const {loader} b({b} + j0 * {columns}, {columns}, {dim(stride)}, n - j0, k);"]
 
 
 def _grouped(shape: _Shape, statements: Sequence[str]) -> list[str]:

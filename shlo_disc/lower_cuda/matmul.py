@@ -6,7 +6,7 @@ few of them; kernels for products with at most eight rows or columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shlo_disc.codegen.groups import ProductTypes
@@ -14,7 +14,7 @@ from shlo_disc.codegen.host import CallVariant, Condition
 from shlo_disc.codegen.kernel import Axis, DotKernel, MatrixView
 from shlo_disc.codegen.naming import NAME
 from shlo_disc.codegen.scopes import INDENT, clean
-from shlo_disc.expr.dim import Dim, const, maximum, minimum
+from shlo_disc.expr.dim import Dim, const
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
 from shlo_disc.lower_cuda.cost import LOAD_LATENCY, SHUFFLE_LATENCY, memory_cycles
@@ -23,15 +23,18 @@ from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.lower_cuda.products import (
     LARGE,
     MOST_BLOCKS,
-    STEP_BYTES,
     Body,
     Function,
     Tile,
     batch_size,
     call_lines,
+    extent_names,
+    extents_of,
+    product_text,
     rows_first,
     tiles_for,
 )
+from shlo_disc.lower_cuda.split import Split, print_sum, split_depth
 
 CONTRACTIONS: frozenset[ProductTypes] = frozenset(
     {
@@ -48,9 +51,6 @@ THIN_ROWS = 8  # so many rows at most, or columns
 THIN_THREADS = 256  # as in gemm.cuh
 THIN_COLUMNS = 8  # of a block, where the depth is side by side
 WIDE_LANES = 4  # of 16 bytes, where columns are
-SPLIT_BLOCKS = 264  # two per multiprocessor: with fewer tiles the depth is split
-SPLIT_DEPTH, MOST_SPLITS = 256, 32
-SUM_THREADS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ def _one_tile(kernel: DotKernel, tile: Tile, body: Sequence[str]) -> list[str]:
 
 def _tile_loop(kernel: DotKernel, tile: Tile, body: Sequence[str], splits: str = "") -> list[str]:
     """All tiles of all batches (and splits of the depth), shared by any number of blocks."""
-    batch = " * ".join(["per_batch", *_extents(kernel), *([splits] if splits else [])])
+    batch = " * ".join(["per_batch", *extent_names(kernel.batch), *([splits] if splits else [])])
     return [
         f"const int64_t row_tiles = ((int64_t)m + {tile.rows - 1}) / {tile.rows};",
         f"const int64_t per_batch = row_tiles * (((int64_t)n + {tile.columns - 1}) / {tile.columns});",
@@ -151,13 +151,8 @@ def _tile_loop(kernel: DotKernel, tile: Tile, body: Sequence[str], splits: str =
     ]
 
 
-def _extents(kernel: DotKernel) -> list[str]:
-    return [f"size_{clean(axis.symbol.name)}" for axis in kernel.batch]
-
-
 def _sizes(body: Body, kernel: DotKernel, **more: Dim) -> list[str]:
-    extents = dict(zip(_extents(kernel), (axis.extent for axis in kernel.batch), strict=True))
-    return body.sizes(m=kernel.row.extent, n=kernel.column.extent, **extents, **more)
+    return body.sizes(m=kernel.row.extent, n=kernel.column.extent, **extents_of(kernel.batch), **more)
 
 
 def _tiled(kernel: DotKernel, facts: Facts, tile: Tile) -> _Way:
@@ -187,85 +182,35 @@ def _tiled(kernel: DotKernel, facts: Facts, tile: Tile) -> _Way:
 
 
 def _split(kernel: DotKernel, facts: Facts, tile: Tile) -> _Way:
-    """Several blocks share the depth of a tile where there are few tiles; their sums are added up in order."""
+    """Small tiles: they fit any size, and are many if there is much depth."""
     dtype, m, n, k = kernel.a.source.dtype, kernel.row.extent, kernel.column.extent, kernel.depth
     row_tiles, column_tiles = tile.counts(m, n)
     tiles = row_tiles * column_tiles * batch_size(kernel.batch)
-    wanted = const(SPLIT_BLOCKS) // maximum(tiles, 1)
-    splits = facts.canonical(maximum(minimum(wanted, k // SPLIT_DEPTH, MOST_SPLITS), 1))
-    if splits == const(1):
+    split = split_depth(dtype, tiles, batch_size(kernel.batch) * m * n, k, facts)
+    if split is None:
         return _tiled(kernel, facts, tile)
-    step = STEP_BYTES // dtype.bytes
-    part = (k + (splits * step - 1)) // (splits * step) * step
-    first = _split_tiles(kernel, facts, tile, splits, part)
-    second = _sum_splits(kernel, facts, splits)
-    several = minimum(splits - 1, 1)  # 1 where there is something to add up
-    count = batch_size(kernel.batch) * m * n
-    each = kernel.accumulator.dtype.bytes
-    partial = 8 if dtype is DType.F64 else 4
-    sum_blocks = several * ((count + (SUM_THREADS - 1)) // SUM_THREADS)
-    sum_cycles = memory_cycles((splits * partial + each) * SUM_THREADS)
-    calls = (
-        first.call(tiles * splits, tile.threads, tile.cycles(dtype, part), tile.latency(dtype, part)),
-        second.call(minimum(sum_blocks, MOST_BLOCKS // SUM_THREADS), SUM_THREADS, sum_cycles, const(2 * LOAD_LATENCY)),
-    )
-    workspace = several * splits * count * partial
-    return _Way((first, second), (CallVariant(tile.label, (), False, calls),), workspace)
+    first, second = _split_tiles(kernel, facts, tile, split), print_sum(kernel, kernel.batch, facts, split)
+    cycles, latency = tile.cycles(dtype, split.part), tile.latency(dtype, split.part)
+    calls = first.call(tiles * split.count, tile.threads, cycles, latency), split.call(second)
+    return _Way((first, second), (CallVariant(tile.label, (), False, calls),), split.workspace)
 
 
-def _split_tiles(kernel: DotKernel, facts: Facts, tile: Tile, splits: Dim, part: Dim) -> Function:
+def _split_tiles(kernel: DotKernel, facts: Facts, tile: Tile, split: Split) -> Function:
     body = Body(kernel, facts)
-    lines = _sizes(body, kernel, k=kernel.depth, splits=splits, part=part)
-    batch = product_text(_extents(kernel))
-    kind = body.emit.spell.value_type(kernel.accumulator.dtype)
+    lines = _sizes(body, kernel, k=kernel.depth, splits=split.count, part=split.part)
+    batch = product_text(extent_names(kernel.batch))
     with body.emit.inside(*(axis.symbol.name for axis in kernel.batch)) as scope:
         scope.lines += ["const idx split = rest % splits;", "rest /= splits;", "const int64_t place = rest;"]
         body.batch(kernel.batch, scope)
         operands = _operands(body, kernel, tile)
         final = body.epilogue()
-        keep = f"(({kind}*)w)[((split * {batch} + place) * m + i) * n + j] = sum;"
-        consumer = body.consumer([f"if (splits > 1) {{ {keep} return; }}", *final])
-        scope.lines += [
-            *operands,
-            "SHLO_SHARED(char, shared, tile_bytes<Tile>);",
-            "const idx k0 = min_(split * part, k), k1 = min_(k0 + part, k);",
-        ]
+        consumer = body.consumer([split.keep(f"((split * {batch} + place) * m + i) * n + j"), *final])
+        scope.lines += [*operands, "SHLO_SHARED(char, shared, tile_bytes<Tile>);", *split.lines]
         head = f"multiply_tile<Tile, {rows_first(kernel)}>(a, b, k0, k1, i0, j0, m - i0, n - j0, shared, "
         scope.lines += call_lines(head, consumer, ");")
     lines += _tile_loop(kernel, tile, scope.lines, "splits")
-    name = f"{NAME}_{tile.label.split()[0]}"
-    operands_read = (kernel.a.source, kernel.b.source)
-    return body.function(name, lines, tile.threads, resident=tile.resident, operands=operands_read, workspace=True)
-
-
-def product_text(names: Iterable[str]) -> str:
-    """A product of sizes in 64 bits."""
-    return " * ".join(["(int64_t)1", *names])
-
-
-def _sum_splits(kernel: DotKernel, facts: Facts, splits: Dim) -> Function:
-    """Add the parts of each sum in order, and hand it to the epilogue."""
-    body = Body(kernel, facts)
-    lines = _sizes(body, kernel, splits=splits)
-    kind = body.emit.spell.value_type(kernel.accumulator.dtype)
-    with body.emit.inside(*(axis.symbol.name for axis in kernel.batch)) as scope:
-        scope.lines += ["const idx j = (idx)(at % n), i = (idx)(at / n % m);"]
-        scope.lines += ["idx rest = (idx)(at / n / m);"] if kernel.batch else []
-        body.batch(kernel.batch, scope)
-        statements = body.epilogue()
-        scope.lines += [
-            f"{kind} sum = 0;",
-            f"for (idx split = 0; split < splits; ++split) sum += ((const {kind}*)w)[split * count + at];",
-            *statements,
-        ]
-    lines += [
-        f"const int64_t count = {product_text([*_extents(kernel), 'm', 'n'])};",
-        f"for (int64_t at = (int64_t)blockIdx.x * {SUM_THREADS} + threadIdx.x; at < count;"
-        f" at += (int64_t)gridDim.x * {SUM_THREADS}) {{",
-        *(INDENT + line for line in scope.lines),
-        "}",
-    ]
-    return body.function(f"{NAME}_sum", lines, SUM_THREADS, workspace=True)
+    name, read = f"{NAME}_{tile.label.split()[0]}", (kernel.a.source, kernel.b.source)
+    return body.function(name, lines, tile.threads, resident=tile.resident, operands=read, workspace=True)
 
 
 # -- few rows or columns
@@ -338,7 +283,7 @@ def _thin_function(
         else:
             head = f"multiply_thin_columns<{most}, {_flag(columns.depth_stride)}>(p, x0, "
         scope.lines += call_lines(head, consumer, ");")
-    batch = product_text(_extents(kernel))
+    batch = product_text(extent_names(kernel.batch))
     lines += [
         f"const int64_t per_batch = ((int64_t){many_name} + {per_block - 1}) / {per_block};",
         f"const int64_t blocks = per_batch * {batch};",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -29,7 +29,7 @@ AnyProduct: TypeAlias = DotKernel | ConvKernel
 
 
 def compute_of(dtype: DType, precision: Precision) -> str:
-    """How products of `dtype` are computed: f32 in TF32, as XLA does, unless a program asks for the highest precision."""
+    """How products of `dtype` are computed: f32 in TF32, as by XLA, unless a program asks for the highest precision."""
     if dtype is DType.F64:
         return "f64"
     return "tf32" if dtype is DType.F32 and precision is not Precision.HIGHEST else "f32"
@@ -188,3 +188,18 @@ def rows_first(kernel: AnyProduct) -> str:
     splits = [[s.offset.linear(axis.symbol) for axis in (kernel.row, kernel.column)] for s in kernel.epilogue]
     found = any(i is not None and i[0] == const(1) and (j is None or j[0] != const(1)) for i, j in splits)
     return str(found).lower()
+
+
+def extent_names(axes: Sequence[Axis]) -> list[str]:
+    """What the extents of a batch are called in a function."""
+    return [f"size_{clean(axis.symbol.name)}" for axis in axes]
+
+
+def extents_of(axes: Sequence[Axis]) -> dict[str, Dim]:
+    """The extents of a batch by their names."""
+    return dict(zip(extent_names(axes), (axis.extent for axis in axes), strict=True))
+
+
+def product_text(names: Iterable[str]) -> str:
+    """A product of sizes in 64 bits."""
+    return " * ".join(["(int64_t)1", *names])
