@@ -33,6 +33,8 @@ class StageCost:
     """Per point: instructions, loads, and bytes of global memory; how the points are taken and reduced."""
 
     points: Dim
+    kept: Dim | None  # results of one row that are reduced on their own: by a squad each, or by a thread if `serial`
+    serial: bool
     width: int  # points that a thread takes at once
     ordered: bool  # whether a thread's points are neighbours
     work: int
@@ -55,7 +57,11 @@ def _stage_cost(stage: Stage, width: int, deps: Dependence) -> StageCost:
     traffic = point_bytes(stage, stage.axes[-1], deps) if stage.axes else 8
     meets = sum(max(1, c.dtype.bytes // 4) for r in stage.reductions for c in r.carries)
     points = product(a.extent for a in stage.axes)
-    return StageCost(points, width, is_ordered(stage), work, loads, traffic, meets)
+    kept = None
+    if stage.reductions and not all(stage.reduced):
+        kept = product(a.extent for a, flag in zip(stage.axes, stage.reduced, strict=True) if not flag)
+    serial = kept is not None and not stage.reduced[-1]
+    return StageCost(points, kept, serial, width, is_ordered(stage), work, loads, traffic, 0 if serial else meets)
 
 
 def _work(node: Node) -> int:
@@ -86,8 +92,17 @@ def _traffic(cost: StageCost) -> Dim:
 
 def _steps(cost: StageCost, size: int) -> Dim:
     """How often each of `size` threads takes a point, or a pack of them."""
-    share = size * cost.width
-    return (cost.points + (share - 1)) // share
+    if cost.kept is None:
+        return _shares(cost.points, size * cost.width)
+    reduced = cost.points // maximum(1, cost.kept)
+    if cost.serial:
+        return _shares(cost.kept, size) * reduced
+    squad = min(size, 32)
+    return _shares(cost.kept, size // squad) * _shares(reduced, squad * cost.width)
+
+
+def _shares(points: Dim, size: int) -> Dim:
+    return (points + (size - 1)) // size
 
 
 def _issue(cost: StageCost, size: int) -> Dim:
