@@ -135,7 +135,7 @@ class Launch {
 
   // ---- what threads call
   int barrier(const EmuSite* site, int operation, int predicate);
-  unsigned warp_operation(const EmuSite* site, unsigned mask);
+  unsigned warp_operation(const EmuSite* site, unsigned mask, bool orders = false);
   void exchange(const EmuSite* site, const void* mine, unsigned bytes, unsigned mask);
   const void* peer(unsigned lane);
   unsigned ballot(const EmuSite* site, unsigned mask, int predicate);
@@ -440,8 +440,9 @@ void Launch::leave_barrier() {
   }
 }
 
-// Wait until all lanes of `mask` are here; returns the operation's phase.
-unsigned Launch::warp_operation(const EmuSite* site, unsigned mask) {
+// Wait until all lanes of `mask` are here; returns the operation's phase. Only __syncwarp `orders` accesses to memory:
+// shuffles, votes and products of a warp bring its lanes together, but guarantee nothing about memory.
+unsigned Launch::warp_operation(const EmuSite* site, unsigned mask, bool orders) {
   Thread& thread = self();
   Warp& warp = warps_[thread.warp];
   const auto here = [&] { return std::string(site->what) + " of " + place(site); };
@@ -456,7 +457,7 @@ unsigned Launch::warp_operation(const EmuSite* site, unsigned mask) {
   warp.site = site;
   warp.mask = mask;
   warp.arrived |= 1u << thread.lane;
-  release(keys().warp(thread.warp, phase));
+  if (orders) release(keys().warp(thread.warp, phase));
   thread.state = State::AT_WARP_OP;
   if (warp.arrived == mask) {
     warp.arrived = 0;
@@ -470,7 +471,7 @@ unsigned Launch::warp_operation(const EmuSite* site, unsigned mask) {
     }
   }
   park(thread.state, site);
-  acquire(keys().warp(thread.warp, phase));
+  if (orders) acquire(keys().warp(thread.warp, phase));
   return phase;
 }
 
@@ -637,7 +638,7 @@ extern "C" int emu_barrier(const EmuSite* site, int operation, int predicate) {
   return running->barrier(site, operation, predicate);
 }
 extern "C" void emu_warp_barrier(const EmuSite* site, unsigned mask) {
-  if (!barrier_is_skipped(site, __builtin_return_address(0))) running->warp_operation(site, mask);
+  if (!barrier_is_skipped(site, __builtin_return_address(0))) running->warp_operation(site, mask, true);
 }
 extern "C" void emu_exchange_at(const EmuSite* site, const void* mine, unsigned bytes, unsigned mask) {
   running->exchange(site, mine, bytes, mask);

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 
-import ml_dtypes
 import numpy as np
 import pytest
 
@@ -15,8 +14,7 @@ from tests.emulator.device import SCHEDULES, Array, EmulatedDevice, EmulatedMemo
 from tests.emulator.recording import Recording, of_one_kernel
 from tests.emulator.run import launch, poisoned
 from tests.emulator.sanitize import How, Outcome, check, needless_barriers, races
-
-HEAD = '#include "shlo.cuh"\n'
+from tests.emulator.texts import HEAD, body, line_of
 
 # Every row of 64 numbers is reversed and divided by its sum: through shared memory, shuffles and a loop over rows.
 ROWS = (
@@ -70,17 +68,6 @@ extern "C" __global__ void total(float* y, unsigned* arrived) {
 }
 """
 )
-
-
-def line_of(text: str, mark: str) -> str:
-    """The place of the one line that contains `mark`, as messages give it."""
-    (number,) = [k for k, line in enumerate(text.splitlines(), 1) if mark in line]
-    return f"kernels.cu:{number}"
-
-
-def body(lines: str, threads: int = 64) -> str:
-    """A kernel `k(float* y)`."""
-    return f'{HEAD}extern "C" __global__ void __launch_bounds__({threads}) k(float* y) {{\n{lines}\n}}\n'
 
 
 def row_inputs() -> tuple[Array, Array]:
@@ -164,6 +151,14 @@ def test_a_missing_warp_barrier_is_a_race() -> None:
     assert_found(
         races(one_kernel(text, "reversed", 1, 32, args)), line_of(text, "// writes"), line_of(text, "// reads")
     )
+
+
+def test_a_shuffle_is_no_barrier() -> None:
+    text = WARP.replace("__syncwarp();", "const float other = shuffle_xor(x[0], 1);").replace(
+        "] = line", "] = other + line"
+    )
+    args = [np.arange(32, dtype=np.float32), poisoned((32,), np.float32)]
+    assert_found(races(one_kernel(text, "reversed", 1, 32, args)), "data race", line_of(text, "// reads"))
 
 
 def test_an_update_without_an_atomic_is_a_race() -> None:
@@ -336,59 +331,3 @@ def test_an_endless_loop_is_stopped() -> None:
 def test_a_division_by_zero_is_an_error() -> None:
     with pytest.raises(EmulatorError, match="a division by zero"):
         launch(body("  ((int*)y)[0] = ((int*)y)[1] / ((int*)y)[2];"), "k", 1, 32, [np.zeros(64, np.float32)])
-
-
-# ---- values ---------------------------------------------------------------------------------------------------------
-
-NARROW = (
-    HEAD
-    + """
-extern "C" __global__ void narrow(const float* x, f16* h, bf16* b, const f16* halves, float* wide, const int64_t n) {
-  for (int64_t k = blockIdx.x * blockDim.x + threadIdx.x; k < n; k += gridDim.x * blockDim.x) {
-    assign(h + k, x[k]);
-    assign(b + k, x[k]);
-    if (k < 65536) wide[k] = value(halves[k]);
-  }
-}
-"""
-)
-
-
-def test_narrow_floats_are_exact() -> None:
-    rng = np.random.default_rng(0)
-    count = 1 << 17
-    scales = 10.0 ** rng.uniform(-9, 6, count // 2)
-    random_bits = rng.integers(0, 2**32, count // 2, dtype=np.uint32).view(np.float32)
-    x = np.concatenate([(rng.standard_normal(count // 2) * scales).astype(np.float32), random_bits])
-    halves = np.arange(65536, dtype=np.uint16).view(np.float16)
-    out = [poisoned((count,), np.uint16), poisoned((count,), np.uint16), halves, poisoned((65536,), np.float32)]
-    _, h, b, _, wide = launch(NARROW, "narrow", 64, 256, [x, *out, count])
-    known = ~np.isnan(x)
-    with np.errstate(over="ignore"):
-        np.testing.assert_array_equal(h[known], x[known].astype(np.float16).view(np.uint16))
-    np.testing.assert_array_equal(b[known], x[known].astype(ml_dtypes.bfloat16).view(np.uint16))
-    assert np.isnan(h[~known].view(np.float16)).all()
-    assert np.isnan(b[~known].view(ml_dtypes.bfloat16).astype(np.float32)).all()
-    exact = ~np.isnan(halves)
-    np.testing.assert_array_equal(wide[exact].view(np.uint32), halves[exact].astype(np.float32).view(np.uint32))
-    assert np.isnan(wide[~exact]).all()
-
-
-VOTES = body(
-    """  const int odd = __syncthreads_count(threadIdx.x & 1), all = __syncthreads_and(threadIdx.x < 64);
-  const int any = __syncthreads_or(threadIdx.x == 70);
-  const unsigned mask = __ballot_sync(~0u, threadIdx.x % 3 == 0);
-  y[threadIdx.x] = odd + 100 * all + 1000 * any + 10000 * __popc(mask) +
-                   (__any_sync(~0u, threadIdx.x == 5) ? 1e6f : 0) +
-                   (__all_sync(~0u, threadIdx.x < 32) ? 5e6f : 0) + shuffle_up(0.25f * (threadIdx.x % 2), 1);"""
-)
-
-
-@pytest.mark.parametrize("schedule", SCHEDULES)
-def test_votes_count_threads_and_lanes(schedule: Schedule) -> None:
-    (y,) = launch(VOTES, "k", 1, 64, [np.zeros(64, np.float32)], schedule=schedule)
-    lanes = np.arange(64)
-    third = np.array([[k % 3 == 0 for k in range(w, w + 32)] for w in (0, 32)]).sum(1)
-    wanted = 32 + 100 + 10000 * third[lanes // 32] + np.where(lanes < 32, 6e6, 0)
-    wanted = wanted + 0.25 * np.where(lanes % 32 == 0, lanes % 2, (lanes - 1) % 2)
-    np.testing.assert_allclose(y, wanted, rtol=1e-6)
