@@ -6,19 +6,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from shlo_disc.codegen.host import CallVariant, GridCall
 from shlo_disc.codegen.reductions import picks_position
 from shlo_disc.codegen.stages import build_row_kernel
 from shlo_disc.expr.dim import Sym, symbol
 from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.lower_cuda.row_schedules import EVERY_SHARED, print_rows, print_teams, spilled_bytes
+from shlo_disc.runtime import device
+from shlo_disc.runtime.launch_table import launch_cycles, occupancy
 from tests.codegen.programs import chain, layer_norm, planned, softmax
+from tests.emulator.device import H200
 from tests.lower_cuda.test_row_kernels import BOXES, last_of, normalized_columns
 from tests.pipeline.exports import F16, In
 
@@ -139,3 +144,40 @@ def test_positions(dtype: Any) -> None:
         kernel = build_row_kernel(group, found.program.facts, found.producers)[0]
         stage = kernel.stages[0]
         assert [picks_position(stage, r) for r in stage.reductions] == [known]
+
+
+def cheapest(variants: tuple[CallVariant, ...], sizes: Mapping[str, int]) -> str:
+    """The label that the launch table takes on a large card."""
+    values = {Sym(name): size for name, size in sizes.items()}
+    holds = {"==": operator.eq, "<=": operator.le, ">=": operator.ge}
+
+    def cycles(variant: CallVariant) -> float:
+        (call,) = variant.calls
+        assert isinstance(call, GridCall)
+        resident = occupancy(H200, device.Function(0, 48, 512), call.threads, call.shared.evaluate(values))
+        blocks, work, latency = (d.evaluate(values) for d in (call.blocks, call.cycles, call.latency))
+        return launch_cycles(H200, resident, blocks, work, latency)
+
+    legal = [
+        v for v in variants if all(holds[g.relation](g.lhs.evaluate(values), g.rhs.evaluate(values)) for g in v.guards)
+    ]
+    return min(legal, key=cycles).label
+
+
+@pytest.mark.parametrize(
+    ("rows", "length", "label"),
+    [
+        (1, 1, "thread"),
+        (1_000_000, 4, "thread"),
+        (100_000, 64, "octet, packs"),
+        (16_384, 1001, "warp"),
+        (4096, 1024, "warp, packs"),
+        (128, 1024, "block, packs"),
+        (8, 50_257, "wide"),
+        (8, 50_256, "wide, packs"),
+        (1, 1_000_000, "spill, packs"),
+    ],
+)
+def test_choices(rows: int, length: int, label: str) -> None:
+    """Teams grow with the length of rows, and shrink where there are many."""
+    assert cheapest(printed(softmax, X).variants, {"b": rows, "s": length}) == label
