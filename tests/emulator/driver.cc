@@ -19,8 +19,8 @@ namespace {
 
 constexpr size_t GUARD = 256, ALIGNED = 256;
 constexpr unsigned char POISON = 0xff, GUARDED = 0xa5;
-constexpr int INVALID_VALUE = 1, ILLEGAL_ADDRESS = 700;            // CUresult
-constexpr int CUBLAS_INVALID_VALUE = 7, CUBLAS_NOT_SUPPORTED = 15;  // cublasStatus_t
+constexpr int ILLEGAL_ADDRESS = 700, STREAM_CAPTURE_UNSUPPORTED = 900;                            // CUresult
+constexpr int CUBLAS_INVALID_VALUE = 7, CUBLAS_EXECUTION_FAILED = 13, CUBLAS_NOT_SUPPORTED = 15;  // cublasStatus_t
 
 struct Buffer {
   char* start;
@@ -313,7 +313,7 @@ int emu_write(uint64_t target, const void* source, size_t bytes) {
 }
 
 int emu_synchronize(void* stream) {
-  return ((Stream*)stream)->recorded ? emu_refuse(900, "a stream that is captured cannot be waited for") : 0;
+  return ((Stream*)stream)->recorded ? emu_refuse(STREAM_CAPTURE_UNSUPPORTED, "a stream that is captured cannot be waited for") : 0;
 }
 
 int emu_fill(uint64_t target, unsigned char byte, size_t bytes, void* stream) {
@@ -350,7 +350,7 @@ int emu_gemm(void* handle, int transa, int transb, int64_t m, int64_t n, int64_t
     const std::lock_guard<std::recursive_mutex> lock(guard);
     if (m == 0 || n == 0 || batch == 0) return 0;
     if (!first.inside(batch) || !second.inside(batch) || !result.inside(batch))
-      return emu_refuse(INVALID_VALUE, "product of %lld x %lld by %lld x %lld: a matrix is not inside of its buffer",
+      return emu_refuse(CUBLAS_EXECUTION_FAILED, "product of %lld x %lld by %lld x %lld: a matrix is not inside of its buffer",
                         (long long)m, (long long)k, (long long)k, (long long)n);
     for (int64_t index = 0; index < batch; ++index) {
       if (compute == COMPUTE_F64) multiply<double>(first, second, result, index, numbers, numbers + 2, false);

@@ -92,7 +92,7 @@ TEMPLATES: Mapping[str, Template] = {
     "gradient of a pool": Template(_pool_gradient, (In("b, 2*s, 2*s, 3"),), ({"b": 2, "s": 6},)),
     "product": Template(_product, (In("b, s"), In("s, 70")), ({"b": 75, "s": 150},)),
     "product in bf16": Template(_product, (In("b, s", BF16), In("s, 72", BF16)), ({"b": 75, "s": 152},)),
-    "product in f64": Template(_product, (In("b, s", np.float64), In("s, 70", np.float64)), ({"b": 75, "s": 70},)),
+    "product in f64": Template(_few_rows, (In("b, s", np.float64), In("s, 70", np.float64)), ({"b": 75, "s": 70},)),
     "product of few rows": Template(_few_rows, (In("b, s"), In("s, 96")), ({"b": 2, "s": 700}, {"b": 1, "s": 31})),
     "convolution": Template(_convolution, (In("b, s, s, 24"), In("3, 3, 24, 40")), ({"b": 1, "s": 9},)),
     "attention": Template(

@@ -10,8 +10,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from shlo_disc.artifact import CUBLAS_COMPUTE_TYPES
-from shlo_disc.runtime.cuda_table import Functions
+from shlo_disc.artifact import CUBLAS_COMPUTE_TYPES, CUDA_DATA_TYPES
+from shlo_disc.runtime.cuda_table import CUBLAS_ERROR, Functions
 from tests.emulator.device import Array, EmulatedArray, EmulatedDevice
 from tests.emulator.run import poisoned
 
@@ -95,8 +95,8 @@ def test_nan_comes_through_a_product_and_beta_0_does_not_read() -> None:
 def test_a_product_outside_of_its_buffers_is_refused() -> None:
     device = EmulatedDevice()
     placed = tuple(device.array(np.ones((1, 2, 2), np.float32)) for _ in range(3))
-    assert multiply(device, (placed[0], placed[1], placed[2]), (0, 0), (2, 2, 3), (1, 0), "f32") == 1
-    assert "not inside of its buffer" in device.explain_error(1)
+    assert multiply(device, (placed[0], placed[1], placed[2]), (0, 0), (2, 3, 2), (1, 0), "f32") == 13
+    assert "not inside of its buffer" in device.explain_error(CUBLAS_ERROR + 13)
     assert multiply(device, (placed[0], placed[1], placed[2]), (0, 0), (3, 2, 2), (1, 0), "f32") == 7
     mixed = placed[0], device.array(np.ones((1, 2, 2), np.float64)), placed[2]
     assert multiply(device, mixed, (0, 0), (2, 2, 2), (1, 0), "f32") == 15
