@@ -91,7 +91,7 @@ CASES: Mapping[str, Case] = {
     ),
     "f32 to f16": Case(lambda x, w: (x @ w).astype(F16), (A, B)),
     "f64": Case(lambda x, w: x.T @ w, of(F64, In("k - 1, m - 1"), B), EDGES, wide=True),
-    "f16 dense": Case(dense, of(F16, A, B, BIAS), EDGES, scale=2),
+    "f16 dense": Case(dense, of(F16, A, B, BIAS), scale=2),
     "f16 to f32": Case(
         lambda x, w: jnp.einsum("mk,nk->mn", x, w, preferred_element_type=jnp.float32),
         of(F16, A, In("n - 1, k - 1")),
@@ -183,9 +183,17 @@ def test_cublas_reads_operands_where_they_are(shapes: tuple[str, str], equation:
 
 @pytest.mark.parametrize(
     ("precision", "dtype", "compute"),
-    [("default", np.float32, "tf32"), ("highest", np.float32, "f32"), ("default", F16, "f32"), ("default", F64, "f64")],
+    [
+        ("default", np.float32, "tf32"),
+        ("high", np.float32, "tf32"),
+        ("highest", np.float32, "f32"),
+        (("default", "highest"), np.float32, "f32"),
+        (lax.DotAlgorithmPreset.F32_F32_F32, np.float32, "f32"),
+        ("default", F16, "f32"),
+        ("default", F64, "f64"),
+    ],
 )
-def test_precision_says_how_products_are_computed(precision: str, dtype: Any, compute: str) -> None:
+def test_precision_says_how_products_are_computed(precision: Any, dtype: Any, compute: str) -> None:
     found = printed(lambda x, w: jnp.dot(x, w, precision=precision), *of(dtype, A, B), wide=True)
     assert product_of(found).compute == compute
     assert ("TensorTile" in found.text) == (compute == "tf32" or dtype is F16)
