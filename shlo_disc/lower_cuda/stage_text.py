@@ -92,8 +92,8 @@ def reduces_row(stage: Stage) -> bool:
 class _StagePrinter:
     def __init__(self, emit: PackedEmitter, plan: StagePlan, number: str) -> None:
         self.emit, self.spell = emit, CudaSpelling()
-        stage, self.packing = plan.stage, plan.packing
-        self.stage = stage
+        stage = self.stage = plan.stage
+        self.packing = plan.packing
         self.partial = f"{NAME}_partial{number}"
         self.number = number
         self.types = list[str]()
@@ -121,7 +121,7 @@ class _StagePrinter:
             head = f"for (idx {name} = 0; {name} < {size}; ++{name}) {{"
         else:
             head = f"for (idx {name} = {threads.place}; {name} < {size}; {name} += {threads.count}) {{"
-        if self.packing:
+        if self.packing and self.stage.axes[-1] in axes:
             head = f"SHLO_UNROLL_TWICE {head}"
         return [head, *_indented([*decode, *body]), "}"]
 
