@@ -5,10 +5,8 @@ The owners of templates compare all variants with XLA under all schedules (tests
 
 from __future__ import annotations
 
-import json
 from functools import cache, partial
 from itertools import product
-from pathlib import Path
 
 import jax
 import numpy as np
@@ -21,7 +19,6 @@ from tests.emulator.sanitize import How, check, needless_barriers, races
 from tests.emulator.templates import TEMPLATES, arrays
 from tests.pipeline.exports import exported
 
-NEEDLESS = Path(__file__).resolve().parent / "needless.json"  # the barriers that are kept though nobody would notice
 _WAYS = (How("fifo"), How("lifo"), How("random", 1), How("random", 2))
 
 
@@ -58,6 +55,5 @@ def test_no_two_threads_race(name: str) -> None:
 
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_every_barrier_is_needed(name: str) -> None:
-    known: dict[str, str] = json.loads(NEEDLESS.read_text())
-    found = {barrier.place.partition(":")[0] for barrier in needless_barriers(recording(name))}
-    assert not found - known.keys()
+    needless = needless_barriers(recording(name))
+    assert len(needless) <= TEMPLATES[name].unneeded, str(needless)
