@@ -23,6 +23,7 @@ BLOCK = 256
 MOST_BLOCKS = 1 << 20  # beyond that, blocks take several tiles
 LONGEST = 1 << 35  # items of one line: more than a device's memory holds
 SHARED_BYTES = 32 << 10  # of a tile: several blocks share a multiprocessor
+REGISTER_BYTES = 64  # of the items that a thread holds
 HEADER = 16  # bytes in front of the items in a workspace: SHLO_SORT_HEADER
 COMPARE = 30  # cycles of one dependent step of a search or merge in shared memory
 
@@ -53,8 +54,8 @@ class Sorting:
 
     @property
     def per_thread(self) -> int:
-        """Items that one thread sorts."""
-        return max(1, min(8, _power_of_two(SHARED_BYTES // (BLOCK * self.item_bytes))))
+        """Items that one thread sorts: they are held in registers."""
+        return max(1, min(8, _power_of_two(REGISTER_BYTES // self.item_bytes)))
 
     @property
     def block(self) -> int:

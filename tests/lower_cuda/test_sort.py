@@ -52,7 +52,7 @@ def test_moves_values_with_their_keys(label: str, index: IndexType) -> None:
         np.testing.assert_array_equal(first, np.take_along_axis(keys, order, 1))
         np.testing.assert_array_equal(second, np.take_along_axis(values, order, 1))
         ran.update({size} if taken else ())
-    assert ran == {size for size in SIZES if size <= {"warp": 128, "block": 2048, "merge": 1 << 40}[label]}
+    assert ran == {size for size in SIZES if size <= {"warp": 128, "block": 1024, "merge": 1 << 40}[label]}
 
 
 def lexicographic(x: Any) -> Any:
@@ -125,7 +125,7 @@ def test_an_order_that_contradicts_itself_ends(label: str) -> None:
 
 
 def test_large_items_have_smaller_tiles() -> None:
-    """Twelve keys of 16 bytes each: a tile of 2048 items would not fit into shared memory."""
+    """Twelve keys of 16 bytes each: a tile of 256 items would not fit into shared memory."""
 
     def sort(*keys: Any) -> Any:
         return lax.sort(keys, num_keys=12)
