@@ -6,16 +6,21 @@ import fcntl
 import hashlib
 import os
 import re
+import stat
 import subprocess
 import tempfile
+import time
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
 from shlo_disc.runtime.device import IndexType
 from shlo_disc.runtime.nvrtc import PRELUDE
+
+_MOST_BYTES = 1 << 30  # of compiled files that are kept
+_YOUNG = 3600  # seconds
 
 HERE = Path(__file__).resolve().parent
 Mode = Literal["plain", "asan", "tsan"]
@@ -47,6 +52,7 @@ def library(text: str, names: Sequence[str], index: IndexType, mode: Mode = "pla
     key = _digest(text, kernels, *flags, _headers_digest())
     target = folder() / f"{key}.so"
     if target.exists():
+        target.touch()
         return target
     with tempfile.TemporaryDirectory(dir=folder()) as scratch:
         (Path(scratch) / "kernels.cu").write_text(text)
@@ -68,6 +74,7 @@ def runtime() -> Path:
         sources = [str(HERE / name) for name in _RUNTIME]
         with _finished(target) as unfinished:
             _run(["g++", *flags, "-shared", *sources, "-o", unfinished])
+    target.touch()
     return target
 
 
@@ -79,6 +86,7 @@ def runner(mode: Mode) -> Path:
         with _finished(target) as unfinished:
             library_flags = [str(runtime()), f"-Wl,-rpath,{folder()}", "-ldl"]
             _run(["g++", *flags, str(HERE / "runner.cc"), *library_flags, "-o", unfinished])
+    target.touch()
     return target
 
 
@@ -87,7 +95,24 @@ def folder() -> Path:
     """Where compiled files are kept, for all processes of this user."""
     path = Path(tempfile.gettempdir()) / f"shlo_disc_emulator_{os.getuid()}"
     path.mkdir(mode=0o700, exist_ok=True)
+    _make_room(path)
     return path
+
+
+def _make_room(path: Path) -> None:
+    """Drop what was not used for longest, but nothing that another process may be about to open."""
+    found = list[tuple[float, int, Path]]()
+    for file in path.iterdir():
+        with suppress(FileNotFoundError):  # other processes make room too
+            status = file.stat()
+            if stat.S_ISREG(status.st_mode):
+                found.append((status.st_mtime, status.st_size, file))
+    total = sum(size for _, size, _ in found)
+    for used, size, file in sorted(found):
+        if total <= _MOST_BYTES or used > time.time() - _YOUNG:
+            return
+        file.unlink(missing_ok=True)
+        total -= size
 
 
 def _precompiled(flags: Sequence[str]) -> Path:
@@ -95,6 +120,8 @@ def _precompiled(flags: Sequence[str]) -> Path:
     header = folder() / f"prelude_{_digest(*flags, _headers_digest())}.h"
     compiled = Path(f"{header}.gch")
     if compiled.exists():
+        compiled.touch()
+        header.touch()
         return header
     with _locked(Path(f"{header}.lock")):
         if not compiled.exists():
