@@ -53,7 +53,7 @@ class ScopeStack:
         self.count = 0
         self.arrays = set[str]()  # args that are arrays over the unrolled rows wherever they are read
         self.row_scope = 0
-        self.floor = 0  # inside a guard nothing that loads may move further out than this scope
+        self.floor: int = 0  # inside a guard nothing that loads may move further out than this scope
         self.sizes = dict[str, None]()  # program symbols in the order of first use
 
     @property

@@ -78,4 +78,4 @@ def test_no_race_and_nothing_out_of_bounds(name: str, label: str, size: int) -> 
     ("name", "label", "size"), [("sort", "merge", 2100), ("scatter", "linked", 40), ("scan", "block", 1100)]
 )
 def test_every_barrier_is_needed(name: str, label: str, size: int) -> None:
-    assert not needless_barriers([recorded(name, label, size)])
+    assert not needless_barriers(recorded(name, label, size))
