@@ -50,8 +50,8 @@ def test_a_replayed_graph_gives_the_same(name: str, corpus: Path) -> None:
     device = EmulatedDevice()
     run = compiled(model.text, device, options=HOST_PROGRAM)
     inputs = [device.array(array) for array in model.inputs(0)]
-    first = [np.asarray(result) for result in run(*inputs)]
-    for _ in range(4):
-        for found, wanted in zip(run(*inputs), first, strict=True):
-            np.testing.assert_array_equal(np.asarray(found), wanted)
-    assert run.stats.calls == 5
+    calls = [[np.asarray(result) for result in run(*inputs)] for _ in range(6)]
+    for found in calls:
+        for ours, wanted in zip(found, calls[0], strict=True):
+            np.testing.assert_array_equal(ours, wanted)
+    assert run.stats.replays > 0
