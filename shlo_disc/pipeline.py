@@ -19,10 +19,8 @@ from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.exported import Signature, bind_platform, is_exported, read_exported
 from shlo_disc.ir.core import Module
-from shlo_disc.lower_cpu.host import print_host as print_cpu_host
+from shlo_disc.lower_cpu.host import print_host
 from shlo_disc.lower_cpu.kernels import CpuLowering
-from shlo_disc.lower_cuda.host import print_host as print_cuda_host
-from shlo_disc.lower_cuda.kernels import CudaLowering
 from shlo_disc.parse.bytecode import read_program
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes import PASSES
@@ -82,14 +80,23 @@ def _generate(
     program: Program, device: DeviceKind, *, merge: bool
 ) -> tuple[HostProgram, SourceFile, tuple[SourceFile, ...]]:
     """The host program, its driver, and the kernels of one target."""
-    producers = producers_of(program.body)
     if device == "cuda":
-        cuda = CudaLowering(program, producers)
-        host = plan_host(program, producers, cuda.lower, cuda.abilities, merge=merge)
-        return host, SourceFile("host", print_cuda_host(program, host)), cuda.sources()
+        return _generate_cuda(program, merge=merge)
+    producers = producers_of(program.body)
     cpu = CpuLowering(program, producers)
     host = plan_host(program, producers, cpu.lower, cpu.abilities, merge=merge)
-    return host, SourceFile("host", print_cpu_host(program, host)), cpu.sources(KERNEL_FILES)
+    return host, SourceFile("host", print_host(program, host)), cpu.sources(KERNEL_FILES)
+
+
+def _generate_cuda(program: Program, *, merge: bool) -> tuple[HostProgram, SourceFile, tuple[SourceFile, ...]]:
+    """The same for a GPU, whose modules are loaded here: who has none does not wait for them."""
+    from shlo_disc.lower_cuda.host import print_host as print_cuda_host  # noqa: PLC0415
+    from shlo_disc.lower_cuda.kernels import CudaLowering  # noqa: PLC0415
+
+    producers = producers_of(program.body)
+    cuda = CudaLowering(program, producers)
+    host = plan_host(program, producers, cuda.lower, cuda.abilities, merge=merge)
+    return host, SourceFile("host", print_cuda_host(program, host)), cuda.sources()
 
 
 class Compiled:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import assert_never
 
@@ -101,7 +102,7 @@ def kernel_names(steps: Sequence[HostStep]) -> list[str]:
     return list(found)
 
 
-class StepPrinter:
+class StepPrinter(ABC):
     """Prints steps. A target says how it launches, copies, and reads what decides where to go on."""
 
     def __init__(self, host: HostProgram) -> None:
@@ -110,15 +111,17 @@ class StepPrinter:
     def steps(self, steps: Sequence[HostStep], depth: int) -> list[str]:
         return [INDENT * depth + line for step in steps for line in self._step(step)]
 
+    @abstractmethod
     def launch(self, kernel: KernelRef | GridRef, slots: Sequence[int]) -> list[str]:
-        raise NotImplementedError(f"{kernel.name} {slots}")
+        """The statements that launch a group."""
 
+    @abstractmethod
     def copy(self, source: int, target: int) -> list[str]:
-        raise NotImplementedError(f"{source} {target}")
+        """The statements that copy a whole buffer."""
 
+    @abstractmethod
     def read(self, slot: int, kind: str) -> tuple[list[str], str]:
         """Statements that fetch a number of a C type from a buffer, and the expression that then is its value."""
-        raise NotImplementedError(f"{slot} {kind}")
 
     def size(self, slot: int) -> str:
         """The bytes of a buffer."""

@@ -9,7 +9,6 @@ from shlo_disc.expr.dim import Dim, maximum
 
 BYTES_PER_CYCLE = 20  # of global memory: 4.8 TB/s over 132 multiprocessors at 1.8 GHz
 FMA_PER_CYCLE = 128  # f32, outside the tensor cores
-TENSOR_FMA_PER_CYCLE = 2048  # f16 and bf16 with mma.sync; TF32 has half of it
 LOAD_LATENCY = 600  # from global memory
 BARRIER_LATENCY = 40
 SHUFFLE_LATENCY = 25
@@ -18,8 +17,3 @@ SHUFFLE_LATENCY = 25
 def memory_cycles(size: Dim) -> Dim:
     """How long a multiprocessor needs for `size` bytes of global memory."""
     return maximum(1, size // BYTES_PER_CYCLE)
-
-
-def fma_cycles(count: Dim) -> Dim:
-    """How long a multiprocessor needs for `count` multiply-adds in f32."""
-    return maximum(1, count // FMA_PER_CYCLE)

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from shlo_disc.diagnostics import ArgumentTypeError
 
-CPU, CUDA = 1, 2  # DLDeviceType
+CUDA = 2  # DLDeviceType
 _KINDS: Mapping[int, str] = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex"}  # DLDataTypeCode
 _BOOL = 6
 
