@@ -1,4 +1,7 @@
-"""The corpus on the GPU, judged by its own rules; float tolerances are those of its README (f32: 1e-4 + 1e-5)."""
+"""The corpus on the GPU, judged by its own rules but for those in `tests.corpus.on_gpu`.
+
+Float tolerances are those of its README (f32: 1e-4 + 1e-5).
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from typing import Any
 
 from benchmarks.gpu.adapter import DIGESTS, digest
 from benchmarks.gpu.section import Section
+from tests.corpus.on_gpu import for_gpu
 
 HERE = Path(__file__).resolve().parent
 SOURCES = ("jax_models", "jax_poly", "jax_forms", "jax_models_platforms")  # in this order while there is time
@@ -49,7 +53,7 @@ def main() -> None:
         for case in mine:
             if time.monotonic() > end:
                 break
-            outcome = worker.do(case)
+            outcome = worker.do(for_gpu(case))
             with lock:
                 outcomes[outcome["status"]] += 1
                 if outcome["status"] == "pass":

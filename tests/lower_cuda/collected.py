@@ -13,7 +13,7 @@ from shlo_disc.codegen.groups import Group, GroupKind
 from shlo_disc.codegen.host import Call, CallVariant, GridCall, GridRef
 from shlo_disc.codegen.naming import NAME
 from shlo_disc.diagnostics import UnsupportedOpError
-from shlo_disc.lower_cuda.kernels import CudaLowering
+from shlo_disc.lower_cuda import kernels
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Collection:
     def _recording(self, origin: str) -> Generator[None]:
         collection = self
 
-        class Recording(CudaLowering):
+        class Recording(kernels.CudaLowering):
             def lower(self, group: Group) -> GridRef:
                 known = set(self.texts)
                 ref = super().lower(group)
@@ -55,7 +55,7 @@ class Collection:
                     collection.keep(text, group, origin, ref)
                 return ref
 
-        with mock.patch.object(pipeline, "CudaLowering", Recording):
+        with mock.patch.object(kernels, "CudaLowering", Recording):
             yield
 
     def keep(self, text: str, group: Group, origin: str, ref: GridRef) -> None:
