@@ -108,7 +108,7 @@ def bind_platform(module: Module, platform: int) -> Module:
         body=Block(_without(main.body.arguments, index), (constant, *main.body.ops)),
         argument_attributes=_without(main.argument_attributes, index),
     )
-    return replace(module, functions={**module.functions, "main": bound})
+    return module.with_function(bound)
 
 
 def _platform_argument(main: Function) -> int | None:

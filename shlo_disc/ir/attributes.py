@@ -22,6 +22,70 @@ class TensorType:
 
 
 @dataclass(frozen=True, slots=True)
+class QuantizedElement:
+    """`!quant.uniform<i8<-127:127>:f32:0, {0.5,0.25:3}>`: stored `i` stands for `(i - zero_point) * scale`.
+
+    `axis` is the quantization dimension, None if one scale holds for the whole tensor. `least` and `most` bound the
+    stored integers; a type that does not spell them has the bounds of its storage type. `spelling` is the text between
+    the angle brackets, kept for exact printing; it does not take part in comparisons.
+    """
+
+    storage: DType
+    least: int
+    most: int
+    expressed: DType
+    axis: int | None
+    scales: tuple[float, ...]
+    zero_points: tuple[int, ...]
+    spelling: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class QuantizedTensorType:
+    """`tensor<4x!quant.uniform<…>>`."""
+
+    shape: tuple[int | None, ...]
+    element: QuantizedElement
+    encoding: Attribute | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnrankedTensorType:
+    """`tensor<*xf32>`."""
+
+    element: DType | QuantizedElement
+
+
+@dataclass(frozen=True, slots=True)
+class BufferType:
+    """`memref<4xf32>`: what some custom calls read and write in place."""
+
+    shape: tuple[int | None, ...]
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class FutureType:
+    """`!stablehlo.future<…>`: what an op that was started will give."""
+
+    members: tuple[Type, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarType:
+    """A bare element type such as `i32`; StableHLO has no values of it, only attributes."""
+
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class OpaqueType:
+    """A type of another dialect, kept as text (`!shape.shape`)."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class TokenType:
     """`!stablehlo.token`."""
 
@@ -41,7 +105,18 @@ class FunctionType:
     results: tuple[Type, ...]
 
 
-Type: TypeAlias = TensorType | TokenType | TupleType | FunctionType
+Type: TypeAlias = (
+    TensorType
+    | QuantizedTensorType
+    | UnrankedTensorType
+    | BufferType
+    | TokenType
+    | FutureType
+    | TupleType
+    | FunctionType
+    | ScalarType
+    | OpaqueType
+)
 
 
 @dataclass(frozen=True, slots=True)

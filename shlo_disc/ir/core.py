@@ -6,7 +6,7 @@ The tree keeps everything that the text says, so that printing it gives the text
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from shlo_disc.diagnostics import Span
 from shlo_disc.ir.attributes import (
@@ -21,6 +21,7 @@ from shlo_disc.ir.attributes import (
 
 __all__ = [
     "Block",
+    "Declaration",
     "Function",
     "FunctionType",
     "Module",
@@ -98,16 +99,35 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Declaration:
+    """A `func.func` without a body."""
+
+    name: str
+    type: FunctionType
+    visibility: str | None
+    argument_attributes: tuple[Mapping[str, Attribute], ...]
+    result_attributes: tuple[Mapping[str, Attribute], ...]
+    attributes: Mapping[str, Attribute]
+    span: Span
+    location: Location | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Module:
-    """One `module`: functions by name, in text order."""
+    """One `module`, in text order: functions, declarations, and ops that stand beside them (`sdy.mesh`)."""
 
     name: str | None
-    functions: Mapping[str, Function]
+    contents: tuple[Function | Declaration | Op, ...]
     attributes: Mapping[str, Attribute]
     span: Span
     location: Location | None = None
     location_aliases: Mapping[str, Location] = field(default_factory=dict[str, Location])
     printer: Callable[[Module], str] = object.__repr__  # given by the parser: syntax is no matter of ir
+    functions: Mapping[str, Function] = field(init=False)  # by name
+
+    def __post_init__(self) -> None:
+        functions = {one.name: one for one in self.contents if isinstance(one, Function)}
+        object.__setattr__(self, "functions", functions)
 
     def __str__(self) -> str:
         """Print the module as StableHLO text, without locations."""
@@ -117,6 +137,11 @@ class Module:
         """Every op of every function, in text order."""
         for function in self.functions.values():
             yield from function.walk()
+
+    def with_function(self, function: Function) -> Module:
+        """Give the module with another function in the place of that of the same name."""
+        contents = [function if isinstance(c, Function) and c.name == function.name else c for c in self.contents]
+        return replace(self, contents=tuple(contents))
 
 
 def _walk(block: Block) -> Iterator[Op]:

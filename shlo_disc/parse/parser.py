@@ -70,7 +70,7 @@ class _ModuleReader(BodyReader):
         self._check_aliases()
         return Module(
             name,
-            self._functions,
+            tuple(self._functions.values()),
             attributes,
             self.span(start),
             location,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from typing import assert_never
@@ -12,6 +13,7 @@ from shlo_disc.ir.attributes import (
     ArrayAttr,
     Attribute,
     BoolAttr,
+    BufferType,
     CallLocation,
     ConvDimensionsAttr,
     DenseArrayAttr,
@@ -22,11 +24,16 @@ from shlo_disc.ir.attributes import (
     FloatAttr,
     FunctionType,
     FusedLocation,
+    FutureType,
     IntegerAttr,
     Location,
     NameLocation,
     OpaqueAttr,
+    OpaqueType,
+    QuantizedElement,
+    QuantizedTensorType,
     RecordAttr,
+    ScalarType,
     StringAttr,
     SymbolAttr,
     TensorType,
@@ -36,6 +43,7 @@ from shlo_disc.ir.attributes import (
     TypeAttr,
     UnitAttr,
     UnknownLocation,
+    UnrankedTensorType,
 )
 from shlo_disc.parse.lexer import escape
 
@@ -51,17 +59,63 @@ def spell_type(type_: Type) -> str:
     """
     match type_:
         case TensorType(shape, dtype, encoding):
-            sizes = "".join(["?x" if size is None else f"{size}x" for size in shape])
-            suffix = "" if encoding is None else f", {spell_attribute(encoding)}"
-            return f"tensor<{sizes}{dtype.value}{suffix}>"
+            return f"tensor<{_spell_sizes(shape)}{dtype.value}{_spell_encoding(encoding)}>"
+        case QuantizedTensorType(shape, element, encoding):
+            return f"tensor<{_spell_sizes(shape)}{spell_quantized(element)}{_spell_encoding(encoding)}>"
+        case UnrankedTensorType(element):
+            return f"tensor<*x{element.value if isinstance(element, DType) else spell_quantized(element)}>"
+        case BufferType(shape, dtype):
+            return f"memref<{_spell_sizes(shape)}{dtype.value}>"
         case TokenType():
             return "!stablehlo.token"
+        case FutureType(members):
+            return f"!stablehlo.future<{', '.join(map(spell_type, members))}>"
+        case ScalarType(dtype):
+            return dtype.value
+        case OpaqueType(text):
+            return text
         case TupleType(members):
             return f"tuple<{', '.join(map(spell_type, members))}>"
         case FunctionType(inputs, results):
             return f"{spell_types(inputs)} -> {spell_results(results)}"
         case _:
             assert_never(type_)
+
+
+def _spell_sizes(shape: tuple[int | None, ...]) -> str:
+    return "".join(["?x" if size is None else f"{size}x" for size in shape])
+
+
+def _spell_encoding(encoding: Attribute | None) -> str:
+    return "" if encoding is None else f", {spell_attribute(encoding)}"
+
+
+def spell_quantized(element: QuantizedElement) -> str:
+    """Spell a quantized element type; bounds that are those of the storage type are left out, as MLIR does."""
+    if element.spelling:
+        return f"!quant.uniform<{element.spelling}>"
+    bits = element.storage.bits
+    natural = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if element.storage.is_signed else (0, (1 << bits) - 1)
+    bounds = "" if (element.least, element.most) == natural else f"<{element.least}:{element.most}>"
+    pairs = [
+        f"{_spell_scale(scale)}:{zero}" if zero else _spell_scale(scale)
+        for scale, zero in zip(element.scales, element.zero_points, strict=True)
+    ]
+    storage = f"{_spell_storage(element.storage)}{bounds}:{element.expressed.value}"
+    if element.axis is None:
+        return f"!quant.uniform<{storage}, {pairs[0]}>"
+    return f"!quant.uniform<{storage}:{element.axis}, {{{','.join(pairs)}}}>"
+
+
+def _spell_storage(dtype: DType) -> str:
+    """Spell a storage type: MLIR calls the unsigned ones `u8`."""
+    return f"u{dtype.bits}" if dtype.value.startswith("ui") else dtype.value
+
+
+def _spell_scale(scale: float) -> str:
+    text = repr(scale)
+    mantissa, exponent, power = text.partition("e")
+    return text if "." in mantissa or not math.isfinite(scale) else f"{mantissa}.0{exponent}{power}"
 
 
 def spell_types(types: tuple[Type, ...]) -> str:

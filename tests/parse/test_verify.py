@@ -32,7 +32,7 @@ module {
 def with_ops(module: Module, ops: tuple[Op, ...]) -> Module:
     main = module.functions["main"]
     body = Block(main.body.arguments, ops)
-    return replace(module, functions={**module.functions, "main": replace(main, body=body)})
+    return module.with_function(replace(main, body=body))
 
 
 @pytest.fixture
@@ -84,6 +84,6 @@ def test_a_call_of_another_type(module: Module) -> None:
 
 def test_a_call_of_nothing(module: Module) -> None:
     main = module.functions["main"]
-    alone = Module(None, {"main": main}, {}, NOWHERE)
+    alone = Module(None, (main,), {}, NOWHERE)
     with pytest.raises(VerifyError, match="found '@f', which is none"):
         verify_module(alone)
