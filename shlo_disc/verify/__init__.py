@@ -1,0 +1,1 @@
+"""What StableHLO demands of an op, constraint by constraint."""

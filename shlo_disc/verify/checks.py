@@ -1,0 +1,95 @@
+"""Constraints that many ops share, as functions that make a check."""
+
+from __future__ import annotations
+
+from shlo_disc.ir.attributes import QuantizedElement, TensorType, Type
+from shlo_disc.parse.spelling import spell_quantized, spell_type
+from shlo_disc.verify.rules import Check
+from shlo_disc.verify.types import (
+    Element,
+    baseline_element_type,
+    shapes_agree,
+    spell_shape,
+    types_agree,
+)
+from shlo_disc.verify.view import Refusal, View
+
+
+def spell_element(element: Element) -> str:
+    """Spell an element type."""
+    return spell_quantized(element) if isinstance(element, QuantizedElement) else element.value
+
+
+def refuse_type(expected: str, name: str, view: View) -> Refusal:
+    """Refuse the type of an operand or result."""
+    value = view.value(name)
+    return Refusal(f"'{name}' to be {expected}", spell_type(value.type), value)
+
+
+def same_shapes(*names: str) -> Check:
+    """Make the constraint `shape(a) = shape(b) = …`."""
+
+    def check(view: View) -> Refusal | None:
+        tensors = [(name, tensor) for name in names for tensor in view.tensors(name)]
+        first, head = tensors[0]
+        for name, tensor in tensors[1:]:
+            if not shapes_agree(head.shape, tensor.shape):
+                return Refusal(
+                    f"'{first}' and '{name}' to have one shape",
+                    f"{spell_shape(head.shape)} and {spell_shape(tensor.shape)}",
+                )
+        return None
+
+    return check
+
+
+def same_baseline_types(*names: str) -> Check:
+    """Make the constraint `baseline_type(a) = baseline_type(b) = …`: shapes and baseline element types."""
+
+    def check(view: View) -> Refusal | None:
+        tensors = [(name, tensor) for name in names for tensor in view.tensors(name)]
+        first, head = tensors[0]
+        for name, tensor in tensors[1:]:
+            same = baseline_element_type(head) == baseline_element_type(tensor)
+            if not same or not shapes_agree(head.shape, tensor.shape):
+                return Refusal(
+                    f"'{first}' and '{name}' to have one type", f"{spell_type(head)} and {spell_type(tensor)}"
+                )
+        return None
+
+    return check
+
+
+def same_types(first: str, second: str) -> Check:
+    """Make the constraint `type(a...) = type(b...)` of two (variadic) operands or results."""
+
+    def check(view: View) -> Refusal | None:
+        lhs, rhs = view.types(first), view.types(second)
+        return compare_types(lhs, rhs, f"'{first}' and '{second}' to have the same types")
+
+    return check
+
+
+def compare_types(lhs: tuple[Type, ...], rhs: tuple[Type, ...], expected: str) -> Refusal | None:
+    """Refuse two lists of types that cannot be the same."""
+    if len(lhs) == len(rhs) and all(map(types_agree, lhs, rhs)):
+        return None
+    return Refusal(expected, f"{_listed(lhs)} and {_listed(rhs)}")
+
+
+def _listed(types: tuple[Type, ...]) -> str:
+    return ", ".join(map(spell_type, types)) or "none"
+
+
+def each(*checks: Check) -> Check:
+    """Make a constraint of several parts."""
+
+    def check(view: View) -> Refusal | None:
+        return next((refusal for part in checks if (refusal := part(view)) is not None), None)
+
+    return check
+
+
+def is_predicate(type_: Type) -> bool:
+    """Tell whether a type is `tensor<i1>`."""
+    return isinstance(type_, TensorType) and not type_.shape and type_.dtype.is_bool

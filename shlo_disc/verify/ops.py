@@ -1,0 +1,133 @@
+"""Hold the ops of a module against the rules: `verify_ops`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
+
+import numpy as np
+
+from shlo_disc.diagnostics import Note, VerifyError
+from shlo_disc.ir.attributes import DenseAttr, EnumAttr, TensorType
+from shlo_disc.ir.core import Module, Op, Value
+from shlo_disc.parse.spelling import spell_attribute, spell_type
+from shlo_disc.verify.registry import RULES
+from shlo_disc.verify.rules import AttributeSlot, Rules, Slot, describe, kind_of
+from shlo_disc.verify.types import Tensor
+from shlo_disc.verify.view import Refusal, View
+
+_MOST_ELEMENTS = 64  # of a constant that constraints look at
+
+
+def verify_ops(module: Module) -> None:
+    """Raise `VerifyError` at the first op that breaks a constraint of the StableHLO specification.
+
+    Ops of other dialects than StableHLO and CHLO are not looked at.
+    """
+    constants = _integer_constants(module)
+    for op in module.walk():
+        rules = RULES.get(op.name)
+        if rules is not None and (broken := _broken(rules, op, module, constants)) is not None:
+            raise _error(op, *broken)
+
+
+def _broken(
+    rules: Rules, op: Op, module: Module, constants: Mapping[Value, tuple[int, ...]]
+) -> tuple[str, Refusal] | None:
+    """Give the label of the first constraint that an op breaks, and why."""
+    values: dict[str, tuple[Value, ...]] = {}
+    for slots, given, what in ((rules.operands, op.operands, "operands"), (rules.results, op.results, "results")):
+        split = _split(slots, given)
+        if split is None:
+            return "", Refusal(f"'{op.name}' to have {_counted(slots)} {what}", str(len(given)))
+        values.update(split)
+    for number, slot in enumerate(rules.operands, 1):
+        if (refusal := _wrong_value(slot, values[slot.name])) is not None:
+            return slot.label or f"I{number}", refusal
+    for slot in rules.results:
+        if (refusal := _wrong_value(slot, values[slot.name])) is not None:
+            return slot.label, refusal
+    for attribute in rules.attributes:
+        if (refusal := _wrong_attribute(attribute, op)) is not None:
+            return attribute.label, refusal
+    defaults = {slot.name: slot.default for slot in rules.attributes if slot.default is not None}
+    view = View(op, module, values, defaults, constants)
+    for label, check in rules.constraints.items():
+        if (refusal := check(view)) is not None:
+            return label, refusal
+    return None
+
+
+def _split(slots: tuple[Slot, ...], given: tuple[Value, ...]) -> dict[str, tuple[Value, ...]] | None:
+    """Give each slot its values; variadic slots share what is left equally."""
+    if len(slots) == len(given) and not any(slot.variadic for slot in slots):
+        return {slot.name: (value,) for slot, value in zip(slots, given, strict=True)}
+    variadic = sum(slot.variadic for slot in slots)
+    rest = len(given) - (len(slots) - variadic)
+    if rest < 0 or (rest % variadic if variadic else rest):
+        return None
+    split: dict[str, tuple[Value, ...]] = {}
+    at = 0
+    for slot in slots:
+        count = rest // variadic if slot.variadic else 1
+        split[slot.name] = given[at : at + count]
+        at += count
+    return split
+
+
+def _counted(slots: tuple[Slot, ...]) -> str:
+    fixed, variadic = sum(not slot.variadic for slot in slots), sum(slot.variadic for slot in slots)
+    return f"{fixed} and {variadic} equally long lists of" if variadic else str(fixed)
+
+
+def _wrong_value(slot: Slot, values: tuple[Value, ...]) -> Refusal | None:
+    for value in values:
+        if not kind_of(value.type) & slot.kind:
+            return Refusal(f"'{slot.name}' to hold {describe(slot.kind)}", spell_type(value.type), value)
+        if slot.rank is not None and isinstance(value.type, Tensor) and len(value.type.shape) != slot.rank:
+            return Refusal(f"'{slot.name}' to have {slot.rank} dimensions", spell_type(value.type), value)
+    return None
+
+
+def _wrong_attribute(slot: AttributeSlot, op: Op) -> Refusal | None:
+    found = op.attributes.get(slot.name)
+    names = " or ".join([kind.__name__ for kind in slot.kinds])
+    if found is None:
+        missing = slot.required and slot.default is None
+        return Refusal(f"an attribute '{slot.name}' ({names})", "none") if missing else None
+    if not isinstance(found, slot.kinds):
+        return Refusal(f"an attribute '{slot.name}' ({names})", spell_attribute(found))
+    if slot.values and isinstance(found, EnumAttr) and found.value not in slot.values:
+        return Refusal(f"'{slot.name}' to be one of {', '.join(slot.values)}", found.value)
+    return None
+
+
+def _error(op: Op, label: str, refusal: Refusal) -> VerifyError:
+    dialect, _, name = op.name.partition(".")
+    known = f"{label} of {name}" if dialect == "stablehlo" else f"{label} of {op.name}"
+    notes = ()
+    if refusal.at is not None and all(value is not refusal.at for value in op.results):
+        notes = (Note(f"'%{refusal.at.name}' is defined here", refusal.at.span),)
+    message = f"expected {refusal.expected}, found {refusal.found}" + (f" ({known})" if label else "")
+    return VerifyError(message, op.span, notes=notes)
+
+
+def _integer_constants(module: Module) -> Mapping[Value, tuple[int, ...]]:
+    found: dict[Value, tuple[int, ...]] = {}
+    for op in module.walk():
+        if op.name != "stablehlo.constant":
+            continue
+        value = op.attributes.get("value")
+        if isinstance(value, DenseAttr) and value.type.dtype.is_integer and value.type.dtype.bits >= 8:
+            elements = _elements(value.type, value.data)
+            if elements is not None:
+                found[op.results[0]] = elements
+    return found
+
+
+def _elements(type_: TensorType, data: bytes) -> tuple[int, ...] | None:
+    count = int(np.prod([size or 0 for size in type_.shape]))
+    if count > _MOST_ELEMENTS:
+        return None
+    numbers = np.frombuffer(data, np.dtype(type_.dtype.numpy)).tolist()
+    return tuple(chain(numbers * count)) if len(numbers) == 1 else tuple(numbers)

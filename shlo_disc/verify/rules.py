@@ -1,0 +1,146 @@
+"""What an op may look like: its slots and its constraints, one record per op.
+
+A slot is an operand, a result or an attribute. Labels are those of the specification: `I1` for the first input, `C3`
+for the third constraint. Where the specification is silent (deprecated ops, CHLO), labels are ours, in its manner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Flag, auto
+from typing import TypeAlias
+
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.attributes import (
+    Attribute,
+    BufferType,
+    FutureType,
+    QuantizedTensorType,
+    TensorType,
+    TokenType,
+    TupleType,
+    Type,
+)
+from shlo_disc.verify.view import Refusal, View
+
+Check: TypeAlias = Callable[[View], Refusal | None]
+
+
+class Kind(Flag):
+    """Types that a slot takes."""
+
+    BOOL = auto()
+    SIGNED = auto()
+    UNSIGNED = auto()
+    FLOAT = auto()
+    COMPLEX = auto()
+    PER_TENSOR = auto()
+    PER_AXIS = auto()
+    INDEX = auto()  # `tensor<…xindex>`: shape operands of older programs
+    TOKEN = auto()
+    TUPLE = auto()
+    BUFFER = auto()
+    FUTURE = auto()
+    OTHER = auto()  # anything else: types of other dialects
+    INTEGER = SIGNED | UNSIGNED
+    QUANTIZED = PER_TENSOR | PER_AXIS
+    PLAIN = BOOL | INTEGER | FLOAT | COMPLEX
+    TENSOR = PLAIN | QUANTIZED
+    VALUE = TENSOR | INDEX | TOKEN | TUPLE | BUFFER | FUTURE | OTHER
+
+
+_NAMES: Mapping[Kind, str] = {
+    Kind.BOOL: "booleans",
+    Kind.SIGNED: "signed integers",
+    Kind.UNSIGNED: "unsigned integers",
+    Kind.FLOAT: "floats",
+    Kind.COMPLEX: "complex numbers",
+    Kind.PER_TENSOR: "elements quantized per tensor",
+    Kind.PER_AXIS: "elements quantized per axis",
+    Kind.INDEX: "indices",
+    Kind.TOKEN: "tokens",
+    Kind.TUPLE: "tuples",
+    Kind.BUFFER: "buffers",
+    Kind.FUTURE: "futures",
+    Kind.OTHER: "values of other dialects",
+}
+
+
+def describe(kind: Kind) -> str:
+    """Say which types a slot takes.
+
+    >>> describe(Kind.FLOAT | Kind.COMPLEX)
+    'floats or complex numbers'
+    """
+    return " or ".join([name for one, name in _NAMES.items() if one in kind])
+
+
+def kind_of(type_: Type) -> Kind:
+    """Give the kind of a type."""
+    match type_:
+        case TensorType(_, dtype):
+            return _kind_of_dtype(dtype)
+        case QuantizedTensorType(_, element):
+            return Kind.PER_TENSOR if element.axis is None else Kind.PER_AXIS
+        case TokenType():
+            return Kind.TOKEN
+        case TupleType():
+            return Kind.TUPLE
+        case BufferType():
+            return Kind.BUFFER
+        case FutureType():
+            return Kind.FUTURE
+        case _:
+            return Kind.OTHER
+
+
+def _kind_of_dtype(dtype: DType) -> Kind:
+    if dtype is DType.INDEX:
+        return Kind.INDEX
+    if dtype.is_bool:
+        return Kind.BOOL
+    if dtype.is_integer:
+        return Kind.SIGNED if dtype.is_signed else Kind.UNSIGNED
+    return Kind.COMPLEX if dtype.is_complex else Kind.FLOAT
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """An operand or a result: the kinds it takes, and its rank where that is fixed.
+
+    Several variadic slots of one op have equally many values.
+    """
+
+    name: str
+    kind: Kind
+    rank: int | None = None
+    variadic: bool = False
+    label: str = ""  # for an operand `I1`, `I2` … by its place unless it says otherwise; results have none
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeSlot:
+    """An attribute: its class (of several, any), and what it counts as where it is left out.
+
+    `values` are those that an enumeration has. Without a `default`, `required` tells whether it must be there.
+    """
+
+    name: str
+    label: str
+    kinds: tuple[type[Attribute], ...]
+    required: bool = True
+    default: Attribute | None = None
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Everything that is demanded of one op. Constraints are checked in order; the first that fails is reported."""
+
+    name: str  # with the dialect
+    operands: tuple[Slot, ...]
+    results: tuple[Slot, ...]
+    attributes: tuple[AttributeSlot, ...] = ()
+    constraints: Mapping[str, Check] = field(default_factory=dict[str, Check])
+    regions: tuple[str, ...] = ()  # names; a variadic one ends in `…`

@@ -1,0 +1,83 @@
+"""Questions about types that constraints ask, by the names that the specification gives them (section "Notation").
+
+Sizes that are not known (`?`) agree with every size; what they turn out to be is checked when the program runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.attributes import QuantizedElement, QuantizedTensorType, TensorType, Type
+
+Shape: TypeAlias = tuple[int | None, ...]
+Element: TypeAlias = DType | QuantizedElement
+Tensor: TypeAlias = TensorType | QuantizedTensorType
+
+
+def element_type(tensor: Tensor) -> Element:
+    """Give the element type, quantized or not."""
+    return tensor.dtype if isinstance(tensor, TensorType) else tensor.element
+
+
+def baseline_element_type(tensor: Tensor) -> DType | QuantizedElement:
+    """Give the element type, in which the parameters of a per-tensor quantization count for nothing.
+
+    Two types with equal baselines differ in scales and zero points at most.
+    """
+    element = element_type(tensor)
+    if isinstance(element, QuantizedElement) and element.axis is None:
+        return replace(element, scales=(1.0,), zero_points=(0,))
+    return element
+
+
+def expressed_type(tensor: Tensor) -> DType:
+    """Give the type of the numbers that the elements stand for."""
+    element = element_type(tensor)
+    return element.expressed if isinstance(element, QuantizedElement) else element
+
+
+def is_quantized(type_: Type) -> bool:
+    return isinstance(type_, QuantizedTensorType)
+
+
+def is_per_axis_quantized(type_: Type) -> bool:
+    return isinstance(type_, QuantizedTensorType) and type_.element.axis is not None
+
+
+def is_per_tensor_quantized(type_: Type) -> bool:
+    return isinstance(type_, QuantizedTensorType) and type_.element.axis is None
+
+
+def sizes_agree(*sizes: int | None) -> bool:
+    """Tell whether all sizes can be the same number."""
+    return len({size for size in sizes if size is not None}) <= 1
+
+
+def shapes_agree(*shapes: Sequence[int | None]) -> bool:
+    """Tell whether all shapes can be the same.
+
+    >>> shapes_agree((4, None), (None, 3)), shapes_agree((4,), (5,)), shapes_agree((4,), (4, 1))
+    (True, False, False)
+    """
+    if len({len(shape) for shape in shapes}) > 1:
+        return False
+    return all(sizes_agree(*sizes) for sizes in zip(*shapes, strict=True))
+
+
+def types_agree(first: Type, second: Type) -> bool:
+    """Tell whether two types can be the same: tensors by their elements and shapes, others if equal."""
+    if isinstance(first, Tensor) and isinstance(second, Tensor):
+        return element_type(first) == element_type(second) and shapes_agree(first.shape, second.shape)
+    return first == second
+
+
+def spell_shape(shape: Sequence[int | None]) -> str:
+    """Spell a shape as people read it.
+
+    >>> spell_shape((4, None)), spell_shape(())
+    ('4x?', 'a scalar')
+    """
+    return "x".join(["?" if size is None else str(size) for size in shape]) or "a scalar"
