@@ -4,7 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from shlo_disc.verify import move
+from shlo_disc.verify import (
+    chlo,
+    contract,
+    control,
+    convolution,
+    distribution,
+    dynamic_move,
+    elementwise,
+    indexing,
+    linear,
+    move,
+    normalization,
+    order,
+    quantization,
+    random,
+    reduce,
+)
 from shlo_disc.verify.rules import Rules
 
-RULES: Mapping[str, Rules] = {rules.name: rules for rules in (*move.RULES,)}
+_FAMILIES = (
+    chlo.RULES,
+    contract.RULES,
+    control.RULES,
+    convolution.RULES,
+    distribution.RULES,
+    dynamic_move.RULES,
+    elementwise.RULES,
+    indexing.RULES,
+    linear.RULES,
+    move.RULES,
+    normalization.RULES,
+    order.RULES,
+    quantization.RULES,
+    random.RULES,
+    reduce.RULES,
+)
+
+RULES: Mapping[str, Rules] = {rules.name: rules for family in _FAMILIES for rules in family}

@@ -71,6 +71,6 @@ def labels() -> dict[str, tuple[str, ...]]:
 @cache
 def unchecked() -> dict[str, str]:
     """What no program can break, `op label`, and why."""
-    lines = (HERE / "unchecked.txt").read_text().splitlines()
+    lines = [line for path in sorted((HERE / "unchecked").glob("*.txt")) for line in path.read_text().splitlines()]
     pairs = [line.partition(": ") for line in lines if line and not line.startswith("#")]
     return {key: reason for key, _, reason in pairs}

@@ -1,0 +1,7 @@
+"""Ops of CHLO."""
+
+from __future__ import annotations
+
+from shlo_disc.verify.rules import Rules
+
+RULES: tuple[Rules, ...] = ()

@@ -1,0 +1,7 @@
+"""Products of tensors."""
+
+from __future__ import annotations
+
+from shlo_disc.verify.rules import Rules
+
+RULES: tuple[Rules, ...] = ()

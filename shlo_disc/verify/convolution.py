@@ -1,0 +1,7 @@
+"""Convolutions, static and dynamic."""
+
+from __future__ import annotations
+
+from shlo_disc.verify.rules import Rules
+
+RULES: tuple[Rules, ...] = ()

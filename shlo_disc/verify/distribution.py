@@ -1,0 +1,7 @@
+"""Ops between several processes."""
+
+from __future__ import annotations
+
+from shlo_disc.verify.rules import Rules
+
+RULES: tuple[Rules, ...] = ()

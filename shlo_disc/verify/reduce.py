@@ -1,0 +1,7 @@
+"""Reductions over dimensions and windows."""
+
+from __future__ import annotations
+
+from shlo_disc.verify.rules import Rules
+
+RULES: tuple[Rules, ...] = ()
