@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from shlo_disc.ir.attributes import QuantizedElement, TensorType, Type
+from shlo_disc.ir.attributes import FunctionType, QuantizedElement, TensorType, Type
 from shlo_disc.parse.spelling import spell_quantized, spell_type
 from shlo_disc.verify.rules import Check
 from shlo_disc.verify.types import (
     Element,
+    Tensor,
     baseline_element_type,
+    element_type,
+    is_promotable,
     shapes_agree,
     spell_shape,
+    tensor_of,
     types_agree,
 )
 from shlo_disc.verify.view import Refusal, View
@@ -72,9 +76,11 @@ def same_types(first: str, second: str) -> Check:
 
 def compare_types(lhs: tuple[Type, ...], rhs: tuple[Type, ...], expected: str) -> Refusal | None:
     """Refuse two lists of types that cannot be the same."""
-    if len(lhs) == len(rhs) and all(map(types_agree, lhs, rhs)):
-        return None
-    return Refusal(expected, f"{_listed(lhs)} and {_listed(rhs)}")
+    return None if _agree(lhs, rhs) else Refusal(expected, f"{_listed(lhs)} and {_listed(rhs)}")
+
+
+def _agree(lhs: tuple[Type, ...], rhs: tuple[Type, ...]) -> bool:
+    return len(lhs) == len(rhs) and all(map(types_agree, lhs, rhs))
 
 
 def _listed(types: tuple[Type, ...]) -> str:
@@ -93,3 +99,35 @@ def each(*checks: Check) -> Check:
 def is_predicate(type_: Type) -> bool:
     """Tell whether a type is `tensor<i1>`."""
     return isinstance(type_, TensorType) and not type_.shape and type_.dtype.is_bool
+
+
+def compare_region(
+    view: View, region: int, name: str, inputs: tuple[Type, ...], results: tuple[Type, ...]
+) -> Refusal | None:
+    """Refuse a region that does not take `inputs` and return `results`."""
+    arguments = tuple([value.type for value in view.block(region).arguments])
+    returned = view.returned(region)
+    if _agree(inputs, arguments) and _agree(results, returned):
+        return None
+    wanted, found = FunctionType(inputs, results), FunctionType(arguments, returned)
+    return Refusal(f"'{name}' to be a region of type {spell_type(wanted)}", spell_type(found))
+
+
+def compare_reducer(view: View, region: int, name: str, elements: tuple[Element, ...]) -> Refusal | None:
+    """Refuse a region that does not combine two scalars of each element type into one.
+
+    Its types may be wider than `elements`; `combined_elements` gives them.
+    """
+    wanted, returned = tuple([tensor_of(element) for element in elements]), view.returned(region)
+    if len(returned) == len(wanted) and all(map(_holds, returned, elements)):
+        return compare_region(view, region, name, (*returned, *returned), returned)
+    return compare_region(view, region, name, (*wanted, *wanted), wanted)
+
+
+def _holds(type_: Type, element: Element) -> bool:
+    return isinstance(type_, Tensor) and not type_.shape and is_promotable(element, element_type(type_))
+
+
+def combined_elements(view: View, region: int) -> tuple[Element, ...]:
+    """Give the element types that a region for which `compare_reducer` holds returns."""
+    return tuple([element_type(type_) for type_ in view.returned(region) if isinstance(type_, Tensor)])

@@ -51,6 +51,30 @@ def is_per_tensor_quantized(type_: Type) -> bool:
     return isinstance(type_, QuantizedTensorType) and type_.element.axis is None
 
 
+def tensor_of(element: Element, shape: Shape = ()) -> Tensor:
+    """Give the type of a tensor of an element type; without a shape, that of a scalar."""
+    return QuantizedTensorType(shape, element) if isinstance(element, QuantizedElement) else TensorType(shape, element)
+
+
+def is_promotable(element: Element, other: Element) -> bool:
+    """Tell whether elements can be made elements of another type of the same sort, as wide or wider.
+
+    >>> is_promotable(DType.F16, DType.F32), is_promotable(DType.F32, DType.F16), is_promotable(DType.I1, DType.I32)
+    (True, False, False)
+    """
+    match element, other:
+        case QuantizedElement(), QuantizedElement():
+            return element.expressed is other.expressed and element.storage.bits <= other.storage.bits
+        case DType(), DType():
+            return _sort(element) == _sort(other) and element.bits <= other.bits
+        case _:
+            return False
+
+
+def _sort(dtype: DType) -> tuple[bool, bool, bool]:
+    return dtype.is_bool, dtype.is_integer, dtype.is_float
+
+
 def sizes_agree(*sizes: int | None) -> bool:
     """Tell whether all sizes can be the same number."""
     return len({size for size in sizes if size is not None}) <= 1
