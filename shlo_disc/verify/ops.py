@@ -8,7 +8,16 @@ from itertools import chain
 import numpy as np
 
 from shlo_disc.diagnostics import Note, VerifyError
-from shlo_disc.ir.attributes import DenseAttr, EnumAttr, TensorType
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.attributes import (
+    Attribute,
+    DenseArrayAttr,
+    DenseAttr,
+    EnumAttr,
+    FloatAttr,
+    IntegerAttr,
+    TensorType,
+)
 from shlo_disc.ir.core import Module, Op, Value
 from shlo_disc.parse.spelling import spell_attribute, spell_type
 from shlo_disc.verify.registry import RULES
@@ -99,7 +108,25 @@ def _wrong_attribute(slot: AttributeSlot, op: Op) -> Refusal | None:
         return Refusal(f"an attribute '{slot.name}' ({names})", spell_attribute(found))
     if slot.values and isinstance(found, EnumAttr) and found.value not in slot.values:
         return Refusal(f"'{slot.name}' to be one of {', '.join(slot.values)}", found.value)
+    if slot.dtype is not None and _dtype(found) is not slot.dtype:
+        return Refusal(f"'{slot.name}' of type {slot.dtype.value}", spell_attribute(found))
+    if slot.rank is not None and isinstance(found, DenseAttr) and len(found.type.shape) != slot.rank:
+        return Refusal(f"'{slot.name}' to have {slot.rank} dimensions", spell_type(found.type))
     return None
+
+
+def _dtype(attribute: Attribute) -> DType | None:
+    match attribute:
+        case IntegerAttr(_, dtype):
+            return dtype or DType.I64
+        case FloatAttr(_, dtype):
+            return dtype or DType.F64
+        case DenseArrayAttr(dtype):
+            return dtype
+        case DenseAttr(type_):
+            return type_.dtype
+        case _:
+            return None
 
 
 def _error(op: Op, label: str, refusal: Refusal) -> VerifyError:

@@ -123,7 +123,8 @@ class Slot:
 class AttributeSlot:
     """An attribute: its class (of several, any), and what it counts as where it is left out.
 
-    `values` are those that an enumeration has. Without a `default`, `required` tells whether it must be there.
+    `values` are those that an enumeration has; `dtype` is that of a number, a list or a literal, `rank` that of a
+    literal. Without a `default`, `required` tells whether it must be there.
     """
 
     name: str
@@ -132,6 +133,8 @@ class AttributeSlot:
     required: bool = True
     default: Attribute | None = None
     values: tuple[str, ...] = ()
+    dtype: DType | None = None
+    rank: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

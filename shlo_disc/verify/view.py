@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from shlo_disc.ir.attributes import (
     ArrayAttr,
     Attribute,
     BoolAttr,
     DenseArrayAttr,
+    DenseAttr,
     EnumAttr,
     IntegerAttr,
     RecordAttr,
@@ -94,6 +97,17 @@ class View:
             return default
         assert isinstance(found, DenseArrayAttr), "the slot takes a list of integers"
         return tuple([int(value) for value in found.values])
+
+    def rows(self, name: str) -> tuple[tuple[int, ...], ...] | None:
+        """An attribute `dense<[[1, 2], …]> : tensor<…xi64>`, row by row; None where it is left out."""
+        found = self.attribute(name)
+        if found is None:
+            return None
+        assert isinstance(found, DenseAttr), "the slot takes a literal"
+        count, width = (size or 0 for size in found.type.shape)
+        numbers = np.frombuffer(found.data, np.int64)
+        table = np.resize(numbers, (count, width))  # repeats the number of a splat
+        return tuple([tuple([int(number) for number in row]) for row in table])
 
     def flag(self, name: str) -> bool:
         """A boolean or unit attribute; one that is left out is false."""
