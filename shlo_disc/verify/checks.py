@@ -34,15 +34,23 @@ def same_shapes(*names: str) -> Check:
     """Make the constraint `shape(a) = shape(b) = …`."""
 
     def check(view: View) -> Refusal | None:
-        tensors = [(name, tensor) for name in names for tensor in view.tensors(name)]
-        first, head = tensors[0]
-        for name, tensor in tensors[1:]:
-            if not shapes_agree(head.shape, tensor.shape):
-                return Refusal(
-                    f"'{first}' and '{name}' to have one shape",
-                    f"{spell_shape(head.shape)} and {spell_shape(tensor.shape)}",
-                )
-        return None
+        shapes = [tensor.shape for name in names for tensor in view.tensors(name)]
+        if shapes_agree(*shapes):
+            return None
+        return Refusal(f"{_quoted(names)} to have one shape", ", ".join(map(spell_shape, shapes)))
+
+    return check
+
+
+def same_baseline_elements(*names: str) -> Check:
+    """Make the constraint `baseline_element_type(a) = baseline_element_type(b) = …`."""
+
+    def check(view: View) -> Refusal | None:
+        tensors = [tensor for name in names for tensor in view.tensors(name)]
+        if len({baseline_element_type(tensor) for tensor in tensors}) <= 1:
+            return None
+        found = ", ".join([spell_element(element_type(tensor)) for tensor in tensors])
+        return Refusal(f"{_quoted(names)} to have one element type", found)
 
     return check
 
@@ -51,17 +59,19 @@ def same_baseline_types(*names: str) -> Check:
     """Make the constraint `baseline_type(a) = baseline_type(b) = …`: shapes and baseline element types."""
 
     def check(view: View) -> Refusal | None:
-        tensors = [(name, tensor) for name in names for tensor in view.tensors(name)]
-        first, head = tensors[0]
-        for name, tensor in tensors[1:]:
-            same = baseline_element_type(head) == baseline_element_type(tensor)
-            if not same or not shapes_agree(head.shape, tensor.shape):
-                return Refusal(
-                    f"'{first}' and '{name}' to have one type", f"{spell_type(head)} and {spell_type(tensor)}"
-                )
-        return None
+        tensors = [tensor for name in names for tensor in view.tensors(name)]
+        same = len({baseline_element_type(tensor) for tensor in tensors}) <= 1
+        if same and shapes_agree(*[tensor.shape for tensor in tensors]):
+            return None
+        return Refusal(f"{_quoted(names)} to have one type", _listed(tuple(tensors)))
 
     return check
+
+
+def _quoted(names: tuple[str, ...]) -> str:
+    """Quote names as people list them: `'a', 'b' and 'c'`."""
+    quoted = [f"'{name}'" for name in names]
+    return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
 
 
 def same_types(first: str, second: str) -> Check:
