@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
-from shlo_disc.ir.attributes import FunctionType, QuantizedElement, TensorType, Type
-from shlo_disc.parse.spelling import spell_quantized, spell_type
+from collections.abc import Mapping, Sequence
+
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.attributes import (
+    ArrayAttr,
+    Attribute,
+    FunctionType,
+    IntegerAttr,
+    QuantizedElement,
+    RecordAttr,
+    TensorType,
+    Type,
+)
+from shlo_disc.parse.spelling import spell_attribute, spell_quantized, spell_type
 from shlo_disc.verify.rules import Check
 from shlo_disc.verify.types import (
     Element,
@@ -141,3 +153,54 @@ def _holds(type_: Type, element: Element) -> bool:
 def combined_elements(view: View, region: int) -> tuple[Element, ...]:
     """Give the element types that a region for which `compare_reducer` holds returns."""
     return tuple([element_type(type_) for type_ in view.returned(region) if isinstance(type_, Tensor)])
+
+
+def refuse_repeated(name: str, numbers: Sequence[int]) -> Refusal | None:
+    """Refuse a list that holds a number twice."""
+    return None if len(set(numbers)) == len(numbers) else Refusal(f"{name} to be different numbers", _list(numbers))
+
+
+def refuse_outside(name: str, numbers: Sequence[int], limit: int) -> Refusal | None:
+    """Refuse a list that holds another number than 0 … `limit` - 1."""
+    if all(0 <= number < limit for number in numbers):
+        return None
+    return Refusal(f"{name} to be at least 0 and below {limit}", _list(numbers))
+
+
+def refuse_below(name: str, numbers: Sequence[int], least: int) -> Refusal | None:
+    """Refuse a list that holds a number below `least`."""
+    if all(number >= least for number in numbers):
+        return None
+    return Refusal(f"{name} to be at least {least}", _list(numbers))
+
+
+def refuse_count(name: str, numbers: Sequence[int], count: int) -> Refusal | None:
+    """Refuse a list that does not hold `count` numbers."""
+    if len(numbers) == count:
+        return None
+    return Refusal(f"{name} to hold {count} numbers", f"{len(numbers)}: {_list(numbers)}")
+
+
+def _list(numbers: Sequence[int]) -> str:
+    return f"[{', '.join(map(str, numbers))}]"
+
+
+def list_fields(record: str, labels: Mapping[str, str]) -> dict[str, Check]:
+    """Make the constraints that fields of a record are lists of numbers; `labels` are theirs by name."""
+    return {label: _list_field(record, name) for name, label in labels.items()}
+
+
+def _list_field(record: str, name: str) -> Check:
+    def check(view: View) -> Refusal | None:
+        found = view.attribute(record)
+        assert isinstance(found, RecordAttr), "the slot takes a record"
+        field = found.fields.get(name)
+        if field is None or (isinstance(field, ArrayAttr) and all(map(_is_number, field.items))):
+            return None
+        return Refusal(f"'{name}' to be a list of numbers", spell_attribute(field))
+
+    return check
+
+
+def _is_number(attribute: Attribute) -> bool:
+    return isinstance(attribute, IntegerAttr) and attribute.dtype in (None, DType.I64)
