@@ -16,6 +16,7 @@ from shlo_disc.ir.attributes import (
     EnumAttr,
     FloatAttr,
     IntegerAttr,
+    RecordAttr,
     TensorType,
 )
 from shlo_disc.ir.core import Module, Op, Value
@@ -45,10 +46,11 @@ def _broken(
 ) -> tuple[str, Refusal] | None:
     """Give the label of the first constraint that an op breaks, and why."""
     values: dict[str, tuple[Value, ...]] = {}
-    for slots, given, what in ((rules.operands, op.operands, "operands"), (rules.results, op.results, "results")):
+    operands = ("operands", rules.operands, op.operands, rules.count)
+    for what, slots, given, label in (operands, ("results", rules.results, op.results, "")):
         split = _split(slots, given)
         if split is None:
-            return "", Refusal(f"'{op.name}' to have {_counted(slots)} {what}", str(len(given)))
+            return label, Refusal(f"'{op.name}' to have {_counted(slots)} {what}", str(len(given)))
         values.update(split)
     for number, slot in enumerate(rules.operands, 1):
         if (refusal := _wrong_value(slot, values[slot.name])) is not None:
@@ -108,6 +110,8 @@ def _wrong_attribute(slot: AttributeSlot, op: Op) -> Refusal | None:
         return Refusal(f"an attribute '{slot.name}' ({names})", spell_attribute(found))
     if slot.values and isinstance(found, EnumAttr) and found.value not in slot.values:
         return Refusal(f"'{slot.name}' to be one of {', '.join(slot.values)}", found.value)
+    if slot.values and isinstance(found, RecordAttr) and found.name not in slot.values:
+        return Refusal(f"'{slot.name}' to be {' or '.join(slot.values)} dimension numbers", found.name)
     if slot.dtype is not None and _dtype(found) is not slot.dtype:
         return Refusal(f"'{slot.name}' of type {slot.dtype.value}", spell_attribute(found))
     if slot.rank is not None and isinstance(found, DenseAttr) and len(found.type.shape) != slot.rank:

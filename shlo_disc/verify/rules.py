@@ -123,8 +123,8 @@ class Slot:
 class AttributeSlot:
     """An attribute: its class (of several, any), and what it counts as where it is left out.
 
-    `values` are those that an enumeration has; `dtype` is that of a number, a list or a literal, `rank` that of a
-    literal. Without a `default`, `required` tells whether it must be there.
+    `values` are those that an enumeration has, or the names of records; `dtype` is that of a number, a list or a
+    literal, `rank` that of a literal. Without a `default`, `required` tells whether it must be there.
     """
 
     name: str
@@ -147,3 +147,4 @@ class Rules:
     attributes: tuple[AttributeSlot, ...] = ()
     constraints: Mapping[str, Check] = field(default_factory=dict[str, Check])
     regions: tuple[str, ...] = ()  # names; a variadic one ends in `…`
+    count: str = ""  # the label of the constraint on the number of operands
