@@ -204,3 +204,14 @@ def _list_field(record: str, name: str) -> Check:
 
 def _is_number(attribute: Attribute) -> bool:
     return isinstance(attribute, IntegerAttr) and attribute.dtype in (None, DType.I64)
+
+
+def has_elements(name: str, *dtypes: DType) -> Check:
+    """Make the constraint that an operand or result has elements of one of some types."""
+
+    def check(view: View) -> Refusal | None:
+        if view.element(name) in dtypes:
+            return None
+        return refuse_type(f"a tensor of elements {' or '.join([dtype.value for dtype in dtypes])}", name, view)
+
+    return check

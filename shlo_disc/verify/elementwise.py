@@ -2,6 +2,320 @@
 
 from __future__ import annotations
 
-from shlo_disc.verify.rules import Rules
+from collections.abc import Callable, Mapping
 
-RULES: tuple[Rules, ...] = ()
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.attributes import EnumAttr, FloatAttr, IntegerAttr, QuantizedElement, RecordAttr
+from shlo_disc.verify.checks import (
+    has_elements,
+    refuse_type,
+    same_baseline_elements,
+    same_baseline_types,
+    same_shapes,
+    spell_element,
+)
+from shlo_disc.verify.rules import AttributeSlot, Check, Kind, Rules, Slot
+from shlo_disc.verify.types import baseline_element_type, is_quantized, shapes_agree, spell_shape
+from shlo_disc.verify.view import Refusal, View
+
+_BITS = Kind.BOOL | Kind.INTEGER
+_REAL = Kind.FLOAT | Kind.PER_TENSOR
+_ANALYTIC = _REAL | Kind.COMPLEX
+_SIGNED = _ANALYTIC | Kind.SIGNED
+_NUMBER = _ANALYTIC | Kind.INTEGER
+_ANY = Kind.PLAIN | Kind.PER_TENSOR
+
+_UNARY: Mapping[str, Kind] = {
+    "ceil": _REAL,
+    "count_leading_zeros": Kind.INTEGER,
+    "floor": _REAL,
+    "negate": _NUMBER,
+    "not": _BITS,
+    "popcnt": Kind.INTEGER,
+    "round_nearest_afz": _REAL,
+    "round_nearest_even": _REAL,
+    "sign": _SIGNED,
+}
+
+# Unary ops whose accuracy a program may ask for; all take `_ANALYTIC`.
+_ACCURATE = (
+    *("cbrt", "cosine", "exponential", "exponential_minus_one", "log", "log_plus_one"),
+    *("logistic", "rsqrt", "sine", "sqrt", "tan", "tanh"),
+)
+
+_BINARY: Mapping[str, Kind] = {
+    "and": _BITS,
+    "atan2": _ANALYTIC,
+    "divide": _NUMBER,
+    "maximum": _ANY,
+    "minimum": _ANY,
+    "multiply": _ANY,
+    "or": _BITS,
+    "power": _NUMBER,
+    "remainder": _NUMBER,
+    "shift_left": Kind.INTEGER,
+    "shift_right_arithmetic": Kind.INTEGER,
+    "shift_right_logical": Kind.INTEGER,
+    "subtract": _NUMBER,
+    "xor": _BITS,
+}
+
+
+def _unary(name: str, kind: Kind) -> Rules:
+    constraints = {"C1": same_baseline_types("operand", "result")}
+    return Rules(f"stablehlo.{name}", (Slot("operand", kind),), (Slot("result", kind),), constraints=constraints)
+
+
+def _binary(name: str, kind: Kind) -> Rules:
+    operands = (Slot("lhs", kind), Slot("rhs", kind))
+    constraints = {"C1": same_baseline_types("lhs", "rhs", "result")}
+    return Rules(f"stablehlo.{name}", operands, (Slot("result", kind),), constraints=constraints)
+
+
+# --- ops with an accuracy: I2 and C2 are ours, the specification does not number them
+
+
+def _accurate(name: str) -> Rules:
+    return Rules(
+        f"stablehlo.{name}",
+        (Slot("operand", _ANALYTIC),),
+        (Slot("result", _ANALYTIC),),
+        (AttributeSlot("result_accuracy", "I2", (RecordAttr,), required=False),),
+        {"C1": same_baseline_types("operand", "result"), "C2": _tolerances},
+    )
+
+
+def _tolerances(view: View) -> Refusal | None:
+    accuracy = view.attribute("result_accuracy")
+    if not isinstance(accuracy, RecordAttr):
+        return None
+    found = {name: accuracy.fields.get(name) for name in ("atol", "rtol", "ulps")}
+    given = {name: number.value for name, number in found.items() if isinstance(number, FloatAttr | IntegerAttr)}
+    for name, number in given.items():
+        if number < 0:
+            return Refusal(f"'{name}' of 'result_accuracy' to be 0 or more", str(number))
+        if number > 0 and (mode := _mode(accuracy)) != "TOLERANCE":
+            return Refusal(f"no '{name}' in a 'result_accuracy' of mode {mode}", str(number))
+    return None
+
+
+def _mode(accuracy: RecordAttr) -> str:
+    mode = accuracy.fields.get("mode")
+    return next(iter(mode.fields), "DEFAULT") if isinstance(mode, RecordAttr) else "DEFAULT"
+
+
+# --- parts of complex numbers
+
+
+def _part_element(view: View) -> Refusal | None:
+    element = view.element("operand")
+    wanted = element.part if isinstance(element, DType) else baseline_element_type(view.tensor("operand"))
+    if baseline_element_type(view.tensor("result")) == wanted:
+        return None
+    return refuse_type(f"of elements {spell_element(wanted)}", "result", view)
+
+
+def _part(name: str, operand: Kind, result: Kind) -> Rules:
+    constraints = {"C1": same_shapes("operand", "result"), "C2": _part_element}
+    return Rules(f"stablehlo.{name}", (Slot("operand", operand),), (Slot("result", result),), constraints=constraints)
+
+
+def _complex_element(view: View) -> Refusal | None:
+    wanted = {DType.F32: DType.C64, DType.F64: DType.C128}
+    found, part = view.element("result"), view.element("lhs")
+    if isinstance(part, DType) and found == wanted[part]:
+        return None
+    return refuse_type(f"of complex numbers with parts {spell_element(part)}", "result", view)
+
+
+# --- ops with numbers
+
+
+def _at_least(name: str, least: int) -> Check:
+    def check(view: View) -> Refusal | None:
+        found = view.integer(name)
+        return None if found >= least else Refusal(f"'{name}' to be at least {least}", str(found))
+
+    return check
+
+
+# --- add
+
+
+def _add_types(view: View) -> Refusal | None:
+    names = ("lhs", "rhs", "result")
+    quantized = any(is_quantized(view.type(name)) for name in names)
+    check = same_shapes(*names) if quantized else same_baseline_types(*names)
+    return check(view)
+
+
+def _all_or_none_quantized(view: View) -> Refusal | None:
+    names = ("lhs", "rhs", "result")
+    found = [is_quantized(view.type(name)) for name in names]
+    if len(set(found)) == 1:
+        return None
+    return refuse_type("quantized, as others are", names[found.index(False)], view)
+
+
+def _quantized(view: View) -> tuple[QuantizedElement, ...]:
+    """Give the elements of both operands and the result, none if they are not quantized."""
+    elements = [view.element(name) for name in ("lhs", "rhs", "result")]
+    return tuple([element for element in elements if isinstance(element, QuantizedElement)])
+
+
+def _same_in_quantized(what: str, part: Callable[[QuantizedElement], DType]) -> Check:
+    def check(view: View) -> Refusal | None:
+        found = [part(element) for element in _quantized(view)]
+        if len(set(found)) <= 1:
+            return None
+        return Refusal(f"'lhs', 'rhs' and 'result' to have one {what}", ", ".join([one.value for one in found]))
+
+    return check
+
+
+def _per_axis_result(view: View) -> Refusal | None:
+    if not (elements := _quantized(view)):
+        return None
+    lhs, rhs, result = (element.axis is not None for element in elements)
+    if (lhs or rhs) == result:
+        return None
+    return refuse_type(f"quantized per {'axis' if lhs or rhs else 'tensor'}, as the operands are", "result", view)
+
+
+def _same_axis(operand: str) -> Check:
+    def check(view: View) -> Refusal | None:
+        element, result = view.element(operand), view.element("result")
+        if not isinstance(element, QuantizedElement) or not isinstance(result, QuantizedElement):
+            return None
+        if element.axis in (None, result.axis):
+            return None
+        return Refusal(
+            f"'result' to be quantized along dimension {element.axis}, as '{operand}' is", f"dimension {result.axis}"
+        )
+
+    return check
+
+
+# --- ops of three operands, and comparisons
+
+
+def _scalar_or_shape_of(name: str, other: str) -> Check:
+    def check(view: View) -> Refusal | None:
+        shape, wanted = view.shape(name), view.shape(other)
+        if not shape or shapes_agree(shape, wanted):
+            return None
+        return refuse_type(f"a scalar or of shape {spell_shape(wanted)}, that of '{other}'", name, view)
+
+    return check
+
+
+def _compare_type(view: View) -> Refusal | None:
+    found, element = view.enum("compare_type"), view.element("lhs")
+    if found is None or isinstance(element, QuantizedElement):
+        return None
+    wanted = ("FLOAT",) if element.is_complex else ("FLOAT", "TOTALORDER")
+    if not element.is_complex and not element.is_float:
+        wanted = ("SIGNED",) if element.is_signed else ("UNSIGNED",)
+    if found in wanted:
+        return None
+    return Refusal(f"'compare_type' to be {' or '.join(wanted)} for elements {element.value}", found)
+
+
+_DIRECTIONS = ("EQ", "NE", "GE", "GT", "LE", "LT")
+_COMPARE_TYPES = ("FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
+_F32_OR_F64 = (DType.F32, DType.F64)
+
+RULES: tuple[Rules, ...] = (
+    *[_unary(name, kind) for name, kind in _UNARY.items()],
+    *[_binary(name, kind) for name, kind in _BINARY.items()],
+    *[_accurate(name) for name in _ACCURATE],
+    _part("abs", _SIGNED, _REAL | Kind.SIGNED),
+    _part("imag", Kind.FLOAT | Kind.COMPLEX, Kind.FLOAT),
+    _part("real", Kind.FLOAT | Kind.COMPLEX, Kind.FLOAT),
+    Rules(
+        "stablehlo.add",
+        (Slot("lhs", Kind.TENSOR), Slot("rhs", Kind.TENSOR)),
+        (Slot("result", Kind.TENSOR),),
+        constraints={
+            "C1": _add_types,
+            "C2": _all_or_none_quantized,
+            "C3": _same_in_quantized("storage type", lambda element: element.storage),
+            "C4": _same_in_quantized("expressed type", lambda element: element.expressed),
+            "C5": _per_axis_result,
+            "C6": _same_axis("lhs"),
+            "C7": _same_axis("rhs"),
+        },
+    ),
+    Rules(
+        "stablehlo.clamp",
+        (Slot("min", _ANY), Slot("operand", _ANY), Slot("max", _ANY)),
+        (Slot("result", _ANY),),
+        constraints={
+            "C1": _scalar_or_shape_of("min", "operand"),
+            "C2": _scalar_or_shape_of("max", "operand"),
+            "C3": same_baseline_elements("min", "operand", "max"),
+            "C4": same_baseline_types("operand", "result"),
+        },
+    ),
+    Rules(
+        "stablehlo.compare",
+        (Slot("lhs", _ANY), Slot("rhs", _ANY)),
+        (Slot("result", Kind.BOOL),),
+        (
+            AttributeSlot("comparison_direction", "I3", (EnumAttr,), values=_DIRECTIONS),
+            AttributeSlot("compare_type", "I4", (EnumAttr,), required=False, values=_COMPARE_TYPES),
+        ),
+        {
+            "C1": same_baseline_elements("lhs", "rhs"),
+            "C2": same_shapes("lhs", "rhs", "result"),
+            "C3": _compare_type,
+        },
+    ),
+    Rules(
+        "stablehlo.complex",
+        (Slot("lhs", Kind.FLOAT), Slot("rhs", Kind.FLOAT)),
+        (Slot("result", Kind.COMPLEX),),
+        constraints={
+            "I1": has_elements("lhs", *_F32_OR_F64),
+            "I2": has_elements("rhs", *_F32_OR_F64),
+            "C1": same_baseline_types("lhs", "rhs"),
+            "C2": same_shapes("lhs", "result"),
+            "C3": _complex_element,
+        },
+    ),
+    Rules(
+        "stablehlo.convert",
+        (Slot("operand", Kind.PLAIN),),
+        (Slot("result", Kind.PLAIN),),
+        constraints={"C1": same_shapes("operand", "result")},
+    ),
+    Rules(
+        "stablehlo.is_finite",
+        (Slot("x", _REAL),),
+        (Slot("y", Kind.BOOL),),
+        constraints={"C1": same_shapes("x", "y")},
+    ),
+    Rules(
+        "stablehlo.reduce_precision",
+        (Slot("operand", _REAL),),
+        (Slot("output", _REAL),),
+        (
+            AttributeSlot("exponent_bits", "I2", (IntegerAttr,), dtype=DType.I32),
+            AttributeSlot("mantissa_bits", "I3", (IntegerAttr,), dtype=DType.I32),
+        ),
+        {
+            "C1": same_baseline_types("operand", "output"),
+            "C2": _at_least("exponent_bits", 1),
+            "C3": _at_least("mantissa_bits", 0),
+        },
+    ),
+    Rules(
+        "stablehlo.select",
+        (Slot("pred", Kind.BOOL), Slot("on_true", _ANY), Slot("on_false", _ANY)),
+        (Slot("result", _ANY),),
+        constraints={
+            "C1": _scalar_or_shape_of("pred", "on_true"),
+            "C2": same_baseline_types("on_true", "on_false", "result"),
+        },
+    ),
+)
