@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from itertools import chain
-
-import numpy as np
 
 from shlo_disc.diagnostics import Note, VerifyError
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import (
+    ArrayAttr,
     Attribute,
     DenseArrayAttr,
     DenseAttr,
@@ -24,7 +23,7 @@ from shlo_disc.parse.spelling import spell_attribute, spell_type
 from shlo_disc.verify.registry import RULES
 from shlo_disc.verify.rules import AttributeSlot, Rules, Slot, describe, kind_of
 from shlo_disc.verify.types import Tensor
-from shlo_disc.verify.view import Refusal, View
+from shlo_disc.verify.view import Refusal, View, numbers_of
 
 _MOST_ELEMENTS = 64  # of a constant that constraints look at
 
@@ -108,15 +107,28 @@ def _wrong_attribute(slot: AttributeSlot, op: Op) -> Refusal | None:
         return Refusal(f"an attribute '{slot.name}' ({names})", "none") if missing else None
     if not isinstance(found, slot.kinds):
         return Refusal(f"an attribute '{slot.name}' ({names})", spell_attribute(found))
-    if slot.values and isinstance(found, EnumAttr) and found.value not in slot.values:
-        return Refusal(f"'{slot.name}' to be one of {', '.join(slot.values)}", found.value)
-    if slot.values and isinstance(found, RecordAttr) and found.name not in slot.values:
-        return Refusal(f"'{slot.name}' to be {' or '.join(slot.values)} dimension numbers", found.name)
+    if slot.values and not all(_value(item) in slot.values for item in _items(found)):
+        return Refusal(f"'{slot.name}' to be one of {', '.join(slot.values)}", spell_attribute(found))
     if slot.dtype is not None and _dtype(found) is not slot.dtype:
         return Refusal(f"'{slot.name}' of type {slot.dtype.value}", spell_attribute(found))
     if slot.rank is not None and isinstance(found, DenseAttr) and len(found.type.shape) != slot.rank:
         return Refusal(f"'{slot.name}' to have {slot.rank} dimensions", spell_type(found.type))
     return None
+
+
+def _items(attribute: Attribute) -> tuple[Attribute, ...]:
+    return attribute.items if isinstance(attribute, ArrayAttr) else (attribute,)
+
+
+def _value(attribute: Attribute) -> str:
+    """Give the value of an enumeration or the name of a record."""
+    match attribute:
+        case EnumAttr():
+            return attribute.value
+        case RecordAttr():
+            return attribute.name
+        case _:
+            return ""
 
 
 def _dtype(attribute: Attribute) -> DType | None:
@@ -149,16 +161,11 @@ def _integer_constants(module: Module) -> Mapping[Value, tuple[int, ...]]:
         if op.name != "stablehlo.constant":
             continue
         value = op.attributes.get("value")
-        if isinstance(value, DenseAttr) and value.type.dtype.is_integer and value.type.dtype.bits >= 8:
-            elements = _elements(value.type, value.data)
-            if elements is not None:
-                found[op.results[0]] = elements
+        if isinstance(value, DenseAttr) and _is_small(value.type):
+            found[op.results[0]] = numbers_of(value)
     return found
 
 
-def _elements(type_: TensorType, data: bytes) -> tuple[int, ...] | None:
-    count = int(np.prod([size or 0 for size in type_.shape]))
-    if count > _MOST_ELEMENTS:
-        return None
-    numbers = np.frombuffer(data, np.dtype(type_.dtype.numpy)).tolist()
-    return tuple(chain(numbers * count)) if len(numbers) == 1 else tuple(numbers)
+def _is_small(type_: TensorType) -> bool:
+    count = math.prod([size or 0 for size in type_.shape])
+    return type_.dtype.is_integer and type_.dtype.bits >= 8 and count <= _MOST_ELEMENTS

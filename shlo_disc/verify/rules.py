@@ -123,8 +123,9 @@ class Slot:
 class AttributeSlot:
     """An attribute: its class (of several, any), and what it counts as where it is left out.
 
-    `values` are those that an enumeration has, or the names of records; `dtype` is that of a number, a list or a
-    literal, `rank` that of a literal. Without a `default`, `required` tells whether it must be there.
+    `values` are those that an enumeration (or each of a list of them) has, or the names of records; `dtype` is that of
+    a number, a list or a literal, `rank` that of a literal. Without a `default`, `required` tells whether it must be
+    there.
     """
 
     name: str
