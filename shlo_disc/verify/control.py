@@ -1,7 +1,201 @@
-"""Control flow, calls, tuples and tokens."""
+"""Control flow, calls of the outside, tuples and tokens."""
 
 from __future__ import annotations
 
-from shlo_disc.verify.rules import Rules
+import re
 
-RULES: tuple[Rules, ...] = ()
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.attributes import DictAttr, IntegerAttr, StringAttr, SymbolAttr, TupleType
+from shlo_disc.ir.core import Declaration, Function
+from shlo_disc.parse.spelling import spell_type, spell_types
+from shlo_disc.verify.checks import compare_region, compare_types, is_predicate, refuse_type, same_types
+from shlo_disc.verify.rules import AttributeSlot, Check, Kind, Rules, Slot
+from shlo_disc.verify.types import types_agree
+from shlo_disc.verify.view import Refusal, View
+
+_STATE = Kind.TENSOR | Kind.TOKEN | Kind.BUFFER
+_BRANCH = Kind.TENSOR | Kind.TOKEN
+_MEMBER = Kind.TENSOR | Kind.TOKEN | Kind.TUPLE | Kind.BUFFER
+_BARRED = Kind.PLAIN | Kind.PER_TENSOR | Kind.TOKEN
+
+# --- while
+
+
+def _condition(view: View) -> Refusal | None:
+    state, returned = view.types("operand"), view.returned(0)
+    predicate = len(returned) == 1 and is_predicate(returned[0])
+    if not predicate:
+        return Refusal("'cond' to return one tensor<i1>", spell_types(returned))
+    return compare_region(view, 0, "cond", state, returned)
+
+
+def _body(view: View) -> Refusal | None:
+    state = view.types("operand")
+    return compare_region(view, 1, "body", state, state)
+
+
+# --- if and case
+
+
+def _index_type(view: View) -> Refusal | None:
+    return None if view.element("index") is DType.I32 else refuse_type("tensor<i32>", "index", view)
+
+
+def _no_arguments(view: View) -> Refusal | None:
+    for number, region in enumerate(view.op.regions):
+        count = len(region.block.arguments)
+        if count:
+            return Refusal(f"branch {number} to have no arguments", str(count))
+    return None
+
+
+def _same_results(view: View) -> Refusal | None:
+    for number in range(1, len(view.op.regions)):
+        expected = f"branches 0 and {number} to return the same types"
+        refusal = compare_types(view.returned(0), view.returned(number), expected)
+        if refusal is not None:
+            return refusal
+    return None
+
+
+def _branch_results(view: View) -> Refusal | None:
+    return compare_types(view.types("results"), view.returned(0), "'results' and what the branches return to be alike")
+
+
+# --- composite
+
+_NAMESPACED = re.compile(r"[a-zA-Z]\w*(\.[\w$]+)+", re.ASCII)
+
+
+def _namespaced(view: View) -> Refusal | None:
+    name = view.attribute("name")
+    assert isinstance(name, StringAttr), "the slot takes a string"
+    if _NAMESPACED.fullmatch(name.value):
+        return None
+    return Refusal("'name' to be that of an op with its namespace, such as 'chlo.sinh'", f"'{name.value}'")
+
+
+def _function(view: View) -> Function | Declaration | None:
+    symbol = view.attribute("decomposition")
+    assert isinstance(symbol, SymbolAttr), "the slot takes a symbol"
+    functions = [one for one in view.module.contents if isinstance(one, Function | Declaration)]
+    return next((one for one in functions if one.name == symbol.name), None)
+
+
+def _decomposition(view: View) -> Refusal | None:
+    if _function(view) is not None:
+        return None
+    return Refusal("'decomposition' to name a function of this module", "none of that name")
+
+
+def _decomposed(name: str) -> Check:
+    """Make the constraint that a decomposition takes or gives what the composite does."""
+
+    def check(view: View) -> Refusal | None:
+        function = _function(view)
+        assert function is not None, "C2 demands it"
+        wanted = function.type.inputs if name == "inputs" else function.type.results
+        if view.types(name) == wanted:
+            return None
+        return Refusal(f"'{name}' to have the types of '@{function.name}', {spell_types(wanted)}", _found(view, name))
+
+    return check
+
+
+def _found(view: View, name: str) -> str:
+    return spell_types(view.types(name))
+
+
+# --- tuple and get_tuple_element
+
+
+def _tuple_type(view: View) -> Refusal | None:
+    wanted = TupleType(view.types("val"))
+    return None if view.type("result") == wanted else refuse_type(spell_type(wanted), "result", view)
+
+
+def _members(view: View) -> tuple[TupleType, int]:
+    type_ = view.type("operand")
+    assert isinstance(type_, TupleType), "the slot takes a tuple"
+    return type_, view.integer("index")
+
+
+def _member_index(view: View) -> Refusal | None:
+    type_, index = _members(view)
+    if 0 <= index < len(type_.members):
+        return None
+    return Refusal(f"'index' below {len(type_.members)}, the number of members of 'operand'", str(index))
+
+
+def _member_type(view: View) -> Refusal | None:
+    type_, index = _members(view)
+    wanted = type_.members[index]
+    return None if types_agree(view.type("result"), wanted) else refuse_type(spell_type(wanted), "result", view)
+
+
+RULES: tuple[Rules, ...] = (
+    Rules(
+        "stablehlo.while",
+        (Slot("operand", _STATE, variadic=True),),
+        (Slot("results", _STATE, variadic=True, label="C3"),),
+        (),
+        {"C1": _condition, "C2": _body, "C3": same_types("results", "operand")},
+        ("cond", "body"),
+    ),
+    Rules(
+        "stablehlo.if",
+        (Slot("pred", Kind.BOOL, 0),),
+        (Slot("results", _BRANCH, variadic=True, label="C3"),),
+        (),
+        {"C1": _no_arguments, "C2": _same_results, "C3": _branch_results},
+        ("true_branch", "false_branch"),
+    ),
+    Rules(
+        "stablehlo.case",
+        (Slot("index", Kind.SIGNED, 0),),
+        (Slot("results", _BRANCH, variadic=True, label="C4"),),
+        (),
+        {"I1": _index_type, "C2": _no_arguments, "C3": _same_results, "C4": _branch_results},
+        ("branches…",),
+    ),
+    Rules(
+        "stablehlo.composite",
+        (Slot("inputs", Kind.TENSOR | Kind.TOKEN | Kind.TUPLE, variadic=True),),
+        (Slot("results", Kind.TENSOR | Kind.TOKEN | Kind.TUPLE, variadic=True, label="C4"),),
+        (
+            AttributeSlot("name", "I2", (StringAttr,)),
+            AttributeSlot("composite_attributes", "I3", (DictAttr,), required=False),
+            AttributeSlot("decomposition", "I4", (SymbolAttr,)),
+            AttributeSlot("version", "I5", (IntegerAttr,), required=False, dtype=DType.I32),
+        ),
+        {"C1": _namespaced, "C2": _decomposition, "C3": _decomposed("inputs"), "C4": _decomposed("results")},
+        ("regions…",),
+    ),
+    Rules(
+        "stablehlo.tuple",
+        (Slot("val", _MEMBER, variadic=True),),
+        (Slot("result", Kind.TUPLE, label="C1"),),
+        (),
+        {"C1": _tuple_type},
+    ),
+    Rules(
+        "stablehlo.get_tuple_element",
+        (Slot("operand", Kind.TUPLE),),
+        (Slot("result", _MEMBER, label="C2"),),
+        (AttributeSlot("index", "I2", (IntegerAttr,), dtype=DType.I32),),
+        {"C1": _member_index, "C2": _member_type},
+    ),
+    Rules(
+        "stablehlo.optimization_barrier",
+        (Slot("operand", _BARRED, variadic=True),),
+        (Slot("result", _BARRED, variadic=True, label="C1"),),
+        (),
+        {"C1": same_types("operand", "result")},
+    ),
+    Rules(
+        "stablehlo.after_all",
+        (Slot("inputs", Kind.TOKEN, variadic=True),),
+        (Slot("result", Kind.TOKEN, label="C1"),),
+    ),
+    Rules("stablehlo.create_token", (), (Slot("output", Kind.TOKEN, label="C1"),)),
+)

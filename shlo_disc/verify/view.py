@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -105,9 +106,8 @@ class View:
             return None
         assert isinstance(found, DenseAttr), "the slot takes a literal"
         count, width = (size or 0 for size in found.type.shape)
-        numbers = np.frombuffer(found.data, np.int64)
-        table = np.resize(numbers, (count, width))  # repeats the number of a splat
-        return tuple([tuple([int(number) for number in row]) for row in table])
+        numbers = numbers_of(found)
+        return tuple([numbers[row * width : (row + 1) * width] for row in range(count)])
 
     def flag(self, name: str) -> bool:
         """A boolean or unit attribute; one that is left out is false."""
@@ -146,6 +146,14 @@ class View:
     def constant(self, name: str) -> tuple[int, ...] | None:
         """The elements of an operand if it is a small integer constant, else None."""
         return self.constants.get(self.value(name))
+
+
+def numbers_of(literal: DenseAttr) -> tuple[int, ...]:
+    """Give the elements of an integer literal; that of a splat is repeated."""
+    numbers: list[int] = np.frombuffer(literal.data, np.dtype(literal.type.dtype.numpy)).tolist()
+    if literal.splat:
+        numbers *= math.prod([size or 0 for size in literal.type.shape])
+    return tuple(numbers)
 
 
 def is_scalar(type_: Type) -> bool:
