@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import (
@@ -54,12 +54,20 @@ def same_shapes(*names: str) -> Check:
     return check
 
 
+def same_elements(*names: str) -> Check:
+    """Make the constraint `element_type(a) = element_type(b) = …`."""
+    return _one_element(names, element_type)
+
+
 def same_baseline_elements(*names: str) -> Check:
     """Make the constraint `baseline_element_type(a) = baseline_element_type(b) = …`."""
+    return _one_element(names, baseline_element_type)
 
+
+def _one_element(names: tuple[str, ...], what: Callable[[Tensor], Element]) -> Check:
     def check(view: View) -> Refusal | None:
         tensors = [tensor for name in names for tensor in view.tensors(name)]
-        if len({baseline_element_type(tensor) for tensor in tensors}) <= 1:
+        if len(set(map(what, tensors))) <= 1:
             return None
         found = ", ".join([spell_element(element_type(tensor)) for tensor in tensors])
         return Refusal(f"{_quoted(names)} to have one element type", found)
