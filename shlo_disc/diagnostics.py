@@ -68,6 +68,15 @@ class Span:
         return f"{self.where()}: error: {message}\n{self.excerpt()}"
 
 
+def from_line(origin: str) -> str:
+    r"""Write the line of an error that names the user's own source, if it is known.
+
+    >>> from_line("model.py:17")
+    '\n  from: model.py:17'
+    """
+    return f"\n  from: {origin}" if origin else ""
+
+
 NOWHERE = Span(Source("<generated>", ""), 0, 0)
 
 
@@ -90,16 +99,26 @@ class CompileError(ShloDiscError):
     """The user's program cannot be compiled as it stands.
 
     The message has one shape: `file:line:col: error: what`, the source line, carets, then
-    `note:` lines for other places and a `help:` line with the remedy.
+    `from:` with the line of Python that the op came from, `note:` lines for other places and a
+    `help:` line with the remedy. Who raises the error need not know its `origin`: it is filled in
+    where the error leaves a stage that knows the module (`parse.origins`).
     """
 
-    def __init__(self, message: str, span: Span, *, notes: tuple[Note, ...] = (), hint: str = "") -> None:
-        parts = [span.explain(message), *map(str, notes)]
-        if hint:
-            parts.append(f"  help: {hint}")
-        super().__init__("\n".join(parts))
+    def __init__(
+        self, message: str, span: Span, *, notes: tuple[Note, ...] = (), hint: str = "", origin: str = ""
+    ) -> None:
+        super().__init__(message, span)
         self.message = message
         self.span = span
+        self.notes = notes
+        self.hint = hint
+        self.origin = origin
+
+    def __str__(self) -> str:
+        parts = [self.span.explain(self.message) + from_line(self.origin), *map(str, self.notes)]
+        if self.hint:
+            parts.append(f"  help: {self.hint}")
+        return "\n".join(parts)
 
 
 class ParseError(CompileError):

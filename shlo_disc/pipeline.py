@@ -22,7 +22,9 @@ from shlo_disc.ir.core import Module
 from shlo_disc.lower_cpu.host import print_host
 from shlo_disc.lower_cpu.kernels import CpuLowering
 from shlo_disc.parse.bytecode import read_program
+from shlo_disc.parse.origins import naming_origins
 from shlo_disc.parse.parser import parse_module
+from shlo_disc.parse.printer import print_module
 from shlo_disc.passes import PASSES
 from shlo_disc.passes.precision import demand_highest_precision
 from shlo_disc.runtime.cache import digest, open_cache, package_digest
@@ -63,14 +65,14 @@ def compile_text(
         module = parse_module(text, file)
         if signature is not None:
             module = bind_platform(module, signature.platform)
-    with watch.stage("legalize"):
+    with naming_origins(module), watch.stage("legalize"):
         program = legalize(module, names)
     with watch.stage("passes"):
         for step in PASSES:
             program = step.run(program)
         if options.matmul_precision == "highest":
             program = demand_highest_precision(program)
-    with watch.stage("fuse and generate"):
+    with naming_origins(module), watch.stage("fuse and generate"):
         host, driver, kernels = _generate(program, device, merge=options.fusion == "full")
     known = names or tuple(f"argument {k}" for k in range(len(program.parameters)))
     return replace(assemble(program, host, kernels, driver, known, explain(program, host)), device=device)
@@ -221,7 +223,7 @@ def _read(program: Any, device: DeviceKind) -> tuple[str, str, Signature | None]
         return text, f"<{name}>", signature
     match program:
         case Module():
-            return str(program), "<module>", None
+            return print_module(program, locations=True), "<module>", None
         case bytearray() | memoryview():
             return *read_program(bytes(cast("bytearray", program))), None
         case str() | bytes() | os.PathLike():

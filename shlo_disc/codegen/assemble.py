@@ -45,6 +45,7 @@ from shlo_disc.codegen.host import (
     ProductCall,
     WhileStep,
 )
+from shlo_disc.diagnostics import from_line
 from shlo_disc.dynamic_ops.program import Check, Parameter, Program
 from shlo_disc.expr.dim import Dim
 
@@ -92,7 +93,7 @@ def _check(check: Check) -> CheckText:
         check.rhs.python(),
         check.message,
         tuple(d.python() for d in check.values),
-        f"{check.span.where()}\n{check.span.excerpt()}",
+        f"{check.span.where()}\n{check.span.excerpt()}{from_line(check.origin)}",
     )
 
 

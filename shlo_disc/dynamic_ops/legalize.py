@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from shlo_disc.diagnostics import UnsupportedOpError
 from shlo_disc.dynamic_ops import (
@@ -14,10 +15,11 @@ from shlo_disc.dynamic_ops import (
 from shlo_disc.dynamic_ops.builder import Builder, tensor_type
 from shlo_disc.dynamic_ops.contents import ShapeArithmetic
 from shlo_disc.dynamic_ops.frame import Frame, Legalizer, Rule
-from shlo_disc.dynamic_ops.program import Body, Parameter, Program, RawDim
+from shlo_disc.dynamic_ops.program import Body, Check, Parameter, Program, RawDim
 from shlo_disc.expr.dim import ZERO, Dim, Sym, const, of
 from shlo_disc.expr.facts import Facts
 from shlo_disc.ir import core as ir
+from shlo_disc.parse.origins import find_origins
 
 _RULES: Mapping[str, Rule] = {
     **rules_elementwise.RULES,
@@ -54,11 +56,17 @@ def legalize(module: ir.Module, argument_names: tuple[str, ...] = ()) -> Program
         parameters=parameters,
         raw_dims=renamed,
         definitions=second.facts.definitions,
-        checks=tuple(second.checks.values()),
+        checks=_with_origins(module, second.checks.values()),
         facts=second.facts,
         body=body,
         constants=second.constants,
     )
+
+
+def _with_origins(module: ir.Module, checks: Collection[Check]) -> tuple[Check, ...]:
+    """Let each check name the user's line."""
+    origins = find_origins(module, [check.span for check in checks])
+    return tuple([replace(check, origin=origins.get(check.span, "")) for check in checks])
 
 
 def _entry(module: ir.Module) -> ir.Function:

@@ -80,7 +80,7 @@ class Check:
     """A demand on sizes that is tested at every call, before anything runs.
 
     `lhs` and `rhs` are written in the raw sizes of the arguments, not in what the check itself teaches.
-    `message` may hold `{0}`, `{1}` …: the values of `values`.
+    `message` may hold `{0}`, `{1}` …: the values of `values`. `origin` is the user's line of Python, if it is known.
     """
 
     lhs: Dim
@@ -89,6 +89,7 @@ class Check:
     message: str
     values: tuple[Dim, ...]
     span: Span
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import assert_never
 
 from shlo_disc.diagnostics import Source
@@ -17,6 +18,8 @@ from shlo_disc.ir.attributes import (
 )
 from shlo_disc.parse.attributes import AttributeReader
 from shlo_disc.parse.lexer import unescape
+
+_PACKAGES = frozenset({"site-packages", "dist-packages"})
 
 
 class LocationReader(AttributeReader):
@@ -120,25 +123,35 @@ class LocationReader(AttributeReader):
 
 
 def user_location(location: Location | None, aliases: Mapping[str, Location]) -> str | None:
-    """Give the innermost `file:line` of a location, or None if it names no file."""
-    return None if location is None else _innermost(location, aliases, frozenset())
+    """Give the `file:line` of a location that the user knows, or None if it names no file.
+
+    It is the innermost frame outside of installed packages: JAX leaves its own frames out already, but an op of a
+    layer of Flax points into Flax, and the user wants the line that calls the layer. Where all frames are inside of
+    packages, it is the innermost one.
+    """
+    frames = [] if location is None else list(_frames(location, aliases))
+    own = [frame for frame in frames if not _PACKAGES.intersection(re.split(r"[/\\]", frame.file))]
+    return next((f"{frame.file}:{frame.line}" for frame in own or frames), None)
 
 
-def _innermost(location: Location, aliases: Mapping[str, Location], seen: frozenset[str]) -> str | None:
-    match location:
-        case UnknownLocation():
-            return None
-        case FileLocation(file, line):
-            return f"{file}:{line}"
-        case NameLocation(_, child):
-            return None if child is None else _innermost(child, aliases, seen)
-        case CallLocation(callee, caller):
-            return _innermost(callee, aliases, seen) or _innermost(caller, aliases, seen)
-        case FusedLocation(members):
-            found = (_innermost(member, aliases, seen) for member in members)
-            return next((place for place in found if place is not None), None)
-        case AliasLocation(name):
-            target = None if name in seen else aliases.get(name)
-            return None if target is None else _innermost(target, aliases, seen | {name})
-        case _:
-            assert_never(location)
+def _frames(location: Location, aliases: Mapping[str, Location]) -> Iterator[FileLocation]:
+    """Give the places in files that a location names, the innermost first."""
+    waiting, seen = [location], set[str]()
+    while waiting:
+        match waiting.pop():
+            case UnknownLocation():
+                pass
+            case FileLocation() as frame:
+                yield frame
+            case NameLocation(_, child):
+                waiting += [] if child is None else [child]
+            case CallLocation(callee, caller):
+                waiting += [caller, callee]
+            case FusedLocation(members):
+                waiting += reversed(members)
+            case AliasLocation(name):
+                if name in aliases and name not in seen:
+                    seen.add(name)
+                    waiting.append(aliases[name])
+            case other:
+                assert_never(other)

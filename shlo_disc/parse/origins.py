@@ -1,0 +1,80 @@
+"""Name the line of the user's program that an op came from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Generator, Iterator, Mapping
+from contextlib import contextmanager
+
+from shlo_disc.diagnostics import CompileError, Span
+from shlo_disc.ir.attributes import ArrayAttr, Location, SymbolAttr
+from shlo_disc.ir.core import Function, Module, Op
+from shlo_disc.parse.locations import user_location
+
+_Calls = dict[str, list[tuple[str, Op]]]  # by the name of a function: the ops that name it, and where they are
+
+
+@contextmanager
+def naming_origins(module: Module) -> Generator[None]:
+    """Let the errors that pass through name the user's line."""
+    try:
+        yield
+    except CompileError as error:
+        if not error.origin:
+            error.origin = find_origins(module, [error.span]).get(error.span, "")
+        raise
+
+
+def find_origins(module: Module, spans: Collection[Span]) -> Mapping[Span, str]:
+    """Give the user's line for every span of an op or a value that has one: `model.py:17`.
+
+    An op without a line of its own, as in the functions that JAX makes for `cholesky` and the like, has that of the
+    call: `model.py:17 (calls @cholesky)`.
+    """
+    wanted, found, unplaced = set(spans), dict[Span, str](), list[tuple[Span, str]]()
+    for function in module.functions.values():
+        for span, location in _places(function):
+            if span not in wanted:
+                continue
+            if line := user_location(location, module.location_aliases):
+                found[span] = line
+            else:
+                unplaced.append((span, function.name))
+    calls = _calls(module) if unplaced else _Calls()
+    for span, name in unplaced:
+        if span not in found and (line := _line_of_call(module, calls, name)):
+            found[span] = line
+    return found
+
+
+def _places(function: Function) -> Iterator[tuple[Span, Location | None]]:
+    yield function.span, function.location
+    for value in function.body.arguments:
+        yield value.span, value.location
+    for op in function.walk():
+        yield op.span, op.location
+        for result in op.results:
+            yield result.span, op.location
+
+
+def _calls(module: Module) -> _Calls:
+    found = _Calls()
+    for function in module.functions.values():
+        for op in function.walk():
+            for attribute in op.attributes.values():
+                for symbol in attribute.items if isinstance(attribute, ArrayAttr) else (attribute,):
+                    if isinstance(symbol, SymbolAttr):
+                        found.setdefault(symbol.name, []).append((function.name, op))
+    return found
+
+
+def _line_of_call(module: Module, calls: _Calls, name: str) -> str:
+    waiting, seen = [name], {name}
+    while waiting:
+        called = waiting.pop()
+        for caller, op in calls.get(called, ()):
+            if line := user_location(op.location, module.location_aliases):
+                return f"{line} (calls @{called})"
+            if caller not in seen:
+                seen.add(caller)
+                waiting.append(caller)
+    return ""
