@@ -138,7 +138,8 @@ def _frames(location: Location, aliases: Mapping[str, Location]) -> Iterator[Fil
     """Give the places in files that a location names, the innermost first."""
     waiting, seen = [location], set[str]()
     while waiting:
-        match waiting.pop():
+        place = waiting.pop()
+        match place:
             case UnknownLocation():
                 pass
             case FileLocation() as frame:
@@ -153,5 +154,5 @@ def _frames(location: Location, aliases: Mapping[str, Location]) -> Iterator[Fil
                 if name in aliases and name not in seen:
                     seen.add(name)
                     waiting.append(aliases[name])
-            case other:
-                assert_never(other)
+            case _:
+                assert_never(place)
