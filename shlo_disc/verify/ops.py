@@ -19,6 +19,7 @@ from shlo_disc.ir.attributes import (
     TensorType,
 )
 from shlo_disc.ir.core import Module, Op, Value
+from shlo_disc.parse.origins import naming_origins
 from shlo_disc.parse.spelling import spell_attribute, spell_type
 from shlo_disc.verify.registry import RULES
 from shlo_disc.verify.rules import AttributeSlot, Rules, Slot, describe, kind_of
@@ -34,10 +35,11 @@ def verify_ops(module: Module) -> None:
     Ops of other dialects than StableHLO and CHLO are not looked at.
     """
     constants = _integer_constants(module)
-    for op in module.walk():
-        rules = RULES.get(op.name)
-        if rules is not None and (broken := _broken(rules, op, module, constants)) is not None:
-            raise _error(op, *broken)
+    with naming_origins(module):
+        for op in module.walk():
+            rules = RULES.get(op.name)
+            if rules is not None and (broken := _broken(rules, op, module, constants)) is not None:
+                raise _error(op, *broken)
 
 
 def _broken(
