@@ -2,7 +2,8 @@
 
 The comment is `// transpose C2`: which constraint refuses the program. Behind it may stand `(jaxlib accepts)`, since
 jaxlib checks less than the specification says, or `(unknown to jaxlib)`. Arguments after a `|` make a function of what
-follows: `// transpose C2 | %x: tensor<2x3xf32>`. Programs are divided by lines `// -----`.
+follows: `// transpose C2 | %x: tensor<2x3xf32>`. Several ops in front of the label (`// abs sign C1`) make a program of
+each, with its name for `{op}`. Programs are divided by lines `// -----`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 _HEAD = re.compile(
-    r"// (?P<op>[\w.]+|quantized type) (?P<label>[IC]\d+)(?: \((?P<jaxlib>jaxlib accepts|unknown to jaxlib)\))?"
+    r"// (?P<ops>[\w. ]+) (?P<label>[IC]\d+)(?: \((?P<jaxlib>jaxlib accepts|unknown to jaxlib)\))?"
     r"(?P<wrapped> \| ?(?P<arguments>.*))?\n"
 )
 
@@ -50,7 +51,9 @@ def refused() -> tuple[Refused, ...]:
             assert head, f"{path}: expected '// op label', found {text[:60]!r}"
             body = text[head.end() :]
             program = f"func.func @main({head['arguments']}) {{\n{body}return\n}}\n" if head["wrapped"] else body
-            found.append(Refused(head["op"], head["label"], head["jaxlib"] or "refuses", program))
+            ops = (head["ops"],) if head["ops"] == "quantized type" else head["ops"].split()
+            for op in ops:
+                found.append(Refused(op, head["label"], head["jaxlib"] or "refuses", program.replace("{op}", op)))
     return tuple(found)
 
 
