@@ -21,6 +21,7 @@ from shlo_disc.ir.attributes import (
 from shlo_disc.ir.core import Module, Op, Value
 from shlo_disc.parse.origins import naming_origins
 from shlo_disc.parse.spelling import spell_attribute, spell_type
+from shlo_disc.verify.quantized_types import verify_quantized_types
 from shlo_disc.verify.registry import RULES
 from shlo_disc.verify.rules import AttributeSlot, Rules, Slot, describe, kind_of
 from shlo_disc.verify.types import Tensor
@@ -36,6 +37,7 @@ def verify_ops(module: Module) -> None:
     """
     constants = _integer_constants(module)
     with naming_origins(module):
+        verify_quantized_types(module)
         for op in module.walk():
             rules = RULES.get(op.name)
             if rules is not None and (broken := _broken(rules, op, module, constants)) is not None:
@@ -111,7 +113,7 @@ def _wrong_attribute(slot: AttributeSlot, op: Op) -> Refusal | None:
         return Refusal(f"an attribute '{slot.name}' ({names})", spell_attribute(found))
     if slot.values and not all(_value(item) in slot.values for item in _items(found)):
         return Refusal(f"'{slot.name}' to be one of {', '.join(slot.values)}", spell_attribute(found))
-    if slot.dtype is not None and _dtype(found) is not slot.dtype:
+    if slot.dtype is not None and _dtype(found) not in (None, slot.dtype):
         return Refusal(f"'{slot.name}' of type {slot.dtype.value}", spell_attribute(found))
     if slot.rank is not None and isinstance(found, DenseAttr) and len(found.type.shape) != slot.rank:
         return Refusal(f"'{slot.name}' to have {slot.rank} dimensions", spell_type(found.type))
@@ -119,7 +121,10 @@ def _wrong_attribute(slot: AttributeSlot, op: Op) -> Refusal | None:
 
 
 def _items(attribute: Attribute) -> tuple[Attribute, ...]:
-    return attribute.items if isinstance(attribute, ArrayAttr) else (attribute,)
+    """Give what has a value or a name: numbers in a literal have none."""
+    if isinstance(attribute, ArrayAttr):
+        return attribute.items
+    return () if isinstance(attribute, DenseAttr) else (attribute,)
 
 
 def _value(attribute: Attribute) -> str:

@@ -9,6 +9,7 @@ from shlo_disc.verify import (
     contract,
     control,
     convolution,
+    create,
     custom_call,
     distribution,
     dynamic_move,
@@ -21,6 +22,7 @@ from shlo_disc.verify import (
     quantization,
     random,
     reduce,
+    transfer,
 )
 from shlo_disc.verify.rules import Rules
 
@@ -29,6 +31,7 @@ _FAMILIES = (
     contract.RULES,
     control.RULES,
     convolution.RULES,
+    create.RULES,
     custom_call.RULES,
     distribution.RULES,
     dynamic_move.RULES,
@@ -41,6 +44,7 @@ _FAMILIES = (
     quantization.RULES,
     random.RULES,
     reduce.RULES,
+    transfer.RULES,
 )
 
 RULES: Mapping[str, Rules] = {rules.name: rules for family in _FAMILIES for rules in family}

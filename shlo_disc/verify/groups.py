@@ -1,0 +1,118 @@
+"""Which processes exchange data: replica groups, source and target pairs, channels."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.attributes import DenseAttr, IntegerAttr, RecordAttr, UnitAttr
+from shlo_disc.verify.checks import refuse_below, refuse_outside, refuse_repeated
+from shlo_disc.verify.rules import AttributeSlot, Check
+from shlo_disc.verify.view import Refusal, View, numbers_of
+
+_ABSENT = -1  # fills up a group that is smaller than others
+
+
+def groups_slot(label: str) -> AttributeSlot:
+    """Give the slot `replica_groups`: rows of a table, or axes of a mesh."""
+    values = ("replica_group_mesh_axes",)
+    return AttributeSlot("replica_groups", label, (DenseAttr, RecordAttr), values=values, dtype=DType.I64, rank=2)
+
+
+def channel_slot(label: str, *, required: bool = False) -> AttributeSlot:
+    """Give the slot `channel_handle`, which holds the channel's number and type."""
+    return AttributeSlot("channel_handle", label, (RecordAttr,), required, values=("channel_handle",))
+
+
+def global_slot(label: str) -> AttributeSlot:
+    """Give the slot `use_global_device_ids`."""
+    return AttributeSlot("use_global_device_ids", label, (UnitAttr,), required=False)
+
+
+def pairs_slot(label: str, *, required: bool = False) -> AttributeSlot:
+    """Give the slot `source_target_pairs`."""
+    return AttributeSlot("source_target_pairs", label, (DenseAttr,), required, dtype=DType.I64, rank=2)
+
+
+def _numbers(view: View) -> tuple[int, ...]:
+    groups = view.attribute("replica_groups")
+    return numbers_of(groups) if isinstance(groups, DenseAttr) else ()
+
+
+def group_size(view: View) -> int | None:
+    """Give the number of processes in each group, None where the text does not tell."""
+    groups = view.attribute("replica_groups")
+    count = groups.type.shape[1] if isinstance(groups, DenseAttr) else None
+    if not count or view.flag("use_global_device_ids") or channel(view) <= 0:
+        return count or None
+    partitions = view.module.attributes.get("mhlo.num_partitions")
+    return count * partitions.value if isinstance(partitions, IntegerAttr) else None
+
+
+def channel(view: View) -> int:
+    """Give the number of the channel; without a handle it is 0."""
+    return view.field_number("channel_handle", "handle") if view.has("channel_handle") else 0
+
+
+def unique_groups(view: View) -> Refusal | None:
+    """No process is in two groups."""
+    return refuse_repeated("'replica_groups'", [number for number in _numbers(view) if number != _ABSENT])
+
+
+def all_processes(view: View) -> Refusal | None:
+    """Groups of global ids hold every process, so there are some."""
+    groups = view.attribute("replica_groups")
+    if view.flag("use_global_device_ids") and isinstance(groups, DenseAttr) and not _numbers(view):
+        return Refusal("'replica_groups' of all processes, as 'use_global_device_ids' is set", "none")
+    return None
+
+
+def numbered_groups(*, ragged: bool = False) -> Check:
+    """Make the constraint that groups hold the numbers from 0 on; `ragged` ones may be filled up with -1."""
+
+    def check(view: View) -> Refusal | None:
+        numbers = [number for number in _numbers(view) if not (ragged and number == _ABSENT)]
+        return refuse_outside("'replica_groups'", numbers, len(numbers))
+
+    return check
+
+
+def no_negative_groups(view: View) -> Refusal | None:
+    """Processes are numbered from 0 on; how many there are is not in the text."""
+    return refuse_below("'replica_groups'", _numbers(view), 0)
+
+
+def global_channel(view: View) -> Refusal | None:
+    """Global ids need a channel."""
+    if not view.flag("use_global_device_ids") or channel(view) > 0:
+        return None
+    return Refusal("a positive channel number, as 'use_global_device_ids' is set", str(channel(view)))
+
+
+# --- pairs of a source and a target
+
+
+def pairs_of_two(view: View) -> Refusal | None:
+    """Each row has a source and a target."""
+    pairs = view.attribute("source_target_pairs")
+    width = pairs.type.shape[1] if isinstance(pairs, DenseAttr) else 2
+    return None if width == 2 else Refusal("'source_target_pairs' to have 2 columns", str(width))
+
+
+def unique_column(column: int) -> Check:
+    """Make the constraint that no source (column 0) or target (column 1) occurs twice."""
+    name = ("the sources", "the targets")[column]
+
+    def check(view: View) -> Refusal | None:
+        return refuse_repeated(f"{name} in 'source_target_pairs'", [row[column] for row in _pairs(view)])
+
+    return check
+
+
+def no_negative_pairs(view: View) -> Refusal | None:
+    """Processes are numbered from 0 on; how many there are is not in the text."""
+    return refuse_below("'source_target_pairs'", list(chain.from_iterable(_pairs(view))), 0)
+
+
+def _pairs(view: View) -> tuple[tuple[int, ...], ...]:
+    return view.rows("source_target_pairs") or ()
