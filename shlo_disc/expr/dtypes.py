@@ -73,6 +73,11 @@ class DType(Enum):
         return self.value[0] == "c"
 
     @property
+    def integer_bounds(self) -> tuple[int, int]:
+        """The least and the greatest value of an integer type."""
+        return (-(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1) if self.is_signed else (0, (1 << self.bits) - 1)
+
+    @property
     def part(self) -> DType:
         """The type of the real and imaginary parts of a complex type; otherwise the type itself."""
         return {DType.C64: DType.F32, DType.C128: DType.F64}.get(self, self)

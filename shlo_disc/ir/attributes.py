@@ -139,9 +139,9 @@ class IntegerAttr:
 
 @dataclass(frozen=True, slots=True)
 class FloatAttr:
-    """`1.0e-5 : f32`; `text` keeps the spelling."""
+    """`1.0e-5 : f32`; `text` keeps the spelling, and is what is compared: NaN would not equal itself."""
 
-    value: float
+    value: float = field(compare=False)
     dtype: DType | None
     text: str
 
@@ -155,9 +155,10 @@ class StringAttr:
 
 @dataclass(frozen=True, slots=True)
 class SymbolAttr:
-    """`@name`."""
+    """`@name`, or `@name::@inner`, a symbol of the table that `@name` is."""
 
     name: str
+    inner: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,8 +237,22 @@ class ConvDimensionsAttr:
 
 
 @dataclass(frozen=True, slots=True)
+class BoundsAttr:
+    """`#stablehlo.bounds<5, ?>`: the most that each `?` size of a tensor type can be, None where it is not bounded."""
+
+    sizes: tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LocationAttr:
+    """A location as a value: `loc("a")`."""
+
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
 class OpaqueAttr:
-    """An attribute of another dialect, kept as text (`#sdy.op_sharding_rule<…>`)."""
+    """An attribute of another dialect, kept as text (`#sdy.op_sharding_rule<…>`, `affine_map<…>`)."""
 
     text: str
 
@@ -257,6 +272,8 @@ Attribute: TypeAlias = (
     | EnumAttr
     | RecordAttr
     | ConvDimensionsAttr
+    | BoundsAttr
+    | LocationAttr
     | OpaqueAttr
 )
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
 import numpy as np
 
-from shlo_disc.diagnostics import Source, UnsupportedOpError
+from shlo_disc.diagnostics import Source
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import (
     ArrayAttr,
     Attribute,
     BoolAttr,
+    BoundsAttr,
     ConvDimensionsAttr,
     DenseArrayAttr,
     DenseAttr,
@@ -19,20 +21,25 @@ from shlo_disc.ir.attributes import (
     EnumAttr,
     FloatAttr,
     IntegerAttr,
+    Location,
+    LocationAttr,
     OpaqueAttr,
+    OpaqueType,
     RecordAttr,
     StringAttr,
     SymbolAttr,
+    TensorType,
     Type,
     TypeAttr,
     UnitAttr,
 )
 from shlo_disc.parse.literals import decode_dense, encode_elements, numpy_type
-from shlo_disc.parse.types import DTYPES, TypeReader
+from shlo_disc.parse.types import DTYPES, TypeReader, is_element
 
 _MOST_DIGITS = 100
 _OURS = frozenset({"stablehlo", "chlo", "mhlo"})  # dialects whose attributes are taken apart
-_CLOSING: Mapping[str, str] = {"<": ">", "(": ")", "[": "]", "{": "}"}
+_TYPES = frozenset({"tensor", "tuple", "memref", "vector", "complex"})
+_TEXTS = frozenset({"affine_map", "affine_set", "strided", "sparse", "opaque", "distinct"})
 
 ENUMS: Mapping[str, tuple[str, ...]] = {
     "comparison_direction": ("EQ", "NE", "GE", "GT", "LE", "LT"),
@@ -45,15 +52,20 @@ ENUMS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-class AttributeReader(TypeReader):
+class AttributeReader(TypeReader, ABC):
     """Reads attributes; equal literals are read once."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
+        self._short: dict[tuple[str, str], Attribute] = {}  # by the token, and the type that stands behind it
         self._dense: dict[tuple[str, Type], DenseAttr] = {}
         self._arrays: dict[str, DenseArrayAttr] = {}
         self.aliases: dict[str, Attribute] = {}
         self.resources: dict[str, str] = {}
+
+    @abstractmethod
+    def location(self) -> Location | None:
+        """Read a `loc(…)`, if there is one."""
 
     # --- attributes
 
@@ -61,60 +73,115 @@ class AttributeReader(TypeReader):
         """Read one attribute value."""
         token = self.tokens[self.at]
         first = token[:1]
-        if first == '"':
-            return StringAttr(self.string())
         if first == "#":
             return self._dialect_attribute(token)
-        if first == "@":
-            return SymbolAttr(self.symbol())
-        if first.isdigit() or (first == "-" and len(token) > 1 and token != "->"):
-            return self._number(token)
-        return self._nested_attribute(token)
+        if first in "[{(!" or first.isalpha():
+            return self._nested_attribute(token)
+        is_typed = self.tokens[self.at + 1] == ":"
+        key = (token, self.tokens[self.at + 2] if is_typed else "")
+        known = self._short.get(key)
+        if known is None:
+            return self._short_attribute(token, key)
+        self.at += 3 if is_typed else 1
+        return known
+
+    def _short_attribute(self, token: str, key: tuple[str, str]) -> Attribute:
+        """Read what is one token, and perhaps a type behind it."""
+        at = self.at
+        if token[0] == '"':
+            found: Attribute = StringAttr(self.string())
+        elif token[0] == "@":
+            found = self.symbol_attribute()
+        elif token[0].isdigit() or (token[0] == "-" and token[1:2].isdigit()):
+            found = self._number(token)
+        else:
+            raise self.unexpected("an attribute")
+        if self.at == at + (3 if key[1] else 1):
+            self._short[key] = found
+        return found
 
     def _nested_attribute(self, token: str) -> Attribute:
-        if token == "[":
-            return ArrayAttr(tuple(self.enclosed("[", "]", self.attribute)))
-        if token == "{":
-            return DictAttr(self.dictionary())
-        if token.startswith(("dense<", "dense_resource<")):
-            return self.dense()
-        if token.startswith("array<"):
-            return self._array(token)
-        if token in ("tensor", "tuple", "(") or token.startswith(("tensor<", "!")):
-            return TypeAttr(self.type())
-        return self._word(token)
+        match token:
+            case "[":
+                return ArrayAttr(tuple(self.enclosed("[", "]", self.attribute)))
+            case "{":
+                return DictAttr(self.dictionary())
+            case "true" | "false":
+                self.at += 1
+                return BoolAttr(token == "true")
+            case "unit":
+                self.at += 1
+                return UnitAttr()
+            case _ if token.startswith(("dense<", "dense_resource<")):
+                return self._dense_attribute()
+            case _ if token.startswith("array<"):
+                return self._array(token)
+            case _ if token in _TEXTS:
+                return self._text_attribute()
+            case _ if (place := self.location()) is not None:
+                return LocationAttr(place)
+            case _ if token[:1] in ("(", "!") or token.startswith("tensor<") or token in _TYPES or is_element(token):
+                return TypeAttr(self.type())
+            case _:
+                raise self.unexpected("an attribute")
 
-    def _word(self, token: str) -> Attribute:
-        if token in ("dense", "array", "sparse", "affine_map", "loc", "opaque", "strided"):
-            raise UnsupportedOpError(f"attribute '{token}' is not supported", self.span())
-        if token not in ("true", "false", "unit") and token not in DTYPES:
-            raise self.unexpected("an attribute")
+    def _text_attribute(self) -> OpaqueAttr:
+        """Keep the text of an attribute of MLIR that StableHLO does without: `affine_map<…>`, `distinct[0]<…>`."""
+        first = self.at
         self.at += 1
-        if token == "unit":
-            return UnitAttr()
-        return OpaqueAttr(token) if token in DTYPES else BoolAttr(token == "true")
+        if self.tokens[first] == "distinct":
+            self.skip_brackets("[")
+        self.skip_brackets("<")
+        if self.tokens[first] == "sparse":
+            self.expect(":")
+            self.type()
+        return OpaqueAttr(self.text_between(first, self.at - 1))
 
-    def _number(self, token: str) -> IntegerAttr | FloatAttr:
+    def symbol_attribute(self) -> SymbolAttr:
+        """Read `@name`, or `@name::@inner`."""
+        name = self.symbol()
+        inner: list[str] = []
+        while self.accept("::"):
+            inner.append(self.symbol())
+        return SymbolAttr(name, tuple(inner))
+
+    def _number(self, token: str) -> Attribute:
         at = self.at
         self.at += 1
         dtype: DType | None = None
-        if self.tokens[self.at] == ":":
-            self.at += 1
+        if self.accept(":"):
             dtype = self.element_type()
             if dtype is None:
-                raise self.unexpected("the type of a number, such as 'i64'")
+                return self._foreign_number(token)
         is_hexadecimal = "x" in token
         if dtype is not None and dtype.is_float and is_hexadecimal:
             return FloatAttr(self._float_of_bits(token, dtype, at), dtype, token)
         if is_hexadecimal or token.lstrip("-").isdigit():
-            if dtype is not None and not dtype.is_integer and dtype is not DType.INDEX and not dtype.is_bool:
-                raise self.unexpected(f"a number of type {dtype.value}", at)
-            if len(token) > _MOST_DIGITS:
-                raise self.unexpected("a number of reasonable length", at)
-            return IntegerAttr(int(token, 0) if is_hexadecimal else int(token), dtype)
+            return self._integer(token, dtype, at)
         if dtype is not None and not dtype.is_float:
             raise self.unexpected(f"a number of type {dtype.value}", at)
         return FloatAttr(float(token), dtype, token)
+
+    def _integer(self, token: str, dtype: DType | None, at: int) -> Attribute:
+        if dtype is not None and not dtype.is_integer and not dtype.is_bool:
+            raise self.unexpected(f"a number of type {dtype.value}", at)
+        if len(token) > _MOST_DIGITS:
+            raise self.unexpected("a number of reasonable length", at)
+        value = int(token, 0) if "x" in token else int(token)
+        if dtype is DType.I1 and value in (0, 1):
+            return BoolAttr(value == 1)
+        known = dtype or DType.I64
+        if not known.integer_bounds[0] <= value < 1 << known.bits:  # signless ones may be spelled without their sign
+            raise self.unexpected(f"a number that fits {known.value}", at)
+        return IntegerAttr(value, dtype)
+
+    def _foreign_number(self, token: str) -> OpaqueAttr:
+        """Keep a number of a type that StableHLO does without: `5 : si32`."""
+        at = self.at
+        type_ = self.type()
+        if not isinstance(type_, OpaqueType):
+            raise self.unexpected("the type of a number, such as 'i64'", at)
+        return OpaqueAttr(f"{token} : {type_.text}")
 
     def _float_of_bits(self, token: str, dtype: DType, at: int) -> float:
         data = encode_elements([token], dtype, self.span(at))
@@ -130,7 +197,7 @@ class AttributeReader(TypeReader):
             try:
                 known = DenseArrayAttr(
                     dtype,
-                    tuple([_array_element(item, dtype) for item in listed.split(",") if listed]),
+                    tuple([_array_element(item.strip(), dtype) for item in listed.split(",") if listed.strip()]),
                 )
             except ValueError:
                 raise self.unexpected(f"a list of {dtype.value} values") from None
@@ -141,12 +208,21 @@ class AttributeReader(TypeReader):
     def dense(self) -> DenseAttr:
         """Read `dense<…> : tensor<…>`."""
         at = self.at
+        found = self._dense_attribute()
+        if not isinstance(found, DenseAttr):
+            raise self.unexpected("a literal of a tensor type", at)
+        return found
+
+    def _dense_attribute(self) -> DenseAttr | OpaqueAttr:
+        at = self.at
         token = self.tokens[at]
         if not token.startswith(("dense<", "dense_resource<")):
             raise self.unexpected("a literal 'dense<…>'")
         self.at += 1
         self.expect(":")
-        type_ = self.tensor_type("a tensor type")
+        type_ = self.type()
+        if not isinstance(type_, TensorType):
+            return OpaqueAttr(self.text_between(at, self.at - 1))  # strings, vectors
         known = self._dense.get((token, type_))
         if known is None:
             spelling = token[6:-1] if token.startswith("dense<") else self._resource(token[15:-1], at)
@@ -178,19 +254,28 @@ class AttributeReader(TypeReader):
 
     def _dialect_attribute(self, token: str) -> Attribute:
         dialect, _, name = token[1:].partition(".")
-        at = self.at
-        if dialect not in _OURS or name == "bounds":
-            if not name and self.tokens[at + 1] != "<":
-                return self._alias(token)
-            return self._opaque()
+        has_body = self.tokens[self.at + 1] == "<"
+        if not name and not has_body:
+            return self._alias(token)
+        if dialect not in _OURS or not has_body:
+            return OpaqueAttr(self.balanced())
         self.at += 1
-        if name == "conv":
-            self.expect("<")
-            dimensions = self.conv_dimensions()
-            self.expect(">")
-            return dimensions
-        if name:
-            return RecordAttr(dialect, name, self.record_fields(dialect))
+        match name:
+            case "":
+                return self._enum(dialect)
+            case "conv":
+                self.expect("<")
+                dimensions = self.conv_dimensions()
+                self.expect(">")
+                return dimensions
+            case "bounds":
+                return BoundsAttr(tuple(self.enclosed("<", ">", self._bound)))
+            case "type_extensions":
+                return self._type_extensions()
+            case _:
+                return RecordAttr(dialect, name, self.record_fields(dialect))
+
+    def _enum(self, dialect: str) -> EnumAttr:
         self.expect("<")
         family = self.word("the name of an enumeration")
         value = self.word(f"a value of '{family}'")
@@ -199,31 +284,24 @@ class AttributeReader(TypeReader):
         self.expect(">")
         return EnumAttr(dialect, family, value)
 
+    def _bound(self) -> int | None:
+        return None if self.accept("?") else self.integer()
+
+    def _type_extensions(self) -> BoundsAttr:
+        """Read `<bounds = [4, ?]>`, the older spelling of bounds."""
+        self.expect("<")
+        self.expect("bounds")
+        self.expect("=")
+        sizes = tuple(self.enclosed("[", "]", self._bound))
+        self.expect(">")
+        return BoundsAttr(sizes)
+
     def _alias(self, token: str) -> Attribute:
         found = self.aliases.get(token[1:])
         if found is None:
             raise self.unexpected("an attribute alias that is defined above")
         self.at += 1
         return found
-
-    def _opaque(self) -> OpaqueAttr:
-        """Skip an attribute of another dialect, keeping its text."""
-        first = self.at
-        self.at += 1
-        if self.tokens[self.at] == "<":
-            waiting: list[str] = []
-            while True:
-                token = self.tokens[self.at]
-                if token in _CLOSING:
-                    waiting.append(_CLOSING[token])
-                elif token == waiting[-1]:
-                    waiting.pop()
-                elif token in (")", "]", "}", ">", ""):
-                    raise self.unexpected(f"'{waiting[-1]}'")
-                self.at += 1
-                if not waiting:
-                    break
-        return OpaqueAttr(self.text_between(first, self.at - 1))
 
     def record_fields(self, dialect: str) -> dict[str, Attribute]:
         """Read `<name = value, flag, …>`."""
@@ -232,7 +310,10 @@ class AttributeReader(TypeReader):
         while not self.accept(">"):
             if fields:
                 self.expect(",")
+            at = self.at
             name = self.word("the name of a field or '>'")
+            if name in fields:
+                raise self.unexpected(f"a field other than '{name}', which occurs already", at)
             fields[name] = self._field(dialect, name) if self.accept("=") else UnitAttr()
         return fields
 
@@ -241,6 +322,11 @@ class AttributeReader(TypeReader):
         if token[:1].isalpha() and token not in ("true", "false") and "<" not in token:
             self.at += 1  # `lhs_precision_type = tf32`
             return EnumAttr(dialect, name, token)
+        if token == "(":  # `sub_axis_info = (1)2`
+            first = self.at
+            self.skip_brackets("(")
+            self.integer()
+            return OpaqueAttr(self.text_between(first, self.at - 1))
         return self.attribute()
 
     def conv_dimensions(self) -> ConvDimensionsAttr:
@@ -263,9 +349,8 @@ class AttributeReader(TypeReader):
 
 
 def _array_element(text: str, dtype: DType) -> int | float:
-    text = text.strip()
     if dtype.is_bool:
         if text not in ("true", "false", "0", "1"):
             raise ValueError(text)
         return int(text in ("true", "1"))
-    return float(text) if dtype.is_float else int(text)
+    return float(text) if dtype.is_float else int(text, 0)

@@ -8,6 +8,8 @@ up instead of taking it apart again. The first character of a token tells its ki
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 from shlo_disc.diagnostics import ParseError, Source, Span
 
@@ -17,13 +19,18 @@ _TOKEN = re.compile(
     r"%[\w$.-]+(?:\#\d+)?"  # value
     r"|tensor<[\w?]+(?:<f\d+>)?>"  # tensor type without an encoding
     r'|loc\((?:\#\w+|unknown|"[^"\\\n]*"(?:\(\#\w+\))?)\)'  # simple location
-    r'|dense<(?:"[^"]*"|[^<>"])*>|array<[^<>]*>|dense_resource<\w+>'
+    r'|dense<(?:"[^"]*"|[^<>"])*>|array<[^<>]*>|dense_resource<[\w$.-]+>'
     r"|[A-Za-z_][\w$.]*"  # word
     r"|-?(?:0x[0-9A-Fa-f]+|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)"  # number
     rf"|->|::|{_STRING}|@(?:[\w$.-]+|{_STRING})"
     r"|[\#!][A-Za-z_][\w$.]*|\^\w+"  # alias or dialect name, block label
-    r"|//[^\n]*|\{-\#|\#-\}|\S"  # comment, resource section, any other character
+    r"|//[^\n]*|\{-\#|\#-\}|\S",  # comment, resource section, any other character
+    re.ASCII,
 )
+
+_CLOSING: Mapping[str, str] = {"<": ">", "(": ")", "[": "]", "{": "}"}
+
+_T = TypeVar("_T")
 
 
 class Reader:
@@ -92,6 +99,55 @@ class Reader:
             raise self.unexpected("an integer") from None
         self.at += 1
         return value
+
+    def number(self, what: str) -> float:
+        """Consume a number, spelled in decimal."""
+        try:
+            value = float(self.tokens[self.at])
+        except ValueError:
+            raise self.unexpected(what) from None
+        self.at += 1
+        return value
+
+    def enclosed(self, opening: str, closing: str, item: Callable[[], _T]) -> list[_T]:
+        """Read a comma-separated list in brackets."""
+        self.expect(opening)
+        found: list[_T] = []
+        if self.accept(closing):
+            return found
+        found.append(item())
+        while self.accept(","):
+            found.append(item())
+        if not self.accept(closing):
+            raise self.unexpected(f"',' or '{closing}'")
+        return found
+
+    def integers(self) -> tuple[int, ...]:
+        """Read `[1, 2, …]`."""
+        return tuple(self.enclosed("[", "]", self.integer))
+
+    def balanced(self) -> str:
+        """Skip a token and the brackets `<…>` that may stand behind it; give their text."""
+        first = self.at
+        self.at += 1
+        if self.tokens[self.at] == "<":
+            self.skip_brackets("<")
+        return self.text_between(first, self.at - 1)
+
+    def skip_brackets(self, opening: str) -> None:
+        """Skip from an opening bracket past the closing one that belongs to it."""
+        self.expect(opening)
+        waiting = [_CLOSING[opening]]
+        while waiting:
+            token = self.tokens[self.at]
+            is_comparison = token in ("<", ">") and self.tokens[self.at + 1] == "="  # in an `affine_set`
+            if token in _CLOSING and not is_comparison:
+                waiting.append(_CLOSING[token])
+            elif token == waiting[-1]:
+                waiting.pop()
+            elif token in (")", "]", "}", ">", "") and not is_comparison:
+                raise self.unexpected(f"'{waiting[-1]}'")
+            self.at += 1
 
     def string(self, what: str = "a string") -> str:
         """Consume a string literal and give its contents."""

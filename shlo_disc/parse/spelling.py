@@ -13,6 +13,7 @@ from shlo_disc.ir.attributes import (
     ArrayAttr,
     Attribute,
     BoolAttr,
+    BoundsAttr,
     BufferType,
     CallLocation,
     ConvDimensionsAttr,
@@ -27,6 +28,7 @@ from shlo_disc.ir.attributes import (
     FutureType,
     IntegerAttr,
     Location,
+    LocationAttr,
     NameLocation,
     OpaqueAttr,
     OpaqueType,
@@ -94,14 +96,13 @@ def spell_quantized(element: QuantizedElement) -> str:
     """Spell a quantized element type; bounds that are those of the storage type are left out, as MLIR does."""
     if element.spelling:
         return f"!quant.uniform<{element.spelling}>"
-    bits = element.storage.bits
-    natural = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if element.storage.is_signed else (0, (1 << bits) - 1)
-    bounds = "" if (element.least, element.most) == natural else f"<{element.least}:{element.most}>"
+    bounds = (element.least, element.most)
+    spelled = "" if bounds == element.storage.integer_bounds else f"<{element.least}:{element.most}>"
     pairs = [
         f"{_spell_scale(scale)}:{zero}" if zero else _spell_scale(scale)
         for scale, zero in zip(element.scales, element.zero_points, strict=True)
     ]
-    storage = f"{_spell_storage(element.storage)}{bounds}:{element.expressed.value}"
+    storage = f"{_spell_storage(element.storage)}{spelled}:{element.expressed.value}"
     if element.axis is None:
         return f"!quant.uniform<{storage}, {pairs[0]}>"
     return f"!quant.uniform<{storage}:{element.axis}, {{{','.join(pairs)}}}>"
@@ -130,7 +131,7 @@ def spell_results(types: tuple[Type, ...]) -> str:
     return spell_types(types)
 
 
-def spell_attribute(attribute: Attribute) -> str:  # noqa: C901, PLR0911  # one case per kind
+def spell_attribute(attribute: Attribute) -> str:  # noqa: C901, PLR0911, PLR0912  # one case per kind
     """Spell an attribute value.
 
     >>> spell_attribute(DenseArrayAttr(DType.I64, (1, 2)))
@@ -147,8 +148,8 @@ def spell_attribute(attribute: Attribute) -> str:  # noqa: C901, PLR0911  # one 
             return f"{text}{_type_suffix(dtype)}"
         case StringAttr(value):
             return f'"{escape(value)}"'
-        case SymbolAttr(name):
-            return spell_symbol(name)
+        case SymbolAttr(name, inner):
+            return "::".join([spell_symbol(part) for part in (name, *inner)])
         case TypeAttr(type_):
             return spell_type(type_)
         case ArrayAttr(items):
@@ -166,6 +167,11 @@ def spell_attribute(attribute: Attribute) -> str:  # noqa: C901, PLR0911  # one 
             return f"#{dialect}.{name}{spell_fields(fields)}"
         case ConvDimensionsAttr():
             return f"#stablehlo.conv<{spell_conv_dimensions(attribute)}>"
+        case BoundsAttr(sizes):
+            listed = ["?" if size is None else str(size) for size in sizes]
+            return f"#stablehlo.bounds<{', '.join(listed)}>"
+        case LocationAttr(location):
+            return f"loc({spell_location(location)})"
         case OpaqueAttr(text):
             return text
         case _:
