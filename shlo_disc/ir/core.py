@@ -97,6 +97,35 @@ class Function:
         """Every op of the function, outer before inner, in text order."""
         yield from _walk(self.body)
 
+    def values(self) -> Iterator[Value]:
+        """Every value of the function: arguments, results of ops, arguments of regions."""
+        yield from self.body.arguments
+        for op in self.walk():
+            yield from op.results
+            for region in op.regions:
+                for block in region.blocks:
+                    yield from block.arguments
+
+    def value(self, name: str) -> Value:
+        """The first value that the text calls `%name`; the `%` may be left out."""
+        wanted = name.removeprefix("%")
+        found = next((value for value in self.values() if value.name == wanted), None)
+        if found is None:
+            raise KeyError(f"no value %{wanted} in @{self.name}")
+        return found
+
+    def producers(self) -> Mapping[Value, Op]:
+        """The op that gives each value; arguments have none."""
+        return {result: op for op in self.walk() for result in op.results}
+
+    def users(self) -> Mapping[Value, tuple[Op, ...]]:
+        """The ops that take each value as an operand, in text order; values that no op takes are left out."""
+        found = dict[Value, dict[Op, None]]()
+        for op in self.walk():
+            for operand in op.operands:
+                found.setdefault(operand, {})[op] = None
+        return {value: tuple(ops) for value, ops in found.items()}
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Declaration:
@@ -137,6 +166,10 @@ class Module:
         """Every op of every function, in text order."""
         for function in self.functions.values():
             yield from function.walk()
+
+    def find(self, name: str) -> tuple[Op, ...]:
+        """Every op of a name, such as `stablehlo.tanh`, in text order."""
+        return tuple([op for op in self.walk() if op.name == name])
 
     def with_function(self, function: Function) -> Module:
         """Give the module with another function in the place of that of the same name."""
