@@ -223,3 +223,12 @@ def has_elements(name: str, *dtypes: DType) -> Check:
         return refuse_type(f"a tensor of elements {' or '.join([dtype.value for dtype in dtypes])}", name, view)
 
     return check
+
+
+def has_static_shape(name: str) -> Check:
+    """Make the constraint that all sizes of an operand or result are numbers."""
+
+    def check(view: View) -> Refusal | None:
+        return refuse_type("of a shape without '?'", name, view) if None in view.shape(name) else None
+
+    return check

@@ -14,8 +14,8 @@ from shlo_disc.verify.checks import (
     same_shapes,
     spell_element,
 )
-from shlo_disc.verify.rules import AttributeSlot, Check, Kind, Rules, Slot
-from shlo_disc.verify.types import baseline_element_type, is_quantized, shapes_agree, spell_shape
+from shlo_disc.verify.rules import AttributeSlot, Check, Kind, Rules, Slot, kind_of
+from shlo_disc.verify.types import Element, baseline_element_type, is_quantized, shapes_agree, spell_shape
 from shlo_disc.verify.view import Refusal, View
 
 _BITS = Kind.BOOL | Kind.INTEGER
@@ -221,6 +221,37 @@ def _compare_type(view: View) -> Refusal | None:
     return Refusal(f"'compare_type' to be {' or '.join(wanted)} for elements {element.value}", found)
 
 
+# --- bitcast_convert
+
+
+def _bits(element: Element) -> int:
+    return (element.storage if isinstance(element, QuantizedElement) else element).bits
+
+
+def _regrouped_shape(view: View) -> Refusal | None:
+    """Bits of one element of the wider type stand in the last dimension of the narrower one."""
+    operand, result = _bits(view.element("operand")), _bits(view.element("result"))
+    if operand == result:
+        return same_shapes("operand", "result")(view)
+    narrow, wide = ("result", "operand") if result < operand else ("operand", "result")
+    count, rest = divmod(max(operand, result), min(operand, result))
+    if rest:
+        return Refusal("element types of which one has a multiple of the other's bits", f"{operand} and {result} bits")
+    if shapes_agree(view.shape(narrow), (*view.shape(wide), count)):
+        return None
+    return refuse_type(
+        f"of shape {spell_shape((*view.shape(wide), count))}, to hold the bits of '{wide}'", narrow, view
+    )
+
+
+def _both_or_none_complex(view: View) -> Refusal | None:
+    names = ("operand", "result")
+    found = [kind_of(view.type(name)) is Kind.COMPLEX for name in names]
+    if len(set(found)) == 1:
+        return None
+    return refuse_type("complex, as the other is", names[found.index(False)], view)
+
+
 _DIRECTIONS = ("EQ", "NE", "GE", "GT", "LE", "LT")
 _COMPARE_TYPES = ("FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
 _F32_OR_F64 = (DType.F32, DType.F64)
@@ -245,6 +276,12 @@ RULES: tuple[Rules, ...] = (
             "C6": _same_axis("lhs"),
             "C7": _same_axis("rhs"),
         },
+    ),
+    Rules(
+        "stablehlo.bitcast_convert",
+        (Slot("operand", Kind.TENSOR),),
+        (Slot("result", Kind.TENSOR),),
+        constraints={"C2": _both_or_none_complex, "C1": _regrouped_shape},
     ),
     Rules(
         "stablehlo.clamp",

@@ -1,7 +1,38 @@
-"""Quantized types, and ops between them and plain ones."""
+"""Ops between quantized types and plain ones."""
 
 from __future__ import annotations
 
-from shlo_disc.verify.rules import Rules
+from shlo_disc.verify.checks import refuse_type, same_shapes, spell_element
+from shlo_disc.verify.rules import Kind, Rules, Slot
+from shlo_disc.verify.types import expressed_type
+from shlo_disc.verify.view import Refusal, View
 
-RULES: tuple[Rules, ...] = ()
+
+def _quantize_expressed(view: View) -> Refusal | None:
+    wanted = expressed_type(view.tensor("operand"))
+    if expressed_type(view.tensor("result")) is wanted:
+        return None
+    return refuse_type(f"quantized {wanted.value}, as the operand is", "result", view)
+
+
+def _dequantize_element(view: View) -> Refusal | None:
+    wanted = expressed_type(view.tensor("operand"))
+    if view.element("result") is wanted:
+        return None
+    return refuse_type(f"of elements {spell_element(wanted)}, which the operand stands for", "result", view)
+
+
+RULES: tuple[Rules, ...] = (
+    Rules(
+        "stablehlo.uniform_quantize",
+        (Slot("operand", Kind.FLOAT | Kind.QUANTIZED),),
+        (Slot("result", Kind.QUANTIZED),),
+        constraints={"C1": same_shapes("operand", "result"), "C2": _quantize_expressed},
+    ),
+    Rules(
+        "stablehlo.uniform_dequantize",
+        (Slot("operand", Kind.QUANTIZED),),
+        (Slot("result", Kind.FLOAT),),
+        constraints={"C1": same_shapes("operand", "result"), "C2": _dequantize_element},
+    ),
+)

@@ -1,0 +1,42 @@
+"""Ops that make a tensor of nothing but attributes."""
+
+from __future__ import annotations
+
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.attributes import DenseAttr, IntegerAttr, QuantizedTensorType, TensorType
+from shlo_disc.parse.spelling import spell_type
+from shlo_disc.verify.checks import has_static_shape
+from shlo_disc.verify.dims import dimension_within_rank
+from shlo_disc.verify.rules import AttributeSlot, Kind, Rules, Slot
+from shlo_disc.verify.view import Refusal, View
+
+
+def _literal_type(view: View) -> Refusal | None:
+    """A quantized constant gives the integers that are stored."""
+    value, output = view.attribute("value"), view.tensor("output")
+    assert isinstance(value, DenseAttr), "the slot takes a literal"
+    wanted = output
+    if isinstance(output, QuantizedTensorType):
+        wanted = TensorType(output.shape, output.element.storage, output.encoding)
+    if value.type == wanted:
+        return None
+    return Refusal(f"a 'value' of type {spell_type(wanted)} for a result {spell_type(output)}", spell_type(value.type))
+
+
+# The specification leaves open that the shape of the result must be known; C2 is ours.
+RULES: tuple[Rules, ...] = (
+    Rules(
+        "stablehlo.constant",
+        (),
+        (Slot("output", Kind.TENSOR),),
+        (AttributeSlot("value", "I1", (DenseAttr,)),),
+        {"C2": has_static_shape("output"), "C1": _literal_type},
+    ),
+    Rules(
+        "stablehlo.iota",
+        (),
+        (Slot("output", Kind.INTEGER | Kind.FLOAT | Kind.COMPLEX | Kind.PER_TENSOR),),
+        (AttributeSlot("iota_dimension", "I1", (IntegerAttr,), dtype=DType.I64),),
+        {"C1": dimension_within_rank("iota_dimension", "output"), "C2": has_static_shape("output")},
+    ),
+)

@@ -1,0 +1,146 @@
+"""What the specification demands of quantized types themselves, wherever they stand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from shlo_disc.diagnostics import Span, VerifyError
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.attributes import (
+    FutureType,
+    QuantizedElement,
+    QuantizedTensorType,
+    TensorType,
+    TupleType,
+    Type,
+    UnrankedTensorType,
+)
+from shlo_disc.ir.core import Declaration, Function, Module, Op, Value
+from shlo_disc.parse.literals import numpy_type
+from shlo_disc.parse.spelling import spell_quantized
+from shlo_disc.verify.types import Shape, spell_shape
+from shlo_disc.verify.view import Refusal
+
+
+def verify_quantized_types(module: Module) -> None:
+    """Raise `VerifyError` at the first value whose type breaks a constraint on quantized types."""
+    for type_, span in _types(module):
+        if isinstance(type_, TensorType):
+            continue
+        for element, shape in _quantized(type_):
+            for label, refusal in _refusals(element, shape):
+                if refusal is not None:
+                    raise VerifyError(
+                        f"expected {refusal.expected}, found {refusal.found} ({label} of quantized type)", span
+                    )
+
+
+def _types(module: Module) -> Iterator[tuple[Type, Span]]:
+    for content in module.contents:
+        match content:
+            case Declaration():
+                yield from [(type_, content.span) for type_ in (*content.type.inputs, *content.type.results)]
+            case Function():
+                yield from _types_of(content.body.arguments)
+                for op in content.walk():
+                    yield from _types_of(op.results)
+                    for region in op.regions:
+                        for block in region.blocks:
+                            yield from _types_of(block.arguments)
+            case Op():
+                pass
+
+
+def _types_of(values: tuple[Value, ...]) -> Iterator[tuple[Type, Span]]:
+    yield from [(value.type, value.span) for value in values]
+
+
+def _quantized(type_: Type) -> Iterator[tuple[QuantizedElement, Shape | None]]:
+    match type_:
+        case QuantizedTensorType(shape, element):
+            yield element, shape
+        case UnrankedTensorType(element) if isinstance(element, QuantizedElement):
+            yield element, None
+        case TupleType(members) | FutureType(members):
+            for member in members:
+                yield from _quantized(member)
+        case _:
+            pass
+
+
+def _refusals(element: QuantizedElement, shape: Shape | None) -> Iterator[tuple[str, Refusal | None]]:
+    yield "C3", _storage_range(element)
+    yield "C5", _positive_scales(element)
+    yield "C6", _finite_scales(element)
+    yield "C4", _expressed_scales(element)
+    yield "C7", _zero_points(element)
+    yield "C11", _axis(element)
+    if shape is not None:
+        yield "C12", _axis_of_tensor(element, shape)
+        yield "C13", _scale_for_each(element, shape)
+
+
+def _storage_range(element: QuantizedElement) -> Refusal | None:
+    bits = element.storage.bits - element.storage.is_signed
+    least, most = -(1 << bits) if element.storage.is_signed else 0, (1 << bits) - 1
+    if least <= element.least < element.most <= most:
+        return None
+    return Refusal(
+        f"two ascending storage bounds in {least} … {most}, the range of {element.storage.value}",
+        f"{element.least} and {element.most}",
+    )
+
+
+def _positive_scales(element: QuantizedElement) -> Refusal | None:
+    wrong = [scale for scale in element.scales if scale <= 0]
+    return _refuse("scales above 0", wrong[0], element) if wrong else None
+
+
+def _finite_scales(element: QuantizedElement) -> Refusal | None:
+    wrong = [scale for scale in element.scales if not math.isfinite(scale)]
+    return _refuse("finite scales", wrong[0], element) if wrong else None
+
+
+def _expressed_scales(element: QuantizedElement) -> Refusal | None:
+    """The text gives scales without a type: they are of the expressed type if it has such numbers."""
+    wrong = [scale for scale in element.scales if not _fits(scale, element.expressed)]
+    return _refuse(f"scales in the range of {element.expressed.value}", wrong[0], element) if wrong else None
+
+
+def _fits(scale: float, dtype: DType) -> bool:
+    with np.errstate(over="ignore", under="ignore"):
+        rounded = float(np.float64(scale).astype(numpy_type(dtype)))
+    return rounded > 0 and math.isfinite(rounded)
+
+
+def _zero_points(element: QuantizedElement) -> Refusal | None:
+    wrong = [zero for zero in element.zero_points if not element.least <= zero <= element.most]
+    return _refuse(f"zero points in {element.least} … {element.most}", wrong[0], element) if wrong else None
+
+
+def _axis(element: QuantizedElement) -> Refusal | None:
+    if element.axis is None or element.axis >= 0:
+        return None
+    return _refuse("a quantization dimension of 0 or more", element.axis, element)
+
+
+def _axis_of_tensor(element: QuantizedElement, shape: Shape) -> Refusal | None:
+    if element.axis is None or element.axis < len(shape):
+        return None
+    return _refuse(f"a quantization dimension below {len(shape)}, the rank of the tensor", element.axis, element)
+
+
+def _scale_for_each(element: QuantizedElement, shape: Shape) -> Refusal | None:
+    if element.axis is None or shape[element.axis] in (None, len(element.scales)):
+        return None
+    expected = (
+        f"{shape[element.axis]} scales, one for each place along dimension {element.axis} of {spell_shape(shape)}"
+    )
+    return _refuse(expected, len(element.scales), element)
+
+
+def _refuse(expected: str, found: float, element: QuantizedElement) -> Refusal:
+    return Refusal(expected, f"{found} in {spell_quantized(element)}")
