@@ -6,12 +6,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from shlo_disc.expr.dtypes import DType
-from shlo_disc.ir.attributes import IntegerAttr, RecordAttr
+from shlo_disc.ir.attributes import DenseArrayAttr, IntegerAttr, RecordAttr
 from shlo_disc.parse.spelling import spell_attribute
 from shlo_disc.verify.checks import refuse_below, refuse_outside, refuse_repeated, refuse_type
-from shlo_disc.verify.rules import Check
+from shlo_disc.verify.rules import AttributeSlot, Check
 from shlo_disc.verify.types import Shape, shapes_agree, spell_shape
 from shlo_disc.verify.view import Refusal, View
+
+
+def list_slot(name: str, label: str, *, required: bool = True) -> AttributeSlot:
+    """Give the slot of an attribute that is a list of integers."""
+    return AttributeSlot(name, label, (DenseArrayAttr,), required, dtype=DType.I64)
+
+
+def number_slot(name: str, label: str) -> AttributeSlot:
+    """Give the slot of an attribute that is an integer."""
+    return AttributeSlot(name, label, (IntegerAttr,), dtype=DType.I64)
 
 
 @dataclass(frozen=True, slots=True)

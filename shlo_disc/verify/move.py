@@ -2,62 +2,338 @@
 
 from __future__ import annotations
 
-from shlo_disc.ir.attributes import DenseArrayAttr, QuantizedElement
-from shlo_disc.parse.spelling import spell_type
-from shlo_disc.verify.checks import refuse_type, spell_element
-from shlo_disc.verify.rules import AttributeSlot, Kind, Rules, Slot
-from shlo_disc.verify.types import shapes_agree, spell_shape
+from collections.abc import Mapping
+
+from shlo_disc.verify.axes import broadcast_axis, reshaped_axis, same_elements_but_axis, transposed_axis
+from shlo_disc.verify.checks import refuse_below, refuse_count, same_elements, same_types
+from shlo_disc.verify.dims import (
+    Dims,
+    at_least,
+    dimension_within_rank,
+    in_order,
+    list_slot,
+    number_slot,
+    numbers,
+    one_for_each_dimension,
+    result_shape,
+    unique,
+    within_rank,
+    within_sizes,
+)
+from shlo_disc.verify.rules import Check, Kind, Rules, Slot
+from shlo_disc.verify.types import Shape, product, shapes_agree, sizes_agree, spell_shape
 from shlo_disc.verify.view import Refusal, View
+
+_OPERAND = Slot("operand", Kind.UNIFORM)
+_RESULT = Slot("result", Kind.UNIFORM)
+
+
+def known_shape(view: View) -> Shape:
+    """Give the shape of the result; sizes that its type leaves open may be known from a constant shape operand."""
+    shape = view.shape("result")
+    for name in ("output_dimensions", "output_shape"):
+        if name in view.values and (sizes := view.constant(name)) is not None and len(sizes) == len(shape):
+            return tuple([known if size is None else size for size, known in zip(shape, sizes, strict=True)])
+    return shape
+
+
+# --- broadcast_in_dim, broadcast
+
+
+def _broadcast_sizes(view: View) -> Refusal | None:
+    result = known_shape(view)
+    for dimension, (size, place) in enumerate(
+        zip(view.shape("operand"), view.integers("broadcast_dimensions"), strict=True)
+    ):
+        if size != 1 and not sizes_agree(size, result[place]):
+            return Refusal(
+                f"dimension {dimension} of 'operand' to have the size of dimension {place} of 'result' or 1",
+                f"{size} and {result[place]}",
+            )
+    return None
+
+
+_BROADCAST_DIMENSIONS = Dims("broadcast_dimensions")
+
+BROADCAST: Mapping[str, Check] = {
+    "C1": same_elements_but_axis(parameters=True),
+    "C2": one_for_each_dimension("broadcast_dimensions"),
+    "C3": within_rank(_BROADCAST_DIMENSIONS, "result"),
+    "C4": unique(_BROADCAST_DIMENSIONS),
+    "C5": _broadcast_sizes,
+    "C6": broadcast_axis,
+}
+"""The constraints of `broadcast_in_dim` and of its dynamic form."""
+
+
+# --- reshape
+
+
+def _reshaped_size(view: View) -> Refusal | None:
+    before, after = product(view.shape("operand")), product(known_shape(view))
+    if sizes_agree(before, after):
+        return None
+    return Refusal("'result' to have as many elements as 'operand'", f"{after} and {before}")
+
+
+RESHAPE: Mapping[str, Check] = {
+    "C1": same_elements_but_axis(parameters=False),
+    "C2": _reshaped_size,
+    "C3": reshaped_axis,
+}
+"""The constraints of `reshape` and of its dynamic form."""
+
+
+# --- slice, pad; their dynamic forms have operands by the names of the attributes here
+
+
+def _sliced_shape(view: View) -> Shape:
+    names = ("start_indices", "limit_indices", "strides")
+    return tuple(map(_sliced_size, *[numbers(view, name) for name in names]))
+
+
+def _sliced_size(start: int | None, limit: int | None, stride: int | None) -> int | None:
+    return None if start is None or limit is None or stride is None else -((start - limit) // stride)
+
+
+SLICE: Mapping[str, Check] = {
+    "C1": same_elements("operand", "result"),
+    "C2": one_for_each_dimension("start_indices", "limit_indices", "strides"),
+    "C3": within_sizes("start_indices", "limit_indices"),
+    "C4": at_least("strides", 1),
+    "C5": result_shape(_sliced_shape),
+}
+"""The constraints of `slice` and of its dynamic form."""
+
+
+def _padded_shape(view: View) -> Shape:
+    names = ("edge_padding_low", "edge_padding_high", "interior_padding")
+    return tuple(map(_padded_size, view.shape("operand"), *[numbers(view, name) for name in names]))
+
+
+def _padded_size(size: int | None, low: int | None, high: int | None, interior: int | None) -> int | None:
+    if size is None or low is None or high is None or interior is None:
+        return None
+    return low + size + max(size - 1, 0) * interior + high
+
+
+PAD: Mapping[str, Check] = {
+    "C1": same_elements("operand", "padding_value", "result"),
+    "C2": one_for_each_dimension("edge_padding_low", "edge_padding_high", "interior_padding"),
+    "C3": at_least("interior_padding", 0),
+    "C4": result_shape(_padded_shape),
+}
+"""The constraints of `pad` and of its dynamic form."""
+
+
+# --- concatenate
+
+
+def _joined_shapes(view: View) -> Refusal | None:
+    shapes = [_without(tensor.shape, view.integer("dimension")) for tensor in view.tensors("inputs")]
+    if shapes_agree(*shapes):
+        return None
+    found = ", ".join([spell_shape(tensor.shape) for tensor in view.tensors("inputs")])
+    return Refusal(f"'inputs' to differ in the size of dimension {view.integer('dimension')} only", found)
+
+
+def _without(shape: Shape, dimension: int) -> Shape:
+    return shape[:dimension] + shape[dimension + 1 :]
+
+
+def _concatenated_shape(view: View) -> Shape:
+    dimension, shapes = view.integer("dimension"), [tensor.shape for tensor in view.tensors("inputs")]
+    shape = list(map(_first_known, *shapes))
+    sizes = [shape[dimension] for shape in shapes]
+    shape[dimension] = sum(size or 0 for size in sizes) if None not in sizes else None
+    return tuple(shape)
+
+
+def _first_known(*sizes: int | None) -> int | None:
+    return next((size for size in sizes if size is not None), None)
+
 
 # --- transpose
 
 
-def _transpose_element(view: View) -> Refusal | None:
-    found, wanted = view.element("result"), view.element("operand")
-    if isinstance(found, QuantizedElement) and isinstance(wanted, QuantizedElement) and wanted.axis is not None:
-        wanted = QuantizedElement(
-            wanted.storage, wanted.least, wanted.most, wanted.expressed, found.axis, wanted.scales, wanted.zero_points
-        )
-    if found == wanted:
-        return None
-    return refuse_type(f"of elements {spell_element(wanted)}", "result", view)
-
-
-def _transpose_permutation(view: View) -> Refusal | None:
+def _transposed_permutation(view: View) -> Refusal | None:
     permutation, rank = view.integers("permutation"), view.rank("operand")
     if sorted(permutation) == list(range(rank)):
         return None
-    return Refusal(f"'permutation' to be one of 0 … {rank - 1}", str(list(permutation)))
+    return Refusal(f"'permutation' to be {list(range(rank))} in some order", str(list(permutation)))
 
 
-def _transpose_shape(view: View) -> Refusal | None:
-    operand = view.shape("operand")
-    wanted = tuple([operand[d] for d in view.integers("permutation")])
-    if shapes_agree(wanted, view.shape("result")):
+def _transposed_shape(view: View) -> Shape:
+    return tuple([view.shape("operand")[dimension] for dimension in view.integers("permutation")])
+
+
+# --- dynamic_slice, dynamic_update_slice
+
+
+def _sliced_rank(view: View) -> Refusal | None:
+    refusal = refuse_count("'slice_sizes'", view.integers("slice_sizes"), view.rank("operand"))
+    return refusal or _starts(view)
+
+
+def _starts(view: View) -> Refusal | None:
+    starts, rank = len(view.values["start_indices"]), view.rank("operand")
+    if starts == rank:
         return None
-    return refuse_type(f"of shape {spell_shape(wanted)}", "result", view)
+    return Refusal(f"{rank} values 'start_indices', one for each dimension of 'operand'", str(starts))
 
 
-def _transpose_axis(view: View) -> Refusal | None:
-    found, operand = view.element("result"), view.element("operand")
-    if not isinstance(found, QuantizedElement) or found.axis is None or not isinstance(operand, QuantizedElement):
+def _update_rank(view: View) -> Refusal | None:
+    update, operand = view.rank("update"), view.rank("operand")
+    return None if update == operand else Refusal(f"'update' to have {operand} dimensions, as 'operand'", str(update))
+
+
+def _update_sizes(view: View) -> Refusal | None:
+    update, operand = view.shape("update"), view.shape("operand")
+    if all(map(in_order, update, operand)):
         return None
-    if operand.axis == view.integers("permutation")[found.axis]:
+    found = f"{spell_shape(update)} and {spell_shape(operand)}"
+    return Refusal("'update' to be no larger than 'operand' in any dimension", found)
+
+
+# --- broadcast, torch_index_select: the specification has them no more
+
+
+def _prefixed_shape(view: View) -> Shape:
+    return view.integers("broadcast_sizes") + view.shape("operand")
+
+
+def _batch_dims(view: View) -> Refusal | None:
+    batch, most = view.integer("batch_dims"), min(view.integer("dim"), view.rank("index"))
+    if 0 <= batch <= most:
         return None
-    return Refusal(f"a quantization dimension that moves with {operand.axis}", spell_type(view.type("result")))
+    return Refusal(f"'batch_dims' to be at least 0 and at most {most}, within 'index' and before 'dim'", str(batch))
+
+
+def _batch_sizes(view: View) -> Refusal | None:
+    batch = view.integer("batch_dims")
+    operand, index = view.shape("operand")[:batch], view.shape("index")[:batch]
+    if shapes_agree(operand, index):
+        return None
+    found = f"{spell_shape(operand)} and {spell_shape(index)}"
+    return Refusal(f"'operand' and 'index' to have the same first {batch} sizes", found)
+
+
+def _selected_shape(view: View) -> Shape:
+    operand, dimension = view.shape("operand"), view.integer("dim")
+    return operand[:dimension] + view.shape("index")[view.integer("batch_dims") :] + operand[dimension + 1 :]
 
 
 RULES: tuple[Rules, ...] = (
     Rules(
+        "stablehlo.broadcast_in_dim",
+        (Slot("operand", Kind.TENSOR),),
+        (Slot("result", Kind.TENSOR),),
+        (list_slot("broadcast_dimensions", "I2"),),
+        BROADCAST,
+    ),
+    Rules("stablehlo.reshape", (Slot("operand", Kind.TENSOR),), (Slot("result", Kind.TENSOR),), constraints=RESHAPE),
+    Rules(
+        "stablehlo.reverse",
+        (_OPERAND,),
+        (_RESULT,),
+        (list_slot("dimensions", "I2"),),
+        {
+            "C1": same_types("operand", "result"),
+            "C2": unique(Dims("dimensions")),
+            "C3": within_rank(Dims("dimensions"), "result"),
+        },
+    ),
+    Rules(
+        "stablehlo.slice",
+        (_OPERAND,),
+        (_RESULT,),
+        (list_slot("start_indices", "I2"), list_slot("limit_indices", "I3"), list_slot("strides", "I4")),
+        SLICE,
+    ),
+    Rules(
+        "stablehlo.pad",
+        (_OPERAND, Slot("padding_value", Kind.UNIFORM, rank=0)),
+        (_RESULT,),
+        (
+            list_slot("edge_padding_low", "I3"),
+            list_slot("edge_padding_high", "I4"),
+            list_slot("interior_padding", "I5"),
+        ),
+        PAD,
+    ),
+    Rules(
+        "stablehlo.concatenate",
+        (Slot("inputs", Kind.UNIFORM, variadic=True),),
+        (_RESULT,),
+        (number_slot("dimension", "I2"),),
+        {
+            "C1": same_elements("inputs"),
+            "C4": dimension_within_rank("dimension", "inputs"),
+            "C2": _joined_shapes,
+            "C5": same_elements("inputs", "result"),
+            "C6": result_shape(_concatenated_shape),
+        },
+    ),
+    Rules(
         "stablehlo.transpose",
         (Slot("operand", Kind.TENSOR),),
         (Slot("result", Kind.TENSOR),),
-        (AttributeSlot("permutation", "I2", (DenseArrayAttr,)),),
+        (list_slot("permutation", "I2"),),
         {
-            "C1": _transpose_element,
-            "C2": _transpose_permutation,
-            "C3": _transpose_shape,
-            "C4": _transpose_axis,
+            "C1": same_elements_but_axis(parameters=False),
+            "C2": _transposed_permutation,
+            "C3": result_shape(_transposed_shape),
+            "C4": transposed_axis,
+        },
+    ),
+    Rules(
+        "stablehlo.dynamic_slice",
+        (_OPERAND, Slot("start_indices", Kind.INTEGER, rank=0, variadic=True)),
+        (_RESULT,),
+        (list_slot("slice_sizes", "I3"),),
+        {
+            "C1": same_elements("operand", "result"),
+            "C2": _sliced_rank,
+            "C3": same_elements("start_indices"),
+            "C4": within_sizes("slice_sizes"),
+            "C5": result_shape(lambda view: view.integers("slice_sizes")),
+        },
+    ),
+    Rules(
+        "stablehlo.dynamic_update_slice",
+        (_OPERAND, Slot("update", Kind.UNIFORM), Slot("start_indices", Kind.INTEGER, rank=0, variadic=True)),
+        (_RESULT,),
+        constraints={
+            "C1": same_types("operand", "result"),
+            "C2": same_elements("update", "operand"),
+            "C3": _update_rank,
+            "C4": _starts,
+            "C5": same_elements("start_indices"),
+            "C6": _update_sizes,
+        },
+    ),
+    Rules(
+        "stablehlo.broadcast",
+        (_OPERAND,),
+        (_RESULT,),
+        (list_slot("broadcast_sizes", "I2"),),
+        {
+            "C1": same_elements("operand", "result"),
+            "C2": lambda view: refuse_below("'broadcast_sizes'", view.integers("broadcast_sizes"), 0),
+            "C3": result_shape(_prefixed_shape),
+        },
+    ),
+    Rules(
+        "stablehlo.torch_index_select",
+        (_OPERAND, Slot("index", Kind.INTEGER)),
+        (_RESULT,),
+        (number_slot("dim", "I3"), number_slot("batch_dims", "I4")),
+        {
+            "C1": same_elements("operand", "result"),
+            "C2": dimension_within_rank("dim", "operand"),
+            "C3": _batch_dims,
+            "C4": _batch_sizes,
+            "C5": result_shape(_selected_shape),
         },
     ),
 )

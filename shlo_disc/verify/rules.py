@@ -46,6 +46,7 @@ class Kind(Flag):
     INTEGER = SIGNED | UNSIGNED
     QUANTIZED = PER_TENSOR | PER_AXIS
     PLAIN = BOOL | INTEGER | FLOAT | COMPLEX
+    UNIFORM = PLAIN | PER_TENSOR  # a place in the tensor says nothing about what its elements mean
     TENSOR = PLAIN | QUANTIZED
     VALUE = TENSOR | INDEX | TOKEN | TUPLE | BUFFER | FUTURE | OTHER
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 from typing import TypeAlias
 
 from shlo_disc.expr.dtypes import DType
@@ -89,6 +90,16 @@ def shapes_agree(*shapes: Sequence[int | None]) -> bool:
     if len({len(shape) for shape in shapes}) > 1:
         return False
     return all(sizes_agree(*sizes) for sizes in zip(*shapes, strict=True))
+
+
+def product(sizes: Sequence[int | None]) -> int | None:
+    """Multiply sizes; None if one is not known.
+
+    >>> product((2, 3)), product((2, None))
+    (6, None)
+    """
+    known = [size for size in sizes if size is not None]
+    return prod(known) if len(known) == len(sizes) else None
 
 
 def types_agree(first: Type, second: Type) -> bool:
