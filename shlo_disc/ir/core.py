@@ -153,9 +153,12 @@ class Module:
     location_aliases: Mapping[str, Location] = field(default_factory=dict[str, Location])
     printer: Callable[[Module], str] = object.__repr__  # given by the parser: syntax is no matter of ir
     functions: Mapping[str, Function] = field(init=False)  # by name
+    callees: Mapping[str, Function | Declaration] = field(init=False)  # these and the declarations
 
     def __post_init__(self) -> None:
-        functions = {one.name: one for one in self.contents if isinstance(one, Function)}
+        callees = {one.name: one for one in self.contents if not isinstance(one, Op)}
+        functions = {name: one for name, one in callees.items() if isinstance(one, Function)}
+        object.__setattr__(self, "callees", callees)
         object.__setattr__(self, "functions", functions)
 
     def __str__(self) -> str:

@@ -8,7 +8,7 @@ from shlo_disc.diagnostics import Note, VerifyError
 from shlo_disc.ir.attributes import ArrayAttr, SymbolAttr
 from shlo_disc.ir.core import Block, Module, Op, Value
 
-TERMINATORS = frozenset({"func.return", "stablehlo.return"})
+TERMINATORS = frozenset({"func.return", "sdy.return", "stablehlo.return"})
 
 
 def verify_module(module: Module) -> None:
@@ -17,7 +17,7 @@ def verify_module(module: Module) -> None:
         _verify_block(function.body, set())
     for op in module.walk():
         for symbol in _symbols(op):
-            if symbol.name not in module.functions:
+            if symbol.name not in module.callees:
                 raise VerifyError(
                     f"expected a function of this module, found '@{symbol.name}', which is none",
                     op.span,
@@ -69,9 +69,10 @@ def _symbols(op: Op) -> Iterator[SymbolAttr]:
 
 
 def _verify_call(module: Module, op: Op) -> None:
-    callee = op.attributes["callee"]
-    assert isinstance(callee, SymbolAttr), "the op's form demands it"
-    function = module.functions[callee.name]
+    callee = op.attributes.get("callee")
+    if not isinstance(callee, SymbolAttr):
+        raise VerifyError("expected an attribute 'callee' that names a function, found none", op.span)
+    function = module.callees[callee.name]
     operands = tuple([operand.type for operand in op.operands])
     results = tuple([result.type for result in op.results])
     if (operands, results) != (function.type.inputs, function.type.results):

@@ -11,6 +11,7 @@ from shlo_disc.ir.attributes import (
     DenseArrayAttr,
     DenseAttr,
     EnumAttr,
+    FloatAttr,
     IntegerAttr,
     StringAttr,
     SymbolAttr,
@@ -144,6 +145,48 @@ def _enum(name: str) -> Directive:
     )
 
 
+def _float(name: str) -> Directive:
+    """A bare number that stands for an f64."""
+
+    def read(reader: BodyReader, draft: Draft) -> None:
+        token = reader.tokens[reader.at]
+        try:
+            draft.attributes[name] = FloatAttr(float(token), DType.F64, token)
+        except ValueError:
+            raise reader.unexpected("a number") from None
+        reader.at += 1
+
+    def write(_writer: BodyWriter, op: Op) -> str:
+        attribute = op.attributes[name]
+        assert isinstance(attribute, FloatAttr), "checked by fits"
+        return attribute.text
+
+    def fits(op: Op) -> bool:
+        attribute = op.attributes[name]
+        return isinstance(attribute, FloatAttr) and attribute.dtype is DType.F64
+
+    return Directive(read, write, {name: FloatAttr}, fits=fits)
+
+
+def _dense(name: str) -> Directive:
+    """A literal whose type is that of the only operand."""
+
+    def read(reader: BodyReader, draft: Draft) -> None:
+        at = reader.at
+        value = reader.dense()
+        draft.attributes[name] = value
+        reader.check_types(draft, (value.type,), at)
+
+    def write(_writer: BodyWriter, op: Op) -> str:
+        return spell_attribute(op.attributes[name])
+
+    def fits(op: Op) -> bool:
+        value = op.attributes[name]
+        return isinstance(value, DenseAttr) and value.type == op.operands[0].type
+
+    return Directive(read, write, {name: DenseAttr}, fits=fits)
+
+
 def _literal_value(name: str) -> Directive:
     """A literal whose type is the result type: `stablehlo.constant`."""
 
@@ -168,7 +211,11 @@ ATTRIBUTE_DIRECTIVES: Mapping[str, Callable[[str], Directive]] = {
     "string": _string,
     "i64": _integer(DType.I64),
     "i32": _integer(DType.I32),
+    "ui32": _integer(DType.UI32),
+    "ui64": _integer(DType.UI64),
     "i64s": _integers,
+    "f64": _float,
+    "dense": _dense,
     "bool": _boolean,
     "enum": _enum,
     "literal": _literal_value,

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from shlo_disc.ir.attributes import Attribute, Location, Type
 from shlo_disc.ir.core import Region, Value
+
+ResultNames: TypeAlias = list[tuple[str, int, int]]  # `%a:2, %b =`: names, number of values each, and where
 
 
 @dataclass(slots=True)

@@ -1,26 +1,22 @@
 """An op's pretty form: a template with directives in braces.
 
-`" {operands}, dims = {i64s:permutation}{attr-dict} : {functional}"` is that of a transpose. Literal
-text is read token by token and written as it stands. A directive reads itself, writes itself, and
-says when it can be written.
+`" {operands}, dims = {i64s:permutation}{attr-dict} : {functional}"` is that of a transpose. Literal text is read token
+by token and written as it stands. A directive reads itself, writes itself, and says when it can be written. What stands
+between `(?` and `)` may be left out; it is written if the op has the attribute in it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from shlo_disc.ir.attributes import (
-    Attribute,
-)
+from shlo_disc.ir.attributes import Attribute
 from shlo_disc.ir.core import Op
 from shlo_disc.parse.body import BodyReader
 from shlo_disc.parse.draft import Draft
 from shlo_disc.parse.lexer import split_tokens
-from shlo_disc.parse.spelling import (
-    spell_dictionary,
-)
+from shlo_disc.parse.spelling import spell_dictionary
 from shlo_disc.parse.writer import BodyWriter
 
 Read = Callable[[BodyReader, Draft], None]
@@ -36,8 +32,8 @@ def always(_op: Op) -> bool:
 class Directive:
     """One part of a form.
 
-    `attributes` are those that it writes, with the kind that each must have; `optional` ones may be
-    absent. `fits` may rely on the kinds of `attributes`.
+    `attributes` are those that it writes, with the kind that each must have; `optional` ones may be absent. `fits` may
+    rely on the kinds of `attributes`. `has_regions` tells that it writes the op's regions.
     """
 
     read: Read
@@ -45,38 +41,54 @@ class Directive:
     attributes: Mapping[str, type[Attribute]] = field(default_factory=dict[str, type[Attribute]])
     optional: tuple[str, ...] = ()
     fits: Callable[[Op], bool] = always
+    has_regions: bool = False
+
+    def can_write(self, op: Op) -> bool:
+        """Tell whether this can say what the op says."""
+        kinds_fit = all(type(op.attributes.get(name)) is kind for name, kind in self.attributes.items())
+        return kinds_fit and self.fits(op)
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A whole template, compiled."""
+    """A whole template, compiled; `attributes` are those that it names."""
 
     read: Read
     write: Write
-    attributes: Mapping[str, type[Attribute]]
+    attributes: frozenset[str]
     fits: Callable[[Op], bool]
 
 
-_DIRECTIVE = re.compile(r"\{([\w:-]+)\}")
+_PIECE = re.compile(r"\(\?(?P<group>[^()]*)\)|\{(?P<directive>[\w:-]+)\}|(?P<literal>(?:(?!\(\?|\{[\w:-]+\}).)+)")
+
+_Find = Callable[[str], Directive]
 
 
-def compile_form(template: str, find: Callable[[str], Directive]) -> Form:
+def compile_form(template: str, find: _Find) -> Form:
     """Compile a template; `find` gives the directive of a name (`attr-dict` is known here)."""
-    pieces = _DIRECTIVE.split(template)
-    named = [find(piece) for piece in pieces[1::2] if piece != "attr-dict"]
-    attributes = {name: kind for part in named for name, kind in part.attributes.items()}
-    optional = {name for part in named for name in part.optional}
-    rest = _attribute_dictionary(frozenset(attributes) | optional)
-    waiting = iter(named)
-    parts: list[Directive] = []
-    for i, piece in enumerate(pieces):
-        if i % 2:
-            parts.append(rest if piece == "attr-dict" else next(waiting))
-        elif piece:
-            parts.append(_literal(piece))
+    pieces = list(_PIECE.finditer(template))
+    parts = [None if piece["directive"] == "attr-dict" else _part(piece, find) for piece in pieces]
+    required = {name for part in parts if part is not None for name in part.attributes}
+    optional = {name for part in parts if part is not None for name in part.optional}
+    rest = _attribute_dictionary(frozenset(required), frozenset(required | optional))
+    whole = _sequence([rest if part is None else part for part in parts])
+
+    def fits(op: Op) -> bool:
+        return whole.can_write(op) and (whole.has_regions or not op.regions)
+
+    return Form(whole.read, whole.write, frozenset(required | optional), fits)
+
+
+def _part(piece: re.Match[str], find: _Find) -> Directive:
+    if piece["directive"]:
+        return find(piece["directive"])
+    return _group(piece["group"], find) if piece["group"] else _literal(piece["literal"])
+
+
+def _sequence(parts: Sequence[Directive]) -> Directive:
     reads = tuple([part.read for part in parts])
     writes = tuple([part.write for part in parts])
-    fits = tuple([part.fits for part in parts if part.fits is not always])
+    conditions = tuple([part.fits for part in parts if part.fits is not always])
 
     def read(reader: BodyReader, draft: Draft) -> None:
         for part in reads:
@@ -85,11 +97,36 @@ def compile_form(template: str, find: Callable[[str], Directive]) -> Form:
     def write(writer: BodyWriter, op: Op) -> str:
         return "".join([part(writer, op) for part in writes])
 
-    def all_fit(op: Op) -> bool:
-        kinds_fit = all(type(op.attributes.get(name)) is kind for name, kind in attributes.items())
-        return kinds_fit and all(part(op) for part in fits)
+    return Directive(
+        read,
+        write,
+        {name: kind for part in parts for name, kind in part.attributes.items()},
+        tuple([name for part in parts for name in part.optional]),
+        lambda op: all(condition(op) for condition in conditions),
+        any(part.has_regions for part in parts),
+    )
 
-    return Form(read, write, attributes, all_fit)
+
+def _group(template: str, find: _Find) -> Directive:
+    """A part that is there only if its attribute is; its first tokens tell."""
+    pieces = list(_PIECE.finditer(template))
+    start = list(split_tokens(pieces[0]["literal"]))
+    inner = _sequence([_part(piece, find) for piece in pieces])
+    (name,) = inner.attributes
+
+    def read(reader: BodyReader, draft: Draft) -> None:
+        if reader.tokens[reader.at : reader.at + len(start)] == start:
+            inner.read(reader, draft)
+
+    def write(writer: BodyWriter, op: Op) -> str:
+        return inner.write(writer, op) if name in op.attributes else ""
+
+    return Directive(
+        read,
+        write,
+        optional=(name,),
+        fits=lambda op: name not in op.attributes or inner.can_write(op),
+    )
 
 
 def _literal(text: str) -> Directive:
@@ -104,7 +141,7 @@ def _literal(text: str) -> Directive:
     return Directive(read, lambda _writer, _op: text)
 
 
-def _attribute_dictionary(written: frozenset[str]) -> Directive:
+def _attribute_dictionary(required: frozenset[str], written: frozenset[str]) -> Directive:
     """Everything that no other part of the form writes."""
 
     def read(reader: BodyReader, draft: Draft) -> None:
@@ -113,7 +150,7 @@ def _attribute_dictionary(written: frozenset[str]) -> Directive:
             return
         found = reader.dictionary()
         for name in found:
-            if name in written:
+            if name in required or name in draft.attributes:
                 raise reader.unexpected(f"no '{name}' in the dictionary, as the op spells it", at)
         draft.attributes.update(found)
 

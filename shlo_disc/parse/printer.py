@@ -13,7 +13,7 @@ from shlo_disc.parse.spelling import (
     spell_symbol,
     spell_type,
 )
-from shlo_disc.parse.syntax import PRETTY_FORMS
+from shlo_disc.parse.syntax import WRITTEN_FORMS
 from shlo_disc.parse.writer import BodyWriter
 
 
@@ -23,7 +23,7 @@ def print_module(module: Module, *, locations: bool = False, generic: bool = Fal
     Without `locations` the text is as MLIR prints it by default; `generic` asks for the generic
     form of every op.
     """
-    writer = BodyWriter(PRETTY_FORMS, locations=locations, generic=generic)
+    writer = BodyWriter(WRITTEN_FORMS, locations=locations, generic=generic)
     lines: list[str] = []
     if locations:
         lines.extend(f"#{name} = loc({spell_location(place)})" for name, place in module.location_aliases.items())

@@ -150,6 +150,6 @@ def _plain_arguments(block: Block) -> list[str]:
 
 REGION_DIRECTIVES: Mapping[str, Directive] = {
     "reduced": Directive(_read_reduced, _write_reduced),
-    "reducer": Directive(_read_reducer, _write_reducer, fits=_reducer_fits),
-    "while": Directive(_read_while, _write_while, fits=_while_fits),
+    "reducer": Directive(_read_reducer, _write_reducer, fits=_reducer_fits, has_regions=True),
+    "while": Directive(_read_while, _write_while, fits=_while_fits, has_regions=True),
 }

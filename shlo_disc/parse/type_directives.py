@@ -15,6 +15,7 @@ from shlo_disc.parse.body import BodyReader
 from shlo_disc.parse.draft import Draft
 from shlo_disc.parse.form import Directive, Read
 from shlo_disc.parse.spelling import (
+    spell_dictionary,
     spell_results,
     spell_type,
 )
@@ -129,13 +130,53 @@ def _read_result(reader: BodyReader, draft: Draft) -> None:
 def _read_list(reader: BodyReader, draft: Draft) -> None:
     """`: T, T`: the results have the types of the operands."""
     at = reader.at
-    types = reader.types() if draft.operands else list(reader.type_list())
+    types = reader.types()
     reader.check_types(draft, types, at)
     draft.results = types
 
 
-def _write_list(_writer: BodyWriter, op: Op) -> str:
-    return ", ".join([spell_type(operand.type) for operand in op.operands]) or "()"
+def _write_each(_writer: BodyWriter, op: Op) -> str:
+    return spell_type(op.operands[0].type)
+
+
+def _read_each(reader: BodyReader, draft: Draft) -> None:
+    """`: T`, the type of each operand; there are no results."""
+    at = reader.at
+    reader.check_types(draft, [reader.type()] * len(draft.operands), at)
+
+
+def _each_fits(op: Op) -> bool:
+    return len({operand.type for operand in op.operands}) == 1 and not op.results
+
+
+def _read_listed(reader: BodyReader, draft: Draft) -> None:
+    at = reader.at
+    reader.check_types(draft, reader.types(), at)
+
+
+def _write_listed(_writer: BodyWriter, op: Op) -> str:
+    return ", ".join([spell_type(operand.type) for operand in op.operands])
+
+
+def _read_barrier(reader: BodyReader, draft: Draft) -> None:
+    """`{…} %a, %b : T, T`, or `()` in the place of nothing; attributes may stand behind the operands too."""
+    if reader.tokens[reader.at] == "{":
+        draft.attributes.update(reader.dictionary())
+    if reader.accept("("):
+        reader.expect(")")
+        return
+    reader.operands(draft)
+    if reader.tokens[reader.at] == "{":
+        draft.attributes.update(reader.dictionary())
+    reader.expect(":")
+    _read_list(reader, draft)
+
+
+def _write_barrier(writer: BodyWriter, op: Op) -> str:
+    attributes = f" {spell_dictionary(op.attributes)}" if op.attributes else ""
+    if not op.operands:
+        return f"{attributes}()"
+    return f"{attributes} {operand_names(op.operands)} : {_write_listed(writer, op)}"
 
 
 def _read_returned(reader: BodyReader, draft: Draft) -> None:
@@ -145,8 +186,8 @@ def _read_returned(reader: BodyReader, draft: Draft) -> None:
         reader.check_types(draft, reader.types(), at + 1)
 
 
-def _write_returned(_writer: BodyWriter, op: Op) -> str:
-    return f" : {', '.join([spell_type(operand.type) for operand in op.operands])}" if op.operands else ""
+def _write_returned(writer: BodyWriter, op: Op) -> str:
+    return f" : {_write_listed(writer, op)}" if op.operands else ""
 
 
 def _read_arrow(reader: BodyReader, draft: Draft) -> None:
@@ -179,7 +220,9 @@ TYPE_DIRECTIVES: Mapping[str, Directive] = {
     "complex": _or_functional(_read_complex, _write_complex),
     "tuple": _or_functional(_read_tuple, _write_tuple),
     "result": Directive(_read_result, lambda _writer, op: spell_type(op.results[0].type)),
-    "list": Directive(_read_list, _write_list, fits=_same_types),
+    "each": Directive(_read_each, _write_each, fits=_each_fits),
+    "listed": Directive(_read_listed, _write_listed),
+    "barrier": Directive(_read_barrier, _write_barrier, fits=_same_types),
     "returned": Directive(_read_returned, _write_returned),
     "arrow": Directive(_read_arrow, _write_arrow),
 }

@@ -12,33 +12,20 @@ from shlo_disc.parse.spelling import spell_dictionary, spell_location, spell_typ
 
 _SHORT = {name: short for short, name in SHORT_NAMES.items()}
 
-# The only op whose own attributes cannot be told from foreign ones by the dot in a foreign name.
-_CUSTOM_CALL_OWN = frozenset(
-    {
-        "api_version",
-        "backend_config",
-        "call_target_name",
-        "called_computations",
-        "has_side_effect",
-        "operand_layouts",
-        "output_operand_aliases",
-        "result_layouts",
-    }
-)
-
 
 @dataclass(frozen=True, slots=True)
-class PrettyForm:
-    """How an op is written in pretty form, and whether that form can say all that the op says."""
+class WrittenForm:
+    """How an op is written: which attributes are its own, and a pretty form that can say what `fits`, if it has one."""
 
-    write: Callable[[BodyWriter, Op], str]
+    own: frozenset[str]
+    write: Callable[[BodyWriter, Op], str] | None
     fits: Callable[[Op], bool]
 
 
 class BodyWriter:
     """Writes the ops of a function."""
 
-    def __init__(self, forms: Mapping[str, PrettyForm], *, locations: bool, generic: bool) -> None:
+    def __init__(self, forms: Mapping[str, WrittenForm], *, locations: bool, generic: bool) -> None:
         self._forms = forms
         self._locations = locations
         self.generic = generic
@@ -48,7 +35,7 @@ class BodyWriter:
     def op(self, op: Op) -> str:
         """Write one op on its line or lines."""
         form = None if self.generic else self._forms.get(op.name)
-        if form is not None and form.fits(op):
+        if form is not None and form.write is not None and form.fits(op):
             name = _SHORT.get(op.name, op.name) if self._depth == 1 else op.name
             text = name + form.write(self, op)
         else:
@@ -62,7 +49,7 @@ class BodyWriter:
         return f" loc({spell_location(location)})"
 
     def _generic_op(self, op: Op) -> str:
-        own, foreign = _own_and_foreign(op)
+        own, foreign = self._own_and_foreign(op)
         parts = [f'"{op.name}"({operand_names(op.operands)})']
         if own:
             parts.append(f"<{spell_dictionary(own)}>")
@@ -72,6 +59,12 @@ class BodyWriter:
             parts.append(spell_dictionary(foreign))
         parts.append(f": {spell_type(signature(op))}")
         return " ".join(parts)
+
+    def _own_and_foreign(self, op: Op) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
+        """Split attributes into the op's own (properties) and those that others hung on it."""
+        names = self._forms[op.name].own
+        own = {name: attribute for name, attribute in op.attributes.items() if name in names}
+        return own, {name: attribute for name, attribute in op.attributes.items() if name not in names}
 
     def region(self, region: Region, *, label: bool = True) -> str:
         """Write `{ … }`; the closing brace stands where the op begins."""
@@ -101,16 +94,6 @@ def operand_names(values: Sequence[Value]) -> str:
 def signature(op: Op) -> FunctionType:
     """Give the types of operands and results."""
     return FunctionType(tuple([v.type for v in op.operands]), tuple([v.type for v in op.results]))
-
-
-def _own_and_foreign(op: Op) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
-    """Split attributes into the op's own (properties) and those that others hung on it."""
-    own: dict[str, Attribute] = {}
-    foreign: dict[str, Attribute] = {}
-    for name, attribute in op.attributes.items():
-        is_own = name in _CUSTOM_CALL_OWN if op.name == "stablehlo.custom_call" else "." not in name
-        (own if is_own else foreign)[name] = attribute
-    return own, foreign
 
 
 def _result_names(results: Sequence[Value]) -> str:

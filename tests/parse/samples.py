@@ -47,6 +47,8 @@ PRETTY = (
     f"%0 = stablehlo.concatenate %a, %b, dim = 0 : ({F}, {F}) -> {F}",
     f"%0 = stablehlo.get_dimension_size %a, dim = 0 : ({F}) -> tensor<i32>",
     "%0 = stablehlo.slice %m [0:4:2, 1:3] : (tensor<4x5xf32>) -> tensor<2x2xf32>",
+    "%0 = stablehlo.set_dimension_size %m, %n, dim = 0 : "
+    "(tensor<4x5xf32>, tensor<i32>) -> tensor<?x5xf32, #stablehlo.bounds<4, ?>>",
     "%0 = stablehlo.dynamic_slice %m, %n, %n, sizes = [1, 3] : "
     "(tensor<4x5xf32>, tensor<i32>, tensor<i32>) -> tensor<1x3xf32>",
     "%0 = stablehlo.pad %m, %x, low = [0, -1], high = [1, 0], interior = [0, 2] : "
@@ -115,8 +117,16 @@ GENERIC = (
     '%0 = "stablehlo.triangular_solve"(%m, %m) <{left_side = true, lower = true, transpose_a = '
     "#stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}> : "
     "(tensor<4x5xf32>, tensor<4x5xf32>) -> tensor<4x5xf32>",
-    '%0 = "stablehlo.set_dimension_size"(%m, %n) <{dimension = 0 : i64}> : '
-    "(tensor<4x5xf32>, tensor<i32>) -> tensor<?x5xf32, #stablehlo.bounds<4, ?>>",
+)
+
+GENERIC_BY_NEED = (
+    '%0 = "stablehlo.iota"() : () -> tensor<4xf32>',
+    '%0 = "stablehlo.iota"() <{iota_dimension = 0 : i32}> : () -> tensor<4xf32>',
+    '%0 = "stablehlo.constant"() <{value = dense<0> : tensor<4xi32>}> : () -> tensor<?xi32>',
+    '%0 = "stablehlo.cholesky"(%m) <{lower = 1 : i32}> : (tensor<4x5xf32>) -> tensor<4x5xf32>',
+    """%0 = "stablehlo.composite"(%n) <{decomposition = @f, name = "a.b"}> ({
+      stablehlo.return %n : tensor<i32>
+    }) : (tensor<i32>) -> tensor<i32>""",
 )
 
 CALLEES = f"""

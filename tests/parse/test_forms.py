@@ -9,7 +9,7 @@ from shlo_disc.ir.attributes import DenseArrayAttr, DenseAttr, IntegerAttr, Reco
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.parse.printer import print_module
 from shlo_disc.parse.syntax import ENTRIES, FORMS
-from tests.parse.samples import GENERIC, PRETTY, program
+from tests.parse.samples import GENERIC, GENERIC_BY_NEED, PRETTY, program
 from tests.parse.structure import structure
 
 
@@ -26,6 +26,12 @@ def test_generic_form_means_the_same(op: str) -> None:
     assert text.startswith('"builtin.module"()')
     assert " = stablehlo." not in text
     assert structure(parse_module(text)) == structure(module)
+
+
+@pytest.mark.parametrize("op", GENERIC_BY_NEED)
+def test_what_the_pretty_form_cannot_say_prints_generically(op: str) -> None:
+    text = program(op)
+    assert str(parse_module(text)) == text
 
 
 def test_every_op_is_listed_once() -> None:

@@ -1,0 +1,33 @@
+"""What the table of ops says of one op."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One op. Without a `form` it is written in generic form only.
+
+    `signature` says how many operands, results and regions there are: "2 1", "1+ 1 1"; regions are 0 if left out.
+    `attributes` names those of the op's own attributes (MLIR's properties) that its form does not name. All others are
+    foreign: MLIR prints them apart. `name:i64s` says that older texts spell the attribute in another way.
+    """
+
+    name: str
+    signature: str
+    form: str | None = None
+    attributes: str = ""
+
+
+def entries(
+    dialect: str, names: str, signature: str, form: str | None = None, attributes: str = ""
+) -> tuple[Entry, ...]:
+    """Describe ops that differ in nothing but their names."""
+    return tuple([Entry(f"{dialect}.{name}", signature, form, attributes) for name in names.split()])
+
+
+# How forms commonly end: with one type for all values, or with the types of operands and results.
+SAME = " {operands}{attr-dict} : {same}"
+FUNCTIONAL = " {operands}{attr-dict} : {functional}"
+ARROW = " {operands}{attr-dict} : {arrow}"

@@ -1,0 +1,104 @@
+"""The spelling of ops outside StableHLO: CHLO, func, and what its tests and JAX's shardings use."""
+
+from __future__ import annotations
+
+from shlo_disc.parse.entry import ARROW, FUNCTIONAL, Entry, entries
+
+_CHLO_UNARY = (
+    "_asin_acos_kernel acos acosh asin asinh atan atanh bessel_i1e conj cosh digamma erf erf_inv erfc is_inf "
+    "is_neg_inf is_pos_inf lgamma sinh square tan"
+)
+_CHLO_BROADCASTING = (
+    "add and atan2 complex divide maximum minimum multiply next_after or polygamma power remainder shift_left "
+    "shift_right_arithmetic shift_right_logical subtract xor zeta"
+)
+
+CHLO = (
+    *entries("chlo", _CHLO_UNARY, "1 1", ARROW),
+    *entries("chlo", "mulhi next_after polygamma zeta", "2 1", ARROW),
+    *entries(
+        "chlo",
+        " ".join([f"broadcast_{name}" for name in _CHLO_BROADCASTING.split()]),
+        "2 1",
+        FUNCTIONAL,
+        "broadcast_dimensions:i64s",
+    ),
+    Entry(
+        "chlo.broadcast_compare",
+        "2 1",
+        FUNCTIONAL,
+        "broadcast_dimensions:i64s comparison_direction:comparison_direction compare_type:comparison_type",
+    ),
+    Entry("chlo.broadcast_select", "3 1", FUNCTIONAL),
+    Entry("chlo.constant", "0 1", "{attr-dict} {literal:value}"),
+    Entry("chlo.constant_like", "1 1", None, "value"),
+    Entry("chlo.ragged_dot", "3 1", None, "ragged_dot_dimension_numbers precision_config"),
+    Entry(
+        "chlo.scan",
+        "0+ 0+ 1",
+        None,
+        "dimension scan_dim_size is_reverse is_associative operandSegmentSizes resultSegmentSizes",
+    ),
+    Entry("chlo.top_k", "1 2", "({operands}, k = {i64:k}(?, is_stable = {bool:is_stable})){attr-dict} : {arrow}"),
+)
+
+FUNC = (
+    Entry(
+        "func.call", "0+ 0+", " {symbol:callee}({operands}){attr-dict} : {functional}", "arg_attrs no_inline res_attrs"
+    ),
+    Entry("func.return", "0+ 0", "{spaced-operands}{attr-dict}{returned}"),
+)
+
+CHECK = (
+    Entry("check.expect_eq", "2 0", " {operands}{attr-dict} : {each}"),
+    Entry("check.expect_eq_const", "1 0", " {operands}, {dense:value}{attr-dict}"),
+    Entry(
+        "check.expect_almost_eq",
+        "2 0",
+        " {operands}(?, tolerance = {f64:tolerance}){attr-dict} : {each}",
+    ),
+    Entry(
+        "check.expect_almost_eq_const",
+        "1 0",
+        " {operands}, {dense:value}(?, tolerance = {f64:tolerance}){attr-dict}",
+    ),
+    Entry(
+        "check.expect_close",
+        "2 0",
+        " {operands}, max_ulp_difference = {ui64:max_ulp_difference}"
+        "(?, min_ulp_difference = {ui64:min_ulp_difference}) :{attr-dict} {listed}",
+    ),
+    Entry(
+        "check.expect_serialized_eq",
+        "1 0",
+        " {operands}, probe_id = {string:probe_id}(?, iter = {ui32:iteration}){attr-dict} : {each}",
+    ),
+)
+
+INTERPRETER = (
+    Entry("interpreter.print", "1 0", " {operands}{attr-dict} : {each}"),
+    Entry("interpreter.probe", "1 1", " {operands}, probe_id = {string:probe_id}{attr-dict} : {same}"),
+    Entry("interpreter.run_parallel", "0+ 0+", None, "infeed programs"),
+)
+
+SDY = (
+    Entry("sdy.mesh", "0 0", None, "mesh sym_name"),
+    Entry("sdy.return", "0+ 0", "{spaced-operands}{attr-dict}{returned}"),
+    Entry("sdy.sharding_constraint", "1 1", None, "sharding"),
+    Entry("sdy.reshard", "1 1", None, "sharding"),
+    Entry("sdy.manual_computation", "0+ 0+ 1", None, "in_shardings out_shardings manual_axes"),
+    Entry("sdy.named_computation", "0+ 0+ 1", None, "in_shardings out_shardings name"),
+    Entry("sdy.sharding_group", "1 0", None, "group_id"),
+    Entry("sdy.propagation_barrier", "1 1", None, "allowed_direction"),
+    Entry("sdy.data_flow_edge", "1 1", None, "sharding"),
+    Entry("sdy.func_data_flow_edge", "1 1"),
+    Entry("sdy.constant", "0 1", None, "value"),
+    Entry("sdy.all_gather", "1 1", None, "gathering_axes out_sharding"),
+    Entry("sdy.all_reduce", "1 1", None, "reduction_axes out_sharding"),
+    Entry("sdy.all_slice", "1 1", None, "slicing_axes out_sharding"),
+    Entry("sdy.all_to_all", "1 1", None, "params out_sharding"),
+    Entry("sdy.collective_permute", "1 1", None, "out_sharding"),
+    Entry("sdy.reduce_scatter", "1 1", None, "reduce_scatter_axes out_sharding"),
+    Entry("sdy.replicated_to_unreduced", "1 1", None, "axes out_sharding"),
+    Entry("sdy.sharded_to_unreduced", "1 1", None, "axes out_sharding"),
+)
