@@ -222,3 +222,18 @@
 // -----
 // select C2 | %p: tensor<i1>, %x: tensor<2xf32>, %y: tensor<3xf32>
 %0 = stablehlo.select %p, %x, %y : (tensor<i1>, tensor<2xf32>, tensor<3xf32>) -> tensor<2xf32>
+// -----
+// bitcast_convert I1 | %x: !stablehlo.token
+%0 = "stablehlo.bitcast_convert"(%x) : (!stablehlo.token) -> tensor<i32>
+// -----
+// bitcast_convert C1 | %x: tensor<2xf32>
+%0 = stablehlo.bitcast_convert %x : (tensor<2xf32>) -> tensor<3xi32>
+// -----
+// bitcast_convert C1 | %x: tensor<2xf32>
+%0 = stablehlo.bitcast_convert %x : (tensor<2xf32>) -> tensor<2x2xi8>
+// -----
+// bitcast_convert C1 | %x: tensor<2x4xi8>
+%0 = stablehlo.bitcast_convert %x : (tensor<2x4xi8>) -> tensor<2x4xf32>
+// -----
+// bitcast_convert C2 | %x: tensor<2xcomplex<f32>>
+%0 = stablehlo.bitcast_convert %x : (tensor<2xcomplex<f32>>) -> tensor<2xf64>
