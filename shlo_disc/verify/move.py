@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from shlo_disc.verify.axes import broadcast_axis, reshaped_axis, same_elements_but_axis, transposed_axis
-from shlo_disc.verify.checks import refuse_below, refuse_count, same_elements, same_types
+from shlo_disc.verify.checks import each, refuse_below, refuse_count, same_elements, same_types
 from shlo_disc.verify.dims import (
     Dims,
     at_least,
@@ -117,11 +117,18 @@ def _padded_size(size: int | None, low: int | None, high: int | None, interior: 
     return low + size + max(size - 1, 0) * interior + high
 
 
+def _padding_left(view: View) -> Refusal | None:
+    shape = _padded_shape(view)
+    if all(size is None or size >= 0 for size in shape):
+        return None
+    return Refusal("padding to leave no size of 'result' below 0", spell_shape(shape))
+
+
 PAD: Mapping[str, Check] = {
     "C1": same_elements("operand", "padding_value", "result"),
     "C2": one_for_each_dimension("edge_padding_low", "edge_padding_high", "interior_padding"),
     "C3": at_least("interior_padding", 0),
-    "C4": result_shape(_padded_shape),
+    "C4": each(_padding_left, result_shape(_padded_shape)),
 }
 """The constraints of `pad` and of its dynamic form."""
 
