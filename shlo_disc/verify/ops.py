@@ -19,6 +19,7 @@ from shlo_disc.ir.attributes import (
     TensorType,
 )
 from shlo_disc.ir.core import Module, Op, Value
+from shlo_disc.ir.verify import verify_module
 from shlo_disc.parse.origins import naming_origins
 from shlo_disc.parse.spelling import spell_attribute, spell_type
 from shlo_disc.verify.quantized_types import verify_quantized_types
@@ -28,6 +29,13 @@ from shlo_disc.verify.types import Tensor
 from shlo_disc.verify.view import Refusal, View, numbers_of
 
 _MOST_ELEMENTS = 64  # of a constant that constraints look at
+
+
+def verify(module: Module) -> None:
+    """Raise `VerifyError` where a module breaks a rule of StableHLO: first how it is connected, then op by op."""
+    with naming_origins(module):
+        verify_module(module)
+    verify_ops(module)
 
 
 def verify_ops(module: Module) -> None:
@@ -100,6 +108,8 @@ def _wrong_value(slot: Slot, values: tuple[Value, ...]) -> Refusal | None:
             return Refusal(f"'{slot.name}' to hold {describe(slot.kind)}", spell_type(value.type), value)
         if slot.rank is not None and isinstance(value.type, Tensor) and len(value.type.shape) != slot.rank:
             return Refusal(f"'{slot.name}' to have {slot.rank} dimensions", spell_type(value.type), value)
+        if slot.dtype is not None and isinstance(value.type, TensorType) and value.type.dtype is not slot.dtype:
+            return Refusal(f"'{slot.name}' to hold {slot.dtype.value}", spell_type(value.type), value)
     return None
 
 

@@ -108,7 +108,7 @@ def _kind_of_dtype(dtype: DType) -> Kind:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """An operand or a result: the kinds it takes, and its rank where that is fixed.
+    """An operand or a result: the kinds it takes, and its rank and element type where those are fixed.
 
     Several variadic slots of one op have equally many values.
     """
@@ -117,6 +117,7 @@ class Slot:
     kind: Kind
     rank: int | None = None
     variadic: bool = False
+    dtype: DType | None = None
     label: str = ""  # for an operand `I1`, `I2` … by its place unless it says otherwise; results have none
 
 

@@ -11,7 +11,7 @@ from math import prod
 from typing import TypeAlias
 
 from shlo_disc.expr.dtypes import DType
-from shlo_disc.ir.attributes import QuantizedElement, QuantizedTensorType, TensorType, Type
+from shlo_disc.ir.attributes import BoundsAttr, QuantizedElement, QuantizedTensorType, TensorType, Type
 
 Shape: TypeAlias = tuple[int | None, ...]
 Element: TypeAlias = DType | QuantizedElement
@@ -90,6 +90,13 @@ def shapes_agree(*shapes: Sequence[int | None]) -> bool:
     if len({len(shape) for shape in shapes}) > 1:
         return False
     return all(sizes_agree(*sizes) for sizes in zip(*shapes, strict=True))
+
+
+def greatest_shape(tensor: Tensor) -> Shape:
+    """Give the most that each size can be: the size, or its bound; None where it has none."""
+    encoding = tensor.encoding
+    bounds = encoding.sizes if isinstance(encoding, BoundsAttr) else (None,) * len(tensor.shape)
+    return tuple([bound if size is None else size for size, bound in zip(tensor.shape, bounds, strict=False)])
 
 
 def product(sizes: Sequence[int | None]) -> int | None:
