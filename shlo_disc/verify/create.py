@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from shlo_disc.expr.dtypes import DType
-from shlo_disc.ir.attributes import DenseAttr, IntegerAttr, QuantizedTensorType, TensorType
+from shlo_disc.ir.attributes import DenseAttr, QuantizedTensorType, TensorType
 from shlo_disc.parse.spelling import spell_type
 from shlo_disc.verify.checks import has_static_shape
-from shlo_disc.verify.dims import dimension_within_rank
+from shlo_disc.verify.dims import dimension_within_rank, number_slot
 from shlo_disc.verify.rules import AttributeSlot, Kind, Rules, Slot
 from shlo_disc.verify.view import Refusal, View
 
 
-def _literal_type(view: View) -> Refusal | None:
-    """A quantized constant gives the integers that are stored."""
+def literal_type(view: View) -> Refusal | None:
+    """Demand a literal of the result's type; a quantized constant gives the integers that are stored."""
     value, output = view.attribute("value"), view.tensor("output")
     assert isinstance(value, DenseAttr), "the slot takes a literal"
     wanted = output
@@ -30,13 +29,13 @@ RULES: tuple[Rules, ...] = (
         (),
         (Slot("output", Kind.TENSOR),),
         (AttributeSlot("value", "I1", (DenseAttr,)),),
-        {"C2": has_static_shape("output"), "C1": _literal_type},
+        {"C2": has_static_shape("output"), "C1": literal_type},
     ),
     Rules(
         "stablehlo.iota",
         (),
         (Slot("output", Kind.INTEGER | Kind.FLOAT | Kind.COMPLEX | Kind.PER_TENSOR),),
-        (AttributeSlot("iota_dimension", "I1", (IntegerAttr,), dtype=DType.I64),),
+        (number_slot("iota_dimension", "I1"),),
         {"C1": dimension_within_rank("iota_dimension", "output"), "C2": has_static_shape("output")},
     ),
 )

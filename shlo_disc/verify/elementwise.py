@@ -23,7 +23,6 @@ _REAL = Kind.FLOAT | Kind.PER_TENSOR
 _ANALYTIC = _REAL | Kind.COMPLEX
 _SIGNED = _ANALYTIC | Kind.SIGNED
 _NUMBER = _ANALYTIC | Kind.INTEGER
-_ANY = Kind.PLAIN | Kind.PER_TENSOR
 
 _UNARY: Mapping[str, Kind] = {
     "ceil": _REAL,
@@ -47,9 +46,9 @@ _BINARY: Mapping[str, Kind] = {
     "and": _BITS,
     "atan2": _ANALYTIC,
     "divide": _NUMBER,
-    "maximum": _ANY,
-    "minimum": _ANY,
-    "multiply": _ANY,
+    "maximum": Kind.UNIFORM,
+    "minimum": Kind.UNIFORM,
+    "multiply": Kind.UNIFORM,
     "or": _BITS,
     "power": _NUMBER,
     "remainder": _NUMBER,
@@ -120,7 +119,14 @@ def _part(name: str, operand: Kind, result: Kind) -> Rules:
     return Rules(f"stablehlo.{name}", (Slot("operand", operand),), (Slot("result", result),), constraints=constraints)
 
 
-def _complex_element(view: View) -> Refusal | None:
+COMPLEX_PARTS: Mapping[str, Check] = {
+    "I1": has_elements("lhs", DType.F32, DType.F64),
+    "I2": has_elements("rhs", DType.F32, DType.F64),
+}
+
+
+def complex_element(view: View) -> Refusal | None:
+    """Demand a result of complex numbers whose parts are the operands' elements."""
     wanted = {DType.F32: DType.C64, DType.F64: DType.C128}
     found, part = view.element("result"), view.element("lhs")
     if isinstance(part, DType) and found == wanted[part]:
@@ -209,7 +215,20 @@ def _scalar_or_shape_of(name: str, other: str) -> Check:
     return check
 
 
-def _compare_type(view: View) -> Refusal | None:
+_DIRECTIONS = ("EQ", "NE", "GE", "GT", "LE", "LT")
+_COMPARE_TYPES = ("FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
+
+
+def compare_slots(direction: str, type_: str) -> tuple[AttributeSlot, ...]:
+    """Make the slots of the attributes of a comparison, under the labels that they have for an op."""
+    return (
+        AttributeSlot("comparison_direction", direction, (EnumAttr,), values=_DIRECTIONS),
+        AttributeSlot("compare_type", type_, (EnumAttr,), required=False, values=_COMPARE_TYPES),
+    )
+
+
+def compare_type(view: View) -> Refusal | None:
+    """Demand the comparison of the elements' kind; one that is left out is right."""
     found, element = view.enum("compare_type"), view.element("lhs")
     if found is None or isinstance(element, QuantizedElement):
         return None
@@ -252,10 +271,6 @@ def _both_or_none_complex(view: View) -> Refusal | None:
     return refuse_type("complex, as the other is", names[found.index(False)], view)
 
 
-_DIRECTIONS = ("EQ", "NE", "GE", "GT", "LE", "LT")
-_COMPARE_TYPES = ("FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
-_F32_OR_F64 = (DType.F32, DType.F64)
-
 RULES: tuple[Rules, ...] = (
     *[_unary(name, kind) for name, kind in _UNARY.items()],
     *[_binary(name, kind) for name, kind in _BINARY.items()],
@@ -285,8 +300,8 @@ RULES: tuple[Rules, ...] = (
     ),
     Rules(
         "stablehlo.clamp",
-        (Slot("min", _ANY), Slot("operand", _ANY), Slot("max", _ANY)),
-        (Slot("result", _ANY),),
+        (Slot("min", Kind.UNIFORM), Slot("operand", Kind.UNIFORM), Slot("max", Kind.UNIFORM)),
+        (Slot("result", Kind.UNIFORM),),
         constraints={
             "C1": _scalar_or_shape_of("min", "operand"),
             "C2": _scalar_or_shape_of("max", "operand"),
@@ -296,16 +311,13 @@ RULES: tuple[Rules, ...] = (
     ),
     Rules(
         "stablehlo.compare",
-        (Slot("lhs", _ANY), Slot("rhs", _ANY)),
+        (Slot("lhs", Kind.UNIFORM), Slot("rhs", Kind.UNIFORM)),
         (Slot("result", Kind.BOOL),),
-        (
-            AttributeSlot("comparison_direction", "I3", (EnumAttr,), values=_DIRECTIONS),
-            AttributeSlot("compare_type", "I4", (EnumAttr,), required=False, values=_COMPARE_TYPES),
-        ),
+        compare_slots("I3", "I4"),
         {
             "C1": same_baseline_elements("lhs", "rhs"),
             "C2": same_shapes("lhs", "rhs", "result"),
-            "C3": _compare_type,
+            "C3": compare_type,
         },
     ),
     Rules(
@@ -313,11 +325,10 @@ RULES: tuple[Rules, ...] = (
         (Slot("lhs", Kind.FLOAT), Slot("rhs", Kind.FLOAT)),
         (Slot("result", Kind.COMPLEX),),
         constraints={
-            "I1": has_elements("lhs", *_F32_OR_F64),
-            "I2": has_elements("rhs", *_F32_OR_F64),
+            **COMPLEX_PARTS,
             "C1": same_baseline_types("lhs", "rhs"),
             "C2": same_shapes("lhs", "result"),
-            "C3": _complex_element,
+            "C3": complex_element,
         },
     ),
     Rules(
@@ -348,8 +359,8 @@ RULES: tuple[Rules, ...] = (
     ),
     Rules(
         "stablehlo.select",
-        (Slot("pred", Kind.BOOL), Slot("on_true", _ANY), Slot("on_false", _ANY)),
-        (Slot("result", _ANY),),
+        (Slot("pred", Kind.BOOL), Slot("on_true", Kind.UNIFORM), Slot("on_false", Kind.UNIFORM)),
+        (Slot("result", Kind.UNIFORM),),
         constraints={
             "C1": _scalar_or_shape_of("pred", "on_true"),
             "C2": same_baseline_types("on_true", "on_false", "result"),
