@@ -13,25 +13,33 @@ from shlo_disc.diagnostics import (
     UnsupportedOpError,
     VerifyError,
 )
-from shlo_disc.ir.core import Module
+from shlo_disc.ir.core import Module, Op, Value
 from shlo_disc.parse.parser import parse_module as parse
 from shlo_disc.pipeline import Compiled
 from shlo_disc.pipeline import compile_program as compile  # noqa: A004 - the name users expect
+from shlo_disc.rewriting import Build, remove_unused, rewrite
+from shlo_disc.verify.ops import verify
 
 __all__ = [
     "ArgumentTypeError",
+    "Build",
     "CompileError",
     "CompileOptions",
     "Compiled",
     "InternalError",
     "Module",
+    "Op",
     "ParseError",
     "RuntimeShapeError",
     "ShapeError",
     "ShloDiscError",
     "ToolchainError",
     "UnsupportedOpError",
+    "Value",
     "VerifyError",
     "compile",
     "parse",
+    "remove_unused",
+    "rewrite",
+    "verify",
 ]

@@ -8,20 +8,26 @@ import shlo_disc
 
 PUBLIC = (
     "ArgumentTypeError",
+    "Build",
     "CompileError",
     "CompileOptions",
     "Compiled",
     "InternalError",
     "Module",
+    "Op",
     "ParseError",
     "RuntimeShapeError",
     "ShapeError",
     "ShloDiscError",
     "ToolchainError",
     "UnsupportedOpError",
+    "Value",
     "VerifyError",
     "compile",
     "parse",
+    "remove_unused",
+    "rewrite",
+    "verify",
 )
 
 
