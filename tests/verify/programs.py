@@ -3,7 +3,8 @@
 The comment is `// transpose C2`: which constraint refuses the program. Behind it may stand `(jaxlib accepts)`, since
 jaxlib checks less than the specification says, or `(unknown to jaxlib)`. Arguments after a `|` make a function of what
 follows: `// transpose C2 | %x: tensor<2x3xf32>`. Several ops in front of the label (`// abs sign C1`) make a program of
-each, with its name for `{op}`. Programs are divided by lines `// -----`.
+each, with its name for `{op}`; lines `// $shifts = shift_left …` at the head of a file name such a list.
+Programs are divided by lines `// -----`.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 _HEAD = re.compile(
-    r"// (?P<ops>[\w. ]+) (?P<label>[IC]\d+)(?: \((?P<jaxlib>jaxlib accepts|unknown to jaxlib)\))?"
+    r"// (?P<ops>[\w. $-]+) (?P<label>[IC]\d+)(?: \((?P<jaxlib>jaxlib accepts|unknown to jaxlib)\))?"
     r"(?P<wrapped> \| ?(?P<arguments>.*))?\n"
 )
+_LIST = re.compile(r"// (\$\w+) = (.*)\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +48,21 @@ def refused() -> tuple[Refused, ...]:
     """All programs that must be refused."""
     found: list[Refused] = []
     for path in sorted((HERE / "refused").glob("*.mlir")):
+        lists = dict(_LIST.findall(path.read_text()))
         for text in split(path):
-            head = _HEAD.match(text)
-            assert head, f"{path}: expected '// op label', found {text[:60]!r}"
-            body = text[head.end() :]
-            program = f"func.func @main({head['arguments']}) {{\n{body}return\n}}\n" if head["wrapped"] else body
-            ops = (head["ops"],) if head["ops"] == "quantized type" else head["ops"].split()
-            for op in ops:
-                found.append(Refused(op, head["label"], head["jaxlib"] or "refuses", program.replace("{op}", op)))
+            found.extend(_programs(text, lists, path))
     return tuple(found)
+
+
+def _programs(text: str, lists: dict[str, str], path: Path) -> Iterator[Refused]:
+    text = _LIST.sub("", text)
+    head = _HEAD.match(text)
+    assert head, f"{path}: expected '// op label', found {text[:60]!r}"
+    body = text[head.end() :]
+    program = f"func.func @main({head['arguments']}) {{\n{body}return\n}}\n" if head["wrapped"] else body
+    ops = lists.get(head["ops"], head["ops"])
+    for op in (ops,) if ops == "quantized type" else ops.split():
+        yield Refused(op, head["label"], head["jaxlib"] or "refuses", program.replace("{op}", op))
 
 
 def accepted() -> tuple[tuple[str, str], ...]:
