@@ -117,7 +117,8 @@ class _Rewriter:
         found = self._values.get(value, value)
         if found is None:
             note = Note("it was defined here", value.span)
-            raise VerifyError(f"expected no use of '%{value.name}', whose op was removed", op.span, notes=(note,))
+            message = f"expected no use of '%{value.name}', whose op was removed, found one"
+            raise VerifyError(message, op.span, notes=(note,))
         return found
 
 
