@@ -1,25 +1,27 @@
-// ceil floor round_nearest_afz round_nearest_even I1 | %x: tensor<2xcomplex<f32>>
+// $rounding = ceil floor round_nearest_afz round_nearest_even
+// $analytic = cbrt cosine exponential exponential_minus_one log log_plus_one logistic rsqrt sine sqrt tan tanh
+// $rounding I1 | %x: tensor<2xcomplex<f32>>
 %0 = "stablehlo.{op}"(%x) : (tensor<2xcomplex<f32>>) -> tensor<2xf32>
 // -----
-// ceil floor round_nearest_afz round_nearest_even C1 | %x: tensor<2xf32>
+// $rounding C1 | %x: tensor<2xf32>
 %0 = "stablehlo.{op}"(%x) : (tensor<2xf32>) -> tensor<3xf32>
 // -----
-// ceil floor round_nearest_afz round_nearest_even C1 | %x: tensor<2xf32>
+// $rounding C1 | %x: tensor<2xf32>
 %0 = "stablehlo.{op}"(%x) : (tensor<2xf32>) -> tensor<2xf64>
 // -----
-// cbrt cosine exponential exponential_minus_one log log_plus_one logistic rsqrt sine sqrt tan tanh I1 | %x: tensor<2xi32>
+// $analytic I1 | %x: tensor<2xi32>
 %0 = "stablehlo.{op}"(%x) : (tensor<2xi32>) -> tensor<2xf32>
 // -----
-// cbrt cosine exponential exponential_minus_one log log_plus_one logistic rsqrt sine sqrt tan tanh C1 | %x: tensor<2xf32>
+// $analytic C1 | %x: tensor<2xf32>
 %0 = "stablehlo.{op}"(%x) : (tensor<2xf32>) -> tensor<3xf32>
 // -----
-// cbrt cosine exponential exponential_minus_one log log_plus_one logistic rsqrt sine sqrt tan tanh C1 | %x: tensor<2xf32>
+// $analytic C1 | %x: tensor<2xf32>
 %0 = "stablehlo.{op}"(%x) : (tensor<2xf32>) -> tensor<2xcomplex<f32>>
 // -----
-// cbrt cosine exponential exponential_minus_one log log_plus_one logistic rsqrt sine sqrt tan tanh I2 | %x: tensor<2xf32>
+// $analytic I2 | %x: tensor<2xf32>
 %0 = "stablehlo.{op}"(%x) <{result_accuracy = 1 : i32}> : (tensor<2xf32>) -> tensor<2xf32>
 // -----
-// cbrt cosine exponential exponential_minus_one log log_plus_one logistic rsqrt sine sqrt tan tanh C2 | %x: tensor<2xf32>
+// $analytic C2 | %x: tensor<2xf32>
 %0 = "stablehlo.{op}"(%x) <{result_accuracy = #stablehlo.result_accuracy<atol = -1.0, rtol = 0.0, ulps = 0, mode = #stablehlo.result_accuracy_mode<TOLERANCE>>}> : (tensor<2xf32>) -> tensor<2xf32>
 // -----
 // tanh C2 | %x: tensor<2xf32>
