@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from shlo_disc.ir.attributes import ArrayAttr, Attribute, DictAttr, StringAttr, Type, TypeAttr
-from shlo_disc.ir.core import Function, Module, Region
+from shlo_disc.ir.core import Declaration, Function, Module, Op, Region
 from shlo_disc.parse.spelling import (
     spell_dictionary,
     spell_location,
@@ -15,6 +15,8 @@ from shlo_disc.parse.spelling import (
 )
 from shlo_disc.parse.syntax import WRITTEN_FORMS
 from shlo_disc.parse.writer import BodyWriter
+
+_ALSO_OWN = frozenset({"no_inline", "sym_visibility"})  # of functions and modules, if nobody takes them out
 
 
 def print_module(module: Module, *, locations: bool = False, generic: bool = False) -> str:
@@ -28,22 +30,19 @@ def print_module(module: Module, *, locations: bool = False, generic: bool = Fal
     if locations:
         lines.extend(f"#{name} = loc({spell_location(place)})" for name, place in module.location_aliases.items())
     writer.indent = "  "
-    functions = [
-        _generic_function(writer, function) if generic else _pretty_function(writer, function)
-        for function in module.functions.values()
-    ]
+    contents = [_content(writer, content) for content in module.contents]
     place = writer.location(module.location)
     if generic:
         own: dict[str, Attribute] = {} if module.name is None else {"sym_name": StringAttr(module.name)}
-        foreign = f" {spell_dictionary(module.attributes)}" if module.attributes else ""
-        lines.append(f'"builtin.module"(){_properties(own)} ({{')
-        lines.extend(functions)
+        properties, foreign = _split(own, module.attributes)
+        lines.append(f'"builtin.module"(){properties} ({{')
+        lines.extend(contents)
         lines.append(f"}}){foreign} : () -> (){place}")
     else:
         name = "" if module.name is None else f" {spell_symbol(module.name)}"
         attributes = _attribute_clause(module.attributes)
         lines.append(f"module{name}{attributes} {{")
-        lines.extend(functions)
+        lines.extend(contents)
         lines.append(f"}}{place}")
     return "\n".join(lines) + "\n"
 
@@ -52,29 +51,45 @@ def _attribute_clause(attributes: Mapping[str, Attribute]) -> str:
     return f" attributes {spell_dictionary(attributes)}" if attributes else ""
 
 
-def _properties(own: Mapping[str, Attribute]) -> str:
-    return f" <{spell_dictionary(own)}>" if own else ""
+def _split(own: dict[str, Attribute], others: Mapping[str, Attribute]) -> tuple[str, str]:
+    """Write `own` attributes, and those of the others that are own too, apart from the rest."""
+    own |= {name: attribute for name, attribute in others.items() if name in _ALSO_OWN}
+    foreign = {name: attribute for name, attribute in others.items() if name not in _ALSO_OWN}
+    return (
+        f" <{spell_dictionary(own)}>" if own else "",
+        f" {spell_dictionary(foreign)}" if foreign else "",
+    )
 
 
 def _with_attributes(type_: Type, attributes: Mapping[str, Attribute]) -> str:
     return spell_type(type_) + (f" {spell_dictionary(attributes)}" if attributes else "")
 
 
-def _pretty_function(writer: BodyWriter, function: Function) -> str:
-    arguments = [
-        f"%{value.name}: {_with_attributes(value.type, attributes)}{writer.location(value.location)}"
-        for value, attributes in zip(function.body.arguments, function.argument_attributes, strict=True)
-    ]
+def _content(writer: BodyWriter, content: Function | Declaration | Op) -> str:
+    if isinstance(content, Op):
+        return writer.op(content)
+    return _generic_function(writer, content) if writer.generic else _pretty_function(writer, content)
+
+
+def _pretty_function(writer: BodyWriter, function: Function | Declaration) -> str:
+    match function:
+        case Function(body=body):
+            arguments = [
+                f"%{value.name}: {_with_attributes(value.type, attributes)}{writer.location(value.location)}"
+                for value, attributes in zip(body.arguments, function.argument_attributes, strict=True)
+            ]
+            rest = f" {writer.region(Region((body,)), label=False)}"
+        case Declaration(type=type_):
+            pairs = zip(type_.inputs, function.argument_attributes, strict=True)
+            arguments = [_with_attributes(*pair) for pair in pairs]
+            rest = ""
     visibility = "" if function.visibility is None else f"{function.visibility} "
-    name = spell_symbol(function.name)
-    head = f"{writer.indent}func.func {visibility}{name}({', '.join(arguments)})"
+    head = f"{writer.indent}func.func {visibility}{spell_symbol(function.name)}({', '.join(arguments)})"
     attributes = _attribute_clause(function.attributes)
-    body = writer.region(Region((function.body,)), label=False)
-    place = writer.location(function.location)
-    return f"{head}{_pretty_results(function)}{attributes} {body}{place}"
+    return f"{head}{_pretty_results(function)}{attributes}{rest}{writer.location(function.location)}"
 
 
-def _pretty_results(function: Function) -> str:
+def _pretty_results(function: Function | Declaration) -> str:
     types = function.type.results
     if not types:
         return ""
@@ -84,7 +99,7 @@ def _pretty_results(function: Function) -> str:
     return f" -> ({', '.join(listed)})"
 
 
-def _generic_function(writer: BodyWriter, function: Function) -> str:
+def _generic_function(writer: BodyWriter, function: Function | Declaration) -> str:
     own: dict[str, Attribute] = {
         "function_type": TypeAttr(function.type),
         "sym_name": StringAttr(function.name),
@@ -95,7 +110,7 @@ def _generic_function(writer: BodyWriter, function: Function) -> str:
         own["arg_attrs"] = ArrayAttr(tuple(map(DictAttr, function.argument_attributes)))
     if any(function.result_attributes):
         own["res_attrs"] = ArrayAttr(tuple(map(DictAttr, function.result_attributes)))
-    foreign = f" {spell_dictionary(function.attributes)}" if function.attributes else ""
-    body = writer.region(Region((function.body,)))
+    properties, foreign = _split(own, function.attributes)
+    body = "{\n" + writer.indent + "}" if isinstance(function, Declaration) else writer.region(Region((function.body,)))
     place = writer.location(function.location)
-    return f'{writer.indent}"func.func"(){_properties(own)} ({body}){foreign} : () -> (){place}'
+    return f'{writer.indent}"func.func"(){properties} ({body}){foreign} : () -> (){place}'

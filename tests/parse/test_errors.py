@@ -113,12 +113,14 @@ def test_message(text: str, expected: str) -> None:
     [
         ("", ParseError, "expected 'module' or 'func.func', found the end of the text"),
         ("module {", ParseError, "expected 'func.func', found the end of the text"),
-        ("module {\n}\nmodule {\n}", UnsupportedOpError, "several modules"),
-        ("module {\n  sdy.mesh @m = <[]>\n}", UnsupportedOpError, "op 'sdy.mesh' is not supported"),
+        ("module {\n}\nmodule {\n}", UnsupportedOpError, "expected one module, found 2"),
+        ("module {\n  func.return\n}", UnsupportedOpError, "op 'func.return' is not supported outside a function"),
+        ("module {\n}\nfunc.func private @f()", ParseError, "expected the end of the text after the module"),
+        ("func.func private @f()\nfunc.func private @f()", ParseError, "expected a new name, found '@f' again"),
         (
-            "func.func @f(tensor<f32>) -> tensor<f32>",
-            UnsupportedOpError,
-            "function without a body",
+            "func.func @f(tensor<f32>) -> tensor<f32> {\n}",
+            ParseError,
+            "expected names for the arguments of a function that has a body",
         ),
         (
             "func.func @f(%x: tensor<f32>) -> tensor<i1> {\n  return %x : tensor<f32>\n}",
