@@ -44,14 +44,18 @@ def _dilate(size: int, dilation: int) -> int:
 
 
 def windows(view: View, sizes: Shape, base_dilations: str = "", dilations: str = "") -> tuple[Window, ...]:
-    """Give the windows of an op, by the names of its attributes; lists left out stand for ones, a padding for zeros."""
+    """Give the windows of an op, by the names of its attributes; lists left out stand for ones, a padding for zeros.
+
+    Strides beyond the dimensions count for nothing.
+    """
     ones = (1,) * len(sizes)
-    columns = [view.integers(name, ones) if name else ones for name in ("window_strides", base_dilations, dilations)]
-    padding = paddings(view, len(sizes))
+    names = ("window_strides", base_dilations, dilations)
+    strides, *columns = [view.integers(name, ones) if name else ones for name in names]
+    rows = zip(sizes, paddings(view, len(sizes)), strides[: len(sizes)], *columns, strict=True)
     return tuple(
         [
             Window(size, stride, low, high, base_dilation, dilation)
-            for size, (low, high), stride, base_dilation, dilation in zip(sizes, padding, *columns, strict=True)
+            for size, (low, high), stride, base_dilation, dilation in rows
         ]
     )
 
