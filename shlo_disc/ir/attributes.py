@@ -193,14 +193,16 @@ class DenseAttr:
     """`dense<…> : tensor<…>`: the literal as raw little-endian element bytes.
 
     `data` holds one element if `splat`, else all of them, row-major; sub-byte types and i1 take one
-    byte an element. `spelling` is the text between the angle brackets, kept for exact printing; it
-    does not take part in comparisons.
+    byte an element. `spelling` is the text between the angle brackets, kept for exact printing; without it the literal
+    is printed as hexadecimal digits. `resource` is the name under which the text has the data in a section at its end.
+    Neither takes part in comparisons.
     """
 
     type: TensorType
     data: bytes
     splat: bool
-    spelling: str = field(compare=False)
+    spelling: str = field(default="", compare=False)
+    resource: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

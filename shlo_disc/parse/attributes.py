@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -33,9 +35,11 @@ from shlo_disc.ir.attributes import (
     TypeAttr,
     UnitAttr,
 )
-from shlo_disc.parse.literals import decode_dense, encode_elements, numpy_type
+from shlo_disc.parse.literals import decode_dense, decode_digits, encode_elements, numpy_type
+from shlo_disc.parse.tokens import LONG_LITERAL, RESOURCES
 from shlo_disc.parse.types import DTYPES, TypeReader, is_element
 
+_RESOURCE = r'(?<![\w$.-]){}\s*:\s*"0x'
 _MOST_DIGITS = 100
 _OURS = frozenset({"stablehlo", "chlo", "mhlo"})  # dialects whose attributes are taken apart
 _TYPES = frozenset({"tensor", "tuple", "memref", "vector", "complex"})
@@ -223,18 +227,26 @@ class AttributeReader(TypeReader, ABC):
         type_ = self.type()
         if not isinstance(type_, TensorType):
             return OpaqueAttr(self.text_between(at, self.at - 1))  # strings, vectors
+        if token == LONG_LITERAL:
+            long = self.places.long[at]
+            return decode_digits(self.source.text, (long.start + 9, long.end - 2), type_, self.span(at))
         known = self._dense.get((token, type_))
         if known is None:
-            spelling = token[6:-1] if token.startswith("dense<") else self._resource(token[15:-1], at)
-            known = decode_dense(spelling, type_, self.span(at))
+            resource = token.startswith("dense_resource<")
+            known = self._resource(at, type_) if resource else decode_dense(token[6:-1], type_, self.span(at))
             self._dense[token, type_] = known
         return known
 
-    def _resource(self, key: str, at: int) -> str:
-        blob = self.resources.get(key)
-        if blob is None:
-            raise self.unexpected(f"a resource section '{{-# … #-}}' that defines '{key}'", at)
-        return f'"0x{blob[10:]}"'  # the first four bytes say the alignment
+    def _resource(self, at: int, type_: TensorType) -> DenseAttr:
+        """Find the data of `dense_resource<name>` in a section `{-# … #-}`."""
+        text, name = self.source.text, self.tokens[at][15:-1]
+        for section in self.places.long.values():
+            match = re.compile(_RESOURCE.format(re.escape(name))).search(text, section.start, section.end)
+            if section.token == RESOURCES and match is not None:
+                end = text.find('"', match.end())
+                start = match.end() + 8  # the first four bytes say the alignment
+                return replace(decode_digits(text, (start, end), type_, self.span(at)), resource=name)
+        raise self.unexpected(f"a resource section '{{-# … #-}}' that defines '{name}'", at)
 
     def dictionary(self) -> dict[str, Attribute]:
         """Read `{name = value, flag, …}`."""

@@ -1,32 +1,14 @@
-"""Cut StableHLO text into tokens.
-
-One regular expression does it. What occurs often and needs no inner structure to be found (simple
-tensor types, simple locations, whole `dense<…>` literals) is one token, so that the parser looks it
-up instead of taking it apart again. The first character of a token tells its kind.
-"""
+"""Walk along the tokens of a text: `Reader`."""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from shlo_disc.diagnostics import ParseError, Source, Span
-
-_STRING = r'"(?:[^"\\\n]|\\.)*"'
-
-_TOKEN = re.compile(
-    r"%[\w$.-]+(?:\#\d+)?"  # value
-    r"|tensor<[\w?]+(?:<f\d+>)?>"  # tensor type without an encoding
-    r'|loc\((?:\#\w+|unknown|"[^"\\\n]*"(?:\(\#\w+\))?)\)'  # simple location
-    r'|dense<(?:"[^"]*"|[^<>"])*>|array<[^<>]*>|dense_resource<[\w$.-]+>'
-    r"|[A-Za-z_][\w$.]*"  # word
-    r"|-?(?:0x[0-9A-Fa-f]+|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)"  # number
-    rf"|->|::|{_STRING}|@(?:[\w$.-]+|{_STRING})"
-    r"|[\#!][A-Za-z_][\w$.]*|\^\w+"  # alias or dialect name, block label
-    r"|//[^\n]*|\{-\#|\#-\}|\S",  # comment, resource section, any other character
-    re.ASCII,
-)
+from shlo_disc.parse.tokens import TOKEN, TokenSpan, cut, is_ended
 
 _CLOSING: Mapping[str, str] = {"<": ">", "(": ")", "[": "]", "{": "}"}
 
@@ -38,30 +20,21 @@ class Reader:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        matches = list(_TOKEN.finditer(source.text))
-        if "//" in source.text:
-            matches = [match for match in matches if not match[0].startswith("//")]
-        self._matches = matches
-        self.tokens: list[str] = [match[0] for match in matches]
-        self.tokens.append("")
+        self.tokens, self.places = cut(source)
         self.at: int = 0
 
     def span(self, at: int | None = None) -> Span:
         """Where token number `at` (else the current one) stands in the text."""
-        at = self.at if at is None else at
-        if at >= len(self._matches):
-            end = len(self.source.text)
-            return Span(self.source, end, end)
-        return Span(self.source, *self._matches[at].span())
+        return TokenSpan(self.places, self.at if at is None else at)
 
     def text_between(self, first: int, last: int) -> str:
         """Give the text from token `first` up to the end of token `last`."""
-        return self.source.text[self._matches[first].start() : self._matches[last].end()]
+        starts, ends = self.places.ranges
+        return self.source.text[starts[first] : ends[last]]
 
-    def skip_to(self, offset: int) -> None:
-        """Go on at the first token that starts at `offset` or later."""
-        while self.at < len(self._matches) and self._matches[self.at].start() < offset:
-            self.at += 1
+    def token_at(self, offset: int) -> int:
+        """Give the number of the first token that starts at `offset` or later."""
+        return bisect_left(self.places.ranges[0], offset)
 
     def unexpected(self, expected: str, at: int | None = None) -> ParseError:
         """Say what was expected where something else stands."""
@@ -140,36 +113,54 @@ class Reader:
         waiting = [_CLOSING[opening]]
         while waiting:
             token = self.tokens[self.at]
-            is_comparison = token in ("<", ">") and self.tokens[self.at + 1] == "="  # in an `affine_set`
-            if token in _CLOSING and not is_comparison:
+            if token[:1] == '"':
+                self._unquoted(token)
+            elif token in _CLOSING:
                 waiting.append(_CLOSING[token])
             elif token == waiting[-1]:
                 waiting.pop()
-            elif token in (")", "]", "}", ">", "") and not is_comparison:
+            elif token in (")", "]", "}", ">", ""):
                 raise self.unexpected(f"'{waiting[-1]}'")
             self.at += 1
 
     def string(self, what: str = "a string") -> str:
         """Consume a string literal and give its contents."""
         token = self.tokens[self.at]
-        if token[:1] != '"' or len(token) < 2:
+        if token[:1] != '"':
             raise self.unexpected(what)
+        found = self._unquoted(token)
         self.at += 1
-        return unescape(token[1:-1])
+        return found
 
     def symbol(self) -> str:
         """Consume `@name` or `@"name"` and give the name."""
         token = self.tokens[self.at]
         if token[:1] != "@" or len(token) < 2:
             raise self.unexpected("a symbol such as '@main'")
+        found = self._unquoted(token[1:]) if token[1] == '"' else token[1:]
         self.at += 1
-        return unescape(token[2:-1]) if token[1] == '"' else token[1:]
+        return found
+
+    def _unquoted(self, quoted: str) -> str:
+        if not is_ended(quoted) or not (quoted.isascii() or _is_unicode(quoted)):
+            raise self.unexpected("a string of Unicode characters that ends on its line")
+        return unescape(quoted[1:-1])
+
+
+def _is_unicode(text: str) -> bool:
+    """Tell whether text has no halves of characters, apart from those that stand for single bytes."""
+    try:
+        text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _quote(token: str) -> str:
     if not token:
         return "the end of the text"
-    if token == '"':
+    string = token.removeprefix("@")
+    if string[:1] == '"' and not is_ended(string):
         return "a string that does not end on its line"
     return f"'{token}'" if len(token) <= 60 else f"'{token[:60]}…'"
 
@@ -220,4 +211,4 @@ def split_tokens(text: str) -> tuple[str, ...]:
     >>> split_tokens(", dims = ")
     (',', 'dims', '=')
     """
-    return tuple(_TOKEN.findall(text))
+    return tuple(TOKEN.findall(text))

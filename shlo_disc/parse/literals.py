@@ -6,6 +6,7 @@ import importlib.util
 import math
 import re
 import sys
+from binascii import unhexlify
 
 import numpy as np
 import numpy.typing as npt
@@ -16,37 +17,62 @@ from shlo_disc.ir.attributes import DenseAttr, TensorType
 
 _PAIR = re.compile(r"\(([^(),]*),([^(),]*)\)")
 _NO_STRUCTURE = re.compile(r"[^\[\],]+")
+_COMMENT = re.compile(r"//[^\n]*")
+_ODD = re.compile(r"[^-0-9A-Fa-fx.+,\s]")  # Python's own numbers are a wider notion: `1_000`, `nan`
+_CHUNK = 1 << 20  # digits that are decoded at a time, an even number
 
 
 def decode_dense(spelling: str, type_: TensorType, span: Span) -> DenseAttr:
     """Decode `spelling`, the text between the angle brackets of a literal of `type_`."""
     text = spelling.strip()
-    if any(size is None for size in type_.shape):
-        raise ParseError("expected a static shape for a literal, found a '?' size", span)
-    count = math.prod(size for size in type_.shape if size is not None)
     if text.startswith('"'):
-        data, splat = _blob(text, type_, count, span)
-    elif not text:
+        if not text.startswith('"0x') or not text.endswith('"'):
+            raise ParseError('expected a hexadecimal string "0x…" as the literal\'s elements', span)
+        return decode_digits(text, (3, len(text) - 1), type_, span)
+    count = _count(type_, span)
+    if "//" in text:
+        text = _COMMENT.sub("", text).strip()
+    if not text:
         if count:
             raise ParseError(f"expected {count} elements, found an empty literal", span)
-        data, splat = b"", False
-    else:
-        splat = not text.startswith("[")
-        data = encode_elements(_elements(text, type_, splat=splat, span=span), type_.dtype, span)
+        return DenseAttr(type_, b"", splat=False, spelling="")
+    splat = not text.startswith("[")
+    data = encode_elements(_elements(text, type_, splat=splat, span=span), type_.dtype, span)
     return DenseAttr(type_, data, splat, spelling)
 
 
-def _blob(text: str, type_: TensorType, count: int, span: Span) -> tuple[bytes, bool]:
-    if not text.startswith('"0x') or not text.endswith('"'):
-        raise ParseError('expected a hexadecimal string "0x…" as the literal\'s elements', span)
+def decode_digits(text: str, digits: tuple[int, int], type_: TensorType, span: Span) -> DenseAttr:
+    """Decode a literal of hexadecimal digits that stand in `text` from `digits[0]` to `digits[1]`, without copies."""
+    count, size = _count(type_, span), type_.dtype.bytes
+    start, end = digits
+    found = (end - start) // 2
+    if found not in (size * count, size):
+        raise ParseError(f"expected {count} elements of {size} bytes, found {found} bytes", span)
     try:
-        data = bytes.fromhex(text[3:-1])
+        chunks = [unhexlify(text[at : min(at + _CHUNK, end)]) for at in range(start, end, _CHUNK)]
     except ValueError:
         raise ParseError("expected pairs of hexadecimal digits in the literal, found something else", span) from None
-    size = type_.dtype.bytes
-    if len(data) not in (size * count, size):
-        raise ParseError(f"expected {count} elements of {size} bytes, found {len(data)} bytes", span)
-    return data, len(data) == size and count != 0
+    data = chunks[0] if len(chunks) == 1 else b"".join(chunks)
+    if type_.dtype.bits < 8:
+        data = data.translate(_narrowed(type_.dtype))
+    return DenseAttr(type_, data, found == size and count != 0)
+
+
+def _count(type_: TensorType, span: Span) -> int:
+    if any(size is None for size in type_.shape):
+        raise ParseError("expected a static shape for a literal, found a '?' size", span)
+    return math.prod(size for size in type_.shape if size is not None)
+
+
+def _narrowed(dtype: DType) -> bytes:
+    """Give what each byte means as an element of a type of less than 8 bits."""
+    if dtype.is_bool:
+        return bytes([0] + [1] * 255)
+    low_bits = [byte & ((1 << dtype.bits) - 1) for byte in range(256)]
+    if not dtype.is_signed:
+        return bytes(low_bits)
+    half = 1 << (dtype.bits - 1)
+    return bytes([(bits ^ half) - half & 0xFF for bits in low_bits])
 
 
 def _elements(text: str, type_: TensorType, *, splat: bool, span: Span) -> list[str]:
@@ -60,6 +86,8 @@ def _elements(text: str, type_: TensorType, *, splat: bool, span: Span) -> list[
     flat = text.replace("[", "").replace("]", "")
     if type_.dtype.is_complex:
         flat = _PAIR.sub(r"\1,\2", flat)
+    if not type_.dtype.is_bool and (odd := _ODD.search(flat)) is not None:
+        raise ParseError(f"expected elements of type {type_.dtype.value}, found '{odd[0]}'", span)
     return flat.split(",") if flat.strip() else []
 
 

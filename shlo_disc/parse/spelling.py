@@ -159,8 +159,8 @@ def spell_attribute(attribute: Attribute) -> str:  # noqa: C901, PLR0911, PLR091
         case DenseArrayAttr(dtype, values):
             listed = [_spell_element(value, dtype) for value in values]
             return f"array<{dtype.value}: {', '.join(listed)}>" if listed else f"array<{dtype.value}>"
-        case DenseAttr(type_, _, _, spelling):
-            return f"dense<{spelling}> : {spell_type(type_)}"
+        case DenseAttr(type_):
+            return f"{_spell_literal(attribute)} : {spell_type(type_)}"
         case EnumAttr(dialect, family, value):
             return f"#{dialect}<{family} {value}>"
         case RecordAttr(dialect, name, fields):
@@ -176,6 +176,12 @@ def spell_attribute(attribute: Attribute) -> str:  # noqa: C901, PLR0911, PLR091
             return text
         case _:
             assert_never(attribute)
+
+
+def _spell_literal(literal: DenseAttr) -> str:
+    if literal.spelling or not literal.data:
+        return f"dense<{literal.spelling}>"
+    return f'dense<"0x{literal.data.hex().upper()}">'
 
 
 def _type_suffix(dtype: DType | None) -> str:

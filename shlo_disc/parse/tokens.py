@@ -1,0 +1,195 @@
+"""Cut StableHLO text into tokens.
+
+One regular expression does it. What occurs often and needs no inner structure to be found (simple
+tensor types, simple locations, whole `dense<…>` literals) is one token, so that the parser looks it
+up instead of taking it apart again. The first character of a token tells its kind.
+
+Where tokens stand in the text is worked out only when it is asked for, which is when there is an error to show. Long
+literals of hexadecimal digits, the weights of a model, stay in the text: their tokens are stand-ins.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate, repeat
+
+from shlo_disc.diagnostics import ParseError, Source, Span
+
+LONG_LITERAL = 'dense<"0x…">'
+RESOURCES = "{-#"  # stands for a whole section `{-# … `, without the `#-}`
+MOST_NESTED = 80  # brackets; what is read, written or checked by recursion needs a stack for as many
+
+_LONG = 4096
+_BEGUN = r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+'
+_STRING = f'{_BEGUN}"?'  # it may lack its end: so no character is looked at twice
+
+TOKEN = re.compile(
+    r"%[\w$.-]+(?:\#\d+)?"  # value
+    rf"|[(),=]|{_STRING}"
+    r"|tensor<[\w?]+(?:<f\d+>)?>"  # tensor type without an encoding
+    r'|loc\((?:\#\w+|unknown|"[^"\\\n]*"(?:\(\#\w+\))?)\)'  # simple location
+    rf'|dense<(?:[^<>"]++|{_BEGUN}")*+>'
+    r"|array<[^<>]*>|dense_resource<[\w$.-]+>"
+    r"|[A-Za-z_][\w$.]*"  # word
+    r"|-?(?:0x[0-9A-Fa-f]+|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)"  # number
+    rf"|->|::|[<>]=|@(?:[\w$.-]+|{_STRING})"
+    r"|[\#!][A-Za-z_][\w$.]*|\^\w+"  # alias or dialect name, block label
+    r"|//[^\n]*|\{-\#|\S",  # comment, resource section, any other character
+    re.ASCII,
+)
+_WORD_BEFORE = re.compile(r"[\w$.%@#!^-]")
+_DEPTH = {"(": 1, "[": 1, "{": 1, "<": 1, ")": -1, "]": -1, "}": -1, ">": -1}
+
+
+@dataclass(frozen=True, slots=True)
+class Long:
+    """A token that is left in the text."""
+
+    token: str
+    start: int
+    end: int
+
+
+@dataclass
+class Places:
+    """Where the tokens of a text stand; `long` are those left in the text, by number."""
+
+    source: Source
+    long: dict[int, Long] = field(default_factory=dict[int, Long])
+
+    @cached_property
+    def ranges(self) -> tuple[list[int], list[int]]:
+        """The first characters of all tokens, and the characters behind them."""
+        text = self.source.text
+        starts: list[int] = []
+        ends: list[int] = []
+        at = 0
+        for one in [*self.long.values(), None]:
+            matches = TOKEN.finditer(text, at, len(text) if one is None else one.start)
+            for match in matches:
+                if not match[0].startswith("//"):
+                    starts.append(match.start())
+                    ends.append(match.end())
+            if one is not None:
+                starts.append(one.start)
+                at = one.end
+                ends.append(at)
+        return starts, ends
+
+
+class TokenSpan(Span):
+    """The span of a token, which is found in the text when it is looked at."""
+
+    __slots__ = ("_at", "_places")
+
+    def __init__(self, places: Places, at: int) -> None:
+        object.__setattr__(self, "_places", places)
+        object.__setattr__(self, "_at", at)
+
+    def __getattr__(self, name: str) -> object:
+        """Find the token: called for what is not set yet."""
+        if name not in ("source", "start", "end"):
+            raise AttributeError(name)
+        places: Places = object.__getattribute__(self, "_places")
+        at: int = object.__getattribute__(self, "_at")
+        starts, ends = places.ranges
+        end = len(places.source.text)
+        object.__setattr__(self, "source", places.source)
+        object.__setattr__(self, "start", starts[at] if at < len(starts) else end)
+        object.__setattr__(self, "end", ends[at] if at < len(ends) else end)
+        return object.__getattribute__(self, name)
+
+
+def cut(source: Source) -> tuple[list[str], Places]:
+    """Cut a text into tokens; the last, an empty one, is the end of the text."""
+    text, places, tokens, at = source.text, Places(source), list[str](), 0
+    for one in _long_tokens(text):
+        tokens += _short_tokens(text, at, one.start)
+        places.long[len(tokens)] = one
+        tokens.append(one.token)
+        at = one.end
+    tokens += _short_tokens(text, at, len(text))
+    tokens.append("")
+    _limit_depth(tokens, places)
+    return tokens, places
+
+
+def _short_tokens(text: str, start: int, end: int) -> list[str]:
+    tokens: list[str] = TOKEN.findall(text, start, end)
+    if text.find("//", start, end) >= 0:
+        tokens = [token for token in tokens if token[:2] != "//"]
+    return tokens
+
+
+def _long_tokens(text: str) -> Iterator[Long]:
+    """Find long literals, and the section of resources between or behind them."""
+    at = 0
+    for one in _long_literals(text):
+        yield from _sections(text, at, one.start)
+        yield one
+        at = one.end
+    yield from _sections(text, at, len(text))
+
+
+def _long_literals(text: str) -> Iterator[Long]:
+    known, at = 0, 0  # no token ends behind `known`
+    while (start := text.find('dense<"0x', at)) >= 0:
+        quote = text.find('"', start + 7)
+        at = start + 7
+        if quote - start < _LONG or text[quote : quote + 2] != '">':
+            continue
+        if _is_hidden(text, known, start):
+            at = max(at, text.find("\n", start))
+            continue
+        known = at = quote + 2
+        yield Long(LONG_LITERAL, start, at)
+
+
+def _sections(text: str, start: int, end: int) -> Iterator[Long]:
+    known = start
+    while (start := text.find(RESOURCES, start, end)) >= 0:
+        stop = text.find("#-}", start, end)
+        if stop < 0:
+            return
+        if _is_hidden(text, known, start):
+            start += len(RESOURCES)
+            continue
+        yield Long(RESOURCES, start, stop)
+        known = start = stop + 3
+        yield Long("#-}", stop, start)
+
+
+def _is_hidden(text: str, known: int, at: int) -> bool:
+    """Tell whether a place is inside of a string, of a comment or of a word; none of them goes on over lines."""
+    line = max(known, text.rfind("\n", known, at) + 1)
+    before: list[str] = TOKEN.findall(text, line, at)
+    if any(token.startswith("//") for token in before) or _WORD_BEFORE.match(text[at - 1 : at] if at else ""):
+        return True
+    return bool(before) and before[-1][:1] in ('"', "@") and not is_ended(before[-1].lstrip("@"))
+
+
+def is_ended(string: str) -> bool:
+    r"""Tell whether a token that begins with a quote ends with one that is not escaped.
+
+    >>> is_ended('"a"'), is_ended('"a'), is_ended(r'"a\"')
+    (True, False, False)
+    """
+    if len(string) < 2 or string[-1] != '"':
+        return False
+    return string[-2] != "\\" or (len(string) - len(string[:-1].rstrip("\\"))) % 2 == 1
+
+
+def _limit_depth(tokens: list[str], places: Places) -> None:
+    """Refuse brackets that are nested too deeply, before anything is called for them."""
+    depths = accumulate(map(_DEPTH.get, tokens, repeat(0)))
+    if max(depths) <= MOST_NESTED:
+        return
+    depths = accumulate(map(_DEPTH.get, tokens, repeat(0)))
+    at = next(at for at, depth in enumerate(depths) if depth > MOST_NESTED)
+    raise ParseError(
+        f"expected at most {MOST_NESTED} nested brackets, found another '{tokens[at]}'",
+        TokenSpan(places, at),
+    )
