@@ -19,7 +19,7 @@ from itertools import accumulate, repeat
 from shlo_disc.diagnostics import ParseError, Source, Span
 
 LONG_LITERAL = 'dense<"0x…">'
-RESOURCES = "{-#"  # stands for a whole section `{-# … `, without the `#-}`
+RESOURCES = "{-#"  # stands for a whole section `{-# … #-}`
 MOST_NESTED = 80  # brackets; what is read, written or checked by recursion needs a stack for as many
 
 _LONG = 4096
@@ -157,9 +157,8 @@ def _sections(text: str, start: int, end: int) -> Iterator[Long]:
         if _is_hidden(text, known, start):
             start += len(RESOURCES)
             continue
-        yield Long(RESOURCES, start, stop)
+        yield Long(RESOURCES, start, stop + 3)
         known = start = stop + 3
-        yield Long("#-}", stop, start)
 
 
 def _is_hidden(text: str, known: int, at: int) -> bool:
