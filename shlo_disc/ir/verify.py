@@ -24,8 +24,8 @@ from shlo_disc.ir.core import Block, Declaration, Function, Module, Op, Value
 _Content: TypeAlias = Function | Declaration | Op
 _Spell: TypeAlias = Callable[[Type], str]
 
-_END_OF_FUNCTION, _END_OF_REGION = "func.return", "stablehlo.return"
-TERMINATORS = frozenset({_END_OF_FUNCTION, _END_OF_REGION})
+_END_OF_FUNCTION, _END_OF_REGION, _END_OF_SDY_REGION = "func.return", "stablehlo.return", "sdy.return"
+TERMINATORS = frozenset({_END_OF_FUNCTION, _END_OF_REGION, _END_OF_SDY_REGION})
 _HOLDERS = (SymbolAttr, ArrayAttr, DictAttr, RecordAttr)  # attributes in which a symbol may be
 
 
@@ -103,7 +103,8 @@ class _Verifier:
                 self._references(op)
             for region in op.regions:
                 for inner in region.blocks:
-                    self._block(inner, _END_OF_REGION, op.span)
+                    end_of_inner = _END_OF_SDY_REGION if op.name.startswith("sdy.") else _END_OF_REGION
+                    self._block(inner, end_of_inner, op.span)
             self._define(op.results)
             own += op.results
         visible.difference_update(own)
