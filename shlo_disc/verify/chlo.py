@@ -31,55 +31,60 @@ from shlo_disc.verify.rules import AttributeSlot, Check, Kind, Rules, Slot
 from shlo_disc.verify.types import Shape, shapes_agree, spell_shape
 from shlo_disc.verify.view import Refusal, View
 
-_FLOATS = Kind.FLOAT | Kind.COMPLEX
-_BITS = Kind.BOOL | Kind.INTEGER
+# Most ops take tensors whose number of dimensions is not known; those take any kind of them.
+_ANY = Kind.TENSOR | Kind.UNRANKED
+_REAL = Kind.FLOAT | Kind.UNRANKED
+_COMPLEX = Kind.COMPLEX | Kind.UNRANKED
+_ANALYTIC = _REAL | _COMPLEX
+_BITS = Kind.BOOL | Kind.INTEGER | Kind.UNRANKED
+_BOOL = Kind.BOOL | Kind.UNRANKED
 
 _UNARY: Mapping[str, Kind] = {
-    "_asin_acos_kernel": Kind.COMPLEX,
-    "acos": _FLOATS,
-    "acosh": _FLOATS,
-    "asin": _FLOATS,
-    "asinh": _FLOATS,
-    "atan": _FLOATS,
-    "atanh": _FLOATS,
-    "bessel_i1e": _FLOATS,
-    "conj": _FLOATS,
-    "cosh": _FLOATS,
-    "digamma": Kind.FLOAT,
-    "erf": Kind.FLOAT,
-    "erf_inv": Kind.FLOAT,
-    "erfc": Kind.FLOAT,
-    "lgamma": Kind.FLOAT,
-    "sinh": _FLOATS,
-    "square": _FLOATS,
-    "tan": _FLOATS,
+    "_asin_acos_kernel": _COMPLEX,
+    "acos": _ANALYTIC,
+    "acosh": _ANALYTIC,
+    "asin": _ANALYTIC,
+    "asinh": _ANALYTIC,
+    "atan": _ANALYTIC,
+    "atanh": _ANALYTIC,
+    "bessel_i1e": _ANALYTIC,
+    "conj": _ANALYTIC,
+    "cosh": _ANALYTIC,
+    "digamma": _REAL,
+    "erf": _REAL,
+    "erf_inv": _REAL,
+    "erfc": _REAL,
+    "lgamma": _REAL,
+    "sinh": _ANALYTIC,
+    "square": _ANALYTIC,
+    "tan": _ANALYTIC,
 }
 _PREDICATES = ("is_inf", "is_neg_inf", "is_pos_inf")
 _BINARY: Mapping[str, tuple[Slot, Slot]] = {
     "mulhi": (Slot("lhs", Kind.INTEGER), Slot("rhs", Kind.INTEGER)),
-    "next_after": (Slot("x", Kind.FLOAT), Slot("y", Kind.FLOAT)),
-    "polygamma": (Slot("n", Kind.FLOAT), Slot("x", Kind.FLOAT)),
-    "zeta": (Slot("x", Kind.FLOAT), Slot("q", Kind.FLOAT)),
+    "next_after": (Slot("x", _REAL), Slot("y", _REAL)),
+    "polygamma": (Slot("n", _REAL), Slot("x", _REAL)),
+    "zeta": (Slot("x", _REAL), Slot("q", _REAL)),
 }
 _BROADCAST: Mapping[str, Kind] = {
-    "add": Kind.TENSOR,
+    "add": _ANY,
     "and": _BITS,
-    "atan2": Kind.TENSOR,
-    "divide": Kind.TENSOR,
-    "maximum": Kind.TENSOR,
-    "minimum": Kind.TENSOR,
-    "multiply": Kind.TENSOR,
-    "next_after": Kind.TENSOR,
+    "atan2": _ANY,
+    "divide": _ANY,
+    "maximum": _ANY,
+    "minimum": _ANY,
+    "multiply": _ANY,
+    "next_after": _ANY,
     "or": _BITS,
-    "polygamma": Kind.TENSOR,
-    "power": Kind.TENSOR,
-    "remainder": Kind.TENSOR,
-    "shift_left": Kind.TENSOR,
-    "shift_right_arithmetic": Kind.TENSOR,
-    "shift_right_logical": Kind.TENSOR,
-    "subtract": Kind.TENSOR,
+    "polygamma": _ANY,
+    "power": _ANY,
+    "remainder": _ANY,
+    "shift_left": _ANY,
+    "shift_right_arithmetic": _ANY,
+    "shift_right_logical": _ANY,
+    "subtract": _ANY,
     "xor": _BITS,
-    "zeta": Kind.FLOAT,
+    "zeta": _REAL,
 }
 
 
@@ -93,7 +98,7 @@ def _unary(name: str, kind: Kind) -> Rules:
 
 def _predicate(name: str) -> Rules:
     constraints = {"C1": same_shapes("operand", "result")}
-    return Rules(f"chlo.{name}", (Slot("operand", Kind.FLOAT),), (Slot("result", Kind.BOOL),), constraints=constraints)
+    return Rules(f"chlo.{name}", (Slot("operand", _REAL),), (Slot("result", _BOOL),), constraints=constraints)
 
 
 def _binary(name: str, operands: tuple[Slot, Slot]) -> Rules:
@@ -257,21 +262,21 @@ RULES: tuple[Rules, ...] = (
     *[_broadcast(name, kind, kind, _SAME) for name, kind in _BROADCAST.items()],
     _broadcast(
         "compare",
-        Kind.TENSOR,
-        Kind.BOOL,
+        _ANY,
+        _BOOL,
         {"C4": same_baseline_elements("lhs", "rhs"), "C5": compare_type},
         compare_slots("I4", "I5"),
     ),
     _broadcast(
         "complex",
-        Kind.FLOAT,
-        Kind.COMPLEX,
+        _REAL,
+        _COMPLEX,
         {**COMPLEX_PARTS, "C4": same_baseline_elements("lhs", "rhs"), "C5": complex_element},
     ),
     Rules(
         "chlo.broadcast_select",
-        (Slot("pred", Kind.BOOL), Slot("on_true", Kind.TENSOR), Slot("on_false", Kind.TENSOR)),
-        (Slot("result", Kind.TENSOR),),
+        (Slot("pred", Kind.BOOL), Slot("on_true", _ANY), Slot("on_false", _ANY)),
+        (Slot("result", _ANY),),
         constraints={
             "C1": same_baseline_elements("on_true", "on_false", "result"),
             "C2": _select_sizes,
@@ -287,15 +292,15 @@ RULES: tuple[Rules, ...] = (
     ),
     Rules(
         "chlo.constant_like",
-        (Slot("operand", Kind.TENSOR),),
-        (Slot("result", Kind.TENSOR),),
+        (Slot("operand", _ANY),),
+        (Slot("result", _ANY),),
         (AttributeSlot("value", "I2", (IntegerAttr, FloatAttr, BoolAttr, OpaqueAttr)),),
         {"C1": same_shapes("operand", "result"), "C2": _like_element},
     ),
     Rules(
         "chlo.top_k",
-        (Slot("operand", Kind.TENSOR),),
-        (Slot("values", Kind.TENSOR), Slot("indices", Kind.INTEGER)),
+        (Slot("operand", _ANY),),
+        (Slot("values", _ANY), Slot("indices", Kind.INTEGER | Kind.UNRANKED)),
         (
             number_slot("k", "I2"),
             AttributeSlot("is_stable", "I3", (BoolAttr,), required=False),

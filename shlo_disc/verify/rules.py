@@ -16,11 +16,13 @@ from shlo_disc.ir.attributes import (
     Attribute,
     BufferType,
     FutureType,
+    QuantizedElement,
     QuantizedTensorType,
     TensorType,
     TokenType,
     TupleType,
     Type,
+    UnrankedTensorType,
 )
 from shlo_disc.verify.view import Refusal, View
 
@@ -42,16 +44,22 @@ class Kind(Flag):
     TUPLE = auto()
     BUFFER = auto()
     FUTURE = auto()
+    UNRANKED = auto()  # `tensor<*xf32>`; beside it stands what the elements are
     OTHER = auto()  # anything else: types of other dialects
     INTEGER = SIGNED | UNSIGNED
     QUANTIZED = PER_TENSOR | PER_AXIS
     PLAIN = BOOL | INTEGER | FLOAT | COMPLEX
     UNIFORM = PLAIN | PER_TENSOR  # a place in the tensor says nothing about what its elements mean
     TENSOR = PLAIN | QUANTIZED
-    VALUE = TENSOR | INDEX | TOKEN | TUPLE | BUFFER | FUTURE | OTHER
+    VALUE = TENSOR | INDEX | TOKEN | TUPLE | BUFFER | FUTURE | UNRANKED | OTHER
 
 
-_NAMES: Mapping[Kind, str] = {
+_NAMES: Mapping[Kind, str] = {  # those of several kinds first
+    Kind.TENSOR: "tensors",
+    Kind.UNIFORM: "tensors that are not quantized per axis",
+    Kind.PLAIN: "tensors that are not quantized",
+    Kind.QUANTIZED: "quantized elements",
+    Kind.INTEGER: "integers",
     Kind.BOOL: "booleans",
     Kind.SIGNED: "signed integers",
     Kind.UNSIGNED: "unsigned integers",
@@ -71,19 +79,26 @@ _NAMES: Mapping[Kind, str] = {
 def describe(kind: Kind) -> str:
     """Say which types a slot takes.
 
-    >>> describe(Kind.FLOAT | Kind.COMPLEX)
-    'floats or complex numbers'
+    >>> describe(Kind.FLOAT | Kind.COMPLEX), describe(Kind.TENSOR | Kind.TOKEN)
+    ('floats or complex numbers', 'tensors or tokens')
     """
-    return " or ".join([name for one, name in _NAMES.items() if one in kind])
+    names: list[str] = []
+    for kinds, name in _NAMES.items():
+        if kinds in kind:
+            names.append(name)
+            kind &= ~kinds
+    return " or ".join(names)
 
 
 def kind_of(type_: Type) -> Kind:
     """Give the kind of a type."""
     match type_:
         case TensorType(_, dtype):
-            return _kind_of_dtype(dtype)
+            return _kind_of_element(dtype)
         case QuantizedTensorType(_, element):
-            return Kind.PER_TENSOR if element.axis is None else Kind.PER_AXIS
+            return _kind_of_element(element)
+        case UnrankedTensorType(element):
+            return Kind.UNRANKED | _kind_of_element(element)
         case TokenType():
             return Kind.TOKEN
         case TupleType():
@@ -96,14 +111,16 @@ def kind_of(type_: Type) -> Kind:
             return Kind.OTHER
 
 
-def _kind_of_dtype(dtype: DType) -> Kind:
-    if dtype is DType.INDEX:
+def _kind_of_element(element: DType | QuantizedElement) -> Kind:
+    if isinstance(element, QuantizedElement):
+        return Kind.PER_TENSOR if element.axis is None else Kind.PER_AXIS
+    if element is DType.INDEX:
         return Kind.INDEX
-    if dtype.is_bool:
+    if element.is_bool:
         return Kind.BOOL
-    if dtype.is_integer:
-        return Kind.SIGNED if dtype.is_signed else Kind.UNSIGNED
-    return Kind.COMPLEX if dtype.is_complex else Kind.FLOAT
+    if element.is_integer:
+        return Kind.SIGNED if element.is_signed else Kind.UNSIGNED
+    return Kind.COMPLEX if element.is_complex else Kind.FLOAT
 
 
 @dataclass(frozen=True, slots=True)
