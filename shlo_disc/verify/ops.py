@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 from shlo_disc.diagnostics import Note, VerifyError
@@ -17,18 +16,18 @@ from shlo_disc.ir.attributes import (
     IntegerAttr,
     RecordAttr,
     TensorType,
+    UnrankedTensorType,
 )
 from shlo_disc.ir.core import Module, Op, Value
 from shlo_disc.ir.verify import verify_module
 from shlo_disc.parse.origins import naming_origins
 from shlo_disc.parse.spelling import spell_attribute, spell_type
-from shlo_disc.verify.quantized_types import verify_quantized_types
+from shlo_disc.verify.quantized_types import verify_signatures, verify_type
 from shlo_disc.verify.registry import RULES
-from shlo_disc.verify.rules import AttributeSlot, Rules, Slot, describe, kind_of
+from shlo_disc.verify.rules import AttributeSlot, Kind, Rules, Slot, describe, kind_of
 from shlo_disc.verify.types import Tensor
-from shlo_disc.verify.view import Refusal, View, numbers_of
-
-_MOST_ELEMENTS = 64  # of a constant that constraints look at
+from shlo_disc.verify.view import Refusal, View
+from shlo_disc.verify.walk import Walk
 
 
 def verify(module: Module) -> None:
@@ -43,12 +42,18 @@ def verify_ops(module: Module) -> None:
 
     Ops of other dialects than StableHLO and CHLO are not looked at.
     """
-    constants = _integer_constants(module)
+    walk = Walk(module)
     with naming_origins(module):
-        verify_quantized_types(module)
-        for op in module.walk():
+        verify_signatures(module)
+        for op in walk.ops():
+            for value in op.results:
+                verify_type(value.type, value.span)
+            for region in op.regions:
+                for block in region.blocks:
+                    for value in block.arguments:
+                        verify_type(value.type, value.span)
             rules = RULES.get(op.name)
-            if rules is not None and (broken := _broken(rules, op, module, constants)) is not None:
+            if rules is not None and (broken := _broken(rules, op, module, walk.constants)) is not None:
                 raise _error(op, *broken)
 
 
@@ -57,11 +62,11 @@ def _broken(
 ) -> tuple[str, Refusal] | None:
     """Give the label of the first constraint that an op breaks, and why."""
     values: dict[str, tuple[Value, ...]] = {}
-    operands = ("operands", rules.operands, op.operands, rules.count)
-    for what, slots, given, label in (operands, ("results", rules.results, op.results, "")):
-        split = _split(slots, given)
+    operands = ("operand", rules.operands, op.operands, rules.count)
+    for what, slots, given, label in (operands, ("result", rules.results, op.results, "")):
+        split = _split(slots, given, op.attributes.get(f"{what}SegmentSizes"))
         if split is None:
-            return label, Refusal(f"'{op.name}' to have {_counted(slots)} {what}", str(len(given)))
+            return label, Refusal(f"'{op.name}' to have {_counted(slots)} {what}s", str(len(given)))
         values.update(split)
     for number, slot in enumerate(rules.operands, 1):
         if (refusal := _wrong_value(slot, values[slot.name])) is not None:
@@ -72,6 +77,8 @@ def _broken(
     for attribute in rules.attributes:
         if (refusal := _wrong_attribute(attribute, op)) is not None:
             return attribute.label, refusal
+    if any(isinstance(value.type, UnrankedTensorType) for value in (*op.operands, *op.results)):
+        return None  # what its shape is, and with it what the constraints speak of, only the run tells
     defaults = {slot.name: slot.default for slot in rules.attributes if slot.default is not None}
     view = View(op, module, values, defaults, constants)
     for label, check in rules.constraints.items():
@@ -80,21 +87,31 @@ def _broken(
     return None
 
 
-def _split(slots: tuple[Slot, ...], given: tuple[Value, ...]) -> dict[str, tuple[Value, ...]] | None:
-    """Give each slot its values; variadic slots share what is left equally."""
+def _split(
+    slots: tuple[Slot, ...], given: tuple[Value, ...], sizes: Attribute | None
+) -> dict[str, tuple[Value, ...]] | None:
+    """Give each slot its values; variadic slots share what is left equally unless `sizes` counts them out."""
     if len(slots) == len(given) and not any(slot.variadic for slot in slots):
         return {slot.name: (value,) for slot, value in zip(slots, given, strict=True)}
-    variadic = sum(slot.variadic for slot in slots)
-    rest = len(given) - (len(slots) - variadic)
-    if rest < 0 or (rest % variadic if variadic else rest):
+    counts = [int(size) for size in sizes.values] if isinstance(sizes, DenseArrayAttr) else _shares(slots, len(given))
+    if counts is None or len(counts) != len(slots) or sum(counts) != len(given):
+        return None
+    if any(count < 0 if slot.variadic else count != 1 for slot, count in zip(slots, counts, strict=True)):
         return None
     split: dict[str, tuple[Value, ...]] = {}
     at = 0
-    for slot in slots:
-        count = rest // variadic if slot.variadic else 1
+    for slot, count in zip(slots, counts, strict=True):
         split[slot.name] = given[at : at + count]
         at += count
     return split
+
+
+def _shares(slots: tuple[Slot, ...], total: int) -> list[int] | None:
+    variadic = sum(slot.variadic for slot in slots)
+    rest = total - (len(slots) - variadic)
+    if rest < 0 or (rest % variadic if variadic else rest):
+        return None
+    return [rest // variadic if slot.variadic else 1 for slot in slots]
 
 
 def _counted(slots: tuple[Slot, ...]) -> str:
@@ -104,7 +121,10 @@ def _counted(slots: tuple[Slot, ...]) -> str:
 
 def _wrong_value(slot: Slot, values: tuple[Value, ...]) -> Refusal | None:
     for value in values:
-        if not kind_of(value.type) & slot.kind:
+        kind = kind_of(value.type)
+        if kind not in slot.kind:
+            if kind & ~Kind.UNRANKED in slot.kind:
+                return Refusal(f"'{slot.name}' to have a known number of dimensions", spell_type(value.type), value)
             return Refusal(f"'{slot.name}' to hold {describe(slot.kind)}", spell_type(value.type), value)
         if slot.rank is not None and isinstance(value.type, Tensor) and len(value.type.shape) != slot.rank:
             return Refusal(f"'{slot.name}' to have {slot.rank} dimensions", spell_type(value.type), value)
@@ -170,19 +190,3 @@ def _error(op: Op, label: str, refusal: Refusal) -> VerifyError:
         notes = (Note(f"'%{refusal.at.name}' is defined here", refusal.at.span),)
     message = f"expected {refusal.expected}, found {refusal.found}" + (f" ({known})" if label else "")
     return VerifyError(message, op.span, notes=notes)
-
-
-def _integer_constants(module: Module) -> Mapping[Value, tuple[int, ...]]:
-    found: dict[Value, tuple[int, ...]] = {}
-    for op in module.walk():
-        if op.name != "stablehlo.constant":
-            continue
-        value = op.attributes.get("value")
-        if isinstance(value, DenseAttr) and _is_small(value.type):
-            found[op.results[0]] = numbers_of(value)
-    return found
-
-
-def _is_small(type_: TensorType) -> bool:
-    count = math.prod([size or 0 for size in type_.shape])
-    return type_.dtype.is_integer and type_.dtype.bits >= 8 and count <= _MOST_ELEMENTS

@@ -18,44 +18,36 @@ from shlo_disc.ir.attributes import (
     Type,
     UnrankedTensorType,
 )
-from shlo_disc.ir.core import Declaration, Function, Module, Op, Value
+from shlo_disc.ir.core import Declaration, Function, Module, Op
 from shlo_disc.parse.literals import numpy_type
 from shlo_disc.parse.spelling import spell_quantized
 from shlo_disc.verify.types import Shape, spell_shape
 from shlo_disc.verify.view import Refusal
 
 
-def verify_quantized_types(module: Module) -> None:
-    """Raise `VerifyError` at the first value whose type breaks a constraint on quantized types."""
-    for type_, span in _types(module):
-        if isinstance(type_, TensorType):
-            continue
-        for element, shape in _quantized(type_):
-            for label, refusal in _refusals(element, shape):
-                if refusal is not None:
-                    raise VerifyError(
-                        f"expected {refusal.expected}, found {refusal.found} ({label} of quantized type)", span
-                    )
-
-
-def _types(module: Module) -> Iterator[tuple[Type, Span]]:
+def verify_signatures(module: Module) -> None:
+    """Raise `VerifyError` at the first argument or result of a function whose type `verify_type` refuses."""
     for content in module.contents:
         match content:
             case Declaration():
-                yield from [(type_, content.span) for type_ in (*content.type.inputs, *content.type.results)]
+                for type_ in (*content.type.inputs, *content.type.results):
+                    verify_type(type_, content.span)
             case Function():
-                yield from _types_of(content.body.arguments)
-                for op in content.walk():
-                    yield from _types_of(op.results)
-                    for region in op.regions:
-                        for block in region.blocks:
-                            yield from _types_of(block.arguments)
+                for argument in content.body.arguments:
+                    verify_type(argument.type, argument.span)
             case Op():
                 pass
 
 
-def _types_of(values: tuple[Value, ...]) -> Iterator[tuple[Type, Span]]:
-    yield from [(value.type, value.span) for value in values]
+def verify_type(type_: Type, span: Span) -> None:
+    """Raise `VerifyError` if a type breaks a constraint on quantized types."""
+    if isinstance(type_, TensorType):
+        return
+    for element, shape in _quantized(type_):
+        for label, refusal in _refusals(element, shape):
+            if refusal is not None:
+                message = f"expected {refusal.expected}, found {refusal.found} ({label} of quantized type)"
+                raise VerifyError(message, span)
 
 
 def _quantized(type_: Type) -> Iterator[tuple[QuantizedElement, Shape | None]]:
