@@ -2,6 +2,40 @@
 
 from __future__ import annotations
 
-from shlo_disc.verify.rules import Rules
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.attributes import BoolAttr, IntegerAttr, TensorType
+from shlo_disc.verify.checks import compare_region, same_shapes, same_types
+from shlo_disc.verify.rules import AttributeSlot, Kind, Rules, Slot
+from shlo_disc.verify.types import element_type, tensor_of
+from shlo_disc.verify.view import Refusal, View
 
-RULES: tuple[Rules, ...] = ()
+
+def _dimension(view: View) -> Refusal | None:
+    dimension, rank = view.integer("dimension"), len(view.tensors("inputs")[0].shape)
+    if -rank <= dimension < rank:
+        return None
+    return Refusal(f"'dimension', a dimension of 'inputs', to be at least {-rank} and below {rank}", str(dimension))
+
+
+def _comparator(view: View) -> Refusal | None:
+    pairs = [tensor_of(element_type(tensor)) for tensor in view.tensors("inputs") for _ in range(2)]
+    return compare_region(view, 0, "comparator", tuple(pairs), (TensorType((), DType.I1),))
+
+
+RULES: tuple[Rules, ...] = (
+    Rules(
+        "stablehlo.sort",
+        (Slot("inputs", Kind.UNIFORM, variadic=True),),
+        (Slot("results", Kind.UNIFORM, variadic=True),),
+        (
+            AttributeSlot("dimension", "I2", (IntegerAttr,), default=IntegerAttr(-1, DType.I64), dtype=DType.I64),
+            AttributeSlot("is_stable", "I3", (BoolAttr,), default=BoolAttr(False)),
+        ),
+        {
+            "C2": same_types("inputs", "results"),
+            "C3": same_shapes("inputs", "results"),
+            "C4": _dimension,
+            "C5": _comparator,
+        },
+    ),
+)
