@@ -143,7 +143,10 @@ class Declaration:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Module:
-    """One `module`, in text order: functions, declarations, and ops that stand beside them (`sdy.mesh`)."""
+    """One `module`, in text order: functions, declarations, and ops that stand beside them (`sdy.mesh`).
+
+    `resources` is the section `{-# … #-}` that belongs to it, as it was written.
+    """
 
     name: str | None
     contents: tuple[Function | Declaration | Op, ...]
@@ -152,13 +155,11 @@ class Module:
     location: Location | None = None
     location_aliases: Mapping[str, Location] = field(default_factory=dict[str, Location])
     printer: Callable[[Module], str] = object.__repr__  # given by the parser: syntax is no matter of ir
+    resources: str = ""
     functions: Mapping[str, Function] = field(init=False)  # by name
-    callees: Mapping[str, Function | Declaration] = field(init=False)  # these and the declarations
 
     def __post_init__(self) -> None:
-        callees = {one.name: one for one in self.contents if not isinstance(one, Op)}
-        functions = {name: one for name, one in callees.items() if isinstance(one, Function)}
-        object.__setattr__(self, "callees", callees)
+        functions = {one.name: one for one in self.contents if isinstance(one, Function)}
         object.__setattr__(self, "functions", functions)
 
     def __str__(self) -> str:

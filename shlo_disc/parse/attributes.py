@@ -65,7 +65,6 @@ class AttributeReader(TypeReader, ABC):
         self._dense: dict[tuple[str, Type], DenseAttr] = {}
         self._arrays: dict[str, DenseArrayAttr] = {}
         self.aliases: dict[str, Attribute] = {}
-        self.resources: dict[str, str] = {}
 
     @abstractmethod
     def location(self) -> Location | None:
@@ -230,19 +229,21 @@ class AttributeReader(TypeReader, ABC):
         if token == LONG_LITERAL:
             long = self.places.long[at]
             return decode_digits(self.source.text, (long.start + 9, long.end - 2), type_, self.span(at))
+        if token.startswith("dense_resource<"):
+            return self._resource(at, type_)
         known = self._dense.get((token, type_))
         if known is None:
-            resource = token.startswith("dense_resource<")
-            known = self._resource(at, type_) if resource else decode_dense(token[6:-1], type_, self.span(at))
-            self._dense[token, type_] = known
+            known = self._dense[token, type_] = decode_dense(token[6:-1], type_, self.span(at))
         return known
 
     def _resource(self, at: int, type_: TensorType) -> DenseAttr:
         """Find the data of `dense_resource<name>` in a section `{-# … #-}`."""
         text, name = self.source.text, self.tokens[at][15:-1]
-        for section in self.places.long.values():
-            match = re.compile(_RESOURCE.format(re.escape(name))).search(text, section.start, section.end)
-            if section.token == RESOURCES and match is not None:
+        pattern = re.compile(_RESOURCE.format(re.escape(name)))
+        for number, section in self.places.long.items():
+            if number < at or section.token != RESOURCES:
+                continue
+            if (match := pattern.search(text, section.start, section.end)) is not None:
                 end = text.find('"', match.end())
                 start = match.end() + 8  # the first four bytes say the alignment
                 return replace(decode_digits(text, (start, end), type_, self.span(at)), resource=name)

@@ -44,6 +44,10 @@ def print_module(module: Module, *, locations: bool = False, generic: bool = Fal
         lines.append(f"module{name}{attributes} {{")
         lines.extend(contents)
         lines.append(f"}}{place}")
+    if module.resources:
+        lines += ["", module.resources]
+    if module.resources:
+        lines.extend(("", module.resources))
     return "\n".join(lines) + "\n"
 
 

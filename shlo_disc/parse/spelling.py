@@ -179,6 +179,8 @@ def spell_attribute(attribute: Attribute) -> str:  # noqa: C901, PLR0911, PLR091
 
 
 def _spell_literal(literal: DenseAttr) -> str:
+    if literal.resource:
+        return f"dense_resource<{literal.resource}>"
     if literal.spelling or not literal.data:
         return f"dense<{literal.spelling}>"
     return f'dense<"0x{literal.data.hex().upper()}">'
