@@ -184,7 +184,7 @@ func.func private @f() {
 // -----
 // composite C2
 module {
-  sdy.mesh @f = <["x"=2]>
+  "sdy.mesh"() <{mesh = #sdy.mesh<["x"=2]>, sym_name = "f"}> : () -> ()
   func.func @main() {
     stablehlo.composite "my.op" {decomposition = @f} : () -> ()
     return

@@ -343,7 +343,7 @@ module attributes {mhlo.num_partitions = 2 : i32} {
 ^bb0(%a: tensor<f32>, %b: tensor<f32>):
   %1 = stablehlo.add %a, %b : tensor<f32>
   stablehlo.return %1 : tensor<f32>
-}) : (tensor<0xf32>) -> tensor<?xf32>
+}) : (tensor<0xf32>) -> tensor<1xf32>
 // -----
 // reduce_scatter C9 | %x: tensor<4xf32>
 %0 = "stablehlo.reduce_scatter"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, scatter_dimension = 0 : i64}> ({
