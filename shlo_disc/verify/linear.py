@@ -2,6 +2,145 @@
 
 from __future__ import annotations
 
-from shlo_disc.verify.rules import Rules
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.attributes import BoolAttr, EnumAttr
+from shlo_disc.verify.checks import refuse_type, same_baseline_elements, same_baseline_types, spell_element
+from shlo_disc.verify.dims import list_slot
+from shlo_disc.verify.rules import AttributeSlot, Kind, Rules, Slot
+from shlo_disc.verify.types import shapes_agree, sizes_agree, spell_shape
+from shlo_disc.verify.view import Refusal, View
 
-RULES: tuple[Rules, ...] = ()
+_MATRICES = Kind.FLOAT | Kind.COMPLEX | Kind.PER_TENSOR
+
+
+def _flag(name: str, label: str, *, required: bool = True) -> AttributeSlot:
+    return AttributeSlot(name, label, (BoolAttr,), required)
+
+
+# --- cholesky
+
+
+def _matrices(view: View) -> Refusal | None:
+    return None if view.rank("a") >= 2 else refuse_type("of two or more dimensions", "a", view)
+
+
+def _square(view: View) -> Refusal | None:
+    if sizes_agree(*view.shape("a")[-2:]):
+        return None
+    return refuse_type("of square matrices: its last two dimensions of one size", "a", view)
+
+
+# --- triangular_solve
+
+
+def _equal_ranks(view: View) -> Refusal | None:
+    if view.rank("a") == view.rank("b"):
+        return _matrices(view)
+    return Refusal("'a' and 'b' to have equally many dimensions", f"{view.rank('a')} and {view.rank('b')}")
+
+
+def _systems(view: View) -> Refusal | None:
+    left, shapes = view.flag("left_side"), (view.shape("a"), view.shape("b"))
+    size, side = view.shape("b")[-2 if left else -1], "rows" if left else "columns"
+    if shapes_agree(*[shape[:-2] for shape in shapes]) and sizes_agree(*view.shape("a")[-2:], size):
+        return None
+    return Refusal(
+        f"a square matrix in 'a' for each in 'b', of as many rows as that has {side}",
+        " and ".join(map(spell_shape, shapes)),
+    )
+
+
+# --- fft
+
+
+def _length_count(view: View) -> Refusal | None:
+    count = len(view.integers("fft_length"))
+    return None if 1 <= count <= 3 else Refusal("'fft_length' to have one to three numbers", str(count))
+
+
+def _length_fits(view: View) -> Refusal | None:
+    count, rank = len(view.integers("fft_length")), view.rank("operand")
+    if count <= rank:
+        return None
+    return Refusal(f"'fft_length' to have at most {rank} numbers, as many as 'operand' dimensions", str(count))
+
+
+_TRANSFORMS = ("FFT", "IFFT", "RFFT", "IRFFT")
+_REAL = {"RFFT": "operand", "IRFFT": "result"}  # what holds floats; everything else holds complex numbers
+
+
+def _real(view: View) -> str | None:
+    return _REAL.get(view.enum("fft_type") or "")
+
+
+def _transformed_elements(view: View) -> Refusal | None:
+    real, dtypes = _real(view), {name: view.element(name) for name in ("operand", "result")}
+    found = [dtype for dtype in dtypes.values() if isinstance(dtype, DType)]
+    sorts = {name: isinstance(dtype, DType) and dtype.is_float for name, dtype in dtypes.items()}
+    if sorts == {name: name == real for name in dtypes} and len({dtype.part for dtype in found}) == 1:
+        return None
+    expected = "complex numbers as 'operand' and as 'result'"
+    if real is not None:
+        expected = f"floats as '{real}' and complex numbers as '{'result' if real == 'operand' else 'operand'}'"
+    return Refusal(f"{expected}, of one precision", " and ".join(map(spell_element, found)))
+
+
+def _real_sizes(view: View) -> Refusal | None:
+    name, length = _real(view), view.integers("fft_length")
+    if name is None or shapes_agree(view.shape(name)[-len(length) :], length):
+        return None
+    return refuse_type(f"a tensor that ends in the sizes 'fft_length', {spell_shape(length)}", name, view)
+
+
+def _transformed_shape(view: View) -> Refusal | None:
+    name = "operand" if _real(view) == "result" else "result"
+    other = view.shape("result" if name == "operand" else "operand")
+    if _real(view) is not None:
+        # the last size that 'fft_length' gives is that of the floats, known or not: C4
+        last = view.integers("fft_length")[-1]
+        other = (*other[:-1], last // 2 + 1 if last else 0)
+    return None if shapes_agree(view.shape(name), other) else refuse_type(f"of shape {spell_shape(other)}", name, view)
+
+
+RULES: tuple[Rules, ...] = (
+    Rules(
+        "stablehlo.cholesky",
+        (Slot("a", _MATRICES),),
+        (Slot("result", _MATRICES),),
+        (_flag("lower", "I2", required=False),),
+        {"C2": _matrices, "C3": _square, "C1": same_baseline_types("a", "result")},
+    ),
+    Rules(
+        "stablehlo.triangular_solve",
+        (Slot("a", _MATRICES), Slot("b", _MATRICES)),
+        (Slot("result", _MATRICES),),
+        (
+            _flag("left_side", "I3"),
+            _flag("lower", "I4"),
+            _flag("unit_diagonal", "I5"),
+            AttributeSlot("transpose_a", "I6", (EnumAttr,), values=("NO_TRANSPOSE", "TRANSPOSE", "ADJOINT")),
+        ),
+        {
+            "C1": same_baseline_elements("a", "b"),
+            "C2": _equal_ranks,
+            "C3": _systems,
+            "C4": same_baseline_types("b", "result"),
+        },
+    ),
+    Rules(
+        "stablehlo.fft",
+        (Slot("operand", Kind.FLOAT | Kind.COMPLEX),),
+        (Slot("result", Kind.FLOAT | Kind.COMPLEX),),
+        (
+            AttributeSlot("fft_type", "I2", (EnumAttr,), values=_TRANSFORMS),
+            list_slot("fft_length", "I3"),
+        ),
+        {
+            "C3": _length_count,
+            "C1": _length_fits,
+            "C2": _transformed_elements,
+            "C4": _real_sizes,
+            "C5": _transformed_shape,
+        },
+    ),
+)
