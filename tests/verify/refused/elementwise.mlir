@@ -239,3 +239,6 @@
 // -----
 // bitcast_convert C2 | %x: tensor<2xcomplex<f32>>
 %0 = stablehlo.bitcast_convert %x : (tensor<2xcomplex<f32>>) -> tensor<2xf64>
+// -----
+// tanh I1 | %x: tensor<*xf32>
+%0 = "stablehlo.tanh"(%x) : (tensor<*xf32>) -> tensor<*xf32>
