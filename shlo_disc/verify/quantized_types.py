@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-
-import numpy as np
+from collections.abc import Iterator, Mapping
 
 from shlo_disc.diagnostics import Span, VerifyError
 from shlo_disc.expr.dtypes import DType
@@ -19,10 +17,17 @@ from shlo_disc.ir.attributes import (
     UnrankedTensorType,
 )
 from shlo_disc.ir.core import Declaration, Function, Module, Op
-from shlo_disc.parse.literals import numpy_type
 from shlo_disc.parse.spelling import spell_quantized
 from shlo_disc.verify.types import Shape, spell_shape
 from shlo_disc.verify.view import Refusal
+
+
+# The least and the greatest positive number; scales are read as f64.
+_RANGES: Mapping[DType, tuple[float, float]] = {
+    DType.F16: (2.0**-24, (2.0 - 2.0**-10) * 2.0**15),
+    DType.BF16: (2.0**-133, (2.0 - 2.0**-7) * 2.0**127),
+    DType.F32: (2.0**-149, (2.0 - 2.0**-23) * 2.0**127),
+}
 
 
 def verify_signatures(module: Module) -> None:
@@ -103,9 +108,8 @@ def _expressed_scales(element: QuantizedElement) -> Refusal | None:
 
 
 def _fits(scale: float, dtype: DType) -> bool:
-    with np.errstate(over="ignore", under="ignore"):
-        rounded = float(np.float64(scale).astype(numpy_type(dtype)))
-    return rounded > 0 and math.isfinite(rounded)
+    least, most = _RANGES.get(dtype, (0.0, math.inf))
+    return least <= scale <= most
 
 
 def _zero_points(element: QuantizedElement) -> Refusal | None:
