@@ -60,11 +60,18 @@ def compile_text(
     device: DeviceKind = "cpu",
 ) -> Artifact:
     """StableHLO text to an artifact: parse, prove, fuse, generate."""
-    names = () if signature is None else signature.arguments
     with watch.stage("parse"):
         module = parse_module(text, file)
         if signature is not None:
             module = bind_platform(module, signature.platform)
+    return compile_module(module, signature, options, watch, device)
+
+
+def compile_module(
+    module: Module, signature: Signature | None, options: CompileOptions, watch: Stopwatch, device: DeviceKind = "cpu"
+) -> Artifact:
+    """The same from a module on."""
+    names = () if signature is None else signature.arguments
     with naming_origins(module), watch.stage("legalize"):
         program = legalize(module, names)
     with watch.stage("passes"):

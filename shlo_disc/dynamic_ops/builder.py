@@ -163,9 +163,9 @@ class Builder:
         if (known := value.constants) is not None:
             if len(set(known)) == 1:
                 return self.constant(_element(known[0], value.dtype), shape, value.dtype, span)
-            return self.literal(
-                np.array(known, np.int64).astype(numpy_dtype(value.dtype)).reshape(value.shape), value.dtype, span
-            )
+            wide = np.uint64 if value.dtype is DType.UI64 else np.int64
+            numbers = np.array(known, wide).astype(numpy_dtype(value.dtype)).reshape(value.shape)
+            return self.literal(numbers, value.dtype, span)
         if value.dtype.is_bool:
             flags = self._materialize(Contents(value.dims, value.shape, DType.I32), span)
             zeros = self.constant(0, shape, DType.I32, span)

@@ -12,6 +12,7 @@ from shlo_disc.dynamic_ops import (
     rules_elementwise,
     rules_move,
 )
+from shlo_disc.dynamic_ops.attribute_values import string
 from shlo_disc.dynamic_ops.builder import Builder, tensor_type
 from shlo_disc.dynamic_ops.contents import ShapeArithmetic
 from shlo_disc.dynamic_ops.frame import Frame, Legalizer, Rule
@@ -61,6 +62,15 @@ def legalize(module: ir.Module, argument_names: tuple[str, ...] = ()) -> Program
         body=body,
         constants=second.constants,
     )
+
+
+def missing_rule(op: ir.Op) -> str | None:
+    """Say why an op alone rules out its program: nobody has written down what it means."""
+    if op.name not in _RULES:
+        return "no rule"
+    if op.name == "stablehlo.custom_call" and (target := string(op, "call_target_name")) not in rules_control.CUSTOM:
+        return f"no rule for the target @{target}"
+    return None
 
 
 def _with_origins(module: ir.Module, checks: Collection[Check]) -> tuple[Check, ...]:

@@ -183,7 +183,7 @@ def _identity(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     return [frame.bound(x) for x in op.operands[: len(op.results)]]
 
 
-_CUSTOM: Mapping[str, Callable[[Frame, ir.Op], Sequence[Bound]]] = {
+CUSTOM: Mapping[str, Callable[[Frame, ir.Op], Sequence[Bound]]] = {
     "shape_assertion": assertion,
     "stablehlo.dynamic_reduce_window": _dynamic_reduce_window,
     "stablehlo.dynamic_top_k": _dynamic_top_k,
@@ -199,7 +199,7 @@ _CUSTOM: Mapping[str, Callable[[Frame, ir.Op], Sequence[Bound]]] = {
 
 def _custom_call(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     target = string(op, "call_target_name")
-    if (rule := _CUSTOM.get(target)) is None:
+    if (rule := CUSTOM.get(target)) is None:
         raise UnsupportedOpError(f"op '{op.name}' is not supported for the target @{target}", op.span)
     return rule(frame, op)
 

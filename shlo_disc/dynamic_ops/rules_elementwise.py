@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from shlo_disc.diagnostics import UnsupportedOpError
 from shlo_disc.dynamic_ops.attribute_values import integer, literal, string
 from shlo_disc.dynamic_ops.builder import Bound, Contents, tensor_type
 from shlo_disc.dynamic_ops.elementwise import CompareAttrs, ReducePrecisionAttrs
@@ -72,6 +73,8 @@ def _reduce_precision(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 def _bitcast(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     (x,), dtype = frame.tensors(op.operands), result_dtype(op)
     shape = x.shape
+    if x.dtype.bits != dtype.bits and any(one.is_bool or one.is_complex for one in (x.dtype, dtype)):
+        raise UnsupportedOpError(f"a bitcast from {x.dtype.value} to {dtype.value} is not supported", op.span)
     if x.dtype.bits > dtype.bits:
         shape = (*shape, const(x.dtype.bits // dtype.bits))
     elif x.dtype.bits < dtype.bits:
@@ -86,7 +89,7 @@ def _constant(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     value = op.attributes["value"]
     assert isinstance(value, DenseAttr), "the parser checked the attribute"
     values, dtype = literal(value), value.type.dtype
-    if value.splat or values.size == 1:
+    if values.size and (value.splat or values.size == 1):
         shape = tuple(map(const, values.shape))
         return [frame.build.constant(values.reshape(-1)[0].item(), shape, dtype, op.span)]
     return [frame.build.literal(values, dtype, op.span)]

@@ -1,0 +1,33 @@
+"""Read the programs that the command line names."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from shlo_disc.diagnostics import CompileError, ShloDiscError
+from shlo_disc.ir.core import Module
+from shlo_disc.parse.bytecode import read_program
+from shlo_disc.parse.parser import parse_modules
+
+
+class InputError(ShloDiscError):
+    """What is named holds no program that could be looked at."""
+
+
+def read_modules(name: str) -> tuple[Module, ...]:
+    """Parse all modules of a file, of text or of bytecode; `-` is the standard input."""
+    shown = "<stdin>" if name == "-" else name
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except OSError as error:
+        raise InputError(f"{shown}: {error.strerror}") from error
+    if not data.strip():
+        raise InputError(f"{shown}: expected a program, found nothing")
+    try:
+        text, _ = read_program(data)
+        return parse_modules(text, shown)
+    except CompileError:
+        raise
+    except ShloDiscError as error:
+        raise InputError(f"{shown}: {error}") from error

@@ -1,0 +1,132 @@
+"""`python -m shlo_disc print|verify|ops FILE…`.
+
+Exit codes: 0 if all is well, 1 if a program is refused, 2 if the command or a file cannot be read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from typing import NoReturn, TextIO
+
+from shlo_disc.cli.inputs import InputError, read_modules
+from shlo_disc.cli.ops_table import print_json, print_table, report_on
+from shlo_disc.diagnostics import CompileError
+from shlo_disc.ir.core import Module
+from shlo_disc.parse.printer import print_module
+from shlo_disc.verify.ops import verify
+
+FINE, REFUSED, UNREADABLE = 0, 1, 2
+_BETWEEN_MODULES = "// -----\n"
+
+
+def run() -> NoReturn:
+    """Run as a program of its own."""
+    try:
+        code = main(sys.argv[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:  # who reads (`| head`) has seen enough, and what is still buffered has nowhere to go
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = FINE
+    sys.exit(code)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Do what the arguments say, and give the exit code; of several files the worst counts."""
+    options = _parser().parse_args(arguments)
+    programs = _Programs(options.files)
+    match options.command:
+        case "print":
+            _print(programs, generic=options.generic, locations=options.locations)
+        case "verify":
+            _verify(programs, verbose=options.verbose)
+        case _:
+            _tabulate(programs, as_json=options.json)
+    return programs.code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m shlo_disc",
+        description="Look at StableHLO programs. Exit codes: 0 fine, 1 a program is refused, 2 a file cannot be read.",
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="print|verify|ops")
+    printing = commands.add_parser("print", help="parse programs and print them as MLIR does")
+    printing.add_argument("--generic", action="store_true", help="every op in generic form")
+    printing.add_argument("--locations", action="store_true", help="with the places in the user's source")
+    verifying = commands.add_parser("verify", help="check programs against the StableHLO specification")
+    verifying.add_argument("--verbose", action="store_true", help="a line for each file that is fine, too")
+    tabulating = commands.add_parser("ops", help="count the ops, and say which of them run on which target")
+    tabulating.add_argument("--json", action="store_true", help="for other programs to read")
+    for command in (printing, verifying, tabulating):
+        command.add_argument("files", nargs="+", metavar="FILE", help="text or MLIR bytecode; - is the standard input")
+    return parser
+
+
+class _Programs:
+    """The modules of the files that are named; `code` tells the worst that was found in them."""
+
+    def __init__(self, files: Sequence[str]) -> None:
+        self._files = files
+        self.code = FINE
+
+    def __iter__(self) -> Iterator[tuple[str, Module]]:
+        for name in self._files:
+            try:
+                modules = read_modules(name)
+            except (CompileError, InputError) as error:
+                self.complain(error)
+                continue
+            for module in modules:
+                yield (name if len(modules) == 1 else f"{name}:{module.span.line}"), module
+
+    def verified(self) -> Iterator[tuple[str, Module]]:
+        """Give those that are StableHLO by the specification, and complain of the others."""
+        for name, module in self:
+            try:
+                verify(module)
+            except CompileError as error:
+                self.complain(error)
+            else:
+                yield name, module
+
+    def complain(self, error: CompileError | InputError) -> None:
+        """Say what is wrong."""
+        sys.stderr.write(highlight(str(error), sys.stderr) + "\n")
+        self.code = max(self.code, REFUSED if isinstance(error, CompileError) else UNREADABLE)
+
+
+def _print(programs: _Programs, *, generic: bool, locations: bool) -> None:
+    for number, (_, module) in enumerate(programs):
+        sys.stdout.write(_BETWEEN_MODULES if number else "")
+        sys.stdout.write(print_module(module, generic=generic, locations=locations))
+
+
+def _verify(programs: _Programs, *, verbose: bool) -> None:
+    for name, module in programs.verified():
+        if verbose:
+            sys.stdout.write(f"{name}: fine, {sum(1 for _ in module.walk())} ops\n")
+
+
+def _tabulate(programs: _Programs, *, as_json: bool) -> None:
+    reports = [report_on(name, module) for name, module in programs.verified()]
+    if as_json:
+        sys.stdout.write(print_json(reports))
+    elif reports:
+        sys.stdout.write(highlight(print_table(reports), sys.stdout))
+
+
+_HEAD = re.compile(r"^(?:\S+:\d+:\d+: )?(error|note|  from|  help):", re.MULTILINE)
+
+
+def highlight(text: str, stream: TextIO) -> str:
+    """Colour what heads the lines of errors, on a terminal whose user has not asked for none (`NO_COLOR`)."""
+    if not stream.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return text
+    return _HEAD.sub(lambda head: f"\x1b[{_COLOURS[head[1].strip()]}m{head[0]}\x1b[0m", text)
+
+
+_COLOURS = {"error": 31, "note": 36, "from": 36, "help": 32}  # red, cyan, cyan, green

@@ -1,0 +1,108 @@
+"""Tabulate the ops of programs, and what of them runs."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from shlo_disc.cli.support import TARGETS, Support, find_support
+from shlo_disc.ir.core import Module
+from shlo_disc.pipeline import DeviceKind
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What is known of one module."""
+
+    name: str  # of the file, and of the module if the file has several
+    module: Module
+    support: Mapping[DeviceKind, Support]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One op: how often it is used, how many of these uses run on each target, and why not all do."""
+
+    uses: int
+    runs: Mapping[DeviceKind, int]
+    reasons: tuple[str, ...]
+
+
+def report_on(name: str, module: Module) -> Report:
+    """Find out what runs of a module."""
+    return Report(name, module, {target: find_support(module, target) for target in TARGETS})
+
+
+def rows_of(reports: Sequence[Report]) -> Mapping[str, Row]:
+    """Count the ops of modules together, the most used first."""
+    uses = Counter[str]()
+    stopped: Mapping[DeviceKind, Counter[str]] = {target: Counter() for target in TARGETS}
+    reasons = dict[str, dict[str, None]]()
+    for report in reports:
+        uses.update(op.name for op in report.module.walk())
+        for target, support in report.support.items():
+            for op, reason in support.obstacles.items():
+                stopped[target][op.name] += 1
+                reasons.setdefault(op.name, {})[reason] = None
+    order = sorted(uses, key=lambda name: (-uses[name], name))
+    return {
+        name: Row(
+            uses[name],
+            {target: uses[name] - stopped[target][name] for target in TARGETS},
+            tuple(reasons.get(name, ())),
+        )
+        for name in order
+    }
+
+
+def print_table(reports: Sequence[Report]) -> str:
+    """Lay the rows out as text, with the verdict on the whole of each program below."""
+    rows = rows_of(reports)
+    head = ("op", "uses", *TARGETS, "why not")
+    cells = [head, *(_cells(name, row) for name, row in rows.items())]
+    widths = [max(len(line[column]) for line in cells) for column in range(len(head) - 1)]
+    lines = [_line(line, widths).rstrip() for line in cells]
+    for report in reports:
+        lines += _verdicts(report)
+    return "\n".join(lines) + "\n"
+
+
+def print_json(reports: Sequence[Report]) -> str:
+    """Give the same for other programs to read: a list with one object per module."""
+    found = [
+        {
+            "name": report.name,
+            "ops": {
+                name: {"uses": row.uses, **row.runs, "why_not": list(row.reasons)}
+                for name, row in rows_of([report]).items()
+            },
+            "errors": {target: None if one.error is None else str(one.error) for target, one in report.support.items()},
+        }
+        for report in reports
+    ]
+    return json.dumps(found, indent=2) + "\n"
+
+
+def _verdicts(report: Report) -> Iterator[str]:
+    """Say what becomes of a whole program; what is the same for several targets is said once."""
+    targets = dict[str, list[DeviceKind]]()
+    for target, support in report.support.items():
+        verdict = "runs" if support.error is None else f"does not run\n{support.error}"
+        targets.setdefault(verdict, []).append(target)
+    for verdict, alike in targets.items():
+        yield f"{report.name} on {' and '.join(alike)}: {verdict}"
+
+
+def _cells(name: str, row: Row) -> tuple[str, ...]:
+    return name, str(row.uses), *(str(row.runs[target]) for target in TARGETS), "; ".join(row.reasons)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    name, *numbers, reasons = cells
+    return "  ".join([
+        name.ljust(widths[0]),
+        *(number.rjust(width) for number, width in zip(numbers, widths[1:], strict=True)),
+        reasons,
+    ])  # fmt: skip

@@ -1,0 +1,59 @@
+"""Which ops of a program run on which target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import get_args
+
+from shlo_disc.artifact import CompileOptions
+from shlo_disc.codegen.spelling import Spelling
+from shlo_disc.diagnostics import CompileError
+from shlo_disc.dynamic_ops.legalize import missing_rule
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.attributes import TensorType
+from shlo_disc.ir.core import Module, Op
+from shlo_disc.ir.verify import TERMINATORS
+from shlo_disc.lower_cpu.spelling import VectorSpelling
+from shlo_disc.lower_cuda.spelling import CudaSpelling
+from shlo_disc.parse.spelling import spell_type
+from shlo_disc.pipeline import DeviceKind, Stopwatch, compile_module
+
+TARGETS: tuple[DeviceKind, ...] = get_args(DeviceKind)
+
+_SPELLINGS: Mapping[DeviceKind, type[Spelling]] = {"cpu": VectorSpelling, "cuda": CudaSpelling}
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """What one target does with a program: it compiles it, or refuses it with an error."""
+
+    error: CompileError | None
+    obstacles: Mapping[Op, str]  # why an op does not run
+
+
+def find_support(module: Module, target: DeviceKind) -> Support:
+    """Compile a program for a target as far as generated text; no C++ compiler and no GPU is needed.
+
+    If the target takes the program, all of its ops run. If not, those ops do not that have no rule or types that the
+    target lacks, and the one that the error is about; of the others it is only known that nothing is missing for them.
+    """
+    try:
+        compile_module(module, None, CompileOptions(), Stopwatch(), target)
+    except CompileError as error:
+        refused = {op: error.message for op in module.walk() if op.span == error.span}
+        return Support(error, refused | dict(_obstacles(module, target)))
+    return Support(None, {})
+
+
+def _obstacles(module: Module, target: DeviceKind) -> Iterator[tuple[Op, str]]:
+    known = {*_SPELLINGS[target].memory, DType.INDEX}  # sizes are computed before code is generated
+    for op in module.walk():
+        if op.name in TERMINATORS:
+            continue
+        types = [value.type for value in (*op.operands, *op.results)]
+        strange = [type_ for type_ in types if not isinstance(type_, TensorType) or type_.dtype not in known]
+        if reason := missing_rule(op):
+            yield op, reason
+        elif strange:
+            yield op, f"no values of type {spell_type(strange[0])}"
