@@ -21,7 +21,6 @@ from shlo_disc.parse.spelling import spell_quantized
 from shlo_disc.verify.types import Shape, spell_shape
 from shlo_disc.verify.view import Refusal
 
-
 # The least and the greatest positive number; scales are read as f64.
 _RANGES: Mapping[DType, tuple[float, float]] = {
     DType.F16: (2.0**-24, (2.0 - 2.0**-10) * 2.0**15),
