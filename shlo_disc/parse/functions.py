@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from shlo_disc.diagnostics import Note, Span, VerifyError
+from shlo_disc.diagnostics import Span
 from shlo_disc.ir.attributes import (
     ArrayAttr,
     Attribute,
@@ -20,7 +20,6 @@ from shlo_disc.ir.attributes import (
 from shlo_disc.ir.core import Block, Declaration, Function
 from shlo_disc.parse.body import BodyReader
 from shlo_disc.parse.draft import Named
-from shlo_disc.parse.spelling import spell_types
 
 NO_ATTRIBUTES: Mapping[str, Attribute] = {}
 
@@ -193,24 +192,6 @@ def _declaration(header: _Header, location: Location | None) -> Declaration:
 
 
 def _function(header: _Header, body: Block, location: Location | None) -> Function:
-    """Make a function, and hold its type against its block arguments and what it returns."""
-    arguments = tuple([argument.type for argument in body.arguments])
-    if arguments != header.type.inputs:
-        raise VerifyError(
-            f"expected the arguments of '@{header.name}' to be "
-            f"{spell_types(header.type.inputs)}, found {spell_types(arguments)}",
-            header.span,
-        )
-    last = body.ops[-1]
-    if last.name != "func.return":
-        raise VerifyError(f"expected 'return' at the end of a function, found '{last.name}'", last.span)
-    returned = tuple([operand.type for operand in last.operands])
-    if returned != header.type.results:
-        raise VerifyError(
-            f"expected '@{header.name}' to return {spell_types(header.type.results)}, found {spell_types(returned)}",
-            last.span,
-            notes=(Note("the result types are stated here", header.span),),
-        )
     return Function(
         header.name,
         header.type,

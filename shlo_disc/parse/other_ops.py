@@ -36,7 +36,7 @@ CHLO = (
     Entry(
         "chlo.scan",
         "0+ 0+ 1",
-        None,
+        "{scan}",
         "dimension scan_dim_size is_reverse is_associative operandSegmentSizes resultSegmentSizes",
     ),
     Entry("chlo.top_k", "1 2", "({operands}, k = {i64:k}(?, is_stable = {bool:is_stable})){attr-dict} : {arrow}"),
@@ -82,11 +82,15 @@ INTERPRETER = (
 )
 
 SDY = (
-    Entry("sdy.mesh", "0 0", None, "mesh sym_name"),
+    Entry("sdy.mesh", "0 0", " {symbol-string:sym_name} = {mesh}{attr-dict}"),
     Entry("sdy.return", "0+ 0", "{spaced-operands}{attr-dict}{returned}"),
-    Entry("sdy.sharding_constraint", "1 1", None, "sharding"),
-    Entry("sdy.reshard", "1 1", None, "sharding"),
-    Entry("sdy.manual_computation", "0+ 0+ 1", None, "in_shardings out_shardings manual_axes"),
+    *entries("sdy", "reshard sharding_constraint", "1 1", " {operands} {sharding}{attr-dict} : {same}"),
+    Entry(
+        "sdy.manual_computation",
+        "0+ 0+ 1",
+        "({operands}) in_shardings={in-shardings} out_shardings={out-shardings} manual_axes={manual-axes} "
+        "{manual-body}{attr-dict} : {functional}",
+    ),
     Entry("sdy.named_computation", "0+ 0+ 1", None, "in_shardings out_shardings name"),
     Entry("sdy.sharding_group", "1 0", None, "group_id"),
     Entry("sdy.propagation_barrier", "1 1", None, "allowed_direction"),

@@ -6,15 +6,16 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from shlo_disc.diagnostics import Note, ParseError, Source, Span, UnsupportedOpError
+from shlo_disc.diagnostics import ParseError, Source, Span, UnsupportedOpError
 from shlo_disc.ir.attributes import Attribute, Location
 from shlo_disc.ir.core import Declaration, Function, Module, Op
 from shlo_disc.ir.verify import TERMINATORS, verify_module
 from shlo_disc.parse.functions import NO_ATTRIBUTES, FunctionReader
 from shlo_disc.parse.printer import print_module
+from shlo_disc.parse.spelling import spell_type
 from shlo_disc.parse.syntax import FORMS
+from shlo_disc.parse.tokens import RESOURCES
 
-_RESOURCE = re.compile(r'([\w.-]+)\s*:\s*"0x([0-9A-Fa-f]{8,})"')
 _MARKER = re.compile(r"^// -----", re.MULTILINE)  # MLIR's own mark between the modules of a file
 
 _Content = Function | Declaration | Op
@@ -41,7 +42,7 @@ def parse_modules(text: str, file: str = "<string>") -> tuple[Module, ...]:
         start = Span(source, 0, min(1, len(text)))
         raise ParseError("expected a program of moderate depth, found too many nested brackets", start) from None
     for module in modules:
-        verify_module(module)
+        verify_module(module, spell_type)
     return modules
 
 
@@ -61,46 +62,46 @@ class _ModuleReader(FunctionReader):
 
     def modules(self) -> tuple[Module, ...]:
         """Read the whole text."""
-        self._read_resources()
-        ends = [match.start() for match in _MARKER.finditer(self.source.text)]
-        modules: list[Module] = []
-        for end in [*ends, len(self.source.text)]:
-            if self.tokens[self.at] and self.span().start < end:
+        text, modules = self.source.text, list[Module]()
+        marks = _MARKER.finditer(text) if "// -----" in text else ()
+        for end in [*[self.token_at(mark.start()) for mark in marks], len(self.tokens) - 1]:
+            if self.at < end:
                 modules.extend(self._chunk(end))
         if not modules:
             raise self.unexpected("'module' or 'func.func'")
         return tuple(modules)
 
-    def _read_resources(self) -> None:
-        if "dense_resource<" in self.source.text:
-            section = self.source.text.rfind("{-#")
-            self.resources = {m[1]: "0x" + m[2] for m in _RESOURCE.finditer(self.source.text, max(section, 0))}
-
     def _chunk(self, end: int) -> list[Module]:
-        """Read what begins before `end`: modules and aliases, or else what one module holds."""
+        """Read what begins before token `end`: modules and aliases, or else what one module holds."""
         self._forget_aliases()
         start = self.at
         frames: list[_Frame] = []
         contents: list[_Content] = []
-        while self.tokens[self.at] not in ("", "{-#") and self.span().start < end:
+        resources = ""
+        while self.at < end:
             token = self.tokens[self.at]
-            if token[0] in "#!" and len(token) > 1:
+            if token == RESOURCES:
+                resources = self.text_between(self.at, self.at)
+                self.at += 1
+            elif token[0] in "#!" and len(token) > 1:
                 self._alias_definition()
             elif contents or token not in ("module", "builtin.module", '"builtin.module"'):
                 contents.append(self._content())
             else:
                 frames.append(self._generic_module() if token[0] == '"' else self._pretty_module())
-        if self.accept("{-#"):
-            self._skip_resources()
         self._check_aliases()
         if contents and frames:
             raise ParseError("expected the end of the text after the module, found more", contents[0].span)
         if contents:
             frames.append(_Frame(None, contents, NO_ATTRIBUTES, None, start))
-        return [self._module(frame) for frame in frames]
+        return [self._module(frame, resources) for frame in frames]
 
-    def _module(self, frame: _Frame) -> Module:
-        _expect_distinct_names(frame.contents)
+    def _resources(self) -> str:
+        """Read the section `{-# … #-}`, if there is one."""
+        at = self.at
+        return self.text_between(at, at) if self.accept(RESOURCES) else ""
+
+    def _module(self, frame: _Frame, resources: str) -> Module:
         return Module(
             frame.name,
             tuple(frame.contents),
@@ -109,13 +110,8 @@ class _ModuleReader(FunctionReader):
             frame.location,
             self._location_aliases,
             print_module,
+            resources,
         )
-
-    def _skip_resources(self) -> None:
-        while not self.accept("#-}"):
-            if not self.tokens[self.at]:
-                raise self.unexpected("'#-}'")
-            self.at += 1
 
     # --- aliases
 
@@ -155,16 +151,16 @@ class _ModuleReader(FunctionReader):
         self.at += 1
         name = self.symbol() if self.tokens[self.at][:1] == "@" else None
         attributes = self.dictionary() if self.accept("attributes") else NO_ATTRIBUTES
-        contents = self._contents()
+        contents = self._module_body()
         return _Frame(name, contents, attributes, self.location(), start)
 
     def _generic_module(self) -> _Frame:
         start = self.at
-        properties, contents = self.generic_frame(self._contents)
+        properties, contents = self.generic_frame(self._module_body)
         name = self.take_string(properties, "sym_name", start)
         return _Frame(name, contents, properties, self.location(), start)
 
-    def _contents(self) -> list[_Content]:
+    def _module_body(self) -> list[_Content]:
         """Read `{ functions and other ops }`."""
         self.expect("{")
         if self.tokens[self.at][:1] == "^":
@@ -185,14 +181,3 @@ class _ModuleReader(FunctionReader):
         if op.results or op.name in TERMINATORS:
             raise UnsupportedOpError(f"op '{op.name}' is not supported outside a function", op.span)
         return op
-
-
-def _expect_distinct_names(contents: Sequence[_Content]) -> None:
-    known: dict[str, Span] = {}
-    for content in contents:
-        if isinstance(content, Op):
-            continue
-        if content.name in known:
-            note = Note("it is defined here", known[content.name])
-            raise ParseError(f"expected a new name, found '@{content.name}' again", content.span, notes=(note,))
-        known[content.name] = content.span

@@ -46,8 +46,6 @@ def print_module(module: Module, *, locations: bool = False, generic: bool = Fal
         lines.append(f"}}{place}")
     if module.resources:
         lines += ["", module.resources]
-    if module.resources:
-        lines.extend(("", module.resources))
     return "\n".join(lines) + "\n"
 
 

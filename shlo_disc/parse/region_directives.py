@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.attributes import DenseArrayAttr, IntegerAttr
 from shlo_disc.ir.core import Block, Op
 from shlo_disc.parse.body import BodyReader
 from shlo_disc.parse.draft import Draft, Named
@@ -12,7 +14,7 @@ from shlo_disc.parse.spelling import (
     spell_dictionary,
     spell_type,
 )
-from shlo_disc.parse.writer import BodyWriter, signature
+from shlo_disc.parse.writer import BodyWriter, operand_names, signature
 
 # --- reduce: `(%a init: %b) applies stablehlo.add across dimensions = [0]`, or with a reducer
 
@@ -148,8 +150,76 @@ def _plain_arguments(block: Block) -> list[str]:
     return [argument.name for argument in block.arguments]
 
 
+# --- scan: `(%a) inits (%b) dimension=0 attributes {…} { … } : (T, U) -> (T, U)`
+
+_SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
+
+
+def _read_scan(reader: BodyReader, draft: Draft) -> None:
+    reader.expect("(")
+    reader.operands(draft)
+    reader.expect(")")
+    inputs = len(draft.operands)
+    reader.expect("inits")
+    reader.expect("(")
+    reader.operands(draft)
+    reader.expect(")")
+    reader.expect("dimension")
+    reader.expect("=")
+    draft.attributes["dimension"] = IntegerAttr(reader.integer(), DType.I64)
+    if reader.accept("attributes"):
+        draft.attributes.update(reader.dictionary())
+    draft.regions.append(reader.region())
+    reader.expect(":")
+    at = reader.at
+    reader.functional(draft)
+    carries = len(draft.operands) - inputs
+    if len(draft.results) < carries:
+        raise reader.unexpected(f"at least {carries} results, one for each initial value", at)
+    sizes = (inputs, carries), (len(draft.results) - carries, carries)
+    draft.attributes |= {name: DenseArrayAttr(DType.I32, pair) for name, pair in zip(_SEGMENTS, sizes, strict=True)}
+
+
+def _write_scan(writer: BodyWriter, op: Op) -> str:
+    dimension = op.attributes["dimension"]
+    assert isinstance(dimension, IntegerAttr), "checked by fits"
+    inputs = _segments(op)[0]
+    rest = {name: value for name, value in op.attributes.items() if name not in (*_SEGMENTS, "dimension")}
+    head = f"({operand_names(op.operands[:inputs])}) inits ({operand_names(op.operands[inputs:])})"
+    attributes = f"attributes {spell_dictionary(rest)}" if rest else ""
+    region = writer.region(op.regions[0])
+    return f"{head} dimension={dimension.value} {attributes} {region} : {spell_type(signature(op))}"
+
+
+def _segments(op: Op) -> list[int]:
+    """Give how many operands are inputs and how many initial values, and the same of the results."""
+    found = [op.attributes[name] for name in _SEGMENTS]
+    return [int(size) for sizes in found if isinstance(sizes, DenseArrayAttr) for size in sizes.values]
+
+
+def _scan_fits(op: Op) -> bool:
+    sizes = _segments(op)
+    if len(sizes) != 4:
+        return False
+    inputs, carries, outputs, carried = sizes
+    dimension = op.attributes["dimension"]
+    return (
+        carries == carried
+        and (inputs + carries, outputs + carried) == (len(op.operands), len(op.results))
+        and isinstance(dimension, IntegerAttr)
+        and dimension.dtype is DType.I64
+    )
+
+
 REGION_DIRECTIVES: Mapping[str, Directive] = {
     "reduced": Directive(_read_reduced, _write_reduced),
     "reducer": Directive(_read_reducer, _write_reducer, fits=_reducer_fits, has_regions=True),
+    "scan": Directive(
+        _read_scan,
+        _write_scan,
+        {"dimension": IntegerAttr, **dict.fromkeys(_SEGMENTS, DenseArrayAttr)},
+        fits=_scan_fits,
+        has_regions=True,
+    ),
     "while": Directive(_read_while, _write_while, fits=_while_fits, has_regions=True),
 }

@@ -12,6 +12,7 @@ from shlo_disc.parse.form import Directive, Form, compile_form
 from shlo_disc.parse.old_forms import renewal
 from shlo_disc.parse.other_ops import CHECK, CHLO, FUNC, INTERPRETER, SDY
 from shlo_disc.parse.region_directives import REGION_DIRECTIVES
+from shlo_disc.parse.sharding_directives import SHARDING_DIRECTIVES
 from shlo_disc.parse.stablehlo_ops import STABLEHLO
 from shlo_disc.parse.tensor_directives import TENSOR_DIRECTIVES
 from shlo_disc.parse.type_directives import TYPE_DIRECTIVES
@@ -19,7 +20,7 @@ from shlo_disc.parse.writer import WrittenForm
 
 ENTRIES: tuple[Entry, ...] = (*STABLEHLO, *CHLO, *FUNC, *CHECK, *INTERPRETER, *SDY)
 
-_DIRECTIVES = {**TYPE_DIRECTIVES, **TENSOR_DIRECTIVES, **REGION_DIRECTIVES}
+_DIRECTIVES = {**TYPE_DIRECTIVES, **TENSOR_DIRECTIVES, **REGION_DIRECTIVES, **SHARDING_DIRECTIVES}
 
 
 def _find(spec: str) -> Directive:

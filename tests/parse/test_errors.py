@@ -116,7 +116,11 @@ def test_message(text: str, expected: str) -> None:
         ("module {\n}\nmodule {\n}", UnsupportedOpError, "expected one module, found 2"),
         ("module {\n  func.return\n}", UnsupportedOpError, "op 'func.return' is not supported outside a function"),
         ("module {\n}\nfunc.func private @f()", ParseError, "expected the end of the text after the module"),
-        ("func.func private @f()\nfunc.func private @f()", ParseError, "expected a new name, found '@f' again"),
+        (
+            "func.func private @f()\nfunc.func private @f()",
+            VerifyError,
+            "expected one definition of '@f', found another",
+        ),
         (
             "func.func @f(tensor<f32>) -> tensor<f32> {\n}",
             ParseError,
@@ -125,7 +129,7 @@ def test_message(text: str, expected: str) -> None:
         (
             "func.func @f(%x: tensor<f32>) -> tensor<i1> {\n  return %x : tensor<f32>\n}",
             VerifyError,
-            "expected '@f' to return (tensor<i1>), found (tensor<f32>)",
+            "expected '@f' to return tensor<i1>, found tensor<f32>",
         ),
         ("module {\n} loc(#a)\n#a = loc(unknown)\n#a = loc(unknown)", ParseError, "not defined yet"),
     ],
