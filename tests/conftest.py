@@ -16,7 +16,9 @@ import pytest
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
-ARCHIVES = ("models.tar.xz", "jax_exports.tar.xz", "handwritten.tar.xz")
+ARCHIVES = tuple(
+    f"{name}.tar.xz" for name in ("models", "jax_exports", "handwritten", "stablehlo_testdata", "stablehlo_tests")
+)
 PLAIN_FILES = ("manifest.json", "run_corpus.py")
 
 # The machine decides how long an example takes, the seed is fixed: a failure is reproducible.
