@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager
 
-from shlo_disc.diagnostics import CompileError, Span
+from shlo_disc.diagnostics import CompileError, Source, Span
 from shlo_disc.ir.attributes import ArrayAttr, Location, SymbolAttr
 from shlo_disc.ir.core import Function, Module, Op
-from shlo_disc.parse.locations import user_location
+from shlo_disc.parse.locations import LocationReader, user_location
 
 _Calls = dict[str, list[tuple[str, Op]]]  # by the name of a function: the ops that name it, and where they are
 
@@ -44,6 +45,26 @@ def find_origins(module: Module, spans: Collection[Span]) -> Mapping[Span, str]:
         if span not in found and (line := _line_of_call(module, calls, name)):
             found[span] = line
     return found
+
+
+def read_origin(span: Span) -> str:
+    """Name the user's line for a place in a text that does not parse: what `loc(…)` at the end of its line says."""
+    text = span.source.text
+    end = text.find("\n", span.start)
+    line = text[span.start : end if end >= 0 else len(text)]
+    location = _read_location(line[at:]) if (at := line.rfind(" loc(")) >= 0 else None
+    aliases = {match[1]: found for match in _ALIAS.finditer(text) if (found := _read_location(match[2]))}
+    return user_location(location, aliases) or ""
+
+
+_ALIAS = re.compile(r"^#(\w+) = (loc\(.*\))$", re.MULTILINE)
+
+
+def _read_location(text: str) -> Location | None:
+    try:
+        return LocationReader(Source("<location>", text)).location()
+    except CompileError:
+        return None
 
 
 def _places(function: Function) -> Iterator[tuple[Span, Location | None]]:

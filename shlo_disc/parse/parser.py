@@ -6,11 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from shlo_disc.diagnostics import ParseError, Source, Span, UnsupportedOpError
+from shlo_disc.diagnostics import CompileError, ParseError, Source, Span, UnsupportedOpError
 from shlo_disc.ir.attributes import Attribute, Location
 from shlo_disc.ir.core import Declaration, Function, Module, Op
 from shlo_disc.ir.verify import TERMINATORS, verify_module
 from shlo_disc.parse.functions import NO_ATTRIBUTES, FunctionReader
+from shlo_disc.parse.origins import naming_origins, read_origin
 from shlo_disc.parse.printer import print_module
 from shlo_disc.parse.spelling import spell_type
 from shlo_disc.parse.syntax import FORMS
@@ -41,8 +42,12 @@ def parse_modules(text: str, file: str = "<string>") -> tuple[Module, ...]:
     except RecursionError:
         start = Span(source, 0, min(1, len(text)))
         raise ParseError("expected a program of moderate depth, found too many nested brackets", start) from None
+    except CompileError as error:
+        error.origin = error.origin or read_origin(error.span)
+        raise
     for module in modules:
-        verify_module(module, spell_type)
+        with naming_origins(module):
+            verify_module(module, spell_type)
     return modules
 
 

@@ -65,3 +65,26 @@ def test_a_line_that_is_known_stays() -> None:
     op = MODULE.functions["main"].body.ops[0]
     with pytest.raises(UnsupportedOpError, match=r"\n  from: other\.py:1$"), naming_origins(MODULE):
         raise UnsupportedOpError("op 'a.b' is not supported", op.span, origin="other.py:1")
+
+
+@pytest.mark.parametrize(
+    ("behind", "expected"),
+    [
+        ("loc(#loc2)", "model.py:12"),
+        ('loc("g"("other.py":3:4))', "other.py:3"),
+        ("loc(unknown)", ""),
+        ("loc(#loc9)", ""),
+        ("loc(%x", ""),
+        ("", ""),
+    ],
+)
+def test_the_line_of_an_op_that_does_not_parse(behind: str, expected: str) -> None:
+    with pytest.raises(UnsupportedOpError) as caught:
+        parse_module(TEXT.replace("stablehlo.negate %0 : tensor<4xf32> loc(#loc3)", f"a.b %0 : tensor<4xf32> {behind}"))
+    assert caught.value.origin == expected
+
+
+def test_the_line_of_an_op_that_is_not_well_connected() -> None:
+    text = TEXT.replace("call @outer(%2)", "call @nowhere(%2)")
+    with pytest.raises(VerifyError, match=r"\n  from: model\.py:40$"):
+        parse_module(text)
