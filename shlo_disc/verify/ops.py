@@ -33,7 +33,7 @@ from shlo_disc.verify.walk import Walk
 def verify(module: Module) -> None:
     """Raise `VerifyError` where a module breaks a rule of StableHLO: first how it is connected, then op by op."""
     with naming_origins(module):
-        verify_module(module)
+        verify_module(module, spell_type)
     verify_ops(module)
 
 
