@@ -83,13 +83,13 @@
 %0 = "stablehlo.convolution"(%x, %k) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64, lhs_dilation = array<i64: 1>}> : (tensor<2x8x9x4xf32>, tensor<3x2x4x6xf32>) -> tensor<2x6x8x6xf32>
 // -----
 // convolution C6 | %x: tensor<2x8x9x4xf32>, %k: tensor<3x2x4x6xf32>
-%0 = "stablehlo.convolution"(%x, %k) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64, lhs_dilation = array<i64: 0, 1>}> : (tensor<2x8x9x4xf32>, tensor<3x2x4x6xf32>) -> tensor<2x6x8x6xf32>
+%0 = "stablehlo.convolution"(%x, %k) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64, lhs_dilation = array<i64: 0, 1>}> : (tensor<2x8x9x4xf32>, tensor<3x2x4x6xf32>) -> tensor<2x?x?x6xf32>
 // -----
 // convolution C7 | %x: tensor<2x8x9x4xf32>, %k: tensor<3x2x4x6xf32>
 %0 = "stablehlo.convolution"(%x, %k) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64, rhs_dilation = array<i64: 1, 1, 1>}> : (tensor<2x8x9x4xf32>, tensor<3x2x4x6xf32>) -> tensor<2x6x8x6xf32>
 // -----
 // convolution C8 | %x: tensor<2x8x9x4xf32>, %k: tensor<3x2x4x6xf32>
-%0 = "stablehlo.convolution"(%x, %k) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64, rhs_dilation = array<i64: -1, 1>}> : (tensor<2x8x9x4xf32>, tensor<3x2x4x6xf32>) -> tensor<2x6x8x6xf32>
+%0 = "stablehlo.convolution"(%x, %k) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64, rhs_dilation = array<i64: -1, 1>}> : (tensor<2x8x9x4xf32>, tensor<3x2x4x6xf32>) -> tensor<2x?x?x6xf32>
 // -----
 // convolution C9 | %x: tensor<2x8x9x4xf32>, %k: tensor<3x2x4x6xf32>
 %0 = "stablehlo.convolution"(%x, %k) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64, window_reversal = array<i1: false>}> : (tensor<2x8x9x4xf32>, tensor<3x2x4x6xf32>) -> tensor<2x6x8x6xf32>
@@ -101,7 +101,7 @@
 %0 = "stablehlo.convolution"(%x, %k) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 2 : i64}> : (tensor<2x8x9x5xf32>, tensor<3x2x2x6xf32>) -> tensor<2x6x8x6xf32>
 // -----
 // convolution C12 | %x: tensor<2x8x9x4xf32>, %k: tensor<3x2x4x6xf32>
-%0 = "stablehlo.convolution"(%x, %k) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64}> : (tensor<2x8x9x4xf32>, tensor<3x2x4x6xf32>) -> tensor<2x6x8x6xf32>
+%0 = "stablehlo.convolution"(%x, %k) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, ?, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64}> : (tensor<2x8x9x4xf32>, tensor<3x2x4x6xf32>) -> tensor<2x6x8x6xf32>
 // -----
 // convolution C13 | %x: tensor<2x8x9x4xf32>, %k: tensor<3x2x4x6xf32>
 %0 = "stablehlo.convolution"(%x, %k) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, ?, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64}> : (tensor<2x8x9x4xf32>, tensor<3x2x4x6xf32>) -> tensor<2x6x8x6xf32>
@@ -119,7 +119,7 @@
 %0 = "stablehlo.convolution"(%x, %k) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 2 : i64}> : (tensor<2x8x9x4xf32>, tensor<3x2x2x5xf32>) -> tensor<2x6x8x5xf32>
 // -----
 // convolution C17 | %x: tensor<2x8x9x4xf32>, %k: tensor<3x2x4x6xf32>
-%0 = "stablehlo.convolution"(%x, %k) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64}> : (tensor<2x8x9x4xf32>, tensor<3x2x4x6xf32>) -> tensor<2x6x8x6xf32>
+%0 = "stablehlo.convolution"(%x, %k) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, ?, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64}> : (tensor<2x8x9x4xf32>, tensor<3x2x4x6xf32>) -> tensor<2x6x8x6xf32>
 // -----
 // convolution C18 | %x: tensor<2x8x9x4xf32>, %k: tensor<3x2x4x6xf32>
 %0 = "stablehlo.convolution"(%x, %k) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, ?, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64}> : (tensor<2x8x9x4xf32>, tensor<3x2x4x6xf32>) -> tensor<2x6x8x6xf32>
@@ -276,7 +276,7 @@
 // -----
 // dynamic_conv C6 | %x: tensor<2x8x9x4xf32>, %k: tensor<3x2x4x6xf32>
 %p = stablehlo.constant dense<0> : tensor<2x2xi64>
-%0 = "stablehlo.dynamic_conv"(%x, %k, %p) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64, lhs_dilation = array<i64: 0, 1>}> : (tensor<2x8x9x4xf32>, tensor<3x2x4x6xf32>, tensor<2x2xi64>) -> tensor<2x6x8x6xf32>
+%0 = "stablehlo.dynamic_conv"(%x, %k, %p) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64, lhs_dilation = array<i64: 0, 1>}> : (tensor<2x8x9x4xf32>, tensor<3x2x4x6xf32>, tensor<2x2xi64>) -> tensor<2x?x?x6xf32>
 // -----
 // dynamic_conv C7 | %x: tensor<2x8x9x4xf32>, %k: tensor<3x2x4x6xf32>
 %p = stablehlo.constant dense<0> : tensor<2x2xi64>
@@ -284,7 +284,7 @@
 // -----
 // dynamic_conv C8 | %x: tensor<2x8x9x4xf32>, %k: tensor<3x2x4x6xf32>
 %p = stablehlo.constant dense<0> : tensor<2x2xi64>
-%0 = "stablehlo.dynamic_conv"(%x, %k, %p) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64, rhs_dilation = array<i64: -1, 1>}> : (tensor<2x8x9x4xf32>, tensor<3x2x4x6xf32>, tensor<2x2xi64>) -> tensor<2x6x8x6xf32>
+%0 = "stablehlo.dynamic_conv"(%x, %k, %p) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64, rhs_dilation = array<i64: -1, 1>}> : (tensor<2x8x9x4xf32>, tensor<3x2x4x6xf32>, tensor<2x2xi64>) -> tensor<2x?x?x6xf32>
 // -----
 // dynamic_conv C9 | %x: tensor<2x8x9x4xf32>, %k: tensor<3x2x4x6xf32>
 %p = stablehlo.constant dense<0> : tensor<2x2xi64>
@@ -297,7 +297,7 @@
 %0 = "stablehlo.dynamic_conv"(%x, %k, %p) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 2 : i64}> : (tensor<2x8x9x5xf32>, tensor<3x2x2x6xf32>, tensor<2x2xi64>) -> tensor<2x6x8x6xf32>
 // -----
 // dynamic_conv C12 | %x: tensor<2x8x9x4xf32>, %k: tensor<3x2x4x6xf32>, %p: tensor<2x2xi64>
-%0 = "stablehlo.dynamic_conv"(%x, %k, %p) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64}> : (tensor<2x8x9x4xf32>, tensor<3x2x4x6xf32>, tensor<2x2xi64>) -> tensor<2x6x8x6xf32>
+%0 = "stablehlo.dynamic_conv"(%x, %k, %p) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, ?, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64}> : (tensor<2x8x9x4xf32>, tensor<3x2x4x6xf32>, tensor<2x2xi64>) -> tensor<2x6x8x6xf32>
 // -----
 // dynamic_conv C13 | %x: tensor<2x8x9x4xf32>, %k: tensor<3x2x4x6xf32>, %p: tensor<2x2xi64>
 %0 = "stablehlo.dynamic_conv"(%x, %k, %p) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, ?, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64}> : (tensor<2x8x9x4xf32>, tensor<3x2x4x6xf32>, tensor<2x2xi64>) -> tensor<2x6x8x6xf32>
@@ -315,7 +315,7 @@
 %0 = "stablehlo.dynamic_conv"(%x, %k, %p) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 2 : i64}> : (tensor<2x8x9x4xf32>, tensor<3x2x2x5xf32>, tensor<2x2xi64>) -> tensor<2x6x8x5xf32>
 // -----
 // dynamic_conv C17 | %x: tensor<2x8x9x4xf32>, %k: tensor<3x2x4x6xf32>, %p: tensor<2x2xi64>
-%0 = "stablehlo.dynamic_conv"(%x, %k, %p) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64}> : (tensor<2x8x9x4xf32>, tensor<3x2x4x6xf32>, tensor<2x2xi64>) -> tensor<2x6x8x6xf32>
+%0 = "stablehlo.dynamic_conv"(%x, %k, %p) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, ?, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64}> : (tensor<2x8x9x4xf32>, tensor<3x2x4x6xf32>, tensor<2x2xi64>) -> tensor<2x6x8x6xf32>
 // -----
 // dynamic_conv C18 | %x: tensor<2x8x9x4xf32>, %k: tensor<3x2x4x6xf32>, %p: tensor<2x2xi64>
 %0 = "stablehlo.dynamic_conv"(%x, %k, %p) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, ?, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64}> : (tensor<2x8x9x4xf32>, tensor<3x2x4x6xf32>, tensor<2x2xi64>) -> tensor<2x6x8x6xf32>

@@ -88,11 +88,11 @@
 // fft C2 | %x: tensor<5x6xf32>
 %0 = "stablehlo.fft"(%x) <{fft_length = array<i64: 6>, fft_type = #stablehlo<fft_type RFFT>}> : (tensor<5x6xf32>) -> tensor<5x4xcomplex<f64>>
 // -----
-// fft C2 | %x: tensor<5x6xf32>
-%0 = "stablehlo.fft"(%x) <{fft_length = array<i64: 6>, fft_type = #stablehlo<fft_type IRFFT>}> : (tensor<5x6xf32>) -> tensor<5x6xf32>
+// fft C2 | %x: tensor<5x4xf32>
+%0 = "stablehlo.fft"(%x) <{fft_length = array<i64: 6>, fft_type = #stablehlo<fft_type IRFFT>}> : (tensor<5x4xf32>) -> tensor<5x6xf32>
 // -----
-// fft C3 | %x: tensor<2x3x4x5xcomplex<f32>>
-%0 = "stablehlo.fft"(%x) <{fft_length = array<i64: 2, 3, 4, 5>, fft_type = #stablehlo<fft_type FFT>}> : (tensor<2x3x4x5xcomplex<f32>>) -> tensor<2x3x4x5xcomplex<f32>>
+// fft C3 | %x: tensor<2x3x3x5xcomplex<f32>>
+%0 = "stablehlo.fft"(%x) <{fft_length = array<i64: 2, 3, 4, 5>, fft_type = #stablehlo<fft_type FFT>}> : (tensor<2x3x3x5xcomplex<f32>>) -> tensor<2x3x3x5xcomplex<f32>>
 // -----
 // fft C3 | %x: tensor<5x6xcomplex<f32>>
 %0 = "stablehlo.fft"(%x) <{fft_length = array<i64>, fft_type = #stablehlo<fft_type FFT>}> : (tensor<5x6xcomplex<f32>>) -> tensor<5x6xcomplex<f32>>

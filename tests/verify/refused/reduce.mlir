@@ -14,7 +14,7 @@
 }) : (tensor<2x3xf32>, tensor<f32>) -> tensor<3xf32>
 // -----
 // reduce C1 | %x: tensor<2x3xf32>, %y: tensor<2x4xi32>, %i: tensor<f32>, %j: tensor<i32>
-%0:2 = stablehlo.reduce(%x init: %i), (%y init: %j) across dimensions = [0] : (tensor<2x3xf32>, tensor<2x4xi32>, tensor<f32>, tensor<i32>) -> (tensor<3xf32>, tensor<4xi32>)
+%0:2 = stablehlo.reduce(%x init: %i), (%y init: %j) across dimensions = [0] : (tensor<2x3xf32>, tensor<2x4xi32>, tensor<f32>, tensor<i32>) -> (tensor<?xf32>, tensor<?xi32>)
  reducer(%a: tensor<f32>, %b: tensor<f32>) (%c: tensor<i32>, %d: tensor<i32>) {
   stablehlo.return %a, %c : tensor<f32>, tensor<i32>
 }
@@ -65,7 +65,7 @@
 %0 = "stablehlo.reduce"(%x, %i) <{dimensions = array<i64: 0>}> ({
 ^bb0(%a: tensor<i32>, %b: tensor<i32>):
   stablehlo.return %a : tensor<i32>
-}) : (tensor<2x3xf32>, tensor<f32>) -> tensor<3xf32>
+}) : (tensor<2x3xf32>, tensor<f32>) -> tensor<3xi32>
 // -----
 // reduce C6 (jaxlib accepts) | %x: tensor<2x3xf32>, %i: tensor<f32>
 %0 = "stablehlo.reduce"(%x, %i) <{dimensions = array<i64: 0>}> ({
@@ -262,13 +262,13 @@
 %0 = "stablehlo.reduce_window"(%x, %i) <{window_dimensions = array<i64: 2, 2>}> ({
 ^bb0(%a: tensor<i32>, %b: tensor<i32>):
   stablehlo.return %a : tensor<i32>
-}) : (tensor<4x6xf32>, tensor<f32>) -> tensor<3x5xf32>
+}) : (tensor<4x6xf32>, tensor<f32>) -> tensor<3x5xi32>
 // -----
-// reduce_window C14 | %x: tensor<4x6xf32>, %y: tensor<4x6xf32>, %i: tensor<f32>, %j: tensor<f32>
+// reduce_window C14 (jaxlib accepts) | %x: tensor<?x6xf32>, %y: tensor<?x6xf32>, %i: tensor<f32>, %j: tensor<f32>
 %0:2 = "stablehlo.reduce_window"(%x, %y, %i, %j) <{window_dimensions = array<i64: 2, 2>}> ({
 ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<f32>, %d: tensor<f32>):
   stablehlo.return %a, %b : tensor<f32>, tensor<f32>
-}) : (tensor<4x6xf32>, tensor<4x6xf32>, tensor<f32>, tensor<f32>) -> (tensor<3x5xf32>, tensor<3x4xf32>)
+}) : (tensor<?x6xf32>, tensor<?x6xf32>, tensor<f32>, tensor<f32>) -> (tensor<3x5xf32>, tensor<4x5xf32>)
 // -----
 // reduce_window C15 | %x: tensor<4x6xf32>, %i: tensor<f32>
 %0 = "stablehlo.reduce_window"(%x, %i) <{window_dimensions = array<i64: 2, 2>, base_dilations = array<i64: 1, 2>, padding = dense<[[1, 0], [0, 0]]> : tensor<2x2xi64>, window_dilations = array<i64: 3, 1>, window_strides = array<i64: 1, 3>}> ({
@@ -513,7 +513,7 @@
 ^bb0(%a: tensor<f32>, %b: tensor<f32>):
   %c = stablehlo.compare GE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
   stablehlo.return %c : tensor<i1>
-}) : (tensor<4x6xf32>, tensor<2x3xf32>, tensor<f32>) -> tensor<4x6xf32>
+}) : (tensor<4x6xf32>, tensor<2x3xf32>, tensor<f32>) -> tensor<4x6xi1>
 // -----
 // select_and_scatter C11 | %x: tensor<4x6xf32>, %s: tensor<2x3xf32>, %i: tensor<f32>
 %0 = "stablehlo.select_and_scatter"(%x, %s, %i) <{window_dimensions = array<i64: 2, 2>, window_strides = array<i64: 2, 2>}> ({
