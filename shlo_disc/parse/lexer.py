@@ -63,13 +63,15 @@ class Reader:
         self.at += 1
         return token
 
-    def integer(self) -> int:
-        """Consume an integer."""
+    def integer(self, bits: int = 64) -> int:
+        """Consume an integer that `bits` bits can hold."""
         token = self.tokens[self.at]
         try:
             value = int(token, 0) if "x" in token else int(token)
         except ValueError:
             raise self.unexpected("an integer") from None
+        if not -(1 << (bits - 1)) <= value < 1 << (bits - 1):
+            raise self.unexpected(f"an integer of {bits} bits")
         self.at += 1
         return value
 
