@@ -33,6 +33,7 @@ from shlo_disc.runtime.device import Device, IndexType
 from shlo_disc.runtime.executable import Executable, Stats, build
 from shlo_disc.runtime.gpu_executable import GpuExecutable, build_gpu
 from shlo_disc.runtime.launch_table import Chooser, cheapest
+from shlo_disc.verify.ops import verify
 
 DeviceKind: TypeAlias = Literal["cpu", "cuda"]
 KERNEL_FILES = 2  # compiled side by side; more files cost more in headers than they save
@@ -59,7 +60,7 @@ def compile_text(
     watch: Stopwatch,
     device: DeviceKind = "cpu",
 ) -> Artifact:
-    """StableHLO text to an artifact: parse, prove, fuse, generate."""
+    """StableHLO text to an artifact: parse, verify, prove, fuse, generate."""
     with watch.stage("parse"):
         module = parse_module(text, file)
         if signature is not None:
@@ -72,6 +73,8 @@ def compile_module(
 ) -> Artifact:
     """The same from a module on."""
     names = () if signature is None else signature.arguments
+    with watch.stage("verify"):
+        verify(module)
     with naming_origins(module), watch.stage("legalize"):
         program = legalize(module, names)
     with watch.stage("passes"):
