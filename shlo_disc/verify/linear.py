@@ -45,7 +45,7 @@ def _systems(view: View) -> Refusal | None:
     if shapes_agree(*[shape[:-2] for shape in shapes]) and sizes_agree(*view.shape("a")[-2:], size):
         return None
     return Refusal(
-        f"a square matrix in 'a' for each in 'b', of as many rows as that has {side}",
+        f"a square matrix in 'a' for each matrix in 'b', with as many rows as that has {side}",
         " and ".join(map(spell_shape, shapes)),
     )
 

@@ -28,7 +28,7 @@ def _equally_many(view: View) -> Refusal | None:
     inputs, results = len(view.values["inputs"]), len(view.values["results"])
     if 0 < inputs == results:
         return None
-    return Refusal("one result for each of at least one input", f"{results} for {inputs}")
+    return Refusal("at least one input, and a result for each", f"{inputs}, and {results} results")
 
 
 def _initial_elements(view: View) -> Refusal | None:
@@ -36,7 +36,10 @@ def _initial_elements(view: View) -> Refusal | None:
     for number, (tensor, initial) in enumerate(pairs):
         wanted, found = element_type(tensor), element_type(initial)
         if wanted != found:
-            return Refusal(f"initial value {number} to be a {spell_element(wanted)}", spell_element(found))
+            return Refusal(
+                f"initial value {number} of the element type of its input, {spell_element(wanted)}",
+                spell_element(found),
+            )
     return None
 
 
