@@ -53,6 +53,14 @@ def test_an_op_that_is_not_supported(function: Callable[..., Any], comment: str,
     assert lines[3] == f"  from: {HERE}:{line_of(function, comment)}{suffix}"
 
 
+def test_an_op_that_breaks_a_rule() -> None:
+    text = exported(solved, SPEC).mlir_module()
+    module = shlo_disc.parse(text.replace("stablehlo.tanh", "stablehlo.not"))
+    with pytest.raises(shlo_disc.VerifyError) as caught:
+        shlo_disc.verify(module)
+    assert str(caught.value).splitlines()[3] == f"  from: {HERE}:{line_of(solved, 'jnp.tanh')}"
+
+
 def test_a_parsed_module_keeps_the_lines() -> None:
     module = shlo_disc.parse(exported(transformed, SPEC).mlir_module())
     with pytest.raises(shlo_disc.UnsupportedOpError, match=rf"\n  from: .*{HERE.name}:\d+ "):
