@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import BoolAttr, EnumAttr
-from shlo_disc.verify.checks import refuse_type, same_baseline_elements, same_baseline_types, spell_element
+from shlo_disc.verify.checks import refuse_type, same_baseline_elements, same_baseline_types
 from shlo_disc.verify.dims import list_slot
 from shlo_disc.verify.rules import AttributeSlot, Kind, Rules, Slot
-from shlo_disc.verify.types import shapes_agree, sizes_agree, spell_shape
+from shlo_disc.verify.types import expressed_type, shapes_agree, sizes_agree, spell_shape
 from shlo_disc.verify.view import Refusal, View
 
 _MATRICES = Kind.FLOAT | Kind.COMPLEX | Kind.PER_TENSOR
@@ -65,24 +64,34 @@ def _length_fits(view: View) -> Refusal | None:
     return Refusal(f"'fft_length' to have at most {rank} numbers, as many as 'operand' dimensions", str(count))
 
 
-_TRANSFORMS = ("FFT", "IFFT", "RFFT", "IRFFT")
-_REAL = {"RFFT": "operand", "IRFFT": "result"}  # what holds floats; everything else holds complex numbers
+_SIDES = ("operand", "result")
+_FLOATS, _COMPLEX = "floats", "complex numbers"
+_TRANSFORMS = {  # what the sides hold
+    "FFT": (_COMPLEX, _COMPLEX),
+    "IFFT": (_COMPLEX, _COMPLEX),
+    "RFFT": (_FLOATS, _COMPLEX),
+    "IRFFT": (_COMPLEX, _FLOATS),
+}
+
+
+def _sorts(view: View) -> tuple[str, str]:
+    return _TRANSFORMS[view.enum("fft_type") or ""]
 
 
 def _real(view: View) -> str | None:
-    return _REAL.get(view.enum("fft_type") or "")
+    """Give the side that holds floats."""
+    return next((side for side, sort in zip(_SIDES, _sorts(view), strict=True) if sort == _FLOATS), None)
 
 
 def _transformed_elements(view: View) -> Refusal | None:
-    real, dtypes = _real(view), {name: view.element(name) for name in ("operand", "result")}
-    found = [dtype for dtype in dtypes.values() if isinstance(dtype, DType)]
-    sorts = {name: isinstance(dtype, DType) and dtype.is_float for name, dtype in dtypes.items()}
-    if sorts == {name: name == real for name in dtypes} and len({dtype.part for dtype in found}) == 1:
+    wanted, dtypes = _sorts(view), [expressed_type(view.tensor(side)) for side in _SIDES]
+    found = tuple([_FLOATS if dtype.is_float else _COMPLEX for dtype in dtypes])
+    if found == wanted and dtypes[0].part is dtypes[1].part:
         return None
-    expected = "complex numbers as 'operand' and as 'result'"
-    if real is not None:
-        expected = f"floats as '{real}' and complex numbers as '{'result' if real == 'operand' else 'operand'}'"
-    return Refusal(f"{expected}, of one precision", " and ".join(map(spell_element, found)))
+    return Refusal(
+        f"{wanted[0]} as 'operand' and {wanted[1]} as 'result', of one precision",
+        " and ".join([dtype.value for dtype in dtypes]),
+    )
 
 
 def _real_sizes(view: View) -> Refusal | None:
@@ -132,7 +141,7 @@ RULES: tuple[Rules, ...] = (
         (Slot("operand", Kind.FLOAT | Kind.COMPLEX),),
         (Slot("result", Kind.FLOAT | Kind.COMPLEX),),
         (
-            AttributeSlot("fft_type", "I2", (EnumAttr,), values=_TRANSFORMS),
+            AttributeSlot("fft_type", "I2", (EnumAttr,), values=tuple(_TRANSFORMS)),
             list_slot("fft_length", "I3"),
         ),
         {
