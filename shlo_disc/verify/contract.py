@@ -16,8 +16,9 @@ from shlo_disc.ir.attributes import (
     StringAttr,
 )
 from shlo_disc.parse.spelling import spell_attribute, spell_type
-from shlo_disc.verify.checks import list_fields, refuse_type, same_baseline_elements
-from shlo_disc.verify.dims import Dims, result_shape, unique, within_rank
+from shlo_disc.verify.checks import refuse_type, same_baseline_elements
+from shlo_disc.verify.dims import result_shape
+from shlo_disc.verify.pairing import Pairing
 from shlo_disc.verify.products import (
     OPERANDS,
     RESULTS,
@@ -30,50 +31,8 @@ from shlo_disc.verify.rules import AttributeSlot, Check, Kind, Rules, Slot
 from shlo_disc.verify.types import Shape, sizes_agree
 from shlo_disc.verify.view import Refusal, View
 
-# --- dot_general: dimensions
-
 _NUMBERS = "dot_dimension_numbers"
-_LHS_BATCHING = Dims("lhs_batching_dimensions", _NUMBERS)
-_RHS_BATCHING = Dims("rhs_batching_dimensions", _NUMBERS)
-_LHS_CONTRACTING = Dims("lhs_contracting_dimensions", _NUMBERS)
-_RHS_CONTRACTING = Dims("rhs_contracting_dimensions", _NUMBERS)
-
-
-def _as_many(lhs: Dims, rhs: Dims) -> Check:
-    def check(view: View) -> Refusal | None:
-        found = lhs.of(view), rhs.of(view)
-        if len(found[0]) == len(found[1]):
-            return None
-        return Refusal(f"'{lhs.name}' and '{rhs.name}' to be equally many", f"{list(found[0])} and {list(found[1])}")
-
-    return check
-
-
-def _same_sizes(lhs: Dims, rhs: Dims) -> Check:
-    def check(view: View) -> Refusal | None:
-        for left, right in zip(lhs.of(view), rhs.of(view), strict=True):
-            sizes = view.shape("lhs")[left], view.shape("rhs")[right]
-            if not sizes_agree(*sizes):
-                return Refusal(
-                    f"dimension {left} of 'lhs' and dimension {right} of 'rhs' to have one size",
-                    f"{sizes[0]} and {sizes[1]}",
-                )
-        return None
-
-    return check
-
-
-def _dot_shape(view: View) -> Shape:
-    lhs, rhs = view.shape("lhs"), view.shape("rhs")
-    batching = _LHS_BATCHING.of(view)
-    lhs_used = {*batching, *_LHS_CONTRACTING.of(view)}
-    rhs_used = {*_RHS_BATCHING.of(view), *_RHS_CONTRACTING.of(view)}
-    return (
-        *[lhs[dim] for dim in batching],
-        *[size for dim, size in enumerate(lhs) if dim not in lhs_used],
-        *[size for dim, size in enumerate(rhs) if dim not in rhs_used],
-    )
-
+_PAIRING = Pairing(_NUMBERS)
 
 # --- dot_general: quantized elements
 
@@ -86,7 +45,7 @@ def _rhs_zero_points(view: View) -> Refusal | None:
 
 
 def _rhs_axis(view: View) -> Refusal | None:
-    rhs, contracting = view.element("rhs"), _RHS_CONTRACTING.of(view)
+    rhs, contracting = view.element("rhs"), _PAIRING.rhs_contracting.of(view)
     if not isinstance(rhs, QuantizedElement) or rhs.axis not in contracting:
         return None
     return Refusal(
@@ -260,28 +219,11 @@ RULES: tuple[Rules, ...] = (
             AttributeSlot("algorithm", "I8", (RecordAttr,), required=False, values=("dot_algorithm",)),
         ),
         {
-            **list_fields(
-                _NUMBERS,
-                {
-                    _LHS_BATCHING.name: "I3",
-                    _RHS_BATCHING.name: "I4",
-                    _LHS_CONTRACTING.name: "I5",
-                    _RHS_CONTRACTING.name: "I6",
-                },
-            ),
+            **_PAIRING.lists("I3", "I4", "I5", "I6"),
             **{label: _algorithm_field(label) for label in _ALGORITHM},
-            "C1": _as_many(_LHS_BATCHING, _RHS_BATCHING),
-            "C2": _as_many(_LHS_CONTRACTING, _RHS_CONTRACTING),
-            "C3": unique(_LHS_BATCHING, _LHS_CONTRACTING),
-            "C4": unique(_RHS_BATCHING, _RHS_CONTRACTING),
-            "C5": within_rank(_LHS_BATCHING, "lhs"),
-            "C6": within_rank(_LHS_CONTRACTING, "lhs"),
-            "C7": within_rank(_RHS_BATCHING, "rhs"),
-            "C8": within_rank(_RHS_CONTRACTING, "rhs"),
-            "C9": _same_sizes(_LHS_BATCHING, _RHS_BATCHING),
-            "C10": _same_sizes(_LHS_CONTRACTING, _RHS_CONTRACTING),
+            **_PAIRING.constraints(),
             "C11": precision_for_each,
-            "C12": result_shape(_dot_shape),
+            "C12": result_shape(_PAIRING.shape),
             "C13": same_operand_elements,
             **quantized_product("C14", "C17", "C18", "C19", "C20"),
             "C15": _rhs_zero_points,

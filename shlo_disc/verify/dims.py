@@ -19,9 +19,9 @@ def list_slot(name: str, label: str, *, required: bool = True) -> AttributeSlot:
     return AttributeSlot(name, label, (DenseArrayAttr,), required, dtype=DType.I64)
 
 
-def number_slot(name: str, label: str) -> AttributeSlot:
+def number_slot(name: str, label: str, *, required: bool = True) -> AttributeSlot:
     """Give the slot of an attribute that is an integer."""
-    return AttributeSlot(name, label, (IntegerAttr,), dtype=DType.I64)
+    return AttributeSlot(name, label, (IntegerAttr,), required, dtype=DType.I64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,10 @@ from shlo_disc.verify import (
     normalization,
     order,
     quantization,
+    ragged_dot,
     random,
     reduce,
+    scan,
     transfer,
 )
 from shlo_disc.verify.rules import Rules
@@ -42,8 +44,10 @@ _FAMILIES = (
     normalization.RULES,
     order.RULES,
     quantization.RULES,
+    ragged_dot.RULES,
     random.RULES,
     reduce.RULES,
+    scan.RULES,
     transfer.RULES,
 )
 

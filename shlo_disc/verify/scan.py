@@ -1,0 +1,75 @@
+"""A loop over one dimension that carries values along: `chlo.scan`. Labels are ours."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from shlo_disc.ir.attributes import BoolAttr
+from shlo_disc.parse.spelling import spell_type
+from shlo_disc.verify.checks import compare_region, same_types
+from shlo_disc.verify.dims import number_slot
+from shlo_disc.verify.rules import AttributeSlot, Kind, Rules, Slot
+from shlo_disc.verify.types import Tensor, sizes_agree
+from shlo_disc.verify.view import Refusal, View
+
+
+def _something_to_scan(view: View) -> Refusal | None:
+    return None if _scanned(view) else Refusal("an input or an output to go along", "none")
+
+
+def _scanned(view: View) -> tuple[Tensor, ...]:
+    """Give the types of all that has the dimension that the loop goes along."""
+    return (*view.tensors("inputs"), *view.tensors("outputs"))
+
+
+def _dimension(view: View) -> Refusal | None:
+    dimension = view.integer("dimension")
+    for tensor in _scanned(view):
+        if not 0 <= dimension < len(tensor.shape):
+            return Refusal(f"'dimension' to be one of {len(tensor.shape)} in {spell_type(tensor)}", str(dimension))
+    return None
+
+
+def _length(view: View) -> Refusal | None:
+    sizes = [tensor.shape[view.integer("dimension")] for tensor in _scanned(view)]
+    stated = [view.integer("scan_dim_size")] if view.has("scan_dim_size") else []
+    if sizes_agree(*stated, *sizes):
+        return None
+    found = ", ".join(["?" if size is None else str(size) for size in (*stated, *sizes)])
+    return Refusal("one length of the scanned dimension in 'scan_dim_size', inputs and outputs", found)
+
+
+def _body(view: View) -> Refusal | None:
+    inputs, outputs = _slices(view, "inputs"), _slices(view, "outputs")
+    arguments, results = (*inputs, *view.types("inits")), (*outputs, *view.types("carries"))
+    return compare_region(view, 0, "body", arguments, results)
+
+
+def _slices(view: View, name: str) -> tuple[Tensor, ...]:
+    """Give the types of what one step reads or writes."""
+    at = view.integer("dimension")
+    tensors = view.tensors(name)
+    return tuple([replace(tensor, shape=tensor.shape[:at] + tensor.shape[at + 1 :]) for tensor in tensors])
+
+
+RULES: tuple[Rules, ...] = (
+    Rules(
+        "chlo.scan",
+        (Slot("inputs", Kind.TENSOR, variadic=True), Slot("inits", Kind.TENSOR, variadic=True)),
+        (Slot("outputs", Kind.TENSOR, variadic=True), Slot("carries", Kind.TENSOR, variadic=True)),
+        (
+            number_slot("dimension", "I3"),
+            number_slot("scan_dim_size", "I4", required=False),
+            AttributeSlot("is_reverse", "I5", (BoolAttr,), required=False),
+            AttributeSlot("is_associative", "I6", (BoolAttr,), required=False),
+        ),
+        {
+            "C1": _something_to_scan,
+            "C2": _dimension,
+            "C3": _length,
+            "C4": _body,
+            "C5": same_types("inits", "carries"),
+        },
+        ("body",),
+    ),
+)
