@@ -6,11 +6,12 @@ Exit codes: 0 if all is well, 1 if a program is refused, 2 if the command or a f
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from typing import NoReturn, TextIO
+from typing import NoReturn, TextIO, cast
 
 from shlo_disc.cli.inputs import InputError, read_modules
 from shlo_disc.cli.ops_table import print_json, print_table, report_on
@@ -25,6 +26,8 @@ _BETWEEN_MODULES = "// -----\n"
 
 def run() -> NoReturn:
     """Run as a program of its own."""
+    output = cast("io.TextIOWrapper", sys.stdout)
+    output.reconfigure(errors="backslashreplace")  # a program may say what the terminal cannot
     try:
         code = main(sys.argv[1:])
         sys.stdout.flush()

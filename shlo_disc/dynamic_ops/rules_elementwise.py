@@ -97,8 +97,9 @@ def _constant(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 def _constant_like(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     (x,), value = frame.tensors(op.operands), op.attributes["value"]
-    assert isinstance(value, FloatAttr | IntegerAttr), "the parser checked the attribute"
-    return [frame.build.constant(value.value, x.shape, x.dtype, op.span)]
+    if not isinstance(value, FloatAttr | IntegerAttr):
+        raise UnsupportedOpError(f"op '{op.name}' is supported for numbers only", op.span)
+    return [frame.build.constant(value.value, x.shape, result_dtype(op), op.span)]
 
 
 def _dimension_size(frame: Frame, op: ir.Op) -> Sequence[Bound]:

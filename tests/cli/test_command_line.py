@@ -223,6 +223,15 @@ def test_a_reader_that_stops_early_is_no_error(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+def test_an_output_that_cannot_spell_everything(file: Path) -> None:
+    file.write_text(UNSUPPORTED.replace("@foo", '@"\\FF é"'))
+    command = [sys.executable, "-m", "shlo_disc", "ops", str(file)]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, capture_output=True, check=False, cwd=ROOT, env=environment)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"no rule for the target @\\udcff \\xe9\n" in done.stdout
+
+
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
