@@ -182,8 +182,12 @@ class Module:
 
 
 def _walk(block: Block) -> Iterator[Op]:
-    for op in block.ops:
+    waiting = [iter(block.ops)]
+    while waiting:
+        op = next(waiting[-1], None)
+        if op is None:
+            waiting.pop()
+            continue
         yield op
-        for region in op.regions:
-            for inner in region.blocks:
-                yield from _walk(inner)
+        for region in reversed(op.regions):
+            waiting.extend([iter(inner.ops) for inner in reversed(region.blocks)])

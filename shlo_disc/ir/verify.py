@@ -20,6 +20,7 @@ from shlo_disc.ir.attributes import (
     Type,
 )
 from shlo_disc.ir.core import Block, Declaration, Function, Module, Op, Value
+from shlo_disc.ir.depth import with_room
 
 _Content: TypeAlias = Function | Declaration | Op
 _Spell: TypeAlias = Callable[[Type], str]
@@ -29,6 +30,7 @@ TERMINATORS = frozenset({_END_OF_FUNCTION, _END_OF_REGION, _END_OF_SDY_REGION})
 _HOLDERS = (SymbolAttr, ArrayAttr, DictAttr, RecordAttr)  # attributes in which a symbol may be
 
 
+@with_room
 def verify_module(module: Module, spell: _Spell = repr) -> None:
     """Raise `VerifyError` where the module is not well connected; `spell` gives the text of a type for errors."""
     _Verifier(_symbols(module), spell).module(module)

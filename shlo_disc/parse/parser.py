@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from shlo_disc.diagnostics import CompileError, ParseError, Source, Span, UnsupportedOpError
+from shlo_disc.diagnostics import CompileError, ParseError, Source, UnsupportedOpError
 from shlo_disc.ir.attributes import Attribute, Location
 from shlo_disc.ir.core import Declaration, Function, Module, Op
+from shlo_disc.ir.depth import with_room
 from shlo_disc.ir.verify import TERMINATORS, verify_module
 from shlo_disc.parse.functions import NO_ATTRIBUTES, FunctionReader
 from shlo_disc.parse.origins import naming_origins, read_origin
@@ -34,14 +35,12 @@ def parse_module(text: str, file: str = "<string>") -> Module:
     return module
 
 
+@with_room
 def parse_modules(text: str, file: str = "<string>") -> tuple[Module, ...]:
     """Parse StableHLO text that holds modules, one behind another or with lines `// -----` between them."""
     source = Source(file, text)
     try:
         modules = _ModuleReader(source, FORMS).modules()
-    except RecursionError:
-        start = Span(source, 0, min(1, len(text)))
-        raise ParseError("expected a program of moderate depth, found too many nested brackets", start) from None
     except CompileError as error:
         error.origin = error.origin or read_origin(error.span)
         raise

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from shlo_disc.ir.attributes import ArrayAttr, Attribute, DictAttr, StringAttr, Type, TypeAttr
 from shlo_disc.ir.core import Declaration, Function, Module, Op, Region
+from shlo_disc.ir.depth import with_room
 from shlo_disc.parse.spelling import (
     spell_dictionary,
     spell_location,
@@ -19,6 +20,7 @@ from shlo_disc.parse.writer import BodyWriter
 _ALSO_OWN = frozenset({"no_inline", "sym_visibility"})  # of functions and modules, if nobody takes them out
 
 
+@with_room
 def print_module(module: Module, *, locations: bool = False, generic: bool = False) -> str:
     """Print a module as text that parses back to the same module.
 

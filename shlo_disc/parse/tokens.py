@@ -17,10 +17,10 @@ from functools import cached_property
 from itertools import accumulate, repeat
 
 from shlo_disc.diagnostics import ParseError, Source, Span
+from shlo_disc.ir.depth import MOST_NESTED
 
 LONG_LITERAL = 'dense<"0x…">'
 RESOURCES = "{-#"  # stands for a whole section `{-# … #-}`
-MOST_NESTED = 80  # brackets; what is read, written or checked by recursion needs a stack for as many
 
 _LONG = 4096
 _BEGUN = r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+'
@@ -183,12 +183,18 @@ def is_ended(string: str) -> bool:
 
 def _limit_depth(tokens: list[str], places: Places) -> None:
     """Refuse brackets that are nested too deeply, before anything is called for them."""
-    depths = accumulate(map(_DEPTH.get, tokens, repeat(0)))
-    if max(depths) <= MOST_NESTED:
+    if max(accumulate(map(_DEPTH.get, tokens, repeat(0)))) <= MOST_NESTED:
         return
-    depths = accumulate(map(_DEPTH.get, tokens, repeat(0)))
-    at = next(at for at, depth in enumerate(depths) if depth > MOST_NESTED)
-    raise ParseError(
-        f"expected at most {MOST_NESTED} nested brackets, found another '{tokens[at]}'",
-        TokenSpan(places, at),
-    )
+    depth, open_brackets = 0, list[int]()
+    for at, token in enumerate(tokens):
+        step = _DEPTH.get(token, 0)
+        if step > 0:
+            # The generic form is to have the depth of the pretty one: `({` and `<{` count once, `^bb0(` not at all.
+            is_framed = (tokens[at + 1] == "{" and token in "(<") or tokens[at - 1][:1] == "^"
+            open_brackets.append(0 if is_framed else 1)
+            depth += open_brackets[-1]
+        elif step < 0 and open_brackets:
+            depth -= open_brackets.pop()
+        if depth > MOST_NESTED:
+            message = f"expected at most {MOST_NESTED} nested brackets, found another '{token}'"
+            raise ParseError(message, TokenSpan(places, at))

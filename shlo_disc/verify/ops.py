@@ -19,6 +19,7 @@ from shlo_disc.ir.attributes import (
     UnrankedTensorType,
 )
 from shlo_disc.ir.core import Module, Op, Value
+from shlo_disc.ir.depth import with_room
 from shlo_disc.ir.verify import verify_module
 from shlo_disc.parse.origins import naming_origins
 from shlo_disc.parse.spelling import spell_attribute, spell_type
@@ -37,6 +38,7 @@ def verify(module: Module) -> None:
     verify_ops(module)
 
 
+@with_room
 def verify_ops(module: Module) -> None:
     """Raise `VerifyError` at the first op that breaks a constraint of the StableHLO specification.
 
@@ -77,8 +79,8 @@ def _broken(
     for attribute in rules.attributes:
         if (refusal := _wrong_attribute(attribute, op)) is not None:
             return attribute.label, refusal
-    if any(isinstance(value.type, UnrankedTensorType) for value in (*op.operands, *op.results)):
-        return None  # what its shape is, and with it what the constraints speak of, only the run tells
+    if any(_is_open(slot, values[slot.name]) for slot in (*rules.operands, *rules.results)):
+        return None  # what the shapes are, and with them what the constraints speak of, only the run tells
     defaults = {slot.name: slot.default for slot in rules.attributes if slot.default is not None}
     view = View(op, module, values, defaults, constants)
     for label, check in rules.constraints.items():
@@ -131,6 +133,11 @@ def _wrong_value(slot: Slot, values: tuple[Value, ...]) -> Refusal | None:
         if slot.dtype is not None and isinstance(value.type, TensorType) and value.type.dtype is not slot.dtype:
             return Refusal(f"'{slot.name}' to hold {slot.dtype.value}", spell_type(value.type), value)
     return None
+
+
+def _is_open(slot: Slot, values: tuple[Value, ...]) -> bool:
+    """Tell whether the slot is one for tensors and holds one of unknown rank."""
+    return Kind.OTHER not in slot.kind and any(isinstance(value.type, UnrankedTensorType) for value in values)
 
 
 def _wrong_attribute(slot: AttributeSlot, op: Op) -> Refusal | None:

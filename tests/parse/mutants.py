@@ -83,7 +83,7 @@ def _change_number(rng: Random, text: str, _other: str) -> str:
 
 def _nest(rng: Random, text: str, _other: str) -> str:
     pieces = _pieces(text)
-    at, depth = rng.randrange(len(pieces)), rng.choice((3, 30, 70, 90, 300, 20_000))
+    at, depth = rng.randrange(len(pieces)), rng.choice((3, 30, 60, 90, 300, 20_000))
     opening, closing = rng.choice(BRACKETS)
     pieces[at] = opening * depth + pieces[at] + closing * rng.choice((depth, depth, depth - 1, 0))
     return "".join(pieces)
