@@ -92,11 +92,15 @@ def _algorithm_field(label: str) -> Check:
         found = algorithm.fields.get(name)
         if found is not None and fits(found):
             return None
-        return Refusal(
-            f"'{name}' of the algorithm to be {expected}", "none" if found is None else spell_attribute(found)
-        )
+        return Refusal(f"'{name}' of the algorithm to be {expected}", _spell_field(found))
 
     return check
+
+
+def _spell_field(found: Attribute | None) -> str:
+    if found is None:
+        return "none"
+    return found.value if isinstance(found, EnumAttr) else spell_attribute(found)
 
 
 def _algorithm_alone(view: View) -> Refusal | None:
@@ -106,7 +110,7 @@ def _algorithm_alone(view: View) -> Refusal | None:
     found = [item.value for item in precisions.items if isinstance(item, EnumAttr)]
     if all(value == "DEFAULT" for value in found):
         return None
-    return Refusal("precisions DEFAULT beside an algorithm", ", ".join(found))
+    return Refusal("'precision_config' to be DEFAULT beside an algorithm", ", ".join(found))
 
 
 def _positive_count(name: str) -> Check:
@@ -172,7 +176,9 @@ def _letters(term: str, rank: int) -> str | None:
 def _einsum_ranks(view: View) -> Refusal | None:
     for name, term in _terms(view).items():
         if _letters(term, view.rank(name)) is None:
-            return Refusal(f"'einsum_config' to name the {view.rank(name)} dimensions of '{name}'", term)
+            return Refusal(
+                f"'einsum_config' to name each of '{name}' dimensions, {view.rank(name)} in all", f"'{term}'"
+            )
     return None
 
 
@@ -181,7 +187,7 @@ def _einsum_sizes(view: View) -> Refusal | None:
     for name, term in _terms(view).items():
         for letter, size in zip(_letters(term, view.rank(name)) or "", view.shape(name), strict=True):
             if letter != "." and size is not None and known.setdefault(letter, size) != size:
-                return Refusal(f"dimensions '{letter}' of one size", f"{known[letter]}, and {size} in '{name}'")
+                return Refusal(f"dimensions '{letter}' to have one size", f"{known[letter]}, and {size} in '{name}'")
     return None
 
 
@@ -190,7 +196,7 @@ def _einsum_result(view: View) -> Refusal | None:
     result = terms.pop("result").replace(".", "")
     if len(set(result)) == len(result) and set(result) <= set("".join(terms.values())):
         return None
-    return Refusal("the result to have dimensions of the operands, each once", result)
+    return Refusal("'einsum_config' to give the result dimensions of the operands, each once", f"'{result}'")
 
 
 def _einsum(name: str, operands: tuple[str, ...], alike: tuple[str, ...]) -> Rules:
