@@ -166,6 +166,12 @@
 // einsum I2 | %x: tensor<3xf32>, %y: !stablehlo.token
 %0 = "stablehlo.einsum"(%x, %y) <{einsum_config = "a,->a"}> : (tensor<3xf32>, !stablehlo.token) -> tensor<3xf32>
 // -----
+// einsum I3 | %x: tensor<3xf32>, %y: tensor<3xf32>
+%0 = "stablehlo.einsum"(%x, %y) <{einsum_config = 1 : i32}> : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+// -----
+// unary_einsum I2 | %x: tensor<3xf32>
+%0 = "stablehlo.unary_einsum"(%x) <{einsum_config = 1 : i32}> : (tensor<3xf32>) -> tensor<3xf32>
+// -----
 // einsum C1 (jaxlib accepts) | %x: tensor<3xf32>, %y: tensor<3xf32>
 %0 = "stablehlo.einsum"(%x, %y) <{einsum_config = "a->a"}> : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
 // -----
