@@ -43,12 +43,14 @@ def cancel_transposes(op: Op, build: Build) -> Value | None:
 
 
 def permutation(op: Op) -> list[int]:
+    """Give the axes of a transpose."""
     attribute = op.attributes["permutation"]
     assert isinstance(attribute, DenseArrayAttr), "the verifier has checked it"
     return [int(axis) for axis in attribute.values]
 
 
 def model(x: jax.Array, w: jax.Array) -> jax.Array:
+    """Split into heads and back, for no reason."""
     heads = jnp.swapaxes(jnp.tanh(x @ w).reshape(x.shape[0], -1, 4), 0, 1)
     return jnp.tanh(jnp.swapaxes(heads, 0, 1))
 
