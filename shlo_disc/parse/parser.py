@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -68,21 +69,25 @@ class _ModuleReader(FunctionReader):
         """Read the whole text."""
         text, modules = self.source.text, list[Module]()
         marks = _MARKER.finditer(text) if "// -----" in text else ()
-        for end in [*[self.token_at(mark.start()) for mark in marks], len(self.tokens) - 1]:
+        ends = [*[self.token_at(mark.start()) for mark in marks], len(self.tokens) - 1]
+        for end in ends:
             if self.at < end:
-                modules.extend(self._chunk(end))
+                modules.extend(self._chunk(end, ends))
         if not modules:
             raise self.unexpected("'module' or 'func.func'")
         return tuple(modules)
 
-    def _chunk(self, end: int) -> list[Module]:
-        """Read what begins before token `end`: modules and aliases, or else what one module holds."""
+    def _chunk(self, end: int, ends: Sequence[int]) -> list[Module]:
+        """Read what begins before token `end`: modules and aliases, or else what one module holds.
+
+        A mark inside of a module is a comment; so the chunk goes on to the next of the `ends`.
+        """
         self._forget_aliases()
         start = self.at
         frames: list[_Frame] = []
         contents: list[_Content] = []
         resources = ""
-        while self.at < end:
+        while self.at < (end := max(end, ends[bisect_left(ends, self.at)])):
             token = self.tokens[self.at]
             if token == RESOURCES:
                 resources = self.text_between(self.at, self.at)
