@@ -47,7 +47,7 @@ _TEXTS = frozenset({"affine_map", "affine_set", "strided", "sparse", "opaque", "
 
 ENUMS: Mapping[str, tuple[str, ...]] = {
     "comparison_direction": ("EQ", "NE", "GE", "GT", "LE", "LT"),
-    "comparison_type": ("FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"),
+    "comparison_type": ("FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED", "NOTYPE"),
     "fft_type": ("FFT", "IFFT", "RFFT", "IRFFT"),
     "precision": ("DEFAULT", "HIGH", "HIGHEST"),
     "rng_algorithm": ("DEFAULT", "THREE_FRY", "PHILOX"),

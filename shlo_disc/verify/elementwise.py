@@ -216,7 +216,7 @@ def _scalar_or_shape_of(name: str, other: str) -> Check:
 
 
 _DIRECTIONS = ("EQ", "NE", "GE", "GT", "LE", "LT")
-_COMPARE_TYPES = ("FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
+_COMPARE_TYPES = ("FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED", "NOTYPE")  # the last says no more than none
 
 
 def compare_slots(direction: str, type_: str) -> tuple[AttributeSlot, ...]:
@@ -230,7 +230,7 @@ def compare_slots(direction: str, type_: str) -> tuple[AttributeSlot, ...]:
 def compare_type(view: View) -> Refusal | None:
     """Demand the comparison of the elements' kind; one that is left out is right."""
     found, element = view.enum("compare_type"), view.element("lhs")
-    if found is None or isinstance(element, QuantizedElement):
+    if found in (None, "NOTYPE") or isinstance(element, QuantizedElement):
         return None
     wanted = ("FLOAT",) if element.is_complex else ("FLOAT", "TOTALORDER")
     if not element.is_complex and not element.is_float:
