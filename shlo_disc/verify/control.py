@@ -106,6 +106,18 @@ def _found(view: View, name: str) -> str:
     return spell_types(view.types(name))
 
 
+# --- optimization_barrier
+
+
+def _same_exactly(view: View) -> Refusal | None:
+    """What a barrier gives is what it takes: sizes that are not known do not agree with others."""
+    if view.types("operand") == view.types("result"):
+        return None
+    return Refusal(
+        "'operand' and 'result' to have the same types", f"{_found(view, 'operand')} and {_found(view, 'result')}"
+    )
+
+
 # --- tuple and get_tuple_element
 
 
@@ -190,7 +202,7 @@ RULES: tuple[Rules, ...] = (
         (Slot("operand", _BARRED, variadic=True),),
         (Slot("result", _BARRED, variadic=True, label="C1"),),
         (),
-        {"C1": same_types("operand", "result")},
+        {"C1": _same_exactly},
     ),
     Rules(
         "stablehlo.after_all",

@@ -56,6 +56,8 @@ def _items(view: View, name: str) -> tuple[Attribute, ...]:
 
 # --- aliases
 
+_FIELDS = {"output_tuple_indices": ArrayAttr, "operand_index": IntegerAttr, "operand_tuple_indices": ArrayAttr}
+
 
 @dataclass(frozen=True, slots=True)
 class _Alias:
@@ -96,11 +98,16 @@ def _output(view: View) -> Type:
     return types[0] if len(types) == 1 else TupleType(types)
 
 
+def _is_whole(alias: RecordAttr) -> bool:
+    fields = alias.fields
+    return fields.keys() == _FIELDS.keys() and all(isinstance(fields[name], kind) for name, kind in _FIELDS.items())
+
+
 def _same_parts(view: View) -> Refusal | None:
     inputs, output = view.types("inputs"), _output(view)
     for item in _items(view, "output_operand_aliases"):
-        if not isinstance(item, RecordAttr) or item.name != "output_operand_alias":
-            return Refusal("aliases '#stablehlo.output_operand_alias<…>'", spell_attribute(item))
+        if not isinstance(item, RecordAttr) or item.name != "output_operand_alias" or not _is_whole(item):
+            return Refusal(f"'#stablehlo.output_operand_alias' with {', '.join(_FIELDS)}", spell_attribute(item))
     for alias in _aliases(view):
         if not 0 <= alias.operand < len(inputs):
             return Refusal(f"'operand_index' of an alias below {len(inputs)}", str(alias.operand))

@@ -30,6 +30,7 @@ from shlo_disc.verify.groups import (
     pairs_slot,
     unique_column,
     unique_groups,
+    whole_channel,
 )
 from shlo_disc.verify.rules import AttributeSlot, Check, Kind, Rules, Slot
 from shlo_disc.verify.types import Shape, Tensor, element_type, shapes_agree, spell_shape, tensor_of, types_agree
@@ -282,6 +283,7 @@ RULES: tuple[Rules, ...] = (
         _results("C6"),
         (_number("all_gather_dim", "I2"), groups_slot("I3"), channel_slot("I4"), global_slot("I5")),
         {
+            "I4": whole_channel,
             "C1": _dimension("all_gather_dim", "operands"),
             "C2": unique_groups,
             "C3": all_processes,
@@ -296,6 +298,7 @@ RULES: tuple[Rules, ...] = (
         _results("C6"),
         (groups_slot("I2"), channel_slot("I3"), global_slot("I4")),
         {
+            "I3": whole_channel,
             "C1": unique_groups,
             "C2": all_processes,
             "C3": numbered_groups(ragged=True),
@@ -318,6 +321,7 @@ RULES: tuple[Rules, ...] = (
             channel_slot("I6"),
         ),
         {
+            "I6": whole_channel,
             "C1": _dimension("split_dimension", "operands"),
             "C4": _split_count,
             "C2": _split_size,
@@ -334,6 +338,7 @@ RULES: tuple[Rules, ...] = (
         _results("C3"),
         (groups_slot("I2"), channel_slot("I3"), _root_slot("I4")),
         {
+            "I3": whole_channel,
             "C1": unique_groups,
             "C2": no_negative_groups,
             "C3": _broadcast(rooted=False),
@@ -348,6 +353,7 @@ RULES: tuple[Rules, ...] = (
         _result("C5"),
         (pairs_slot("I2", required=True), channel_slot("I3")),
         {
+            "I3": whole_channel,
             "C1": pairs_of_two,
             "C2": unique_column(0),
             "C3": unique_column(1),
@@ -361,6 +367,7 @@ RULES: tuple[Rules, ...] = (
         _results("C3"),
         (groups_slot("I2"), channel_slot("I3"), _root_slot("I4")),
         {
+            "I3": whole_channel,
             "C1": unique_groups,
             "C2": no_negative_groups,
             "C3": _rooted_shapes,
@@ -375,6 +382,7 @@ RULES: tuple[Rules, ...] = (
         _result("C8"),
         (_number("scatter_dimension", "I2"), groups_slot("I3"), channel_slot("I4"), global_slot("I5")),
         {
+            "I4": whole_channel,
             "C2": _dimension("scatter_dimension", "operand"),
             "C1": _scattered_size,
             "C3": unique_groups,

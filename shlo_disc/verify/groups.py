@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import chain
 
 from shlo_disc.expr.dtypes import DType
-from shlo_disc.ir.attributes import DenseAttr, IntegerAttr, RecordAttr, UnitAttr
+from shlo_disc.ir.attributes import Attribute, DenseAttr, IntegerAttr, RecordAttr, UnitAttr
+from shlo_disc.parse.spelling import spell_attribute
 from shlo_disc.verify.checks import refuse_below, refuse_outside, refuse_repeated
 from shlo_disc.verify.rules import AttributeSlot, Check
 from shlo_disc.verify.view import Refusal, View, numbers_of
@@ -52,6 +53,20 @@ def group_size(view: View) -> int | None:
 def channel(view: View) -> int:
     """Give the number of the channel; without a handle it is 0."""
     return view.field_number("channel_handle", "handle") if view.has("channel_handle") else 0
+
+
+def whole_channel(view: View) -> Refusal | None:
+    """A handle has a number and a type."""
+    handle = view.attribute("channel_handle")
+    if not isinstance(handle, RecordAttr):
+        return None
+    if handle.fields.keys() == {"handle", "type"} and all(map(_is_number, handle.fields.values())):
+        return None
+    return Refusal("'channel_handle' to hold two numbers, 'handle' and 'type'", spell_attribute(handle))
+
+
+def _is_number(attribute: Attribute) -> bool:
+    return isinstance(attribute, IntegerAttr)
 
 
 def unique_groups(view: View) -> Refusal | None:

@@ -14,9 +14,16 @@ from shlo_disc.ir.attributes import (
     Type,
 )
 from shlo_disc.ir.core import Op
-from shlo_disc.parse.spelling import spell_type
+from shlo_disc.parse.spelling import spell_type, spell_types
 from shlo_disc.verify.checks import compare_types, each, refuse_type
-from shlo_disc.verify.groups import channel_slot, no_negative_pairs, pairs_of_two, pairs_slot, unique_column
+from shlo_disc.verify.groups import (
+    channel_slot,
+    no_negative_pairs,
+    pairs_of_two,
+    pairs_slot,
+    unique_column,
+    whole_channel,
+)
 from shlo_disc.verify.rules import AttributeSlot, Check, Kind, Rules, Slot
 from shlo_disc.verify.types import Tensor
 from shlo_disc.verify.view import Refusal, View
@@ -48,7 +55,10 @@ def _passed(view: View) -> Refusal | None:
     """The body takes the operands, or its op uses them without arguments in between."""
     passed = view.block(0).arguments or _started(view).operands
     types = tuple([value.type for value in passed])
-    return compare_types(view.types("operands"), types, "'operands' to have the types of what 'body' takes")
+    if view.types("operands") == types:
+        return None
+    expected = f"'operands' to have the types of what 'body' takes, {spell_types(types)}"
+    return Refusal(expected, spell_types(view.types("operands")))
 
 
 def _future(view: View) -> Refusal | None:
@@ -183,7 +193,7 @@ RULES: tuple[Rules, ...] = (
             AttributeSlot(_HOST_FLAG, "I5", (BoolAttr,), required=False),
             pairs_slot("I6"),
         ),
-        {"I4": _known_type(_TO_HOST), **_PAIRS, "C5": _transfer_type(_TO_HOST)},
+        {"I3": whole_channel, "I4": _known_type(_TO_HOST), **_PAIRS, "C5": _transfer_type(_TO_HOST)},
     ),
     Rules(
         "stablehlo.recv",

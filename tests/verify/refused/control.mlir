@@ -354,3 +354,11 @@ stablehlo.custom_call @foo(%x) {operand_layouts = [dense<> : tensor<0xindex>], r
 // -----
 // create_token C1 |
 %0 = "stablehlo.create_token"() : () -> tensor<f32>
+// -----
+// custom_call I7 | %x: tensor<2xf32>
+%0 = stablehlo.custom_call @foo(%x) {output_operand_aliases = [
+  #stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 0>
+]} : (tensor<2xf32>) -> tensor<2xf32>
+// -----
+// optimization_barrier C1 | %x: tensor<2xf32>
+%0 = "stablehlo.optimization_barrier"(%x) : (tensor<2xf32>) -> tensor<?xf32>

@@ -784,3 +784,42 @@ module attributes {mhlo.num_partitions = 2 : i32} {
 // -----
 // replica_id C1 |
 %0 = "stablehlo.replica_id"() : () -> tensor<1xui32>
+// -----
+// all_gather I4 | %x: tensor<2x4xf32>
+%0 = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1>}> : (tensor<2x4xf32>) -> tensor<4x4xf32>
+// -----
+// all_reduce I3 | %x: tensor<4xf32>
+%0 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1>}> ({
+^bb0(%a: tensor<f32>, %b: tensor<f32>):
+  %1 = stablehlo.add %a, %b : tensor<f32>
+  stablehlo.return %1 : tensor<f32>
+}) : (tensor<4xf32>) -> tensor<4xf32>
+// -----
+// reduce_scatter I4 | %x: tensor<4xf32>
+%0 = "stablehlo.reduce_scatter"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1>, scatter_dimension = 0 : i64}> ({
+^bb0(%a: tensor<f32>, %b: tensor<f32>):
+  %1 = stablehlo.add %a, %b : tensor<f32>
+  stablehlo.return %1 : tensor<f32>
+}) : (tensor<4xf32>) -> tensor<2xf32>
+// -----
+// all_to_all I6 | %x: tensor<2x4xf32>
+%0 = "stablehlo.all_to_all"(%x) <{split_dimension = 1 : i64, concat_dimension = 0 : i64, split_count = 2 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1>}> : (tensor<2x4xf32>) -> tensor<4x2xf32>
+// -----
+// collective_broadcast I3 | %x: tensor<2x4xf32>
+%0 = "stablehlo.collective_broadcast"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1>}> : (tensor<2x4xf32>) -> tensor<2x4xf32>
+// -----
+// collective_permute I3 | %x: tensor<2xf32>
+%0 = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1>}> : (tensor<2xf32>) -> tensor<2xf32>
+// -----
+// collective_reduce I3 (unknown to jaxlib) | %x: tensor<4xf32>
+%0 = "stablehlo.collective_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1>}> ({
+^bb0(%a: tensor<f32>, %b: tensor<f32>):
+  %1 = stablehlo.add %a, %b : tensor<f32>
+  stablehlo.return %1 : tensor<f32>
+}) : (tensor<4xf32>) -> tensor<4xf32>
+// -----
+// send I3 | %x: tensor<2xf32>, %t: !stablehlo.token
+%0 = "stablehlo.send"(%x, %t) <{channel_handle = #stablehlo.channel_handle<handle = 1>}> : (tensor<2xf32>, !stablehlo.token) -> !stablehlo.token
+// -----
+// recv I2 | %t: !stablehlo.token
+%0:2 = "stablehlo.recv"(%t) <{channel_handle = #stablehlo.channel_handle<handle = 1>}> : (!stablehlo.token) -> (tensor<2xf32>, !stablehlo.token)
