@@ -25,7 +25,7 @@ from shlo_disc.parse.origins import naming_origins
 from shlo_disc.parse.spelling import spell_attribute, spell_type
 from shlo_disc.verify.quantized_types import verify_signatures, verify_type
 from shlo_disc.verify.registry import RULES
-from shlo_disc.verify.rules import AttributeSlot, Kind, Rules, Slot, describe, kind_of
+from shlo_disc.verify.rules import AttributeSlot, Kind, Rules, Slot, describe, describe_attributes, kind_of
 from shlo_disc.verify.types import Tensor
 from shlo_disc.verify.view import Refusal, View
 from shlo_disc.verify.walk import Walk
@@ -118,7 +118,10 @@ def _shares(slots: tuple[Slot, ...], total: int) -> list[int] | None:
 
 def _counted(slots: tuple[Slot, ...]) -> str:
     fixed, variadic = sum(not slot.variadic for slot in slots), sum(slot.variadic for slot in slots)
-    return f"{fixed} and {variadic} equally long lists of" if variadic else str(fixed)
+    if not variadic:
+        return str(fixed)
+    lists = f"{variadic} equally long lists of" if variadic > 1 else "any number of"
+    return f"{fixed} and {lists}" if fixed else lists
 
 
 def _wrong_value(slot: Slot, values: tuple[Value, ...]) -> Refusal | None:
@@ -142,12 +145,12 @@ def _is_open(slot: Slot, values: tuple[Value, ...]) -> bool:
 
 def _wrong_attribute(slot: AttributeSlot, op: Op) -> Refusal | None:
     found = op.attributes.get(slot.name)
-    names = " or ".join([kind.__name__ for kind in slot.kinds])
+    names = describe_attributes(slot.kinds)
     if found is None:
         missing = slot.required and slot.default is None
-        return Refusal(f"an attribute '{slot.name}' ({names})", "none") if missing else None
+        return Refusal(f"an attribute '{slot.name}', {names}", "none") if missing else None
     if not isinstance(found, slot.kinds):
-        return Refusal(f"an attribute '{slot.name}' ({names})", spell_attribute(found))
+        return Refusal(f"the attribute '{slot.name}' to be {names}", spell_attribute(found))
     if slot.values and not all(_value(item) in slot.values for item in _items(found)):
         return Refusal(f"'{slot.name}' to be one of {', '.join(slot.values)}", spell_attribute(found))
     if slot.dtype is not None and _dtype(found) not in (None, slot.dtype):

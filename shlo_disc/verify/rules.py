@@ -13,15 +13,32 @@ from typing import TypeAlias
 
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import (
+    ArrayAttr,
     Attribute,
+    BoolAttr,
+    BoundsAttr,
     BufferType,
+    ConvDimensionsAttr,
+    DenseArrayAttr,
+    DenseAttr,
+    DictAttr,
+    EnumAttr,
+    FloatAttr,
     FutureType,
+    IntegerAttr,
+    LocationAttr,
+    OpaqueAttr,
     QuantizedElement,
     QuantizedTensorType,
+    RecordAttr,
+    StringAttr,
+    SymbolAttr,
     TensorType,
     TokenType,
     TupleType,
     Type,
+    TypeAttr,
+    UnitAttr,
     UnrankedTensorType,
 )
 from shlo_disc.verify.view import Refusal, View
@@ -88,6 +105,36 @@ def describe(kind: Kind) -> str:
             names.append(name)
             kind &= ~kinds
     return " or ".join(names)
+
+
+_ATTRIBUTES: Mapping[type[Attribute], str] = {
+    UnitAttr: "a unit",
+    BoolAttr: "true or false",
+    IntegerAttr: "an integer",
+    FloatAttr: "a float",
+    StringAttr: "a string",
+    SymbolAttr: "a symbol",
+    TypeAttr: "a type",
+    ArrayAttr: "a list '[…]'",
+    DictAttr: "a dictionary",
+    DenseArrayAttr: "a list 'array<…>'",
+    DenseAttr: "a literal 'dense<…>'",
+    EnumAttr: "a value of an enumeration",
+    RecordAttr: "a record '#stablehlo.…<…>'",
+    ConvDimensionsAttr: "dimension numbers '[…]x[…]->[…]'",
+    BoundsAttr: "bounds of a tensor type",
+    LocationAttr: "a location",
+    OpaqueAttr: "an attribute of another dialect",
+}
+
+
+def describe_attributes(kinds: tuple[type[Attribute], ...]) -> str:
+    """Say which attributes a slot takes.
+
+    >>> describe_attributes((UnitAttr, BoolAttr))
+    'a unit or true or false'
+    """
+    return " or ".join([_ATTRIBUTES[kind] for kind in kinds])
 
 
 def kind_of(type_: Type) -> Kind:
