@@ -6,6 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -35,12 +36,14 @@ from shlo_disc.ir.attributes import (
     TypeAttr,
     UnitAttr,
 )
+from shlo_disc.ir.depth import MOST_NESTED
 from shlo_disc.parse.literals import decode_dense, decode_digits, encode_elements, numpy_type
-from shlo_disc.parse.tokens import LONG_LITERAL, RESOURCES
+from shlo_disc.parse.tokens import DEPTH, LONG_LITERAL, RESOURCES
 from shlo_disc.parse.types import DTYPES, TypeReader, is_element
 
 _RESOURCE = r'(?<![\w$.-]){}\s*:\s*"0x'
 _MOST_DIGITS = 100
+_MOST_ADDED = 10_000  # tokens that aliases in the definition of an alias stand for
 _OURS = frozenset({"stablehlo", "chlo", "mhlo"})  # dialects whose attributes are taken apart
 _TYPES = frozenset({"tensor", "tuple", "memref", "vector", "complex"})
 _TEXTS = frozenset({"affine_map", "affine_set", "strided", "sparse", "opaque", "distinct"})
@@ -65,10 +68,15 @@ class AttributeReader(TypeReader, ABC):
         self._dense: dict[tuple[str, Type], DenseAttr] = {}
         self._arrays: dict[str, DenseArrayAttr] = {}
         self.aliases: dict[str, Attribute] = {}
+        self.alias_sizes: dict[str, tuple[int, int]] = {}  # how many tokens one stands for, how deeply nested
 
     @abstractmethod
     def location(self) -> Location | None:
         """Read a `loc(…)`, if there is one."""
+
+    @abstractmethod
+    def alias_use(self, name: str) -> Location:
+        """Give the location that an alias stands for, which must be defined somewhere."""
 
     # --- attributes
 
@@ -312,9 +320,33 @@ class AttributeReader(TypeReader, ABC):
     def _alias(self, token: str) -> Attribute:
         found = self.aliases.get(token[1:])
         if found is None:
-            raise self.unexpected("an attribute alias that is defined above")
+            if token not in self._location_names:
+                raise self.unexpected("an attribute alias that is defined above")
+            found = LocationAttr(self.alias_use(token[1:]))
         self.at += 1
         return found
+
+    @cached_property
+    def _location_names(self) -> frozenset[str]:
+        """The aliases of locations: they may be used before they are defined."""
+        tokens = self.tokens
+        starts = [at for at, token in enumerate(tokens) if token == "=" and tokens[at + 1].startswith("loc")]
+        return frozenset([tokens[at - 1] for at in starts])
+
+    def limit_alias(self, name: str, first: int) -> None:
+        """Refuse an alias that other aliases make too large or too deep; it is defined from token `first` on."""
+        size = height = depth = 0
+        for token in self.tokens[first : self.at]:
+            depth += DEPTH.get(token, 0)
+            inner, levels = self.alias_sizes.get(token, (1, 0))
+            size += inner
+            height = max(height, depth + levels)
+        if height > MOST_NESTED or size > self.at - first + _MOST_ADDED:
+            raise self.unexpected(
+                f"an alias that stands for at most {MOST_NESTED} nested brackets and {_MOST_ADDED} tokens more",
+                first - 2,
+            )
+        self.alias_sizes[name] = (size, height)
 
     def record_fields(self, dialect: str) -> dict[str, Attribute]:
         """Read `<name = value, flag, …>`."""

@@ -57,19 +57,20 @@ class LocationReader(AttributeReader):
         if inside == "unknown":
             return UnknownLocation()
         if inside[0] == "#":
-            return self._alias_use(inside[1:])
+            return self.alias_use(inside[1:])
         name, _, rest = inside[1:].rpartition('"')
-        child = self._alias_use(rest[2:-1]) if rest else None
+        child = self.alias_use(rest[2:-1]) if rest else None
         return NameLocation(unescape(name), child)
 
-    def _alias_use(self, name: str) -> AliasLocation:
+    def alias_use(self, name: str) -> AliasLocation:
+        """Note where an alias is used that must be defined somewhere."""
         self.location_uses.setdefault(name, self.at)
         return AliasLocation(name)
 
     def _nested(self) -> Location:
         token = self.tokens[self.at]
         if token[:1] == "#":
-            found = self._alias_use(token[1:])
+            found = self.alias_use(token[1:])
             self.at += 1
             return found
         if token[:1] == '"':

@@ -130,6 +130,7 @@ class _ModuleReader(FunctionReader):
         self._locations.clear()
         self.location_uses.clear()
         self.aliases.clear()
+        self.alias_sizes.clear()
         self._types.clear()
 
     def _alias_definition(self) -> None:
@@ -138,12 +139,14 @@ class _ModuleReader(FunctionReader):
             raise self.unexpected("an alias that is not defined yet", at)
         self.at += 1
         self.expect("=")
+        if (location := self.location()) is not None:
+            self._location_aliases[token[1:]] = location
+            return
         if token[0] == "!":
             self._types[token] = self.type()
-        elif (location := self.location()) is not None:
-            self._location_aliases[token[1:]] = location
         else:
             self.aliases[token[1:]] = self.attribute()
+        self.limit_alias(token, at + 2)
 
     def _check_aliases(self) -> None:
         for name, at in self.location_uses.items():

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 
-from shlo_disc.ir.attributes import ArrayAttr, Attribute, DictAttr, StringAttr, Type, TypeAttr
+from shlo_disc.ir.attributes import ArrayAttr, Attribute, DictAttr, Location, StringAttr, Type, TypeAttr
 from shlo_disc.ir.core import Declaration, Function, Module, Op, Region
 from shlo_disc.ir.depth import with_room
 from shlo_disc.parse.spelling import (
@@ -17,6 +18,7 @@ from shlo_disc.parse.spelling import (
 from shlo_disc.parse.syntax import WRITTEN_FORMS
 from shlo_disc.parse.writer import BodyWriter
 
+_ALIAS = re.compile(r"#([A-Za-z_][\w$.]*)")
 _ALSO_OWN = frozenset({"no_inline", "sym_visibility"})  # of functions and modules, if nobody takes them out
 
 
@@ -29,8 +31,6 @@ def print_module(module: Module, *, locations: bool = False, generic: bool = Fal
     """
     writer = BodyWriter(WRITTEN_FORMS, locations=locations, generic=generic)
     lines: list[str] = []
-    if locations:
-        lines.extend(f"#{name} = loc({spell_location(place)})" for name, place in module.location_aliases.items())
     writer.indent = "  "
     contents = [_content(writer, content) for content in module.contents]
     place = writer.location(module.location)
@@ -38,6 +38,8 @@ def print_module(module: Module, *, locations: bool = False, generic: bool = Fal
         own: dict[str, Attribute] = {} if module.name is None else {"sym_name": StringAttr(module.name)}
         properties, foreign = _split(own, module.attributes)
         lines.append(f'"builtin.module"(){properties} ({{')
+        if not contents:
+            lines.append("^bb0:")  # MLIR demands a block, if only an empty one
         lines.extend(contents)
         lines.append(f"}}){foreign} : () -> (){place}")
     else:
@@ -48,7 +50,21 @@ def print_module(module: Module, *, locations: bool = False, generic: bool = Fal
         lines.append(f"}}{place}")
     if module.resources:
         lines += ["", module.resources]
+    aliases = module.location_aliases
+    written = aliases if locations else _mentioned("\n".join(lines), aliases)
+    lines[:0] = [f"#{name} = loc({spell_location(place)})" for name, place in aliases.items() if name in written]
     return "\n".join(lines) + "\n"
+
+
+def _mentioned(text: str, aliases: Mapping[str, Location]) -> Collection[str]:
+    """Name the locations of which attributes speak: they are written even where the places of ops are not."""
+    found: set[str] = set()
+    waiting = aliases.keys() & _ALIAS.findall(text) if aliases else set[str]()
+    while waiting:
+        name = waiting.pop()
+        found.add(name)
+        waiting |= (aliases.keys() & _ALIAS.findall(spell_location(aliases[name]))) - found
+    return found
 
 
 def _attribute_clause(attributes: Mapping[str, Attribute]) -> str:

@@ -41,7 +41,7 @@ TOKEN = re.compile(
     re.ASCII,
 )
 _WORD_BEFORE = re.compile(r"[\w$.%@#!^-]")
-_DEPTH = {"(": 1, "[": 1, "{": 1, "<": 1, ")": -1, "]": -1, "}": -1, ">": -1}
+DEPTH = {"(": 1, "[": 1, "{": 1, "<": 1, ")": -1, "]": -1, "}": -1, ">": -1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,11 +183,11 @@ def is_ended(string: str) -> bool:
 
 def _limit_depth(tokens: list[str], places: Places) -> None:
     """Refuse brackets that are nested too deeply, before anything is called for them."""
-    if max(accumulate(map(_DEPTH.get, tokens, repeat(0)))) <= MOST_NESTED:
+    if max(accumulate(map(DEPTH.get, tokens, repeat(0)))) <= MOST_NESTED:
         return
     depth, open_brackets = 0, list[int]()
     for at, token in enumerate(tokens):
-        step = _DEPTH.get(token, 0)
+        step = DEPTH.get(token, 0)
         if step > 0:
             # The generic form is to have the depth of the pretty one: `({` and `<{` count once, `^bb0(` not at all.
             is_framed = (tokens[at + 1] == "{" and token in "(<") or tokens[at - 1][:1] == "^"

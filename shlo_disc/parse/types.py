@@ -45,7 +45,6 @@ class TypeReader(Reader, ABC):
     def __init__(self, source: Source) -> None:
         super().__init__(source)
         self._types: dict[str, Type] = {}
-        self.type_aliases: dict[str, Type] = {}
 
     @abstractmethod
     def attribute(self) -> Attribute:
@@ -97,11 +96,7 @@ class TypeReader(Reader, ABC):
             return FutureType(tuple(self.enclosed("<", ">", self.type)))
         if "." in token or self.tokens[self.at + 1] == "<":
             return OpaqueType(self.balanced())
-        found = self.type_aliases.get(token[1:])
-        if found is None:
-            raise self.unexpected("a type alias that is defined above")
-        self.at += 1
-        return found
+        raise self.unexpected("a type alias that is defined above")
 
     # --- tensors
 
