@@ -145,7 +145,7 @@ def _joined_shapes(view: View) -> Refusal | None:
 
 
 def _without(shape: Shape, dimension: int) -> Shape:
-    return shape[:dimension] + shape[dimension + 1 :]
+    return tuple([None if place == dimension else size for place, size in enumerate(shape)])
 
 
 def _concatenated_shape(view: View) -> Shape:

@@ -181,6 +181,9 @@
 // concatenate C2 | %x: tensor<3x2xf32>, %y: tensor<3xf32>
 %0 = stablehlo.concatenate %x, %y, dim = 0 : (tensor<3x2xf32>, tensor<3xf32>) -> tensor<6x2xf32>
 // -----
+// concatenate C2 | %x: tensor<3x2xf32>, %y: tensor<3xf32>
+%0 = stablehlo.concatenate %x, %y, dim = 1 : (tensor<3x2xf32>, tensor<3xf32>) -> tensor<3x3xf32>
+// -----
 // concatenate C4 | %x: tensor<3xf32>
 %0 = stablehlo.concatenate %x, dim = 1 : (tensor<3xf32>) -> tensor<3xf32>
 // -----
