@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shlo_disc.diagnostics import Source, UnsupportedOpError, VerifyError
-from shlo_disc.ir.attributes import Location
+from shlo_disc.ir.attributes import Location, QuantizedTensorType, TensorType, Type
 from shlo_disc.ir.core import Block, Op, Region, Value
 from shlo_disc.ir.verify import TERMINATORS
 from shlo_disc.parse.draft import Count, Draft, Named, ResultNames
@@ -67,7 +67,7 @@ class BodyReader(ValueReader):
         if form is None:
             raise UnsupportedOpError(f"op '{word}' is not supported", self.span(at))
         draft = Draft(name, at)
-        if self.tokens[self.at] == "(" and self.tokens[self.at + 1 : self.at + 3] == [")", "<"]:
+        if self.tokens[self.at : self.at + 2] == ["(", ")"] and self.tokens[self.at + 2] in ("<", "{", ":"):
             self._generic_rest(draft)  # a constant whose literal has another type than its result
         elif form.parse is not None:
             form.parse(self, draft)
@@ -165,10 +165,15 @@ class BodyReader(ValueReader):
             )
         span = self.span(draft.at)
         stem = names[0][0][1:] if names else "reduce"
-        scalar = draft.operands[1].type
+        scalar = element_type(draft.operands[0].type)
         lhs, rhs, out = (Value(f"{part}.{stem}", scalar, span, location) for part in ("lhs", "rhs", "out"))
         body = (
             Op(draft.applies, (lhs, rhs), {}, (out,), (), span, location),
             Op("stablehlo.return", (out,), {}, (), (), span, location),
         )
         return Region((Block((lhs, rhs), body),))
+
+
+def element_type(type_: Type) -> Type:
+    """Give the type of one element of a tensor, as a tensor without dimensions."""
+    return replace(type_, shape=(), encoding=None) if isinstance(type_, TensorType | QuantizedTensorType) else type_

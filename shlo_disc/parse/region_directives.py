@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import DenseArrayAttr, IntegerAttr
 from shlo_disc.ir.core import Block, Op
-from shlo_disc.parse.body import BodyReader
+from shlo_disc.parse.body import BodyReader, element_type
 from shlo_disc.parse.draft import Draft, Named
 from shlo_disc.parse.form import Directive
 from shlo_disc.parse.spelling import (
@@ -58,7 +58,7 @@ def _is_applied(op: Op) -> bool:
         and not inner.attributes
         and inner.operands == block.arguments
         and returned.operands == inner.results
-        and all(value.type == op.operands[1].type for value in (*inner.operands, *inner.results))
+        and all(value.type == element_type(op.operands[0].type) for value in (*inner.operands, *inner.results))
         and inner.location == op.location
         and returned.location == op.location
         and all(value.location == op.location for value in block.arguments)
@@ -125,11 +125,11 @@ def _read_while(reader: BodyReader, draft: Draft) -> None:
 def _write_while(writer: BodyWriter, op: Op) -> str:
     cond, body = (region.block for region in op.regions)
     pairs = [f"%{value.name} = %{operand.name}" for value, operand in zip(cond.arguments, op.operands, strict=True)]
-    types = ", ".join([spell_type(type_) for type_ in signature(op).results])
+    types = f" : {', '.join([spell_type(type_) for type_ in signature(op).results])}" if pairs else ""
     attributes = f" attributes {spell_dictionary(op.attributes)}" if op.attributes else ""
     regions = [writer.region(region, label=False) for region in op.regions]
     assert len(body.arguments) == len(pairs), "checked by fits"
-    head = f"({', '.join(pairs)}) : {types}{attributes}"
+    head = f"({', '.join(pairs)}){types}{attributes}"
     return f"{head}\n{writer.indent}cond {regions[0]} do {regions[1]}"
 
 
@@ -138,8 +138,7 @@ def _while_fits(op: Op) -> bool:
     cond, body = (region.block for region in op.regions)
     type_ = signature(op)
     return (
-        bool(op.operands)
-        and type_.inputs == type_.results
+        type_.inputs == type_.results
         and _plain_arguments(cond) == _plain_arguments(body)
         and [argument.type for argument in cond.arguments] == list(type_.inputs)
         and len({argument.name for argument in cond.arguments}) == len(cond.arguments)
@@ -211,9 +210,22 @@ def _scan_fits(op: Op) -> bool:
     )
 
 
+# --- composite: `({ … }, { … })`, if it has regions
+
+
+def _read_regions(reader: BodyReader, draft: Draft) -> None:
+    if reader.tokens[reader.at] == "(":
+        draft.regions.extend(reader.enclosed("(", ")", reader.region))
+
+
+def _write_regions(writer: BodyWriter, op: Op) -> str:
+    return f" ({', '.join(map(writer.region, op.regions))})" if op.regions else ""
+
+
 REGION_DIRECTIVES: Mapping[str, Directive] = {
     "reduced": Directive(_read_reduced, _write_reduced),
     "reducer": Directive(_read_reducer, _write_reducer, fits=_reducer_fits, has_regions=True),
+    "regions": Directive(_read_regions, _write_regions, has_regions=True),
     "scan": Directive(
         _read_scan,
         _write_scan,

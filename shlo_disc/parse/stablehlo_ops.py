@@ -14,7 +14,10 @@ _BINARY = (
     "shift_right_arithmetic shift_right_logical subtract xor"
 )
 _WINDOW = "window_dimensions:i64s window_strides:i64s padding"
-_CONVOLUTION = "batch_group_count feature_group_count precision_config"
+_CONVOLUTION = (
+    "batch_group_count feature_group_count precision_config window_strides:i64s lhs_dilation:i64s rhs_dilation:i64s "
+    "window_reversal:flags"
+)
 _GROUPS = "replica_groups channel_handle"
 _SENT = "channel_handle is_host_transfer source_target_pairs"
 
@@ -29,6 +32,7 @@ _ELEMENTWISE = (
         "stablehlo.compare",
         "2 1",
         " {enum:comparison_direction}, {operands}{compare-type}{attr-dict} : {functional}",
+        "compare_type:comparison_type",
     ),
     Entry("stablehlo.reduce_precision", "1 1", " {operands}, format = {format}{attr-dict} : {same}"),
     Entry("stablehlo.map", "1+ 1 1", None, "dimensions:i64s"),
@@ -70,7 +74,12 @@ _MOVE = (
     Entry("stablehlo.concatenate", "1+ 1", " {operands}, dim = {i64:dimension}{attr-dict} : {functional}"),
     Entry("stablehlo.get_dimension_size", "1 1", " {operands}, dim = {i64:dimension}{attr-dict} : {functional}"),
     Entry("stablehlo.set_dimension_size", "2 1", " {operands}, dim = {i64:dimension}{attr-dict} : {functional}"),
-    Entry("stablehlo.slice", "1 1", " {operands} {ranges}{attr-dict} : {functional}"),
+    Entry(
+        "stablehlo.slice",
+        "1 1",
+        " {operands} {ranges}{attr-dict} : {functional}",
+        "start_indices:i64s limit_indices:i64s strides:i64s",
+    ),
     Entry("stablehlo.dynamic_slice", "1+ 1", " {operands}, sizes = {i64s:slice_sizes}{attr-dict} : {functional}"),
     Entry(
         "stablehlo.pad",
@@ -104,8 +113,7 @@ _COMBINE = (
         "stablehlo.dynamic_conv",
         "3 1",
         None,
-        f"dimension_numbers {_CONVOLUTION} window_strides:i64s lhs_dilation:i64s rhs_dilation:i64s "
-        "window_reversal:flags",
+        f"dimension_numbers {_CONVOLUTION}",
     ),
     Entry(
         "stablehlo.reduce",
@@ -141,7 +149,7 @@ _CONTROL = (
     Entry(
         "stablehlo.composite",
         "0+ 0+ 0+",
-        " {string:name}{spaced-operands}{attr-dict} : {functional}",
+        " {string:name}{spaced-operands}{regions}{attr-dict} : {functional}",
         "composite_attributes decomposition version",
     ),
     Entry("stablehlo.optimization_barrier", "0+ 0+", "{barrier}"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from shlo_disc.parse.attribute_directives import ATTRIBUTE_DIRECTIVES
@@ -22,6 +23,8 @@ ENTRIES: tuple[Entry, ...] = (*STABLEHLO, *CHLO, *FUNC, *CHECK, *INTERPRETER, *S
 
 _DIRECTIVES = {**TYPE_DIRECTIVES, **TENSOR_DIRECTIVES, **REGION_DIRECTIVES, **SHARDING_DIRECTIVES}
 
+_LISTS, _ENUMS = re.compile(r"\{i64s:(\w+)\}"), re.compile(r"\{enum:(\w+)\}")
+
 
 def _find(spec: str) -> Directive:
     kind, _, name = spec.partition(":")
@@ -34,7 +37,10 @@ def _count(text: str) -> Count:
 
 def _read(entry: Entry, form: Form | None) -> OpForm:
     operands, results, *regions = entry.signature.split()
-    kinds = dict([name.split(":") for name in entry.attributes.split() if ":" in name])
+    named = [name.split(":") for name in entry.attributes.split() if ":" in name]
+    listed = _LISTS.findall(entry.form or "")
+    enums = _ENUMS.findall(entry.form or "")
+    kinds = {**dict.fromkeys(listed, "i64s"), **{name: name for name in enums}, **dict(named)}
     return OpForm(
         _count(operands),
         _count(results),

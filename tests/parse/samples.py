@@ -94,8 +94,51 @@ PRETTY = (
     "%0 = stablehlo.after_all %t, %t : !stablehlo.token",
     "%0 = stablehlo.create_token : !stablehlo.token",
     "%0 = stablehlo.tuple %x, %n : tuple<tensor<f32>, tensor<i32>>",
+    """%0 = stablehlo.composite "a.b" %n ({
+      stablehlo.return %n : tensor<i32>
+    }, {
+    ^bb0(%c: tensor<i32>):
+      stablehlo.return %c : tensor<i32>
+    }) {decomposition = @g} : (tensor<i32>) -> tensor<i32>""",
+    """stablehlo.while()
+    cond {
+      %0 = stablehlo.constant dense<true> : tensor<i1>
+      stablehlo.return %0 : tensor<i1>
+    } do {
+      stablehlo.return
+    }""",
+    "stablehlo.optimization_barrier {a.b}()",
+    "%0 = stablehlo.broadcast %v, sizes = [2] : (tensor<?xf32>) -> tensor<2x?xf32>",
+    '%0 = stablehlo.einsum %m, %m, config = "ab,cb->ac" : (tensor<4x5xf32>, tensor<4x5xf32>) -> tensor<4x4xf32>',
+    '%0 = stablehlo.unary_einsum %m, config = "ab->a" : (tensor<4x5xf32>) -> tensor<4xf32>',
+    "%0 = stablehlo.compare EQ, %n, %n, NOTYPE : (tensor<i32>, tensor<i32>) -> tensor<i1>",
+    "%0 = chlo.constant dense<3> : tensor<4xi32>",
+    "%0 = chlo.mulhi %n, %n : tensor<i32>, tensor<i32> -> tensor<i32>",
+    "%0 = chlo.broadcast_compare %x, %v {comparison_direction = #chlo<comparison_direction LT>} : "
+    "(tensor<f32>, tensor<?xf32>) -> tensor<?xi1>",
+    """%0:2 = chlo.scan(%m) inits (%v) dimension=0  {
+    ^bb0(%input: tensor<5xf32>, %carry: tensor<?xf32>):
+      stablehlo.return %input, %carry : tensor<5xf32>, tensor<?xf32>
+    } : (tensor<4x5xf32>, tensor<?xf32>) -> (tensor<4x5xf32>, tensor<?xf32>)""",
+    """%0:2 = chlo.scan(%m) inits (%v) dimension=0 attributes {is_reverse = true} {
+    ^bb0(%input: tensor<5xf32>, %carry: tensor<?xf32>):
+      stablehlo.return %input, %carry : tensor<5xf32>, tensor<?xf32>
+    } : (tensor<4x5xf32>, tensor<?xf32>) -> (tensor<4x5xf32>, tensor<?xf32>)""",
     "%0 = chlo.lgamma %v : tensor<?xf32> -> tensor<?xf32>",
     "%0, %1 = chlo.top_k(%m, k = 4) : tensor<4x5xf32> -> (tensor<4x4xf32>, tensor<4x4xi32>)",
+)
+UNKNOWN_TO_JAXLIB = (
+    "check.expect_eq %a, %b : tensor<?x4xf32>",
+    "check.expect_eq_const %n, dense<0> : tensor<i32>",
+    "check.expect_almost_eq %a, %b, tolerance = 0.1 : tensor<?x4xf32>",
+    "check.expect_almost_eq_const %x, dense<0.000000e+00> : tensor<f32>",
+    "check.expect_almost_eq_const %x, dense<0.000000e+00> : tensor<f32>, tolerance = 1.000000e-03 {a.b}",
+    "check.expect_close %a, %b, max_ulp_difference = 3 : tensor<?x4xf32>, tensor<?x4xf32>",
+    "check.expect_close %a, %b, max_ulp_difference = 3, min_ulp_difference = 1 : tensor<?x4xf32>, tensor<?x4xf32>",
+    'check.expect_serialized_eq %a, probe_id = "p", iter = 2 : tensor<?x4xf32>',
+    "interpreter.print %a : tensor<?x4xf32>",
+    '%0 = interpreter.probe %a, probe_id = "p" : tensor<?x4xf32>',
+    '%0 = "interpreter.run_parallel"() <{programs = [[@f]]}> : () -> tensor<?x4xf32>',
 )
 
 GENERIC = (
@@ -124,15 +167,13 @@ GENERIC_BY_NEED = (
     '%0 = "stablehlo.iota"() <{iota_dimension = 0 : i32}> : () -> tensor<4xf32>',
     '%0 = "stablehlo.constant"() <{value = dense<0> : tensor<4xi32>}> : () -> tensor<?xi32>',
     '%0 = "stablehlo.cholesky"(%m) <{lower = 1 : i32}> : (tensor<4x5xf32>) -> tensor<4x5xf32>',
-    """%0 = "stablehlo.composite"(%n) <{decomposition = @f, name = "a.b"}> ({
-      stablehlo.return %n : tensor<i32>
-    }) : (tensor<i32>) -> tensor<i32>""",
 )
 
 CALLEES = f"""
   func.func private @f(%arg0: {F}) -> {F} {{
     return %arg0 : {F}
   }}
+  func.func private @g(tensor<i32>) -> tensor<i32>
   func.func private @"<lambda>"(%arg0: {F}) -> {F} {{
     return %arg0 : {F}
   }}
