@@ -24,7 +24,6 @@ from shlo_disc.verify.types import (
     element_type,
     is_promotable,
     shapes_agree,
-    spell_shape,
     tensor_of,
     types_agree,
 )
@@ -46,10 +45,10 @@ def same_shapes(*names: str) -> Check:
     """Make the constraint `shape(a) = shape(b) = …`."""
 
     def check(view: View) -> Refusal | None:
-        shapes = [tensor.shape for name in names for tensor in view.tensors(name)]
-        if shapes_agree(*shapes):
+        tensors = [tensor for name in names for tensor in view.tensors(name)]
+        if shapes_agree(*[tensor.shape for tensor in tensors]):
             return None
-        return Refusal(f"{_quoted(names)} to have one shape", ", ".join(map(spell_shape, shapes)))
+        return Refusal(f"{_quoted(names)} to have one shape", _listed(tuple(tensors)))
 
     return check
 

@@ -142,10 +142,11 @@ def _broadcast_sizes(view: View) -> Refusal | None:
 
 
 def _refuse_sizes(*shapes: Shape) -> Refusal | None:
-    for sizes in zip(*shapes, strict=True):
+    for dimension, sizes in enumerate(zip(*shapes, strict=True)):
         known = {size for size in sizes if size not in (None, 1)}
         if len(known) > 1:
-            return Refusal("sizes that are equal or 1", " and ".join([str(size) for size in sizes]))
+            found = " and ".join([spell_shape([size]) for size in sizes])
+            return Refusal(f"sizes in dimension {dimension} of the result that are equal or 1", found)
     return None
 
 
@@ -240,7 +241,8 @@ def _top_count(view: View) -> Refusal | None:
     size, count = view.shape("operand")[-1], view.integer("k")
     if count >= 0 and (size is None or count <= size):
         return None
-    return Refusal(f"'k' to be 0 … {'any' if size is None else size}, the size of the last dimension", str(count))
+    most = "" if size is None else f" and at most {size}, the size of the last dimension"
+    return Refusal(f"'k' to be at least 0{most}", str(count))
 
 
 def _top_shape(name: str) -> Check:

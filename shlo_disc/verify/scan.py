@@ -26,7 +26,8 @@ def _dimension(view: View) -> Refusal | None:
     dimension = view.integer("dimension")
     for tensor in _scanned(view):
         if not 0 <= dimension < len(tensor.shape):
-            return Refusal(f"'dimension' to be one of {len(tensor.shape)} in {spell_type(tensor)}", str(dimension))
+            expected = f"'dimension' to be at least 0 and below {len(tensor.shape)}, the rank of {spell_type(tensor)}"
+            return Refusal(expected, str(dimension))
     return None
 
 
