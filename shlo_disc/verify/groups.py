@@ -60,7 +60,7 @@ def whole_channel(view: View) -> Refusal | None:
     handle = view.attribute("channel_handle")
     if not isinstance(handle, RecordAttr):
         return None
-    if handle.fields.keys() == {"handle", "type"} and all(map(_is_number, handle.fields.values())):
+    if set(handle.fields) == {"handle", "type"} and all(map(_is_number, handle.fields.values())):
         return None
     return Refusal("'channel_handle' to hold two numbers, 'handle' and 'type'", spell_attribute(handle))
 

@@ -62,12 +62,13 @@ class Kind(Flag):
     BUFFER = auto()
     FUTURE = auto()
     UNRANKED = auto()  # `tensor<*xf32>`; beside it stands what the elements are
-    OTHER = auto()  # anything else: types of other dialects
+    OTHER = auto()  # anything else: types of other dialects, tuples of such
     INTEGER = SIGNED | UNSIGNED
     QUANTIZED = PER_TENSOR | PER_AXIS
     PLAIN = BOOL | INTEGER | FLOAT | COMPLEX
     UNIFORM = PLAIN | PER_TENSOR  # a place in the tensor says nothing about what its elements mean
     TENSOR = PLAIN | QUANTIZED
+    MEMBER = TENSOR | TOKEN | TUPLE | BUFFER | UNRANKED  # of a tuple
     VALUE = TENSOR | INDEX | TOKEN | TUPLE | BUFFER | FUTURE | UNRANKED | OTHER
 
 
@@ -148,8 +149,8 @@ def kind_of(type_: Type) -> Kind:
             return Kind.UNRANKED | _kind_of_element(element)
         case TokenType():
             return Kind.TOKEN
-        case TupleType():
-            return Kind.TUPLE
+        case TupleType(members):
+            return Kind.TUPLE if all(kind_of(member) & Kind.MEMBER for member in members) else Kind.OTHER
         case BufferType():
             return Kind.BUFFER
         case FutureType():

@@ -205,6 +205,7 @@ RULES: tuple[Rules, ...] = (
             pairs_slot("I5"),
         ),
         {
+            "I2": whole_channel,
             "I3": _known_type(_FROM_HOST),
             **_PAIRS,
             "C5": _transfer_type(_FROM_HOST),

@@ -362,3 +362,6 @@ stablehlo.custom_call @foo(%x) {operand_layouts = [dense<> : tensor<0xindex>], r
 // -----
 // optimization_barrier C1 | %x: tensor<2xf32>
 %0 = "stablehlo.optimization_barrier"(%x) : (tensor<2xf32>) -> tensor<?xf32>
+// -----
+// custom_call I1 | %x: tuple<tuple<tensor<4xindex>>>
+stablehlo.custom_call @foo(%x) : (tuple<tuple<tensor<4xindex>>>) -> ()
