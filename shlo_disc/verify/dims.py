@@ -57,10 +57,19 @@ def within_rank(dims: Dims, tensor: str) -> Check:
     return lambda view: refuse_outside(f"'{dims.name}', dimensions of '{tensor}',", dims.of(view), _rank(view, tensor))
 
 
-def dimension_within_rank(name: str, tensor: str) -> Check:
-    """Make the constraint `0 <= name < rank(tensor)` of one number."""
-    name_ = f"'{name}', a dimension of '{tensor}',"
-    return lambda view: refuse_outside(name_, [view.integer(name)], _rank(view, tensor))
+def dimension_within_rank(name: str, tensor: str, *, from_end: bool = False) -> Check:
+    """Make the constraint `0 <= name < rank(tensor)` of one number; negative ones may count `from_end`."""
+
+    def check(view: View) -> Refusal | None:
+        number, rank = view.integer(name), _rank(view, tensor)
+        return refuse_number(f"'{name}', a dimension of '{tensor}',", number, -rank if from_end else 0, rank)
+
+    return check
+
+
+def refuse_number(name: str, number: int, least: int, limit: int) -> Refusal | None:
+    """Refuse a number that is not `least` … `limit` - 1."""
+    return None if least <= number < limit else Refusal(f"{name} to be at least {least} and below {limit}", str(number))
 
 
 def _rank(view: View, tensor: str) -> int:
@@ -100,7 +109,7 @@ def one_for_each_dimension(*names: str) -> Check:
         for name in names:
             found = view.shape(name)[0] if name in view.values else len(view.integers(name))
             if found not in (None, rank):
-                return Refusal(f"'{name}' to have {rank} numbers, one for each dimension of 'operand'", str(found))
+                return Refusal(f"'{name}' to have as many numbers as 'operand' dimensions, {rank}", str(found))
         return None
 
     return check

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from shlo_disc.expr.dtypes import DType
-from shlo_disc.verify.checks import refuse_outside, same_elements
+from shlo_disc.verify.checks import same_elements
 from shlo_disc.verify.dims import (
     Dims,
     dimension_within_rank,
     in_order,
     list_slot,
     number_slot,
+    refuse_number,
     result_shape,
     unique,
     within_rank,
@@ -32,7 +33,7 @@ def _shape_operand(name: str) -> Check:
     def check(view: View) -> Refusal | None:
         (count,), result, sizes = view.shape(name), view.shape("result"), view.constant(name)
         if not sizes_agree(count, len(result)):
-            return Refusal(f"'{name}' to have {len(result)} numbers, one for each dimension of 'result'", str(count))
+            return Refusal(f"'{name}' to have as many numbers as 'result' dimensions, {len(result)}", str(count))
         if sizes is None or (shapes_agree(sizes, result) and min(sizes, default=0) >= 0):
             return None
         return Refusal(f"'{name}' to hold the sizes of 'result', {spell_shape(result)}", str(list(sizes)))
@@ -43,7 +44,7 @@ def _shape_operand(name: str) -> Check:
 def _iota_dimension(view: View) -> Refusal | None:
     (count,) = view.shape("output_shape")
     limit = view.rank("result") if count is None else count
-    return refuse_outside("'iota_dimension', a dimension of 'result',", [view.integer("iota_dimension")], limit)
+    return refuse_number("'iota_dimension', a dimension of 'result',", view.integer("iota_dimension"), 0, limit)
 
 
 # --- set_dimension_size: not in the specification
@@ -72,10 +73,11 @@ def _size_within(view: View) -> Refusal | None:
 
 
 def _result_within(view: View) -> Refusal | None:
-    size, most = view.shape("result")[view.integer("dimension")], _most(view)
+    dimension, most = view.integer("dimension"), _most(view)
+    size = view.shape("result")[dimension]
     if in_order(size, most):
         return None
-    return Refusal(f"the size of 'result' that is set to be at most that of 'operand', {most}", str(size))
+    return Refusal(f"dimension {dimension} of 'result' to be no larger than that of 'operand', {most}", str(size))
 
 
 RULES: tuple[Rules, ...] = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from shlo_disc.verify.axes import broadcast_axis, reshaped_axis, same_elements_but_axis, transposed_axis
-from shlo_disc.verify.checks import each, refuse_below, refuse_count, same_elements, same_types
+from shlo_disc.verify.checks import each, refuse_below, same_elements, same_types
 from shlo_disc.verify.dims import (
     Dims,
     at_least,
@@ -177,21 +177,16 @@ def _transposed_shape(view: View) -> Shape:
 # --- dynamic_slice, dynamic_update_slice
 
 
-def _sliced_rank(view: View) -> Refusal | None:
-    refusal = refuse_count("'slice_sizes'", view.integers("slice_sizes"), view.rank("operand"))
-    return refusal or _starts(view)
-
-
 def _starts(view: View) -> Refusal | None:
     starts, rank = len(view.values["start_indices"]), view.rank("operand")
     if starts == rank:
         return None
-    return Refusal(f"{rank} values 'start_indices', one for each dimension of 'operand'", str(starts))
+    return Refusal(f"as many values 'start_indices' as 'operand' has dimensions, {rank}", str(starts))
 
 
 def _update_rank(view: View) -> Refusal | None:
     update, operand = view.rank("update"), view.rank("operand")
-    return None if update == operand else Refusal(f"'update' to have {operand} dimensions, as 'operand'", str(update))
+    return None if update == operand else Refusal(f"'update' to have rank {operand}, as 'operand'", str(update))
 
 
 def _update_sizes(view: View) -> Refusal | None:
@@ -300,7 +295,7 @@ RULES: tuple[Rules, ...] = (
         (list_slot("slice_sizes", "I3"),),
         {
             "C1": same_elements("operand", "result"),
-            "C2": _sliced_rank,
+            "C2": each(one_for_each_dimension("slice_sizes"), _starts),
             "C3": same_elements("start_indices"),
             "C4": within_sizes("slice_sizes"),
             "C5": result_shape(lambda view: view.integers("slice_sizes")),

@@ -5,16 +5,10 @@ from __future__ import annotations
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import BoolAttr, IntegerAttr, TensorType
 from shlo_disc.verify.checks import compare_region, same_shapes, same_types
+from shlo_disc.verify.dims import dimension_within_rank
 from shlo_disc.verify.rules import AttributeSlot, Kind, Rules, Slot
 from shlo_disc.verify.types import element_type, tensor_of
 from shlo_disc.verify.view import Refusal, View
-
-
-def _dimension(view: View) -> Refusal | None:
-    dimension, rank = view.integer("dimension"), len(view.tensors("inputs")[0].shape)
-    if -rank <= dimension < rank:
-        return None
-    return Refusal(f"'dimension', a dimension of 'inputs', to be at least {-rank} and below {rank}", str(dimension))
 
 
 def _comparator(view: View) -> Refusal | None:
@@ -34,7 +28,7 @@ RULES: tuple[Rules, ...] = (
         {
             "C2": same_types("inputs", "results"),
             "C3": same_shapes("inputs", "results"),
-            "C4": _dimension,
+            "C4": dimension_within_rank("dimension", "inputs", from_end=True),
             "C5": _comparator,
         },
     ),

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from shlo_disc.ir.attributes import RecordAttr
-from shlo_disc.verify.checks import each, list_fields, refuse_outside
-from shlo_disc.verify.dims import Dims, number_field
+from shlo_disc.verify.checks import each, list_fields
+from shlo_disc.verify.dims import Dims, number_field, refuse_number
 from shlo_disc.verify.rules import Check
 from shlo_disc.verify.types import Shape, sizes_agree
 from shlo_disc.verify.view import Refusal, View
@@ -74,13 +74,13 @@ class Places:
             return None
         names = " and ".join([f"'{dims.name}'" for dims in lists])
         return Refusal(
-            f"{names} to have {rank} numbers in all, as many as '{self.tensor}' dimensions", f"{sum(counts)}"
+            f"{names} to have as many numbers in all as '{self.tensor}' dimensions, {rank}", f"{sum(counts)}"
         )
 
     def index_dimension_exists(self, view: View) -> Refusal | None:
         """Refuse an index dimension that is neither one of the indices nor one behind the last."""
         dimension, rank = self.index_dimension(view), view.rank(self.indices)
-        return refuse_outside(f"'{_INDEX_DIMENSION}', for indices of {rank} dimensions,", [dimension], rank + 1)
+        return refuse_number(f"'{_INDEX_DIMENSION}', for indices of rank {rank},", dimension, 0, rank + 1)
 
     def index_size(self, view: View) -> Refusal | None:
         """Refuse indices with other than one number for each dimension that `index_map` names."""
@@ -89,7 +89,7 @@ class Places:
         if sizes_agree(count, shape[dimension]):
             return None
         expected = (
-            f"'{self.index_map.name}' to have {shape[dimension]} numbers, as many as an index in '{self.indices}'"
+            f"'{self.index_map.name}' to have as many numbers as an index in '{self.indices}', {shape[dimension]}"
         )
         return Refusal(expected, str(count))
 
@@ -98,7 +98,9 @@ class Places:
         dimension, batches = self.index_dimension(view), self.index_batching.of(view)
         if dimension not in batches:
             return None
-        return Refusal(f"'{self.index_batching.name}' without {dimension}, '{_INDEX_DIMENSION}'", str(list(batches)))
+        return Refusal(
+            f"'{self.index_batching.name}' without {dimension}, the '{_INDEX_DIMENSION}'", str(list(batches))
+        )
 
     def batches_paired(self, view: View) -> Refusal | None:
         """Refuse other than one batch dimension of the indices for each one of the tensor."""
