@@ -2,47 +2,33 @@
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cached_property
 
-import numpy as np
-
 from shlo_disc.diagnostics import Source
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import (
     ArrayAttr,
     Attribute,
     BoolAttr,
     BoundsAttr,
     ConvDimensionsAttr,
-    DenseArrayAttr,
-    DenseAttr,
     DictAttr,
     EnumAttr,
-    FloatAttr,
-    IntegerAttr,
     Location,
     LocationAttr,
     OpaqueAttr,
-    OpaqueType,
     RecordAttr,
     StringAttr,
     SymbolAttr,
-    TensorType,
-    Type,
     TypeAttr,
     UnitAttr,
 )
 from shlo_disc.ir.depth import MOST_NESTED
-from shlo_disc.parse.literals import decode_dense, decode_digits, encode_elements, numpy_type
-from shlo_disc.parse.tokens import DEPTH, LONG_LITERAL, RESOURCES
-from shlo_disc.parse.types import DTYPES, TypeReader, is_element
+from shlo_disc.parse.constants import ConstantReader
+from shlo_disc.parse.tokens import DEPTH
+from shlo_disc.parse.types import is_element
 
-_RESOURCE = r'(?<![\w$.-]){}\s*:\s*"0x'
-_MOST_DIGITS = 100
 _MOST_ADDED = 10_000  # tokens that aliases in the definition of an alias stand for
 _OURS = frozenset({"stablehlo", "chlo", "mhlo"})  # dialects whose attributes are taken apart
 _TYPES = frozenset({"tensor", "tuple", "memref", "vector", "complex"})
@@ -59,14 +45,12 @@ ENUMS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-class AttributeReader(TypeReader, ABC):
-    """Reads attributes; equal literals are read once."""
+class AttributeReader(ConstantReader, ABC):
+    """Reads attributes; equal numbers and strings are read once."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
         self._short: dict[tuple[str, str], Attribute] = {}  # by the token, and the type that stands behind it
-        self._dense: dict[tuple[str, Type], DenseAttr] = {}
-        self._arrays: dict[str, DenseArrayAttr] = {}
         self.aliases: dict[str, Attribute] = {}
         self.alias_sizes: dict[str, tuple[int, int]] = {}  # how many tokens one stands for, how deeply nested
 
@@ -104,7 +88,7 @@ class AttributeReader(TypeReader, ABC):
         elif token[0] == "@":
             found = self.symbol_attribute()
         elif token[0].isdigit() or (token[0] == "-" and token[1:2].isdigit()):
-            found = self._number(token)
+            found = self.typed_number(token)
         else:
             raise self.unexpected("an attribute")
         if self.at == at + (3 if key[1] else 1):
@@ -124,9 +108,9 @@ class AttributeReader(TypeReader, ABC):
                 self.at += 1
                 return UnitAttr()
             case _ if token.startswith(("dense<", "dense_resource<")):
-                return self._dense_attribute()
+                return self.dense_attribute()
             case _ if token.startswith("array<"):
-                return self._array(token)
+                return self.dense_array(token)
             case _ if token in _TEXTS:
                 return self._text_attribute()
             case _ if (place := self.location()) is not None:
@@ -155,107 +139,6 @@ class AttributeReader(TypeReader, ABC):
         while self.accept("::"):
             inner.append(self.symbol())
         return SymbolAttr(name, tuple(inner))
-
-    def _number(self, token: str) -> Attribute:
-        at = self.at
-        self.at += 1
-        dtype: DType | None = None
-        if self.accept(":"):
-            dtype = self.element_type()
-            if dtype is None:
-                return self._foreign_number(token)
-        is_hexadecimal = "x" in token
-        if dtype is not None and dtype.is_float and is_hexadecimal:
-            return FloatAttr(self._float_of_bits(token, dtype, at), dtype, token)
-        if is_hexadecimal or token.lstrip("-").isdigit():
-            return self._integer(token, dtype, at)
-        if dtype is not None and not dtype.is_float:
-            raise self.unexpected(f"a number of type {dtype.value}", at)
-        return FloatAttr(float(token), dtype, token)
-
-    def _integer(self, token: str, dtype: DType | None, at: int) -> Attribute:
-        if dtype is not None and not dtype.is_integer and not dtype.is_bool:
-            raise self.unexpected(f"a number of type {dtype.value}", at)
-        if len(token) > _MOST_DIGITS:
-            raise self.unexpected("a number of reasonable length", at)
-        value = int(token, 0) if "x" in token else int(token)
-        if dtype is DType.I1 and value in (0, 1):
-            return BoolAttr(value == 1)
-        known = dtype or DType.I64
-        if not known.integer_bounds[0] <= value < 1 << known.bits:  # signless ones may be spelled without their sign
-            raise self.unexpected(f"a number that fits {known.value}", at)
-        return IntegerAttr(value, dtype)
-
-    def _foreign_number(self, token: str) -> OpaqueAttr:
-        """Keep a number of a type that StableHLO does without: `5 : si32`."""
-        at = self.at
-        type_ = self.type()
-        if not isinstance(type_, OpaqueType):
-            raise self.unexpected("the type of a number, such as 'i64'", at)
-        return OpaqueAttr(f"{token} : {type_.text}")
-
-    def _float_of_bits(self, token: str, dtype: DType, at: int) -> float:
-        data = encode_elements([token], dtype, self.span(at))
-        return float(np.frombuffer(data, numpy_type(dtype))[0])
-
-    def _array(self, token: str) -> DenseArrayAttr:
-        known = self._arrays.get(token)
-        if known is None:
-            name, _, listed = token[6:-1].partition(":")
-            dtype = DTYPES.get(name.strip())
-            if dtype is None:
-                raise self.unexpected("an array with an element type, such as 'array<i64: 1, 2>'")
-            try:
-                known = DenseArrayAttr(
-                    dtype,
-                    tuple([_array_element(item.strip(), dtype) for item in listed.split(",") if listed.strip()]),
-                )
-            except ValueError:
-                raise self.unexpected(f"a list of {dtype.value} values") from None
-            self._arrays[token] = known
-        self.at += 1
-        return known
-
-    def dense(self) -> DenseAttr:
-        """Read `dense<…> : tensor<…>`."""
-        at = self.at
-        found = self._dense_attribute()
-        if not isinstance(found, DenseAttr):
-            raise self.unexpected("a literal of a tensor type", at)
-        return found
-
-    def _dense_attribute(self) -> DenseAttr | OpaqueAttr:
-        at = self.at
-        token = self.tokens[at]
-        if not token.startswith(("dense<", "dense_resource<")):
-            raise self.unexpected("a literal 'dense<…>'")
-        self.at += 1
-        self.expect(":")
-        type_ = self.type()
-        if not isinstance(type_, TensorType):
-            return OpaqueAttr(self.text_between(at, self.at - 1))  # strings, vectors
-        if token == LONG_LITERAL:
-            long = self.places.long[at]
-            return decode_digits(self.source.text, (long.start + 9, long.end - 2), type_, self.span(at))
-        if token.startswith("dense_resource<"):
-            return self._resource(at, type_)
-        known = self._dense.get((token, type_))
-        if known is None:
-            known = self._dense[token, type_] = decode_dense(token[6:-1], type_, self.span(at))
-        return known
-
-    def _resource(self, at: int, type_: TensorType) -> DenseAttr:
-        """Find the data of `dense_resource<name>` in a section `{-# … #-}`."""
-        text, name = self.source.text, self.tokens[at][15:-1]
-        pattern = re.compile(_RESOURCE.format(re.escape(name)))
-        for number, section in self.places.long.items():
-            if number < at or section.token != RESOURCES:
-                continue
-            if (match := pattern.search(text, section.start, section.end)) is not None:
-                end = text.find('"', match.end())
-                start = match.end() + 8  # the first four bytes say the alignment
-                return replace(decode_digits(text, (start, end), type_, self.span(at)), resource=name)
-        raise self.unexpected(f"a resource section '{{-# … #-}}' that defines '{name}'", at)
 
     def dictionary(self) -> dict[str, Attribute]:
         """Read `{name = value, flag, …}`."""
@@ -391,11 +274,3 @@ class AttributeReader(TypeReader, ABC):
         if not token.isdigit():
             raise self.unexpected("'b', 'f', 'i', 'o' or the number of a spatial dimension")
         return self.integer()
-
-
-def _array_element(text: str, dtype: DType) -> int | float:
-    if dtype.is_bool:
-        if text not in ("true", "false", "0", "1"):
-            raise ValueError(text)
-        return int(text in ("true", "1"))
-    return float(text) if dtype.is_float else int(text, 0)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 import re
-import sys
 from binascii import unhexlify
 
 import numpy as np
-import numpy.typing as npt
 
-from shlo_disc.diagnostics import ParseError, ShloDiscError, Span
+from shlo_disc.diagnostics import ParseError, Span
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import DenseAttr, TensorType
+from shlo_disc.parse.floats import encode_floats, read_integer
 
 _PAIR = re.compile(r"\(([^(),]*),([^(),]*)\)")
 _NO_STRUCTURE = re.compile(r"[^\[\],]+")
@@ -111,7 +109,7 @@ def encode_elements(elements: list[str], dtype: DType, span: Span) -> bytes:
         if dtype.is_bool:
             return bytes(map(_boolean, elements))
         if dtype.is_float or dtype.is_complex:
-            return _encode_floats(elements, dtype.part)
+            return encode_floats(elements, dtype.part)
         return _encode_integers(elements, dtype)
     except ValueError as error:
         raise ParseError(f"expected elements of type {dtype.value}, found {error}", span) from None
@@ -127,22 +125,8 @@ def _boolean(text: str) -> int:
             raise ValueError(f"'{other}'")
 
 
-def _integer(text: str) -> int:
-    try:
-        return int(text, 0) if "x" in text else int(text)
-    except ValueError:
-        raise ValueError(f"'{text.strip()}'") from None
-
-
-def _float(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"'{text.strip()}'") from None
-
-
 def _encode_integers(elements: list[str], dtype: DType) -> bytes:
-    values = list(map(_integer, elements))
+    values = list(map(read_integer, elements))
     bits = dtype.bits
     # a signless integer may be spelled as its unsigned or as its signed value
     low = -(1 << (bits - 1)) if dtype is DType.INDEX or dtype.is_signed else 0
@@ -155,28 +139,3 @@ def _encode_integers(elements: list[str], dtype: DType) -> bytes:
         values = [value - (half << 1) if value >= half else value for value in values]
     kind = "i" if low else "u"
     return np.array(values, dtype=f"<{kind}{dtype.bytes}").tobytes()
-
-
-def _encode_floats(elements: list[str], dtype: DType) -> bytes:
-    patterns = {i: _integer(text) for i, text in enumerate(elements) if "x" in text}
-    values = [0.0 if i in patterns else _float(text) for i, text in enumerate(elements)]
-    with np.errstate(over="ignore"):
-        array = np.array(values, dtype=np.float64).astype(numpy_type(dtype))
-    bits = array.view(f"<u{dtype.bytes}")
-    for i, pattern in patterns.items():
-        if not 0 <= pattern < 1 << (8 * dtype.bytes):
-            raise ValueError(f"the bit pattern '{elements[i].strip()}', which does not fit")
-        bits[i] = pattern
-    return bits.tobytes()
-
-
-def numpy_type(dtype: DType) -> npt.DTypeLike:
-    """Give the NumPy type of `dtype`; those that NumPy lacks come from ml_dtypes."""
-    if dtype in (DType.F16, DType.F32, DType.F64):
-        return dtype.numpy
-    if "ml_dtypes" not in sys.modules and importlib.util.find_spec("ml_dtypes") is None:
-        raise ShloDiscError(f"literals of type {dtype.value} need the package ml_dtypes: pip install ml_dtypes")
-    import ml_dtypes  # noqa: PLC0415  # optional
-
-    named: type[np.generic] = getattr(ml_dtypes, dtype.numpy)
-    return named

@@ -47,6 +47,7 @@ from shlo_disc.ir.attributes import (
     UnknownLocation,
     UnrankedTensorType,
 )
+from shlo_disc.parse.floats import spell_float
 from shlo_disc.parse.lexer import escape
 
 _BARE_SYMBOL = re.compile(r"[A-Za-z_][\w$.]*")
@@ -193,7 +194,7 @@ def _type_suffix(dtype: DType | None) -> str:
 def _spell_element(value: float, dtype: DType) -> str:
     if dtype.is_bool:
         return "true" if value else "false"
-    return f"{value:e}" if dtype.is_float else str(value)
+    return spell_float(value, dtype) if dtype.is_float else str(value)
 
 
 def spell_symbol(name: str) -> str:

@@ -1,0 +1,83 @@
+"""Encode and spell floating-point numbers of every type."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import sys
+
+import numpy as np
+import numpy.typing as npt
+
+from shlo_disc.diagnostics import ShloDiscError
+from shlo_disc.expr.dtypes import DType
+
+
+def read_integer(text: str) -> int:
+    """Read an integer, decimal or hexadecimal."""
+    try:
+        return int(text, 0) if "x" in text else int(text)
+    except ValueError:
+        raise ValueError(f"'{text.strip()}'") from None
+
+
+def _float(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"'{text.strip()}'") from None
+
+
+def encode_floats(elements: list[str], dtype: DType) -> bytes:
+    """Encode numbers, spelled in decimal or as bits, into raw bytes of `dtype`."""
+    patterns = {i: read_integer(text) for i, text in enumerate(elements) if "x" in text}
+    values = [0.0 if i in patterns else _float(text) for i, text in enumerate(elements)]
+    with np.errstate(over="ignore"):
+        array = np.array(values, dtype=np.float64).astype(numpy_type(dtype))
+    bits = array.view(f"<u{dtype.bytes}")
+    for i, pattern in patterns.items():
+        if not 0 <= pattern < 1 << (8 * dtype.bytes):
+            raise ValueError(f"the bit pattern '{elements[i].strip()}', which does not fit")
+        bits[i] = pattern
+    return bits.tobytes()
+
+
+def float_of_bits(text: str, dtype: DType) -> float:
+    """Give the number whose bits a hexadecimal number spells."""
+    return _value(encode_floats([text], dtype), dtype)
+
+
+def _value(data: bytes, dtype: DType) -> float:
+    value = float(np.frombuffer(data, numpy_type(dtype))[0])
+    return math.nan if math.isnan(value) else value  # one object, so that lists with it are equal
+
+
+def spell_float(value: float, dtype: DType) -> str:
+    """Spell a number as MLIR does: with six decimals if they are enough, and by its bits if it is not finite.
+
+    >>> spell_float(0.1, DType.F32), spell_float(1 / 3, DType.F64), spell_float(math.inf, DType.BF16)
+    ('1.000000e-01', '0.33333333333333331', '0x7F80')
+    """
+    with np.errstate(over="ignore"):
+        data = np.array([value]).astype(numpy_type(dtype)).tobytes()
+    if not math.isfinite(_value(data, dtype)):
+        return f"0x{data[::-1].hex().upper()}"
+    short = f"{value:e}"
+    if encode_floats([short], dtype) == data:
+        return short
+    digits = 9 if dtype.bits <= 32 else 17
+    text = f"{value:.{digits}g}"
+    mantissa, exponent, power = text.partition("e")
+    return text if "." in mantissa else f"{mantissa}.0{exponent}{power}"
+
+
+def numpy_type(dtype: DType) -> npt.DTypeLike:
+    """Give the NumPy type of `dtype`; those that NumPy lacks come from ml_dtypes."""
+    if dtype in (DType.F16, DType.F32, DType.F64):
+        return dtype.numpy
+    if "ml_dtypes" not in sys.modules and importlib.util.find_spec("ml_dtypes") is None:
+        raise ShloDiscError(f"literals of type {dtype.value} need the package ml_dtypes: pip install ml_dtypes")
+    import ml_dtypes  # noqa: PLC0415  # optional
+
+    named: type[np.generic] = getattr(ml_dtypes, dtype.numpy)
+    return named
