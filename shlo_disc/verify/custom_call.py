@@ -28,7 +28,7 @@ from shlo_disc.verify.types import shapes_agree
 from shlo_disc.verify.view import Refusal, View, numbers_of
 
 _TYPED = 4  # the version whose `backend_config` is a dictionary
-_VALUE = Kind.TENSOR | Kind.TOKEN | Kind.TUPLE | Kind.BUFFER | Kind.FUTURE | Kind.UNRANKED | Kind.OTHER
+_VALUE = Kind.TENSOR | Kind.TOKEN | Kind.TUPLE | Kind.BUFFER | Kind.FUTURE | Kind.UNRANKED
 
 
 def _version(view: View) -> Refusal | None:
