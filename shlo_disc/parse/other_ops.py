@@ -78,7 +78,7 @@ CHECK = (
 INTERPRETER = (
     Entry("interpreter.print", "1 0", " {operands}{attr-dict} : {each}"),
     Entry("interpreter.probe", "1 1", " {operands}, probe_id = {string:probe_id}{attr-dict} : {same}"),
-    Entry("interpreter.run_parallel", "0+ 0+", None, "infeed programs"),
+    Entry("interpreter.run_parallel", "0+ 0+"),  # `infeed`, `programs`: texts have them among the foreign ones
 )
 
 SDY = (

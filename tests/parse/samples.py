@@ -138,7 +138,7 @@ UNKNOWN_TO_JAXLIB = (
     'check.expect_serialized_eq %a, probe_id = "p", iter = 2 : tensor<?x4xf32>',
     "interpreter.print %a : tensor<?x4xf32>",
     '%0 = interpreter.probe %a, probe_id = "p" : tensor<?x4xf32>',
-    '%0 = "interpreter.run_parallel"() <{programs = [[@f]]}> : () -> tensor<?x4xf32>',
+    '%0 = "interpreter.run_parallel"() {programs = [[@f]]} : () -> tensor<?x4xf32>',
 )
 
 GENERIC = (
