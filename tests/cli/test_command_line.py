@@ -91,6 +91,13 @@ def test_what_does_not_parse_is_refused(command: str, file: Path, capsys: pytest
     assert out == ""
 
 
+def test_the_worst_file_counts(file: Path, tmp_path: Path) -> None:
+    wrong, missing = tmp_path / "wrong.mlir", tmp_path / "missing.mlir"
+    wrong.write_text(WRONG)
+    for files, code in (([wrong, file], 1), ([wrong, missing, file], 2), ([missing, wrong], 2)):
+        assert main(["verify", *map(str, files)]) == code
+
+
 def test_every_module_of_a_file_is_verified(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_text("// -----\n".join([WRONG, TEXT, WRONG]))
     assert main(["verify", "--verbose", str(file)]) == 1

@@ -54,6 +54,16 @@ def test_the_lines_of_values_and_functions() -> None:
     assert find_origins(MODULE, spans) == {spans[0]: "model.py:12", spans[2]: "model.py:40 (calls @outer)"}
 
 
+def test_functions_that_call_each_other_without_lines() -> None:
+    text = "".join(
+        f"func.func @{name}(%x: tensor<4xf32>) -> tensor<4xf32> {{\n"
+        f"  %0 = call @{other}(%x) : (tensor<4xf32>) -> tensor<4xf32>\n  return %0 : tensor<4xf32>\n}}\n"
+        for name, other in (("main", "a"), ("a", "b"), ("b", "a"))
+    )
+    module = parse_module(text)
+    assert find_origins(module, [module.functions["b"].body.ops[0].span]) == {}
+
+
 def test_an_error_that_passes_gets_the_line() -> None:
     op = MODULE.functions["main"].body.ops[0]
     with pytest.raises(VerifyError) as caught, naming_origins(MODULE):

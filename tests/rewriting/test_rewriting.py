@@ -169,9 +169,27 @@ def test_text_with_regions_and_several_results() -> None:
         return first
 
     made = rewritten(TANH, tanh=rule)
-    names = [value.name for value in made.functions["main"].values()]
-    assert len(set(names)) == len(names)
+    values = list(made.functions["main"].values())
+    assert len({value.name for value in values}) == len(values)
+    assert {value.name for value in values if value.location is None} == {"x", "7"}
     assert body(made)[-2:] == ["%7 = stablehlo.add %16#0, %x", "return %7"]
+
+
+def test_values_of_the_module_as_it_was() -> None:
+    module = parse(TANH)
+    old = module.functions["main"].value("%0")
+
+    def sine(op: Op, build: Build) -> Value:
+        return build.op("stablehlo.sine", *op.operands)
+
+    def unchanged(_op: Op, _build: Build) -> Value:
+        return old
+
+    def absolute(_op: Op, build: Build) -> Value:
+        return build.op("stablehlo.abs", old)
+
+    assert body(rewrite(module, {"stablehlo.tanh": sine, "stablehlo.add": unchanged}))[-1] == "return %8"
+    assert body(rewrite(module, {"stablehlo.tanh": sine, "stablehlo.add": absolute}))[-2] == "%9 = stablehlo.abs %8"
 
 
 def test_the_op_behind_a_value() -> None:
@@ -278,6 +296,11 @@ def test_unused_ops_go_and_effects_stay() -> None:
         "%2 = stablehlo.sine %x",
         "return %2",
     ]
+
+
+def test_any_operand_is_a_use() -> None:
+    text = EFFECT.replace("%2 = stablehlo.sine %x", "%2 = stablehlo.subtract %x, %1")
+    assert len(body(remove_unused(parse(text)))) == 5
 
 
 def test_unused_ops_in_regions() -> None:
