@@ -31,7 +31,7 @@ _HOLDERS = (SymbolAttr, ArrayAttr, DictAttr, RecordAttr)  # attributes in which 
 
 
 @with_room
-def verify_module(module: Module, spell: _Spell = repr) -> None:
+def verify_module(module: Module, spell: _Spell) -> None:
     """Raise `VerifyError` where the module is not well connected; `spell` gives the text of a type for errors."""
     _Verifier(_symbols(module), spell).module(module)
 
