@@ -23,8 +23,8 @@ from shlo_disc.verify.types import (
     baseline_element_type,
     element_type,
     is_promotable,
-    shapes_agree,
     tensor_of,
+    tensors_agree,
     types_agree,
 )
 from shlo_disc.verify.view import Refusal, View
@@ -46,7 +46,7 @@ def same_shapes(*names: str) -> Check:
 
     def check(view: View) -> Refusal | None:
         tensors = [tensor for name in names for tensor in view.tensors(name)]
-        if shapes_agree(*[tensor.shape for tensor in tensors]):
+        if tensors_agree(*tensors):
             return None
         return Refusal(f"{_quoted(names)} to have one shape", _listed(tuple(tensors)))
 
@@ -80,7 +80,7 @@ def same_baseline_types(*names: str) -> Check:
     def check(view: View) -> Refusal | None:
         tensors = [tensor for name in names for tensor in view.tensors(name)]
         same = len({baseline_element_type(tensor) for tensor in tensors}) <= 1
-        if same and shapes_agree(*[tensor.shape for tensor in tensors]):
+        if same and tensors_agree(*tensors):
             return None
         return Refusal(f"{_quoted(names)} to have one type", _listed(tuple(tensors)))
 

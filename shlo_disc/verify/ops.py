@@ -23,10 +23,10 @@ from shlo_disc.ir.depth import with_room
 from shlo_disc.ir.verify import verify_module
 from shlo_disc.parse.origins import naming_origins
 from shlo_disc.parse.spelling import spell_attribute, spell_type
-from shlo_disc.verify.quantized_types import verify_signatures, verify_type
 from shlo_disc.verify.registry import RULES
 from shlo_disc.verify.rules import AttributeSlot, Kind, Rules, Slot, describe, describe_attributes, kind_of
 from shlo_disc.verify.types import Tensor
+from shlo_disc.verify.value_types import verify_signatures, verify_type
 from shlo_disc.verify.view import Refusal, View
 from shlo_disc.verify.walk import Walk
 
@@ -50,13 +50,13 @@ def verify_ops(module: Module) -> None:
         for op in walk.ops():
             for value in op.results:
                 verify_type(value.type, value.span)
+            rules = RULES.get(op.name)
+            if rules is not None and (broken := _broken(rules, op, module, walk.constants)) is not None:
+                raise _error(op, *broken)
             for region in op.regions:
                 for block in region.blocks:
                     for value in block.arguments:
                         verify_type(value.type, value.span)
-            rules = RULES.get(op.name)
-            if rules is not None and (broken := _broken(rules, op, module, walk.constants)) is not None:
-                raise _error(op, *broken)
 
 
 def _broken(
@@ -132,7 +132,7 @@ def _wrong_value(slot: Slot, values: tuple[Value, ...]) -> Refusal | None:
                 return Refusal(f"'{slot.name}' to have a known number of dimensions", spell_type(value.type), value)
             return Refusal(f"'{slot.name}' to hold {describe(slot.kind)}", spell_type(value.type), value)
         if slot.rank is not None and isinstance(value.type, Tensor) and len(value.type.shape) != slot.rank:
-            return Refusal(f"'{slot.name}' to have {slot.rank} dimensions", spell_type(value.type), value)
+            return Refusal(f"'{slot.name}' to have rank {slot.rank}", spell_type(value.type), value)
         if slot.dtype is not None and isinstance(value.type, TensorType) and value.type.dtype is not slot.dtype:
             return Refusal(f"'{slot.name}' to hold {slot.dtype.value}", spell_type(value.type), value)
     return None
@@ -140,7 +140,7 @@ def _wrong_value(slot: Slot, values: tuple[Value, ...]) -> Refusal | None:
 
 def _is_open(slot: Slot, values: tuple[Value, ...]) -> bool:
     """Tell whether the slot is one for tensors and holds one of unknown rank."""
-    return Kind.OTHER not in slot.kind and any(isinstance(value.type, UnrankedTensorType) for value in values)
+    return Kind.TOKEN not in slot.kind and any(isinstance(value.type, UnrankedTensorType) for value in values)
 
 
 def _wrong_attribute(slot: AttributeSlot, op: Op) -> Refusal | None:
@@ -156,7 +156,7 @@ def _wrong_attribute(slot: AttributeSlot, op: Op) -> Refusal | None:
     if slot.dtype is not None and _dtype(found) not in (None, slot.dtype):
         return Refusal(f"'{slot.name}' of type {slot.dtype.value}", spell_attribute(found))
     if slot.rank is not None and isinstance(found, DenseAttr) and len(found.type.shape) != slot.rank:
-        return Refusal(f"'{slot.name}' to have {slot.rank} dimensions", spell_type(found.type))
+        return Refusal(f"'{slot.name}' to have rank {slot.rank}", spell_type(found.type))
     return None
 
 

@@ -99,6 +99,23 @@ def greatest_shape(tensor: Tensor) -> Shape:
     return tuple([bound if size is None else size for size, bound in zip(tensor.shape, bounds, strict=False)])
 
 
+def tensors_agree(*tensors: Tensor) -> bool:
+    """Tell whether all tensors can have one shape, none of whose sizes is above a bound."""
+    shapes = [tensor.shape for tensor in tensors]
+    if not shapes_agree(*shapes):
+        return False
+    if all(tensor.encoding is None for tensor in tensors):
+        return True
+    # lists of bounds of another length are refused where the type is looked at by itself
+    columns = zip(zip(*shapes, strict=True), zip(*map(greatest_shape, tensors), strict=False), strict=False)
+    return all(_within(sizes, bounds) for sizes, bounds in columns)
+
+
+def _within(sizes: Shape, bounds: Shape) -> bool:
+    known = [size for size in sizes if size is not None]
+    return not known or all(bound is None or known[0] <= bound for bound in bounds)
+
+
 def product(sizes: Sequence[int | None]) -> int | None:
     """Multiply sizes; None if one is not known.
 
@@ -112,7 +129,7 @@ def product(sizes: Sequence[int | None]) -> int | None:
 def types_agree(first: Type, second: Type) -> bool:
     """Tell whether two types can be the same: tensors by their elements and shapes, others if equal."""
     if isinstance(first, Tensor) and isinstance(second, Tensor):
-        return element_type(first) == element_type(second) and shapes_agree(first.shape, second.shape)
+        return element_type(first) == element_type(second) and tensors_agree(first, second)
     return first == second
 
 

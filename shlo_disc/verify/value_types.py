@@ -1,4 +1,4 @@
-"""What the specification demands of quantized types themselves, wherever they stand."""
+"""What is demanded of types themselves, wherever they stand: of quantized ones, and of bounds on sizes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from shlo_disc.diagnostics import Span, VerifyError
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import (
+    BoundsAttr,
     FutureType,
     QuantizedElement,
     QuantizedTensorType,
@@ -17,8 +18,8 @@ from shlo_disc.ir.attributes import (
     UnrankedTensorType,
 )
 from shlo_disc.ir.core import Declaration, Function, Module, Op
-from shlo_disc.parse.spelling import spell_quantized
-from shlo_disc.verify.types import Shape, spell_shape
+from shlo_disc.parse.spelling import spell_quantized, spell_type
+from shlo_disc.verify.types import Shape, Tensor, spell_shape
 from shlo_disc.verify.view import Refusal
 
 # The least and the greatest positive number; scales are read as f64.
@@ -44,39 +45,67 @@ def verify_signatures(module: Module) -> None:
 
 
 def verify_type(type_: Type, span: Span) -> None:
-    """Raise `VerifyError` if a type breaks a constraint on quantized types."""
-    if isinstance(type_, TensorType):
+    """Raise `VerifyError` if a type breaks a constraint on quantized types or on bounds."""
+    if isinstance(type_, TensorType) and type_.encoding is None:
         return
-    for element, shape in _quantized(type_):
-        for label, refusal in _refusals(element, shape):
-            if refusal is not None:
-                message = f"expected {refusal.expected}, found {refusal.found} ({label} of quantized type)"
-                raise VerifyError(message, span)
+    for label, refusal in _refusals(type_):
+        if refusal is not None:
+            raise VerifyError(f"expected {refusal.expected}, found {refusal.found} ({label})", span)
 
 
-def _quantized(type_: Type) -> Iterator[tuple[QuantizedElement, Shape | None]]:
+def _refusals(type_: Type) -> Iterator[tuple[str, Refusal | None]]:
     match type_:
+        case TensorType():
+            yield from _bounds_refusals(type_)
         case QuantizedTensorType(shape, element):
-            yield element, shape
+            yield from _quantized_refusals(element, shape)
+            yield from _bounds_refusals(type_)
         case UnrankedTensorType(element) if isinstance(element, QuantizedElement):
-            yield element, None
+            yield from _quantized_refusals(element, None)
         case TupleType(members) | FutureType(members):
             for member in members:
-                yield from _quantized(member)
+                yield from _refusals(member)
         case _:
             pass
 
 
-def _refusals(element: QuantizedElement, shape: Shape | None) -> Iterator[tuple[str, Refusal | None]]:
-    yield "C3", _storage_range(element)
-    yield "C5", _positive_scales(element)
-    yield "C6", _finite_scales(element)
-    yield "C4", _expressed_scales(element)
-    yield "C7", _zero_points(element)
-    yield "C11", _axis(element)
+# --- bounds: the specification does not number what it demands of them; C1 and C2 are ours
+
+
+def _bounds_refusals(tensor: Tensor) -> Iterator[tuple[str, Refusal | None]]:
+    if isinstance(tensor.encoding, BoundsAttr):
+        yield "C1 of bounds", _bound_for_each(tensor, tensor.encoding)
+        yield "C2 of bounds", _bounds_of_unknown(tensor, tensor.encoding)
+
+
+def _bound_for_each(tensor: Tensor, bounds: BoundsAttr) -> Refusal | None:
+    if len(bounds.sizes) == len(tensor.shape):
+        return None
+    return Refusal(
+        f"{len(tensor.shape)} bounds, one for each dimension of {spell_type(tensor)}", str(len(bounds.sizes))
+    )
+
+
+def _bounds_of_unknown(tensor: Tensor, bounds: BoundsAttr) -> Refusal | None:
+    for dimension, (size, bound) in enumerate(zip(tensor.shape, bounds.sizes, strict=True)):
+        if size is not None and bound is not None:
+            return Refusal(f"a bound '?' for dimension {dimension}, which has size {size}", str(bound))
+    return None
+
+
+# --- quantized types
+
+
+def _quantized_refusals(element: QuantizedElement, shape: Shape | None) -> Iterator[tuple[str, Refusal | None]]:
+    yield "C3 of quantized type", _storage_range(element)
+    yield "C5 of quantized type", _positive_scales(element)
+    yield "C6 of quantized type", _finite_scales(element)
+    yield "C4 of quantized type", _expressed_scales(element)
+    yield "C7 of quantized type", _zero_points(element)
+    yield "C11 of quantized type", _axis(element)
     if shape is not None:
-        yield "C12", _axis_of_tensor(element, shape)
-        yield "C13", _scale_for_each(element, shape)
+        yield "C12 of quantized type", _axis_of_tensor(element, shape)
+        yield "C13 of quantized type", _scale_for_each(element, shape)
 
 
 def _storage_range(element: QuantizedElement) -> Refusal | None:
