@@ -9,16 +9,16 @@ from typing import TypeAlias
 
 import numpy as np
 
-from shlo_disc.diagnostics import Source, VerifyError
+from shlo_disc.diagnostics import VerifyError
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.numpy_math import numpy_dtype
 from shlo_disc.ir.attributes import Attribute, TensorType, Type
 from shlo_disc.ir.core import Block, Function, Module, Op, Region, Value
+from shlo_disc.ir.depth import with_room
 from shlo_disc.ir.rewrite import Replacement, Surroundings, copy_ops, replace_ops
 from shlo_disc.ir.verify import TERMINATORS
-from shlo_disc.parse.body import BodyReader
+from shlo_disc.parse.fragment import parse_ops
 from shlo_disc.parse.spelling import spell_type
-from shlo_disc.parse.syntax import FORMS
 from shlo_disc.verify.ops import verify
 
 # Ops that do more than give results. A function that is called may hold one, and so may what another dialect defines.
@@ -30,6 +30,7 @@ _NOTICEABLE = frozenset({
 Rule: TypeAlias = "Callable[[Op, Build], Value | Sequence[Value] | None]"
 
 
+@with_room
 def rewrite(module: Module, rules: Mapping[str, Rule]) -> Module:
     """Replace ops by name, and give the module that comes out, verified.
 
@@ -83,15 +84,7 @@ class Build:
         The text uses what is given by its name, values as `%x` and types as `!t`:
         `build.parse("stablehlo.slice %x [0:2] : (!t) -> tensor<2xf32>", x=x, t=x.type)`.
         """
-        reader = BodyReader(Source("<rewrite>", text), FORMS)
-        for name, one in given.items():
-            if isinstance(one, Value):
-                reader.define(f"%{name}", one, 0)
-            else:
-                reader.type_aliases[name] = one
-        ops = list[Op]()
-        while reader.tokens[reader.at]:
-            ops.append(reader.op())
+        ops = parse_ops(text, given)
         self._ops += copy_ops(ops, self._surroundings.names, self._replaced.location)
         return self._ops[-1].results if ops else ()
 
@@ -134,6 +127,7 @@ class Build:
         return Replacement(tuple(self._ops), values)
 
 
+@with_room
 def remove_unused(module: Module) -> Module:
     """Leave out ops whose results nobody uses, where that cannot be noticed: calls and custom calls stay."""
     contents = [

@@ -287,7 +287,7 @@ def test_what_is_built_is_verified() -> None:
 def test_text_that_does_not_parse_is_shown() -> None:
     with pytest.raises(ParseError) as caught:
         rewritten(EFFECT, abs=lambda op, build: build.parse("stablehlo.abs %y : tensor<4xf32>", x=op.operands[0]))
-    assert str(caught.value).startswith("<rewrite>:1:15: error: expected a value that is defined above, found '%y'")
+    assert str(caught.value).startswith("<text>:1:15: error: expected a value that is defined above, found '%y'")
 
 
 def test_unused_ops_go_and_effects_stay() -> None:
