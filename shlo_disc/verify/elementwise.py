@@ -79,7 +79,7 @@ def _accurate(name: str) -> Rules:
         f"stablehlo.{name}",
         (Slot("operand", _ANALYTIC),),
         (Slot("result", _ANALYTIC),),
-        (AttributeSlot("result_accuracy", "I2", (RecordAttr,), required=False),),
+        (AttributeSlot("result_accuracy", "I2", (RecordAttr,), required=False, values=("result_accuracy",)),),
         {"C1": same_baseline_types("operand", "result"), "C2": _tolerances},
     )
 
@@ -88,12 +88,15 @@ def _tolerances(view: View) -> Refusal | None:
     accuracy = view.attribute("result_accuracy")
     if not isinstance(accuracy, RecordAttr):
         return None
+    mode = _mode(accuracy)
+    if mode not in ("DEFAULT", "HIGHEST", "TOLERANCE"):
+        return Refusal("a 'result_accuracy' of mode DEFAULT, HIGHEST or TOLERANCE", mode)
     found = {name: accuracy.fields.get(name) for name in ("atol", "rtol", "ulps")}
     given = {name: number.value for name, number in found.items() if isinstance(number, FloatAttr | IntegerAttr)}
     for name, number in given.items():
         if number < 0:
             return Refusal(f"'{name}' of 'result_accuracy' to be 0 or more", str(number))
-        if number > 0 and (mode := _mode(accuracy)) != "TOLERANCE":
+        if number > 0 and mode != "TOLERANCE":
             return Refusal(f"no '{name}' in a 'result_accuracy' of mode {mode}", str(number))
     return None
 

@@ -242,3 +242,9 @@
 // -----
 // tanh I1 | %x: tensor<*xf32>
 %0 = "stablehlo.tanh"(%x) : (tensor<*xf32>) -> tensor<*xf32>
+// -----
+// tanh I2 | %x: tensor<2xf32>
+%0 = "stablehlo.tanh"(%x) <{result_accuracy = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<2xf32>) -> tensor<2xf32>
+// -----
+// tanh C2 | %x: tensor<2xf32>
+%0 = "stablehlo.tanh"(%x) <{result_accuracy = #stablehlo.result_accuracy<mode = #stablehlo.result_accuracy_mode<BEST>>}> : (tensor<2xf32>) -> tensor<2xf32>
