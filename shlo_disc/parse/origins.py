@@ -52,12 +52,21 @@ def read_origin(span: Span) -> str:
     text = span.source.text
     end = text.find("\n", span.start)
     line = text[span.start : end if end >= 0 else len(text)]
-    location = _read_location(line[at:]) if (at := line.rfind(" loc(")) >= 0 else None
-    aliases = {match[1]: found for match in _ALIAS.finditer(text) if (found := _read_location(match[2]))}
-    return user_location(location, aliases) or ""
+    if (at := line.rfind(" loc(")) < 0:
+        return ""
+    texts = {match[1]: match[2] for match in _ALIAS.finditer(text)}
+    aliases, waiting = dict[str, Location](), _USE.findall(line[at:])
+    while waiting:
+        name = waiting.pop()
+        definition = texts.pop(name, "")
+        if (location := _read_location(definition)) is not None:
+            aliases[name] = location
+            waiting += _USE.findall(definition)
+    return user_location(_read_location(line[at:]), aliases) or ""
 
 
 _ALIAS = re.compile(r"^#(\w+) = (loc\(.*\))$", re.MULTILINE)
+_USE = re.compile(r"#(\w+)")
 
 
 def _read_location(text: str) -> Location | None:
