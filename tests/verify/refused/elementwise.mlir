@@ -248,3 +248,6 @@
 // -----
 // tanh C2 | %x: tensor<2xf32>
 %0 = "stablehlo.tanh"(%x) <{result_accuracy = #stablehlo.result_accuracy<mode = #stablehlo.result_accuracy_mode<BEST>>}> : (tensor<2xf32>) -> tensor<2xf32>
+// -----
+// bitcast_convert C1 (jaxlib accepts) | %x: tensor<2xf32>
+%0 = stablehlo.bitcast_convert %x : (tensor<2xf32>) -> tensor<2x1xi32>
