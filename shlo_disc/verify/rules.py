@@ -216,3 +216,8 @@ class Rules:
     constraints: Mapping[str, Check] = field(default_factory=dict[str, Check])
     regions: tuple[str, ...] = ()  # names; a variadic one ends in `…`
     count: str = ""  # the label of the constraint on the number of operands
+    defaults: Mapping[str, Attribute] = field(init=False)  # of the attributes that may be left out
+
+    def __post_init__(self) -> None:
+        defaults = {slot.name: slot.default for slot in self.attributes if slot.default is not None}
+        object.__setattr__(self, "defaults", defaults)

@@ -26,7 +26,7 @@ class Walk:
     """What has been seen of a module."""
 
     def __init__(self, module: Module) -> None:
-        self._module = module
+        self.module = module
         self._seen = set[tuple[object, ...]]()
         self._constants: dict[Value, tuple[int, ...]] = {}
 
@@ -40,7 +40,7 @@ class Walk:
 
         Ops are alike that differ in names and places only. Those with regions are like no others.
         """
-        for function in self._module.contents:
+        for function in self.module.contents:
             if isinstance(function, Function):
                 yield from self._ops_of(function)
 

@@ -1,0 +1,172 @@
+"""Hold an op against the slots of its rules: how many values there are, of which types, and with which attributes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.attributes import (
+    ArrayAttr,
+    Attribute,
+    DenseArrayAttr,
+    DenseAttr,
+    EnumAttr,
+    FloatAttr,
+    IntegerAttr,
+    RecordAttr,
+    TensorType,
+    UnrankedTensorType,
+)
+from shlo_disc.ir.core import Op, Value
+from shlo_disc.parse.spelling import spell_attribute, spell_type
+from shlo_disc.verify.rules import AttributeSlot, Kind, Rules, Slot, describe, describe_attributes, kind_of
+from shlo_disc.verify.types import Tensor
+from shlo_disc.verify.view import Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """Why an op is refused, and the label of the constraint that says so."""
+
+    label: str
+    refusal: Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """The values of each slot. Where the rank of a tensor is `open`, only the run tells what constraints speak of."""
+
+    values: dict[str, tuple[Value, ...]]
+    open: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """Asks each slot once for each type: types of a module are few, and one object each."""
+
+    _taken: dict[tuple[int, int], bool] = field(default_factory=dict[tuple[int, int], bool])
+
+    def fill(self, rules: Rules, op: Op) -> Filled | Broken:
+        """Put the operands and results of an op into its slots, and look at its attributes."""
+        values: dict[str, tuple[Value, ...]] = {}
+        operands = ("operand", rules.operands, op.operands, rules.count)
+        for what, slots, given, label in (operands, ("result", rules.results, op.results, "")):
+            if not _split(slots, given, op.attributes.get(f"{what}SegmentSizes"), values):
+                return Broken(label, Refusal(f"'{op.name}' to have {_counted(slots)} {what}s", str(len(given))))
+        is_open = False
+        for slots, inputs in ((rules.operands, True), (rules.results, False)):
+            for number, slot in enumerate(slots, 1):
+                for value in values[slot.name]:
+                    known = (id(slot), id(value.type))
+                    if known not in self._taken:
+                        refusal = _wrong_value(slot, value)
+                        if refusal is not None:
+                            return Broken(slot.label or (f"I{number}" if inputs else ""), refusal)
+                        self._taken[known] = _is_open(slot, value)
+                    is_open |= self._taken[known]
+        for attribute in rules.attributes:
+            refusal = _wrong_attribute(attribute, op)
+            if refusal is not None:
+                return Broken(attribute.label, refusal)
+        return Filled(values, is_open)
+
+
+def _split(
+    slots: tuple[Slot, ...], given: tuple[Value, ...], sizes: Attribute | None, values: dict[str, tuple[Value, ...]]
+) -> bool:
+    """Give each slot its values; variadic slots share what is left equally unless `sizes` counts them out."""
+    if not any([slot.variadic for slot in slots]):  # noqa: C419 - a list is faster, and this is asked for every op
+        values.update([(slot.name, (value,)) for slot, value in zip(slots, given, strict=False)])
+        return len(slots) == len(given)
+    counts = [int(size) for size in sizes.values] if isinstance(sizes, DenseArrayAttr) else _shares(slots, len(given))
+    if counts is None or len(counts) != len(slots) or sum(counts) != len(given):
+        return False
+    if any(count < 0 if slot.variadic else count != 1 for slot, count in zip(slots, counts, strict=True)):
+        return False
+    at = 0
+    for slot, count in zip(slots, counts, strict=True):
+        values[slot.name] = given[at : at + count]
+        at += count
+    return True
+
+
+def _shares(slots: tuple[Slot, ...], total: int) -> list[int] | None:
+    variadic = sum(slot.variadic for slot in slots)
+    rest = total - (len(slots) - variadic)
+    if rest < 0 or (rest % variadic if variadic else rest):
+        return None
+    return [rest // variadic if slot.variadic else 1 for slot in slots]
+
+
+def _counted(slots: tuple[Slot, ...]) -> str:
+    fixed, variadic = sum(not slot.variadic for slot in slots), sum(slot.variadic for slot in slots)
+    if not variadic:
+        return str(fixed)
+    lists = f"{variadic} equally long lists of" if variadic > 1 else "any number of"
+    return f"{fixed} and {lists}" if fixed else lists
+
+
+def _wrong_value(slot: Slot, value: Value) -> Refusal | None:
+    kind = kind_of(value.type)
+    if kind not in slot.kind:
+        if kind & ~Kind.UNRANKED in slot.kind:
+            return Refusal(f"'{slot.name}' to have a known number of dimensions", spell_type(value.type), value)
+        return Refusal(f"'{slot.name}' to hold {describe(slot.kind)}", spell_type(value.type), value)
+    if slot.rank is not None and isinstance(value.type, Tensor) and len(value.type.shape) != slot.rank:
+        return Refusal(f"'{slot.name}' to have rank {slot.rank}", spell_type(value.type), value)
+    if slot.dtype is not None and isinstance(value.type, TensorType) and value.type.dtype is not slot.dtype:
+        return Refusal(f"'{slot.name}' to hold {slot.dtype.value}", spell_type(value.type), value)
+    return None
+
+
+def _is_open(slot: Slot, value: Value) -> bool:
+    """Tell whether the slot is one for tensors and the value one of unknown rank."""
+    return Kind.TOKEN not in slot.kind and isinstance(value.type, UnrankedTensorType)
+
+
+def _wrong_attribute(slot: AttributeSlot, op: Op) -> Refusal | None:
+    found = op.attributes.get(slot.name)
+    if found is None:
+        missing = slot.required and slot.default is None
+        return Refusal(f"an attribute '{slot.name}', {describe_attributes(slot.kinds)}", "none") if missing else None
+    if not isinstance(found, slot.kinds):
+        return Refusal(f"the attribute '{slot.name}' to be {describe_attributes(slot.kinds)}", spell_attribute(found))
+    if slot.values and not all(_value(item) in slot.values for item in _items(found)):
+        return Refusal(f"'{slot.name}' to be one of {', '.join(slot.values)}", spell_attribute(found))
+    if slot.dtype is not None and _dtype(found) not in (None, slot.dtype):
+        return Refusal(f"'{slot.name}' of type {slot.dtype.value}", spell_attribute(found))
+    if slot.rank is not None and isinstance(found, DenseAttr) and len(found.type.shape) != slot.rank:
+        return Refusal(f"'{slot.name}' to have rank {slot.rank}", spell_type(found.type))
+    return None
+
+
+def _items(attribute: Attribute) -> tuple[Attribute, ...]:
+    """Give what has a value or a name: numbers in a literal have none."""
+    if isinstance(attribute, ArrayAttr):
+        return attribute.items
+    return () if isinstance(attribute, DenseAttr) else (attribute,)
+
+
+def _value(attribute: Attribute) -> str:
+    """Give the value of an enumeration or the name of a record."""
+    match attribute:
+        case EnumAttr():
+            return attribute.value
+        case RecordAttr():
+            return attribute.name
+        case _:
+            return ""
+
+
+def _dtype(attribute: Attribute) -> DType | None:
+    match attribute:
+        case IntegerAttr(_, dtype):
+            return dtype or DType.I64
+        case FloatAttr(_, dtype):
+            return dtype or DType.F64
+        case DenseArrayAttr(dtype):
+            return dtype
+        case DenseAttr(type_):
+            return type_.dtype
+        case _:
+            return None
