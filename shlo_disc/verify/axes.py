@@ -2,14 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from shlo_disc.ir.attributes import QuantizedElement
+from shlo_disc.ir.attributes import QuantizedElement, QuantizedTensorType
 from shlo_disc.parse.spelling import spell_type
 from shlo_disc.verify.checks import refuse_type, spell_element
 from shlo_disc.verify.rules import Check
-from shlo_disc.verify.types import Shape, product, sizes_agree, spell_shape
+from shlo_disc.verify.types import Shape, Tensor, product, sizes_agree, spell_shape
 from shlo_disc.verify.view import Refusal, View
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """Where the elements of a tensor are quantized per axis: that axis, and how."""
+
+    place: int
+    element: QuantizedElement
+    shape: Shape
+
+    def parts(self) -> Shape:
+        """Give how many elements there are before, along and behind the axis."""
+        place, shape = self.place, self.shape
+        return product(shape[:place]), shape[place], product(shape[place + 1 :])
+
+
+def _axes(view: View) -> tuple[_Axis, _Axis] | None:
+    """Give the axes of the operand and the result if both have one."""
+    operand, result = _axis(view.tensor("operand")), _axis(view.tensor("result"))
+    return None if operand is None or result is None else (operand, result)
+
+
+def _axis(tensor: Tensor) -> _Axis | None:
+    if isinstance(tensor, QuantizedTensorType) and tensor.element.axis is not None:
+        return _Axis(tensor.element.axis, tensor.element, tensor.shape)
+    return None
 
 
 def same_elements_but_axis(*, parameters: bool) -> Check:
@@ -21,21 +47,13 @@ def same_elements_but_axis(*, parameters: bool) -> Check:
     def check(view: View) -> Refusal | None:
         found, wanted = view.element("result"), view.element("operand")
         if (axes := _axes(view)) is not None:
-            source, result = axes
-            wanted = replace(source, axis=result.axis, spelling="")
+            operand, result = axes
+            wanted = replace(operand.element, axis=result.place, spelling="")
             if parameters:
-                wanted = replace(wanted, scales=result.scales, zero_points=result.zero_points)
+                wanted = replace(wanted, scales=result.element.scales, zero_points=result.element.zero_points)
         return None if found == wanted else refuse_type(f"of elements {spell_element(wanted)}", "result", view)
 
     return check
-
-
-def _axes(view: View) -> tuple[QuantizedElement, QuantizedElement] | None:
-    """Give the element types of the operand and the result if both are quantized per axis."""
-    operand, result = view.element("operand"), view.element("result")
-    if isinstance(operand, QuantizedElement) and isinstance(result, QuantizedElement):
-        return None if operand.axis is None or result.axis is None else (operand, result)
-    return None
 
 
 def transposed_axis(view: View) -> Refusal | None:
@@ -43,8 +61,7 @@ def transposed_axis(view: View) -> Refusal | None:
     if (axes := _axes(view)) is None:
         return None
     operand, result = axes
-    places = {source: place for place, source in enumerate(view.integers("permutation"))}
-    return _axis_at(places.get(operand.axis or 0), result, view)
+    return _axis_at(view.integers("permutation").index(operand.place), result, view)
 
 
 def broadcast_axis(view: View) -> Refusal | None:
@@ -52,19 +69,18 @@ def broadcast_axis(view: View) -> Refusal | None:
     if (axes := _axes(view)) is None:
         return None
     operand, result = axes
-    places = dict(enumerate(view.integers("broadcast_dimensions")))
-    if (refusal := _axis_at(places.get(operand.axis or 0), result, view)) is not None:
+    if (refusal := _axis_at(view.integers("broadcast_dimensions")[operand.place], result, view)) is not None:
         return refusal
-    expanded = view.shape("operand")[operand.axis or 0] == 1
-    parameters = set(zip(result.scales, result.zero_points, strict=True))
-    if not expanded or parameters == {(operand.scales[0], operand.zero_points[0])}:
+    scale, zero_point = operand.element.scales[0], operand.element.zero_points[0]
+    parameters = set(zip(result.element.scales, result.element.zero_points, strict=True))
+    if operand.shape[operand.place] != 1 or parameters == {(scale, zero_point)}:
         return None
-    wanted = f"scale {operand.scales[0]:g} and zero point {operand.zero_points[0]}, those of 'operand', throughout"
-    return refuse_type(f"of {wanted}", "result", view)
+    wanted = f"of scale {scale:g} and zero point {zero_point} throughout, those of 'operand'"
+    return refuse_type(wanted, "result", view)
 
 
-def _axis_at(wanted: int | None, result: QuantizedElement, view: View) -> Refusal | None:
-    if result.axis == wanted:
+def _axis_at(wanted: int, result: _Axis, view: View) -> Refusal | None:
+    if result.place == wanted:
         return None
     return refuse_type(f"quantized along dimension {wanted}, where that of 'operand' goes", "result", view)
 
@@ -74,13 +90,7 @@ def reshaped_axis(view: View) -> Refusal | None:
     if (axes := _axes(view)) is None:
         return None
     operand, result = axes
-    parts = _around(view.shape("operand"), operand.axis or 0)
-    if all(map(sizes_agree, parts, _around(view.shape("result"), result.axis or 0))):
+    if all(map(sizes_agree, operand.parts(), result.parts())):
         return None
-    wanted = f"with {spell_shape(parts)} elements before, along and behind its quantization dimension, as 'operand'"
+    wanted = f"with {spell_shape(operand.parts())} elements before, along and behind its axis, as 'operand'"
     return Refusal(f"'result' {wanted}", spell_type(view.type("result")))
-
-
-def _around(shape: Shape, axis: int) -> Shape:
-    """Give how many elements there are before, along and behind an axis."""
-    return product(shape[:axis]), product(shape[axis : axis + 1]), product(shape[axis + 1 :])

@@ -109,7 +109,7 @@ def one_for_each_dimension(*names: str) -> Check:
         for name in names:
             found = view.shape(name)[0] if name in view.values else len(view.integers(name))
             if found not in (None, rank):
-                return Refusal(f"'{name}' to have as many numbers as 'operand' dimensions, {rank}", str(found))
+                return Refusal(f"'{name}' to have as many numbers as 'operand' has dimensions, {rank}", str(found))
         return None
 
     return check

@@ -33,7 +33,7 @@ def _shape_operand(name: str) -> Check:
     def check(view: View) -> Refusal | None:
         (count,), result, sizes = view.shape(name), view.shape("result"), view.constant(name)
         if not sizes_agree(count, len(result)):
-            return Refusal(f"'{name}' to have as many numbers as 'result' dimensions, {len(result)}", str(count))
+            return Refusal(f"'{name}' to have as many numbers as 'result' has dimensions, {len(result)}", str(count))
         if sizes is None or (shapes_agree(sizes, result) and min(sizes, default=0) >= 0):
             return None
         return Refusal(f"'{name}' to hold the sizes of 'result', {spell_shape(result)}", str(list(sizes)))

@@ -74,7 +74,7 @@ class Places:
             return None
         names = " and ".join([f"'{dims.name}'" for dims in lists])
         return Refusal(
-            f"{names} to have as many numbers in all as '{self.tensor}' dimensions, {rank}", f"{sum(counts)}"
+            f"{names} to have as many numbers in all as '{self.tensor}' has dimensions, {rank}", f"{sum(counts)}"
         )
 
     def index_dimension_exists(self, view: View) -> Refusal | None:

@@ -17,6 +17,11 @@ func.func @main(%x: tensor<?xf32>, %y: tensor<1x3xf32>, %p: tensor<f32>, %n: ten
   %0 = stablehlo.dynamic_broadcast_in_dim %y, %s, dims = [0, 1] {known_expanding_dimensions = array<i64: 0>, known_nonexpanding_dimensions = array<i64: 1>} : (tensor<1x3xf32>, tensor<2xi64>) -> tensor<2x?xf32>
   %1 = stablehlo.dynamic_reshape %x, %s : (tensor<?xf32>, tensor<2xi64>) -> tensor<?x3xf32>
   %2 = stablehlo.dynamic_iota %s, dim = 0 : (tensor<2xi64>) -> tensor<2x?xui8>
+  %z = stablehlo.constant dense<[0, 3]> : tensor<2xi64>
+  %z1 = stablehlo.constant dense<0> : tensor<1xi64>
+  %4 = stablehlo.dynamic_iota %z, dim = 0 : (tensor<2xi64>) -> tensor<0x?xui8>
+  %5 = stablehlo.real_dynamic_slice %x, %z1, %z1, %n : (tensor<?xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?xf32>
+  %6 = stablehlo.real_dynamic_slice %x, %n, %n, %n : (tensor<?xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<4xf32>
   %3 = stablehlo.dynamic_pad %x, %p, %m, %m, %n : (tensor<?xf32>, tensor<f32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?xf32>
   return
 }
@@ -27,6 +32,8 @@ func.func @main(%x: tensor<5x3xf32>, %n: tensor<i32>) {
   %0 = "stablehlo.set_dimension_size"(%x, %n) <{dimension = 0 : i64}> : (tensor<5x3xf32>, tensor<i32>) -> tensor<?x3xf32, #stablehlo.bounds<5, ?>>
   %1 = "stablehlo.set_dimension_size"(%0, %n) <{dimension = 1 : i64}> : (tensor<?x3xf32, #stablehlo.bounds<5, ?>>, tensor<i32>) -> tensor<?x?xf32, #stablehlo.bounds<5, 3>>
   %2 = "stablehlo.set_dimension_size"(%1, %c) <{dimension = 0 : i64}> : (tensor<?x?xf32, #stablehlo.bounds<5, 3>>, tensor<i32>) -> tensor<5x?xf32, #stablehlo.bounds<?, 3>>
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %4 = "stablehlo.set_dimension_size"(%x, %z) <{dimension = 0 : i64}> : (tensor<5x3xf32>, tensor<i32>) -> tensor<?x3xf32, #stablehlo.bounds<5, ?>>
   %3 = stablehlo.get_dimension_size %1, dim = 1 : (tensor<?x?xf32, #stablehlo.bounds<5, 3>>) -> tensor<i32>
   return
 }

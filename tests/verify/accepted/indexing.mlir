@@ -60,3 +60,18 @@ func.func @main(%x: tensor<4xf16>, %i: tensor<1xi32>, %u: tensor<f16>) {
   }) : (tensor<4xf16>, tensor<1xi32>, tensor<f16>) -> tensor<4xf32>
   return
 }
+// -----
+// numbers of an index along the first dimension
+func.func @main(%x: tensor<3x4xf32>, %i: tensor<2x5x6xi32>, %u: tensor<5x6xf32>) {
+  %0 = "stablehlo.gather"(%x, %i) <{
+    dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [1, 0]>,
+    slice_sizes = array<i64: 1, 1>
+  }> : (tensor<3x4xf32>, tensor<2x5x6xi32>) -> tensor<5x6xf32>
+  %1 = "stablehlo.scatter"(%x, %i, %u) <{
+    scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [1, 0]>
+  }> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %b : tensor<f32>
+  }) : (tensor<3x4xf32>, tensor<2x5x6xi32>, tensor<5x6xf32>) -> tensor<3x4xf32>
+  return
+}

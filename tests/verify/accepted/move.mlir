@@ -60,3 +60,12 @@ func.func @main(%x: tensor<2x5x3xf32>, %i: tensor<2x4xui8>, %s: tensor<i32>) {
   %2 = "stablehlo.broadcast"(%x) <{broadcast_sizes = array<i64>}> : (tensor<2x5x3xf32>) -> tensor<2x5x3xf32>
   return
 }
+// -----
+// sizes that are computed
+func.func @main(%x: tensor<3x4x0xf32>, %y: tensor<5x4x0xf32>, %p: tensor<f32>) {
+  %0 = stablehlo.pad %x, %p, low = [1, -2, 1], high = [2, 1, 1], interior = [3, 0, 7] : (tensor<3x4x0xf32>, tensor<f32>) -> tensor<12x3x2xf32>
+  %1 = stablehlo.concatenate %x, %y, %x, dim = 0 : (tensor<3x4x0xf32>, tensor<5x4x0xf32>, tensor<3x4x0xf32>) -> tensor<11x4x0xf32>
+  %2 = stablehlo.slice %y [1:5:3, 4:4, 0:0] : (tensor<5x4x0xf32>) -> tensor<2x0x0xf32>
+  %3 = "stablehlo.broadcast"(%p) <{broadcast_sizes = array<i64: 0, 2>}> : (tensor<f32>) -> tensor<0x2xf32>
+  return
+}

@@ -17,3 +17,12 @@ func.func @main(%x: tensor<0x4xi1>) {
   }) : (tensor<0x4xi1>) -> tensor<0x4xi1>
   return
 }
+// -----
+func.func @main(%x: tensor<4xi32>) {
+  %0 = "stablehlo.sort"(%x) ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %p = stablehlo.compare GT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) : (tensor<4xi32>) -> tensor<4xi32>
+  return
+}

@@ -106,6 +106,9 @@ func.func @main() {
   return
 }
 // -----
+// dynamic_iota C1 | %s: tensor<?xi32>
+%0 = stablehlo.dynamic_iota %s, dim = 1 : (tensor<?xi32>) -> tensor<?xi32>
+// -----
 // dynamic_pad I1 | %x: !stablehlo.token, %p: tensor<f32>, %n: tensor<1xi32>
 %0 = stablehlo.dynamic_pad %x, %p, %n, %n, %n : (!stablehlo.token, tensor<f32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<?xf32>
 // -----
@@ -171,6 +174,12 @@ func.func @main() {
 // -----
 // real_dynamic_slice C6 | %x: tensor<?xf32>, %n: tensor<1xi32>, %m: tensor<1xi64>
 %0 = stablehlo.real_dynamic_slice %x, %n, %m, %n : (tensor<?xf32>, tensor<1xi32>, tensor<1xi64>, tensor<1xi32>) -> tensor<?xf32>
+// -----
+// real_dynamic_slice C6 | %x: tensor<?xf32>, %n: tensor<1xi32>, %m: tensor<1xi64>
+%0 = stablehlo.real_dynamic_slice %x, %m, %n, %n : (tensor<?xf32>, tensor<1xi64>, tensor<1xi32>, tensor<1xi32>) -> tensor<?xf32>
+// -----
+// real_dynamic_slice C6 | %x: tensor<?xf32>, %n: tensor<1xi32>, %m: tensor<1xi64>
+%0 = stablehlo.real_dynamic_slice %x, %n, %n, %m : (tensor<?xf32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi64>) -> tensor<?xf32>
 // -----
 // get_dimension_size I1 | %x: !stablehlo.token
 %0 = stablehlo.get_dimension_size %x, dim = 0 : (!stablehlo.token) -> tensor<i32>

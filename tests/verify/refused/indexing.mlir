@@ -172,11 +172,17 @@
 // dynamic_gather C4 | %x: tensor<2x3x4x6xf32>, %i: tensor<2x5x1xi64>, %s: tensor<4xi64>
 %0 = "stablehlo.dynamic_gather"(%x, %i, %s) <{dimension_numbers = #stablehlo.gather<offset_dims = [3, 2], collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>}> : (tensor<2x3x4x6xf32>, tensor<2x5x1xi64>, tensor<4xi64>) -> tensor<2x5x?x?xf32>
 // -----
+// dynamic_gather C4 | %x: tensor<2x3x4x4xf32>, %i: tensor<2x5x1xi64>, %s: tensor<4xi64>
+%0 = "stablehlo.dynamic_gather"(%x, %i, %s) <{dimension_numbers = #stablehlo.gather<offset_dims = [2, 2], collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>}> : (tensor<2x3x4x4xf32>, tensor<2x5x1xi64>, tensor<4xi64>) -> tensor<2x5x?x?xf32>
+// -----
 // dynamic_gather C5 | %x: tensor<2x3x4xf32>, %i: tensor<2x5x1xi64>, %s: tensor<3xi64>
 %0 = "stablehlo.dynamic_gather"(%x, %i, %s) <{dimension_numbers = #stablehlo.gather<offset_dims = [3], collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>}> : (tensor<2x3x4xf32>, tensor<2x5x1xi64>, tensor<3xi64>) -> tensor<2x5x?xf32>
 // -----
 // dynamic_gather C6 | %x: tensor<2x3x4x6xf32>, %i: tensor<2x5x1xi64>, %s: tensor<4xi64>
 %0 = "stablehlo.dynamic_gather"(%x, %i, %s) <{dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [2, 1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>}> : (tensor<2x3x4x6xf32>, tensor<2x5x1xi64>, tensor<4xi64>) -> tensor<2x5x?xf32>
+// -----
+// dynamic_gather C6 | %x: tensor<2x3xf32>, %i: tensor<2x5x1xi64>, %s: tensor<2xi64>
+%0 = "stablehlo.dynamic_gather"(%x, %i, %s) <{dimension_numbers = #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [1, 1], operand_batching_dims = [], start_indices_batching_dims = [], start_index_map = [1], index_vector_dim = 2>}> : (tensor<2x3xf32>, tensor<2x5x1xi64>, tensor<2xi64>) -> tensor<2x5xf32>
 // -----
 // dynamic_gather C7 | %x: tensor<2x3x4xf32>, %i: tensor<2x5x1xi64>, %s: tensor<3xi64>
 %0 = "stablehlo.dynamic_gather"(%x, %i, %s) <{dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [3], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>}> : (tensor<2x3x4xf32>, tensor<2x5x1xi64>, tensor<3xi64>) -> tensor<2x5x?xf32>
@@ -520,6 +526,12 @@
 ^bb0(%a: tensor<f32>, %b: tensor<f32>):
   stablehlo.return %a : tensor<f32>
 }) : (tensor<2x3x4xf32>, tensor<2x5x1xi64>, tensor<2x5x4xf32>) -> tensor<2x3x5xf32>
+// -----
+// scatter C24 | %x: tensor<2x3x4xf32>, %i: tensor<2x5x1xi64>, %u: tensor<2x5x4xf32>
+%0:2 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [2], inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 2>}> ({
+^bb0(%a: tensor<f32>, %b: tensor<f32>):
+  stablehlo.return %a : tensor<f32>
+}) : (tensor<2x3x4xf32>, tensor<2x5x1xi64>, tensor<2x5x4xf32>) -> (tensor<2x3x4xf32>, tensor<2x3x4xf32>)
 // -----
 // scatter C25 | %x: tensor<2x3x4xf32>, %i: tensor<2x5x1xi64>, %u: tensor<2x5x4xf32>
 %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [2], inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 2>}> ({

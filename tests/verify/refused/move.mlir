@@ -10,6 +10,12 @@
 // transpose C1 | %x: tensor<2x3x!quant.uniform<i8:f32:0, {0.5, 0.25}>>
 %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<2x3x!quant.uniform<i8:f32:0, {0.5, 0.25}>>) -> tensor<3x2x!quant.uniform<i8:f32:1, {0.5, 0.75}>>
 // -----
+// transpose C1 | %x: tensor<2x2xf32>
+%0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<2x2xf32>) -> tensor<2x2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>
+// -----
+// transpose C1 | %x: tensor<2x2x!quant.uniform<i8:f32, 0.5>>
+%0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<2x2x!quant.uniform<i8:f32, 0.5>>) -> tensor<2x2x!quant.uniform<i8:f32:0, {0.5, 0.5}>>
+// -----
 // transpose C2 | %x: tensor<2x3xf32>
 %0 = stablehlo.transpose %x, dims = [0, 0] : (tensor<2x3xf32>) -> tensor<2x2xf32>
 // -----
@@ -52,6 +58,9 @@
 // broadcast_in_dim C6 | %x: tensor<1x!quant.uniform<i8:f32:0, {0.5:3}>>
 %0 = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<1x!quant.uniform<i8:f32:0, {0.5:3}>>) -> tensor<2x!quant.uniform<i8:f32:0, {0.5:3, 0.5}>>
 // -----
+// broadcast_in_dim C6 | %x: tensor<3x1x!quant.uniform<i8:f32:1, {0.5}>>
+%0 = stablehlo.broadcast_in_dim %x, dims = [0, 1] : (tensor<3x1x!quant.uniform<i8:f32:1, {0.5}>>) -> tensor<3x2x!quant.uniform<i8:f32:1, {0.5, 0.25}>>
+// -----
 // broadcast I1 | %x: !stablehlo.token
 %0 = "stablehlo.broadcast"(%x) <{broadcast_sizes = array<i64: 2>}> : (!stablehlo.token) -> tensor<2xf32>
 // -----
@@ -81,6 +90,12 @@
 // -----
 // reshape C3 | %x: tensor<4x2x!quant.uniform<i8:f32:1, {0.5, 0.25}>>
 %0 = stablehlo.reshape %x : (tensor<4x2x!quant.uniform<i8:f32:1, {0.5, 0.25}>>) -> tensor<2x2x2x!quant.uniform<i8:f32:1, {0.5, 0.25}>>
+// -----
+// reshape C3 | %x: tensor<2x2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>
+%0 = stablehlo.reshape %x : (tensor<2x2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>) -> tensor<2x2x!quant.uniform<i8:f32:1, {0.5, 0.25}>>
+// -----
+// reshape C3 | %x: tensor<?x2x3x!quant.uniform<i8:f32:1, {0.5, 0.25}>>
+%0 = stablehlo.reshape %x : (tensor<?x2x3x!quant.uniform<i8:f32:1, {0.5, 0.25}>>) -> tensor<3x2x2x!quant.uniform<i8:f32:1, {0.5, 0.25}>>
 // -----
 // reverse I1 | %x: !stablehlo.token
 %0 = "stablehlo.reverse"(%x) <{dimensions = array<i64>}> : (!stablehlo.token) -> !stablehlo.token
@@ -121,6 +136,12 @@
 // slice C2 | %x: tensor<3xf32>
 %0 = "stablehlo.slice"(%x) <{start_indices = array<i64: 0>, limit_indices = array<i64: 2, 2>, strides = array<i64: 1>}> : (tensor<3xf32>) -> tensor<2xf32>
 // -----
+// slice C2 | %x: tensor<3xf32>
+%0 = "stablehlo.slice"(%x) <{start_indices = array<i64: 0, 0>, limit_indices = array<i64: 2>, strides = array<i64: 1>}> : (tensor<3xf32>) -> tensor<2xf32>
+// -----
+// slice C2 | %x: tensor<3xf32>
+%0 = "stablehlo.slice"(%x) <{start_indices = array<i64: 0>, limit_indices = array<i64: 2>, strides = array<i64: 1, 1>}> : (tensor<3xf32>) -> tensor<2xf32>
+// -----
 // slice C3 | %x: tensor<3x4xf32>
 %0 = stablehlo.slice %x [0:2, 0:5] : (tensor<3x4xf32>) -> tensor<2x5xf32>
 // -----
@@ -153,6 +174,21 @@
 // -----
 // pad C1 | %x: tensor<3xf32>, %p: tensor<f64>
 %0 = stablehlo.pad %x, %p, low = [1], high = [1], interior = [0] : (tensor<3xf32>, tensor<f64>) -> tensor<5xf32>
+// -----
+// pad C1 | %x: tensor<3xf64>, %p: tensor<f32>
+%0 = stablehlo.pad %x, %p, low = [1], high = [1], interior = [0] : (tensor<3xf64>, tensor<f32>) -> tensor<5xf32>
+// -----
+// pad C1 | %x: tensor<3xf32>, %p: tensor<f32>
+%0 = stablehlo.pad %x, %p, low = [1], high = [1], interior = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<5xf64>
+// -----
+// pad C2 | %x: tensor<3xf32>, %p: tensor<f32>
+%0 = stablehlo.pad %x, %p, low = [1, 1], high = [1], interior = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<5xf32>
+// -----
+// pad C2 | %x: tensor<3xf32>, %p: tensor<f32>
+%0 = stablehlo.pad %x, %p, low = [1], high = [1, 1], interior = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<5xf32>
+// -----
+// pad C2 | %x: tensor<3xf32>, %p: tensor<f32>
+%0 = stablehlo.pad %x, %p, low = [1], high = [1], interior = [0, 0] : (tensor<3xf32>, tensor<f32>) -> tensor<5xf32>
 // -----
 // pad C2 | %x: tensor<3xf32>, %p: tensor<f32>
 %0 = stablehlo.pad %x, %p, low = [1, 1], high = [1, 1], interior = [0, 0] : (tensor<3xf32>, tensor<f32>) -> tensor<5xf32>
