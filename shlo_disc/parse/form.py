@@ -33,7 +33,8 @@ class Directive:
     """One part of a form.
 
     `attributes` are those that it writes, with the kind that each must have; `optional` ones may be absent. `fits` may
-    rely on the kinds of `attributes`. `has_regions` tells that it writes the op's regions.
+    rely on the kinds of `attributes`, `locates` on `fits`: it tells whether there is room for all locations.
+    `has_regions` tells that it writes the op's regions.
     """
 
     read: Read
@@ -41,6 +42,7 @@ class Directive:
     attributes: Mapping[str, type[Attribute]] = field(default_factory=dict[str, type[Attribute]])
     optional: tuple[str, ...] = ()
     fits: Callable[[Op], bool] = always
+    locates: Callable[[Op], bool] = always
     has_regions: bool = False
 
     def can_write(self, op: Op) -> bool:
@@ -57,6 +59,7 @@ class Form:
     write: Write
     attributes: frozenset[str]
     fits: Callable[[Op], bool]
+    locates: Callable[[Op], bool]
 
 
 _PIECE = re.compile(r"\(\?(?P<group>[^()]*)\)|\{(?P<directive>[\w:-]+)\}|(?P<literal>(?:(?!\(\?|\{[\w:-]+\}).)+)")
@@ -76,7 +79,7 @@ def compile_form(template: str, find: _Find) -> Form:
     def fits(op: Op) -> bool:
         return whole.can_write(op) and (whole.has_regions or not op.regions)
 
-    return Form(whole.read, whole.write, frozenset(required | optional), fits)
+    return Form(whole.read, whole.write, frozenset(required | optional), fits, whole.locates)
 
 
 def _part(piece: re.Match[str], find: _Find) -> Directive:
@@ -89,6 +92,7 @@ def _sequence(parts: Sequence[Directive]) -> Directive:
     reads = tuple([part.read for part in parts])
     writes = tuple([part.write for part in parts])
     conditions = tuple([part.fits for part in parts if part.fits is not always])
+    (locates,) = {part.locates for part in parts} - {always} or {always}
 
     def read(reader: BodyReader, draft: Draft) -> None:
         for part in reads:
@@ -103,6 +107,7 @@ def _sequence(parts: Sequence[Directive]) -> Directive:
         {name: kind for part in parts for name, kind in part.attributes.items()},
         tuple([name for part in parts for name in part.optional]),
         lambda op: all(condition(op) for condition in conditions),
+        locates,
         any(part.has_regions for part in parts),
     )
 

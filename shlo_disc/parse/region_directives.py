@@ -40,15 +40,15 @@ def _read_reduced(reader: BodyReader, draft: Draft) -> None:
             raise reader.unexpected(f"one of {', '.join(sorted(_COMMUTATIVE))}", at)
 
 
-def _write_reduced(_writer: BodyWriter, op: Op) -> str:
+def _write_reduced(writer: BodyWriter, op: Op) -> str:
     count = len(op.operands) // 2
     pairs = zip(op.operands[:count], op.operands[count:], strict=True)
     listed = ", ".join([f"(%{operand.name} init: %{init.name})" for operand, init in pairs])
-    return f"{listed} applies {op.regions[0].block.ops[0].name}" if _is_applied(op) else listed
+    return f"{listed} applies {op.regions[0].block.ops[0].name}" if _is_applied(writer, op) else listed
 
 
-def _is_applied(op: Op) -> bool:
-    """Tell whether the region does one commutative op, in the place of the reduce itself."""
+def _is_applied(writer: BodyWriter, op: Op) -> bool:
+    """Tell whether the region does one commutative op, in the place of the reduce if places are written."""
     block = op.regions[0].block
     if len(op.operands) != 2 or len(block.arguments) != 2 or len(block.ops) != 2:
         return False
@@ -59,9 +59,7 @@ def _is_applied(op: Op) -> bool:
         and inner.operands == block.arguments
         and returned.operands == inner.results
         and all(value.type == element_type(op.operands[0].type) for value in (*inner.operands, *inner.results))
-        and inner.location == op.location
-        and returned.location == op.location
-        and all(value.location == op.location for value in block.arguments)
+        and not (writer.located and any(part.location != op.location for part in (inner, returned, *block.arguments)))
     )
 
 
@@ -79,7 +77,7 @@ def _read_reducer(reader: BodyReader, draft: Draft) -> None:
 
 
 def _write_reducer(writer: BodyWriter, op: Op) -> str:
-    if _is_applied(op):
+    if _is_applied(writer, op):
         return ""
     arguments = op.regions[0].block.arguments
     count = len(arguments) // 2
@@ -143,6 +141,11 @@ def _while_fits(op: Op) -> bool:
         and [argument.type for argument in cond.arguments] == list(type_.inputs)
         and len({argument.name for argument in cond.arguments}) == len(cond.arguments)
     )
+
+
+def _while_locates(op: Op) -> bool:
+    """The form has no room for the locations of arguments."""
+    return all(argument.location is None for region in op.regions for argument in region.block.arguments)
 
 
 def _plain_arguments(block: Block) -> list[str]:
@@ -233,5 +236,5 @@ REGION_DIRECTIVES: Mapping[str, Directive] = {
         fits=_scan_fits,
         has_regions=True,
     ),
-    "while": Directive(_read_while, _write_while, fits=_while_fits, has_regions=True),
+    "while": Directive(_read_while, _write_while, fits=_while_fits, locates=_while_locates, has_regions=True),
 }

@@ -9,7 +9,7 @@ from shlo_disc.parse.attribute_directives import ATTRIBUTE_DIRECTIVES
 from shlo_disc.parse.body import OpForm
 from shlo_disc.parse.draft import Count
 from shlo_disc.parse.entry import Entry
-from shlo_disc.parse.form import Directive, Form, compile_form
+from shlo_disc.parse.form import Directive, Form, always, compile_form
 from shlo_disc.parse.old_forms import renewal
 from shlo_disc.parse.other_ops import CHECK, CHLO, FUNC, INTERPRETER, SDY
 from shlo_disc.parse.region_directives import REGION_DIRECTIVES
@@ -53,8 +53,8 @@ def _read(entry: Entry, form: Form | None) -> OpForm:
 def _written(entry: Entry, form: Form | None) -> WrittenForm:
     named = frozenset([name.partition(":")[0] for name in entry.attributes.split()])
     if form is None:
-        return WrittenForm(named, None, lambda _op: False)
-    return WrittenForm(named | form.attributes, form.write, form.fits)
+        return WrittenForm(named, None, always, always)
+    return WrittenForm(named | form.attributes, form.write, form.fits, form.locates)
 
 
 _COMPILED = {entry.name: None if entry.form is None else compile_form(entry.form, _find) for entry in ENTRIES}

@@ -15,11 +15,15 @@ _SHORT = {name: short for short, name in SHORT_NAMES.items()}
 
 @dataclass(frozen=True, slots=True)
 class WrittenForm:
-    """How an op is written: which attributes are its own, and a pretty form that can say what `fits`, if it has one."""
+    """How an op is written: which attributes are its own, and in pretty form, if it has one.
+
+    `fits` tells whether that form can say all that the op says; `locates`, whether it has room for all locations too.
+    """
 
     own: frozenset[str]
     write: Callable[[BodyWriter, Op], str] | None
     fits: Callable[[Op], bool]
+    locates: Callable[[Op], bool]
 
 
 class BodyWriter:
@@ -27,24 +31,28 @@ class BodyWriter:
 
     def __init__(self, forms: Mapping[str, WrittenForm], *, locations: bool, generic: bool) -> None:
         self._forms = forms
-        self._locations = locations
+        self.located = locations
         self.generic = generic
         self.indent = ""
         self._depth = 0
 
     def op(self, op: Op) -> str:
         """Write one op on its line or lines."""
-        form = None if self.generic else self._forms.get(op.name)
-        if form is not None and form.write is not None and form.fits(op):
-            name = _SHORT.get(op.name, op.name) if self._depth == 1 else op.name
-            text = name + form.write(self, op)
-        else:
+        write = None if self.generic else self._pretty(op)
+        if write is None:
             text = self._generic_op(op)
+        else:
+            text = (_SHORT.get(op.name, op.name) if self._depth == 1 else op.name) + write(self, op)
         return f"{self.indent}{_result_names(op.results)}{text}{self.location(op.location)}"
+
+    def _pretty(self, op: Op) -> Callable[[BodyWriter, Op], str] | None:
+        form = self._forms[op.name]
+        is_enough = form.fits(op) and (not self.located or form.locates(op))
+        return form.write if is_enough else None
 
     def location(self, location: Location | None) -> str:
         """Write a trailing location, if they are wanted."""
-        if not self._locations or location is None:
+        if not self.located or location is None:
             return ""
         return f" loc({spell_location(location)})"
 

@@ -7,7 +7,7 @@ from itertools import count
 from typing import TypeAlias
 
 from shlo_disc.ir.attributes import Attribute, Location, Type
-from shlo_disc.ir.core import Block, Module, Op, Value
+from shlo_disc.ir.core import Block, Declaration, Function, Module, Op, Value
 
 Structure: TypeAlias = tuple[object, ...]
 
@@ -30,21 +30,24 @@ class _Numbering:
 
 def structure(module: Module, *, locations: bool = False) -> Structure:
     """Give everything but names: equal for two spellings of one program."""
-    functions = tuple(
-        (
-            function.name,
-            function.type,
-            function.visibility,
-            _attributes(function.argument_attributes),
-            _attributes(function.result_attributes),
-            dict(function.attributes),
-            _block(function.body, _Numbering(), locations=locations),
-            function.location if locations else None,
-        )
-        for function in module.functions.values()
-    )
+    contents = tuple(_content(content, locations=locations) for content in module.contents)
     aliases = dict(module.location_aliases) if locations else {}
-    return module.name, dict(module.attributes), functions, aliases
+    return module.name, dict(module.attributes), contents, aliases, module.resources
+
+
+def _content(content: Function | Declaration | Op, *, locations: bool) -> Structure:
+    if isinstance(content, Op):
+        return _op(content, _Numbering(), locations=locations)
+    return (
+        content.name,
+        content.type,
+        content.visibility,
+        _attributes(content.argument_attributes),
+        _attributes(content.result_attributes),
+        dict(content.attributes),
+        _block(content.body, _Numbering(), locations=locations) if isinstance(content, Function) else None,
+        content.location if locations else None,
+    )
 
 
 def _attributes(

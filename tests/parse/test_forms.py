@@ -94,6 +94,27 @@ def test_while_with_differing_names_prints_generically() -> None:
     assert structure(parse_module(str(module))) == structure(module)
 
 
+@pytest.mark.parametrize("generic", [False, True])
+def test_a_form_without_room_for_a_location_gives_way(generic: bool) -> None:
+    loop = next(op for op in PRETTY if "stablehlo.while" in op)
+    generic_loop = print_module(parse_module(program(loop)), generic=True)
+    module = parse_module(generic_loop.replace("^bb0(%iterArg: tensor<i32>", '^bb0(%iterArg: tensor<i32> loc("i")', 1))
+    text = print_module(module, locations=True, generic=generic)
+    assert structure(parse_module(text), locations=True) == structure(module, locations=True)
+    assert "stablehlo.while(" in str(module)
+
+
+def test_a_combining_op_of_another_place_is_written_out() -> None:
+    short = next(op for op in PRETTY if "applies stablehlo.add" in op)
+    generic = print_module(parse_module(program(short)), generic=True)
+    inner = '"stablehlo.add"(%lhs.0, %rhs.0) : (tensor<f32>, tensor<f32>) -> tensor<f32>'
+    module = parse_module(generic.replace(inner, f'{inner} loc("here")'))
+    assert "applies stablehlo.add" in str(module)
+    text = print_module(module, locations=True)
+    assert 'stablehlo.add %lhs.0, %rhs.0 : tensor<f32> loc("here")' in text
+    assert structure(parse_module(text), locations=True) == structure(module, locations=True)
+
+
 def test_properties_may_stand_among_the_attributes() -> None:
     new = GENERIC[0]
     old = new.replace("<{", "{").replace("}>", "}")

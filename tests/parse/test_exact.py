@@ -1,0 +1,45 @@
+"""What is printed is what was read, for us and for MLIR: of each program of the corpus."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.parse.exactness import differs_from_mlir, round_trips
+from tests.parse.jaxlib_printer import Printer
+from tests.parse.samples import GENERIC, GENERIC_BY_NEED, PRETTY, UNKNOWN_TO_JAXLIB, program
+
+# How many programs each folder holds, and how many of them MLIR takes: those that need no dialect that jaxlib lacks.
+FOLDERS = {
+    "handwritten": (90, 90),
+    "interpret": (467, 223),
+    "jax_forms": (75, 75),
+    "jax_models": (61, 61),
+    "jax_models_platforms": (122, 122),
+    "jax_poly": (414, 414),
+    "jax_static": (297, 297),
+    "math": (49, 24),
+    "models": (8, 8),
+    "testdata_dynamic": (461, 461),
+    "testdata_quantized": (224, 82),
+    "testdata_static": (2268, 2268),
+}
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_programs_of_the_corpus_are_exact(corpus: Path, folder: str) -> None:
+    paths = sorted((corpus / folder).glob("**/*.mlir"))
+    taken, printer = 0, Printer()
+    for path in paths:
+        text = path.read_text()
+        assert not (fault := round_trips(text)), f"{path}: {fault}"
+        difference = differs_from_mlir(text, printer)
+        assert not difference, f"{path}: {difference}"
+        taken += difference is not None
+    assert (len(paths), taken) == FOLDERS[folder]
+
+
+@pytest.mark.parametrize("op", [*PRETTY, *GENERIC, *GENERIC_BY_NEED, *UNKNOWN_TO_JAXLIB])
+def test_samples_come_back(op: str) -> None:
+    assert not round_trips(program(op))
