@@ -16,7 +16,6 @@ from shlo_disc.ir.attributes import (
 from shlo_disc.parse.spelling import spell_attribute
 from shlo_disc.verify.checks import (
     has_elements,
-    has_static_shape,
     refuse_outside,
     refuse_type,
     same_baseline_elements,
@@ -290,7 +289,7 @@ RULES: tuple[Rules, ...] = (
         (),
         (Slot("output", Kind.UNIFORM),),
         (AttributeSlot("value", "I1", (DenseAttr,)),),
-        {"C2": has_static_shape("output"), "C1": literal_type},
+        {"C1": literal_type},
     ),
     Rules(
         "chlo.constant_like",

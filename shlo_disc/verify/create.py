@@ -22,20 +22,19 @@ def literal_type(view: View) -> Refusal | None:
     return Refusal(f"a 'value' of type {spell_type(wanted)} for a result {spell_type(output)}", spell_type(value.type))
 
 
-# The specification leaves open that the shape of the result must be known; C2 is ours.
 RULES: tuple[Rules, ...] = (
     Rules(
         "stablehlo.constant",
         (),
         (Slot("output", Kind.TENSOR),),
         (AttributeSlot("value", "I1", (DenseAttr,)),),
-        {"C2": has_static_shape("output"), "C1": literal_type},
+        {"C1": literal_type},
     ),
     Rules(
         "stablehlo.iota",
         (),
         (Slot("output", Kind.INTEGER | Kind.FLOAT | Kind.COMPLEX | Kind.PER_TENSOR),),
         (number_slot("iota_dimension", "I1"),),
-        {"C1": dimension_within_rank("iota_dimension", "output"), "C2": has_static_shape("output")},
+        {"C1": dimension_within_rank("iota_dimension", "output"), "C2": has_static_shape("output")},  # C2 is ours
     ),
 )

@@ -10,7 +10,7 @@
 // constant C1 |
 %0 = "stablehlo.constant"() <{value = dense<1> : tensor<2xui8>}> : () -> tensor<2x!quant.uniform<i8:f32, 0.5>>
 // -----
-// constant C2 |
+// constant C1 |
 %0 = "stablehlo.constant"() <{value = dense<1> : tensor<2xi32>}> : () -> tensor<?xi32>
 // -----
 // iota I1 |

@@ -30,7 +30,7 @@
 %0:2 = stablehlo.rng_bit_generator %state, algorithm = DEFAULT : (tensor<2x2xui64>) -> (tensor<2x2xui64>, tensor<4xui32>)
 // -----
 // rng_bit_generator I2 (jaxlib accepts) | %state: tensor<2xui32>
-%0:2 = stablehlo.rng_bit_generator %state, algorithm = DEFAULT : (tensor<2xui32>) -> (tensor<2xui64>, tensor<4xui32>)
+%0:2 = stablehlo.rng_bit_generator %state, algorithm = DEFAULT : (tensor<2xui32>) -> (tensor<2xui32>, tensor<4xui32>)
 // -----
 // rng_bit_generator C1 | %state: tensor<2xui64>
 %0:2 = stablehlo.rng_bit_generator %state, algorithm = DEFAULT : (tensor<2xui64>) -> (tensor<3xui64>, tensor<4xui32>)
