@@ -67,7 +67,7 @@ def _integer(dtype: DType) -> Callable[[str], Directive]:
 
     def directive(name: str) -> Directive:
         def read(reader: BodyReader, draft: Draft) -> None:
-            draft.attributes[name] = IntegerAttr(reader.integer(), dtype)
+            draft.attributes[name] = IntegerAttr(reader.integer(dtype), dtype)
 
         def write(_writer: BodyWriter, op: Op) -> str:
             attribute = op.attributes[name]

@@ -20,7 +20,7 @@ from shlo_disc.ir.attributes import (
     TensorType,
     Type,
 )
-from shlo_disc.parse.floats import float_of_bits
+from shlo_disc.parse.floats import float_of_bits, read_integer, spell_float
 from shlo_disc.parse.literals import decode_dense, decode_digits
 from shlo_disc.parse.tokens import LONG_LITERAL, RESOURCES
 from shlo_disc.parse.types import DTYPES, TypeReader
@@ -54,7 +54,8 @@ class ConstantReader(TypeReader, ABC):
             return self._integer(token, dtype, at)
         if dtype is not None and not dtype.is_float:
             raise self.unexpected(f"a number of type {dtype.value}", at)
-        return FloatAttr(float(token), dtype, token)
+        value = float(token)
+        return FloatAttr(value, dtype, token if "." in token else spell_float(value, dtype or DType.F64))
 
     def _bits(self, token: str, dtype: DType, at: int) -> FloatAttr:
         try:
@@ -70,10 +71,10 @@ class ConstantReader(TypeReader, ABC):
         value = int(token, 0) if "x" in token else int(token)
         if dtype is DType.I1 and value in (0, 1):
             return BoolAttr(value == 1)
-        known = dtype or DType.I64
-        if not known.integer_bounds[0] <= value < 1 << known.bits:  # signless ones may be spelled without their sign
-            raise self.unexpected(f"a number that fits {known.value}", at)
-        return IntegerAttr(value, dtype)
+        try:
+            return IntegerAttr(_wrapped(value, dtype or DType.I64), dtype)
+        except ValueError:
+            raise self.unexpected(f"a number that fits {(dtype or DType.I64).value}", at) from None
 
     def _foreign_number(self, token: str) -> OpaqueAttr:
         """Keep a number of a type that StableHLO does without: `5 : si32`."""
@@ -152,8 +153,13 @@ def _array_element(text: str, dtype: DType) -> int | float:
         raise ValueError(text)
     if dtype.is_float:
         return float_of_bits(text, dtype) if "x" in text else float(text)
+    return _wrapped(read_integer(text), dtype)
+
+
+def _wrapped(value: int, dtype: DType) -> int:
+    """Give the value of an integer type, which may be spelled without its sign: 255 is -1 as an i8."""
     low, high = dtype.integer_bounds
-    value = int(text, 0) if "x" in text else int(text)
-    if not low <= value <= high:
-        raise ValueError(text)
-    return value
+    most = (1 << dtype.bits) - 1 if dtype is not DType.INDEX else high
+    if not low <= value <= most:
+        raise ValueError(str(value))
+    return value if value <= high else value - most - 1

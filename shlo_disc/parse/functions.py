@@ -21,6 +21,8 @@ from shlo_disc.ir.core import Block, Declaration, Function
 from shlo_disc.parse.body import BodyReader
 from shlo_disc.parse.draft import Named
 
+_VISIBILITIES = ("public", "private", "nested")
+
 NO_ATTRIBUTES: Mapping[str, Attribute] = {}
 
 _Dictionaries = tuple[Mapping[str, Attribute], ...]
@@ -53,7 +55,7 @@ class FunctionReader(BodyReader):
 
     def _pretty_function(self) -> Function | Declaration:
         self.at += 1
-        visibility = self.word("a visibility") if self.tokens[self.at] in ("public", "private", "nested") else None
+        visibility = self.word("a visibility") if self.tokens[self.at] in _VISIBILITIES else None
         span = self.span()
         name = self.symbol()
         at = self.at
@@ -118,10 +120,13 @@ class FunctionReader(BodyReader):
         name = self.take_string(properties, "sym_name", at)
         if name is None:
             raise self.unexpected("a string 'sym_name' among the properties", at)
+        visibility = self.take_string(properties, "sym_visibility", at)
+        if visibility not in (None, *_VISIBILITIES):
+            raise self.unexpected(f"one of {', '.join(_VISIBILITIES)} as 'sym_visibility', not '{visibility}'", at)
         header = _Header(
             name,
             type_.type,
-            self.take_string(properties, "sym_visibility", at),
+            visibility,
             self._take_dictionaries(properties, "arg_attrs", len(type_.type.inputs), at),
             self._take_dictionaries(properties, "res_attrs", len(type_.type.results), at),
             properties,

@@ -8,9 +8,12 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from shlo_disc.diagnostics import ParseError, Source, Span
+from shlo_disc.expr.dtypes import DType
 from shlo_disc.parse.tokens import TOKEN, TokenSpan, cut, is_ended
 
 _CLOSING: Mapping[str, str] = {"<": ">", "(": ")", "[": "]", "{": "}"}
+
+_WRONG_ESCAPE = re.compile(r'(?<!\\)(?:\\\\)*(\\(?![0-9A-Fa-f]{2}|["\\nt]).?)')
 
 _T = TypeVar("_T")
 
@@ -63,15 +66,16 @@ class Reader:
         self.at += 1
         return token
 
-    def integer(self, bits: int = 64) -> int:
-        """Consume an integer that `bits` bits can hold."""
+    def integer(self, dtype: DType = DType.I64) -> int:
+        """Consume an integer that fits a type."""
         token = self.tokens[self.at]
         try:
             value = int(token, 0) if "x" in token else int(token)
         except ValueError:
             raise self.unexpected("an integer") from None
-        if not -(1 << (bits - 1)) <= value < 1 << (bits - 1):
-            raise self.unexpected(f"an integer of {bits} bits")
+        low, high = dtype.integer_bounds
+        if not low <= value <= high:
+            raise self.unexpected(f"an integer that fits {dtype.value}")
         self.at += 1
         return value
 
@@ -146,6 +150,8 @@ class Reader:
     def _unquoted(self, quoted: str) -> str:
         if not is_ended(quoted) or not (quoted.isascii() or _is_unicode(quoted)):
             raise self.unexpected("a string of Unicode characters that ends on its line")
+        if "\\" in quoted and (wrong := _WRONG_ESCAPE.search(quoted)) is not None:
+            raise self.unexpected(f"no escape '{wrong[0]}' in a string")
         return unescape(quoted[1:-1])
 
 

@@ -29,14 +29,16 @@ def decode_dense(spelling: str, type_: TensorType, span: Span) -> DenseAttr:
         return decode_digits(text, (3, len(text) - 1), type_, span)
     count = _count(type_, span)
     if "//" in text:
-        text = _COMMENT.sub("", text).strip()
+        spelling = text = _COMMENT.sub("", text).strip()
     if not text:
         if count:
             raise ParseError(f"expected {count} elements, found an empty literal", span)
         return DenseAttr(type_, b"", splat=False, spelling="")
     splat = not text.startswith("[")
-    data = encode_elements(_elements(text, type_, splat=splat, span=span), type_.dtype, span)
-    return DenseAttr(type_, data, splat, spelling)
+    elements = _elements(text, type_, splat=splat, span=span)
+    data = encode_elements(elements, type_.dtype, span)
+    is_exact = not type_.dtype.part.is_float or all("." in text or "x" in text for text in elements)
+    return DenseAttr(type_, data, splat, spelling if data and is_exact else "")  # MLIR demands the point
 
 
 def decode_digits(text: str, digits: tuple[int, int], type_: TensorType, span: Span) -> DenseAttr:
@@ -81,6 +83,8 @@ def _elements(text: str, type_: TensorType, *, splat: bool, span: Span) -> list[
         if _NO_STRUCTURE.sub("", structure) != _nesting(shape, len(structure)):
             sizes = "x".join(map(str, shape))
             raise ParseError(f"expected lists nested as {sizes or 'a scalar'}, found others", span)
+        if 0 in shape:
+            return []
     flat = text.replace("[", "").replace("]", "")
     if type_.dtype.is_complex:
         flat = _PAIR.sub(r"\1,\2", flat)
