@@ -251,3 +251,33 @@
 // -----
 // bitcast_convert C1 (jaxlib accepts) | %x: tensor<2xf32>
 %0 = stablehlo.bitcast_convert %x : (tensor<2xf32>) -> tensor<2x1xi32>
+// -----
+// $analytic I1 | %x: tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>
+%0 = "stablehlo.{op}"(%x) : (tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>) -> tensor<2x!quant.uniform<i8:f32, 0.5>>
+// -----
+// $rounding I1 | %x: tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>
+%0 = "stablehlo.{op}"(%x) : (tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>) -> tensor<2x!quant.uniform<i8:f32, 0.5>>
+// -----
+// abs negate sign I1 | %x: tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>
+%0 = "stablehlo.{op}"(%x) : (tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>) -> tensor<2x!quant.uniform<i8:f32, 0.5>>
+// -----
+// atan2 divide maximum minimum multiply power remainder subtract I1 | %x: tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>
+%0 = "stablehlo.{op}"(%x, %x) : (tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>, tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>) -> tensor<2x!quant.uniform<i8:f32, 0.5>>
+// -----
+// select I2 | %p: tensor<i1>, %x: tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>
+%0 = "stablehlo.select"(%p, %x, %x) : (tensor<i1>, tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>, tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>) -> tensor<2x!quant.uniform<i8:f32, 0.5>>
+// -----
+// clamp I1 | %x: tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>
+%0 = "stablehlo.clamp"(%x, %x, %x) : (tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>, tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>, tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>) -> tensor<2x!quant.uniform<i8:f32, 0.5>>
+// -----
+// compare I1 | %x: tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>
+%0 = stablehlo.compare LT, %x, %x : (tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>, tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>) -> tensor<2xi1>
+// -----
+// convert count_leading_zeros imag not popcnt real I1 | %x: tensor<2x!quant.uniform<i8:f32, 0.5>>
+%0 = "stablehlo.{op}"(%x) : (tensor<2x!quant.uniform<i8:f32, 0.5>>) -> tensor<2xi32>
+// -----
+// and or xor shift_left shift_right_arithmetic shift_right_logical I1 | %x: tensor<2x!quant.uniform<i8:f32, 0.5>>, %y: tensor<2xi8>
+%0 = "stablehlo.{op}"(%x, %y) : (tensor<2x!quant.uniform<i8:f32, 0.5>>, tensor<2xi8>) -> tensor<2xi8>
+// -----
+// multiply C1 | %x: tensor<2x!quant.uniform<i8:f32, 0.5>>, %y: tensor<2x!quant.uniform<i8<-9:9>:f32, 0.5>>
+%0 = "stablehlo.multiply"(%x, %y) : (tensor<2x!quant.uniform<i8:f32, 0.5>>, tensor<2x!quant.uniform<i8<-9:9>:f32, 0.5>>) -> tensor<2x!quant.uniform<i8:f32, 0.5>>
