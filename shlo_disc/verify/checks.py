@@ -103,6 +103,16 @@ def same_types(first: str, second: str) -> Check:
     return check
 
 
+def identical_types(*names: str) -> Check:
+    """Make the constraint that operands have one type, in which a size that is not known is another than 4."""
+
+    def check(view: View) -> Refusal | None:
+        types = tuple([view.type(name) for name in names])
+        return None if len(set(types)) == 1 else Refusal(f"{_quoted(names)} to have one type", _listed(types))
+
+    return check
+
+
 def compare_types(lhs: tuple[Type, ...], rhs: tuple[Type, ...], expected: str) -> Refusal | None:
     """Refuse two lists of types that cannot be the same."""
     return None if _agree(lhs, rhs) else Refusal(expected, f"{_listed(lhs)} and {_listed(rhs)}")

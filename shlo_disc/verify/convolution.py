@@ -269,7 +269,7 @@ RULES: tuple[Rules, ...] = (
     ),
     Rules(
         "stablehlo.dynamic_conv",
-        (*OPERANDS, Slot("padding", Kind.INTEGER, rank=2)),
+        (*OPERANDS, Slot("padding", Kind.INTEGER, rank=2, sized=True)),
         RESULTS,
         (list_slot("window_strides", "I4", required=False), *_ATTRIBUTES),
         {**_CONSTRAINTS, "C2": _enough_strides, "C4": _padding_operand},

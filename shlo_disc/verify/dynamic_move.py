@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shlo_disc.expr.dtypes import DType
-from shlo_disc.verify.checks import same_elements
+from shlo_disc.verify.checks import identical_types, same_elements
 from shlo_disc.verify.dims import (
     Dims,
     dimension_within_rank,
@@ -83,7 +83,7 @@ def _result_within(view: View) -> Refusal | None:
 RULES: tuple[Rules, ...] = (
     Rules(
         "stablehlo.dynamic_broadcast_in_dim",
-        (Slot("operand", Kind.TENSOR), Slot("output_dimensions", _SIZES, rank=1)),
+        (Slot("operand", Kind.TENSOR), Slot("output_dimensions", _SIZES, rank=1, sized=True)),
         (Slot("result", Kind.TENSOR),),
         (
             list_slot("broadcast_dimensions", "I3"),
@@ -100,13 +100,13 @@ RULES: tuple[Rules, ...] = (
     ),
     Rules(
         "stablehlo.dynamic_reshape",
-        (Slot("operand", Kind.TENSOR), Slot("output_shape", _SIZES, rank=1)),
+        (Slot("operand", Kind.TENSOR), Slot("output_shape", _SIZES, rank=1, sized=True)),
         (Slot("result", Kind.TENSOR),),
         constraints={**RESHAPE, "C4": _shape_operand("output_shape")},
     ),
     Rules(
         "stablehlo.dynamic_iota",
-        (Slot("output_shape", _SIZES, rank=1),),
+        (Slot("output_shape", _SIZES, rank=1, sized=True),),
         (Slot("result", Kind.INTEGER | Kind.FLOAT | Kind.COMPLEX | Kind.PER_TENSOR),),
         (number_slot("iota_dimension", "I2"),),
         {"C1": _iota_dimension, "C2": _shape_operand("output_shape")},
@@ -116,16 +116,19 @@ RULES: tuple[Rules, ...] = (
         (
             _OPERAND,
             Slot("padding_value", Kind.UNIFORM, rank=0),
-            *[Slot(name, _SIZES, rank=1) for name in ("edge_padding_low", "edge_padding_high", "interior_padding")],
+            *[
+                Slot(name, _SIZES, rank=1, sized=True)
+                for name in ("edge_padding_low", "edge_padding_high", "interior_padding")
+            ],
         ),
         (_RESULT,),
-        constraints=PAD,
+        constraints={**PAD, "C5": identical_types("edge_padding_low", "edge_padding_high", "interior_padding")},
     ),
     Rules(
         "stablehlo.real_dynamic_slice",
         (_OPERAND, *[Slot(name, _SIZES, rank=1) for name in ("start_indices", "limit_indices", "strides")]),
         (_RESULT,),
-        constraints={**SLICE, "C6": same_elements("start_indices", "limit_indices", "strides")},
+        constraints={**SLICE, "C6": identical_types("start_indices", "limit_indices", "strides")},
     ),
     Rules(
         "stablehlo.get_dimension_size",

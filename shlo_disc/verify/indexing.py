@@ -112,7 +112,7 @@ _DYNAMIC_GATHER_RULES = Rules(
     (
         Slot("operand", Kind.UNIFORM),
         Slot("start_indices", Kind.INTEGER),
-        Slot("slice_sizes", Kind.INTEGER, rank=1),
+        Slot("slice_sizes", Kind.INTEGER, rank=1, sized=True),
     ),
     (Slot("result", Kind.UNIFORM),),
     (AttributeSlot(_NUMBERS, "I4", (RecordAttr,), values=("gather",)), _flag("indices_are_sorted", "I8")),

@@ -229,11 +229,16 @@ RULES: tuple[Rules, ...] = (
     Rules(
         "stablehlo.broadcast_in_dim",
         (Slot("operand", Kind.TENSOR),),
-        (Slot("result", Kind.TENSOR),),
+        (Slot("result", Kind.TENSOR, sized=True, label="C7"),),
         (list_slot("broadcast_dimensions", "I2"),),
         BROADCAST,
     ),
-    Rules("stablehlo.reshape", (Slot("operand", Kind.TENSOR),), (Slot("result", Kind.TENSOR),), constraints=RESHAPE),
+    Rules(
+        "stablehlo.reshape",
+        (Slot("operand", Kind.TENSOR),),
+        (Slot("result", Kind.TENSOR, sized=True, label="C4"),),
+        constraints=RESHAPE,
+    ),
     Rules(
         "stablehlo.reverse",
         (_OPERAND,),

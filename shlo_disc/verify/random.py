@@ -51,7 +51,7 @@ RULES: tuple[Rules, ...] = (
         (
             Slot("a", _DRAWN, rank=0),
             Slot("b", _DRAWN, rank=0),
-            Slot("shape", Kind.INTEGER | Kind.INDEX, rank=1),
+            Slot("shape", Kind.INTEGER | Kind.INDEX, rank=1, sized=True),
         ),
         (Slot("result", _DRAWN),),
         (AttributeSlot("rng_distribution", "I4", (EnumAttr,), values=("UNIFORM", "NORMAL")),),

@@ -183,6 +183,7 @@ class Slot:
     rank: int | None = None
     variadic: bool = False
     dtype: DType | None = None
+    sized: bool = False  # whether all sizes must be known, or one of them bounded
     label: str = ""  # for an operand `I1`, `I2` … by its place unless it says otherwise; results have none
 
 

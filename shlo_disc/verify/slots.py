@@ -20,7 +20,7 @@ from shlo_disc.ir.attributes import (
 from shlo_disc.ir.core import Op, Value
 from shlo_disc.parse.spelling import spell_attribute, spell_type
 from shlo_disc.verify.rules import AttributeSlot, Kind, Rules, Slot, describe, describe_attributes, kind_of
-from shlo_disc.verify.types import Tensor
+from shlo_disc.verify.types import Tensor, is_sized
 from shlo_disc.verify.view import Refusal
 
 
@@ -114,6 +114,8 @@ def _wrong_value(slot: Slot, value: Value) -> Refusal | None:
         return Refusal(f"'{slot.name}' to hold {describe(slot.kind)}", spell_type(value.type), value)
     if slot.rank is not None and isinstance(value.type, Tensor) and len(value.type.shape) != slot.rank:
         return Refusal(f"'{slot.name}' to have rank {slot.rank}", spell_type(value.type), value)
+    if slot.sized and isinstance(value.type, Tensor) and not is_sized(value.type):
+        return Refusal(f"'{slot.name}' to have known sizes", spell_type(value.type), value)
     if slot.dtype is not None and isinstance(value.type, TensorType) and value.type.dtype is not slot.dtype:
         return Refusal(f"'{slot.name}' to hold {slot.dtype.value}", spell_type(value.type), value)
     return None

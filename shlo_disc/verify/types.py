@@ -101,6 +101,11 @@ def greatest_shape(tensor: Tensor) -> Shape:
     return tuple([bound if size is None else size for size, bound in zip(tensor.shape, bounds, strict=False)])
 
 
+def is_sized(tensor: Tensor) -> bool:
+    """Tell whether all sizes of a tensor are known, or all but one that has a bound."""
+    return None not in tensor.shape or (tensor.shape.count(None) == 1 and None not in greatest_shape(tensor))
+
+
 def tensors_agree(*tensors: Tensor) -> bool:
     """Tell whether all tensors can have one shape, none of whose sizes is above a bound."""
     shapes = [tensor.shape for tensor in tensors]

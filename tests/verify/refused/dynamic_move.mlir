@@ -106,8 +106,8 @@ func.func @main() {
   return
 }
 // -----
-// dynamic_iota C1 | %s: tensor<?xi32>
-%0 = stablehlo.dynamic_iota %s, dim = 1 : (tensor<?xi32>) -> tensor<?xi32>
+// dynamic_iota C1 | %s: tensor<1xi32>
+%0 = stablehlo.dynamic_iota %s, dim = 1 : (tensor<1xi32>) -> tensor<?xi32>
 // -----
 // dynamic_pad I1 | %x: !stablehlo.token, %p: tensor<f32>, %n: tensor<1xi32>
 %0 = stablehlo.dynamic_pad %x, %p, %n, %n, %n : (!stablehlo.token, tensor<f32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<?xf32>
@@ -214,3 +214,27 @@ func.func @main() {
 // -----
 // set_dimension_size C5 | %x: tensor<5xf32>, %n: tensor<i32>
 %0 = "stablehlo.set_dimension_size"(%x, %n) <{dimension = 0 : i64}> : (tensor<5xf32>, tensor<i32>) -> tensor<6xf32>
+// -----
+// dynamic_broadcast_in_dim I2 | %x: tensor<2xf32>, %s: tensor<?xi32>
+%0 = stablehlo.dynamic_broadcast_in_dim %x, %s, dims = [0] : (tensor<2xf32>, tensor<?xi32>) -> tensor<2x?xf32>
+// -----
+// dynamic_reshape I2 | %x: tensor<2xf32>, %s: tensor<?xi32>
+%0 = stablehlo.dynamic_reshape %x, %s : (tensor<2xf32>, tensor<?xi32>) -> tensor<?x?xf32>
+// -----
+// dynamic_iota I1 | %s: tensor<?xi32>
+%0 = stablehlo.dynamic_iota %s, dim = 0 : (tensor<?xi32>) -> tensor<?x?xf32>
+// -----
+// dynamic_pad I3 | %x: tensor<?xf32>, %v: tensor<f32>, %a: tensor<1xi32>, %b: tensor<?xi32>
+%0 = stablehlo.dynamic_pad %x, %v, %b, %a, %a : (tensor<?xf32>, tensor<f32>, tensor<?xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<?xf32>
+// -----
+// dynamic_pad I4 | %x: tensor<?xf32>, %v: tensor<f32>, %a: tensor<1xi32>, %b: tensor<?xi32>
+%0 = stablehlo.dynamic_pad %x, %v, %a, %b, %a : (tensor<?xf32>, tensor<f32>, tensor<1xi32>, tensor<?xi32>, tensor<1xi32>) -> tensor<?xf32>
+// -----
+// dynamic_pad I5 | %x: tensor<?xf32>, %v: tensor<f32>, %a: tensor<1xi32>, %b: tensor<?xi32>
+%0 = stablehlo.dynamic_pad %x, %v, %a, %a, %b : (tensor<?xf32>, tensor<f32>, tensor<1xi32>, tensor<1xi32>, tensor<?xi32>) -> tensor<?xf32>
+// -----
+// dynamic_pad C5 | %x: tensor<?xf32>, %v: tensor<f32>, %a: tensor<1xi32>, %b: tensor<1xi64>
+%0 = stablehlo.dynamic_pad %x, %v, %a, %a, %b : (tensor<?xf32>, tensor<f32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi64>) -> tensor<?xf32>
+// -----
+// real_dynamic_slice C6 | %x: tensor<?xf32>, %a: tensor<1xi32>, %b: tensor<?xi32>
+%0 = stablehlo.real_dynamic_slice %x, %a, %b, %a : (tensor<?xf32>, tensor<1xi32>, tensor<?xi32>, tensor<1xi32>) -> tensor<?xf32>

@@ -321,3 +321,9 @@
 // -----
 // torch_index_select C5 (jaxlib accepts) | %x: tensor<3x5xf32>, %i: tensor<4x2xi32>
 %0 = "stablehlo.torch_index_select"(%x, %i) <{dim = 0 : i64, batch_dims = 0 : i64}> : (tensor<3x5xf32>, tensor<4x2xi32>) -> tensor<4x5xf32>
+// -----
+// broadcast_in_dim C7 | %x: tensor<2xf32>
+%0 = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<2xf32>) -> tensor<2x?xf32>
+// -----
+// reshape C4 | %x: tensor<2x3xf32>
+%0 = stablehlo.reshape %x : (tensor<2x3xf32>) -> tensor<?xf32>

@@ -43,3 +43,6 @@
 // -----
 // rng_bit_generator C3 | %state: tensor<2xui64>
 %0:2 = stablehlo.rng_bit_generator %state, algorithm = DEFAULT : (tensor<2xui64>) -> (tensor<2xui64>, tensor<?xui32>)
+// -----
+// rng I3 | %x: tensor<f32>, %s: tensor<?xi32>
+%0 = stablehlo.rng %x, %x, %s, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<?xi32>) -> tensor<?x?xf32>
