@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from shlo_disc.ir.attributes import BoolAttr
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.attributes import BoolAttr, DenseArrayAttr
 from shlo_disc.parse.spelling import spell_type
 from shlo_disc.verify.checks import compare_region, same_types
 from shlo_disc.verify.dims import number_slot
@@ -63,6 +64,8 @@ RULES: tuple[Rules, ...] = (
             number_slot("scan_dim_size", "I4", required=False),
             AttributeSlot("is_reverse", "I5", (BoolAttr,), required=False),
             AttributeSlot("is_associative", "I6", (BoolAttr,), required=False),
+            AttributeSlot("operandSegmentSizes", "I7", (DenseArrayAttr,), dtype=DType.I32),
+            AttributeSlot("resultSegmentSizes", "I8", (DenseArrayAttr,), dtype=DType.I32),
         ),
         {
             "C1": _something_to_scan,

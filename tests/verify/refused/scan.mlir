@@ -37,6 +37,18 @@
   stablehlo.return %e, %c : tensor<i32>, tensor<i32>
 }) : (tensor<4xi32>, tensor<i32>) -> (tensor<4xi32>, tensor<i32>)
 // -----
+// chlo.scan I7 | %x: tensor<4xi32>, %a: tensor<i32>
+%0:2 = "chlo.scan"(%x, %a) <{dimension = 0 : i64, resultSegmentSizes = array<i32: 1, 1>}> ({
+^bb0(%e: tensor<i32>, %c: tensor<i32>):
+  stablehlo.return %e, %c : tensor<i32>, tensor<i32>
+}) : (tensor<4xi32>, tensor<i32>) -> (tensor<4xi32>, tensor<i32>)
+// -----
+// chlo.scan I8 | %x: tensor<4xi32>, %a: tensor<i32>
+%0:2 = "chlo.scan"(%x, %a) <{dimension = 0 : i64, operandSegmentSizes = array<i32: 1, 1>}> ({
+^bb0(%e: tensor<i32>, %c: tensor<i32>):
+  stablehlo.return %e, %c : tensor<i32>, tensor<i32>
+}) : (tensor<4xi32>, tensor<i32>) -> (tensor<4xi32>, tensor<i32>)
+// -----
 // chlo.scan C1 | %a: tensor<i32>
 %0 = chlo.scan() inits(%a) dimension=0 {
 ^bb0(%c: tensor<i32>):
