@@ -51,8 +51,12 @@ class Slots:
         values: dict[str, tuple[Value, ...]] = {}
         operands = ("operand", rules.operands, op.operands, rules.count)
         for what, slots, given, label in (operands, ("result", rules.results, op.results, "")):
-            if not _split(slots, given, op.attributes.get(f"{what}SegmentSizes"), values):
-                return Broken(label, Refusal(f"'{op.name}' to have {_counted(slots)} {what}s", str(len(given))))
+            sizes = op.attributes.get(f"{what}SegmentSizes")
+            if not _split(slots, given, sizes, values):
+                counted = (
+                    f"{_counted(slots)} {what}s" if sizes is None else f"the {what}s that '{what}SegmentSizes' counts"
+                )
+                return Broken(label, Refusal(f"'{op.name}' to have {counted}", str(len(given))))
         is_open = False
         for slots, inputs in ((rules.operands, True), (rules.results, False)):
             for number, slot in enumerate(slots, 1):
