@@ -81,28 +81,36 @@ INTERPRETER = (
     Entry("interpreter.run_parallel", "0+ 0+"),  # `infeed`, `programs`: texts have them among the foreign ones
 )
 
+
+def _collective(name: str, axes: str) -> Entry:
+    """Describe an op of Shardy that moves data between devices."""
+    return Entry(f"sdy.{name}", "1 1", f" {axes}{{operands}} out_sharding={{sdy:out_sharding}}{{attr-dict}} : {{same}}")
+
+
+_MANUAL = "in_shardings={sdy:in_shardings} out_shardings={sdy:out_shardings}"
+_BODY = " {sharded-body}{attr-dict} : {functional}"
+
 SDY = (
-    Entry("sdy.mesh", "0 0", " {symbol-string:sym_name} = {mesh}{attr-dict}"),
+    Entry("sdy.mesh", "0 0", " {symbol-string:sym_name} = {sdy:mesh}{attr-dict}"),
     Entry("sdy.return", "0+ 0", "{spaced-operands}{attr-dict}{returned}"),
-    *entries("sdy", "reshard sharding_constraint", "1 1", " {operands} {sharding}{attr-dict} : {same}"),
+    *entries("sdy", "reshard sharding_constraint", "1 1", " {operands} {sdy:sharding}{attr-dict} : {same}"),
     Entry(
         "sdy.manual_computation",
         "0+ 0+ 1",
-        "({operands}) in_shardings={in-shardings} out_shardings={out-shardings} manual_axes={manual-axes} "
-        "{manual-body}{attr-dict} : {functional}",
+        f"({{operands}}) {_MANUAL} manual_axes={{sdy:manual_axes}}{_BODY}",
     ),
-    Entry("sdy.named_computation", "0+ 0+ 1", None, "in_shardings out_shardings name"),
-    Entry("sdy.sharding_group", "1 0", None, "group_id"),
-    Entry("sdy.propagation_barrier", "1 1", None, "allowed_direction"),
-    Entry("sdy.data_flow_edge", "1 1", None, "sharding"),
-    Entry("sdy.func_data_flow_edge", "1 1"),
-    Entry("sdy.constant", "0 1", None, "value"),
-    Entry("sdy.all_gather", "1 1", None, "gathering_axes out_sharding"),
-    Entry("sdy.all_reduce", "1 1", None, "reduction_axes out_sharding"),
-    Entry("sdy.all_slice", "1 1", None, "slicing_axes out_sharding"),
-    Entry("sdy.all_to_all", "1 1", None, "params out_sharding"),
-    Entry("sdy.collective_permute", "1 1", None, "out_sharding"),
-    Entry("sdy.reduce_scatter", "1 1", None, "reduce_scatter_axes out_sharding"),
+    Entry("sdy.named_computation", "0+ 0+ 1", f"<{{string:name}}>({{operands}}) {_MANUAL}{_BODY}"),
+    Entry("sdy.sharding_group", "1 0", " {operands} group_id={i64:group_id}{attr-dict} : {each}"),
+    Entry("sdy.propagation_barrier", "1 1", " {operands} allowed_direction={direction}{attr-dict} : {same}"),
+    Entry("sdy.constant", "0 1", "{attr-dict} {literal:value}"),
+    _collective("all_gather", "{sdy:gathering_axes} "),
+    _collective("all_reduce", "{sdy:reduction_axes} "),
+    _collective("all_slice", "{sdy:slicing_axes} "),
+    _collective("all_to_all", "{sdy:params} "),
+    _collective("collective_permute", ""),
+    _collective("reduce_scatter", "{sdy:reduce_scatter_axes} "),
     Entry("sdy.replicated_to_unreduced", "1 1", None, "axes out_sharding"),
     Entry("sdy.sharded_to_unreduced", "1 1", None, "axes out_sharding"),
+    Entry("sdy.data_flow_edge", "1 1", None, "sharding"),
+    Entry("sdy.func_data_flow_edge", "1 1"),
 )

@@ -13,7 +13,7 @@ from shlo_disc.parse.form import Directive, Form, always, compile_form
 from shlo_disc.parse.old_forms import renewal
 from shlo_disc.parse.other_ops import CHECK, CHLO, FUNC, INTERPRETER, SDY
 from shlo_disc.parse.region_directives import REGION_DIRECTIVES
-from shlo_disc.parse.sharding_directives import SHARDING_DIRECTIVES
+from shlo_disc.parse.sharding_directives import SHARDING_DIRECTIVES, bracketed
 from shlo_disc.parse.stablehlo_ops import STABLEHLO
 from shlo_disc.parse.tensor_directives import TENSOR_DIRECTIVES
 from shlo_disc.parse.type_directives import TYPE_DIRECTIVES
@@ -21,6 +21,7 @@ from shlo_disc.parse.writer import WrittenForm
 
 ENTRIES: tuple[Entry, ...] = (*STABLEHLO, *CHLO, *FUNC, *CHECK, *INTERPRETER, *SDY)
 
+_ATTRIBUTE_DIRECTIVES = {**ATTRIBUTE_DIRECTIVES, "sdy": bracketed}
 _DIRECTIVES = {**TYPE_DIRECTIVES, **TENSOR_DIRECTIVES, **REGION_DIRECTIVES, **SHARDING_DIRECTIVES}
 
 _LISTS, _ENUMS = re.compile(r"\{i64s:(\w+)\}"), re.compile(r"\{enum:(\w+)\}")
@@ -28,7 +29,7 @@ _LISTS, _ENUMS = re.compile(r"\{i64s:(\w+)\}"), re.compile(r"\{enum:(\w+)\}")
 
 def _find(spec: str) -> Directive:
     kind, _, name = spec.partition(":")
-    return ATTRIBUTE_DIRECTIVES[kind](name) if name else _DIRECTIVES[kind]
+    return _ATTRIBUTE_DIRECTIVES[kind](name) if name else _DIRECTIVES[kind]
 
 
 def _count(text: str) -> Count:

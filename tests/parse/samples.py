@@ -18,6 +18,8 @@ ARGUMENTS = {
     "k": "tensor<2x3x6xf32>",
     "t": "!stablehlo.token",
     "u": "tensor<2xui64>",
+    "r": "tensor<4x4xf32>",
+    "o": "tuple<tensor<f32>, tensor<i32>>",
 }
 
 PRETTY = (
@@ -127,6 +129,25 @@ PRETTY = (
     "%0 = chlo.lgamma %v : tensor<?xf32> -> tensor<?xf32>",
     "%0, %1 = chlo.top_k(%m, k = 4) : tensor<4x5xf32> -> (tensor<4x4xf32>, tensor<4x4xi32>)",
 )
+SHARDED = (
+    "sdy.sharding_group %r group_id=21 : tensor<4x4xf32>",
+    '%0 = sdy.reshard %r <@mesh, [{"x"}, {"y"}]> : tensor<4x4xf32>',
+    '%0 = sdy.sharding_constraint %r <@mesh, [{"x", ?}, {}]> : tensor<4x4xf32>',
+    "%0 = sdy.propagation_barrier %r allowed_direction=BACKWARD : tensor<4x4xf32>",
+    """%0 = sdy.named_computation<"inner">(%r) in_shardings=[<@mesh, [{"x"}, {}]>] \
+out_shardings=[<@mesh, [{"x"}, {}]>] (%c: tensor<4x4xf32>) {
+      sdy.return %c : tensor<4x4xf32>
+    } : (tensor<4x4xf32>) -> tensor<4x4xf32>""",
+    """%0 = sdy.manual_computation(%r) in_shardings=[<@mesh, [{"x"}, {}]>] out_shardings=[<@mesh, [{"x"}, {}]>] \
+manual_axes={"x"} (%c: tensor<2x4xf32>) {
+      %1 = stablehlo.add %c, %c : tensor<2x4xf32>
+      sdy.return %1 : tensor<2x4xf32>
+    } {a.b} : (tensor<4x4xf32>) -> tensor<4x4xf32>""",
+    "%0 = sdy.constant dense<1.000000e+00> : tensor<4x4xf32>",
+    '%0 = sdy.all_slice [{"x"}, {}] %r out_sharding=<@mesh, [{"x"}, {}]> : tensor<4x4xf32>',
+    '%0 = sdy.all_reduce {"y"} %r out_sharding=<@mesh, [{}, {}]> : tensor<4x4xf32>',
+)
+
 UNKNOWN_TO_JAXLIB = (
     "check.expect_eq %a, %b : tensor<?x4xf32>",
     "check.expect_eq_const %n, dense<0> : tensor<i32>",
@@ -157,9 +178,9 @@ GENERIC = (
       %1 = stablehlo.negate %a : tensor<?x4xf32>
       stablehlo.return %1 : tensor<?x4xf32>
     }) : (tensor<i32>) -> tensor<?x4xf32>""",
-    '%0 = "stablehlo.triangular_solve"(%m, %m) <{left_side = true, lower = true, transpose_a = '
+    '%0 = "stablehlo.triangular_solve"(%r, %r) <{left_side = true, lower = true, transpose_a = '
     "#stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}> : "
-    "(tensor<4x5xf32>, tensor<4x5xf32>) -> tensor<4x5xf32>",
+    "(tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>",
 )
 
 GENERIC_BY_NEED = (
@@ -185,5 +206,6 @@ def program(op: str) -> str:
     arguments = ", ".join(f"%{name}: {type_}" for name, type_ in ARGUMENTS.items())
     return (
         f"module @m attributes {{mhlo.num_replicas = 1 : i32}} {{\n"
+        f'  sdy.mesh @mesh = <["x"=2, "y"=2]> {{a.b}}\n'
         f"  func.func public @main({arguments}) {{\n    {op}\n    return\n  }}{CALLEES}}}\n"
     )

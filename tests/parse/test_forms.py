@@ -9,17 +9,17 @@ from shlo_disc.ir.attributes import DenseArrayAttr, DenseAttr, IntegerAttr, Reco
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.parse.printer import print_module
 from shlo_disc.parse.syntax import ENTRIES, FORMS
-from tests.parse.samples import GENERIC, GENERIC_BY_NEED, PRETTY, UNKNOWN_TO_JAXLIB, program
+from tests.parse.samples import GENERIC, GENERIC_BY_NEED, PRETTY, SHARDED, UNKNOWN_TO_JAXLIB, program
 from tests.parse.structure import structure
 
 
-@pytest.mark.parametrize("op", [*PRETTY, *GENERIC, *UNKNOWN_TO_JAXLIB])
+@pytest.mark.parametrize("op", [*PRETTY, *GENERIC, *SHARDED, *UNKNOWN_TO_JAXLIB])
 def test_a_module_prints_as_it_was_written(op: str) -> None:
     text = program(op)
     assert str(parse_module(text)) == text
 
 
-@pytest.mark.parametrize("op", [*PRETTY, *GENERIC, *UNKNOWN_TO_JAXLIB])
+@pytest.mark.parametrize("op", [*PRETTY, *GENERIC, *SHARDED, *UNKNOWN_TO_JAXLIB])
 def test_generic_form_means_the_same(op: str) -> None:
     module = parse_module(program(op))
     text = print_module(module, generic=True)
