@@ -107,7 +107,7 @@ RULES: tuple[Rules, ...] = (
     Rules(
         "stablehlo.dynamic_iota",
         (Slot("output_shape", _SIZES, rank=1, sized=True),),
-        (Slot("result", Kind.INTEGER | Kind.FLOAT | Kind.COMPLEX | Kind.PER_TENSOR),),
+        (Slot("result", Kind.INTEGER | Kind.FLOAT | Kind.COMPLEX | Kind.PER_TENSOR, label="C3"),),
         (number_slot("iota_dimension", "I2"),),
         {"C1": _iota_dimension, "C2": _shape_operand("output_shape")},
     ),

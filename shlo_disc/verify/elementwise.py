@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from shlo_disc.expr.dtypes import DType
-from shlo_disc.ir.attributes import EnumAttr, FloatAttr, IntegerAttr, QuantizedElement, RecordAttr
+from shlo_disc.ir.attributes import Attribute, EnumAttr, FloatAttr, IntegerAttr, QuantizedElement, RecordAttr
+from shlo_disc.parse.spelling import spell_attribute
 from shlo_disc.verify.checks import (
     has_elements,
     refuse_type,
@@ -92,6 +93,9 @@ def _tolerances(view: View) -> Refusal | None:
     if mode not in ("DEFAULT", "HIGHEST", "TOLERANCE"):
         return Refusal("a 'result_accuracy' of mode DEFAULT, HIGHEST or TOLERANCE", mode)
     found = {name: accuracy.fields.get(name) for name in ("atol", "rtol", "ulps")}
+    for name, number in found.items():
+        if number is not None and not _is_plain(number, IntegerAttr if name == "ulps" else FloatAttr):
+            return Refusal(f"'{name}' of 'result_accuracy' to be a plain number", spell_attribute(number))
     given = {name: number.value for name, number in found.items() if isinstance(number, FloatAttr | IntegerAttr)}
     for name, number in given.items():
         if number < 0:
@@ -103,7 +107,11 @@ def _tolerances(view: View) -> Refusal | None:
 
 def _mode(accuracy: RecordAttr) -> str:
     mode = accuracy.fields.get("mode")
-    return next(iter(mode.fields), "DEFAULT") if isinstance(mode, RecordAttr) else "DEFAULT"
+    return next(iter(mode.fields), "none") if isinstance(mode, RecordAttr) else "none"
+
+
+def _is_plain(number: Attribute, kind: type[IntegerAttr | FloatAttr]) -> bool:
+    return isinstance(number, kind) and number.dtype is None
 
 
 # --- parts of complex numbers

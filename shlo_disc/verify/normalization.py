@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import FloatAttr
-from shlo_disc.verify.checks import same_baseline_elements, same_baseline_types, same_shapes
+from shlo_disc.verify.checks import each, same_baseline_elements, same_baseline_types, same_shapes
 from shlo_disc.verify.dims import dimension_within_rank, number_slot
 from shlo_disc.verify.rules import AttributeSlot, Check, Kind, Rules, Slot
 from shlo_disc.verify.types import sizes_agree
@@ -66,7 +66,7 @@ RULES: tuple[Rules, ...] = (
             "C3": _one_for_each_feature("scale"),
             "C4": _one_for_each_feature("offset"),
             "C5": _one_for_each_feature("mean"),
-            "C6": _one_for_each_feature("variance"),
+            "C6": each(_one_for_each_feature("variance"), same_shapes("scale", "offset", "mean", "variance")),
             "C7": same_baseline_types("operand", "result"),
         },
     ),

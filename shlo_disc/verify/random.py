@@ -60,7 +60,7 @@ RULES: tuple[Rules, ...] = (
     Rules(
         "stablehlo.rng_bit_generator",
         (Slot("initial_state", Kind.UNSIGNED, rank=1, label="I2"),),
-        (Slot("output_state", Kind.UNSIGNED, rank=1), Slot("output", Kind.INTEGER | Kind.FLOAT)),
+        (Slot("output_state", Kind.UNSIGNED, rank=1, label="C1"), Slot("output", Kind.INTEGER | Kind.FLOAT)),
         (AttributeSlot("rng_algorithm", "I1", (EnumAttr,), values=("DEFAULT", "THREE_FRY", "PHILOX")),),
         {
             "I2": has_elements("initial_state", DType.UI64),

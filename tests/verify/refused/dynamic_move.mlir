@@ -238,3 +238,13 @@ func.func @main() {
 // -----
 // real_dynamic_slice C6 | %x: tensor<?xf32>, %a: tensor<1xi32>, %b: tensor<?xi32>
 %0 = stablehlo.real_dynamic_slice %x, %a, %b, %a : (tensor<?xf32>, tensor<1xi32>, tensor<?xi32>, tensor<1xi32>) -> tensor<?xf32>
+// -----
+// dynamic_iota C1 (jaxlib accepts) | %s: tensor<0xi32>
+%0 = stablehlo.dynamic_iota %s, dim = 0 : (tensor<0xi32>) -> tensor<?xf32>
+// -----
+// set_dimension_size C3 (jaxlib accepts) | %x: tensor<5x3xf32>
+%n = stablehlo.constant dense<0> : tensor<i32>
+%0 = "stablehlo.set_dimension_size"(%x, %n) <{dimension = 1 : i64}> : (tensor<5x3xf32>, tensor<i32>) -> tensor<?x3xf32, #stablehlo.bounds<5, ?>>
+// -----
+// dynamic_iota C3 (jaxlib accepts) | %s: tensor<1xi32>
+%0 = stablehlo.dynamic_iota %s, dim = 0 : (tensor<1xi32>) -> tensor<?xi1>

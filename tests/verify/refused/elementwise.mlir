@@ -281,3 +281,15 @@
 // -----
 // multiply C1 | %x: tensor<2x!quant.uniform<i8:f32, 0.5>>, %y: tensor<2x!quant.uniform<i8<-9:9>:f32, 0.5>>
 %0 = "stablehlo.multiply"(%x, %y) : (tensor<2x!quant.uniform<i8:f32, 0.5>>, tensor<2x!quant.uniform<i8<-9:9>:f32, 0.5>>) -> tensor<2x!quant.uniform<i8:f32, 0.5>>
+// -----
+// tanh C2 | %x: tensor<2xf32>
+%0 = "stablehlo.tanh"(%x) <{result_accuracy = #stablehlo.result_accuracy<>}> : (tensor<2xf32>) -> tensor<2xf32>
+// -----
+// tanh C2 | %x: tensor<2xf32>
+%0 = "stablehlo.tanh"(%x) <{result_accuracy = #stablehlo.result_accuracy<atol = 1, rtol = 0.0, ulps = 0, mode = #stablehlo.result_accuracy_mode<TOLERANCE>>}> : (tensor<2xf32>) -> tensor<2xf32>
+// -----
+// tanh C2 | %x: tensor<2xf32>
+%0 = "stablehlo.tanh"(%x) <{result_accuracy = #stablehlo.result_accuracy<atol = 1.0 : f64, rtol = 0.0, ulps = 0, mode = #stablehlo.result_accuracy_mode<TOLERANCE>>}> : (tensor<2xf32>) -> tensor<2xf32>
+// -----
+// tanh C2 | %x: tensor<2xf32>
+%0 = "stablehlo.tanh"(%x) <{result_accuracy = #stablehlo.result_accuracy<atol = 1.0, rtol = 0.0, ulps = 1.5, mode = #stablehlo.result_accuracy_mode<TOLERANCE>>}> : (tensor<2xf32>) -> tensor<2xf32>

@@ -117,3 +117,6 @@
 // -----
 // fft C5 | %x: tensor<5x4xcomplex<f32>>
 %0 = "stablehlo.fft"(%x) <{fft_length = array<i64: 6>, fft_type = #stablehlo<fft_type IRFFT>}> : (tensor<5x4xcomplex<f32>>) -> tensor<6x6xf32>
+// -----
+// triangular_solve C3 (jaxlib accepts) | %a: tensor<2x4x?xf32>, %b: tensor<?x4x3xf32>
+%0 = "stablehlo.triangular_solve"(%a, %b) <{left_side = false, lower = true, transpose_a = #stablehlo<transpose ADJOINT>, unit_diagonal = true}> : (tensor<2x4x?xf32>, tensor<?x4x3xf32>) -> tensor<2x4x3xf32>

@@ -135,3 +135,12 @@
 // -----
 // batch_norm_training C7 | %operand: tensor<2x3x3xf32>, %scale: tensor<3xf32>, %offset: tensor<3xf32>
 %0:3 = "stablehlo.batch_norm_training"(%operand, %scale, %offset) <{epsilon = 1.000000e-03 : f32, feature_index = 1 : i64}> : (tensor<2x3x3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<2x3x5xf32>, tensor<3xf32>, tensor<3xf32>)
+// -----
+// batch_norm_inference C6 | %x: tensor<?x?xf32>, %a: tensor<3xf32>, %b: tensor<4xf32>
+%0 = "stablehlo.batch_norm_inference"(%x, %a, %a, %a, %b) <{epsilon = 1.000000e-03 : f32, feature_index = 1 : i64}> : (tensor<?x?xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<4xf32>) -> tensor<?x?xf32>
+// -----
+// batch_norm_grad C3 (jaxlib accepts) | %x: tensor<?x?xf32>, %a: tensor<?xf32>, %g: tensor<2x?xf32>
+%0:3 = "stablehlo.batch_norm_grad"(%x, %a, %a, %a, %g) <{epsilon = 1.000000e-03 : f32, feature_index = 1 : i64}> : (tensor<?x?xf32>, tensor<?xf32>, tensor<?xf32>, tensor<?xf32>, tensor<2x?xf32>) -> (tensor<3x?xf32>, tensor<?xf32>, tensor<?xf32>)
+// -----
+// batch_norm_grad C4 (jaxlib accepts) | %x: tensor<?x?xf32>, %a: tensor<3xf32>, %b: tensor<?xf32>
+%0:3 = "stablehlo.batch_norm_grad"(%x, %a, %b, %a, %x) <{epsilon = 1.000000e-03 : f32, feature_index = 1 : i64}> : (tensor<?x?xf32>, tensor<3xf32>, tensor<?xf32>, tensor<3xf32>, tensor<?x?xf32>) -> (tensor<?x3xf32>, tensor<3xf32>, tensor<4xf32>)

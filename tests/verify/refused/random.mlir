@@ -46,3 +46,6 @@
 // -----
 // rng I3 | %x: tensor<f32>, %s: tensor<?xi32>
 %0 = stablehlo.rng %x, %x, %s, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<?xi32>) -> tensor<?x?xf32>
+// -----
+// rng_bit_generator C1 (jaxlib accepts) | %x: tensor<2xui64>
+%0:2 = stablehlo.rng_bit_generator %x, algorithm = DEFAULT : (tensor<2xui64>) -> (tensor<2xui32>, tensor<3xui32>)

@@ -596,3 +596,15 @@
 ^bb0(%a: tensor<f32>, %b: tensor<i32>):
   stablehlo.return %a : tensor<f32>
 }) : (tensor<4x6xf32>, tensor<4x6xi32>) -> tensor<4x6xf64>
+// -----
+// reduce C3 (jaxlib accepts) | %x: tensor<2xf32>, %a: tensor<f32>
+%0 = "stablehlo.reduce"(%x, %a, %a) <{dimensions = array<i64: 0>}> ({
+^bb0(%l: tensor<f32>, %r: tensor<f32>):
+  stablehlo.return %l : tensor<f32>
+}) : (tensor<2xf32>, tensor<f32>, tensor<f32>) -> tensor<f32>
+// -----
+// reduce_window C1 (jaxlib accepts) | %x: tensor<2xf32>, %a: tensor<f32>
+%0 = "stablehlo.reduce_window"(%x, %a, %a) <{window_dimensions = array<i64: 1>}> ({
+^bb0(%l: tensor<f32>, %r: tensor<f32>):
+  stablehlo.return %l : tensor<f32>
+}) : (tensor<2xf32>, tensor<f32>, tensor<f32>) -> tensor<2xf32>
