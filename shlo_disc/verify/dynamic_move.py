@@ -126,7 +126,7 @@ RULES: tuple[Rules, ...] = (
     ),
     Rules(
         "stablehlo.real_dynamic_slice",
-        (_OPERAND, *[Slot(name, _SIZES, rank=1) for name in ("start_indices", "limit_indices", "strides")]),
+        (_OPERAND, *[Slot(name, _SIZES, rank=1, sized=True) for name in ("start_indices", "limit_indices", "strides")]),
         (_RESULT,),
         constraints={**SLICE, "C6": identical_types("start_indices", "limit_indices", "strides")},
     ),

@@ -206,3 +206,6 @@
 // -----
 // chlo.top_k C6 | %x: tensor<3x4xf32>
 %0:2 = chlo.top_k(%x, k = 2) : tensor<3x4xf32> -> (tensor<3x2xf32>, tensor<3x2xi64>)
+// -----
+// chlo.broadcast_select C1 (jaxlib accepts) | %p: tensor<3xi1>, %x: tensor<3xi64>
+%0 = "chlo.broadcast_select"(%p, %x, %x) : (tensor<3xi1>, tensor<3xi64>, tensor<3xi64>) -> tensor<3xi8>

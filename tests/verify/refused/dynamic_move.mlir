@@ -236,7 +236,7 @@ func.func @main() {
 // dynamic_pad C5 | %x: tensor<?xf32>, %v: tensor<f32>, %a: tensor<1xi32>, %b: tensor<1xi64>
 %0 = stablehlo.dynamic_pad %x, %v, %a, %a, %b : (tensor<?xf32>, tensor<f32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi64>) -> tensor<?xf32>
 // -----
-// real_dynamic_slice C6 | %x: tensor<?xf32>, %a: tensor<1xi32>, %b: tensor<?xi32>
+// real_dynamic_slice I3 | %x: tensor<?xf32>, %a: tensor<1xi32>, %b: tensor<?xi32>
 %0 = stablehlo.real_dynamic_slice %x, %a, %b, %a : (tensor<?xf32>, tensor<1xi32>, tensor<?xi32>, tensor<1xi32>) -> tensor<?xf32>
 // -----
 // dynamic_iota C1 (jaxlib accepts) | %s: tensor<0xi32>

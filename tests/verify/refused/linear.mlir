@@ -120,3 +120,6 @@
 // -----
 // triangular_solve C3 (jaxlib accepts) | %a: tensor<2x4x?xf32>, %b: tensor<?x4x3xf32>
 %0 = "stablehlo.triangular_solve"(%a, %b) <{left_side = false, lower = true, transpose_a = #stablehlo<transpose ADJOINT>, unit_diagonal = true}> : (tensor<2x4x?xf32>, tensor<?x4x3xf32>) -> tensor<2x4x3xf32>
+// -----
+// fft C5 (jaxlib accepts) | %x: tensor<?x?xf64>
+%0 = stablehlo.fft %x, type = RFFT, length = [5, 0] : (tensor<?x?xf64>) -> tensor<5x4xcomplex<f64>>

@@ -91,3 +91,9 @@
   %1 = stablehlo.convert %c : (tensor<i32>) -> tensor<i64>
   stablehlo.return %e, %1 : tensor<i32>, tensor<i64>
 } : (tensor<4xi32>, tensor<i32>) -> (tensor<4xi32>, tensor<i64>)
+// -----
+// chlo.scan C4 (jaxlib accepts) | %x: tensor<3x4xf32>
+%0 = "chlo.scan"(%x) <{dimension = 1 : i64, operandSegmentSizes = array<i32: 1, 0>, resultSegmentSizes = array<i32: 1, 0>}> ({
+^bb0(%a: tensor<3xf32>):
+  stablehlo.return %a : tensor<3xf32>
+}) : (tensor<3x4xf32>) -> tensor<3x4xui8>
