@@ -16,8 +16,10 @@ ARGUMENTS = {
     "m": "tensor<4x5xf32>",
     "g": "tensor<1x8x3xf32>",
     "k": "tensor<2x3x6xf32>",
+    "w": "tensor<2xi64>",
     "t": "!stablehlo.token",
     "u": "tensor<2xui64>",
+    "l": "tensor<i1>",
     "r": "tensor<4x4xf32>",
     "o": "tuple<tensor<f32>, tensor<i32>>",
 }
@@ -114,6 +116,23 @@ PRETTY = (
     '%0 = stablehlo.einsum %m, %m, config = "ab,cb->ac" : (tensor<4x5xf32>, tensor<4x5xf32>) -> tensor<4x4xf32>',
     '%0 = stablehlo.unary_einsum %m, config = "ab->a" : (tensor<4x5xf32>) -> tensor<4xf32>',
     "%0 = stablehlo.compare EQ, %n, %n, NOTYPE : (tensor<i32>, tensor<i32>) -> tensor<i1>",
+    "%0 = stablehlo.cholesky %r, lower = true : tensor<4x4xf32>",
+    "%0 = stablehlo.is_finite %v : (tensor<?xf32>) -> tensor<?xi1>",
+    "%0 = stablehlo.imag %z : (tensor<?xcomplex<f32>>) -> tensor<?xf32>",
+    "%0 = stablehlo.bitcast_convert %v : (tensor<?xf32>) -> tensor<?xi32>",
+    "%0 = stablehlo.get_tuple_element %o[1] : (tuple<tensor<f32>, tensor<i32>>) -> tensor<i32>",
+    "%0 = stablehlo.replica_id : tensor<ui32>",
+    "%0 = stablehlo.partition_id : tensor<ui32>",
+    "%0 = stablehlo.rng %x, %x, %w, distribution = NORMAL : "
+    "(tensor<f32>, tensor<f32>, tensor<2xi64>) -> tensor<?x?xf32>",
+    "%0 = stablehlo.dot %m, %v, precision = [HIGH, HIGHEST] : (tensor<4x5xf32>, tensor<?xf32>) -> tensor<4xf32>",
+    "%0 = stablehlo.dot %m, %v : (tensor<4x5xf32>, tensor<?xf32>) -> tensor<4xf32>",
+    "%0 = stablehlo.dynamic_pad %m, %x, %s, %s, %s : "
+    "(tensor<4x5xf32>, tensor<f32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> tensor<?x?xf32>",
+    "%0 = stablehlo.real_dynamic_slice %m, %s, %s, %s : "
+    "(tensor<4x5xf32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> tensor<?x?xf32>",
+    "%0 = stablehlo.dynamic_update_slice %m, %r, %n, %n : "
+    "(tensor<4x5xf32>, tensor<4x4xf32>, tensor<i32>, tensor<i32>) -> tensor<4x5xf32>",
     "%0 = chlo.constant dense<3> : tensor<4xi32>",
     "%0 = chlo.mulhi %n, %n : tensor<i32>, tensor<i32> -> tensor<i32>",
     "%0 = chlo.broadcast_compare %x, %v {comparison_direction = #chlo<comparison_direction LT>} : "
@@ -129,6 +148,49 @@ PRETTY = (
     "%0 = chlo.lgamma %v : tensor<?xf32> -> tensor<?xf32>",
     "%0, %1 = chlo.top_k(%m, k = 4) : tensor<4x5xf32> -> (tensor<4x4xf32>, tensor<4x4xi32>)",
 )
+_ELEMENTWISE = (
+    (
+        "tensor<?xf32>",
+        "%v",
+        "abs cbrt ceil cosine exponential_minus_one floor log log_plus_one logistic round_nearest_afz "
+        "round_nearest_even rsqrt sign sine sqrt tan",
+    ),
+    ("tensor<?xf32>", "%v, %v", "atan2 divide minimum multiply power remainder subtract"),
+    ("tensor<i32>", "%n", "count_leading_zeros not popcnt"),
+    ("tensor<i32>", "%n, %n", "and or shift_left shift_right_arithmetic shift_right_logical xor"),
+)
+_CHLO = (
+    ("tensor<?xcomplex<f32>> -> tensor<?xcomplex<f32>>", "%z", "_asin_acos_kernel conj"),
+    (
+        "tensor<?xf32> -> tensor<?xf32>",
+        "%v",
+        "acos acosh asin asinh atan atanh bessel_i1e cosh digamma erf erf_inv erfc sinh square tan",
+    ),
+    ("tensor<?xf32> -> tensor<?xi1>", "%v", "is_inf is_neg_inf is_pos_inf"),
+    ("tensor<?xf32>, tensor<?xf32> -> tensor<?xf32>", "%v, %v", "next_after polygamma zeta"),
+    (
+        "(tensor<f32>, tensor<?xf32>) -> tensor<?xf32>",
+        "%x, %v",
+        "broadcast_add broadcast_atan2 broadcast_divide broadcast_maximum broadcast_minimum broadcast_multiply "
+        "broadcast_next_after broadcast_polygamma broadcast_power broadcast_remainder "
+        "broadcast_subtract broadcast_zeta",
+    ),
+    ("(tensor<f32>, tensor<?xf32>) -> tensor<?xcomplex<f32>>", "%x, %v", "broadcast_complex"),
+    (
+        "(tensor<i32>, tensor<4xi32>) -> tensor<4xi32>",
+        "%n, %i",
+        "broadcast_and broadcast_or broadcast_shift_left broadcast_shift_right_arithmetic "
+        "broadcast_shift_right_logical broadcast_xor",
+    ),
+    ("(tensor<i1>, tensor<f32>, tensor<?xf32>) -> tensor<?xf32>", "%l, %x, %v", "broadcast_select"),
+)
+FAMILIES = tuple(
+    f"%0 = {dialect}.{name} {operands} : {types}"
+    for dialect, table in (("stablehlo", _ELEMENTWISE), ("chlo", _CHLO))
+    for types, operands, names in table
+    for name in names.split()
+)
+
 SHARDED = (
     "sdy.sharding_group %r group_id=21 : tensor<4x4xf32>",
     '%0 = sdy.reshard %r <@mesh, [{"x"}, {"y"}]> : tensor<4x4xf32>',
@@ -145,10 +207,22 @@ manual_axes={"x"} (%c: tensor<2x4xf32>) {
     } {a.b} : (tensor<4x4xf32>) -> tensor<4x4xf32>""",
     "%0 = sdy.constant dense<1.000000e+00> : tensor<4x4xf32>",
     '%0 = sdy.all_slice [{"x"}, {}] %r out_sharding=<@mesh, [{"x"}, {}]> : tensor<4x4xf32>',
+    """%0 = sdy.all_slice [{"x"}, {}] %r out_sharding=<@mesh, [{"x"}, {}]> : tensor<4x4xf32>
+    %1 = sdy.all_to_all [{"x"}: 0->1] %0 out_sharding=<@mesh, [{}, {"x"}]> : tensor<4x4xf32>
+    %2 = sdy.collective_permute %1 out_sharding=<@mesh, [{}, {"y"}]> : tensor<4x4xf32>
+    %3 = sdy.all_gather [{}, {"y"}] %2 out_sharding=<@mesh, [{}, {}]> : tensor<4x4xf32>
+    %4 = sdy.reduce_scatter [{"x"}, {}] %3 out_sharding=<@mesh, [{"x"}, {}]> : tensor<4x4xf32>""",
     '%0 = sdy.all_reduce {"y"} %r out_sharding=<@mesh, [{}, {}]> : tensor<4x4xf32>',
 )
 
 UNKNOWN_TO_JAXLIB = (
+    """%0 = stablehlo.uniform_quantize %x : (tensor<f32>) -> tensor<!quant.uniform<i8:f32, 1.000000e+00:-30>>
+    %1 = stablehlo.uniform_dequantize %0 : (tensor<!quant.uniform<i8:f32, 1.000000e+00:-30>>) -> tensor<f32>""",
+    """%0 = "stablehlo.collective_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+    ^bb0(%c: tensor<f32>, %d: tensor<f32>):
+      %1 = stablehlo.add %c, %d : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<f32>) -> tensor<f32>""",
     "check.expect_eq %a, %b : tensor<?x4xf32>",
     "check.expect_eq_const %n, dense<0> : tensor<i32>",
     "check.expect_almost_eq %a, %b, tolerance = 0.1 : tensor<?x4xf32>",
@@ -181,6 +255,17 @@ GENERIC = (
     '%0 = "stablehlo.triangular_solve"(%r, %r) <{left_side = true, lower = true, transpose_a = '
     "#stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}> : "
     "(tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>",
+    """%0 = "stablehlo.async_start"(%r) ({
+    ^bb0(%c: tensor<4x4xf32>):
+      %2 = "stablehlo.all_gather"(%c) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1]]> : \
+tensor<1x2xi64>}> : (tensor<4x4xf32>) -> tensor<4x8xf32>
+      stablehlo.return %2 : tensor<4x8xf32>
+    }) : (tensor<4x4xf32>) -> !stablehlo.future<tensor<4x8xf32>>
+    %1 = "stablehlo.async_done"(%0) : (!stablehlo.future<tensor<4x8xf32>>) -> tensor<4x8xf32>""",
+    '%0 = "stablehlo.cross-replica-sum"(%x) <{replica_groups = dense<0> : tensor<1x1xi64>}> : '
+    "(tensor<f32>) -> tensor<f32>",
+    '%0:2 = "stablehlo.infeed"(%t) <{infeed_config = "c", layout = [[0, 1]]}> : '
+    "(!stablehlo.token) -> (tensor<4x5xf32>, !stablehlo.token)",
 )
 
 GENERIC_BY_NEED = (

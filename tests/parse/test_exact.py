@@ -8,7 +8,7 @@ import pytest
 
 from tests.parse.exactness import differs_from_mlir, round_trips
 from tests.parse.jaxlib_printer import Printer
-from tests.parse.samples import GENERIC, GENERIC_BY_NEED, PRETTY, SHARDED, UNKNOWN_TO_JAXLIB, program
+from tests.parse.samples import FAMILIES, GENERIC, GENERIC_BY_NEED, PRETTY, SHARDED, UNKNOWN_TO_JAXLIB, program
 
 # How many programs each folder holds, and how many of them MLIR takes: those that need no dialect that jaxlib lacks.
 FOLDERS = {
@@ -40,7 +40,7 @@ def test_programs_of_the_corpus_are_exact(corpus: Path, folder: str) -> None:
     assert (len(paths), taken) == FOLDERS[folder]
 
 
-@pytest.mark.parametrize("op", [*PRETTY, *GENERIC, *SHARDED])
+@pytest.mark.parametrize("op", [*PRETTY, *FAMILIES, *GENERIC, *SHARDED])
 def test_samples_are_exact(op: str) -> None:
     assert not round_trips(program(op))
     assert differs_from_mlir(program(op), Printer()) == ""

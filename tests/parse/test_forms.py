@@ -6,20 +6,21 @@ import pytest
 
 from shlo_disc.diagnostics import CompileError
 from shlo_disc.ir.attributes import DenseArrayAttr, DenseAttr, IntegerAttr, RecordAttr
+from shlo_disc.ir.core import Op
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.parse.printer import print_module
 from shlo_disc.parse.syntax import ENTRIES, FORMS
-from tests.parse.samples import GENERIC, GENERIC_BY_NEED, PRETTY, SHARDED, UNKNOWN_TO_JAXLIB, program
+from tests.parse.samples import FAMILIES, GENERIC, GENERIC_BY_NEED, PRETTY, SHARDED, UNKNOWN_TO_JAXLIB, program
 from tests.parse.structure import structure
 
 
-@pytest.mark.parametrize("op", [*PRETTY, *GENERIC, *SHARDED, *UNKNOWN_TO_JAXLIB])
+@pytest.mark.parametrize("op", [*PRETTY, *FAMILIES, *GENERIC, *SHARDED, *UNKNOWN_TO_JAXLIB])
 def test_a_module_prints_as_it_was_written(op: str) -> None:
     text = program(op)
     assert str(parse_module(text)) == text
 
 
-@pytest.mark.parametrize("op", [*PRETTY, *GENERIC, *SHARDED, *UNKNOWN_TO_JAXLIB])
+@pytest.mark.parametrize("op", [*PRETTY, *FAMILIES, *GENERIC, *SHARDED, *UNKNOWN_TO_JAXLIB])
 def test_generic_form_means_the_same(op: str) -> None:
     module = parse_module(program(op))
     text = print_module(module, generic=True)
@@ -36,6 +37,13 @@ def test_what_the_pretty_form_cannot_say_prints_generically(op: str) -> None:
 
 def test_every_op_is_listed_once() -> None:
     assert len(FORMS) == len(ENTRIES)
+
+
+def test_every_pretty_form_has_a_sample() -> None:
+    modules = [parse_module(program(op)) for op in (*PRETTY, *FAMILIES, *GENERIC, *SHARDED, *UNKNOWN_TO_JAXLIB)]
+    beside = [content for module in modules for content in module.contents if isinstance(content, Op)]
+    found = {op.name for module in modules for op in module.walk()} | {op.name for op in beside}
+    assert found >= {entry.name for entry in ENTRIES if entry.form is not None}
 
 
 def test_attributes_have_the_same_names_in_both_forms() -> None:
