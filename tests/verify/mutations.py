@@ -27,13 +27,14 @@ from shlo_disc.ir.attributes import (
     TupleType,
     Type,
 )
-from shlo_disc.ir.core import Block, Function, Module, Op, Region, Value
+from shlo_disc.ir.core import Block, Declaration, Function, Module, Op, Region, Value
 from shlo_disc.parse.attributes import ENUMS
 from shlo_disc.parse.printer import print_module
 from shlo_disc.verify.view import numbers_of
 
 T = TypeVar("T")
 
+_NAMING = frozenset({"callee", "decomposition", "called_computations"})
 SMALL = 64  # elements of literals that are changed
 DTYPES = (
     *(DType.I1, DType.I4, DType.I8, DType.I32, DType.I64, DType.UI8, DType.UI32),
@@ -48,6 +49,7 @@ class Subject:
     arguments: tuple[Value, ...]
     constants: tuple[Op, ...]
     op: Op
+    beside: tuple[Function | Declaration | Op, ...] = ()  # what the module holds of other names
 
     def text(self) -> str:
         """Print the function in generic form."""
@@ -55,8 +57,8 @@ class Subject:
         type_ = FunctionType(tuple([argument.type for argument in self.arguments]), ())
         nothing: Mapping[str, Attribute] = {}
         body = Block(self.arguments, (*self.constants, self.op, end))
-        function = Function("main", type_, body, None, (nothing,) * len(self.arguments), (), {}, NOWHERE)
-        return print_module(Module(None, (function,), {}, NOWHERE), generic=True)
+        function = Function("subject", type_, body, None, (nothing,) * len(self.arguments), (), {}, NOWHERE)
+        return print_module(Module(None, (function, *self.beside), {}, NOWHERE), generic=True)
 
     def with_op(self, op: Op) -> Subject:
         return replace(self, op=op)
@@ -65,21 +67,22 @@ class Subject:
         """Give a value another type, wherever it is used."""
         new = replace(old, type=type_)
         arguments = tuple([new if argument is old else argument for argument in self.arguments])
-        return Subject(arguments, self.constants, substitute(self.op, {old: new}))
+        return replace(self, arguments=arguments, op=substitute(self.op, {old: new}))
 
 
 # --- ops by themselves
 
 
 def subjects(module: Module) -> Iterator[Subject]:
-    """Give each op of StableHLO and CHLO by itself, but those that name functions."""
+    """Give each op of StableHLO and CHLO, and each call, by itself."""
     for function in module.functions.values():
         producers = {result: op for op in function.walk() for result in op.results}
         for op in function.walk():
-            names_functions = any(inner.name in ("func.call", "stablehlo.composite") for inner in _walk(op))
-            if op.name.startswith(("stablehlo.", "chlo.")) and op.name != "stablehlo.return" and not names_functions:
+            if op.name.startswith(("stablehlo.", "chlo.", "func.call")) and op.name != "stablehlo.return":
                 own = {name: attribute for name, attribute in op.attributes.items() if "." not in name}
-                yield _alone(replace(op, attributes=own), producers)
+                alone = _alone(replace(op, attributes=own), producers)
+                names_functions = any(inner.attributes.keys() & _NAMING for inner in _walk(op))
+                yield replace(alone, beside=module.contents) if names_functions else alone
 
 
 def _alone(op: Op, producers: Mapping[Value, Op]) -> Subject:
