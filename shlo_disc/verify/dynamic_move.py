@@ -10,7 +10,6 @@ from shlo_disc.verify.dims import (
     in_order,
     list_slot,
     number_slot,
-    refuse_number,
     result_shape,
     unique,
     within_rank,
@@ -39,12 +38,6 @@ def _shape_operand(name: str) -> Check:
         return Refusal(f"'{name}' to hold the sizes of 'result', {spell_shape(result)}", str(list(sizes)))
 
     return check
-
-
-def _iota_dimension(view: View) -> Refusal | None:
-    (count,) = view.shape("output_shape")
-    limit = view.rank("result") if count is None else count
-    return refuse_number("'iota_dimension', a dimension of 'result',", view.integer("iota_dimension"), 0, limit)
 
 
 # --- set_dimension_size: not in the specification
@@ -109,7 +102,7 @@ RULES: tuple[Rules, ...] = (
         (Slot("output_shape", _SIZES, rank=1, sized=True),),
         (Slot("result", Kind.INTEGER | Kind.FLOAT | Kind.COMPLEX | Kind.PER_TENSOR, label="C3"),),
         (number_slot("iota_dimension", "I2"),),
-        {"C1": _iota_dimension, "C2": _shape_operand("output_shape")},
+        {"C2": _shape_operand("output_shape"), "C1": dimension_within_rank("iota_dimension", "result")},
     ),
     Rules(
         "stablehlo.dynamic_pad",
