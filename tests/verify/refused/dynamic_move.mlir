@@ -239,7 +239,7 @@ func.func @main() {
 // real_dynamic_slice I3 | %x: tensor<?xf32>, %a: tensor<1xi32>, %b: tensor<?xi32>
 %0 = stablehlo.real_dynamic_slice %x, %a, %b, %a : (tensor<?xf32>, tensor<1xi32>, tensor<?xi32>, tensor<1xi32>) -> tensor<?xf32>
 // -----
-// dynamic_iota C1 (jaxlib accepts) | %s: tensor<0xi32>
+// dynamic_iota C2 (jaxlib accepts) | %s: tensor<0xi32>
 %0 = stablehlo.dynamic_iota %s, dim = 0 : (tensor<0xi32>) -> tensor<?xf32>
 // -----
 // set_dimension_size C3 (jaxlib accepts) | %x: tensor<5x3xf32>
