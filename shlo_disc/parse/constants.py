@@ -55,7 +55,9 @@ class ConstantReader(TypeReader, ABC):
         if dtype is not None and not dtype.is_float:
             raise self.unexpected(f"a number of type {dtype.value}", at)
         value = float(token)
-        return FloatAttr(value, dtype, token if "." in token else spell_float(value, dtype or DType.F64))
+        if "." in token:
+            return FloatAttr(value, dtype, token)
+        return FloatAttr(value, dtype or DType.F64, spell_float(value, dtype or DType.F64))
 
     def _bits(self, token: str, dtype: DType, at: int) -> FloatAttr:
         try:

@@ -50,8 +50,7 @@ from shlo_disc.ir.attributes import (
 from shlo_disc.parse.floats import spell_float
 from shlo_disc.parse.lexer import escape
 
-_BARE_SYMBOL = re.compile(r"[A-Za-z_][\w$.]*")
-_BARE_KEY = re.compile(r"[A-Za-z_][\w$.]*")
+_BARE = re.compile(r"[A-Za-z_][\w$.]*", re.ASCII)
 
 
 def spell_type(type_: Type) -> str:
@@ -199,7 +198,7 @@ def _spell_element(value: float, dtype: DType) -> str:
 
 def spell_symbol(name: str) -> str:
     """Spell `@name`, with quotes where needed."""
-    return f"@{name}" if _BARE_SYMBOL.fullmatch(name) else f'@"{escape(name)}"'
+    return f"@{name}" if _BARE.fullmatch(name) else f'@"{escape(name)}"'
 
 
 def spell_dictionary(items: Mapping[str, Attribute]) -> str:
@@ -207,7 +206,7 @@ def spell_dictionary(items: Mapping[str, Attribute]) -> str:
     parts: list[str] = []
     for name in sorted(items):
         value = items[name]
-        key = name if _BARE_KEY.fullmatch(name) else f'"{escape(name)}"'
+        key = name if _BARE.fullmatch(name) else f'"{escape(name)}"'
         parts.append(key if isinstance(value, UnitAttr) else f"{key} = {spell_attribute(value)}")
     return f"{{{', '.join(parts)}}}"
 

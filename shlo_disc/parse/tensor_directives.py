@@ -281,7 +281,8 @@ def _window_fits(op: Op) -> bool:
 
 # --- reduce_precision: `format = e5m10`
 
-_FORMAT = re.compile(r"e(\d+)m(\d+)")
+_FORMAT_BITS = ("exponent_bits", "mantissa_bits")
+_FORMAT = re.compile(r"e(\d{1,9})m(\d{1,9})")
 
 
 def _read_format(reader: BodyReader, draft: Draft) -> None:
@@ -294,10 +295,15 @@ def _read_format(reader: BodyReader, draft: Draft) -> None:
 
 
 def _write_format(_writer: BodyWriter, op: Op) -> str:
-    exponent, mantissa = op.attributes["exponent_bits"], op.attributes["mantissa_bits"]
+    exponent, mantissa = (op.attributes[name] for name in _FORMAT_BITS)
     assert isinstance(exponent, IntegerAttr), "checked by fits"
     assert isinstance(mantissa, IntegerAttr), "checked by fits"
     return f"e{exponent.value}m{mantissa.value}"
+
+
+def _format_fits(op: Op) -> bool:
+    bits = [op.attributes[name] for name in _FORMAT_BITS]
+    return all(isinstance(each, IntegerAttr) and 0 <= each.value < 10**9 and each.dtype is DType.I32 for each in bits)
 
 
 TENSOR_DIRECTIVES: Mapping[str, Directive] = {
@@ -322,5 +328,5 @@ TENSOR_DIRECTIVES: Mapping[str, Directive] = {
         optional=("padding", "window_reversal", *_WINDOW_ARRAYS.values()),
         fits=_window_fits,
     ),
-    "format": Directive(_read_format, _write_format, {"exponent_bits": IntegerAttr, "mantissa_bits": IntegerAttr}),
+    "format": Directive(_read_format, _write_format, dict.fromkeys(_FORMAT_BITS, IntegerAttr), fits=_format_fits),
 }
