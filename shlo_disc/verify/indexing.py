@@ -255,6 +255,7 @@ _SCATTER_RULES = Rules(
         "C24": each(_result_count, same_shapes("inputs", "results")),
         "C25": _result_elements,
     },
+    ("update_computation",),
     count="C5",
 )
 

@@ -31,5 +31,6 @@ RULES: tuple[Rules, ...] = (
             "C4": dimension_within_rank("dimension", "inputs", from_end=True),
             "C5": _comparator,
         },
+        ("comparator",),
     ),
 )

@@ -57,6 +57,8 @@ class Slots:
                     f"{_counted(slots)} {what}s" if sizes is None else f"the {what}s that '{what}SegmentSizes' counts"
                 )
                 return Broken(label, Refusal(f"'{op.name}' to have {counted}", str(len(given))))
+        if len(op.regions) != len(rules.regions) and not _takes_many(rules.regions):
+            return Broken("", Refusal(f"'{op.name}' to have {len(rules.regions)} regions", str(len(op.regions))))
         is_open = False
         for slots, inputs in ((rules.operands, True), (rules.results, False)):
             for number, slot in enumerate(slots, 1):
@@ -73,6 +75,10 @@ class Slots:
             if refusal is not None:
                 return Broken(attribute.label, refusal)
         return Filled(values, is_open)
+
+
+def _takes_many(regions: tuple[str, ...]) -> bool:
+    return bool(regions) and regions[-1].endswith("…")
 
 
 def _split(

@@ -538,3 +538,9 @@
 ^bb0(%a: tensor<f32>, %b: tensor<f32>):
   stablehlo.return %a : tensor<f32>
 }) : (tensor<2x3x4xf32>, tensor<2x5x1xi64>, tensor<2x5x4xf32>) -> tensor<2x3x4xf64>
+// -----
+// scatter C5 (jaxlib accepts) | %x: tensor<4xf32>, %i: tensor<2x1xi32>, %u: tensor<2xf32>
+%0 = "stablehlo.scatter"(%x, %i, %u, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+^bb0(%a: tensor<f32>, %b: tensor<f32>):
+  stablehlo.return %a : tensor<f32>
+}) : (tensor<4xf32>, tensor<2x1xi32>, tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32>
