@@ -28,7 +28,7 @@ _STRING = f'{_BEGUN}"?'  # it may lack its end: so no character is looked at twi
 
 TOKEN = re.compile(
     r"%[\w$.-]+(?:\#\d+)?"  # value
-    rf"|[(),=]|{_STRING}"
+    rf"|[(),={{}}\[\]]|:(?!:)|{_STRING}"
     r"|tensor<[\w?]+(?:<f\d+>)?>"  # tensor type without an encoding
     r'|loc\((?:\#\w+|unknown|"[^"\\\n]*"(?:\(\#\w+\))?)\)'  # simple location
     rf'|dense<(?:[^<>"]++|{_BEGUN}")*+>'
@@ -37,7 +37,7 @@ TOKEN = re.compile(
     r"|-?(?:0x[0-9A-Fa-f]+|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)"  # number
     rf"|->|::|[<>]=|@(?:[\w$.-]+|{_STRING})"
     r"|[\#!][A-Za-z_][\w$.]*|\^\w+"  # alias or dialect name, block label
-    r"|//[^\n]*|\{-\#|\S",  # comment, resource section, any other character
+    r"|//[^\n]*|\S",  # comment, any other character
     re.ASCII,
 )
 _WORD_BEFORE = re.compile(r"[\w$.%@#!^-]")
