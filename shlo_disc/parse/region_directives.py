@@ -58,6 +58,7 @@ def _is_applied(writer: BodyWriter, op: Op) -> bool:
         and not inner.attributes
         and inner.operands == block.arguments
         and returned.operands == inner.results
+        and not returned.attributes
         and all(value.type == element_type(op.operands[0].type) for value in (*inner.operands, *inner.results))
         and not (writer.located and any(part.location != op.location for part in (inner, returned, *block.arguments)))
     )
@@ -138,7 +139,7 @@ def _while_fits(op: Op) -> bool:
     return (
         type_.inputs == type_.results
         and _plain_arguments(cond) == _plain_arguments(body)
-        and [argument.type for argument in cond.arguments] == list(type_.inputs)
+        and all(tuple([value.type for value in block.arguments]) == type_.inputs for block in (cond, body))
         and len({argument.name for argument in cond.arguments}) == len(cond.arguments)
     )
 

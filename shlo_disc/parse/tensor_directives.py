@@ -139,6 +139,7 @@ def _dot_dimensions_fit(op: Op) -> bool:
     known = {name for names in _DOT_FIELDS.values() for name in names}
     return (
         isinstance(numbers, RecordAttr)
+        and (numbers.dialect, numbers.name) == ("stablehlo", "dot")
         and numbers.fields.keys() <= known
         and all(field == _integer_list(_numbers(field)) and _numbers(field) for field in numbers.fields.values())
     )
@@ -175,8 +176,11 @@ def _write_algorithm(_writer: BodyWriter, op: Op) -> str:
 
 
 def _algorithm_fits(op: Op) -> bool:
-    found = op.attributes.get("algorithm")
-    return found is None or isinstance(found, RecordAttr)
+    match op.attributes.get("algorithm"):
+        case None | RecordAttr(dialect="stablehlo", name="dot_algorithm"):
+            return True
+        case _:
+            return False
 
 
 # --- convolution: `dim_numbers = […]x[…]->[…], window = {stride = [2], pad = [[1, 2]], …}`
@@ -272,11 +276,15 @@ def _pad_pairs(padding: DenseAttr) -> list[str]:
 def _window_fits(op: Op) -> bool:
     padding = op.attributes.get("padding")
     if padding is not None and not (
-        isinstance(padding, DenseAttr) and padding.type.dtype is DType.I64 and len(padding.type.shape) == 2
+        isinstance(padding, DenseAttr)
+        and padding.type.dtype is DType.I64
+        and len(padding.type.shape) == 2
+        and padding.type.shape[1] == 2
     ):
         return False
-    arrays = [op.attributes.get(name) for name in (*_WINDOW_ARRAYS.values(), "window_reversal")]
-    return all(found is None or isinstance(found, DenseArrayAttr) for found in arrays)
+    dtypes = {"window_reversal": DType.I1, **dict.fromkeys(_WINDOW_ARRAYS.values(), DType.I64)}
+    arrays = [(op.attributes.get(name), dtype) for name, dtype in dtypes.items()]
+    return all(found is None or (isinstance(found, DenseArrayAttr) and found.dtype is dtype) for found, dtype in arrays)
 
 
 # --- reduce_precision: `format = e5m10`

@@ -120,7 +120,9 @@ def _read_tuple(reader: BodyReader, draft: Draft) -> None:
 
 
 def _write_tuple(op: Op) -> str | None:
-    return spell_type(op.results[0].type)
+    type_ = op.results[0].type
+    members = tuple([operand.type for operand in op.operands])
+    return spell_type(type_) if type_ == TupleType(members) else None
 
 
 def _read_result(reader: BodyReader, draft: Draft) -> None:

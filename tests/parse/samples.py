@@ -97,6 +97,7 @@ PRETTY = (
     f"%0:2 = stablehlo.optimization_barrier %a, %x : {F}, tensor<f32>",
     "%0 = stablehlo.after_all %t, %t : !stablehlo.token",
     "%0 = stablehlo.create_token : !stablehlo.token",
+    "%0 = stablehlo.tuple : tuple<>",
     "%0 = stablehlo.tuple %x, %n : tuple<tensor<f32>, tensor<i32>>",
     """%0 = stablehlo.composite "a.b" %n ({
       stablehlo.return %n : tensor<i32>
@@ -272,6 +273,22 @@ GENERIC_BY_NEED = (
     '%0 = "stablehlo.iota"() : () -> tensor<4xf32>',
     '%0 = "stablehlo.iota"() <{iota_dimension = 0 : i32}> : () -> tensor<4xf32>',
     '%0 = "stablehlo.constant"() <{value = dense<0> : tensor<4xi32>}> : () -> tensor<?xi32>',
+    '%0 = "stablehlo.dot"(%m, %v) <{precision_config = "HIGH"}> : (tensor<4x5xf32>, tensor<?xf32>) -> tensor<4xf32>',
+    '%0 = "stablehlo.dot_general"(%m, %m) <{dot_dimension_numbers = #chlo.dot<lhs_contracting_dimensions = [0], '
+    "rhs_contracting_dimensions = [0]>}> : (tensor<4x5xf32>, tensor<4x5xf32>) -> tensor<5x5xf32>",
+    '%0 = "stablehlo.convolution"(%g, %k) <{batch_group_count = 1 : i64, dimension_numbers = '
+    "#stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, feature_group_count = 1 : i64, "
+    "window_strides = array<i32: 1>}> : "
+    "(tensor<1x8x3xf32>, tensor<2x3x6xf32>) -> tensor<1x10x6xf32>",
+    """%0 = "stablehlo.while"(%n) ({
+    ^bb0(%c: tensor<i32>):
+      %1 = stablehlo.constant dense<true> : tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }, {
+    ^bb0(%c: tensor<?xi32>):
+      stablehlo.return %n : tensor<i32>
+    }) : (tensor<i32>) -> tensor<i32>""",
+    '%0 = "sdy.propagation_barrier"(%r) <{allowed_direction = 7 : i32}> : (tensor<4x4xf32>) -> tensor<4x4xf32>',
     '%0 = "stablehlo.cholesky"(%m) <{lower = 1 : i32}> : (tensor<4x5xf32>) -> tensor<4x5xf32>',
 )
 
