@@ -16,7 +16,7 @@ from shlo_disc.verify.view import Refusal, View
 _STATE = Kind.TENSOR | Kind.TOKEN | Kind.BUFFER
 _BRANCH = Kind.TENSOR | Kind.TOKEN
 _MEMBER = Kind.TENSOR | Kind.TOKEN | Kind.TUPLE | Kind.BUFFER
-_BARRED = Kind.PLAIN | Kind.PER_TENSOR | Kind.TOKEN
+_BARRED = Kind.UNIFORM | Kind.TOKEN
 
 # --- while
 

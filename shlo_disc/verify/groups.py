@@ -56,7 +56,7 @@ def channel(view: View) -> int:
 
 
 def whole_channel(view: View) -> Refusal | None:
-    """A handle has a number and a type."""
+    """Refuse a channel handle without a number and a type."""
     handle = view.attribute("channel_handle")
     if not isinstance(handle, RecordAttr):
         return None
@@ -70,12 +70,12 @@ def _is_number(attribute: Attribute) -> bool:
 
 
 def unique_groups(view: View) -> Refusal | None:
-    """No process is in two groups."""
+    """Refuse a process in two groups."""
     return refuse_repeated("'replica_groups'", [number for number in _numbers(view) if number != _ABSENT])
 
 
 def all_processes(view: View) -> Refusal | None:
-    """Groups of global ids hold every process, so there are some."""
+    """Refuse groups of global ids that are empty: they hold every process."""
     groups = view.attribute("replica_groups")
     if view.flag("use_global_device_ids") and isinstance(groups, DenseAttr) and not _numbers(view):
         return Refusal("'replica_groups' of all processes, as 'use_global_device_ids' is set", "none")
@@ -93,12 +93,12 @@ def numbered_groups(*, ragged: bool = False) -> Check:
 
 
 def no_negative_groups(view: View) -> Refusal | None:
-    """Processes are numbered from 0 on; how many there are is not in the text."""
+    """Refuse negative numbers of processes; how many processes there are is not in the text."""
     return refuse_below("'replica_groups'", _numbers(view), 0)
 
 
 def global_channel(view: View) -> Refusal | None:
-    """Global ids need a channel."""
+    """Refuse global ids without a channel."""
     if not view.flag("use_global_device_ids") or channel(view) > 0:
         return None
     return Refusal("a positive channel number, as 'use_global_device_ids' is set", str(channel(view)))
@@ -108,7 +108,7 @@ def global_channel(view: View) -> Refusal | None:
 
 
 def pairs_of_two(view: View) -> Refusal | None:
-    """Each row has a source and a target."""
+    """Refuse rows of another length than 2: a source and a target."""
     pairs = view.attribute("source_target_pairs")
     width = pairs.type.shape[1] if isinstance(pairs, DenseAttr) else 2
     return None if width == 2 else Refusal("'source_target_pairs' to have 2 columns", str(width))
@@ -125,7 +125,7 @@ def unique_column(column: int) -> Check:
 
 
 def no_negative_pairs(view: View) -> Refusal | None:
-    """Processes are numbered from 0 on; how many there are is not in the text."""
+    """Refuse negative numbers of processes in pairs."""
     return refuse_below("'source_target_pairs'", list(chain.from_iterable(_pairs(view))), 0)
 
 

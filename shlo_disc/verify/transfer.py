@@ -28,7 +28,6 @@ from shlo_disc.verify.rules import AttributeSlot, Check, Kind, Rules, Slot
 from shlo_disc.verify.types import Tensor
 from shlo_disc.verify.view import Refusal, View
 
-_EXCHANGED = Kind.PLAIN | Kind.PER_TENSOR
 _COLLECTIVES = ("all_gather", "all_reduce", "all_to_all", "collective_broadcast", "collective_permute")
 _STARTED = (*_COLLECTIVES, "collective_reduce", "reduce_scatter", "slice", "dynamic_slice", "dynamic_update_slice")
 
@@ -155,7 +154,7 @@ _HOST_FLAG = "is_host_transfer"
 RULES: tuple[Rules, ...] = (
     Rules(
         "stablehlo.async_start",
-        (Slot("operands", _EXCHANGED, variadic=True),),
+        (Slot("operands", Kind.UNIFORM, variadic=True),),
         (Slot("result", Kind.FUTURE, label="C4"),),
         (),
         {"C1": _two_ops, "C2": _may_start, "C3": _passed, "C4": _future},
@@ -164,7 +163,7 @@ RULES: tuple[Rules, ...] = (
     Rules(
         "stablehlo.async_done",
         (Slot("operand", Kind.FUTURE),),
-        (Slot("result", _EXCHANGED, label="C1"),),
+        (Slot("result", Kind.UNIFORM, label="C1"),),
         (),
         {"C1": _awaited},
     ),
