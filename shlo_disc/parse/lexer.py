@@ -148,15 +148,17 @@ class Reader:
         return found
 
     def _unquoted(self, quoted: str) -> str:
-        if not is_ended(quoted) or not (quoted.isascii() or _is_unicode(quoted)):
+        if not is_ended(quoted) or not is_unicode(quoted):
             raise self.unexpected("a string of Unicode characters that ends on its line")
         if "\\" in quoted and (wrong := _WRONG_ESCAPE.search(quoted)) is not None:
             raise self.unexpected(f"no escape '{wrong[0]}' in a string")
         return unescape(quoted[1:-1])
 
 
-def _is_unicode(text: str) -> bool:
+def is_unicode(text: str) -> bool:
     """Tell whether text has no halves of characters, apart from those that stand for single bytes."""
+    if text.isascii():
+        return True
     try:
         text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

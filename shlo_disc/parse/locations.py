@@ -17,7 +17,8 @@ from shlo_disc.ir.attributes import (
     UnknownLocation,
 )
 from shlo_disc.parse.attributes import AttributeReader
-from shlo_disc.parse.lexer import unescape
+from shlo_disc.parse.lexer import is_unicode, unescape
+from shlo_disc.parse.spelling import spell_attribute
 
 _PACKAGES = frozenset({"site-packages", "dist-packages"})
 
@@ -59,6 +60,8 @@ class LocationReader(AttributeReader):
         if inside[0] == "#":
             return self.alias_use(inside[1:])
         name, _, rest = inside[1:].rpartition('"')
+        if not is_unicode(name):
+            raise self.unexpected("a name of Unicode characters")
         child = self.alias_use(rest[2:-1]) if rest else None
         return NameLocation(unescape(name), child)
 
@@ -116,9 +119,7 @@ class LocationReader(AttributeReader):
     def _fused(self) -> Location:
         metadata = ""
         if self.accept("<"):
-            first = self.at
-            self.attribute()
-            metadata = self.text_between(first, self.at - 1)
+            metadata = spell_attribute(self.attribute())  # not its text: an alias in it is not printed
             self.expect(">")
         return FusedLocation(tuple(self.enclosed("[", "]", self._nested)), metadata)
 
