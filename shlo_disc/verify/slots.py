@@ -49,27 +49,24 @@ class Slots:
     def fill(self, rules: Rules, op: Op) -> Filled | Broken:
         """Put the operands and results of an op into its slots, and look at its attributes."""
         values: dict[str, tuple[Value, ...]] = {}
-        operands = ("operand", rules.operands, op.operands, rules.count)
-        for what, slots, given, label in (operands, ("result", rules.results, op.results, "")):
-            sizes = op.attributes.get(f"{what}SegmentSizes")
-            if not _split(slots, given, sizes, values):
-                counted = (
-                    f"{_counted(slots)} {what}s" if sizes is None else f"the {what}s that '{what}SegmentSizes' counts"
-                )
-                return Broken(label, Refusal(f"'{op.name}' to have {counted}", str(len(given))))
+        if not _split(rules.operands, op.operands, op, "operandSegmentSizes", values):
+            expected = f"'{op.name}' to have {_counted(rules.operands)} operands"
+            return Broken(rules.count, Refusal(expected, str(len(op.operands))))
+        if not _split(rules.results, op.results, op, "resultSegmentSizes", values):
+            expected = f"'{op.name}' to have {_counted(rules.results)} results"
+            return Broken("", Refusal(expected, str(len(op.results))))
         if len(op.regions) != len(rules.regions) and not _takes_many(rules.regions):
             return Broken("", Refusal(f"'{op.name}' to have {len(rules.regions)} regions", str(len(op.regions))))
         is_open = False
-        for slots, inputs in ((rules.operands, True), (rules.results, False)):
-            for number, slot in enumerate(slots, 1):
-                for value in values[slot.name]:
-                    known = (id(slot), id(value.type))
-                    if known not in self._taken:
-                        refusal = _wrong_value(slot, value)
-                        if refusal is not None:
-                            return Broken(slot.label or (f"I{number}" if inputs else ""), refusal)
-                        self._taken[known] = _is_open(slot, value)
-                    is_open |= self._taken[known]
+        for number, slot in enumerate((*rules.operands, *rules.results), 1):
+            for value in values[slot.name]:
+                known = self._taken.get((id(slot), id(value.type)))
+                if known is None:
+                    refusal = _wrong_value(slot, value)
+                    if refusal is not None:
+                        return Broken(slot.label or (f"I{number}" if number <= len(rules.operands) else ""), refusal)
+                    known = self._taken[id(slot), id(value.type)] = _is_open(slot, value)
+                is_open |= known
         for attribute in rules.attributes:
             refusal = _wrong_attribute(attribute, op)
             if refusal is not None:
@@ -82,12 +79,14 @@ def _takes_many(regions: tuple[str, ...]) -> bool:
 
 
 def _split(
-    slots: tuple[Slot, ...], given: tuple[Value, ...], sizes: Attribute | None, values: dict[str, tuple[Value, ...]]
+    slots: tuple[Slot, ...], given: tuple[Value, ...], op: Op, named: str, values: dict[str, tuple[Value, ...]]
 ) -> bool:
-    """Give each slot its values; variadic slots share what is left equally unless `sizes` counts them out."""
+    """Give each slot its values; variadic slots share what is left equally unless an attribute counts them out."""
     if not any([slot.variadic for slot in slots]):  # noqa: C419 - a list is faster, and this is asked for every op
-        values.update([(slot.name, (value,)) for slot, value in zip(slots, given, strict=False)])
+        for slot, value in zip(slots, given, strict=False):
+            values[slot.name] = (value,)
         return len(slots) == len(given)
+    sizes = op.attributes.get(named)
     counts = [int(size) for size in sizes.values] if isinstance(sizes, DenseArrayAttr) else _shares(slots, len(given))
     if counts is None or len(counts) != len(slots) or sum(counts) != len(given):
         return False

@@ -58,14 +58,16 @@ class View:
 
     def tensor(self, name: str) -> Tensor:
         """The type of an operand or result whose slot takes tensors only."""
-        type_ = self.type(name)
+        (value,) = self.values[name]
+        type_ = value.type
         assert isinstance(type_, Tensor), "the slot takes tensors only"
         return type_
 
     def tensors(self, name: str) -> tuple[Tensor, ...]:
         """The types of a variadic operand or result whose slot takes tensors only."""
-        types = [type_ for type_ in self.types(name) if isinstance(type_, Tensor)]
-        assert len(types) == len(self.values[name]), "the slot takes tensors only"
+        values = self.values[name]
+        types = [value.type for value in values if isinstance(value.type, Tensor)]
+        assert len(types) == len(values), "the slot takes tensors only"
         return tuple(types)
 
     def shape(self, name: str) -> Shape:
