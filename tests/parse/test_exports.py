@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import pytest
 from jax import export, lax
 from jax._src.interpreters import mlir
+from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 from jaxlib.mlir import ir
 
 from shlo_disc.parse.bytecode import read_program
@@ -49,8 +50,27 @@ def _convolution(x: jax.Array, y: jax.Array) -> jax.Array:
     return lax.conv_general_dilated(x + y, kernel, (2,), "SAME", dimension_numbers=("NHC", "IOH", "NHC"))
 
 
+def _samples(x: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
+    key = jax.random.key(3)
+    return jax.random.normal(key, (4,)) + x.sum(), jax.random.key_data(jax.random.split(key)) + y.size
+
+
+MESH = AbstractMesh((2, 2), ("x", "y"), axis_types=(AxisType.Auto, AxisType.Auto))
+
+
+def _sharded(x: jax.Array, y: jax.Array) -> jax.Array:
+    spread = lax.with_sharding_constraint(x * y, NamedSharding(MESH, PartitionSpec(None, "x", "y")))
+    total = jax.shard_map(
+        lambda part: lax.psum(part, "x"),
+        mesh=MESH,
+        in_specs=PartitionSpec(None, "x", "y"),
+        out_specs=PartitionSpec(None, None, "y"),
+    )
+    return total(spread) + 1
+
+
 FUNCTIONS: Sequence[Callable[[jax.Array, jax.Array], object]] = (
-    _attention, _recurrence, _indexing, _branches, _convolution,
+    _attention, _recurrence, _indexing, _branches, _convolution, _samples, _sharded,
 )  # fmt: skip
 
 
