@@ -15,6 +15,7 @@ from shlo_disc.ir.attributes import (
     IntegerAttr,
     RecordAttr,
     TensorType,
+    Type,
     UnrankedTensorType,
 )
 from shlo_disc.ir.core import Op, Value
@@ -45,6 +46,7 @@ class Slots:
     """Asks each slot once for each type: types of a module are few, and one object each."""
 
     _taken: dict[tuple[int, int], bool] = field(default_factory=dict[tuple[int, int], bool])
+    _kinds: dict[int, Kind] = field(default_factory=dict[int, Kind])
 
     def fill(self, rules: Rules, op: Op) -> Filled | Broken:
         """Put the operands and results of an op into its slots, and look at its attributes."""
@@ -62,7 +64,7 @@ class Slots:
             for value in values[slot.name]:
                 known = self._taken.get((id(slot), id(value.type)))
                 if known is None:
-                    refusal = _wrong_value(slot, value)
+                    refusal = _wrong_value(slot, value, self._kind(value.type))
                     if refusal is not None:
                         return Broken(slot.label or (f"I{number}" if number <= len(rules.operands) else ""), refusal)
                     known = self._taken[id(slot), id(value.type)] = _is_open(slot, value)
@@ -72,6 +74,11 @@ class Slots:
             if refusal is not None:
                 return Broken(attribute.label, refusal)
         return Filled(values, is_open)
+
+    def _kind(self, type_: Type) -> Kind:
+        if id(type_) not in self._kinds:
+            self._kinds[id(type_)] = kind_of(type_)
+        return self._kinds[id(type_)]
 
 
 def _takes_many(regions: tuple[str, ...]) -> bool:
@@ -115,8 +122,7 @@ def _counted(slots: tuple[Slot, ...]) -> str:
     return f"{fixed} and {lists}" if fixed else lists
 
 
-def _wrong_value(slot: Slot, value: Value) -> Refusal | None:
-    kind = kind_of(value.type)
+def _wrong_value(slot: Slot, value: Value, kind: Kind) -> Refusal | None:
     if kind not in slot.kind:
         if kind & ~Kind.UNRANKED in slot.kind:
             return Refusal(f"'{slot.name}' to have a known number of dimensions", spell_type(value.type), value)
