@@ -40,7 +40,6 @@ TOKEN = re.compile(
     r"|//[^\n]*|\S",  # comment, any other character
     re.ASCII,
 )
-_WORD_BEFORE = re.compile(r"[\w$.%@#!^-]")
 DEPTH = {"(": 1, "[": 1, "{": 1, "<": 1, ")": -1, "]": -1, "}": -1, ">": -1}
 
 
@@ -135,39 +134,38 @@ def _long_tokens(text: str) -> Iterator[Long]:
 
 
 def _long_literals(text: str) -> Iterator[Long]:
-    known, at = 0, 0  # no token ends behind `known`
+    known = at = 0  # no token goes over `known`
     while (start := text.find('dense<"0x', at)) >= 0:
         quote = text.find('"', start + 7)
         at = start + 7
         if quote - start < _LONG or text[quote : quote + 2] != '">':
             continue
-        if _is_hidden(text, known, start):
-            at = max(at, text.find("\n", start))
+        if (end := _end_of_token_over(text, known, start)) is not None:
+            known = at = end
             continue
         known = at = quote + 2
         yield Long(LONG_LITERAL, start, at)
 
 
-def _sections(text: str, start: int, end: int) -> Iterator[Long]:
-    known = start
-    while (start := text.find(RESOURCES, start, end)) >= 0:
-        stop = text.find("#-}", start, end)
-        if stop < 0:
+def _sections(text: str, at: int, end: int) -> Iterator[Long]:
+    known, stop = at, -1
+    while (start := text.find(RESOURCES, at, end)) >= 0:
+        if stop < start and (stop := text.find("#-}", start, end)) < 0:
             return
-        if _is_hidden(text, known, start):
-            start += len(RESOURCES)
+        if (inside := _end_of_token_over(text, known, start)) is not None:
+            known = at = inside
             continue
-        yield Long(RESOURCES, start, stop + 3)
-        known = start = stop + 3
+        known = at = stop + 3
+        yield Long(RESOURCES, start, at)
 
 
-def _is_hidden(text: str, known: int, at: int) -> bool:
-    """Tell whether a place is inside of a string, of a comment or of a word; none of them goes on over lines."""
-    line = max(known, text.rfind("\n", known, at) + 1)
-    before: list[str] = TOKEN.findall(text, line, at)
-    if any(token.startswith("//") for token in before) or _WORD_BEFORE.match(text[at - 1 : at] if at else ""):
-        return True
-    return bool(before) and before[-1][:1] in ('"', "@") and not is_ended(before[-1].lstrip("@"))
+def _end_of_token_over(text: str, known: int, at: int) -> int | None:
+    """Give the end of the string, comment or word that has `at` inside of it; none of them goes on over lines."""
+    last = None
+    for last in TOKEN.finditer(text, max(known, text.rfind("\n", known, at) + 1), at):  # noqa: B007  # the last counts
+        pass
+    whole = None if last is None or last.end() < at else TOKEN.match(text, last.start())
+    return None if whole is None or whole.end() <= at else whole.end()
 
 
 def is_ended(string: str) -> bool:
