@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from binascii import unhexlify
+from itertools import groupby
 
 import numpy as np
 
@@ -100,10 +101,15 @@ def _nesting(shape: tuple[int, ...], limit: int) -> str | None:
     '[[,,],[,,]]'
     """
     text = ""
-    for size in reversed(shape):
-        if size * (len(text) + 1) > limit + 1:
-            return None
-        text = f"[{','.join([text] * size)}]"
+    for size, equal in groupby(reversed(shape)):
+        count = sum(1 for _ in equal)
+        if size == 1:  # all at once: there may be very many
+            text = f"{'[' * count}{text}{']' * count}"
+            continue
+        for _ in range(count):
+            if size * (len(text) + 1) > limit + 1:
+                return None
+            text = f"[{','.join([text] * size)}]"
     return text
 
 
