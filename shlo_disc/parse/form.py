@@ -34,7 +34,6 @@ class Directive:
 
     `attributes` are those that it writes, with the kind that each must have; `optional` ones may be absent. `fits` may
     rely on the kinds of `attributes`, `locates` on `fits`: it tells whether there is room for all locations.
-    `has_regions` tells that it writes the op's regions.
     """
 
     read: Read
@@ -43,7 +42,6 @@ class Directive:
     optional: tuple[str, ...] = ()
     fits: Callable[[Op], bool] = always
     locates: Callable[[Op], bool] = always
-    has_regions: bool = False
 
     def can_write(self, op: Op) -> bool:
         """Tell whether this can say what the op says."""
@@ -75,11 +73,7 @@ def compile_form(template: str, find: _Find) -> Form:
     optional = {name for part in parts if part is not None for name in part.optional}
     rest = _attribute_dictionary(frozenset(required), frozenset(required | optional))
     whole = _sequence([rest if part is None else part for part in parts])
-
-    def fits(op: Op) -> bool:
-        return whole.can_write(op) and (whole.has_regions or not op.regions)
-
-    return Form(whole.read, whole.write, frozenset(required | optional), fits, whole.locates)
+    return Form(whole.read, whole.write, frozenset(required | optional), whole.can_write, whole.locates)
 
 
 def _part(piece: re.Match[str], find: _Find) -> Directive:
@@ -108,7 +102,6 @@ def _sequence(parts: Sequence[Directive]) -> Directive:
         tuple([name for part in parts for name in part.optional]),
         lambda op: all(condition(op) for condition in conditions),
         locates,
-        any(part.has_regions for part in parts),
     )
 
 

@@ -228,14 +228,13 @@ def _write_regions(writer: BodyWriter, op: Op) -> str:
 
 REGION_DIRECTIVES: Mapping[str, Directive] = {
     "reduced": Directive(_read_reduced, _write_reduced),
-    "reducer": Directive(_read_reducer, _write_reducer, fits=_reducer_fits, has_regions=True),
-    "regions": Directive(_read_regions, _write_regions, has_regions=True),
+    "reducer": Directive(_read_reducer, _write_reducer, fits=_reducer_fits),
+    "regions": Directive(_read_regions, _write_regions),
     "scan": Directive(
         _read_scan,
         _write_scan,
         {"dimension": IntegerAttr, **dict.fromkeys(_SEGMENTS, DenseArrayAttr)},
         fits=_scan_fits,
-        has_regions=True,
     ),
-    "while": Directive(_read_while, _write_while, fits=_while_fits, locates=_while_locates, has_regions=True),
+    "while": Directive(_read_while, _write_while, fits=_while_fits, locates=_while_locates),
 }

@@ -99,5 +99,5 @@ SHARDING_DIRECTIVES: Mapping[str, Directive] = {
         {"allowed_direction": IntegerAttr},
         fits=lambda op: _direction(op.attributes["allowed_direction"]) is not None,
     ),
-    "sharded-body": Directive(_read_body, _write_body, has_regions=True),
+    "sharded-body": Directive(_read_body, _write_body),
 }

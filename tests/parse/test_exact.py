@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from shlo_disc.parse.parser import parse_module
+from shlo_disc.parse.printer import print_module
 from tests.parse.exactness import differs_from_mlir, round_trips
 from tests.parse.jaxlib_printer import Printer
 from tests.parse.samples import FAMILIES, GENERIC, GENERIC_BY_NEED, PRETTY, SHARDED, UNKNOWN_TO_JAXLIB, program
@@ -44,6 +47,15 @@ def test_programs_of_the_corpus_are_exact(corpus: Path, folder: str) -> None:
 def test_samples_are_exact(op: str) -> None:
     assert not round_trips(program(op))
     assert differs_from_mlir(program(op), Printer()) == ""
+
+
+@pytest.mark.parametrize("op", [*PRETTY, *FAMILIES, *GENERIC, *SHARDED])
+def test_own_attributes_are_those_of_mlir(op: str) -> None:
+    theirs = Printer().read(program(op))
+    assert theirs is not None
+    ours = print_module(parse_module(program(op)), generic=True)
+    own = re.compile(r"\) <\{.*\}>")
+    assert sorted(own.findall(ours)) == sorted(own.findall(theirs.text(generic=True, locations=False)))
 
 
 @pytest.mark.parametrize("op", [*GENERIC_BY_NEED, *UNKNOWN_TO_JAXLIB])

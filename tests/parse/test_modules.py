@@ -95,6 +95,19 @@ def test_an_alias_holds_up_to_the_next_mark() -> None:
         parse_modules(f"{TWO}// -----\n{TWO.partition(chr(10))[2]}")
 
 
+def test_an_attribute_alias_holds_up_to_the_next_mark() -> None:
+    text = "#a = 1 : i32\nmodule attributes {x.y = #a} {\n}\n"
+    assert len(parse_modules(f"{text}// -----\n{text}")) == 2
+    with pytest.raises(ParseError, match="#a"):
+        parse_modules(f"{text}// -----\nmodule attributes {{x.y = #a}} {{\n}}\n")
+
+
+@pytest.mark.parametrize("text", ["module {\n}\n", THREE])
+def test_a_module_may_be_empty(text: str) -> None:
+    assert not round_trips(text)
+    assert differs_from_mlir(text, Printer()) == ""
+
+
 def test_who_expects_one_module_is_told_how_many_there_are() -> None:
     with pytest.raises(UnsupportedOpError, match="expected one module, found 3") as caught:
         parse_module(f"{TWO}// -----\n{THREE}// -----\n{ONE}")
