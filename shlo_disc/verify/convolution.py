@@ -6,6 +6,7 @@ from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import ConvDimensionsAttr, DenseArrayAttr, DenseAttr, QuantizedElement
 from shlo_disc.parse.spelling import spell_conv_dimensions
 from shlo_disc.verify.checks import (
+    each,
     refuse_below,
     refuse_count,
     refuse_outside,
@@ -130,15 +131,20 @@ def _padding_operand(view: View) -> Refusal | None:
     return refuse_type(f"of shape {spell_shape(wanted)}", "padding", view)
 
 
+def _some_window(view: View) -> Refusal | None:
+    sizes = [view.shape("rhs")[dim] for dim in _spatial(view, "kernel")]
+    return refuse_type("of spatial sizes above 0", "rhs", view) if 0 in sizes else None
+
+
 def _output_shape(view: View) -> Shape:
     lhs, rhs = view.shape("lhs"), view.shape("rhs")
     sizes = tuple([rhs[dim] for dim in _spatial(view, "kernel")])
-    each = windows(view, sizes, "lhs_dilation", "rhs_dilation")
+    moving = windows(view, sizes, "lhs_dilation", "rhs_dilation")
     batch = lhs[_place(view, "input", "b")]
     shape: list[int | None] = [None] * len(lhs)
     shape[_place(view, "output", "b")] = None if batch is None else batch // view.integer("batch_group_count")
     shape[_place(view, "output", "f")] = rhs[_place(view, "kernel", "o")]
-    for window, output, input_ in zip(each, _spatial(view, "output"), _spatial(view, "input"), strict=True):
+    for window, output, input_ in zip(moving, _spatial(view, "output"), _spatial(view, "input"), strict=True):
         shape[output] = window.count(lhs[input_])
     return tuple(shape)
 
@@ -238,7 +244,7 @@ _CONSTRAINTS: dict[str, Check] = {
     "C15": _divisible("rhs", "kernel", "o", "batch_group_count"),
     "C16": _divisible("rhs", "kernel", "o", "feature_group_count"),
     "C24": precision_for_each,
-    "C25": result_shape(_output_shape),
+    "C25": each(_some_window, result_shape(_output_shape)),
     "C27": _plain_elements,
     **quantized_product("C28", "C31", "C32", "C33", "C34"),
     "C29": _quantized_along("rhs", "kernel", "o"),

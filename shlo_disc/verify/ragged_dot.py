@@ -12,7 +12,7 @@ from shlo_disc.verify.dims import Dims, result_shape, unique, within_rank
 from shlo_disc.verify.pairing import Pairing
 from shlo_disc.verify.products import precision_for_each, precision_slot
 from shlo_disc.verify.rules import AttributeSlot, Kind, Rules, Slot
-from shlo_disc.verify.types import Shape, shapes_agree, sizes_agree, spell_shape
+from shlo_disc.verify.types import Shape, sizes_agree, spell_shape
 from shlo_disc.verify.view import Refusal, View
 
 _NUMBERS = "ragged_dot_dimension_numbers"
@@ -60,7 +60,7 @@ def _outer(view: View) -> tuple[int, ...]:
 def _group_sizes(view: View) -> Refusal | None:
     found, lhs = view.shape("group_sizes"), view.shape("lhs")
     outer = tuple([lhs[dim] for dim in _outer(view)])
-    if len(found) == 1 or (found and shapes_agree(found[:-1], outer)):
+    if len(found) == 1 or (found and found[:-1] == outer):
         return None
     expected = f"of 1 dimension or of shape {spell_shape((*outer, None))}, '?' being the number of groups"
     return refuse_type(expected, "group_sizes", view)

@@ -209,3 +209,9 @@
 // -----
 // chlo.broadcast_select C1 (jaxlib accepts) | %p: tensor<3xi1>, %x: tensor<3xi64>
 %0 = "chlo.broadcast_select"(%p, %x, %x) : (tensor<3xi1>, tensor<3xi64>, tensor<3xi64>) -> tensor<3xi8>
+// -----
+// $broadcasts C3 (jaxlib accepts) | %x: tensor<0xf32>, %y: tensor<?xf32>
+%0 = "{op}"(%x, %y) : (tensor<0xf32>, tensor<?xf32>) -> tensor<2xf32>
+// -----
+// chlo.broadcast_select C3 (jaxlib accepts) | %p: tensor<?xi1>, %x: tensor<0xf32>
+%0 = "chlo.broadcast_select"(%p, %x, %x) : (tensor<?xi1>, tensor<0xf32>, tensor<0xf32>) -> tensor<2xf32>

@@ -392,3 +392,9 @@
 // -----
 // dynamic_conv C34 | %x: tensor<1x2xf16>, %k: tensor<2x2x!quant.uniform<i8:f32, 0.1>>, %p: tensor<0x2xi64>
 %0 = "stablehlo.dynamic_conv"(%x, %k, %p) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, f]x[i, o]->[b, f]>, feature_group_count = 1 : i64}> : (tensor<1x2xf16>, tensor<2x2x!quant.uniform<i8:f32, 0.1>>, tensor<0x2xi64>) -> tensor<1x2xf16>
+// -----
+// convolution C25 | %x: tensor<?x?x4xf32>, %k: tensor<0x4x6xf32>
+%0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<?x?x4xf32>, tensor<0x4x6xf32>) -> tensor<?x?x6xf32>
+// -----
+// dynamic_conv C3 (jaxlib accepts) | %x: tensor<1x?x16xf32>, %k: tensor<4x16x16xf32>, %p: tensor<1x2xi32>
+%0 = "stablehlo.dynamic_conv"(%x, %k, %p) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, feature_group_count = 1 : i64, window_strides = array<i64: 2, 0>}> : (tensor<1x?x16xf32>, tensor<4x16x16xf32>, tensor<1x2xi32>) -> tensor<1x?x16xf32>

@@ -99,3 +99,6 @@
 // -----
 // chlo.ragged_dot C20 | %x: tensor<4x3xf32>, %y: tensor<3x5xf32>, %n: tensor<2xi64>
 %0 = "chlo.ragged_dot"(%x, %y, %n) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], lhs_ragged_dimensions = [1]>}> : (tensor<4x3xf32>, tensor<3x5xf32>, tensor<2xi64>) -> tensor<4x5xf32>
+// -----
+// chlo.ragged_dot C18 | %x: tensor<7x4x3xf32>, %y: tensor<2x7x3x5xf32>, %g: tensor<?x2xi64>
+%0 = "chlo.ragged_dot"(%x, %y, %g) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_batching_dimensions = [0], rhs_batching_dimensions = [1], lhs_contracting_dimensions = [2], rhs_contracting_dimensions = [2], lhs_ragged_dimensions = [1], rhs_group_dimensions = [0]>}> : (tensor<7x4x3xf32>, tensor<2x7x3x5xf32>, tensor<?x2xi64>) -> tensor<7x4x5xf32>

@@ -608,3 +608,15 @@
 ^bb0(%l: tensor<f32>, %r: tensor<f32>):
   stablehlo.return %l : tensor<f32>
 }) : (tensor<2xf32>, tensor<f32>, tensor<f32>) -> tensor<2xf32>
+// -----
+// reduce C7 (jaxlib accepts) | %x: tensor<2x?xi1>, %y: tensor<?x3xf32>, %a: tensor<i1>, %b: tensor<f32>
+%0:2 = "stablehlo.reduce"(%x, %y, %a, %b) <{dimensions = array<i64: 0>}> ({
+^bb0(%c: tensor<i1>, %d: tensor<f32>, %e: tensor<i1>, %f: tensor<f32>):
+  stablehlo.return %c, %d : tensor<i1>, tensor<f32>
+}) : (tensor<2x?xi1>, tensor<?x3xf32>, tensor<i1>, tensor<f32>) -> (tensor<2xi1>, tensor<?xf32>)
+// -----
+// reduce_window C13 (jaxlib accepts) | %x: tensor<4xf32>, %v: tensor<f32>
+%0 = "stablehlo.reduce_window"(%x, %v) <{window_dimensions = array<i64: 2>}> ({
+^bb0(%a: tensor<f32>, %b: tensor<bf16>):
+  stablehlo.return %a : tensor<f32>
+}) : (tensor<4xf32>, tensor<f32>) -> tensor<3xf32>
