@@ -238,6 +238,8 @@ class AttributeReader(ConstantReader, ABC):
         while not self.accept(">"):
             if fields:
                 self.expect(",")
+                if self.accept(">"):  # as older texts end
+                    break
             at = self.at
             name = self.word("the name of a field or '>'")
             if name in fields:

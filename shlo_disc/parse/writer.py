@@ -26,6 +26,9 @@ class WrittenForm:
     locates: Callable[[Op], bool]
 
 
+_OTHER = WrittenForm(frozenset(), None, lambda _op: False, lambda _op: False)  # an op that no text can hold yet
+
+
 class BodyWriter:
     """Writes the ops of a function."""
 
@@ -46,7 +49,7 @@ class BodyWriter:
         return f"{self.indent}{_result_names(op.results)}{text}{self.location(op.location)}"
 
     def _pretty(self, op: Op) -> Callable[[BodyWriter, Op], str] | None:
-        form = self._forms[op.name]
+        form = self._forms.get(op.name, _OTHER)
         is_enough = form.fits(op) and (not self.located or form.locates(op))
         return form.write if is_enough else None
 
@@ -70,7 +73,7 @@ class BodyWriter:
 
     def _own_and_foreign(self, op: Op) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
         """Split attributes into the op's own (properties) and those that others hung on it."""
-        names = self._forms[op.name].own
+        names = self._forms.get(op.name, _OTHER).own
         own = {name: attribute for name, attribute in op.attributes.items() if name in names}
         return own, {name: attribute for name, attribute in op.attributes.items() if name not in names}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from shlo_disc.diagnostics import CompileError
@@ -33,6 +35,15 @@ def test_generic_form_means_the_same(op: str) -> None:
 def test_what_the_pretty_form_cannot_say_prints_generically(op: str) -> None:
     text = program(op)
     assert str(parse_module(text)) == text
+
+
+def test_an_op_that_the_table_lacks_prints_generically() -> None:
+    module = parse_module(program("%0 = stablehlo.tanh %x {a.b} : tensor<f32>"))
+    main = module.functions["main"]
+    made = replace(main.body.ops[0], name="mine.tanh")
+    body = replace(main.body, ops=(made, *main.body.ops[1:]))
+    text = str(module.with_function(replace(main, body=body)))
+    assert '%0 = "mine.tanh"(%x) {a.b} : (tensor<f32>) -> tensor<f32>' in text
 
 
 def test_every_op_is_listed_once() -> None:

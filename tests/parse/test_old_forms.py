@@ -35,7 +35,7 @@ OLD_FORMS = (
     ),
     (
         '%0 = "stablehlo.gather"(%m, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [1], '
-        "collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, "
+        "collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1,>, indices_are_sorted = false, "
         "slice_sizes = dense<[1, 5]> : tensor<2xi64>} : (tensor<4x5xf32>, tensor<4xi32>) -> tensor<4x5xf32>",
         '%0 = "stablehlo.gather"(%m, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], '
         "collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, "
