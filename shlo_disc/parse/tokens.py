@@ -118,9 +118,20 @@ def cut(source: Source) -> tuple[list[str], Places]:
 
 def _short_tokens(text: str, start: int, end: int) -> list[str]:
     tokens: list[str] = TOKEN.findall(text, start, end)
-    if text.find("//", start, end) >= 0:
+    if _has_comments(text, start, end):
         tokens = [token for token in tokens if token[:2] != "//"]
     return tokens
+
+
+def _has_comments(text: str, known: int, end: int) -> bool:
+    """Tell whether some `//` is not in a string: exports have addresses of web pages in theirs."""
+    at = known
+    while (at := text.find("//", at, end)) >= 0:
+        over = _end_of_token_over(text, known, at)
+        if over is None:
+            return True
+        known = at = over
+    return False
 
 
 def _long_tokens(text: str) -> Iterator[Long]:

@@ -34,6 +34,7 @@ TEXTS: Mapping[str, str] = {
     "sections in strings": many('"{-#" ') + "#-}",
     "sections in a comment": "//" + many("{-#") + "#-}",
     "comments": many("// a\n"),
+    "comments in strings": many('"//" '),
     "a comment of comments": many("//"),
     "marks": many("\n// -----\n"),
     "locations without end": many('loc("'),
