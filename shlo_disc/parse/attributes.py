@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
@@ -29,6 +30,7 @@ from shlo_disc.parse.constants import ConstantReader
 from shlo_disc.parse.tokens import DEPTH
 from shlo_disc.parse.types import is_element
 
+_WORD = re.compile(r"[A-Za-z]\w*", re.ASCII)
 _MOST_ADDED = 10_000  # tokens that aliases in the definition of an alias stand for
 _OURS = frozenset({"stablehlo", "chlo", "mhlo"})  # dialects whose attributes are taken apart
 _TYPES = frozenset({"tensor", "tuple", "memref", "vector", "complex"})
@@ -249,7 +251,8 @@ class AttributeReader(ConstantReader, ABC):
 
     def _field(self, dialect: str, name: str) -> Attribute:
         token = self.tokens[self.at]
-        if token[:1].isalpha() and token not in ("true", "false") and "<" not in token:
+        is_last = self.tokens[self.at + 1] in (",", ">")
+        if _WORD.fullmatch(token) and token not in ("true", "false") and is_last:
             self.at += 1  # `lhs_precision_type = tf32`
             return EnumAttr(dialect, name, token)
         if token == "(":  # `sub_axis_info = (1)2`

@@ -111,6 +111,7 @@ RECORDS = (
 NEW_RECORDS = (
     '#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x", sub_axis_info = (1)2>]>',
     '#stablehlo.mesh<axes = [#stablehlo.mesh_axis<name = "x", size = 2>]>',
+    '#stablehlo.thing<a = tensor<4x!quant.uniform<i8:f32, 0.5>>, b = loc("x"), c = word, d>',
 )
 
 
