@@ -209,5 +209,6 @@ RULES: tuple[Rules, ...] = (
         (Slot("inputs", Kind.TOKEN, variadic=True),),
         (Slot("result", Kind.TOKEN, label="C1"),),
     ),
+    Rules("stablehlo.return", (Slot("results", _STATE, variadic=True),), ()),
     Rules("stablehlo.create_token", (), (Slot("output", Kind.TOKEN, label="C1"),)),
 )

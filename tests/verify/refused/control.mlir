@@ -365,3 +365,13 @@ stablehlo.custom_call @foo(%x) {operand_layouts = [dense<> : tensor<0xindex>], r
 // -----
 // custom_call I1 | %x: tuple<tuple<tensor<4xindex>>>
 stablehlo.custom_call @foo(%x) : (tuple<tuple<tensor<4xindex>>>) -> ()
+// -----
+// return I1
+func.func @main() {
+  "stablehlo.composite"() <{name = "my.op", decomposition = @f}> ({
+  ^bb0(%x: tuple<>):
+    stablehlo.return %x : tuple<>
+  }) : () -> ()
+  return
+}
+func.func private @f()
