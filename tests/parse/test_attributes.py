@@ -57,6 +57,7 @@ ATTRIBUTES: tuple[tuple[str, Attribute], ...] = (
     ("array<i64>", DenseArrayAttr(I64, ())),
     ("array<i1: true, false>", DenseArrayAttr(DType.I1, (1, 0))),
     ("array<f32: 1.000000e-01, 0x7F800000>", DenseArrayAttr(DType.F32, (0.1, float("inf")))),
+    ("array<f64: 0.33333333333333331>", DenseArrayAttr(DType.F64, (1 / 3,))),
     ("#stablehlo<precision HIGH>", EnumAttr("stablehlo", "precision", "HIGH")),
     ("#stablehlo.bounds<?, 5>", BoundsAttr((None, 5))),
     (
@@ -196,11 +197,13 @@ def test_aliases_stand_for_what_they_are_defined_as() -> None:
     assert spell_attribute(DictAttr(module.attributes)) == "{x = [[1 : i64], tensor<2xf32>], y = [1 : i64]}"
 
 
-@pytest.mark.parametrize("definition", ["#a{} = [#a{}, #a{}]", "#a{} = [#a{}]"])
-def test_aliases_do_not_multiply(definition: str) -> None:
+@pytest.mark.parametrize(("definition", "line"), [("#a{} = [#a{}, #a{}]", 12), ("#a{} = [#a{}]", 81)])
+def test_aliases_do_not_multiply(definition: str, line: int) -> None:
     steps = [definition.format(k + 1, k, k) for k in range(100)]
-    with pytest.raises(ParseError, match="an alias that stands for at most 80 nested brackets and 10000 tokens more"):
+    expected = "an alias that stands for at most 80 nested brackets and 10000 tokens more"
+    with pytest.raises(ParseError, match=expected) as caught:
         parse_module("\n".join(["#a0 = [1]", *steps, "module {}"]))
+    assert caught.value.span.line == line
 
 
 def test_a_location_that_an_attribute_names_is_printed() -> None:
