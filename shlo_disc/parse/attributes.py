@@ -251,8 +251,8 @@ class AttributeReader(ConstantReader, ABC):
 
     def _field(self, dialect: str, name: str) -> Attribute:
         token = self.tokens[self.at]
-        is_last = self.tokens[self.at + 1] in (",", ">")
-        if _WORD.fullmatch(token) and token not in ("true", "false") and is_last:
+        is_word = _WORD.fullmatch(token) and token not in ("true", "false")
+        if is_word and self.tokens[self.at + 1] in (",", ">"):
             self.at += 1  # `lhs_precision_type = tf32`
             return EnumAttr(dialect, name, token)
         if token == "(":  # `sub_axis_info = (1)2`
