@@ -27,6 +27,7 @@ from shlo_disc.ir.attributes import (
 )
 from shlo_disc.ir.depth import MOST_NESTED
 from shlo_disc.parse.constants import ConstantReader
+from shlo_disc.parse.raw_dimensions import LISTS, NUMBERS, place_letters
 from shlo_disc.parse.tokens import DEPTH
 from shlo_disc.parse.types import is_element
 
@@ -263,13 +264,32 @@ class AttributeReader(ConstantReader, ABC):
         return self.attribute()
 
     def conv_dimensions(self) -> ConvDimensionsAttr:
-        """Read `[b, 0, f]x[0, i, o]->[b, 0, f]`."""
+        """Read `[b, 0, f]x[0, i, o]->[b, 0, f]`, or the long spelling."""
+        if self.accept("raw"):
+            return self._raw_conv_dimensions()
         side = self._conv_dimension
         lhs = self.enclosed("[", "]", side)
         self.expect("x")
         rhs = self.enclosed("[", "]", side)
         self.expect("->")
         return ConvDimensionsAttr(tuple(lhs), tuple(rhs), tuple(self.enclosed("[", "]", side)))
+
+    def _raw_conv_dimensions(self) -> ConvDimensionsAttr:
+        start = self.at - 1
+        fields: dict[str, tuple[int, ...]] = {}
+        while self.tokens[self.at] != ">":
+            if fields:
+                self.expect(",")
+            at = self.at
+            name = self.word("the name of a field or '>'")
+            if name in fields or name not in NUMBERS | LISTS:
+                raise self.unexpected(f"one of {', '.join(sorted(NUMBERS | LISTS))}, each at most once", at)
+            self.expect("=")
+            fields[name] = self.integers() if name in LISTS else (self.integer(),)
+        found = place_letters(fields)
+        if found is None:
+            raise self.unexpected("each dimension of a tensor once, from 0 on", start)
+        return found
 
     def _conv_dimension(self) -> str | int:
         token = self.tokens[self.at]

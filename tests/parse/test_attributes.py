@@ -174,6 +174,8 @@ def test_other_spellings(text: str, printed: str) -> None:
         ("{a = 1, a = 2}", "a name other than 'a', which occurs already", 9),
         ("#stablehlo.dot<a = [1], a = [1]>", "a field other than 'a', which occurs already", 25),
         ("#stablehlo<precision HIGHER>", "one of DEFAULT, HIGH, HIGHEST, found 'HIGHER'", 22),
+        ("#stablehlo.conv<raw batch = 0>", "one of input_batch_dimension, ", 21),
+        ("#stablehlo.conv<raw input_feature_dimension = 2>", "each dimension of a tensor once, from 0 on", 17),
         ("#stablehlo.conv<[q]x[o]->[f]>", "'b', 'f', 'i', 'o' or the number of a spatial dimension", 18),
         ("#other.thing<a ] b>", "'>', found ']'", 16),
         ("#alias", "an attribute alias that is defined above", 1),
@@ -190,6 +192,18 @@ def test_what_is_no_attribute(text: str, expected: str, column: int) -> None:
         read(text)
     assert expected in caught.value.message
     assert caught.value.span.column == column
+
+
+RAW = """#stablehlo.conv<raw input_batch_dimension = 2, input_spatial_dimensions = [3, 1],
+    kernel_input_feature_dimension = 1, kernel_output_feature_dimension = 0, kernel_spatial_dimensions = [2, 3],
+    output_feature_dimension = 3, output_spatial_dimensions = [1, 2]>"""
+
+
+def test_dimension_numbers_in_their_long_spelling() -> None:
+    expected = "#stablehlo.conv<[f, 1, b, 0]x[o, i, 0, 1]->[b, 0, 1, f]>"
+    assert spell_attribute(read(RAW)) == expected
+    with mlir.make_ir_context():
+        assert str(ir.Attribute.parse(RAW)) == expected
 
 
 def test_aliases_stand_for_what_they_are_defined_as() -> None:
