@@ -6,7 +6,7 @@ import re
 from abc import ABC
 from dataclasses import replace
 
-from shlo_disc.diagnostics import Source
+from shlo_disc.diagnostics import ParseError, Source
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import (
     Attribute,
@@ -25,6 +25,7 @@ from shlo_disc.parse.literals import decode_dense, decode_digits
 from shlo_disc.parse.tokens import LONG_LITERAL, RESOURCES
 from shlo_disc.parse.types import DTYPES, TypeReader
 
+_ELIDED = "__elided__"  # what MLIR prints for large literals if it is told to be brief
 _RESOURCE = r'(?<![\w$.-]){}\s*:\s*"0x'
 _NUMBER = re.compile(r"-?(?:0x[0-9A-Fa-f]+|[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?)")
 _MOST_DIGITS = 100
@@ -143,6 +144,12 @@ class ConstantReader(TypeReader, ABC):
                 end = text.find('"', match.end())
                 start = match.end() + 8  # the first four bytes say the alignment
                 return replace(decode_digits(text, (start, end), type_, self.span(at)), resource=name)
+        if name == _ELIDED:
+            raise ParseError(
+                "expected the elements of the literal, found that the text was printed without them",
+                self.span(at),
+                hint="print the program again with all large elements, such as `exported.mlir_module()` gives it",
+            )
         raise self.unexpected(f"a resource section '{{-# … #-}}' that defines '{name}'", at)
 
 

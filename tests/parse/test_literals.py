@@ -192,6 +192,12 @@ def test_each_module_has_its_own_resources() -> None:
     assert str(first) == RESOURCES != str(second)
 
 
+def test_a_literal_that_was_left_out() -> None:
+    with pytest.raises(ParseError, match="found that the text was printed without them") as caught:
+        parse_module(RESOURCES.replace("a.b", "__elided__").partition("{-#")[0])
+    assert "help: print the program again with all large elements" in str(caught.value)
+
+
 def test_a_resource_that_is_not_there() -> None:
     with pytest.raises(ParseError, match=r"a resource section .* that defines 'a\.b', found 'dense_resource<a\.b>'"):
         parse_module(RESOURCES.replace("a.b:", "c:"))
