@@ -28,6 +28,7 @@ from shlo_disc.ir.attributes import (
 from shlo_disc.ir.depth import MOST_NESTED
 from shlo_disc.parse.constants import ConstantReader
 from shlo_disc.parse.raw_dimensions import LISTS, NUMBERS, place_letters
+from shlo_disc.parse.records import FIELDS
 from shlo_disc.parse.tokens import DEPTH
 from shlo_disc.parse.types import is_element
 
@@ -180,7 +181,7 @@ class AttributeReader(ConstantReader, ABC):
             case "type_extensions":
                 return self._type_extensions()
             case _:
-                return RecordAttr(dialect, name, self.record_fields(dialect))
+                return RecordAttr(dialect, name, self.record_fields(dialect, name))
 
     def _enum(self, dialect: str) -> EnumAttr:
         self.expect("<")
@@ -234,8 +235,9 @@ class AttributeReader(ConstantReader, ABC):
             )
         self.alias_sizes[name] = (size, height)
 
-    def record_fields(self, dialect: str) -> dict[str, Attribute]:
-        """Read `<name = value, flag, …>`."""
+    def record_fields(self, dialect: str, record: str) -> dict[str, Attribute]:
+        """Read `<name = value, flag, …>`, what stands behind the name of a record."""
+        known = FIELDS.get(record)
         fields: dict[str, Attribute] = {}
         self.expect("<")
         while not self.accept(">"):
@@ -247,6 +249,8 @@ class AttributeReader(ConstantReader, ABC):
             name = self.word("the name of a field or '>'")
             if name in fields:
                 raise self.unexpected(f"a field other than '{name}', which occurs already", at)
+            if known is not None and name not in known:
+                raise self.unexpected(f"one of {', '.join(known)}", at)
             fields[name] = self._field(dialect, name) if self.accept("=") else UnitAttr()
         return fields
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from shlo_disc.diagnostics import Source, UnsupportedOpError, VerifyError
+from shlo_disc.diagnostics import ParseError, Source, UnsupportedOpError, VerifyError
 from shlo_disc.ir.attributes import Location, QuantizedTensorType, TensorType, Type
 from shlo_disc.ir.core import Block, Op, Region, Value
 from shlo_disc.ir.verify import TERMINATORS
@@ -23,6 +23,7 @@ class OpForm:
     operands: Count
     results: Count
     regions: Count
+    own: frozenset[str]  # its own attributes, MLIR's properties
     renewed: Mapping[str, Renew]  # attributes that older texts spell in another way
     parse: Callable[[BodyReader, Draft], None] | None
 
@@ -92,15 +93,26 @@ class BodyReader(ValueReader):
         self.expect("(")
         self.operands(draft)
         self.expect(")")
-        if self.accept("<"):
-            draft.attributes.update(self.dictionary())
-            self.expect(">")
+        if self.tokens[self.at] == "<":
+            self._properties(draft)
         if self.tokens[self.at] == "(":
             draft.regions.extend(self.enclosed("(", ")", self.region))
         if self.tokens[self.at] == "{":
             draft.attributes.update(self.dictionary())
         self.expect(":")
         self.functional(draft)
+
+    def _properties(self, draft: Draft) -> None:
+        at = self.at
+        self.expect("<")
+        found, own = self.dictionary(), self._forms[draft.name].own
+        for name in found:
+            if name not in own:
+                listed = f"among {', '.join(sorted(own))}" if own else "none"
+                message = f"expected the properties of '{draft.name}' to be {listed}, found '{name}'"
+                raise ParseError(message, self.span(at), hint="other attributes stand in braces of their own, {…}")
+        draft.attributes.update(found)
+        self.expect(">")
 
     def _check_counts(self, form: OpForm, draft: Draft) -> None:
         for what, count, found in (

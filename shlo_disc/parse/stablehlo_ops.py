@@ -163,7 +163,7 @@ _DISTRIBUTION = (
     Entry("stablehlo.all_reduce", "1+ 1+ 1", None, f"{_GROUPS} use_global_device_ids"),
     Entry("stablehlo.all_to_all", "1+ 1+", None, f"{_GROUPS} split_dimension concat_dimension split_count"),
     Entry("stablehlo.reduce_scatter", "1 1 1", None, f"scatter_dimension {_GROUPS} use_global_device_ids"),
-    Entry("stablehlo.collective_broadcast", "1+ 1+", None, _GROUPS),
+    Entry("stablehlo.collective_broadcast", "1+ 1+", None, f"{_GROUPS} has_dynamic_root"),
     Entry("stablehlo.collective_permute", "1 1", None, "source_target_pairs channel_handle"),
     Entry("stablehlo.collective_reduce", "1+ 1+ 1", None, f"{_GROUPS} use_global_device_ids has_dynamic_root"),
     Entry("stablehlo.cross-replica-sum", "1 1", None, "replica_groups"),

@@ -46,16 +46,21 @@ def _read(entry: Entry, form: Form | None) -> OpForm:
         _count(operands),
         _count(results),
         _count(regions[0] if regions else "0"),
+        _own(entry, form),
         {name: renewal(kind) for name, kind in kinds.items()},
         None if form is None else form.read,
     )
 
 
+def _own(entry: Entry, form: Form | None) -> frozenset[str]:
+    named = [name.partition(":")[0] for name in entry.attributes.split()]
+    return frozenset(named) if form is None else form.attributes.union(named)
+
+
 def _written(entry: Entry, form: Form | None) -> WrittenForm:
-    named = frozenset([name.partition(":")[0] for name in entry.attributes.split()])
     if form is None:
-        return WrittenForm(named, None, always, always)
-    return WrittenForm(named | form.attributes, form.write, form.fits, form.locates)
+        return WrittenForm(_own(entry, form), None, always, always)
+    return WrittenForm(_own(entry, form), form.write, form.fits, form.locates)
 
 
 _COMPILED = {entry.name: None if entry.form is None else compile_form(entry.form, _find) for entry in ENTRIES}

@@ -167,7 +167,8 @@ def _read_algorithm(reader: BodyReader, draft: Draft) -> None:
     if reader.tokens[reader.at] == "," and reader.tokens[reader.at + 1] == "algorithm":
         reader.at += 2
         reader.expect("=")
-        draft.attributes["algorithm"] = RecordAttr("stablehlo", "dot_algorithm", reader.record_fields("stablehlo"))
+        fields = reader.record_fields("stablehlo", "dot_algorithm")
+        draft.attributes["algorithm"] = RecordAttr("stablehlo", "dot_algorithm", fields)
 
 
 def _write_algorithm(_writer: BodyWriter, op: Op) -> str:

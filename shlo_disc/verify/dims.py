@@ -10,7 +10,7 @@ from shlo_disc.ir.attributes import DenseArrayAttr, IntegerAttr, RecordAttr
 from shlo_disc.parse.spelling import spell_attribute
 from shlo_disc.verify.checks import refuse_below, refuse_outside, refuse_repeated, refuse_type
 from shlo_disc.verify.rules import AttributeSlot, Check
-from shlo_disc.verify.types import Shape, shapes_agree, spell_shape
+from shlo_disc.verify.types import Shape, greatest_shape, shapes_agree, spell_shape
 from shlo_disc.verify.view import Refusal, View
 
 
@@ -121,11 +121,11 @@ def at_least(name: str, least: int) -> Check:
 
 
 def within_sizes(*names: str) -> Check:
-    """Make the constraint `0 <= a <= b <= … <= shape(operand)`."""
+    """Make the constraint `0 <= a <= b <= … <= shape(operand)`; a size with a bound is at most that."""
 
     def check(view: View) -> Refusal | None:
         lists = [numbers(view, name) for name in names]
-        for dimension, (size, *row) in enumerate(zip(view.shape("operand"), *lists, strict=True)):
+        for dimension, (size, *row) in enumerate(zip(greatest_shape(view.tensor("operand")), *lists, strict=True)):
             if not in_order(0, *row, size):
                 expected = " <= ".join(["0", *[f"'{name}'" for name in names], "size"])
                 *found, limit = ["?" if number is None else str(number) for number in (*row, size)]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from shlo_disc.ir.attributes import RecordAttr
-from shlo_disc.verify.checks import each, list_fields
+from shlo_disc.verify.checks import list_fields
 from shlo_disc.verify.dims import Dims, number_field, refuse_number
 from shlo_disc.verify.rules import Check
 from shlo_disc.verify.types import Shape, sizes_agree
@@ -31,19 +30,7 @@ class Places:
     def fields(self, labels: Mapping[str, str]) -> dict[str, Check]:
         """Make the constraints on the kinds of the fields; `labels` are theirs by name."""
         checks = list_fields(self.record, {name: label for name, label in labels.items() if name != _INDEX_DIMENSION})
-        checks[labels[_INDEX_DIMENSION]] = number_field(self.record, _INDEX_DIMENSION)
-        first = labels[self.window.name]
-        return {**checks, first: each(self._known, checks[first])}
-
-    def _known(self, view: View) -> Refusal | None:
-        found = view.attribute(self.record)
-        assert isinstance(found, RecordAttr), "the slot takes a record"
-        lists = (self.window, self.dropped, self.batching, self.index_batching, self.index_map)
-        names = [*[dims.name for dims in lists], _INDEX_DIMENSION]
-        unknown = [f"'{name}'" for name in found.fields if name not in names]
-        if not unknown:
-            return None
-        return Refusal(f"the fields of '{self.record}' to be among {', '.join(names)}", ", ".join(unknown))
+        return {**checks, labels[_INDEX_DIMENSION]: number_field(self.record, _INDEX_DIMENSION)}
 
     def shape(self, view: View) -> Shape:
         """Give the shape of the tensor; of several tensors all have one shape."""

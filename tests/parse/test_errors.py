@@ -138,3 +138,12 @@ def test_whole_text(text: str, kind: type[CompileError], expected: str) -> None:
     with pytest.raises(kind) as caught:
         parse_module(text)
     assert expected in caught.value.message
+
+
+def test_a_property_that_the_op_does_not_have() -> None:
+    assert message('  %1 = "stablehlo.abs"(%x) <{sign = 1 : i32}> : (tensor<4xf32>) -> tensor<4xf32>') == (
+        "m.mlir:2:28: error: expected the properties of 'stablehlo.abs' to be none, found 'sign'\n"
+        '    %1 = "stablehlo.abs"(%x) <{sign = 1 : i32}> : (tensor<4xf32>) -> tensor<4xf32>\n'
+        "                             ^\n"
+        "  help: other attributes stand in braces of their own, {…}"
+    )

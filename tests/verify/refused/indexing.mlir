@@ -10,9 +10,6 @@
 // gather I3 | %x: tensor<2x3x4xf32>, %i: tensor<2x5x1xi64>
 %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.scatter<update_window_dims = [2], inserted_window_dims = [1]>, slice_sizes = array<i64: 1, 1, 4>}> : (tensor<2x3x4xf32>, tensor<2x5x1xi64>) -> tensor<2x5x4xf32>
 // -----
-// gather I3 | %x: tensor<2x3x4xf32>, %i: tensor<2x5x1xi64>
-%0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2, window_dims = [1]>, slice_sizes = array<i64: 1, 1, 4>}> : (tensor<2x3x4xf32>, tensor<2x5x1xi64>) -> tensor<2x5x4xf32>
-// -----
 // gather I4 | %x: tensor<2x3x4xf32>, %i: tensor<2x5x1xi64>
 %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = ["a"], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1, 4>}> : (tensor<2x3x4xf32>, tensor<2x5x1xi64>) -> tensor<2x5x4xf32>
 // -----
@@ -271,12 +268,6 @@
 // -----
 // scatter I4 | %x: tensor<2x3x4xf32>, %i: tensor<2x5x1xi64>, %u: tensor<2x5x4xf32>
 %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.gather<offset_dims = [2]>}> ({
-^bb0(%a: tensor<f32>, %b: tensor<f32>):
-  stablehlo.return %a : tensor<f32>
-}) : (tensor<2x3x4xf32>, tensor<2x5x1xi64>, tensor<2x5x4xf32>) -> tensor<2x3x4xf32>
-// -----
-// scatter I4 | %x: tensor<2x3x4xf32>, %i: tensor<2x5x1xi64>, %u: tensor<2x5x4xf32>
-%0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [2], inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 2, window_dims = [1]>}> ({
 ^bb0(%a: tensor<f32>, %b: tensor<f32>):
   stablehlo.return %a : tensor<f32>
 }) : (tensor<2x3x4xf32>, tensor<2x5x1xi64>, tensor<2x5x4xf32>) -> tensor<2x3x4xf32>

@@ -327,3 +327,6 @@
 // -----
 // reshape C4 | %x: tensor<2x3xf32>
 %0 = stablehlo.reshape %x : (tensor<2x3xf32>) -> tensor<?xf32>
+// -----
+// slice C3 | %x: tensor<?xf32, #stablehlo.bounds<5>>
+%0 = stablehlo.slice %x [0:6] : (tensor<?xf32, #stablehlo.bounds<5>>) -> tensor<6xf32>
