@@ -145,7 +145,7 @@ def _contracted(frame: Frame, op: ir.Op, attrs: DotAttrs) -> Sequence[Bound]:
 
 def _convolution(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     numbers = op.attributes["dimension_numbers"]
-    assert isinstance(numbers, ConvDimensionsAttr), "the parser checked the attribute"
+    assert isinstance(numbers, ConvDimensionsAttr), "the verifier checked the attribute"
     rank = len(numbers.input) - 2
     if len(op.operands) > 2:  # dynamic_conv: the padding is an operand
         padding = _pairs(frame.dims(op.operands[2], op))

@@ -87,7 +87,7 @@ def _bitcast(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 def _constant(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     value = op.attributes["value"]
-    assert isinstance(value, DenseAttr), "the parser checked the attribute"
+    assert isinstance(value, DenseAttr), "the verifier checked the attribute"
     values, dtype = literal(value), value.type.dtype
     if values.size and (value.splat or values.size == 1):
         shape = tuple(map(const, values.shape))

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
-import sys
 
 import numpy as np
-import numpy.typing as npt
 
-from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.numpy_math import numpy_dtype
 
 
 def read_integer(text: str) -> int:
@@ -33,7 +30,7 @@ def encode_floats(elements: list[str], dtype: DType) -> bytes:
     patterns = {i: read_integer(text) for i, text in enumerate(elements) if "x" in text}
     values = [0.0 if i in patterns else _float(text) for i, text in enumerate(elements)]
     with np.errstate(over="ignore"):
-        array = np.array(values, dtype=np.float64).astype(numpy_type(dtype))
+        array = np.array(values, dtype=np.float64).astype(numpy_dtype(dtype))
     bits = array.view(f"<u{dtype.bytes}")
     for i, pattern in patterns.items():
         if not 0 <= pattern < 1 << (8 * dtype.bytes):
@@ -48,7 +45,7 @@ def float_of_bits(text: str, dtype: DType) -> float:
 
 
 def _value(data: bytes, dtype: DType) -> float:
-    value = float(np.frombuffer(data, numpy_type(dtype))[0])
+    value = float(np.frombuffer(data, numpy_dtype(dtype))[0])
     return math.nan if math.isnan(value) else value  # one object, so that lists with it are equal
 
 
@@ -59,7 +56,7 @@ def spell_float(value: float, dtype: DType) -> str:
     ('1.000000e-01', '0.33333333333333331', '0x7F80')
     """
     with np.errstate(over="ignore"):
-        data = np.array([value]).astype(numpy_type(dtype)).tobytes()
+        data = np.array([value]).astype(numpy_dtype(dtype)).tobytes()
     if not math.isfinite(_value(data, dtype)):
         return f"0x{data[::-1].hex().upper()}"
     short = f"{value:e}"
@@ -69,15 +66,3 @@ def spell_float(value: float, dtype: DType) -> str:
     text = f"{value:.{digits}g}"
     mantissa, exponent, power = text.partition("e")
     return text if "." in mantissa else f"{mantissa}.0{exponent}{power}"
-
-
-def numpy_type(dtype: DType) -> npt.DTypeLike:
-    """Give the NumPy type of `dtype`; those that NumPy lacks come from ml_dtypes."""
-    if dtype in (DType.F16, DType.F32, DType.F64):
-        return dtype.numpy
-    if "ml_dtypes" not in sys.modules and importlib.util.find_spec("ml_dtypes") is None:
-        raise ShloDiscError(f"literals of type {dtype.value} need the package ml_dtypes: pip install ml_dtypes")
-    import ml_dtypes  # noqa: PLC0415  # optional
-
-    named: type[np.generic] = getattr(ml_dtypes, dtype.numpy)
-    return named

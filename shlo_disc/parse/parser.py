@@ -105,11 +105,6 @@ class _ModuleReader(FunctionReader):
             frames.append(_Frame(None, contents, NO_ATTRIBUTES, None, start))
         return [self._module(frame, resources) for frame in frames]
 
-    def _resources(self) -> str:
-        """Read the section `{-# … #-}`, if there is one."""
-        at = self.at
-        return self.text_between(at, at) if self.accept(RESOURCES) else ""
-
     def _module(self, frame: _Frame, resources: str) -> Module:
         return Module(
             frame.name,

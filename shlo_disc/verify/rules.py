@@ -69,7 +69,6 @@ class Kind(Flag):
     UNIFORM = PLAIN | PER_TENSOR  # a place in the tensor says nothing about what its elements mean
     TENSOR = PLAIN | QUANTIZED
     MEMBER = TENSOR | TOKEN | TUPLE | BUFFER | UNRANKED  # of a tuple
-    VALUE = TENSOR | INDEX | TOKEN | TUPLE | BUFFER | FUTURE | UNRANKED | OTHER
 
 
 _NAMES: Mapping[Kind, str] = {  # those of several kinds first

@@ -48,10 +48,6 @@ def is_per_axis_quantized(type_: Type) -> bool:
     return isinstance(type_, QuantizedTensorType) and type_.element.axis is not None
 
 
-def is_per_tensor_quantized(type_: Type) -> bool:
-    return isinstance(type_, QuantizedTensorType) and type_.element.axis is None
-
-
 def tensor_of(element: Element, shape: Shape = ()) -> Tensor:
     """Give the type of a tensor of an element type; without a shape, that of a scalar."""
     return QuantizedTensorType(shape, element) if isinstance(element, QuantizedElement) else TensorType(shape, element)

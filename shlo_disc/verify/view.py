@@ -17,7 +17,6 @@ from shlo_disc.ir.attributes import (
     EnumAttr,
     IntegerAttr,
     RecordAttr,
-    TensorType,
     Type,
     UnitAttr,
 )
@@ -156,7 +155,3 @@ def numbers_of(literal: DenseAttr) -> tuple[int, ...]:
     if literal.splat:
         numbers *= math.prod([size or 0 for size in literal.type.shape])
     return tuple(numbers)
-
-
-def is_scalar(type_: Type) -> bool:
-    return isinstance(type_, TensorType) and not type_.shape

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
@@ -190,6 +192,19 @@ def test_each_module_has_its_own_resources() -> None:
     assert only_literal(first).data[:4] == np.float32(1).tobytes()
     assert only_literal(second).data[:4] == np.float32(2).tobytes()
     assert str(first) == RESOURCES != str(second)
+
+
+def test_literals_that_need_a_package() -> None:
+    # in a process of its own: once imported, ml_dtypes has told NumPy of its types
+    program = (
+        "import sys; sys.modules['ml_dtypes'] = None\n"
+        "from shlo_disc import ShloDiscError, parse\n"
+        "for kind in ('f32', 'f8E5M2'):\n"
+        "    try: parse('func.func @main() { %0 = stablehlo.constant dense<1.5> : tensor<' + kind + '> return }')\n"
+        "    except ShloDiscError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "numbers of type f8E5M2 need the package ml_dtypes: pip install ml_dtypes\n"
 
 
 def test_a_literal_that_was_left_out() -> None:
