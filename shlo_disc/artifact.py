@@ -1,4 +1,4 @@
-"""What the compiler hands to the runtime: plain data that pickles, and imports nothing of ours.
+"""What the compiler hands to the runtime: plain data that pickles.
 
 Formulas are Python expressions over symbol names; besides operators they may call `floordiv`, `mod`, `min`, `max`.
 """
@@ -10,8 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from shlo_disc.overview import Overview
+
 Formula: TypeAlias = str
 Slot: TypeAlias = int  # a number of a buffer of the program
+FusionRules: TypeAlias = Literal["none", "disc", "bladedisc", "full"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +252,7 @@ class Artifact:
     steps: tuple[Step, ...]
     kernels: tuple[SourceFile, ...]
     host: SourceFile
-    explanation: str
+    overview: Overview
     device: Literal["cpu", "cuda"] = "cpu"
     index_spaces: tuple[Formula, ...] = ()
 
@@ -262,10 +265,12 @@ class CompileOptions:
     `compiler`: a path, or `clang`, `gcc` or `zig`; None takes the best one there is.
     `optimize`: the compiler's -O level. `threads`: None takes all cores this process may use.
     `cache_dir`: None takes $XDG_CACHE_HOME/shlo_disc, or ~/.cache/shlo_disc.
-    `fusion`: `none` gives every operation a kernel of its own.
+    `fusion`: `none` gives every operation a kernel of its own; `disc` and `bladedisc` follow the rules of those
+    compilers, to compare with; `full` is ours.
     `cuda_graphs`: on a GPU, record the launches of a signature that comes back, and replay them.
     `matmul_precision`: `default` lets a GPU round the f32 inputs of matrix products to TF32, as XLA does; `highest`
-    does not.
+    does not. `memory_limit`: compute values again where that keeps the peak of a call at likely sizes below so many
+    bytes (or "2GiB"), if it can.
     """
 
     driver: Literal["c", "vm"] = "c"
@@ -273,6 +278,21 @@ class CompileOptions:
     optimize: int = 3
     threads: int | None = None
     cache_dir: Path | None = None
-    fusion: Literal["full", "none"] = "full"
+    fusion: FusionRules = "full"
     cuda_graphs: bool = True
     matmul_precision: Literal["default", "highest"] = "default"
+    memory_limit: int | str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """What the caller knows of one program beyond its text.
+
+    `constraints`: in JAX's language, such as `mod(b, 8) == 0` or `s <= 2*t`; checked at every call. `likely`: values
+    that a size often has; they guide choices and are never relied on. `donated`: numbers of arguments whose memory a
+    call may overwrite.
+    """
+
+    constraints: tuple[str, ...] = ()
+    likely: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    donated: tuple[int, ...] = ()

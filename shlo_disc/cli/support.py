@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import get_args
 
-from shlo_disc.artifact import CompileOptions
 from shlo_disc.codegen.spelling import Spelling
 from shlo_disc.diagnostics import CompileError
 from shlo_disc.dynamic_ops.legalize import missing_rule
@@ -17,7 +16,7 @@ from shlo_disc.ir.verify import TERMINATORS
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 from shlo_disc.parse.spelling import spell_type
-from shlo_disc.pipeline import DeviceKind, Stopwatch, compile_module
+from shlo_disc.pipeline import DeviceKind, Request, Stopwatch, compile_module
 
 TARGETS: tuple[DeviceKind, ...] = get_args(DeviceKind)
 
@@ -39,7 +38,7 @@ def find_support(module: Module, target: DeviceKind) -> Support:
     target lacks, and the one that the error is about; of the others it is only known that nothing is missing for them.
     """
     try:
-        compile_module(module, None, CompileOptions(), Stopwatch(), target)
+        compile_module(module, Request(target), Stopwatch())
     except CompileError as error:
         refused = {op: error.message for op in module.walk() if op.span == error.span}
         return Support(error, refused | dict(_obstacles(module, target)))

@@ -48,6 +48,7 @@ from shlo_disc.codegen.host import (
 from shlo_disc.diagnostics import from_line
 from shlo_disc.dynamic_ops.program import Check, Parameter, Program
 from shlo_disc.expr.dim import Dim
+from shlo_disc.overview import Overview
 
 
 def assemble(
@@ -56,7 +57,7 @@ def assemble(
     kernels: tuple[SourceFile, ...],
     driver: SourceFile,
     names: Sequence[str],
-    explanation: str,
+    overview: Overview,
 ) -> Artifact:
     """Put everything the runtime needs into one record; `names` are the user's names of the arguments."""
     raw = program.raw_dims
@@ -76,7 +77,7 @@ def assemble(
         steps=_steps(host.steps, count()),
         kernels=kernels,
         host=driver,
-        explanation=explanation,
+        overview=overview,
         index_spaces=_texts(host.index_spaces),
     )
 

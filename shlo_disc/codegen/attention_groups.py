@@ -5,28 +5,26 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from shlo_disc.analysis.access import is_free
-from shlo_disc.analysis.formula import Producers
 from shlo_disc.codegen.attention import read_attention
-from shlo_disc.codegen.groups import Decision, FusionPlan, Group, GroupKind
+from shlo_disc.codegen.groups import Context, Decision, FusionPlan, Group, GroupKind
 from shlo_disc.codegen.op_graph import group_inputs
 from shlo_disc.dynamic_ops.program import Body, Op, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
-from shlo_disc.expr.facts import Facts
 
 
-def merge_attention(plan: FusionPlan, body: Body, facts: Facts, producers: Producers) -> FusionPlan:
+def merge_attention(plan: FusionPlan, body: Body, context: Context) -> FusionPlan:
     """Make one group of a product, the softmax of its rows, and the product that alone reads the softmax."""
-    merger = _Merger(plan, body, facts, producers)
+    merger = _Merger(plan, body, context)
     return merger.run()
 
 
 class _Merger:
-    def __init__(self, plan: FusionPlan, body: Body, facts: Facts, producers: Producers) -> None:
-        self.plan, self.facts, self.producers = plan, facts, producers
+    def __init__(self, plan: FusionPlan, body: Body, context: Context) -> None:
+        self.plan, self.facts, self.producers = plan, context.facts, context.producers
         self.order = {op: k for k, op in enumerate(body.ops)}
         self.outputs = set(body.results)
         self.home = {t: group for group in plan.groups for t in group.roots}
-        self.inputs = {id(group): group_inputs(group, producers) for group in plan.groups}
+        self.inputs = {id(group): group_inputs(group, context.producers) for group in plan.groups}
         self.readers = dict[Tensor, list[Group]]()
         for group in plan.groups:
             for tensor in self.inputs[id(group)]:

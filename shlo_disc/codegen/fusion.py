@@ -19,7 +19,7 @@ from shlo_disc.codegen.contraction import (
     is_matrix_product,
     template_operands,
 )
-from shlo_disc.codegen.groups import REAL_PRODUCTS, Abilities, Decision, FusionPlan, Group, GroupKind
+from shlo_disc.codegen.groups import Context, Decision, FusionPlan, Group, GroupKind
 from shlo_disc.codegen.op_graph import group_inputs, is_control, row_space, space_of, users_of
 from shlo_disc.codegen.scan import is_scan
 from shlo_disc.codegen.weights import weight
@@ -58,11 +58,18 @@ class _Draft:
         return self.roots[0].name
 
 
-def plan_fusion(
-    body: Body, facts: Facts, producers: Producers, abilities: Abilities = REAL_PRODUCTS, *, merge: bool = True
-) -> FusionPlan:
+def plan_fusion(body: Body, context: Context) -> FusionPlan:
     """Partition the ops of one body (not of the bodies nested in it) into groups."""
-    planner = _Planner(body, facts, producers, abilities, merge)
+    return _plan(body, context, merge=True)
+
+
+def plan_unfused(body: Body, context: Context) -> FusionPlan:
+    """Give every op that is not free a group of its own."""
+    return _plan(body, context, merge=False)
+
+
+def _plan(body: Body, context: Context, *, merge: bool) -> FusionPlan:
+    planner = _Planner(body, context, merge)
     planner.run()
     return FusionPlan(planner.ordered(), tuple(planner.decisions))
 
@@ -70,8 +77,9 @@ def plan_fusion(
 class _Planner:
     """One pass over one body."""
 
-    def __init__(self, body: Body, facts: Facts, producers: Producers, abilities: Abilities, merge: bool) -> None:
-        self.facts, self.producers, self.abilities, self.merge = facts, producers, abilities, merge
+    def __init__(self, body: Body, context: Context, merge: bool) -> None:
+        self.facts, self.producers, self.abilities = context.facts, context.producers, context.abilities
+        self.merge = merge
         self.body = body
         self.decisions = list[Decision]()
         self.outputs = set(body.results)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
+from shlo_disc.analysis.formula import Producers
+from shlo_disc.dynamic_ops.program import Body, Op, Shape, Tensor
+from shlo_disc.expr.dim import Dim, Sym
 from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.facts import Facts
 
 ProductTypes: TypeAlias = tuple[DType, DType, DType]  # of both operands and the result
 
@@ -25,11 +29,15 @@ class GroupKind(Enum):
     SCAN = "scan"
     WHILE = "while"
     CASE = "case"
+    PARALLEL = "parallel"
 
 
 @dataclass(frozen=True, slots=True)
 class Abilities:
-    """What a target has templates for: contractions and convolutions of these types, attention."""
+    """What a target has templates for: contractions and convolutions of these types, attention.
+
+    `parallel`: one launch may hold groups that do not need each other. `prologues`: products compute their operands.
+    """
 
     contractions: frozenset[ProductTypes] = frozenset(
         {
@@ -38,9 +46,24 @@ class Abilities:
         }
     )
     attention: bool = False
+    parallel: bool = False
+    prologues: bool = False
 
 
 REAL_PRODUCTS = Abilities()
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What decisions about a program rest on.
+
+    `points`: likely sizes, a value for every symbol of the program each; formulas of costs are compared there.
+    """
+
+    facts: Facts
+    producers: Producers
+    abilities: Abilities
+    points: tuple[Mapping[Sym, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +71,8 @@ class Group:
     """Ops that become one kernel (or one control-flow step), in program order.
 
     `rows` is the shared row space where reductions fix one. `roots` are the tensors that other groups, or the caller,
-    read: they get memory. `anchor` is the op that a template is built around.
+    read: they get memory. `anchor` is the op that a template is built around. `parts`: the groups of one launch, if
+    the kind is PARALLEL; `ops` and `roots` are then theirs, one after the other.
     """
 
     kind: GroupKind
@@ -56,16 +80,29 @@ class Group:
     roots: tuple[Tensor, ...]
     rows: Shape | None
     anchor: Op[object] | None
+    parts: tuple[Group, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """An equality of sizes that was asked for and not proven."""
+
+    lhs: Dim
+    rhs: Dim
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One merge that was made, or refused, and why."""
+    """One merge that was made, or refused, and why.
+
+    `claims`: the equalities that a refusal rests on; were they all proven, this reason would not stand.
+    """
 
     producer: Op[object]
     consumer: str
     merged: bool
     reason: str
+    claims: tuple[Claim, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +111,6 @@ class FusionPlan:
 
     groups: tuple[Group, ...]
     decisions: tuple[Decision, ...]
+
+
+Fuse: TypeAlias = Callable[[Body, Context], FusionPlan]

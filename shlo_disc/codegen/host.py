@@ -10,10 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from shlo_disc.analysis.formula import Producers
-from shlo_disc.codegen.attention_groups import merge_attention
-from shlo_disc.codegen.fusion import plan_fusion
-from shlo_disc.codegen.groups import Abilities, FusionPlan, Group, GroupKind
+from shlo_disc.codegen.groups import Context, Fuse, FusionPlan, Group, GroupKind
 from shlo_disc.codegen.memory import Interval, place
 from shlo_disc.codegen.op_graph import group_inputs
 from shlo_disc.dynamic_ops.program import Body, Program, Tensor
@@ -189,11 +186,9 @@ class HostProgram:
 LowerGroup: TypeAlias = Callable[[Group], KernelRef | GridRef]
 
 
-def plan_host(
-    program: Program, producers: Producers, lower: LowerGroup, abilities: Abilities, *, merge: bool
-) -> HostProgram:
+def plan_host(program: Program, context: Context, fuse: Fuse, lower: LowerGroup) -> HostProgram:
     """Fuse, lower each group, order the launches, and place every temporary by its lifetime."""
-    planner = _HostPlanner(program, producers, lower, abilities, merge)
+    planner = _HostPlanner(program, context, fuse, lower)
     steps = planner.run()
     offsets, arena = place([planner.intervals[slot] for slot in planner.arena_slots()])
     placed = dict(zip(planner.arena_slots(), offsets, strict=True))
@@ -210,11 +205,8 @@ def size_of(tensor: Tensor) -> Dim:
 
 
 class _HostPlanner:
-    def __init__(
-        self, program: Program, producers: Producers, lower: LowerGroup, abilities: Abilities, merge: bool
-    ) -> None:
-        self.program, self.producers, self.lower = program, producers, lower
-        self.abilities, self.merge = abilities, merge
+    def __init__(self, program: Program, context: Context, fuse: Fuse, lower: LowerGroup) -> None:
+        self.program, self.context, self.fuse, self.lower = program, context, fuse, lower
         self.buffers = list[tuple[str, int, Tensor]]()
         self.slots = dict[Tensor, int]()
         self.intervals = dict[int, Interval]()
@@ -273,9 +265,7 @@ class _HostPlanner:
     # -- steps
 
     def _body(self, body: Body) -> list[HostStep]:
-        plan = plan_fusion(body, self.program.facts, self.producers, self.abilities, merge=self.merge)
-        if self.merge and self.abilities.attention:
-            plan = merge_attention(plan, body, self.program.facts, self.producers)
+        plan = self.fuse(body, self.context)
         self.plans.append(plan)
         steps = list[HostStep]()
         for group in plan.groups:
@@ -318,7 +308,7 @@ class _HostPlanner:
         self.loops.pop()
         for slot in (*carries, flag):
             self._touch(slot)
-        for tensor in group_inputs(group, self.producers):
+        for tensor in group_inputs(group, self.context.producers):
             if tensor in self.slots:
                 self._touch(self.slots[tensor])
         if self.loops:

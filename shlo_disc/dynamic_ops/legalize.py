@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from shlo_disc.diagnostics import UnsupportedOpError
@@ -30,12 +30,13 @@ _RULES: Mapping[str, Rule] = {
 }
 
 
-def legalize(module: ir.Module, argument_names: tuple[str, ...] = ()) -> Program:
+def legalize(module: ir.Module, argument_names: tuple[str, ...] = (), constraints: Sequence[str] = ()) -> Program:
     """Inline everything into one DHLO program in which shapes are dims.
 
     Runs twice: the first run learns the facts and the names of the sizes, so that in the second one all shapes are
-    canonical under all facts. `argument_names` name the arguments in messages.
+    canonical under all facts. `argument_names` name the arguments in messages, `constraints` are the caller's.
     """
+    assert not constraints, "not read yet"
     main = _entry(module)
     raw = _raw_dims(main, {})
     first = Builder(_sizes(main, raw))

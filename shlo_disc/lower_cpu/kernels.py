@@ -98,10 +98,8 @@ class CpuLowering:
                 found, tensors = build_scan(group, self.facts, self.producers)
                 extent, work = scan.scan_extent(found), found.along.extent * _capped(found.inner.extent, 64)
                 return self._ref(group, scan.print_scan(found), tensors, extent, work, const(0))
-            case GroupKind.ATTENTION:
-                raise AssertionError("the CPU's abilities leave attention in its parts")
-            case GroupKind.WHILE | GroupKind.CASE:
-                raise AssertionError("control flow is a step of the host program, not a kernel")
+            case GroupKind.ATTENTION | GroupKind.PARALLEL | GroupKind.WHILE | GroupKind.CASE:
+                raise AssertionError(f"no kernel is a {group.kind.value}")
             case _:
                 assert_never(group.kind)
 

@@ -83,8 +83,8 @@ class CudaLowering:
             case GroupKind.SCAN:
                 scan, tensors = build_scan(group, facts, producers)
                 return print_scan(scan, facts), tensors
-            case GroupKind.WHILE | GroupKind.CASE:
-                raise AssertionError("control flow is a step of the host program, not a kernel")
+            case GroupKind.PARALLEL | GroupKind.WHILE | GroupKind.CASE:
+                raise AssertionError(f"no kernel is a {group.kind.value}")
             case _:
                 assert_never(group.kind)
 

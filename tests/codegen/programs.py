@@ -13,14 +13,15 @@ import jax
 from jax import lax
 
 from shlo_disc.analysis.formula import Producers, producers_of
+from shlo_disc.analysis.sizes import likely_points
 from shlo_disc.artifact import Artifact, Case, Choice, CompileOptions, Copy, Launch, Step, While
-from shlo_disc.codegen.fusion import plan_fusion
-from shlo_disc.codegen.groups import FusionPlan, Group
+from shlo_disc.codegen.fusion import plan_fusion, plan_unfused
+from shlo_disc.codegen.groups import REAL_PRODUCTS, Abilities, Context, FusionPlan, Group
 from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes import PASSES
-from shlo_disc.pipeline import DeviceKind, Stopwatch, compile_text
+from shlo_disc.pipeline import DeviceKind, Request, Stopwatch, compile_text
 from tests.pipeline.exports import In, exported
 
 
@@ -77,13 +78,19 @@ class Planned:
         return found
 
 
+def context_of(program: Program, abilities: Abilities = REAL_PRODUCTS) -> Context:
+    """What fusion decides by, for a target of these abilities."""
+    return Context(program.facts, producers_of(program.body), abilities, likely_points(program, {}))
+
+
 def planned(function: Callable[..., Any], *inputs: In, merge: bool = True) -> Planned:
     """Legalize, rewrite, and fuse the exported function."""
     program = legalize(parse_module(exported(function, inputs).mlir_module(), "export.mlir"))
     for step in PASSES:
         program = step.run(program)
-    producers = producers_of(program.body)
-    return Planned(program, producers, plan_fusion(program.body, program.facts, producers, merge=merge))
+    context = context_of(program)
+    plan = (plan_fusion if merge else plan_unfused)(program.body, context)
+    return Planned(program, context.producers, plan)
 
 
 def generated(
@@ -94,7 +101,7 @@ def generated(
 ) -> Artifact:
     """Everything but the machine code."""
     text = exported(function, inputs).mlir_module()
-    return compile_text(text, "export.mlir", None, options or CompileOptions(), Stopwatch(), device)
+    return compile_text(text, "export.mlir", Request(device, options or CompileOptions()), Stopwatch())
 
 
 def launches(steps: tuple[Step, ...]) -> Iterator[Launch]:

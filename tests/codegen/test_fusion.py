@@ -236,12 +236,12 @@ def test_a_refusal_says_why_and_is_explained(name: str) -> None:
     refused = [d for d in planned(function, *inputs).plan.decisions if not d.merged]
     matching = [d for d in refused if reason in d.reason]
     assert matching, [d.reason for d in refused]
-    explanation = generated(function, *inputs).explanation
+    explanation = generated(function, *inputs).overview.topics["fusion"]
     assert all(f"({d.producer.name}): {d.reason}" in explanation for d in matching), explanation
 
 
 def test_explain_counts_launches_and_kernels() -> None:
-    text = generated(layers(2), In("b, t, 16"), *LAYER * 2).explanation
+    text = generated(layers(2), In("b, t, 16"), *LAYER * 2).overview.topics["fusion"]
     assert "launches of" in text
     assert text.count(": matrix product ->") == 4
     assert "merged" in text

@@ -48,4 +48,4 @@ def test_generated(name: str, golden: Callable[[str], None]) -> None:
     artifact = generated(function, *inputs)
     texts = [*(file.text for file in artifact.kernels), artifact.host.text]
     assert [line for text in texts for line in text.splitlines() if "\t" in line or line.rstrip() != line] == []
-    golden("\n".join([artifact.explanation, "", *texts]))
+    golden("\n".join([artifact.overview.topics["fusion"], "", *texts]))

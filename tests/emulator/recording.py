@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from shlo_disc.artifact import Artifact, Choice, Command, Copy, GridLaunch, Launch
+from shlo_disc.compiled import Compiled
 from shlo_disc.diagnostics import InternalError
-from shlo_disc.pipeline import Compiled
 from shlo_disc.runtime.cuda_table import Functions
 from shlo_disc.runtime.device import IndexType
 from shlo_disc.runtime.driver import Sizes, sizes_in_python

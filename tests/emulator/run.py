@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from shlo_disc.artifact import Choice, CompileOptions
-from shlo_disc.pipeline import Compiled, compile_for
+from shlo_disc.compiled import Compiled
+from shlo_disc.pipeline import compile_for
 from shlo_disc.runtime.cuda_table import Functions
 from shlo_disc.runtime.device import IndexType
 from shlo_disc.runtime.launch_table import Chooser, Estimate, cheapest

@@ -13,7 +13,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from shlo_disc.analysis.formula import producers_of
 from shlo_disc.codegen.attention import AttentionKernel, build_attention
 from shlo_disc.codegen.attention_groups import merge_attention
 from shlo_disc.codegen.fusion import plan_fusion
@@ -22,6 +21,7 @@ from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.lower_cuda.kernels import CudaLowering
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes import PASSES
+from tests.codegen.programs import context_of
 from tests.pipeline.exports import In, exported
 
 Function = Callable[..., Any]
@@ -52,11 +52,11 @@ def find_in(text: str) -> Found:
     program = legalize(parse_module(text, "export.mlir"))
     for step in PASSES:
         program = step.run(program)
-    producers = producers_of(program.body)
-    before = plan_fusion(program.body, program.facts, producers, CudaLowering.abilities)
-    after = merge_attention(before, program.body, program.facts, producers)
+    context = context_of(program, CudaLowering.abilities)
+    before = plan_fusion(program.body, context)
+    after = merge_attention(before, program.body, context)
     groups = [group for group in after.groups if group.kind is GroupKind.ATTENTION]
-    return Found(before, after, tuple(build_attention(g, program.facts, producers)[0] for g in groups))
+    return Found(before, after, tuple(build_attention(g, program.facts, context.producers)[0] for g in groups))
 
 
 def heads(dtype: Any = np.float32, *, width: int = 16, count: int = 2) -> tuple[In, In, In]:

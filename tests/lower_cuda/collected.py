@@ -39,7 +39,8 @@ class Collection:
         """Compile a program's text and keep what is new."""
         with self._recording(origin):
             try:
-                pipeline.compile_text(text, origin, None, self.options, pipeline.Stopwatch(), device="cuda")
+                request = pipeline.Request("cuda", self.options)
+                pipeline.compile_text(text, origin, request, pipeline.Stopwatch())
             except UnsupportedOpError as error:
                 self.unsupported[origin] = str(error).splitlines()[0]
 

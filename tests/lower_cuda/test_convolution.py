@@ -24,7 +24,7 @@ from shlo_disc.lower_cuda.convolution import print_convolution
 from shlo_disc.lower_cuda.matmul import CONTRACTIONS
 from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.runtime import nvrtc
-from tests.codegen.programs import planned
+from tests.codegen.programs import context_of, planned
 from tests.emulator.device import EmulatedDevice
 from tests.emulator.run import compiled
 from tests.lower_cuda.compilers import require_nvrtc
@@ -131,7 +131,7 @@ def printed(function: Function, *inputs: In, wide: bool = False) -> Printed:
     with jax.enable_x64(wide):
         found = planned(function, *inputs)
     program, producers = found.program, found.producers
-    (group,) = plan_fusion(program.body, program.facts, producers, Abilities(CONTRACTIONS)).groups
+    (group,) = plan_fusion(program.body, context_of(program, Abilities(CONTRACTIONS))).groups
     assert group.kind is GroupKind.CONVOLUTION
     return print_convolution(build_convolution(group, program.facts, producers)[0], program.facts)
 

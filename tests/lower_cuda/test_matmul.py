@@ -25,7 +25,7 @@ from shlo_disc.codegen.templates import build_dot
 from shlo_disc.lower_cuda.matmul import CONTRACTIONS, print_dot
 from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.runtime import nvrtc
-from tests.codegen.programs import planned
+from tests.codegen.programs import context_of, planned
 from tests.emulator.device import Array, EmulatedDevice
 from tests.emulator.run import compiled, launch, poisoned, variants
 from tests.lower_cuda.compilers import require_nvrtc
@@ -150,7 +150,7 @@ def printed(function: Callable[..., Any], *inputs: In, wide: bool = False) -> Pr
     with jax.enable_x64(wide):
         found = planned(function, *inputs)
     program, producers = found.program, found.producers
-    plan = plan_fusion(program.body, program.facts, producers, Abilities(CONTRACTIONS))
+    plan = plan_fusion(program.body, context_of(program, Abilities(CONTRACTIONS)))
     (group,) = plan.groups
     assert group.kind is GroupKind.DOT
     return print_dot(build_dot(group, program.facts, producers)[0], program.facts)
@@ -266,7 +266,7 @@ def test_mixed_types_stay_folds() -> None:
     found = planned(
         lambda x, w: lax.dot(x, w, preferred_element_type=jnp.float32), In("m, k", np.int8), In("k, n", np.int8)
     )
-    plan = plan_fusion(found.program.body, found.program.facts, found.producers, Abilities(CONTRACTIONS))
+    plan = plan_fusion(found.program.body, context_of(found.program, Abilities(CONTRACTIONS)))
     assert all(group.kind is GroupKind.ROWS for group in plan.groups)
 
 

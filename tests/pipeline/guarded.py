@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shlo_disc.artifact import Artifact, Launch
-from shlo_disc.pipeline import Compiled
+from shlo_disc.compiled import Compiled
 from shlo_disc.runtime.driver import Plan
 from shlo_disc.runtime.executable import Executable
 from shlo_disc.runtime.formulas import evaluate

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shlo_disc.analysis.formula import producers_of
+from shlo_disc.analysis.sizes import likely_points
 from shlo_disc.artifact import Artifact, SourceFile
 from shlo_disc.codegen.assemble import assemble
-from shlo_disc.codegen.explain import explain
-from shlo_disc.codegen.groups import Group, GroupKind
+from shlo_disc.codegen.fusion import plan_unfused
+from shlo_disc.codegen.groups import Context, Group, GroupKind
 from shlo_disc.codegen.host import (
     BatchCall,
     CallVariant,
@@ -30,6 +31,7 @@ from shlo_disc.codegen.host import (
     plan_host,
 )
 from shlo_disc.codegen.op_graph import group_inputs
+from shlo_disc.codegen.overview import describe
 from shlo_disc.dynamic_ops.contract import DotAttrs
 from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
@@ -142,10 +144,11 @@ def lowered(text: str) -> tuple[Artifact, Mapping[str, tuple[int, Kernel]]]:
     """A StableHLO program, one group per op, for `StubDevice`."""
     program = legalize(parse_module(text, "stub.mlir"))
     lowering = Lowering(program)
-    host = plan_host(program, lowering.producers, lowering.lower, lowering.abilities, merge=False)
+    context = Context(program.facts, lowering.producers, lowering.abilities, likely_points(program, {}))
+    host = plan_host(program, context, plan_unfused, lowering.lower)
     names = tuple(parameter.tensor.name for parameter in program.parameters)
     driver = SourceFile("host", print_host(program, host))
-    artifact = assemble(program, host, (), driver, names, explain(program, host))
+    artifact = assemble(program, host, (), driver, names, describe(program, host, names))
     return replace(artifact, device="cuda"), lowering.kernels
 
 

@@ -23,6 +23,7 @@ from shlo_disc.artifact import (
     SourceFile,
     While,
 )
+from shlo_disc.overview import Overview
 from shlo_disc.runtime.cache import Cache, digest
 from shlo_disc.runtime.executable import build
 
@@ -123,7 +124,7 @@ SAMPLE = Artifact(
     ),
     kernels=(SourceFile("kernels.cc", _KERNELS),),
     host=SourceFile("host.cc", _HOST),
-    explanation="",
+    overview=Overview(),
 )
 
 
@@ -241,7 +242,7 @@ LOOP = Artifact(
     ),
     kernels=(SourceFile("kernels.cc", _LOOP_KERNELS),),
     host=SourceFile("host.cc", _LOOP_HOST),
-    explanation="",
+    overview=Overview(),
 )
 
 _PROBE = r"""

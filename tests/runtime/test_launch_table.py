@@ -20,6 +20,7 @@ from shlo_disc.artifact import (
     Variant,
 )
 from shlo_disc.diagnostics import InternalError
+from shlo_disc.overview import Overview
 from shlo_disc.runtime.device import Function, Limits
 from shlo_disc.runtime.launch_table import (
     OVERHEAD,
@@ -47,7 +48,7 @@ def table(*variants: Variant, functions: dict[str, Function] | None = None, has_
     artifact = Artifact(
         "p", (), (), ("n", "m"), (), (), (),
         (Buffer("argument", 0, "0", "n * m * 4", "x"), Buffer("result", 0, "0", "n * 4", "y")),
-        (), "0", (Choice(0, variants),), (), SourceFile("host", ""), "", "cuda",
+        (), "0", (Choice(0, variants),), (), SourceFile("host", ""), Overview(), "cuda",
     )  # fmt: skip
     known = {"warps": Function(1, 32, 0), "blocks": Function(2, 32, 64)} | (functions or {})
     return LaunchTable(artifact, H200, known, cheapest, has_cublas=has_cublas)

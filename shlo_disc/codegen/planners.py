@@ -1,0 +1,27 @@
+"""The rules of fusion by name: ours, none, and those of two papers to compare with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from shlo_disc.artifact import FusionRules
+from shlo_disc.codegen.attention_groups import merge_attention
+from shlo_disc.codegen.fusion import plan_fusion, plan_unfused
+from shlo_disc.codegen.groups import Context, Fuse, FusionPlan
+from shlo_disc.dynamic_ops.program import Body
+
+
+def plan_full(body: Body, context: Context) -> FusionPlan:
+    """Everything that is proven and pays."""
+    plan = plan_fusion(body, context)
+    if context.abilities.attention:
+        plan = merge_attention(plan, body, context)
+    return plan
+
+
+FUSIONS: Mapping[FusionRules, Fuse] = {
+    "none": plan_unfused,
+    "disc": plan_unfused,
+    "bladedisc": plan_unfused,
+    "full": plan_full,
+}

@@ -1,0 +1,101 @@
+"""What `compile` returns: a program that runs, and answers questions about itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
+from shlo_disc.exported import Signature
+from shlo_disc.overview import FactText
+from shlo_disc.report.page import write_page
+from shlo_disc.runtime.executable import Executable, Stats
+from shlo_disc.runtime.gpu_executable import GpuExecutable
+from shlo_disc.runtime.peak import largest_size, peak_memory
+
+
+class Compiled:
+    """A program that runs at any shape. Call it like the function that was exported.
+
+    From StableHLO text it takes flat arrays and returns a tuple. The results are arrays of the library that the
+    arguments are of: JAX, or on a GPU CuPy or Torch, if one of them is, else NumPy.
+    """
+
+    def __init__(self, executable: Executable | GpuExecutable, signature: Signature | None) -> None:
+        self._executable = executable
+        self._signature = signature
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run. Raises `RuntimeShapeError` or `ArgumentTypeError` before anything is written."""
+        signature = self._signature
+        if signature is not None:
+            return signature.unflatten(self._executable.mirror(signature.flatten(args, kwargs)))
+        if kwargs:
+            raise ArgumentTypeError(f"found the keyword arguments {', '.join(kwargs)}, expected positional ones only")
+        return self._executable.mirror(args)
+
+    def __repr__(self) -> str:
+        artifact = self._executable.artifact
+        arguments = _few([f"{one.name}: {_typed(one.dtype, one.shape)}" for one in artifact.arguments])
+        results = _few([_typed(one.dtype, one.shape) for one in artifact.results])
+        return f"<Compiled {artifact.name}({arguments}) -> ({results})>"
+
+    @property
+    def stats(self) -> Stats:
+        """Compilations, calls, distinct signatures, and seconds in each stage of the compiler."""
+        return self._executable.stats
+
+    @property
+    def kernels_source(self) -> str:
+        """The generated kernels (C++, or CUDA C++)."""
+        return "\n".join(file.text for file in self._executable.artifact.kernels)
+
+    @property
+    def host_source(self) -> str:
+        """The generated host program (C++)."""
+        return self._executable.artifact.host.text
+
+    @property
+    def executable(self) -> Executable | GpuExecutable:
+        """The flat program: arrays in, arrays of the device out; `trace` observes it step by step."""
+        return self._executable
+
+    def explain(self, topic: str | None = None) -> str:
+        """What was known and decided, in text: about "facts", "fusion" or "memory", or about everything."""
+        topics = self._executable.artifact.overview.topics
+        if topic is None:
+            return "\n\n".join([*topics.values(), *self._executable.notes])
+        if topic not in topics:
+            raise ShloDiscError(f"found topic {topic!r}, expected {' or '.join(map(repr, topics))}")
+        return topics[topic]
+
+    def peak_memory(self, **sizes: int) -> int:
+        """The bytes of temporaries that a call with these sizes needs: `peak_memory(b=8, s=512)`."""
+        return peak_memory(self._executable.artifact, sizes)
+
+    @property
+    def peak_formula(self) -> Any:
+        """What `peak_memory` computes, as a SymPy expression of the sizes."""
+        raise NotImplementedError
+
+    def max_size(self, symbol: str, *, budget: int | str, **sizes: int) -> int:
+        """The largest value of a size whose call keeps within a budget: `max_size("b", s=512, budget="2GiB")`."""
+        return largest_size(self._executable.artifact, symbol, budget, sizes)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write a self-contained HTML page: groups, kernels, facts, decisions, memory over time."""
+        write_page(self._executable.artifact, Path(path))
+
+    def facts(self) -> tuple[FactText, ...]:
+        """Everything that is known of the sizes of the program's values, each with its reason."""
+        return self._executable.artifact.overview.facts
+
+
+def _typed(dtype: str, shape: Sequence[int | str]) -> str:
+    return f"{dtype}[{', '.join(map(str, shape))}]"
+
+
+def _few(items: list[str]) -> str:
+    return ", ".join(items if len(items) <= 8 else [*items[:6], f"and {len(items) - 6} more"])

@@ -1,0 +1,1 @@
+"""A compiled program as one page for a browser."""
