@@ -13,14 +13,14 @@ from shlo_disc.analysis.formula import producers_of
 from shlo_disc.analysis.sizes import Point, likely_points
 from shlo_disc.artifact import Artifact, CompileOptions, Hints, SourceFile
 from shlo_disc.codegen.assemble import assemble
-from shlo_disc.codegen.groups import Context, Fuse
+from shlo_disc.codegen.groups import Context, Fuse, FusionPlan
 from shlo_disc.codegen.host import HostProgram, plan_host
 from shlo_disc.codegen.overview import describe
 from shlo_disc.codegen.planners import FUSIONS
 from shlo_disc.compiled import Compiled
 from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
 from shlo_disc.dynamic_ops.legalize import legalize
-from shlo_disc.dynamic_ops.program import Program
+from shlo_disc.dynamic_ops.program import Body, Program
 from shlo_disc.exported import Signature, bind_platform, is_exported, read_exported
 from shlo_disc.ir.core import Module
 from shlo_disc.lower_cpu.host import print_host
@@ -45,16 +45,29 @@ KERNEL_FILES = 2  # compiled side by side; more files cost more in headers than 
 
 
 class Stopwatch:
-    """Seconds spent in each named stage."""
+    """Seconds spent in each named stage; those of a stage inside another one count for the inner one alone."""
 
     def __init__(self) -> None:
         self.seconds = dict[str, float]()
+        self._inside = 0.0  # seconds of the stages within the current one
 
     @contextmanager
     def stage(self, name: str) -> Generator[None]:
+        before, self._inside = self._inside, 0.0
         start = time.perf_counter()
         yield
-        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+        took = time.perf_counter() - start
+        self.seconds[name] = self.seconds.get(name, 0.0) + took - self._inside
+        self._inside = before + took
+
+    def timed(self, name: str, fuse: Fuse) -> Fuse:
+        """The same rules; what they take is a stage."""
+
+        def watched(body: Body, context: Context) -> FusionPlan:
+            with self.stage(name):
+                return fuse(body, context)
+
+        return watched
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,18 +109,19 @@ def compile_module(module: Module, request: Request, watch: Stopwatch) -> Artifa
             program = step.run(program)
         if request.options.matmul_precision == "highest":
             program = demand_highest_precision(program)
-    with naming_origins(module), watch.stage("fuse and generate"):
-        host, driver, kernels = _generate(program, request)
-    known = names or tuple(f"argument {k}" for k in range(len(program.parameters)))
-    overview = describe(program, host, known)
-    artifact = assemble(program, host, kernels, driver, known, overview)
+    fuse = watch.timed("fuse", FUSIONS[request.options.fusion])
+    with naming_origins(module), watch.stage("generate"):
+        host, driver, kernels = _generate(program, request, fuse)
+    with watch.stage("describe"):
+        known = names or tuple(f"argument {k}" for k in range(len(program.parameters)))
+        overview = describe(program, host, known)
+        artifact = assemble(program, host, kernels, driver, known, overview)
     return replace(artifact, device=request.device)
 
 
-def _generate(program: Program, request: Request) -> tuple[HostProgram, SourceFile, tuple[SourceFile, ...]]:
+def _generate(program: Program, request: Request, fuse: Fuse) -> tuple[HostProgram, SourceFile, tuple[SourceFile, ...]]:
     """The host program, its driver, and the kernels of one target."""
     points = likely_points(program, dict(request.hints.likely))
-    fuse = FUSIONS[request.options.fusion]
     if request.device == "cuda":
         return _generate_cuda(program, points, fuse)
     producers = producers_of(program.body)

@@ -32,7 +32,7 @@ def test_statistics_name_every_stage(tmp_path: Path) -> None:
     (b,) = dims("b")
     program = exported(lambda x: x + 1, spec(b))
     options = shlo_disc.CompileOptions(cache_dir=tmp_path)
-    stages = ["read", "parse", "verify", "legalize", "passes", "fuse and generate", "build", "load"]
+    stages = ["read", "parse", "verify", "legalize", "passes", "fuse", "generate", "describe", "build", "load"]
     assert list(shlo_disc.compile(program, options=options).stats.seconds) == stages
     assert list(shlo_disc.compile(program, options=options).stats.seconds) == ["read", "build", "load"]
 
