@@ -136,6 +136,7 @@ class LaunchStep:
 
     kernel: KernelRef | GridRef
     slots: tuple[int, ...]
+    group: Group
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +150,7 @@ class WhileStep:
     condition: tuple[HostStep, ...]
     flag: int
     body: tuple[HostStep, ...]
+    group: Group
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +158,7 @@ class CaseStep:
     index: int
     dtype: DType
     branches: tuple[tuple[HostStep, ...], ...]
+    group: Group
 
 
 HostStep: TypeAlias = LaunchStep | CopyStep | WhileStep | CaseStep
@@ -288,7 +291,7 @@ class _HostPlanner:
             for number, size in enumerate(kernel.workspaces):
                 place = Tensor(f"workspace{number}", (size,), DType.UI8, group.ops[0].span)
                 slots.append(self._buffer("arena", 0, place))
-        return LaunchStep(kernel, tuple(slots))
+        return LaunchStep(kernel, tuple(slots), group)
 
     def _while(self, group: Group) -> list[HostStep]:
         op = group.anchor
@@ -313,7 +316,7 @@ class _HostPlanner:
                 self._touch(self.slots[tensor])
         if self.loops:
             self.loops[-1][1].update(made)
-        return [*steps, WhileStep(condition_steps, flag, body_steps)]
+        return [*steps, WhileStep(condition_steps, flag, body_steps, group)]
 
     def _rebind(self, results: Sequence[Tensor], carries: Sequence[int]) -> list[HostStep]:
         """Copy the new carries over the old ones, all at once: what another copy overwrites waits aside."""
@@ -347,4 +350,4 @@ class _HostPlanner:
             branches.append(tuple(steps))
         for slot in (*results, index):
             self._touch(slot)
-        return [CaseStep(index, dtype, tuple(branches))]
+        return [CaseStep(index, dtype, tuple(branches), group)]
