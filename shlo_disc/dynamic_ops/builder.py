@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from keyword import iskeyword
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -14,7 +15,7 @@ from shlo_disc.dynamic_ops.create import ConstantAttrs, FromDimsAttrs
 from shlo_disc.dynamic_ops.elementwise import CompareAttrs
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Body, Check, Op, Relation, Shape, Tensor
-from shlo_disc.expr.dim import Dim, Sym, const
+from shlo_disc.expr.dim import Dim, Sym, const, symbol
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts, Truth
 from shlo_disc.expr.numpy_math import numpy_dtype
@@ -73,6 +74,22 @@ class Assumption:
         return Assumption(self.relation, lhs, rhs, self.reason, self.span)
 
 
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A symbol of the user's for a dim of raw sizes."""
+
+    symbol: Sym
+    dim: Dim
+
+    def add_to(self, facts: Facts) -> Facts:
+        """Write sizes in terms of the symbol from there on."""
+        return facts.define(self.symbol, self.dim)
+
+    def renamed(self, names: dict[Sym, Dim]) -> Definition:
+        """The same of other raw sizes."""
+        return Definition(self.symbol, self.dim.substitute(names))
+
+
 @dataclass(slots=True)
 class _Scope:
     ops: list[Op[Any]] = field(default_factory=list[Op[Any]])
@@ -84,11 +101,12 @@ class Builder:
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
-        self.assumptions: list[Assumption] = []
+        self.assumptions: list[Assumption | Definition] = []
         self.checks: dict[tuple[Dim, Relation, Dim], Check] = {}
         self.constants: dict[Tensor, NDArray[np.generic]] = {}
         self.raw_shapes: dict[Tensor, Shape] = {}
-        self.names: dict[Sym, str] = {}
+        self.names: dict[Tensor, str] = {}
+        self.sizes: dict[str, Dim] = {}
         self._literals: dict[tuple[bytes, tuple[int, ...], DType], Tensor] = {}
         self._scopes = [_Scope()]
         self._count = 0
@@ -179,8 +197,8 @@ class Builder:
 
     def raw(self, dim: Dim) -> Dim:
         """Write a dim in the raw sizes of the arguments."""
-        for symbol, definition in self.facts.definitions:
-            dim = dim.substitute({symbol: definition})
+        for fresh, definition in self.facts.definitions:
+            dim = dim.substitute({fresh: definition})
         return dim
 
     def check(self, lhs: Dim, relation: Relation, rhs: Dim, message: str, values: Sequence[Dim], span: Span) -> None:
@@ -191,9 +209,20 @@ class Builder:
 
     def assume(self, relation: Relation, lhs: Dim, rhs: Dim, reason: str, span: Span) -> None:
         """Learn something about sizes."""
-        assumption = Assumption(relation, lhs, rhs, reason, span)
+        assumption = Assumption(relation, self.raw(lhs), self.raw(rhs), reason, span)
         self.assumptions.append(assumption)
         self.facts = assumption.add_to(self.facts)
+
+    def name_size(self, name: str, size: Dim) -> None:
+        """Learn what the user calls a dim of raw sizes: a raw size is renamed later, another one gets a symbol."""
+        if name in self.sizes or not name.isidentifier() or iskeyword(name):
+            return
+        self.sizes[name] = size
+        if self.facts.canonical(size) == symbol(name) or isinstance(size.atom, Sym):
+            return
+        definition = Definition(Sym(name), self.raw(size))
+        self.assumptions.append(definition)
+        self.facts = definition.add_to(self.facts)
 
     def impossible(self, message: str, span: Span) -> NoReturn:
         """Refuse a program whose demand on sizes no sizes can meet."""

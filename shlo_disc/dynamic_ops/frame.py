@@ -10,7 +10,7 @@ from shlo_disc.diagnostics import Span, UnsupportedOpError
 from shlo_disc.dynamic_ops.builder import Bound, Builder, Contents, tensor_type
 from shlo_disc.dynamic_ops.contents import ShapeArithmetic
 from shlo_disc.dynamic_ops.program import Body, Shape, Tensor
-from shlo_disc.expr.dim import Dim, Sym
+from shlo_disc.expr.dim import Dim
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import StringAttr
@@ -93,6 +93,8 @@ class Frame:
         for value, bound in zip(op.results, rule(self, op), strict=True):
             self._values[value] = bound
             self._producers[value] = op
+            if isinstance(bound, Tensor):
+                self.build.names.setdefault(bound, value.name)
 
     def call(self, name: str, arguments: Sequence[Bound], span: Span) -> tuple[Bound, ...]:
         """Inline a function."""
@@ -107,16 +109,11 @@ class Frame:
         ):
             inner.bind(value, bound)
             match attributes.get("jax.global_constant"):
-                case StringAttr(value=constant) if constant and isinstance(bound, Contents):
-                    self._learn_name(bound, constant)
+                case StringAttr(value=constant) if isinstance(bound, Contents) and len(bound.dims) == 1:
+                    self.build.name_size(constant, bound.scalar)  # JAX passes its dimension variables under their names
                 case _:
                     pass
         return inner.run(function.body)
-
-    def _learn_name(self, bound: Contents, name: str) -> None:
-        """JAX passes its dimension variables under their names."""
-        if len(bound.dims) == 1 and isinstance(symbol := bound.dims[0].atom, Sym):
-            self.build.names.setdefault(symbol, name)
 
     # bodies
 

@@ -17,9 +17,10 @@ from shlo_disc.dynamic_ops.builder import Builder, tensor_type
 from shlo_disc.dynamic_ops.contents import ShapeArithmetic
 from shlo_disc.dynamic_ops.frame import Frame, Legalizer, Rule
 from shlo_disc.dynamic_ops.program import Body, Check, Parameter, Program, RawDim
-from shlo_disc.expr.dim import ZERO, Dim, Sym, const, of
+from shlo_disc.expr.dim import ZERO, Dim, Sym, const, of, symbol
 from shlo_disc.expr.facts import Facts
 from shlo_disc.ir import core as ir
+from shlo_disc.ir.attributes import StringAttr
 from shlo_disc.parse.origins import find_origins
 
 _RULES: Mapping[str, Rule] = {
@@ -38,11 +39,11 @@ def legalize(module: ir.Module, argument_names: tuple[str, ...] = (), constraint
     """
     assert not constraints, "not read yet"
     main = _entry(module)
-    raw = _raw_dims(main, {})
+    prefix = _prefix(module)
+    raw = _raw_dims(main, prefix, {})
     first = Builder(_sizes(main, raw))
     _run(module, main, first, raw, argument_names)
-    names = _readable(first.names, raw)
-    renamed = _raw_dims(main, names)
+    renamed = _raw_dims(main, prefix, {size: name for name, size in first.sizes.items()})
     replacements = {old.symbol: of(new.symbol) for old, new in zip(raw, renamed, strict=True)}
     facts = _sizes(main, renamed)
     for assumption in first.assumptions:
@@ -62,6 +63,7 @@ def legalize(module: ir.Module, argument_names: tuple[str, ...] = (), constraint
         facts=second.facts,
         body=body,
         constants=second.constants,
+        names=second.names,
     )
 
 
@@ -89,27 +91,32 @@ def _entry(module: ir.Module) -> ir.Function:
     raise UnsupportedOpError(f"expected a function @main, found {sorted(module.functions)}", module.span)
 
 
-def _raw_dims(main: ir.Function, names: Mapping[Sym, str]) -> tuple[RawDim, ...]:
+def _prefix(module: ir.Module) -> str:
+    """How the names of sizes start for which the user has none: unlike the user's, and where possible behind them.
+
+    Late names are solved for first, so that shapes are written in the user's.
+    """
+    names = [
+        attribute.value
+        for function in module.functions.values()
+        for attributes in function.argument_attributes
+        if isinstance(attribute := attributes.get("jax.global_constant"), StringAttr)
+    ]
+    prefix = "s" if all(name < "s" for name in names) else "zs"
+    while any(name.startswith(prefix) for name in names):
+        prefix = "z" + prefix
+    return prefix
+
+
+def _raw_dims(main: ir.Function, prefix: str, names: Mapping[Dim, str]) -> tuple[RawDim, ...]:
     """One symbol for every `?` of the arguments."""
-    prefix = "s" if all(name < "s" for name in names.values()) else "zs"  # late names are solved for first
     found = list[RawDim]()
     for k, value in enumerate(main.body.arguments):
         for axis, size in enumerate(tensor_type(value.type, value.span).shape):
             if size is None:
-                plain = Sym(f"s{len(found)}")
-                name = names.get(plain, f"{prefix}{len(found)}" if names else plain.name)
-                found.append(RawDim(Sym(name), k, axis))
+                plain = f"{prefix}{len(found)}"
+                found.append(RawDim(Sym(names.get(symbol(plain), plain)), k, axis))
     return tuple(found)
-
-
-def _readable(names: Mapping[Sym, str], raw: tuple[RawDim, ...]) -> dict[Sym, str]:
-    """Names for raw symbols that are identifiers, each used once."""
-    found = dict[Sym, str]()
-    symbols = {dim.symbol for dim in raw}
-    for symbol, name in names.items():
-        if symbol in symbols and name.isidentifier() and name not in found.values():
-            found[symbol] = name
-    return found
 
 
 def _sizes(main: ir.Function, raw: tuple[RawDim, ...]) -> Facts:

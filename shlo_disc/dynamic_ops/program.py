@@ -117,7 +117,8 @@ class Program:
     """A whole program.
 
     `definitions` gives symbols that are not raw sizes (in order; each in terms of raw symbols and earlier
-    definitions), `facts` what holds for all sizes that pass the `checks`. `constants` are large literals.
+    definitions), `facts` what holds for all sizes that pass the `checks`. `constants` are large literals. `names` are
+    those of SSA values in the user's text, without `%`, for tensors that have one.
     """
 
     name: str
@@ -128,3 +129,4 @@ class Program:
     facts: Facts
     body: Body
     constants: Mapping[Tensor, NDArray[np.generic]]
+    names: Mapping[Tensor, str]

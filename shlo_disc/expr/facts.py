@@ -110,6 +110,17 @@ class Facts:
         fact = Fact(f"{a} % {k} == 0" if a.atom else f"({a}) % {k} == 0", reason, span)
         return self._with(solve.add_multiple(self._system, k, self.canonical(a)), fact)
 
+    def define(self, sym: Sym, dim: Dim) -> Facts:
+        """Let the new symbol `sym` stand for a dim, where that eliminates another symbol.
+
+        >>> from shlo_disc.expr.dim import symbol
+        >>> facts = Facts.empty().define(Sym("b"), symbol("s0") - 1)
+        >>> facts.canonical(symbol("s0")), facts.definitions
+        (b + 1, ((b, s0 - 1),))
+        """
+        system = solve.add_definition(self._system, sym, self.canonical(dim))
+        return self if system is self._system else Facts(system, self.facts, Canonical(system.given))
+
     def _with(self, system: System, fact: Fact) -> Facts:
         facts = self.facts if fact in self.facts else (*self.facts, fact)
         rules = self._rules if system is self._system else Canonical(system.given)

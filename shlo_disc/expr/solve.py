@@ -99,6 +99,19 @@ def add_zero(system: System, dim: Dim) -> System:
     return replace(system, given=given)
 
 
+def add_definition(system: System, sym: Sym, dim: Dim) -> System:
+    """Introduce `sym` for a canonical dim, if an equation can be solved so that it stands for a symbol."""
+    definitions = system.definitions
+    if (atom := dim.atom) in dict(definitions):
+        assert isinstance(atom, Sym), "symbols are defined"
+        renamed = tuple([(sym if each == atom else each, value) for each, value in definitions])
+        return _replace(replace(system, definitions=renamed), atom, of(sym))
+    fresh = replace(system, definitions=(*definitions, (sym, dim.substitute(dict(definitions)))))
+    equation = of(sym) - dim
+    solved = _pick(fresh, equation)
+    return system if solved is None or solved == sym else add_zero(fresh, equation)
+
+
 def _without_common_factor(system: System, dim: Dim) -> Dim:
     """b*s - b*t == 0 says s == t if b cannot be 0."""
     weight = polynomial.content(dim.terms)
