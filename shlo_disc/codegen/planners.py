@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from shlo_disc.artifact import FusionRules
 from shlo_disc.codegen.attention_groups import merge_attention
+from shlo_disc.codegen.baselines import plan_bladedisc, plan_disc
 from shlo_disc.codegen.fusion import plan_fusion, plan_unfused
 from shlo_disc.codegen.groups import Context, Fuse, FusionPlan
 from shlo_disc.dynamic_ops.program import Body
@@ -21,7 +22,7 @@ def plan_full(body: Body, context: Context) -> FusionPlan:
 
 FUSIONS: Mapping[FusionRules, Fuse] = {
     "none": plan_unfused,
-    "disc": plan_unfused,
-    "bladedisc": plan_unfused,
+    "disc": plan_disc,
+    "bladedisc": plan_bladedisc,
     "full": plan_full,
 }
