@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
+from shlo_disc.diagnostics import ArgumentTypeError
 from shlo_disc.exported import Signature
 from shlo_disc.overview import FactText
 from shlo_disc.report.page import write_page
+from shlo_disc.report.text import explain
 from shlo_disc.runtime.executable import Executable, Stats
 from shlo_disc.runtime.gpu_executable import GpuExecutable
 from shlo_disc.runtime.peak import largest_size, peak_memory
@@ -64,12 +65,8 @@ class Compiled:
 
     def explain(self, topic: str | None = None) -> str:
         """What was known and decided, in text: about "facts", "fusion" or "memory", or about everything."""
-        topics = self._executable.artifact.overview.topics
-        if topic is None:
-            return "\n\n".join([*topics.values(), *self._executable.notes])
-        if topic not in topics:
-            raise ShloDiscError(f"found topic {topic!r}, expected {' or '.join(map(repr, topics))}")
-        return topics[topic]
+        notes = self._executable.notes if topic is None else ()
+        return "\n\n".join([explain(self._executable.artifact, topic), *notes])
 
     def peak_memory(self, **sizes: int) -> int:
         """The bytes of temporaries that a call with these sizes needs: `peak_memory(b=8, s=512)`."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +26,72 @@ class FactText:
 
 
 @dataclass(frozen=True, slots=True)
+class OpText:
+    """One op of a group: what it is called, what it computes, its line of the StableHLO text, and the user's line.
+
+    `inlined`: it costs index arithmetic only, and is computed where its result is used. `origin` may be empty.
+    """
+
+    name: str
+    text: str
+    line: int
+    origin: str
+    inlined: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionText:
+    """One reason that merged values into a group, or kept them out of it."""
+
+    merged: bool
+    reason: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupText:
+    """What became one launch, a loop or a branch.
+
+    `rows` is its row space, if it has one; `roots` are the tensors that it stores. `body` counts the bodies of the
+    program: 0 is the main one, another is inside of the group `parent`. `reads` and `writes` are slots. The bytes that
+    it moves and its work (in additions) are formulas of the sizes; a loop or branch costs what is inside of it.
+    """
+
+    kind: str
+    rows: str
+    roots: tuple[str, ...]
+    body: int
+    parent: int | None
+    ops: tuple[OpText, ...]
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    bytes_read: str
+    bytes_written: str
+    work: str
+    decisions: tuple[DecisionText, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SizesText:
+    """The sizes that a caller chooses, by the names that all others are formulas of.
+
+    `raw`: the size of each raw symbol of the artifact. `points`: likely values of `names`, each in that order.
+    """
+
+    names: tuple[str, ...] = ()
+    raw: tuple[str, ...] = ()
+    points: tuple[tuple[int, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Overview:
-    """Everything that people may ask about a compiled program. `topics`: texts for `explain`, by topic."""
+    """Everything that people may ask about a compiled program, besides what the artifact says itself.
+
+    `steps` has the number of the group of every step of the artifact (a loop before its condition and body, a case
+    before its branches); None for copies.
+    """
 
     facts: tuple[FactText, ...] = ()
-    topics: Mapping[str, str] = field(default_factory=dict[str, str])
+    sizes: SizesText = SizesText()
+    groups: tuple[GroupText, ...] = ()
+    steps: tuple[int | None, ...] = ()

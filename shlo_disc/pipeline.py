@@ -111,17 +111,19 @@ def compile_module(module: Module, request: Request, watch: Stopwatch) -> Artifa
             program = demand_highest_precision(program)
     fuse = watch.timed("fuse", FUSIONS[request.options.fusion])
     with naming_origins(module), watch.stage("generate"):
-        host, driver, kernels = _generate(program, request, fuse)
+        points = likely_points(program, dict(request.hints.likely))
+        host, driver, kernels = _generate(program, request, points, fuse)
     with watch.stage("describe"):
         known = names or tuple(f"argument {k}" for k in range(len(program.parameters)))
-        overview = describe(program, host, known)
+        overview = describe(program, host, known, points, module)
         artifact = assemble(program, host, kernels, driver, known, overview)
     return replace(artifact, device=request.device)
 
 
-def _generate(program: Program, request: Request, fuse: Fuse) -> tuple[HostProgram, SourceFile, tuple[SourceFile, ...]]:
+def _generate(
+    program: Program, request: Request, points: tuple[Point, ...], fuse: Fuse
+) -> tuple[HostProgram, SourceFile, tuple[SourceFile, ...]]:
     """The host program, its driver, and the kernels of one target."""
-    points = likely_points(program, dict(request.hints.likely))
     if request.device == "cuda":
         return _generate_cuda(program, points, fuse)
     producers = producers_of(program.body)

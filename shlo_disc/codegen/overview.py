@@ -1,16 +1,199 @@
-"""The overview of a compiled program: facts, groups, decisions and memory, for people."""
+"""The overview of a compiled program: facts, groups and decisions, for people."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
+from typing import assert_never, cast
 
-from shlo_disc.codegen.explain import explain
-from shlo_disc.codegen.host import HostProgram
-from shlo_disc.dynamic_ops.program import Program
-from shlo_disc.overview import Overview
+from shlo_disc.analysis.access import is_free
+from shlo_disc.analysis.formula import Producers, producers_of
+from shlo_disc.analysis.sizes import Point, free_symbols
+from shlo_disc.codegen.groups import FusionPlan, Group
+from shlo_disc.codegen.host import CaseStep, CopyStep, HostProgram, HostStep, LaunchStep, WhileStep
+from shlo_disc.codegen.op_graph import group_inputs, is_control
+from shlo_disc.codegen.traffic import traffic
+from shlo_disc.diagnostics import Source, Span
+from shlo_disc.dynamic_ops.create import ConstantAttrs
+from shlo_disc.dynamic_ops.program import Op, Program, Shape, Tensor
+from shlo_disc.expr.dim import Dim, of
+from shlo_disc.ir.core import Module
+from shlo_disc.overview import DecisionText, FactText, GroupText, OpText, Overview, SizesText
+from shlo_disc.parse.origins import find_origins
 
 
-def describe(program: Program, host: HostProgram, names: Sequence[str]) -> Overview:
-    """Everything that people may ask about; `names` are those of the arguments."""
-    del names
-    return Overview((), {"fusion": explain(program, host)})
+def describe(
+    program: Program, host: HostProgram, names: Sequence[str], points: Sequence[Point], module: Module
+) -> Overview:
+    """Everything that people may ask about; `names` are those of the arguments, `points` likely sizes."""
+    groups = _Groups(program, host, names, module)
+    return Overview(
+        tuple(FactText("", fact.text, fact.reason, fact.span.where()) for fact in program.facts.facts),
+        _sizes(program, points),
+        tuple(groups.texts()),
+        tuple(groups.numbers_of(host.steps)),
+    )
+
+
+def _sizes(program: Program, points: Sequence[Point]) -> SizesText:
+    free = free_symbols(program)
+    return SizesText(
+        tuple(symbol.name for symbol in free),
+        tuple(program.facts.canonical(of(raw.symbol)).python() for raw in program.raw_dims),
+        tuple(tuple(point[s] for s in free) for point in points if point.keys() >= set(free)),
+    )
+
+
+class _Groups:
+    """The groups of all bodies, numbered through."""
+
+    def __init__(self, program: Program, host: HostProgram, names: Sequence[str], module: Module) -> None:
+        self._plans = host.plans
+        self._producers: Producers = producers_of(program.body)
+        self._arguments = {p.tensor: name for p, name in zip(program.parameters, names, strict=True)}
+        self._numbers = {group: k for k, group in enumerate(g for plan in host.plans for g in plan.groups)}
+        self._slots = {buffer.tensor: slot for slot, buffer in enumerate(host.buffers)}
+        ops = list(program.body.walk())
+        self._order = {op: k for k, op in enumerate(ops)}
+        self._origins = find_origins(module, {op.span for op in ops})
+        self._lines = _Lines()
+        self._shapes = dict[Shape, str]()
+
+    def texts(self) -> Iterator[GroupText]:
+        parents = self._parents()
+        for body, plan in enumerate(self._plans):
+            decisions = _Decisions(plan)
+            for group in plan.groups:
+                parent = parents.get(group.ops[0])
+                yield self._text(group, body, parent, decisions.of(group))
+
+    def numbers_of(self, steps: Sequence[HostStep]) -> Iterator[int | None]:
+        """The group of every step, in the order of the text."""
+        for step in steps:
+            match step:
+                case LaunchStep():
+                    yield self._numbers[step.group]
+                case CopyStep():
+                    yield None
+                case WhileStep(condition, _, body):
+                    yield self._numbers[step.group]
+                    yield from self.numbers_of((*condition, *body))
+                case CaseStep(_, _, branches):
+                    yield self._numbers[step.group]
+                    yield from self.numbers_of([inner for branch in branches for inner in branch])
+                case _:
+                    assert_never(step)
+
+    def _parents(self) -> Mapping[Op[object], int]:
+        """The group that runs the body of an op, for ops that are not of the main body."""
+        control = [g for plan in self._plans for g in plan.groups if g.anchor is not None and is_control(g.anchor)]
+        return {
+            op: self._numbers[group]
+            for group in control
+            if group.anchor is not None
+            for body in group.anchor.bodies
+            for op in body.ops
+        }
+
+    def _text(self, group: Group, body: int, parent: int | None, decisions: tuple[DecisionText, ...]) -> GroupText:
+        inputs = group_inputs(group, self._producers)
+        made = {self._producers[t][0] for t in inputs if t in self._producers}
+        inlined = {op for op in made if is_free(op)}.difference(group.ops)
+        ops = sorted((*group.ops, *inlined), key=self._order.__getitem__)
+        cost = traffic(group, self._producers)
+        return GroupText(
+            kind=group.kind.value,
+            rows="" if group.rows is None else f"[{', '.join(map(str, group.rows))}]",
+            roots=tuple(map(self._typed, group.roots)),
+            body=body,
+            parent=parent,
+            ops=tuple(self._op(op, inlined=op in inlined) for op in ops),
+            reads=tuple(sorted({self._slots[t] for t in inputs if t in self._slots})),
+            writes=tuple(self._slots[t] for t in group.roots if t in self._slots),
+            bytes_read=cost.reads.python(),
+            bytes_written=cost.writes.python(),
+            work=cost.work.python(),
+            decisions=decisions,
+        )
+
+    def _op(self, op: Op[object], *, inlined: bool) -> OpText:
+        results = ", ".join(map(self._typed, op.results))
+        operands = ", ".join(map(self._operand, op.operands))
+        text = f"{results} = {op.name}({operands}){_attributes(op.attrs)}"
+        return OpText(op.name, text, self._lines.of(op.span), self._origins.get(op.span, ""), inlined)
+
+    def _operand(self, tensor: Tensor) -> str:
+        made = self._producers.get(tensor)
+        if made is not None and isinstance(made[0].attrs, ConstantAttrs):
+            return f"{made[0].attrs.value.value}"
+        return self._name(tensor)
+
+    def _typed(self, tensor: Tensor) -> str:
+        if (shape := self._shapes.get(tensor.shape)) is None:
+            shape = self._shapes[tensor.shape] = ", ".join(map(str, tensor.shape))
+        return f"{self._name(tensor)}: {tensor.dtype.value}[{shape}]"
+
+    def _name(self, tensor: Tensor) -> str:
+        return self._arguments.get(tensor) or f"%{tensor.name}"
+
+
+@dataclass(slots=True, eq=False)
+class _Lines:
+    """Numbers of lines, without counting from the beginning each time."""
+
+    source: Source | None = None
+    starts: tuple[int, ...] = ()
+
+    def of(self, span: Span) -> int:
+        if span.source is not self.source:
+            self.source = span.source
+            self.starts = tuple(match.end() for match in re.finditer("\n", span.source.text))
+        return bisect_right(self.starts, span.start) + 1
+
+
+class _Decisions:
+    """The decisions of a plan by the group that they are about: equal reasons become one."""
+
+    def __init__(self, plan: FusionPlan) -> None:
+        self._by_consumer = dict[str, list[tuple[bool, str, Op[object]]]]()
+        for decision in plan.decisions:
+            found = self._by_consumer.setdefault(decision.consumer, [])
+            found.append((decision.merged, decision.reason, decision.producer))
+
+    def of(self, group: Group) -> tuple[DecisionText, ...]:
+        members, found = set(group.ops), dict[tuple[bool, str], dict[str, None]]()
+        for root in group.roots:
+            for merged, reason, producer in self._by_consumer.get(root.name, ()):
+                if not merged or producer in members:
+                    value = f"%{producer.results[0].name} ({producer.name})"
+                    found.setdefault((merged, reason), {})[value] = None
+        return tuple(DecisionText(merged, reason, tuple(values)) for (merged, reason), values in found.items())
+
+
+def _attributes(attrs: object) -> str:
+    """What an op is told besides its operands, as far as it is short."""
+    if not is_dataclass(attrs) or isinstance(attrs, ConstantAttrs):
+        return ""
+    found = ((field.name, getattr(attrs, field.name)) for field in fields(attrs))
+    texts = [f"{name}={text}" for name, value in found if (text := _short(value))]
+    return f" {{{', '.join(texts)}}}" if texts else ""
+
+
+def _short(value: object) -> str:
+    """A number, a size, a word, or a few of them; empty for anything else, and for what is not set."""
+    match value:
+        case bool():
+            return "true" if value else ""
+        case Enum():
+            return value.name.lower()
+        case int() | Dim() | str():
+            return str(value)
+        case tuple() | frozenset():
+            items = cast("tuple[object, ...] | frozenset[object]", value)
+            plain = items and all(isinstance(item, int | Dim) for item in items)
+            return f"[{', '.join(map(str, items))}]" if plain else ""
+        case _:
+            return ""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from shlo_disc.analysis.access import is_free
 from shlo_disc.analysis.formula import Producers
 from shlo_disc.codegen.groups import Group
 from shlo_disc.codegen.op_graph import group_inputs, space_of
 from shlo_disc.codegen.weights import weight
-from shlo_disc.dynamic_ops.program import Tensor
+from shlo_disc.dynamic_ops.program import Shape, Tensor
 from shlo_disc.expr.dim import Dim, const, product
 
 
@@ -30,7 +31,12 @@ class Traffic:
 
 def bytes_of(tensor: Tensor) -> Dim:
     """The bytes of a tensor."""
-    return product(tensor.shape) * tensor.dtype.bytes
+    return _elements(tensor.shape) * tensor.dtype.bytes
+
+
+@lru_cache(maxsize=4096)
+def _elements(shape: Shape) -> Dim:
+    return product(shape)
 
 
 def total(tensors: Sequence[Tensor]) -> Dim:
@@ -48,9 +54,13 @@ def traffic(group: Group, producers: Producers) -> Traffic:
     """
     inside = {t for op in group.ops for t in op.results}
     read = [t for t in group_inputs(group, producers) if t not in inside and not _is_view(t, producers)]
-    work = const(0)
+    weights = dict[Shape, int]()
     for op in group.ops:
-        work += product(space_of(op, 0)) * round(weight(op))
+        space = space_of(op, 0)
+        weights[space] = weights.get(space, 0) + round(weight(op))
+    work = const(0)
+    for space, weighed in weights.items():
+        work += _elements(space) * weighed
     return Traffic(total(read), total(group.roots), work)
 
 

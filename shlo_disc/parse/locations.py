@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import assert_never
 
 from shlo_disc.diagnostics import Source
@@ -125,36 +126,55 @@ class LocationReader(AttributeReader):
 
 
 def user_location(location: Location | None, aliases: Mapping[str, Location]) -> str | None:
-    """Give the `file:line` of a location that the user knows, or None if it names no file.
+    """Give the `file:line` of a location that the user knows, or None if it names no file: see `UserLines`."""
+    return UserLines(aliases).of(location)
 
-    It is the innermost frame outside of installed packages: JAX leaves its own frames out already, but an op of a
+
+class UserLines:
+    """Finds the lines of a module's locations that the user knows.
+
+    That is the innermost frame outside of installed packages: JAX leaves its own frames out already, but an op of a
     layer of Flax points into Flax, and the user wants the line that calls the layer. Where all frames are inside of
     packages, it is the innermost one.
     """
-    frames = [] if location is None else list(_frames(location, aliases))
-    own = [frame for frame in frames if not _PACKAGES.intersection(re.split(r"[/\\]", frame.file))]
-    return next((f"{frame.file}:{frame.line}" for frame in own or frames), None)
+
+    def __init__(self, aliases: Mapping[str, Location]) -> None:
+        self._aliases = aliases
+        self._known = dict[str, str]()  # the user's line of aliases that lead to one: callers are shared by many ops
+
+    def of(self, location: Location | None) -> str | None:
+        """Give `file:line`, or None if the location names no file."""
+        waiting = [] if location is None else [location]
+        innermost, seen, callers = None, set[str](), list[str]()
+        while waiting:
+            place = waiting.pop()
+            match place:
+                case UnknownLocation():
+                    pass
+                case FileLocation(file, line):
+                    if not _in_package(file):
+                        self._known.update(dict.fromkeys(callers, f"{file}:{line}"))
+                        return f"{file}:{line}"
+                    innermost = innermost or f"{file}:{line}"
+                case NameLocation(_, child):
+                    waiting += [] if child is None else [child]
+                case CallLocation(callee, caller):
+                    waiting += [caller, callee]
+                case FusedLocation(members):
+                    waiting += reversed(members)
+                case AliasLocation(name):
+                    if (line := self._known.get(name)) is not None:
+                        self._known.update(dict.fromkeys(callers, line))
+                        return line
+                    if name in self._aliases and name not in seen:
+                        seen.add(name)
+                        callers += [] if waiting else [name]  # nothing else comes after it: what is found is its line
+                        waiting.append(self._aliases[name])
+                case _:
+                    assert_never(place)
+        return innermost
 
 
-def _frames(location: Location, aliases: Mapping[str, Location]) -> Iterator[FileLocation]:
-    """Give the places in files that a location names, the innermost first."""
-    waiting, seen = [location], set[str]()
-    while waiting:
-        place = waiting.pop()
-        match place:
-            case UnknownLocation():
-                pass
-            case FileLocation() as frame:
-                yield frame
-            case NameLocation(_, child):
-                waiting += [] if child is None else [child]
-            case CallLocation(callee, caller):
-                waiting += [caller, callee]
-            case FusedLocation(members):
-                waiting += reversed(members)
-            case AliasLocation(name):
-                if name in aliases and name not in seen:
-                    seen.add(name)
-                    waiting.append(aliases[name])
-            case _:
-                assert_never(place)
+@lru_cache(maxsize=1024)
+def _in_package(file: str) -> bool:
+    return not _PACKAGES.isdisjoint(re.split(r"[/\\]", file))

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from shlo_disc.diagnostics import CompileError, Source, Span
 from shlo_disc.ir.attributes import ArrayAttr, Location, SymbolAttr
 from shlo_disc.ir.core import Function, Module, Op
-from shlo_disc.parse.locations import LocationReader, user_location
+from shlo_disc.parse.locations import LocationReader, UserLines, user_location
 
 _Calls = dict[str, list[tuple[str, Op]]]  # by the name of a function: the ops that name it, and where they are
 
@@ -32,11 +32,12 @@ def find_origins(module: Module, spans: Collection[Span]) -> Mapping[Span, str]:
     call: `model.py:17 (calls @cholesky)`.
     """
     wanted, found, unplaced = set(spans), dict[Span, str](), list[tuple[Span, str]]()
+    lines = UserLines(module.location_aliases)
     for function in module.functions.values():
         for span, location in _places(function):
             if span not in wanted:
                 continue
-            if line := user_location(location, module.location_aliases):
+            if line := lines.of(location):
                 found[span] = line
             else:
                 unplaced.append((span, function.name))

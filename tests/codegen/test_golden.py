@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from jax import lax
 
+from shlo_disc.report.text import explain
 from tests.codegen.programs import dense, generated, layer_norm, softmax
 from tests.pipeline.exports import In
 
@@ -48,4 +49,4 @@ def test_generated(name: str, golden: Callable[[str], None]) -> None:
     artifact = generated(function, *inputs)
     texts = [*(file.text for file in artifact.kernels), artifact.host.text]
     assert [line for text in texts for line in text.splitlines() if "\t" in line or line.rstrip() != line] == []
-    golden("\n".join([artifact.overview.topics["fusion"], "", *texts]))
+    golden("\n".join([explain(artifact), "", *texts]))

@@ -31,7 +31,6 @@ from shlo_disc.codegen.host import (
     plan_host,
 )
 from shlo_disc.codegen.op_graph import group_inputs
-from shlo_disc.codegen.overview import describe
 from shlo_disc.dynamic_ops.contract import DotAttrs
 from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
@@ -40,6 +39,7 @@ from shlo_disc.expr.dim import Dim, Sym, const, product
 from shlo_disc.expr.numpy_math import numpy_dtype
 from shlo_disc.lower_cpu.kernels import CpuLowering
 from shlo_disc.lower_cuda.host import print_host
+from shlo_disc.overview import Overview
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.runtime import cuda_table
 from shlo_disc.runtime.device import DeviceArray, Function, IndexType, Limits, Memory
@@ -148,7 +148,7 @@ def lowered(text: str) -> tuple[Artifact, Mapping[str, tuple[int, Kernel]]]:
     host = plan_host(program, context, plan_unfused, lowering.lower)
     names = tuple(parameter.tensor.name for parameter in program.parameters)
     driver = SourceFile("host", print_host(program, host))
-    artifact = assemble(program, host, (), driver, names, describe(program, host, names))
+    artifact = assemble(program, host, (), driver, names, Overview())
     return replace(artifact, device="cuda"), lowering.kernels
 
 

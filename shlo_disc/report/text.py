@@ -1,0 +1,82 @@
+"""What a compiled program tells about itself as text: `explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from shlo_disc.artifact import Artifact, Choice, Variant
+from shlo_disc.diagnostics import ShloDiscError
+from shlo_disc.overview import GroupText
+from shlo_disc.report.steps import kernel_names, lifetimes, places
+
+
+def explain(artifact: Artifact, topic: str | None = None) -> str:
+    """Print what was known and decided: about one of `TOPICS`, or about all. Raises `ShloDiscError` for another."""
+    if topic is not None and topic not in TOPICS:
+        raise ShloDiscError(f"found topic {topic!r}, expected {' or '.join(map(repr, TOPICS))}")
+    wanted = TOPICS if topic is None else (topic,)
+    return "\n\n".join(["\n".join(TOPICS[name](artifact)) for name in wanted])
+
+
+def _facts(artifact: Artifact) -> Iterator[str]:
+    """Where every size comes from, and what holds for all calls."""
+    yield f"program {artifact.name}"
+    yield from ("", "sizes")
+    raw = artifact.symbols[: len(artifact.raw)]
+    for name, (argument, axis) in zip(raw, artifact.raw, strict=True):
+        yield f"  {name}: dimension {axis} of {artifact.arguments[argument].name}"
+    for name, formula in zip(artifact.symbols[len(raw) :], artifact.definitions, strict=True):
+        yield f"  {name} = {formula}"
+    yield from ("", "facts")
+    facts = artifact.overview.facts
+    for number, fact in enumerate(facts):
+        follows = f" (from {', '.join(map(str, fact.because))})" if fact.because else ""
+        yield f"  {number}. {fact}{follows}"
+    if not facts:
+        yield "  none"
+
+
+def _fusion(artifact: Artifact) -> Iterator[str]:
+    """Every kernel, every group, every merge and every refusal with its reason."""
+    steps = [place.step for place in places(artifact)]
+    launched = [name for step in steps for name in kernel_names(step)]
+    launches = sum(bool(kernel_names(step)) for step in steps)
+    yield f"{launches} launches of {len(set(launched))} kernels"
+    groups = artifact.overview.groups
+    ways = {group: step for group, step in zip(artifact.overview.steps, steps, strict=True) if isinstance(step, Choice)}
+    body = -1
+    for number, group in enumerate(groups):
+        if group.body != body:
+            body = group.body
+            yield from ("", "main body" if body == 0 else f"body of group {group.parent}")
+        yield from _group(number, group)
+        if number in ways:
+            yield f"  variants: {' | '.join(map(_way, ways[number].variants))}"
+
+
+def _group(number: int, group: GroupText) -> Iterator[str]:
+    rows = f", one row per {group.rows}" if group.rows else ""
+    yield f"group {number}: {group.kind}{rows} -> {', '.join(group.roots)}"
+    yield f"  ops: {' '.join(op.name for op in group.ops if not op.inlined)}"
+    yield f"  moves {group.bytes_read} bytes in, {group.bytes_written} out"
+    for decision in group.decisions:
+        yield f"  {'merged' if decision.merged else 'refused'} {', '.join(decision.values)}: {decision.reason}"
+
+
+def _way(variant: Variant) -> str:
+    guards = [f"{g.lhs} {g.relation} {g.rhs}" for g in variant.guards]
+    demands = [*guards, *(["aligned to 16 bytes"] if variant.aligned else [])]
+    return f"{variant.label} (if {', '.join(demands)})" if demands else variant.label
+
+
+def _memory(artifact: Artifact) -> Iterator[str]:
+    """The arena, and what lives in it when."""
+    needed = lifetimes(places(artifact))
+    yield f"arena: {artifact.arena_bytes} bytes"
+    for slot, buffer in enumerate(artifact.buffers):
+        if buffer.kind == "arena" and slot in needed:
+            first, last = needed[slot]
+            yield f"  steps {first} to {last}, at {buffer.offset}: {buffer.size} bytes, {buffer.label}"
+
+
+TOPICS: Mapping[str, Callable[[Artifact], Iterator[str]]] = {"facts": _facts, "fusion": _fusion, "memory": _memory}
