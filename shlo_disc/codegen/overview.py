@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from typing import assert_never, cast
@@ -53,7 +54,8 @@ class _Groups:
     def __init__(self, program: Program, host: HostProgram, names: Sequence[str], module: Module) -> None:
         self._plans = host.plans
         self._producers: Producers = producers_of(program.body)
-        self._arguments = {p.tensor: name for p, name in zip(program.parameters, names, strict=True)}
+        arguments = {p.tensor: name for p, name in zip(program.parameters, names, strict=True)}
+        self._names = {**_unique(program.names), **arguments}
         self._numbers = {group: k for k, group in enumerate(g for plan in host.plans for g in plan.groups)}
         self._slots = {buffer.tensor: slot for slot, buffer in enumerate(host.buffers)}
         ops = list(program.body.walk())
@@ -65,7 +67,7 @@ class _Groups:
     def texts(self) -> Iterator[GroupText]:
         parents = self._parents()
         for body, plan in enumerate(self._plans):
-            decisions = _Decisions(plan)
+            decisions = _Decisions(plan, self._name)
             for group in plan.groups:
                 parent = parents.get(group.ops[0])
                 yield self._text(group, body, parent, decisions.of(group))
@@ -137,7 +139,13 @@ class _Groups:
         return f"{self._name(tensor)}: {tensor.dtype.value}[{shape}]"
 
     def _name(self, tensor: Tensor) -> str:
-        return self._arguments.get(tensor) or f"%{tensor.name}"
+        return self._names.get(tensor) or f"%{tensor.name}"
+
+
+def _unique(names: Mapping[Tensor, str]) -> Mapping[Tensor, str]:
+    """The user's names of tensors; not those of a function that was inlined at several places."""
+    times = Counter(names.values())
+    return {tensor: f"%{name}" for tensor, name in names.items() if times[name] == 1}
 
 
 @dataclass(slots=True, eq=False)
@@ -157,7 +165,8 @@ class _Lines:
 class _Decisions:
     """The decisions of a plan by the group that they are about: equal reasons become one."""
 
-    def __init__(self, plan: FusionPlan) -> None:
+    def __init__(self, plan: FusionPlan, name: Callable[[Tensor], str]) -> None:
+        self._name = name
         self._by_consumer = dict[str, list[tuple[bool, str, Op[object]]]]()
         for decision in plan.decisions:
             found = self._by_consumer.setdefault(decision.consumer, [])
@@ -168,7 +177,7 @@ class _Decisions:
         for root in group.roots:
             for merged, reason, producer in self._by_consumer.get(root.name, ()):
                 if not merged or producer in members:
-                    value = f"%{producer.results[0].name} ({producer.name})"
+                    value = f"{self._name(producer.results[0])} ({producer.name})"
                     found.setdefault((merged, reason), {})[value] = None
         return tuple(DecisionText(merged, reason, tuple(values)) for (merged, reason), values in found.items())
 
