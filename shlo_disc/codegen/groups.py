@@ -33,10 +33,23 @@ class GroupKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Launches:
+    """Launches of groups that do not need each other: of which kinds, and what a launch costs.
+
+    It takes as long as moving `bytes` through memory, or as `work` additions: what takes less is better launched
+    together with others.
+    """
+
+    kinds: frozenset[GroupKind]
+    bytes: int
+    work: int
+
+
+@dataclass(frozen=True, slots=True)
 class Abilities:
     """What a target has templates for: contractions and convolutions of these types, attention.
 
-    `parallel`: one launch may hold groups that do not need each other. `prologues`: products compute their operands.
+    `parallel`: one launch may hold several groups. `prologues`: products compute their operands.
     """
 
     contractions: frozenset[ProductTypes] = frozenset(
@@ -46,7 +59,7 @@ class Abilities:
         }
     )
     attention: bool = False
-    parallel: bool = False
+    parallel: Launches | None = None
     prologues: bool = False
 
 

@@ -1,0 +1,47 @@
+"""Several kernels in one launch: its range counts work, so that pieces of it cost alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shlo_disc.codegen.emitter import Emitter
+from shlo_disc.codegen.host import KernelRef
+from shlo_disc.codegen.scopes import INDENT
+from shlo_disc.expr.dim import Dim, total
+from shlo_disc.lower_cpu.spelling import VectorSpelling
+from shlo_disc.lower_cpu.templates import Body
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A kernel, and what a piece of its range costs in additions: at least 1, for a sum of nothing is stored too."""
+
+    kernel: KernelRef
+    work: Dim
+
+
+def parallel_extent(parts: Sequence[Part]) -> Dim:
+    """The work of all parts."""
+    return total(part.kernel.extent * part.work for part in parts)
+
+
+def print_parallel(parts: Sequence[Part]) -> Body:
+    """A table of the parts, which a prelude function goes through; each gets its own run of the buffers and sizes."""
+    emit = Emitter(VectorSpelling())
+    counts = [(emit.dim_scalar(part.kernel.extent), emit.dim_scalar(part.work)) for part in parts]
+    rows, buffers, sizes = list[str](), 0, len(emit.sizes)
+    for part, (extent, work) in zip(parts, counts, strict=True):
+        rows.append(f"{INDENT}{{{part.kernel.name}, {buffers}, {sizes}, {extent}, {work}}},")
+        buffers += len(part.kernel.tensors)
+        sizes += len(part.kernel.symbols)
+    names = dict.fromkeys(part.kernel.name for part in parts)
+    declared = [f'extern "C" void {n}(void* const*, const int64_t*, int64_t, int64_t, void*);' for n in names]
+    statements = [
+        *emit.scopes[0].lines,
+        "const ShloPart parts[] = {",
+        *rows,
+        "};",
+        f"run_parts(parts, {len(parts)}, buffers, dims, begin, end, scratch);",
+    ]
+    return Body(tuple(declared), tuple(statements), tuple(emit.sizes))
