@@ -75,7 +75,7 @@ class _Launch:
 
     def group(self) -> Group:
         parts = tuple(self.groups[k] for k in sorted(self.members))
-        ops = tuple(op for part in parts for op in part.ops)
+        ops = tuple(dict.fromkeys(op for part in parts for op in part.ops))
         roots = tuple(root for part in parts for root in part.roots)
         return Group(GroupKind.PARALLEL, ops, roots, None, None, parts)
 
