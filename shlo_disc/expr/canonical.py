@@ -57,8 +57,19 @@ class Canonical:
             if self._outer is not None and self._index not in dim.symbols():
                 start = self._outer.dim(dim)
             found = start if self._is_plain(start) else self._recombine(start.replace_top(self._atom))
+            if self.given.products:
+                found = self._with_known_products(found)
             self._dims[dim] = self._dims[found] = found
         return found
+
+    def _with_known_products(self, dim: Dim) -> Dim:
+        """Write products in terms of equal ones that come before them."""
+        for factors, weight in dim.terms:
+            for product, equal in self.given.products:
+                if len(factors) >= len(product) and (left := polynomial.cancel(factors, product)) is not None:
+                    smaller = dim + Dim(((left, weight),)) * (equal - Dim(((product, 1),)))
+                    return self._with_known_products(self._recombine(smaller))
+        return dim
 
     def _is_plain(self, dim: Dim) -> bool:
         substitution = self.given.substitution
@@ -124,6 +135,8 @@ class Canonical:
     def _quotient_atom(self, x: Dim, d: Dim) -> Dim:
         if (value := self._whole_quotient(x, d)) is not None:
             return const(value)
+        if (parts := self._divided_otherwise(x, d)) is not None:
+            return self._with_known_products(parts[0]) + self.quotient(parts[1], d)
         for factor, taken, rest, left in self._factorings(x, d):
             # (g*t + r) // (g*e) == (t + r//g) // e
             inner = self.quotient(rest, factor)
@@ -146,12 +159,27 @@ class Canonical:
             return ZERO
         if (value := self._whole_quotient(x, d)) is not None:
             return x - d * value
+        if (parts := self._divided_otherwise(x, d)) is not None:
+            return self.remainder(parts[1], d)
         for factor, taken, rest, left in self._factorings(x, d):
             # (g*t + r) % (g*e) == g*((t + r//g) % e) + r%g
             inner = self.quotient(rest, factor)
             if not _has_division(inner):
                 return factor * self.remainder(taken + inner, left) + rest - factor * inner
         return of(Mod(x, d))
+
+    def _divided_otherwise(self, x: Dim, d: Dim) -> tuple[Dim, Dim] | None:
+        """Split x == d*taken + rest by an equal product: m*n // n where m*n == a*b, and x mentions a*b."""
+        for product, equal in self.given.products:
+            if len(equal.terms) != 1 or equal.terms[0][1] != 1:
+                continue
+            for factors, weight in x.terms:
+                if (left := polynomial.cancel(factors, equal.terms[0][0])) is not None:
+                    other = x + Dim(((left, weight),)) * (Dim(((product, 1),)) - equal)
+                    taken, rest = divide(other, d)
+                    if taken.terms and len(rest.terms) < len(x.terms):
+                        return taken, rest
+        return None
 
     def _whole_quotient(self, x: Dim, d: Dim) -> int | None:
         """Find the constant that x // d is, if it is 0 or -1 or if intervals say so."""

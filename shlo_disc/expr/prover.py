@@ -5,13 +5,13 @@ Every proof is sound; none is complete. As in `dim`, a divisor counts as not zer
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import gcd, lcm
 from typing import TypeAlias, assert_never
 
 from shlo_disc.expr import polynomial
-from shlo_disc.expr.dim import Atom, Data, Dim, FloorDiv, Max, Min, Mod, Sym, const, of
+from shlo_disc.expr.dim import Atom, Data, Dim, FloorDiv, Max, Min, Mod, Product, Sym, const, of
 
 Interval: TypeAlias = tuple[int | None, int | None]
 UNBOUNDED: Interval = (None, None)
@@ -26,7 +26,8 @@ class Assumptions:
 
     `substitution`: solved equations, no key occurs in a value. `limits`: constant bounds of atoms.
     `ranges`: inclusive bounds of index variables, none empty; later ones may mention earlier ones.
-    `known`: dims that are never negative. `multiples`: dims and integers that divide them.
+    `known`: dims that are never negative. `multiples`: dims and integers that divide them. `products`: equations that
+    no symbol can be solved for, as rules: a product, and the equal dim of products that come before it (`solve.rank`).
     """
 
     substitution: Mapping[Atom, Dim] = field(default_factory=dict[Atom, Dim])
@@ -34,6 +35,7 @@ class Assumptions:
     ranges: Mapping[Atom, tuple[Dim, Dim]] = field(default_factory=dict[Atom, tuple[Dim, Dim]])
     known: tuple[Dim, ...] = ()
     multiples: tuple[tuple[Dim, int], ...] = ()
+    products: tuple[tuple[Product, Dim], ...] = ()
 
 
 class Prover:
@@ -210,32 +212,41 @@ class Prover:
         return False
 
     def _prove_from_known(self, dim: Dim, depth: int) -> bool:
-        """Take out a nonnegative multiple of a dim that is known not to be negative."""
-        if depth < DEPTH - 4:  # more than a few combinations never helped
+        """Take out nonnegative multiples of dims that are known not to be negative, as in Farkas' lemma.
+
+        Whatever else a combination takes, it cancels the first term that may be negative; if only the constant is, the
+        bounds of the other terms are too weak, and any of them may go. Over the integers, k*e >= 0 follows from
+        k*e + k - 1 >= 0.
+        """
+        known = self._given.known
+        if not known:
             return False
-        for known in self._given.known:
-            for factor in _multipliers(dim, known):
-                low = self.interval(factor)[0]
-                if low is not None and low >= 0 and self._prove(dim - factor * known, depth):
-                    return True
+        terms = [term for term in dim.terms if term[0]]
+        weak = next((term for term in terms if not self._never_negative(term)), None)
+        for factors, weight in terms if weak is None else [weak]:
+            for one in known:
+                for known_factors, known_weight in one.terms:
+                    if not known_factors or (weight > 0) != (known_weight > 0):
+                        continue
+                    left = polynomial.cancel(factors, known_factors)
+                    if left is None:
+                        continue
+                    scale = abs(known_weight) // gcd(weight, known_weight)
+                    factor = Dim(((left, weight * scale // known_weight),))
+                    low = self.interval(factor)[0]
+                    if low is None or low < 0:
+                        continue
+                    if self._prove(dim * scale + (scale - 1) - factor * one, depth):
+                        return True
         return False
+
+    def _never_negative(self, term: tuple[Product, int]) -> bool:
+        low = self.interval(Dim((term,)))[0]
+        return low is not None and low >= 0
 
     def _positive(self, divisor: Dim) -> bool:
         low = self.interval(divisor)[0]
         return low is not None and low >= 0
-
-
-def _multipliers(dim: Dim, known: Dim) -> Iterator[Dim]:
-    """List factors with which `known` cancels a term of `dim`, each once."""
-    seen: set[Dim] = set()
-    for factors, weight in dim.terms:
-        for known_factors, known_weight in known.terms:
-            left = polynomial.cancel(factors, known_factors)
-            if known_factors and left is not None and weight % known_weight == 0 and weight // known_weight > 0:
-                factor = Dim(((left, weight // known_weight),))
-                if factor not in seen:
-                    seen.add(factor)
-                    yield factor
 
 
 def _composites(dim: Dim) -> list[Atom]:

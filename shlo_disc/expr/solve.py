@@ -12,7 +12,10 @@ from shlo_disc.expr.dim import (
     Data,
     Dim,
     FloorDiv,
+    Max,
+    Min,
     Mod,
+    Product,
     Sym,
     const,
     divide,
@@ -21,6 +24,8 @@ from shlo_disc.expr.dim import (
     split_constant,
 )
 from shlo_disc.expr.prover import Assumptions, Prover
+
+MOST_PRODUCTS = 12  # rules about products; what more equations say is used for comparisons only
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +43,12 @@ def add_nonnegative(system: System, dim: Dim) -> System:
     """Assume `dim >= 0`; `dim` is canonical."""
     variable, offset = split_constant(dim)
     given = system.given
-    if Prover(given).nonnegative(dim):
+    prover = Prover(given)
+    if prover.nonnegative(dim):
         return system
+    for part in _parts(dim, prover):
+        system = add_nonnegative(system, Canonical(system.given).dim(part))
+    given = system.given
     if len(variable.terms) == 1:
         factors, weight = variable.terms[0]
         if len(factors) == 1:
@@ -52,6 +61,24 @@ def add_nonnegative(system: System, dim: Dim) -> System:
             if -offset <= weight:
                 return system
     return replace(system, given=replace(system.given, known=(*system.given.known, dim)))
+
+
+def _parts(dim: Dim, prover: Prover) -> list[Dim]:
+    """List what `dim >= 0` says without its extremes and quotients: min(a, b) >= c of both, a // k >= c of a."""
+    for factors, weight in dim.terms:
+        if len(factors) != 1 or (split := dim.linear(factors[0])) is None:
+            continue
+        rest = split[1]
+        match factors[0]:
+            case Min(members) if weight > 0:
+                return [rest + weight * member for member in members]
+            case Max(members) if weight < 0:
+                return [rest + weight * member for member in members]
+            case FloorDiv(x, d) if abs(weight) == 1 and (prover.interval(d)[0] or 0) > 0:
+                return [x + rest * d] if weight > 0 else [rest * d + d - 1 - x]
+            case _:
+                pass
+    return []
 
 
 def _never_negative(prover: Prover, atom: Atom) -> bool:
@@ -95,8 +122,46 @@ def add_zero(system: System, dim: Dim) -> System:
             again = Canonical(smaller.given).dim(dim)
             if again != dim:
                 return add_zero(smaller, again)
-    given = replace(system.given, known=(*system.given.known, dim, -dim))
-    return replace(system, given=given)
+    return _add_product(system, dim)
+
+
+def rank(product: Product) -> tuple[int, list[str]]:
+    """Order products so that a*c comes before b*c wherever a comes before b: by degree, then by the latest factors."""
+    return len(product), sorted((atom.order for atom in product), reverse=True)
+
+
+def _add_product(system: System, dim: Dim) -> System:
+    """Use an equation without a symbol to solve for: its last product stands for the rest from there on.
+
+    As in Buchberger's algorithm, what two such rules say about a product that both apply to is a new equation.
+    """
+    given = system.given
+    last, weight = max(dim.terms, key=lambda term: rank(term[0]))
+    if abs(weight) != 1 or len(last) < 2 or len(given.products) >= MOST_PRODUCTS:
+        system = add_nonnegative(system, dim)
+        return add_nonnegative(system, Canonical(system.given).dim(-dim))
+    equal = Dim(((last, 1),)) - weight * dim
+    stale = [rule for rule in given.products if _mentions(rule, last)]
+    kept = tuple([rule for rule in given.products if rule not in stale])
+    system = replace(system, given=replace(given, products=(*kept, (last, equal))))
+    new = [Dim(((product, 1),)) - value for product, value in stale]
+    for product, value in kept:
+        common = polynomial.shared((product, last))
+        if common:
+            ours, theirs = polynomial.cancel(last, common), polynomial.cancel(product, common)
+            assert ours is not None, "the factors are shared"
+            assert theirs is not None, "the factors are shared"
+            new.append(Dim(((ours, 1),)) * value - Dim(((theirs, 1),)) * equal)
+    for each in new:
+        system = add_zero(system, Canonical(system.given).dim(each))
+    return system
+
+
+def _mentions(rule: tuple[Product, Dim], product: Product) -> bool:
+    """Whether a rule is about multiples of a product."""
+    return any(
+        polynomial.cancel(factors, product) is not None for factors in (rule[0], *(f for f, _ in rule[1].terms))
+    )
 
 
 def add_definition(system: System, sym: Sym, dim: Dim) -> System:
@@ -127,18 +192,23 @@ def _without_common_factor(system: System, dim: Dim) -> Dim:
 
 
 def _solve_remainder(system: System, dim: Dim) -> System | None:
-    """Use that `x % k == c` says that k divides x - c."""
+    """Use that `x % k == c` says that k divides x - c, and `x % k == y % k` that it divides x - y."""
     variable, offset = split_constant(dim)
-    if len(variable.terms) != 1 or abs(variable.terms[0][1]) != 1:
+    atoms = [(factors[0], weight) for factors, weight in variable.terms if len(factors) == 1 and abs(weight) == 1]
+    remainders = [(atom, weight) for atom, weight in atoms if isinstance(atom, Mod)]
+    if not remainders or len(remainders) != len(variable.terms):
         return None
-    factors, weight = variable.terms[0]
-    if len(factors) != 1 or not isinstance(factors[0], Mod):
+    (first, sign), *others = remainders
+    k = first.denominator.constant
+    if k is None:
         return None
-    k = factors[0].denominator.constant
-    value = -offset * weight
-    if k is None or not 0 <= value < k:
-        return None
-    return add_multiple(system, k, factors[0].numerator - value)
+    match others:
+        case [] if 0 <= -offset * sign < k:
+            return add_multiple(system, k, first.numerator + offset * sign)
+        case [(second, opposite)] if not offset and opposite == -sign and second.denominator == first.denominator:
+            return add_multiple(system, k, first.numerator - second.numerator)
+        case _:
+            return None
 
 
 def _pick(system: System, dim: Dim) -> Atom | None:
@@ -179,6 +249,8 @@ def _replace(system: System, atom: Atom, value: Dim) -> System:
         key_dim = step.dim(of(key))
         bounds += [] if low is None else [key_dim - low]
         bounds += [] if high is None else [high - key_dim]
+    for product, equal in given.products:
+        system = add_zero(system, Canonical(system.given).dim(Dim(((product, 1),)) - equal))
     for bound in bounds:
         system = add_nonnegative(system, Canonical(system.given).dim(bound))
     for multiple, k in given.multiples:
