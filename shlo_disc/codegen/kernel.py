@@ -12,7 +12,7 @@ from typing import TypeAlias
 from shlo_disc.dynamic_ops.contract import ConvAttrs, Precision
 from shlo_disc.expr.dim import Dim, Sym
 from shlo_disc.expr.dtypes import DType
-from shlo_disc.expr.scalar import Arg, BinaryFn, Scalar
+from shlo_disc.expr.scalar import NO_BOUNDS, Arg, BinaryFn, Bounds, Scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class Param:
 
     name: str
     dtype: DType
+    bounds: Bounds = NO_BOUNDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class Scratch:
     name: str
     dtype: DType
     size: Dim
+    bounds: Bounds = NO_BOUNDS
 
 
 @dataclass(frozen=True, slots=True)

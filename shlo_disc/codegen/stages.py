@@ -42,7 +42,7 @@ class Params:
 
     def of(self, tensor: Tensor) -> Param:
         if (known := self.tensors.get(tensor)) is None:
-            known = self.tensors[tensor] = Param(f"p{len(self.tensors)}", tensor.dtype)
+            known = self.tensors[tensor] = Param(f"p{len(self.tensors)}", tensor.dtype, tensor.bounds)
         return known
 
     def load(self, facts: Facts) -> Callable[[Tensor, Index], Scalar]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from keyword import iskeyword
 from typing import Any, NoReturn, TypeAlias
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from shlo_disc.diagnostics import ShapeError, Span, UnsupportedOpError
 from shlo_disc.dynamic_ops.create import ConstantAttrs, FromDimsAttrs
+from shlo_disc.dynamic_ops.element_bounds import element_bounds
 from shlo_disc.dynamic_ops.elementwise import CompareAttrs
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Body, Check, Op, Relation, Shape, Tensor
@@ -19,7 +20,7 @@ from shlo_disc.expr.dim import Dim, Sym, const, symbol
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts, Truth
 from shlo_disc.expr.numpy_math import numpy_dtype
-from shlo_disc.expr.scalar import Const, Direction
+from shlo_disc.expr.scalar import NO_BOUNDS, Bounds, Const, Direction
 from shlo_disc.ir import core as ir
 
 
@@ -108,15 +109,16 @@ class Builder:
         self.names: dict[Tensor, str] = {}
         self.sizes: dict[str, Dim] = {}
         self._literals: dict[tuple[bytes, tuple[int, ...], DType], Tensor] = {}
+        self._formulas: dict[Tensor, Op[Any]] = {}
         self._scopes = [_Scope()]
         self._count = 0
 
     # tensors and ops
 
-    def tensor(self, shape: Iterable[Dim], dtype: DType, span: Span) -> Tensor:
+    def tensor(self, shape: Iterable[Dim], dtype: DType, span: Span, bounds: Bounds = NO_BOUNDS) -> Tensor:
         """Make a new value."""
         self._count += 1
-        return Tensor(f"t{self._count}", tuple(map(self.facts.canonical, shape)), dtype, span)
+        return Tensor(f"t{self._count}", tuple(map(self.facts.canonical, shape)), dtype, span, bounds)
 
     def parameter(self, name: str, raw_shape: Shape, dtype: DType, span: Span) -> Tensor:
         """Make the tensor of an argument; its raw shape is what `get_dimension_size` reads."""
@@ -134,9 +136,15 @@ class Builder:
         bodies: tuple[Body, ...] = (),
     ) -> tuple[Tensor, ...]:
         """Append an op to the body being built."""
-        tensors = tuple(self.tensor(shape, dtype, span) for shape, dtype in results)
-        self._scopes[-1].ops.append(Op(name, tuple(operands), attrs, tensors, bodies, span))
-        return tensors
+        op = Op(name, tuple(operands), attrs, tuple(self.tensor(*result, span) for result in results), bodies, span)
+        if any(dtype.is_integer for _, dtype in results):
+            known = [element_bounds(op, k, self.facts, self._formulas) for k in range(len(results))]
+            bounded = tuple([replace(x, bounds=each) for x, each in zip(op.results, known, strict=True)])
+            op = replace(op, results=bounded)
+        if op.results and (op.results[0].dtype.is_bool or name in {"add", "subtract"}):
+            self._formulas[op.results[0]] = op  # they depend on the side of a selection that they are read on
+        self._scopes[-1].ops.append(op)
+        return op.results
 
     def one(
         self, name: str, operands: Sequence[Tensor], attrs: object, shape: Iterable[Dim], dtype: DType, span: Span
@@ -161,6 +169,8 @@ class Builder:
         key = (values.tobytes(), values.shape, dtype)
         if key not in self._literals:
             made = self.tensor(map(const, values.shape), dtype, span)
+            if dtype.is_integer and values.size:
+                made = replace(made, bounds=(const(int(values.min())), const(int(values.max()))))
             self._literals[key] = made
             self.constants[made] = values.copy()
         return self._literals[key]

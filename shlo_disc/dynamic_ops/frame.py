@@ -48,6 +48,10 @@ class Frame:
         """What a value is."""
         return self._values[value]
 
+    def find(self, value: ir.Value) -> Bound | None:
+        """What a value is, if it is known already."""
+        return self._values.get(value)
+
     def tensor(self, value: ir.Value) -> Tensor:
         """The value as a tensor."""
         return self.build.materialized(self._values[value], value.span)

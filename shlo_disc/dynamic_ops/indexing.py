@@ -16,7 +16,7 @@ ZERO, ONE = const(0), const(1)
 def as_dim(x: Scalar) -> Dim:
     """Use an integer element as an index or a size."""
     match x:
-        case FromDim(dim=dim):
+        case FromDim(dim=dim, dtype=dtype) if dtype.bits >= 32:
             return dim
         case Const(value=int(value)):
             return const(int(value))

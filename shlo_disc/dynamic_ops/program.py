@@ -18,6 +18,7 @@ from shlo_disc.diagnostics import Span
 from shlo_disc.expr.dim import Dim, Sym
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
+from shlo_disc.expr.scalar import NO_BOUNDS, Bounds
 
 A_co = TypeVar("A_co", covariant=True)
 Shape: TypeAlias = tuple[Dim, ...]
@@ -25,12 +26,13 @@ Shape: TypeAlias = tuple[Dim, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tensor:
-    """One SSA value: dense, row-major. The same tensor is the same object."""
+    """One SSA value: dense, row-major. The same tensor is the same object. Integers may have `bounds`."""
 
     name: str
     shape: Shape
     dtype: DType
     span: Span
+    bounds: Bounds = NO_BOUNDS
 
     def __repr__(self) -> str:
         return f"%{self.name}: {self.dtype.value}[{', '.join(map(str, self.shape))}]"

@@ -13,6 +13,7 @@ from math import gcd
 from typing import assert_never
 
 from shlo_disc.expr import polynomial
+from shlo_disc.expr.bounds import decide
 from shlo_disc.expr.dim import (
     ONE,
     ZERO,
@@ -32,6 +33,7 @@ from shlo_disc.expr.dim import (
     split_constant,
 )
 from shlo_disc.expr.prover import Assumptions, Prover
+from shlo_disc.expr.scalar import Binary, BinaryFn, Compare, Direction, FromDim, Scalar, Select, as_scalar
 
 
 class Canonical:
@@ -92,9 +94,12 @@ class Canonical:
 
     def _simplify_atom(self, atom: Atom) -> Dim:
         match atom:
-            case Sym() | Data():
+            case Sym():
                 value = self.given.substitution.get(atom)
                 return of(atom) if value is None else self.dim(value)
+            case Data(formula):
+                value = self.given.substitution.get(atom)
+                return self._data(as_scalar(formula)) if value is None else self.dim(value)
             case FloorDiv(numerator, denominator):
                 return self.quotient(self.dim(numerator), self.dim(denominator))
             case Mod(numerator, denominator):
@@ -105,6 +110,21 @@ class Canonical:
                 return maximum(*self._undominated([self.dim(member) for member in members], -1))
             case _:
                 assert_never(atom)
+
+    def _data(self, formula: Scalar) -> Dim:
+        """Use what is known of the formula of an integer: which side of a selection or an extreme it is."""
+        match formula:
+            case FromDim(dim, dtype) if dtype.bits >= 32:
+                return self.dim(dim)
+            case Select(condition, then, other) if (chosen := decide(condition, self.prover)) is not None:
+                return self._data(then if chosen else other)
+            case Binary(BinaryFn.MINIMUM | BinaryFn.MAXIMUM, a, b):
+                less = decide(Compare(Direction.LE, a, b), self.prover)
+                if less is not None:
+                    return self._data(a if less == (formula.fn is BinaryFn.MINIMUM) else b)
+            case _:
+                pass
+        return of(Data(formula))
 
     def _undominated(self, members: list[Dim], sign: int) -> list[Dim]:
         """Drop members that are never less (sign 1) or never greater (sign -1) than another one."""

@@ -9,7 +9,7 @@ from shlo_disc.diagnostics import Span
 from shlo_disc.expr import solve
 from shlo_disc.expr.canonical import Canonical
 from shlo_disc.expr.dim import Dim, DimLike, Sym, as_dim, of, split_constant
-from shlo_disc.expr.prover import Interval
+from shlo_disc.expr.prover import Interval, Prover
 from shlo_disc.expr.solve import System
 
 
@@ -181,6 +181,11 @@ class Facts:
     def divisor(self, dim: Dim) -> int:
         """Find the largest known integer that divides `dim`; 0 for the dim 0."""
         return self._rules.prover.divisor(self.canonical(dim))
+
+    @property
+    def judge(self) -> Prover:
+        """What judges canonical dims for others: by intervals and proofs."""
+        return self._rules.prover
 
     def explain(self, dim: Dim) -> str:
         """Say in one line what is known about the symbols of `dim`."""

@@ -11,7 +11,9 @@ from math import gcd, lcm
 from typing import TypeAlias, assert_never
 
 from shlo_disc.expr import polynomial
+from shlo_disc.expr.bounds import bounds
 from shlo_disc.expr.dim import Atom, Data, Dim, FloorDiv, Max, Min, Mod, Product, Sym, const, of
+from shlo_disc.expr.scalar import Bounds, as_scalar
 
 Interval: TypeAlias = tuple[int | None, int | None]
 UNBOUNDED: Interval = (None, None)
@@ -45,6 +47,7 @@ class Prover:
         self._given = given
         self._intervals: dict[Atom, Interval] = {}
         self._proofs: dict[Dim, bool] = {}
+        self._data: dict[Data, Bounds] = {}
         self._steps = 0
 
     def interval(self, dim: Dim) -> Interval:
@@ -101,9 +104,15 @@ class Prover:
 
     def _structural_interval(self, atom: Atom) -> Interval:
         match atom:
-            case Sym() | Data():
+            case Sym():
                 bounds = self._given.ranges.get(atom)
                 return (self.interval(bounds[0])[0], self.interval(bounds[1])[1]) if bounds else UNBOUNDED
+            case Data():
+                low, high = self._data_bounds(atom)
+                return (
+                    None if low is None else self.interval(low)[0],
+                    None if high is None else self.interval(high)[1],
+                )
             case FloorDiv(numerator, denominator):
                 return _quotient(self.interval(numerator), self.interval(denominator))
             case Mod(numerator, denominator):
@@ -177,8 +186,10 @@ class Prover:
             return False
         slope, rest = split
         match atom:
-            case Sym() | Data():
+            case Sym():
                 return False
+            case Data():
+                return self._prove_data(split, self._data_bounds(atom), depth)
             case Mod(_, denominator):
                 return self._positive(denominator) and self._prove_between(split, const(0), denominator - 1, depth)
             case FloorDiv(numerator, denominator):
@@ -189,6 +200,20 @@ class Prover:
                 return self._prove_extreme(-slope, rest, tuple(-member for member in members), depth)
             case _:
                 assert_never(atom)
+
+    def _data_bounds(self, data: Data) -> Bounds:
+        found = self._data.get(data)
+        if found is None:
+            found = self._data[data] = bounds(as_scalar(data.formula), _ByIntervals(self))
+        return found
+
+    def _prove_data(self, split: tuple[Dim, Dim], ends: Bounds, depth: int) -> bool:
+        """An element lies between its bounds. That there is one does not say that these are in order."""
+        slope, rest = split
+        low, high = self.interval(slope)
+        rising, falling = low is not None and low >= 0, high is not None and high <= 0
+        end = ends[0] if rising else ends[1] if falling else None
+        return end is not None and self._prove(slope * end + rest, depth)
 
     def _prove_quotient(self, split: tuple[Dim, Dim], numerator: Dim, denominator: Dim, depth: int) -> bool:
         """Use that x - d < d*(x//d) <= x. Over the integers, e > -1 is enough for e >= 0."""
@@ -251,7 +276,21 @@ class Prover:
 
 def _composites(dim: Dim) -> list[Atom]:
     atoms = dict.fromkeys(atom for factors, _ in dim.terms for atom in factors)
-    return [atom for atom in atoms if not isinstance(atom, Sym | Data)]
+    return [atom for atom in atoms if not isinstance(atom, Sym)]
+
+
+@dataclass(frozen=True, slots=True)
+class _ByIntervals:
+    """Judges by intervals alone: what is asked within a proof must not start another one."""
+
+    prover: Prover
+
+    def interval(self, dim: Dim) -> Interval:
+        return self.prover.interval(dim)
+
+    def nonnegative(self, dim: Dim) -> bool:
+        low = self.prover.interval(dim)[0]
+        return low is not None and low >= 0
 
 
 def _times(a: Interval, b: Interval) -> Interval:

@@ -16,6 +16,8 @@ from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.node import Node
 
 Index: TypeAlias = tuple[Dim, ...]
+Bounds: TypeAlias = tuple[Dim | None, Dim | None]  # of integers, ends included; None: as far as the type goes
+NO_BOUNDS: Bounds = (None, None)
 
 
 class UnaryFn(Enum):
@@ -82,12 +84,14 @@ class Direction(Enum):
 
 
 class Loadable(Protocol):
-    """Anything that elements are loaded from: a tensor, a scratch buffer."""
+    """Anything that elements are loaded from: a tensor, a scratch buffer. `bounds` hold for every element there is."""
 
     @property
     def name(self) -> str: ...
     @property
     def dtype(self) -> DType: ...
+    @property
+    def bounds(self) -> Bounds: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -159,9 +159,7 @@ def _add_product(system: System, dim: Dim) -> System:
 
 def _mentions(rule: tuple[Product, Dim], product: Product) -> bool:
     """Whether a rule is about multiples of a product."""
-    return any(
-        polynomial.cancel(factors, product) is not None for factors in (rule[0], *(f for f, _ in rule[1].terms))
-    )
+    return any(polynomial.cancel(factors, product) is not None for factors in (rule[0], *(f for f, _ in rule[1].terms)))
 
 
 def add_definition(system: System, sym: Sym, dim: Dim) -> System:

@@ -1,0 +1,87 @@
+"""Bounds of the integers that an op computes, from its element rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from shlo_disc.dynamic_ops.order import SortAttrs
+from shlo_disc.dynamic_ops.program import Body, Op, Shape, Tensor
+from shlo_disc.dynamic_ops.registry import definition
+from shlo_disc.expr.bounds import bounds
+from shlo_disc.expr.dim import ONE, Data, Dim, Sym, const, of
+from shlo_disc.expr.facts import Facts
+from shlo_disc.expr.scalar import NO_BOUNDS, Bounds, Index, Load, Scalar
+from shlo_disc.expr.simplify import simplify
+
+
+def element_bounds(op: Op[Any], k: int, facts: Facts, formulas: Mapping[Tensor, Op[Any]]) -> Bounds:
+    """Dims between which every element of result number `k` lies; they mention sizes only.
+
+    `formulas`: ops to look through: of conditions, and of what is bounded better on one side of a selection.
+    """
+    result = op.results[k]
+    if not result.dtype.is_integer:
+        return NO_BOUNDS
+    if isinstance(op.attrs, SortAttrs):
+        return op.operands[k].bounds
+    rule = definition(op).element
+    if rule is None:
+        return NO_BOUNDS
+    index = tuple(Sym(f"%{number}") for number in range(len(result.shape)))
+    formula = simplify(rule(op, _Elements(formulas), k, tuple(map(of, index))))
+    low, high = bounds(formula, facts.judge)
+    least, greatest = result.dtype.integer_bounds
+    return (
+        None if low == const(least) else _beyond(low, index, result.shape, facts, sign=1),
+        None if high == const(greatest) else _beyond(high, index, result.shape, facts, sign=-1),
+    )
+
+
+def _beyond(dim: Dim | None, index: tuple[Sym, ...], shape: Shape, facts: Facts, sign: int) -> Dim | None:
+    """The least (sign 1) or the greatest (sign -1) value that a dim has at any index, if it is linear in each."""
+    for symbol, size in zip(index, shape, strict=True):
+        if dim is None or symbol not in dim.symbols():
+            continue
+        if (split := dim.linear(symbol)) is None:
+            return None
+        slope, rest = split
+        if facts.at_least(slope * sign, 0).is_true:
+            dim = rest
+        elif facts.at_least(-slope * sign, 0).is_true:
+            dim = slope * (size - ONE) + rest
+        else:
+            return None
+    return None if dim is None or any(isinstance(atom, Data) for atom in dim.atoms()) else facts.canonical(dim)
+
+
+@dataclass(slots=True, eq=False)
+class _Elements:
+    """Answers an element rule with loads and `formulas`."""
+
+    formulas: Mapping[Tensor, Op[Any]]
+    numbers: Iterator[int] = field(default_factory=lambda: iter(count(1)))
+    known: dict[Tensor, Scalar] = field(default_factory=dict[Tensor, Scalar])
+
+    def at(self, tensor: Tensor, index: Index, /) -> Scalar:
+        if (known := self.known.get(tensor)) is not None:
+            return known
+        made = self.formulas.get(tensor)
+        rule = None if made is None else definition(made).element
+        if made is None or rule is None or made.bodies or tensor.dtype.is_float:
+            return Load(tensor, index)
+        return simplify(rule(made, self, 0, index))
+
+    def symbol(self, hint: str, /) -> Sym:
+        return Sym(f"%{hint}{next(self.numbers)}")
+
+    def region(self, body: Body, arguments: tuple[Scalar, ...], /) -> tuple[Scalar, ...]:
+        self.known.update(zip(body.arguments, arguments, strict=True))
+        for op in body.ops:
+            rule = definition(op).element
+            assert rule is not None, f"{op.name} has no element rule, so it cannot be in a region of scalars"
+            for k, result in enumerate(op.results):
+                self.known[result] = simplify(rule(op, self, k, ()))
+        return tuple(self.at(result, ()) for result in body.results)
