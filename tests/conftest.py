@@ -33,6 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=ROOT.parent / "shared" / "corpus",
         help="folder of the StableHLO conformance corpus (default: ../shared/corpus)",
     )
+    parser.addoption("--exhaustive", action="store_true", help="look at all of what is otherwise sampled")
     parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden instead of comparing")
 
 

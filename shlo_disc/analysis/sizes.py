@@ -15,6 +15,9 @@ Point: TypeAlias = Mapping[Sym, int]  # a value for every symbol of a program, d
 _LIKELY = (128, 8, 32, 512, 1)  # where nobody says more: tried in this order for each size
 _POINTS = 4
 _TRIES = 2000
+_MISSES = 50  # draws in vain, after which random points end
+_STEPS = 4  # of mending, per symbol
+_SPECIAL = 0.6
 
 
 def satisfied(check: Check, point: Point) -> bool:
@@ -39,6 +42,17 @@ def point_of(program: Program, free: Mapping[Sym, int]) -> Point | None:
         point[symbol] = definition.evaluate(point)
     if any(point[symbol] != value for symbol, value in free.items() if symbol in point):
         return None
+    return point if all(satisfied(check, point) for check in program.checks) else None
+
+
+def accepted_point(program: Program, raw: Mapping[Sym, int]) -> Point | None:
+    """All symbols from the sizes of the arguments, as a call finds them; None if the checks refuse it.
+
+    Unlike `point_of` this takes nothing from the facts: whatever a call may be given, they must hold.
+    """
+    point = dict(raw)
+    for symbol, definition in program.definitions:
+        point[symbol] = definition.evaluate(point)
     return point if all(satisfied(check, point) for check in program.checks) else None
 
 
@@ -71,14 +85,67 @@ def likely_points(program: Program, likely: Mapping[str, Sequence[int]]) -> tupl
 
 
 def random_points(program: Program, random: Random, largest: int = 40) -> Iterator[Point]:
-    """Random sizes that pass all checks, for as long as some are found; small and special sizes come often."""
+    """Random sizes that pass all checks, for as long as some are found; small and special sizes come often.
+
+    A draw that breaks checks is mended by the heuristic of least conflicts (Minton et al. 1992): one symbol after the
+    other gets the value that breaks the rest least.
+    """
     symbols = free_symbols(program)
+    ranges = [_range_of(program, symbol, largest) for symbol in symbols]
     misses = 0
-    while misses < _TRIES:
-        values = [random.choice((0, 1, 2, 3, *(random.randint(0, largest) for _ in range(4)))) for _ in symbols]
-        point = point_of(program, dict(zip(symbols, values, strict=True)))
+    while misses < _MISSES:
+        drawn = [_special(values, random) for values in ranges]
+        point = _mended(program, symbols, ranges, drawn, random)
         if point is None:
             misses += 1
             continue
         misses = 0
         yield point
+
+
+def _range_of(program: Program, symbol: Sym, largest: int) -> range:
+    """The values that are tried for a symbol: from its lower bound on, not beyond its upper one."""
+    low, high = program.facts.interval(of(symbol))
+    low = max(0, low or 0)
+    return range(low, low + largest + 1 if high is None else min(high, low + largest) + 1)
+
+
+def _special(values: range, random: Random) -> int:
+    """A value that is often at an end of a range, or beside a power of two."""
+    ends = [v for v in (*values[:4], *values[-1:], 7, 8, 9, 15, 16, 17, 31, 32, 33) if v in values]
+    return random.choice(ends if random.random() < _SPECIAL else values)
+
+
+def _mended(
+    program: Program, symbols: Sequence[Sym], ranges: Sequence[range], drawn: list[int], random: Random
+) -> Point | None:
+    """The draw, changed where it breaks checks; None if that does not help."""
+
+    def breaks(values: Sequence[int]) -> int:
+        return _conflict(program, dict(zip(symbols, values, strict=True)))
+
+    worst = breaks(drawn)
+    for _ in range(_STEPS * len(symbols)):
+        if not worst:
+            break
+        number = random.randrange(len(symbols))
+        tried = [[*drawn[:number], value, *drawn[number + 1 :]] for value in ranges[number]]
+        random.shuffle(tried)
+        drawn = min(tried, key=breaks)
+        worst = breaks(drawn)
+    return None if worst else point_of(program, dict(zip(symbols, drawn, strict=True)))
+
+
+def _conflict(program: Program, free: Mapping[Sym, int]) -> int:
+    """By how much these sizes miss the checks; 0 if a call with them is accepted."""
+    raw = {dim.symbol: program.facts.canonical(of(dim.symbol)).evaluate(free) for dim in program.raw_dims}
+    point, missed = dict(raw), sum(max(0, -value) for value in raw.values())
+    if missed:
+        return missed
+    for symbol, definition in program.definitions:
+        point[symbol] = definition.evaluate(point)
+    missed += sum(abs(point[symbol] - value) for symbol, value in free.items() if symbol in point)
+    for check in program.checks:
+        if not satisfied(check, point):
+            missed += max(1, abs(check.lhs.evaluate(point) - check.rhs.evaluate(point)))
+    return missed

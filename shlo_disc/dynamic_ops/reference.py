@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,21 @@ from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.dim import Dim, Sym, const
 from shlo_disc.expr.numpy_math import numpy_dtype
 
+Watch: TypeAlias = Callable[[Op[object], Arrays], None]
 
-def interpret(program: Program, inputs: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
-    """Run a program. Raise RuntimeShapeError where the sizes of the inputs break a check."""
+
+def interpret(
+    program: Program, inputs: Sequence[NDArray[Any]], watch: Watch = lambda _op, _results: None
+) -> list[NDArray[Any]]:
+    """Run a program. Raise RuntimeShapeError where the sizes of the inputs break a check.
+
+    `watch` is told the results of every op; regions of scalars may be run on whole arrays.
+    """
     sizes = bind_sizes(program, inputs)
     values: dict[Tensor, NDArray[Any]] = dict(program.constants)
     arguments = tuple(np.asarray(x) for x in inputs)
     with np.errstate(all="ignore"):
-        return [np.array(x) for x in _Interpreter(sizes, values).run(program.body, arguments)]
+        return [np.array(x) for x in _Interpreter(sizes, values, watch).run(program.body, arguments)]
 
 
 def bind_sizes(program: Program, inputs: Sequence[NDArray[Any]]) -> dict[Sym, int]:
@@ -81,8 +88,8 @@ def filled(check: Check, sizes: dict[Sym, int]) -> str:
 
 
 class _Interpreter:
-    def __init__(self, sizes: dict[Sym, int], values: dict[Tensor, NDArray[Any]]) -> None:
-        self._sizes, self._values = sizes, values
+    def __init__(self, sizes: dict[Sym, int], values: dict[Tensor, NDArray[Any]], watch: Watch) -> None:
+        self._sizes, self._values, self._watch = sizes, values, watch
 
     def run(self, body: Body, arguments: Arrays) -> Arrays:
         self._values.update(zip(body.arguments, arguments, strict=True))
@@ -90,6 +97,7 @@ class _Interpreter:
             inputs = tuple(self._values[x] for x in op.operands)
             results = definition(op).reference(_concrete(op, self._sizes), inputs, self.run)
             self._values.update(zip(op.results, results, strict=True))
+            self._watch(op, results)
         return tuple(self._values[x] for x in body.results)
 
 
