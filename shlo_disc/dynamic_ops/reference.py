@@ -20,9 +20,11 @@ from shlo_disc.expr.numpy_math import numpy_dtype
 Watch: TypeAlias = Callable[[Op[object], Arrays], None]
 
 
-def interpret(
-    program: Program, inputs: Sequence[NDArray[Any]], watch: Watch = lambda _op, _results: None
-) -> list[NDArray[Any]]:
+def _unwatched(_op: Op[object], _results: Arrays) -> None:
+    pass
+
+
+def interpret(program: Program, inputs: Sequence[NDArray[Any]], watch: Watch = _unwatched) -> list[NDArray[Any]]:
     """Run a program. Raise RuntimeShapeError where the sizes of the inputs break a check.
 
     `watch` is told the results of every op; regions of scalars may be run on whole arrays.
@@ -88,7 +90,7 @@ def filled(check: Check, sizes: dict[Sym, int]) -> str:
 
 
 class _Interpreter:
-    def __init__(self, sizes: dict[Sym, int], values: dict[Tensor, NDArray[Any]], watch: Watch) -> None:
+    def __init__(self, sizes: dict[Sym, int], values: dict[Tensor, NDArray[Any]], watch: Watch = _unwatched) -> None:
         self._sizes, self._values, self._watch = sizes, values, watch
 
     def run(self, body: Body, arguments: Arrays) -> Arrays:
