@@ -51,7 +51,9 @@ class Buffer:
     """Where the bytes of a buffer are.
 
     `kind` is `argument`, `result`, `constant` (numbered by `number`), or `arena` (at byte offset `offset`).
-    `size` is in bytes.
+    `size` is in bytes. It holds what is needed from moment `first` to moment `last`, inclusive (never if `first` is
+    larger). Moments count the leaves of the program's steps from 0, and each reading of a loop's flag (between
+    condition and body) or of a branch's number.
     """
 
     kind: str
@@ -61,6 +63,8 @@ class Buffer:
     label: str
     dtype: str = "uint8"
     shape: tuple[Formula, ...] = ()
+    first: int = 0
+    last: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from shlo_disc.analysis.sizes import Point, likely_points
 from shlo_disc.artifact import Artifact, CompileOptions, Hints, SourceFile
 from shlo_disc.codegen.assemble import assemble
 from shlo_disc.codegen.groups import Context, Fuse, FusionPlan
-from shlo_disc.codegen.host import HostProgram, plan_host
+from shlo_disc.codegen.host import HostProgram
+from shlo_disc.codegen.host_plan import plan_host
 from shlo_disc.codegen.overview import describe
 from shlo_disc.codegen.planners import FUSIONS
 from shlo_disc.compiled import Compiled

@@ -60,14 +60,14 @@ def assemble(
     overview: Overview,
 ) -> Artifact:
     """Put everything the runtime needs into one record; `names` are the user's names of the arguments."""
-    raw = program.raw_dims
+    raw, definitions = program.raw_dims, (*program.definitions, *host.definitions)
     return Artifact(
         name=program.name,
         arguments=tuple(_argument(p, name) for p, name in zip(program.parameters, names, strict=True)),
         results=tuple(Result(t.dtype.numpy, tuple(d.python() for d in t.shape)) for t in program.body.results),
-        symbols=(*(r.symbol.name for r in raw), *(s.name for s, _ in program.definitions)),
+        symbols=(*(r.symbol.name for r in raw), *(s.name for s, _ in definitions)),
         raw=tuple((r.argument, r.axis) for r in raw),
-        definitions=tuple(d.python() for _, d in program.definitions),
+        definitions=tuple(d.python() for _, d in definitions),
         checks=tuple(map(_check, program.checks)),
         buffers=tuple(map(_buffer, host.buffers)),
         constants=tuple(
@@ -107,6 +107,8 @@ def _buffer(buffer: HostBuffer) -> Buffer:
         repr(buffer.tensor),
         buffer.tensor.dtype.numpy,
         _texts(buffer.tensor.shape),
+        buffer.first,
+        buffer.last,
     )
 
 

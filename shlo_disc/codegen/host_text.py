@@ -43,11 +43,11 @@ def print_dim(dim: Dim) -> str:
     return Emitter(Spelling()).dim_scalar(dim)
 
 
-def symbol_names(program: Program) -> list[str]:
+def symbol_names(program: Program, host: HostProgram) -> list[str]:
     """Raw sizes first, then what is computed from them."""
     return [
         *(raw.symbol.name for raw in program.raw_dims),
-        *(s.name for s, _ in program.definitions),
+        *(s.name for s, _ in (*program.definitions, *host.definitions)),
     ]
 
 
@@ -56,7 +56,8 @@ def print_plan(program: Program, host: HostProgram) -> list[str]:
     lines = [_PLAN]
     for k, raw in enumerate(program.raw_dims):
         lines.append(f"{INDENT}const int64_t {size_name(raw.symbol.name)} = symbols[{k}] = raw[{k}];")
-    for k, (symbol, dim) in enumerate(program.definitions, start=len(program.raw_dims)):
+    definitions = (*program.definitions, *host.definitions)
+    for k, (symbol, dim) in enumerate(definitions, start=len(program.raw_dims)):
         lines.append(f"{INDENT}const int64_t {size_name(symbol.name)} = symbols[{k}] = {print_dim(dim)};")
     for number, check in enumerate(program.checks, start=1):
         condition = f"{print_dim(check.lhs)} {check.relation.value} {print_dim(check.rhs)}"
@@ -69,7 +70,7 @@ def print_plan(program: Program, host: HostProgram) -> list[str]:
 def print_names(program: Program, host: HostProgram) -> list[str]:
     """The beginning of `shlo_run`: a number per size, and a pointer per buffer, with what it is."""
     lines = list[str]()
-    for k, name in enumerate(symbol_names(program)):
+    for k, name in enumerate(symbol_names(program, host)):
         lines.append(f"{INDENT}[[maybe_unused]] const int64_t {size_name(name)} = symbols[{k}];")
     return lines + [INDENT + _declare(slot, buffer) for slot, buffer in enumerate(host.buffers)]
 

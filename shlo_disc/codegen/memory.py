@@ -1,69 +1,218 @@
-"""One arena: temporaries whose lifetimes do not meet share memory."""
+"""Which memory every buffer of a host program is given.
+
+Buffers share memory in three ways. In place: what a kernel writes takes the place of what it reads for the last time,
+where the kernel allows it. As a guest: a temporary that is always small enough lies in a result, or in a donated
+argument, while that holds nothing. In the arena: whatever is left, by `placement`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import assert_never
 
-from shlo_disc.expr.dim import Dim, const
-
-ALIGNMENT = 64  # bytes: a cache line, and the widest vector
+from shlo_disc.codegen.groups import Context
+from shlo_disc.codegen.host import BufferKind, CaseStep, CopyStep, HostBuffer, HostStep, LaunchStep, WhileStep
+from shlo_disc.codegen.liveness import Liveness
+from shlo_disc.codegen.placement import Tenant, place
+from shlo_disc.dynamic_ops.program import Tensor
+from shlo_disc.expr.dim import Dim, Sym, const, product
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
-    """When a buffer is needed (steps, inclusive), and its size in bytes."""
+class Place:
+    """A buffer before its memory is known: see `HostBuffer`."""
 
-    start: int
-    end: int
-    size: Dim
+    kind: BufferKind
+    number: int
+    tensor: Tensor
 
-    def until(self, clock: int) -> Interval:
-        return Interval(self.start, max(self.end, clock), self.size)
-
-
-@dataclass(slots=True, eq=False)
-class _Region:
-    """A part of the arena; `busy_until` is the last step of its present tenant."""
-
-    size: Dim
-    offset: Dim
-    busy_until: int
+    @property
+    def size(self) -> Dim:
+        """In bytes."""
+        return size_of(self.tensor)
 
 
-def place(intervals: Sequence[Interval]) -> tuple[tuple[Dim, ...], Dim]:
-    """Offsets (bytes) for all intervals, and the size of the arena.
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Buffers with their memory, the steps without copies that became needless, the arena's formulas."""
 
-    First fit by start: a region is used again by a buffer of the same symbolic size, or by one of a constant size that
-    fits. Sizes that cannot be compared for all inputs do not share.
-    """
-    regions, end = list[_Region](), const(0)
-    offsets = dict[int, Dim]()
-    order = sorted(range(len(intervals)), key=lambda k: (intervals[k].start, k))
-    for k in order:
-        interval = intervals[k]
-        region = next(
-            (r for r in regions if r.busy_until < interval.start and _fits(interval.size, r.size)),
-            None,
+    buffers: tuple[HostBuffer, ...]
+    steps: tuple[HostStep, ...]
+    definitions: tuple[tuple[Sym, Dim], ...]
+    arena_bytes: Dim
+
+
+def size_of(tensor: Tensor) -> Dim:
+    """The bytes of a tensor."""
+    return product(tensor.shape) * tensor.dtype.bytes
+
+
+def allocate(places: Sequence[Place], steps: Sequence[HostStep], context: Context) -> Memory:
+    """Give every buffer its memory."""
+    live = Liveness(steps, len(places), [slot for slot, at in enumerate(places) if at.kind == "result"])
+    shared = _Sharing(places, live, context)
+    shared.in_place(steps)
+    shared.as_guests()
+    homes = shared.homes()
+    tenants = [k for k, home in enumerate(homes) if home == k and places[k].kind == "arena" and shared.moments[k]]
+    names = {s.name for at in places for s in at.size.symbols()}.union(s.name for p in context.points for s in p)
+    found = place([Tenant(shared.moments[k], shared.sizes[k]) for k in tenants], context.facts, context.points, names)
+    offsets = dict(zip(tenants, found.offsets, strict=True))
+    clock = _Clock(steps, live, homes)
+    buffers = [
+        HostBuffer(
+            places[home].kind, places[home].number, offsets.get(home, const(0)), at.size, at.tensor,
+            *clock.span(live.alive[slot]),
         )
-        if region is None:
-            region = _Region(interval.size, end, interval.end)
-            regions.append(region)
-            end = end + aligned(interval.size)
-        region.busy_until = interval.end
-        offsets[k] = region.offset
-    return tuple(offsets[k] for k in range(len(intervals))), end
+        for slot, (at, home) in enumerate(zip(places, homes, strict=True))
+    ]  # fmt: skip
+    return Memory(tuple(buffers), _without_copies(steps, homes), found.definitions, found.arena)
 
 
-def aligned(size: Dim) -> Dim:
-    """The next multiple of the alignment."""
-    known = size.constant
-    if known is not None:
-        return const((known + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT)
-    return (size + (ALIGNMENT - 1)) // ALIGNMENT * ALIGNMENT
+class _Sharing:
+    """Slots that are one memory: a union-find whose roots know when their memory is needed and how large it is."""
 
+    def __init__(self, places: Sequence[Place], live: Liveness, context: Context) -> None:
+        self.places, self.live, self.facts = places, live, context.facts
+        self.points = context.points
+        self.sizes = [context.facts.canonical(at.size) for at in places]
+        self.moments = list(live.alive)
+        self.members = [[slot] for slot in range(len(places))]
+        self.parents = list(range(len(places)))
 
-def _fits(size: Dim, room: Dim) -> bool:
-    if size == room:
+    def homes(self) -> list[int]:
+        """For each slot the one that stands for its memory."""
+        return [self._root(slot) for slot in range(len(self.places))]
+
+    def _root(self, slot: int) -> int:
+        while (parent := self.parents[slot]) != slot:
+            self.parents[slot] = slot = self.parents[parent]
+        return slot
+
+    def _join(self, a: int, b: int) -> None:
+        """One memory; an argument's or a result's is the root."""
+        if self.places[b].kind != "arena":
+            a, b = b, a
+        self.parents[b] = a
+        self.moments[a] |= self.moments[b]
+        self.members[a] += self.members[b]
+
+    # -- in place
+
+    def in_place(self, steps: Sequence[HostStep]) -> None:
+        """Join what a step reads for the last time with what it writes, where it may be the same memory."""
+        allowed = dict[int, set[tuple[int, int]]]()
+        order = list[tuple[int, int]]()
+        for step in _leaves(steps):
+            pairs = _pairs(step)
+            allowed[self.live.numbered[id(step)]] = set(pairs)
+            order += pairs
+        for source, target in order:
+            a, b = self._root(source), self._root(target)
+            if a != b and self.sizes[source] == self.sizes[target] and self._may_join(a, b, allowed):
+                self._join(a, b)
+
+    def _may_join(self, a: int, b: int, allowed: dict[int, set[tuple[int, int]]]) -> bool:
+        """Whether the two are needed at the same time only where a step may work in place."""
+        if not (self.places[a].kind == "arena" or self.places[b].kind == "arena"):
+            return False
+        if any(self.places[k].kind in ("constant", "argument") for k in (a, b)):
+            return False
+        both = self.moments[a] & self.moments[b]
+        while both:
+            moment = (both & -both).bit_length() - 1
+            both &= both - 1
+            alive = [slot for root in (a, b) for slot in self.members[root] if self.live.alive[slot] >> moment & 1]
+            if len(alive) != 2 or not self._handed_on(moment, alive, allowed.get(moment, set())):
+                return False
         return True
-    return size.constant is not None and room.constant is not None and size.constant <= room.constant
+
+    def _handed_on(self, moment: int, alive: Sequence[int], allowed: set[tuple[int, int]]) -> bool:
+        """Whether one of two slots ends at a moment, in a step that may write the other in its place."""
+        first, second = alive
+        after = self.live.after[moment]
+        return any(pair in allowed and pair[0] not in after for pair in ((first, second), (second, first)))
+
+    # -- guests
+
+    def as_guests(self) -> None:
+        """Let temporaries lie in results that are not yet written; those that weigh most first."""
+        hosts = [slot for slot, at in enumerate(self.places) if at.kind == "result" and self.moments[slot]]
+        weights = [self._weight(slot) for slot in range(len(self.places))]
+        guests = [k for k, at in enumerate(self.places) if at.kind == "arena" and self._root(k) == k]
+        for guest in sorted(guests, key=lambda k: -weights[k]):
+            for host in sorted(hosts, key=lambda k: weights[k]):
+                root = self._root(host)
+                if not self.moments[root] & self.moments[guest] and self._fits(self.sizes[guest], self.sizes[host]):
+                    self._join(root, guest)
+                    break
+
+    def _weight(self, slot: int) -> int:
+        return sum(self.sizes[slot].evaluate(point) for point in self.points) or self.sizes[slot].constant or 0
+
+    def _fits(self, size: Dim, room: Dim) -> bool:
+        """Whether there is always room, which the points are asked first."""
+        if any(size.evaluate(point) > room.evaluate(point) for point in self.points):
+            return False
+        return size == room or self.facts.at_least(room, size).is_true
+
+
+def _leaves(steps: Sequence[HostStep]) -> Iterator[LaunchStep | CopyStep]:
+    for step in steps:
+        match step:
+            case LaunchStep() | CopyStep():
+                yield step
+            case WhileStep(condition, _, body):
+                yield from _leaves((*condition, *body))
+            case CaseStep(_, _, branches):
+                for branch in branches:
+                    yield from _leaves(branch)
+            case _:
+                assert_never(step)
+
+
+def _pairs(step: LaunchStep | CopyStep) -> list[tuple[int, int]]:
+    """What a step reads, and what it may write in its place."""
+    match step:
+        case LaunchStep(kernel, slots):
+            return [(slots[read], slots[written]) for read, written in kernel.in_place]
+        case CopyStep(source, target):
+            return [(source, target)]
+        case _:
+            assert_never(step)
+
+
+class _Clock:
+    """Moments counted without those of copies that are left out."""
+
+    def __init__(self, steps: Sequence[HostStep], live: Liveness, homes: Sequence[int]) -> None:
+        gone = {live.numbered[id(step)] for step in _leaves(steps) if _is_needless(step, homes)}
+        self._before = [0, *accumulate(moment not in gone for moment in range(live.moments))]
+
+    def span(self, moments: int) -> tuple[int, int]:
+        """The first and the last of some moments, inclusive."""
+        first = (moments & -moments).bit_length() - 1 if moments else 0
+        return self._before[first], self._before[moments.bit_length()] - 1
+
+
+def _is_needless(step: HostStep, homes: Sequence[int]) -> bool:
+    return isinstance(step, CopyStep) and homes[step.source] == homes[step.target]
+
+
+def _without_copies(steps: Sequence[HostStep], homes: Sequence[int]) -> tuple[HostStep, ...]:
+    """Leave out copies of a buffer onto itself."""
+    kept = list[HostStep]()
+    for step in steps:
+        match step:
+            case CopyStep() if _is_needless(step, homes):
+                pass
+            case WhileStep(condition, _, body):
+                round_ = _without_copies(condition, homes), _without_copies(body, homes)
+                kept.append(replace(step, condition=round_[0], body=round_[1]))
+            case CaseStep(_, _, branches):
+                kept.append(replace(step, branches=tuple(_without_copies(branch, homes) for branch in branches)))
+            case _:
+                kept.append(step)
+    return tuple(kept)

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 import shlo_disc
 from shlo_disc.artifact import Artifact, Case, Choice, Copy, Launch, Step, While
-from shlo_disc.codegen.memory import ALIGNMENT, Interval, aligned, place
-from shlo_disc.expr.dim import Dim, Sym, const, symbol
+from shlo_disc.codegen.placement import ALIGNMENT, Placement, Tenant, aligned, place
+from shlo_disc.diagnostics import NOWHERE
+from shlo_disc.expr.dim import Dim, Sym, const, maximum, of, symbol
+from shlo_disc.expr.facts import Facts
 from shlo_disc.pipeline import DeviceKind
 from shlo_disc.runtime.formulas import evaluate
 from shlo_disc.runtime.steps import slots_of
@@ -30,42 +32,83 @@ SIZES = (
 
 
 @st.composite
-def intervals(draw: st.DrawFn) -> Interval:
+def tenants(draw: st.DrawFn) -> Tenant:
     start = draw(st.integers(0, 12))
-    return Interval(start, start + draw(st.integers(0, 5)), draw(st.sampled_from(SIZES)))
+    length = draw(st.integers(1, 6))
+    holes = draw(st.integers(0, 63)) | 1 | 1 << length - 1  # alive at both ends, and at some moments in between
+    return Tenant((holes & (1 << length) - 1) << start, draw(st.sampled_from(SIZES)))
 
 
-def values() -> st.SearchStrategy[Mapping[Sym, int]]:
-    return st.fixed_dictionaries({A: st.integers(0, 300), B: st.integers(0, 300)})
+def values(largest: int = 300) -> st.SearchStrategy[Mapping[Sym, int]]:
+    return st.fixed_dictionaries({A: st.integers(0, largest), B: st.integers(0, largest)})
+
+
+def nonnegative() -> Facts:
+    return Facts.empty().assume_at_least(of(A), 0, "a size", NOWHERE).assume_at_least(of(B), 0, "a size", NOWHERE)
 
 
 @settings(max_examples=300)
-@given(st.lists(intervals(), max_size=20), values())
-def test_intervals_that_meet_never_share_bytes(needed: list[Interval], sizes: Mapping[Sym, int]) -> None:
-    offsets, arena = place(needed)
-    spans = [_span(x, offset, sizes) for x, offset in zip(needed, offsets, strict=True)]
-    assert all(start % ALIGNMENT == 0 and end <= arena.evaluate(sizes) for start, end in spans)
+@given(st.lists(tenants(), max_size=20), st.lists(values(), max_size=3), values())
+def test_tenants_that_meet_never_share_bytes(
+    needed: list[Tenant], points: list[Mapping[Sym, int]], sizes: Mapping[Sym, int]
+) -> None:
+    found = place(needed, nonnegative(), points)
+    sizes = with_definitions(found, sizes)
+    spans = [_span(x, offset, sizes) for x, offset in zip(needed, found.offsets, strict=True)]
+    arena = found.arena.evaluate(sizes)
+    assert all(start >= 0 and start % ALIGNMENT == 0 and end <= arena for start, end in spans)
     for (x, (x_start, x_end)), (y, (y_start, y_end)) in itertools.combinations(zip(needed, spans, strict=True), 2):
-        if x.start <= y.end and y.start <= x.end:
+        if x.moments & y.moments:
             assert x_end <= y_start or y_end <= x_start, (x, y)
 
 
-def _span(interval: Interval, offset: Dim, sizes: Mapping[Sym, int]) -> tuple[int, int]:
+@settings(max_examples=100)
+@given(st.lists(tenants(), min_size=1, max_size=12), values())
+def test_the_arena_is_no_larger_than_what_lies_in_it(needed: list[Tenant], sizes: Mapping[Sym, int]) -> None:
+    found = place(needed, nonnegative(), [sizes])
+    sizes = with_definitions(found, sizes)
+    ends = [
+        offset.evaluate(sizes) + aligned(x.size).evaluate(sizes)
+        for x, offset in zip(needed, found.offsets, strict=True)
+    ]
+    assert found.arena.evaluate(sizes) == max(ends)
+
+
+def with_definitions(found: Placement, sizes: Mapping[Sym, int]) -> Mapping[Sym, int]:
+    known = dict(sizes)
+    for name, dim in found.definitions:
+        known[name] = dim.evaluate(known)
+    return known
+
+
+def _span(tenant: Tenant, offset: Dim, sizes: Mapping[Sym, int]) -> tuple[int, int]:
     start = offset.evaluate(sizes)
-    return start, start + interval.size.evaluate(sizes)
+    return start, start + tenant.size.evaluate(sizes)
 
 
 def test_memory_is_used_again() -> None:
     size = symbol("a") * 4
-    chain = [Interval(k, k + 1, size) for k in range(50)]
-    _, arena = place(chain)
-    assert arena == aligned(size) * 2
+    chain = [Tenant(0b11 << k, size) for k in range(50)]
+    assert place(chain, nonnegative(), []).arena == aligned(size) * 2
 
 
-def test_a_constant_fits_where_a_larger_one_was() -> None:
-    offsets, arena = place([Interval(0, 1, const(1000)), Interval(2, 3, const(10))])
-    assert offsets == (const(0), const(0))
-    assert arena == const(1024)
+def test_a_size_that_is_never_larger_fits_where_another_was() -> None:
+    small, large = Tenant(0b1, symbol("a") * 64), Tenant(0b10, symbol("a") * 256 + 64)
+    found = place([small, large], nonnegative(), [])
+    assert found.offsets == (const(0), const(0))
+    assert found.arena == large.size
+
+
+def test_sizes_that_cannot_be_compared_share_up_to_the_larger() -> None:
+    found = place([Tenant(0b1, symbol("a") * 64), Tenant(0b10, symbol("b") * 64)], nonnegative(), [])
+    assert found.arena == maximum(symbol("a") * 64, symbol("b") * 64)
+    assert found.offsets == (const(0), const(0))
+
+
+def test_facts_order_sizes() -> None:
+    facts = nonnegative().assume_at_least(of(A), of(B), "a check", NOWHERE)
+    found = place([Tenant(0b1, symbol("a") * 64), Tenant(0b10, symbol("b") * 64)], facts, [])
+    assert found.arena == symbol("a") * 64
 
 
 @given(st.integers(0, 10_000))

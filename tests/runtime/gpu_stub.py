@@ -28,8 +28,8 @@ from shlo_disc.codegen.host import (
     GridCall,
     GridRef,
     ProductCall,
-    plan_host,
 )
+from shlo_disc.codegen.host_plan import plan_host
 from shlo_disc.codegen.op_graph import group_inputs
 from shlo_disc.dynamic_ops.contract import DotAttrs
 from shlo_disc.dynamic_ops.legalize import legalize

@@ -1,0 +1,152 @@
+"""From a program to its host program: fuse, lower each group, order the launches, give every buffer its memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from shlo_disc.codegen.groups import Context, Fuse, FusionPlan, Group, GroupKind
+from shlo_disc.codegen.host import (
+    BufferKind,
+    CaseStep,
+    CopyStep,
+    GridRef,
+    HostProgram,
+    HostStep,
+    KernelRef,
+    LaunchStep,
+    WhileStep,
+)
+from shlo_disc.codegen.memory import Place, allocate
+from shlo_disc.dynamic_ops.program import Body, Program, Tensor
+from shlo_disc.expr.dim import Dim
+from shlo_disc.expr.dtypes import DType
+
+LowerGroup: TypeAlias = Callable[[Group], KernelRef | GridRef]
+
+
+def plan_host(program: Program, context: Context, fuse: Fuse, lower: LowerGroup) -> HostProgram:
+    """Fuse, lower each group, order the launches, and give every buffer its memory."""
+    planner = _HostPlanner(program, context, fuse, lower)
+    steps = planner.run()
+    memory = allocate(planner.places, steps, context)
+    return HostProgram(
+        memory.buffers,
+        memory.steps,
+        memory.definitions,
+        memory.arena_bytes,
+        tuple(planner.plans),
+        tuple(planner.spaces),
+    )
+
+
+class _HostPlanner:
+    """Makes the steps. Every tensor gets a slot of its own; which of them share memory is decided later."""
+
+    def __init__(self, program: Program, context: Context, fuse: Fuse, lower: LowerGroup) -> None:
+        self.program, self.context, self.fuse, self.lower = program, context, fuse, lower
+        self.places = list[Place]()
+        self.slots = dict[Tensor, int]()
+        self.plans = list[FusionPlan]()
+        self.spaces = dict[Dim, None]()  # numbers of elements that 32-bit indices have to count
+
+    def run(self) -> tuple[HostStep, ...]:
+        for number, parameter in enumerate(self.program.parameters):
+            self.slots[parameter.tensor] = self._place("argument", number, parameter.tensor)
+        for number, tensor in enumerate(self.program.constants):
+            self.slots[tensor] = self._place("constant", number, tensor)
+        copies = list[tuple[Tensor, int]]()
+        for number, tensor in enumerate(self.program.body.results):
+            slot = self._place("result", number, tensor)
+            if tensor in self.slots:
+                copies.append((tensor, slot))
+            else:
+                self.slots[tensor] = slot
+        steps = self._body(self.program.body)
+        steps += [CopyStep(self._read(tensor), slot) for tensor, slot in copies]
+        return tuple(steps)
+
+    # -- slots
+
+    def _place(self, kind: BufferKind, number: int, tensor: Tensor) -> int:
+        self.places.append(Place(kind, number, tensor))
+        return len(self.places) - 1
+
+    def _write(self, tensor: Tensor) -> int:
+        """The slot that `tensor` is written to."""
+        if (slot := self.slots.get(tensor)) is None:
+            slot = self.slots[tensor] = self._place("arena", 0, tensor)
+        return slot
+
+    def _read(self, tensor: Tensor) -> int:
+        assert tensor in self.slots, f"{tensor!r} is read before any step writes it"
+        return self.slots[tensor]
+
+    # -- steps
+
+    def _body(self, body: Body) -> list[HostStep]:
+        plan = self.fuse(body, self.context)
+        self.plans.append(plan)
+        steps = list[HostStep]()
+        for group in plan.groups:
+            match group.kind:
+                case GroupKind.WHILE:
+                    steps += self._while(group)
+                case GroupKind.CASE:
+                    steps += self._case(group)
+                case _:
+                    steps.append(self._launch(group))
+        return steps
+
+    def _launch(self, group: Group) -> LaunchStep:
+        kernel = self.lower(group)
+        roots = set(group.roots)
+        slots = [self._write(t) if t in roots else self._read(t) for t in kernel.tensors]
+        written = [slot for t, slot in zip(kernel.tensors, slots, strict=True) if t in roots]
+        if isinstance(kernel, GridRef):
+            self.spaces.update(dict.fromkeys(kernel.spaces))
+            for number, size in enumerate(kernel.workspaces):
+                tensor = Tensor(f"workspace{number}", (size,), DType.UI8, group.ops[0].span)
+                slots.append(self._place("arena", 0, tensor))
+                written.append(slots[-1])
+        return LaunchStep(kernel, tuple(slots), group, tuple(written))
+
+    def _while(self, group: Group) -> list[HostStep]:
+        op = group.anchor
+        assert op is not None, "a while group has its op"
+        condition, body = op.bodies
+        carries = [self._write(result) for result in op.results]
+        before = [CopyStep(self._read(x), slot) for x, slot in zip(op.operands, carries, strict=True)]
+        for arguments in (condition.arguments, body.arguments):
+            self.slots.update(zip(arguments, carries, strict=True))
+        condition_steps = tuple(self._body(condition))
+        flag = self._read(condition.results[0])
+        body_steps = (*self._body(body), *self._rebind(body.results, carries))
+        return [*before, WhileStep(condition_steps, flag, body_steps, group)]
+
+    def _rebind(self, results: Sequence[Tensor], carries: Sequence[int]) -> list[HostStep]:
+        """Copy the new carries over the old ones, all at once: what another copy overwrites waits aside."""
+        first, second = list[HostStep](), list[HostStep]()
+        for position, (tensor, target) in enumerate(zip(results, carries, strict=True)):
+            source = self._read(tensor)
+            if source == target:
+                continue
+            if source in carries[:position]:
+                aside = self._place("arena", 0, tensor)
+                first.append(CopyStep(source, aside))
+                source = aside
+            second.append(CopyStep(source, target))
+        return [*first, *second]
+
+    def _case(self, group: Group) -> list[HostStep]:
+        op = group.anchor
+        assert op is not None, "a case group has its op"
+        index = self._read(op.operands[0])
+        dtype = op.operands[0].dtype
+        results = [self._write(t) for t in op.results]
+        branches = list[tuple[HostStep, ...]]()
+        for body in op.bodies:
+            steps = self._body(body)
+            steps += [CopyStep(self._read(t), slot) for t, slot in zip(body.results, results, strict=True)]
+            branches.append(tuple(steps))
+        return [CaseStep(index, dtype, tuple(branches), group)]

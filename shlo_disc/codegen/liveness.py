@@ -1,0 +1,88 @@
+"""When each buffer of a host program holds something that is needed.
+
+Backward data flow over the structured steps: a step needs what it reads, and ends the need for what it writes whole.
+Moments number the leaves of the program, and each time the host reads what decides where to go on. A moment inside a
+loop stands for that moment of every round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import assert_never
+
+from shlo_disc.codegen.host import CaseStep, CopyStep, HostStep, LaunchStep, WhileStep
+
+
+class Liveness:
+    """The moments at which each slot must not be overwritten, and what each moment reads and writes."""
+
+    def __init__(self, steps: Sequence[HostStep], slots: int, at_end: Collection[int]) -> None:
+        """`at_end` are the slots that someone reads after the last step."""
+        self.alive = [0] * slots  # per slot, a bit per moment
+        self.reads, self.writes = list[tuple[int, ...]](), list[tuple[int, ...]]()
+        self.numbered = dict[int, int]()  # the moment of a leaf, a loop's flag or a branch's index, by the step's id
+        self.after = list[frozenset[int]]()  # the slots that are needed after each moment
+        self._number(steps)
+        self.after = [frozenset[int]()] * len(self.reads)
+        self.at_start = self._flow(steps, frozenset(at_end))
+        for moment, needed in enumerate(self.after):
+            for slot in needed.union(self.reads[moment], self.writes[moment]):
+                self.alive[slot] |= 1 << moment
+
+    @property
+    def moments(self) -> int:
+        """How many there are."""
+        return len(self.reads)
+
+    def _moment(self, step: HostStep, reads: Sequence[int], writes: Sequence[int]) -> None:
+        self.numbered[id(step)] = len(self.reads)
+        self.reads.append(tuple(reads))
+        self.writes.append(tuple(writes))
+
+    def _number(self, steps: Sequence[HostStep]) -> None:
+        for step in steps:
+            match step:
+                case LaunchStep(slots=slots, written=written):
+                    self._moment(step, [slot for slot in slots if slot not in written], written)
+                case CopyStep(source, target):
+                    self._moment(step, (source,), (target,))
+                case WhileStep(condition, flag, body):
+                    self._number(condition)
+                    self._moment(step, (flag,), ())
+                    self._number(body)
+                case CaseStep(index, _, branches):
+                    self._moment(step, (index,), ())
+                    for branch in branches:
+                        self._number(branch)
+                case _:
+                    assert_never(step)
+
+    def _flow(self, steps: Sequence[HostStep], needed: frozenset[int]) -> frozenset[int]:
+        """What is needed before `steps`, if `needed` is needed after them."""
+        for step in reversed(steps):
+            match step:
+                case LaunchStep() | CopyStep():
+                    needed = self._before(step, needed)
+                case WhileStep(condition, _, body):
+                    needed = self._loop(step, condition, body, needed)
+                case CaseStep(_, _, branches):
+                    entries = [self._flow(branch, needed) for branch in branches]
+                    needed = self._before(step, frozenset[int]().union(*entries))
+                case _:
+                    assert_never(step)
+        return needed
+
+    def _before(self, step: HostStep, needed: frozenset[int]) -> frozenset[int]:
+        moment = self.numbered[id(step)]
+        self.after[moment] |= needed
+        return needed.difference(self.writes[moment]).union(self.reads[moment])
+
+    def _loop(
+        self, step: HostStep, condition: Sequence[HostStep], body: Sequence[HostStep], needed: frozenset[int]
+    ) -> frozenset[int]:
+        """The body ends where the condition begins: twice around is enough, as nothing new is needed after that."""
+        head = frozenset[int]()
+        for _ in range(2):
+            entry = self._flow(body, head)
+            head = self._flow(condition, self._before(step, needed | entry))
+        return head
