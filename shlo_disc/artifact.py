@@ -53,7 +53,8 @@ class Buffer:
     `kind` is `argument`, `result`, `constant` (numbered by `number`), or `arena` (at byte offset `offset`).
     `size` is in bytes. It holds what is needed from moment `first` to moment `last`, inclusive (never if `first` is
     larger). Moments count the leaves of the program's steps from 0, and each reading of a loop's flag (between
-    condition and body) or of a branch's number.
+    condition and body) or of a branch's number. Buffers of the same `memory` (a slot of the program) are one piece of
+    memory at different times; None: no other buffer is the same piece.
     """
 
     kind: str
@@ -65,6 +66,7 @@ class Buffer:
     shape: tuple[Formula, ...] = ()
     first: int = 0
     last: int = 0
+    memory: Slot | None = None
 
 
 @dataclass(frozen=True, slots=True)

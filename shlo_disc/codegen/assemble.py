@@ -109,6 +109,7 @@ def _buffer(buffer: HostBuffer) -> Buffer:
         _texts(buffer.tensor.shape),
         buffer.first,
         buffer.last,
+        buffer.memory,
     )
 
 

@@ -178,7 +178,8 @@ class HostBuffer:
     """A buffer: `kind` is `argument`, `result`, `constant` (by `number`) or `arena` (at `offset`); sizes in bytes.
 
     Steps count from 0 in the order of the program's text, a loop's or a branch's body in its place; the buffer holds
-    what is needed from step `first` to step `last`, inclusive (`first` > `last`: never).
+    what is needed from step `first` to step `last`, inclusive (`first` > `last`: never). Buffers of one `memory`, which
+    is one of their slots, are the same bytes at different times.
     """
 
     kind: BufferKind
@@ -186,8 +187,9 @@ class HostBuffer:
     offset: Dim
     size: Dim
     tensor: Tensor
-    first: int = 0
-    last: int = 0
+    first: int
+    last: int
+    memory: int
 
 
 @dataclass(frozen=True, slots=True)

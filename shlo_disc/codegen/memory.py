@@ -64,7 +64,7 @@ def allocate(places: Sequence[Place], steps: Sequence[HostStep], context: Contex
     buffers = [
         HostBuffer(
             places[home].kind, places[home].number, offsets.get(home, const(0)), at.size, at.tensor,
-            *clock.span(live.alive[slot]),
+            *clock.span(live.alive[slot]), home,
         )
         for slot, (at, home) in enumerate(zip(places, homes, strict=True))
     ]  # fmt: skip

@@ -92,25 +92,27 @@ def _best_order(tenants: Sequence[Tenant], clashes: Sequence[Sequence[int]], siz
     if not tenants:
         return []
     least = _least(tenants, sizes)
+    heights = np.zeros_like(sizes)
     lengths: _Sizes = np.array([tenant.moments.bit_count() for tenant in tenants], np.int64)
     starts: _Sizes = np.array([(tenant.moments & -tenant.moments).bit_length() for tenant in tenants], np.int64)
     steps = sum(map(len, clashes)) + 16 * len(tenants)
+    columns = int(sizes.shape[1])
     tries = max(3, min(_MOST_TRIES, _STEPS * 8 // steps))
     best, best_waste = list[int](), float("inf")
     for attempt in range(tries):
-        kind, point = attempt // sizes.shape[1] % 3, attempt % sizes.shape[1]
+        kind, point = attempt // columns % 3, attempt % columns
         here = sizes[:, point]
         keys: tuple[_Sizes, ...] = (here, here * lengths, -starts)
         key = keys[kind]
-        if attempt >= 3 * sizes.shape[1]:  # what stood highest in the best layout so far comes first
-            high = _heights(best, clashes, sizes)[:, point] + here
-            key = np.where(high >= high.max(), here.max() + here, here)
+        if attempt >= 3 * columns:  # what stood highest in the best layout so far comes first
+            high: _Sizes = heights[:, point]
+            key = here + int(here.max()) * np.array(high >= high.max(), np.int64)
         order = _greedy(np.lexsort((starts, -lengths, -key)).tolist(), clashes, here.tolist())
-        heights = _heights(order, clashes, sizes) + sizes
-        waste = float((heights.max(axis=0) / least).sum())
+        tried = _heights(order, clashes, sizes) + sizes
+        waste = float((tried.max(axis=0) / least).sum())
         if waste < best_waste:
-            best, best_waste = order, waste
-        if best_waste <= sizes.shape[1]:
+            best, best_waste, heights = order, waste, tried
+        if best_waste <= columns:
             break
     return best
 

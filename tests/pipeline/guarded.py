@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shlo_disc.artifact import Artifact, Launch
+from shlo_disc.artifact import Artifact, Buffer, Launch
 from shlo_disc.compiled import Compiled
 from shlo_disc.runtime.driver import Plan
 from shlo_disc.runtime.executable import Executable
@@ -87,13 +87,14 @@ def guarded(compiled: Compiled, seed: int = 0) -> Executable:
 
 
 def _apart(artifact: Artifact) -> Artifact:
-    """Each temporary at the end of the first half of a room of its own."""
-    buffers = tuple(
-        replace(b, offset=f"{k * ROOM + ROOM // 2} - {ALIGNMENT}*floordiv({b.size} + {ALIGNMENT - 1}, {ALIGNMENT})")
-        if b.kind == "arena"
-        else b
-        for k, b in enumerate(artifact.buffers)
-    )
+    """Each temporary at the end of the first half of a room of its own, which it shares with what lies in its place."""
+
+    def offset(slot: int, buffer: Buffer) -> str:
+        room = slot if buffer.memory is None else buffer.memory
+        size = f"{ALIGNMENT}*floordiv({buffer.size} + {ALIGNMENT - 1}, {ALIGNMENT})"
+        return f"{room * ROOM + ROOM // 2} - {size}"
+
+    buffers = tuple(replace(b, offset=offset(k, b)) if b.kind == "arena" else b for k, b in enumerate(artifact.buffers))
     return replace(artifact, buffers=buffers, arena_bytes="0")
 
 
