@@ -23,6 +23,7 @@ from shlo_disc.codegen.kernel import (
     Stage,
     Store,
 )
+from shlo_disc.codegen.seams import Seams, split_at_seams
 from shlo_disc.codegen.simplify_kernel import merge_loops
 from shlo_disc.codegen.weights import weight
 from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
@@ -67,10 +68,12 @@ class _Plan:
     computed: set[Tensor] = field(default_factory=set[Tensor])
 
 
-def build_row_kernel(group: Group, facts: Facts, producers: Producers) -> tuple[RowKernel, tuple[Tensor, ...]]:
+def build_row_kernel(
+    group: Group, facts: Facts, producers: Producers, seams: Seams
+) -> tuple[RowKernel, tuple[Tensor, ...]]:
     """The kernel of a group of element and reduce ops, and the tensor behind each of its params."""
     builder = _Builder(group, facts, producers)
-    kernel = builder.build()
+    kernel = merge_loops(split_at_seams(builder.build(), facts, seams))
     return kernel, tuple(builder.params.tensors)
 
 
@@ -200,8 +203,7 @@ class _Builder:
             stages.append(self._stage(plan, available))
             for tensor in plan.kept:
                 available[tensor] = self._scratch_reader(self.kept[tensor], tensor.shape)
-        kernel = RowKernel(tuple(self.params.tensors.values()), self.row_axes, tuple(stages), tuple(self.scratch))
-        return merge_loops(kernel)
+        return RowKernel(tuple(self.params.tensors.values()), self.row_axes, tuple(stages), tuple(self.scratch))
 
     def _stage(self, plan: _Plan, available: dict[Tensor, Callable[[Index], Scalar | None]]) -> Stage:
         axes, inner = _axes(plan.shape, "c")

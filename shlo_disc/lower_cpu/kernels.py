@@ -122,7 +122,7 @@ class CpuLowering:
                 assert_never(group.kind)
 
     def _rows(self, group: Group) -> Part:
-        kernel, tensors = build_row_kernel(group, self.facts, self.producers)
+        kernel, tensors = build_row_kernel(group, self.facts, self.producers, rows.SEAMS)
         statements, sizes = rows.RowPrinter(kernel).lines()
         body = Body((), tuple(statements), sizes)
         work = rows.piece(kernel) * _effort(kernel)

@@ -2,38 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.kernel import Axis, Param, RowKernel
+from shlo_disc.codegen.kernel import Axis, Param, RowKernel, Stage
 from shlo_disc.codegen.scopes import INDENT, Scope
+from shlo_disc.codegen.seams import Seams
 from shlo_disc.expr.dim import Dim, const, product, total
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.stage_text import RowContext, stage_lines
 from shlo_disc.lower_cpu.vectorize import can_vectorize
 
+SEAMS = Seams(maps=True, hidden=True)
 UNROLL = 4  # rows at once: enough independent sums to hide the latency of one addition
 
 
 def is_flat(kernel: RowKernel) -> bool:
-    """Whether the kernel is one map without rows, so that threads share its outermost axis."""
-    return not kernel.rows and len(kernel.stages) == 1 and not kernel.stages[0].reductions
+    """Whether the kernel is maps without rows, so that threads share their points, one map after the other.
+
+    Segments of a loop may have sizes that only the kernel knows; the size of the whole loop is known.
+    """
+    maps = not kernel.scratch and not any(stage.reductions for stage in kernel.stages)
+    return maps and not kernel.rows and not _points(kernel.stages).data()
 
 
 def extent(kernel: RowKernel) -> Dim:
     """How many independent pieces of work a launch has."""
-    if is_flat(kernel):
-        axes = kernel.stages[0].axes
-        return axes[0].extent if axes else const(1)
-    return product(axis.extent for axis in kernel.rows)
+    return _points(kernel.stages) if is_flat(kernel) else product(axis.extent for axis in kernel.rows)
 
 
 def piece(kernel: RowKernel) -> Dim:
     """How many elements one piece of work touches."""
-    sizes = [product(axis.extent for axis in stage.axes) for stage in kernel.stages]
-    if is_flat(kernel):
-        sizes = [product(axis.extent for axis in kernel.stages[0].axes[1:])]
-    return total(sizes)
+    return const(1) if is_flat(kernel) else _points(kernel.stages)
+
+
+def _points(stages: Iterable[Stage]) -> Dim:
+    return total(product(axis.extent for axis in stage.axes) for stage in stages)
 
 
 def scratch_bytes(kernel: RowKernel) -> Dim:
@@ -46,7 +51,8 @@ def unrolled(kernel: RowKernel) -> bool:
     """Whether several rows are computed at once: all stages are vector loops, and one of them reduces."""
     deps = Emitter(VectorSpelling()).deps
     fits = all(len(s.axes) <= 1 and (not s.axes or can_vectorize(s, deps)) for s in kernel.stages)
-    return fits and bool(kernel.rows) and any(s.axes and s.reductions for s in kernel.stages)
+    alike = not any(deps.of(axis.extent) for stage in kernel.stages for axis in stage.axes)
+    return fits and alike and bool(kernel.rows) and any(s.axes and s.reductions for s in kernel.stages)
 
 
 def _padded(size: Dim) -> Dim:
@@ -63,14 +69,11 @@ class RowPrinter:
         self.spell = VectorSpelling()
         self.emit = Emitter(self.spell)
         self.unroll = unrolled(kernel)
-        known = dict(bounds or {})
-        if is_flat(kernel) and kernel.stages[0].axes:
-            known[kernel.stages[0].axes[0]] = ("begin", "end")
-        self.context = RowContext(self.emit, self.spell, self.unroll, known)
+        self.context = RowContext(self.emit, self.spell, self.unroll, bounds or {})
 
     def lines(self) -> tuple[list[str], tuple[str, ...]]:
         """The statements of the kernel's body, and the program symbols it needs in order."""
-        row_lines = self._row()
+        row_lines = self._flat() if is_flat(self.kernel) else self._row()
         head = self._pointers()
         body = [*head, *self.emit.scopes[0].lines]
         if self.unroll:
@@ -113,16 +116,62 @@ class RowPrinter:
         names = [axis.symbol.name for axis in self.kernel.rows]
         self.emit.row_scope = 1
         with self.emit.inside("%row", *names, arrayed=self.unroll) as scope:
-            self._decode(scope)
+            self._decode(scope, self.kernel.rows)
             for number, stage in enumerate(self.kernel.stages):
                 if len(self.kernel.stages) > 1:
                     scope.block([f"// stage {number}"])
                 scope.block(stage_lines(self.context, stage))
         return scope.lines
 
-    def _decode(self, scope: Scope) -> None:
+    def _flat(self) -> list[str]:
+        """Maps one after the other: of each the points that lie between `begin` and `end`."""
+        lines, before = list[str](), const(0)
+        for number, stage in enumerate(self.kernel.stages):
+            points = product(axis.extent for axis in stage.axes)
+            first, last = "begin", "end"
+            if len(self.kernel.stages) > 1:
+                first, last = f"first{number}", f"last{number}"
+                lines += [
+                    f"// stage {number}",
+                    f"const int64_t start{number} = {self.emit.dim_scalar(before)};",
+                    f"const int64_t {first} = max_(begin - start{number}, (int64_t)0);",
+                    f"const int64_t {last} = min_(end - start{number}, (int64_t){self.emit.dim_scalar(points)});",
+                ]
+            lines += self._between(stage, first, last)
+            before += points
+        return lines
+
+    def _between(self, stage: Stage, first: str, last: str) -> list[str]:
+        """The points of a map from number `first` to before number `last`: lines of the innermost axis."""
+        if len(stage.axes) <= 1:
+            bounds = dict.fromkeys(stage.axes, (first, last))
+            lines = stage_lines(replace(self.context, bounds=bounds), stage)
+            alone = bool(stage.axes) or len(self.kernel.stages) == 1  # a launch has at least one piece
+            return lines if alone else [f"if ({first} < {last}) {{", *(INDENT + x for x in lines), "}"]
+        *outer, lane = stage.axes
+        size = f"size_{first}"
+        head = f"const int64_t {size} = {self.emit.dim_scalar(lane.extent)};"
+        context = replace(self.context, bounds={lane: ("from", "to")})
+        self.emit.row_scope = 1
+        with self.emit.inside("%row", *(axis.symbol.name for axis in outer)) as scope:
+            self._decode(scope, outer)
+            scope.block(
+                [
+                    f"const int64_t from = max_({first} - row * {size}, (int64_t)0);",
+                    f"const int64_t to = min_({last} - row * {size}, {size});",
+                    *stage_lines(context, replace(stage, axes=(lane,), reduced=(False,))),
+                ]
+            )
+        self.emit.row_scope = 0
+        return [
+            head,
+            f"for (int64_t row = floordiv({first}, {size}); row * {size} < {last}; ++row) {{",
+            *(INDENT + x for x in scope.lines),
+            "}",
+        ]
+
+    def _decode(self, scope: Scope, axes: Sequence[Axis]) -> None:
         """Split the row number into the indices of the row axes."""
-        axes = self.kernel.rows
         row = "row + k" if self.unroll else "row"
         for number, axis in enumerate(axes):
             inner = product(a.extent for a in axes[number + 1 :])

@@ -269,6 +269,9 @@ class _VectorStage(_StageLines):
         first, last = self.bounds(lane)
         size = lane.extent.constant if first == "0" else None
         lines = [f"int64_t {name} = {first};"]
+        if "min_" in last or "max_" in last:  # a segment's end, asked in every step
+            lines.append(f"const int64_t stop = {last};")
+            last = "stop"
         if size is None or size >= LANES:
             lines.append(f"for (; {name} + {LANES} <= {last}; {name} += {LANES}) {{")
             lines += [INDENT + x for x in self._chunk(lane, body, "")]

@@ -34,12 +34,11 @@ def can_vectorize(stage: Stage, deps: Dependence) -> bool:
         return False
     if not all(_reduction_fits(r) for r in stage.reductions):
         return False
-    if not all(_unit_stride(s, lane) for s in stage.stores):
-        return False
+    stores = list(stage.stores)
     if stage.reductions and not stage.reduced[-1]:
-        stores = [s for r in stage.reductions for s in r.stores]
-        if not all(_unit_stride(s, lane) for s in stores):
-            return False
+        stores += [s for r in stage.reductions for s in r.stores]
+    if not all(_unit_stride(s, lane, deps) for s in stores):
+        return False
     return all(_node_fits(node, lane, deps) for node in nodes_of(stage_formulas(stage)))
 
 
@@ -48,9 +47,9 @@ def _reduction_fits(reduction: Reduction) -> bool:
     return reduction.fn is not None and dtype in VECTOR_DTYPES and len(reduction.carries) == 1
 
 
-def _unit_stride(store: Store, lane: Axis) -> bool:
+def _unit_stride(store: Store, lane: Axis, deps: Dependence) -> bool:
     split = store.offset.linear(lane.symbol)
-    return split is not None and split[0].constant == 1 and not store.offset.data()
+    return split is not None and split[0].constant == 1 and lane.symbol.name not in deps.of(split[1])
 
 
 def _node_fits(node: Node, lane: Axis, deps: Dependence) -> bool:

@@ -26,7 +26,7 @@ from shlo_disc.lower_cuda.attention import print_attention
 from shlo_disc.lower_cuda.convolution import print_convolution
 from shlo_disc.lower_cuda.matmul import CONTRACTIONS, print_dot
 from shlo_disc.lower_cuda.printed import Printed
-from shlo_disc.lower_cuda.row_schedules import print_rows
+from shlo_disc.lower_cuda.row_schedules import SEAMS, print_rows
 from shlo_disc.lower_cuda.scan import print_scan
 from shlo_disc.lower_cuda.scatter import print_scatter
 from shlo_disc.lower_cuda.sort import print_sort
@@ -60,7 +60,7 @@ class CudaLowering:
         facts, producers = self.facts, self.producers
         match group.kind:
             case GroupKind.ROWS:
-                rows, tensors = build_row_kernel(group, facts, producers)
+                rows, tensors = build_row_kernel(group, facts, producers, SEAMS)
                 return print_rows(rows, facts), tensors
             case GroupKind.DOT:
                 dot, tensors = build_dot(group, facts, producers)

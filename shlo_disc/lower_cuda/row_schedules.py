@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from shlo_disc.codegen.host import CallVariant, Condition, GridCall
 from shlo_disc.codegen.kernel import RowKernel
+from shlo_disc.codegen.seams import Seams
 from shlo_disc.expr.dim import Dim, const, minimum, product
 from shlo_disc.expr.facts import Facts
 from shlo_disc.lower_cuda.columns import is_columns, print_columns, with_columns
@@ -17,6 +18,7 @@ from shlo_disc.lower_cuda.row_scratch import offsets
 from shlo_disc.lower_cuda.stage_text import StagePlan, pack
 from shlo_disc.lower_cuda.teams import BLOCK, OCTET, SPILL, THREAD, WARP, WIDE, Team, TeamPrinter
 
+SEAMS = Seams(maps=False, hidden=False)  # packs of a map decide a condition once; launches need the sizes of loops
 MOST_SHARED = 230400  # bytes of dynamic shared memory: 227 KB of sm_90 less what reductions take
 EVERY_SHARED = (
     98304  # what every card since sm_80 has; the launch table refuses a variant that needs more than there is

@@ -34,7 +34,7 @@ from shlo_disc.expr.scalar import (
     Unary,
     UnaryFn,
 )
-from shlo_disc.lower_cpu.rows import RowPrinter
+from shlo_disc.lower_cpu.rows import RowPrinter, extent
 from shlo_disc.runtime.build import PRELUDE
 from shlo_disc.runtime.toolchain import find_compiler
 
@@ -196,7 +196,7 @@ def run(library: ctypes.CDLL, name: str, one: RowKernel, arrays: Mapping[str, Ar
     buffers = [out, *(arrays[p.name] for p in one.params[1:])]
     pointers = (ctypes.c_void_p * len(buffers))(*(b.ctypes.data for b in buffers))
     call = library[name]
-    for begin, end in ((0, 4), (4, ROWS)):
+    for begin, end in ((0, 4), (4, extent(one).evaluate({Sym("n"): LANES}))):
         call(pointers, (ctypes.c_int64 * 1)(LANES), ctypes.c_int64(begin), ctypes.c_int64(end), None)
     return out
 

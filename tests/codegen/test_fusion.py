@@ -24,6 +24,7 @@ from shlo_disc.codegen.simplify_kernel import stage_formulas
 from shlo_disc.codegen.stages import build_row_kernel
 from shlo_disc.codegen.weights import weight
 from shlo_disc.expr.scalar import Unary, UnaryFn
+from shlo_disc.lower_cpu.rows import SEAMS
 from shlo_disc.report.text import explain
 from tests.codegen.programs import (
     LAYER,
@@ -146,7 +147,7 @@ def test_groups_run_after_what_they_read(program: Planned) -> None:
     written = {*(p.tensor for p in program.program.parameters), *program.program.constants}
     for group in program.plan.groups:
         if group.kind is GroupKind.ROWS:
-            _, tensors = build_row_kernel(group, program.program.facts, program.producers)
+            _, tensors = build_row_kernel(group, program.program.facts, program.producers, SEAMS)
             assert [t for t in tensors if t not in written and t not in group.roots] == []
         written.update(group.roots)
 
@@ -167,7 +168,7 @@ def test_without_fusion_every_op_has_a_group() -> None:
 
 
 def kernel_of(found: Planned, group: Group) -> RowKernel:
-    return build_row_kernel(group, found.program.facts, found.producers)[0]
+    return build_row_kernel(group, found.program.facts, found.producers, SEAMS)[0]
 
 
 def count(kernel: RowKernel, fn: UnaryFn) -> int:

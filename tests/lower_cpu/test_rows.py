@@ -17,7 +17,7 @@ from jax import lax
 from shlo_disc.codegen.kernel import RowKernel
 from shlo_disc.codegen.stages import build_row_kernel
 from shlo_disc.expr.dim import const, symbol
-from shlo_disc.lower_cpu.rows import RowPrinter, extent, is_flat, scratch_bytes, unrolled
+from shlo_disc.lower_cpu.rows import SEAMS, RowPrinter, extent, is_flat, scratch_bytes, unrolled
 from tests.codegen.programs import chain, planned, softmax
 from tests.pipeline.exports import BF16, F16, In
 
@@ -29,7 +29,7 @@ def kernel(function: Callable[..., Any], *inputs: In) -> RowKernel:
     """The kernel of a program that has only one."""
     found = planned(function, *inputs)
     (group,) = found.plan.groups
-    return build_row_kernel(group, found.program.facts, found.producers)[0]
+    return build_row_kernel(group, found.program.facts, found.producers, SEAMS)[0]
 
 
 def text(function: Callable[..., Any], *inputs: In) -> str:
@@ -52,7 +52,7 @@ VECTORS: dict[str, tuple[Callable[..., Any], tuple[In, ...], tuple[str, ...], tu
     "sum of rows": (lambda x: x.sum(1), (X,), ("hsum(", "keep_n("), ()),
     "sum of columns": (lambda x: x.sum(0), (X,), ("store(",), ("hsum(",)),
     "maximum": (lambda x: x.max(1), (X,), ("hmax(",), ()),
-    "join along the lane": (lambda x, y: jnp.concatenate([x, y], 1) * 2, (X, In("b, t")), ("if (",), ("store(",)),
+    "join along the lane": (lambda x, y: jnp.concatenate([x, y], 1) * 2, (X, In("b, t")), ("store(",), ("select(", "g1")),
     "join of rows": (lambda x, y: jnp.concatenate([x, y]) * 2, (X, In("t, s")), ("if (", "store("), ()),
     "short axis": (lambda x: x.T * 2, (In("3, b"),), (), ("store(",)),
     "running sum": (lambda x: jnp.cumsum(x, 1), (X,), (), ("hsum(",)),

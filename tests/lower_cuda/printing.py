@@ -13,6 +13,7 @@ from shlo_disc.codegen.naming import NAME
 from shlo_disc.codegen.stages import build_row_kernel
 from shlo_disc.expr.facts import Facts
 from shlo_disc.lower_cuda.printed import Printed
+from shlo_disc.lower_cuda.row_schedules import SEAMS
 from tests.codegen.programs import planned
 from tests.pipeline.exports import In
 
@@ -23,7 +24,7 @@ def row_kernels(function: Callable[..., Any], *inputs: In) -> list[tuple[RowKern
     """The row kernels of a program, and what is known about its sizes."""
     found = planned(function, *inputs)
     facts = found.program.facts
-    return [(build_row_kernel(group, facts, found.producers)[0], facts) for group in found.plan.groups]
+    return [(build_row_kernel(group, facts, found.producers, SEAMS)[0], facts) for group in found.plan.groups]
 
 
 def row_kernel(function: Callable[..., Any], *inputs: In) -> tuple[RowKernel, Facts]:

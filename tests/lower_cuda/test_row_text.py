@@ -19,7 +19,7 @@ from shlo_disc.codegen.reductions import picks_position
 from shlo_disc.codegen.stages import build_row_kernel
 from shlo_disc.expr.dim import Sym, symbol
 from shlo_disc.lower_cuda.printed import Printed
-from shlo_disc.lower_cuda.row_schedules import EVERY_SHARED, print_rows, print_teams, spilled_bytes
+from shlo_disc.lower_cuda.row_schedules import EVERY_SHARED, SEAMS, print_rows, print_teams, spilled_bytes
 from shlo_disc.runtime import device
 from shlo_disc.runtime.launch_table import launch_cycles, occupancy
 from tests.codegen.programs import chain, layer_norm, planned, softmax
@@ -35,7 +35,7 @@ def printed(function: Function, *inputs: In) -> Printed:
     """The last kernel of a program, by teams."""
     found = planned(function, *inputs)
     group = found.plan.groups[-1]
-    return print_teams(build_row_kernel(group, found.program.facts, found.producers)[0], found.program.facts)
+    return print_teams(build_row_kernel(group, found.program.facts, found.producers, SEAMS)[0], found.program.facts)
 
 
 # what the text holds, and what it must not hold
@@ -127,7 +127,7 @@ def test_workspace_only_for_rows_that_do_not_fit(length: int, wanted: int) -> No
 def test_dispatch(function: Function, wanted: str) -> None:
     found = planned(function, X)
     (group,) = found.plan.groups
-    kernel = build_row_kernel(group, found.program.facts, found.producers)[0]
+    kernel = build_row_kernel(group, found.program.facts, found.producers, SEAMS)[0]
     assert any(wanted in v.label for v in print_rows(kernel, found.program.facts).variants)
 
 
@@ -141,7 +141,7 @@ def test_positions(dtype: Any) -> None:
     ):
         found = planned(lambda x, f=function: f(x, 1), In("b, s", dtype))
         group = found.plan.groups[-1]
-        kernel = build_row_kernel(group, found.program.facts, found.producers)[0]
+        kernel = build_row_kernel(group, found.program.facts, found.producers, SEAMS)[0]
         stage = kernel.stages[0]
         assert [picks_position(stage, r) for r in stage.reductions] == [known]
 
