@@ -124,9 +124,15 @@ class CpuLowering:
     def _rows(self, group: Group) -> Part:
         kernel, tensors = build_row_kernel(group, self.facts, self.producers, rows.SEAMS)
         statements, sizes = rows.RowPrinter(kernel).lines()
+        scratch = rows.scratch_bytes(kernel)
+        if rows.moves(kernel):
+            whole, _ = build_row_kernel(group, self.facts, self.producers, rows.FIXED_SEAMS)
+            if rows.unrolled(whole):
+                statements, sizes = rows.by_length(whole, kernel)
+                scratch = maximum(scratch, rows.scratch_bytes(whole))
         body = Body((), tuple(statements), sizes)
         work = rows.piece(kernel) * _effort(kernel)
-        return self._ref(group, body, tensors, rows.extent(kernel), work, rows.scratch_bytes(kernel))
+        return self._ref(group, body, tensors, rows.extent(kernel), work, scratch)
 
     def _ref(
         self,

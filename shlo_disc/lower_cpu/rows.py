@@ -9,12 +9,13 @@ from shlo_disc.codegen.emitter import Emitter
 from shlo_disc.codegen.kernel import Axis, Param, RowKernel, Stage
 from shlo_disc.codegen.scopes import INDENT, Scope
 from shlo_disc.codegen.seams import Seams
-from shlo_disc.expr.dim import Dim, const, product, total
+from shlo_disc.expr.dim import Dim, const, maximum, product, total
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.stage_text import RowContext, stage_lines
 from shlo_disc.lower_cpu.vectorize import can_vectorize
 
-SEAMS = Seams(maps=True, hidden=True)
+SEAMS, FIXED_SEAMS = Seams(maps=True, hidden=True), Seams(maps=True, hidden=False)
+LONG_ROW = 384  # elements of a row, from which on leaving out a part of it saves more than four rows at once do
 UNROLL = 4  # rows at once: enough independent sums to hide the latency of one addition
 
 
@@ -53,6 +54,23 @@ def unrolled(kernel: RowKernel) -> bool:
     fits = all(len(s.axes) <= 1 and (not s.axes or can_vectorize(s, deps)) for s in kernel.stages)
     alike = not any(deps.of(axis.extent) for stage in kernel.stages for axis in stage.axes)
     return fits and alike and bool(kernel.rows) and any(s.axes and s.reductions for s in kernel.stages)
+
+
+def moves(kernel: RowKernel) -> bool:
+    """Whether a stage is cut at seams that differ from row to row."""
+    deps = Emitter(VectorSpelling()).deps
+    return any(deps.of(axis.extent) for stage in kernel.stages for axis in stage.axes)
+
+
+def by_length(whole: RowKernel, cut: RowKernel) -> tuple[list[str], tuple[str, ...]]:
+    """Statements and symbols of a kernel that cuts its rows at moving seams only where they are long."""
+    longest = maximum(0, *(axis.extent for stage in whole.stages for axis in stage.axes))
+    printers = RowPrinter(whole), RowPrinter(cut)
+    (short, _), (long, _) = (printer.lines() for printer in printers)
+    text = printers[0].emit.dim_scalar(longest)
+    sizes = dict.fromkeys(name for printer in printers for name in printer.emit.sizes)
+    lines = [f"if ({text} < {LONG_ROW}) {{", *(INDENT + x for x in short), "} else {", *(INDENT + x for x in long), "}"]
+    return lines, tuple(sizes)
 
 
 def _padded(size: Dim) -> Dim:
