@@ -6,12 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.kernel import Axis, Param, RowKernel, Stage
+from shlo_disc.codegen.kernel import Axis, Param, RowKernel, Scratch, Stage
+from shlo_disc.codegen.rewrite import nodes_of
 from shlo_disc.codegen.scopes import INDENT, Scope
 from shlo_disc.codegen.seams import Seams
-from shlo_disc.expr.dim import Dim, const, maximum, product, total
+from shlo_disc.codegen.simplify_kernel import stage_formulas
+from shlo_disc.expr.dim import Dim, const, divide, maximum, product, total
+from shlo_disc.expr.scalar import Load
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
-from shlo_disc.lower_cpu.stage_text import RowContext, stage_lines
+from shlo_disc.lower_cpu.stage_text import STRIP, RowContext, stage_lines
 from shlo_disc.lower_cpu.vectorize import can_vectorize
 
 SEAMS, FIXED_SEAMS = Seams(maps=True, hidden=True), Seams(maps=True, hidden=False)
@@ -28,14 +31,40 @@ def is_flat(kernel: RowKernel) -> bool:
     return maps and not kernel.rows and not _points(kernel.stages).data()
 
 
+def is_columns(kernel: RowKernel) -> bool:
+    """Whether all stages of the only row keep the same innermost axis, each column by itself: threads share columns."""
+    if kernel.rows or not any(s.reductions for s in kernel.stages):
+        return False
+    if not all(s.axes and not s.reduced[-1] for s in kernel.stages):
+        return False
+    columns = kernel.stages[0].axes[-1].extent
+    return all(s.axes[-1].extent == columns and _keeps_column(s, columns) for s in kernel.stages)
+
+
+def _keeps_column(stage: Stage, columns: Dim) -> bool:
+    """Whether a stage reads and writes of the scratch only what belongs to its own column."""
+    lane = stage.axes[-1].symbol
+    loads = [n for n in nodes_of(stage_formulas(stage)) if isinstance(n, Load) and isinstance(n.source, Scratch)]
+    stores = (*stage.stores, *(s for r in stage.reductions for s in r.stores))
+    places = [*(n.index[0] for n in loads), *(s.offset for s in stores if isinstance(s.target, Scratch))]
+    splits = [place.linear(lane) for place in places]
+    return all(split and split[0].constant == 1 and not divide(split[1], columns)[1].terms for split in splits)
+
+
 def extent(kernel: RowKernel) -> Dim:
     """How many independent pieces of work a launch has."""
+    if is_columns(kernel):
+        return (kernel.stages[0].axes[-1].extent + (STRIP - 1)) // STRIP
     return _points(kernel.stages) if is_flat(kernel) else product(axis.extent for axis in kernel.rows)
 
 
 def piece(kernel: RowKernel) -> Dim:
     """How many elements one piece of work touches."""
-    return const(1) if is_flat(kernel) else _points(kernel.stages)
+    if is_flat(kernel):
+        return const(1)
+    if is_columns(kernel):
+        return total(product(axis.extent for axis in stage.axes[:-1]) for stage in kernel.stages) * STRIP
+    return _points(kernel.stages)
 
 
 def _points(stages: Iterable[Stage]) -> Dim:
@@ -91,7 +120,15 @@ class RowPrinter:
 
     def lines(self) -> tuple[list[str], tuple[str, ...]]:
         """The statements of the kernel's body, and the program symbols it needs in order."""
+        columns = is_columns(self.kernel)
+        if columns:
+            lanes = {stage.axes[-1]: ("from", "to") for stage in self.kernel.stages}
+            self.context = replace(self.context, bounds=lanes)
         row_lines = self._flat() if is_flat(self.kernel) else self._row()
+        if columns:
+            width = self.emit.dim_scalar(self.kernel.stages[0].axes[-1].extent)
+            to = f"min_(end * {STRIP}, (int64_t){width})"
+            row_lines = [f"const int64_t from = begin * {STRIP};", f"const int64_t to = {to};", *row_lines]
         head = self._pointers()
         body = [*head, *self.emit.scopes[0].lines]
         if self.unroll:

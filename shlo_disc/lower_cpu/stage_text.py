@@ -16,6 +16,8 @@ from shlo_disc.lower_cpu.vectorize import can_vectorize
 
 ChunkBody = Callable[[str], list[str]]  # what happens to one vector; the argument: how many lanes are left, or ""
 
+STRIP = 4 * LANES  # results of a column reduction that are computed at once
+
 _HORIZONTAL = {
     BinaryFn.ADD: "hsum", BinaryFn.MULTIPLY: "hprod", BinaryFn.MAXIMUM: "hmax", BinaryFn.MINIMUM: "hmin",
     BinaryFn.AND: "hand", BinaryFn.OR: "hor", BinaryFn.XOR: "hxor",
@@ -166,7 +168,8 @@ class _VectorStage(_StageLines):
             return self._chunks(lane, self._stores_at)
         if self.stage.reduced[-1]:
             return self._across(lane, reduced)
-        return self._chunks(lane, lambda left: self._columns(reduced, left))
+        wide = self._strips(lane, reduced) if reduced and not self.row.unroll else []
+        return self._chunks(lane, lambda left: self._columns(reduced, left), wide)
 
     # lanes are reduced: vector accumulators, one horizontal step at the end
 
@@ -261,10 +264,41 @@ class _VectorStage(_StageLines):
                 lines.append(self._vector_store(store, reduction.carries[0].name, left))
         return lines
 
+    def _strips(self, lane: Axis, reduced: Sequence[Axis]) -> list[str]:
+        """Several vectors of results at once, so that a sweep over the reduced points reads whole cache lines."""
+        if lane.extent.constant is not None and lane.extent.constant < STRIP:
+            return []
+        emit, name = self.emit, lane.symbol.name.removeprefix("%")
+        each = f"for (int u = 0; u < {STRIP // LANES}; ++u) {{"
+        here = f"const int64_t {name} = strip + u * {LANES};"
+        lines, outer = ["const int64_t strip = " + name + ";"], len(emit.scopes) - 1
+        for reduction in self.stage.reductions:
+            (carry,), (init,) = reduction.carries, reduction.init
+            start = self.spell.splat(emit.value(init), carry.dtype)
+            lines.append(f"{self.spell.vector_type(carry.dtype)} {carry.name}[{STRIP // LANES}];")
+            lines.append(f"{each[:-2]} {carry.name}[u] = {start};")
+            emit.bind(carry.name, outer)
+        emit.lane, emit.partial = lane.symbol.name, False
+        with emit.inside(*(a.symbol.name for a in reduced)) as point:
+            with emit.inside(lane.symbol.name) as vector:
+                vector.lines.extend(self._stores_at(""))
+                for reduction in self.stage.reductions:
+                    (element,), target = reduction.elements, f"{reduction.carries[0].name}[u]"
+                    vector.lines.append(f"{target} = {combine(self.spell, reduction, target, emit.lanes(element))};")
+            point.block([each, *(INDENT + x for x in (here, *vector.lines)), "}"])
+        lines += self.nest(reduced, point.lines)
+        with emit.inside(lane.symbol.name) as result:
+            for reduction in self.stage.reductions:
+                for store in reduction.stores:
+                    result.lines.append(self._vector_store(store, f"{reduction.carries[0].name}[u]", ""))
+        emit.lane = None
+        lines += [each, *(INDENT + x for x in (here, *result.lines)), "}"]
+        return lines
+
     # chunks of lanes
 
-    def _chunks(self, lane: Axis, body: ChunkBody) -> list[str]:
-        """Whole vectors, then what is left."""
+    def _chunks(self, lane: Axis, body: ChunkBody, strips: Sequence[str] = ()) -> list[str]:
+        """Strips of several vectors if there is text for them, whole vectors, then what is left."""
         name = lane.symbol.name.removeprefix("%")
         first, last = self.bounds(lane)
         size = lane.extent.constant if first == "0" else None
@@ -272,6 +306,9 @@ class _VectorStage(_StageLines):
         if "min_" in last or "max_" in last:  # a segment's end, asked in every step
             lines.append(f"const int64_t stop = {last};")
             last = "stop"
+        if strips:
+            lines.append(f"for (; {name} + {STRIP} <= {last}; {name} += {STRIP}) {{")
+            lines += [*(INDENT + x for x in strips), "}"]
         if size is None or size >= LANES:
             lines.append(f"for (; {name} + {LANES} <= {last}; {name} += {LANES}) {{")
             lines += [INDENT + x for x in self._chunk(lane, body, "")]

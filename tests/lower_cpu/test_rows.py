@@ -52,7 +52,7 @@ VECTORS: dict[str, tuple[Callable[..., Any], tuple[In, ...], tuple[str, ...], tu
     "sum of rows": (lambda x: x.sum(1), (X,), ("hsum(", "keep_n("), ()),
     "sum of columns": (lambda x: x.sum(0), (X,), ("store(",), ("hsum(",)),
     "maximum": (lambda x: x.max(1), (X,), ("hmax(",), ()),
-    "join along the lane": (lambda x, y: jnp.concatenate([x, y], 1) * 2, (X, In("b, t")), ("store(",), ("select(", "g1")),
+    "join along the lane": (lambda x, y: jnp.concatenate([x, y], 1), (X, In("b, t")), ("store(",), ("if (v",)),
     "join of rows": (lambda x, y: jnp.concatenate([x, y]) * 2, (X, In("t, s")), ("if (", "store("), ()),
     "short axis": (lambda x: x.T * 2, (In("3, b"),), (), ("store(",)),
     "running sum": (lambda x: jnp.cumsum(x, 1), (X,), (), ("hsum(",)),
