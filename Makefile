@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 USABLE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
 
-.PHONY: help demo test check format golden bench bench-compile bench-parse clean
+.PHONY: help demo test check format golden bench bench-compile bench-fusion bench-parse clean
 
 help:
 	@echo "make demo    an encoder, 50 shapes, one compilation, checked against XLA"
@@ -19,6 +19,7 @@ help:
 	@echo "make golden  rewrite tests/golden from what is generated now"
 	@echo "make bench   workloads W1-W5, side by side with XLA"
 	@echo "make bench-compile  where compilation spends its time, from 1 to 48 layers"
+	@echo "make bench-fusion  kernels and bytes of the corpus' models, beside other rules and XLA's"
 	@echo "make bench-parse  the parser, side by side with xDSL's and jaxlib's"
 
 $(INSTALLED): pyproject.toml
@@ -60,6 +61,9 @@ bench: $(INSTALLED)
 
 bench-compile: $(INSTALLED)
 	$(BIN)/python -m benchmarks.compile_time
+
+bench-fusion: $(INSTALLED)
+	$(BIN)/python -m benchmarks.fusion --corpus $(CORPUS)
 
 bench-parse: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --target build/xdsl xdsl==0.74.0
