@@ -3,10 +3,10 @@
     python -m benchmarks.fusion [MODEL ...] [--corpus FOLDER] [--json FILE]
 
 For the models of the corpus: `none` gives every operation a kernel, `disc` and `bladedisc` follow those compilers'
-rules, `full` is ours; for both targets, as each can do other things in one kernel. `memory` counts kernels without a
+rules, `full` is ours; for both targets, as each can do other things in one kernel. In brackets: kernels without a
 product, a convolution or a sort. XLA's are those of its optimized HLO for the CPU at the sizes of the table; bodies of
-loops and branches count once on all sides. `missed` counts refusals of `full` that rest on equalities of sizes which nobody
-proved, and which hold at 50 random points.
+loops and branches count once on all sides. `missed` counts refusals of `full` that rest on equalities of sizes which
+nobody proved, and which hold at 50 random points.
 
 Bytes: every kernel reads its inputs and writes its results once, whole.
 """
