@@ -122,7 +122,7 @@ class CompileError(ShloDiscError):
 
 
 class ParseError(CompileError):
-    """The text is not StableHLO."""
+    """The text is not StableHLO, or a constraint is none."""
 
 
 class VerifyError(CompileError):

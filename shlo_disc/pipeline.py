@@ -20,6 +20,7 @@ from shlo_disc.codegen.overview import describe
 from shlo_disc.codegen.planners import FUSIONS
 from shlo_disc.compiled import Compiled
 from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
+from shlo_disc.dynamic_ops.constraints import check_likely
 from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.program import Body, Program
 from shlo_disc.exported import Signature, bind_platform, is_exported, read_exported
@@ -105,6 +106,7 @@ def compile_module(module: Module, request: Request, watch: Stopwatch) -> Artifa
         verify(module)
     with naming_origins(module), watch.stage("legalize"):
         program = legalize(module, names, request.hints.constraints)
+        check_likely(program, request.hints.likely)
     with watch.stage("passes"):
         for step in PASSES:
             program = step.run(program)

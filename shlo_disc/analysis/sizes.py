@@ -65,7 +65,7 @@ def free_symbols(program: Program) -> tuple[Sym, ...]:
 def likely_points(program: Program, likely: Mapping[str, Sequence[int]]) -> tuple[Point, ...]:
     """Points to compare costs at: the user's, or some usual ones; empty if none is found that the checks let pass."""
     symbols = free_symbols(program)
-    hinted = [tuple(likely.get(s.name, ())) for s in symbols]
+    hinted = [_hinted(program, s, likely) for s in symbols]
     if all(hinted):
         tried: Iterator[tuple[int, ...]] = itertools.product(*hinted)
     else:
@@ -82,6 +82,18 @@ def likely_points(program: Program, likely: Mapping[str, Sequence[int]]) -> tupl
         if len(found) == _POINTS:
             break
     return tuple(found) or tuple(itertools.islice(random_points(program, Random(0)), _POINTS))
+
+
+def _hinted(program: Program, symbol: Sym, likely: Mapping[str, Sequence[int]]) -> tuple[int, ...]:
+    """The likely values of a free symbol: its own, or what follows from those of the one size that it is part of."""
+    if symbol.name in likely:
+        return tuple(likely[symbol.name])
+    for name, values in likely.items():
+        size = program.sizes.get(name)
+        split = None if size is None else program.facts.canonical(size).linear(symbol)
+        if split is not None and (scale := split[0].constant) and (offset := split[1].constant) is not None:
+            return tuple([(value - offset) // scale for value in values])
+    return ()
 
 
 def random_points(program: Program, random: Random, largest: int = 40) -> Iterator[Point]:

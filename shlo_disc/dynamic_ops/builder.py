@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shlo_disc.diagnostics import ShapeError, Span, UnsupportedOpError
+from shlo_disc.dynamic_ops.assumptions import Assumption, Definition
+from shlo_disc.dynamic_ops.constraints import Constraint
 from shlo_disc.dynamic_ops.create import ConstantAttrs, FromDimsAttrs
 from shlo_disc.dynamic_ops.element_bounds import element_bounds
 from shlo_disc.dynamic_ops.elementwise import CompareAttrs
@@ -47,48 +49,6 @@ class Contents:
 
 
 Bound: TypeAlias = Tensor | Contents
-
-
-@dataclass(frozen=True, slots=True)
-class Assumption:
-    """A fact to be, so that it can be assumed again under other names."""
-
-    relation: Relation
-    lhs: Dim
-    rhs: Dim
-    reason: str
-    span: Span
-
-    def add_to(self, facts: Facts) -> Facts:
-        """Assume it; `!=` teaches nothing that facts can hold."""
-        match self.relation:
-            case Relation.EQ:
-                return facts.assume_equal(self.lhs, self.rhs, self.reason, self.span)
-            case Relation.GE:
-                return facts.assume_at_least(self.lhs, self.rhs, self.reason, self.span)
-            case Relation.NE:
-                return facts
-
-    def renamed(self, names: dict[Sym, Dim]) -> Assumption:
-        """The same with other symbols."""
-        lhs, rhs = self.lhs.substitute(names), self.rhs.substitute(names)
-        return Assumption(self.relation, lhs, rhs, self.reason, self.span)
-
-
-@dataclass(frozen=True, slots=True)
-class Definition:
-    """A symbol of the user's for a dim of raw sizes."""
-
-    symbol: Sym
-    dim: Dim
-
-    def add_to(self, facts: Facts) -> Facts:
-        """Write sizes in terms of the symbol from there on."""
-        return facts.define(self.symbol, self.dim)
-
-    def renamed(self, names: dict[Sym, Dim]) -> Definition:
-        """The same of other raw sizes."""
-        return Definition(self.symbol, self.dim.substitute(names))
 
 
 @dataclass(slots=True)
@@ -233,6 +193,19 @@ class Builder:
         definition = Definition(Sym(name), self.raw(size))
         self.assumptions.append(definition)
         self.facts = definition.add_to(self.facts)
+
+    def demand_all(self, constraints: Sequence[Constraint]) -> None:
+        """Check the caller's constraints and know them; refuse one that contradicts what is known before it."""
+        for one in constraints:
+            assumption = one.assumption
+            if assumption.truth(self.facts).is_false:
+                known = "".join(f"\n  {fact}" for fact in self.facts.about(assumption.lhs - assumption.rhs))
+                message = f"the constraint '{one.text}' holds for no sizes; known are{known}"
+                raise ShapeError(message, assumption.span)
+            message = f"the constraint '{one.text}' does not hold"
+            self.check(assumption.lhs, assumption.relation, assumption.rhs, message, (), assumption.span)
+            self.assumptions.append(assumption)
+            self.facts = assumption.add_to(self.facts)
 
     def impossible(self, message: str, span: Span) -> NoReturn:
         """Refuse a program whose demand on sizes no sizes can meet."""

@@ -14,6 +14,7 @@ from shlo_disc.dynamic_ops import (
 )
 from shlo_disc.dynamic_ops.attribute_values import string
 from shlo_disc.dynamic_ops.builder import Builder, tensor_type
+from shlo_disc.dynamic_ops.constraints import read_constraints
 from shlo_disc.dynamic_ops.contents import ShapeArithmetic
 from shlo_disc.dynamic_ops.frame import Frame, Legalizer, Rule
 from shlo_disc.dynamic_ops.program import Body, Check, Parameter, Program, RawDim
@@ -35,9 +36,9 @@ def legalize(module: ir.Module, argument_names: tuple[str, ...] = (), constraint
     """Inline everything into one DHLO program in which shapes are dims.
 
     Runs twice: the first run learns the facts and the names of the sizes, so that in the second one all shapes are
-    canonical under all facts. `argument_names` name the arguments in messages, `constraints` are the caller's.
+    canonical under all facts. `argument_names` name the arguments in messages. `constraints` are the caller's; they are
+    known from the start, which takes one more run.
     """
-    assert not constraints, "not read yet"
     main = _entry(module)
     prefix = _prefix(module)
     raw = _raw_dims(main, prefix, {})
@@ -45,6 +46,13 @@ def legalize(module: ir.Module, argument_names: tuple[str, ...] = (), constraint
     _run(module, main, first, raw, argument_names)
     renamed = _raw_dims(main, prefix, {size: name for name, size in first.sizes.items()})
     replacements = {old.symbol: of(new.symbol) for old, new in zip(raw, renamed, strict=True)}
+    sizes = {name: size.substitute(replacements) for name, size in first.sizes.items()}
+    sizes = sizes or {dim.symbol.name: of(dim.symbol) for dim in renamed}
+    if constraints:
+        first = Builder(_sizes(main, renamed))
+        first.demand_all(read_constraints(constraints, sizes))
+        _run(module, main, first, renamed, argument_names)
+        replacements = {}
     facts = _sizes(main, renamed)
     for assumption in first.assumptions:
         facts = assumption.renamed(replacements).add_to(facts)
@@ -64,6 +72,7 @@ def legalize(module: ir.Module, argument_names: tuple[str, ...] = (), constraint
         body=body,
         constants=second.constants,
         names=second.names,
+        sizes=sizes,
     )
 
 

@@ -121,6 +121,7 @@ class Program:
     `definitions` gives symbols that are not raw sizes (in order; each in terms of raw symbols and earlier
     definitions), `facts` what holds for all sizes that pass the `checks`. `constants` are large literals. `names` are
     those of SSA values in the user's text, without `%`, for tensors that have one.
+    `sizes` are the sizes that the user has names for, in raw symbols.
     """
 
     name: str
@@ -132,3 +133,4 @@ class Program:
     body: Body
     constants: Mapping[Tensor, NDArray[np.generic]]
     names: Mapping[Tensor, str]
+    sizes: Mapping[str, Dim]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -44,11 +45,17 @@ class Truth(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One assumption as the user should read it, why it holds, and where that is written."""
+    """One assumption as the user should read it, why it holds, and where that is written.
+
+    `symbols` are those it speaks of. `because`: numbers of the facts that say what some of them are, by which this one
+    is about others.
+    """
 
     text: str
     reason: str
     span: Span
+    symbols: frozenset[Sym] = frozenset()
+    because: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.text} ({self.reason}, {self.span.where()})"
@@ -75,6 +82,7 @@ class Facts:
     _system: System = field(default_factory=System)
     facts: tuple[Fact, ...] = ()
     _rules: Canonical = field(default_factory=lambda: Canonical(System().given), repr=False)
+    _solved_by: Mapping[Sym, int] = field(default_factory=dict[Sym, int], repr=False)
 
     @staticmethod
     def empty() -> Facts:
@@ -96,19 +104,19 @@ class Facts:
         >>> odd.canonical(s), odd.definitions
         (2*s0_by_2 + 1, ((s0_by_2, (s0 + 1) // 2 - 1),))
         """
-        fact = Fact(f"{a} == {b}", reason, span)
-        return self._with(solve.add_zero(self._system, self.canonical(a - b)), fact)
+        system = solve.add_zero(self._system, self.canonical(a - b))
+        return self._with(system, self._fact(f"{a} == {b}", a - b, reason, span))
 
     def assume_at_least(self, a: Dim, bound: DimLike, reason: str, span: Span) -> Facts:
         """Assume `a >= bound`."""
-        fact = Fact(f"{a} >= {bound}", reason, span)
-        return self._with(solve.add_nonnegative(self._system, self.canonical(a - bound)), fact)
+        system = solve.add_nonnegative(self._system, self.canonical(a - bound))
+        return self._with(system, self._fact(f"{a} >= {bound}", a - bound, reason, span))
 
     def assume_divides(self, k: int, a: Dim, reason: str, span: Span) -> Facts:
         """Assume that the positive integer `k` divides `a`."""
         assert k > 0, f"{k} cannot be a divisor"
-        fact = Fact(f"{a} % {k} == 0" if a.atom else f"({a}) % {k} == 0", reason, span)
-        return self._with(solve.add_multiple(self._system, k, self.canonical(a)), fact)
+        text = f"{a} % {k} == 0" if a.atom else f"({a}) % {k} == 0"
+        return self._with(solve.add_multiple(self._system, k, self.canonical(a)), self._fact(text, a, reason, span))
 
     def define(self, sym: Sym, dim: Dim) -> Facts:
         """Let the new symbol `sym` stand for a dim, where that eliminates another symbol.
@@ -119,12 +127,24 @@ class Facts:
         (b + 1, ((b, s0 - 1),))
         """
         system = solve.add_definition(self._system, sym, self.canonical(dim))
-        return self if system is self._system else Facts(system, self.facts, Canonical(system.given))
+        return self if system is self._system else replace(self, _system=system, _rules=Canonical(system.given))
+
+    def _fact(self, text: str, dim: Dim, reason: str, span: Span) -> Fact:
+        symbols = dim.symbols()
+        because = {self._solved_by[sym] for sym in symbols if sym in self._solved_by}
+        return Fact(text, reason, span, symbols, tuple(sorted(because)))
 
     def _with(self, system: System, fact: Fact) -> Facts:
-        facts = self.facts if fact in self.facts else (*self.facts, fact)
-        rules = self._rules if system is self._system else Canonical(system.given)
-        return Facts(system, facts, rules)
+        if system is self._system:
+            return self if fact in self.facts else replace(self, facts=(*self.facts, fact))
+        before, after = self._system.given.substitution, system.given.substitution
+        solved = {sym: len(self.facts) for sym in after if isinstance(sym, Sym) and sym not in before}
+        return Facts(system, (*self.facts, fact), Canonical(system.given), {**self._solved_by, **solved})
+
+    def about(self, dim: Dim) -> tuple[Fact, ...]:
+        """List the assumptions that speak of a symbol of `dim`, raw or canonical."""
+        symbols = dim.symbols() | self.canonical(dim).symbols()
+        return tuple([fact for fact in self.facts if fact.symbols & symbols])
 
     def with_index(self, sym: Sym, extent: Dim) -> Facts:
         """Enter the body of a loop over `0 <= sym < extent`; there, the extent is at least 1."""
@@ -141,7 +161,9 @@ class Facts:
             given = replace(given, substitution={**given.substitution, sym: lower})
         else:
             given = replace(given, ranges={**given.ranges, sym: (lower, upper)})
-        return Facts(replace(system, given=given), self.facts, Canonical(given, outer=self._rules, index=sym))
+        return replace(
+            self, _system=replace(system, given=given), _rules=Canonical(given, outer=self._rules, index=sym)
+        )
 
     def canonical(self, dim: Dim) -> Dim:
         """Write a dim in its simplest form under these facts; equal results mean equal dims."""

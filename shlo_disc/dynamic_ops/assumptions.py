@@ -1,0 +1,62 @@
+"""What a program assumes of sizes, in a form that can be assumed again under other names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shlo_disc.diagnostics import Span
+from shlo_disc.dynamic_ops.program import Relation
+from shlo_disc.expr.dim import Dim, Sym
+from shlo_disc.expr.facts import Facts, Truth
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """A fact to be, so that it can be assumed again under other names."""
+
+    relation: Relation
+    lhs: Dim
+    rhs: Dim
+    reason: str
+    span: Span
+
+    def add_to(self, facts: Facts) -> Facts:
+        """Assume it; `!=` teaches nothing that facts can hold."""
+        match self.relation:
+            case Relation.EQ:
+                return facts.assume_equal(self.lhs, self.rhs, self.reason, self.span)
+            case Relation.GE:
+                return facts.assume_at_least(self.lhs, self.rhs, self.reason, self.span)
+            case Relation.NE:
+                return facts
+
+    def truth(self, facts: Facts) -> Truth:
+        """Whether it follows from what is known, or cannot be."""
+        match self.relation:
+            case Relation.EQ:
+                return facts.equal(self.lhs, self.rhs)
+            case Relation.GE:
+                return facts.at_least(self.lhs, self.rhs)
+            case Relation.NE:
+                return ~facts.equal(self.lhs, self.rhs)
+
+    def renamed(self, names: dict[Sym, Dim]) -> Assumption:
+        """The same with other symbols."""
+        lhs, rhs = self.lhs.substitute(names), self.rhs.substitute(names)
+        return Assumption(self.relation, lhs, rhs, self.reason, self.span)
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A symbol of the user's for a dim of raw sizes."""
+
+    symbol: Sym
+    dim: Dim
+
+    def add_to(self, facts: Facts) -> Facts:
+        """Write sizes in terms of the symbol from there on."""
+        return facts.define(self.symbol, self.dim)
+
+    def renamed(self, names: dict[Sym, Dim]) -> Definition:
+        """The same of other raw sizes."""
+        return Definition(self.symbol, self.dim.substitute(names))
