@@ -55,7 +55,7 @@ class Fact:
     reason: str
     span: Span
     symbols: frozenset[Sym] = frozenset()
-    because: tuple[int, ...] = ()
+    because: tuple[int, ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
         return f"{self.text} ({self.reason}, {self.span.where()})"
