@@ -248,8 +248,9 @@ class _Reader:
                 return queries, keys
         return None
 
-    def _matrix(self, view: AffineView, index: Index, row: Sym, column: Sym, facts: Facts) -> MatrixView | None:
+    def _matrix(self, view: AffineView | None, index: Index, row: Sym, column: Sym, facts: Facts) -> MatrixView | None:
         """An operand at `index` as rows and columns; None if another inner loop moves it, or it is not affine."""
+        assert view is not None, "attention reads its operands from memory"
         base, offset = view.base, view.offset
         for stride, position in zip(view.strides, index, strict=True):
             offset += stride * position

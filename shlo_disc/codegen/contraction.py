@@ -40,15 +40,17 @@ class MatrixForm:
     """A dot_general as `batch x (m x k) @ (k x n)` over strided memory.
 
     `batch` lists the loops in the order of the result's dims they stand for (`batch_dims`, `row_dims`,
-    `column_dims`: result dims; the last two are flattened into m and n).
+    `column_dims`: result dims; the last two are flattened into m and n). `depth_dims`: the contracted dims of both
+    operands, flattened into k. An operand that is None is computed: it has no memory, and its strides mean nothing.
     """
 
-    a: AffineView
-    b: AffineView
+    a: AffineView | None
+    b: AffineView | None
     batch: tuple[BatchDim, ...]
     batch_dims: tuple[int, ...]
     row_dims: tuple[int, ...]
     column_dims: tuple[int, ...]
+    depth_dims: tuple[tuple[int, int], ...]
     m: Dim
     n: Dim
     k: Dim
@@ -87,7 +89,7 @@ def template_operands(op: Op[object], facts: Facts, producers: Producers, abilit
         if not is_matrix_product(op, abilities):
             return ()
         form = matrix_form(op, facts, producers)
-        return tuple(t for t, view in zip(op.operands, (form.a, form.b), strict=True) if view.base is t)
+        return tuple(t for t, view in zip(op.operands, (form.a, form.b), strict=True) if view and view.base is t)
     if template is Template.CONVOLUTION:
         if not is_direct_convolution(op, abilities):
             return ()
@@ -128,40 +130,55 @@ def row_major(tensor: Tensor) -> AffineView:
     return AffineView(tensor, const(0), tuple(reversed(strides)))
 
 
-def matrix_form(op: Op[object], facts: Facts, producers: Producers) -> MatrixForm:
-    """The strided matrices of a dot for which `is_matrix_product` holds; views are read in place where possible."""
+def matrix_form(
+    op: Op[object], facts: Facts, producers: Producers, computed: tuple[bool, bool] = (False, False)
+) -> MatrixForm:
+    """The strided matrices of a dot for which `is_matrix_product` holds; views are read in place where possible.
+
+    `computed`: which operands are no memory at all.
+    """
     assert isinstance(op.attrs, DotAttrs), "only dots have a matrix form"
-    views = [affine_view(t, facts, producers) for t in op.operands]
-    plain = [row_major(t) for t in op.operands]
-    choices = [
-        (views[0], views[1]),
-        (views[0], plain[1]),
-        (plain[0], views[1]),
-        (plain[0], plain[1]),
-    ]
-    for lhs, rhs in choices:
-        if lhs is None or rhs is None:
-            continue
-        if (depth := _contracted(op, op.attrs, lhs, rhs)) is not None:
-            return _form(op, op.attrs, lhs, rhs, depth)
+    left, right = (
+        (None,) if absent else (affine_view(t, facts, producers) or row_major(t), row_major(t))
+        for t, absent in zip(op.operands, computed, strict=True)
+    )
+    for lhs in left:
+        for rhs in right:
+            if (depth := _contracted(op, op.attrs, lhs, rhs)) is not None:
+                return _form(op, op.attrs, lhs, rhs, depth)
     raise AssertionError(f"{op.name}: is_matrix_product promised a form")
 
 
-def _contracted(op: Op[object], attrs: DotAttrs, lhs: AffineView, rhs: AffineView) -> tuple[Dim, Dim] | None:
+@dataclass(frozen=True, slots=True)
+class _Depth:
+    """Contracted dims in an order in which they flatten, and the strides of the flat dim."""
+
+    dims: tuple[tuple[int, int], ...]
+    a_stride: Dim
+    b_stride: Dim
+
+
+def _contracted(op: Op[object], attrs: DotAttrs, lhs: AffineView | None, rhs: AffineView | None) -> _Depth | None:
     """The k strides of both sides, if the contracted dims flatten into one in some order."""
     pairs = list(zip(attrs.lhs_contract, attrs.rhs_contract, strict=True))
     shape = op.operands[0].shape
     for order in (pairs, sorted(pairs), sorted(pairs, key=lambda p: p[1])):
         extents = [shape[p] for p, _ in order]
-        a = _flatten([lhs.strides[p] for p, _ in order], extents)
-        b = _flatten([rhs.strides[q] for _, q in order], extents)
+        a = _flatten(_strides(lhs, [p for p, _ in order]), extents)
+        b = _flatten(_strides(rhs, [q for _, q in order]), extents)
         if a is not None and b is not None:
-            return a, b
+            return _Depth(tuple(order), a, b)
     return None
 
 
-def _flatten(strides: Sequence[Dim], extents: Sequence[Dim]) -> Dim | None:
-    """The stride of these dims as one, if each is the stride of the next times its extent."""
+def _strides(view: AffineView | None, dims: Sequence[int]) -> list[Dim] | None:
+    return None if view is None else [view.strides[d] for d in dims]
+
+
+def _flatten(strides: Sequence[Dim] | None, extents: Sequence[Dim]) -> Dim | None:
+    """The stride of these dims as one, if each is the stride of the next times its extent; any, without memory."""
+    if strides is None:
+        return const(0)
     kept = [(s, e) for s, e in zip(strides, extents, strict=True) if e.constant != 1]
     if not kept:
         return const(1)
@@ -171,31 +188,35 @@ def _flatten(strides: Sequence[Dim], extents: Sequence[Dim]) -> Dim | None:
     return kept[-1][0]
 
 
-def _suffix(dims: Sequence[int], view: AffineView, shape: Shape) -> int:
+def _suffix(dims: Sequence[int], view: AffineView | None, shape: Shape) -> int:
     """How many leading dims have to be loops so that the rest flattens into one."""
     for skip in range(len(dims) + 1):
         rest = dims[skip:]
-        if _flatten([view.strides[d] for d in rest], [shape[d] for d in rest]) is not None:
+        if _flatten(_strides(view, rest), [shape[d] for d in rest]) is not None:
             return skip
     return len(dims)
 
 
-def _form(op: Op[object], attrs: DotAttrs, lhs: AffineView, rhs: AffineView, depth: tuple[Dim, Dim]) -> MatrixForm:
+def _form(op: Op[object], attrs: DotAttrs, lhs: AffineView | None, rhs: AffineView | None, depth: _Depth) -> MatrixForm:
     left, right = op.operands[0].shape, op.operands[1].shape
     rows = [d for d in range(len(left)) if d not in attrs.lhs_batch + attrs.lhs_contract]
     columns = [d for d in range(len(right)) if d not in attrs.rhs_batch + attrs.rhs_contract]
     row_loops, column_loops = _suffix(rows, lhs, left), _suffix(columns, rhs, right)
     zero = const(0)
+
+    def stride(view: AffineView | None, dim: int) -> Dim:
+        return zero if view is None else view.strides[dim]
+
     batch = [
-        BatchDim(left[p], lhs.strides[p], rhs.strides[q]) for p, q in zip(attrs.lhs_batch, attrs.rhs_batch, strict=True)
+        BatchDim(left[p], stride(lhs, p), stride(rhs, q)) for p, q in zip(attrs.lhs_batch, attrs.rhs_batch, strict=True)
     ]
-    batch += [BatchDim(left[d], lhs.strides[d], zero) for d in rows[:row_loops]]
-    batch += [BatchDim(right[d], zero, rhs.strides[d]) for d in columns[:column_loops]]
+    batch += [BatchDim(left[d], stride(lhs, d), zero) for d in rows[:row_loops]]
+    batch += [BatchDim(right[d], zero, stride(rhs, d)) for d in columns[:column_loops]]
     first_row = len(attrs.lhs_batch)
     first_column = first_row + len(rows)
     row_rest, column_rest = rows[row_loops:], columns[column_loops:]
-    a_row = _flatten([lhs.strides[d] for d in row_rest], [left[d] for d in row_rest])
-    b_column = _flatten([rhs.strides[d] for d in column_rest], [right[d] for d in column_rest])
+    a_row = _flatten(_strides(lhs, row_rest), [left[d] for d in row_rest])
+    b_column = _flatten(_strides(rhs, column_rest), [right[d] for d in column_rest])
     assert a_row is not None, "the suffix was chosen so that it flattens"
     assert b_column is not None, "the suffix was chosen so that it flattens"
     return MatrixForm(
@@ -206,11 +227,25 @@ def _form(op: Op[object], attrs: DotAttrs, lhs: AffineView, rhs: AffineView, dep
         ),
         row_dims=tuple(range(first_row + row_loops, first_column)),
         column_dims=tuple(range(first_column + column_loops, first_column + len(columns))),
+        depth_dims=depth.dims,
         m=product(left[d] for d in row_rest),
         n=product(right[d] for d in column_rest),
         k=product(left[d] for d in attrs.lhs_contract),
-        a_row=a_row, a_k=depth[0], b_k=depth[1], b_column=b_column,
+        a_row=a_row, a_k=depth.a_stride, b_k=depth.b_stride, b_column=b_column,
     )  # fmt: skip
+
+
+def operand_index(op: Op[object], form: MatrixForm, side: int, loops: Index, line: Dim, depth: Dim) -> Index:
+    """The element of a computed operand at `line` (a row of A, a column of B) and `depth`, at these batch loops."""
+    attrs, shape = op.attrs, op.operands[side].shape
+    assert isinstance(attrs, DotAttrs), "only dots have a matrix form"
+    batch = attrs.rhs_batch if side else attrs.lhs_batch
+    depths = [pair[side] for pair in form.depth_dims]
+    lines = [d for d in range(len(shape)) if d not in batch and d not in depths]
+    where = dict(zip(batch, loops, strict=False))  # the loops of the other operand's dims follow
+    for dims, flat in ((lines, line), (depths, depth)):
+        where.update(zip(dims, delinearize(flat, tuple(shape[d] for d in dims)), strict=True))
+    return tuple(where[d] for d in range(len(shape)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,8 @@ class Launches:
 class Abilities:
     """What a target has templates for: contractions and convolutions of these types, attention.
 
-    `parallel`: one launch may hold several groups. `prologues`: products compute their operands.
+    `parallel`: one launch may hold several groups. `prologues`: products compute their operands, once for all of the
+    result, or once for `product_tile` of its columns (of a left operand) or rows.
     """
 
     contractions: frozenset[ProductTypes] = frozenset(
@@ -61,6 +62,7 @@ class Abilities:
     attention: bool = False
     parallel: Launches | None = None
     prologues: bool = False
+    product_tile: int = 0
 
 
 REAL_PRODUCTS = Abilities()

@@ -102,6 +102,26 @@ class MatrixView:
     row_stride: Dim
     column_stride: Dim
 
+    @property
+    def dtype(self) -> DType:
+        """The type of its elements."""
+        return self.source.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A matrix that is computed where a product loads it: `value` is its element at `line` and `depth`.
+
+    The line is a row of A, a column of B. `along_depth`: neighbours in depth are cheaper to compute together than
+    neighbouring lines.
+    """
+
+    dtype: DType
+    line: Axis
+    depth: Axis
+    value: Scalar
+    along_depth: bool
+
 
 @dataclass(frozen=True, slots=True)
 class DotKernel:
@@ -116,8 +136,8 @@ class DotKernel:
     row: Axis
     column: Axis
     depth: Dim
-    a: MatrixView
-    b: MatrixView
+    a: MatrixView | Panel
+    b: MatrixView | Panel
     accumulator: Arg
     epilogue: tuple[Store, ...]
     precision: Precision

@@ -10,6 +10,7 @@ from shlo_disc.codegen.baselines import plan_bladedisc, plan_disc
 from shlo_disc.codegen.fusion import plan_fusion, plan_unfused
 from shlo_disc.codegen.groups import Context, Fuse, FusionPlan
 from shlo_disc.codegen.parallel import merge_parallel
+from shlo_disc.codegen.prologue import merge_prologues
 from shlo_disc.dynamic_ops.program import Body
 
 
@@ -18,6 +19,8 @@ def plan_full(body: Body, context: Context) -> FusionPlan:
     plan = plan_fusion(body, context)
     if context.abilities.attention:
         plan = merge_attention(plan, body, context)
+    if context.abilities.prologues:
+        plan = merge_prologues(plan, body, context)
     if context.abilities.parallel is not None:
         plan = merge_parallel(plan, body, context)
     return plan

@@ -28,26 +28,27 @@ from shlo_disc.codegen.kernel import (
     Store,
     WindowScatterKernel,
 )
+from shlo_disc.codegen.panels import PanelReader, computed_operands
 from shlo_disc.codegen.stages import Params
 from shlo_disc.dynamic_ops.contract import ConvAttrs, DotAttrs
 from shlo_disc.dynamic_ops.indexing import as_dim
 from shlo_disc.dynamic_ops.order import ScatterAttrs, SelectAndScatterAttrs, SortAttrs
 from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
-from shlo_disc.expr.dim import Dim, Sym, const, of, product
+from shlo_disc.expr.dim import Dim, Sym, const, of, product, total
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import Arg, Binary, BinaryFn, Const, Index, InRange, Scalar
 
-ROW, COLUMN = Sym("%i"), Sym("%j")
+ROW, COLUMN, DEPTH = Sym("%i"), Sym("%j"), Sym("%d")
 
 
 def build_dot(group: Group, facts: Facts, producers: Producers) -> tuple[DotKernel, tuple[Tensor, ...]]:
-    """A matrix product with the group's elementwise ops as its epilogue."""
+    """A matrix product with the group's elementwise ops as its prologue and its epilogue."""
     op = cast("Op[DotAttrs]", group.anchor)
-    form = matrix_form(op, facts, producers)
+    computed = computed_operands(group, producers)
+    form = matrix_form(op, facts, producers, computed)
     result = op.results[0]
     axes, loop_index = list[Axis](), list[Dim]()
-    a_offset, b_offset = form.a.offset, form.b.offset
     for number, loop in enumerate(form.batch):
         if loop.extent.constant == 1:
             loop_index.append(const(0))
@@ -55,9 +56,7 @@ def build_dot(group: Group, facts: Facts, producers: Producers) -> tuple[DotKern
         symbol = Sym(f"%b{number}")
         axes.append(Axis(symbol, loop.extent))
         loop_index.append(of(symbol))
-        a_offset += of(symbol) * loop.a_stride
-        b_offset += of(symbol) * loop.b_stride
-    row, column = Axis(ROW, form.m), Axis(COLUMN, form.n)
+    row, column, depth = Axis(ROW, form.m), Axis(COLUMN, form.n), Axis(DEPTH, form.k)
     for axis in (*axes, row, column):
         facts = facts.with_index(axis.symbol, axis.extent)
     where = dict(zip(form.batch_dims, loop_index, strict=True))
@@ -66,8 +65,18 @@ def build_dot(group: Group, facts: Facts, producers: Producers) -> tuple[DotKern
         where.update(zip(dims, delinearize(of(symbol), shape), strict=True))
     index = tuple(facts.canonical(where[d]) for d in range(len(result.shape)))
     params = Params()
-    a = MatrixView(params.of(form.a.base), a_offset, form.a_row, form.a_k)
-    b = MatrixView(params.of(form.b.base), b_offset, form.b_k, form.b_column)
+    loops = tuple(loop_index)
+    reader = PanelReader(group, form, loops, depth, facts, producers, params)
+    if form.a is None:
+        a = reader.panel(0, row)
+    else:
+        moves = _moved(loops, [loop.a_stride for loop in form.batch])
+        a = MatrixView(params.of(form.a.base), form.a.offset + moves, form.a_row, form.a_k)
+    if form.b is None:
+        b = reader.panel(1, column)
+    else:
+        moves = _moved(loops, [loop.b_stride for loop in form.batch])
+        b = MatrixView(params.of(form.b.base), form.b.offset + moves, form.b_k, form.b_column)
     accumulator = Arg("acc", result.dtype)
     stores = epilogue_stores(group, index, accumulator, facts, producers, params)
     kernel = DotKernel(
@@ -83,6 +92,11 @@ def build_dot(group: Group, facts: Facts, producers: Producers) -> tuple[DotKern
         precision=op.attrs.precision,
     )
     return kernel, tuple(params.tensors)
+
+
+def _moved(loops: Index, strides: Sequence[Dim]) -> Dim:
+    """How far the loops of a batch have moved an operand."""
+    return total(loop * stride for loop, stride in zip(loops, strides, strict=True))
 
 
 def epilogue_stores(

@@ -17,7 +17,7 @@ _WEIGHTS: Mapping[str, float] = {
     **dict.fromkeys(("d_pad", "d_concatenate", "d_dynamic_slice", "d_gather"), 2),
     **dict.fromkeys(("d_dynamic_update_slice",), 3),
 }
-_LOOP = 100.0  # an element that is a loop of its own
+LOOP = 100.0  # an element that is a loop of its own
 
 
 def weight(op: Op[object]) -> float:
@@ -25,5 +25,5 @@ def weight(op: Op[object]) -> float:
     if is_free(op):
         return 0.0
     if definition(op).template is not Template.ELEMENT or op.name == "d_reduce_window":
-        return _LOOP
+        return LOOP
     return _WEIGHTS.get(op.name, 1.0)

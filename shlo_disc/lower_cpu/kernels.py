@@ -24,7 +24,7 @@ from shlo_disc.codegen.templates import (
 )
 from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.expr.dim import Dim, const, maximum, minimum
-from shlo_disc.lower_cpu import rows, scan, serial, templates
+from shlo_disc.lower_cpu import products, rows, scan, serial, templates
 from shlo_disc.lower_cpu.parallel import Part, parallel_extent, print_parallel
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import SIZES, Body
@@ -41,7 +41,7 @@ _HEADERS = {"gemm": '#include "gemm.h"', "conv": '#include "conv.h"'}  # by the 
 class CpuLowering:
     """Lowers groups one by one, and collects what was printed."""
 
-    abilities: ClassVar[Abilities] = replace(REAL_PRODUCTS, parallel=_LAUNCHES)
+    abilities: ClassVar[Abilities] = replace(REAL_PRODUCTS, parallel=_LAUNCHES, prologues=True)
 
     def __init__(self, program: Program, producers: Producers) -> None:
         require_types(program, VectorSpelling.memory, "CPU")
@@ -69,15 +69,15 @@ class CpuLowering:
                 return self._rows(group)
             case GroupKind.DOT:
                 dot, tensors = build_dot(group, self.facts, self.producers)
-                body = templates.print_dot(dot, NAME)
+                body = products.print_dot(dot, NAME)
                 flops = _capped(dot.row.extent, 64) * _capped(dot.column.extent, 64) * dot.depth
                 return self._ref(
                     group,
                     body,
                     tensors,
-                    templates.dot_extent(dot),
+                    products.dot_extent(dot),
                     flops // 8,
-                    templates.dot_scratch(),
+                    products.dot_scratch(dot),
                 )
             case GroupKind.CONVOLUTION:
                 conv, tensors = build_convolution(group, self.facts, self.producers)

@@ -14,6 +14,7 @@ from shlo_disc.codegen.kernel import (
     ConvKernel,
     DotKernel,
     MatrixView,
+    Panel,
     Param,
     RowKernel,
     Stage,
@@ -48,92 +49,63 @@ def prelude_constants(header: str) -> Mapping[str, int]:
     return {name: int(value) for name, value in found}
 
 
-def _epilogue(name: str, kernel: DotKernel | ConvKernel, batch: Sequence[Axis]) -> tuple[list[str], tuple[str, ...]]:
-    """The function that the prelude calls with rows `i0 …`, columns `j0 …` of a product, and the sizes it reads."""
+@dataclass(frozen=True, slots=True)
+class CallBack:
+    """A generated function, and the sizes of the program that it reads."""
+
+    lines: tuple[str, ...]
+    sizes: tuple[str, ...]
+
+
+def call_back(head: Sequence[str], printer: RowPrinter, batch: Sequence[Axis]) -> CallBack:
+    """The function whose arguments and own constants are `head`, around the statements of a row kernel."""
+    body, sizes = printer.lines()
+    lines = [
+        f"{INDENT}void* const* const buffers = at->buffers;",
+        f"{INDENT}const int64_t* const dims = at->dims;",
+    ]
+    for number, axis in enumerate(batch):
+        loop = axis.symbol.name.removeprefix("%")
+        lines.append(f"{INDENT}const int64_t {loop} = at->batch[{number}];")
+    return CallBack((*head, *lines, SIZES, *(INDENT + line for line in body), "}"), sizes)
+
+
+def epilogue(name: str, kernel: DotKernel | ConvKernel, batch: Sequence[Axis]) -> CallBack:
+    """The function that the prelude calls with rows `i0 …`, columns `j0 …` of a product."""
     row, column, accumulator = kernel.row, kernel.column, kernel.accumulator
     tile = Param("tile", accumulator.dtype)
     place = (of(row.symbol) - of(Sym("%i0"))) * of(Sym("%ld")) + of(column.symbol) - of(Sym("%j0"))
     rewriter = ArgRewriter({accumulator.name: Load(tile, (place,))})
     stage = Stage((column,), (False,), tuple(rewrite_store(s, rewriter) for s in kernel.epilogue), ())
     printer = RowPrinter(RowKernel(kernel.params, (row,), (stage,), ()), {column: ("j0", "j1")})
-    body, sizes = printer.lines()
     kind = printer.spell.memory_type(accumulator.dtype)
-    lines = [
+    head = [
         f"static void {name}_store(void* context, const void* tile_, int64_t ld, int64_t i0, int64_t rows_,",
         "                         int64_t j0, int64_t columns_) {",
         f"{INDENT}const ShloTask* const at = (const ShloTask*)context;",
-        f"{INDENT}void* const* const buffers = at->buffers;",
-        f"{INDENT}const int64_t* const dims = at->dims;",
+        *_origin(kernel),
         f"{INDENT}const {kind}* __restrict__ const tile = (const {kind}*)tile_;",
         f"{INDENT}const int64_t begin = i0, end = i0 + rows_, j1 = j0 + columns_;",
     ]
-    for number, axis in enumerate(batch):
-        loop = axis.symbol.name.removeprefix("%")
-        lines.append(f"{INDENT}const int64_t {loop} = at->batch[{number}];")
-    return [*lines, SIZES, *(INDENT + line for line in body), "}"], sizes
+    return call_back(head, printer, batch)
 
 
-def dot_extent(kernel: DotKernel) -> Dim:
-    """How many blocks of the results there are."""
-    sizes = prelude_constants("gemm.h")
-    rows = (kernel.row.extent + (sizes["SHLO_GEMM_ROWS"] - 1)) // sizes["SHLO_GEMM_ROWS"]
-    columns = (kernel.column.extent + (sizes["SHLO_GEMM_COLUMNS"] - 1)) // sizes["SHLO_GEMM_COLUMNS"]
-    return product(axis.extent for axis in kernel.batch) * rows * columns
+def _origin(kernel: DotKernel | ConvKernel) -> list[str]:
+    """Panels count lines from the start of their block."""
+    if isinstance(kernel, ConvKernel):
+        return []
+    sides = ((kernel.a, "i0 += at->row;"), (kernel.b, "j0 += at->column;"))
+    return [INDENT + text for operand, text in sides if isinstance(operand, Panel)]
 
 
-def dot_scratch() -> Dim:
-    """Bytes of private memory for packing."""
-    return const(prelude_constants("gemm.h")["SHLO_GEMM_SCRATCH"])
-
-
-def print_dot(kernel: DotKernel, name: str) -> Body:
-    """Each piece of work is one block of rows and columns of one batch."""
-    function, sizes = _epilogue(name, kernel, kernel.batch)
-    emit = Emitter(VectorSpelling())
-    suffix = "f64" if kernel.accumulator.dtype is DType.F64 else "f32"
-    operands = (kernel.a.source, kernel.b.source)
-    lines = [pointer(VectorSpelling(), k, p, written=False) for k, p in enumerate(kernel.params) if p in operands]
-    lines += [
-        f"const int64_t m = {emit.dim_scalar(kernel.row.extent)}, n = {emit.dim_scalar(kernel.column.extent)};",
-        "const int64_t row_blocks = (m + SHLO_GEMM_ROWS - 1) / SHLO_GEMM_ROWS;",
-        "const int64_t column_blocks = (n + SHLO_GEMM_COLUMNS - 1) / SHLO_GEMM_COLUMNS;",
-        "for (int64_t task = begin; task < end; ++task) {",
-        f"{INDENT}const int64_t i0 = task / column_blocks % row_blocks * SHLO_GEMM_ROWS;",
-        f"{INDENT}const int64_t j0 = task % column_blocks * SHLO_GEMM_COLUMNS;",
-        f"{INDENT}int64_t rest = task / column_blocks / row_blocks;",
-    ]
-    with emit.inside(*(axis.symbol.name for axis in kernel.batch)) as scope:
-        _decode_batch(emit, kernel.batch, scope.lines)
-        scope.lines.append(
-            f"ShloGemm product = {{{_start(emit, kernel.a)}, {_start(emit, kernel.b)},"
-            f" {emit.dim_scalar(kernel.a.row_stride)}, {emit.dim_scalar(kernel.a.column_stride)},"
-            f" {emit.dim_scalar(kernel.b.row_stride)}, {emit.dim_scalar(kernel.b.column_stride)},"
-            f" m, n, {emit.dim_scalar(kernel.depth)}}};"
-        )
-        batch = ", ".join(axis.symbol.name.removeprefix("%") for axis in kernel.batch)
-        scope.lines += [
-            f"ShloTask at = {{buffers, dims, {{{batch}}}}};",
-            "const int64_t i1 = min_(i0 + (int64_t)SHLO_GEMM_ROWS, m), j1 = min_(j0 + (int64_t)SHLO_GEMM_COLUMNS, n);",
-            f"shlo_gemm_{suffix}(&product, i0, i1, j0, j1, scratch, {name}_store, &at);",
-        ]
-    statements = [*emit.scopes[0].lines, *lines, *(INDENT + line for line in scope.lines), "}"]
-    return Body(tuple(function), tuple(statements), _union(sizes, tuple(emit.sizes)), (f"gemm_{suffix}",))
-
-
-def _decode_batch(emit: Emitter, batch: Sequence[Axis], lines: list[str]) -> None:
-    for axis in reversed(batch):
-        extent = emit.dim_scalar(axis.extent)
-        name = axis.symbol.name.removeprefix("%")
-        lines.append(f"const int64_t {name} = rest % {extent};")
-        lines.append(f"rest /= {extent};")
-
-
-def _start(emit: Emitter, view: MatrixView) -> str:
-    return f"{view.source.name} + {emit.dim_scalar(view.offset)}"
-
-
-def _union(*groups: tuple[str, ...]) -> tuple[str, ...]:
+def union(*groups: tuple[str, ...]) -> tuple[str, ...]:
+    """All names, each once."""
     return tuple(dict.fromkeys(name for group in groups for name in group))
+
+
+def start(emit: Emitter, view: MatrixView) -> str:
+    """The address of a matrix's first element."""
+    return f"{view.source.name} + {emit.dim_scalar(view.offset)}"
 
 
 def convolution_extent(kernel: ConvKernel) -> Dim:
@@ -166,7 +138,7 @@ def convolution_work(kernel: ConvKernel) -> Dim:
 
 def print_convolution(kernel: ConvKernel, name: str) -> Body:
     """Each piece of work is one block of output positions and features."""
-    function, sizes = _epilogue(name, kernel, ())
+    store = epilogue(name, kernel, ())
     emit, attrs = Emitter(VectorSpelling()), kernel.attrs
     suffix = "f64" if kernel.accumulator.dtype is DType.F64 else "f32"
     operands = (kernel.input.source, kernel.kernel.source)
@@ -194,8 +166,8 @@ def print_convolution(kernel: ConvKernel, name: str) -> Body:
     }
     lines += [
         "ShloConv conv = {};",
-        f"conv.input = {_start(emit, kernel.input)};",
-        f"conv.kernel = {_start(emit, kernel.kernel)};",
+        f"conv.input = {start(emit, kernel.input)};",
+        f"conv.kernel = {start(emit, kernel.kernel)};",
     ]
     for field, value in fields.items():
         if isinstance(value, Dim):
@@ -207,4 +179,4 @@ def print_convolution(kernel: ConvKernel, name: str) -> Body:
         f"shlo_conv_{suffix}(&conv, begin, end, scratch, {name}_store, &at);",
     ]
     statements = (*emit.scopes[0].lines, *lines)
-    return Body(tuple(function), statements, _union(sizes, tuple(emit.sizes)), (f"conv_{suffix}",))
+    return Body(store.lines, statements, union(store.sizes, tuple(emit.sizes)), (f"conv_{suffix}",))

@@ -75,22 +75,27 @@ def as_product(kernel: ConvKernel, facts: Facts) -> DotKernel | None:
         return None
     batch, count = kernel.input_sizes[0], product(kernel.input_sizes[2:])
     rows = flat_stride((kernel.input_strides[0], spatial), (batch, count))
+    a = replace(kernel.input, row_stride=rows or spatial, column_stride=kernel.input_strides[1])
     made = DotKernel(
         params=kernel.params,
         batch=(),
         row=kernel.row,
         column=kernel.column,
         depth=kernel.input_sizes[1],
-        a=replace(kernel.input, row_stride=rows or spatial, column_stride=kernel.input_strides[1]),
+        a=a,
         b=replace(kernel.kernel, row_stride=kernel.kernel_strides[0], column_stride=kernel.kernel_strides[1]),
         accumulator=kernel.accumulator,
         epilogue=kernel.epilogue,
         precision=attrs.precision,
     )
-    return made if rows is not None else _batched(made, Axis(Sym("%b0"), batch), count, kernel.input_strides[0], facts)
+    if rows is not None:
+        return made
+    symbol = Sym("%b0")
+    moved = replace(a, offset=a.offset + of(symbol) * kernel.input_strides[0])
+    return _batched(replace(made, a=moved), Axis(symbol, batch), count, facts)
 
 
-def _batched(kernel: DotKernel, batch: Axis, rows: Dim, stride: Dim, facts: Facts) -> DotKernel:
+def _batched(kernel: DotKernel, batch: Axis, rows: Dim, facts: Facts) -> DotKernel:
     """The same product per image: row `b * rows + i` of all is row i of image b."""
     row = Axis(kernel.row.symbol, rows)
     for axis in (batch, row, kernel.column):
@@ -101,7 +106,6 @@ def _batched(kernel: DotKernel, batch: Axis, rows: Dim, stride: Dim, facts: Fact
         kernel,
         batch=(batch,),
         row=row,
-        a=replace(kernel.a, offset=kernel.a.offset + of(batch.symbol) * stride),
         epilogue=tuple(rewrite_store(s, rewriter) for s in kernel.epilogue),
     )
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from shlo_disc.codegen.host import BatchCall, CallVariant, Condition, ProductCall
-from shlo_disc.codegen.kernel import Axis, DotKernel, MatrixView, Param, RowKernel, Stage, Store
+from shlo_disc.codegen.kernel import Axis, DotKernel, MatrixView, Panel, Param, RowKernel, Stage, Store
 from shlo_disc.codegen.naming import NAME
 from shlo_disc.codegen.rewrite import ArgRewriter, DimRewriter
 from shlo_disc.codegen.simplify_kernel import merge_loops, rewrite_store
@@ -51,12 +51,16 @@ class _Matrix:
 
 def library_variants(kernel: DotKernel, facts: Facts, workspaces: int) -> Library:
     """The product by cuBLAS, if its operands have unit strides; `workspaces` others come before its own."""
-    a = _operand(kernel, kernel.a, kernel.row.extent, kernel.depth)
-    b = _operand(kernel, kernel.b, kernel.depth, kernel.column.extent)
+    views = kernel.a, kernel.b
+    if isinstance(views[0], Panel) or isinstance(views[1], Panel):
+        return Library((), (), ())
+    a = _operand(kernel, views[0], kernel.row.extent, kernel.depth)
+    b = _operand(kernel, views[1], kernel.depth, kernel.column.extent)
     if a is None or b is None:
         return Library((), (), ())
+    sources = views[0].source, views[1].source
     number, c, workspace = _target(kernel, facts, workspaces)
-    call = _call(kernel, (a, b, c), number)
+    call = _call(kernel, sources, (a, b, c), number)
     guards = tuple(
         Condition(x.leading, ">=", x.width) for x in (a, b, c) if not facts.at_least(x.leading, x.width).is_true
     )
@@ -134,17 +138,19 @@ def _is_identity(kernel: DotKernel) -> bool:
     return not more and first.value == kernel.accumulator and _stored(kernel, first) is not None
 
 
-def _call(kernel: DotKernel, matrices: tuple[_Matrix, _Matrix, _Matrix], target: int) -> ProductCall:
+def _call(
+    kernel: DotKernel, sources: tuple[Param, Param], matrices: tuple[_Matrix, _Matrix, _Matrix], target: int
+) -> ProductCall:
     """The call; a transposed result is the product of the transposed operands in the other order."""
     a, b, c = matrices
-    views, shape = (kernel.a, kernel.b), (kernel.row.extent, kernel.column.extent)
+    shape = (kernel.row.extent, kernel.column.extent)
     if c.transposed:
         a, b, c = b.turned, a.turned, c.turned
-        views, shape = (kernel.b, kernel.a), (kernel.column.extent, kernel.row.extent)
-    dtype = kernel.a.source.dtype
+        sources, shape = (sources[1], sources[0]), (kernel.column.extent, kernel.row.extent)
+    dtype = kernel.a.dtype
     return ProductCall(
-        a=kernel.params.index(views[0].source),
-        b=kernel.params.index(views[1].source),
+        a=kernel.params.index(sources[0]),
+        b=kernel.params.index(sources[1]),
         c=target,
         a_offset=a.offset,
         b_offset=b.offset,

@@ -26,6 +26,7 @@ from shlo_disc.lower_cuda.attention import print_attention
 from shlo_disc.lower_cuda.convolution import print_convolution
 from shlo_disc.lower_cuda.matmul import CONTRACTIONS, print_dot
 from shlo_disc.lower_cuda.printed import Printed
+from shlo_disc.lower_cuda.products import SMALL
 from shlo_disc.lower_cuda.row_schedules import SEAMS, print_rows
 from shlo_disc.lower_cuda.scan import print_scan
 from shlo_disc.lower_cuda.scatter import print_scatter
@@ -37,7 +38,7 @@ from shlo_disc.lower_cuda.window_scatter import print_window_scatter
 class CudaLowering:
     """Lowers groups one by one, and collects what was printed."""
 
-    abilities: ClassVar[Abilities] = Abilities(CONTRACTIONS, attention=True)
+    abilities: ClassVar[Abilities] = Abilities(CONTRACTIONS, attention=True, prologues=True, product_tile=SMALL.rows)
 
     def __init__(self, program: Program, producers: Producers) -> None:
         require_types(program, CudaSpelling.memory, "CUDA")

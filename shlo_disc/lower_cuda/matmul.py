@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from shlo_disc.codegen.groups import ProductTypes
 from shlo_disc.codegen.host import CallVariant, Condition
-from shlo_disc.codegen.kernel import Axis, DotKernel, MatrixView
+from shlo_disc.codegen.kernel import Axis, DotKernel, MatrixView, Panel
 from shlo_disc.codegen.naming import NAME
 from shlo_disc.codegen.scopes import INDENT, clean
 from shlo_disc.expr.dim import Dim, const
@@ -30,6 +30,7 @@ from shlo_disc.lower_cuda.products import (
     call_lines,
     extent_names,
     extents_of,
+    operand_params,
     product_text,
     rows_first,
     tiles_for,
@@ -64,7 +65,7 @@ class _Way:
 
 def print_dot(kernel: DotKernel, facts: Facts) -> Printed:
     """Every way to compute a product; small tiles fit any size."""
-    tiles = tiles_for(kernel.a.source.dtype, kernel.precision)
+    tiles = tiles_for(kernel.a.dtype, kernel.precision)
     ways = [_tiled(kernel, facts, tile) for tile in tiles[:-1] if not _is_small(kernel, facts)]
     small = _split(kernel, facts, tiles[-1])
     ways += [*_thin(kernel, facts), small]
@@ -88,7 +89,9 @@ def _spaces(kernel: DotKernel) -> tuple[Dim, ...]:
     return (*(_extent(kernel, view, rows, columns) for view, rows, columns in views), batch * m * n)
 
 
-def _extent(kernel: DotKernel, view: MatrixView, rows: Dim, columns: Dim) -> Dim:
+def _extent(kernel: DotKernel, view: MatrixView | Panel, rows: Dim, columns: Dim) -> Dim:
+    if isinstance(view, Panel):
+        return rows * columns
     last = view.offset.substitute({axis.symbol: axis.extent for axis in kernel.batch})
     return last + rows * view.row_stride + columns * view.column_stride
 
@@ -99,24 +102,29 @@ def _extent(kernel: DotKernel, view: MatrixView, rows: Dim, columns: Dim) -> Dim
 def _operands(body: Body, kernel: DotKernel, tile: Tile) -> list[str]:
     """Both operands from where the tile starts."""
     a_along_k, b_along_k = _along_k(kernel)
-    kind = tile.type(kernel.a.source.dtype, a_along_k=a_along_k, b_along_k=b_along_k)
-    dim, a, b = body.emit.dim_scalar, kernel.a, kernel.b
-    a_unit = a.column_stride if a_along_k else a.row_stride
-    b_unit = b.row_stride if b_along_k else b.column_stride
-    a_stride, b_stride = dim(a.row_stride), dim(b.column_stride)
-    return [
-        f"typedef {kind} Tile;",
-        f"const Strided<typename Tile::PacksA, {_flag(a_unit)}> a({clean(a.source.name)} + {dim(a.offset)}"
-        f" + i0 * {a_stride}, {a_stride}, {dim(a.column_stride)}, m - i0, k);",
-        f"const Strided<typename Tile::PacksB, {_flag(b_unit)}> b({clean(b.source.name)} + {dim(b.offset)}"
-        f" + j0 * {b_stride}, {b_stride}, {dim(b.row_stride)}, n - j0, k);",
-    ]
+    kind = tile.type(kernel.a.dtype, a_along_k=a_along_k, b_along_k=b_along_k)
+    lines = [f"typedef {kind} Tile;"]
+    sides = (("a", kernel.a, "i", "m", a_along_k), ("b", kernel.b, "j", "n", b_along_k))
+    for letter, operand, line, size, along_k in sides:
+        packs, left = f"typename Tile::Packs{letter.upper()}", f"{size} - {line}0"
+        if isinstance(operand, Panel):
+            lines += body.element(f"{letter}_at", operand, line)
+            lines.append(f"const Computed<{packs}, decltype({letter}_at)> {letter}({letter}_at, {left});")
+            continue
+        strides = (operand.row_stride, operand.column_stride)
+        stride, deep = strides if letter == "a" else strides[::-1]
+        unit, step = _flag(deep if along_k else stride), body.emit.dim_scalar(stride)
+        start = f"{clean(operand.source.name)} + {body.emit.dim_scalar(operand.offset)} + {line}0 * {step}"
+        far = body.emit.dim_scalar(deep)
+        lines.append(f"const Strided<{packs}, {unit}> {letter}({start}, {step}, {far}, {left}, k);")
+    return lines
 
 
 def _along_k(kernel: DotKernel) -> tuple[bool, bool]:
     """Whether neighbouring threads read neighbours in depth: where memory has them side by side, or nothing is."""
     a, b = kernel.a, kernel.b
-    return a.row_stride != const(1) or a.column_stride == const(1), b.column_stride != const(1)
+    a_along = a.along_depth if isinstance(a, Panel) else a.row_stride != const(1) or a.column_stride == const(1)
+    return a_along, b.along_depth if isinstance(b, Panel) else b.column_stride != const(1)
 
 
 def _flag(stride: Dim) -> str:
@@ -168,9 +176,9 @@ def _tiled(kernel: DotKernel, facts: Facts, tile: Tile) -> _Way:
         scope.lines += call_lines(head, consumer, ");")
     any_size = tile.label != LARGE.label
     lines += _tile_loop(kernel, tile, scope.lines) if any_size else _one_tile(kernel, tile, scope.lines)
-    name, read = f"{NAME}_{tile.label.split()[0]}", (kernel.a.source, kernel.b.source)
+    name, read = f"{NAME}_{tile.label.split()[0]}", operand_params(kernel)
     function = body.function(name, lines, tile.threads, resident=tile.resident, operands=read)
-    dtype, k = kernel.a.source.dtype, kernel.depth
+    dtype, k = kernel.a.dtype, kernel.depth
     row_tiles, column_tiles = tile.counts(kernel.row.extent, kernel.column.extent)
     blocks = row_tiles * column_tiles * batch_size(kernel.batch)
     call = function.call(blocks, tile.threads, tile.cycles(dtype, k), tile.latency(dtype, k))
@@ -183,7 +191,7 @@ def _tiled(kernel: DotKernel, facts: Facts, tile: Tile) -> _Way:
 
 def _split(kernel: DotKernel, facts: Facts, tile: Tile) -> _Way:
     """Small tiles: they fit any size, and are many if there is much depth."""
-    dtype, m, n, k = kernel.a.source.dtype, kernel.row.extent, kernel.column.extent, kernel.depth
+    dtype, m, n, k = kernel.a.dtype, kernel.row.extent, kernel.column.extent, kernel.depth
     row_tiles, column_tiles = tile.counts(m, n)
     tiles = row_tiles * column_tiles * batch_size(kernel.batch)
     split = split_depth(dtype, tiles, batch_size(kernel.batch) * m * n, k, facts)
@@ -209,7 +217,7 @@ def _split_tiles(kernel: DotKernel, facts: Facts, tile: Tile, split: Split) -> F
         head = f"multiply_tile<Tile, {rows_first(kernel)}>(a, b, k0, k1, i0, j0, m - i0, n - j0, shared, "
         scope.lines += call_lines(head, consumer, ");")
     lines += _tile_loop(kernel, tile, scope.lines, "splits")
-    name, read = f"{NAME}_{tile.label.split()[0]}", (kernel.a.source, kernel.b.source)
+    name, read = f"{NAME}_{tile.label.split()[0]}", operand_params(kernel)
     return body.function(name, lines, tile.threads, resident=tile.resident, operands=read, workspace=True)
 
 
@@ -217,24 +225,29 @@ def _split_tiles(kernel: DotKernel, facts: Facts, tile: Tile, split: Split) -> F
 
 
 def _thin(kernel: DotKernel, facts: Facts) -> list[_Way]:
-    """Kernels for at most eight rows, and for at most eight columns, where sizes may turn out so."""
+    """Kernels for at most eight rows, and for at most eight columns, where sizes may turn out so: both from memory."""
+    if isinstance(kernel.a, Panel) or isinstance(kernel.b, Panel):
+        return []
+    views = kernel.a, kernel.b
     ways = list[_Way]()
     for axis, other, swapped in ((kernel.row, kernel.column, False), (kernel.column, kernel.row, True)):
         for most in (1, THIN_ROWS):
             useless = facts.at_least(axis.extent, most + 1).is_true
             done = most > 1 and facts.at_least(const(1), axis.extent).is_true
             if not useless and not done and not (swapped and facts.at_least(const(THIN_ROWS), other.extent).is_true):
-                ways.append(_thin_way(kernel, facts, most, swapped=swapped))
+                ways.append(_thin_way(kernel, views, facts, most, swapped=swapped))
     return ways
 
 
-def _thin_way(kernel: DotKernel, facts: Facts, most: int, *, swapped: bool) -> _Way:
-    rows = _Line(kernel.a, kernel.a.row_stride, kernel.a.column_stride)
-    columns = _Line(kernel.b, kernel.b.column_stride, kernel.b.row_stride)
+def _thin_way(
+    kernel: DotKernel, views: tuple[MatrixView, MatrixView], facts: Facts, most: int, *, swapped: bool
+) -> _Way:
+    rows = _Line(views[0], views[0].row_stride, views[0].column_stride)
+    columns = _Line(views[1], views[1].column_stride, views[1].row_stride)
     if swapped:
         rows, columns = columns, rows
     few, many = (kernel.column, kernel.row) if swapped else (kernel.row, kernel.column)
-    dtype = kernel.a.source.dtype
+    dtype = kernel.a.dtype
     lanes = 16 // dtype.bytes
     wide = columns.stride == const(1) and columns.depth_stride != const(1)
     per_block = WIDE_LANES * lanes if wide else THIN_COLUMNS
@@ -293,7 +306,7 @@ def _thin_function(
         *(INDENT + line for line in scope.lines),
         "}",
     ]
-    return body.function(name, lines, THIN_THREADS, resident=1, operands=(kernel.a.source, kernel.b.source))
+    return body.function(name, lines, THIN_THREADS, resident=1, operands=operand_params(kernel))
 
 
 def _thin_operands(body: Body, rows: _Line, columns: _Line, kind: str, few: str, many: str) -> list[str]:

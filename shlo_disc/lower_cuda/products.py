@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from shlo_disc.codegen.emitter import Emitter
 from shlo_disc.codegen.host import GridCall
-from shlo_disc.codegen.kernel import Axis, ConvKernel, DotKernel, Param, Store
+from shlo_disc.codegen.kernel import Axis, ConvKernel, DotKernel, MatrixView, Panel, Param, Store
 from shlo_disc.codegen.rewrite import nodes_of
 from shlo_disc.codegen.scopes import INDENT, Scope, clean
 from shlo_disc.dynamic_ops.contract import Precision
@@ -109,7 +109,8 @@ class Body:
     def __init__(self, kernel: AnyProduct, facts: Facts) -> None:
         self.kernel, self.facts = kernel, facts
         self.emit = Emitter(CudaSpelling())
-        self.emit.count_uses([s.value for s in kernel.epilogue])
+        panels = [x for x in _operands(kernel) if isinstance(x, Panel)]
+        self.emit.count_uses([*(s.value for s in kernel.epilogue), *(panel.value for panel in panels)])
 
     def sizes(self, **values: Dim) -> list[str]:
         """Constants of the function."""
@@ -134,6 +135,15 @@ class Body:
                 scope.lines.append(emit.spell.store(clean(store.target.name), offset, value, store.target.dtype))
         rounded = emit.spell.rounded(argument, acc.dtype, exact=False)
         return [f"const {emit.spell.value_type(acc.dtype)} {clean(acc.name)} = {rounded};", *scope.lines]
+
+    def element(self, name: str, panel: Panel, line: str) -> list[str]:
+        """A lambda `name`: the value of a computed operand at a line that is counted from `line`0 on, and a depth."""
+        emit, depth = self.emit, clean(panel.depth.symbol.name)
+        with emit.inside(panel.line.symbol.name, panel.depth.symbol.name) as scope:
+            value = emit.value(panel.value)
+            scope.lines.append(f"return {value};")
+        head = f"const auto {name} = [&](const idx x, const idx {depth}) -> {emit.spell.value_type(panel.dtype)} {{"
+        return [head, f"{INDENT}const idx {line} = {line}0 + x;", *(INDENT + text for text in scope.lines), "};"]
 
     def consumer(self, statements: Sequence[str], *, swapped: bool = False) -> list[str]:
         """The lambda that the prelude calls with each sum; `swapped`: its rows are the product's columns."""
@@ -171,6 +181,22 @@ def epilogue_params(epilogue: Sequence[Store]) -> tuple[set[Param], set[Param]]:
     loads = [n.source for n in nodes_of(roots) if isinstance(n, Load)]
     read = {source for source in loads if isinstance(source, Param)}
     return read, {s.target for s in epilogue if isinstance(s.target, Param)}
+
+
+def _operands(kernel: AnyProduct) -> tuple[MatrixView | Panel, MatrixView | Panel]:
+    return (kernel.a, kernel.b) if isinstance(kernel, DotKernel) else (kernel.input, kernel.kernel)
+
+
+def operand_params(kernel: AnyProduct) -> tuple[Param, ...]:
+    """The buffers that both operands are read, or computed, from."""
+    found = dict[Param, None]()
+    for operand in _operands(kernel):
+        if isinstance(operand, Panel):
+            sources = (n.source for n in nodes_of([operand.value]) if isinstance(n, Load))
+            found.update(dict.fromkeys(source for source in sources if isinstance(source, Param)))
+        else:
+            found[operand.source] = None
+    return tuple(found)
 
 
 def call_lines(head: str, lines: Sequence[str], tail: str) -> list[str]:

@@ -217,7 +217,6 @@ def test_equal_layers_share_their_kernels() -> None:
 
 REFUSALS = {
     "reads memory": (lambda x: jnp.sort(jnp.exp(x)), (X,), "its consumer is a sort kernel, which reads memory"),
-    "dot operand": (lambda x, w: jnp.exp(x) @ w, (X, W), "the matrix product reads its operands from memory"),
     "stored once": (through_dot, (X, W), "3 groups read it: it is stored once"),
     "rows differ": (two_row_spaces, (X,), "its rows"),
     "epilogue": (lambda x, w: softmax(x @ w), (X, W), "its consumer is no elementwise kernel"),

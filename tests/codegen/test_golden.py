@@ -34,6 +34,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[In, ...]]] = {
     "softmax": (softmax, (In("b, s"),)),
     "layer_norm": (layer_norm, (In("b, t, 64"), In("64"), In("64"))),
     "dot_bias_gelu": (dense, (In("b, s"), In("s, n"), In("n"))),
+    "activation_dot": (lambda x, w: jnp.abs(x) @ w, (In("b, s"), In("s, n"))),
     "while_loop": (newton, (In("n"),)),
     "embedding": (lambda table, ids: jnp.tanh(table[ids]), (In("v, 64"), In("b, s", np.int32))),
     "concatenate": (lambda x, y: jnp.concatenate([x, y], 1) * 2, (In("b, s"), In("b, t"))),

@@ -18,11 +18,13 @@ SHLO_INLINE int64_t floordiv(int64_t a, int64_t b) {
 }
 SHLO_INLINE int64_t mod(int64_t a, int64_t b) { return b == 0 ? 0 : a - floordiv(a, b) * b; }
 
-// What the epilogue of a product or a convolution gets besides the tile.
+// What the epilogue of a product or a convolution gets besides the tile, and its prologue besides the panel. `row` and
+// `column`: where the prelude begins to count, if it sees only a panel.
 struct ShloTask {
   void* const* buffers;
   const int64_t* dims;
   int64_t batch[8];
+  int64_t row, column;
 };
 
 // One of several kernels that share a launch: where its buffers and sizes begin, how many pieces it has, and the work

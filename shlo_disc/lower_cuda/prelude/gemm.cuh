@@ -74,6 +74,28 @@ struct Strided : P {
   }
 };
 
+// A matrix that is computed: element (x, k) of the tile is element(x, k), as a value. The other members: see Strided.
+template <class P, class F>
+struct Computed : P {
+  typedef typename P::T T;
+  const F& element;
+  int left;
+
+  SHLO_DEVICE Computed(const F& element_, idx left_) : element(element_), left(at_most(left_, P::EXTENT)) {}
+
+  SHLO_DEVICE void fetch(idx k0, idx k1, Pack<T, P::N> (&out)[P::COUNT]) const {
+    const int deep = at_most(k1 - k0, depth_of<T>);
+    SHLO_UNROLL for (int i = 0; i < P::COUNT; ++i) {
+      const int x0 = P::extent_at(i), d0 = P::depth_at(i);
+      SHLO_UNROLL for (int j = 0; j < P::N; ++j) {
+        const int x = P::ALONG_K ? x0 : x0 + j, d = P::ALONG_K ? d0 + j : d0;
+        out[i].at[j] = T{};
+        if (x < left && d < deep) assign(&out[i].at[j], element((idx)x, k0 + d));
+      }
+    }
+  }
+};
+
 // An operand's step in shared memory: rows of depth (BY_ROWS), or for each depth a row of EXTENT.
 template <class T, int EXTENT, bool BY_ROWS, int PAD>
 struct Staged {

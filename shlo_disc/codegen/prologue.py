@@ -1,0 +1,239 @@
+"""Prologues: elementwise ops that a product computes while it loads its operands, so that these are never stored.
+
+Groups are made first. Then, for every result of a row group that only products read as operands, what computes it
+moves into these products, as far down as elements are cheap: a reduction, a sum per element, and a costly value that is
+broadcast stay behind and are stored. That pays if the bytes saved are worth the work that is done again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from shlo_disc.analysis.access import is_free
+from shlo_disc.codegen.contraction import matrix_form
+from shlo_disc.codegen.groups import Context, Decision, FusionPlan, Group, GroupKind
+from shlo_disc.codegen.op_graph import group_inputs
+from shlo_disc.codegen.panels import computed_operands
+from shlo_disc.codegen.traffic import traffic
+from shlo_disc.codegen.weights import LOOP, weight
+from shlo_disc.dynamic_ops.contract import DotAttrs
+from shlo_disc.dynamic_ops.opdef import Template
+from shlo_disc.dynamic_ops.program import Body, Op, Tensor
+from shlo_disc.dynamic_ops.reduce import ReduceAttrs
+from shlo_disc.dynamic_ops.registry import definition
+from shlo_disc.expr.dim import Dim, Sym, const, product
+
+WORK_PER_BYTE = 3  # additions that cost as much as moving a byte, where caches take part
+COSTLY = 4  # of one element: what is broadcast is then stored rather than computed for every reader
+PANEL_ROWS = 192  # of A, for which a panel of B is computed again if both operands are computed
+LARGEST_GROUP = 96  # ops; keeps formulas and compile times bounded
+
+
+def merge_prologues(plan: FusionPlan, body: Body, context: Context) -> FusionPlan:
+    """Move into products what computes their operands, where it pays."""
+    merger = _Merger(plan, body, context)
+    for group in plan.groups:
+        if group.kind is GroupKind.ROWS:
+            for root in group.roots:
+                merger.consider(root)
+    return merger.finished()
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """What a product's operand moves: the row group without it, and the products with it."""
+
+    before: tuple[Group, ...]
+    rest: Group | None
+    products: tuple[Group, ...]
+    ops: tuple[Op[object], ...]
+
+
+class _Merger:
+    """The groups of one body while ops move between them; their order stays one in which they can run."""
+
+    def __init__(self, plan: FusionPlan, body: Body, context: Context) -> None:
+        self.plan, self.context = plan, context
+        self.groups = list(plan.groups)
+        self.order = {op: k for k, op in enumerate(body.ops)}
+        self.outputs = set(body.results)
+        self.home = {t: k for k, group in enumerate(plan.groups) for t in group.roots}
+        self.gone = set[int]()
+        self.readers = dict[Tensor, set[int]]()
+        for number, group in enumerate(plan.groups):
+            self._read(number, group)
+        self.decisions = list[Decision]()
+
+    def _read(self, number: int, group: Group) -> None:
+        for tensor in group_inputs(group, self.context.producers):
+            if self.home.get(tensor, number) != number:
+                self.readers.setdefault(tensor, set()).add(number)
+
+    def consider(self, root: Tensor) -> None:
+        """Move what computes a root of a row group into the products that read it, or say why not."""
+        source = self.home[root]
+        readers = sorted(self.readers.get(root, ()))
+        if not any(self._is_operand(root, self.groups[k]) for k in readers):
+            return
+        found = self._refusal(root, readers)
+        producer = self.context.producers[root][0]
+        move = found if isinstance(found, _Move) else None
+        reason = "" if isinstance(found, _Move) else found
+        for k in readers:
+            if self.groups[k].kind is GroupKind.DOT:
+                label = self.groups[k].roots[0].name
+                merged = "the product computes it as it loads its operand"
+                self.decisions.append(Decision(producer, label, not reason, reason or merged))
+        if move is not None:
+            self._apply(source, readers, move)
+
+    def _is_operand(self, tensor: Tensor, group: Group) -> bool:
+        """Whether a product's operand is `tensor`, or a view of it."""
+        if group.kind is not GroupKind.DOT or group.anchor is None:
+            return False
+        alone = replace(group, ops=(self.context.producers[tensor][0], group.anchor))
+        return any(computed_operands(alone, self.context.producers))
+
+    def _refusal(self, root: Tensor, readers: Sequence[int]) -> _Move | str:
+        """What moves; or why it does not."""
+        if root in self.outputs:
+            return "its result is needed in memory"
+        if not all(self._is_operand(root, self.groups[k]) for k in readers):
+            return "a group that is no product reads it too"
+        group = self.groups[self.home[root]]
+        moved = self._closure(root, group)
+        if not moved:
+            return "it is no elementwise formula"
+        if any(len(self.groups[k].ops) + len(moved) > LARGEST_GROUP for k in readers):
+            return f"the group would have more than {LARGEST_GROUP} ops"
+        products = tuple(self._with(self.groups[k], moved) for k in readers)
+        before = (group, *(self.groups[k] for k in readers))
+        move = _Move(before, self._without(root, group, moved), products, moved)
+        points = self.context.points
+        pays = bool(points) and all(self._pays(move, point) for point in points)
+        return move if pays else "computing it where it is read saves less than it costs"
+
+    # -- which ops
+
+    def _closure(self, root: Tensor, group: Group) -> tuple[Op[object], ...]:
+        """The ops that compute `root` from what is stored, or will be."""
+        inside, producers = set(group.ops), self.context.producers
+        summed = self._after_reductions(group)
+        found, stack = dict[Op[object], None](), [root]
+        while stack:
+            tensor = stack.pop()
+            if (made := producers.get(tensor)) is None:
+                continue
+            op = made[0]
+            if op in inside and op not in found:
+                if definition(op).template is not Template.ELEMENT or weight(op) >= LOOP:
+                    continue
+                fewer = tensor is not root and product(tensor.shape) != product(root.shape)
+                if fewer and (op in summed or weight(op) >= COSTLY):
+                    continue
+                found[op] = None
+            elif op in found or not is_free(op):
+                continue
+            stack.extend(op.operands)
+        return tuple(sorted(found, key=self.order.__getitem__))
+
+    def _after_reductions(self, group: Group) -> set[Op[object]]:
+        """The ops of a group that need one of its reductions."""
+        found, producers = set[Op[object]](), self.context.producers
+
+        def needs(tensor: Tensor) -> bool:
+            made = producers.get(tensor)
+            if made is None or not (made[0] in group.ops or is_free(made[0])):
+                return False
+            return made[0] in found or (made[0] not in group.ops and any(map(needs, made[0].operands)))
+
+        for op in group.ops:
+            if isinstance(op.attrs, ReduceAttrs) or any(map(needs, op.operands)):
+                found.add(op)
+        return found
+
+    def _with(self, group: Group, moved: Iterable[Op[object]]) -> Group:
+        ops = sorted({*group.ops, *moved}, key=self.order.__getitem__)
+        return replace(group, ops=tuple(ops))
+
+    def _without(self, root: Tensor, group: Group, moved: Sequence[Op[object]]) -> Group | None:
+        """What is left of a row group: its other results, and what the moved ops read of it."""
+        inside = {t for op in group.ops if op not in moved for t in op.results}
+        alone = replace(group, ops=tuple(moved))
+        read = [t for t in group_inputs(alone, self.context.producers) if t in inside]
+        roots = tuple(dict.fromkeys((*(t for t in group.roots if t is not root), *read)))
+        if not roots:
+            return None
+        needed, stack, producers = set[Op[object]](), list(roots), self.context.producers
+        while stack:
+            if (made := producers.get(stack.pop())) is None or made[0] in needed:
+                continue
+            if made[0] in group.ops:
+                needed.add(made[0])
+            elif not is_free(made[0]):
+                continue
+            stack.extend(made[0].operands)
+        ops = tuple(op for op in group.ops if op in needed)
+        reduces = any(isinstance(op.attrs, ReduceAttrs) for op in ops)
+        return replace(group, ops=ops, roots=roots, rows=group.rows if reduces else None)
+
+    # -- whether it pays
+
+    def _pays(self, move: _Move, point: Mapping[Sym, int]) -> bool:
+        producers = self.context.producers
+        before = [traffic(g, producers) for g in move.before]
+        after = [traffic(g, producers) for g in (move.rest, *move.products) if g is not None]
+        saved = sum(t.moved.evaluate(point) for t in before) - sum(t.moved.evaluate(point) for t in after)
+        work = sum(t.work.evaluate(point) for t in after) - sum(t.work.evaluate(point) for t in before)
+        work += sum(self._repeated(g, move.ops).evaluate(point) for g in move.products)
+        tile = self.context.abilities.product_tile
+        if tile and any(not self._is_thin(g, point, tile) for g in move.products):
+            return False
+        return saved > 0 and saved * WORK_PER_BYTE >= work
+
+    def _is_thin(self, group: Group, point: Mapping[Sym, int], tile: int) -> bool:
+        """Whether a product waits for memory anyway, so that a library would be no faster."""
+        assert group.anchor is not None, "a product has its op"
+        form = matrix_form(group.anchor, self.context.facts, self.context.producers)
+        return min(form.m.evaluate(point), form.n.evaluate(point)) <= tile
+
+    def _repeated(self, group: Group, moved: Sequence[Op[object]]) -> Dim:
+        """The work of computing panels more than once: for batch loops they do not vary with, and for each tile."""
+        assert group.anchor is not None, "a product has its op"
+        computed = computed_operands(group, self.context.producers)
+        form = matrix_form(group.anchor, self.context.facts, self.context.producers, computed)
+        tile = self.context.abilities.product_tile
+        once = const(0)
+        for op in moved:
+            once += product(op.results[0].shape) * round(weight(op))
+        attrs = cast("DotAttrs", group.anchor.attrs)
+        times = product(loop.extent for loop in form.batch[len(attrs.lhs_batch) :])
+        if tile:
+            times = times * ((form.n if computed[0] else form.m) + (tile - 1)) // tile
+        elif all(computed):
+            times = times * (form.m + (PANEL_ROWS - 1)) // PANEL_ROWS
+        return once * (times - 1)
+
+    # -- the result
+
+    def _apply(self, source: int, readers: Sequence[int], move: _Move) -> None:
+        for number, changed in ((source, move.rest), *zip(readers, move.products, strict=True)):
+            if changed is None:
+                self.gone.add(number)
+            else:
+                self.groups[number] = changed
+        for number in (source, *readers):
+            for known in self.readers.values():
+                known.discard(number)
+            if number not in self.gone:
+                self.home.update(dict.fromkeys(self.groups[number].roots, number))
+                self._read(number, self.groups[number])
+
+    def finished(self) -> FusionPlan:
+        """The plan; a merge replaces the refusal that stood before it."""
+        groups = tuple(g for k, g in enumerate(self.groups) if k not in self.gone)
+        merged = {(d.producer, d.consumer) for d in self.decisions if d.merged}
+        before = tuple(d for d in self.plan.decisions if d.merged or (d.producer, d.consumer) not in merged)
+        return FusionPlan(groups, (*before, *self.decisions))

@@ -1,0 +1,205 @@
+"""Matrix products as C++: the prelude multiplies blocks, whose operands may be panels that generated functions fill.
+
+A panel lies in a thread's scratch memory: rows of A over the whole depth, or columns of B. It is filled when a piece
+of work comes to other rows (columns), and serves all blocks beside (below) each other, which come one after the other.
+If both operands are panels, that of A is kept, and B's columns are computed for every block of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shlo_disc.codegen.emitter import Emitter
+from shlo_disc.codegen.kernel import Axis, DotKernel, Panel, Param, RowKernel, Stage, Store
+from shlo_disc.codegen.scopes import INDENT
+from shlo_disc.expr.dim import Dim, Sym, const, maximum, minimum, of, product
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.lower_cpu.rows import RowPrinter, pointer
+from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
+from shlo_disc.lower_cpu.templates import Body, CallBack, call_back, epilogue, prelude_constants, start, union
+
+PANEL_BYTES = 1 << 20  # of A's rows: what stays in a second-level cache
+FEWEST_ROWS = 48  # of a panel: packing B must pay
+PANEL_COLUMNS = 64  # of B: as many as the prelude packs at a time
+
+
+def dot_extent(kernel: DotKernel) -> Dim:
+    """How many blocks of the results there are."""
+    rows, columns = _block(kernel)
+    row_blocks = (kernel.row.extent + (rows - 1)) // rows
+    column_blocks = (kernel.column.extent + (columns - 1)) // columns
+    return product(axis.extent for axis in kernel.batch) * row_blocks * column_blocks
+
+
+def dot_scratch(kernel: DotKernel) -> Dim:
+    """Bytes of private memory for packing and for panels."""
+    found = const(prelude_constants("gemm.h")["SHLO_GEMM_SCRATCH"])
+    for operand, lines in zip((kernel.a, kernel.b), _block(kernel), strict=True):
+        if isinstance(operand, Panel):
+            found += _panel_bytes(operand, lines)
+    return found
+
+
+def _block(kernel: DotKernel) -> tuple[Dim, Dim]:
+    """Rows and columns of a block."""
+    sizes = prelude_constants("gemm.h")
+    rows, columns = const(sizes["SHLO_GEMM_ROWS"]), const(sizes["SHLO_GEMM_COLUMNS"])
+    if isinstance(kernel.a, Panel):
+        fitting = const(PANEL_BYTES // kernel.a.dtype.bytes) // kernel.depth
+        rows = minimum(rows, maximum(FEWEST_ROWS, fitting))
+    if isinstance(kernel.b, Panel):
+        columns = const(PANEL_COLUMNS)
+    return rows, columns
+
+
+def _pitch(panel: Panel, lines: Dim) -> Dim:
+    """From one line of a panel to the next, or from one depth to the next."""
+    width = panel.depth.extent if panel.along_depth else minimum(lines, panel.line.extent)
+    return (width + (LANES - 1)) // LANES * LANES
+
+
+def _panel_bytes(panel: Panel, lines: Dim) -> Dim:
+    count = minimum(lines, panel.line.extent) if panel.along_depth else panel.depth.extent
+    return count * _pitch(panel, lines) * panel.dtype.bytes
+
+
+def print_dot(kernel: DotKernel, name: str) -> Body:
+    """Each piece of work is one block of rows and columns of one batch."""
+    store = epilogue(name, kernel, kernel.batch)
+    emit = Emitter(VectorSpelling())
+    suffix = "f64" if kernel.accumulator.dtype is DType.F64 else "f32"
+    operands = [x.source for x in (kernel.a, kernel.b) if not isinstance(x, Panel)]
+    lines = [pointer(VectorSpelling(), k, p, written=False) for k, p in enumerate(kernel.params) if p in operands]
+    lines += [
+        f"const int64_t m = {emit.dim_scalar(kernel.row.extent)}, n = {emit.dim_scalar(kernel.column.extent)};",
+        *_partition(emit, kernel),
+        "for (int64_t task = begin; task < end; ++task) {",
+        *(INDENT + line for line in _position(kernel)),
+        f"{INDENT}int64_t rest = task / column_blocks / row_blocks;",
+    ]
+    fills = _fills(kernel, name)
+    with emit.inside(*(axis.symbol.name for axis in kernel.batch)) as scope:
+        _decode_batch(emit, kernel.batch, scope.lines)
+        batch = ", ".join(axis.symbol.name.removeprefix("%") for axis in kernel.batch)
+        scope.lines += [
+            f"ShloTask at = {{buffers, dims, {{{batch}}}}};",
+            "const int64_t i1 = min_(i0 + (int64_t)block_rows, m), j1 = min_(j0 + (int64_t)block_columns, n);",
+            *_filled(emit, kernel, name),
+            f"shlo_gemm_{suffix}(&product, {_range(kernel.a, 'i')}, {_range(kernel.b, 'j')}, scratch,"
+            f" {name}_store, &at);",
+        ]
+    statements = [*emit.scopes[0].lines, *lines, *(INDENT + line for line in scope.lines), "}"]
+    functions = [line for fill in (*fills, store) for line in fill.lines]
+    sizes = union(*(fill.sizes for fill in (*fills, store)), tuple(emit.sizes))
+    return Body(tuple(functions), tuple(statements), sizes, (f"gemm_{suffix}",))
+
+
+def _partition(emit: Emitter, kernel: DotKernel) -> list[str]:
+    """How many blocks there are, and where panels lie."""
+    rows, columns = _block(kernel)
+    lines = [
+        f"const int64_t block_rows = {emit.dim_scalar(rows)}, block_columns = {emit.dim_scalar(columns)};",
+        "const int64_t row_blocks = (m + block_rows - 1) / block_rows;",
+        "const int64_t column_blocks = (n + block_columns - 1) / block_columns;",
+    ]
+    offset = const(prelude_constants("gemm.h")["SHLO_GEMM_SCRATCH"])
+    for letter, operand, count in (("a", kernel.a, rows), ("b", kernel.b, columns)):
+        if isinstance(operand, Panel):
+            kind = VectorSpelling().memory_type(operand.dtype)
+            place = emit.dim_scalar(offset)
+            lines.append(f"{kind}* const panel_{letter} = ({kind}*)((char*)scratch + {place});")
+            offset += _panel_bytes(operand, count)
+    if _keeps(kernel):
+        lines.append("int64_t filled = -1;")
+    return lines
+
+
+def _keeps(kernel: DotKernel) -> str:
+    """Which panel serves several blocks: a, b or none."""
+    return "a" if isinstance(kernel.a, Panel) else "b" if isinstance(kernel.b, Panel) else ""
+
+
+def _position(kernel: DotKernel) -> list[str]:
+    """Which block a piece of work is: blocks that share the panel that is kept come one after the other."""
+    if _keeps(kernel) == "b":
+        return [
+            "const int64_t i0 = task % row_blocks * block_rows;",
+            "const int64_t j0 = task / row_blocks % column_blocks * block_columns;",
+        ]
+    return [
+        "const int64_t i0 = task / column_blocks % row_blocks * block_rows;",
+        "const int64_t j0 = task % column_blocks * block_columns;",
+    ]
+
+
+def _decode_batch(emit: Emitter, batch: Sequence[Axis], lines: list[str]) -> None:
+    for axis in reversed(batch):
+        extent = emit.dim_scalar(axis.extent)
+        name = axis.symbol.name.removeprefix("%")
+        lines.append(f"const int64_t {name} = rest % {extent};")
+        lines.append(f"rest /= {extent};")
+
+
+def _filled(emit: Emitter, kernel: DotKernel, name: str) -> list[str]:
+    """Statements that bring the panels up to date, and the operands of the product."""
+    rows, columns = _block(kernel)
+    keeps, lines = _keeps(kernel), list[str]()
+    depth = emit.dim_scalar(kernel.depth)
+    sides = (("a", "i", "row", kernel.a, rows), ("b", "j", "column", kernel.b, columns))
+    for letter, index, field, operand, count in sides:
+        if not isinstance(operand, Panel):
+            continue
+        pitch = emit.dim_scalar(_pitch(operand, count))
+        call = f"{name}_fill_{letter}(&at, panel_{letter}, {pitch}, {depth}, {index}0, {index}1);"
+        lines.append(f"at.{field} = {index}0;")
+        if letter == keeps:
+            place = f"task / {'column' if letter == 'a' else 'row'}_blocks"
+            lines.append(f"if (filled != {place}) {call}")
+            lines.append(f"filled = {place};")
+        else:
+            lines.append(call)
+    a, b = kernel.a, kernel.b
+    starts = [
+        "panel_a" if isinstance(a, Panel) else start(emit, a),
+        "panel_b" if isinstance(b, Panel) else start(emit, b),
+    ]
+    left = [_pitch(a, rows), const(1)] if isinstance(a, Panel) else [a.row_stride, a.column_stride]
+    right = [_pitch(b, columns), const(1)] if isinstance(b, Panel) else [b.column_stride, b.row_stride]
+    if isinstance(a, Panel) and not a.along_depth:
+        left.reverse()
+    if isinstance(b, Panel) and not b.along_depth:
+        right.reverse()
+    strides = ", ".join(emit.dim_scalar(d) for d in (*left, *reversed(right)))
+    m = "i1 - i0" if isinstance(a, Panel) else "m"
+    n = "j1 - j0" if isinstance(b, Panel) else "n"
+    return [*lines, f"const ShloGemm product = {{{starts[0]}, {starts[1]}, {strides}, {m}, {n}, {depth}}};"]
+
+
+def _range(operand: object, index: str) -> str:
+    """The lines of a block: of a panel, all."""
+    return f"0, {index}1 - {index}0" if isinstance(operand, Panel) else f"{index}0, {index}1"
+
+
+def _fills(kernel: DotKernel, name: str) -> list[CallBack]:
+    sides = (("a", kernel.a), ("b", kernel.b))
+    return [_fill(f"{name}_fill_{letter}", kernel, panel) for letter, panel in sides if isinstance(panel, Panel)]
+
+
+def _fill(name: str, kernel: DotKernel, panel: Panel) -> CallBack:
+    """The function that computes lines `first` to `last` of a panel."""
+    line, depth = panel.line, panel.depth
+    above = of(line.symbol) - of(Sym("%first"))
+    pitch = of(Sym("%ld"))
+    place = above * pitch + of(depth.symbol) if panel.along_depth else of(depth.symbol) * pitch + above
+    store = Store(Param("panel", panel.dtype), place, panel.value)
+    rows, inner = (line, depth) if panel.along_depth else (depth, line)
+    bounds = {} if panel.along_depth else {line: ("first", "last")}
+    printer = RowPrinter(RowKernel(kernel.params, (rows,), (Stage((inner,), (False,), (store,), ()),), ()), bounds)
+    kind = printer.spell.memory_type(panel.dtype)
+    begin, end = ("first", "last") if panel.along_depth else ("0", "depth")
+    head = [
+        f"static void {name}(const ShloTask* at, {kind}* __restrict__ const panel, const int64_t ld,",
+        f"{' ' * (len(name) + 13)}const int64_t depth, const int64_t first, const int64_t last) {{",
+        f"{INDENT}const int64_t begin = {begin}, end = {end};",
+    ]
+    return call_back(head, printer, kernel.batch)

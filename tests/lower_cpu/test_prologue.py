@@ -1,0 +1,75 @@
+"""Operands that a product computes while it loads them: what moves into it, and that results stay the same."""
+
+# JAX's functions are partly untyped; this file is about what they export.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownLambdaType=false
+# pyright: reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import shlo_disc
+from shlo_disc.artifact import CompileOptions
+from shlo_disc.codegen.groups import FusionPlan, GroupKind
+from shlo_disc.codegen.planners import plan_full
+from shlo_disc.lower_cpu.kernels import CpuLowering
+from tests.codegen.programs import context_of, planned
+from tests.pipeline.exports import In, by_jax, check, exported, flat
+from tests.pipeline.prologue_programs import PROLOGUES
+
+# m, n and k, each one more than a size: empty, one, primes, around the blocks of 48 and 192 rows, 64 columns, 16 lanes.
+SIZES = (
+    (1, 6, 4), (6, 1, 4), (6, 4, 1), (2, 2, 2), (8, 14, 6), (18, 17, 18), (50, 66, 18), (194, 258, 34), (200, 65, 17),
+    (20, 400, 65),
+)  # fmt: skip
+
+
+def plan_of(function: Callable[..., Any], *inputs: In) -> FusionPlan:
+    found = planned(function, *inputs)
+    return plan_full(found.program.body, context_of(found.program, CpuLowering.abilities))
+
+
+@pytest.mark.parametrize("name", PROLOGUES)
+def test_a_product_computes_its_operands(name: str) -> None:
+    case = PROLOGUES[name]
+    with jax.enable_x64(case.wide):
+        plan = plan_of(case.function, *case.inputs)
+        assert len(plan.groups) == case.groups
+        assert plan.groups[-1].kind is GroupKind.DOT
+        assert case.ops <= {op.name for op in plan.groups[-1].ops}
+        run = shlo_disc.compile(exported(case.function, case.inputs), options=CompileOptions(optimize=1, threads=2))
+        rng = np.random.default_rng(len(name))
+        for m, n, k in SIZES[len(name) % 2 :: 2]:
+            arrays = [i.array(rng, {"m": m, "n": n, "k": k}) for i in case.inputs]
+            check(flat(run, arrays), by_jax(case.function, arrays), f"{name} at m = {m}, n = {n}, k = {k}", scale=2)
+
+
+def test_what_others_read_stays_in_memory() -> None:
+    x, w = In("m, k"), In("k, n")
+
+    def groups(function: Callable[..., Any], *inputs: In) -> int:
+        return len(plan_of(function, *inputs).groups)
+
+    def also_a_result(x: Any, w: Any) -> Any:
+        y = jnp.tanh(x)
+        return y @ w, y
+
+    def also_summed(x: Any, w: Any) -> Any:
+        y = jnp.tanh(x)
+        return y @ w, y.sum(0)
+
+    assert groups(lambda x, w: jnp.tanh(x) @ w, x, w) == 1
+    assert groups(also_a_result, x, w) == 2
+    assert groups(also_summed, x, w) >= 2
+
+
+def test_a_softmax_is_stored() -> None:
+    plan = plan_of(lambda x, w: jax.nn.softmax(x) @ w, In("m, k"), In("k, n"))
+    assert [g.kind for g in plan.groups] == [GroupKind.ROWS, GroupKind.DOT]
+    assert any(not d.merged and "saves less" in d.reason for d in plan.decisions)

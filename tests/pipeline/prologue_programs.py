@@ -1,0 +1,103 @@
+# JAX's functions are partly untyped; this file is about what they export.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownLambdaType=false
+# pyright: reportUnknownArgumentType=false
+"""Products whose operands are formulas: what tests of both targets run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from tests.pipeline.exports import In, infinite, special
+
+
+@dataclass(frozen=True, slots=True)
+class Prologue:
+    """A program around one product, and the ops that must move into it.
+
+    Symbols are m, n and k, and one more than the sizes where a dim may be empty.
+    """
+
+    function: Callable[..., Any]
+    inputs: tuple[In, ...]
+    ops: frozenset[str]
+    groups: int = 1
+    wide: bool = False
+
+
+A, B, ROW = In("m - 1, k - 1"), In("k - 1, n - 1"), In("k - 1")
+IDS = In("m - 1", np.int32)
+
+
+def rms_norm(x: Any, scale: Any, w: Any) -> Any:
+    return (x * lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-6) * scale) @ w
+
+
+def layer_norm(x: Any, w: Any) -> Any:
+    return ((x - x.mean(-1, keepdims=True)) * lax.rsqrt(x.var(-1, keepdims=True) + 1e-5)) @ w
+
+
+def causal(x: Any, w: Any) -> Any:
+    rows, columns = (lax.broadcasted_iota(np.int32, x.shape, d) for d in (0, 1))
+    return jnp.where(columns <= rows, x, 0) @ w
+
+
+def heads(x: Any, w: Any) -> Any:
+    return jnp.einsum("bkh,hkn->bhn", jnp.abs(x) + 1, w)
+
+
+def residual(x: Any, w: Any) -> Any:
+    y = jnp.abs(x)
+    return y @ w + y
+
+
+PROLOGUES: Mapping[str, Prologue] = {
+    "activation of the left": Prologue(lambda x, w: jnp.tanh(x) @ w, (A, B), frozenset({"tanh"})),
+    "activation of the right": Prologue(lambda x, w: x @ (jnp.abs(w) + 1), (A, B), frozenset({"abs", "add"})),
+    "both sides": Prologue(lambda x, w: jnp.abs(x) @ (w * 2), (A, B), frozenset({"abs", "multiply"})),
+    "transposed": Prologue(
+        lambda x, w: jnp.abs(x).T @ (w.T + 1), (In("k - 1, m - 1"), In("n - 1, k - 1")), frozenset({"abs", "add"})
+    ),
+    "converted": Prologue(
+        lambda x, w: x @ w.astype(np.float32), (A, In("k - 1, n - 1", np.int8)), frozenset({"convert"})
+    ),
+    "dequantised": Prologue(
+        lambda x, w, s: x @ (w.astype(np.float32) * s),
+        (A, In("k - 1, n - 1", np.int8), In("n - 1")),
+        frozenset({"convert", "multiply"}),
+    ),
+    "rows gathered": Prologue(lambda t, i, w: t[i] @ w, (In("5, k - 1"), IDS, B), frozenset({"d_gather"})),
+    "rms norm": Prologue(rms_norm, (In("m, k"), In("k"), In("k, n")), frozenset({"multiply"}), groups=2),
+    "layer norm": Prologue(layer_norm, (In("m, k"), In("k, n")), frozenset({"multiply"}), groups=2),
+    "masked": Prologue(causal, (A, B), frozenset({"select"})),
+    "scaled rows": Prologue(lambda x, s, w: (x * s[:, None]) @ w, (A, In("m - 1"), B), frozenset({"multiply"})),
+    "padded": Prologue(lambda x, w: jnp.pad(x, ((1, 2), (0, 1))) @ w, (A, In("k, n")), frozenset({"d_pad"})),
+    "joined": Prologue(
+        lambda x, y, w: jnp.concatenate([x, y], 1) @ w,
+        (A, In("m - 1, 3"), In("k + 2, n")),
+        frozenset({"d_concatenate"}),
+    ),
+    "a slice": Prologue(lambda x, w: jnp.abs(x[:, 1:]) @ w, (In("m, k"), B), frozenset({"abs"})),
+    "batches": Prologue(
+        lambda x, w: jnp.einsum("bhmk,bhkn->bhmn", jnp.abs(x), w),
+        (In("2, 3, m - 1, k - 1"), In("2, 3, k - 1, n - 1")),
+        frozenset({"abs"}),
+    ),
+    "heads inside": Prologue(heads, (In("m, k, 2"), In("2, k, n")), frozenset({"abs"})),
+    "prologue and epilogue": Prologue(
+        lambda x, w, b: jax.nn.relu(jnp.abs(x) @ w + b), (A, B, In("n - 1")), frozenset({"abs", "maximum"})
+    ),
+    "read by the epilogue too": Prologue(residual, (In("m - 1, k - 1"), In("k - 1, k - 1")), frozenset({"abs", "add"})),
+    "f64": Prologue(
+        lambda x, w: jnp.abs(x) @ w, (In(A.shape, np.float64), In(B.shape, np.float64)), frozenset({"abs"}), wide=True
+    ),
+    "NaN and infinities": Prologue(
+        lambda x, w: jnp.abs(x) @ w, (In("m, k", draw=special), In("k, n", draw=infinite)), frozenset({"abs"})
+    ),
+}  # fmt: skip
