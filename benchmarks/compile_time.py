@@ -2,10 +2,10 @@
 
     python -m benchmarks.compile_time [--layers 1,4,12,48] [--fusion full] [--json FILE] [--profile]
 
-Milliseconds of every stage up to the text of the kernels (the C++ compiler is not part of it), the least of several
-rounds. Analysis is `legalize` and `passes`, decisions are `fuse`. `facts` is the part of all stages that is spent
-asking about sizes and indices (`expr/`), found by sampling. Linear means that a layer costs as much in a program of 48
-layers as in one of 4.
+CPU milliseconds of every stage up to the text of the kernels (the C++ compiler is not part of it), the least of several
+rounds: one thread, so what a machine with nothing else to do takes. Analysis is `legalize` and `passes`, decisions are
+`fuse`. `facts` is the part of all stages that is spent asking about sizes and indices (`expr/`), found by sampling.
+Linear means that a layer costs as much in a program of 48 layers as in one of 4.
 """
 
 # JAX annotates only a part of its functions.
@@ -130,7 +130,7 @@ def measure(layers: int, rules: FusionRules) -> Timing:
     rounds, samples, start = list[Stopwatch](), Samples(), time.perf_counter()
     while len(rounds) < ROUNDS and time.perf_counter() - start < SECONDS:
         gc.collect()
-        rounds.append(Stopwatch())
+        rounds.append(Stopwatch(time.process_time))
         compile_text(text, "<training step>", request, rounds[-1])
     with samples.taken():
         compile_text(text, "<training step>", request, Stopwatch())
@@ -139,8 +139,8 @@ def measure(layers: int, rules: FusionRules) -> Timing:
 
 
 def show(timings: Sequence[Timing], console: Console) -> None:
-    """Print milliseconds by stage, and what an op costs."""
-    table = Table(title="milliseconds by stage: an encoder with its backward pass")
+    """Print CPU milliseconds by stage, and what an op costs."""
+    table = Table(title="CPU milliseconds by stage: an encoder with its backward pass")
     for heading in ("layers", "ops", *STAGES, "facts (in all)", "analysis + fusion", "us per op"):
         table.add_column(heading, justify="right")
     for timing in timings:

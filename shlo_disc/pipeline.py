@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, cast
@@ -49,16 +49,17 @@ KERNEL_FILES = 2  # compiled side by side; more files cost more in headers than 
 class Stopwatch:
     """Seconds spent in each named stage; those of a stage inside another one count for the inner one alone."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self.seconds = dict[str, float]()
+        self._clock = clock
         self._inside = 0.0  # seconds of the stages within the current one
 
     @contextmanager
     def stage(self, name: str) -> Generator[None]:
         before, self._inside = self._inside, 0.0
-        start = time.perf_counter()
+        start = self._clock()
         yield
-        took = time.perf_counter() - start
+        took = self._clock() - start
         self.seconds[name] = self.seconds.get(name, 0.0) + took - self._inside
         self._inside = before + took
 
