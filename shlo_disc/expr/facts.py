@@ -82,6 +82,9 @@ class Facts:
     _system: System = field(default_factory=System)
     facts: tuple[Fact, ...] = ()
     _rules: Canonical = field(default_factory=lambda: Canonical(System().given), repr=False)
+    _scopes: dict[tuple[Sym, Dim, Dim], Facts] = field(
+        default_factory=dict[tuple[Sym, Dim, Dim], "Facts"], init=False, repr=False
+    )
     _solved_by: Mapping[Sym, int] = field(default_factory=dict[Sym, int], repr=False)
 
     @staticmethod
@@ -151,7 +154,16 @@ class Facts:
         return self.with_range(sym, as_dim(0), extent - 1)
 
     def with_range(self, sym: Sym, lower: Dim, upper: Dim) -> Facts:
-        """Enter a scope in which `lower <= sym <= upper`; there, the range is not empty."""
+        """Enter a scope in which `lower <= sym <= upper`; there, the range is not empty.
+
+        Who enters a scope again gets the same facts: what was proven there is known already.
+        """
+        key = sym, lower, upper
+        if (known := self._scopes.get(key)) is None:
+            known = self._scopes[key] = self._scope(sym, lower, upper)
+        return known
+
+    def _scope(self, sym: Sym, lower: Dim, upper: Dim) -> Facts:
         lower, upper = self.canonical(lower), self.canonical(upper)
         system = self._system
         if not self._rules.prover.nonnegative(upper - lower):
