@@ -83,6 +83,8 @@ class TokenSpan(Span):
     """The span of a token, which is found in the text when it is looked at."""
 
     __slots__ = ("_at", "_places")
+    _at: int
+    _places: Places
 
     def __init__(self, places: Places, at: int) -> None:
         object.__setattr__(self, "_places", places)
@@ -100,6 +102,13 @@ class TokenSpan(Span):
         object.__setattr__(self, "start", starts[at] if at < len(starts) else end)
         object.__setattr__(self, "end", ends[at] if at < len(ends) else end)
         return object.__getattribute__(self, name)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are the same token: nobody has to find it for that."""
+        return isinstance(other, TokenSpan) and self._at == other._at and self._places is other._places
+
+    def __hash__(self) -> int:
+        return hash(self._at)
 
 
 def cut(source: Source) -> tuple[list[str], Places]:
