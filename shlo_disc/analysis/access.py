@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from shlo_disc.analysis.formula import Formulas, Producers
 from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
-from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.dim import Dim, Sym, const, of
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.node import Node
@@ -54,14 +53,18 @@ def index_symbols(shape: Shape, facts: Facts, letter: str = "i") -> tuple[tuple[
 
 def loads(root: Scalar) -> Iterator[Load]:
     """Every distinct load of a formula, those inside indices included."""
-    seen, stack = set[Node](), list[Node]([root])
+    return (node for node in nodes(root) if isinstance(node, Load))
+
+
+def nodes(root: Node) -> Iterator[Node]:
+    """Every distinct node of a formula, those inside indices included."""
+    seen, stack = set[Node](), [root]
     while stack:
         node = stack.pop()
         if node in seen:
             continue
         seen.add(node)
-        if isinstance(node, Load):
-            yield node
+        yield node
         stack.extend(children(node))
 
 
@@ -95,27 +98,8 @@ class Access:
     index: Index
 
 
-def accesses(op: Op[object], k: int, index: Index, facts: Facts, producers: Producers) -> tuple[Access, ...]:
-    """What is read to compute element `index` of result `k` of `op`, seen through the free ops below it."""
-    element = definition(op).element
-    assert element is not None, f"{op.name} has no element rule"
-    return _tensor_loads(element(op, _through_free(facts, producers), k, index))
-
-
-def free_reads(tensor: Tensor, index: Index, facts: Facts, producers: Producers) -> tuple[Access, ...]:
-    """What is read to know `tensor[index]`, seen through free ops."""
-    return _tensor_loads(_through_free(facts, producers).at(tensor, index))
-
-
-def _through_free(facts: Facts, producers: Producers) -> Formulas:
-    def free(tensor: Tensor) -> bool:
-        made = producers.get(tensor)
-        return made is not None and is_free(made[0])
-
-    return Formulas(facts, producers, free)
-
-
-def _tensor_loads(root: Scalar) -> tuple[Access, ...]:
+def tensor_loads(root: Scalar) -> tuple[Access, ...]:
+    """Every distinct element of a tensor that a formula reads."""
     return tuple(Access(n.source, n.index) for n in loads(root) if isinstance(n.source, Tensor))
 
 

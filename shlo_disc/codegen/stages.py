@@ -13,6 +13,7 @@ from itertools import count
 
 from shlo_disc.analysis.access import flat_offset, is_free
 from shlo_disc.analysis.formula import Formulas, Producers
+from shlo_disc.codegen.contraction import delinearize
 from shlo_disc.codegen.groups import Group
 from shlo_disc.codegen.kernel import (
     Axis,
@@ -23,6 +24,7 @@ from shlo_disc.codegen.kernel import (
     Stage,
     Store,
 )
+from shlo_disc.codegen.row_spaces import leading, row_number, rows_of, without_ones
 from shlo_disc.codegen.seams import Seams, split_at_seams
 from shlo_disc.codegen.simplify_kernel import merge_loops
 from shlo_disc.codegen.weights import weight
@@ -60,7 +62,7 @@ class _Plan:
     """One stage while it is planned."""
 
     level: int
-    shape: Shape  # of the inner space
+    shape: Shape  # of the inner space, without dims of 1
     reduced: tuple[bool, ...]
     reduces: list[Op[object]] = field(default_factory=list[Op[object]])
     stores: list[Tensor] = field(default_factory=list[Tensor])
@@ -82,11 +84,13 @@ class _Builder:
         self.group, self.producers = group, producers
         self.members = {t for op in group.ops for t in op.results}
         rows = group.rows if group.rows is not None else group.roots[0].shape[:-1]
-        self.rank = len(rows)
+        self.rows, self.count_of_rows = rows, rows_of(rows, facts)
         self.row_axes, self.row_index = _axes(rows, "x")
         for axis in self.row_axes:
             facts = facts.with_index(axis.symbol, axis.extent)
         self.facts = facts
+        self.row = row_number(self.row_index, rows, len(rows), facts)
+        self.spaces = dict[Shape, _RowSpace | None]()
         self.params = Params()
         self.plans = self._plans()
         self.kept = dict[Tensor, Scratch]()
@@ -95,6 +99,38 @@ class _Builder:
         self.count = 0
         self.numbers = count(1)
 
+    # -- rows
+
+    def _space(self, shape: Shape) -> _RowSpace | None:
+        """How a tensor of this shape lies in the rows; None if it does not."""
+        if shape not in self.spaces:
+            self.spaces[shape] = self._find_space(shape)
+        return self.spaces[shape]
+
+    def _find_space(self, shape: Shape) -> _RowSpace | None:
+        number = leading(shape, self.count_of_rows, self.facts)
+        if number is None:
+            return None
+        dims = [i for i, extent in zip(self.row_index, self.rows, strict=True) if extent.constant != 1]
+        if without_ones(shape[:number]) == without_ones(self.rows):
+            left = iter(dims)
+            index = tuple(const(0) if extent.constant == 1 else next(left) for extent in shape[:number])
+        else:
+            index = tuple(map(self.facts.canonical, delinearize(self.row, shape[:number])))
+        return _RowSpace(index, shape[number:])
+
+    def _inner(self, shape: Shape) -> Shape | None:
+        """The inner dims of a shape in the rows that need a loop."""
+        space = self._space(shape)
+        return None if space is None else without_ones(space.inner)
+
+    def _at(self, shape: Shape, inner: Index) -> Index:
+        """The index of a tensor of this shape where the row, and the loops of its inner dims, stand."""
+        space = self._space(shape)
+        assert space is not None, "fusion proved that it has the rows"
+        left = iter(inner)
+        return (*space.index, *(const(0) if extent.constant == 1 else next(left) for extent in space.inner))
+
     # -- which stage
 
     def _plans(self) -> list[_Plan]:
@@ -102,9 +138,11 @@ class _Builder:
         plans = list[_Plan]()
         for op in self.group.ops:
             if isinstance(op.attrs, ReduceAttrs):
-                shape = op.operands[0].shape
-                reduced = tuple(d in op.attrs.dims for d in range(self.rank, len(shape)))
-                plan = _find(plans, 2 * levels[op.results[0]] - 1, shape[self.rank :], reduced)
+                space = self._space(op.operands[0].shape)
+                assert space is not None, "fusion proved that it has the rows"
+                inner = list(enumerate(space.inner, len(space.index)))
+                reduced = tuple(d in op.attrs.dims for d, extent in inner if extent.constant != 1)
+                plan = _find(plans, 2 * levels[op.results[0]] - 1, without_ones(space.inner), reduced)
                 plan.reduces.append(op)
         for root in self.group.roots:
             if isinstance(self.producers[root][0].attrs, ReduceAttrs):
@@ -113,7 +151,8 @@ class _Builder:
         return sorted(plans, key=lambda p: p.level)
 
     def _place_root(self, root: Tensor, level: int, plans: list[_Plan]) -> None:
-        shape = root.shape[self.rank :]
+        shape = self._inner(root.shape)
+        assert shape is not None, "fusion proved that it has the rows"
         later = [p for p in plans if p.level >= level and p.shape == shape]
         if later:
             min(later, key=lambda p: p.level).stores.append(root)
@@ -168,11 +207,10 @@ class _Builder:
             self._visit(operand, plan, earlier, home)
 
     def _fills(self, tensor: Tensor, plan: _Plan) -> bool:
-        return tensor.shape[self.rank :] == plan.shape and len(tensor.shape) >= self.rank
+        return self._inner(tensor.shape) == plan.shape
 
     def _keep(self, tensor: Tensor, first: _Plan) -> None:
-        size = product(tensor.shape[self.rank :])
-        scratch = Scratch(f"t{len(self.kept)}", tensor.dtype, size)
+        scratch = Scratch(f"t{len(self.kept)}", tensor.dtype, product(first.shape))
         self.kept[tensor] = scratch
         self.scratch.append(scratch)
         first.kept.append(tensor)
@@ -198,31 +236,29 @@ class _Builder:
     def build(self) -> RowKernel:
         self._choose_kept()
         stages = list[Stage]()
-        available = dict[Tensor, Callable[[Index], Scalar | None]]()
+        available = dict[Tensor, Scratch | Arg]()
         for plan in self.plans:
             stages.append(self._stage(plan, available))
-            for tensor in plan.kept:
-                available[tensor] = self._scratch_reader(self.kept[tensor], tensor.shape)
+            available.update({tensor: self.kept[tensor] for tensor in plan.kept})
         return RowKernel(tuple(self.params.tensors.values()), self.row_axes, tuple(stages), tuple(self.scratch))
 
-    def _stage(self, plan: _Plan, available: dict[Tensor, Callable[[Index], Scalar | None]]) -> Stage:
+    def _stage(self, plan: _Plan, available: dict[Tensor, Scratch | Arg]) -> Stage:
         axes, inner = _axes(plan.shape, "c")
         facts = self.facts
         for axis in axes:
             facts = facts.with_index(axis.symbol, axis.extent)
-        here = (*self.row_index, *inner)
-        readers = dict(available)
+        readers = {tensor: self._reader(tensor.shape, source, facts) for tensor, source in available.items()}
         formulas = Formulas(
             facts, self.producers, self._inlined, readers, self.params.load(facts), numbers=self.numbers
         )
-        stores = [Store(self.kept[t], flat_offset(inner, plan.shape), formulas.at(t, here)) for t in plan.kept]
-        stores += [
-            Store(self.params.of(t), facts.canonical(flat_offset(here, t.shape)), formulas.at(t, here))
-            for t in plan.stores
-        ]
-        reductions = [self._reduction(op, formulas, here, plan, inner, available) for op in plan.reduces]
-        live = [flag for flag, size in zip(plan.reduced, plan.shape, strict=True) if size.constant != 1]
-        return Stage(axes, tuple(live), tuple(stores), tuple(reductions))
+        kept = flat_offset(inner, plan.shape)
+        stores = [Store(self.kept[t], kept, formulas.at(t, self._at(t.shape, inner))) for t in plan.kept]
+        for tensor in plan.stores:
+            here = self._at(tensor.shape, inner)
+            offset = facts.canonical(flat_offset(here, tensor.shape))
+            stores.append(Store(self.params.of(tensor), offset, formulas.at(tensor, here)))
+        reductions = [self._reduction(op, formulas, plan, inner, available) for op in plan.reduces]
+        return Stage(axes, plan.reduced, tuple(stores), tuple(reductions))
 
     def _inlined(self, tensor: Tensor) -> bool:
         made = self.producers.get(tensor)
@@ -232,13 +268,12 @@ class _Builder:
         self,
         op: Op[object],
         formulas: Formulas,
-        here: Index,
         plan: _Plan,
         inner: Index,
-        available: dict[Tensor, Callable[[Index], Scalar | None]],
+        available: dict[Tensor, Scratch | Arg],
     ) -> Reduction:
         assert isinstance(op.attrs, ReduceAttrs), "only reductions are planned as such"
-        count = len(op.results)
+        count, here = len(op.results), self._at(op.operands[0].shape, inner)
         carries = tuple(self._arg(t, "a") for t in op.results)
         inputs = tuple(self._arg(t, "e") for t in op.results)
         elements = tuple(formulas.at(x, here) for x in op.operands[:count])
@@ -249,15 +284,15 @@ class _Builder:
         stores = list[Store]()
         for result, carry in zip(op.results, carries, strict=True):
             if result in self.group.roots:
-                offset = formulas.facts.canonical(flat_offset((*self.row_index, *kept_index), result.shape))
+                offset = formulas.facts.canonical(flat_offset(self._at(result.shape, kept_index), result.shape))
                 stores.append(Store(self.params.of(result), offset, carry))
-            if any(n.constant != 1 for n in kept_shape):
+            if kept_shape:
                 scratch = Scratch(f"k{len(self.scratch)}", result.dtype, product(kept_shape))
                 self.scratch.append(scratch)
                 stores.append(Store(scratch, flat_offset(kept_index, kept_shape), carry))
-                available[result] = self._scratch_reader(scratch, result.shape)
+                available[result] = scratch
             else:
-                available[result] = _constant_reader(carry)
+                available[result] = carry
         fn = _associative(update, carries, inputs)
         return Reduction(carries, init, inputs, elements, update, fn, tuple(stores))
 
@@ -265,19 +300,28 @@ class _Builder:
         self.count += 1
         return Arg(f"{letter}{self.count}", tensor.dtype)
 
-    def _scratch_reader(self, scratch: Scratch, shape: Shape) -> Callable[[Index], Scalar | None]:
-        here = tuple(map(self.facts.canonical, self.row_index))
+    def _reader(self, shape: Shape, source: Scratch | Arg, facts: Facts) -> Callable[[Index], Scalar | None]:
+        """Read what an earlier stage has computed of the row; another row's value is not there."""
+        space = self._space(shape)
+        assert space is not None, "it was computed in the rows"
+        number = len(space.index)
 
         def read(index: Index) -> Scalar | None:
-            if index[: self.rank] != here:  # another row: its value is not in the scratch of this one
+            if index[:number] != space.index and row_number(index, shape, number, facts) != self.row:
                 return None
-            return Load(scratch, (flat_offset(index[self.rank :], shape[self.rank :]),))
+            if isinstance(source, Arg):
+                return source
+            return Load(source, (facts.canonical(flat_offset(index[number:], space.inner)),))
 
         return read
 
 
-def _constant_reader(value: Scalar) -> Callable[[Index], Scalar]:
-    return lambda index: value  # noqa: ARG005
+@dataclass(frozen=True, slots=True)
+class _RowSpace:
+    """The leading index of a shape in the row at hand, and its other dims."""
+
+    index: Index
+    inner: Shape
 
 
 def _associative(update: Sequence[Scalar], carries: Sequence[Arg], inputs: Sequence[Arg]) -> BinaryFn | None:

@@ -8,7 +8,7 @@ from typing import ClassVar, assert_never
 from shlo_disc.analysis.formula import Producers
 from shlo_disc.artifact import SourceFile
 from shlo_disc.codegen.attention import build_attention
-from shlo_disc.codegen.groups import Abilities, Group, GroupKind
+from shlo_disc.codegen.groups import GPU, Abilities, Group, GroupKind
 from shlo_disc.codegen.host import Call, CallVariant, GridCall, GridRef
 from shlo_disc.codegen.naming import NAME, comment, require_types, title
 from shlo_disc.codegen.scan import build_scan
@@ -38,7 +38,9 @@ from shlo_disc.lower_cuda.window_scatter import print_window_scatter
 class CudaLowering:
     """Lowers groups one by one, and collects what was printed."""
 
-    abilities: ClassVar[Abilities] = Abilities(CONTRACTIONS, attention=True, prologues=True, product_tile=SMALL.rows)
+    abilities: ClassVar[Abilities] = Abilities(
+        CONTRACTIONS, attention=True, prologues=True, product_tile=SMALL.rows, machine=GPU
+    )
 
     def __init__(self, program: Program, producers: Producers) -> None:
         require_types(program, CudaSpelling.memory, "CUDA")

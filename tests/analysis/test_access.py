@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 from jax import lax
 
-from shlo_disc.analysis.access import accesses, affine_view, flat_offset, free_reads, index_symbols, is_free
+from shlo_disc.analysis.access import affine_view, flat_offset, index_symbols, is_free
 from shlo_disc.analysis.formula import Formulas, producers_of
+from shlo_disc.analysis.reads import ReadTable
 from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.program import Op, Program, Shape
 from shlo_disc.expr.dim import Sym, const, of, symbol
@@ -106,23 +107,35 @@ def op_named(program: Program, name: str) -> Op[object]:
 def test_reads_are_seen_through_free_ops() -> None:
     program = legalized(lambda x, y: jnp.maximum(x.T, y[::-1]), X, In("s, b"))
     (result,) = program.body.results
-    index, facts = index_symbols(result.shape, program.facts)
-    reads = accesses(op_named(program, "maximum"), 0, tuple(map(of, index)), facts, producers_of(program.body))
-    found = {read.tensor: tuple(map(str, read.index)) for read in reads}
+    (reads,) = ReadTable(program.facts, producers_of(program.body)).of(op_named(program, "maximum"))
+    assert reads.space.shape == result.shape
+    found = {access.tensor: tuple(map(str, access.index)) for access in reads.accesses}
     x, y = (p.tensor for p in program.parameters)
     assert found[x] == ("%i1", "%i0")
     assert set(found) <= {x, y, *(t for op in program.body.ops for t in op.results)}
 
 
-def test_free_reads_end_at_what_is_computed() -> None:
+def test_reads_end_at_what_is_computed() -> None:
     program = legalized(lambda x: jnp.tanh(x).T.reshape(-1) * 2, X)
     tanh = op_named(program, "tanh").results[0]
-    multiply = op_named(program, "multiply")
-    facts = program.facts
-    reads = [
-        r for operand in multiply.operands for r in free_reads(operand, (const(0),), facts, producers_of(program.body))
-    ]
-    assert [(r.tensor, r.index) for r in reads] == [(tanh, (const(0), const(0)))]
+    (reads,) = ReadTable(program.facts, producers_of(program.body)).of(op_named(program, "multiply"))
+    assert [(a.tensor, tuple(map(str, a.index))) for a in reads.accesses] == [(tanh, ("%i0 % b", "%i0 // b"))]
+
+
+def test_a_reduction_reads_at_the_points_of_its_operand() -> None:
+    program = legalized(lambda x: jnp.exp(x)[:, None].sum(2), X)
+    (reads,) = ReadTable(program.facts, producers_of(program.body)).of(op_named(program, "d_reduce"))
+    (exp,) = (a for a in reads.accesses if a.tensor.shape)
+    assert tuple(map(str, reads.space.index)) == ("%i0", "0", "%i1")  # a dim of 1 needs no symbol
+    assert (exp.tensor, tuple(map(str, exp.index))) == (op_named(program, "exponential").results[0], ("%i0", "%i1"))
+
+
+def test_loops_inside_an_element_repeat_what_they_read() -> None:
+    window = lambda x: lax.reduce_window(jnp.exp(x), 0.0, lax.add, (1, 3), (1, 1), "VALID")  # noqa: E731
+    program = legalized(window, In("b, 8"))
+    (reads,) = ReadTable(program.facts, producers_of(program.body)).of(op_named(program, "d_reduce_window"))
+    (exp,) = (a for a in reads.accesses if a.tensor.shape)
+    assert reads.repetitions(exp) == const(3)
 
 
 def test_the_free_ops_are_those_without_arithmetic() -> None:

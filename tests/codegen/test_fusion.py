@@ -62,6 +62,11 @@ def through_dot(x: Any, w: Any) -> Any:
     return jnp.tanh(z) * y + z.max(1, keepdims=True), y.max(1)
 
 
+def residual(x: Any, w: Any) -> Any:
+    h = x + x @ w
+    return h + jax.nn.gelu(softmax(h) @ w)
+
+
 def through_loop(x: Any) -> Any:
     y = jnp.exp(x)
     z = lax.fori_loop(0, 3, lambda _, c: c * 0.5 + y, x)
@@ -154,7 +159,7 @@ def test_groups_run_after_what_they_read(program: Planned) -> None:
 
 def test_only_cheap_ops_are_in_two_groups(program: Planned) -> None:
     times = Counter(op for group in program.plan.groups for op in group.ops)
-    assert [op for op, count in times.items() if count > 1 and weight(op) > 1] == []
+    assert [op for op, count in times.items() if count > 1 and weight(op) > 4] == []
 
 
 def test_every_decision_has_a_reason(program: Planned) -> None:
@@ -217,7 +222,7 @@ def test_equal_layers_share_their_kernels() -> None:
 
 REFUSALS = {
     "reads memory": (lambda x: jnp.sort(jnp.exp(x)), (X,), "its consumer is a sort kernel, which reads memory"),
-    "stored once": (through_dot, (X, W), "3 groups read it: it is stored once"),
+    "stored once": (residual, (X, W), "2 groups read it: it is stored once"),
     "rows differ": (two_row_spaces, (X,), "its rows"),
     "epilogue": (lambda x, w: softmax(x @ w), (X, W), "its consumer is no elementwise kernel"),
     "part of a product": (lambda x, w: (x @ w)[:, :3] * 2, (X, In("s, 8")), "does not read each element exactly once"),

@@ -1,0 +1,107 @@
+"""Which elements an op reads to compute one of its own, each question answered once per op.
+
+All ops of one shape share their index symbols and the facts about them, so that what is simplified for one of them is
+known for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import mul
+
+from shlo_disc.analysis.access import Access, is_free, nodes, tensor_loads
+from shlo_disc.analysis.formula import Formulas, Producers
+from shlo_disc.dynamic_ops.opdef import Template
+from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
+from shlo_disc.dynamic_ops.reduce import ReduceAttrs
+from shlo_disc.dynamic_ops.registry import definition
+from shlo_disc.expr.dim import Dim, Sym, const, of
+from shlo_disc.expr.facts import Facts
+from shlo_disc.expr.node import Node
+from shlo_disc.expr.scalar import FoldResult, Index, Scalar
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Space:
+    """The points that an op visits, seen from one of them: `index` is where it stands."""
+
+    shape: Shape
+    index: Index
+    facts: Facts
+    formulas: Formulas  # see through free ops
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reads:
+    """What is read at one point of `space`; `loops` are the extents of loops inside the element."""
+
+    space: Space
+    accesses: tuple[Access, ...]
+    loops: Mapping[Sym, Dim]
+
+    def repetitions(self, access: Access) -> Dim:
+        """How often the loops inside the element make this access."""
+        moving = {s for dim in access.index for s in dim.symbols()}
+        return reduce(mul, (extent for symbol, extent in self.loops.items() if symbol in moving), const(1))
+
+
+@dataclass(slots=True, eq=False)
+class ReadTable:
+    """Reads of the ops of one program."""
+
+    facts: Facts
+    producers: Producers
+    _spaces: dict[Shape, Space] = field(default_factory=dict[Shape, Space])
+    _reads: dict[Op[object], tuple[Reads, ...]] = field(default_factory=dict[Op[object], tuple[Reads, ...]])
+
+    def space(self, shape: Shape) -> Space:
+        """A generic point of a shape."""
+        if (known := self._spaces.get(shape)) is None:
+            facts, index = self.facts, list[Dim]()
+            for extent in shape:
+                if extent.constant == 1:  # so that dims of 1 do not tell two spaces apart
+                    index.append(const(0))
+                    continue
+                symbol = Sym(f"%i{sum(i.constant is None for i in index)}")
+                facts = facts.with_index(symbol, extent)
+                index.append(facts.canonical(of(symbol)))
+            known = self._spaces[shape] = Space(
+                shape, tuple(index), facts, Formulas(facts, self.producers, self._is_free)
+            )
+        return known
+
+    def of(self, op: Op[object]) -> tuple[Reads, ...]:
+        """What an element or reduce op reads for each result; a reduction once, for a point of its operand."""
+        if (known := self._reads.get(op)) is None:
+            known = self._reads[op] = self._find(op)
+        return known
+
+    def _find(self, op: Op[object]) -> tuple[Reads, ...]:
+        if isinstance(op.attrs, ReduceAttrs):
+            count = len(op.operands) // 2
+            space = self.space(op.operands[0].shape)
+            elements = [space.formulas.at(t, space.index) for t in op.operands[:count]]
+            return (_reads(space, [*elements, *(space.formulas.at(t, ()) for t in op.operands[count:])]),)
+        element = definition(op).element
+        if element is None or definition(op).template is Template.REDUCE:
+            return ()
+        spaces = [self.space(t.shape) for t in op.results]
+        return tuple(_reads(s, [element(op, s.formulas, k, s.index)]) for k, s in enumerate(spaces))
+
+    def _is_free(self, tensor: Tensor) -> bool:
+        made = self.producers.get(tensor)
+        return made is not None and is_free(made[0])
+
+
+def _reads(space: Space, formulas: list[Scalar]) -> Reads:
+    found, loops = dict[Access, None](), dict[Sym, Dim]()
+    for formula in formulas:
+        found.update(dict.fromkeys(tensor_loads(formula)))
+        loops.update(_loops(formula))
+    return Reads(space, tuple(found), loops)
+
+
+def _loops(root: Node) -> dict[Sym, Dim]:
+    return {s: extent for node in nodes(root) if isinstance(node, FoldResult) for s, extent in node.fold.axes}

@@ -1,0 +1,166 @@
+"""What fusion has decided so far, and what it asks again and again of a body."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shlo_disc.analysis.access import is_free
+from shlo_disc.analysis.reads import ReadTable
+from shlo_disc.codegen.drafts import Draft, DraftOrder
+from shlo_disc.codegen.fusion_cost import Amounts, Costs, largest, plus
+from shlo_disc.codegen.groups import Claim, Context, Decision, FusionPlan, Group, GroupKind
+from shlo_disc.codegen.op_graph import all_operands, row_space, space_of
+from shlo_disc.codegen.op_nodes import OpNodes
+from shlo_disc.dynamic_ops.program import Body, Op, Tensor
+from shlo_disc.expr.scalar import Index
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a merge may not be, or does not pay; `claims` as in `Decision`."""
+
+    reason: str
+    claims: tuple[Claim, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    op: Op[object]
+    draft: Draft
+    refusal: Refusal | None
+    reason: str
+
+
+class FusionState:
+    """The drafts of one body while they grow."""
+
+    def __init__(self, body: Body, context: Context) -> None:
+        self.context, self.facts, self.producers = context, context.facts, context.producers
+        self.nodes = OpNodes(body, context)
+        self.outputs = self.nodes.outputs
+        self.reads = ReadTable(context.facts, context.producers)
+        self.costs = Costs.at(context.abilities.machine, context.points)
+        self.order = DraftOrder()
+        self.homes = dict[Op[object], list[Draft]]()
+        self._records = list[_Record]()
+        self._merged = dict[Draft, Draft]()
+        self._loaded = dict[Op[object], tuple[Tensor, ...]]()
+
+    # -- growing
+
+    def open(self, op: Op[object], kind: GroupKind) -> Draft:
+        """Give `op` a group of its own."""
+        rows = kind is GroupKind.ROWS
+        roots = [t for t in op.results if self.nodes.is_read(t)] if rows else []
+        draft = Draft(kind, [op], roots or list(op.results), None if rows else op)
+        draft.rows = row_space(op) if rows else None
+        draft.visits[op], draft.copies[op] = self.size(op), 1
+        draft.loaded.update(dict.fromkeys(self.loaded(op)))
+        readers = self.readers(op)
+        self.homes[op] = [draft]
+        self.order.open(draft, readers)
+        return draft
+
+    def join(self, op: Op[object], draft: Draft) -> None:
+        """Compute `op` in a group of its readers; others read it from memory, unless they compute it too."""
+        others = self.others(op, draft)
+        visits, copies = self.visits(op, draft)
+        draft.ops.append(op)
+        self.homes.setdefault(op, []).append(draft)
+        stored = [t for t in op.results if t in self.outputs]
+        if others or stored:
+            draft.roots += [t for t in op.results if self.nodes.is_read(t)] if others else stored
+            visits = largest(visits, self.size(op))
+        draft.visits[op], draft.copies[op] = visits, copies
+        for tensor in op.results:
+            draft.loaded.pop(tensor, None)
+        draft.loaded.update(dict.fromkeys(self.loaded(op)))
+        self.order.extend(draft, others)
+
+    def duplicate(self, op: Op[object], drafts: Sequence[Draft]) -> None:
+        """Compute `op` in each of its readers' groups."""
+        self.homes[op] = list(drafts)
+        for draft in drafts:
+            self.join(op, draft)
+        self.homes[op] = list(drafts)
+
+    def merge(self, kept: Draft, gone: Draft) -> None:
+        """Make one group of two that do not need each other."""
+        self.order.merge(kept, gone)
+        for op in gone.ops:
+            homes = [d for d in self.homes[op] if d is not gone]
+            self.homes[op] = homes if kept in homes else [*homes, kept]
+        kept.ops += [op for op in gone.ops if op not in kept.visits]
+        kept.roots += [t for t in gone.roots if t not in kept.roots]
+        for op, visits in gone.visits.items():
+            kept.visits[op] = largest(kept.visits[op], visits) if op in kept.visits else visits
+            kept.copies[op] = max(kept.copies.get(op, 0), gone.copies[op])
+        kept.loaded.update(gone.loaded)
+        self._merged[gone] = kept
+
+    # -- questions
+
+    def readers(self, op: Op[object]) -> list[Draft]:
+        """The groups that read `op`."""
+        return list(dict.fromkeys(d for user in self.nodes.consumers[op] for d in self.homes[user]))
+
+    def others(self, op: Op[object], draft: Draft) -> list[Draft]:
+        """The groups that have to read `op` from memory if `draft` computes it."""
+        own = (draft, *self.homes.get(op, ()))
+        return [d for d in self.readers(op) if d not in own]
+
+    def size(self, op: Op[object]) -> Amounts:
+        """How many elements an op computes; a reduction, how many it combines."""
+        return self.costs.size(space_of(op, 0))
+
+    def loaded(self, op: Op[object]) -> tuple[Tensor, ...]:
+        """The tensors that `op` reads, free ones seen through."""
+        if (known := self._loaded.get(op)) is None:
+            reads = self.reads.of(op)
+            found = [a.tensor for r in reads for a in r.accesses] if reads or is_free(op) else all_operands(op)
+            known = self._loaded[op] = tuple(dict.fromkeys(found))
+        return known
+
+    def visits(self, op: Op[object], draft: Draft) -> tuple[Amounts, int]:
+        """How often `draft` would compute an element of `op` that it does not store, and at how many places."""
+        found = dict[Index, tuple[Amounts, int]]()
+        for user in self.nodes.consumers[op]:
+            if (around := draft.visits.get(user)) is None:
+                continue
+            for reads in self.reads.of(user):
+                for access in reads.accesses:
+                    if access.tensor in op.results:
+                        visits, copies = self.costs.visits(reads, access, around), draft.copies[user]
+                        if (known := found.get(access.index)) is not None:
+                            visits, copies = largest(known[0], visits), max(known[1], copies)
+                        found[access.index] = visits, copies
+        if not found:  # a region reads it
+            return self.size(op), 1
+        (total, copies), *more = found.values()
+        for visits, count in more:
+            total, copies = plus(total, visits), copies + count
+        return total, copies
+
+    # -- the result
+
+    def decide(self, op: Op[object], draft: Draft, refusal: Refusal | None, reason: str = "") -> None:
+        """Record a merge that was made, for `reason`, or refused."""
+        self._records.append(_Record(op, draft, refusal, reason))
+
+    def plan(self) -> FusionPlan:
+        """The groups, each after those it reads from."""
+        groups = tuple(self._finished(draft) for draft in self.order.ordered())
+        return FusionPlan(groups, tuple(map(self._decision, self._records)))
+
+    def _finished(self, draft: Draft) -> Group:
+        ops = sorted(draft.ops, key=self.nodes.position.__getitem__)
+        return Group(draft.kind, tuple(ops), tuple(dict.fromkeys(draft.roots)), draft.rows, draft.anchor)
+
+    def _decision(self, record: _Record) -> Decision:
+        draft = record.draft
+        while draft in self._merged:
+            draft = self._merged[draft]
+        if (refusal := record.refusal) is None:
+            return Decision(record.op, draft.label, True, record.reason)
+        return Decision(record.op, draft.label, False, refusal.reason, refusal.claims)
