@@ -10,7 +10,8 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from shlo_disc.analysis.access import LEAVES, Access, accesses, free_reads, index_symbols, is_free
+from shlo_disc.analysis.access import LEAVES, is_free
+from shlo_disc.analysis.reads import ReadTable
 from shlo_disc.codegen.baselines.clusters import Cluster, Contraction, Graph, Node, Rules, candidate
 from shlo_disc.codegen.baselines.rules import BaseRules, StitchRules, is_fusible, is_separate_transpose
 from shlo_disc.codegen.baselines.shapes import ShapeConstraints
@@ -18,8 +19,6 @@ from shlo_disc.codegen.fusion import plan_unfused
 from shlo_disc.codegen.groups import Context, Decision, FusionPlan, Group, GroupKind
 from shlo_disc.codegen.op_graph import all_operands, row_space, space_of
 from shlo_disc.dynamic_ops.program import Body, Op, Shape, Tensor
-from shlo_disc.expr.dim import of
-from shlo_disc.expr.scalar import Index
 
 
 def plan_disc(body: Body, context: Context) -> FusionPlan:
@@ -161,7 +160,8 @@ def _common_prefix(shapes: Sequence[Shape]) -> Shape:
 def keeps_rows(ops: Sequence[Op[object]], rows: Shape, context: Context) -> bool:
     """Whether whatever is computed from a reduction of these ops reads it in its own row."""
     users = dict[Op[object], list[Op[object]]]()
-    reads = {op: _reads_of(op, context) for op in ops}
+    table = ReadTable(context.facts, context.producers)
+    reads = {op: [(found.space.index, access) for found in table.of(op) for access in found.accesses] for op in ops}
     makers = {t: op for op in ops for t in op.results}
     for op, found in reads.items():
         for _, access in found:
@@ -181,17 +181,3 @@ def keeps_rows(ops: Sequence[Op[object]], rows: Shape, context: Context) -> bool
                 seen.add(user)
                 pending.append(user)
     return True
-
-
-def _reads_of(op: Op[object], context: Context) -> list[tuple[Index, Access]]:
-    """What an op reads, views seen through, and the point of its own space that reads it."""
-    found = list[tuple[Index, Access]]()
-    symbols, facts = index_symbols(space_of(op, 0), context.facts)
-    here = tuple(facts.canonical(of(s)) for s in symbols)
-    if row_space(op) is None:
-        for k in range(len(op.results)):
-            found += [(here, access) for access in accesses(op, k, here, facts, context.producers)]
-        return found
-    for operand in op.operands[: len(op.operands) // 2]:
-        found += [(here, access) for access in free_reads(operand, here, facts, context.producers)]
-    return found
