@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 from numpy.typing import NDArray
 
-from shlo_disc.analysis.access import accesses, index_symbols
+from shlo_disc.analysis.access import index_symbols
 from shlo_disc.analysis.formula import Formulas, producers_of
+from shlo_disc.analysis.reads import ReadTable, Space
 from shlo_disc.analysis.sizes import Point, accepted_point, random_points
 from shlo_disc.codegen.op_graph import is_control
 from shlo_disc.diagnostics import RuntimeShapeError
@@ -24,7 +25,7 @@ from shlo_disc.dynamic_ops.opdef import Template
 from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
 from shlo_disc.dynamic_ops.reference import interpret
 from shlo_disc.dynamic_ops.registry import definition
-from shlo_disc.expr.dim import Data, Dim, FloorDiv, Mod, Sym, of, product
+from shlo_disc.expr.dim import Data, Dim, FloorDiv, Mod, of, product
 from shlo_disc.expr.facts import Facts, Truth
 from tests.soundness.programs import SEED, parametrize_names, random_inputs, read_program
 
@@ -191,24 +192,25 @@ def test_conclusions_about_indices_hold(program_name: str, corpus: Path, exhaust
     program = read_program(corpus, program_name, rewritten=True)
     random = Random(f"{SEED} {program_name}")
     points = list(calls(program, random, 2 if exhaustive else 1))
-    producers = producers_of(program.body)
+    table = ReadTable(program.facts, producers_of(program.body))
     ops = [op for body in sized_bodies(program.body) for op in body.ops]
     ops = [op for op in ops if definition(op).template is Template.ELEMENT and op.results[0].shape]
     for op in ops if exhaustive or len(ops) < MANY_POINTS else random.sample(ops, MANY_POINTS):
-        symbols, facts = index_symbols(op.results[0].shape, program.facts)
-        places = [place for point in points for place in places_of(op, symbols, point, random)]
-        for access in accesses(op, 0, tuple(map(of, symbols)), facts, producers):
+        reads = table.of(op)[0]
+        places = [place for point in points for place in places_of(reads.space, point, random)]
+        for access in reads.accesses:
             for index, size in zip(access.index, access.tensor.shape, strict=True):
                 if not index.data() and places and index.symbols() <= places[0].keys():
-                    assert_index(facts, index, size, places)
+                    assert_index(reads.space.facts, index, size, places)
 
 
-def places_of(op: Op[object], symbols: tuple[Sym, ...], point: Point, random: Random) -> Iterator[Point]:
+def places_of(space: Space, point: Point, random: Random) -> Iterator[Point]:
     """The first, the last and any element of an op's result; none of an empty one."""
-    extents = [dim.evaluate(point) for dim in op.results[0].shape]
+    extents = [dim.evaluate(point) for dim in space.shape]
     if 0 not in extents:
         for index in ([0] * len(extents), [n - 1 for n in extents], [random.randrange(n) for n in extents]):
-            yield {**point, **dict(zip(symbols, index, strict=True))}
+            where = {s: at for dim, at in zip(space.index, index, strict=True) for s in dim.symbols()}
+            yield {**point, **where}
 
 
 def assert_index(facts: Facts, index: Dim, size: Dim, places: Iterable[Point]) -> None:
