@@ -17,6 +17,7 @@ from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.dynamic_ops.reference import bind_sizes, interpret
 from shlo_disc.expr.dim import Sym
 from shlo_disc.expr.evaluate import Environment, evaluate, evaluate_dim
+from shlo_disc.lower_cpu.rows import SEAMS
 from tests.codegen.programs import Planned
 
 Array = NDArray[Any]
@@ -27,7 +28,7 @@ def run_kernel(kernel: RowKernel, buffers: dict[str, Array], sizes: Mapping[Sym,
     arrays = dict(buffers)
     for scratch in kernel.scratch:
         arrays[scratch.name] = np.zeros(scratch.size.evaluate(sizes), np.int8)
-    for row in _points(kernel.rows, sizes):
+    for row in _points(kernel.rows, Environment(sizes, arrays, {})):
         for scratch in kernel.scratch:  # nothing of another row is there
             arrays[scratch.name] = np.full(scratch.size.evaluate(sizes), None, object)
         arguments = dict[str, Array]()
@@ -38,12 +39,12 @@ def run_kernel(kernel: RowKernel, buffers: dict[str, Array], sizes: Mapping[Sym,
 def _run_stage(stage: Stage, symbols: Mapping[Sym, int], arrays: dict[str, Array], arguments: dict[str, Array]) -> None:
     kept = [a for a, reduced in zip(stage.axes, stage.reduced, strict=True) if not reduced]
     reduced = [a for a, reduced in zip(stage.axes, stage.reduced, strict=True) if reduced]
-    for outer in _points(kept, symbols):
+    for outer in _points(kept, Environment(symbols, arrays, arguments)):
         here = {**symbols, **outer}
         for reduction in stage.reductions:
             for carry, init in zip(reduction.carries, reduction.init, strict=True):
                 arguments[carry.name] = evaluate(init, here, arrays, arguments)
-        for inner in _points(reduced, here):
+        for inner in _points(reduced, Environment(here, arrays, arguments)):
             point = {**here, **inner}
             for store in stage.stores:
                 _store(store, point, arrays, arguments)
@@ -70,9 +71,9 @@ def _store(store: Store, point: Mapping[Sym, int], arrays: dict[str, Array], arg
     target[offset] = evaluate(store.value, point, arrays, arguments)
 
 
-def _points(axes: Sequence[Axis], sizes: Mapping[Sym, int]) -> list[dict[Sym, int]]:
+def _points(axes: Sequence[Axis], here: Environment) -> list[dict[Sym, int]]:
     """Every point of some loops, the last one innermost."""
-    ranges = [range(axis.extent.evaluate(sizes)) for axis in axes]
+    ranges = [range(evaluate_dim(axis.extent, here)) for axis in axes]
     return [dict(zip((axis.symbol for axis in axes), at, strict=True)) for at in product(*ranges)]
 
 
@@ -81,7 +82,7 @@ def check_row_kernels(found: Planned, inputs: Sequence[Array], tolerance: float 
     values, sizes = _all_values(found.program, inputs), bind_sizes(found.program, inputs)
     groups = [group for group in found.plan.groups if group.kind is GroupKind.ROWS]
     for group in groups:
-        kernel, tensors = build_row_kernel(group, found.program.facts, found.producers)
+        kernel, tensors = build_row_kernel(group, found.program.facts, found.producers, SEAMS)
         buffers = dict[str, Array]()
         for param, tensor in zip(kernel.params, tensors, strict=True):
             flat = values[tensor].reshape(-1)
