@@ -64,7 +64,7 @@ def through_dot(x: Any, w: Any) -> Any:
 
 def residual(x: Any, w: Any) -> Any:
     h = x + x @ w
-    return h + jax.nn.gelu(softmax(h) @ w)
+    return jnp.sort(h), softmax(h)
 
 
 def through_loop(x: Any) -> Any:
