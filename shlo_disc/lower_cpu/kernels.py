@@ -24,7 +24,7 @@ from shlo_disc.codegen.templates import (
 )
 from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.expr.dim import Dim, const, maximum, minimum
-from shlo_disc.lower_cpu import products, rows, scan, serial, templates
+from shlo_disc.lower_cpu import products, rows, scan, serial, templates, transposed
 from shlo_disc.lower_cpu.parallel import Part, parallel_extent, print_parallel
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import SIZES, Body
@@ -123,6 +123,10 @@ class CpuLowering:
 
     def _rows(self, group: Group) -> Part:
         kernel, tensors = build_row_kernel(group, self.facts, self.producers, rows.SEAMS)
+        if (blocks := transposed.tiled(kernel)) is not None:
+            statements, sizes = transposed.TiledPrinter(blocks).lines()
+            body = Body((), tuple(statements), sizes)
+            return self._ref(group, body, tensors, blocks.extent, blocks.piece * _effort(kernel), const(0))
         statements, sizes = rows.RowPrinter(kernel).lines()
         scratch = rows.scratch_bytes(kernel)
         if rows.moves(kernel):

@@ -171,7 +171,7 @@ class RowPrinter:
         names = [axis.symbol.name for axis in self.kernel.rows]
         self.emit.row_scope = 1
         with self.emit.inside("%row", *names, arrayed=self.unroll) as scope:
-            self._decode(scope, self.kernel.rows)
+            decode(self.emit, scope, self.kernel.rows, "row + k" if self.unroll else "row", arrayed=self.unroll)
             for number, stage in enumerate(self.kernel.stages):
                 if len(self.kernel.stages) > 1:
                     scope.block([f"// stage {number}"])
@@ -209,7 +209,7 @@ class RowPrinter:
         context = replace(self.context, bounds={lane: ("from", "to")})
         self.emit.row_scope = 1
         with self.emit.inside("%row", *(axis.symbol.name for axis in outer)) as scope:
-            self._decode(scope, outer)
+            decode(self.emit, scope, outer, "row")
             scope.block(
                 [
                     f"const int64_t from = max_({first} - row * {size}, (int64_t)0);",
@@ -225,23 +225,20 @@ class RowPrinter:
             "}",
         ]
 
-    def _decode(self, scope: Scope, axes: Sequence[Axis]) -> None:
-        """Split the row number into the indices of the row axes."""
-        row = "row + k" if self.unroll else "row"
-        for number, axis in enumerate(axes):
-            inner = product(a.extent for a in axes[number + 1 :])
-            text = f"({row})" if inner.constant == 1 else f"({row}) / {self._guarded(inner)}"
-            if number:
-                text = f"{text} % {self._guarded(axis.extent)}"
-            name = axis.symbol.name.removeprefix("%")
-            if self.unroll:
-                scope.lines.append(f"int64_t {name}[R];")
-                scope.pending.append(f"{name}[k] = {text};")
-            else:
-                scope.lines.append(f"const int64_t {name} = {text};")
 
-    def _guarded(self, size: Dim) -> str:
-        return self.emit.dim_scalar(size)
+def decode(emit: Emitter, scope: Scope, axes: Sequence[Axis], row: str, *, arrayed: bool = False) -> None:
+    """Split the number `row` into the indices of `axes`; `arrayed`: of each of the rows computed at once."""
+    for number, axis in enumerate(axes):
+        inner = product(a.extent for a in axes[number + 1 :])
+        text = f"({row})" if inner.constant == 1 else f"({row}) / {emit.dim_scalar(inner)}"
+        if number:
+            text = f"{text} % {emit.dim_scalar(axis.extent)}"
+        name = axis.symbol.name.removeprefix("%")
+        if arrayed:
+            scope.lines.append(f"int64_t {name}[R];")
+            scope.pending.append(f"{name}[k] = {text};")
+        else:
+            scope.lines.append(f"const int64_t {name} = {text};")
 
 
 def pointer(spell: VectorSpelling, number: int, param: Param, *, written: bool) -> str:

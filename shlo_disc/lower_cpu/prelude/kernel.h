@@ -3,6 +3,7 @@
 #include "math.h"
 #include "runtime.h"
 #include "sort.h"
+#include "tile.h"
 
 // A number known when compiling, as an argument: rows(Int<4>(), row).
 template <int N> struct Int { static constexpr int value = N; };

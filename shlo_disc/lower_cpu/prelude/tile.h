@@ -86,3 +86,35 @@ SHLO_INLINE void transpose(register_t<T>* rows) {
   if (from != rows)
     for (int i = 0; i < N; i++) rows[i] = from[i];
 }
+
+template <int bytes> struct Moved;
+template <> struct Moved<4> { typedef float type; };
+template <> struct Moved<8> { typedef double type; };
+
+// A block of 16 x 16 elements, transposed: tile[16 * k + l] = p[l * stride + k] for k < rows, l < columns (at most 16).
+// Elements of 4 and 8 bytes are turned in registers, whatever they mean; the others of `tile` are anything then.
+template <class T>
+SHLO_INLINE void load_transposed(T* tile, const T* p, int64_t stride, int64_t rows, int64_t columns) {
+  if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
+    typedef typename Moved<sizeof(T)>::type Bits;
+    constexpr int N = Register<Bits>::lanes;
+    for (int64_t k = 0; k < rows; k += N)
+      for (int64_t l = 0; l < columns; l += N) {
+        register_t<Bits> square[N] = {};
+        const Bits* from = (const Bits*)p + l * stride + k;
+        if (k + N <= rows && l + N <= columns) {
+#pragma GCC unroll 16
+          for (int i = 0; i < N; ++i) square[i] = read(from + i * stride);
+        } else {
+          for (int i = 0; i < N && l + i < columns; ++i)
+            square[i] = read_n(from + i * stride, rows - k < N ? rows - k : N);
+        }
+        transpose<Bits>(square);
+#pragma GCC unroll 16
+        for (int i = 0; i < N; ++i) write((Bits*)tile + 16 * (k + i) + l, square[i]);
+      }
+  } else {
+    for (int64_t l = 0; l < columns; ++l)
+      for (int64_t k = 0; k < rows; ++k) tile[16 * k + l] = p[l * stride + k];
+  }
+}
