@@ -119,10 +119,12 @@ class TiledPrinter:
         emit.row_scope = 1
         with emit.inside("%row", _FIRST.name, *others) as row:
             decode(emit, row, self.found.rows, "row")
-            row.block([
-                f"const int64_t first = block * {LANES};",
-                f"const int64_t count = min_({height} - first, (int64_t){LANES});",
-            ])
+            row.block(
+                [
+                    f"const int64_t first = block * {LANES};",
+                    f"const int64_t count = min_({height} - first, (int64_t){LANES});",
+                ]
+            )
             chunks = [
                 f"for (; {lane} + {LANES} <= {width}; {lane} += {LANES}) {{",
                 *(INDENT + line for line in self._chunk("")),
@@ -145,12 +147,14 @@ class TiledPrinter:
                 block.lines += self._turn(number, load, left)
             with emit.inside(across.symbol.name) as row:
                 self._row(row, left)
-            block.block([
-                "for (int64_t k = 0; k < count; ++k) {",
-                f"{INDENT}const int64_t {clean(across.symbol.name)} = first + k;",
-                *(INDENT + line for line in row.lines),
-                "}",
-            ])
+            block.block(
+                [
+                    "for (int64_t k = 0; k < count; ++k) {",
+                    f"{INDENT}const int64_t {clean(across.symbol.name)} = first + k;",
+                    *(INDENT + line for line in row.lines),
+                    "}",
+                ]
+            )
         emit.lane, emit.partial = None, False
         return block.lines
 
