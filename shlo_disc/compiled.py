@@ -87,7 +87,7 @@ class Compiled:
 
     def facts(self) -> tuple[FactText, ...]:
         """Everything that is known of the sizes of the program's values, each with its reason."""
-        return self._executable.artifact.overview.facts
+        return self._executable.artifact.overview.all_facts()
 
 
 def _typed(dtype: str, shape: Sequence[int | str]) -> str:

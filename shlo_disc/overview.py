@@ -26,6 +26,21 @@ class FactText:
 
 
 @dataclass(frozen=True, slots=True)
+class ShapeText:
+    """The shape of one value of the program, and why it is that: what `all_facts` makes facts of.
+
+    `because`: for each dim the dims it is that of, as (number of a shape, axis), and facts, as (-1, number).
+    """
+
+    value: str
+    dims: tuple[str, ...]
+    reason: str
+    where: str
+    origin: str
+    because: tuple[tuple[tuple[int, int], ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class OpText:
     """One op of a group: what it is called, what it computes, its line of the StableHLO text, and the user's line.
 
@@ -95,3 +110,21 @@ class Overview:
     sizes: SizesText = SizesText()
     groups: tuple[GroupText, ...] = ()
     steps: tuple[int | None, ...] = ()
+    shapes: tuple[ShapeText, ...] = ()
+
+    def all_facts(self) -> tuple[FactText, ...]:
+        """The facts, then one for every dim of a value that is not a number; a shape is kept once, in short."""
+        dims = [(k, axis) for k, shape in enumerate(self.shapes) for axis, dim in enumerate(shape.dims) if _varies(dim)]
+        numbers = {place: len(self.facts) + number for number, place in enumerate(dims)}
+        found = list(self.facts)
+        for k, axis in dims:
+            shape = self.shapes[k]
+            because = tuple(place[1] if place[0] < 0 else numbers[place] for place in shape.because[axis])
+            subject = f"{shape.value} dim {axis}"
+            text = f"{subject} = {shape.dims[axis]}"
+            found.append(FactText(subject, text, shape.reason, shape.where, shape.origin, because))
+        return tuple(found)
+
+
+def _varies(dim: str) -> bool:
+    return not dim.lstrip("-").isdigit()

@@ -19,10 +19,11 @@ from shlo_disc.codegen.op_graph import group_inputs, is_control
 from shlo_disc.codegen.traffic import traffic
 from shlo_disc.diagnostics import Source, Span
 from shlo_disc.dynamic_ops.create import ConstantAttrs
+from shlo_disc.dynamic_ops.fact_texts import fact_texts, shape_texts
 from shlo_disc.dynamic_ops.program import Op, Program, Shape, Tensor
 from shlo_disc.expr.dim import Dim, of
 from shlo_disc.ir.core import Module
-from shlo_disc.overview import DecisionText, FactText, GroupText, OpText, Overview, SizesText
+from shlo_disc.overview import DecisionText, GroupText, OpText, Overview, SizesText
 from shlo_disc.parse.origins import find_origins
 
 
@@ -32,10 +33,11 @@ def describe(
     """Everything that people may ask about; `names` are those of the arguments, `points` likely sizes."""
     groups = _Groups(program, host, names, module)
     return Overview(
-        tuple(FactText("", fact.text, fact.reason, fact.span.where()) for fact in program.facts.facts),
+        fact_texts(program, groups.where, groups.origin),
         _sizes(program, points),
         tuple(groups.texts()),
         tuple(groups.numbers_of(host.steps)),
+        shape_texts(program, groups.name, groups.where, groups.origin),
     )
 
 
@@ -60,17 +62,26 @@ class _Groups:
         self._slots = {buffer.tensor: slot for slot, buffer in enumerate(host.buffers)}
         ops = list(program.body.walk())
         self._order = {op: k for k, op in enumerate(ops)}
-        self._origins = find_origins(module, {op.span for op in ops})
+        spans = {op.span for op in ops} | {p.tensor.span for p in program.parameters}
+        self._origins = find_origins(module, spans | {fact.span for fact in program.facts.facts})
         self._lines = _Lines()
         self._shapes = dict[Shape, str]()
 
     def texts(self) -> Iterator[GroupText]:
         parents = self._parents()
         for body, plan in enumerate(self._plans):
-            decisions = _Decisions(plan, self._name)
+            decisions = _Decisions(plan, self.name)
             for group in plan.groups:
                 parent = parents.get(group.ops[0])
                 yield self._text(group, body, parent, decisions.of(group))
+
+    def where(self, span: Span) -> str:
+        """The line of the text that something stands on."""
+        return f"{span.source.file}:{self._lines.of(span)}"
+
+    def origin(self, span: Span) -> str:
+        """The user's line that it came from, if it is known."""
+        return self._origins.get(span, "")
 
     def numbers_of(self, steps: Sequence[HostStep]) -> Iterator[int | None]:
         """The group of every step, in the order of the text."""
@@ -131,14 +142,14 @@ class _Groups:
         made = self._producers.get(tensor)
         if made is not None and isinstance(made[0].attrs, ConstantAttrs):
             return f"{made[0].attrs.value.value}"
-        return self._name(tensor)
+        return self.name(tensor)
 
     def _typed(self, tensor: Tensor) -> str:
         if (shape := self._shapes.get(tensor.shape)) is None:
             shape = self._shapes[tensor.shape] = ", ".join(map(str, tensor.shape))
-        return f"{self._name(tensor)}: {tensor.dtype.value}[{shape}]"
+        return f"{self.name(tensor)}: {tensor.dtype.value}[{shape}]"
 
-    def _name(self, tensor: Tensor) -> str:
+    def name(self, tensor: Tensor) -> str:
         return self._names.get(tensor) or f"%{tensor.name}"
 
 

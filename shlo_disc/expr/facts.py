@@ -132,10 +132,12 @@ class Facts:
         system = solve.add_definition(self._system, sym, self.canonical(dim))
         return self if system is self._system else replace(self, _system=system, _rules=Canonical(system.given))
 
+    def solved_by(self, dim: Dim) -> tuple[int, ...]:
+        """The numbers of the assumptions that say what symbols of `dim` are in terms of others."""
+        return tuple(sorted({self._solved_by[sym] for sym in dim.symbols() if sym in self._solved_by}))
+
     def _fact(self, text: str, dim: Dim, reason: str, span: Span) -> Fact:
-        symbols = dim.symbols()
-        because = {self._solved_by[sym] for sym in symbols if sym in self._solved_by}
-        return Fact(text, reason, span, symbols, tuple(sorted(because)))
+        return Fact(text, reason, span, dim.symbols(), self.solved_by(dim))
 
     def _with(self, system: System, fact: Fact) -> Facts:
         if system is self._system:

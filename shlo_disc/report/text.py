@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from shlo_disc.artifact import Artifact, Choice, Variant
 from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.overview import GroupText
+from shlo_disc.report.chains import chains
 from shlo_disc.report.steps import kernel_names, lifetimes, places
 
 
@@ -34,6 +35,9 @@ def _facts(artifact: Artifact) -> Iterator[str]:
         yield f"  {number}. {fact}{follows}"
     if not facts:
         yield "  none"
+    if artifact.overview.shapes:
+        yield from ("", "shapes")
+        yield from chains(artifact.overview)
 
 
 def _fusion(artifact: Artifact) -> Iterator[str]:
