@@ -8,20 +8,19 @@ shapes give equal bits.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product as product_of
 
 from shlo_disc.codegen.dependence import Dependence
-from shlo_disc.codegen.host import Call, CallVariant, Condition, GridCall
+from shlo_disc.codegen.host import Call, CallVariant, GridCall
 from shlo_disc.codegen.kernel import Param, RowKernel, Stage
 from shlo_disc.codegen.naming import NAME
-from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.expr.dim import Dim, const, minimum, product
 from shlo_disc.expr.facts import Facts
 from shlo_disc.lower_cuda.cost import BARRIER_LATENCY, LOAD_LATENCY
 from shlo_disc.lower_cuda.maps import map_pieces
 from shlo_disc.lower_cuda.points import SECTOR, THREADS, params_of, point_bytes, shared_cycles
-from shlo_disc.lower_cuda.printed import Printed, signature
+from shlo_disc.lower_cuda.printed import KernelText, Printed, Way
 from shlo_disc.lower_cuda.split_text import UNROLLED, Role, Split, SplitPrinter, join_parts
 from shlo_disc.lower_cuda.staged import take_apart
 
@@ -52,10 +51,9 @@ def print_columns(kernel: RowKernel, facts: Facts) -> Printed:
             printer.reduce(stage, f"{NAME}_stage{number}")
         else:
             printer.map(stage, f"{NAME}_stage{number}")
-    sizes = tuple(w.dtype.bytes * n for w, n in printer.workspaces)
     spaces = [product(a.extent for a in stage.axes) for stage in staged.stages]
     spaces += [n for _, n in printer.workspaces]
-    return Printed("\n".join(printer.text), tuple(printer.variants()), tuple(dict.fromkeys(spaces)), sizes)
+    return Printed("\n".join(printer.text), tuple(printer.variants()), tuple(dict.fromkeys(spaces)), printer.sizes)
 
 
 def with_columns(printed: Printed, kernel: RowKernel, facts: Facts) -> Printed:
@@ -75,14 +73,14 @@ def with_columns(printed: Printed, kernel: RowKernel, facts: Facts) -> Printed:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Way:
-    """The launches of one way to compute one stage."""
-
-    label: str
-    calls: tuple[Call, ...]
-    guards: tuple[Condition, ...] = ()
-    aligned: bool = False
+def reduction_ways(kernel: RowKernel, facts: Facts) -> tuple[tuple[Way, ...], tuple[Dim, ...]]:
+    """The ways of a kernel of one reduction, and their workspaces in bytes."""
+    staged = take_apart(kernel)
+    printer = _StagesPrinter(facts, list(kernel.params), [])
+    (stage,) = staged.stages
+    printer.reduce(stage, NAME)
+    ((_, ways),) = printer.ways
+    return ways, printer.sizes
 
 
 class _StagesPrinter:
@@ -91,11 +89,16 @@ class _StagesPrinter:
     def __init__(self, facts: Facts, buffers: list[Param], workspaces: list[tuple[Param, Dim]]) -> None:
         self.facts, self.buffers, self.workspaces = facts, buffers, workspaces
         self.text = list[str]()
-        self.ways = list[tuple[bool, tuple[_Way, ...]]]()  # per stage: whether it reduces, and how
+        self.ways = list[tuple[bool, tuple[Way, ...]]]()  # per stage: whether it reduces, and how
+
+    @property
+    def sizes(self) -> tuple[Dim, ...]:
+        """The bytes of the workspaces."""
+        return tuple(w.dtype.bytes * n for w, n in self.workspaces)
 
     def variants(self) -> Iterator[CallVariant]:
         """All reductions alike, all maps alike, where they can be; every combination that differs."""
-        seen = set[tuple[_Way, ...]]()
+        seen = set[tuple[Way, ...]]()
         for reduction, points in product_of(("parts", "whole", "alone"), ("packs", "single")):
             picks = [_pick(ways, reduction if reduces else points) for reduces, ways in self.ways]
             if tuple(picks) not in seen:
@@ -111,7 +114,7 @@ class _StagesPrinter:
         chosen = {"packs": pieces[0], "single": pieces[-1]} if len(pieces) > 1 else {"single": pieces[0]}
         for piece in chosen.values():
             self.text += piece.text
-        ways = tuple(_Way(k, p.variant.calls, p.variant.guards, p.variant.aligned) for k, p in chosen.items())
+        ways = tuple(replace(piece, label=label) for label, piece in chosen.items())
         self.ways.append((False, ways))
 
     def reduce(self, stage: Stage, name: str) -> None:
@@ -119,15 +122,20 @@ class _StagesPrinter:
         lanes, points = lanes_for(stage), _points(stage)
         whole = Split(Role.WHOLE, stage, lanes, lanes, points)
         alone = Split(Role.ALONE, stage, THREADS, THREADS, points)
-        known, ways = points.constant, list[_Way]()
+        known, ways = points.constant, list[Way]()
         if known is None or known >= 2 * whole.least:
             split = replace(whole, role=Role.PARTS, parts=self._workspaces(whole))
-            ways.append(_Way("parts", (self._kernel(split, name), self._kernel(join_parts(split), name))))
+            ways.append(self._way("parts", name, split, join_parts(split)))
         if known is None or known >= FEW_POINTS or lanes < LANES:
-            ways.append(_Way("whole", (self._kernel(whole, name),)))
+            ways.append(self._way("whole", name, whole))
         if lanes == LANES and (known is None or known <= whole.least):
-            ways.append(_Way("alone", (self._kernel(alone, name),)))
+            ways.append(self._way("alone", name, alone))
+        self.text += [line for way in ways for line in way.text]
         self.ways.append((True, tuple(ways)))
+
+    def _way(self, label: str, name: str, *splits: Split) -> Way:
+        printed = [self._kernel(split, name) for split in splits]
+        return Way(label, tuple(call for call, _ in printed), tuple(kernel for _, kernel in printed))
 
     def _workspaces(self, whole: Split) -> tuple[Param, ...]:
         """One for the parts of each carry."""
@@ -138,23 +146,19 @@ class _StagesPrinter:
         self.buffers += parts
         return tuple(parts)
 
-    def _kernel(self, split: Split, stage: str) -> GridCall:
+    def _kernel(self, split: Split, stage: str) -> tuple[GridCall, KernelText]:
         name = f"{stage}_{split.role.value}"
         printer = SplitPrinter(split, self.facts)
         body = printer.lines()
         symbols = tuple(printer.emit.sizes)
         used, written = params_of(split.accessed())
-        self.text += [
-            *signature(name, used, written, symbols, threads=split.threads),
-            *(INDENT + line for line in body),
-            "}",
-        ]
+        text = KernelText(name, tuple(used), tuple(written), symbols, split.threads, printer.shared(), tuple(body))
         blocks, cycles, latency = _cost(split)
         places = tuple(self.buffers.index(p) for p in used)
-        return GridCall(name, places, symbols, blocks, split.threads, const(0), cycles, latency)
+        return GridCall(name, places, symbols, blocks, split.threads, const(0), cycles, latency), text
 
 
-def _pick(ways: Sequence[_Way], label: str) -> _Way:
+def _pick(ways: Sequence[Way], label: str) -> Way:
     """The way of this name, else the first one."""
     return next((w for w in ways if w.label == label), ways[0])
 

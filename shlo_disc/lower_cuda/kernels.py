@@ -8,7 +8,7 @@ from typing import ClassVar, assert_never
 from shlo_disc.analysis.formula import Producers
 from shlo_disc.artifact import SourceFile
 from shlo_disc.codegen.attention import build_attention
-from shlo_disc.codegen.groups import GPU, Abilities, Group, GroupKind
+from shlo_disc.codegen.groups import GPU, Abilities, Group, GroupKind, Launches
 from shlo_disc.codegen.host import Call, CallVariant, GridCall, GridRef
 from shlo_disc.codegen.naming import NAME, comment, require_types, title
 from shlo_disc.codegen.scan import build_scan
@@ -25,6 +25,7 @@ from shlo_disc.expr.dim import Sym, of, product
 from shlo_disc.lower_cuda.attention import print_attention
 from shlo_disc.lower_cuda.convolution import print_convolution
 from shlo_disc.lower_cuda.matmul import CONTRACTIONS, print_dot
+from shlo_disc.lower_cuda.parallel import build_part, print_parallel
 from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.lower_cuda.products import SMALL
 from shlo_disc.lower_cuda.row_schedules import SEAMS, print_rows
@@ -34,12 +35,16 @@ from shlo_disc.lower_cuda.sort import print_sort
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 from shlo_disc.lower_cuda.window_scatter import print_window_scatter
 
+# What a card does in the 2500 cycles between two kernels (`launch_table.OVERHEAD`): 132 multiprocessors, each moving 20
+# bytes or adding 128 numbers per cycle. Rounded down to powers of two.
+_LAUNCHES = Launches(frozenset({GroupKind.ROWS}), 1 << 22, 1 << 25)
+
 
 class CudaLowering:
     """Lowers groups one by one, and collects what was printed."""
 
     abilities: ClassVar[Abilities] = Abilities(
-        CONTRACTIONS, attention=True, prologues=True, product_tile=SMALL.rows, machine=GPU
+        CONTRACTIONS, attention=True, parallel=_LAUNCHES, prologues=True, product_tile=SMALL.rows, machine=GPU
     )
 
     def __init__(self, program: Program, producers: Producers) -> None:
@@ -86,7 +91,10 @@ class CudaLowering:
             case GroupKind.SCAN:
                 scan, tensors = build_scan(group, facts, producers)
                 return print_scan(scan, facts), tensors
-            case GroupKind.PARALLEL | GroupKind.WHILE | GroupKind.CASE:
+            case GroupKind.PARALLEL:
+                built = [build_row_kernel(part, facts, producers) for part in group.parts]
+                return print_parallel([build_part(*one, facts) for one in built], facts)
+            case GroupKind.WHILE | GroupKind.CASE:
                 raise AssertionError(f"no kernel is a {group.kind.value}")
             case _:
                 assert_never(group.kind)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shlo_disc.codegen.dependence import Dependence
-from shlo_disc.codegen.host import CallVariant, GridCall
+from shlo_disc.codegen.host import GridCall
 from shlo_disc.codegen.kernel import Param, RowKernel, Stage
 from shlo_disc.codegen.naming import NAME
-from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.codegen.simplify_kernel import stage_formulas
 from shlo_disc.expr.dim import Dim, const, product
 from shlo_disc.expr.facts import Facts
@@ -25,7 +24,7 @@ from shlo_disc.lower_cuda.points import (
     shared_cycles,
     turns,
 )
-from shlo_disc.lower_cuda.printed import Printed, signature
+from shlo_disc.lower_cuda.printed import KernelText, Printed, Way
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 from shlo_disc.lower_cuda.transpose import print_tiled
 
@@ -39,36 +38,31 @@ def is_map(kernel: RowKernel) -> bool:
 
 def print_map(kernel: RowKernel, facts: Facts) -> Printed:
     """Packs of lanes first, tiles for transposed reads, and one element at a time, which is always legal."""
+    flat = flattened(kernel)
+    ways = map_pieces(flat, kernel.params, facts, NAME)
+    text = "\n".join(line for way in ways for line in way.text)
+    return Printed(text, tuple(way.variant for way in ways), (product(a.extent for a in flat.axes),))
+
+
+def flattened(kernel: RowKernel) -> Stage:
+    """The one stage of a map, over its rows too."""
     (stage,) = kernel.stages
     axes = (*kernel.rows, *stage.axes)
-    flat = replace(stage, axes=axes, reduced=(False,) * len(axes))
-    lines, variants = list[str](), list[CallVariant]()
-    for piece in map_pieces(flat, kernel.params, facts, NAME):
-        lines += piece.text
-        variants.append(piece.variant)
-    return Printed("\n".join(lines), tuple(variants), (product(a.extent for a in axes),))
+    return replace(stage, axes=axes, reduced=(False,) * len(axes))
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """One kernel and the variant that launches it."""
-
-    text: tuple[str, ...]
-    variant: CallVariant
-
-
-def map_pieces(stage: Stage, buffers: Sequence[Param], facts: Facts, name: str) -> list[Piece]:
+def map_pieces(stage: Stage, buffers: Sequence[Param], facts: Facts, name: str) -> list[Way]:
     """Every way to compute a map, the plain one last. `buffers` are in the order of the group's."""
-    pieces = list[Piece]()
+    pieces = list[Way]()
     if (packing := pack_stage(stage, facts)) is not None:
         pieces.append(_print_map(stage, packing, buffers, facts, name))
     if (tiled := print_tiled(stage, buffers, facts, name)) is not None:
-        pieces.append(Piece(*tiled))
+        pieces.append(tiled)
     pieces.append(_print_map(stage, None, buffers, facts, name))
     return pieces
 
 
-def _print_map(stage: Stage, packing: Packing | None, buffers: Sequence[Param], facts: Facts, name: str) -> Piece:
+def _print_map(stage: Stage, packing: Packing | None, buffers: Sequence[Param], facts: Facts, name: str) -> Way:
     """A loop over the grid: each turn is one point, or one pack."""
     emit = PackedEmitter(CudaSpelling())
     each = point_bytes(stage, stage.axes[-1], Dependence()) if stage.axes else 8
@@ -88,14 +82,13 @@ def _print_map(stage: Stage, packing: Packing | None, buffers: Sequence[Param], 
     total = emit.dim_scalar(count)
     kernel = f"{name}_{'packed' if packing else 'plain'}"
     used, written = params_of(stage)
-    head = signature(kernel, used, written, tuple(emit.sizes), threads=THREADS)
-    body = [*emit.scopes[0].lines, f"const idx count = {total};", *grid_loop("i", "count", point.lines)]
-    text = (*head, *(INDENT + line for line in body), "}")
+    body = (*emit.scopes[0].lines, f"const idx count = {total};", *grid_loop("i", "count", point.lines))
+    text = KernelText(kernel, tuple(used), tuple(written), tuple(emit.sizes), THREADS, (), body)
     width = packing.width if packing else 1
     call = _call(kernel, each, width, count)
     call = replace(call, buffers=tuple(buffers.index(p) for p in used), symbols=tuple(emit.sizes))
     label = f"packs of {width}" if packing else "plain"
-    return Piece(text, CallVariant(label, packing.guards if packing else (), packing is not None, (call,)))
+    return Way(label, (call,), (text,), guards=packing.guards if packing else (), aligned=packing is not None)
 
 
 def _call(kernel: str, each: int, width: int, count: Dim) -> GridCall:

@@ -26,9 +26,9 @@ def blocks_for(count: Dim, each: int = THREADS) -> Dim:
 
 
 def grid_loop(name: str, count: str, body: Iterable[str]) -> list[str]:
-    """Every thread takes every so-manieth of `count` points."""
-    head = f"for (idx {name} = (idx)blockIdx.x * {THREADS} + threadIdx.x; {name} < {count}; "
-    return [f"{head}{name} += (idx)gridDim.x * {THREADS}) {{", *(INDENT + line for line in body), "}"]
+    """Every thread of all `blocks` takes every so-manieth of `count` points."""
+    head = f"for (idx {name} = block * {THREADS} + (idx)threadIdx.x; {name} < {count}; "
+    return [f"{head}{name} += blocks * {THREADS}) {{", *(INDENT + line for line in body), "}"]
 
 
 def decode(emit: Emitter, axes: Sequence[Axis], index: str) -> list[str]:

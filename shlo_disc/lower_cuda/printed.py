@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from shlo_disc.codegen.host import CallVariant
+from shlo_disc.codegen.host import CallVariant, Condition, GridCall
 from shlo_disc.codegen.indices import size_name
 from shlo_disc.codegen.kernel import Param
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.expr.dim import Dim
 from shlo_disc.lower_cuda.spelling import CudaSpelling
+
+ALIGNMENT = 16  # bytes, of every array that a block shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,97 @@ class Printed:
     workspaces: tuple[Dim, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """An array that a block shares: a C++ type, a name, elements, and the bytes of one."""
+
+    kind: str
+    name: str
+    count: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class KernelText:
+    """A kernel that finds its place by `block` and `blocks`, so that it may be a part of a larger one.
+
+    `params` are its pointers, `written` those that it writes, `symbols` the program's sizes; `threads` as in
+    `signature`.
+    """
+
+    name: str
+    params: tuple[Param, ...]
+    written: tuple[Param, ...]
+    symbols: tuple[str, ...]
+    threads: int | tuple[int, int]
+    shared: tuple[Shared, ...]
+    body: tuple[str, ...]
+    workspaces: tuple[str, ...] = ()
+
+    def kernel(self) -> list[str]:
+        """On its own: its blocks are those of the grid."""
+        head = signature(
+            self.name, self.params, self.written, self.symbols, threads=self.threads, workspaces=self.workspaces
+        )
+        arrays = [f"SHLO_SHARED({s.kind}, {s.name}, {s.count});" for s in self.shared]
+        place = "const idx block = (idx)blockIdx.x, blocks = (idx)gridDim.x;"
+        return [*head, *(INDENT + line for line in (*arrays, place, *self.body)), "}"]
+
+    def function(self) -> list[str]:
+        """As a function of its place among its blocks, and of the memory that a block shares."""
+        arrays, offset = list[str](), 0
+        for array in self.shared:
+            arrays.append(f"{array.kind}* const {array.name} = ({array.kind}*)(memory + {offset});")
+            offset += -(-array.count * array.bytes // ALIGNMENT) * ALIGNMENT
+        parameters = [
+            *pointers(self.params, self.written),
+            *(f"char* __restrict__ const {w}" for w in self.workspaces),
+            *(f"const idx {size_name(s)}" for s in self.symbols),
+            *(["char* const memory"] if self.shared else []),
+            "const idx block, const idx blocks",
+        ]
+        head = f"SHLO_DEVICE void {self.name}({', '.join(parameters)}) {{"
+        return [head, *(INDENT + line for line in (*arrays, *self.body)), "}"]
+
+    @property
+    def memory(self) -> int:
+        """The bytes that a block shares."""
+        return sum(-(-s.count * s.bytes // ALIGNMENT) * ALIGNMENT for s in self.shared)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to compute a group, or a stage of it: kernels, the functions that they call, and their launches.
+
+    `guards` and `aligned` are those of a variant.
+    """
+
+    label: str
+    calls: tuple[GridCall, ...]
+    kernels: tuple[KernelText, ...]
+    functions: tuple[str, ...] = ()
+    guards: tuple[Condition, ...] = ()
+    aligned: bool = False
+
+    @property
+    def variant(self) -> CallVariant:
+        """The same for the launch table."""
+        return CallVariant(self.label, self.guards, self.aligned, self.calls)
+
+    @property
+    def text(self) -> list[str]:
+        """The kernels, each on its own."""
+        return [line for kernel in self.kernels for line in kernel.kernel()]
+
+
+def pointers(params: Sequence[Param], written: Collection[Param]) -> list[str]:
+    """A parameter per buffer."""
+    spell = CudaSpelling()
+    return [
+        f"{'' if p in written else 'const '}{spell.memory_type(p.dtype)}* __restrict__ const {p.name}" for p in params
+    ]
+
+
 def signature(
     name: str,
     params: Sequence[Param],
@@ -41,10 +134,7 @@ def signature(
 
     `threads`: of a block; or those, and how many blocks a multiprocessor shall hold at once, which bounds registers.
     """
-    spell = CudaSpelling()
-    arguments = [
-        f"{'' if p in written else 'const '}{spell.memory_type(p.dtype)}* __restrict__ const {p.name}" for p in params
-    ]
+    arguments = pointers(params, written)
     arguments += [f"char* __restrict__ const {w}" for w in workspaces]
     arguments += [f"const int64_t {size_name(s)}_" for s in symbols]
     bounds = str(threads) if isinstance(threads, int) else f"{threads[0]}, {threads[1]}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shlo_disc.codegen.host import CallVariant, Condition, GridCall
 from shlo_disc.codegen.kernel import RowKernel
@@ -12,11 +12,11 @@ from shlo_disc.expr.dim import Dim, const, minimum, product
 from shlo_disc.expr.facts import Facts
 from shlo_disc.lower_cuda.columns import is_columns, print_columns, with_columns
 from shlo_disc.lower_cuda.maps import is_map, print_map
-from shlo_disc.lower_cuda.printed import Printed
+from shlo_disc.lower_cuda.printed import KernelText, Printed, Way
 from shlo_disc.lower_cuda.row_cost import MOST_BLOCKS, block_cost, stage_costs
 from shlo_disc.lower_cuda.row_scratch import offsets
 from shlo_disc.lower_cuda.stage_text import StagePlan, pack
-from shlo_disc.lower_cuda.teams import BLOCK, OCTET, SPILL, THREAD, WARP, WIDE, Team, TeamPrinter
+from shlo_disc.lower_cuda.teams import BLOCK, OCTET, SPILL, THREAD, WARP, WIDE, Team, TeamPrinter, TeamText
 
 SEAMS = Seams(maps=False, hidden=False)  # packs of a map decide a condition once; launches need the sizes of loops
 MOST_SHARED = 230400  # bytes of dynamic shared memory: 227 KB of sm_90 less what reductions take
@@ -41,21 +41,44 @@ def print_rows(kernel: RowKernel, facts: Facts) -> Printed:
 
 def print_teams(kernel: RowKernel, facts: Facts) -> Printed:
     """A variant per size of team, of single points and of packs; the launch table takes the cheapest."""
-    single = _Way(kernel, tuple(StagePlan(stage) for stage in kernel.stages))
-    ways = [single]
-    plans = tuple(pack(stage, facts) for stage in kernel.stages)
-    if any(plan.packing for plan in plans):
-        ways.append(_Way(kernel, plans, "_packed"))
+    single, *_ = schedules = _schedules(kernel, facts)
+    plans = schedules[-1].plans
     lines, variants = list[str](), list[CallVariant]()
-    for way in ways:
-        if teams := _teams(kernel, plans, packed=way is not single):
-            text, found = way.print(teams)
-            lines += [*text, ""]
-            variants += found
+    for schedule in schedules:
+        if teams := _teams(kernel, plans, packed=schedule is not single):
+            ways = schedule.ways(teams)
+            lines += [*ways[0].functions, "", *(line for way in ways for line in (*way.text, ""))]
+            variants += [way.variant for way in ways]
     rows, scratch = product(axis.extent for axis in kernel.rows), offsets(kernel)[1]
     workspaces = (spilled_bytes(rows, scratch),) if _may_spill(kernel) else ()
     spaces = [rows, *(rows * product(a.extent for a in stage.axes) for stage in kernel.stages)]
     return Printed("\n".join(lines), tuple(variants), tuple(dict.fromkeys(spaces)), workspaces)
+
+
+def block_ways(kernel: RowKernel, facts: Facts, block: int) -> tuple[Way, ...]:
+    """Ways of teams that all have blocks of so many threads, and that any card has the shared memory for.
+
+    Where the scratch of a row has no fixed size the last way, which spills, is for sizes that do not fit.
+    """
+    schedules, found = _schedules(kernel, facts), list[Way]()
+    size = offsets(kernel)[1].constant
+    for schedule in schedules:
+        teams = _teams(kernel, schedules[-1].plans, packed=bool(schedule.suffix))
+        teams = [replace(t, block=block) for t in teams if t.size <= block] or [replace(BLOCK, block=block)]
+        fitting = [t for t in teams if size is None or size * t.rows <= EVERY_SHARED]
+        if size is None and not any(t.size == block for t in fitting):
+            fitting.append(replace(BLOCK, block=block))  # the one that needs the least
+        found += schedule.ways(fitting) if fitting else []
+    if _may_spill(kernel):
+        found += schedules[0].ways([replace(SPILL, size=block, block=block)])
+    return tuple(found)
+
+
+def _schedules(kernel: RowKernel, facts: Facts) -> tuple[_Schedule, ...]:
+    """By single points, and by packs if there are any."""
+    single = _Schedule(kernel, tuple(StagePlan(stage) for stage in kernel.stages))
+    plans = tuple(pack(stage, facts) for stage in kernel.stages)
+    return (single, _Schedule(kernel, plans, "_packed")) if any(plan.packing for plan in plans) else (single,)
 
 
 def spilled_bytes(rows: Dim, scratch: Dim) -> Dim:
@@ -93,24 +116,20 @@ def _may_spill(kernel: RowKernel) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
-    """One way to print all stages."""
+class _Schedule:
+    """How all stages are printed."""
 
     kernel: RowKernel
     plans: tuple[StagePlan, ...]
     suffix: str = ""
 
-    def print(self, teams: Sequence[Team]) -> tuple[list[str], list[CallVariant]]:
-        """The function, and per team a kernel and the variant that launches it."""
+    def ways(self, teams: Sequence[Team]) -> list[Way]:
+        """A kernel per team; they share a function."""
         printer = TeamPrinter(self.kernel, self.plans, self.suffix)
         text = printer.function_text()
-        lines, variants = list(text.lines), list[CallVariant]()
-        for team in teams:
-            lines += ["", *printer.kernel_text(team, text)]
-            variants.append(self._variant(team, printer.kernel_name(team), text.sizes))
-        return lines, variants
+        return [self._way(team, printer.kernel_text(team, text), text) for team in teams]
 
-    def _variant(self, team: Team, name: str, sizes: tuple[str, ...]) -> CallVariant:
+    def _way(self, team: Team, printed: KernelText, text: TeamText) -> Way:
         kernel = self.kernel
         rows, scratch = product(axis.extent for axis in kernel.rows), offsets(kernel)[1]
         most = SPILL_BLOCKS if team.spills else MOST_BLOCKS
@@ -123,6 +142,6 @@ class _Way:
         if kernel.scratch and guard.lhs.constant is None:
             guards.append(guard)
         buffers = tuple(range(len(kernel.params) + team.spills))
-        call = GridCall(name, buffers, sizes, blocks, team.block, shared, cycles, latency)
+        call = GridCall(printed.name, buffers, text.sizes, blocks, team.block, shared, cycles, latency)
         label = f"{team.label}, packs" if self.suffix else team.label
-        return CallVariant(label, tuple(dict.fromkeys(guards)), bool(self.suffix), (call,))
+        return Way(label, (call,), (printed,), text.lines, tuple(dict.fromkeys(guards)), bool(self.suffix))

@@ -21,6 +21,7 @@ from shlo_disc.expr.dim import Dim, Sym, const, maximum, minimum, of, product
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import Arg, Load
 from shlo_disc.lower_cuda.points import THREADS, decode
+from shlo_disc.lower_cuda.printed import Shared
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 
 MOST_SHARED = 40 * 1024
@@ -150,26 +151,31 @@ class SplitPrinter:
         self.ordered = any(r.fn is None for r in split.stage.reductions)
 
     def lines(self) -> list[str]:
-        """The statements, grid loop and shared memory included."""
-        split, emit, spell = self.split, self.emit, self.emit.spell
+        """The statements, with the loop over tiles."""
+        split, emit = self.split, self.emit
         emit.count_uses(stage_formulas(split.stage))
         with emit.inside(*(a.symbol.name for a in split.kept)) as tile:
             tile.lines += [f"const idx o = min_(i % tiles * {split.lanes} + tx, results - 1);"]
             tile.lines += decode(emit, split.kept, "o")
             tile.lines += self._run()
             tile.block([*self._accumulate(), *self._meet(), *self._finish()])
-        shared = [f"SHLO_SHARED({spell.memory_type(c.dtype)}, {_shared(c)}, {split.threads});" for c in split.carries]
-        blocks = "tiles * chunks" if split.role is Role.PARTS else "tiles"
+        count = "tiles * chunks" if split.role is Role.PARTS else "tiles"
         return [
-            *(shared if self.rows > 1 else ()),
             *emit.scopes[0].lines,
             *self._sizes(),
             f"const int tx = threadIdx.x % {split.lanes}, ty = threadIdx.x / {split.lanes};",
-            f"for (idx i = blockIdx.x; i < {blocks}; i += gridDim.x) {{",
+            f"for (idx i = block; i < {count}; i += blocks) {{",
             *(INDENT + line for line in tile.lines),
             *([f"{INDENT}__syncthreads();"] if self.rows > 1 else ()),
             "}",
         ]
+
+    def shared(self) -> tuple[Shared, ...]:
+        """Where threads meet: an array per carry."""
+        if self.rows == 1:
+            return ()
+        spell, threads = self.emit.spell, self.split.threads
+        return tuple(Shared(spell.memory_type(c.dtype), _shared(c), threads, c.dtype.bytes) for c in self.split.carries)
 
     def _sizes(self) -> list[str]:
         """What the grid shares out."""

@@ -12,7 +12,7 @@ from shlo_disc.codegen.scopes import INDENT, Scope
 from shlo_disc.expr.dim import product
 from shlo_disc.lower_cuda.packed import PackedEmitter
 from shlo_disc.lower_cuda.points import decode
-from shlo_disc.lower_cuda.printed import signature
+from shlo_disc.lower_cuda.printed import KernelText, pointers
 from shlo_disc.lower_cuda.row_scratch import offsets, syncs
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 from shlo_disc.lower_cuda.stage_text import StagePlan, reduces_row, stage_text
@@ -75,17 +75,18 @@ class TeamPrinter:
         turn = ["int turn = 0;"] if any(map(reduces_row, self.kernel.stages)) else []
         loop = [
             f"const idx rows = {rows};",
-            "for (idx first = team_first<TEAM>(); first < rows; first += team_count<TEAM>()) {",
+            "for (idx first = team_first<TEAM>(block); first < rows; first += team_count<TEAM>(blocks)) {",
             f"{INDENT}const idx row = team_row<TEAM>(first, rows);",
             f"{INDENT}const idx lane = team_lane<TEAM>(first, rows);",
         ]
         body = [*turn, *emit.scopes[0].lines, *head, *loop]
         sizes = tuple(emit.sizes)
-        parameters = ", ".join([*self._pointers(), *(f"const idx {size_name(s)}" for s in sizes)])
+        parameters = [*self._pointers(), *(f"const idx {size_name(s)}" for s in sizes)]
+        parameters.append("const idx block, const idx blocks")
         lines = [
             *self.types,
             f"template <int TEAM{spills}>",
-            f"SHLO_DEVICE void {self.function}({parameters}) {{",
+            f"SHLO_DEVICE void {self.function}({', '.join(parameters)}) {{",
             *(INDENT + line for line in (*body, *(INDENT + line for line in row_lines), "}")),
             "}",
         ]
@@ -95,33 +96,34 @@ class TeamPrinter:
         """What the kernel of one variant is called."""
         return f"{NAME}_{team.label}{self.suffix}"
 
-    def kernel_text(self, team: Team, text: TeamText) -> list[str]:
+    def kernel_text(self, team: Team, text: TeamText) -> KernelText:
         """The kernel of one variant."""
         params, scratch = self.kernel.params, bool(self.kernel.scratch)
-        name = self.kernel_name(team)
-        workspaces = ("spilled",) if team.spills else ()
-        bounds = team.block, team.resident
-        lines = signature(name, params, self.written, text.sizes, threads=bounds, workspaces=workspaces)
-        if scratch and not team.spills:
-            lines.append(f"{INDENT}SHLO_DYNAMIC(shared);")
+        lines = ["SHLO_DYNAMIC(shared);"] if scratch and not team.spills else []
         region = ["spilled" if team.spills else "shared"] if scratch else []
         flags = f", {str(team.spills).lower()}" if scratch else ""
-        arguments = ", ".join([*(p.name for p in params), *region, *map(size_name, text.sizes)])
-        return [*lines, f"{INDENT}{self.function}<{team.size}{flags}>({arguments});", "}"]
+        arguments = ", ".join([*(p.name for p in params), *region, *map(size_name, text.sizes), "block, blocks"])
+        return KernelText(
+            self.kernel_name(team),
+            params,
+            tuple(self.written),
+            text.sizes,
+            (team.block, team.resident),
+            (),
+            (*lines, f"{self.function}<{team.size}{flags}>({arguments});"),
+            ("spilled",) if team.spills else (),
+        )
 
     def _pointers(self) -> list[str]:
         """The parameters of the function: buffers, and the memory of all rows' scratch."""
-        lines = list[str]()
-        for param in self.kernel.params:
-            kind = self.spell.memory_type(param.dtype)
-            lines.append(f"{'' if param in self.written else 'const '}{kind}* __restrict__ const {param.name}")
+        lines = pointers(self.kernel.params, self.written)
         return [*lines, "char* const region"] if self.kernel.scratch else lines
 
     def _scratch_pointers(self) -> list[str]:
         if not self.kernel.scratch:
             return []
         starts, size = offsets(self.kernel)
-        number = "SPILLS ? team_number<TEAM>() : (idx)(threadIdx.x / TEAM)"
+        number = "SPILLS ? team_number<TEAM>(block) : (idx)(threadIdx.x / TEAM)"
         lines = [f"char* const own = region + (int64_t)({number}) * {self.emit.dim_scalar(size)};"]
         for scratch, start in zip(self.kernel.scratch, starts, strict=True):
             kind = self.spell.memory_type(scratch.dtype)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from shlo_disc.analysis.access import children
 from shlo_disc.codegen.dependence import Dependence
 from shlo_disc.codegen.emitter import Emitter, is_guard
-from shlo_disc.codegen.host import CallVariant, GridCall
+from shlo_disc.codegen.host import GridCall
 from shlo_disc.codegen.kernel import Axis, Param, Scratch, Stage
 from shlo_disc.codegen.scopes import INDENT, clean
 from shlo_disc.codegen.simplify_kernel import stage_formulas
@@ -25,7 +25,7 @@ from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import Load, Select
 from shlo_disc.lower_cuda.cost import BARRIER_LATENCY, LOAD_LATENCY
 from shlo_disc.lower_cuda.points import MOST_BLOCKS, THREADS, blocks_for, decode, params_of, point_bytes, shared_cycles
-from shlo_disc.lower_cuda.printed import signature
+from shlo_disc.lower_cuda.printed import KernelText, Shared, Way
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 
 SIDE = 32  # of a tile: a warp
@@ -132,10 +132,8 @@ def _reads(stage: Stage) -> Iterator[Access]:
         stack.extend(children(node))
 
 
-def print_tiled(
-    stage: Stage, buffers: Sequence[Param], facts: Facts, name: str
-) -> tuple[tuple[str, ...], CallVariant] | None:
-    """The kernel of a map with transposed reads, and the variant that launches it; None if it has none."""
+def print_tiled(stage: Stage, buffers: Sequence[Param], facts: Facts, name: str) -> Way | None:
+    """A map with transposed reads by tiles; None if it has none."""
     if (tiles := find_tiles(stage)) is None:
         return None
     printer = _TilePrinter(stage, tiles)
@@ -143,8 +141,7 @@ def print_tiled(
     kernel = f"{name}_tiled"
     body = printer.lines(facts)
     symbols = tuple(printer.emit.sizes)
-    head = signature(kernel, used, written, symbols, threads=THREADS)
-    text = (*head, *(INDENT + line for line in body), "}")
+    text = KernelText(kernel, tuple(used), tuple(written), symbols, THREADS, printer.shared(), tuple(body))
     count = facts.canonical(printer.count)
     blocks = blocks_for(count, 1)
     up, down = PENALTY
@@ -154,7 +151,7 @@ def print_tiled(
     latency = (2 * LOAD_LATENCY + 2 * BARRIER_LATENCY) * ((count + (MOST_BLOCKS - 1)) // MOST_BLOCKS)
     places = tuple(buffers.index(p) for p in used)
     call = GridCall(kernel, places, symbols, blocks, THREADS, const(0), cycles, latency)
-    return text, CallVariant("tiles", (), False, (call,))
+    return Way("tiles", (call,), (text,))
 
 
 class _TilePrinter:
@@ -174,7 +171,7 @@ class _TilePrinter:
 
     def lines(self, facts: Facts) -> list[str]:
         """The body of the kernel."""
-        emit, spell, side = self.emit, self.emit.spell, self.tiles.side
+        emit, side = self.emit, self.tiles.side
         emit.count_uses(stage_formulas(self.stage))
         with emit.inside(*(a.symbol.name for a in self.grid)) as tile:
             tile.lines += decode(emit, self.grid, "i")
@@ -183,19 +180,22 @@ class _TilePrinter:
             tile.lines += self._sweep(self.lane, self.tiles.axis, self._compute)
             tile.lines.append("__syncthreads();")
         count = emit.dim_scalar(facts.canonical(self.count))
-        shared = [
-            f"SHLO_SHARED({spell.memory_type(p.dtype)}, {self.names[p, offset]}, {side * self.tiles.stride(p)});"
-            for p, offset in self.tiles.reads
-        ]
         return [
-            *shared,
             *emit.scopes[0].lines,
             f"const idx count = {count};",
             f"const int tx = threadIdx.x % {side}, ty = threadIdx.x / {side};",
-            "for (idx i = blockIdx.x; i < count; i += gridDim.x) {",
+            "for (idx i = block; i < count; i += blocks) {",
             *(INDENT + line for line in tile.lines),
             "}",
         ]
+
+    def shared(self) -> tuple[Shared, ...]:
+        """A tile per transposed read."""
+        spell, side = self.emit.spell, self.tiles.side
+        return tuple(
+            Shared(spell.memory_type(p.dtype), self.names[p, offset], side * self.tiles.stride(p), p.dtype.bytes)
+            for p, offset in self.tiles.reads
+        )
 
     def _sweep(self, across: Axis, down: Axis, point: Callable[[], list[str]]) -> list[str]:
         """All points of a tile inside the bounds, a warp's threads along `across`."""

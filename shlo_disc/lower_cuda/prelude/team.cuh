@@ -11,18 +11,18 @@
 #define SHLO_UNROLL_TWICE _Pragma("unroll 2")
 #endif
 
-// The number of the thread's team in the grid, and how many teams the grid has.
-template <int TEAM> SHLO_DEVICE idx team_number() {
-  return (idx)blockIdx.x * (idx)(blockDim.x / TEAM) + (idx)(threadIdx.x / TEAM);
+// The number of the thread's team in all blocks of a kernel, and how many teams they have.
+template <int TEAM> SHLO_DEVICE idx team_number(idx block) {
+  return block * (idx)(blockDim.x / TEAM) + (idx)(threadIdx.x / TEAM);
 }
-template <int TEAM> SHLO_DEVICE idx team_count() { return (idx)gridDim.x * (idx)(blockDim.x / TEAM); }
+template <int TEAM> SHLO_DEVICE idx team_count(idx blocks) { return blocks * (idx)(blockDim.x / TEAM); }
 
 // Rows go `for (first = team_first; first < rows; first += team_count)`. Teams that share a warp take as many turns as
 // the first of them, for they shuffle together; who has no row left gets the last one, and a lane beyond all points.
 template <int TEAM> constexpr bool shares_warp = 1 < TEAM && TEAM < 32;
 template <int TEAM>
-SHLO_DEVICE idx team_first() {
-  return team_number<TEAM>() - (shares_warp<TEAM> ? (idx)(threadIdx.x % 32 / TEAM) : 0);
+SHLO_DEVICE idx team_first(idx block) {
+  return team_number<TEAM>(block) - (shares_warp<TEAM> ? (idx)(threadIdx.x % 32 / TEAM) : 0);
 }
 template <int TEAM>
 SHLO_DEVICE idx team_row(idx first, idx rows) {

@@ -1,0 +1,231 @@
+"""Several row kernels in one launch: blocks are dealt to the parts, each of which sees its own as a grid.
+
+A part is printed as a device function of its block's number; the kernel compares the number with how many blocks each
+part has, which is the same for all threads of a block, and calls. Parts share registers and shared memory: a block has
+as much as the part that needs most. A part whose sums are better cut over the grid has launches of its own in some
+variants. Every part has several ways, but they are picked together, by style: there are no more variants than styles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product as product_of
+from typing import NamedTuple
+
+from shlo_disc.codegen.emitter import Emitter
+from shlo_disc.codegen.host import CallVariant, Condition, GridCall
+from shlo_disc.codegen.indices import size_name
+from shlo_disc.codegen.kernel import Param, RowKernel
+from shlo_disc.codegen.naming import NAME
+from shlo_disc.codegen.scopes import INDENT
+from shlo_disc.dynamic_ops.program import Tensor
+from shlo_disc.expr.dim import ZERO, Dim, const, maximum, minimum, product, total
+from shlo_disc.expr.facts import Facts
+from shlo_disc.lower_cuda.columns import is_columns, reduction_ways
+from shlo_disc.lower_cuda.maps import flattened, is_map, map_pieces
+from shlo_disc.lower_cuda.points import THREADS
+from shlo_disc.lower_cuda.printed import Printed, Way, signature
+from shlo_disc.lower_cuda.row_schedules import EVERY_SHARED, SPILL_BLOCKS, block_ways
+from shlo_disc.lower_cuda.row_scratch import offsets
+from shlo_disc.lower_cuda.spelling import CudaSpelling
+from shlo_disc.lower_cuda.teams import SPILL
+
+
+class Style(NamedTuple):
+    """What is wanted of all parts: packs, sums cut over the grid, a block per row, row scratch in global memory."""
+
+    packs: bool
+    cut: bool
+    long: bool
+    spills: bool = False
+
+    @property
+    def wishes(self) -> tuple[str, ...]:
+        """Labels of ways, the best first."""
+        teams = ("block", "warp", "octet", "thread") if self.long else ("warp", "octet", "thread", "block")
+        sums = ("whole", "alone") if self.long else ("alone", "whole")
+        packed = ("packs", *(f"{team}, packs" for team in teams)) if self.packs else ()
+        return (*(["spill"] if self.spills else []), *(["parts"] if self.cut else []), "tiles", *packed, *teams, *sums)
+
+
+STYLES = tuple(Style(packs, cut, long) for packs, cut, long in product_of((True, False), (False, True), (False, True)))
+SPILLING = Style(packs=False, cut=False, long=True, spills=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A group of the launch: its tensors, its ways to be computed, and what these need besides.
+
+    `workspaces` (bytes) are for sums that are cut. `overflow` is at least 1 where the row scratch of a block does not
+    fit into shared memory: then it lies in a workspace of `spilled` bytes.
+    """
+
+    tensors: tuple[Tensor, ...]
+    ways: tuple[Way, ...]
+    spaces: tuple[Dim, ...]
+    workspaces: tuple[Dim, ...] = ()
+    overflow: Dim = ZERO
+    spilled: Dim = ZERO
+
+    def pick(self, style: Style) -> int:
+        """The number of the way that suits a style best."""
+        labels = ["packs" if way.label.startswith("packs") else way.label for way in self.ways]
+        return next((labels.index(wish) for wish in style.wishes if wish in labels), len(labels) - 1)
+
+
+def build_part(kernel: RowKernel, tensors: tuple[Tensor, ...], facts: Facts) -> Part:
+    """All ways of one group."""
+    rows, scratch = product(a.extent for a in kernel.rows), offsets(kernel)[1]
+    spaces = (rows, *(rows * product(a.extent for a in stage.axes) for stage in kernel.stages))
+    if is_map(kernel):
+        return Part(tensors, tuple(map_pieces(flattened(kernel), kernel.params, facts, NAME)), spaces)
+    ways, workspaces = tuple[Way, ...](), tuple[Dim, ...]()
+    if len(kernel.stages) == 1 and is_columns(kernel):
+        ways, workspaces = reduction_ways(kernel, facts)
+    if ways and not kernel.stages[0].reduced[-1]:
+        return Part(tensors, ways, spaces, workspaces)
+    ways = (*ways, *block_ways(kernel, facts, THREADS))
+    overflow, spilled = scratch // (EVERY_SHARED + 1), minimum(rows, SPILL_BLOCKS) * scratch
+    return Part(tensors, ways, spaces, workspaces, overflow, spilled)
+
+
+def print_parallel(parts: Sequence[Part], facts: Facts) -> tuple[Printed, tuple[Tensor, ...]]:
+    """The functions of all parts, kernels that call them, and the tensors of all parts, each once."""
+    printer = _Printer(parts, facts)
+    printer.run()
+    spaces = dict.fromkeys(space for part in parts for space in part.spaces)
+    text = "\n".join([*printer.functions, *printer.kernels])
+    return Printed(text, tuple(printer.variants), tuple(spaces), printer.workspaces), printer.tensors
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """A part as one style has it: where its buffers are among those of the launch, and how its names begin."""
+
+    way: Way
+    places: tuple[int, ...]
+    prefix: str
+
+    @property
+    def calls(self) -> tuple[GridCall, ...]:
+        """Its launches, with the names and the buffers of the whole."""
+        return tuple(
+            replace(c, kernel=c.kernel.replace(NAME, self.prefix), buffers=tuple(self.places[b] for b in c.buffers))
+            for c in self.way.calls
+        )
+
+
+class _Printer:
+    """Prints one launch. Its buffers: all tensors, the workspaces of sums part by part, one per part that may spill."""
+
+    def __init__(self, parts: Sequence[Part], facts: Facts) -> None:
+        self.parts, self.facts = parts, facts
+        self.tensors = tuple(dict.fromkeys(t for part in parts for t in part.tensors))
+        self.functions, self.kernels = list[str](), list[str]()
+        self.variants = list[CallVariant]()
+        self.overflow = total(part.overflow for part in parts)
+        spilling = [] if self.overflow.constant == 0 else [part.spilled for part in parts]
+        sums = [size for part in parts for size in part.workspaces]
+        self.workspaces = (*sums, *(minimum(1, self.overflow) * size for size in spilling))
+        self.first_sum, self.first_spilled = len(self.tensors), len(self.tensors) + len(sums)
+
+    def run(self) -> None:
+        """A variant per style that picks other ways than the styles before it."""
+        known = self.overflow.constant
+        styles = (SPILLING,) if known else STYLES if known == 0 else (*STYLES, SPILLING)
+        picks = dict[tuple[int, ...], Style]()
+        for style in styles:
+            picks.setdefault(tuple(part.pick(style) for part in self.parts), style)
+        prefixes = self._print_parts(list(picks))
+        for number, (ways, style) in enumerate(picks.items()):
+            members, sums = list[_Member](), self.first_sum
+            for k, (part, way, prefix) in enumerate(zip(self.parts, ways, prefixes, strict=True)):
+                own = range(sums, sums := sums + len(part.workspaces))
+                extra = (self.first_spilled + k,) if part.ways[way].label == SPILL.label else own
+                members.append(_Member(part.ways[way], (*map(self.tensors.index, part.tensors), *extra), prefix))
+            self._variant(members, style, f"{NAME}_together{number}")
+
+    def _print_parts(self, picks: Sequence[tuple[int, ...]]) -> list[str]:
+        """What each part needs of the ways that were picked, equal texts once; how each part's names begin."""
+        known, prefixes = dict[str, str](), list[str]()
+        for number, part in enumerate(self.parts):
+            ways = [part.ways[k] for k in dict.fromkeys(ways[number] for ways in picks)]
+            lines = [line for functions in dict.fromkeys(way.functions for way in ways) for line in functions]
+            for way in ways:
+                lines += way.kernels[0].function() if _is_fused(way) else way.text
+            text = "\n".join(lines)
+            if text not in known:
+                known[text] = f"{NAME}_part{len(known)}"
+                self.functions.append(text.replace(NAME, known[text]))
+            prefixes.append(known[text])
+        return prefixes
+
+    def _variant(self, members: Sequence[_Member], style: Style, name: str) -> None:
+        fused = [m for m in members if _is_fused(m.way)]
+        calls = [call for m in members if not _is_fused(m.way) for call in m.calls]
+        guards = [g for m in members for g in m.way.guards if g.relation == "=="]
+        if not style.spills:
+            shared = (call.shared for m in fused for call in m.way.calls)
+            guards += [Condition(size, "<=", const(EVERY_SHARED)) for size in shared if size.constant is None]
+        elif self.overflow.constant is None:
+            guards.append(Condition(self.overflow, ">=", const(1)))
+        if fused:
+            calls.insert(0, self._fuse(fused, name))
+        label = ", ".join(dict.fromkeys(m.way.label for m in members))
+        aligned = any(m.way.aligned for m in members)
+        self.variants.append(CallVariant(label, tuple(dict.fromkeys(guards)), aligned, tuple(calls)))
+
+    def _fuse(self, members: Sequence[_Member], name: str) -> GridCall:
+        """The kernel that deals its blocks to the members, and its launch."""
+        emit = Emitter(CudaSpelling())
+        counts = [emit.dim_scalar(self.facts.canonical(m.way.calls[0].blocks)) for m in members]
+        memory = max(m.way.kernels[0].memory for m in members)
+        body = [
+            *emit.scopes[0].lines,
+            *([f"SHLO_SHARED(char, memory, {memory});"] if memory else []),
+            "idx block = (idx)blockIdx.x;",
+            *(line for member, count in zip(members, counts, strict=True) for line in _deal(member, count)),
+        ]
+        places = sorted({place for m in members for place in m.calls[0].buffers})
+        params = {place: Param(f"p{place}", t.dtype) for place, t in enumerate(self.tensors) if place in places}
+        written = {
+            params[place]
+            for m in members
+            for place, param in zip(m.calls[0].buffers, m.way.kernels[0].params, strict=False)
+            if param in m.way.kernels[0].written
+        }
+        symbols = tuple(dict.fromkeys((*emit.sizes, *(s for m in members for s in m.way.kernels[0].symbols))))
+        workspaces = [f"p{place}" for place in places if place not in params]
+        head = signature(name, list(params.values()), list(written), symbols, threads=THREADS, workspaces=workspaces)
+        self.kernels.append("\n".join([*head, *(INDENT + line for line in body), "}"]))
+        return _launch(name, tuple(places), symbols, [m.way.calls[0] for m in members])
+
+
+def _is_fused(way: Way) -> bool:
+    """Whether it can be a part of a kernel: one launch, in blocks like all others."""
+    threads = way.kernels[0].threads
+    return len(way.kernels) == 1 and (threads if isinstance(threads, int) else threads[0]) == THREADS
+
+
+def _deal(member: _Member, count: str) -> list[str]:
+    """Call a part for the next `count` blocks."""
+    kernel, (call,) = member.way.kernels[0], member.calls
+    arguments = [*(f"p{place}" for place in call.buffers), *map(size_name, kernel.symbols)]
+    arguments += [*(["memory"] if kernel.shared else []), "block, blocks"]
+    return [
+        "{",
+        f"{INDENT}const idx blocks = {count};",
+        f"{INDENT}if (block < blocks) return {call.kernel}({', '.join(arguments)});",
+        f"{INDENT}block -= blocks;",
+        "}",
+    ]
+
+
+def _launch(name: str, places: tuple[int, ...], symbols: tuple[str, ...], calls: Sequence[GridCall]) -> GridCall:
+    """The blocks of all calls; they cost what they cost alone, and wait for the slowest."""
+    blocks = total(call.blocks for call in calls)
+    cycles = total(call.blocks * call.cycles for call in calls) // maximum(1, blocks)
+    shared = maximum(*(call.shared for call in calls))
+    latency = maximum(*(call.latency for call in calls))
+    return GridCall(name, places, symbols, blocks, THREADS, shared, maximum(1, cycles), latency)
