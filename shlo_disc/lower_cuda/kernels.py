@@ -92,7 +92,7 @@ class CudaLowering:
                 scan, tensors = build_scan(group, facts, producers)
                 return print_scan(scan, facts), tensors
             case GroupKind.PARALLEL:
-                built = [build_row_kernel(part, facts, producers) for part in group.parts]
+                built = [build_row_kernel(part, facts, producers, SEAMS) for part in group.parts]
                 return print_parallel([build_part(*one, facts) for one in built], facts)
             case GroupKind.WHILE | GroupKind.CASE:
                 raise AssertionError(f"no kernel is a {group.kind.value}")

@@ -43,7 +43,7 @@ def rotated(x: Any) -> Any:
     return jnp.concatenate([-x[..., 32:], x[..., :32]], -1)
 
 
-THIRDS = {"s0_by_3 % 4", "(3*s0_by_3) % 4"}  # of the size that is three times another
+THIRDS = {"b % 4", "(3*b) % 4"}
 
 # how many lanes, what N must divide, and what shows in the text and what must not
 PACKS: dict[str, tuple[Callable[..., Any], tuple[In, ...], int, set[str], tuple[str, ...], tuple[str, ...]]] = {

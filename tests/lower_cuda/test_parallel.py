@@ -23,7 +23,7 @@ from shlo_disc.expr.facts import Facts
 from shlo_disc.lower_cuda.kernels import CudaLowering
 from shlo_disc.lower_cuda.parallel import STYLES, build_part, print_parallel
 from shlo_disc.lower_cuda.printed import Printed
-from shlo_disc.lower_cuda.row_schedules import EVERY_SHARED
+from shlo_disc.lower_cuda.row_schedules import EVERY_SHARED, SEAMS
 from shlo_disc.runtime import nvrtc
 from tests.codegen.programs import chain, planned, softmax
 from tests.emulator.sanitize import races
@@ -41,7 +41,7 @@ Kernels = list[tuple[RowKernel, tuple[Tensor, ...]]]
 def kernels(function: Callable[..., Any], *inputs: In) -> tuple[Kernels, Facts]:
     found = planned(function, *inputs)
     facts = found.program.facts
-    return [build_row_kernel(group, facts, found.producers) for group in found.plan.groups], facts
+    return [build_row_kernel(group, facts, found.producers, SEAMS) for group in found.plan.groups], facts
 
 
 def printed(function: Callable[..., Any], *inputs: In) -> Printed:
@@ -128,7 +128,7 @@ def test_few_parts_are_launched_alone() -> None:
 
 
 def test_no_races() -> None:
-    function, inputs, sizes = CASES["rows of the same extent"]
+    function, inputs, sizes = CASES["shared operands"]
     for label, recording in recordings(function, inputs, sizes[2]).items():
         assert races(recording).clean, label
 
