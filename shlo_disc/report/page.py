@@ -1,12 +1,169 @@
-"""The page: data of a program, and what shows it."""
+"""A compiled program as one self-contained page: its data, and the script that shows it."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import html
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from importlib.resources import files
 from pathlib import Path
+from typing import Any, TypeAlias, assert_never
 
-from shlo_disc.artifact import Artifact
+from shlo_disc.artifact import Artifact, Case, Choice, Command, Copy, Fill, GridLaunch, Launch, Product, Variant, While
+from shlo_disc.overview import GroupText
+from shlo_disc.report.steps import Place, lifetimes, places
+
+Json: TypeAlias = Mapping[str, Any]
+
+SCRIPTS = ("formulas", "sizes", "dom", "layout", "graph", "group", "memory", "views", "main")  # in this order
+_FOLDER = files("shlo_disc.report") / "web"
+_KERNEL = re.compile(r'^extern "C" [^\n]*?\bvoid (?:__launch_bounds__\([^)]*\) )?(\w+)\(.*?^}\n?', re.MULTILINE | re.DOTALL)
 
 
 def write_page(artifact: Artifact, path: Path) -> None:
     """Write a self-contained HTML page about a compiled program."""
-    raise NotImplementedError(f"no page for {artifact.name} at {path} yet")
+    path.write_text(page(artifact), encoding="utf-8")
+
+
+def page(artifact: Artifact) -> str:
+    """The text of the page. Its policy lets the browser run this script alone, and load nothing."""
+    style = _read("style.css")
+    script = "\n".join(_read(f"{name}.js") for name in SCRIPTS)
+    policy = f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; base-uri 'none'"
+    parts = {
+        "POLICY": policy,
+        "TITLE": html.escape(artifact.name),
+        "STYLE": style,
+        "DATA": json.dumps(page_data(artifact), ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
+        "SCRIPT": script,
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _read("page.html"))
+
+
+def _read(name: str) -> str:
+    return (_FOLDER / name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    """The source of a content security policy that allows exactly this text."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def page_data(artifact: Artifact) -> Json:
+    """What the page shows, as JSON has it."""
+    steps = places(artifact)
+    overview = artifact.overview
+    return {
+        "name": artifact.name,
+        "device": artifact.device,
+        "arguments": [asdict(argument) for argument in artifact.arguments],
+        "results": [asdict(result) for result in artifact.results],
+        "sizes": asdict(overview.sizes),
+        "symbols": artifact.symbols,
+        "raw": artifact.raw,
+        "definitions": artifact.definitions,
+        "checks": [asdict(check) for check in artifact.checks],
+        "arena": artifact.arena_bytes,
+        "buffers": _buffers(artifact, steps),
+        "steps": [_step(place, group) for place, group in zip(steps, overview.steps, strict=True)],
+        "groups": [_group(group) for group in overview.groups],
+        "facts": [asdict(fact) for fact in overview.facts],
+        "kernels": kernel_texts(artifact),
+        "host": artifact.host.text,
+    }
+
+
+def kernel_texts(artifact: Artifact) -> Mapping[str, str]:
+    """The text of every kernel by its name, with what stands before it for it alone."""
+    found = dict[str, str]()
+    for file in artifact.kernels:
+        end = 0
+        for match in _KERNEL.finditer(file.text):
+            before = re.sub(r"^#include .*\n", "", file.text[end : match.start()], flags=re.MULTILINE)
+            found[match[1]] = f"{before.strip()}\n{match[0]}".strip()
+            end = match.end()
+    return found
+
+
+def _buffers(artifact: Artifact, steps: Sequence[Place]) -> list[Json]:
+    """Every buffer with the steps that need it; arguments and what groups store have the user's names."""
+    needed = lifetimes(steps)
+    named = {
+        slot: label
+        for group in artifact.overview.groups
+        if len(group.writes) == len(group.roots)
+        for slot, label in zip(group.writes, group.roots, strict=True)
+    }
+    found = list[Json]()
+    for slot, buffer in enumerate(artifact.buffers):
+        name = named.get(slot, buffer.label).partition(": ")[0]
+        if buffer.kind == "argument":
+            name = artifact.arguments[buffer.number].name
+        found.append(
+            {
+                "kind": buffer.kind,
+                "name": name,
+                "dtype": buffer.dtype,
+                "shape": buffer.shape,
+                "size": buffer.size,
+                "offset": buffer.offset,
+                "needed": needed.get(slot),
+            }
+        )
+    return found
+
+
+def _group(group: GroupText) -> Json:
+    return {**asdict(group), "ops": [[op.name, op.text, op.line, op.origin, op.inlined] for op in group.ops]}
+
+
+def _step(place: Place, group: int | None) -> Json:
+    shared: Json = {"depth": place.depth, "end": place.end, "group": group}
+    match place.step:
+        case Launch() as launch:
+            return {**shared, "kind": "launch", **asdict(launch)}
+        case Choice(_, variants):
+            return {**shared, "kind": "choice", "variants": [_variant(variant) for variant in variants]}
+        case Copy(source, target):
+            return {**shared, "kind": "copy", "source": source, "target": target}
+        case While(condition, flag, _):
+            inside = sum(1 for _ in condition)
+            return {**shared, "kind": "while", "flag": flag, "condition": inside}
+        case Case(index, _, branches):
+            return {**shared, "kind": "case", "index": index, "branches": len(branches)}
+        case _:
+            assert_never(place.step)
+
+
+def _variant(variant: Variant) -> Json:
+    return {
+        "label": variant.label,
+        "guards": [[guard.lhs, guard.relation, guard.rhs] for guard in variant.guards],
+        "aligned": variant.aligned,
+        "commands": [_command(command) for command in variant.commands],
+    }
+
+
+def _command(command: Command) -> Json:
+    match command:
+        case GridLaunch():
+            return {
+                "kind": "kernel",
+                "kernel": command.kernel,
+                "blocks": command.blocks,
+                "threads": command.threads,
+                "shared": command.shared,
+            }
+        case Product():
+            batch = [loop.extent for loop in command.batch]
+            return {"kind": "product", "m": command.m, "n": command.n, "k": command.k, "batch": batch}
+        case Copy(source, target):
+            return {"kind": "copy", "source": source, "target": target}
+        case Fill(target, byte):
+            return {"kind": "fill", "target": target, "byte": byte}
+        case _:
+            assert_never(command)

@@ -1,0 +1,100 @@
+// @ts-check
+"use strict";
+
+/** Facts with their reasons; what one follows from is below it. @param {number[]} numbers */
+function factList(numbers) {
+  return h("ul", { class: "facts" }, numbers.map((number) => factItem(number, [])));
+}
+
+/** @param {number} number @param {number[]} above @returns {HTMLElement} */
+function factItem(number, above) {
+  const fact = DATA.facts[number];
+  const because = fact.because.filter((/** @type {number} */ other) => !above.includes(other));
+  const line = [h("code", null, pretty(fact.text)), h("span", null, ` because ${fact.reason}`), h("span", { class: "place" }, fact.origin && h("b", null, shortPath(fact.origin)), ` ${shortPath(fact.where)}`)];
+  if (because.length === 0) return h("li", { "data-fact": number }, line);
+  return h("li", { "data-fact": number }, h("details", null, h("summary", null, line),
+    h("ul", { class: "facts" }, because.map((/** @type {number} */ other) => factItem(other, [...above, number])))));
+}
+
+/** @param {string} query */
+function factsView(query) {
+  const found = DATA.facts.flatMap((/** @type {any} */ fact, /** @type {number} */ k) => (matches(JSON.stringify(fact), query) ? [k] : []));
+  return h("div", { class: "page" },
+    h("h2", null, "Sizes"), sizeTable(),
+    h("h2", null, `Facts (${found.length === DATA.facts.length ? found.length : `${found.length} of ${DATA.facts.length}`})`),
+    h("p", { class: "quiet" }, "They hold for every call that the checks let pass."), factList(found),
+    h("h2", null, `Checks (${DATA.checks.length})`), checkTable());
+}
+
+function sizeTable() {
+  const raw = DATA.raw.map((/** @type {[number, number]} */ [argument, axis], /** @type {number} */ k) => [DATA.symbols[k], `dimension ${axis} of ${DATA.arguments[argument].name}`, DATA.sizes.raw[k]]);
+  const defined = DATA.definitions.map((/** @type {string} */ text, /** @type {number} */ k) => [DATA.symbols[DATA.raw.length + k], "computed before a call", text]);
+  return h("table", { class: "list" }, h("tbody", null, [...raw, ...defined].map(([name, from, formula]) =>
+    h("tr", null, h("th", { scope: "row" }, h("code", null, name)), h("td", null, from), h("td", { class: "formula" }, formula === name ? "" : `= ${pretty(formula)}`)))));
+}
+
+function checkTable() {
+  return h("table", { class: "list" }, h("tbody", null, DATA.checks.map((/** @type {any} */ check) =>
+    h("tr", null, h("th", { scope: "row" }, h("code", null, `${pretty(check.lhs)} ${check.relation} ${pretty(check.rhs)}`)),
+      h("td", null, h("details", { class: "long" }, h("summary", null, clip(check.message, 110)), h("p", null, check.message), h("pre", { class: "code" }, check.where)))))));
+}
+
+/** @param {string} query @param {string} chosen */
+function kernelsView(query, chosen) {
+  const users = new Map(Object.keys(DATA.kernels).map((name) => [name, /** @type {number[]} */ ([])]));
+  DATA.steps.forEach((/** @type {any} */ step) => {
+    for (const name of kernelsOf(step)) if (step.group !== null) users.get(name)?.push(step.group);
+  });
+  const names = [...users.keys()].filter((name) => matches(`${name} ${DATA.kernels[name]}`, query));
+  const shown = users.has(chosen) ? chosen : names[0];
+  return h("div", { class: "split" },
+    h("nav", { class: "side", "aria-label": "Kernels" }, names.map((name) => h("a", { href: `#kernels/${name}`, "aria-current": name === shown && "true" },
+      h("code", null, name), h("span", { class: "quiet" }, `${users.get(name)?.length ?? 0} ×, ${DATA.kernels[name].split("\n").length} lines`)))),
+    h("div", { class: "page" }, shown !== undefined && [h("h2", null, shown),
+      h("p", null, "Computes ", [...new Set(users.get(shown))].flatMap((group, k) => [k > 0 && ", ", groupLink(group, `group ${group}`)])), kernelText(shown)]));
+}
+
+/** @param {string} query @param {number} chosen @param {Record<string, number> | null} env */
+function hostView(query, chosen, env) {
+  const rows = DATA.steps.map((/** @type {any} */ step, /** @type {number} */ k) => ({ step, k, text: stepText(step) }))
+    .filter((/** @type {any} */ row) => matches(row.text, query));
+  return h("div", { class: "page" },
+    h("h2", null, `Steps (${DATA.steps.length})`),
+    h("table", { class: "list steps" },
+      h("thead", null, h("tr", null, ["Step", "What", "Group", "Reads and writes", "Bytes moved"].map((t) => h("th", { scope: "col" }, t)))),
+      h("tbody", null, rows.map((/** @type {any} */ { step, k, text }) => h("tr", { id: `step-${k}`, class: k === chosen ? "chosen" : null },
+        h("td", { class: "value" }, k), h("td", null, "\u2003".repeat(step.depth), h("code", null, text)),
+        h("td", null, step.group !== null && groupLink(step.group, String(step.group))),
+        h("td", { class: "formula" }, stepSlots(step).map((slot) => DATA.buffers[slot].name).join(", ")),
+        h("td", { class: "value" }, step.group !== null && env && bytesText(movedBy(step.group, env))))))),
+    section("Its text", codeBlock(DATA.host), true));
+}
+
+/** @param {any} step */
+function stepText(step) {
+  switch (step.kind) {
+    case "launch": return step.kernel;
+    case "choice": return `${kernelsOf(step)[0] ?? "cuBLAS"}, ${step.variants.length} variants`;
+    case "copy": return `copy ${DATA.buffers[step.source].name} to ${DATA.buffers[step.target].name}`;
+    case "while": return `while ${DATA.buffers[step.flag].name}`;
+    default: return `case ${DATA.buffers[step.index].name}`;
+  }
+}
+
+/** @param {any} step @returns {number[]} */
+function stepSlots(step) {
+  if (step.kind === "launch") return step.buffers;
+  if (step.kind === "copy") return [step.source, step.target];
+  return step.group === null || step.kind !== "choice" ? [] : [...DATA.groups[step.group].reads, ...DATA.groups[step.group].writes];
+}
+
+/** @param {number} group @param {Record<string, number>} env */
+function movedBy(group, env) {
+  return evaluate(DATA.groups[group].bytes_read, env) + evaluate(DATA.groups[group].bytes_written, env);
+}
+
+/** Whether all words of a query occur. @param {string} text @param {string} query */
+function matches(text, query) {
+  const folded = text.toLowerCase();
+  return query.toLowerCase().split(/\s+/).every((word) => folded.includes(word));
+}
