@@ -1,4 +1,4 @@
-"""`python -m shlo_disc print|verify|ops FILE…`.
+"""`python -m shlo_disc print|verify|ops|report FILE…`.
 
 Exit codes: 0 if all is well, 1 if a program is refused, 2 if the command or a file cannot be read.
 """
@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NoReturn, TextIO, cast
 
 from shlo_disc.cli.inputs import InputError, read_modules
@@ -18,6 +19,8 @@ from shlo_disc.cli.ops_table import print_json, print_table, report_on
 from shlo_disc.diagnostics import CompileError
 from shlo_disc.ir.core import Module
 from shlo_disc.parse.printer import print_module
+from shlo_disc.pipeline import DeviceKind, Request, Stopwatch, compile_module
+from shlo_disc.report.page import write_page
 from shlo_disc.verify.ops import verify
 
 FINE, REFUSED, UNREADABLE = 0, 1, 2
@@ -46,6 +49,8 @@ def main(arguments: Sequence[str]) -> int:
             _print(programs, generic=options.generic, locations=options.locations)
         case "verify":
             _verify(programs, verbose=options.verbose)
+        case "report":
+            _report(programs, Path(options.output), options.device)
         case _:
             _tabulate(programs, as_json=options.json)
     return programs.code
@@ -56,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m shlo_disc",
         description="Look at StableHLO programs. Exit codes: 0 fine, 1 a program is refused, 2 a file cannot be read.",
     )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="print|verify|ops")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="print|verify|ops|report")
     printing = commands.add_parser("print", help="parse programs and print them as MLIR does")
     printing.add_argument("--generic", action="store_true", help="every op in generic form")
     printing.add_argument("--locations", action="store_true", help="with the places in the user's source")
@@ -64,7 +69,10 @@ def _parser() -> argparse.ArgumentParser:
     verifying.add_argument("--verbose", action="store_true", help="a line for each file that is fine, too")
     tabulating = commands.add_parser("ops", help="count the ops, and say which of them run on which target")
     tabulating.add_argument("--json", action="store_true", help="for other programs to read")
-    for command in (printing, verifying, tabulating):
+    reporting = commands.add_parser("report", help="compile a program, and write a page about it for a browser")
+    reporting.add_argument("-o", "--output", default="report.html", metavar="PAGE", help="default: report.html")
+    reporting.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="default: cpu")
+    for command in (printing, verifying, tabulating, reporting):
         command.add_argument("files", nargs="+", metavar="FILE", help="text or MLIR bytecode; - is the standard input")
     return parser
 
@@ -120,6 +128,22 @@ def _tabulate(programs: _Programs, *, as_json: bool) -> None:
         sys.stdout.write(print_json(reports))
     elif reports:
         sys.stdout.write(highlight(print_table(reports), sys.stdout))
+
+
+def _report(programs: _Programs, path: Path, device: DeviceKind) -> None:
+    found = list(programs)
+    if len(found) > 1:
+        programs.complain(InputError(f"found {len(found)} programs, expected one: a page is about one program"))
+        return
+    for _, module in found:
+        try:
+            write_page(compile_module(module, Request(device), Stopwatch()), path)
+        except CompileError as error:
+            programs.complain(error)
+        except OSError as error:
+            programs.complain(InputError(f"{path}: {error.strerror}"))
+        else:
+            sys.stdout.write(f"{path}: {path.stat().st_size // 1024} KiB\n")
 
 
 _HEAD = re.compile(r"^(?:\S+:\d+:\d+: )?(error|note|  from|  help):", re.MULTILINE)

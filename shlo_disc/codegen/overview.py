@@ -42,11 +42,23 @@ def describe(
 
 
 def _sizes(program: Program, points: Sequence[Point]) -> SizesText:
-    free = free_symbols(program)
+    """The sizes to choose: those that all others follow from, but `b` rather than the quotient `b_by_8` of it."""
+    definitions = dict(program.definitions)
+    chosen = {symbol: symbol for symbol in free_symbols(program)}
+    for raw in program.raw_dims:
+        for symbol in chosen:
+            if symbol in definitions and symbol.name.startswith(f"{raw.symbol.name}_by_"):
+                chosen[symbol] = raw.symbol
+    follows = {symbol: definitions[symbol] for symbol, raw in chosen.items() if symbol is not raw}
+    sizes = [program.facts.canonical(of(raw.symbol)).substitute(follows) for raw in program.raw_dims]
+    direct = set(chosen.values())
     return SizesText(
-        tuple(symbol.name for symbol in free),
-        tuple(program.facts.canonical(of(raw.symbol)).python() for raw in program.raw_dims),
-        tuple(tuple(point[s] for s in free) for point in points if point.keys() >= set(free)),
+        tuple(symbol.name for symbol in chosen.values()),
+        tuple(
+            raw.symbol.name if raw.symbol in direct else size.python()
+            for raw, size in zip(program.raw_dims, sizes, strict=True)
+        ),
+        tuple(tuple(point[s] for s in chosen.values()) for point in points if point.keys() >= direct),
     )
 
 
@@ -60,6 +72,7 @@ class _Groups:
         self._names = {**_unique(program.names), **arguments}
         self._numbers = {group: k for k, group in enumerate(g for plan in host.plans for g in plan.groups)}
         self._slots = {buffer.tensor: slot for slot, buffer in enumerate(host.buffers)}
+        self._launches = {step.group: step for step in _launches(host.steps)}
         ops = list(program.body.walk())
         self._order = {op: k for k, op in enumerate(ops)}
         spans = {op.span for op in ops} | {p.tensor.span for p in program.parameters}
@@ -114,9 +127,11 @@ class _Groups:
     def _text(self, group: Group, body: int, parent: int | None, decisions: tuple[DecisionText, ...]) -> GroupText:
         inputs = group_inputs(group, self._producers)
         made = {self._producers[t][0] for t in inputs if t in self._producers}
-        inlined = {op for op in made if is_free(op)}.difference(group.ops)
+        free = {op for op in made if is_free(op) and not isinstance(op.attrs, ConstantAttrs)}
+        inlined = free.difference(group.ops)
         ops = sorted((*group.ops, *inlined), key=self._order.__getitem__)
         cost = traffic(group, self._producers)
+        reads, writes = self._buffers(group, inputs)
         return GroupText(
             kind=group.kind.value,
             rows="" if group.rows is None else f"[{', '.join(map(str, group.rows))}]",
@@ -124,13 +139,22 @@ class _Groups:
             body=body,
             parent=parent,
             ops=tuple(self._op(op, inlined=op in inlined) for op in ops),
-            reads=tuple(sorted({self._slots[t] for t in inputs if t in self._slots})),
-            writes=tuple(self._slots[t] for t in group.roots if t in self._slots),
+            reads=reads,
+            writes=writes,
             bytes_read=cost.reads.python(),
             bytes_written=cost.writes.python(),
             work=cost.work.python(),
             decisions=decisions,
         )
+
+    def _buffers(self, group: Group, inputs: Sequence[Tensor]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The slots that a group reads and writes: those of its launch, which knows what loops carry."""
+        if (step := self._launches.get(group)) is None:
+            slots = {tensor: self._slots[tensor] for tensor in (*inputs, *group.roots) if tensor in self._slots}
+        else:
+            slots = dict(zip(step.kernel.tensors, step.slots, strict=False))  # workspaces follow
+        reads = {slot for tensor, slot in slots.items() if tensor not in group.roots}
+        return tuple(sorted(reads)), tuple(slots[tensor] for tensor in group.roots if tensor in slots)
 
     def _op(self, op: Op[object], *, inlined: bool) -> OpText:
         results = ", ".join(map(self._typed, op.results))
@@ -151,6 +175,22 @@ class _Groups:
 
     def name(self, tensor: Tensor) -> str:
         return self._names.get(tensor) or f"%{tensor.name}"
+
+
+def _launches(steps: Sequence[HostStep]) -> Iterator[LaunchStep]:
+    """All launches, those in loops and branches too."""
+    for step in steps:
+        match step:
+            case LaunchStep():
+                yield step
+            case WhileStep(condition, _, body):
+                yield from _launches((*condition, *body))
+            case CaseStep(_, _, branches):
+                yield from _launches([inner for branch in branches for inner in branch])
+            case CopyStep():
+                pass
+            case _:
+                assert_never(step)
 
 
 def _unique(names: Mapping[Tensor, str]) -> Mapping[Tensor, str]:

@@ -21,7 +21,9 @@ Json: TypeAlias = Mapping[str, Any]
 
 SCRIPTS = ("formulas", "sizes", "dom", "layout", "graph", "group", "memory", "views", "main")  # in this order
 _FOLDER = files("shlo_disc.report") / "web"
-_KERNEL = re.compile(r'^extern "C" [^\n]*?\bvoid (?:__launch_bounds__\([^)]*\) )?(\w+)\(.*?^}\n?', re.MULTILINE | re.DOTALL)
+_KERNEL = re.compile(
+    r'^extern "C" [^\n]*?\bvoid (?:__launch_bounds__\([^)]*\) )?(\w+)\(.*?^}\n?', re.MULTILINE | re.DOTALL
+)
 
 
 def write_page(artifact: Artifact, path: Path) -> None:

@@ -254,3 +254,30 @@ def test_colours_are_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
     assert highlight(text, io.StringIO()) == text
     monkeypatch.setenv("NO_COLOR", "1")
     assert highlight(text, Terminal()) == text
+
+
+def test_report(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "page.html"
+    for device in ("cpu", "cuda"):
+        assert main(["report", str(file), "-o", str(path), "--device", device]) == 0
+        assert capsys.readouterr().out == f"{path}: {path.stat().st_size // 1024} KiB\n"
+        text = path.read_text()
+        assert "tanh" in text
+        assert "model.py:3" in text  # the user's line
+        assert f'"device":"{device}"' in text
+
+
+def test_a_report_is_about_one_program_that_compiles(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "page.html"
+    assert main(["report", str(file), str(file), "-o", str(path)]) == 2
+    assert "found 2 programs, expected one" in capsys.readouterr().err
+    for text in (UNSUPPORTED, WRONG, BROKEN):
+        file.write_text(text)
+        assert main(["report", str(file), "-o", str(path)]) == 1
+        assert "error: " in capsys.readouterr().err
+    assert not path.exists()
+    file.write_text(TEXT)
+    assert main(["report", str(file), "-o", str(tmp_path)]) == 2
+    assert "Is a directory" in capsys.readouterr().err

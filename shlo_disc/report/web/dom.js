@@ -49,6 +49,13 @@ function byId(id) {
   return /** @type {HTMLElement} */ (document.getElementById(id));
 }
 
+const NUMERIC = new Set(["Bytes", "Bytes moved", "Work", "Offset", "Step", "Steps"]);
+
+/** @param {string[]} titles */
+function tableHead(titles) {
+  return h("thead", null, h("tr", null, titles.map((t) => h("th", { scope: "col", class: NUMERIC.has(t) && "value" }, t))));
+}
+
 /** Bytes for people: `1.5 MiB`. @param {number} count */
 function bytesText(count) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];

@@ -21,11 +21,11 @@ function kernelsOf(step) {
   return [...new Set(commands.filter((/** @type {any} */ c) => c.kind === "kernel").map((/** @type {any} */ c) => c.kernel))];
 }
 
-/** What a group is called: its kernel, else its kind. @param {number} number */
+/** What a group is called: its kernel (variants share the beginning of their names), else its kind. @param {number} number */
 function groupName(number) {
   const [first] = STEPS_OF[number];
   const kernels = first === undefined ? [] : kernelsOf(DATA.steps[first]);
-  return kernels[0] ?? DATA.groups[number].kind;
+  return kernels[0]?.match(/^.*?_\d+(?=_|$)/)?.[0] ?? kernels[0] ?? DATA.groups[number].kind;
 }
 
 /** Which group writes what another reads: pairs in program order. @param {number[]} members */

@@ -139,7 +139,7 @@ function launchTable(number, step, env) {
 /** @param {any} step @param {Record<string, number> | null} env */
 function variantTable(step, env) {
   return h("table", { class: "variants" },
-    h("thead", null, h("tr", null, ["Variant", "At these sizes", "Guards", "Commands"].map((t) => h("th", { scope: "col" }, t)))),
+    tableHead(["Variant", "At these sizes", "Guards", "Commands"]),
     h("tbody", null, step.variants.map((/** @type {any} */ variant) => {
       const legal = env && variant.guards.every((/** @type {any} */ g) => guardHolds(g, env));
       return h("tr", { class: env && !legal ? "illegal" : null },

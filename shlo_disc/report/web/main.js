@@ -128,7 +128,7 @@ function overviewPanel() {
   return h("article", { class: "details" },
     h("h2", null, "Where the bytes go"),
     h("p", { class: "lead" }, "Groups by the bytes that they move at these sizes. Choose one for its operations, reasons and kernel."),
-    h("table", { class: "list" }, h("thead", null, h("tr", null, ["Group", "Kind", "Bytes moved", "Work"].map((t) => h("th", { scope: "col" }, t)))),
+    h("table", { class: "list" }, tableHead(["Group", "Kind", "Bytes moved", "Work"]),
       h("tbody", null, sorted.slice(0, 60).map((/** @type {number} */ k) => h("tr", null,
         h("th", { scope: "row" }, groupLink(k)), h("td", null, DATA.groups[k].kind),
         h("td", { class: "value" }, env ? bytesText(movedBy(k, env)) : "–"), h("td", { class: "value" }, measured(DATA.groups[k].work, env, countText)))))),
@@ -242,7 +242,7 @@ function begin() {
     event.preventDefault();
     byId("search").focus();
   });
-  document.body.dataset.ready = "true";
+  performance.mark("ready");
 }
 
 begin();

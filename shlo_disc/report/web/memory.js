@@ -4,15 +4,20 @@
 const CHART = { width: 1160, left: 74, right: 16, live: 90, gap: 34, height: 430, top: 18 };
 
 /**
+ * Where a buffer is, and which steps need it.
+ * @typedef {{slot: number, first: number, last: number, offset: number, size: number}} Place
+ */
+
+/**
  * The arena at the chosen sizes.
  * @param {Record<string, number>} env
  */
 function arenaAt(env) {
-  const buffers = DATA.buffers.flatMap((/** @type {any} */ buffer, /** @type {number} */ slot) => {
+  const buffers = /** @type {Place[]} */ (DATA.buffers.flatMap((/** @type {any} */ buffer, /** @type {number} */ slot) => {
     if (buffer.kind !== "arena" || !buffer.needed) return [];
     const [first, last] = buffer.needed;
     return [{ slot, first, last, offset: evaluate(buffer.offset, env), size: evaluate(buffer.size, env) }];
-  });
+  }));
   /** @type {number[]} */
   const live = DATA.steps.map(() => 0);
   for (const { first, last, size } of buffers) for (let step = first; step <= last; step++) live[step] += size;
@@ -82,7 +87,7 @@ function loopBands(x, bottom) {
 }
 
 /**
- * @param {{slot: number, first: number, last: number, offset: number, size: number}} one
+ * @param {Place} one
  * @param {(step: number) => number} x
  * @param {(byte: number) => number} y
  */
@@ -96,7 +101,7 @@ function bufferBox(one, x, y) {
   const show = (/** @type {Event} */ event) => showTip(/** @type {Element} */ (event.currentTarget), text);
   const open = () => writer !== undefined && (location.hash = `#groups/${writer}`);
   return s("g", {
-    class: `buffer kind-${kind}`, tabindex: 0, role: "link", "aria-label": text.replaceAll("\n", ", "), "data-slot": one.slot,
+    class: `buffer kind-${kind}${height < 4 ? " thin" : ""}`, tabindex: 0, role: "link", "aria-label": text.replaceAll("\n", ", "), "data-slot": one.slot,
     onclick: open, onpointerenter: show, onpointerleave: hideTip, onfocus: show, onblur: hideTip,
     onkeydown: (/** @type {KeyboardEvent} */ e) => e.key === "Enter" && open(),
   },
@@ -108,7 +113,7 @@ function bufferBox(one, x, y) {
 function bufferTable(arena, env) {
   const sorted = [...arena.buffers].sort((a, b) => b.size - a.size || a.first - b.first);
   return section(`Temporaries, the largest first (${sorted.length})`, h("table", { class: "list" },
-    h("thead", null, h("tr", null, ["Value", "Type", "Bytes", "Formula", "Offset", "Steps", "Written by"].map((t) => h("th", { scope: "col" }, t)))),
+    tableHead(["Value", "Type", "Bytes", "Formula", "Offset", "Steps", "Written by"]),
     h("tbody", null, sorted.map(({ slot, first, last, offset, size }) => {
       const buffer = DATA.buffers[slot];
       return h("tr", null, h("th", { scope: "row" }, buffer.name), h("td", { class: "formula" }, typeText(buffer)),

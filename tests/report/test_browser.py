@@ -1,0 +1,260 @@
+"""The page in a real browser: what it shows, how fast it opens, and that it loads nothing."""
+
+# JAX annotates only a part of its functions.
+# pyright: reportUnknownMemberType=false
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Generator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import pytest
+
+from benchmarks.compile_time import training_text
+from shlo_disc.artifact import Artifact, Choice
+from shlo_disc.pipeline import DeviceKind, Request, Stopwatch, compile_text
+from shlo_disc.report.page import page, write_page
+from shlo_disc.report.steps import kernel_names, places
+from shlo_disc.runtime.formulas import Symbols, evaluate
+from tests.api.programs import compiled, dims, spec, zeros
+from tests.codegen.programs import LAYER, dense, generated, layers, softmax
+from tests.pipeline.exports import In
+from tests.report.browser import Browser, Page, chromium, find_chromium, open_page
+
+BROWSER = find_chromium()
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium here (Debian: apt-get install chromium)")
+
+SECONDS_TO_OPEN = 1.0
+USABLE = ("button", "link", "slider", "spinbutton", "searchbox", "combobox")
+LARGEST_PAGE = 2 << 20  # bytes, for 12 layers with their backward pass
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Generator[Browser]:
+    assert BROWSER is not None, "the tests are skipped without one"
+    with chromium(BROWSER, tmp_path_factory.mktemp("profile")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def model() -> Artifact:
+    return generated(layers(2), In("b, t, 16"), *LAYER * 2)
+
+
+@pytest.fixture(scope="module")
+def opened(browser: Browser, model: Artifact, tmp_path_factory: pytest.TempPathFactory) -> Page:
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    write_page(model, path)
+    return open_page(browser, path)
+
+
+def shown(browser: Browser, artifact: Artifact, folder: Path) -> Page:
+    write_page(artifact, folder / "report.html")
+    return open_page(browser, folder / "report.html")
+
+
+def complaints(tab: Page) -> list[Any]:
+    """Everything that a console would show."""
+    return [*tab.seen("Runtime.exceptionThrown"), *tab.seen("Runtime.consoleAPICalled"), *tab.seen("Log.entryAdded")]
+
+
+def test_every_group_is_drawn_and_a_click_shows_its_reasons_and_kernel(opened: Page, model: Artifact) -> None:
+    groups = model.overview.groups
+    opened.go("#groups")
+    assert opened.count(".node") == len(groups)
+    number = next(k for k, group in enumerate(groups) if k < 4 and any(d.merged for d in group.decisions))
+    opened.click(f'[data-group="{number}"] .box')
+    panel = opened.text("#panel")
+    group, launch = (
+        groups[number],
+        next(s for s, g in zip(model.steps, model.overview.steps, strict=True) if g == number),
+    )
+    for wanted in (*(d.reason for d in group.decisions), *(op.text for op in group.ops), f"void {launch.kernel}("):
+        assert wanted in panel
+    assert opened.run("location.hash") == f"#groups/{number}"
+    assert opened.text(".node.selected .number") == str(number)
+
+
+def test_every_view_shows_all_of_its_things(opened: Page, model: Artifact) -> None:
+    opened.go("#memory")
+    assert opened.count(".buffer") == sum(buffer.kind == "arena" for buffer in model.buffers)
+    opened.go("#facts")
+    assert opened.count(".facts > li") == len(model.overview.facts)
+    opened.go("#kernels")
+    assert opened.count(".side a") == len({name for step in model.steps for name in kernel_names(step)})
+    opened.go("#host")
+    assert opened.count(".steps tbody tr") == len(places(model))
+    assert complaints(opened) == []
+
+
+def test_sizes_move_the_memory_as_the_runtime_counts_it(opened: Page, model: Artifact) -> None:
+    opened.go("#memory")
+    for b, t in ((1, 1), (3, 7), (64, 129), (1000, 511)):
+        opened.set_size("b", b)
+        opened.set_size("t", t)
+        found = opened.run("Number(document.getElementById('arena-bytes').dataset.value)")
+        assert found == evaluate(model.arena_bytes, {"b": b, "t": t})
+        live = opened.run("Number(document.getElementById('live-bytes').dataset.value)")
+        assert 0 < live <= found
+
+
+def test_the_memory_is_what_a_call_uses(browser: Browser, tmp_path: Path) -> None:
+    b, s = dims("b, s")
+
+    def function(x: Any, w: Any) -> Any:
+        return jnp.sort(jnp.tanh(x @ w) @ w.T) @ w
+
+    run = compiled(function, spec(b, s), spec(s, 8))
+    run.report(tmp_path / "report.html")
+    tab = open_page(browser, tmp_path / "report.html")
+    tab.go("#memory")
+    for rows, columns in ((5, 31), (17, 64)):
+        tab.set_size("b", rows)
+        tab.set_size("s", columns)
+        found = tab.run("Number(document.getElementById('arena-bytes').dataset.value)")
+        assert found == run.executable.arena_bytes([zeros(rows, columns), zeros(columns, 8)]) > 0
+
+
+def test_sizes_that_break_a_check_are_refused_with_its_message(browser: Browser, tmp_path: Path) -> None:
+    b, s = dims("b, s", "mod(b, 8) == 0", "s <= 2*b")
+    artifact = compiled(softmax, spec(b, s)).executable.artifact
+    tab = shown(browser, artifact, tmp_path)
+    tab.go("#memory")
+    tab.set_size("b", 16)
+    tab.set_size("s", 32)
+    assert tab.text("#refusal") == ""
+    tab.set_size("s", 33)
+    assert "s <= 2*b" in tab.text("#refusal")
+    assert "refused" in tab.text("#view")
+    tab.click("#refusal button")  # the nearest size that is accepted
+    assert tab.run("document.getElementById('size-s').value") == "32"
+    assert tab.text("#refusal") == ""
+
+
+def values_in_python(artifact: Artifact, raw: Mapping[str, int]) -> tuple[Mapping[str, int], list[str]]:
+    symbols = Symbols(artifact, tuple(raw[name] for name in artifact.symbols[: len(artifact.raw)]))
+    formulas = {artifact.arena_bytes, *artifact.definitions}
+    formulas |= {text for buffer in artifact.buffers for text in (buffer.size, buffer.offset, *buffer.shape)}
+    formulas |= {f for group in artifact.overview.groups for f in (group.bytes_read, group.bytes_written, group.work)}
+    formulas |= {text for check in artifact.checks for text in (check.lhs, check.rhs, *check.values)}
+    return {name: symbols[name] for name in artifact.symbols}, sorted(formulas)
+
+
+def random_formula(rng: random.Random, depth: int) -> str:
+    """Everything that a formula may be, with signs and brackets that matter."""
+    if depth == 0:
+        return rng.choice(("b", "t", "zs_1", "0", "1", "7", "64"))
+    a, b = (random_formula(rng, depth - 1) for _ in range(2))
+    call = f"{rng.choice(('floordiv', 'mod', 'min', 'max'))}({a}, {b})"
+    return rng.choice((call, f"{a} + {b}", f"{a} - {b}", f"({a})*({b})", f"-({a}) - {b}", f"-{a}*3 + {b}"))
+
+
+def test_formulas_have_the_values_that_the_runtime_gives_them(opened: Page, model: Artifact) -> None:
+    rng = random.Random(5)
+    asked = list[tuple[str, Mapping[str, int]]]()
+    for _ in range(5):
+        env, formulas = values_in_python(model, {"b": rng.randint(0, 300), "t": rng.randint(0, 300)})
+        asked += [(formula, env) for formula in formulas]
+    for _ in range(400):
+        env = {name: rng.choice((-3, 0, 1, 2, 5, 31, 64)) for name in ("b", "t", "zs_1")}
+        asked.append((random_formula(rng, rng.randint(0, 3)), env))
+    found = opened.run(f"{json.dumps(asked)}.map(([formula, env]) => evaluate(formula, env))")
+    for (formula, env), value in zip(asked, found, strict=True):
+        assert value == evaluate(formula, env), (formula, env)
+
+
+@pytest.mark.parametrize("text", ["b +", "b b", "b(1)", "evil.call()", "f(b)", "b; b", "constructor"])
+def test_what_is_no_formula_is_refused(opened: Page, text: str) -> None:
+    assert (
+        opened.run(f"(() => {{ try {{ return evaluate({json.dumps(text)}, {{b: 1}}) }} catch {{ return 'no' }} }})()")
+        == "no"
+    )
+
+
+def test_the_keyboard_walks_and_searches(opened: Page, model: Artifact) -> None:
+    opened.go("#groups/0")
+    opened.run("document.querySelector('.graph').focus()")
+    opened.press("ArrowDown")
+    below = int(opened.run("location.hash").removeprefix("#groups/"))
+    assert set(model.overview.groups[0].writes) & set(model.overview.groups[below].reads)
+    opened.press("ArrowUp")
+    assert opened.run("location.hash") == "#groups/0"
+    opened.press("/")
+    for letter in "rsqrt":
+        opened.press(letter)
+    with_rsqrt = [k for k, group in enumerate(model.overview.groups) if any("rsqrt" in op.text for op in group.ops)]
+    assert opened.count(".node:not(.dim)") == len(with_rsqrt) < len(model.overview.groups)
+    opened.press("Escape")
+    assert opened.count(".node.dim") == 0
+
+
+def test_everything_that_can_be_used_has_a_name(opened: Page) -> None:
+    for view in ("#groups/1", "#memory", "#facts", "#kernels", "#host"):
+        opened.go(view)
+        nodes = opened.send("Accessibility.getFullAXTree")["nodes"]
+        usable = [
+            n
+            for n in nodes
+            if n.get("role", {}).get("value") in ("button", "link", "slider", "spinbutton", "searchbox")
+        ]
+        assert usable
+        assert [n["role"]["value"] for n in usable if not n.get("name", {}).get("value")] == []
+
+
+def test_names_that_look_like_html_stay_text(browser: Browser, model: Artifact, tmp_path: Path) -> None:
+    name = "</script><script>window.broken = true</script><!-- & \u2028"
+    arguments = (replace(model.arguments[0], name=name), *model.arguments[1:])
+    tab = shown(browser, replace(model, name=name, arguments=arguments), tmp_path)
+    assert tab.run("typeof window.broken") == "undefined"
+    assert tab.text("h1") == name
+    tab.go("#facts")
+    assert name in tab.text("#view")
+    assert complaints(tab) == []
+
+
+def test_nothing_is_loaded_and_no_other_script_runs(browser: Browser, model: Artifact, tmp_path: Path) -> None:
+    tab = shown(browser, model, tmp_path)
+    requested = [event["request"]["url"] for event in tab.seen("Network.requestWillBeSent")]
+    assert requested == [(tmp_path / "report.html").as_uri()]
+    tab.run("document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.ran = 1'}))")
+    assert tab.run("typeof window.ran") == "undefined"
+    assert tab.run("fetch('https://example.com').then(() => 'loaded', () => 'refused')") == "refused"
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_kernels_and_variants_of_each_target_are_there(browser: Browser, tmp_path: Path, device: DeviceKind) -> None:
+    artifact = generated(dense, In("b, t"), In("t, n"), In("n"), device=device)
+    tab = shown(browser, artifact, tmp_path)
+    tab.go("#groups/0")
+    if device == "cuda":
+        (choice,) = (place.step for place in places(artifact) if isinstance(place.step, Choice))
+        for sizes in ({"b": 64, "t": 64, "n": 64}, {"b": 5, "t": 3, "n": 7}):
+            for name, value in sizes.items():
+                tab.set_size(name, value)
+            legal = [all(_holds(g.lhs, g.relation, g.rhs, sizes) for g in v.guards) for v in choice.variants]
+            rows = "[...document.querySelectorAll('.variants tbody tr')].map(row => row.children[1].textContent)"
+            assert tab.run(rows) == ["✓ legal" if one else "✕ not legal" for one in legal]
+    assert tab.text(".details .code").strip()
+    assert complaints(tab) == []
+
+
+def _holds(lhs: str, relation: str, rhs: str, sizes: Mapping[str, int]) -> bool:
+    a, b = evaluate(lhs, sizes), evaluate(rhs, sizes)
+    return {"==": a == b, "<=": a <= b, ">=": a >= b}[relation]
+
+
+def test_twelve_layers_with_their_backward_pass_open_within_a_second(browser: Browser, tmp_path: Path) -> None:
+    artifact = compile_text(training_text(12), "training.mlir", Request(), Stopwatch())
+    assert len(page(artifact).encode()) < LARGEST_PAGE
+    tab = shown(browser, artifact, tmp_path)
+    tab.run("new Promise(done => setTimeout(done, 100))")
+    ready = tab.run("performance.getEntriesByName('ready')[0].startTime") / 1000
+    painted = tab.run("performance.getEntriesByName('first-contentful-paint')[0].startTime") / 1000
+    assert max(ready, painted) < SECONDS_TO_OPEN, (ready, painted)
+    assert tab.count(".node") == len(artifact.overview.groups)
+    assert complaints(tab) == []
