@@ -21,6 +21,12 @@ function kernelsOf(step) {
   return [...new Set(commands.filter((/** @type {any} */ c) => c.kind === "kernel").map((/** @type {any} */ c) => c.kernel))];
 }
 
+/** A kernel and the parts that its text declares: groups that share its launch. @param {string} name @returns {string[]} */
+function withParts(name) {
+  const declared = [...(DATA.kernels[name] ?? "").matchAll(/^extern "C" void (\w+)\(.*;$/gm)].map((match) => match[1]);
+  return [name, ...declared];
+}
+
 /** What a group is called: its kernel (variants share the beginning of their names), else its kind. @param {number} number */
 function groupName(number) {
   const [first] = STEPS_OF[number];

@@ -176,7 +176,7 @@ function commandText(command, env) {
 
 /** @param {number[]} steps */
 function kernelSections(steps) {
-  const names = [...new Set(steps.flatMap((step) => kernelsOf(DATA.steps[step])))];
+  const names = [...new Set(steps.flatMap((step) => kernelsOf(DATA.steps[step])).flatMap(withParts))];
   return names.map((name, k) => section(`Kernel ${name}`, kernelText(name), k > 0));
 }
 

@@ -43,7 +43,7 @@ function checkTable() {
 function kernelsView(query, chosen) {
   const users = new Map(Object.keys(DATA.kernels).map((name) => [name, /** @type {number[]} */ ([])]));
   DATA.steps.forEach((/** @type {any} */ step) => {
-    for (const name of kernelsOf(step)) if (step.group !== null) users.get(name)?.push(step.group);
+    for (const name of kernelsOf(step).flatMap(withParts)) if (step.group !== null) users.get(name)?.push(step.group);
   });
   const names = [...users.keys()].filter((name) => matches(`${name} ${DATA.kernels[name]}`, query));
   const shown = users.has(chosen) ? chosen : names[0];
