@@ -18,7 +18,7 @@ from shlo_disc.dynamic_ops.element_bounds import element_bounds
 from shlo_disc.dynamic_ops.elementwise import CompareAttrs
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Body, Check, Op, Relation, Shape, Tensor
-from shlo_disc.expr.dim import Dim, Sym, const, symbol
+from shlo_disc.expr.dim import Dim, DimLike, Sym, as_dim, const, symbol
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts, Truth
 from shlo_disc.expr.numpy_math import numpy_dtype
@@ -224,6 +224,21 @@ class Builder:
                 message = f"{what}: found {{0}} and {{1}}, expected {lhs} == {rhs}"
                 self.check(lhs, Relation.EQ, rhs, message, (lhs, rhs), span)
                 self.assume(Relation.EQ, lhs, rhs, what, span)
+
+    def demand_at_least(self, lhs: Dim, rhs: DimLike, what: str, span: Span) -> None:
+        """A size must not be less than another: prove it, or check it at run time and know it from there on."""
+        difference = lhs - rhs
+        if (known := difference.constant) is not None and known >= 0:
+            return
+        match self.facts.at_least(difference, 0):
+            case Truth.TRUE:
+                return
+            case Truth.FALSE:
+                raise ShapeError(f"{what}: {lhs} is less than {rhs} whatever the inputs' sizes are", span)
+            case Truth.UNKNOWN:
+                message = f"{what}: found {{0}} and {{1}}, expected {lhs} >= {rhs}"
+                self.check(lhs, Relation.GE, as_dim(rhs), message, (lhs, as_dim(rhs)), span)
+                self.assume(Relation.GE, lhs, as_dim(rhs), what, span)
 
     def same_shape(self, shapes: Sequence[Shape], what: str, span: Span) -> Shape:
         """The one shape that all of `shapes` must be; constants are preferred to formulas."""

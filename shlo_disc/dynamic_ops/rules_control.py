@@ -132,6 +132,7 @@ def _largest(frame: Frame, op: ir.Op, k: Dim) -> Sequence[Bound]:
 
 def _first(frame: Frame, op: ir.Op, tensors: Sequence[Tensor], dim: int, count: Dim) -> Sequence[Bound]:
     """Keep the first `count` along `dim`."""
+    frame.build.demand_at_least(tensors[0].shape[dim], count, "top-k returns at most all elements", op.span)
     found: list[Bound] = []
     for i, x in enumerate(tensors):
         shape = stated(frame, op, [count if k == dim else size for k, size in enumerate(x.shape)], i)

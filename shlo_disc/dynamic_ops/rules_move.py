@@ -155,6 +155,7 @@ def _computed_slice(frame: Frame, op: ir.Op, starts: Tensor) -> Tensor:
         frame.dims(op.operands[1], op)
     scalars = tuple(_element_of(frame, starts, k, op.span) for k in range(len(x.shape)))
     shape = stated(frame, op, sizes)
+    _fits(frame, op, shape, x.shape)
     return frame.build.one("d_dynamic_slice", (x, *scalars), NoAttrs(), shape, x.dtype, op.span)
 
 
@@ -164,7 +165,12 @@ def _element_of(frame: Frame, vector: Tensor, k: int, span: Span) -> Tensor:
 
 
 def _sliced(frame: Frame, op: ir.Op, starts: Sequence[Dim], limits: Sequence[Dim], strides: Sequence[Dim]) -> Tensor:
-    x, facts = frame.tensor(op.operands[0]), frame.build.facts
+    x = frame.tensor(op.operands[0])
+    for start, limit, size in zip(starts, limits, x.shape, strict=True):
+        frame.build.demand_at_least(start, 0, "a slice starts within its operand", op.span)
+        frame.build.demand_at_least(limit, start, "a slice ends after its start", op.span)
+        frame.build.demand_at_least(size, limit, "a slice ends within its operand", op.span)
+    facts = frame.build.facts
     shape = stated(frame, op, [_count(b - a, d) for a, b, d in zip(starts, limits, strides, strict=True)])
     first = tuple(map(facts.canonical, starts))
     steps = tuple(map(facts.canonical, strides))
@@ -182,13 +188,21 @@ def _count(length: Dim, stride: Dim) -> Dim:
 def _dynamic_slice(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     x, *starts = frame.tensors(op.operands)
     shape = stated(frame, op, _dims_of(integers(op, "slice_sizes")))
+    _fits(frame, op, shape, x.shape)
     return [frame.build.one("d_dynamic_slice", (x, *starts), NoAttrs(), shape, x.dtype, op.span)]
 
 
 def _dynamic_update_slice(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     tensors = frame.tensors(op.operands)
     x = tensors[0]
+    _fits(frame, op, tensors[1].shape, x.shape)
     return [frame.build.one("d_dynamic_update_slice", tensors, NoAttrs(), x.shape, x.dtype, op.span)]
+
+
+def _fits(frame: Frame, op: ir.Op, window: Sequence[Dim], shape: Sequence[Dim]) -> None:
+    """What is read or written at a computed place must not be larger than the tensor."""
+    for part, size in zip(window, shape, strict=True):
+        frame.build.demand_at_least(size, part, f"the window of {op.name} is at most its operand", op.span)
 
 
 def _pad(frame: Frame, op: ir.Op) -> Sequence[Bound]:
@@ -213,6 +227,8 @@ def _padded(frame: Frame, op: ir.Op, low: Sequence[Dim], high: Sequence[Dim], in
             for a, size, b, c in zip(low, x.shape, high, interior, strict=True)
         ],
     )
+    for size in shape:
+        frame.build.demand_at_least(size, 0, "a padded size is not negative", op.span)
     canonical = frame.build.facts.canonical
     attrs = PadAttrs(tuple(map(canonical, low)), tuple(map(canonical, interior)))
     return frame.build.one("d_pad", (x, value), attrs, shape, x.dtype, op.span)
@@ -243,6 +259,7 @@ def _gathered(frame: Frame, op: ir.Op, attrs: GatherAttrs) -> Tensor:
     kept = iter([size for k, size in enumerate(attrs.slice_sizes) if k not in dropped])
     rank = len(indices.shape) - (attrs.index_vector_dim < len(indices.shape)) + len(attrs.offset_dims)
     shape = [next(kept) if k in attrs.offset_dims else next(batch) for k in range(rank)]
+    _fits(frame, op, attrs.slice_sizes, x.shape)
     return frame.build.one("d_gather", (x, indices), attrs, stated(frame, op, shape), x.dtype, op.span)
 
 
