@@ -29,9 +29,9 @@ from shlo_disc.codegen.op_graph import all_operands, space_of
 from shlo_disc.codegen.weights import weight
 from shlo_disc.dynamic_ops.contract import DotAttrs
 from shlo_disc.dynamic_ops.opdef import Template
-from shlo_disc.dynamic_ops.program import Body, Op, Tensor
+from shlo_disc.dynamic_ops.program import Body, Op, Shape, Tensor
 from shlo_disc.dynamic_ops.registry import definition
-from shlo_disc.expr.dim import Dim, product
+from shlo_disc.expr.dim import product
 
 AtPoints: TypeAlias = NDArray[np.int64]  # a number for each likely point
 
@@ -101,7 +101,7 @@ class _Merger:
         self.place = [float(k) for k in range(len(groups))]
         self.home = {t: k for k, group in enumerate(groups) for t in group.roots}
         self._stored_in = dict[Tensor, frozenset[Tensor]]()
-        self._values = dict[Dim, AtPoints]()
+        self._counts = dict[Shape, AtPoints]()
         self._sizes = dict[Tensor, AtPoints]()
         self.reads = [self._reads(group) for group in groups]
         self.buffers = [reads.union(group.roots) for reads, group in zip(self.reads, groups, strict=True)]
@@ -133,14 +133,15 @@ class _Merger:
             self._stored_in[tensor] = known
         return known
 
-    def _at_points(self, dim: Dim) -> AtPoints:
-        if (known := self._values.get(dim)) is None:
-            known = self._values[dim] = np.array([dim.evaluate(p) for p in self.context.points], np.int64)
+    def _elements(self, shape: Shape) -> AtPoints:
+        if (known := self._counts.get(shape)) is None:
+            count = product(shape)
+            known = self._counts[shape] = np.array([count.evaluate(p) for p in self.context.points], np.int64)
         return known
 
     def _bytes(self, tensor: Tensor) -> AtPoints:
         if (known := self._sizes.get(tensor)) is None:
-            known = self._sizes[tensor] = self._at_points(product(tensor.shape)) * tensor.dtype.bytes
+            known = self._sizes[tensor] = self._elements(tensor.shape) * tensor.dtype.bytes
         return known
 
     def _total(self, tensors: Iterable[Tensor]) -> AtPoints:
@@ -158,9 +159,9 @@ class _Merger:
 
     def _work(self, op: Op[object]) -> AtPoints:
         """The additions of an op; a reduction has one per element, a matrix product one per step of its sums."""
-        space = self._at_points(product(space_of(op, 0)))
+        space = self._elements(space_of(op, 0))
         if isinstance(op.attrs, DotAttrs):
-            return space * self._at_points(product(op.operands[0].shape[k] for k in op.attrs.lhs_contract))
+            return space * self._elements(tuple(op.operands[0].shape[k] for k in op.attrs.lhs_contract))
         return space * (1 if definition(op).template is Template.REDUCE else round(weight(op)))
 
     # -- memory
