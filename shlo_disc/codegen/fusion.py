@@ -22,7 +22,7 @@ from shlo_disc.codegen.product_chains import product_chains
 from shlo_disc.codegen.row_fit import joined_rows, result_refusal
 from shlo_disc.codegen.scan import is_scan
 from shlo_disc.codegen.siblings import merge_siblings
-from shlo_disc.codegen.weights import weight
+from shlo_disc.codegen.weights import is_counting, weight
 from shlo_disc.dynamic_ops.opdef import Template
 from shlo_disc.dynamic_ops.program import Body, Op
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
@@ -152,6 +152,8 @@ class _Planner:
         return self.state.visits(op, draft)[0] == self.state.size(op)
 
     def _work(self, op: Op[object], visits: Amounts) -> Amounts:
+        if is_counting(op, self.state.producers):
+            return self.costs.nothing
         each = 1 if definition(op).template is Template.REDUCE else weight(op)
         return times(visits, each)
 

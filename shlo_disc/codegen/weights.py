@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from shlo_disc.analysis.access import is_free
+from shlo_disc.analysis.formula import Producers
 from shlo_disc.dynamic_ops.opdef import Template
 from shlo_disc.dynamic_ops.program import Op
 from shlo_disc.dynamic_ops.registry import definition
@@ -17,6 +18,7 @@ _WEIGHTS: Mapping[str, float] = {
     **dict.fromkeys(("d_pad", "d_concatenate", "d_dynamic_slice", "d_gather"), 2),
     **dict.fromkeys(("d_dynamic_update_slice",), 3),
 }
+_COUNTING = frozenset({"add", "subtract", "multiply", "negate", "convert"})
 LOOP = 100.0  # an element that is a loop of its own
 
 
@@ -27,3 +29,21 @@ def weight(op: Op[object]) -> float:
     if definition(op).template is not Template.ELEMENT or op.name == "d_reduce_window":
         return LOOP
     return _WEIGHTS.get(op.name, 1.0)
+
+
+def is_counting(op: Op[object], producers: Producers) -> bool:
+    """Whether the elements of `op` are sums and products of indices and literals: kernels have them as indices."""
+    waiting, seen = [op], set[Op[object]]()
+    while waiting:
+        current = waiting.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        integers = all(t.dtype.is_integer for t in current.operands)
+        if not (is_free(current) or (current.name in _COUNTING and integers)):
+            return False
+        made = [producers.get(t) for t in current.operands]
+        if None in made:
+            return False
+        waiting += [each[0] for each in made if each is not None]
+    return True
