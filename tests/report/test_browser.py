@@ -81,12 +81,27 @@ def test_every_view_shows_all_of_its_things(opened: Page, model: Artifact) -> No
     opened.go("#memory")
     assert opened.count(".buffer") == sum(buffer.kind == "arena" for buffer in model.buffers)
     opened.go("#facts")
-    assert opened.count(".facts > li") == len(model.overview.facts)
+    assert opened.count(".facts > li") == min(len(model.overview.all_facts()), len(model.overview.facts) + 300)
     opened.go("#kernels")
     assert opened.count(".side a") == len({name for step in model.steps for name in kernel_names(step)})
     opened.go("#host")
     assert opened.count(".steps tbody tr") == len(places(model))
     assert complaints(opened) == []
+
+
+def test_facts_open_to_what_they_follow_from(opened: Page, model: Artifact) -> None:
+    facts = model.overview.all_facts()
+    numbers = [k for k, fact in enumerate(facts) if fact.because][:40]
+    assert numbers
+    opened.go("#facts")
+    for number in numbers:
+        fact = facts[number]
+        item = f'.page > .facts > [data-fact="{number}"]'
+        assert fact.text.replace("*", "·").replace("-", "\u2212") in opened.text(item)
+        assert fact.reason in opened.text(item)
+        opened.click(f"{item} summary")
+        below = opened.run(f"[...document.querySelector('{item} .facts').children].map(li => Number(li.dataset.fact))")
+        assert tuple(below) == fact.because
 
 
 def test_sizes_move_the_memory_as_the_runtime_counts_it(opened: Page, model: Artifact) -> None:

@@ -97,16 +97,17 @@ const [WRITERS, READERS] = ["writes", "reads"].map((side) => {
   return found;
 });
 
-/** Facts that name a size of a group's tensors, or one of its values. @param {any} group */
+/** Facts about the sizes of a group's tensors, and why its results have the shapes that they have. @param {any} group */
 function factsAbout(group) {
   const slots = [...group.reads, ...group.writes].map((slot) => DATA.buffers[slot]);
   const words = new Set(slots.flatMap((buffer) => buffer.shape.join(" ").match(/[A-Za-z_]\w*/g) ?? []));
-  for (const [, text] of group.ops) words.add(text.split(/[:,]/)[0]);
   const found = DATA.facts.flatMap((/** @type {any} */ fact, /** @type {number} */ k) => {
-    const named = [fact.subject.split(" ")[0], ...(fact.text.match(/%?[A-Za-z_]\w*/g) ?? [])];
-    return named.some((word) => words.has(word)) ? [k] : [];
+    const named = fact.text.match(/[A-Za-z_]\w*/g) ?? [];
+    return named.some((/** @type {string} */ word) => words.has(word)) ? [k] : [];
   });
-  return found.length > 0 && section(`Facts about its sizes (${found.length})`, factList(found), found.length > 12);
+  const results = group.writes.flatMap((/** @type {number} */ slot) => DIM_FACTS.get(DATA.buffers[slot].name) ?? []);
+  const all = [...results, ...found];
+  return all.length > 0 && section(`Facts about its sizes (${all.length})`, factList(all), all.length > 16);
 }
 
 /** @param {number} number @param {Record<string, number> | null} env */

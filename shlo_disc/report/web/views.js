@@ -1,28 +1,63 @@
 // @ts-check
 "use strict";
 
+/**
+ * What is known of sizes: first the assumptions, then every dim of every value, as `Overview.all_facts` numbers them.
+ * @type {{subject: string, text: string, reason: string, where: string, origin: string, because: number[]}[]}
+ */
+const FACTS = [...DATA.facts];
+
+/** The numbers of the facts about the dims of a value. @type {Map<string, number[]>} */
+const DIM_FACTS = new Map();
+
+/** Dims that are numbers need no reason. */
+function numberDims() {
+  /** @type {Map<string, number>} */
+  const numbers = new Map();
+  DATA.shapes.forEach((/** @type {any[]} */ [, dims], /** @type {number} */ shape) =>
+    dims.forEach((/** @type {string} */ dim, /** @type {number} */ axis) => {
+      if (!/^-*\d+$/.test(dim)) numbers.set(`${shape} ${axis}`, DATA.facts.length + numbers.size);
+    }),
+  );
+  DATA.shapes.forEach((/** @type {any[]} */ [value, dims, reason, where, origin, because], /** @type {number} */ shape) =>
+    dims.forEach((/** @type {string} */ dim, /** @type {number} */ axis) => {
+      if (!numbers.has(`${shape} ${axis}`)) return;
+      const follows = because[axis].map((/** @type {[number, number]} */ [other, k]) => (other < 0 ? k : numbers.get(`${other} ${k}`)));
+      DIM_FACTS.set(value, [...(DIM_FACTS.get(value) ?? []), FACTS.length]);
+      FACTS.push({ subject: value, text: `${value} dim ${axis} = ${dim}`, reason, where, origin, because: follows });
+    }),
+  );
+}
+numberDims();
+
 /** Facts with their reasons; what one follows from is below it. @param {number[]} numbers */
 function factList(numbers) {
-  return h("ul", { class: "facts" }, numbers.map((number) => factItem(number, [])));
+  return h("ul", { class: "facts" }, numbers.map((number) => factItem(number)));
 }
 
-/** @param {number} number @param {number[]} above @returns {HTMLElement} */
-function factItem(number, above) {
-  const fact = DATA.facts[number];
-  const because = fact.because.filter((/** @type {number} */ other) => !above.includes(other));
+/** What a fact follows from is written when it is opened: chains share their ends. @param {number} number @returns {HTMLElement} */
+function factItem(number) {
+  const fact = FACTS[number];
   const line = [h("code", null, pretty(fact.text)), h("span", null, ` because ${fact.reason}`), h("span", { class: "place" }, fact.origin && h("b", null, shortPath(fact.origin)), ` ${shortPath(fact.where)}`)];
-  if (because.length === 0) return h("li", { "data-fact": number }, line);
-  return h("li", { "data-fact": number }, h("details", null, h("summary", null, line),
-    h("ul", { class: "facts" }, because.map((/** @type {number} */ other) => factItem(other, [...above, number])))));
+  if (fact.because.length === 0) return h("li", { "data-fact": number }, line);
+  const chain = h("details", null, h("summary", null, line));
+  chain.addEventListener("toggle", () => chain.append(factList(fact.because)), { once: true });
+  return h("li", { "data-fact": number }, chain);
 }
+
+const MOST_DIMS = 300; // that are listed at once
 
 /** @param {string} query */
 function factsView(query) {
-  const found = DATA.facts.flatMap((/** @type {any} */ fact, /** @type {number} */ k) => (matches(JSON.stringify(fact), query) ? [k] : []));
+  const all = FACTS.flatMap((fact, k) => (matches(`${fact.text} ${fact.reason} ${fact.where} ${fact.origin}`, query) ? [k] : []));
+  const found = all.filter((k) => k < DATA.facts.length);
+  const dims = all.slice(found.length);
   return h("div", { class: "page" },
     h("h2", null, "Sizes"), sizeTable(),
     h("h2", null, `Facts (${found.length === DATA.facts.length ? found.length : `${found.length} of ${DATA.facts.length}`})`),
     h("p", { class: "quiet" }, "They hold for every call that the checks let pass."), factList(found),
+    dims.length > 0 && [h("h2", null, `Sizes of values (${dims.length})`), factList(dims.slice(0, MOST_DIMS)),
+      dims.length > MOST_DIMS && h("p", { class: "quiet" }, `and ${dims.length - MOST_DIMS} more: search for a value, an op or a line`)],
     h("h2", null, `Checks (${DATA.checks.length})`), checkTable());
 }
 
