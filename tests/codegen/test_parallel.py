@@ -123,21 +123,28 @@ def test_a_launch_has_a_bounded_number_of_buffers() -> None:
     assert len(found) == 2
 
 
+def sums(x: Any, w: Any) -> Any:
+    """Sums of large values at both ends of a chain."""
+    first = jnp.sort(x, 1)
+    last = jnp.sort(jnp.sort(first @ w, 0) @ w, 1)
+    return first.sum(0), last.sum(0)
+
+
 def test_what_would_live_too_long_is_not_moved() -> None:
-    """Sums of large values at both ends of a chain: both small, but one of them would have to wait."""
-
-    def function(x: Any, w: Any) -> Any:
-        first = jnp.tanh(x @ w)
-        second = jnp.tanh(jnp.tanh(first @ w) @ w)
-        return first.sum(0), second.sum(0)
-
-    program, context = program_of(function, In("8, 4096"), In("4096, 4096"))
-    launchable = (
-        replace(context.abilities.parallel, bytes=1 << 20, work=1 << 20) if context.abilities.parallel else None
-    )
-    context = replace(context, abilities=replace(context.abilities, parallel=launchable))
-    plan, found = merged(program.body, context)
-    assert peak(found, program.body, context) <= peak(plan, program.body, context) * (1 + MORE_MEMORY)
+    """Both sums are small, but the first would have to wait, and with it what it reads."""
+    program, context = program_of(sums, In("8, 4096"), In("4096, 4096"))
+    assert context.abilities.parallel is not None
+    launches = replace(context.abilities.parallel, bytes=1 << 20, work=1 << 20)
+    context = replace(context, abilities=replace(context.abilities, parallel=launches))
+    late = plan_fusion(program.body, context)
+    first, *between, one, other = late.groups
+    soon, last = (one, other) if first.roots[0] in one.ops[0].operands else (other, one)
+    early = replace(late, groups=(first, soon, *between, last))
+    needs(early.groups, context)
+    for plan, merges in ((late, True), (early, False)):
+        found = merge_parallel(plan, program.body, context)
+        assert (len(found.groups) < len(plan.groups)) == merges
+        assert peak(found, program.body, context) <= peak(plan, program.body, context) * (1 + MORE_MEMORY)
 
 
 def test_decisions_say_why() -> None:
