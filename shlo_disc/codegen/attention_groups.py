@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 
 from shlo_disc.analysis.access import is_free
 from shlo_disc.codegen.attention import read_attention
@@ -33,17 +34,22 @@ class _Merger:
         self.decisions = list[Decision]()
 
     def run(self) -> FusionPlan:
-        merged, gone = dict[int, Group](), set[int]()
+        merged, gone, apart = dict[int, Group](), set[int](), dict[int, tuple[Group, ...]]()
         for group in self.plan.groups:
             for chain in self._chains(group):
                 if gone.intersection(map(id, chain)):
                     continue
                 found = self._merge(chain)
                 if found is not None:
-                    merged[id(group)], parts = found
+                    merged[id(group)], parts, masks = found
                     gone.update(id(part) for part in parts)
+                    apart.update(masks)
                     break
-        groups = [merged.get(id(g), g) for g in self.plan.groups if id(g) in merged or id(g) not in gone]
+        groups = list[Group]()
+        for group in self.plan.groups:
+            groups += apart.get(id(group), ())
+            if id(group) in merged or id(group) not in gone:
+                groups.append(merged.get(id(group), group))
         before = [d for d in self.plan.decisions if self._keep_decision(d, merged.values())]
         return FusionPlan(tuple(groups), (*before, *self.decisions))
 
@@ -65,22 +71,69 @@ class _Merger:
         homes = [self.home[t] for t in self.inputs[id(group)] if t in self.home]
         return list({id(g): g for g in homes if g is not group and g.kind is kind}.values())
 
-    def _merge(self, chain: tuple[Group, ...]) -> tuple[Group, tuple[Group, ...]] | None:
-        """The group that stands for a chain, if need be with copies of its operands, and for which parts it does."""
+    def _merge(self, chain: tuple[Group, ...]) -> tuple[Group, tuple[Group, ...], dict[int, tuple[Group, ...]]] | None:
+        """The group that stands for a chain, for which groups it does, and what these stored for others, by group.
+
+        If need be the chain has copies of its operands.
+        """
         last = chain[-1]
-        reason, producer = self._stored(chain), chain[0].anchor
+        inner, masks = self._without_masks(chain)
+        inside = {id(group) for group in (*chain, *inner)}
+        reason, producer = self._stored(inner, inside), chain[0].anchor
         assert producer is not None, "a product has its op"
         found = None
-        for parts in ((*self._copies(chain), *chain), chain) if not reason else ():
-            ops = sorted({op for group in parts for op in group.ops}, key=self.order.__getitem__)
+        for copies in (self._copies(chain), ()) if not reason else ():
+            ops = sorted({op for group in (*copies, *inner) for op in group.ops}, key=self.order.__getitem__)
             whole = Group(GroupKind.ATTENTION, tuple(ops), last.roots, None, last.anchor)
             if not (reason := self._refusal(whole)):
-                found = whole, parts
+                found = whole, (*copies, *chain), masks
                 break
         self.decisions.append(
             Decision(producer, last.roots[0].name, not reason, reason or "attention: the scores are never stored")
         )
         return found
+
+    def _without_masks(self, chain: tuple[Group, ...]) -> tuple[tuple[Group, ...], dict[int, tuple[Group, ...]]]:
+        """The chain, and as groups of their own what it stores for other layers without need of its scores: masks."""
+        inside = {id(group) for group in chain}
+        inner, masks = list[Group](), dict[int, tuple[Group, ...]]()
+        for group in chain:
+            makers = {t: op for op in group.ops for t in op.results}
+            found = list[Group]()
+            for root in group.roots if group.kind is GroupKind.ROWS else ():
+                if all(id(reader) in inside for reader in self.readers.get(root, [])):
+                    continue
+                ops = self._needed([root], makers, frozenset())
+                if not any(isinstance(op.attrs, ReduceAttrs) or self._reads_product(op, chain[0]) for op in ops):
+                    found.append(Group(GroupKind.ROWS, ops, (root,), None, None))
+            stored = frozenset(root for mask in found for root in mask.roots)
+            if found and (kept := tuple(root for root in group.roots if root not in stored)):
+                masks[id(group)] = tuple(found)
+                group = replace(group, ops=self._needed(kept, makers, stored), roots=kept)  # noqa: PLW2901
+            inner.append(group)
+        return tuple(inner), masks
+
+    def _needed(
+        self, roots: Iterable[Tensor], makers: Mapping[Tensor, Op[object]], stored: frozenset[Tensor]
+    ) -> tuple[Op[object], ...]:
+        """The ops of a group that some of its values need, `stored` ones being read."""
+        found, stack = set[Op[object]](), list(roots)
+        seen = set(stored)
+        while stack:
+            tensor = stack.pop()
+            op = makers.get(tensor) or (self.producers[tensor][0] if tensor in self.producers else None)
+            if tensor in seen or op is None or not (tensor in makers or is_free(op)):
+                continue
+            seen.add(tensor)
+            stack.extend(op.operands)
+            if tensor in makers:
+                found.add(op)
+        return tuple(sorted(found, key=self.order.__getitem__))
+
+    def _reads_product(self, op: Op[object], product: Group) -> bool:
+        return any(
+            t in product.roots for t in group_inputs(Group(GroupKind.ROWS, (op,), (), None, None), self.producers)
+        )
 
     def _refusal(self, whole: Group) -> str:
         """Why these ops are not attention that reads what is in memory."""
@@ -95,7 +148,7 @@ class _Merger:
         """Groups that only bring queries, keys or values into another form for these products."""
         below = [g for group in (chain[0], chain[-1]) for g in self._below(group, GroupKind.ROWS) if g not in chain]
         free = [g for g in dict.fromkeys(below) if all(map(is_free, g.ops))]
-        return tuple(g for g in free if not self._stored((g, *chain)))
+        return tuple(g for g in free if not self._stored((g, chain[-1]), {id(part) for part in (g, *chain)}))
 
     def _keep_decision(self, decision: Decision, wholes: Collection[Group]) -> bool:
         """Whether a refusal still matters: a merge of both sides has made some pointless."""
@@ -103,9 +156,8 @@ class _Merger:
             decision.producer in whole.ops and decision.consumer == whole.roots[0].name for whole in wholes
         )
 
-    def _stored(self, chain: tuple[Group, ...]) -> str:
-        """Why a result in between needs memory anyway."""
-        inside = {id(group) for group in chain}
+    def _stored(self, chain: tuple[Group, ...], inside: set[int]) -> str:
+        """Why a result in between needs memory anyway: something outside of `inside` reads it."""
         for group in chain[:-1]:
             for root in group.roots:
                 if root in self.outputs:
