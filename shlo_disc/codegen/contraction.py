@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import copysign
 
 from shlo_disc.analysis.access import (
     AffineView,
@@ -23,7 +24,7 @@ from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
 from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.dim import Dim, Sym, const, of, product
 from shlo_disc.expr.facts import Facts
-from shlo_disc.expr.scalar import FromDim, Index
+from shlo_disc.expr.scalar import Const, FromDim, Index, Scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ def template_operands(op: Op[object], facts: Facts, producers: Producers, abilit
             return ()
         return tuple(t for t in op.operands if affine_view(t, facts, producers) is None)
     if template is Template.SCATTER:
-        return op.operands[: len(op.operands) // 2]
+        return tuple(t for t in op.operands[: len(op.operands) // 2] if not holds_zeros(t, facts, producers))
     if template is Template.SORT and isinstance(op.attrs, SortAttrs):
         dim = op.attrs.dim
         return tuple(t for t in op.operands if not holds_position(t, dim, facts, producers))
@@ -106,18 +107,32 @@ def template_operands(op: Op[object], facts: Facts, producers: Producers, abilit
 
 def holds_position(tensor: Tensor, dim: int, facts: Facts, producers: Producers) -> bool:
     """Whether every element of a view is its own index along `dim`: what an argsort moves."""
+    value, index = _free_element(tensor, facts, producers)
+    return isinstance(value, FromDim) and value.dim == index[dim]
+
+
+def holds_zeros(tensor: Tensor, facts: Facts, producers: Producers) -> bool:
+    """Whether every element of a view is the zero whose bits are all zero: what a gradient is scattered into."""
+    value, _ = _free_element(tensor, facts, producers)
+    if not isinstance(value, Const) or value.value != 0:
+        return False
+    parts = complex(value.value)
+    return copysign(1, parts.real) > 0 and copysign(1, parts.imag) > 0
+
+
+def _free_element(tensor: Tensor, facts: Facts, producers: Producers) -> tuple[Scalar | None, Index]:
+    """The formula of element `index` of a free op's result; None if it is not one."""
 
     def free(tensor: Tensor) -> bool:
         made = producers.get(tensor)
         return made is not None and is_free(made[0])
 
+    index = tuple(of(Sym(f"%{k}")) for k in range(len(tensor.shape)))
     if not free(tensor):
-        return False
-    index = tuple(Sym(f"%{k}") for k in range(len(tensor.shape)))
-    for symbol, extent in zip(index, tensor.shape, strict=True):
-        facts = facts.with_index(symbol, extent)
-    value = Formulas(facts, producers, free).at(tensor, tuple(map(of, index)))
-    return isinstance(value, FromDim) and value.dim == of(index[dim])
+        return None, index
+    for number, extent in enumerate(tensor.shape):
+        facts = facts.with_index(Sym(f"%{number}"), extent)
+    return Formulas(facts, producers, free).at(tensor, index), index
 
 
 def row_major(tensor: Tensor) -> AffineView:
@@ -131,7 +146,7 @@ def row_major(tensor: Tensor) -> AffineView:
 
 
 def matrix_form(
-    op: Op[object], facts: Facts, producers: Producers, computed: tuple[bool, bool] = (False, False)
+    op: Op[object], facts: Facts, producers: Producers, computed: Sequence[bool] = (False, False)
 ) -> MatrixForm:
     """The strided matrices of a dot for which `is_matrix_product` holds; views are read in place where possible.
 

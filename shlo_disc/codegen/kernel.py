@@ -186,6 +186,15 @@ class SortKernel:
 
 
 @dataclass(frozen=True, slots=True)
+class Start:
+    """How a result of a scatter begins: `count` elements of `source`, or zeros if that is None."""
+
+    source: Param | None
+    target: Param
+    count: Dim
+
+
+@dataclass(frozen=True, slots=True)
 class ScatterKernel:
     """Adds updates into a copy of the operands, one after the other (the order of the updates is kept).
 
@@ -195,7 +204,7 @@ class ScatterKernel:
     """
 
     params: tuple[Param, ...]
-    copies: tuple[tuple[Param, Param, Dim], ...]  # source, target, number of elements
+    starts: tuple[Start, ...]
     axes: tuple[Axis, ...]
     window: tuple[Sym, ...]
     unique: bool

@@ -17,9 +17,9 @@ from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import Index, Scalar
 
 
-def computed_operands(group: Group, producers: Producers) -> tuple[bool, bool]:
-    """Which operands of a product are results of its group's own ops, seen through free ops."""
-    assert group.anchor is not None, "a product has its op"
+def computed_operands(group: Group, producers: Producers) -> tuple[bool, ...]:
+    """Which operands of a group's anchor are results of its own ops, seen through free ops."""
+    assert group.anchor is not None, "a template is built around an op"
     inside = {t for op in group.ops if op is not group.anchor for t in op.results}
 
     def computed(tensor: Tensor) -> bool:
@@ -28,8 +28,7 @@ def computed_operands(group: Group, producers: Producers) -> tuple[bool, bool]:
         made = producers.get(tensor)
         return made is not None and is_free(made[0]) and any(map(computed, made[0].operands))
 
-    lhs, rhs = group.anchor.operands
-    return computed(lhs), computed(rhs)
+    return tuple(map(computed, group.anchor.operands))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
-"""Prologues: elementwise ops that a product computes while it loads its operands, so that these are never stored.
+"""Prologues: elementwise ops that a product or a scatter computes while it reads, so that their results are not stored.
 
-Groups are made first. Then, for every result of a row group that only products read as operands, what computes it
-moves into these products, as far down as elements are cheap: a reduction, a sum per element, and a costly value that is
-broadcast stay behind and are stored. That pays if the bytes saved are worth the work that is done again.
+Groups are made first. Then, for every result of a row group that only products read as operands, and scatters as
+indices or updates, what computes it moves into these groups, as far down as elements are cheap: a reduction, a sum per
+element, and a costly value that is broadcast stay behind and are stored. That pays if the bytes saved are worth the
+work that is done again.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from shlo_disc.expr.dim import Dim, Sym, const, product
 WORK_PER_BYTE = 3  # additions that cost as much as moving a byte, where caches take part
 COSTLY = 4  # of one element: what is broadcast is then stored rather than computed for every reader
 PANEL_ROWS = 192  # of A, for which a panel of B is computed again if both operands are computed
+_READERS = frozenset({GroupKind.DOT, GroupKind.SCATTER})
 LARGEST_GROUP = 96  # ops; keeps formulas and compile times bounded
 
 
@@ -43,11 +45,11 @@ def merge_prologues(plan: FusionPlan, body: Body, context: Context) -> FusionPla
 
 @dataclass(frozen=True, slots=True)
 class _Move:
-    """What a product's operand moves: the row group without it, and the products with it."""
+    """What moves: the row group without it, and the readers with it."""
 
     before: tuple[Group, ...]
     rest: Group | None
-    products: tuple[Group, ...]
+    readers: tuple[Group, ...]
     ops: tuple[Op[object], ...]
 
 
@@ -72,7 +74,7 @@ class _Merger:
                 self.readers.setdefault(tensor, set()).add(number)
 
     def consider(self, root: Tensor) -> None:
-        """Move what computes a root of a row group into the products that read it, or say why not."""
+        """Move what computes a root of a row group into the groups that read it, or say why not."""
         source = self.home[root]
         readers = sorted(self.readers.get(root, ()))
         if not any(self._is_operand(root, self.groups[k]) for k in readers):
@@ -82,35 +84,37 @@ class _Merger:
         move = found if isinstance(found, _Move) else None
         reason = "" if isinstance(found, _Move) else found
         for k in readers:
-            if self.groups[k].kind is GroupKind.DOT:
-                label = self.groups[k].roots[0].name
-                merged = "the product computes it as it loads its operand"
+            kind, label = self.groups[k].kind, self.groups[k].roots[0].name
+            if kind in _READERS:
+                merged = f"the {kind.value} computes it as it reads it"
                 self.decisions.append(Decision(producer, label, not reason, reason or merged))
         if move is not None:
             self._apply(source, readers, move)
 
     def _is_operand(self, tensor: Tensor, group: Group) -> bool:
-        """Whether a product's operand is `tensor`, or a view of it."""
-        if group.kind is not GroupKind.DOT or group.anchor is None:
+        """Whether what a group computes as it reads it is `tensor`, or a view of it; and what needs memory is not."""
+        if group.kind not in _READERS or group.anchor is None:
             return False
         alone = replace(group, ops=(self.context.producers[tensor][0], group.anchor))
-        return any(computed_operands(alone, self.context.producers))
+        flags = computed_operands(alone, self.context.producers)
+        first = len(flags) // 2 if group.kind is GroupKind.SCATTER else 0
+        return any(flags[first:]) and not any(flags[:first])
 
     def _refusal(self, root: Tensor, readers: Sequence[int]) -> _Move | str:
         """What moves; or why it does not."""
         if root in self.outputs:
             return "its result is needed in memory"
         if not all(self._is_operand(root, self.groups[k]) for k in readers):
-            return "a group that is no product reads it too"
+            return "a group that is no product and no scatter reads it too"
         group = self.groups[self.home[root]]
         moved = self._closure(root, group)
         if not moved:
             return "it is no elementwise formula"
         if any(len(self.groups[k].ops) + len(moved) > LARGEST_GROUP for k in readers):
             return f"the group would have more than {LARGEST_GROUP} ops"
-        products = tuple(self._with(self.groups[k], moved) for k in readers)
+        changed = tuple(self._with(self.groups[k], moved) for k in readers)
         before = (group, *(self.groups[k] for k in readers))
-        move = _Move(before, self._without(root, group, moved), products, moved)
+        move = _Move(before, self._without(root, group, moved), changed, moved)
         points = self.context.points
         pays = bool(points) and all(self._pays(move, point) for point in points)
         return move if pays else "computing it where it is read saves less than it costs"
@@ -184,13 +188,14 @@ class _Merger:
     def _pays(self, move: _Move, point: Mapping[Sym, int]) -> bool:
         producers = self.context.producers
         before = [traffic(g, producers) for g in move.before]
-        after = [traffic(g, producers) for g in (move.rest, *move.products) if g is not None]
+        after = [traffic(g, producers) for g in (move.rest, *move.readers) if g is not None]
         saved = sum(t.moved.evaluate(point) for t in before) - sum(t.moved.evaluate(point) for t in after)
         work = sum(t.work.evaluate(point) for t in after) - sum(t.work.evaluate(point) for t in before)
-        work += sum(self._repeated(g, move.ops).evaluate(point) for g in move.products)
         tile = self.context.abilities.product_tile
-        if tile and any(not self._is_thin(g, point, tile) for g in move.products):
+        dots = [g for g in move.readers if g.kind is GroupKind.DOT]
+        if tile and any(not self._is_thin(g, point, tile) for g in dots):
             return False
+        work += sum(self._repeated(g, move.ops).evaluate(point) for g in dots)
         return saved > 0 and saved * WORK_PER_BYTE >= work
 
     def _is_thin(self, group: Group, point: Mapping[Sym, int], tile: int) -> bool:
@@ -219,7 +224,7 @@ class _Merger:
     # -- the result
 
     def _apply(self, source: int, readers: Sequence[int], move: _Move) -> None:
-        for number, changed in ((source, move.rest), *zip(readers, move.products, strict=True)):
+        for number, changed in ((source, move.rest), *zip(readers, move.readers, strict=True)):
             if changed is None:
                 self.gone.add(number)
             else:

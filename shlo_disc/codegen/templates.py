@@ -13,6 +13,7 @@ from shlo_disc.codegen.contraction import (
     delinearize,
     epilogue_index,
     holds_position,
+    holds_zeros,
     matrix_form,
     row_major,
 )
@@ -25,6 +26,7 @@ from shlo_disc.codegen.kernel import (
     MatrixView,
     ScatterKernel,
     SortKernel,
+    Start,
     Store,
     WindowScatterKernel,
 )
@@ -174,14 +176,15 @@ def _strided(tensor: Tensor, facts: Facts, producers: Producers) -> AffineView:
     return affine_view(tensor, facts, producers) or row_major(tensor)
 
 
-def _reader(facts: Facts, producers: Producers, params: Params) -> Formulas:
-    """Formulas for scalars around a template: free ops are inlined, everything else is memory."""
+def _reader(group: Group, facts: Facts, producers: Producers, params: Params) -> Formulas:
+    """Formulas for scalars around a template: free ops and the group's own are inlined, everything else is memory."""
+    inside = {t for op in group.ops if op is not group.anchor for t in op.results}
 
-    def free(tensor: Tensor) -> bool:
+    def inlined(tensor: Tensor) -> bool:
         made = producers.get(tensor)
-        return made is not None and is_free(made[0])
+        return made is not None and (tensor in inside or is_free(made[0]))
 
-    return Formulas(facts, producers, free, {}, params.load(facts))
+    return Formulas(facts, producers, inlined, {}, params.load(facts))
 
 
 def _memory(params: Params, tensors: Sequence[Tensor]) -> None:
@@ -198,7 +201,7 @@ def build_sort(group: Group, facts: Facts, producers: Producers) -> tuple[SortKe
     shape, dim = op.operands[0].shape, op.attrs.dim
     (body,) = op.bodies
     arguments = tuple(Arg(f"{'ab'[k % 2]}{k // 2}", t.dtype) for k, t in enumerate(body.arguments))
-    (before,) = inline_region(_reader(facts, producers, params), body, arguments)
+    (before,) = inline_region(_reader(group, facts, producers, params), body, arguments)
     kernel = SortKernel(
         params=tuple(params.tensors.values()),
         inputs=tuple(params.of(t) if t in stored else None for t in op.operands),
@@ -224,7 +227,12 @@ def build_scatter(group: Group, facts: Facts, producers: Producers) -> tuple[Sca
     attrs, params = op.attrs, Params()
     half = len(op.operands) // 2
     tensors, indices, updates = op.operands[:half], op.operands[half], op.operands[half + 1 :]
-    _memory(params, (*_distinct(tensors), *op.results))
+    stored = [t for t in tensors if not holds_zeros(t, facts, producers)]
+    _memory(params, (*_distinct(stored), *op.results))
+    starts = tuple(
+        Start(params.of(x) if x in stored else None, params.of(y), product(x.shape))
+        for x, y in zip(tensors, op.results, strict=True)
+    )
     shape = updates[0].shape
     axes, at = list[Axis](), list[Dim]()
     for number, extent in enumerate(shape):
@@ -232,7 +240,7 @@ def build_scatter(group: Group, facts: Facts, producers: Producers) -> tuple[Sca
         axes.append(Axis(symbol, extent))
         at.append(of(symbol))
         facts = facts.with_index(symbol, extent)
-    read = _reader(facts, producers, params)
+    read = _reader(group, facts, producers, params)
     first, window = _scatter_window(attrs, tensors[0], indices, shape, tuple(at), read)
     bounds = [
         InRange(start, const(0), size - extent + 1)
@@ -254,7 +262,7 @@ def build_scatter(group: Group, facts: Facts, producers: Producers) -> tuple[Sca
     true: Scalar = Const(True, DType.I1)
     kernel = ScatterKernel(
         params=tuple(params.tensors.values()),
-        copies=tuple((params.of(x), params.of(y), product(x.shape)) for x, y in zip(tensors, op.results, strict=True)),
+        starts=starts,
         axes=tuple(axes),
         window=tuple(axes[k].symbol for k in attrs.update_window_dims) if whole else (),
         unique=attrs.unique_indices or product(axis.extent for axis in positions).constant == 1,
@@ -301,7 +309,7 @@ def build_window_scatter(
     operand, source, init = op.operands
     (result,) = op.results
     _memory(params, (*_distinct((operand, source)), result))
-    read = _reader(facts, producers, params)
+    read = _reader(group, facts, producers, params)
     select_arguments = (Arg("best", operand.dtype), Arg("next", operand.dtype))
     scatter_arguments = (Arg("old", result.dtype), Arg("update", source.dtype))
     (select,) = inline_region(read, op.bodies[0], select_arguments)

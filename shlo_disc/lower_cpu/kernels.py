@@ -101,7 +101,8 @@ class CpuLowering:
                 )
             case GroupKind.SCATTER:
                 scatter, tensors = build_scatter(group, self.facts, self.producers)
-                return self._ref(group, serial.print_scatter(scatter), tensors, const(1), const(1), const(0))
+                part = self._ref(group, serial.print_scatter(scatter), tensors, const(1), const(1), const(0))
+                return replace(part, kernel=replace(part.kernel, in_place=serial.scatter_in_place(scatter)))
             case GroupKind.WINDOW_SCATTER:
                 window, tensors = build_window_scatter(group, self.facts, self.producers)
                 return self._ref(

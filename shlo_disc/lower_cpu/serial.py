@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shlo_disc.codegen.emitter import Emitter
+from shlo_disc.codegen.host import InPlace
 from shlo_disc.codegen.kernel import (
     Axis,
     Param,
@@ -12,10 +13,12 @@ from shlo_disc.codegen.kernel import (
     SortKernel,
     WindowScatterKernel,
 )
+from shlo_disc.codegen.rewrite import nodes_of
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.expr.dim import Dim, Sym, const, of
 from shlo_disc.expr.dtypes import DType
-from shlo_disc.expr.scalar import Arg
+from shlo_disc.expr.node import Node
+from shlo_disc.expr.scalar import Arg, Load
 from shlo_disc.lower_cpu.rows import pointer
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import Body
@@ -77,11 +80,14 @@ def print_sort(kernel: SortKernel) -> Body:
 def print_scatter(kernel: ScatterKernel) -> Body:
     """One piece of work: the order of the updates is part of the result."""
     emit = Emitter(_SPELL)
-    targets = [target for _, target, _ in kernel.copies]
-    pointers, lines = _pointers(kernel.params, targets), list[str]()
-    for source, target, count in kernel.copies:
-        size = emit.dim_scalar(count * source.dtype.bytes)
-        lines.append(f"__builtin_memcpy({target.name}, {source.name}, {size});")
+    pointers, lines = _pointers(kernel.params, [start.target for start in kernel.starts]), list[str]()
+    for start in kernel.starts:
+        size = emit.dim_scalar(start.count * start.target.dtype.bytes)
+        target, source = start.target.name, start.source
+        if source is None:
+            lines.append(f"__builtin_memset({target}, 0, {size});")
+        else:
+            lines.append(f"if ({source.name} != {target}) __builtin_memcpy({target}, {source.name}, {size});")
     names = [a.symbol.name for a in kernel.axes]
     extents = [emit.dim_scalar(a.extent) for a in kernel.axes]
     carries = [c.name for c in kernel.carries]
@@ -101,6 +107,19 @@ def print_scatter(kernel: ScatterKernel) -> Body:
     body = list(scope.lines)
     statements = (*pointers, *emit.scopes[0].lines, *lines, *_loops(kernel.axes, extents, body))
     return Body((), statements, tuple(emit.sizes))
+
+
+def scatter_in_place(kernel: ScatterKernel) -> InPlace:
+    """Which operand a result may overwrite: one that nothing but the copy reads."""
+    roots: list[Node] = [kernel.in_bounds, *(t.value for t in kernel.targets)]
+    roots += [data.formula for t in kernel.targets for data in t.offset.data()]
+    read = {node.source for node in nodes_of(roots) if isinstance(node, Load)}
+    sources = [start.source for start in kernel.starts]
+    return tuple(
+        (kernel.params.index(start.source), kernel.params.index(start.target))
+        for start in kernel.starts
+        if start.source is not None and start.source not in read and sources.count(start.source) == 1
+    )
 
 
 def _loops(axes: Sequence[Axis], extents: Sequence[str], body: Sequence[str]) -> list[str]:

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from shlo_disc.codegen.dependence import Dependence
 from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.host import Call, CallVariant, Condition, CopyCall, GridCall
-from shlo_disc.codegen.kernel import ScatterKernel
+from shlo_disc.codegen.host import Call, CallVariant, Condition, CopyCall, FillCall, GridCall
+from shlo_disc.codegen.kernel import ScatterKernel, Start
 from shlo_disc.codegen.naming import NAME
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.expr.dim import Dim, const, minimum, product
@@ -63,7 +63,7 @@ _ATOMIC_TYPES = (DType.I32, DType.I64, DType.UI32, DType.UI64)
 
 
 def print_scatter(kernel: ScatterKernel, facts: Facts) -> Printed:
-    """Copy the operands, then apply the updates."""
+    """Copy the operands, or fill the results, then apply the updates."""
     window = tuple(a for a in kernel.axes if a.symbol in kernel.window)
     positions = tuple(a for a in kernel.axes if a.symbol not in kernel.window)
     depends, carries = Dependence(), {c.name for c in kernel.carries}
@@ -76,16 +76,21 @@ def print_scatter(kernel: ScatterKernel, facts: Facts) -> Printed:
         symbols_read(kernel, facts),
         not any(carries.intersection(depends.of(t.value)) for t in kernel.targets),
     )
-    copies = tuple(CopyCall(kernel.params.index(a), kernel.params.index(b)) for a, b, _ in kernel.copies)
-    spaces = (parts.count * parts.width, *(count for _, _, count in kernel.copies))
+    starts = tuple(_start(kernel, start) for start in kernel.starts)
+    spaces = (parts.count * parts.width, *(start.count for start in kernel.starts))
     if kernel.unique or _ignores_order(kernel, depends):
         label = "direct" if kernel.unique else "atomic"
-        return Printed("\n".join(_print_direct(parts, label)), (_direct_variant(parts, label, copies),), spaces)
+        return Printed("\n".join(_print_direct(parts, label)), (_direct_variant(parts, label, starts),), spaces)
     sorting = _sorting(parts)
     text = [*keys_struct(parts), *_linked(parts), *print_long(sorting), *_walk_sorted(parts)]
-    variants = (_linked_variant(parts, copies), _sorted_variant(parts, sorting, copies))
+    variants = (_linked_variant(parts, starts), _sorted_variant(parts, sorting, starts))
     size = sorting.workspace_bytes
     return Printed("\n".join(text), variants, spaces, (size, size, parts.count * ITEM_BYTES))
+
+
+def _start(kernel: ScatterKernel, start: Start) -> Call:
+    target = kernel.params.index(start.target)
+    return FillCall(target, 0) if start.source is None else CopyCall(kernel.params.index(start.source), target)
 
 
 # -- unique targets, and integers
@@ -144,11 +149,11 @@ def _moved(parts: Parts) -> int:
     return 8 + sum(3 * t.target.dtype.bytes for t in parts.kernel.targets)
 
 
-def _direct_variant(parts: Parts, label: str, copies: tuple[CopyCall, ...]) -> CallVariant:
+def _direct_variant(parts: Parts, label: str, starts: tuple[Call, ...]) -> CallVariant:
     blocks = minimum((parts.count * parts.width + (BLOCK - 1)) // BLOCK, MOST_BLOCKS)
     cycles = memory_cycles(const(BLOCK * _moved(parts)))
     call = _launch(parts, label, blocks, cycles, const(3 * LOAD_LATENCY))
-    return CallVariant(label, (), False, (*copies, call))
+    return CallVariant(label, (), False, (*starts, call))
 
 
 # -- updates that may meet
@@ -160,7 +165,7 @@ def _sorting(parts: Parts) -> Sorting:
     kernel = parts.kernel
     return Sorting(
         params=kernel.params,
-        written=tuple(t for _, t, _ in kernel.copies),
+        written=tuple(start.target for start in kernel.starts),
         workspaces=_WORKSPACES,
         symbols=parts.symbols,
         lines=const(1),
@@ -215,14 +220,14 @@ def _linked(parts: Parts) -> list[str]:
     return function(parts, "linked", lines)
 
 
-def _linked_variant(parts: Parts, copies: tuple[Call, ...]) -> CallVariant:
+def _linked_variant(parts: Parts, starts: tuple[Call, ...]) -> CallVariant:
     points = parts.count * parts.width
     blocks = minimum((points + (BLOCK - 1)) // BLOCK, LINKING_BLOCKS)
     linking = parts.count * parts.count // (2 * BLOCK)
     cycles = memory_cycles(const(BLOCK * _moved(parts))) + linking * 2
     latency = linking * 8 + (8 * LOAD_LATENCY + 4 * BARRIER_LATENCY)
     call = _launch(parts, "linked", blocks, cycles, latency)
-    return CallVariant("linked", (Condition(parts.count, "<=", const(FEW)),), False, (*copies, call))
+    return CallVariant("linked", (Condition(parts.count, "<=", const(FEW)),), False, (*starts, call))
 
 
 def _walk_sorted(parts: Parts) -> list[str]:
@@ -262,8 +267,8 @@ def _walk_sorted(parts: Parts) -> list[str]:
     return function(parts, "walk", lines, workspaces=_WORKSPACES)
 
 
-def _sorted_variant(parts: Parts, sorting: Sorting, copies: tuple[Call, ...]) -> CallVariant:
+def _sorted_variant(parts: Parts, sorting: Sorting, starts: tuple[Call, ...]) -> CallVariant:
     blocks = minimum((parts.count * parts.width + (BLOCK - 1)) // BLOCK, MOST_BLOCKS)
     cycles = memory_cycles(const(BLOCK * (_moved(parts) + ITEM_BYTES)))
     walk = _launch(parts, "walk", blocks, cycles, const(6 * LOAD_LATENCY), workspaces=len(_WORKSPACES))
-    return CallVariant("sorted", (), False, (*copies, *long_calls(sorting), walk))
+    return CallVariant("sorted", (), False, (*starts, *long_calls(sorting), walk))

@@ -77,7 +77,7 @@ def indented(lines: Sequence[str]) -> list[str]:
 def function(parts: Parts, suffix: str, lines: Sequence[str], *, workspaces: tuple[str, ...] = ()) -> list[str]:
     """A kernel of one block size."""
     kernel = parts.kernel
-    written = [target for _, target, _ in kernel.copies]
+    written = [start.target for start in kernel.starts]
     head = signature(f"{NAME}_{suffix}", kernel.params, written, parts.symbols, threads=BLOCK, workspaces=workspaces)
     return [*head, *indented(lines), "}"]
 
@@ -132,7 +132,7 @@ def keys_struct(parts: Parts) -> list[str]:
         scope.lines += skip_unless(emit, kernel, "return -1;")
         scope.lines.append(f"return (idx)({emit.dim_scalar(start)});")
     pointers = [
-        f"{'' if p in [t for _, t, _ in kernel.copies] else 'const '}{_SPELL.memory_type(p.dtype)}* {p.name};"
+        f"{'' if p in [start.target for start in kernel.starts] else 'const '}{_SPELL.memory_type(p.dtype)}* {p.name};"
         for p in kernel.params
     ]
     body = [

@@ -20,8 +20,8 @@ from shlo_disc.codegen.groups import FusionPlan, GroupKind
 from shlo_disc.codegen.planners import plan_full
 from shlo_disc.lower_cpu.kernels import CpuLowering
 from tests.codegen.programs import context_of, planned
-from tests.pipeline.exports import In, by_jax, check, exported, flat
-from tests.pipeline.prologue_programs import PROLOGUES
+from tests.pipeline.exports import FAST, In, by_jax, check, exported, flat
+from tests.pipeline.prologue_programs import PROLOGUES, SCATTERS
 
 # m, n and k, each one more than a size: empty, one, primes, around the blocks of 48 and 192 rows, 64 columns, 16 lanes.
 SIZES = (
@@ -48,6 +48,20 @@ def test_a_product_computes_its_operands(name: str) -> None:
         for m, n, k in SIZES[len(name) % 2 :: 2]:
             arrays = [i.array(rng, {"m": m, "n": n, "k": k}) for i in case.inputs]
             check(flat(run, arrays), by_jax(case.function, arrays), f"{name} at m = {m}, n = {n}, k = {k}", scale=2)
+
+
+@pytest.mark.parametrize("name", SCATTERS)
+def test_a_scatter_computes_its_updates_and_indices(name: str) -> None:
+    case = SCATTERS[name]
+    plan = plan_of(case.function, *case.inputs)
+    assert len(plan.groups) == case.groups
+    assert plan.groups[-1].kind is GroupKind.SCATTER
+    assert case.ops <= {op.name for op in plan.groups[-1].ops}
+    run = shlo_disc.compile(exported(case.function, case.inputs), options=FAST)
+    rng = np.random.default_rng(len(name))
+    for m, n, k in ((1, 1, 1), (7, 2, 5), (5, 18, 16), (9, 65, 33)):
+        arrays = [i.array(rng, {"m": m, "n": n, "k": k}) for i in case.inputs]
+        check(flat(run, arrays), by_jax(case.function, arrays), f"{name} at m = {m}, n = {n}, k = {k}")
 
 
 def test_what_others_read_stays_in_memory() -> None:

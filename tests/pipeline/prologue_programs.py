@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tests.pipeline.exports import In, infinite, special
+from tests.pipeline.exports import In, between, infinite, special
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +101,31 @@ PROLOGUES: Mapping[str, Prologue] = {
         lambda x, w: jnp.abs(x) @ w, (In("m, k", draw=special), In("k, n", draw=infinite)), frozenset({"abs"})
     ),
 }  # fmt: skip
+
+
+TABLE, NUMBERS = In("m, k"), In("n - 1", np.int32, between(-2, 9))
+
+
+def gradient(ids: Any, y: Any, like: Any) -> Any:
+    """Of an embedding: updates are added into zeros."""
+    return jnp.zeros_like(like).at[ids].add(y * 2)
+
+
+SCATTERS: Mapping[str, Prologue] = {
+    "updates": Prologue(
+        lambda x, i, y: x.at[i].add(jnp.abs(y) + 1), (TABLE, NUMBERS, In("n - 1, k")), frozenset({"abs", "add"})
+    ),
+    "indices": Prologue(lambda x, i: x.at[i * 2 - 1].set(3.0), (TABLE, NUMBERS), frozenset({"multiply", "subtract"})),
+    "zeros": Prologue(gradient, (NUMBERS, In("n - 1, k"), TABLE), frozenset({"multiply"})),
+    "integers": Prologue(
+        lambda x, i, y: x.at[i].max(y + 1),
+        (In("m", np.int32), NUMBERS, In("n - 1", np.int32)),
+        frozenset({"add"}),
+    ),
+    "the operand is read by its updates": Prologue(
+        lambda x, i: x.at[i].add(jnp.abs(x[i])), (TABLE, NUMBERS), frozenset({"abs", "d_gather"})
+    ),
+    "negative zeros": Prologue(
+        lambda i, y: jnp.full((7,), -0.0).at[i].add(-jnp.abs(y)), (NUMBERS, In("n - 1")), frozenset({"abs"}), groups=2
+    ),
+}
