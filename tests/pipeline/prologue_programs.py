@@ -123,7 +123,7 @@ SCATTERS: Mapping[str, Prologue] = {
         frozenset({"add"}),
     ),
     "the operand is read by its updates": Prologue(
-        lambda x, i: x.at[i].add(jnp.abs(x[i])), (TABLE, NUMBERS), frozenset({"abs", "d_gather"})
+        lambda x, i: x.at[i].add(jnp.abs(x[i])), (TABLE, NUMBERS), frozenset({"abs", "d_gather"}), groups=2
     ),
     "negative zeros": Prologue(
         lambda i, y: jnp.full((7,), -0.0).at[i].add(-jnp.abs(y)), (NUMBERS, In("n - 1")), frozenset({"abs"}), groups=2
