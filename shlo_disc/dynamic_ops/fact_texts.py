@@ -77,14 +77,17 @@ class _Shapes:
         )
 
     def _source(self, size: Dim, axis: int, operands: list[Tensor]) -> _Reasons:
-        """A dim of an operand that is equal, best at the same place; else those with the same symbols."""
+        """A dim of an operand that is equal, best at the same place; else those that it has symbols of."""
         for x in operands:
             if axis < len(x.shape) and x.shape[axis] == size:
                 return ((self._numbers[x], axis),)
         for x in operands:
             if size in x.shape:
                 return ((self._numbers[x], x.shape.index(size)),)
-        found, missing = list[tuple[int, int]](), set[Sym](size.symbols())
+        symbols = size.symbols()
+        here = [x for x in dict.fromkeys(operands) if axis < len(x.shape) and x.shape[axis].symbols() & symbols]
+        found = [(self._numbers[x], axis) for x in here]
+        missing = set[Sym](symbols).difference(*(x.shape[axis].symbols() for x in here))
         for x in operands:
             for k, other in enumerate(x.shape):
                 if missing & other.symbols():

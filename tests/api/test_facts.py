@@ -42,10 +42,12 @@ def test_a_dim_leads_back_to_the_argument(run: shlo_disc.Compiled) -> None:
     facts = run.facts()
     (last,) = [fact for fact in facts if fact.text.endswith("dim 1 = 2*s")]
     assert (last.reason, HERE in last.origin) == ("concatenate", True)
-    links = chain(facts, last.text)
-    assert [link.reason for link in links] == ["concatenate", "add", "tanh", "it is an argument"]
-    assert links[-1].text == "args[0] dim 1 = s"
-    assert all(HERE in link.origin for link in links[:-1])
+    first, second = (facts[number].text for number in last.because)
+    for start, reasons in ((first, ["add", "tanh"]), (second, ["multiply", "add", "tanh"])):
+        links = chain(facts, start)
+        assert [link.reason for link in links] == [*reasons, "it is an argument"]
+        assert links[-1].text == "args[0] dim 1 = s"
+        assert all(HERE in link.origin for link in links[:-1])
 
 
 def test_an_argument_leads_to_what_says_that_sizes_are_equal(run: shlo_disc.Compiled) -> None:
@@ -61,12 +63,11 @@ def test_the_caller_s_constraint_is_a_reason(run: shlo_disc.Compiled) -> None:
 
 def test_facts_are_explained_as_chains(run: shlo_disc.Compiled) -> None:
     lines = run.explain("facts").splitlines()
-    at = next(k for k, line in enumerate(lines) if "dim 1 = s, because multiply" in line)  # of h * 2
-    indents = [len(line) - len(line.lstrip()) for line in lines[at : at + 4]]
-    assert indents == [2, 4, 6, 8]
+    at = next(k for k, line in enumerate(lines) if "dim 1 = 2*s, because concatenate" in line)
+    indents = [len(line) - len(line.lstrip()) for line in lines[at : at + 6]]
+    assert indents == [2, 4, 6, 8, 4, 6]
     assert "args[0] dim 1 = s, because it is an argument" in lines[at + 3]
-    joined = next(k for k, line in enumerate(lines) if "dim 1 = 2*s, because concatenate" in line)
-    assert lines[joined + 1].endswith("(see above)")
+    assert lines[at + 5].endswith("(see above)")
     assert any("zs3 == s, because shape_assertion" in line for line in lines)
 
 

@@ -193,3 +193,56 @@ def test_extremes_are_taken_apart() -> None:
     assert facts.interval(maximum(S, 4)) == (4, None)
     assert isinstance(facts.canonical(minimum(S, T)).atom, Min)
     assert isinstance(facts.canonical(maximum(S, T)).atom, Max)
+
+
+# -- products, chains, quotients, extremes -------------------------------------
+
+M, N, P = map(symbol, "mnp")
+
+
+def learned(*claims: tuple[str, Dim, Dim | int]) -> Facts:
+    """Facts of sizes that may be 0."""
+    facts = sizes()
+    for size in (M, N, P):
+        facts = facts.assume_at_least(size, 0, "a size", NOWHERE)
+    for relation, a, b in claims:
+        facts = equal(a, b, facts) if relation == "==" else facts.assume_at_least(a, b, "a fact", NOWHERE)
+    return facts
+
+
+@pytest.mark.parametrize(
+    ("claims", "relation", "a", "b", "wanted"),
+    [
+        ([("==", A * B, M * N)], "equal", 3 * A * B * S, 3 * M * N * S, TRUE),
+        ([("==", A * B, M * N)], "equal", A * B, M * N + 1, FALSE),
+        ([("==", A * B, M * N)], "equal", A * B // N, M, TRUE),
+        ([("==", A * B, M * N)], "equal", A, M, UNKNOWN),
+        ([("==", A * B, M * N), ("==", M * N, S * T)], "equal", A * B, S * T, TRUE),
+        ([("==", A * B, P), ("==", B * S, M * N)], "equal", P * S, A * M * N, TRUE),
+        ([("==", A * M, B * N), ("==", M * S, N * T)], "equal", A * N * T, B * N * S, TRUE),  # from both rules
+        ([("==", A * B, M * N), ("==", A, 2 * M)], "at_least", 2 * M * B, M * N, TRUE),
+        ([(">=", B, A), (">=", S, B), (">=", T, S), (">=", H, T), (">=", M, H)], "at_least", M, A, TRUE),
+        ([(">=", B, A), (">=", S, B)], "at_least", B, S, UNKNOWN),
+        ([(">=", 2 * T, S + 1)], "greater", 2 * T, S, TRUE),
+        ([(">=", 2 * T, S + 1)], "at_least", T, 1, TRUE),
+        ([(">=", 2 * T, S + 1)], "at_least", T, S, UNKNOWN),
+        ([(">=", T, S // 2)], "at_least", 2 * T + 1, S, TRUE),
+        ([(">=", S // 2, T)], "at_least", S, 2 * T, TRUE),
+        ([(">=", const(5), maximum(S, T))], "at_least", const(5), T, TRUE),
+        ([(">=", minimum(S, T), 3)], "at_least", S, 3, TRUE),
+        ([("==", maximum(S, T), S)], "at_least", S, T, TRUE),
+        ([("==", S % 8, T % 8)], "equal", S % 4, T % 4, TRUE),
+        ([("==", S % 8, T % 8)], "equal", S, T + 4, FALSE),
+    ],
+)
+def test_what_follows(claims: list[tuple[str, Dim, Dim]], relation: str, a: Dim, b: Dim | int, wanted: Truth) -> None:
+    facts = learned(*claims)
+    decide = {"equal": facts.equal, "at_least": facts.at_least, "greater": facts.greater}
+    assert decide[relation](a, b) is wanted
+
+
+def test_a_fact_names_the_facts_that_solved_its_symbols() -> None:
+    facts = equal(2 * T, A * B, equal(T, S, sizes()))
+    assert facts.facts[-1].because == (5,)
+    assert facts.solved_by(T) == (5,)
+    assert [fact.text for fact in facts.about(T)] == ["s >= 0", "t >= 0", "t == s", "2*t == a*b"]
