@@ -7,7 +7,7 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
@@ -70,7 +70,7 @@ def page_data(artifact: Artifact) -> Json:
         "definitions": artifact.definitions,
         "checks": [asdict(check) for check in artifact.checks],
         "arena": artifact.arena_bytes,
-        "buffers": _buffers(artifact, steps),
+        "buffers": _buffers(artifact),
         "steps": [_step(place, group) for place, group in zip(steps, overview.steps, strict=True)],
         "groups": [_group(group) for group in overview.groups],
         "facts": [asdict(fact) for fact in overview.facts],
@@ -92,9 +92,9 @@ def kernel_texts(artifact: Artifact) -> Mapping[str, str]:
     return found
 
 
-def _buffers(artifact: Artifact, steps: Sequence[Place]) -> list[Json]:
+def _buffers(artifact: Artifact) -> list[Json]:
     """Every buffer with the steps that need it; arguments and what groups store have the user's names."""
-    needed = lifetimes(steps)
+    needed = lifetimes(artifact)
     named = {
         slot: label
         for group in artifact.overview.groups

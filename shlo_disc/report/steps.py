@@ -10,12 +10,9 @@ from shlo_disc.artifact import (
     Artifact,
     Case,
     Choice,
-    Command,
     Copy,
-    Fill,
     GridLaunch,
     Launch,
-    Product,
     Slot,
     Step,
     While,
@@ -56,54 +53,38 @@ def _inner(step: Step) -> Sequence[Step]:
             assert_never(step)
 
 
-def touched(step: Step) -> set[Slot]:
-    """The buffers that a step itself reads or writes, not those of steps inside of it."""
-    match step:
-        case Launch():
-            return set(step.buffers)
-        case Choice():
-            return {slot for variant in step.variants for command in variant.commands for slot in _slots(command)}
-        case Copy(source, target):
-            return {source, target}
-        case While(_, flag, _):
-            return {flag}
-        case Case(index, _, _):
-            return {index}
-        case _:
-            assert_never(step)
+def lifetimes(artifact: Artifact) -> Mapping[Slot, tuple[int, int]]:
+    """The first and the last step that needs each buffer; none for a buffer that is never needed."""
+    moments = tuple(_moments(artifact.steps, 0))
+    return {
+        slot: (moments[buffer.first], moments[buffer.last])
+        for slot, buffer in enumerate(artifact.buffers)
+        if buffer.first <= buffer.last and buffer.last < len(moments)
+    }
 
 
-def _slots(command: Command) -> tuple[Slot, ...]:
-    match command:
-        case GridLaunch():
-            return command.buffers
-        case Product():
-            return command.a, command.b, command.c
-        case Copy(source, target):
-            return source, target
-        case Fill(target, _):
-            return (target,)
-        case _:
-            assert_never(command)
+def _moments(steps: Sequence[Step], number: int) -> Iterator[int]:
+    """The step of each moment (see `Buffer`): a loop's flag is read when the last step of its condition is done."""
+    for step in steps:
+        match step:
+            case While(condition, _, body):
+                tested = number + count(condition)
+                yield from _moments(condition, number + 1)
+                yield tested
+                yield from _moments(body, tested + 1)
+            case Case():
+                yield number
+                yield from _moments(_inner(step), number + 1)
+            case Launch() | Choice() | Copy():
+                yield number
+            case _:
+                assert_never(step)
+        number += count([step])
 
 
-def lifetimes(steps: Sequence[Place]) -> Mapping[Slot, tuple[int, int]]:
-    """The first and the last step that needs each buffer.
-
-    What a loop uses and something outside of it uses too lives as long as the loop.
-    """
-    found = dict[Slot, tuple[int, int]]()
-    for number, place in enumerate(steps):
-        for slot in touched(place.step):
-            first, _ = found.get(slot, (number, number))
-            found[slot] = first, number
-    loops = [(k, place.end - 1) for k, place in enumerate(steps) if isinstance(place.step, While)]
-    for start, end in reversed(loops):  # inner loops first
-        for slot, (first, last) in found.items():
-            meets = first <= end and last >= start
-            if meets and not (start <= first and last <= end):
-                found[slot] = min(first, start), max(last, end)
-    return found
+def count(steps: Sequence[Step]) -> int:
+    """All steps, those in loops and branches too."""
+    return sum(1 + count(_inner(step)) for step in steps)
 
 
 def kernel_names(step: Step) -> tuple[str, ...]:

@@ -75,7 +75,7 @@ def _way(variant: Variant) -> str:
 
 def _memory(artifact: Artifact) -> Iterator[str]:
     """The arena, and what lives in it when."""
-    needed = lifetimes(places(artifact))
+    needed = lifetimes(artifact)
     yield f"arena: {artifact.arena_bytes} bytes"
     for slot, buffer in enumerate(artifact.buffers):
         if buffer.kind == "arena" and slot in needed:

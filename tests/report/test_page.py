@@ -104,19 +104,14 @@ def test_groups_of_loops_and_branches_know_what_runs_them() -> None:
             assert groups[group.parent].body < group.body
 
 
-def test_what_shares_memory_does_not_live_at_the_same_time(artifact: Artifact) -> None:
-    needed = lifetimes(places(artifact))
-    arena = [slot for slot, buffer in enumerate(artifact.buffers) if buffer.kind == "arena" and slot in needed]
-    for k, slot in enumerate(arena):
-        for other in arena[:k]:
-            one, two = artifact.buffers[slot], artifact.buffers[other]
-            if one.offset == two.offset and one.size != "0" != two.size and not _in_place(artifact, slot, other):
-                assert needed[slot][1] < needed[other][0] or needed[other][1] < needed[slot][0]
-
-
-def _in_place(artifact: Artifact, slot: int, other: int) -> bool:
-    """Whether one step reads the one and writes the other."""
-    return any({slot, other} <= {*group.reads, *group.writes} for group in artifact.overview.groups)
+def test_buffers_are_needed_when_their_steps_run(artifact: Artifact) -> None:
+    steps, needed = places(artifact), lifetimes(artifact)
+    for number, place in enumerate(steps):
+        if isinstance(place.step, Launch | Copy):
+            for slot in _touched(place.step):
+                if artifact.buffers[slot].kind == "arena":
+                    first, last = needed[slot]
+                    assert first <= number <= last
 
 
 def test_what_a_loop_takes_from_outside_lives_as_long_as_the_loop() -> None:
@@ -125,7 +120,7 @@ def test_what_a_loop_takes_from_outside_lives_as_long_as_the_loop() -> None:
     start, end = next((k, place.end - 1) for k, place in enumerate(steps) if isinstance(place.step, While))
     inside = {slot for place in steps[start : end + 1] if isinstance(place.step, Launch) for slot in place.step.buffers}
     before = {slot for place in steps[:start] for slot in _touched(place.step)}
-    needed = lifetimes(steps)
+    needed = lifetimes(artifact)
     assert inside & before
     for slot in inside & before:
         assert needed[slot][1] >= end
