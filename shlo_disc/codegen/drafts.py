@@ -20,7 +20,8 @@ LARGEST_GROUP = 96  # ops; keeps formulas and compile times bounded
 class Draft:
     """A group while it grows; `visits`: how often each op computes an element, at each of the likely sizes.
 
-    `loaded` are the tensors that it reads from memory, as far as its ops are known.
+    `work` is that of all ops, in additions. `loaded` are the tensors that it reads from memory, as far as its ops are
+    known.
     """
 
     kind: GroupKind
@@ -30,6 +31,7 @@ class Draft:
     rows: Shape | None = None
     visits: dict[Op[object], tuple[float, ...]] = field(default_factory=dict[Op[object], tuple[float, ...]])
     copies: dict[Op[object], int] = field(default_factory=dict[Op[object], int])
+    work: tuple[float, ...] = ()
     loaded: dict[Tensor, None] = field(default_factory=dict[Tensor, None])
     place: int = 0
     before: dict[Draft, None] = field(default_factory=dict["Draft", None])

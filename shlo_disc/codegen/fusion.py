@@ -15,14 +15,13 @@ from dataclasses import dataclass
 
 from shlo_disc.codegen.contraction import epilogue_index, is_direct_convolution, is_matrix_product
 from shlo_disc.codegen.drafts import LARGEST_GROUP, Draft
-from shlo_disc.codegen.fusion_cost import Amounts, plus, ratio, times
+from shlo_disc.codegen.fusion_cost import Amounts, largest, minus, plus, ratio, times
 from shlo_disc.codegen.fusion_state import FusionState, Refusal
 from shlo_disc.codegen.groups import Context, FusionPlan, GroupKind
 from shlo_disc.codegen.product_chains import product_chains
 from shlo_disc.codegen.row_fit import joined_rows, result_refusal
 from shlo_disc.codegen.scan import is_scan
 from shlo_disc.codegen.siblings import merge_siblings
-from shlo_disc.codegen.weights import is_counting, weight
 from shlo_disc.dynamic_ops.opdef import Template
 from shlo_disc.dynamic_ops.program import Body, Op
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
@@ -128,18 +127,20 @@ class _Planner:
     def _apart(self, op: Op[object]) -> Amounts:
         """The cost of `op` in a group of its own; as the epilogue of a product that is a launch anyway."""
         loaded, chain = self.state.loaded(op), self.chains.get(op)
-        cost = plus(self._passed(op, len(self.state.readers(op))), self._work(op, self.state.size(op)))
+        passed, work = self._passed(op, len(self.state.readers(op))), self.state.work(op, self.state.size(op))
         if chain is not None:
-            return plus(cost, self.costs.memory(t for t in loaded if t not in chain.tensors))
-        return plus(plus(cost, self.costs.memory(loaded)), self.costs.launch)
+            return plus(passed, self.costs.memory(t for t in loaded if t not in chain.tensors))
+        return plus(largest(plus(passed, self.costs.memory(loaded)), work), self.costs.launch)
 
     def _inside(self, op: Op[object], drafts: Sequence[Draft]) -> Amounts:
         """The cost of `op` in groups of its readers: what they read more, and its work as often as they ask for it."""
         cost = self.costs.nothing
         for draft in drafts:
             visits, _ = self.state.visits(op, draft)
-            more = [t for t in self.state.loaded(op) if t not in draft.loaded]
-            cost = plus(plus(cost, self.costs.memory(more)), self._work(op, visits))
+            more = self.costs.memory(t for t in self.state.loaded(op) if t not in draft.loaded)
+            memory, work = minus(self.state.memory(draft), self.costs.memory(op.results)), self.state.work(op, visits)
+            after = largest(plus(memory, more), plus(draft.work, work))
+            cost = plus(cost, minus(after, largest(memory, draft.work)))
         chain = self.chains.get(op)
         if chain is not None and not (len(drafts) == 1 and self._takes_product(op, drafts[0])):
             cost = plus(cost, self.costs.memory([chain.product]))
@@ -150,12 +151,6 @@ class _Planner:
         if draft.kind is not GroupKind.ROWS or draft.reduces:
             return False
         return self.state.visits(op, draft)[0] == self.state.size(op)
-
-    def _work(self, op: Op[object], visits: Amounts) -> Amounts:
-        if is_counting(op, self.state.producers):
-            return self.costs.nothing
-        each = 1 if definition(op).template is Template.REDUCE else weight(op)
-        return times(visits, each)
 
     def _loss(self, op: Op[object], best: _Option | None, apart: Amounts) -> Refusal:
         """Why no way to merge `op` pays."""

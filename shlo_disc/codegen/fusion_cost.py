@@ -1,7 +1,8 @@
 """What a merge costs and saves: bytes of memory and work, evaluated at likely sizes, in additions.
 
 A value that a group computes for itself is not written and not read, but its operands are read there, and its work is
-done as often as the group asks for it. Work that does not move with the innermost loops is done outside them.
+done as often as the group asks for it: outside the innermost loops that it does not move with. A kernel takes the time
+of its memory or that of its work, whichever is longer (the roofline of Williams, Waterman and Patterson, CACM 2009).
 """
 
 from __future__ import annotations
@@ -91,6 +92,11 @@ class Costs:
 def plus(a: Amounts, b: Amounts) -> Amounts:
     """Add at every point."""
     return tuple(x + y for x, y in zip(a, b, strict=True))
+
+
+def minus(a: Amounts, b: Amounts) -> Amounts:
+    """Subtract at every point."""
+    return tuple(x - y for x, y in zip(a, b, strict=True))
 
 
 def times(a: Amounts, factor: float) -> Amounts:

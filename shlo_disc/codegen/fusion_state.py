@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from shlo_disc.analysis.access import is_free
 from shlo_disc.analysis.reads import ReadTable
 from shlo_disc.codegen.drafts import Draft, DraftOrder
-from shlo_disc.codegen.fusion_cost import Amounts, Costs, largest, plus
+from shlo_disc.codegen.fusion_cost import Amounts, Costs, largest, plus, times
 from shlo_disc.codegen.groups import Claim, Context, Decision, FusionPlan, Group, GroupKind
 from shlo_disc.codegen.op_graph import all_operands, row_space, space_of
 from shlo_disc.codegen.op_nodes import OpNodes
+from shlo_disc.codegen.weights import is_counting, weight
 from shlo_disc.dynamic_ops.program import Body, Op, Tensor
+from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.expr.scalar import Index
 
 
@@ -56,6 +58,7 @@ class FusionState:
         draft = Draft(kind, [op], roots or list(op.results), None if rows else op)
         draft.rows = row_space(op) if rows else None
         draft.visits[op], draft.copies[op] = self.size(op), 1
+        draft.work = self.work(op, self.size(op))
         draft.loaded.update(dict.fromkeys(self.loaded(op)))
         readers = self.readers(op)
         self.homes[op] = [draft]
@@ -73,6 +76,7 @@ class FusionState:
             draft.roots += [t for t in op.results if self.nodes.is_read(t)] if others else stored
             visits = largest(visits, self.size(op))
         draft.visits[op], draft.copies[op] = visits, copies
+        draft.work = plus(draft.work, self.work(op, visits))
         for tensor in op.results:
             draft.loaded.pop(tensor, None)
         draft.loaded.update(dict.fromkeys(self.loaded(op)))
@@ -96,6 +100,7 @@ class FusionState:
         for op, visits in gone.visits.items():
             kept.visits[op] = largest(kept.visits[op], visits) if op in kept.visits else visits
             kept.copies[op] = max(kept.copies.get(op, 0), gone.copies[op])
+        kept.work = plus(kept.work, gone.work)
         kept.loaded.update(gone.loaded)
         self._merged[gone] = kept
 
@@ -114,6 +119,16 @@ class FusionState:
         """How many elements an op computes; a reduction, how many it combines."""
         return self.costs.size(space_of(op, 0))
 
+    def work(self, op: Op[object], visits: Amounts) -> Amounts:
+        """The additions of an op that is computed so often; where loops stand comes with them."""
+        if is_counting(op, self.producers):
+            return self.costs.nothing
+        return times(visits, 1 if isinstance(op.attrs, ReduceAttrs) else weight(op))
+
+    def memory(self, draft: Draft) -> Amounts:
+        """What it costs a group to read and to write memory."""
+        return self.costs.memory((*draft.loaded, *dict.fromkeys(draft.roots)))
+
     def loaded(self, op: Op[object]) -> tuple[Tensor, ...]:
         """The tensors that `op` reads, free ones seen through."""
         if (known := self._loaded.get(op)) is None:
@@ -124,6 +139,8 @@ class FusionState:
 
     def visits(self, op: Op[object], draft: Draft) -> tuple[Amounts, int]:
         """How often `draft` would compute an element of `op` that it does not store, and at how many places."""
+        if isinstance(op.attrs, ReduceAttrs):  # once per row, by a stage of its own
+            return self.size(op), 1
         found = dict[Index, tuple[Amounts, int]]()
         for user in self.nodes.consumers[op]:
             if (around := draft.visits.get(user)) is None:

@@ -68,6 +68,11 @@ def row_space(op: Op[object]) -> Shape | None:
     return op.operands[0].shape[: min(op.attrs.dims, default=0)]
 
 
+def reduced_dims(op: Op[object]) -> tuple[int, ...]:
+    """The dims that a reduction takes together; none of other ops."""
+    return op.attrs.dims if isinstance(op.attrs, ReduceAttrs) else ()
+
+
 def space_of(op: Op[object], k: int) -> Shape:
     """The points an op visits: its result's elements, or its operand's for a reduction."""
     if isinstance(op.attrs, ReduceAttrs):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from shlo_disc.codegen.drafts import Draft
-from shlo_disc.codegen.fusion_cost import Amounts, divided, plus, ratio, times
+from shlo_disc.codegen.fusion_cost import Amounts, divided, largest, plus, ratio, times
 from shlo_disc.codegen.fusion_state import FusionState, Refusal
 from shlo_disc.codegen.groups import Machine
-from shlo_disc.codegen.op_graph import row_space, space_of
+from shlo_disc.codegen.op_graph import reduced_dims, row_space, space_of
 from shlo_disc.codegen.row_spaces import (
     claims_of,
     leading,
@@ -16,9 +18,9 @@ from shlo_disc.codegen.row_spaces import (
     show_rows,
     without_ones,
 )
-from shlo_disc.codegen.weights import weight
-from shlo_disc.dynamic_ops.program import Op, Shape
-from shlo_disc.expr.dim import Dim, product
+from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
+from shlo_disc.expr.dim import Dim, const, product
+from shlo_disc.expr.facts import Facts
 
 
 def joined_rows(state: FusionState, op: Op[object], draft: Draft) -> Shape | Refusal:
@@ -48,10 +50,7 @@ def _stays_busy(state: FusionState, op: Op[object], draft: Draft, rows: Shape) -
     assert draft.rows is not None, "the group has rows that differ"
     own = row_space(op)
     assert own is not None, "a reduction fixes a row space"
-    memory, passed = costs.memory([*draft.loaded, *draft.roots]), costs.memory(op.results)
-    work = memory
-    for each, visits in draft.visits.items():
-        work = plus(work, times(visits, weight(each)))
+    passed, work = costs.memory(op.results), largest(state.memory(draft), draft.work)
     alone = plus(costs.memory(state.loaded(op)), state.size(op))
     count = costs.size(rows)
     in_row = divided(state.size(op), count)
@@ -86,7 +85,9 @@ def _fits(state: FusionState, op: Op[object], draft: Draft, rows: Shape) -> Refu
     """Why the group may not have these rows with the reduction `op` in it."""
     count, facts = rows_of(rows, state.facts), state.facts
     if not without_ones(rows) and any(without_ones(t.shape) for t in draft.roots):
-        return Refusal("it reduces everything, and the group has more than one row")
+        columns = column_count([op, *draft.reduces], draft.roots, facts)
+        if columns is None or not _keeps_row(state, op, draft, columns):
+            return Refusal("it reduces everything, and the group has more than one row")
     for root in draft.roots:
         if leading(root.shape, count, facts) is None:
             claims = claims_of(root.shape, rows, facts)
@@ -102,6 +103,19 @@ def _fits(state: FusionState, op: Op[object], draft: Draft, rows: Shape) -> Refu
         if not _keeps_row(state, reduction, draft, count):
             return Refusal("a consumer reads another row of it")
     return None
+
+
+def column_count(reductions: Sequence[Op[object]], roots: Sequence[Tensor], facts: Facts) -> Dim | None:
+    """How many columns a group has of which each is reduced, and stored, by itself; None if it is no such group.
+
+    It has one row, but kernels share out its columns.
+    """
+    counts = {rows_of(root.shape, facts) for root in roots}
+    for op in reductions:
+        dims, shape = reduced_dims(op), op.operands[0].shape
+        counts.add(rows_of(shape[len(dims) :], facts) if sorted(dims) == list(range(len(dims))) else const(1))
+    (count, *others) = counts
+    return None if others or count.constant == 1 else count
 
 
 def _keeps_row(state: FusionState, op: Op[object], draft: Draft, count: Dim) -> bool:

@@ -6,6 +6,7 @@ from shlo_disc.codegen.drafts import LARGEST_GROUP, Draft
 from shlo_disc.codegen.fusion_cost import ratio
 from shlo_disc.codegen.fusion_state import FusionState
 from shlo_disc.codegen.groups import GroupKind
+from shlo_disc.codegen.row_fit import column_count
 from shlo_disc.codegen.row_spaces import leading, rows_of, same_rows, without_ones
 from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.expr.dim import product
@@ -51,7 +52,10 @@ def _are_siblings(state: FusionState, a: Draft, b: Draft) -> bool:
 
 def _have_same_rows(state: FusionState, a: Draft, b: Draft) -> bool:
     if a.rows is not None and b.rows is not None:
-        return same_rows(a.rows, b.rows, state.facts) and bool(without_ones(a.rows))
+        if not same_rows(a.rows, b.rows, state.facts):
+            return False
+        columns = column_count([*a.reduces, *b.reduces], [*a.roots, *b.roots], state.facts)
+        return bool(without_ones(a.rows)) or columns is not None
     if a.rows is None and b.rows is None:
         return _same_shape(a, b)
     rows, roots = (a.rows, b.roots) if b.rows is None else (b.rows, a.roots)

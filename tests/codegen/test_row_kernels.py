@@ -78,6 +78,8 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[In, ...]]] = {
     ),
     "reversed and rolled": (lambda x: x + x[:, ::-1] + jnp.roll(jnp.exp(x), 1, 1) + softmax(x)[:, ::-1], (X,)),
     "many rolls": (rolls, (X,)),
+    "steps by sums of columns": (lambda x, y: (y - 0.1 * x.sum((0, 1)), x.max((0, 1)) * 2), (C, In("d"))),
+    "columns of two dims": (lambda x, y: jnp.tanh(y * x.mean(0)).T + 1, (C, In("s, d"))),
     "argmax": (lambda x: (jnp.argmax(x, 1), jnp.argmin(x, 0)), (X,)),
     "sums over all": (lambda x: x - x.mean() + x.sum(0) / x.sum(1)[:, None], (X,)),
     "square": (lambda x: softmax(x.T) + softmax(x) + (x @ x).sum(1), (In("b, b"),)),
