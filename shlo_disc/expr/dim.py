@@ -225,6 +225,8 @@ class Dim(Node):
 
     def data(self) -> tuple[Data, ...]:
         """All integers read from tensors, also inside atoms, each once."""
+        if all(type(atom) is Sym for factors, _ in self.terms for atom in factors):  # most often
+            return ()
         return tuple(dict.fromkeys(atom for atom in self.atoms() if isinstance(atom, Data)))
 
     def replace_top(self, change: Callable[[Atom], Dim]) -> Dim:
