@@ -20,6 +20,7 @@ from shlo_disc.codegen.fusion_state import FusionState, Refusal
 from shlo_disc.codegen.groups import Context, FusionPlan, GroupKind
 from shlo_disc.codegen.product_chains import product_chains
 from shlo_disc.codegen.row_fit import joined_rows, result_refusal
+from shlo_disc.codegen.row_spaces import without_ones
 from shlo_disc.codegen.scan import is_scan
 from shlo_disc.codegen.siblings import merge_siblings
 from shlo_disc.dynamic_ops.opdef import Template
@@ -113,7 +114,7 @@ class _Planner:
             options += [
                 _Option((d,), plus(self._inside(op, [d]), self._passed(op, len(readers) - 1)))
                 for d in drafts
-                if self._storage_refusal(op, d) is None
+                if self._storage_refusal(op, d) is None and (d.rows is None or without_ones(d.rows))
             ]
         return options
 

@@ -232,7 +232,11 @@ REFUSALS = {
         "does not read each element exactly once",
     ),
     "other row": (lambda x: lax.rev(x.sum(1), (0,))[:, None] + x, (X,), "a consumer reads another row of it"),
-    "repeated work": (lambda x, y: jnp.expm1(jnp.log1p(jnp.tan(x)))[None] * y, (In("s"), In("b, s")), "computed again for every row"),
+    "repeated work": (
+        lambda x, y: jnp.expm1(jnp.log1p(jnp.tan(x)))[None] * y,
+        (In("s"), In("b, s")),
+        "computed again for every row",
+    ),
 }
 
 

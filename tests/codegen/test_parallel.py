@@ -110,9 +110,8 @@ def test_a_loop_body_is_merged_too() -> None:
 
 
 def test_a_training_step_updates_everything_at_once() -> None:
-    found = launches(trained, In("b, 16"), *LAYERS)
-    assert max(found) >= len(LAYERS)
-    assert sum(found) - len(found) >= len(LAYERS) - 1
+    """Sums of columns take the updates that follow them, so that no update is a launch of its own."""
+    assert len(launches(trained, In("b, 16"), *LAYERS)) < len(LAYERS)
 
 
 def test_a_launch_has_a_bounded_number_of_buffers() -> None:
