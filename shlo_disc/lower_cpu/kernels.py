@@ -10,6 +10,7 @@ from shlo_disc.artifact import SourceFile
 from shlo_disc.codegen.groups import REAL_PRODUCTS, Abilities, Group, GroupKind, Launches
 from shlo_disc.codegen.host import KernelRef
 from shlo_disc.codegen.indices import size_name
+from shlo_disc.codegen.inplace import epilogue_pairs, positions, row_pairs
 from shlo_disc.codegen.kernel import RowKernel
 from shlo_disc.codegen.naming import NAME, comment, require_types, title
 from shlo_disc.codegen.scan import build_scan
@@ -61,7 +62,11 @@ class CpuLowering:
         tensors = tuple(t for kernel in kernels for t in kernel.tensors)
         made = self._ref(group, print_parallel(parts), tensors, parallel_extent(parts), const(1), scratch)
         symbols = (*made.kernel.symbols, *(s for kernel in kernels for s in kernel.symbols))
-        return replace(made, kernel=replace(made.kernel, symbols=symbols))
+        pairs, start = list[tuple[int, int]](), 0
+        for kernel in kernels:
+            pairs += [(start + a, start + b) for a, b in kernel.in_place if tensors.count(kernel.tensors[a]) == 1]
+            start += len(kernel.tensors)
+        return replace(made, kernel=replace(made.kernel, symbols=symbols)).sharing(tuple(pairs))
 
     def _part(self, group: Group) -> Part:
         match group.kind:
@@ -71,14 +76,8 @@ class CpuLowering:
                 dot, tensors = build_dot(group, self.facts, self.producers)
                 body = products.print_dot(dot, NAME)
                 flops = _capped(dot.row.extent, 64) * _capped(dot.column.extent, 64) * dot.depth
-                return self._ref(
-                    group,
-                    body,
-                    tensors,
-                    products.dot_extent(dot),
-                    flops // 8,
-                    products.dot_scratch(dot),
-                )
+                part = self._ref(group, body, tensors, products.dot_extent(dot), flops // 8, products.dot_scratch(dot))
+                return part.sharing(positions(epilogue_pairs(dot), dot.params))
             case GroupKind.CONVOLUTION:
                 conv, tensors = build_convolution(group, self.facts, self.producers)
                 body = templates.print_convolution(conv, NAME)
@@ -87,7 +86,8 @@ class CpuLowering:
                     templates.convolution_scratch(),
                 )
                 work = templates.convolution_work(conv)
-                return self._ref(group, body, tensors, extent, work, scratch)
+                part = self._ref(group, body, tensors, extent, work, scratch)
+                return part.sharing(positions(epilogue_pairs(conv), conv.params))
             case GroupKind.SORT:
                 sort, tensors = build_sort(group, self.facts, self.producers)
                 body = serial.print_sort(sort)
@@ -129,15 +129,17 @@ class CpuLowering:
             body = Body((), tuple(statements), sizes)
             return self._ref(group, body, tensors, blocks.extent, blocks.piece * _effort(kernel), const(0))
         statements, sizes = rows.RowPrinter(kernel).lines()
-        scratch = rows.scratch_bytes(kernel)
+        scratch, pairs = rows.scratch_bytes(kernel), row_pairs(kernel)
         if rows.moves(kernel):
             whole, _ = build_row_kernel(group, self.facts, self.producers, rows.FIXED_SEAMS)
             if rows.unrolled(whole):
                 statements, sizes = rows.by_length(whole, kernel)
                 scratch = maximum(scratch, rows.scratch_bytes(whole))
+                pairs = tuple(pair for pair in row_pairs(whole) if pair in pairs)
         body = Body((), tuple(statements), sizes)
         work = rows.piece(kernel) * _effort(kernel)
-        return self._ref(group, body, tensors, rows.extent(kernel), work, scratch)
+        part = self._ref(group, body, tensors, rows.extent(kernel), work, scratch)
+        return part.sharing(positions(pairs, kernel.params))
 
     def _ref(
         self,

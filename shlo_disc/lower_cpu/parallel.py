@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.host import KernelRef
+from shlo_disc.codegen.host import InPlace, KernelRef
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.expr.dim import Dim, total
 from shlo_disc.lower_cpu.spelling import VectorSpelling
@@ -19,6 +19,10 @@ class Part:
 
     kernel: KernelRef
     work: Dim
+
+    def sharing(self, pairs: InPlace) -> Part:
+        """The same, whose results may lie where operands were."""
+        return replace(self, kernel=replace(self.kernel, in_place=pairs))
 
 
 def parallel_extent(parts: Sequence[Part]) -> Dim:

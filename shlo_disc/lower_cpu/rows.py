@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from shlo_disc.codegen.emitter import Emitter
+from shlo_disc.codegen.inplace import row_pairs
 from shlo_disc.codegen.kernel import Axis, Param, RowKernel, Scratch, Stage
 from shlo_disc.codegen.rewrite import nodes_of
 from shlo_disc.codegen.scopes import INDENT, Scope
@@ -157,7 +158,11 @@ class RowPrinter:
             for stage in self.kernel.stages
             for s in (*stage.stores, *(x for r in stage.reductions for x in r.stores))
         }
-        lines = [pointer(self.spell, k, p, written=p in written) for k, p in enumerate(self.kernel.params)]
+        shared = {param for pair in row_pairs(self.kernel) for param in pair}
+        lines = [
+            pointer(self.spell, k, p, written=p in written, shared=p in shared)
+            for k, p in enumerate(self.kernel.params)
+        ]
         offset, rows = const(0), UNROLL if self.unroll else 1
         for scratch in self.kernel.scratch:
             kind = self.spell.memory_type(scratch.dtype)
@@ -241,8 +246,8 @@ def decode(emit: Emitter, scope: Scope, axes: Sequence[Axis], row: str, *, array
             scope.lines.append(f"const int64_t {name} = {text};")
 
 
-def pointer(spell: VectorSpelling, number: int, param: Param, *, written: bool) -> str:
-    """The declaration of a param's pointer."""
+def pointer(spell: VectorSpelling, number: int, param: Param, *, written: bool, shared: bool = False) -> str:
+    """The declaration of a param's pointer. `shared`: what it points to may be another param's too."""
     kind = spell.memory_type(param.dtype)
-    const_ = "" if written else "const "
-    return f"{const_}{kind}* __restrict__ const {param.name} = ({const_}{kind}*)buffers[{number}];"
+    const_, restrict = "" if written else "const ", "" if shared else " __restrict__"
+    return f"{const_}{kind}*{restrict} const {param.name} = ({const_}{kind}*)buffers[{number}];"
