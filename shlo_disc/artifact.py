@@ -242,6 +242,7 @@ class Artifact:
 
     `symbols` lists raw symbols first (`raw`: argument number and axis of each), then one per entry of `definitions`.
     `host` is the generated driver with `shlo_plan` and `shlo_run`; `steps` is the same program for the VM.
+    `free` are the names of the sizes that all others follow from, `raw_sizes` the raw symbols in terms of them.
     On "cuda" indices are 32 bits wide in calls where all `index_spaces` (numbers of elements) are small enough.
     """
 
@@ -261,6 +262,8 @@ class Artifact:
     overview: Overview
     device: Literal["cpu", "cuda"] = "cpu"
     index_spaces: tuple[Formula, ...] = ()
+    free: tuple[str, ...] = ()
+    raw_sizes: tuple[Formula, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,13 @@ class Compiled:
     @property
     def peak_formula(self) -> Any:
         """What `peak_memory` computes, as a SymPy expression of the sizes."""
-        raise NotImplementedError
+        from shlo_disc.expr.sympy_bridge import formula_to_sympy  # noqa: PLC0415  a second to import
+
+        artifact = self._executable.artifact
+        count = len(artifact.raw)
+        known = dict(zip(artifact.symbols, artifact.raw_sizes, strict=False))
+        known |= dict(zip(artifact.symbols[count:], artifact.definitions, strict=True))
+        return formula_to_sympy(artifact.arena_bytes, known)
 
     def max_size(self, symbol: str, *, budget: int | str, **sizes: int) -> int:
         """The largest value of a size whose call keeps within a budget: `max_size("b", s=512, budget="2GiB")`."""

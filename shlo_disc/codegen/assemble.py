@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import assert_never
 
+from shlo_disc.analysis.sizes import free_symbols
 from shlo_disc.artifact import (
     Argument,
     Artifact,
@@ -47,7 +48,7 @@ from shlo_disc.codegen.host import (
 )
 from shlo_disc.diagnostics import from_line
 from shlo_disc.dynamic_ops.program import Check, Parameter, Program
-from shlo_disc.expr.dim import Dim
+from shlo_disc.expr.dim import Dim, of
 from shlo_disc.overview import Overview
 
 
@@ -79,6 +80,8 @@ def assemble(
         host=driver,
         overview=overview,
         index_spaces=_texts(host.index_spaces),
+        free=tuple(symbol.name for symbol in free_symbols(program)),
+        raw_sizes=tuple(program.facts.canonical(of(r.symbol)).python() for r in raw),
     )
 
 

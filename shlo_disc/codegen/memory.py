@@ -188,13 +188,13 @@ class _Clock:
     """Moments counted without those of copies that are left out."""
 
     def __init__(self, steps: Sequence[HostStep], live: Liveness, homes: Sequence[int]) -> None:
-        gone = {live.numbered[id(step)] for step in _leaves(steps) if _is_needless(step, homes)}
+        self._gone = gone = {live.numbered[id(step)] for step in _leaves(steps) if _is_needless(step, homes)}
         self._before = [0, *accumulate(moment not in gone for moment in range(live.moments))]
 
     def span(self, moments: int) -> tuple[int, int]:
-        """The first and the last of some moments, inclusive."""
+        """The first and the last of some moments, inclusive; what a copy would have written is there since before."""
         first = (moments & -moments).bit_length() - 1 if moments else 0
-        return self._before[first], self._before[moments.bit_length()] - 1
+        return self._before[first] - (first in self._gone), self._before[moments.bit_length()] - 1
 
 
 def _is_needless(step: HostStep, homes: Sequence[int]) -> bool:

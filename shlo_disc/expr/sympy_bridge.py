@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ast
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from operator import add, mul
 from typing import Protocol, assert_never
@@ -87,3 +88,59 @@ def _atom(atom: Atom) -> Formula:
             return _function("Max")(*map(to_sympy, members))
         case _:
             assert_never(atom)
+
+
+def formula_to_sympy(text: str, known: Mapping[str, str]) -> Formula:
+    """Write a size formula of an artifact; `known` gives symbols as formulas of others, a symbol of itself stays.
+
+    >>> formula_to_sympy("64*max(n, m)", {"n": "2*k", "k": "k"})
+    64*Max(2*k, m)
+    """
+    return _Text(known).formula(text)
+
+
+class _Text:
+    """Reads formulas of Python; each symbol is written once."""
+
+    def __init__(self, known: Mapping[str, str]) -> None:
+        self._known = known
+        self._symbols = dict[str, Formula]()
+
+    def formula(self, text: str) -> Formula:
+        return self._visit(ast.parse(text.strip(), mode="eval").body)
+
+    def _name(self, name: str) -> Formula:
+        if name not in self._symbols:
+            text = self._known.get(name, name)
+            self._symbols[name] = sympy_symbol(Sym(name)) if text == name else self.formula(text)
+        return self._symbols[name]
+
+    def _visit(self, node: ast.expr) -> Formula:
+        match node:
+            case ast.Constant(value=int(value)):
+                return _integer(value)
+            case ast.Name(id=name):
+                return self._name(name)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return _integer(-1) * self._visit(operand)
+            case ast.BinOp(left=left, op=op, right=right):
+                a, b = self._visit(left), self._visit(right)
+                match op:
+                    case ast.Add():
+                        return a + b
+                    case ast.Sub():
+                        return a + _integer(-1) * b
+                    case ast.Mult():
+                        return a * b
+                    case _:
+                        raise AssertionError(f"size formulas have no {type(op).__name__}")
+            case ast.Call(func=ast.Name(id=name), args=args):
+                return self._call(name, [self._visit(arg) for arg in args])
+            case _:
+                raise AssertionError(f"size formulas have no {type(node).__name__}")
+
+    @staticmethod
+    def _call(name: str, arguments: Sequence[Formula]) -> Formula:
+        if name == "floordiv":
+            return _function("floor")(arguments[0] / arguments[1])
+        return _function({"mod": "Mod", "min": "Min", "max": "Max"}[name])(*arguments)

@@ -15,6 +15,7 @@ from shlo_disc.passes import PASSES
 from shlo_disc.passes.cse import CSE
 from shlo_disc.passes.dce import DCE
 from shlo_disc.passes.fold import FOLD
+from shlo_disc.passes.padding import PADDING
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -138,4 +139,36 @@ def test_fold(body: str, expected: np.ndarray, left: dict[str, int]) -> None:
 
 
 def test_passes_run_in_a_stated_order() -> None:
-    assert [one.name for one in PASSES] == ["dce", "cse", "fold", "cse", "dce", "leading"]
+    assert [one.name for one in PASSES] == ["dce", "cse", "fold", "cse", "padding", "dce", "leading"]
+
+
+CONVOLUTION = """%v = stablehlo.constant dense<{value}> : tensor<f32>
+    %k = stablehlo.constant dense<[[[1.0], [2.0]], [[3.0], [-1.0]]]> : tensor<2x2x1xf32>
+    %x3 = stablehlo.reshape %x : (tensor<2x3xf32>) -> tensor<1x3x2xf32>
+    %p = stablehlo.pad %x3, %v, low = [0, {low}, 0], high = [0, {high}, 0], interior = [0, {interior}, 0]
+        : (tensor<1x3x2xf32>, tensor<f32>) -> tensor<1x{padded}x2xf32>
+    %0 = stablehlo.convolution(%p, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f],
+        window = {{stride = [1], pad = [[1, 0]], lhs_dilate = [{dilation}], rhs_dilate = [1]}}
+        {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}}
+        : (tensor<1x{padded}x2xf32>, tensor<2x2x1xf32>) -> tensor<1x{length}x1xf32>
+    return %0 : tensor<1x{length}x1xf32>"""
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "interior", "dilation", "pads"),
+    [
+        ("0.0", 1, 2, 0, 1, 0), ("0.0", 0, 0, 0, 1, 0), ("0.0", -1, 3, 0, 1, 1), ("0.0", 2, -2, 0, 1, 1),
+        ("1.0", 1, 2, 0, 1, 1), ("-0.0", 1, 2, 0, 1, 1), ("0.0", 1, 2, 1, 1, 1), ("0.0", 1, 2, 0, 2, 1),
+    ],
+)  # fmt: skip
+def test_a_convolution_pads_its_input_itself(
+    value: str, low: int, high: int, interior: int, dilation: int, pads: int
+) -> None:
+    padded = low + 3 + 2 * interior + high
+    length = (padded - 1) * dilation + 1
+    body = CONVOLUTION.format(**locals())
+    text = f"func.func public @main(%x: tensor<2x3xf32>) -> tensor<1x{length}x1xf32> {{\n{body}\n}}"
+    made = legalize(parse_module(text, "m.mlir"))
+    smaller = DCE.run(PADDING.run(made))
+    assert names(smaller)["d_pad"] == pads
+    np.testing.assert_array_equal(interpret(smaller, [X])[0], interpret(made, [X])[0])
