@@ -58,7 +58,7 @@ def _symbols(artifact: Artifact, arrays: list[Array]) -> Symbols:
 
 
 def _by_xla(text: str, arrays: list[Array]) -> int:
-    executable = xla_executable(text, [array.shape for array in arrays], jax.devices("cpu")[0])
+    executable = xla_executable(text, [array.shape for array in arrays], jax.devices("cpu")[0])  # pyright: ignore[reportUnknownMemberType]  # untyped
     return int(executable.get_compiled_memory_stats().temp_size_in_bytes)
 
 
