@@ -57,12 +57,18 @@ class _Scope:
     known: dict[Contents, Tensor] = field(default_factory=dict[Contents, Tensor])
 
 
+class FirstOp(Exception):  # noqa: N818 - it is no error
+    """The program starts to compute."""
+
+
 class Builder:
     """Collects ops body by body. Shapes are canonical under the facts known when a tensor is made."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: Facts, *, sizes_only: bool = False) -> None:
         self.facts = facts
+        self.sizes_only = sizes_only  # stop where the arithmetic of sizes at the start of a program ends
         self.assumptions: list[Assumption | Definition] = []
+        self.known_before = 0  # assumptions that other runs have learned
         self.checks: dict[tuple[Dim, Relation, Dim], Check] = {}
         self.constants: dict[Tensor, NDArray[np.generic]] = {}
         self.raw_shapes: dict[Tensor, Shape] = {}
@@ -72,6 +78,24 @@ class Builder:
         self._formulas: dict[Tensor, Op[Any]] = {}
         self._scopes = [_Scope()]
         self._count = 0
+
+    @property
+    def learned_more(self) -> bool:
+        """Whether shapes may not be canonical yet: a fact came to light on the way."""
+        return len(self.assumptions) > self.known_before
+
+    def again(self, facts: Facts, names: dict[Sym, Dim]) -> Builder:
+        """Start once more with what was learned, under other names of raw sizes. `facts`: what holds of all sizes."""
+        assumptions = [each.renamed(names) for each in self.assumptions]
+        for each in assumptions:
+            facts = each.add_to(facts)
+        fresh = Builder(facts)
+        fresh.assumptions, fresh.known_before = assumptions, len(assumptions)
+        for check in self.checks.values():
+            lhs, rhs = (side.substitute(names) for side in (check.lhs, check.rhs))
+            values = [value.substitute(names) for value in check.values]
+            fresh.check(lhs, check.relation, rhs, check.message, values, check.span)
+        return fresh
 
     # tensors and ops
 
@@ -95,7 +119,9 @@ class Builder:
         span: Span,
         bodies: tuple[Body, ...] = (),
     ) -> tuple[Tensor, ...]:
-        """Append an op to the body being built."""
+        """Append an op to the body being built. Raise `FirstOp` if only sizes are asked for."""
+        if self.sizes_only:
+            raise FirstOp
         op = Op(name, tuple(operands), attrs, tuple(self.tensor(*result, span) for result in results), bodies, span)
         if any(dtype.is_integer for _, dtype in results):
             known = [element_bounds(op, k, self.facts, self._formulas) for k in range(len(results))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from shlo_disc.diagnostics import UnsupportedOpError
@@ -13,7 +14,7 @@ from shlo_disc.dynamic_ops import (
     rules_move,
 )
 from shlo_disc.dynamic_ops.attribute_values import string
-from shlo_disc.dynamic_ops.builder import Builder, tensor_type
+from shlo_disc.dynamic_ops.builder import Builder, FirstOp, tensor_type
 from shlo_disc.dynamic_ops.constraints import read_constraints
 from shlo_disc.dynamic_ops.contents import ShapeArithmetic
 from shlo_disc.dynamic_ops.frame import Frame, Legalizer, Rule
@@ -35,15 +36,14 @@ _RULES: Mapping[str, Rule] = {
 def legalize(module: ir.Module, argument_names: tuple[str, ...] = (), constraints: Sequence[str] = ()) -> Program:
     """Inline everything into one DHLO program in which shapes are dims.
 
-    Runs twice: the first run learns the facts and the names of the sizes, so that in the second one all shapes are
-    canonical under all facts. `argument_names` name the arguments in messages. `constraints` are the caller's; they are
-    known from the start, which takes one more run.
+    JAX names and asserts all sizes before it computes anything: a run up to there learns names and most facts. A whole
+    run that learns more is done once more, so that all shapes are canonical under all facts. `argument_names` name the
+    arguments in messages. `constraints` are the caller's; they are known from the start.
     """
     main = _entry(module)
     prefix = _prefix(module)
     raw = _raw_dims(main, prefix, {})
-    first = Builder(_sizes(main, raw))
-    _run(module, main, first, raw, argument_names)
+    first = _named_sizes(module, main, raw, argument_names)
     renamed = _raw_dims(main, prefix, {size: name for name, size in first.sizes.items()})
     replacements = {old.symbol: of(new.symbol) for old, new in zip(raw, renamed, strict=True)}
     sizes = {name: size.substitute(replacements) for name, size in first.sizes.items()}
@@ -51,17 +51,12 @@ def legalize(module: ir.Module, argument_names: tuple[str, ...] = (), constraint
     if constraints:
         first = Builder(_sizes(main, renamed))
         first.demand_all(read_constraints(constraints, sizes))
-        _run(module, main, first, renamed, argument_names)
         replacements = {}
-    facts = _sizes(main, renamed)
-    for assumption in first.assumptions:
-        facts = assumption.renamed(replacements).add_to(facts)
-    second = Builder(facts)
-    for check in first.checks.values():
-        lhs, rhs = (side.substitute(replacements) for side in (check.lhs, check.rhs))
-        values = [value.substitute(replacements) for value in check.values]
-        second.check(lhs, check.relation, rhs, check.message, values, check.span)
+    second = first.again(_sizes(main, renamed), replacements)
     parameters, body = _run(module, main, second, renamed, argument_names)
+    if second.learned_more:
+        second = second.again(_sizes(main, renamed), {})
+        parameters, body = _run(module, main, second, renamed, argument_names)
     return Program(
         name=module.name or main.name,
         parameters=parameters,
@@ -100,17 +95,22 @@ def _entry(module: ir.Module) -> ir.Function:
     raise UnsupportedOpError(f"expected a function @main, found {sorted(module.functions)}", module.span)
 
 
+def _size_names(module: ir.Module) -> frozenset[str]:
+    """What JAX calls the sizes that it passes to functions."""
+    return frozenset(
+        attribute.value
+        for function in module.functions.values()
+        for attributes in function.argument_attributes
+        if isinstance(attribute := attributes.get("jax.global_constant"), StringAttr)
+    )
+
+
 def _prefix(module: ir.Module) -> str:
     """How the names of sizes start for which the user has none: unlike the user's, and where possible behind them.
 
     Late names are solved for first, so that shapes are written in the user's.
     """
-    names = [
-        attribute.value
-        for function in module.functions.values()
-        for attributes in function.argument_attributes
-        if isinstance(attribute := attributes.get("jax.global_constant"), StringAttr)
-    ]
+    names = _size_names(module)
     prefix = "s" if all(name < "s" for name in names) else "zs"
     while any(name.startswith(prefix) for name in names):
         prefix = "z" + prefix
@@ -135,6 +135,20 @@ def _sizes(main: ir.Function, raw: tuple[RawDim, ...]) -> Facts:
         span = main.body.arguments[dim.argument].span
         facts = facts.assume_at_least(of(dim.symbol), 0, "sizes are not negative", span)
     return facts
+
+
+def _named_sizes(
+    module: ir.Module, main: ir.Function, raw: tuple[RawDim, ...], argument_names: tuple[str, ...]
+) -> Builder:
+    """What is learned of sizes before anything is computed, or if sizes get their names later, from all of it."""
+    builder = Builder(_sizes(main, raw), sizes_only=True)
+    with suppress(FirstOp):
+        _run(module, main, builder, raw, argument_names)
+    if _size_names(module) <= builder.sizes.keys():
+        return builder
+    whole = Builder(_sizes(main, raw))
+    _run(module, main, whole, raw, argument_names)
+    return whole
 
 
 def _run(
