@@ -113,7 +113,7 @@ class Facts:
     def assume_at_least(self, a: Dim, bound: DimLike, reason: str, span: Span) -> Facts:
         """Assume `a >= bound`."""
         system = solve.add_nonnegative(self._system, self.canonical(a - bound))
-        return self._with(system, self._fact(f"{a} >= {bound}", a - bound, reason, span))
+        return self._with(system, self._fact(_at_least_text(a - bound), a - bound, reason, span))
 
     def assume_divides(self, k: int, a: Dim, reason: str, span: Span) -> Facts:
         """Assume that the positive integer `k` divides `a`."""
@@ -234,6 +234,13 @@ class Facts:
             if simple.constant is None:
                 parts.append(_bounds_text(sym.name, low, high))
         return ", ".join(parts) if parts else "nothing"
+
+
+def _at_least_text(difference: Dim) -> str:
+    """Write `difference >= 0` without terms below zero: `-s + 128 >= 0` reads `s <= 128`."""
+    above = Dim(tuple([term for term in difference.terms if term[1] > 0]))
+    below = above - difference
+    return f"{below} <= {above}" if above.constant is not None else f"{above} >= {below}"
 
 
 def _bounds_text(name: str, low: int | None, high: int | None) -> str:

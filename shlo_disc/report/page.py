@@ -115,6 +115,7 @@ def _buffers(artifact: Artifact) -> list[Json]:
                 "size": buffer.size,
                 "offset": buffer.offset,
                 "needed": needed.get(slot),
+                "memory": slot if buffer.memory is None else buffer.memory,
             }
         )
     return found

@@ -246,3 +246,10 @@ def test_a_fact_names_the_facts_that_solved_its_symbols() -> None:
     assert facts.facts[-1].because == (5,)
     assert facts.solved_by(T) == (5,)
     assert [fact.text for fact in facts.about(T)] == ["s >= 0", "t >= 0", "t == s", "2*t == a*b"]
+
+
+def test_inequalities_read_without_terms_below_zero() -> None:
+    facts = Facts.empty()
+    for claim in (128 - S, S - 1, 2 * T - S - 3, S // 2 - 2):
+        facts = facts.assume_at_least(claim, 0, "a test", NOWHERE)
+    assert [fact.text for fact in facts.facts] == ["s <= 128", "s >= 1", "2*t >= s + 3", "s // 2 >= 2"]

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jax.numpy as jnp
+import jax
 import pytest
 
 from benchmarks.compile_time import training_text
@@ -119,7 +119,7 @@ def test_the_memory_is_what_a_call_uses(browser: Browser, tmp_path: Path) -> Non
     b, s = dims("b, s")
 
     def function(x: Any, w: Any) -> Any:
-        return jnp.sort(jnp.tanh(x @ w) @ w.T) @ w
+        return jax.nn.softmax(x @ w @ w.T) @ w  # the softmax is written in place
 
     run = compiled(function, spec(b, s), spec(s, 8))
     run.report(tmp_path / "report.html")
@@ -130,6 +130,8 @@ def test_the_memory_is_what_a_call_uses(browser: Browser, tmp_path: Path) -> Non
         tab.set_size("s", columns)
         found = tab.run("Number(document.getElementById('arena-bytes').dataset.value)")
         assert found == run.executable.arena_bytes([zeros(rows, columns), zeros(columns, 8)]) > 0
+        assert found == run.peak_memory(b=rows, s=columns)
+        assert 0 < tab.run("Number(document.getElementById('live-bytes').dataset.value)") <= found
 
 
 def test_sizes_that_break_a_check_are_refused_with_its_message(browser: Browser, tmp_path: Path) -> None:

@@ -4,8 +4,8 @@
 const CHART = { width: 1160, left: 74, right: 16, live: 90, gap: 34, height: 430, top: 18 };
 
 /**
- * Where a buffer is, and which steps need it.
- * @typedef {{slot: number, first: number, last: number, offset: number, size: number}} Place
+ * Where a buffer is, and which steps need it. Buffers of one `memory` follow each other in place.
+ * @typedef {{slot: number, memory: number, first: number, last: number, offset: number, size: number}} Place
  */
 
 /**
@@ -16,11 +16,17 @@ function arenaAt(env) {
   const buffers = /** @type {Place[]} */ (DATA.buffers.flatMap((/** @type {any} */ buffer, /** @type {number} */ slot) => {
     if (buffer.kind !== "arena" || !buffer.needed) return [];
     const [first, last] = buffer.needed;
-    return [{ slot, first, last, offset: evaluate(buffer.offset, env), size: evaluate(buffer.size, env) }];
+    return [{ slot, memory: buffer.memory, first, last, offset: evaluate(buffer.offset, env), size: evaluate(buffer.size, env) }];
   }));
   /** @type {number[]} */
   const live = DATA.steps.map(() => 0);
-  for (const { first, last, size } of buffers) for (let step = first; step <= last; step++) live[step] += size;
+  const known = new Set(); // what is written in place of another buffer is the same memory in that step
+  for (const { memory, first, last, size } of buffers)
+    for (let step = first; step <= last; step++) {
+      const key = `${memory} ${step}`;
+      if (!known.has(key)) live[step] += size;
+      known.add(key);
+    }
   return { buffers, live, bytes: evaluate(DATA.arena, env), peak: Math.max(0, ...live) };
 }
 
