@@ -195,12 +195,26 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
+class Slabs:
+    """The outermost dim of a scatter's targets that is not of size 1: `extent` slabs of `inner` elements each.
+
+    An update goes to slab `start`, or, if windows extend along that dim, `start` plus its position on `axis`.
+    """
+
+    start: Dim
+    axis: Axis | None
+    extent: Dim
+    inner: Dim
+
+
+@dataclass(frozen=True, slots=True)
 class ScatterKernel:
     """Adds updates into a copy of the operands, one after the other (the order of the updates is kept).
 
     For every point of `axes` (the update space) whose `in_bounds` holds: `target[offset] = update`. `window`: symbols
     of axes that do not decide which updates meet: windows of two points of the other axes are equal or disjoint, and
-    `in_bounds` reads none of these symbols. `unique`: no two updates have the same target.
+    `in_bounds` reads none of these symbols. `unique`: no two updates have the same target. `slabs`: None if targets
+    have one element.
     """
 
     params: tuple[Param, ...]
@@ -208,6 +222,7 @@ class ScatterKernel:
     axes: tuple[Axis, ...]
     window: tuple[Sym, ...]
     unique: bool
+    slabs: Slabs | None
     in_bounds: Scalar
     carries: tuple[Arg, ...]  # the element in place
     targets: tuple[Store, ...]  # value: the combined element, written in terms of the carries

@@ -25,6 +25,7 @@ from shlo_disc.codegen.kernel import (
     DotKernel,
     MatrixView,
     ScatterKernel,
+    Slabs,
     SortKernel,
     Start,
     Store,
@@ -266,11 +267,21 @@ def build_scatter(group: Group, facts: Facts, producers: Producers) -> tuple[Sca
         axes=tuple(axes),
         window=tuple(axes[k].symbol for k in attrs.update_window_dims) if whole else (),
         unique=attrs.unique_indices or product(axis.extent for axis in positions).constant == 1,
+        slabs=_slabs(tensors[0].shape, first, window, axes),
         in_bounds=reduce(lambda a, b: Binary(BinaryFn.AND, a, b, DType.I1), bounds, true),
         carries=carries,
         targets=tuple(Store(params.of(t), offset, value) for t, value in zip(op.results, values, strict=True)),
     )
     return kernel, tuple(params.tensors)
+
+
+def _slabs(shape: Shape, first: Sequence[Dim], window: Sequence[tuple[Dim, Dim]], axes: Sequence[Axis]) -> Slabs | None:
+    """Where updates go along the outermost dim of a scatter's operand; None if it has one element."""
+    by_point = {of(axis.symbol): axis for axis in axes}
+    for dim, size in enumerate(shape):
+        if size.constant != 1:
+            return Slabs(first[dim], by_point.get(window[dim][0]), size, product(shape[dim + 1 :]))
+    return None
 
 
 def _scatter_window(

@@ -26,6 +26,7 @@ from shlo_disc.codegen.templates import (
 from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.expr.dim import Dim, const, maximum, minimum
 from shlo_disc.lower_cpu import products, rows, scan, serial, templates, transposed
+from shlo_disc.lower_cpu import scatter as scatters
 from shlo_disc.lower_cpu.parallel import Part, parallel_extent, print_parallel
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import SIZES, Body
@@ -101,8 +102,10 @@ class CpuLowering:
                 )
             case GroupKind.SCATTER:
                 scatter, tensors = build_scatter(group, self.facts, self.producers)
-                part = self._ref(group, serial.print_scatter(scatter), tensors, const(1), const(1), const(0))
-                return replace(part, kernel=replace(part.kernel, in_place=serial.scatter_in_place(scatter)))
+                extent, grain = scatters.scatter_extent(scatter), scatters.scatter_grain(scatter, WORK_PER_THREAD)
+                part = self._ref(group, scatters.print_scatter(scatter), tensors, extent, const(1), const(0))
+                kernel = replace(part.kernel, in_place=scatters.scatter_in_place(scatter), grain=grain)
+                return replace(part, kernel=kernel)
             case GroupKind.WINDOW_SCATTER:
                 window, tensors = build_window_scatter(group, self.facts, self.producers)
                 return self._ref(

@@ -1,24 +1,20 @@
-"""Sort, scatter and select_and_scatter as C++, printed whole."""
+"""Sort and select_and_scatter as C++, printed whole."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.host import InPlace
 from shlo_disc.codegen.kernel import (
     Axis,
     Param,
-    ScatterKernel,
     SortKernel,
     WindowScatterKernel,
 )
-from shlo_disc.codegen.rewrite import nodes_of
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.expr.dim import Dim, Sym, const, of
 from shlo_disc.expr.dtypes import DType
-from shlo_disc.expr.node import Node
-from shlo_disc.expr.scalar import Arg, Load
+from shlo_disc.expr.scalar import Arg
 from shlo_disc.lower_cpu.rows import pointer
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import Body
@@ -26,11 +22,13 @@ from shlo_disc.lower_cpu.templates import Body
 _SPELL = VectorSpelling()
 
 
-def _pointers(params: Sequence[Param], written: Sequence[Param]) -> list[str]:
+def pointers(params: Sequence[Param], written: Sequence[Param]) -> list[str]:
+    """The declarations of all params."""
     return [pointer(_SPELL, k, p, written=p in written) for k, p in enumerate(params)]
 
 
-def _indented(lines: Sequence[str]) -> list[str]:
+def indented(lines: Sequence[str]) -> list[str]:
+    """The lines, one level deeper."""
     return [INDENT + line for line in lines]
 
 
@@ -42,7 +40,7 @@ def sort_scratch(kernel: SortKernel) -> Dim:
 def print_sort(kernel: SortKernel) -> Body:
     """Each piece of work is one line: its permutation is sorted, then every array is moved."""
     emit = Emitter(_SPELL)
-    pointers = _pointers(kernel.params, kernel.outputs)
+    declared = pointers(kernel.params, kernel.outputs)
     call = "merge_sort(order, order + length, length" if kernel.stable else "intro_sort(order, length"
     lines = [
         f"const int64_t length = {emit.dim_scalar(kernel.extent)}, inner = {emit.dim_scalar(kernel.inner)};",
@@ -64,7 +62,7 @@ def print_sort(kernel: SortKernel) -> Body:
         emit.count_uses([kernel.comparator])
         result = emit.value(kernel.comparator)
         scope.lines.append(f"return (bool)({result});")
-    lines += _indented(_indented(scope.lines))
+    lines += indented(indented(scope.lines))
     lines.append(f"{INDENT}}});")
     for source, target in zip(kernel.inputs, kernel.outputs, strict=True):
         if source is None:
@@ -74,62 +72,19 @@ def print_sort(kernel: SortKernel) -> Body:
             moved = f"{target.name}[base + i * inner] = {source.name}[base + order[i] * inner];"
         lines.append(f"{INDENT}for (int64_t i = 0; i < length; ++i) {moved}")
     lines.append("}")
-    return Body((), (*pointers, *emit.scopes[0].lines, *lines), tuple(emit.sizes))
+    return Body((), (*declared, *emit.scopes[0].lines, *lines), tuple(emit.sizes))
 
 
-def print_scatter(kernel: ScatterKernel) -> Body:
-    """One piece of work: the order of the updates is part of the result."""
-    emit = Emitter(_SPELL)
-    pointers, lines = _pointers(kernel.params, [start.target for start in kernel.starts]), list[str]()
-    for start in kernel.starts:
-        size = emit.dim_scalar(start.count * start.target.dtype.bytes)
-        target, source = start.target.name, start.source
-        if source is None:
-            lines.append(f"__builtin_memset({target}, 0, {size});")
-        else:
-            lines.append(f"if ({source.name} != {target}) __builtin_memcpy({target}, {source.name}, {size});")
-    names = [a.symbol.name for a in kernel.axes]
-    extents = [emit.dim_scalar(a.extent) for a in kernel.axes]
-    carries = [c.name for c in kernel.carries]
-    with emit.inside(*names, *carries) as scope:
-        emit.count_uses([kernel.in_bounds, *(t.value for t in kernel.targets)])
-        scope.lines.append(f"if (!({emit.value(kernel.in_bounds)})) continue;")
-        for number, target in enumerate(kernel.targets):
-            scope.lines.append(f"const int64_t at{number} = {emit.dim_scalar(target.offset)};")
-        for number, (carry, target) in enumerate(zip(kernel.carries, kernel.targets, strict=True)):
-            text = _SPELL.load(target.target.name, f"at{number}", target.target.dtype)
-            scope.lines.append(f"const {_SPELL.value_type(carry.dtype)} {carry.name} = {text};")
-        emit.floor = len(emit.scopes) - 1
-        values = [emit.value(t.value) for t in kernel.targets]
-        for number, (target, value) in enumerate(zip(kernel.targets, values, strict=True)):
-            scope.lines.append(_SPELL.store(target.target.name, f"at{number}", value, target.target.dtype))
-        emit.floor = 0
-    body = list(scope.lines)
-    statements = (*pointers, *emit.scopes[0].lines, *lines, *_loops(kernel.axes, extents, body))
-    return Body((), statements, tuple(emit.sizes))
-
-
-def scatter_in_place(kernel: ScatterKernel) -> InPlace:
-    """Which operand a result may overwrite: one that nothing but the copy reads."""
-    roots: list[Node] = [kernel.in_bounds, *(t.value for t in kernel.targets)]
-    roots += [data.formula for t in kernel.targets for data in t.offset.data()]
-    read = {node.source for node in nodes_of(roots) if isinstance(node, Load)}
-    sources = [start.source for start in kernel.starts]
-    return tuple(
-        (kernel.params.index(start.source), kernel.params.index(start.target))
-        for start in kernel.starts
-        if start.source is not None and start.source not in read and sources.count(start.source) == 1
-    )
-
-
-def _loops(axes: Sequence[Axis], extents: Sequence[str], body: Sequence[str]) -> list[str]:
-    """Nested loops; `continue` in the body goes on with the next point, so a body without loops is one too."""
+def loops(
+    axes: Sequence[Axis], ends: Sequence[str], body: Sequence[str], begins: Sequence[str] | None = None
+) -> list[str]:
+    """Nested loops, from 0; `continue` in the body goes on with the next point, so a body without loops is one too."""
     if not axes:
-        return ["for (int once = 0; once < 1; ++once) {", *_indented(body), "}"]
+        return ["for (int once = 0; once < 1; ++once) {", *indented(body), "}"]
     names = [a.symbol.name.removeprefix("%") for a in axes]
     lines = [
-        INDENT * depth + f"for (int64_t {name} = 0; {name} < {extent}; ++{name}) {{"
-        for depth, (name, extent) in enumerate(zip(names, extents, strict=True))
+        INDENT * depth + f"for (int64_t {name} = {begin}; {name} < {end}; ++{name}) {{"
+        for depth, (name, begin, end) in enumerate(zip(names, begins or ["0"] * len(names), ends, strict=True))
     ]
     lines += [INDENT * len(axes) + line for line in body]
     return lines + [INDENT * depth + "}" for depth in range(len(axes) - 1, -1, -1)]
@@ -138,7 +93,7 @@ def _loops(axes: Sequence[Axis], extents: Sequence[str], body: Sequence[str]) ->
 def print_window_scatter(kernel: WindowScatterKernel) -> Body:
     """One window after the other: find its position, then combine."""
     emit = Emitter(_SPELL)
-    pointers = _pointers(kernel.params, [kernel.target])
+    declared = pointers(kernel.params, [kernel.target])
     total = emit.dim_scalar(_product(kernel.operand_shape))
     start = emit.value(kernel.init)
     target, dtype = kernel.target.name, kernel.target.dtype
@@ -171,12 +126,12 @@ def print_window_scatter(kernel: WindowScatterKernel) -> Body:
         search.lines.append(f"if (chosen < 0 || !({keeps})) chosen = place;")
     inner = [
         "int64_t chosen = -1;",
-        *_loops(steps, step_extents, search.lines),
+        *loops(steps, step_extents, search.lines),
         "if (chosen < 0) continue;",
     ]
     inner += _combine_window(emit, kernel, windows)
-    body = _loops(windows, source_extents, inner)
-    return Body((), (*pointers, *emit.scopes[0].lines, *lines, *body), tuple(emit.sizes))
+    body = loops(windows, source_extents, inner)
+    return Body((), (*declared, *emit.scopes[0].lines, *lines, *body), tuple(emit.sizes))
 
 
 def _combine_window(emit: Emitter, kernel: WindowScatterKernel, windows: Sequence[Axis]) -> list[str]:

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -18,6 +19,12 @@ import pytest
 import shlo_disc
 from tests.codegen.programs import LAYER, chain, dense, layers, softmax
 from tests.pipeline.exports import OPTIMIZED, Array, In, between, by_jax, check, exported, flat
+
+
+def overlapping(x: Any, i: Any, u: Any) -> Any:
+    """Windows of three rows are added, from the rows `i` on."""
+    return jax.lax.scatter_add(x, i, u, jax.lax.ScatterDimensionNumbers((1, 2), (), (0,)))
+
 
 PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[In, ...], dict[str, int]]] = {
     "softmax": (softmax, (In("b, s"),), {"b": 1001, "s": 333}),
@@ -37,6 +44,21 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[In, ...], dict[str, int]]] =
         lambda x, i: x.at[i].add(1.5),
         (In("b, s"), In("n", np.int32, between(-300, 300))),
         {"b": 201, "s": 401, "n": 5001},
+    ),
+    "scatter of columns": (
+        lambda x, i, u: x.at[:, i].add(u),
+        (In("b, s"), In("n", np.int32, between(-450, 450)), In("b, n")),
+        {"b": 201, "s": 401, "n": 301},
+    ),
+    "scatter of elements": (
+        lambda i, u: jnp.zeros(700_001).at[i].add(u),
+        (In("n", np.int32, between(-9, 9)), In("n")),
+        {"n": 1001},
+    ),
+    "scatter of windows that overlap": (
+        overlapping,
+        (In("b + 2, 2"), In("n, 1", np.int32, between(-5, 99)), In("n, 3, 2")),
+        {"b": 200_001, "n": 501},
     ),
     "gather": (
         lambda x, i: jnp.tanh(x[i]),

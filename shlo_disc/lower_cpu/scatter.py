@@ -1,0 +1,123 @@
+"""Scatter as C++: threads share the results, and each applies the updates of its part, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shlo_disc.codegen.emitter import Emitter
+from shlo_disc.codegen.host import InPlace
+from shlo_disc.codegen.kernel import Axis, ScatterKernel, Slabs
+from shlo_disc.codegen.rewrite import nodes_of
+from shlo_disc.expr.dim import Dim, const, maximum, of, product, total
+from shlo_disc.expr.node import Node
+from shlo_disc.expr.scalar import Load
+from shlo_disc.lower_cpu.serial import indented, loops, pointers
+from shlo_disc.lower_cpu.spelling import VectorSpelling
+from shlo_disc.lower_cpu.templates import Body
+
+_SPELL = VectorSpelling()
+UPDATE_WORK = 4  # of one element, in additions: it is read, and the element in place is read and written
+FINDING_WORK = 32  # of where a window goes, which every thread finds out about all of them
+
+
+def scatter_extent(kernel: ScatterKernel) -> Dim:
+    """How many pieces of work there are: slabs of the results."""
+    return const(1) if kernel.slabs is None else kernel.slabs.extent
+
+
+def scatter_grain(kernel: ScatterKernel, least: int) -> Dim:
+    """How many slabs belong together: those that take `least` additions, and as many as finding all updates does."""
+    updates = product(axis.extent for axis in kernel.axes) * (UPDATE_WORK * len(kernel.starts))
+    work = updates + total(start.count for start in kernel.starts)
+    found = product(axis.extent for axis in kernel.axes if axis.symbol not in kernel.window) * FINDING_WORK
+    return maximum(1, maximum(least, found) * scatter_extent(kernel) // maximum(1, work))
+
+
+def print_scatter(kernel: ScatterKernel) -> Body:
+    """A piece of work sets its slabs of the results, then applies the updates that go there, one after the other."""
+    emit = Emitter(_SPELL)
+    declared = pointers(kernel.params, [start.target for start in kernel.starts])
+    lines = _starts(kernel, emit)
+    # What is the same in a window is computed once.
+    outside = [axis for axis in kernel.axes if axis.symbol not in kernel.window]
+    inside = [axis for axis in kernel.axes if axis.symbol in kernel.window]
+    with emit.inside(*(axis.symbol.name for axis in outside)) as position:
+        emit.count_uses([kernel.in_bounds])
+        position.lines.append(f"if (!({emit.value(kernel.in_bounds)})) continue;")
+        across = None
+        if kernel.slabs is not None:
+            across = kernel.slabs.axis if kernel.slabs.axis in inside else None
+            position.lines += _chosen(kernel.slabs, emit, across)
+        update = _update(kernel, emit, inside)
+        position.flush()
+        body = [*position.lines, *_window(inside, across, emit, update)]
+    extents = [emit.dim_scalar(axis.extent) for axis in outside]
+    statements = (*declared, *emit.scopes[0].lines, *lines, *loops(outside, extents, body))
+    return Body((), statements, tuple(emit.sizes))
+
+
+def _starts(kernel: ScatterKernel, emit: Emitter) -> list[str]:
+    """Copy the operands, or fill with zeros: the slabs of this piece of work."""
+    inner = "1" if kernel.slabs is None else emit.dim_scalar(kernel.slabs.inner)
+    lines = list[str]()
+    for start in kernel.starts:
+        target, source = start.target.name, start.source
+        where, size = f" + begin * {inner}", f"(end - begin) * {inner} * {start.target.dtype.bytes}"
+        if source is None:
+            lines.append(f"__builtin_memset({target}{where}, 0, {size});")
+        else:
+            copy = f"__builtin_memcpy({target}{where}, {source.name}{where}, {size});"
+            lines.append(f"if ({source.name} != {target}) {copy}")
+    return lines
+
+
+def _chosen(slabs: Slabs, emit: Emitter, across: Axis | None) -> list[str]:
+    """Statements that leave if an update goes to no slab of this piece, or name the part of its window that does."""
+    if across is None:
+        slab = slabs.start if slabs.axis is None else slabs.start + of(slabs.axis.symbol)
+        lines = [f"const int64_t slab = {emit.dim_scalar(slab)};"]
+        return [*lines, "if (slab < begin || slab >= end) continue;"]
+    extent = emit.dim_scalar(across.extent)
+    return [
+        f"const int64_t slab = {emit.dim_scalar(slabs.start)};",
+        f"const int64_t from = max_((int64_t)0, begin - slab), to = min_({extent}, end - slab);",
+    ]
+
+
+def _update(kernel: ScatterKernel, emit: Emitter, inside: Sequence[Axis]) -> list[str]:
+    """Combine one element of the updates into the element in place."""
+    with emit.inside(*(axis.symbol.name for axis in inside), *(c.name for c in kernel.carries)) as scope:
+        emit.count_uses([t.value for t in kernel.targets])
+        for number, target in enumerate(kernel.targets):
+            scope.lines.append(f"const int64_t at{number} = {emit.dim_scalar(target.offset)};")
+        for number, (carry, target) in enumerate(zip(kernel.carries, kernel.targets, strict=True)):
+            text = _SPELL.load(target.target.name, f"at{number}", target.target.dtype)
+            scope.lines.append(f"const {_SPELL.value_type(carry.dtype)} {carry.name} = {text};")
+        emit.floor = len(emit.scopes) - 2  # behind the check of bounds
+        values = [emit.value(t.value) for t in kernel.targets]
+        emit.floor = 0
+        scope.flush()
+        for number, (target, value) in enumerate(zip(kernel.targets, values, strict=True)):
+            scope.lines.append(_SPELL.store(target.target.name, f"at{number}", value, target.target.dtype))
+    return list(scope.lines)
+
+
+def _window(inside: Sequence[Axis], across: Axis | None, emit: Emitter, body: Sequence[str]) -> Sequence[str]:
+    """Loops over a window; along the slabs, over those of this piece."""
+    if not inside:
+        return ["{", *indented(body), "}"]
+    ends = ["to" if axis == across else emit.dim_scalar(axis.extent) for axis in inside]
+    return loops(inside, ends, body, ["from" if axis == across else "0" for axis in inside])
+
+
+def scatter_in_place(kernel: ScatterKernel) -> InPlace:
+    """Which operand a result may overwrite: one that nothing but the copy reads."""
+    roots: list[Node] = [kernel.in_bounds, *(t.value for t in kernel.targets)]
+    roots += [data.formula for t in kernel.targets for data in t.offset.data()]
+    read = {node.source for node in nodes_of(roots) if isinstance(node, Load)}
+    sources = [start.source for start in kernel.starts]
+    return tuple(
+        (kernel.params.index(start.source), kernel.params.index(start.target))
+        for start in kernel.starts
+        if start.source is not None and start.source not in read and sources.count(start.source) == 1
+    )
