@@ -35,6 +35,14 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
+class Donation:
+    """An argument whose memory a call overwrites, and the result that is there in the end, if one is."""
+
+    argument: int
+    result: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CheckText:
     """A demand on sizes. `message` may hold `{0}` …, the values of `values`; `where` is the demanding line."""
 
@@ -241,6 +249,7 @@ class Artifact:
     """A compiled program, but for the machine code.
 
     `symbols` lists raw symbols first (`raw`: argument number and axis of each), then one per entry of `definitions`.
+    `donations` names the arguments that a call writes to: who runs it gives it others where that is not safe.
     `host` is the generated driver with `shlo_plan` and `shlo_run`; `steps` is the same program for the VM.
     `free` are the names of the sizes that all others follow from, `raw_sizes` the raw symbols in terms of them.
     On "cuda" indices are 32 bits wide in calls where all `index_spaces` (numbers of elements) are small enough.
@@ -264,6 +273,7 @@ class Artifact:
     index_spaces: tuple[Formula, ...] = ()
     free: tuple[str, ...] = ()
     raw_sizes: tuple[Formula, ...] = ()
+    donations: tuple[Donation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,8 +288,7 @@ class CompileOptions:
     compilers, to compare with; `full` is ours.
     `cuda_graphs`: on a GPU, record the launches of a signature that comes back, and replay them.
     `matmul_precision`: `default` lets a GPU round the f32 inputs of matrix products to TF32, as XLA does; `highest`
-    does not. `memory_limit`: compute values again where that keeps the peak of a call at likely sizes below so many
-    bytes (or "2GiB"), if it can.
+    does not.
     """
 
     driver: Literal["c", "vm"] = "c"
@@ -290,7 +299,6 @@ class CompileOptions:
     fusion: FusionRules = "full"
     cuda_graphs: bool = True
     matmul_precision: Literal["default", "highest"] = "default"
-    memory_limit: int | str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ class Request:
         """What the artifact depends on, besides the text and the compiler."""
         signature, options = self.signature, self.options
         known = () if signature is None else (*signature.arguments, str(signature.platform))
-        chosen = (options.fusion, options.matmul_precision, options.memory_limit, self.device)
+        chosen = (options.fusion, options.matmul_precision, self.device)
         return repr(known), repr(chosen), repr(self.hints)
 
 
@@ -108,6 +108,7 @@ def compile_module(module: Module, request: Request, watch: Stopwatch) -> Artifa
     with naming_origins(module), watch.stage("legalize"):
         program = legalize(module, names, request.hints.constraints)
         check_likely(program, request.hints.likely)
+        donated = _donated(program, request)
     with watch.stage("passes"):
         for step in PASSES:
             program = step.run(program)
@@ -116,7 +117,7 @@ def compile_module(module: Module, request: Request, watch: Stopwatch) -> Artifa
     fuse = watch.timed("fuse", FUSIONS[request.options.fusion])
     with naming_origins(module), watch.stage("generate"):
         points = likely_points(program, dict(request.hints.likely))
-        host, driver, kernels = _generate(program, request, points, fuse)
+        host, driver, kernels = _generate(program, request, points, fuse, donated)
     with watch.stage("describe"):
         known = names or tuple(f"argument {k}" for k in range(len(program.parameters)))
         overview = describe(program, host, known, points, module)
@@ -124,8 +125,23 @@ def compile_module(module: Module, request: Request, watch: Stopwatch) -> Artifa
     return replace(artifact, device=request.device)
 
 
+def _donated(program: Program, request: Request) -> frozenset[int]:
+    """The numbers of the program's parameters that a call may overwrite. Raises `ShloDiscError` for an unknown one."""
+    signature, count = request.signature, len(program.parameters)
+    kept = tuple(range(count)) if signature is None else signature.kept
+    leaves = count if signature is None else len(signature.names)
+    for number in request.hints.donated:
+        if not 0 <= number < leaves:
+            expected = (
+                f"numbers of flat arguments, from 0 to {leaves - 1}" if leaves else "none: there are no arguments"
+            )
+            raise ShloDiscError(f"found the number {number} in donate, expected {expected}")
+    by_text = {k for k, parameter in enumerate(program.parameters) if parameter.is_donated}
+    return frozenset(by_text.union(k for k, leaf in enumerate(kept) if leaf in request.hints.donated))
+
+
 def _generate(
-    program: Program, request: Request, points: tuple[Point, ...], fuse: Fuse
+    program: Program, request: Request, points: tuple[Point, ...], fuse: Fuse, donated: frozenset[int]
 ) -> tuple[HostProgram, SourceFile, tuple[SourceFile, ...]]:
     """The host program, its driver, and the kernels of one target."""
     if request.device == "cuda":
@@ -133,7 +149,7 @@ def _generate(
     producers = producers_of(program.body)
     cpu = CpuLowering(program, producers)
     context = Context(program.facts, producers, cpu.abilities, points)
-    host = plan_host(program, context, fuse, cpu.lower)
+    host = plan_host(program, context, fuse, cpu.lower, donated)
     return host, SourceFile("host", print_host(program, host)), cpu.sources(KERNEL_FILES)
 
 
@@ -168,7 +184,8 @@ def compile_program(
 
     `constraints` on sizes, beyond those of the export, in JAX's language: `"mod(b, 8) == 0"`, `"s <= 2*t"`; every call
     is checked. `likely` values of sizes, `{"b": [1, 8], "s": [128]}`, guide what is fused and how, and are never relied
-    on. `donate`: numbers of flat arguments whose memory a call may overwrite.
+    on. `donate`: numbers of flat arguments whose memory a call may overwrite, beside those that the text marks; used on
+    the CPU alone (docs/memory.md).
 
     Raises `ParseError`, `VerifyError`, `UnsupportedOpError` with the place in the source, `ToolchainError` if a
     compiler, or for "cuda" a GPU or a library, is missing.

@@ -82,6 +82,7 @@ def assemble(
         index_spaces=_texts(host.index_spaces),
         free=tuple(symbol.name for symbol in free_symbols(program)),
         raw_sizes=tuple(program.facts.canonical(of(r.symbol)).python() for r in raw),
+        donations=host.donations,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from shlo_disc.artifact import Donation
 from shlo_disc.codegen.groups import FusionPlan, Group
 from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.expr.dim import Dim, Sym
@@ -197,6 +198,7 @@ class HostProgram:
     """Everything that happens in one call.
 
     `definitions` are symbols that offsets are written in, beside the program's: each in terms of those before it.
+    `donations` name the arguments that are overwritten.
     """
 
     buffers: tuple[HostBuffer, ...]
@@ -205,3 +207,4 @@ class HostProgram:
     arena_bytes: Dim
     plans: tuple[FusionPlan, ...]
     index_spaces: tuple[Dim, ...] = ()
+    donations: tuple[Donation, ...] = ()

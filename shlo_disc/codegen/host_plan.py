@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
 from shlo_disc.codegen.groups import Context, Fuse, FusionPlan, Group, GroupKind
@@ -25,11 +25,13 @@ from shlo_disc.expr.dtypes import DType
 LowerGroup: TypeAlias = Callable[[Group], KernelRef | GridRef]
 
 
-def plan_host(program: Program, context: Context, fuse: Fuse, lower: LowerGroup) -> HostProgram:
-    """Fuse, lower each group, order the launches, and give every buffer its memory."""
+def plan_host(
+    program: Program, context: Context, fuse: Fuse, lower: LowerGroup, donated: Collection[int] = ()
+) -> HostProgram:
+    """Fuse, lower each group, order the launches, and give every buffer its memory; `donated` arguments have some."""
     planner = _HostPlanner(program, context, fuse, lower)
     steps = planner.run()
-    memory = allocate(planner.places, steps, context)
+    memory = allocate(planner.places, steps, context, donated)
     return HostProgram(
         memory.buffers,
         memory.steps,
@@ -37,6 +39,7 @@ def plan_host(program: Program, context: Context, fuse: Fuse, lower: LowerGroup)
         memory.arena_bytes,
         tuple(planner.plans),
         tuple(planner.spaces),
+        memory.donations,
     )
 
 

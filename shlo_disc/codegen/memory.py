@@ -7,17 +7,20 @@ argument, while that holds nothing. In the arena: whatever is left, by `placemen
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import assert_never
 
+from shlo_disc.artifact import Donation
 from shlo_disc.codegen.groups import Context
 from shlo_disc.codegen.host import BufferKind, CaseStep, CopyStep, HostBuffer, HostStep, LaunchStep, WhileStep
 from shlo_disc.codegen.liveness import Liveness
 from shlo_disc.codegen.placement import Tenant, place
 from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.expr.dim import Dim, Sym, const, product
+
+_RANK: Mapping[BufferKind, int] = {"arena": 0, "result": 1, "argument": 2, "constant": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,7 @@ class Memory:
     steps: tuple[HostStep, ...]
     definitions: tuple[tuple[Sym, Dim], ...]
     arena_bytes: Dim
+    donations: tuple[Donation, ...]
 
 
 def size_of(tensor: Tensor) -> Dim:
@@ -49,11 +53,14 @@ def size_of(tensor: Tensor) -> Dim:
     return product(tensor.shape) * tensor.dtype.bytes
 
 
-def allocate(places: Sequence[Place], steps: Sequence[HostStep], context: Context) -> Memory:
-    """Give every buffer its memory."""
+def allocate(
+    places: Sequence[Place], steps: Sequence[HostStep], context: Context, donated: Collection[int] = ()
+) -> Memory:
+    """Give every buffer its memory; that of the `donated` arguments (by number) may be written."""
     live = Liveness(steps, len(places), [slot for slot, at in enumerate(places) if at.kind == "result"])
-    shared = _Sharing(places, live, context)
+    shared = _Sharing(places, live, context, donated)
     shared.in_place(steps)
+    shared.as_results()
     shared.as_guests()
     homes = shared.homes()
     tenants = [k for k, home in enumerate(homes) if home == k and places[k].kind == "arena" and shared.moments[k]]
@@ -68,15 +75,27 @@ def allocate(places: Sequence[Place], steps: Sequence[HostStep], context: Contex
         )
         for slot, (at, home) in enumerate(zip(places, homes, strict=True))
     ]  # fmt: skip
-    return Memory(tuple(buffers), _without_copies(steps, homes), found.definitions, found.arena)
+    kept = _without_copies(steps, homes)
+    return Memory(tuple(buffers), kept, found.definitions, found.arena, _donations(places, homes))
+
+
+def _donations(places: Sequence[Place], homes: Sequence[int]) -> tuple[Donation, ...]:
+    """The arguments whose memory holds anything else."""
+    found = dict[int, int | None]()
+    for slot, home in enumerate(homes):
+        if slot != home and places[home].kind == "argument":
+            number = places[home].number
+            found[number] = places[slot].number if places[slot].kind == "result" else found.get(number)
+    return tuple(Donation(argument, result) for argument, result in found.items())
 
 
 class _Sharing:
     """Slots that are one memory: a union-find whose roots know when their memory is needed and how large it is."""
 
-    def __init__(self, places: Sequence[Place], live: Liveness, context: Context) -> None:
+    def __init__(self, places: Sequence[Place], live: Liveness, context: Context, donated: Collection[int]) -> None:
         self.places, self.live, self.facts = places, live, context.facts
         self.points = context.points
+        self.donated = [k for k, at in enumerate(places) if at.kind == "argument" and at.number in donated]
         self.sizes = [context.facts.canonical(at.size) for at in places]
         self.moments = list(live.alive)
         self.members = [[slot] for slot in range(len(places))]
@@ -92,8 +111,8 @@ class _Sharing:
         return slot
 
     def _join(self, a: int, b: int) -> None:
-        """One memory; an argument's or a result's is the root."""
-        if self.places[b].kind != "arena":
+        """One memory; the root is an argument's if one is there, else a result's."""
+        if _RANK[self.places[b].kind] > _RANK[self.places[a].kind]:
             a, b = b, a
         self.parents[b] = a
         self.moments[a] |= self.moments[b]
@@ -116,9 +135,10 @@ class _Sharing:
 
     def _may_join(self, a: int, b: int, allowed: dict[int, set[tuple[int, int]]]) -> bool:
         """Whether the two are needed at the same time only where a step may work in place."""
-        if not (self.places[a].kind == "arena" or self.places[b].kind == "arena"):
+        kinds = [self.places[k].kind for k in (a, b)]
+        if "arena" not in kinds and set(kinds) != {"argument", "result"}:
             return False
-        if any(self.places[k].kind in ("constant", "argument") for k in (a, b)):
+        if any(self.places[k].kind in ("constant", "argument") and k not in self.donated for k in (a, b)):
             return False
         both = self.moments[a] & self.moments[b]
         while both:
@@ -135,11 +155,27 @@ class _Sharing:
         after = self.live.after[moment]
         return any(pair in allowed and pair[0] not in after for pair in ((first, second), (second, first)))
 
+    # -- donations
+
+    def as_results(self) -> None:
+        """Give each result the memory of a donated argument of the same size that is not read any more by then."""
+        for result, at in enumerate(self.places):
+            if at.kind != "result" or self._root(result) != result:
+                continue
+            for argument in self.donated:
+                if self.sizes[argument] == self.sizes[result] and not self.moments[argument] & self.moments[result]:
+                    self._join(argument, result)
+                    break
+
     # -- guests
 
     def as_guests(self) -> None:
-        """Let temporaries lie in results that are not yet written; those that weigh most first."""
-        hosts = [slot for slot, at in enumerate(self.places) if at.kind == "result" and self.moments[slot]]
+        """Let temporaries lie in results that are not yet written, and in donated arguments after their last reading.
+
+        Those that weigh most first.
+        """
+        results = [slot for slot, at in enumerate(self.places) if at.kind == "result" and self.moments[slot]]
+        hosts = [*results, *self.donated]
         weights = [self._weight(slot) for slot in range(len(self.places))]
         guests = [k for k, at in enumerate(self.places) if at.kind == "arena" and self._root(k) == k]
         for guest in sorted(guests, key=lambda k: -weights[k]):

@@ -22,7 +22,7 @@ from shlo_disc.dynamic_ops.program import Body, Check, Parameter, Program, RawDi
 from shlo_disc.expr.dim import ZERO, Dim, Sym, const, of, symbol
 from shlo_disc.expr.facts import Facts
 from shlo_disc.ir import core as ir
-from shlo_disc.ir.attributes import StringAttr
+from shlo_disc.ir.attributes import BoolAttr, StringAttr
 from shlo_disc.parse.origins import find_origins
 
 _RULES: Mapping[str, Rule] = {
@@ -159,7 +159,8 @@ def _run(
     argument_names: tuple[str, ...],
 ) -> tuple[tuple[Parameter, ...], Body]:
     parameters = tuple(
-        _parameter(builder, k, value, raw, argument_names) for k, value in enumerate(main.body.arguments)
+        replace(_parameter(builder, k, value, raw, argument_names), is_donated=_is_donated(main, k))
+        for k, value in enumerate(main.body.arguments)
     )
     frame = Frame(Legalizer(builder, ShapeArithmetic(builder), module.functions, _RULES))
     for value, parameter in zip(main.body.arguments, parameters, strict=True):
@@ -169,6 +170,14 @@ def _run(
     span = main.body.ops[-1].span
     stored = [builder.materialized(x, span) for x in results]
     return parameters, builder.end([p.tensor for p in parameters], stored)
+
+
+def _is_donated(main: ir.Function, k: int) -> bool:
+    """Whether JAX's attributes let a call overwrite an argument (`jit(donate_argnums=...)`)."""
+    if not main.argument_attributes:
+        return False
+    attributes = main.argument_attributes[k]
+    return "tf.aliasing_output" in attributes or attributes.get("jax.buffer_donor") == BoolAttr(value=True)
 
 
 def _parameter(

@@ -107,11 +107,12 @@ class RawDim:
 class Parameter:
     """One argument of the program: the tensor (canonical shape), and its shape in raw sizes.
 
-    A raw size is a constant or the symbol of a `RawDim`.
+    A raw size is a constant or the symbol of a `RawDim`. `is_donated`: the text lets a call overwrite its memory.
     """
 
     tensor: Tensor
     raw_shape: Shape
+    is_donated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,7 +104,7 @@ def _buffers(artifact: Artifact) -> list[Json]:
     found = list[Json]()
     for slot, buffer in enumerate(artifact.buffers):
         name = named.get(slot, buffer.label).partition(": ")[0]
-        if buffer.kind == "argument":
+        if buffer.kind == "argument" and buffer.memory in (slot, None):
             name = artifact.arguments[buffer.number].name
         found.append(
             {

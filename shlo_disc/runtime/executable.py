@@ -15,6 +15,7 @@ from shlo_disc.diagnostics import InternalError
 from shlo_disc.runtime.arguments import conform
 from shlo_disc.runtime.build import Builder, available_threads
 from shlo_disc.runtime.cache import open_cache
+from shlo_disc.runtime.donation import take
 from shlo_disc.runtime.driver import Driver, HostDriver, Plan
 from shlo_disc.runtime.interop import Array, dtype_of, jax_types, to_jax
 from shlo_disc.runtime.library import (
@@ -72,6 +73,7 @@ class Executable:
         self._binder = Binder(artifact, self._dtypes)
         self._bind = runtime.bind
         self._locate = runtime.locate
+        self._kept = {one.result: one.argument for one in artifact.donations if one.result is not None}
         self._plans: dict[bytes, Plan] = {}
         self._signatures: set[bytes] = set()
         self._idle: list[_Frame] = []
@@ -81,7 +83,7 @@ class Executable:
         """Run the program on `arrays`, in the order of `artifact.arguments`.
 
         Takes C-contiguous NumPy arrays and CPU arrays of JAX and DLPack as they are, and copies
-        others contiguous. Returns fresh arrays, 64-byte aligned.
+        others contiguous. Returns fresh arrays, 64-byte aligned, or arrays on the memory of donated arguments.
         """
         idle = self._idle
         try:
@@ -92,12 +94,17 @@ class Executable:
             held = self._bind_arrays(frame, tuple(arrays))
             key = frame.key.tobytes()
             plan = self._plans.get(key) or self._new_plan(frame, key)
-            found = tuple([shelf.array(shape, dtype) for shelf, shape, dtype in plan.outputs])
+            taken: Mapping[int, Array] = {}
+            if self.artifact.donations:
+                taken = take(self.artifact.donations, arrays, held, frame.pointers)
+                found = self._outputs(plan, taken)
+            else:
+                found = tuple([shelf.array(shape, dtype) for shelf, shape, dtype in plan.outputs])
             self._locate(self._binder.pointer, py_object(found), frame.results)
             arena = plan.arena.take()
             self._run(frame.pointers, frame.results, plan, arena.pointer)
             arena.give_back()
-            del held  # the arrays had to live until here
+            del held, taken  # the arrays had to live until here
             frame.calls += 1
             return found
         finally:
@@ -127,6 +134,14 @@ class Executable:
         """Run on the VM; `observe` gets each step after it ran, and all buffers as arrays."""
         vm = Vm(self.artifact, self.program, self.runtime, observe)
         return Executable(self.artifact, self.program, self.runtime, vm)(arrays)
+
+    def _outputs(self, plan: Plan, taken: Mapping[int, Array]) -> tuple[Array, ...]:
+        """Arrays for the results: fresh, or on the memory of an argument that was taken."""
+        found = list[Array]()
+        for number, (shelf, shape, dtype) in enumerate(plan.outputs):
+            argument = self._kept.get(number)
+            found.append(shelf.array(shape, dtype) if argument is None else np.ndarray(shape, dtype, taken[argument]))
+        return tuple(found)
 
     def _bind_arrays(self, frame: _Frame, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         """Fill the frame's pointers and raw sizes; returns what must live during the call."""

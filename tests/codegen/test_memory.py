@@ -200,9 +200,12 @@ def test_buffers_in_use_never_share_bytes(name: str, device: DeviceKind) -> None
         arena = evaluate(artifact.arena_bytes, values)
         assert all(start >= 0 and end <= arena for start, end in spans.values())
         for x, y in itertools.combinations(used, 2):
+            one, other = artifact.buffers[x.slot], artifact.buffers[y.slot]
+            if one.memory == other.memory:  # a kernel writes in place: test_peak.py looks at what is read after it
+                continue
             if x.first <= y.last and y.first <= x.last:
                 (x_start, x_end), (y_start, y_end) = spans[x.slot], spans[y.slot]
-                assert x_end <= y_start or y_end <= x_start, (artifact.buffers[x.slot], artifact.buffers[y.slot])
+                assert x_end <= y_start or y_end <= x_start, (one, other)
 
 
 def _bytes(artifact: Artifact, slot: int, values: Mapping[str, int]) -> tuple[int, int]:
