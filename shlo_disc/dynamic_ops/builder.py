@@ -14,15 +14,14 @@ from shlo_disc.diagnostics import ShapeError, Span, UnsupportedOpError
 from shlo_disc.dynamic_ops.assumptions import Assumption, Definition
 from shlo_disc.dynamic_ops.constraints import Constraint
 from shlo_disc.dynamic_ops.create import ConstantAttrs, FromDimsAttrs
-from shlo_disc.dynamic_ops.element_bounds import element_bounds
 from shlo_disc.dynamic_ops.elementwise import CompareAttrs
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Body, Check, Op, Relation, Shape, Tensor
-from shlo_disc.expr.dim import Dim, DimLike, Sym, as_dim, const, symbol
+from shlo_disc.expr.dim import ZERO, Dim, DimLike, Sym, as_dim, const, maximum, minimum, symbol
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts, Truth
 from shlo_disc.expr.numpy_math import numpy_dtype
-from shlo_disc.expr.scalar import NO_BOUNDS, Bounds, Const, Direction
+from shlo_disc.expr.scalar import Const, Direction
 from shlo_disc.ir import core as ir
 
 
@@ -75,7 +74,6 @@ class Builder:
         self.names: dict[Tensor, str] = {}
         self.sizes: dict[str, Dim] = {}
         self._literals: dict[tuple[bytes, tuple[int, ...], DType], Tensor] = {}
-        self._formulas: dict[Tensor, Op[Any]] = {}
         self._scopes = [_Scope()]
         self._count = 0
 
@@ -99,10 +97,10 @@ class Builder:
 
     # tensors and ops
 
-    def tensor(self, shape: Iterable[Dim], dtype: DType, span: Span, bounds: Bounds = NO_BOUNDS) -> Tensor:
+    def tensor(self, shape: Iterable[Dim], dtype: DType, span: Span) -> Tensor:
         """Make a new value."""
         self._count += 1
-        return Tensor(f"t{self._count}", tuple(map(self.facts.canonical, shape)), dtype, span, bounds)
+        return Tensor(f"t{self._count}", tuple(map(self.facts.canonical, shape)), dtype, span)
 
     def parameter(self, name: str, raw_shape: Shape, dtype: DType, span: Span) -> Tensor:
         """Make the tensor of an argument; its raw shape is what `get_dimension_size` reads."""
@@ -123,12 +121,6 @@ class Builder:
         if self.sizes_only:
             raise FirstOp
         op = Op(name, tuple(operands), attrs, tuple(self.tensor(*result, span) for result in results), bodies, span)
-        if any(dtype.is_integer for _, dtype in results):
-            known = [element_bounds(op, k, self.facts, self._formulas) for k in range(len(results))]
-            bounded = tuple([replace(x, bounds=each) for x, each in zip(op.results, known, strict=True)])
-            op = replace(op, results=bounded)
-        if op.results and (op.results[0].dtype.is_bool or name in {"add", "subtract"}):
-            self._formulas[op.results[0]] = op  # they depend on the side of a selection that they are read on
         self._scopes[-1].ops.append(op)
         return op.results
 
@@ -265,6 +257,14 @@ class Builder:
                 message = f"{what}: found {{0}} and {{1}}, expected {lhs} >= {rhs}"
                 self.check(lhs, Relation.GE, as_dim(rhs), message, (lhs, as_dim(rhs)), span)
                 self.assume(Relation.GE, lhs, as_dim(rhs), what, span)
+
+    def demand_one_or(self, size: Dim, target: Dim, what: str, span: Span) -> None:
+        """A size must be 1 or another one: checked at run time; what follows for its range is known from there on."""
+        message = f"{what}: found {{0}} and {{1}}, expected {size} == 1 or {size} == {target}"
+        self.check((size - 1) * (size - target), Relation.EQ, ZERO, message, (size, target), span)
+        for high, low in ((maximum(target, 1), size), (size, minimum(target, 1))):
+            if not self.facts.at_least(high, low).is_true:
+                self.assume(Relation.GE, high, low, what, span)
 
     def same_shape(self, shapes: Sequence[Shape], what: str, span: Span) -> Shape:
         """The one shape that all of `shapes` must be; constants are preferred to formulas."""

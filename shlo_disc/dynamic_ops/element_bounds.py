@@ -40,6 +40,11 @@ def element_bounds(op: Op[Any], k: int, facts: Facts, formulas: Mapping[Tensor, 
     )
 
 
+def formula_of(tensor: Tensor, formulas: Mapping[Tensor, Op[Any]]) -> Scalar:
+    """The element of a tensor of rank 0, through `formulas`."""
+    return _Elements(formulas).at(tensor, ())
+
+
 def _beyond(dim: Dim | None, index: tuple[Sym, ...], shape: Shape, facts: Facts, sign: int) -> Dim | None:
     """The least (sign 1) or the greatest (sign -1) value that a dim has at any index, if it is linear in each."""
     for symbol, size in zip(index, shape, strict=True):

@@ -19,6 +19,7 @@ from shlo_disc.dynamic_ops.constraints import read_constraints
 from shlo_disc.dynamic_ops.contents import ShapeArithmetic
 from shlo_disc.dynamic_ops.frame import Frame, Legalizer, Rule
 from shlo_disc.dynamic_ops.program import Body, Check, Parameter, Program, RawDim
+from shlo_disc.dynamic_ops.value_bounds import with_bounds
 from shlo_disc.expr.dim import ZERO, Dim, Sym, const, of, symbol
 from shlo_disc.expr.facts import Facts
 from shlo_disc.ir import core as ir
@@ -57,6 +58,7 @@ def legalize(module: ir.Module, argument_names: tuple[str, ...] = (), constraint
     if second.learned_more:
         second = second.again(_sizes(main, renamed), {})
         parameters, body = _run(module, main, second, renamed, argument_names)
+    body, bounded = with_bounds(body, second.facts)
     return Program(
         name=module.name or main.name,
         parameters=parameters,
@@ -66,7 +68,7 @@ def legalize(module: ir.Module, argument_names: tuple[str, ...] = (), constraint
         facts=second.facts,
         body=body,
         constants=second.constants,
-        names=second.names,
+        names={bounded.get(tensor, tensor): name for tensor, name in second.names.items()},
         sizes=sizes,
     )
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from shlo_disc.diagnostics import UnsupportedOpError, VerifyError
 from shlo_disc.dynamic_ops.attribute_values import dictionary, integer, string, symbols
 from shlo_disc.dynamic_ops.builder import Bound, Contents, tensor_type
-from shlo_disc.dynamic_ops.counters import carried_bounds
 from shlo_disc.dynamic_ops.create import IotaAttrs
 from shlo_disc.dynamic_ops.elementwise import CompareAttrs
 from shlo_disc.dynamic_ops.frame import Frame, Rule
@@ -21,7 +20,7 @@ from shlo_disc.dynamic_ops.rules_move import stated
 from shlo_disc.dynamic_ops.slices import SliceAttrs
 from shlo_disc.expr.dim import ONE, ZERO, Dim, const
 from shlo_disc.expr.dtypes import DType
-from shlo_disc.expr.scalar import NO_BOUNDS, Bounds, Direction
+from shlo_disc.expr.scalar import Direction
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import IntegerAttr
 
@@ -49,11 +48,7 @@ def _while(frame: Frame, op: ir.Op) -> Sequence[Bound]:
                 frame.bind(value, bound)
     carries = [frame.tensor(x) for x, changes in zip(op.operands, varies, strict=True) if changes]
     types = [(x.shape, x.dtype) for x in carries]
-    known = [each for each, changes in zip(carried_bounds(frame, op), varies, strict=True) if changes]
-    bodies = (
-        _loop_body(frame, condition, varies, [(*type_, NO_BOUNDS) for type_ in types], None),
-        _loop_body(frame, body, varies, [(*type_, each) for type_, each in zip(types, known, strict=True)], varies),
-    )
+    bodies = (_loop_body(frame, condition, varies, types, None), _loop_body(frame, body, varies, types, varies))
     _keep_shapes(frame, op, bodies[1])
     results = iter(frame.build.emit("d_while", carries, NoAttrs(), types, op.span, bodies))
     return [next(results) if changes else bound for bound, changes in zip(initial, varies, strict=True)]
@@ -63,17 +58,14 @@ def _loop_body(
     frame: Frame,
     region: ir.Region,
     varies: Sequence[bool],
-    types: Sequence[tuple[Shape, DType, Bounds]],
+    types: Sequence[tuple[Shape, DType]],
     returned: Sequence[bool] | None,
 ) -> Body:
     """The condition (`returned` is None: all that it returns) or the body of a loop."""
     build, block = frame.build, region.block
     build.begin()
     values = [x for x, changes in zip(block.arguments, varies, strict=True) if changes]
-    arguments = [
-        build.tensor(shape, dtype, value.span, known)
-        for value, (shape, dtype, known) in zip(values, types, strict=True)
-    ]
+    arguments = [build.tensor(shape, dtype, value.span) for value, (shape, dtype) in zip(values, types, strict=True)]
     for value, tensor in zip(values, arguments, strict=True):
         frame.bind(value, tensor)
     results = frame.run(block)

@@ -49,6 +49,7 @@ def _expands(frame: Frame, size: Dim, target: Dim, span: Span) -> bool | None:
     if facts.equal(size, ONE).is_false or target == ONE:
         frame.build.demand_equal(size, target, "a broadcast keeps sizes that are not 1", span)
         return False
+    frame.build.demand_one_or(size, target, "a broadcast keeps sizes that are not 1", span)
     return None
 
 
@@ -60,7 +61,15 @@ def _broadcast_in_dim(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 def _shape_operand(frame: Frame, op: ir.Op) -> Shape:
     """The result's shape: what the second operand says, or what the text states."""
-    return stated(frame, op, frame.dims(op.operands[1], op)) if len(op.operands) > 1 else static_shape(op)
+    return _asked(frame, op, op.operands[1]) if len(op.operands) > 1 else static_shape(op)
+
+
+def _asked(frame: Frame, op: ir.Op, sizes: ir.Value) -> Shape:
+    """The shape that an operand asks for."""
+    shape = stated(frame, op, frame.dims(sizes, op))
+    for size in shape:
+        frame.build.demand_at_least(size, 0, f"the result of {op.name} has no negative sizes", op.span)
+    return shape
 
 
 def static_shape(op: ir.Op, k: int = 0) -> Shape:
@@ -110,7 +119,7 @@ def _reverse(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 
 def _iota(frame: Frame, op: ir.Op) -> Sequence[Bound]:
-    shape = stated(frame, op, frame.dims(op.operands[0], op)) if op.operands else static_shape(op)
+    shape = _asked(frame, op, op.operands[0]) if op.operands else static_shape(op)
     attrs = IotaAttrs(integer(op, "iota_dimension"))
     return [frame.build.one("d_iota", (), attrs, shape, result_dtype(op), op.span)]
 

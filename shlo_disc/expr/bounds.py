@@ -54,6 +54,19 @@ def bounds(x: Scalar, judge: Judge) -> Bounds:
     return _integer(x, judge) if x.dtype.is_integer else NO_BOUNDS
 
 
+def bounds_where(x: Scalar, condition: Scalar, holds: bool, judge: Judge) -> Bounds:
+    """Bounds of an integer where a condition holds (or does not); None for an end that only its type gives."""
+    low, high = _integer(x, _Assuming(judge, condition, holds))
+    least, greatest = _of_type(x.dtype)
+    return None if low == least else low, None if high == greatest else high
+
+
+def joined(a: Bounds, b: Bounds, judge: Judge) -> Bounds:
+    """Bounds of what lies within one of two."""
+    low = None if a[0] is None or b[0] is None else _lesser(a[0], b[0], judge)
+    return low, None if a[1] is None or b[1] is None else _greater(a[1], b[1], judge)
+
+
 def decide(condition: Scalar, judge: Judge) -> bool | None:
     """Decide a comparison of integers, or whether an index is in range, by their bounds; None: it is open."""
     match condition:

@@ -159,6 +159,9 @@ class Watched:
     def _check_elements(self, tensor: Tensor, array: NDArray[Any]) -> None:
         """What is concluded of any element holds for the least and the largest one."""
         symbols, facts = index_symbols(tensor.shape, self.facts)
+        least, greatest = (None if end is None else end.evaluate(self.point) for end in tensor.bounds)
+        assert least is None or least <= int(array.min()), f"{tensor!r} is at least {tensor.bounds[0]}"
+        assert greatest is None or int(array.max()) <= greatest, f"{tensor!r} is at most {tensor.bounds[1]}"
         low, high = facts.interval(of(Data(self.formulas.at(tensor, tuple(map(of, symbols))))))
         assert low is None or low <= int(array.min()), f"elements of {tensor!r} are at least {low}"
         assert high is None or int(array.max()) <= high, f"elements of {tensor!r} are at most {high}"
