@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shlo_disc.diagnostics import ShapeError
+from shlo_disc.diagnostics import NOWHERE, RuntimeShapeError, ShapeError
 from shlo_disc.dynamic_ops.legalize import legalize
-from shlo_disc.dynamic_ops.program import Op, Program
-from shlo_disc.expr.dim import symbol
+from shlo_disc.dynamic_ops.program import Op, Program, Relation
+from shlo_disc.dynamic_ops.reference import holds, interpret
+from shlo_disc.expr.dim import Sym, symbol
 from shlo_disc.parse.parser import parse_module
 
 N, M = symbol("s0"), symbol("s1")
@@ -43,11 +44,38 @@ WINDOW = (
     ": (tensor<?xf32>, tensor<i32>) -> tensor<4xf32>\n"
     "%r = stablehlo.dynamic_update_slice %x, %w, %i : (tensor<?xf32>, tensor<4xf32>, tensor<i32>) -> tensor<?xf32>"
 )
+COUNT = "%few = stablehlo.subtract %size, %five : tensor<1xi32>\n"
+IOTA = COUNT + "%r = stablehlo.dynamic_iota %few, dim = 0 : (tensor<1xi32>) -> tensor<?xf32>"
+SPREAD = (
+    COUNT
+    + "%r = stablehlo.dynamic_broadcast_in_dim %f, %few, dims = [] : (tensor<f32>, tensor<1xi32>) -> tensor<?xf32>"
+)
+EXPANDED = (
+    "%r = stablehlo.dynamic_broadcast_in_dim %x, %five, dims = [0] : (tensor<?xf32>, tensor<1xi32>) -> tensor<?xf32>"
+)
+WINDOWS = """%r = "stablehlo.reduce_window"(%x, %f) ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %sum = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %sum : tensor<f32>
+  }) {window_dimensions = array<i64: 3>, window_strides = array<i64: 2>}
+    : (tensor<?xf32>, tensor<f32>) -> tensor<?xf32>"""
 
 
 @pytest.mark.parametrize(
     ("body", "demands"),
     [
+        (IOTA, ["the result of stablehlo.dynamic_iota has no negative sizes: found {0} and {1}, expected s0 - 5 >= 0"]),
+        (
+            SPREAD,
+            [
+                "the result of stablehlo.dynamic_broadcast_in_dim has no negative sizes: "
+                "found {0} and {1}, expected s0 - 5 >= 0"
+            ],
+        ),
+        (
+            EXPANDED,
+            ["a broadcast keeps sizes that are not 1: found {0} and {1}, expected s0 == 1 or s0 == 5"],
+        ),
         (slice_to("%five"), ["a slice ends within its operand: found {0} and {1}, expected s0 >= 5"]),
         (slice_to("%size"), []),
         (CLAMPED, []),
@@ -59,7 +87,32 @@ def test_what_is_not_proven_is_checked_once(body: str, demands: list[str]) -> No
     made = program(body)
     assert [check.message for check in made.checks] == demands
     for check in made.checks:
-        assert made.facts.at_least(check.lhs, check.rhs).is_true
+        if check.relation is Relation.GE:
+            assert made.facts.at_least(check.lhs, check.rhs).is_true
+
+
+def test_a_size_that_may_be_1_is_1_or_its_target() -> None:
+    made = program(EXPANDED)
+    s0 = symbol("s0")
+    assert made.facts.interval(s0) == (1, 5)
+    (check,) = made.checks
+    assert [size for size in range(12) if holds(check, {Sym("s0"): size})] == [1, 5]
+    x = np.arange(1, dtype=np.float32)
+    np.testing.assert_array_equal(interpret(made, [x])[0], np.zeros(5))
+    for size in (0, 3, 6):
+        with pytest.raises(RuntimeShapeError, match=f"found {size} and 5, expected s0 == 1 or s0 == 5"):
+            interpret(made, [np.zeros(size, np.float32)])
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 3, 5, 8])
+def test_windows_are_counted(size: int) -> None:
+    """As many as XLA counts, none where the operand is smaller; what is known of sizes leaves out the case."""
+    made = program(WINDOWS)
+    (windows,) = [op.results[0] for op in made.body.ops if op.name == "d_reduce_window"]
+    assert made.facts.at_least(windows.shape[0], 0).is_true
+    assert windows.shape[0].evaluate({Sym("s0"): size}) == max(0, (size - 3) // 2 + 1)
+    known = made.facts.assume_at_least(symbol("s0"), 3, "a test", NOWHERE)
+    assert str(known.canonical(windows.shape[0])) == "(s0 + 1) // 2 - 1"
 
 
 def test_what_no_size_can_meet_is_refused() -> None:
