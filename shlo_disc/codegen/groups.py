@@ -51,19 +51,20 @@ class Machine:
 
     `additions_per_byte`: how many additions take the time of moving a byte. `launch`: what it costs to start a kernel,
     in additions. `workers`: how many rows must be at work for the machine to be busy. `row_bytes`: what stays close to
-    a worker while it is in one row.
+    a worker while it is in one row. `short_row`: what one worker does, in additions, in the time of a launch.
     """
 
     additions_per_byte: float
     launch: float
     workers: int
     row_bytes: int
+    short_row: float
 
 
 # A core with vectors of 16 floats adds 32 per ns and moves 10 bytes, where caches take part; a launch takes 1 us.
-CPU = Machine(additions_per_byte=3, launch=3e4, workers=8, row_bytes=1 << 18)
+CPU = Machine(additions_per_byte=3, launch=3e4, workers=8, row_bytes=1 << 18, short_row=3e4)
 # H100: 3.3e13 additions and 3.3e12 bytes per s, 3 us per launch; 132 multiprocessors, 4 blocks on each.
-GPU = Machine(additions_per_byte=10, launch=1e8, workers=528, row_bytes=1 << 15)
+GPU = Machine(additions_per_byte=10, launch=1e8, workers=528, row_bytes=1 << 15, short_row=2e5)
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,15 @@ def _stays_busy(state: FusionState, op: Op[object], draft: Draft, rows: Shape) -
     return ratio(together, plus(apart, times(costs.launch, 2))) <= 1
 
 
+def _is_short(state: FusionState, op: Op[object], draft: Draft) -> bool:
+    """Whether all of a group and `op` is one row so short that one worker is done before a kernel has started."""
+    if any(product(t.shape).constant is None for t in (*draft.roots, op.operands[0])):
+        return False
+    costs = state.costs
+    group, alone = largest(state.memory(draft), draft.work), plus(costs.memory(state.loaded(op)), state.size(op))
+    return all(amount <= costs.machine.short_row for amount in plus(group, alone))
+
+
 def _serial(work: Amounts, rows: Amounts, machine: Machine) -> Amounts:
     """The time of work of which every row is done by one worker."""
     return tuple(amount * max(1.0, machine.workers / count) for amount, count in zip(work, rows, strict=True))
@@ -86,7 +95,8 @@ def _fits(state: FusionState, op: Op[object], draft: Draft, rows: Shape) -> Refu
     count, facts = rows_of(rows, state.facts), state.facts
     if not without_ones(rows) and any(without_ones(t.shape) for t in draft.roots):
         columns = column_count([op, *draft.reduces], draft.roots, facts)
-        if columns is None or not _keeps_row(state, op, draft, columns):
+        shared_out = columns is not None and _keeps_row(state, op, draft, columns)
+        if not shared_out and not _is_short(state, op, draft):
             return Refusal("it reduces everything, and the group has more than one row")
     for root in draft.roots:
         if leading(root.shape, count, facts) is None:

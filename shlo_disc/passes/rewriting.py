@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
 
 Producers: TypeAlias = Mapping[Tensor, Op[Any]]
+Changed: TypeAlias = Op[Any] | Tensor | Sequence[Op[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class Pass:
 
 @dataclass(slots=True)
 class _Walk:
-    change: Callable[[Op[Any], Producers], Op[Any] | Tensor]
+    change: Callable[[Op[Any], Producers], Changed]
     producers: dict[Tensor, Op[Any]] = field(default_factory=dict[Tensor, Op[Any]])
     replaced: dict[Tensor, Tensor] = field(default_factory=dict[Tensor, Tensor])
 
@@ -32,8 +33,9 @@ class _Walk:
             if isinstance(changed, Tensor):
                 self.replaced[old.results[0]] = changed
                 continue
-            self.producers.update(dict.fromkeys(changed.results, changed))
-            kept.append(changed)
+            for op in (changed,) if isinstance(changed, Op) else changed:
+                self.producers.update(dict.fromkeys(op.results, op))
+                kept.append(op)
         return Body(body.arguments, tuple(kept), self._all(body.results))
 
     def _all(self, tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -46,9 +48,10 @@ class _Walk:
         return replace(op, operands=operands, bodies=tuple(map(self.body, op.bodies)))
 
 
-def rewrite(program: Program, change: Callable[[Op[Any], Producers], Op[Any] | Tensor]) -> Program:
+def rewrite(program: Program, change: Callable[[Op[Any], Producers], Changed]) -> Program:
     """Give every op, inner ones first, to `change`.
 
-    It returns an op with the same results, or the tensor that stands for the op's only result from there on.
+    It returns an op with the same results, several of which the last one has them, or the tensor that stands for the
+    op's only result from there on.
     """
     return replace(program, body=_Walk(change).body(program.body))

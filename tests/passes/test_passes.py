@@ -139,7 +139,7 @@ def test_fold(body: str, expected: np.ndarray, left: dict[str, int]) -> None:
 
 
 def test_passes_run_in_a_stated_order() -> None:
-    assert [one.name for one in PASSES] == ["dce", "cse", "fold", "cse", "padding", "dce", "leading"]
+    assert [one.name for one in PASSES] == ["dce", "cse", "fold", "places", "cse", "padding", "dce", "leading"]
 
 
 CONVOLUTION = """%v = stablehlo.constant dense<{value}> : tensor<f32>
