@@ -262,3 +262,9 @@ def test_explain_counts_launches_and_kernels() -> None:
 def test_unfused_programs_launch_more() -> None:
     unfused = generated(chain, X, *SCALES, options=CompileOptions(fusion="none"))
     assert len(list(launches(unfused.steps))) > 10
+
+
+def test_a_short_row_is_one_kernel_though_it_is_the_only_row() -> None:
+    assert len(planned(layer_norm, In("1, 256"), In("256"), In("256")).plan.groups) == 1
+    long = planned(layer_norm, In("1, n"), In("n"), In("n"))
+    assert len(long.plan.groups) > 1, "one row of any length would keep one worker busy"
