@@ -36,7 +36,8 @@ def scatter_grain(kernel: ScatterKernel, least: int) -> Dim:
 def print_scatter(kernel: ScatterKernel) -> Body:
     """A piece of work sets its slabs of the results, then applies the updates that go there, one after the other."""
     emit = Emitter(_SPELL)
-    declared = pointers(kernel.params, [start.target for start in kernel.starts])
+    shared = {kernel.params[position] for pair in scatter_in_place(kernel) for position in pair}
+    declared = pointers(kernel.params, [start.target for start in kernel.starts], shared)
     lines = _starts(kernel, emit)
     # What is the same in a window is computed once.
     outside = [axis for axis in kernel.axes if axis.symbol not in kernel.window]

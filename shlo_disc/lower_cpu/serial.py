@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from shlo_disc.codegen.emitter import Emitter
 from shlo_disc.codegen.kernel import (
@@ -22,9 +22,9 @@ from shlo_disc.lower_cpu.templates import Body
 _SPELL = VectorSpelling()
 
 
-def pointers(params: Sequence[Param], written: Sequence[Param]) -> list[str]:
-    """The declarations of all params."""
-    return [pointer(_SPELL, k, p, written=p in written) for k, p in enumerate(params)]
+def pointers(params: Sequence[Param], written: Sequence[Param], shared: Collection[Param] = ()) -> list[str]:
+    """The declarations of all params. `shared`: those that may point to the same memory."""
+    return [pointer(_SPELL, k, p, written=p in written, shared=p in shared) for k, p in enumerate(params)]
 
 
 def indented(lines: Sequence[str]) -> list[str]:
