@@ -15,7 +15,10 @@ import numpy as np
 import pytest
 from jax import lax
 
+from shlo_disc.artifact import Artifact
+from shlo_disc.pipeline import DeviceKind
 from shlo_disc.report.text import explain
+from shlo_disc.runtime.steps import leaves
 from tests.codegen.programs import dense, generated, layer_norm, softmax
 from tests.pipeline.exports import In
 
@@ -48,8 +51,19 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[In, ...]]] = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_generated(name: str, golden: Callable[[str], None]) -> None:
     function, inputs = PROGRAMS[name]
-    artifact = generated(function, *inputs)
+    golden(text_of(generated(function, *inputs)))
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_independent_groups_in_one_launch(device: DeviceKind, golden: Callable[[str], None]) -> None:
+    artifact = generated(lambda x, y: (jnp.tanh(x), y.sum(1)), In("s"), In("b, 8"), device=device)
+    assert len(list(leaves(artifact.steps))) == 1
+    golden(text_of(artifact))
+
+
+def text_of(artifact: Artifact) -> str:
+    """What is said of a program, its kernels, its host program."""
     texts = [*(file.text for file in artifact.kernels), artifact.host.text]
     assert [line for text in texts for line in text.splitlines() if "\t" in line or line.rstrip() != line] == []
     elsewhere = replace(artifact.overview, shapes=())  # their reasons name files of this machine
-    golden("\n".join([explain(replace(artifact, overview=elsewhere)), "", *texts]))
+    return "\n".join([explain(replace(artifact, overview=elsewhere)), "", *texts])
