@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from shlo_disc.diagnostics import NOWHERE
@@ -193,6 +195,31 @@ def test_extremes_are_taken_apart() -> None:
     assert facts.interval(maximum(S, 4)) == (4, None)
     assert isinstance(facts.canonical(minimum(S, T)).atom, Min)
     assert isinstance(facts.canonical(maximum(S, T)).atom, Max)
+
+
+ENDS = [(low, high) for low in (None, -2, 1) for high in (None, 1, 3) if low is None or high is None or low <= high]
+
+
+def between(name: Dim, low: int | None, high: int | None, facts: Facts) -> Facts:
+    if low is not None:
+        facts = facts.assume_at_least(name, low, "a fact", NOWHERE)
+    return facts if high is None else facts.assume_at_least(high - name, 0, "a fact", NOWHERE)
+
+
+@pytest.mark.parametrize(("a", "b"), [*itertools.product(ENDS, ENDS)])
+def test_bounds_of_extremes_are_exact(a: tuple[int | None, int | None], b: tuple[int | None, int | None]) -> None:
+    """The bounds are those of the members, no others are proven, and none of them is refused."""
+    facts = between(AT, *a, between(J, *b, Facts.empty()))
+    lows, highs = [x for x in (a[0], b[0]) if x is not None], [x for x in (a[1], b[1]) if x is not None]
+    least, most = minimum(AT, J), maximum(AT, J)
+    for low, high, dim in (
+        (min(lows) if len(lows) == 2 else None, min(highs, default=None), least),
+        (max(lows, default=None), max(highs) if len(highs) == 2 else None, most),
+    ):
+        assert facts.interval(dim) == (low, high)
+        for bound in range(-4, 6):
+            assert facts.at_least(dim, bound).is_true == (low is not None and bound <= low)
+            assert facts.at_least(const(bound), dim).is_true == (high is not None and bound >= high)
 
 
 # -- products, chains, quotients, extremes -------------------------------------
