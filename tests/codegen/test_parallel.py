@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import jax
@@ -58,19 +59,34 @@ def updated(weights: list[Any], gradients: list[Any]) -> Any:
     return [w - 0.1 * g for w, g in zip(weights, gradients, strict=True)]
 
 
-def trained(x: Any, *weights: Any) -> Any:
+def scaled(x: Any, weights: Any) -> Any:
+    """The loss of layers that scale and shift."""
+    y = x
+    for scale, shift in zip(weights[::2], weights[1::2], strict=True):
+        y = jnp.tanh(y * scale + shift)
+    return (y * y).sum()
+
+
+def multiplied(x: Any, weights: Any) -> Any:
+    """The loss of layers that multiply."""
+    y = x
+    for w in weights:
+        y = jnp.tanh(y @ w)
+    return (y * y).sum()
+
+
+def trained(loss: Callable[..., Any], x: Any, *weights: Any) -> Any:
     """A step of gradient descent."""
-
-    def loss(weights: Any) -> Any:
-        y = x
-        for scale, shift in zip(weights[::2], weights[1::2], strict=True):
-            y = jnp.tanh(y * scale + shift)
-        return (y * y).sum()
-
-    return updated(list(weights), jax.grad(loss)(weights))
+    return updated(list(weights), jax.grad(loss, 1)(x, weights))
 
 
-LAYERS = (In("16"),) * 8
+def clipped(loss: Callable[..., Any], x: Any, *weights: Any) -> Any:
+    """A step of gradient descent in which no weight is updated before all gradients are known."""
+    gradients = jax.grad(loss, 1)(x, weights)
+    norm = jnp.sqrt(sum((g * g).sum() for g in gradients))
+    return updated(list(weights), [g / jnp.maximum(norm, 1) for g in gradients])
+
+
 SMALL = (In("16"), In("4, 8"), In("33"))
 
 CASES: dict[str, tuple[Callable[..., Any], tuple[In, ...], list[int]]] = {
@@ -109,9 +125,18 @@ def test_a_loop_body_is_merged_too() -> None:
     assert max(len(g.parts) for plan in found for g in plan.groups) >= 2
 
 
-def test_a_training_step_updates_everything_at_once() -> None:
-    """Sums of columns take the updates that follow them, so that no update is a launch of its own."""
-    assert len(launches(trained, In("b, 16"), *LAYERS)) < len(LAYERS)
+TRAINING: dict[str, tuple[Callable[..., Any], In, list[int]]] = {
+    "sums of columns, updates in them": (partial(trained, scaled), In("16"), [1, 1]),
+    "sums of columns, norms, updates": (partial(clipped, scaled), In("16"), [1, 1, 8, 8]),
+    "products, updates as epilogues": (partial(trained, multiplied), In("16, 16"), [1] * 15 + [8]),
+}
+
+
+@pytest.mark.parametrize("name", TRAINING)
+def test_a_training_step_updates_everything_at_once(name: str) -> None:
+    """By one kernel where the updates join what they read, else by one launch of several."""
+    function, weight, wanted = TRAINING[name]
+    assert launches(function, In("b, 16"), *(weight,) * 8) == wanted
 
 
 def test_a_launch_has_a_bounded_number_of_buffers() -> None:

@@ -63,6 +63,12 @@ def rolls(x: Any) -> Any:
     return x
 
 
+def other_rows(x: Any) -> Any:
+    """What a row has kept of itself is not what it needs of another row."""
+    y = jnp.tanh(jnp.exp(x))
+    return (y + y[::-1]) / y.sum(1, keepdims=True)
+
+
 PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[In, ...]]] = {
     "siblings": (lambda x: (x.sum(1), softmax(x), (x * 2).max(1)), (X,)),
     "flattened rows": (flattened_rows, (C,)),
@@ -78,6 +84,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[In, ...]]] = {
     ),
     "reversed and rolled": (lambda x: x + x[:, ::-1] + jnp.roll(jnp.exp(x), 1, 1) + softmax(x)[:, ::-1], (X,)),
     "many rolls": (rolls, (X,)),
+    "other rows": (other_rows, (X,)),
     "steps by sums of columns": (lambda x, y: (y - 0.1 * x.sum((0, 1)), x.max((0, 1)) * 2), (C, In("d"))),
     "columns of two dims": (lambda x, y: jnp.tanh(y * x.mean(0)).T + 1, (C, In("s, d"))),
     "argmax": (lambda x: (jnp.argmax(x, 1), jnp.argmin(x, 0)), (X,)),
