@@ -17,11 +17,12 @@ from shlo_disc.codegen.contraction import epilogue_index, is_direct_convolution,
 from shlo_disc.codegen.drafts import LARGEST_GROUP, Draft
 from shlo_disc.codegen.fusion_cost import Amounts, largest, minus, plus, ratio, times
 from shlo_disc.codegen.fusion_state import FusionState, Refusal
-from shlo_disc.codegen.groups import Context, FusionPlan, GroupKind
+from shlo_disc.codegen.groups import Context, FusionPlan, Group, GroupKind
 from shlo_disc.codegen.product_chains import product_chains
 from shlo_disc.codegen.row_fit import joined_rows, result_refusal
 from shlo_disc.codegen.row_spaces import without_ones
 from shlo_disc.codegen.scan import is_scan
+from shlo_disc.codegen.scatter import accumulators
 from shlo_disc.codegen.siblings import merge_siblings
 from shlo_disc.dynamic_ops.opdef import Template
 from shlo_disc.dynamic_ops.program import Body, Op
@@ -66,7 +67,7 @@ class _Planner:
     def run(self) -> None:
         for op in reversed(self.state.nodes.nodes):
             kind = group_kind(op, self.state.context)
-            if kind in (GroupKind.DOT, GroupKind.CONVOLUTION):
+            if kind in (GroupKind.DOT, GroupKind.CONVOLUTION) or (kind is GroupKind.SCATTER and len(op.results) == 1):
                 self._place_product(op, kind)
             elif kind is GroupKind.ROWS:
                 self._place(op)
@@ -163,10 +164,10 @@ class _Planner:
 
     def _refusal(self, op: Op[object], draft: Draft) -> Refusal | None:
         """Why `op` may not be computed in `draft`."""
-        if draft.kind is not GroupKind.ROWS and draft.kind is not GroupKind.DOT:
+        if draft.kind not in (GroupKind.ROWS, GroupKind.DOT, GroupKind.SCATTER):
             return Refusal(f"its consumer is a {draft.kind.value} kernel, which reads memory")
         if draft.anchor is not None and draft.anchor in self.state.nodes.consumers[op]:
-            return Refusal("the matrix product reads its operands from memory")
+            return Refusal(f"the {draft.kind.value} reads its operands from memory")
         if len(draft.ops) >= LARGEST_GROUP:
             return Refusal(f"the group has {LARGEST_GROUP} ops already")
         if self.state.order.closes_cycle(draft, self.state.readers(op)):
@@ -180,8 +181,8 @@ class _Planner:
         return None
 
     def _reduce_refusal(self, op: Op[object], draft: Draft) -> Refusal | None:
-        if draft.kind is GroupKind.DOT:
-            return Refusal("a matrix product's epilogue sees one element at a time")
+        if draft.kind is not GroupKind.ROWS:
+            return Refusal("an epilogue sees one element at a time")
         rows = joined_rows(self.state, op, draft)
         return rows if isinstance(rows, Refusal) else None
 
@@ -194,7 +195,7 @@ class _Planner:
     # -- products
 
     def _place_product(self, op: Op[object], kind: GroupKind) -> None:
-        """A contraction takes a single elementwise consumer group as its epilogue."""
+        """A contraction, or a scatter, takes a single elementwise consumer group as its epilogue."""
         readers = self.state.readers(op)
         if len(readers) == 1 and op.results[0] not in self.state.outputs:
             refusal = self._epilogue_refusal(op, readers[0])
@@ -213,6 +214,10 @@ class _Planner:
         state = self.state
         if epilogue_index(op.results[0], draft.roots, draft.ops, state.facts, state.producers) is None:
             return Refusal("the consumer does not read each element exactly once")
+        if group_kind(op, state.context) is GroupKind.SCATTER:
+            group = Group(GroupKind.SCATTER, (op, *draft.ops), tuple(draft.roots), None, op)
+            if accumulators(group, state.facts, state.producers) is None:
+                return Refusal("no result of the consumer has the type and the order of the scatter's")
         return None
 
 

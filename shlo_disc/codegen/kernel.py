@@ -208,6 +208,18 @@ class Slabs:
 
 
 @dataclass(frozen=True, slots=True)
+class Sweep:
+    """What is computed at every element of a scatter's target when all updates are in it.
+
+    `axes` are the dims of the target that are not of size 1. A store reads of the target, and writes to it, only the
+    element that it is at; the store that overwrites it is the last.
+    """
+
+    axes: tuple[Axis, ...]
+    stores: tuple[Store, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ScatterKernel:
     """Adds updates into a copy of the operands, one after the other (the order of the updates is kept).
 
@@ -226,6 +238,7 @@ class ScatterKernel:
     in_bounds: Scalar
     carries: tuple[Arg, ...]  # the element in place
     targets: tuple[Store, ...]  # value: the combined element, written in terms of the carries
+    sweep: Sweep | None
 
 
 @dataclass(frozen=True, slots=True)

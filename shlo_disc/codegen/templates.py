@@ -1,9 +1,8 @@
-"""Groups around an op that has a kernel template of its own: contractions, convolutions, sort, scatter."""
+"""Groups around an op that has a kernel template of its own: contractions, convolutions, sort, select_and_scatter."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 from typing import cast
 
 from shlo_disc.analysis.access import AffineView, affine_view, flat_offset, is_free
@@ -13,34 +12,27 @@ from shlo_disc.codegen.contraction import (
     delinearize,
     epilogue_index,
     holds_position,
-    holds_zeros,
     matrix_form,
     row_major,
 )
-from shlo_disc.codegen.dependence import Dependence
 from shlo_disc.codegen.groups import Group
 from shlo_disc.codegen.kernel import (
     Axis,
     ConvKernel,
     DotKernel,
     MatrixView,
-    ScatterKernel,
-    Slabs,
     SortKernel,
-    Start,
     Store,
     WindowScatterKernel,
 )
 from shlo_disc.codegen.panels import PanelReader, computed_operands
 from shlo_disc.codegen.stages import Params
 from shlo_disc.dynamic_ops.contract import ConvAttrs, DotAttrs
-from shlo_disc.dynamic_ops.indexing import as_dim
-from shlo_disc.dynamic_ops.order import ScatterAttrs, SelectAndScatterAttrs, SortAttrs
-from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
+from shlo_disc.dynamic_ops.order import SelectAndScatterAttrs, SortAttrs
+from shlo_disc.dynamic_ops.program import Op, Tensor
 from shlo_disc.expr.dim import Dim, Sym, const, of, product, total
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
-from shlo_disc.expr.scalar import Arg, Binary, BinaryFn, Const, Index, InRange, Scalar
+from shlo_disc.expr.scalar import Arg, Index, Scalar
 
 ROW, COLUMN, DEPTH = Sym("%i"), Sym("%j"), Sym("%d")
 
@@ -105,12 +97,12 @@ def _moved(loops: Index, strides: Sequence[Dim]) -> Dim:
 def epilogue_stores(
     group: Group,
     index: Index,
-    accumulator: Arg,
+    accumulator: Scalar,
     facts: Facts,
     producers: Producers,
     params: Params,
 ) -> tuple[Store, ...]:
-    """What is stored for element `index` of the anchor's result, which is in `accumulator`."""
+    """What is stored for element `index` of the anchor's result, which is `accumulator`."""
     op = cast("Op[object]", group.anchor)
     result = op.results[0]
     found = epilogue_index(result, group.roots, group.ops, facts, producers)
@@ -177,7 +169,7 @@ def _strided(tensor: Tensor, facts: Facts, producers: Producers) -> AffineView:
     return affine_view(tensor, facts, producers) or row_major(tensor)
 
 
-def _reader(group: Group, facts: Facts, producers: Producers, params: Params) -> Formulas:
+def element_reader(group: Group, facts: Facts, producers: Producers, params: Params) -> Formulas:
     """Formulas for scalars around a template: free ops and the group's own are inlined, everything else is memory."""
     inside = {t for op in group.ops if op is not group.anchor for t in op.results}
 
@@ -188,7 +180,8 @@ def _reader(group: Group, facts: Facts, producers: Producers, params: Params) ->
     return Formulas(facts, producers, inlined, {}, params.load(facts))
 
 
-def _memory(params: Params, tensors: Sequence[Tensor]) -> None:
+def pass_in_order(params: Params, tensors: Sequence[Tensor]) -> None:
+    """Number the buffers of these tensors first."""
     for tensor in tensors:
         params.of(tensor)
 
@@ -198,11 +191,11 @@ def build_sort(group: Group, facts: Facts, producers: Producers) -> tuple[SortKe
     op = cast("Op[SortAttrs]", group.anchor)
     params = Params()
     stored = [t for t in op.operands if not holds_position(t, op.attrs.dim, facts, producers)]
-    _memory(params, (*_distinct(stored), *op.results))
+    pass_in_order(params, (*distinct(stored), *op.results))
     shape, dim = op.operands[0].shape, op.attrs.dim
     (body,) = op.bodies
     arguments = tuple(Arg(f"{'ab'[k % 2]}{k // 2}", t.dtype) for k, t in enumerate(body.arguments))
-    (before,) = inline_region(_reader(group, facts, producers, params), body, arguments)
+    (before,) = inline_region(element_reader(group, facts, producers, params), body, arguments)
     kernel = SortKernel(
         params=tuple(params.tensors.values()),
         inputs=tuple(params.of(t) if t in stored else None for t in op.operands),
@@ -218,97 +211,9 @@ def build_sort(group: Group, facts: Facts, producers: Producers) -> tuple[SortKe
     return kernel, tuple(params.tensors)
 
 
-def _distinct(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+def distinct(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Each tensor once."""
     return tuple(dict.fromkeys(tensors))
-
-
-def build_scatter(group: Group, facts: Facts, producers: Producers) -> tuple[ScatterKernel, tuple[Tensor, ...]]:
-    """Combine updates into a copy of the operands, in the order of the updates."""
-    op = cast("Op[ScatterAttrs]", group.anchor)
-    attrs, params = op.attrs, Params()
-    half = len(op.operands) // 2
-    tensors, indices, updates = op.operands[:half], op.operands[half], op.operands[half + 1 :]
-    stored = [t for t in tensors if not holds_zeros(t, facts, producers)]
-    _memory(params, (*_distinct(stored), *op.results))
-    starts = tuple(
-        Start(params.of(x) if x in stored else None, params.of(y), product(x.shape))
-        for x, y in zip(tensors, op.results, strict=True)
-    )
-    shape = updates[0].shape
-    axes, at = list[Axis](), list[Dim]()
-    for number, extent in enumerate(shape):
-        symbol = Sym(f"%u{number}")
-        axes.append(Axis(symbol, extent))
-        at.append(of(symbol))
-        facts = facts.with_index(symbol, extent)
-    read = _reader(group, facts, producers, params)
-    first, window = _scatter_window(attrs, tensors[0], indices, shape, tuple(at), read)
-    bounds = [
-        InRange(start, const(0), size - extent + 1)
-        for start, (_, extent), size in zip(first, window, tensors[0].shape, strict=True)
-        if start.constant != 0 or size != extent
-    ]
-    target = tuple(start + step for start, (step, _) in zip(first, window, strict=True))
-    offset = flat_offset(target, tensors[0].shape)
-    positions = [axis for k, axis in enumerate(axes) if k not in attrs.update_window_dims]
-    names, depends = {axis.symbol.name for axis in positions}, Dependence()
-    # Along a dim where windows are one element wide, or start at one place, two of them are the same or do not meet.
-    whole = all(
-        extent.constant == 1 or not names.intersection(depends.of(start))
-        for start, (_, extent) in zip(first, window, strict=True)
-    )
-    carries = tuple(Arg(f"old{k}", t.dtype) for k, t in enumerate(op.results))
-    news = tuple(read.at(u, tuple(at)) for u in updates)
-    values = inline_region(read, op.bodies[0], (*carries, *news))
-    true: Scalar = Const(True, DType.I1)
-    kernel = ScatterKernel(
-        params=tuple(params.tensors.values()),
-        starts=starts,
-        axes=tuple(axes),
-        window=tuple(axes[k].symbol for k in attrs.update_window_dims) if whole else (),
-        unique=attrs.unique_indices or product(axis.extent for axis in positions).constant == 1,
-        slabs=_slabs(tensors[0].shape, first, window, axes),
-        in_bounds=reduce(lambda a, b: Binary(BinaryFn.AND, a, b, DType.I1), bounds, true),
-        carries=carries,
-        targets=tuple(Store(params.of(t), offset, value) for t, value in zip(op.results, values, strict=True)),
-    )
-    return kernel, tuple(params.tensors)
-
-
-def _slabs(shape: Shape, first: Sequence[Dim], window: Sequence[tuple[Dim, Dim]], axes: Sequence[Axis]) -> Slabs | None:
-    """Where updates go along the outermost dim of a scatter's operand; None if it has one element."""
-    by_point = {of(axis.symbol): axis for axis in axes}
-    for dim, size in enumerate(shape):
-        if size.constant != 1:
-            return Slabs(first[dim], by_point.get(window[dim][0]), size, product(shape[dim + 1 :]))
-    return None
-
-
-def _scatter_window(
-    attrs: ScatterAttrs, tensor: Tensor, indices: Tensor, updates: Shape, at: Index, read: Formulas
-) -> tuple[list[Dim], list[tuple[Dim, Dim]]]:
-    """Per dim of the tensor: where the window starts, and the position in and extent of the window."""
-    batch = [at[k] for k in range(len(updates)) if k not in attrs.update_window_dims]
-    rank = len(tensor.shape)
-    first = [const(0)] * rank
-    for position, dim in enumerate(attrs.scatter_dims_to_operand_dims):
-        where = list(batch)
-        if attrs.index_vector_dim < len(indices.shape):
-            where.insert(attrs.index_vector_dim, const(position))
-        first[dim] = as_dim(read.at(indices, tuple(where)))
-    pairs = zip(attrs.input_batching_dims, attrs.scatter_indices_batching_dims, strict=True)
-    for dim, k in pairs:
-        first[dim] = batch[k - (k > attrs.index_vector_dim)]
-    dropped = {*attrs.inserted_window_dims, *attrs.input_batching_dims}
-    window_dims = iter(attrs.update_window_dims)
-    window = list[tuple[Dim, Dim]]()
-    for dim in range(rank):
-        if dim in dropped:
-            window.append((const(0), const(1)))
-        else:
-            k = next(window_dims)
-            window.append((at[k], updates[k]))
-    return first, window
 
 
 def build_window_scatter(
@@ -319,8 +224,8 @@ def build_window_scatter(
     params, attrs = Params(), op.attrs
     operand, source, init = op.operands
     (result,) = op.results
-    _memory(params, (*_distinct((operand, source)), result))
-    read = _reader(group, facts, producers, params)
+    pass_in_order(params, (*distinct((operand, source)), result))
+    read = element_reader(group, facts, producers, params)
     select_arguments = (Arg("best", operand.dtype), Arg("next", operand.dtype))
     scatter_arguments = (Arg("old", result.dtype), Arg("update", source.dtype))
     (select,) = inline_region(read, op.bodies[0], select_arguments)

@@ -14,12 +14,12 @@ from shlo_disc.codegen.inplace import epilogue_pairs, positions, row_pairs
 from shlo_disc.codegen.kernel import RowKernel
 from shlo_disc.codegen.naming import NAME, comment, require_types, title
 from shlo_disc.codegen.scan import build_scan
+from shlo_disc.codegen.scatter import build_scatter
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.codegen.stages import build_row_kernel
 from shlo_disc.codegen.templates import (
     build_convolution,
     build_dot,
-    build_scatter,
     build_sort,
     build_window_scatter,
 )

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 from shlo_disc.codegen.emitter import Emitter
 from shlo_disc.codegen.host import InPlace
-from shlo_disc.codegen.kernel import Axis, ScatterKernel, Slabs
+from shlo_disc.codegen.kernel import Axis, RowKernel, ScatterKernel, Slabs, Stage, Sweep
 from shlo_disc.codegen.rewrite import nodes_of
 from shlo_disc.expr.dim import Dim, const, maximum, of, product, total
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import Load
+from shlo_disc.lower_cpu.rows import RowPrinter
 from shlo_disc.lower_cpu.serial import indented, loops, pointers
 from shlo_disc.lower_cpu.spelling import VectorSpelling
-from shlo_disc.lower_cpu.templates import Body
+from shlo_disc.lower_cpu.templates import Body, union
 
 _SPELL = VectorSpelling()
 UPDATE_WORK = 4  # of one element, in additions: it is read, and the element in place is read and written
@@ -54,7 +55,16 @@ def print_scatter(kernel: ScatterKernel) -> Body:
         body = [*position.lines, *_window(inside, across, emit, update)]
     extents = [emit.dim_scalar(axis.extent) for axis in outside]
     statements = (*declared, *emit.scopes[0].lines, *lines, *loops(outside, extents, body))
-    return Body((), statements, tuple(emit.sizes))
+    if kernel.sweep is None:
+        return Body((), statements, tuple(emit.sizes))
+    swept, sizes = RowPrinter(_rows(kernel, kernel.sweep)).lines()
+    return Body((), ("{", *indented(statements), "}", *swept), union(tuple(emit.sizes), sizes))
+
+
+def _rows(kernel: ScatterKernel, sweep: Sweep) -> RowKernel:
+    """The sweep as a row kernel, whose pieces of work are slabs too."""
+    rows, axes = (sweep.axes[:1], sweep.axes[1:]) if len(sweep.axes) > 1 else ((), sweep.axes)
+    return RowKernel(kernel.params, rows, (Stage(axes, (False,) * len(axes), sweep.stores, ()),), ())
 
 
 def _starts(kernel: ScatterKernel, emit: Emitter) -> list[str]:
@@ -115,6 +125,7 @@ def scatter_in_place(kernel: ScatterKernel) -> InPlace:
     """Which operand a result may overwrite: one that nothing but the copy reads."""
     roots: list[Node] = [kernel.in_bounds, *(t.value for t in kernel.targets)]
     roots += [data.formula for t in kernel.targets for data in t.offset.data()]
+    roots += [] if kernel.sweep is None else [store.value for store in kernel.sweep.stores]
     read = {node.source for node in nodes_of(roots) if isinstance(node, Load)}
     sources = [start.source for start in kernel.starts]
     return tuple(

@@ -12,11 +12,11 @@ from shlo_disc.codegen.groups import GPU, Abilities, Group, GroupKind, Launches
 from shlo_disc.codegen.host import Call, CallVariant, GridCall, GridRef
 from shlo_disc.codegen.naming import NAME, comment, require_types, title
 from shlo_disc.codegen.scan import build_scan
+from shlo_disc.codegen.scatter import build_scatter
 from shlo_disc.codegen.stages import build_row_kernel
 from shlo_disc.codegen.templates import (
     build_convolution,
     build_dot,
-    build_scatter,
     build_sort,
     build_window_scatter,
 )

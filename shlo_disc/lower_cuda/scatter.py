@@ -9,14 +9,17 @@
 
 Updates that overwrite need only the last one of each target. The updates of a window are neighbours in memory, and so
 are the threads that move them; what meets is decided per window if windows are known to be equal or disjoint.
+What is elementwise after the updates is one launch more, a thread per element.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from shlo_disc.codegen.dependence import Dependence
 from shlo_disc.codegen.emitter import Emitter
 from shlo_disc.codegen.host import Call, CallVariant, Condition, CopyCall, FillCall, GridCall
-from shlo_disc.codegen.kernel import ScatterKernel, Start
+from shlo_disc.codegen.kernel import ScatterKernel, Start, Sweep
 from shlo_disc.codegen.naming import NAME
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.expr.dim import Dim, const, minimum, product
@@ -38,10 +41,12 @@ from shlo_disc.lower_cuda.scatter_text import (
     new_values,
     old_elements,
     over_all,
+    print_sweep,
     skip_unless,
     stores,
     symbols_of,
     symbols_read,
+    written,
 )
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 
@@ -78,14 +83,29 @@ def print_scatter(kernel: ScatterKernel, facts: Facts) -> Printed:
     )
     starts = tuple(_start(kernel, start) for start in kernel.starts)
     spaces = (parts.count * parts.width, *(start.count for start in kernel.starts))
+    swept = [] if kernel.sweep is None else print_sweep(parts, kernel.sweep)
+    ends = () if kernel.sweep is None else (_sweep_call(parts, kernel.sweep),)
     if kernel.unique or _ignores_order(kernel, depends):
         label = "direct" if kernel.unique else "atomic"
-        return Printed("\n".join(_print_direct(parts, label)), (_direct_variant(parts, label, starts),), spaces)
+        text = [*_print_direct(parts, label), *swept]
+        return Printed("\n".join(text), (_ending(_direct_variant(parts, label, starts), ends),), spaces)
     sorting = _sorting(parts)
-    text = [*keys_struct(parts), *_linked(parts), *print_long(sorting), *_walk_sorted(parts)]
+    text = [*keys_struct(parts), *_linked(parts), *print_long(sorting), *_walk_sorted(parts), *swept]
     variants = (_linked_variant(parts, starts), _sorted_variant(parts, sorting, starts))
+    variants = tuple(_ending(variant, ends) for variant in variants)
     size = sorting.workspace_bytes
     return Printed("\n".join(text), variants, spaces, (size, size, parts.count * ITEM_BYTES))
+
+
+def _ending(variant: CallVariant, ends: tuple[Call, ...]) -> CallVariant:
+    return replace(variant, calls=(*variant.calls, *ends))
+
+
+def _sweep_call(parts: Parts, sweep: Sweep) -> GridCall:
+    points = product(a.extent for a in sweep.axes)
+    blocks = minimum((points + (BLOCK - 1)) // BLOCK, MOST_BLOCKS)
+    read = sum(p.dtype.bytes for p in parts.kernel.params)
+    return _launch(parts, "sweep", blocks, memory_cycles(const(BLOCK * read)), const(2 * LOAD_LATENCY))
 
 
 def _start(kernel: ScatterKernel, start: Start) -> Call:
@@ -165,7 +185,7 @@ def _sorting(parts: Parts) -> Sorting:
     kernel = parts.kernel
     return Sorting(
         params=kernel.params,
-        written=tuple(start.target for start in kernel.starts),
+        written=tuple(written(kernel)),
         workspaces=_WORKSPACES,
         symbols=parts.symbols,
         lines=const(1),

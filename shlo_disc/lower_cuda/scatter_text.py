@@ -9,10 +9,10 @@ from shlo_disc.analysis.access import children
 from shlo_disc.codegen.dependence import Dependence
 from shlo_disc.codegen.emitter import Emitter
 from shlo_disc.codegen.indices import size_name
-from shlo_disc.codegen.kernel import Axis, ScatterKernel
+from shlo_disc.codegen.kernel import Axis, Param, ScatterKernel, Sweep
 from shlo_disc.codegen.naming import NAME
 from shlo_disc.codegen.scopes import INDENT, clean
-from shlo_disc.expr.dim import Dim, const
+from shlo_disc.expr.dim import Dim, const, product
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import Const, Scalar, as_scalar
@@ -49,7 +49,36 @@ def symbols_read(kernel: ScatterKernel, facts: Facts) -> tuple[str, ...]:
             emit.value(root)
         for target in kernel.targets:
             emit.dim_scalar(target.offset)
+    if kernel.sweep is not None:
+        _swept(emit, kernel.sweep)
     return tuple(emit.sizes)
+
+
+def _swept(emit: Emitter, sweep: Sweep) -> list[str]:
+    """What a thread does at point `flat` of a sweep."""
+    decoded = decode(emit, sweep.axes, "flat")
+    with emit.inside(*symbols_of(sweep.axes)) as scope:
+        emit.count_uses([store.value for store in sweep.stores])
+        for store in sweep.stores:
+            value, place = emit.value(store.value), emit.dim_scalar(store.offset)
+            scope.flush()
+            scope.lines.append(_SPELL.store(store.target.name, place, value, store.target.dtype))
+    return [*decoded, *scope.lines]
+
+
+def print_sweep(parts: Parts, sweep: Sweep) -> list[str]:
+    """A thread per element, after all updates."""
+    emit = Emitter(_SPELL)
+    total, body = emit.dim_scalar(product(a.extent for a in sweep.axes)), _swept(emit, sweep)
+    lines = over_all(total, "number", ["const idx flat = (idx)number;", *body])
+    return function(parts, "sweep", [*emit.scopes[0].lines, *lines])
+
+
+def written(kernel: ScatterKernel) -> list[Param]:
+    """The buffers that any of its kernels writes to."""
+    swept = () if kernel.sweep is None else kernel.sweep.stores
+    stored = (store.target for store in swept)
+    return [*(start.target for start in kernel.starts), *(target for target in stored if isinstance(target, Param))]
 
 
 def decode(emit: Emitter, axes: Sequence[Axis], flat: str) -> list[str]:
@@ -77,8 +106,9 @@ def indented(lines: Sequence[str]) -> list[str]:
 def function(parts: Parts, suffix: str, lines: Sequence[str], *, workspaces: tuple[str, ...] = ()) -> list[str]:
     """A kernel of one block size."""
     kernel = parts.kernel
-    written = [start.target for start in kernel.starts]
-    head = signature(f"{NAME}_{suffix}", kernel.params, written, parts.symbols, threads=BLOCK, workspaces=workspaces)
+    head = signature(
+        f"{NAME}_{suffix}", kernel.params, written(kernel), parts.symbols, threads=BLOCK, workspaces=workspaces
+    )
     return [*head, *indented(lines), "}"]
 
 
@@ -132,8 +162,7 @@ def keys_struct(parts: Parts) -> list[str]:
         scope.lines += skip_unless(emit, kernel, "return -1;")
         scope.lines.append(f"return (idx)({emit.dim_scalar(start)});")
     pointers = [
-        f"{'' if p in [start.target for start in kernel.starts] else 'const '}{_SPELL.memory_type(p.dtype)}* {p.name};"
-        for p in kernel.params
+        f"{'' if p in written(kernel) else 'const '}{_SPELL.memory_type(p.dtype)}* {p.name};" for p in kernel.params
     ]
     body = [
         "struct Item { idx key, number; };",

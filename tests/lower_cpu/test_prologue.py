@@ -21,7 +21,7 @@ from shlo_disc.codegen.planners import plan_full
 from shlo_disc.lower_cpu.kernels import CpuLowering
 from tests.codegen.programs import context_of, planned
 from tests.pipeline.exports import FAST, In, by_jax, check, exported, flat
-from tests.pipeline.prologue_programs import PROLOGUES, SCATTERS
+from tests.pipeline.prologue_programs import PROLOGUES, SCATTER_EPILOGUES, SCATTERS
 
 # m, n and k, each one more than a size: empty, one, primes, around the blocks of 48 and 192 rows, 64 columns, 16 lanes.
 SIZES = (
@@ -50,12 +50,12 @@ def test_a_product_computes_its_operands(name: str) -> None:
             check(flat(run, arrays), by_jax(case.function, arrays), f"{name} at m = {m}, n = {n}, k = {k}", scale=2)
 
 
-@pytest.mark.parametrize("name", SCATTERS)
-def test_a_scatter_computes_its_updates_and_indices(name: str) -> None:
-    case = SCATTERS[name]
+@pytest.mark.parametrize("name", [*SCATTERS, *SCATTER_EPILOGUES])
+def test_a_scatter_computes_what_is_around_it(name: str) -> None:
+    case = {**SCATTERS, **SCATTER_EPILOGUES}[name]
     plan = plan_of(case.function, *case.inputs)
     assert len(plan.groups) == case.groups
-    assert plan.groups[-1].kind is GroupKind.SCATTER
+    assert not case.ops or plan.groups[-1].kind is GroupKind.SCATTER
     assert case.ops <= {op.name for op in plan.groups[-1].ops}
     run = shlo_disc.compile(exported(case.function, case.inputs), options=FAST)
     rng = np.random.default_rng(len(name))

@@ -28,7 +28,7 @@ from tests.lower_cuda.emulated import verify
 from tests.lower_cuda.printing import KERNEL, module
 from tests.lower_cuda.sass import instructions, resources
 from tests.pipeline.exports import F16, In
-from tests.pipeline.prologue_programs import PROLOGUES, SCATTERS, Prologue
+from tests.pipeline.prologue_programs import PROLOGUES, SCATTER_EPILOGUES, SCATTERS, Prologue
 
 SIZES = tuple({"m": m, "k": k} for m, k in ((1, 4), (3, 1), (2, 2), (66, 18), (9, 70)))
 
@@ -61,9 +61,9 @@ def test_every_variant_on_the_emulator(name: str) -> None:
     verify(case.function, case.inputs, SIZES[len(name) % 2 :: 2], scale=2, wide=case.wide)
 
 
-@pytest.mark.parametrize("name", SCATTERS)
+@pytest.mark.parametrize("name", [*SCATTERS, *SCATTER_EPILOGUES])
 def test_every_variant_of_a_scatter_on_the_emulator(name: str) -> None:
-    case = SCATTERS[name]
+    case = {**SCATTERS, **SCATTER_EPILOGUES}[name]
     _, plan = plan_of(case.function, *case.inputs)
     assert len(plan.groups) == case.groups
     verify(case.function, case.inputs, [{"m": 5, "n": n, "k": k} for n, k in ((1, 1), (2, 3), (18, 17))])

@@ -129,3 +129,46 @@ SCATTERS: Mapping[str, Prologue] = {
         lambda i, y: jnp.full((7,), -0.0).at[i].add(-jnp.abs(y)), (NUMBERS, In("n - 1")), frozenset({"abs"}), groups=2
     ),
 }
+
+
+def descent(table: Any, ids: Any, y: Any) -> Any:
+    """A step along the gradient of an embedding."""
+    return table - 0.1 * jnp.zeros_like(table).at[ids].add(y)
+
+
+def momentum(table: Any, state: Any, ids: Any, y: Any) -> Any:
+    """The same with a second result, which is read in turn."""
+    state = 0.9 * state + jnp.zeros_like(table).at[ids].add(y * 2)
+    return table - 0.1 * state, state
+
+
+def both_types(x: Any, ids: Any, y: Any) -> Any:
+    """Results of two types; that of the scatter's own type is where updates are combined."""
+    found = jnp.abs(x.at[ids].add(y))
+    return found.astype(np.float16), found
+
+
+ROWS = In("n - 1, k")
+SCATTER_EPILOGUES: Mapping[str, Prologue] = {
+    "descent": Prologue(descent, (TABLE, NUMBERS, ROWS), frozenset({"multiply", "subtract"})),
+    "two results": Prologue(momentum, (TABLE, TABLE, NUMBERS, ROWS), frozenset({"multiply", "add", "subtract"})),
+    "columns": Prologue(
+        lambda x, b, i, y: jnp.tanh(x.at[:, i].add(y) + b),
+        (TABLE, In("k"), NUMBERS, In("m, n - 1")),
+        frozenset({"tanh"}),
+    ),
+    "one axis": Prologue(
+        lambda x, i, y: jnp.sqrt(x.at[i].max(y)) * x, (In("m"), NUMBERS, In("n - 1")), frozenset({"sqrt", "multiply"})
+    ),
+    "another shape": Prologue(
+        lambda x, i, y: -x.at[i].set(y).reshape(-1), (TABLE, NUMBERS, ROWS), frozenset({"negate"})
+    ),
+    "another order": Prologue(
+        lambda x, i, y: jnp.exp(x.at[i].add(y).T), (TABLE, NUMBERS, ROWS), frozenset[str](), groups=2
+    ),
+    "another type": Prologue(lambda x, i, y: x.at[i].add(y) > 0, (TABLE, NUMBERS, ROWS), frozenset[str](), groups=2),
+    "rounded beside": Prologue(both_types, (TABLE, NUMBERS, ROWS), frozenset({"convert", "abs"})),
+    "read twice": Prologue(
+        lambda x, i, y: (x.at[i].add(y)) * x.at[i].add(y)[::-1], (TABLE, NUMBERS, ROWS), frozenset[str](), groups=2
+    ),
+}

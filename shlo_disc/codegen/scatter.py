@@ -1,0 +1,154 @@
+"""Scatters: updates are combined into the results, and a sweep over these computes what is elementwise after them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import cast
+
+from shlo_disc.analysis.access import flat_offset
+from shlo_disc.analysis.formula import Formulas, Producers, inline_region
+from shlo_disc.codegen.contraction import epilogue_index, holds_zeros
+from shlo_disc.codegen.dependence import Dependence
+from shlo_disc.codegen.groups import Group
+from shlo_disc.codegen.kernel import Axis, Param, ScatterKernel, Slabs, Start, Store, Sweep
+from shlo_disc.codegen.stages import Params
+from shlo_disc.codegen.templates import distinct, element_reader, epilogue_stores, pass_in_order
+from shlo_disc.dynamic_ops.indexing import as_dim
+from shlo_disc.dynamic_ops.order import ScatterAttrs
+from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
+from shlo_disc.expr.dim import Dim, Sym, const, of, product
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.facts import Facts
+from shlo_disc.expr.scalar import Arg, Binary, BinaryFn, Const, Index, InRange, Load, Scalar
+
+
+def accumulators(group: Group, facts: Facts, producers: Producers) -> tuple[Tensor, ...] | None:
+    """Where the updates are combined: in the results, or in a result of the epilogue of the same type and order.
+
+    None if there is no such place.
+    """
+    op = group.anchor
+    assert op is not None, "a scatter has its op"
+    if all(t in group.roots for t in op.results):
+        return op.results
+    (result,) = op.results
+    found = epilogue_index(result, group.roots, group.ops, facts, producers)
+    if found is None or all(size.constant == 1 for size in result.shape):
+        return None
+    here, there = (
+        found.facts.canonical(flat_offset(index, tensor.shape))
+        for index, tensor in ((found.accumulator, result), (found.root, group.roots[0]))
+    )
+    fitting = [t for t in group.roots if t.dtype is result.dtype]
+    return (fitting[0],) if here == there and fitting else None
+
+
+def _sweep(group: Group, target: Param, facts: Facts, producers: Producers, params: Params) -> Sweep:
+    """The epilogue, at every element of a scatter's result; the element in place is overwritten last."""
+    assert group.anchor is not None, "a scatter has its op"
+    shape = group.anchor.results[0].shape
+    axes, index = list[Axis](), list[Dim]()
+    for number, extent in enumerate(shape):
+        if extent.constant == 1:
+            index.append(const(0))
+            continue
+        axes.append(Axis(Sym(f"%e{number}"), extent))
+        index.append(of(axes[-1].symbol))
+        facts = facts.with_index(axes[-1].symbol, extent)
+    combined = Load(target, (facts.canonical(flat_offset(tuple(index), shape)),))
+    stores = epilogue_stores(group, tuple(index), combined, facts, producers, params)
+    return Sweep(tuple(axes), tuple(sorted(stores, key=lambda store: store.target == target)))
+
+
+def build_scatter(group: Group, facts: Facts, producers: Producers) -> tuple[ScatterKernel, tuple[Tensor, ...]]:
+    """Combine updates into a copy of the operands, in the order of the updates."""
+    op = cast("Op[ScatterAttrs]", group.anchor)
+    attrs, params = op.attrs, Params()
+    half = len(op.operands) // 2
+    tensors, indices, updates = op.operands[:half], op.operands[half], op.operands[half + 1 :]
+    stored = [t for t in tensors if not holds_zeros(t, facts, producers)]
+    found = accumulators(group, facts, producers)
+    assert found is not None, "fusion accepted the epilogue"
+    pass_in_order(params, (*distinct(stored), *found))
+    starts = tuple(
+        Start(params.of(x) if x in stored else None, params.of(y), product(x.shape))
+        for x, y in zip(tensors, found, strict=True)
+    )
+    sweep = None if found == op.results else _sweep(group, params.of(found[0]), facts, producers, params)
+    shape = updates[0].shape
+    axes, at = list[Axis](), list[Dim]()
+    for number, extent in enumerate(shape):
+        symbol = Sym(f"%u{number}")
+        axes.append(Axis(symbol, extent))
+        at.append(of(symbol))
+        facts = facts.with_index(symbol, extent)
+    read = element_reader(group, facts, producers, params)
+    first, window = _scatter_window(attrs, tensors[0], indices, shape, tuple(at), read)
+    bounds = [
+        InRange(start, const(0), size - extent + 1)
+        for start, (_, extent), size in zip(first, window, tensors[0].shape, strict=True)
+        if start.constant != 0 or size != extent
+    ]
+    target = tuple(start + step for start, (step, _) in zip(first, window, strict=True))
+    offset = flat_offset(target, tensors[0].shape)
+    positions = [axis for k, axis in enumerate(axes) if k not in attrs.update_window_dims]
+    names, depends = {axis.symbol.name for axis in positions}, Dependence()
+    # Along a dim where windows are one element wide, or start at one place, two of them are the same or do not meet.
+    whole = all(
+        extent.constant == 1 or not names.intersection(depends.of(start))
+        for start, (_, extent) in zip(first, window, strict=True)
+    )
+    carries = tuple(Arg(f"old{k}", t.dtype) for k, t in enumerate(op.results))
+    news = tuple(read.at(u, tuple(at)) for u in updates)
+    values = inline_region(read, op.bodies[0], (*carries, *news))
+    true: Scalar = Const(True, DType.I1)
+    kernel = ScatterKernel(
+        params=tuple(params.tensors.values()),
+        starts=starts,
+        axes=tuple(axes),
+        window=tuple(axes[k].symbol for k in attrs.update_window_dims) if whole else (),
+        unique=attrs.unique_indices or product(axis.extent for axis in positions).constant == 1,
+        slabs=_slabs(tensors[0].shape, first, window, axes),
+        in_bounds=reduce(lambda a, b: Binary(BinaryFn.AND, a, b, DType.I1), bounds, true),
+        carries=carries,
+        targets=tuple(Store(params.of(t), offset, value) for t, value in zip(found, values, strict=True)),
+        sweep=sweep,
+    )
+    return kernel, tuple(params.tensors)
+
+
+def _slabs(shape: Shape, first: Sequence[Dim], window: Sequence[tuple[Dim, Dim]], axes: Sequence[Axis]) -> Slabs | None:
+    """Where updates go along the outermost dim of a scatter's operand; None if it has one element."""
+    by_point = {of(axis.symbol): axis for axis in axes}
+    for dim, size in enumerate(shape):
+        if size.constant != 1:
+            return Slabs(first[dim], by_point.get(window[dim][0]), size, product(shape[dim + 1 :]))
+    return None
+
+
+def _scatter_window(
+    attrs: ScatterAttrs, tensor: Tensor, indices: Tensor, updates: Shape, at: Index, read: Formulas
+) -> tuple[list[Dim], list[tuple[Dim, Dim]]]:
+    """Per dim of the tensor: where the window starts, and the position in and extent of the window."""
+    batch = [at[k] for k in range(len(updates)) if k not in attrs.update_window_dims]
+    rank = len(tensor.shape)
+    first = [const(0)] * rank
+    for position, dim in enumerate(attrs.scatter_dims_to_operand_dims):
+        where = list(batch)
+        if attrs.index_vector_dim < len(indices.shape):
+            where.insert(attrs.index_vector_dim, const(position))
+        first[dim] = as_dim(read.at(indices, tuple(where)))
+    pairs = zip(attrs.input_batching_dims, attrs.scatter_indices_batching_dims, strict=True)
+    for dim, k in pairs:
+        first[dim] = batch[k - (k > attrs.index_vector_dim)]
+    dropped = {*attrs.inserted_window_dims, *attrs.input_batching_dims}
+    window_dims = iter(attrs.update_window_dims)
+    window = list[tuple[Dim, Dim]]()
+    for dim in range(rank):
+        if dim in dropped:
+            window.append((const(0), const(1)))
+        else:
+            k = next(window_dims)
+            window.append((at[k], updates[k]))
+    return first, window
