@@ -61,7 +61,10 @@ def test_every_variant_on_the_emulator(name: str) -> None:
     verify(case.function, case.inputs, SIZES[len(name) % 2 :: 2], scale=2, wide=case.wide)
 
 
-@pytest.mark.parametrize("name", [*SCATTERS, *SCATTER_EPILOGUES])
+SWEPT = ("two results", "columns", "one axis", "rounded beside")
+
+
+@pytest.mark.parametrize("name", [*SCATTERS, *SWEPT])
 def test_every_variant_of_a_scatter_on_the_emulator(name: str) -> None:
     case = {**SCATTERS, **SCATTER_EPILOGUES}[name]
     _, plan = plan_of(case.function, *case.inputs)
