@@ -66,7 +66,7 @@ class _Groups:
     """The groups of all bodies, numbered through."""
 
     def __init__(self, program: Program, host: HostProgram, names: Sequence[str], module: Module) -> None:
-        self._plans = host.plans
+        self._plans, self._facts = host.plans, program.facts
         self._producers: Producers = producers_of(program.body)
         arguments = {p.tensor: name for p, name in zip(program.parameters, names, strict=True)}
         self._names = {**_unique(program.names), **arguments}
@@ -134,16 +134,16 @@ class _Groups:
         reads, writes = self._buffers(group, inputs)
         return GroupText(
             kind=group.kind.value,
-            rows="" if group.rows is None else f"[{', '.join(map(str, group.rows))}]",
+            rows="" if group.rows is None else f"[{self._sizes(group.rows)}]",
             roots=tuple(map(self._typed, group.roots)),
             body=body,
             parent=parent,
             ops=tuple(self._op(op, inlined=op in inlined) for op in ops),
             reads=reads,
             writes=writes,
-            bytes_read=cost.reads.python(),
-            bytes_written=cost.writes.python(),
-            work=cost.work.python(),
+            bytes_read=self._facts.readable(cost.reads).python(),
+            bytes_written=self._facts.readable(cost.writes).python(),
+            work=self._facts.readable(cost.work).python(),
             decisions=decisions,
         )
 
@@ -169,9 +169,12 @@ class _Groups:
         return self.name(tensor)
 
     def _typed(self, tensor: Tensor) -> str:
-        if (shape := self._shapes.get(tensor.shape)) is None:
-            shape = self._shapes[tensor.shape] = ", ".join(map(str, tensor.shape))
-        return f"{self.name(tensor)}: {tensor.dtype.value}[{shape}]"
+        return f"{self.name(tensor)}: {tensor.dtype.value}[{self._sizes(tensor.shape)}]"
+
+    def _sizes(self, shape: Shape) -> str:
+        if (text := self._shapes.get(shape)) is None:
+            text = self._shapes[shape] = ", ".join([str(self._facts.readable(size)) for size in shape])
+        return text
 
     def name(self, tensor: Tensor) -> str:
         return self._names.get(tensor) or f"%{tensor.name}"

@@ -201,6 +201,9 @@ class Builder:
         self.assumptions.append(assumption)
         self.facts = assumption.add_to(self.facts)
 
+    def _text(self, dim: Dim) -> str:
+        return str(self.facts.readable(dim))
+
     def name_size(self, name: str, size: Dim) -> None:
         """Learn what the user calls a dim of raw sizes: a raw size is renamed later, another one gets a symbol."""
         if name in self.sizes or not name.isidentifier() or iskeyword(name):
@@ -237,9 +240,10 @@ class Builder:
             case Truth.TRUE:
                 return
             case Truth.FALSE:
-                raise ShapeError(f"{what}: sizes {lhs} and {rhs} differ whatever the inputs' sizes are", span)
+                sizes = f"{self._text(lhs)} and {self._text(rhs)}"
+                raise ShapeError(f"{what}: sizes {sizes} differ whatever the inputs' sizes are", span)
             case Truth.UNKNOWN:
-                message = f"{what}: found {{0}} and {{1}}, expected {lhs} == {rhs}"
+                message = f"{what}: found {{0}} and {{1}}, expected {self._text(lhs)} == {self._text(rhs)}"
                 self.check(lhs, Relation.EQ, rhs, message, (lhs, rhs), span)
                 self.assume(Relation.EQ, lhs, rhs, what, span)
 
@@ -252,15 +256,17 @@ class Builder:
             case Truth.TRUE:
                 return
             case Truth.FALSE:
-                raise ShapeError(f"{what}: {lhs} is less than {rhs} whatever the inputs' sizes are", span)
+                sizes = f"{self._text(lhs)} is less than {self._text(as_dim(rhs))}"
+                raise ShapeError(f"{what}: {sizes} whatever the inputs' sizes are", span)
             case Truth.UNKNOWN:
-                message = f"{what}: found {{0}} and {{1}}, expected {lhs} >= {rhs}"
+                message = f"{what}: found {{0}} and {{1}}, expected {self._text(lhs)} >= {self._text(as_dim(rhs))}"
                 self.check(lhs, Relation.GE, as_dim(rhs), message, (lhs, as_dim(rhs)), span)
                 self.assume(Relation.GE, lhs, as_dim(rhs), what, span)
 
     def demand_one_or(self, size: Dim, target: Dim, what: str, span: Span) -> None:
         """A size must be 1 or another one: checked at run time; what follows for its range is known from there on."""
-        message = f"{what}: found {{0}} and {{1}}, expected {size} == 1 or {size} == {target}"
+        one, other = self._text(size), self._text(target)
+        message = f"{what}: found {{0}} and {{1}}, expected {one} == 1 or {one} == {other}"
         self.check((size - 1) * (size - target), Relation.EQ, ZERO, message, (size, target), span)
         for high, low in ((maximum(target, 1), size), (size, minimum(target, 1))):
             if not self.facts.at_least(high, low).is_true:

@@ -62,7 +62,7 @@ class _Shapes:
 
     def _text(self, dim: Dim) -> str:
         if (known := self._texts.get(dim)) is None:
-            known = self._texts[dim] = str(dim)
+            known = self._texts[dim] = str(self._program.facts.readable(dim))
         return known
 
     def _solved(self, raw: Dim) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from shlo_disc.expr import solve
 from shlo_disc.expr.canonical import Canonical
 from shlo_disc.expr.dim import Dim, DimLike, Sym, as_dim, of, split_constant
 from shlo_disc.expr.prover import Interval, Prover
+from shlo_disc.expr.readable import quotients, readable
 from shlo_disc.expr.solve import System
 
 
@@ -182,6 +183,11 @@ class Facts:
     def canonical(self, dim: Dim) -> Dim:
         """Write a dim in its simplest form under these facts; equal results mean equal dims."""
         return self._rules.dim(dim)
+
+    def readable(self, dim: Dim) -> Dim:
+        """Write a canonical dim for people: in sizes of the program rather than in quotients of them."""
+        system = self._system
+        return readable(dim, quotients(system.definitions, system.given.substitution)) if system.definitions else dim
 
     def equal(self, a: Dim, b: DimLike) -> Truth:
         """Decide `a == b`."""

@@ -138,3 +138,20 @@ def test_likely_values_of_a_constrained_size_are_used() -> None:
     made = legalize(parse_module(program().mlir_module()), (), ["mod(b, 8) == 0"])
     points = likely_points(made, {"b": [8, 64], "s": [5], "t": [1]})
     assert [point[Sym("b")] for point in points] == [8, 64]
+
+
+def test_users_read_the_size_that_they_have_a_name_for() -> None:
+    """Where `b` is a multiple of 8, the compiler computes with its quotient; texts about the program say `b`."""
+
+    def added(x: Any, y: Any) -> Any:
+        return jnp.concatenate([x, y], axis=0) + 1
+
+    program = exported(added, *[spec(*dims("b, s"))] * 2)
+    run = shlo_disc.compile(program, constraints=["mod(b, 8) == 0"])
+    texts = [fact.text for fact in run.facts()]
+    assert any(text.endswith("dim 0 = 2*b") for text in texts)
+    assert not any("_by_" in text for text in texts)
+    fusion = run.explain("fusion")
+    assert "f32[2*b, s]" in fusion
+    assert "moves 8*b*s bytes in, 8*b*s out" in fusion
+    assert "_by_" not in fusion

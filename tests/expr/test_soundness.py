@@ -103,6 +103,7 @@ def test_canonical_keeps_the_value(drawn: tuple[World, Dim]) -> None:
     note(f"{world.facts.facts} at {world.env}: {dim} -> {simple}")
     assert simple.evaluate(world.complete()) == dim.evaluate(world.env)
     assert world.facts.canonical(simple) == simple
+    assert world.facts.readable(simple).evaluate(world.complete()) == dim.evaluate(world.env)
 
 
 @given(worlds_and_dims())
