@@ -1,4 +1,4 @@
-"""The page in a real browser: what it shows, how fast it opens, and that it loads nothing."""
+"""The page in a real browser: what it shows, and that it loads nothing."""
 
 # JAX annotates only a part of its functions.
 # pyright: reportUnknownMemberType=false
@@ -29,7 +29,6 @@ from tests.report.browser import Browser, Page, chromium, find_chromium, open_pa
 BROWSER = find_chromium()
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium here (Debian: apt-get install chromium)")
 
-SECONDS_TO_OPEN = 1.0
 USABLE = ("button", "link", "slider", "spinbutton", "searchbox", "combobox")
 LARGEST_PAGE = 2 << 20  # bytes, for 12 layers with their backward pass
 
@@ -262,16 +261,9 @@ def _holds(lhs: str, relation: str, rhs: str, sizes: Mapping[str, int]) -> bool:
     return {"==": a == b, "<=": a <= b, ">=": a >= b}[relation]
 
 
-def test_twelve_layers_with_their_backward_pass_open_within_a_second(browser: Browser, tmp_path: Path) -> None:
+def test_twelve_layers_with_their_backward_pass_are_one_page(browser: Browser, tmp_path: Path) -> None:
     artifact = compile_text(training_text(12), "training.mlir", Request(), Stopwatch())
     assert len(page(artifact).encode()) < LARGEST_PAGE
-    seconds = list[float]()
-    for _ in range(3):  # another process may have the cores
-        tab = shown(browser, artifact, tmp_path)
-        tab.run("new Promise(done => setTimeout(done, 100))")
-        marks = ("performance.getEntriesByName('ready')", "performance.getEntriesByName('first-contentful-paint')")
-        seconds.append(max(tab.run(f"{mark}[0].startTime") for mark in marks) / 1000)
-        assert tab.count(".node") == len(artifact.overview.groups)
-        assert complaints(tab) == []
-    print(f"opened in {seconds} s, {len(page(artifact).encode())} bytes, {len(artifact.overview.groups)} groups")
-    assert min(seconds) < SECONDS_TO_OPEN
+    tab = shown(browser, artifact, tmp_path)
+    assert tab.count(".node") == len(artifact.overview.groups)
+    assert complaints(tab) == []
