@@ -12,7 +12,8 @@ from functools import reduce
 from operator import mul
 
 from shlo_disc.analysis.access import Access, is_free, nodes, tensor_loads
-from shlo_disc.analysis.formula import Formulas, Producers
+from shlo_disc.analysis.formula import Formulas
+from shlo_disc.analysis.structure import Leaves, Structures
 from shlo_disc.dynamic_ops.opdef import Template
 from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
@@ -51,15 +52,17 @@ class Reads:
 class ReadTable:
     """Reads of the ops of one program."""
 
-    facts: Facts
-    producers: Producers
+    structures: Structures
     _spaces: dict[Shape, Space] = field(default_factory=dict[Shape, Space])
     _reads: dict[Op[object], tuple[Reads, ...]] = field(default_factory=dict[Op[object], tuple[Reads, ...]])
+    _patterns: dict[int, tuple[tuple[Reads, ...], Leaves]] = field(
+        default_factory=dict[int, tuple[tuple[Reads, ...], Leaves]]
+    )
 
     def space(self, shape: Shape) -> Space:
         """A generic point of a shape."""
         if (known := self._spaces.get(shape)) is None:
-            facts, index = self.facts, list[Dim]()
+            facts, index = self.structures.facts, list[Dim]()
             for extent in shape:
                 if extent.constant == 1:  # so that dims of 1 do not tell two spaces apart
                     index.append(const(0))
@@ -68,15 +71,31 @@ class ReadTable:
                 facts = facts.with_index(symbol, extent)
                 index.append(facts.canonical(of(symbol)))
             known = self._spaces[shape] = Space(
-                shape, tuple(index), facts, Formulas(facts, self.producers, self._is_free)
+                shape, tuple(index), facts, Formulas(facts, self.structures.producers, self._is_free)
             )
         return known
 
     def of(self, op: Op[object]) -> tuple[Reads, ...]:
         """What an element or reduce op reads for each result; a reduction once, for a point of its operand."""
         if (known := self._reads.get(op)) is None:
-            known = self._reads[op] = self._find(op)
+            known = self._reads[op] = self._matched(op)
         return known
+
+    def _matched(self, op: Op[object]) -> tuple[Reads, ...]:
+        """The reads of an op of equal structure, with the leaves of this one."""
+        if op.bodies and not isinstance(op.attrs, ReduceAttrs):
+            return self._find(op)
+        structure = self.structures.of_op(op)
+        if (known := self._patterns.get(structure.number)) is None:
+            found = self._find(op)
+            if all(_is_pattern(reads, structure.leaves) for reads in found):
+                self._patterns[structure.number] = found, structure.leaves
+            return found
+        pattern, leaves = known
+        named = dict(zip(leaves, structure.leaves, strict=True))
+        return tuple(
+            Reads(r.space, tuple(Access(named[a.tensor], a.index) for a in r.accesses), r.loops) for r in pattern
+        )
 
     def _find(self, op: Op[object]) -> tuple[Reads, ...]:
         if isinstance(op.attrs, ReduceAttrs):
@@ -91,7 +110,7 @@ class ReadTable:
         return tuple(_reads(s, [element(op, s.formulas, k, s.index)]) for k, s in enumerate(spaces))
 
     def _is_free(self, tensor: Tensor) -> bool:
-        made = self.producers.get(tensor)
+        made = self.structures.producers.get(tensor)
         return made is not None and is_free(made[0])
 
 
@@ -101,6 +120,13 @@ def _reads(space: Space, formulas: list[Scalar]) -> Reads:
         found.update(dict.fromkeys(tensor_loads(formula)))
         loops.update(_loops(formula))
     return Reads(space, tuple(found), loops)
+
+
+def _is_pattern(reads: Reads, leaves: Leaves) -> bool:
+    """Whether reads name no tensors but leaves, and no symbols of loops, which differ from op to op."""
+    if reads.loops:
+        return False
+    return all(a.tensor in leaves and not any(dim.data() for dim in a.index) for a in reads.accesses)
 
 
 def _loops(root: Node) -> dict[Sym, Dim]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from shlo_disc.analysis.access import AffineView, flat_offset, is_free
 from shlo_disc.analysis.formula import Formulas, Producers
+from shlo_disc.analysis.structure import Structures
 from shlo_disc.codegen.contraction import matrix_form
 from shlo_disc.codegen.groups import Group
 from shlo_disc.codegen.kernel import Axis, MatrixView, Param, Store
@@ -195,7 +196,7 @@ class _Reader:
         if len(depths) > 1 or depth is None or depth > LARGEST_WIDTH:
             return f"queries are {' x '.join(map(str, depths))} wide, not a constant of at most {LARGEST_WIDTH}"
         operands = self._operands(first, softmax.read, space.facts.with_index(DEPTH, const(depth)))
-        form = matrix_form(self.second, self.facts, self.producers)
+        form = matrix_form(self.second, Structures(self.facts, self.producers))
         v = self._matrix((form.a, form.b)[1 - space.side], space.values, KEY, COLUMN, space.facts)
         if operands is None or v is None:
             return "queries, keys or values are no matrices per row of the batch"
@@ -228,7 +229,7 @@ class _Reader:
     def _operands(self, first: Op[object], read: Index, facts: Facts) -> tuple[MatrixView, MatrixView] | None:
         """Queries and keys: element `read` of the first product has them in its rows and columns, or the other way."""
         assert isinstance(first.attrs, DotAttrs), "the first product is a dot"
-        attrs, form = first.attrs, matrix_form(first, self.facts, self.producers)
+        attrs, form = first.attrs, matrix_form(first, Structures(self.facts, self.producers))
         index = list(read)
         shared, found = index[: len(attrs.lhs_batch)], list[Index]()
         del index[: len(shared)]

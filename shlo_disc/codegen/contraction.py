@@ -9,13 +9,13 @@ from math import copysign
 
 from shlo_disc.analysis.access import (
     AffineView,
-    affine_view,
     flat_offset,
     index_symbols,
     is_free,
     loads,
 )
 from shlo_disc.analysis.formula import Formulas, Producers
+from shlo_disc.analysis.structure import Structures
 from shlo_disc.codegen.groups import Abilities
 from shlo_disc.dynamic_ops.contract import ConvAttrs, DotAttrs
 from shlo_disc.dynamic_ops.opdef import Template
@@ -81,20 +81,20 @@ def _has_types(op: Op[object], abilities: Abilities) -> bool:
     return (lhs.dtype, rhs.dtype, result.dtype) in abilities.contractions
 
 
-def template_operands(op: Op[object], facts: Facts, producers: Producers, abilities: Abilities) -> tuple[Tensor, ...]:
+def template_operands(op: Op[object], structures: Structures, abilities: Abilities) -> tuple[Tensor, ...]:
     """The operands of `op` that its template can only read from memory as they are."""
-    template = definition(op).template
+    template, facts, producers = definition(op).template, structures.facts, structures.producers
     if template in (Template.ELEMENT, Template.REDUCE):
         return ()
     if template is Template.DOT:
         if not is_matrix_product(op, abilities):
             return ()
-        form = matrix_form(op, facts, producers)
+        form = matrix_form(op, structures)
         return tuple(t for t, view in zip(op.operands, (form.a, form.b), strict=True) if view and view.base is t)
     if template is Template.CONVOLUTION:
         if not is_direct_convolution(op, abilities):
             return ()
-        return tuple(t for t in op.operands if affine_view(t, facts, producers) is None)
+        return tuple(t for t in op.operands if structures.affine_view(t) is None)
     if template is Template.SCATTER:
         return tuple(t for t in op.operands[: len(op.operands) // 2] if not holds_zeros(t, facts, producers))
     if template is Template.SORT and isinstance(op.attrs, SortAttrs):
@@ -145,16 +145,14 @@ def row_major(tensor: Tensor) -> AffineView:
     return AffineView(tensor, const(0), tuple(reversed(strides)))
 
 
-def matrix_form(
-    op: Op[object], facts: Facts, producers: Producers, computed: Sequence[bool] = (False, False)
-) -> MatrixForm:
+def matrix_form(op: Op[object], structures: Structures, computed: Sequence[bool] = (False, False)) -> MatrixForm:
     """The strided matrices of a dot for which `is_matrix_product` holds; views are read in place where possible.
 
     `computed`: which operands are no memory at all.
     """
     assert isinstance(op.attrs, DotAttrs), "only dots have a matrix form"
     left, right = (
-        (None,) if absent else (affine_view(t, facts, producers) or row_major(t), row_major(t))
+        (None,) if absent else (structures.affine_view(t) or row_major(t), row_major(t))
         for t, absent in zip(op.operands, computed, strict=True)
     )
     for lhs in left:

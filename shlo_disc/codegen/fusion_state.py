@@ -41,7 +41,7 @@ class FusionState:
         self.context, self.facts, self.producers = context, context.facts, context.producers
         self.nodes = OpNodes(body, context)
         self.outputs = self.nodes.outputs
-        self.reads = ReadTable(context.facts, context.producers)
+        self.reads = ReadTable(context.structures)
         self.costs = Costs.at(context.abilities.machine, context.points)
         self.order = DraftOrder()
         self.homes = dict[Op[object], list[Draft]]()

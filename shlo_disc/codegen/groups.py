@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
 from shlo_disc.analysis.formula import Producers
+from shlo_disc.analysis.structure import Structures
 from shlo_disc.dynamic_ops.program import Body, Op, Shape, Tensor
 from shlo_disc.expr.dim import Dim, Sym
 from shlo_disc.expr.dtypes import DType
@@ -96,12 +97,17 @@ class Context:
     """What decisions about a program rest on.
 
     `points`: likely sizes, a value for every symbol of the program each; formulas of costs are compared there.
+    `structures` grow with what is asked of them.
     """
 
     facts: Facts
     producers: Producers
     abilities: Abilities
     points: tuple[Mapping[Sym, int], ...]
+    structures: Structures = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "structures", Structures(self.facts, self.producers))
 
 
 @dataclass(frozen=True, slots=True)

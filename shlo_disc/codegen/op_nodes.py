@@ -49,5 +49,5 @@ class OpNodes:
 
 def _demanded(op: Op[object], context: Context) -> list[Tensor]:
     """What `op` reads from memory as it is."""
-    read = template_operands(op, context.facts, context.producers, context.abilities)
+    read = template_operands(op, context.structures, context.abilities)
     return [*read, *(t for body in op.bodies if is_control(op) for t in body.results)]

@@ -115,9 +115,7 @@ class _Merger:
         changed = tuple(self._with(self.groups[k], moved) for k in readers)
         before = (group, *(self.groups[k] for k in readers))
         move = _Move(before, self._without(root, group, moved), changed, moved)
-        points = self.context.points
-        pays = bool(points) and all(self._pays(move, point) for point in points)
-        return move if pays else "computing it where it is read saves less than it costs"
+        return move if self._pays(move) else "computing it where it is read saves less than it costs"
 
     # -- which ops
 
@@ -185,30 +183,42 @@ class _Merger:
 
     # -- whether it pays
 
-    def _pays(self, move: _Move, point: Mapping[Sym, int]) -> bool:
-        producers = self.context.producers
-        before = [traffic(g, producers) for g in move.before]
-        after = [traffic(g, producers) for g in (move.rest, *move.readers) if g is not None]
-        saved = sum(t.moved.evaluate(point) for t in before) - sum(t.moved.evaluate(point) for t in after)
-        work = sum(t.work.evaluate(point) for t in after) - sum(t.work.evaluate(point) for t in before)
-        tile = self.context.abilities.product_tile
+    def _pays(self, move: _Move) -> bool:
+        """Whether a move saves memory, and more than its work costs, at every likely point."""
+        points, tile = self.context.points, self.context.abilities.product_tile
         dots = [g for g in move.readers if g.kind is GroupKind.DOT]
-        if tile and any(not self._is_thin(g, point, tile) for g in dots):
+        if tile and not all(self._is_thin(g, point, tile) for g in dots for point in points):
             return False
-        work += sum(self._repeated(g, move.ops).evaluate(point) for g in dots)
-        return saved > 0 and saved * WORK_PER_BYTE >= work
+        saved, work = self._change(move)
+        if any(saved.evaluate(point) <= 0 for point in points):
+            return False
+        for group in dots:
+            work += self._repeated(group, move.ops)
+        return bool(points) and all(saved.evaluate(p) * WORK_PER_BYTE >= work.evaluate(p) for p in points)
+
+    def _change(self, move: _Move) -> tuple[Dim, Dim]:
+        """The bytes that a move saves, and the work that it does again."""
+        saved, work = const(0), const(0)
+        for group in move.before:
+            costs = traffic(group, self.context.producers)
+            saved, work = saved + costs.moved, work - costs.work
+        for group in (move.rest, *move.readers):
+            if group is not None:
+                costs = traffic(group, self.context.producers)
+                saved, work = saved - costs.moved, work + costs.work
+        return saved, work
 
     def _is_thin(self, group: Group, point: Mapping[Sym, int], tile: int) -> bool:
         """Whether a product waits for memory anyway, so that a library would be no faster."""
         assert group.anchor is not None, "a product has its op"
-        form = matrix_form(group.anchor, self.context.facts, self.context.producers)
+        form = matrix_form(group.anchor, self.context.structures)
         return min(form.m.evaluate(point), form.n.evaluate(point)) <= tile
 
     def _repeated(self, group: Group, moved: Sequence[Op[object]]) -> Dim:
         """The work of computing panels more than once: for batch loops they do not vary with, and for each tile."""
         assert group.anchor is not None, "a product has its op"
         computed = computed_operands(group, self.context.producers)
-        form = matrix_form(group.anchor, self.context.facts, self.context.producers, computed)
+        form = matrix_form(group.anchor, self.context.structures, computed)
         tile = self.context.abilities.product_tile
         once = const(0)
         for op in moved:

@@ -7,6 +7,7 @@ from typing import cast
 
 from shlo_disc.analysis.access import AffineView, affine_view, flat_offset, is_free
 from shlo_disc.analysis.formula import Formulas, Producers, inline_region
+from shlo_disc.analysis.structure import Structures
 from shlo_disc.codegen.contraction import (
     EpilogueIndex,
     delinearize,
@@ -41,7 +42,7 @@ def build_dot(group: Group, facts: Facts, producers: Producers) -> tuple[DotKern
     """A matrix product with the group's elementwise ops as its prologue and its epilogue."""
     op = cast("Op[DotAttrs]", group.anchor)
     computed = computed_operands(group, producers)
-    form = matrix_form(op, facts, producers, computed)
+    form = matrix_form(op, Structures(facts, producers), computed)
     result = op.results[0]
     axes, loop_index = list[Axis](), list[Dim]()
     for number, loop in enumerate(form.batch):

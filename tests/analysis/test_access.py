@@ -18,6 +18,7 @@ from jax import lax
 from shlo_disc.analysis.access import affine_view, flat_offset, index_symbols, is_free
 from shlo_disc.analysis.formula import Formulas, producers_of
 from shlo_disc.analysis.reads import ReadTable
+from shlo_disc.analysis.structure import Structures
 from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.program import Op, Program, Shape
 from shlo_disc.expr.dim import Sym, const, of, symbol
@@ -107,7 +108,7 @@ def op_named(program: Program, name: str) -> Op[object]:
 def test_reads_are_seen_through_free_ops() -> None:
     program = legalized(lambda x, y: jnp.maximum(x.T, y[::-1]), X, In("s, b"))
     (result,) = program.body.results
-    (reads,) = ReadTable(program.facts, producers_of(program.body)).of(op_named(program, "maximum"))
+    (reads,) = ReadTable(Structures(program.facts, producers_of(program.body))).of(op_named(program, "maximum"))
     assert reads.space.shape == result.shape
     found = {access.tensor: tuple(map(str, access.index)) for access in reads.accesses}
     x, y = (p.tensor for p in program.parameters)
@@ -118,13 +119,13 @@ def test_reads_are_seen_through_free_ops() -> None:
 def test_reads_end_at_what_is_computed() -> None:
     program = legalized(lambda x: jnp.tanh(x).T.reshape(-1) * 2, X)
     tanh = op_named(program, "tanh").results[0]
-    (reads,) = ReadTable(program.facts, producers_of(program.body)).of(op_named(program, "multiply"))
+    (reads,) = ReadTable(Structures(program.facts, producers_of(program.body))).of(op_named(program, "multiply"))
     assert [(a.tensor, tuple(map(str, a.index))) for a in reads.accesses] == [(tanh, ("%i0 % b", "%i0 // b"))]
 
 
 def test_a_reduction_reads_at_the_points_of_its_operand() -> None:
     program = legalized(lambda x: jnp.exp(x)[:, None].sum(2), X)
-    (reads,) = ReadTable(program.facts, producers_of(program.body)).of(op_named(program, "d_reduce"))
+    (reads,) = ReadTable(Structures(program.facts, producers_of(program.body))).of(op_named(program, "d_reduce"))
     (exp,) = (a for a in reads.accesses if a.tensor.shape)
     assert tuple(map(str, reads.space.index)) == ("%i0", "0", "%i1")  # a dim of 1 needs no symbol
     assert (exp.tensor, tuple(map(str, exp.index))) == (op_named(program, "exponential").results[0], ("%i0", "%i1"))
@@ -133,7 +134,7 @@ def test_a_reduction_reads_at_the_points_of_its_operand() -> None:
 def test_loops_inside_an_element_repeat_what_they_read() -> None:
     window = lambda x: lax.reduce_window(jnp.exp(x), 0.0, lax.add, (1, 3), (1, 1), "VALID")  # noqa: E731
     program = legalized(window, In("b, 8"))
-    (reads,) = ReadTable(program.facts, producers_of(program.body)).of(op_named(program, "d_reduce_window"))
+    (reads,) = ReadTable(Structures(program.facts, producers_of(program.body))).of(op_named(program, "d_reduce_window"))
     (exp,) = (a for a in reads.accesses if a.tensor.shape)
     assert reads.repetitions(exp) == const(3)
 

@@ -19,6 +19,7 @@ from shlo_disc.analysis.access import index_symbols
 from shlo_disc.analysis.formula import Formulas, producers_of
 from shlo_disc.analysis.reads import ReadTable, Space
 from shlo_disc.analysis.sizes import Point, accepted_point, random_points
+from shlo_disc.analysis.structure import Structures
 from shlo_disc.codegen.op_graph import is_control
 from shlo_disc.diagnostics import RuntimeShapeError
 from shlo_disc.dynamic_ops.opdef import Template
@@ -195,7 +196,7 @@ def test_conclusions_about_indices_hold(program_name: str, corpus: Path, exhaust
     program = read_program(corpus, program_name, rewritten=True)
     random = Random(f"{SEED} {program_name}")
     points = list(calls(program, random, 2 if exhaustive else 1))
-    table = ReadTable(program.facts, producers_of(program.body))
+    table = ReadTable(Structures(program.facts, producers_of(program.body)))
     ops = [op for body in sized_bodies(program.body) for op in body.ops]
     ops = [op for op in ops if definition(op).template is Template.ELEMENT and op.results[0].shape]
     for op in ops if exhaustive or len(ops) < MANY_POINTS else random.sample(ops, MANY_POINTS):

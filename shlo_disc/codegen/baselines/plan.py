@@ -160,7 +160,7 @@ def _common_prefix(shapes: Sequence[Shape]) -> Shape:
 def keeps_rows(ops: Sequence[Op[object]], rows: Shape, context: Context) -> bool:
     """Whether whatever is computed from a reduction of these ops reads it in its own row."""
     users = dict[Op[object], list[Op[object]]]()
-    table = ReadTable(context.facts, context.producers)
+    table = ReadTable(context.structures)
     reads = {op: [(found.space.index, access) for found in table.of(op) for access in found.accesses] for op in ops}
     makers = {t: op for op in ops for t in op.results}
     for op, found in reads.items():

@@ -1,0 +1,80 @@
+"""Ops of equal structure, as in the layers of a model: what one of them reads, all read, up to the names of tensors.
+
+The structure of a tensor is what its free ops say, from the tensors up that these begin at: its leaves. Two ops of
+equal structure have equal element formulas but for their leaves, which stand in the same places (value numbering, as
+in Alpern, Wegman and Zadeck, POPL 1988, with the leaves as variables).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from shlo_disc.analysis.access import AffineView, affine_view, is_free
+from shlo_disc.analysis.formula import Producers
+from shlo_disc.dynamic_ops.program import Op, Tensor
+from shlo_disc.expr.facts import Facts
+
+Leaves: TypeAlias = tuple[Tensor, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """Equal numbers mean equal structure; then the leaves differ at most."""
+
+    number: int
+    leaves: Leaves
+
+
+@dataclass(slots=True, eq=False)
+class Structures:
+    """The structures of one program, and what is known of tensors by structure, under its facts."""
+
+    facts: Facts
+    producers: Producers
+    _numbers: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
+    _tensors: dict[Tensor, Structure] = field(default_factory=dict[Tensor, Structure])
+    _views: dict[int, tuple[AffineView | None, Leaves]] = field(
+        default_factory=dict[int, tuple[AffineView | None, Leaves]]
+    )
+
+    def of_op(self, op: Op[object]) -> Structure:
+        """The structure of an op; its bodies do not count, so formulas that look into them may differ."""
+        results = tuple((t.shape, t.dtype) for t in op.results)
+        return self._number((op.name, op.attrs, results), op.operands)
+
+    def of_tensor(self, tensor: Tensor) -> Structure:
+        """The structure of a tensor: that of the free op that makes it, else a leaf of its type."""
+        if (known := self._tensors.get(tensor)) is None:
+            made = self.producers.get(tensor)
+            if made is not None and is_free(made[0]):
+                known = self.of_op(made[0])
+            else:
+                known = Structure(self._numbered((tensor.shape, tensor.dtype, tensor.bounds)), (tensor,))
+            self._tensors[tensor] = known
+        return known
+
+    def affine_view(self, tensor: Tensor) -> AffineView | None:
+        """`access.affine_view` under the facts of the program, found once for each structure."""
+        structure = self.of_tensor(tensor)
+        if (known := self._views.get(structure.number)) is None:
+            view = affine_view(tensor, self.facts, self.producers)
+            if view is None or view.base in structure.leaves:  # else it is a view of a literal
+                self._views[structure.number] = view, structure.leaves
+            return view
+        view, leaves = known
+        if view is None or leaves == structure.leaves:
+            return view
+        return AffineView(structure.leaves[leaves.index(view.base)], view.offset, view.strides)
+
+    def _number(self, what: Hashable, operands: Iterable[Tensor]) -> Structure:
+        places, parts = dict[Tensor, int](), list[Hashable]()
+        for tensor in operands:
+            structure = self.of_tensor(tensor)
+            where = tuple(places.setdefault(leaf, len(places)) for leaf in structure.leaves)
+            parts.append((structure.number, where))
+        return Structure(self._numbered((what, tuple(parts))), tuple(places))
+
+    def _numbered(self, key: Hashable) -> int:
+        return self._numbers.setdefault(key, len(self._numbers))
