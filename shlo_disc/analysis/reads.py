@@ -93,9 +93,7 @@ class ReadTable:
             return found
         pattern, leaves = known
         named = dict(zip(leaves, structure.leaves, strict=True))
-        return tuple(
-            Reads(r.space, tuple(Access(named[a.tensor], a.index) for a in r.accesses), r.loops) for r in pattern
-        )
+        return tuple(_renamed(reads, named) for reads in pattern)
 
     def _find(self, op: Op[object]) -> tuple[Reads, ...]:
         if isinstance(op.attrs, ReduceAttrs):
@@ -123,10 +121,19 @@ def _reads(space: Space, formulas: list[Scalar]) -> Reads:
 
 
 def _is_pattern(reads: Reads, leaves: Leaves) -> bool:
-    """Whether reads name no tensors but leaves, and no symbols of loops, which differ from op to op."""
-    if reads.loops:
-        return False
-    return all(a.tensor in leaves and not any(dim.data() for dim in a.index) for a in reads.accesses)
+    """Whether reads name no tensors but leaves, and none inside of dims."""
+    dims = (*(dim for a in reads.accesses for dim in a.index), *reads.loops.values())
+    return all(a.tensor in leaves for a in reads.accesses) and not any(dim.data() for dim in dims)
+
+
+def _renamed(pattern: Reads, named: Mapping[Tensor, Tensor]) -> Reads:
+    """The same reads of other tensors, with loops of their own."""
+    if not pattern.loops:
+        return Reads(pattern.space, tuple(Access(named[a.tensor], a.index) for a in pattern.accesses), {})
+    fresh = {symbol: pattern.space.formulas.symbol("k") for symbol in pattern.loops}
+    moved = {symbol: of(other) for symbol, other in fresh.items()}
+    accesses = tuple(Access(named[a.tensor], tuple(d.substitute(moved) for d in a.index)) for a in pattern.accesses)
+    return Reads(pattern.space, accesses, {fresh[s]: extent.substitute(moved) for s, extent in pattern.loops.items()})
 
 
 def _loops(root: Node) -> dict[Sym, Dim]:

@@ -6,7 +6,7 @@ graphs, JEA 2006): to merge two groups, only the groups between them in the orde
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from shlo_disc.codegen.groups import GroupKind
@@ -70,18 +70,18 @@ class DraftOrder:
     def closes_cycle(self, draft: Draft, readers: Iterable[Draft]) -> bool:
         """Whether `draft` needs one of those that would read from it."""
         starts = [r for r in readers if r is not draft]
-        return draft in _reached(starts, _after, lambda d: d.place <= draft.place)
+        return draft in _reached_after(starts, draft.place)
 
     def extend(self, draft: Draft, readers: Iterable[Draft]) -> None:
         """Let `readers` read from `draft`; no cycle may close."""
         readers = [r for r in readers if r is not draft]
-        late = _reached(readers, _after, lambda d: d.place < draft.place)
+        late = _reached_after(readers, draft.place - 1)
         for reader in readers:
             _connect(draft, reader)
         if not late:
             return
         first = min(d.place for d in late)
-        early = _reached([draft], _before, lambda d: d.place > first)
+        early = _reached_before(draft, first)
         moved = [*sorted(early, key=lambda d: d.place), *sorted(late, key=lambda d: d.place)]
         for place, each in zip(sorted(d.place for d in moved), moved, strict=True):
             each.place = place
@@ -89,7 +89,7 @@ class DraftOrder:
     def independent(self, a: Draft, b: Draft) -> bool:
         """Whether neither needs the other."""
         first, last = (a, b) if a.place < b.place else (b, a)
-        return last not in _reached([first], _after, lambda d: d.place <= last.place)
+        return last not in _reached_after([first], last.place)
 
     def merge(self, kept: Draft, gone: Draft) -> None:
         """Let `kept` stand for both drafts, which must be independent."""
@@ -108,23 +108,24 @@ def _connect(producer: Draft, reader: Draft) -> None:
     reader.before[producer] = None
 
 
-def _after(draft: Draft) -> Iterable[Draft]:
-    return draft.after
-
-
-def _before(draft: Draft) -> Iterable[Draft]:
-    return draft.before
-
-
-def _reached(
-    starts: Iterable[Draft], step: Callable[[Draft], Iterable[Draft]], within: Callable[[Draft], bool]
-) -> dict[Draft, None]:
-    """The drafts reached from `starts`, these included, without leaving the part of the order that counts."""
-    found = dict[Draft, None]()
-    stack = [draft for draft in starts if within(draft)]
+def _reached_after(starts: Iterable[Draft], last: int) -> set[Draft]:
+    """The drafts that need one of `starts`, these included, up to place `last`."""
+    stack = [draft for draft in starts if draft.place <= last]
+    found = set(stack)
     while stack:
-        draft = stack.pop()
-        if draft not in found:
-            found[draft] = None
-            stack.extend(each for each in step(draft) if within(each))
+        for each in stack.pop().after:
+            if each.place <= last and each not in found:
+                found.add(each)
+                stack.append(each)
+    return found
+
+
+def _reached_before(draft: Draft, first: int) -> set[Draft]:
+    """The drafts that `draft` needs, itself included, that stand after place `first`."""
+    stack, found = [draft], {draft}
+    while stack:
+        for each in stack.pop().before:
+            if each.place > first and each not in found:
+                found.add(each)
+                stack.append(each)
     return found

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import add, mul, sub
 from typing import TypeAlias
 
 from shlo_disc.analysis.access import Access
@@ -37,6 +38,7 @@ class Costs:
     points: Sequence[Mapping[Sym, int]]
     _known: dict[Dim, Amounts] = field(default_factory=dict[Dim, Amounts])
     _sizes: dict[Shape, Amounts] = field(default_factory=dict[Shape, Amounts])
+    _tensors: dict[Tensor, Amounts] = field(default_factory=dict[Tensor, Amounts])
 
     @staticmethod
     def at(machine: Machine, points: Sequence[Mapping[Sym, int]]) -> Costs:
@@ -57,11 +59,14 @@ class Costs:
 
     def memory(self, tensors: Iterable[Tensor]) -> Amounts:
         """What it costs to read, or to write, these tensors once."""
-        total = self.nothing
-        for tensor in tensors:
+        amounts = list(map(self._tensor, tensors))
+        return tuple(map(sum, zip(*amounts, strict=True))) if amounts else self.nothing
+
+    def _tensor(self, tensor: Tensor) -> Amounts:
+        if (known := self._tensors.get(tensor)) is None:
             rate = self.machine.additions_per_byte * tensor.dtype.bytes
-            total = plus(total, times(self.size(tensor.shape), rate))
-        return total
+            known = self._tensors[tensor] = times(self.size(tensor.shape), rate)
+        return known
 
     @property
     def nothing(self) -> Amounts:
@@ -91,22 +96,22 @@ class Costs:
 
 def plus(a: Amounts, b: Amounts) -> Amounts:
     """Add at every point."""
-    return tuple(x + y for x, y in zip(a, b, strict=True))
+    return tuple(map(add, a, b))
 
 
 def minus(a: Amounts, b: Amounts) -> Amounts:
     """Subtract at every point."""
-    return tuple(x - y for x, y in zip(a, b, strict=True))
+    return tuple(map(sub, a, b))
 
 
 def times(a: Amounts, factor: float) -> Amounts:
     """Scale at every point."""
-    return tuple(x * factor for x in a)
+    return tuple([x * factor for x in a])
 
 
 def multiplied(a: Amounts, b: Amounts) -> Amounts:
     """Multiply at every point."""
-    return tuple(x * y for x, y in zip(a, b, strict=True))
+    return tuple(map(mul, a, b))
 
 
 def divided(a: Amounts, b: Amounts) -> Amounts:

@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shlo_disc.analysis.access import is_free
-from shlo_disc.analysis.reads import ReadTable
+from shlo_disc.analysis.reads import ReadTable, Space
 from shlo_disc.codegen.drafts import Draft, DraftOrder
 from shlo_disc.codegen.fusion_cost import Amounts, Costs, largest, plus, times
 from shlo_disc.codegen.groups import Claim, Context, Decision, FusionPlan, Group, GroupKind
 from shlo_disc.codegen.op_graph import all_operands, row_space, space_of
 from shlo_disc.codegen.op_nodes import OpNodes
 from shlo_disc.codegen.weights import is_counting, weight
-from shlo_disc.dynamic_ops.program import Body, Op, Tensor
+from shlo_disc.dynamic_ops.program import Body, Op, Shape, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
+from shlo_disc.expr.dim import Dim
 from shlo_disc.expr.scalar import Index
 
 
@@ -45,6 +46,7 @@ class FusionState:
         self.costs = Costs.at(context.abilities.machine, context.points)
         self.order = DraftOrder()
         self.homes = dict[Op[object], list[Draft]]()
+        self.same_row = dict[tuple[Space, Index, Shape, Dim], bool]()  # `row_fit` has asked
         self._records = list[_Record]()
         self._merged = dict[Draft, Draft]()
         self._loaded = dict[Op[object], tuple[Tensor, ...]]()

@@ -52,5 +52,7 @@ def _continues(op: Op[object], chain: Chain, state: FusionState) -> bool:
     """Whether `op` computes one element for each of the product's."""
     if definition(op).template is not Template.ELEMENT:
         return False
+    if op.results[0].shape == chain.product.shape:  # most often
+        return True
     size, wanted = product(op.results[0].shape), product(chain.product.shape)
     return size == wanted or state.facts.canonical(size) == state.facts.canonical(wanted)

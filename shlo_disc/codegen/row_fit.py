@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from shlo_disc.analysis.reads import Space
 from shlo_disc.codegen.drafts import Draft
 from shlo_disc.codegen.fusion_cost import Amounts, divided, largest, plus, ratio, times
 from shlo_disc.codegen.fusion_state import FusionState, Refusal
@@ -21,6 +22,7 @@ from shlo_disc.codegen.row_spaces import (
 from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
 from shlo_disc.expr.dim import Dim, const, product
 from shlo_disc.expr.facts import Facts
+from shlo_disc.expr.scalar import Index
 
 
 def joined_rows(state: FusionState, op: Op[object], draft: Draft) -> Shape | Refusal:
@@ -153,11 +155,18 @@ def _same_row(state: FusionState, producer: Op[object], user: Op[object], count:
             if access.tensor not in producer.results:
                 continue
             met = True
-            here = leading(space.shape, count, space.facts)
-            there = leading(access.tensor.shape, count, space.facts)
-            if here is None or there is None:
-                return False
-            own = row_number(space.index, space.shape, here, space.facts)
-            if row_number(access.index, access.tensor.shape, there, space.facts) != own:
+            key = space, access.index, access.tensor.shape, count
+            if (known := state.same_row.get(key)) is None:
+                known = state.same_row[key] = _is_own_row(*key)
+            if not known:
                 return False
     return met
+
+
+def _is_own_row(space: Space, index: Index, shape: Shape, count: Dim) -> bool:
+    """Whether element `index` of a tensor lies in the row where the space stands, of `count` rows."""
+    here, there = leading(space.shape, count, space.facts), leading(shape, count, space.facts)
+    if here is None or there is None:
+        return False
+    own = row_number(space.index, space.shape, here, space.facts)
+    return row_number(index, shape, there, space.facts) == own
