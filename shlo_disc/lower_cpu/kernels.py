@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import replace
 from typing import ClassVar, assert_never
 
 from shlo_disc.analysis.formula import Producers
 from shlo_disc.artifact import SourceFile
+from shlo_disc.codegen.group_structure import GroupStructure, group_structure
 from shlo_disc.codegen.groups import REAL_PRODUCTS, Abilities, Group, GroupKind, Launches
 from shlo_disc.codegen.host import KernelRef
 from shlo_disc.codegen.indices import size_name
@@ -51,9 +53,10 @@ class CpuLowering:
         self.texts = dict[str, str]()  # the text, with NAME for its name -> its name
         self.libraries = dict[str, tuple[str, ...]]()
         self.comments = dict[str, str]()
+        self._parts = dict[Hashable, tuple[Part, GroupStructure]]()
 
     def lower(self, group: Group) -> KernelRef:
-        """Print the kernel of a group, or find the one that has the same text."""
+        """Print the kernel of a group, or find that of a group of the same structure, or with the same text."""
         return (self._parallel(group) if group.kind is GroupKind.PARALLEL else self._part(group)).kernel
 
     def _parallel(self, group: Group) -> Part:
@@ -70,6 +73,15 @@ class CpuLowering:
         return replace(made, kernel=replace(made.kernel, symbols=symbols)).sharing(tuple(pairs))
 
     def _part(self, group: Group) -> Part:
+        structure = group_structure(group, self.producers)
+        if (known := self._parts.get(structure.key)) is None:
+            part = self._print(group)
+            self._parts[structure.key] = part, structure
+            return part
+        part, other = known
+        return replace(part, kernel=replace(part.kernel, tensors=other.renamed(part.kernel.tensors, structure)))
+
+    def _print(self, group: Group) -> Part:
         match group.kind:
             case GroupKind.ROWS:
                 return self._rows(group)

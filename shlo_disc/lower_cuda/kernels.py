@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import replace
 from typing import ClassVar, assert_never
 
 from shlo_disc.analysis.formula import Producers
 from shlo_disc.artifact import SourceFile
 from shlo_disc.codegen.attention import build_attention
+from shlo_disc.codegen.group_structure import GroupStructure, group_structure
 from shlo_disc.codegen.groups import GPU, Abilities, Group, GroupKind, Launches
 from shlo_disc.codegen.host import Call, CallVariant, GridCall, GridRef
 from shlo_disc.codegen.naming import NAME, comment, require_types, title
@@ -52,10 +54,11 @@ class CudaLowering:
         self.facts, self.producers = program.facts, producers
         self.texts = dict[str, str]()  # the text, with NAME for its name -> its name
         self.comments = dict[str, str]()
+        self._known = dict[Hashable, tuple[Printed, tuple[Tensor, ...], GroupStructure]]()
 
     def lower(self, group: Group) -> GridRef:
-        """Print the kernels of a group, or find those that have the same text."""
-        printed, tensors = self._print(group)
+        """Print the kernels of a group, or find those of a group of the same structure, or with the same text."""
+        printed, tensors = self._printed(group)
         if (name := self.texts.get(printed.text)) is None:
             name = self.texts[printed.text] = f"{title(group)}_{len(self.texts)}"
             self.comments[name] = comment(group)
@@ -63,6 +66,15 @@ class CudaLowering:
         sizes = [of(Sym(s)) for v in variants for c in v.calls if isinstance(c, GridCall) for s in c.symbols]
         spaces = dict.fromkeys((*printed.spaces, *(product(t.shape) for t in tensors), *sizes))
         return GridRef(name, tensors, printed.workspaces, variants, tuple(spaces))
+
+    def _printed(self, group: Group) -> tuple[Printed, tuple[Tensor, ...]]:
+        structure = group_structure(group, self.producers)
+        if (known := self._known.get(structure.key)) is None:
+            printed, tensors = self._print(group)
+            self._known[structure.key] = printed, tensors, structure
+            return printed, tensors
+        printed, tensors, other = known
+        return printed, other.renamed(tensors, structure)
 
     def _print(self, group: Group) -> tuple[Printed, tuple[Tensor, ...]]:
         facts, producers = self.facts, self.producers
