@@ -1,0 +1,64 @@
+"""Groups of equal structure share one kernel, whose text is that which each of them would have got."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+import pytest
+
+from shlo_disc.codegen import group_structure
+from shlo_disc.codegen.group_structure import GroupStructure
+from shlo_disc.codegen.groups import Group
+from shlo_disc.lower_cpu import kernels as cpu
+from shlo_disc.lower_cuda import kernels as cuda
+from shlo_disc.pipeline import DeviceKind
+from tests.codegen.programs import LAYER, generated, layers
+from tests.codegen.test_fusion import PROGRAMS
+from tests.pipeline.exports import In
+
+LOWERINGS = {"cpu": cpu.CpuLowering, "cuda": cuda.CudaLowering}
+
+
+def model(number: int) -> tuple[Callable[..., Any], tuple[In, ...]]:
+    """A model of so many layers, and its inputs."""
+    return layers(number), (In("b, t, 16"), *LAYER * number)
+
+
+def printed_groups(monkeypatch: pytest.MonkeyPatch, device: DeviceKind, number: int) -> int:
+    """How many groups of a model of so many layers are printed."""
+    lowering, printed = LOWERINGS[device], list[Group]()
+    real: Any = vars(lowering)["_print"]
+
+    def counted(self: object, group: Group) -> Any:
+        printed.append(group)
+        return real(self, group)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(lowering, "_print", counted)
+        function, inputs = model(number)
+        generated(function, *inputs, device=device)
+    return len(printed)
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_twelve_layers_print_no_more_kernels_than_three(monkeypatch: pytest.MonkeyPatch, device: DeviceKind) -> None:
+    """The first and the last layer have other neighbours than those between."""
+    assert printed_groups(monkeypatch, device, 12) == printed_groups(monkeypatch, device, 3)
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("name", [*PROGRAMS, "four layers"])
+def test_sharing_changes_nothing(monkeypatch: pytest.MonkeyPatch, name: str, device: DeviceKind) -> None:
+    function, inputs = PROGRAMS.get(name) or model(4)
+    shared = generated(function, *inputs, device=device)
+    different = count()
+
+    def alone(group: Group, producers: Any) -> GroupStructure:
+        found = group_structure.group_structure(group, producers)
+        return GroupStructure(next(different), found.tensors)
+
+    for module in (cpu, cuda):
+        monkeypatch.setattr(module, "group_structure", alone)
+    assert generated(function, *inputs, device=device) == shared
