@@ -14,9 +14,18 @@ from shlo_disc.codegen.groups import Group
 from shlo_disc.lower_cpu import kernels as cpu
 from shlo_disc.lower_cuda import kernels as cuda
 from shlo_disc.pipeline import DeviceKind
-from tests.codegen.programs import LAYER, generated, layers
+from tests.codegen.programs import LAYER, generated, layers, softmax
 from tests.codegen.test_fusion import PROGRAMS
 from tests.pipeline.exports import In
+
+
+def nearly_equal(x: Any, y: Any) -> tuple[Any, ...]:
+    """Groups that differ in one literal, one attribute, or in which operands are the same."""
+    rows = [
+        softmax(each) for each in (x * 2.0, y * 3.0, x + y, y + x, x + x, x * (x > y), x * (x < y), x.T + y, y + y.T)
+    ]
+    return (*rows, (x @ y) * 2.0, (y @ x) * 3.0, x @ x, y @ x.T)
+
 
 LOWERINGS = {"cpu": cpu.CpuLowering, "cuda": cuda.CudaLowering}
 
@@ -24,6 +33,9 @@ LOWERINGS = {"cpu": cpu.CpuLowering, "cuda": cuda.CudaLowering}
 def model(number: int) -> tuple[Callable[..., Any], tuple[In, ...]]:
     """A model of so many layers, and its inputs."""
     return layers(number), (In("b, t, 16"), *LAYER * number)
+
+
+MODELS = {**PROGRAMS, "four layers": model(4), "nearly equal": (nearly_equal, (In("n, n"), In("n, n")))}
 
 
 def printed_groups(monkeypatch: pytest.MonkeyPatch, device: DeviceKind, number: int) -> int:
@@ -49,9 +61,9 @@ def test_twelve_layers_print_no_more_kernels_than_three(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
-@pytest.mark.parametrize("name", [*PROGRAMS, "four layers"])
+@pytest.mark.parametrize("name", MODELS)
 def test_sharing_changes_nothing(monkeypatch: pytest.MonkeyPatch, name: str, device: DeviceKind) -> None:
-    function, inputs = PROGRAMS.get(name) or model(4)
+    function, inputs = MODELS[name]
     shared = generated(function, *inputs, device=device)
     different = count()
 
