@@ -267,6 +267,7 @@ class PackedEmitter(Emitter):
     def __init__(self, spelling: CudaSpelling) -> None:
         super().__init__(spelling)
         self.packing: Packing | None = None
+        self.finished = list[str]()  # stores of packs, behind all values: loops over lanes side by side spill less
         self.registers = dict[tuple[Scope, Param | Scratch, Dim], str]()  # packs that were loaded, by scope
         self.singles = dict[tuple[Scope, Scalar], str]()  # values that all lanes share, in the scope of a pack
 
@@ -277,6 +278,8 @@ class PackedEmitter(Emitter):
         with self.inside(LANE.name, arrayed=True) as scope:
             scope.lines.append(f"constexpr int R = {packing.width};")
             yield scope
+            scope.block(self.finished)
+            self.finished.clear()
         self.packing = before
 
     def store(self, store: Store) -> None:
@@ -291,7 +294,7 @@ class PackedEmitter(Emitter):
         name = self.fresh("s")
         scope.lines.append(f"Pack<{self.spell.memory_type(target.dtype)}, R> {name};")
         scope.pending.append(self.spell.store(f"{name}.at", "k", value, target.dtype))
-        scope.block([f"pack_store({clean(target.name)} + {self.dim_scalar(start)}, {name});"])
+        self.finished.append(f"pack_store({clean(target.name)} + {self.dim_scalar(start)}, {name});")
 
     def arg(self, name: str) -> str:
         return "k" if name == LANE.name else super().arg(name)
