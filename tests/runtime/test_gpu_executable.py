@@ -18,6 +18,7 @@ from shlo_disc.runtime import gpu_executable
 from shlo_disc.runtime.gpu_executable import GpuExecutable, build_gpu
 from shlo_disc.runtime.graphs import GraphCache
 from shlo_disc.runtime.launch_table import Chooser, Estimate, cheapest
+from shlo_disc.runtime.peak import peak_memory
 from tests.runtime.gpu_stub import Recorded, StubDevice, lowered
 
 Floats = NDArray[np.float32]
@@ -273,6 +274,14 @@ def test_wrong_arguments_are_refused_as_on_the_cpu(driver: Driver, options: Comp
         run((x, vectors(5)[1]))
     assert device.log == []
     assert run.stats.calls == 0
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_the_peak_is_what_a_call_takes(driver: Driver, options: CompileOptions) -> None:
+    run, device = ready(CHAIN, replace(options, cuda_graphs=False), driver)
+    for size in (1, 15, 16, 17, 100):
+        run(vectors(size))
+        assert device.allocated[-1] == peak_memory(run.artifact, {"s0": size}) > 0
 
 
 def test_memory_is_allocated_once_for_temporaries_and_let_go(options: CompileOptions) -> None:
