@@ -26,6 +26,7 @@ from shlo_disc.expr.dim import (
 from shlo_disc.expr.prover import Assumptions, Prover
 
 MOST_PRODUCTS = 12  # rules about products; what more equations say is used for comparisons only
+MOST_DEFINITIONS = 24  # beyond which equations of products no longer introduce quotients, of which there may be no end
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,7 @@ def add_zero(system: System, dim: Dim) -> System:
         assert split is not None, f"{dim} was found to be linear in {atom}"
         coefficient, rest = split
         return _replace(system, atom, -rest if coefficient.constant == 1 else rest)
-    for factors, weight in dim.terms:
+    for factors, weight in dim.terms if len(system.definitions) < MOST_DEFINITIONS else ():
         # 2*a + rest == 0 says that 2 divides the rest
         if len(factors) == 1 and dim.linear(factors[0]) is not None and isinstance(factors[0], Sym):
             rest = dim - weight * of(factors[0])

@@ -280,3 +280,15 @@ def test_inequalities_read_without_terms_below_zero() -> None:
     for claim in (128 - S, S - 1, 2 * T - S - 3, S // 2 - 2):
         facts = facts.assume_at_least(claim, 0, "a test", NOWHERE)
     assert [fact.text for fact in facts.facts] == ["s <= 128", "s >= 1", "2*t >= s + 3", "s // 2 >= 2"]
+
+
+def test_equations_of_products_that_divide_each_other_come_to_an_end() -> None:
+    """Each says that a number divides the other's product, again and again with new quotients."""
+    a, b, s, t = map(symbol, ("a", "b", "s0", "s1"))
+    facts = Facts.empty().assume_equal(a * s, 5 * b + 4, "one", NOWHERE)
+    facts = facts.assume_equal(a * t + 6 * a, -7, "two", NOWHERE)
+    # a == 7, t == -7, s == 2, b == 2
+    values = {Sym("a"): 7, Sym("s1"): -7, Sym("s0"): 2, Sym("b"): 2}
+    for sym, definition in facts.definitions:
+        values[sym] = definition.evaluate(values)
+    assert facts.canonical(a * s - b).evaluate(values) == 12
