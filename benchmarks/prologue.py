@@ -1,4 +1,4 @@
-"""What prologues gain on a CPU: products of one formula and a matrix, fused and not, in turn; best times of each.
+"""What prologues gain on a CPU: products of one formula and a matrix, compiled for a shape, fused and not, in turn.
 
 python benchmarks/prologue.py
 """
@@ -24,9 +24,10 @@ from shlo_disc import CompileOptions
 
 ROUNDS = 30
 F32, BF16 = np.float32, ml_dtypes.bfloat16
-SHAPES = ((1, 768, 3072), (128, 768, 768), (512, 3072, 768))  # m, k, n
+SHAPES = ((1, 768, 3072), (128, 768, 768), (512, 3072, 768), (4096, 768, 256))  # m, k, n
 PROGRAMS: Mapping[str, tuple[Callable[..., Any], Sequence[tuple[str, Any]]]] = {
     "tanh(x) @ w": (lambda x, w: jnp.tanh(x) @ w, (("m, k", F32), ("k, n", F32))),
+    "gelu(x) @ w": (lambda x, w: jax.nn.gelu(x) @ w, (("m, k", F32), ("k, n", F32))),
     "x @ f32(w)": (lambda x, w: x @ w.astype(F32), (("m, k", F32), ("k, n", BF16))),
     "-x.T @ w": (lambda x, w: -x.T @ w, (("k, m", F32), ("k, n", F32))),
     "x @ -w.T": (lambda x, w: x @ -w.T, (("m, k", F32), ("n, k", F32))),
@@ -39,9 +40,11 @@ def measure(name: str) -> list[str]:
     scope = export.SymbolicScope()
     specs = [jax.ShapeDtypeStruct(export.symbolic_shape(shape, scope=scope), dtype) for shape, dtype in inputs]
     source = export.export(jax.jit(function))(*specs)
-    runs = [shlo_disc.compile(source, options=CompileOptions(fusion=fusion, threads=1)) for fusion in ("full", "none")]
     rows = list[str]()
     for m, k, n in SHAPES:
+        likely = {"m": [m], "k": [k], "n": [n]}
+        options = [CompileOptions(fusion=fusion, threads=1) for fusion in ("full", "none")]
+        runs = [shlo_disc.compile(source, options=option, likely=likely) for option in options]
         sizes, rng = {"m": m, "k": k, "n": n}, np.random.default_rng(0)
         shapes = [tuple(sizes[d.strip()] for d in shape.split(",")) for shape, _ in inputs]
         arrays = [rng.standard_normal(s).astype(dtype) for s, (_, dtype) in zip(shapes, inputs, strict=True)]

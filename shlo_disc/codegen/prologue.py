@@ -24,11 +24,15 @@ from shlo_disc.dynamic_ops.opdef import Template
 from shlo_disc.dynamic_ops.program import Body, Op, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.dynamic_ops.registry import definition
-from shlo_disc.expr.dim import Dim, Sym, const, product
+from shlo_disc.expr.dim import Dim, Sym, const, maximum, product
 
 WORK_PER_BYTE = 3  # additions that cost as much as moving a byte, where caches take part
 COSTLY = 4  # of one element: what is broadcast is then stored rather than computed for every reader
 PANEL_ROWS = 192  # of A, for which a panel of B is computed again if both operands are computed
+PANEL_COLUMNS = 64  # of B, for which all of A is read again if only B is computed
+FEWEST_ROWS = 48  # of A in a panel: packing B must pay
+PANEL_BYTES = 1 << 19  # of so many rows: half of a second-level cache, because B's columns pass through it too
+READ_AGAIN = 8  # how many bytes come from a cache in the time of one from memory
 _READERS = frozenset({GroupKind.DOT, GroupKind.SCATTER})
 LARGEST_GROUP = 96  # ops; keeps formulas and compile times bounded
 
@@ -187,9 +191,13 @@ class _Merger:
         """Whether a move saves memory, and more than its work costs, at every likely point."""
         points, tile = self.context.points, self.context.abilities.product_tile
         dots = [g for g in move.readers if g.kind is GroupKind.DOT]
-        if tile and not all(self._is_thin(g, point, tile) for g in dots for point in points):
+        fits = (self._is_thin(g, p, tile) if tile else self._fits_cache(g, p) for g in dots for p in points)
+        if not all(fits):
             return False
         saved, work = self._change(move)
+        if not tile:
+            for group in dots:
+                saved -= self._read_again(group)
         if any(saved.evaluate(point) <= 0 for point in points):
             return False
         for group in dots:
@@ -213,6 +221,24 @@ class _Merger:
         assert group.anchor is not None, "a product has its op"
         form = matrix_form(group.anchor, self.context.structures)
         return min(form.m.evaluate(point), form.n.evaluate(point)) <= tile
+
+    def _fits_cache(self, group: Group, point: Mapping[Sym, int]) -> bool:
+        """Whether a panel of A, which is computed over the whole depth, stays in the cache of a core."""
+        assert group.anchor is not None, "a product has its op"
+        lhs, _ = computed_operands(group, self.context.producers)
+        form = matrix_form(group.anchor, self.context.structures)
+        row = form.k.evaluate(point) * group.anchor.operands[0].dtype.bytes
+        return not lhs or FEWEST_ROWS * row <= PANEL_BYTES
+
+    def _read_again(self, group: Group) -> Dim:
+        """What reading A for every panel of B takes, in bytes of memory."""
+        assert group.anchor is not None, "a product has its op"
+        computed = computed_operands(group, self.context.producers)
+        if computed != (False, True):
+            return const(0)
+        form = matrix_form(group.anchor, self.context.structures, computed)
+        panels = (form.n + (PANEL_COLUMNS - 1)) // PANEL_COLUMNS
+        return form.m * form.k * maximum(0, panels - 1) * group.anchor.operands[0].dtype.bytes // READ_AGAIN
 
     def _repeated(self, group: Group, moved: Sequence[Op[object]]) -> Dim:
         """The work of computing panels more than once: for batch loops they do not vary with, and for each tile."""

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -18,6 +19,7 @@ import shlo_disc
 from shlo_disc.artifact import CompileOptions
 from shlo_disc.codegen.groups import FusionPlan, GroupKind
 from shlo_disc.codegen.planners import plan_full
+from shlo_disc.expr.dim import Sym
 from shlo_disc.lower_cpu.kernels import CpuLowering
 from tests.codegen.programs import context_of, planned
 from tests.pipeline.exports import FAST, In, by_jax, check, exported, flat
@@ -45,7 +47,7 @@ def test_a_product_computes_its_operands(name: str) -> None:
         assert case.ops <= {op.name for op in plan.groups[-1].ops}
         run = shlo_disc.compile(exported(case.function, case.inputs), options=CompileOptions(optimize=1, threads=2))
         rng = np.random.default_rng(len(name))
-        for m, n, k in SIZES[len(name) % 2 :: 2]:
+        for m, n, k in SIZES[len(name) % 3 :: 3]:
             arrays = [i.array(rng, {"m": m, "n": n, "k": k}) for i in case.inputs]
             check(flat(run, arrays), by_jax(case.function, arrays), f"{name} at m = {m}, n = {n}, k = {k}", scale=2)
 
@@ -87,3 +89,20 @@ def test_a_softmax_is_stored() -> None:
     plan = plan_of(lambda x, w: jax.nn.softmax(x) @ w, In("m, k"), In("k, n"))
     assert [g.kind for g in plan.groups] == [GroupKind.ROWS, GroupKind.DOT]
     assert any(not d.merged and "saves less" in d.reason for d in plan.decisions)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "side", "groups"),
+    [
+        ((512, 3072, 768), 0, 2),  # 48 rows of A fill the cache
+        ((4096, 768, 256), 0, 1),
+        ((512, 3072, 768), 1, 1),
+        ((4096, 768, 256), 1, 2),  # A would be read four times to save little
+    ],
+)
+def test_panels_pay_at_likely_sizes(sizes: tuple[int, int, int], side: int, groups: int) -> None:
+    function: Callable[..., Any] = (lambda x, w: jnp.exp(x) @ w) if side == 0 else (lambda x, w: x @ jnp.exp(w))
+    found = planned(function, In("m, k"), In("k, n"))
+    point = {Sym(name): size for name, size in zip("mkn", sizes, strict=True)}
+    context = replace(context_of(found.program, CpuLowering.abilities), points=(point,))
+    assert len(plan_full(found.program.body, context).groups) == groups

@@ -30,7 +30,7 @@ from tests.lower_cuda.sass import instructions, resources
 from tests.pipeline.exports import F16, In
 from tests.pipeline.prologue_programs import PROLOGUES, SCATTER_EPILOGUES, SCATTERS, Prologue
 
-SIZES = tuple({"m": m, "k": k} for m, k in ((1, 4), (3, 1), (2, 2), (66, 18), (9, 70)))
+SIZES = tuple({"m": m, "k": k} for m, k in ((1, 4), (3, 1), (2, 2), (66, 18), (9, 70), (34, 20)))
 
 
 def thin(case: Prologue) -> Prologue:
@@ -58,7 +58,7 @@ def test_every_variant_on_the_emulator(name: str) -> None:
         _, plan = plan_of(case.function, *case.inputs)
     assert len(plan.groups) == case.groups
     assert case.ops <= {op.name for op in plan.groups[-1].ops}
-    verify(case.function, case.inputs, SIZES[len(name) % 2 :: 2], scale=2, wide=case.wide)
+    verify(case.function, case.inputs, SIZES[len(name) % 3 :: 3], scale=2, wide=case.wide)
 
 
 SWEPT = ("two results", "columns", "one axis", "rounded beside")
@@ -69,7 +69,7 @@ def test_every_variant_of_a_scatter_on_the_emulator(name: str) -> None:
     case = {**SCATTERS, **SCATTER_EPILOGUES}[name]
     _, plan = plan_of(case.function, *case.inputs)
     assert len(plan.groups) == case.groups
-    verify(case.function, case.inputs, [{"m": 5, "n": n, "k": k} for n, k in ((1, 1), (2, 3), (18, 17))])
+    verify(case.function, case.inputs, [{"m": 5, "n": n, "k": k} for n, k in ((1, 1), (18, 17))])
 
 
 def test_a_library_takes_what_does_not_wait_for_memory() -> None:
