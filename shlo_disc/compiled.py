@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import ArgumentTypeError
 from shlo_disc.exported import Signature
 from shlo_disc.overview import FactText
@@ -75,13 +76,7 @@ class Compiled:
     @property
     def peak_formula(self) -> Any:
         """What `peak_memory` computes, as a SymPy expression of the sizes."""
-        from shlo_disc.expr.sympy_bridge import formula_to_sympy  # noqa: PLC0415  a second to import
-
-        artifact = self._executable.artifact
-        count = len(artifact.raw)
-        known = dict(zip(artifact.symbols, artifact.raw_sizes, strict=False))
-        known |= dict(zip(artifact.symbols[count:], artifact.definitions, strict=True))
-        return formula_to_sympy(artifact.arena_bytes, known)
+        return peak_formula(self._executable.artifact)
 
     def max_size(self, symbol: str, *, budget: int | str, **sizes: int) -> int:
         """The largest value of a size whose call keeps within a budget: `max_size("b", s=512, budget="2GiB")`."""
@@ -94,6 +89,17 @@ class Compiled:
     def facts(self) -> tuple[FactText, ...]:
         """Everything that is known of the sizes of the program's values, each with its reason."""
         return self._executable.artifact.overview.all_facts()
+
+
+def peak_formula(artifact: Artifact) -> Any:
+    """The bytes of temporaries of a call, as a SymPy expression of the free sizes."""
+    from shlo_disc.expr.sympy_bridge import formula_to_sympy  # noqa: PLC0415  a second to import
+
+    count = len(artifact.raw)
+    known = dict(zip(artifact.symbols, artifact.raw_sizes, strict=False))
+    known |= dict(zip(artifact.symbols[count:], artifact.definitions, strict=True))
+    known |= {name: name for name in artifact.free}  # also where the program finds one by a division of a raw size
+    return formula_to_sympy(artifact.arena_bytes, known)
 
 
 def _typed(dtype: str, shape: Sequence[int | str]) -> str:

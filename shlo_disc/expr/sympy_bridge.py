@@ -143,4 +143,7 @@ class _Text:
     def _call(name: str, arguments: Sequence[Formula]) -> Formula:
         if name == "floordiv":
             return _function("floor")(arguments[0] / arguments[1])
-        return _function({"mod": "Mod", "min": "Min", "max": "Max"}[name])(*arguments)
+        if name == "mod":
+            return _function("Mod")(*arguments)
+        # As it is: which of many sums is the largest takes SymPy minutes to ask.
+        return _function({"min": "Min", "max": "Max"}[name])(*arguments, evaluate=False)
