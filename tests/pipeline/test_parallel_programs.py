@@ -36,7 +36,7 @@ def rearranged(x: Any) -> Any:
     """Queries, keys and values: one projection, three shapes."""
     b, s, _ = x.shape
     q, k, v = (a.reshape(b, s, 2, 4) for a in jnp.split(x, 3, -1))
-    return q.transpose(0, 2, 1, 3) * 0.5, k.transpose(0, 2, 3, 1), v.transpose(0, 2, 1, 3)
+    return q.transpose(0, 2, 1, 3) * 0.5, k.transpose(0, 2, 3, 1), v.transpose(2, 0, 1, 3)
 
 
 def masks(lengths: Any, x: Any) -> Any:
