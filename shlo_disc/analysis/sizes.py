@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import TypeAlias
 
-from shlo_disc.dynamic_ops.program import Check, Program, Relation
+from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.expr.dim import Sym, of
 
 Point: TypeAlias = Mapping[Sym, int]  # a value for every symbol of a program, definitions included
@@ -20,29 +20,15 @@ _STEPS = 4  # of mending, per symbol
 _SPECIAL = 0.6
 
 
-def satisfied(check: Check, point: Point) -> bool:
-    """Whether a call with these sizes passes a check."""
-    lhs, rhs = check.lhs.evaluate(point), check.rhs.evaluate(point)
-    match check.relation:
-        case Relation.EQ:
-            return lhs == rhs
-        case Relation.GE:
-            return lhs >= rhs
-        case Relation.NE:
-            return lhs != rhs
-
-
 def point_of(program: Program, free: Mapping[Sym, int]) -> Point | None:
     """All symbols from values of the free ones; None if such a call is refused."""
     raw = {dim.symbol: program.facts.canonical(of(dim.symbol)).evaluate(free) for dim in program.raw_dims}
     if any(value < 0 for value in raw.values()):
         return None
-    point = dict(raw)
-    for symbol, definition in program.definitions:
-        point[symbol] = definition.evaluate(point)
-    if any(point[symbol] != value for symbol, value in free.items() if symbol in point):
+    point = accepted_point(program, raw)
+    if point is None or any(point[symbol] != value for symbol, value in free.items() if symbol in point):
         return None
-    return point if all(satisfied(check, point) for check in program.checks) else None
+    return point
 
 
 def accepted_point(program: Program, raw: Mapping[Sym, int]) -> Point | None:
@@ -53,7 +39,7 @@ def accepted_point(program: Program, raw: Mapping[Sym, int]) -> Point | None:
     point = dict(raw)
     for symbol, definition in program.definitions:
         point[symbol] = definition.evaluate(point)
-    return point if all(satisfied(check, point) for check in program.checks) else None
+    return point if all(check.holds(point) for check in program.checks) else None
 
 
 def free_symbols(program: Program) -> tuple[Sym, ...]:
@@ -158,6 +144,6 @@ def _conflict(program: Program, free: Mapping[Sym, int]) -> int:
         point[symbol] = definition.evaluate(point)
     missed += sum(abs(point[symbol] - value) for symbol, value in free.items() if symbol in point)
     for check in program.checks:
-        if not satisfied(check, point):
+        if not check.holds(point):
             missed += max(1, abs(check.lhs.evaluate(point) - check.rhs.evaluate(point)))
     return missed

@@ -24,7 +24,7 @@ class Liveness:
         self.after = list[frozenset[int]]()  # the slots that are needed after each moment
         self._number(steps)
         self.after = [frozenset[int]()] * len(self.reads)
-        self.at_start = self._flow(steps, frozenset(at_end))
+        self._flow(steps, frozenset(at_end))
         for moment, needed in enumerate(self.after):
             for slot in needed.union(self.reads[moment], self.writes[moment]):
                 self.alive[slot] |= 1 << moment

@@ -93,6 +93,17 @@ class Check:
     span: Span
     origin: str = ""
 
+    def holds(self, sizes: Mapping[Sym, int]) -> bool:
+        """Whether sizes meet the demand."""
+        lhs, rhs = self.lhs.evaluate(sizes), self.rhs.evaluate(sizes)
+        match self.relation:
+            case Relation.EQ:
+                return lhs == rhs
+            case Relation.GE:
+                return lhs >= rhs
+            case Relation.NE:
+                return lhs != rhs
+
 
 @dataclass(frozen=True, slots=True)
 class RawDim:

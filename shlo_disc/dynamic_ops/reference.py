@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError
 from shlo_disc.dynamic_ops.opdef import Arrays
-from shlo_disc.dynamic_ops.program import Body, Check, Op, Parameter, Program, Relation, Tensor
+from shlo_disc.dynamic_ops.program import Body, Check, Op, Parameter, Program, Tensor
 from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.dim import Dim, Sym, const
 from shlo_disc.expr.numpy_math import numpy_dtype
@@ -49,7 +49,7 @@ def bind_sizes(program: Program, inputs: Sequence[NDArray[Any]]) -> dict[Sym, in
     for symbol, dim in program.definitions:
         sizes[symbol] = dim.evaluate(sizes)
     for check in program.checks:
-        if not holds(check, sizes):
+        if not check.holds(sizes):
             raise RuntimeShapeError(filled(check, sizes))
     return sizes
 
@@ -64,18 +64,6 @@ def _check_argument(parameter: Parameter, array: NDArray[Any], sizes: dict[Sym, 
     expected = tuple(dim.evaluate(sizes) for dim in shape)
     if expected != array.shape:
         raise RuntimeShapeError(f"argument {name}: expected shape {expected}, found {array.shape}")
-
-
-def holds(check: Check, sizes: dict[Sym, int]) -> bool:
-    """Whether the sizes meet a check."""
-    lhs, rhs = check.lhs.evaluate(sizes), check.rhs.evaluate(sizes)
-    match check.relation:
-        case Relation.EQ:
-            return lhs == rhs
-        case Relation.GE:
-            return lhs >= rhs
-        case Relation.NE:
-            return lhs != rhs
 
 
 def filled(check: Check, sizes: dict[Sym, int]) -> str:

@@ -18,6 +18,7 @@ _RELATIONS: dict[str, Callable[[int, int], bool]] = {
     ">=": operator.ge,
     ">": operator.gt,
 }
+_MIRRORED = {"==": "==", "!=": "!=", "<=": ">=", ">=": "<=", "<": ">", ">": "<"}
 
 
 def holds(check: CheckText, symbols: Mapping[str, int]) -> bool:
@@ -44,9 +45,10 @@ def broken(artifact: Artifact, check: CheckText, symbols: Mapping[str, int]) -> 
         return values[number] if number < len(values) else hole[0]
 
     message = re.sub(r"\{(\d+)\}", fill, check.message)
-    found = _equation(check.lhs, symbols)
-    wanted = _equation(check.rhs, symbols)
-    lines = [message, f"  found {found}, expected {check.relation} {wanted}"]
+    lhs, relation, rhs = check.lhs, check.relation, check.rhs
+    if lhs.lstrip("-").isdigit() and relation in _MIRRORED:  # a number is expected, not found
+        lhs, relation, rhs = rhs, _MIRRORED[relation], lhs
+    lines = [message, f"  found {_equation(lhs, symbols)}, expected {relation} {_equation(rhs, symbols)}"]
     if sizes := _sizes(artifact, check):
         lines.append(f"  where {sizes}")
     if check.where:

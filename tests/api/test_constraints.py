@@ -88,6 +88,12 @@ def test_every_call_is_checked() -> None:
     ]
 
 
+def test_a_bound_is_expected_and_the_size_is_found() -> None:
+    run = shlo_disc.compile(program(), constraints=["b <= 64"])
+    with pytest.raises(shlo_disc.RuntimeShapeError, match="found b = 72, expected <= 64"):
+        run(counted(72, 4), counted(2))
+
+
 def test_constraints_are_known_when_shapes_are_proven() -> None:
     text = """func.func @main(%x: tensor<?xf32>) -> tensor<?x8xf32> {
       %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf32>) -> tensor<i32>
