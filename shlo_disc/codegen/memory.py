@@ -17,8 +17,9 @@ from shlo_disc.codegen.groups import Context
 from shlo_disc.codegen.host import BufferKind, CaseStep, CopyStep, HostBuffer, HostStep, LaunchStep, WhileStep
 from shlo_disc.codegen.liveness import Liveness
 from shlo_disc.codegen.placement import Tenant, place
+from shlo_disc.codegen.traffic import bytes_of
 from shlo_disc.dynamic_ops.program import Tensor
-from shlo_disc.expr.dim import Dim, Sym, const, product
+from shlo_disc.expr.dim import Dim, Sym, const
 
 _RANK: Mapping[BufferKind, int] = {"arena": 0, "result": 1, "argument": 2, "constant": 2}
 
@@ -34,7 +35,7 @@ class Place:
     @property
     def size(self) -> Dim:
         """In bytes."""
-        return size_of(self.tensor)
+        return bytes_of(self.tensor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +47,6 @@ class Memory:
     definitions: tuple[tuple[Sym, Dim], ...]
     arena_bytes: Dim
     donations: tuple[Donation, ...]
-
-
-def size_of(tensor: Tensor) -> Dim:
-    """The bytes of a tensor."""
-    return product(tensor.shape) * tensor.dtype.bytes
 
 
 def allocate(
