@@ -44,6 +44,11 @@ class Dominance:
         values = tuple(dim.evaluate(point) for point in self._points) if symbols_known else ()
         return (Sum(dim, self._shifted(dim), values),)
 
+    def named(self, name: Sym, front: Front) -> Front:
+        """A symbol that stands for the largest of some sums."""
+        values = zip(*(s.values for s in front), strict=False)
+        return (Sum(of(name), of(name), tuple(map(max, values))),)
+
     def raised(self, front: Front, size: Dim) -> Front:
         """Each sum plus a size."""
         if not front:

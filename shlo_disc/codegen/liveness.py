@@ -2,12 +2,14 @@
 
 Backward data flow over the structured steps: a step needs what it reads, and ends the need for what it writes whole.
 Moments number the leaves of the program, and each time the host reads what decides where to go on. A moment inside a
-loop stands for that moment of every round.
+loop stands for that moment of every round. Sets of slots, and sets of moments, are integers with a bit for each member:
+what is needed at a moment of a training step grows with its layers, and so would the work of a set.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import reduce
 from typing import assert_never
 
 from shlo_disc.codegen.host import CaseStep, CopyStep, HostStep, LaunchStep, WhileStep
@@ -21,13 +23,24 @@ class Liveness:
         self.alive = [0] * slots  # per slot, a bit per moment
         self.reads, self.writes = list[tuple[int, ...]](), list[tuple[int, ...]]()
         self.numbered = dict[int, int]()  # the moment of a leaf, a loop's flag or a branch's index, by the step's id
-        self.after = list[frozenset[int]]()  # the slots that are needed after each moment
+        self.after = list[int]()  # the slots that are needed after each moment, a bit per slot
         self._number(steps)
-        self.after = [frozenset[int]()] * len(self.reads)
-        self._flow(steps, frozenset(at_end))
-        for moment, needed in enumerate(self.after):
-            for slot in needed.union(self.reads[moment], self.writes[moment]):
-                self.alive[slot] |= 1 << moment
+        self._read, self._written = [[_bits(slots) for slots in each] for each in (self.reads, self.writes)]
+        self.after = [0] * len(self.reads)
+        self._flow(steps, _bits(at_end))
+        self._find_moments()
+
+    def _find_moments(self) -> None:
+        """Fill `alive`: only where a slot begins or ends to be needed is there anything to do."""
+        held, since = 0, [0] * len(self.alive)
+        for moment in range(self.moments + 1):
+            now = self.after[moment] | self._read[moment] | self._written[moment] if moment < self.moments else 0
+            for slot in members(held ^ now):
+                if now >> slot & 1:
+                    since[slot] = moment
+                else:
+                    self.alive[slot] |= (1 << moment) - (1 << since[slot])
+            held = now
 
     @property
     def moments(self) -> int:
@@ -57,7 +70,7 @@ class Liveness:
                 case _:
                     assert_never(step)
 
-    def _flow(self, steps: Sequence[HostStep], needed: frozenset[int]) -> frozenset[int]:
+    def _flow(self, steps: Sequence[HostStep], needed: int) -> int:
         """What is needed before `steps`, if `needed` is needed after them."""
         for step in reversed(steps):
             match step:
@@ -67,22 +80,32 @@ class Liveness:
                     needed = self._loop(step, condition, body, needed)
                 case CaseStep(_, _, branches):
                     entries = [self._flow(branch, needed) for branch in branches]
-                    needed = self._before(step, frozenset[int]().union(*entries))
+                    needed = self._before(step, reduce(int.__or__, entries, 0))
                 case _:
                     assert_never(step)
         return needed
 
-    def _before(self, step: HostStep, needed: frozenset[int]) -> frozenset[int]:
+    def _before(self, step: HostStep, needed: int) -> int:
         moment = self.numbered[id(step)]
         self.after[moment] |= needed
-        return needed.difference(self.writes[moment]).union(self.reads[moment])
+        return needed & ~self._written[moment] | self._read[moment]
 
-    def _loop(
-        self, step: HostStep, condition: Sequence[HostStep], body: Sequence[HostStep], needed: frozenset[int]
-    ) -> frozenset[int]:
+    def _loop(self, step: HostStep, condition: Sequence[HostStep], body: Sequence[HostStep], needed: int) -> int:
         """The body ends where the condition begins: twice around is enough, as nothing new is needed after that."""
-        head = frozenset[int]()
+        head = 0
         for _ in range(2):
             entry = self._flow(body, head)
             head = self._flow(condition, self._before(step, needed | entry))
         return head
+
+
+def members(bits: int) -> Iterator[int]:
+    """The numbers in a set, in order."""
+    while bits:
+        lowest = bits & -bits
+        yield lowest.bit_length() - 1
+        bits ^= lowest
+
+
+def _bits(numbers: Iterable[int]) -> int:
+    return reduce(int.__or__, (1 << number for number in numbers), 0)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import assert_never
 
 from shlo_disc.artifact import Donation
 from shlo_disc.codegen.groups import Context
 from shlo_disc.codegen.host import BufferKind, CaseStep, CopyStep, HostBuffer, HostStep, LaunchStep, WhileStep
-from shlo_disc.codegen.liveness import Liveness
+from shlo_disc.codegen.liveness import Liveness, members
 from shlo_disc.codegen.placement import Tenant, place
 from shlo_disc.codegen.traffic import bytes_of
 from shlo_disc.dynamic_ops.program import Tensor
@@ -136,10 +136,7 @@ class _Sharing:
             return False
         if any(self.places[k].kind in ("constant", "argument") and k not in self.donated for k in (a, b)):
             return False
-        both = self.moments[a] & self.moments[b]
-        while both:
-            moment = (both & -both).bit_length() - 1
-            both &= both - 1
+        for moment in members(self.moments[a] & self.moments[b]):
             alive = [slot for root in (a, b) for slot in self.members[root] if self.live.alive[slot] >> moment & 1]
             if len(alive) != 2 or not self._handed_on(moment, alive, allowed.get(moment, set())):
                 return False
@@ -149,7 +146,7 @@ class _Sharing:
         """Whether one of two slots ends at a moment, in a step that may write the other in its place."""
         first, second = alive
         after = self.live.after[moment]
-        return any(pair in allowed and pair[0] not in after for pair in ((first, second), (second, first)))
+        return any(pair in allowed and not after >> pair[0] & 1 for pair in ((first, second), (second, first)))
 
     # -- donations
 
@@ -171,18 +168,20 @@ class _Sharing:
         Those that weigh most first.
         """
         results = [slot for slot, at in enumerate(self.places) if at.kind == "result" and self.moments[slot]]
-        hosts = [*results, *self.donated]
-        weights = [self._weight(slot) for slot in range(len(self.places))]
+        weights = {size: self._weight(size) for size in self.sizes}
+        hosts = dict[Dim, list[int]]()  # by size, the least first
+        for host in sorted([*results, *self.donated], key=lambda k: weights[self.sizes[k]]):
+            hosts.setdefault(self.sizes[host], []).append(host)
+        roomy = {size: [found for room, found in hosts.items() if self._fits(size, room)] for size in weights}
         guests = [k for k, at in enumerate(self.places) if at.kind == "arena" and self._root(k) == k]
-        for guest in sorted(guests, key=lambda k: -weights[k]):
-            for host in sorted(hosts, key=lambda k: weights[k]):
-                root = self._root(host)
-                if not self.moments[root] & self.moments[guest] and self._fits(self.sizes[guest], self.sizes[host]):
+        for guest in sorted(guests, key=lambda k: -weights[self.sizes[k]]):
+            for root in map(self._root, chain.from_iterable(roomy[self.sizes[guest]])):
+                if not self.moments[root] & self.moments[guest]:
                     self._join(root, guest)
                     break
 
-    def _weight(self, slot: int) -> int:
-        return sum(self.sizes[slot].evaluate(point) for point in self.points) or self.sizes[slot].constant or 0
+    def _weight(self, size: Dim) -> int:
+        return sum(size.evaluate(point) for point in self.points) or size.constant or 0
 
     def _fits(self, size: Dim, room: Dim) -> bool:
         """Whether there is always room, which the points are asked first."""

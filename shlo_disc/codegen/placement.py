@@ -8,8 +8,11 @@ variants of it.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +23,11 @@ from shlo_disc.expr.facts import Facts
 
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 
-_STEPS = 20_000  # of greedy placements, all in all: a few milliseconds
+_STEPS = 1000  # tenants placed greedily, all in all: some 20 ms
 _MOST_TRIES = 24
 _LONGEST_FRONT = 8  # sums that are compared in one formula; more get a name
 _Sizes = NDArray[np.int64]
+_Life: TypeAlias = tuple[tuple[int, int], ...]  # when it is needed: half-open ranges of moments
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +52,9 @@ def place(
 ) -> Placement:
     """Give tenants that are alive at the same moment bytes of their own; `names` are taken by other symbols."""
     sizes = [aligned(facts.canonical(tenant.size)) for tenant in tenants]
-    clashes = _clashes([tenant.moments for tenant in tenants])
-    order = _best_order(tenants, clashes, _at_points(sizes, points))
-    return _Stack(sizes, facts, points, names).place(order, clashes)
+    lives = [_life(tenant.moments) for tenant in tenants]
+    order = _best_order(lives, _at_points(sizes, points))
+    return _Stack(sizes, facts, points, names).place(order, lives)
 
 
 def aligned(size: Dim) -> Dim:
@@ -61,17 +65,42 @@ def aligned(size: Dim) -> Dim:
     return (size + (ALIGNMENT - 1)) // ALIGNMENT * ALIGNMENT
 
 
-def _clashes(moments: Sequence[int]) -> list[list[int]]:
-    """For each tenant those that are alive at a moment at which it is."""
-    length = max((m.bit_length() + 7) // 8 for m in moments) if moments else 0
-    raw = b"".join(m.to_bytes(length, "little") for m in moments)
-    bits = np.unpackbits(np.frombuffer(raw, np.uint8).reshape(len(moments), length), axis=1) if length else None
-    if bits is None:
-        return [[] for _ in moments]
-    alive = bits.astype(np.float32)
-    meet = (alive @ alive.T) > 0
-    np.fill_diagonal(meet, val=False)
-    return [np.flatnonzero(row).tolist() for row in meet]
+def _life(moments: int) -> _Life:
+    """The moments as half-open ranges."""
+    found, start = list[tuple[int, int]](), 0
+    while moments:
+        skip = (moments & -moments).bit_length() - 1
+        moments >>= skip
+        length = (~moments & moments + 1).bit_length() - 1
+        found.append((start + skip, start + skip + length))
+        moments >>= length
+        start += skip + length
+    return tuple(found)
+
+
+class _Skyline:
+    """Which tenant lies highest at every moment, while they are stacked.
+
+    All that a tenant has to be put on: whatever lies lower there ends lower too.
+    """
+
+    def __init__(self) -> None:
+        self._starts, self._tops = [0], [-1]  # a tenant from each start to the next; -1: none
+
+    def stack(self, tenant: int, life: _Life) -> set[int]:
+        """Put a tenant on top while it is alive; those that it comes to lie on."""
+        starts, tops, below = self._starts, self._tops, set[int]()
+        for start, stop in life:
+            first = bisect_right(starts, start) - 1
+            last = bisect_left(starts, stop, first)
+            below.update(tops[first:last])
+            left = [] if starts[first] == start else [(starts[first], tops[first])]
+            right = [] if last < len(starts) and starts[last] == stop else [(stop, tops[last - 1])]
+            new = [*left, (start, tenant), *right]
+            starts[first:last] = [moment for moment, _ in new]
+            tops[first:last] = [top for _, top in new]
+        below.discard(-1)
+        return below
 
 
 def _at_points(sizes: Sequence[Dim], points: Sequence[Mapping[Sym, int]]) -> _Sizes:
@@ -87,17 +116,17 @@ def _at_points(sizes: Sequence[Dim], points: Sequence[Mapping[Sym, int]]) -> _Si
 # -- orders
 
 
-def _best_order(tenants: Sequence[Tenant], clashes: Sequence[Sequence[int]], sizes: _Sizes) -> list[int]:
+def _best_order(lives: Sequence[_Life], sizes: _Sizes) -> list[int]:
     """The order whose arena is smallest, relative to what is alive at once, over all points."""
-    if not tenants:
+    if not lives:
         return []
-    least = _least(tenants, sizes)
+    least = _least(lives, sizes)
     heights = np.zeros_like(sizes)
-    lengths: _Sizes = np.array([tenant.moments.bit_count() for tenant in tenants], np.int64)
-    starts: _Sizes = np.array([(tenant.moments & -tenant.moments).bit_length() for tenant in tenants], np.int64)
-    steps = sum(map(len, clashes)) + 16 * len(tenants)
+    lengths: _Sizes = np.array([sum(stop - start for start, stop in life) for life in lives], np.int64)
+    spans: _Sizes = np.array([(life[0][0], life[-1][1]) if life else (0, 0) for life in lives], np.int64)
+    starts = spans[:, 0]
     columns = int(sizes.shape[1])
-    tries = max(3, min(_MOST_TRIES, _STEPS * 8 // steps))
+    tries = max(3, min(_MOST_TRIES, _STEPS // len(lives)))
     best, best_waste = list[int](), float("inf")
     for attempt in range(tries):
         kind, point = attempt // columns % 3, attempt % columns
@@ -107,8 +136,8 @@ def _best_order(tenants: Sequence[Tenant], clashes: Sequence[Sequence[int]], siz
         if attempt >= 3 * columns:  # what stood highest in the best layout so far comes first
             high: _Sizes = heights[:, point]
             key = here + int(here.max()) * np.array(high >= high.max(), np.int64)
-        order = _greedy(np.lexsort((starts, -lengths, -key)).tolist(), clashes, here.tolist())
-        tried = _heights(order, clashes, sizes) + sizes
+        order = _greedy(np.lexsort((starts, -lengths, -key)).tolist(), spans, here)
+        tried = _heights(order, lives, sizes) + sizes
         waste = float((tried.max(axis=0) / least).sum())
         if waste < best_waste:
             best, best_waste, heights = order, waste, tried
@@ -117,39 +146,47 @@ def _best_order(tenants: Sequence[Tenant], clashes: Sequence[Sequence[int]], siz
     return best
 
 
-def _least(tenants: Sequence[Tenant], sizes: _Sizes) -> NDArray[np.float64]:
+def _least(lives: Sequence[_Life], sizes: _Sizes) -> NDArray[np.float64]:
     """What is alive at once at most, by point: no layout is smaller."""
-    length = max(tenant.moments.bit_length() for tenant in tenants)
-    alive = np.array([[tenant.moments >> k & 1 for k in range(length)] for tenant in tenants], np.int64)
-    return np.maximum((alive.T @ sizes).max(axis=0, initial=0), 1).astype(np.float64)
+    changes = np.zeros((1 + max((life[-1][1] for life in lives if life), default=0), sizes.shape[1]), np.int64)
+    for life, size in zip(lives, sizes, strict=True):
+        for start, stop in life:
+            changes[start] += size
+            changes[stop] -= size
+    return np.maximum(changes.cumsum(axis=0).max(axis=0), 1).astype(np.float64)
 
 
-def _greedy(order: Sequence[int], clashes: Sequence[Sequence[int]], sizes: Sequence[int]) -> list[int]:
-    """Place one tenant after the other in the smallest gap that holds it; the order of the offsets found."""
-    offsets = dict[int, int]()
-    for k in order:
-        busy = sorted((offsets[j], offsets[j] + sizes[j]) for j in clashes[k] if j in offsets)
-        end, size = 0, sizes[k]
-        found, room = -1, 0
-        for start, stop in busy:
-            gap = start - end
-            if gap >= size and (found < 0 or gap < room):
-                found, room = end, gap
-            end = max(end, stop)
-        offsets[k] = end if found < 0 else found
-    return sorted(offsets, key=lambda k: (offsets[k], offsets[k] + sizes[k], k))
+def _greedy(order: Sequence[int], spans: _Sizes, sizes: _Sizes) -> list[int]:
+    """Place one tenant after the other in the smallest gap that holds it; the order of the offsets found.
+
+    What lies in a moment at which a tenant is not needed between its first and its last is found by the stacking.
+    """
+    placed: _Sizes = np.empty((4, len(order)), np.int64)  # by offset: the offset, the end, the first moment, the last
+    offsets = [0] * len(order)
+    for count, k in enumerate(order):
+        (start, stop), size = spans[k], sizes[k]
+        lows, ends, firsts, lasts = placed[:, :count]
+        met = np.flatnonzero((firsts < stop) & (lasts > start))
+        tops = np.concatenate(([0], np.maximum.accumulate(ends[met])))
+        gaps = lows[met] - tops[:-1]
+        wide = np.flatnonzero(gaps >= size)
+        found = int(tops[wide[gaps[wide].argmin()]] if len(wide) else tops[-1])
+        at = int(np.searchsorted(lows, found))
+        placed[:, at + 1 : count + 1] = placed[:, at:count]
+        placed[:, at] = found, found + size, start, stop
+        offsets[k] = found
+    ends = [offset + size for offset, size in zip(offsets, sizes.tolist(), strict=True)]
+    return sorted(range(len(order)), key=lambda k: (offsets[k], ends[k], k))
 
 
-def _heights(order: Sequence[int], clashes: Sequence[Sequence[int]], sizes: _Sizes) -> _Sizes:
+def _heights(order: Sequence[int], lives: Sequence[_Life], sizes: _Sizes) -> _Sizes:
     """Offsets by tenant and point, if the tenants are stacked in an order."""
-    columns = sizes.shape[1]
-    rows = sizes.tolist()
-    offsets = [[0] * columns for _ in rows]
-    ends: list[list[int] | None] = [None] * len(rows)
+    skyline, rows = _Skyline(), sizes.tolist()
+    offsets = [[0] * sizes.shape[1] for _ in rows]
+    ends = [[0] * sizes.shape[1] for _ in rows]
     for k in order:
-        below = [end for j in clashes[k] if (end := ends[j]) is not None]
-        if below:
-            offsets[k] = [max(column) for column in zip(*below, strict=True)]
+        if below := [ends[j] for j in skyline.stack(k, lives[k])]:
+            offsets[k] = below[0] if len(below) == 1 else [max(column) for column in zip(*below, strict=True)]
         ends[k] = [offset + size for offset, size in zip(offsets[k], rows[k], strict=True)]
     return np.array(offsets, np.int64)
 
@@ -168,23 +205,23 @@ class _Stack:
         self.names = set(names)
         self.definitions = dict[Dim, Sym]()
 
-    def place(self, order: Sequence[int], clashes: Sequence[Sequence[int]]) -> Placement:
+    def place(self, order: Sequence[int], lives: Sequence[_Life]) -> Placement:
         """Offsets and the arena for an order."""
+        skyline = _Skyline()
         beneath = [0] * len(self.sizes)  # a bit for every tenant that lies below, directly or not
-        ends: list[Front | None] = [None] * len(self.sizes)
+        ends: list[Front] = [()] * len(self.sizes)
         offsets = [const(0)] * len(self.sizes)
         for k in order:
-            below = [j for j in clashes[k] if ends[j] is not None]
-            hidden = 0
-            for j in below:
-                hidden |= beneath[j]
+            below = sorted(skyline.stack(k, lives[k]))
+            hidden = reduce(int.__or__, (beneath[j] for j in below), 0)
             beneath[k] = hidden | sum(1 << j for j in below)
-            front = self.order.highest([ends[j] or () for j in below if not hidden >> j & 1])
+            front = self.order.highest([ends[j] for j in below if not hidden >> j & 1])
             if len(front) > _LONGEST_FRONT:
-                front = self.order.front(of(self._name(_largest(front))))
+                front = self.order.named(self._name(_largest(front)), front)
             offsets[k] = self._offset(front)
             ends[k] = self.order.raised(front, self.sizes[k])
-        arena = _largest(self.order.highest([end for end in ends if end is not None]))
+        covered = reduce(int.__or__, beneath, 0)
+        arena = _largest(self.order.highest([end for k, end in enumerate(ends) if not covered >> k & 1]))
         return Placement(tuple((symbol, dim) for dim, symbol in self.definitions.items()), tuple(offsets), arena)
 
     def _offset(self, front: Front) -> Dim:
