@@ -91,7 +91,7 @@ def _chosen(slabs: Slabs, emit: Emitter, across: Axis | None) -> list[str]:
     extent = emit.dim_scalar(across.extent)
     return [
         f"const int64_t slab = {emit.dim_scalar(slabs.start)};",
-        f"const int64_t from = max_((int64_t)0, begin - slab), to = min_({extent}, end - slab);",
+        f"const int64_t from = max_((int64_t)0, begin - slab), to = min_((int64_t){extent}, end - slab);",
     ]
 
 

@@ -149,6 +149,14 @@ PROGRAMS = (
     program(
         "scatter of i32 and bf16", lambda x, y, i: (x.at[i].add(3), y.at[i].add(1.0)), In("b", I32), In("b", BF16), IDS
     ),
+    program("scatter of known sizes", scatters, In("3, 7"), In("4", I32, between(-4, 4)), In("4, 7")),
+    program(
+        "scatter along rows of known sizes",
+        lambda x, y, i: x.at[:, i].multiply(y),
+        In("2, 3"),
+        In("2, 1"),
+        In("1", I32, between(0, 2)),
+    ),
     program("segments", segments, In("n, d"), In("n", I32, between(-2, 11))),
     program("gradient of take", jax.grad(lambda x, i: (x[i] ** 2).sum()), X, IDS),
     program("histogram", lambda i: jnp.zeros(12, np.int32).at[i].add(1), IDS),
