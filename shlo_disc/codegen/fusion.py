@@ -30,7 +30,8 @@ from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.dynamic_ops.registry import definition
 
 MOST_COPIES = 16  # formulas of one op in a group: a value read at ever more places multiplies
-MERGED = "row-local, each element computed once"
+MERGED = "row-local, no more work than apart"
+REPEATED = "cheaper to compute again than to read"
 
 _TEMPLATES = {
     Template.SORT: GroupKind.SORT,
@@ -95,7 +96,7 @@ class _Planner:
 
     def _enter(self, op: Op[object], drafts: tuple[Draft, ...]) -> None:
         for draft in drafts:
-            self.state.decide(op, draft, None, MERGED if len(drafts) == 1 else "cheaper to compute than to read")
+            self.state.decide(op, draft, None, REPEATED if len(drafts) > 1 or self._repeats(op, draft) else MERGED)
             if isinstance(op.attrs, ReduceAttrs):
                 rows = joined_rows(self.state, op, draft)
                 assert not isinstance(rows, Refusal), "it was asked before"
@@ -104,6 +105,11 @@ class _Planner:
             self.state.join(op, drafts[0])
         else:
             self.state.duplicate(op, drafts)
+
+    def _repeats(self, op: Op[object], draft: Draft) -> bool:
+        """Whether a group computes elements more than once, be it for other rows of its own."""
+        visits, _ = self.state.visits(op, draft)
+        return any(visit > size for visit, size in zip(visits, self.state.size(op), strict=True))
 
     def _options(self, op: Op[object], drafts: list[Draft]) -> list[_Option]:
         """Ways to merge `op` into groups of its readers: all of them, or one that stores it for the others."""

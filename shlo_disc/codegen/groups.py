@@ -62,10 +62,15 @@ class Machine:
     short_row: float
 
 
-# A core with vectors of 16 floats adds 32 per ns and moves 10 bytes, where caches take part; a launch takes 1 us.
-CPU = Machine(additions_per_byte=3, launch=3e4, workers=8, row_bytes=1 << 18, short_row=3e4)
-# H100: 3.3e13 additions and 3.3e12 bytes per s, 3 us per launch; 132 multiprocessors, 4 blocks on each.
-GPU = Machine(additions_per_byte=10, launch=1e8, workers=528, row_bytes=1 << 15, short_row=2e5)
+# `python -m benchmarks.machine` on two cores of a Zen 4 server that other work shared: a core adds 57 floats per ns, its
+# memory moves 21 to 41 bytes per ns for one core and 30 to 50 for both, so that a byte takes the time of 1.6 to 3.8
+# additions (of 1 from caches); a launch that both share takes 1.1 us. Eight workers: the cores of a desktop. 256 KiB: a
+# quarter of a second-level cache.
+CPU = Machine(additions_per_byte=3, launch=6e4, workers=8, row_bytes=1 << 18, short_row=6e4)
+# H100 SXM5, by NVIDIA's data sheet (2023): 67 TFLOPS in f32 are 3.35e13 multiply-adds per s, memory moves 3.35e12 bytes
+# per s. By its architecture white paper (2022): 132 multiprocessors, with 227 KiB of shared memory each. Not in either:
+# 4 blocks per multiprocessor, which have 56 KiB each and use half of it, and 3 us per launch.
+GPU = Machine(additions_per_byte=10, launch=1e8, workers=4 * 132, row_bytes=1 << 15, short_row=1.9e5)
 
 
 @dataclass(frozen=True, slots=True)

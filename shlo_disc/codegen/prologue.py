@@ -14,6 +14,7 @@ from typing import cast
 
 from shlo_disc.analysis.access import is_free
 from shlo_disc.codegen.contraction import matrix_form
+from shlo_disc.codegen.drafts import LARGEST_GROUP
 from shlo_disc.codegen.groups import Context, Decision, FusionPlan, Group, GroupKind
 from shlo_disc.codegen.op_graph import group_inputs
 from shlo_disc.codegen.panels import computed_operands
@@ -26,7 +27,6 @@ from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, product
 
-WORK_PER_BYTE = 3  # additions that cost as much as moving a byte, where caches take part
 COSTLY = 4  # of one element: what is broadcast is then stored rather than computed for every reader
 PANEL_ROWS = 192  # of A, for which a panel of B is computed again if both operands are computed
 PANEL_COLUMNS = 64  # of B, for which all of A is read again if only B is computed
@@ -34,7 +34,6 @@ FEWEST_ROWS = 48  # of A in a panel: packing B must pay
 PANEL_BYTES = 1 << 19  # of so many rows: half of a second-level cache, because B's columns pass through it too
 READ_AGAIN = 8  # how many bytes come from a cache in the time of one from memory
 _READERS = frozenset({GroupKind.DOT, GroupKind.SCATTER})
-LARGEST_GROUP = 96  # ops; keeps formulas and compile times bounded
 
 
 def merge_prologues(plan: FusionPlan, body: Body, context: Context) -> FusionPlan:
@@ -202,7 +201,8 @@ class _Merger:
             return False
         for group in dots:
             work += self._repeated(group, move.ops)
-        return bool(points) and all(saved.evaluate(p) * WORK_PER_BYTE >= work.evaluate(p) for p in points)
+        rate = self.context.abilities.machine.additions_per_byte
+        return bool(points) and all(saved.evaluate(p) * rate >= work.evaluate(p) for p in points)
 
     def _change(self, move: _Move) -> tuple[Dim, Dim]:
         """The bytes that a move saves, and the work that it does again."""

@@ -17,6 +17,7 @@ import pytest
 from jax import lax
 
 from shlo_disc.artifact import CompileOptions
+from shlo_disc.codegen.fusion import MERGED, REPEATED
 from shlo_disc.codegen.groups import Group, GroupKind
 from shlo_disc.codegen.kernel import RowKernel
 from shlo_disc.codegen.rewrite import nodes_of
@@ -250,6 +251,21 @@ def test_a_refusal_says_why_and_is_explained(name: str) -> None:
     for d in matching:
         about = [value for e in explained if not e.merged and e.reason == d.reason for value in e.values]
         assert any(value.endswith(f" ({d.producer.name})") for value in about), explained
+
+
+AGAIN = {
+    "every row reads it": (lambda x, y: x * 2 + y, True),
+    "rows read the last one": (lambda x, y: (x * 2)[jnp.minimum(jnp.arange(y.shape[0]), x.shape[0] - 1)] + y.T, True),
+    "an equal row": (lambda x, y: x * 2 + y[0], False),
+}
+
+
+@pytest.mark.parametrize("name", AGAIN)
+def test_a_merge_says_whether_elements_are_computed_again(name: str) -> None:
+    function, again = AGAIN[name]
+    decisions = planned(function, In("s"), In("b, s")).plan.decisions
+    (reason,) = {d.reason for d in decisions if d.producer.name == "multiply"}
+    assert reason == (REPEATED if again else MERGED)
 
 
 def test_explain_counts_launches_and_kernels() -> None:

@@ -126,9 +126,9 @@ def test_a_loop_body_is_merged_too() -> None:
 
 
 TRAINING: dict[str, tuple[Callable[..., Any], In, list[int]]] = {
-    "sums of columns, updates in them": (partial(trained, scaled), In("16"), [1, 1]),
+    "sums of columns, updates in them": (partial(trained, scaled), In("16"), [1]),
     # Eight short norms are one kernel; one update is computed by the kernel of their root, the others wait for it.
-    "sums of columns, norms, updates": (partial(clipped, scaled), In("16"), [1, 1, 1, 1, 7]),
+    "sums of columns, norms, updates": (partial(clipped, scaled), In("16"), [1, 1, 1, 7]),
     "products, updates as epilogues": (partial(trained, multiplied), In("16, 16"), [1] * 15 + [8]),
 }
 
