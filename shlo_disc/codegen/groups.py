@@ -62,7 +62,7 @@ class Machine:
     short_row: float
 
 
-# `python -m benchmarks.machine` on two cores of a Zen 4 server that other work shared: a core adds 57 floats per ns, its
+# `python -m benchmarks.machine` on two cores of a Zen 4 server which other work shared: one adds 57 floats per ns, its
 # memory moves 21 to 41 bytes per ns for one core and 30 to 50 for both, so that a byte takes the time of 1.6 to 3.8
 # additions (of 1 from caches); a launch that both share takes 1.1 us. Eight workers: the cores of a desktop. 256 KiB: a
 # quarter of a second-level cache.
