@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import accumulate, pairwise
 from math import copysign
+from operator import mul
+from typing import TypeAlias
 
 from shlo_disc.analysis.access import (
     AffineView,
@@ -25,6 +28,8 @@ from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.dim import Dim, Sym, const, of, product
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import Const, FromDim, Index, Scalar
+
+_Strides: TypeAlias = Shape | None  # None: of an operand that is computed
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +70,8 @@ def is_matrix_product(op: Op[object], abilities: Abilities) -> bool:
     """Whether a target's matrix kernel can compute this dot: dtypes that it knows, contracted dims in one order."""
     if not isinstance(op.attrs, DotAttrs) or not _has_types(op, abilities):
         return False
-    lhs, rhs = (row_major(t) for t in op.operands)
-    return _contracted(op, op.attrs, lhs, rhs) is not None
+    left, right = (t.shape for t in op.operands)
+    return _contracted(op.attrs, left, _row_major_strides(left), _row_major_strides(right)) is not None
 
 
 def is_direct_convolution(op: Op[object], abilities: Abilities) -> bool:
@@ -137,12 +142,12 @@ def _free_element(tensor: Tensor, facts: Facts, producers: Producers) -> tuple[S
 
 def row_major(tensor: Tensor) -> AffineView:
     """The tensor as its own memory."""
-    strides = list[Dim]()
-    stride = const(1)
-    for size in reversed(tensor.shape):
-        strides.append(stride)
-        stride = stride * size
-    return AffineView(tensor, const(0), tuple(reversed(strides)))
+    return AffineView(tensor, const(0), _row_major_strides(tensor.shape))
+
+
+@lru_cache(maxsize=4096)
+def _row_major_strides(shape: Shape) -> Shape:
+    return tuple(accumulate(reversed(shape[1:]), mul, initial=const(1)))[::-1] if shape else ()
 
 
 def matrix_form(op: Op[object], structures: Structures, computed: Sequence[bool] = (False, False)) -> MatrixForm:
@@ -155,10 +160,12 @@ def matrix_form(op: Op[object], structures: Structures, computed: Sequence[bool]
         (None,) if absent else (structures.affine_view(t) or row_major(t), row_major(t))
         for t, absent in zip(op.operands, computed, strict=True)
     )
+    shapes = tuple(t.shape for t in op.operands)
     for lhs in left:
         for rhs in right:
-            if (depth := _contracted(op, op.attrs, lhs, rhs)) is not None:
-                return _form(op, op.attrs, lhs, rhs, depth)
+            strides = (None if lhs is None else lhs.strides, None if rhs is None else rhs.strides)
+            if (form := _form(op.attrs, *shapes, *strides)) is not None:
+                return replace(form, a=lhs, b=rhs)
     raise AssertionError(f"{op.name}: is_matrix_product promised a form")
 
 
@@ -171,21 +178,21 @@ class _Depth:
     b_stride: Dim
 
 
-def _contracted(op: Op[object], attrs: DotAttrs, lhs: AffineView | None, rhs: AffineView | None) -> _Depth | None:
+@lru_cache(maxsize=4096)
+def _contracted(attrs: DotAttrs, shape: Shape, lhs: _Strides, rhs: _Strides) -> _Depth | None:
     """The k strides of both sides, if the contracted dims flatten into one in some order."""
     pairs = list(zip(attrs.lhs_contract, attrs.rhs_contract, strict=True))
-    shape = op.operands[0].shape
     for order in (pairs, sorted(pairs), sorted(pairs, key=lambda p: p[1])):
         extents = [shape[p] for p, _ in order]
-        a = _flatten(_strides(lhs, [p for p, _ in order]), extents)
-        b = _flatten(_strides(rhs, [q for _, q in order]), extents)
+        a = _flatten(_chosen(lhs, [p for p, _ in order]), extents)
+        b = _flatten(_chosen(rhs, [q for _, q in order]), extents)
         if a is not None and b is not None:
             return _Depth(tuple(order), a, b)
     return None
 
 
-def _strides(view: AffineView | None, dims: Sequence[int]) -> list[Dim] | None:
-    return None if view is None else [view.strides[d] for d in dims]
+def _chosen(strides: _Strides, dims: Sequence[int]) -> list[Dim] | None:
+    return None if strides is None else [strides[d] for d in dims]
 
 
 def _flatten(strides: Sequence[Dim] | None, extents: Sequence[Dim]) -> Dim | None:
@@ -201,24 +208,27 @@ def _flatten(strides: Sequence[Dim] | None, extents: Sequence[Dim]) -> Dim | Non
     return kept[-1][0]
 
 
-def _suffix(dims: Sequence[int], view: AffineView | None, shape: Shape) -> int:
+def _suffix(dims: Sequence[int], strides: _Strides, shape: Shape) -> int:
     """How many leading dims have to be loops so that the rest flattens into one."""
     for skip in range(len(dims) + 1):
         rest = dims[skip:]
-        if _flatten(_strides(view, rest), [shape[d] for d in rest]) is not None:
+        if _flatten(_chosen(strides, rest), [shape[d] for d in rest]) is not None:
             return skip
     return len(dims)
 
 
-def _form(op: Op[object], attrs: DotAttrs, lhs: AffineView | None, rhs: AffineView | None, depth: _Depth) -> MatrixForm:
-    left, right = op.operands[0].shape, op.operands[1].shape
+@lru_cache(maxsize=4096)
+def _form(attrs: DotAttrs, left: Shape, right: Shape, lhs: _Strides, rhs: _Strides) -> MatrixForm | None:
+    """The form of operands that have these shapes and strides, still without their memory; None if there is none."""
+    if (depth := _contracted(attrs, left, lhs, rhs)) is None:
+        return None
     rows = [d for d in range(len(left)) if d not in attrs.lhs_batch + attrs.lhs_contract]
     columns = [d for d in range(len(right)) if d not in attrs.rhs_batch + attrs.rhs_contract]
     row_loops, column_loops = _suffix(rows, lhs, left), _suffix(columns, rhs, right)
     zero = const(0)
 
-    def stride(view: AffineView | None, dim: int) -> Dim:
-        return zero if view is None else view.strides[dim]
+    def stride(strides: _Strides, dim: int) -> Dim:
+        return zero if strides is None else strides[dim]
 
     batch = [
         BatchDim(left[p], stride(lhs, p), stride(rhs, q)) for p, q in zip(attrs.lhs_batch, attrs.rhs_batch, strict=True)
@@ -228,12 +238,12 @@ def _form(op: Op[object], attrs: DotAttrs, lhs: AffineView | None, rhs: AffineVi
     first_row = len(attrs.lhs_batch)
     first_column = first_row + len(rows)
     row_rest, column_rest = rows[row_loops:], columns[column_loops:]
-    a_row = _flatten(_strides(lhs, row_rest), [left[d] for d in row_rest])
-    b_column = _flatten(_strides(rhs, column_rest), [right[d] for d in column_rest])
+    a_row = _flatten(_chosen(lhs, row_rest), [left[d] for d in row_rest])
+    b_column = _flatten(_chosen(rhs, column_rest), [right[d] for d in column_rest])
     assert a_row is not None, "the suffix was chosen so that it flattens"
     assert b_column is not None, "the suffix was chosen so that it flattens"
     return MatrixForm(
-        a=lhs, b=rhs, batch=tuple(batch),
+        a=None, b=None, batch=tuple(batch),
         batch_dims=(
             *range(first_row + row_loops),
             *range(first_column, first_column + column_loops),

@@ -8,7 +8,8 @@ work that is done again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -16,16 +17,16 @@ from shlo_disc.analysis.access import is_free
 from shlo_disc.codegen.contraction import matrix_form
 from shlo_disc.codegen.drafts import LARGEST_GROUP
 from shlo_disc.codegen.groups import Context, Decision, FusionPlan, Group, GroupKind
-from shlo_disc.codegen.op_graph import group_inputs
+from shlo_disc.codegen.op_graph import group_inputs, space_of
 from shlo_disc.codegen.panels import computed_operands
-from shlo_disc.codegen.traffic import traffic
+from shlo_disc.codegen.traffic import buffers_read, bytes_of, elements
 from shlo_disc.codegen.weights import LOOP, weight
 from shlo_disc.dynamic_ops.contract import DotAttrs
 from shlo_disc.dynamic_ops.opdef import Template
-from shlo_disc.dynamic_ops.program import Body, Op, Tensor
+from shlo_disc.dynamic_ops.program import Body, Op, Shape, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.dynamic_ops.registry import definition
-from shlo_disc.expr.dim import Dim, Sym, const, maximum, product
+from shlo_disc.expr.dim import Dim, const, maximum, product, total
 
 COSTLY = 4  # of one element: what is broadcast is then stored rather than computed for every reader
 PANEL_ROWS = 192  # of A, for which a panel of B is computed again if both operands are computed
@@ -190,8 +191,7 @@ class _Merger:
         """Whether a move saves memory, and more than its work costs, at every likely point."""
         points, tile = self.context.points, self.context.abilities.product_tile
         dots = [g for g in move.readers if g.kind is GroupKind.DOT]
-        fits = (self._is_thin(g, p, tile) if tile else self._fits_cache(g, p) for g in dots for p in points)
-        if not all(fits):
+        if not all(self._is_thin(g, tile) if tile else self._fits_cache(g) for g in dots):
             return False
         saved, work = self._change(move)
         if not tile:
@@ -206,29 +206,31 @@ class _Merger:
 
     def _change(self, move: _Move) -> tuple[Dim, Dim]:
         """The bytes that a move saves, and the work that it does again."""
-        saved, work = const(0), const(0)
-        for group in move.before:
-            costs = traffic(group, self.context.producers)
-            saved, work = saved + costs.moved, work - costs.work
-        for group in (move.rest, *move.readers):
-            if group is not None:
-                costs = traffic(group, self.context.producers)
-                saved, work = saved - costs.moved, work + costs.work
-        return saved, work
+        passed, weights = Counter[Tensor](), Counter[Shape]()  # by how much: most of both is there before and after
+        after = [group for group in (move.rest, *move.readers) if group is not None]
+        for groups, sign in ((move.before, 1), (after, -1)):
+            for group in groups:
+                for tensor in (*buffers_read(group, self.context.producers), *group.roots):
+                    passed[tensor] += sign
+                for op in group.ops:
+                    weights[space_of(op, 0)] -= sign * round(weight(op))
+        saved = total(bytes_of(tensor) * count for tensor, count in passed.items() if count)
+        return saved, total(elements(space) * count for space, count in weights.items() if count)
 
-    def _is_thin(self, group: Group, point: Mapping[Sym, int], tile: int) -> bool:
+    def _is_thin(self, group: Group, tile: int) -> bool:
         """Whether a product waits for memory anyway, so that a library would be no faster."""
         assert group.anchor is not None, "a product has its op"
         form = matrix_form(group.anchor, self.context.structures)
-        return min(form.m.evaluate(point), form.n.evaluate(point)) <= tile
+        return all(min(form.m.evaluate(p), form.n.evaluate(p)) <= tile for p in self.context.points)
 
-    def _fits_cache(self, group: Group, point: Mapping[Sym, int]) -> bool:
+    def _fits_cache(self, group: Group) -> bool:
         """Whether a panel of A, which is computed over the whole depth, stays in the cache of a core."""
         assert group.anchor is not None, "a product has its op"
         lhs, _ = computed_operands(group, self.context.producers)
-        form = matrix_form(group.anchor, self.context.structures)
-        row = form.k.evaluate(point) * group.anchor.operands[0].dtype.bytes
-        return not lhs or FEWEST_ROWS * row <= PANEL_BYTES
+        if not lhs:
+            return True
+        depth, size = matrix_form(group.anchor, self.context.structures).k, group.anchor.operands[0].dtype.bytes
+        return all(FEWEST_ROWS * depth.evaluate(p) * size <= PANEL_BYTES for p in self.context.points)
 
     def _read_again(self, group: Group) -> Dim:
         """What reading A for every panel of B takes, in bytes of memory."""

@@ -31,11 +31,12 @@ class Traffic:
 
 def bytes_of(tensor: Tensor) -> Dim:
     """The bytes of a tensor."""
-    return _elements(tensor.shape) * tensor.dtype.bytes
+    return elements(tensor.shape) * tensor.dtype.bytes
 
 
 @lru_cache(maxsize=4096)
-def _elements(shape: Shape) -> Dim:
+def elements(shape: Shape) -> Dim:
+    """The number of elements of a shape."""
     return product(shape)
 
 
@@ -52,16 +53,21 @@ def traffic(group: Group, producers: Producers) -> Traffic:
 
     A gather or a slice may read less of a tensor than all of it: then the bytes read are an upper bound.
     """
-    inside = {t for op in group.ops for t in op.results}
-    read = [t for t in group_inputs(group, producers) if t not in inside and not _is_view(t, producers)]
+    read = buffers_read(group, producers)
     weights = dict[Shape, int]()
     for op in group.ops:
         space = space_of(op, 0)
         weights[space] = weights.get(space, 0) + round(weight(op))
     work = const(0)
     for space, weighed in weights.items():
-        work += _elements(space) * weighed
+        work += elements(space) * weighed
     return Traffic(total(read), total(group.roots), work)
+
+
+def buffers_read(group: Group, producers: Producers) -> list[Tensor]:
+    """The buffers that a group reads, each once."""
+    inside = {t for op in group.ops for t in op.results}
+    return [t for t in group_inputs(group, producers) if t not in inside and not _is_view(t, producers)]
 
 
 def _is_view(tensor: Tensor, producers: Producers) -> bool:

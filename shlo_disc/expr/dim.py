@@ -125,7 +125,7 @@ Product: TypeAlias = tuple[Atom, ...]
 Terms: TypeAlias = tuple[tuple[Product, int], ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class Dim(Node):
     """A sum of integer-weighted products of atoms.
 
@@ -142,8 +142,10 @@ class Dim(Node):
     _symbols: frozenset[Sym] | None = field(init=False, default=None)
     terms: Terms = ()
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash(self.terms))
+    def __init__(self, terms: Terms = ()) -> None:
+        _set_hash(self, hash(terms))
+        _set_symbols(self, None)
+        _set_terms(self, terms)
 
     def parts(self) -> tuple[object, ...]:
         return self.terms
@@ -305,6 +307,9 @@ class Dim(Node):
         return _sum_text(self, _python)
 
 
+# Dims are made more often than anything else: the slots' own setters take half as long as `object.__setattr__`.
+_set_hash = vars(Node)["_hash"].__set__
+_set_symbols, _set_terms = (vars(Dim)[slot].__set__ for slot in ("_symbols", "terms"))
 DimLike: TypeAlias = Dim | int
 
 ZERO = Dim()

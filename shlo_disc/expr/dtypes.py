@@ -41,6 +41,8 @@ class DType(Enum):
     C64 = "complex<f32>"
     C128 = "complex<f64>"
 
+    __hash__ = object.__hash__  # each member is one object: what looks types up need not hash their names
+
     @property
     def bits(self) -> int:
         """Width of one element in bits; i1 counts as 1 (it is stored in one byte)."""
@@ -58,11 +60,11 @@ class DType(Enum):
     @property
     def is_integer(self) -> bool:
         """Whether this is a signed or unsigned integer (i1 is not)."""
-        return self.value[0] in "ui" and self is not DType.I1
+        return self in _INTEGERS
 
     @property
     def is_signed(self) -> bool:
-        return self.is_integer and self.value[0] == "i"
+        return self in _INTEGERS and self.value[0] == "i"
 
     @property
     def is_float(self) -> bool:
@@ -100,6 +102,7 @@ def _bits(spelling: str) -> int:
 
 
 _BITS = {dtype: _bits(dtype.value) for dtype in DType}
+_INTEGERS = frozenset(dtype for dtype in DType if dtype.value[0] in "ui") - {DType.I1}
 
 _NUMPY = {
     DType.I1: "bool",
