@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import shlo_disc
-from tests.corpus.judged import Case, Runner, check, judge, listed, parametrize
+from tests.corpus.judged import Case, Runner, check, dynamic_cases, judge, listed, parametrize
 from tests.corpus.on_gpu import BF16_TRANSFORMERS, SORTS, TOP_K, for_gpu
-from tests.corpus.test_dynamic_cases import LIST as ON_CPU
+from tests.corpus.test_cases import LIST as ON_CPU
 from tests.emulator.device import EmulatedDevice
 from tests.emulator.run import OPTIONS, compiled, emulate, variants
 
@@ -26,8 +26,8 @@ LIST = HERE / "unsupported.txt"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    on_cpu = listed(ON_CPU)
-    parametrize(metafunc, wanted=lambda name: name not in on_cpu)
+    refused = listed(ON_CPU)
+    parametrize(metafunc, lambda corpus: {n: case for n, case in dynamic_cases(corpus).items() if n not in refused})
 
 
 @pytest.fixture(scope="session")
