@@ -88,10 +88,10 @@ def _total_order(x: Array) -> Array:
 
 def convert(x: Array, dtype: DType) -> Array:
     """Convert: to integers truncates and saturates, NaN becomes 0; complex to real drops the imaginary part."""
-    if dtype.is_bool:
-        return np.asarray(x != 0)
     if x.dtype.kind == "c" and not dtype.is_complex:
         x = np.real(x)
+    if dtype.is_bool:
+        return np.asarray(x != 0)
     wanted = numpy_dtype(dtype)
     if dtype.is_integer and _is_float(x):
         return _saturate(wide(x), dtype)
@@ -204,6 +204,12 @@ def _remainder(a: Array, b: Array) -> Array:
     return np.where(b == 0, a, np.where(trivial, 0, np.fmod(a, np.where(trivial, 1, b).astype(a.dtype))))
 
 
+def _atan2(y: Array, x: Array) -> Array:
+    if y.dtype.kind == "c":
+        return -1j * np.log((x + 1j * y) / np.sqrt(x * x + y * y))
+    return np.arctan2(wide(y), wide(x))
+
+
 def _power(a: Array, b: Array) -> Array:
     if a.dtype.kind not in "iu":
         return np.power(wide(a), wide(b))
@@ -284,7 +290,7 @@ UNARY: Mapping[UnaryFn, Callable[[Array], Array]] = {
 BINARY: Mapping[BinaryFn, Callable[[Array, Array], Array]] = {
     BinaryFn.ADD: _wide2(np.add),
     BinaryFn.AND: np.bitwise_and,
-    BinaryFn.ATAN2: _wide2(np.arctan2),
+    BinaryFn.ATAN2: _atan2,
     BinaryFn.COMPLEX: _complex,
     BinaryFn.DIVIDE: _divide,
     BinaryFn.MAXIMUM: maximum,

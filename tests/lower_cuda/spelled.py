@@ -40,11 +40,11 @@ UNARY: Mapping[UnaryFn, tuple[DType, ...]] = {
 BINARY: Mapping[BinaryFn, tuple[DType, ...]] = {
     **dict.fromkeys((BinaryFn.ADD, BinaryFn.MULTIPLY), ALL),
     **dict.fromkeys((BinaryFn.SUBTRACT, BinaryFn.DIVIDE, BinaryFn.POWER), NUMBERS),
-    **dict.fromkeys((BinaryFn.MAXIMUM, BinaryFn.MINIMUM), (DType.I1, *REALS)),
+    **dict.fromkeys((BinaryFn.MAXIMUM, BinaryFn.MINIMUM), ALL),
     BinaryFn.REMAINDER: REALS,
     **dict.fromkeys((BinaryFn.AND, BinaryFn.OR, BinaryFn.XOR), (DType.I1, *INTEGERS)),
     **dict.fromkeys((BinaryFn.SHIFT_LEFT, BinaryFn.SHIFT_RIGHT_ARITHMETIC, BinaryFn.SHIFT_RIGHT_LOGICAL), INTEGERS),
-    BinaryFn.ATAN2: FLOATS,
+    BinaryFn.ATAN2: (*FLOATS, *COMPLEX),
     BinaryFn.COMPLEX: (DType.F32, DType.F64),
 }
 

@@ -30,6 +30,13 @@ SHLO_INLINE Complex<R> operator/(Complex<R> a, Complex<R> b) {
 }
 template <class R> SHLO_INLINE bool eq(Complex<R> a, Complex<R> b) { return a.re == b.re && a.im == b.im; }
 template <class R> SHLO_INLINE bool ne(Complex<R> a, Complex<R> b) { return !eq(a, b); }
+// What max_ and min_ ask: by the real parts, then by the imaginary ones.
+template <class R> SHLO_INLINE bool operator!=(Complex<R> a, Complex<R> b) { return ne(a, b); }
+template <class R>
+SHLO_INLINE bool operator<(Complex<R> a, Complex<R> b) {
+  return a.re < b.re || (a.re == b.re && a.im < b.im);
+}
+template <class R> SHLO_INLINE bool operator>(Complex<R> a, Complex<R> b) { return b < a; }
 SHLO_INLINE c64 complex_(float re, float im) { return {re, im}; }
 SHLO_INLINE c128 complex_(double re, double im) { return {re, im}; }
 template <class R> SHLO_INLINE R real_(Complex<R> a) { return a.re; }
@@ -56,7 +63,7 @@ SHLO_COMPLEX_FROM(c64, c64, float) SHLO_COMPLEX_FROM(c128, c128, double)
 SHLO_COMPLEX_TO(f32, float) SHLO_COMPLEX_TO(f64, double)
 SHLO_COMPLEX_TO(i8, int8_t) SHLO_COMPLEX_TO(i16, int16_t) SHLO_COMPLEX_TO(i32, int32_t) SHLO_COMPLEX_TO(i64, int64_t)
 SHLO_COMPLEX_TO(u8, uint8_t) SHLO_COMPLEX_TO(u16, uint16_t) SHLO_COMPLEX_TO(u32, uint32_t) SHLO_COMPLEX_TO(u64, uint64_t)
-template <class S> SHLO_INLINE bool to_bool(Complex<S> x) { return x.re != 0 || x.im != 0; }
+template <class S> SHLO_INLINE bool to_bool(Complex<S> x) { return x.re != 0; }
 
 // The C library's complex functions.
 template <class R> struct CType;
@@ -98,6 +105,15 @@ template <class R>
 SHLO_INLINE Complex<R> log1p_(Complex<R> a) {
   double re = a.re, im = a.im;
   bool small = re * re + im * im < 0.25;
-  double size = small ? 0.5 * __builtin_log1p(re * (2 + re) + im * im) : __builtin_log(__builtin_hypot(1 + re, im));
+  bool large = __builtin_fabs(re) > 1e300 || __builtin_fabs(im) > 1e300;  // their modulus may overflow
+  double size = small   ? 0.5 * __builtin_log1p(re * (2 + re) + im * im)
+                : large ? __builtin_log(__builtin_hypot(re * 0.5, im * 0.5)) + 0.6931471805599453
+                        : __builtin_log(__builtin_hypot(1 + re, im));
   return {R(size), R(__builtin_atan2(im, 1 + re))};
+}
+// -i log((x + i y) / sqrt(x^2 + y^2))
+template <class R>
+SHLO_INLINE Complex<R> atan2_(Complex<R> y, Complex<R> x) {
+  Complex<R> turned = log_(Complex<R>{x.re - y.im, x.im + y.re} / sqrt_(x * x + y * y));
+  return {turned.im, -turned.re};
 }

@@ -23,6 +23,12 @@ SHLO_DEVICE Complex<R> operator/(Complex<R> a, Complex<R> b) {
 }
 template <class R> SHLO_DEVICE bool operator==(Complex<R> a, Complex<R> b) { return a.re == b.re && a.im == b.im; }
 template <class R> SHLO_DEVICE bool operator!=(Complex<R> a, Complex<R> b) { return !(a == b); }
+// What max_ and min_ ask: by the real parts, then by the imaginary ones.
+template <class R>
+SHLO_DEVICE bool operator<(Complex<R> a, Complex<R> b) {
+  return a.re < b.re || (a.re == b.re && a.im < b.im);
+}
+template <class R> SHLO_DEVICE bool operator>(Complex<R> a, Complex<R> b) { return b < a; }
 
 SHLO_DEVICE c64 complex_(float re, float im) { return {re, im}; }
 SHLO_DEVICE c128 complex_(double re, double im) { return {re, im}; }
@@ -89,8 +95,16 @@ SHLO_DEVICE c128 expm1_(c128 a) {
 }
 SHLO_DEVICE c128 log1p_(c128 a) {
   const bool small = a.re * a.re + a.im * a.im < 0.25;
-  const double size = small ? 0.5 * log1p(a.re * (2 + a.re) + a.im * a.im) : log(hypot(1 + a.re, a.im));
+  const bool large = fabs(a.re) > 1e300 || fabs(a.im) > 1e300;  // their modulus may overflow
+  const double size = small   ? 0.5 * log1p(a.re * (2 + a.re) + a.im * a.im)
+                      : large ? log(hypot(a.re * 0.5, a.im * 0.5)) + 0.6931471805599453
+                              : log(hypot(1 + a.re, a.im));
   return {size, atan2(a.im, 1 + a.re)};
+}
+// -i log((x + i y) / sqrt(x^2 + y^2))
+SHLO_DEVICE c128 atan2_(c128 y, c128 x) {
+  const c128 turned = log_(c128{x.re - y.im, x.im + y.re} / sqrt_(x * x + y * y));
+  return {turned.im, -turned.re};
 }
 SHLO_DEVICE c128 rsqrt_(c128 a) { return c128{1, 0} / sqrt_(a); }
 SHLO_DEVICE c128 logistic_(c128 a) { return c128{1, 0} / (c128{1, 0} + exp_(-a)); }
@@ -107,3 +121,4 @@ SHLO_COMPLEX(exp_) SHLO_COMPLEX(log_) SHLO_COMPLEX(sqrt_) SHLO_COMPLEX(tanh_) SH
 SHLO_COMPLEX(tan_) SHLO_COMPLEX(expm1_) SHLO_COMPLEX(log1p_) SHLO_COMPLEX(rsqrt_) SHLO_COMPLEX(logistic_)
 SHLO_COMPLEX(cbrt_)
 SHLO_DEVICE c64 pow_(c64 a, c64 b) { return convert<c64>(pow_(convert<c128>(a), convert<c128>(b))); }
+SHLO_DEVICE c64 atan2_(c64 y, c64 x) { return convert<c64>(atan2_(convert<c128>(y), convert<c128>(x))); }

@@ -23,7 +23,7 @@ SHLO_DEVICE E convert(X x) {
 }
 template <class X>
 SHLO_DEVICE bool to_bool(X x) {
-  if constexpr (is_complex<X>) return x.re != 0 || x.im != 0;
+  if constexpr (is_complex<X>) return x.re != 0;
   else return x != 0;
 }
 #define SHLO_CONVERT(name, E)                                                  \
