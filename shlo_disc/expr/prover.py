@@ -5,7 +5,7 @@ Every proof is sound; none is complete. As in `dim`, a divisor counts as not zer
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import gcd, lcm
 from typing import TypeAlias, assert_never
@@ -166,14 +166,26 @@ class Prover:
         )
 
     def _prove_shifted(self, dim: Dim) -> bool:
-        """Measure every atom from its bound: b*s - b is b*t for s == 1 + t."""
+        """Measure every atom from its bound: b*s - b is b*t for s == 1 + t, and 9*b - b*s is b*u for s == 9 - u."""
 
-        def shift(atom: Atom) -> Dim:
+        def from_below(atom: Atom) -> Dim:
             low, high = self._atom_interval(atom)
             if low is not None:
                 return of(atom) + low
             return high - of(atom) if high is not None else of(atom)
 
+        def from_the_side_that_counts(atom: Atom) -> Dim:
+            high = self._atom_interval(atom)[1]
+            return high - of(atom) if atom in falling and high is not None else from_below(atom)
+
+        if self._is_a_sum_of_sizes(dim, from_below):
+            return True
+        terms = [factors for factors, weight in dim.terms if weight < 0]
+        falling = {atom for factors in terms for atom in factors if self._atom_interval(atom)[1] is not None}
+        return bool(falling) and self._is_a_sum_of_sizes(dim, from_the_side_that_counts)
+
+    def _is_a_sum_of_sizes(self, dim: Dim, shift: Callable[[Atom], Dim]) -> bool:
+        """Whether no term is negative once every atom is measured from a bound."""
         return all(
             weight >= 0 and all(self._atom_interval(atom) != UNBOUNDED for atom in factors)
             for factors, weight in dim.replace_top(shift).terms

@@ -65,7 +65,11 @@ def add_nonnegative(system: System, dim: Dim) -> System:
 
 
 def _parts(dim: Dim, prover: Prover) -> list[Dim]:
-    """List what `dim >= 0` says without its extremes and quotients: min(a, b) >= c of both, a // k >= c of a."""
+    """List what `dim >= 0` says without its extremes and quotients.
+
+    min(a, b) >= c says it of both, max(a, b) >= c of the one that is left if the other is known to be less than c,
+    and a // k >= c of a.
+    """
     for factors, weight in dim.terms:
         if len(factors) != 1 or (split := dim.linear(factors[0])) is None:
             continue
@@ -75,6 +79,11 @@ def _parts(dim: Dim, prover: Prover) -> list[Dim]:
                 return [rest + weight * member for member in members]
             case Max(members) if weight < 0:
                 return [rest + weight * member for member in members]
+            case Min(members) | Max(members):
+                chosen = [rest + weight * member for member in members]
+                possible = [each for each in chosen if not prover.nonnegative(-each - 1)]
+                if len(possible) == 1:
+                    return possible
             case FloorDiv(x, d) if abs(weight) == 1 and (prover.interval(d)[0] or 0) > 0:
                 return [x + rest * d] if weight > 0 else [rest * d + d - 1 - x]
             case _:

@@ -258,6 +258,13 @@ def learned(*claims: tuple[str, Dim, Dim | int]) -> Facts:
         ([(">=", const(5), maximum(S, T))], "at_least", const(5), T, TRUE),
         ([(">=", minimum(S, T), 3)], "at_least", S, 3, TRUE),
         ([("==", maximum(S, T), S)], "at_least", S, T, TRUE),
+        ([(">=", maximum(S - T, 0), 1)], "greater", S, T, TRUE),
+        ([(">=", maximum(S - T, B - A), 1)], "greater", S, T, UNKNOWN),
+        ([(">=", const(2), minimum(S, 3))], "at_least", const(2), S, TRUE),
+        ([(">=", maximum(minimum(B, S) - minimum(S, 4), 0), 1)], "at_least", S, 5, TRUE),  # from one case to the next
+        ([(">=", const(9), S)], "at_least", 9 * B, B * S, TRUE),
+        ([(">=", const(9), S), (">=", const(2), B)], "at_least", 18 + B, B * S, TRUE),
+        ([(">=", const(9), S)], "at_least", 8 * B, B * S, UNKNOWN),
         ([("==", S % 8, T % 8)], "equal", S % 4, T % 4, TRUE),
         ([("==", S % 8, T % 8)], "equal", S, T + 4, FALSE),
     ],

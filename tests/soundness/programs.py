@@ -1,4 +1,4 @@
-"""The programs that facts are checked on: the dynamic cases of the corpus, and its models."""
+"""The programs that facts are checked on: the dynamic cases of the corpus, its models, and those of `written`."""
 
 from __future__ import annotations
 
@@ -19,13 +19,17 @@ from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes import PASSES
 from tests.corpus.judged import dynamic_cases
 from tests.models.recorded import MODELS
+from tests.soundness.written import WRITTEN, export_written
 
 SEED = 20261121
 SAMPLE = 60  # cases of the corpus that one run looks at, all others being for --exhaustive
 
 
-def parametrize_names(metafunc: pytest.Metafunc) -> None:
-    """One test per program: a sample of the cases, and the models; skipped where there is no corpus."""
+def parametrize_names(metafunc: pytest.Metafunc, *, recorded: bool = False) -> None:
+    """One test per program: a sample of the cases, the models, and unless only `recorded` programs count, our own.
+
+    Skipped where there is no corpus.
+    """
     if "program_name" not in metafunc.fixturenames:
         return
     folder: object = metafunc.config.getoption("--corpus")
@@ -36,19 +40,30 @@ def parametrize_names(metafunc: pytest.Metafunc) -> None:
         if not metafunc.config.getoption("--exhaustive"):
             cases = Random(SEED).sample(cases, SAMPLE)
         names = [*(f"models/{name}" for name in MODELS), *cases]
+        names += [] if recorded else [f"written/{name}" for name in WRITTEN]
     metafunc.parametrize("program_name", names)
 
 
 def read_program(corpus: Path, name: str, *, rewritten: bool) -> Program:
-    """Legalize a program of the corpus, and rewrite it; skip it if it is not supported."""
-    path = corpus / name / "module.mlir" if name.startswith("models/") else corpus / f"{name}.mlir"
+    """Legalize a program, and rewrite it; skip it if it is not supported."""
     try:
-        program = legalize(parse_module(path.read_text(), name))
+        program = legalize(parse_module(text_of(corpus, name), name))
     except UnsupportedOpError as error:
         pytest.skip(str(error).splitlines()[0])
     for step in PASSES if rewritten else ():
         program = step.run(program)
     return program
+
+
+def text_of(corpus: Path, name: str) -> str:
+    folder, _, rest = name.partition("/")
+    match folder:
+        case "models":
+            return (corpus / name / "module.mlir").read_text()
+        case "written":
+            return export_written(WRITTEN[rest])
+        case _:
+            return (corpus / f"{name}.mlir").read_text()
 
 
 def random_inputs(program: Program, point: Point, seed: int) -> list[NDArray[Any]]:

@@ -39,7 +39,7 @@ LINE = 64  # bytes: where buffers of the arena start and end
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    parametrize_names(metafunc)
+    parametrize_names(metafunc, recorded=True)
 
 
 @pytest.fixture
