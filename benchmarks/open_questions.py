@@ -4,11 +4,15 @@
 
 For the models of the corpus, its dynamic cases, and the programs of `tests/soundness/written.py`: planning and both
 targets' texts are watched from legalization on, so that what checks teach is known. A question is `size >= 0` under
-certain facts, asked of the prover and not proven. It holds if it does at 50 random points, at 50 of distinct sizes, and at
-those made a thousand or more times as large where the program allows it; with four random values of the indices in
-scope each. Of those that hold SymPy is asked, with the bounds that symbols have: the sign of the expression, and
-with one free symbol the inequality solved for it.
+certain facts, asked of the prover and not proven. It holds if it does at 50 random points, at 50 of distinct sizes, and
+at those made a thousand or more times as large where the program allows it; with four random values of the indices in
+scope each. Of those that hold SymPy is asked, with the bounds that symbols have: the sign of the expression, and with
+one free symbol the inequality solved for it.
 """
+
+# SymPy is untyped.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportMissingTypeStubs=false
 
 from __future__ import annotations
 

@@ -172,6 +172,8 @@ class Canonical:
                     return self.remainder(self.quotient(inner_x, d), outer)  # (x % (d*e)) // d == (x//d) % e
             case _:
                 pass
+        if self._turns(x, d):
+            return -self.quotient(d - 1 - x, d)
         return of(FloorDiv(x, d))
 
     def _remainder_atom(self, x: Dim, d: Dim) -> Dim:
@@ -186,7 +188,13 @@ class Canonical:
             inner = self.quotient(rest, factor)
             if not _has_division(inner):
                 return factor * self.remainder(taken + inner, left) + rest - factor * inner
+        if self._turns(x, d):
+            return d - 1 - self.remainder(-x - 1, d)
         return of(Mod(x, d))
+
+    def _turns(self, x: Dim, d: Dim) -> bool:
+        """Whether x is divided in the other direction: -n // d rounded up is (n + d - 1) // d, and so it is written."""
+        return x.terms[0][1] < 0 and bool(x.terms[0][0]) and self._positive(d)
 
     def _divided_otherwise(self, x: Dim, d: Dim) -> tuple[Dim, Dim] | None:
         """Split x == d*taken + rest by an equal product: m*n // n where m*n == a*b, and x mentions a*b."""
@@ -243,32 +251,31 @@ class Canonical:
         return self.prover.nonnegative(divisor)
 
     def _recombine(self, dim: Dim) -> Dim:
-        """Use that d*(x//d) + x%d == x, and that x - d*(x//d) == x%d."""
+        """Use that d*(x//d) + x%d == x, that x - d*(x//d) == x%d, and that x - x%d == d*(x//d)."""
+        weights = dict(dim.terms)
         for factors, weight in dim.terms:
             for atom in factors:
                 if isinstance(atom, FloorDiv | Mod):
                     others = polynomial.cancel(factors, (atom,))
                     assert others is not None, "the factor was just found"
                     outer = Dim(((others, weight),))
-                    merged = self._merge(dim, atom, outer)
-                    if merged is not None:
-                        return self._recombine(merged)
+                    for partner, together in self._partners(atom, outer):
+                        variable, _ = split_constant(partner)
+                        if variable.terms and weights.items() >= dict(variable.terms).items():
+                            return self._recombine(dim - outer * of(atom) - partner + together)
         return dim
 
-    def _merge(self, dim: Dim, atom: FloorDiv | Mod, outer: Dim) -> Dim | None:
+    def _partners(self, atom: FloorDiv | Mod, outer: Dim) -> Iterator[tuple[Dim, Dim]]:
+        """List what `outer*atom` may be added to, and the sum."""
         x, d = atom.numerator, atom.denominator
         if isinstance(atom, Mod):
-            partner, together = outer * d * self.quotient(x, d), outer * x
-        else:
-            scale, rest = divide(-outer, d) if d.terms[0][1] > 0 else (ZERO, ONE)
-            if rest.terms or not scale.terms:
-                return None
-            partner, together = scale * x, scale * self.remainder(x, d)
-        variable, _ = split_constant(partner)
-        weights = dict(dim.terms)
-        if not variable.terms or any(weights.get(factors) != weight for factors, weight in variable.terms):
-            return None
-        return dim - outer * of(atom) - partner + together
+            whole = outer * d * self.quotient(x, d)
+            yield whole, outer * x
+            yield -outer * x, -whole
+        elif d.terms[0][1] > 0:
+            scale, rest = divide(-outer, d)
+            if not rest.terms and scale.terms:
+                yield scale * x, scale * self.remainder(x, d)
 
 
 def _has_division(dim: Dim) -> bool:

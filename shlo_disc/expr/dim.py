@@ -490,6 +490,8 @@ def _by_constant(rest: Dim, k: int) -> Dim:
             return _floordiv(x + d * offset, d * k)  # (x//d + c)//k == (x + c*d)//(d*k)
         case Mod(x, d) if not offset and d.constant is not None and d.constant % k == 0:
             return _mod(_floordiv(x, const(k)), const(d.constant // k))
+        case _ if variable.terms[0][1] < 0:
+            return -_floordiv(k - 1 - rest, const(k))  # JAX writes n/2 rounded up as -(-n // 2), others as (n + 1) // 2
         case _:
             return of(FloorDiv(rest, const(k)))
 
@@ -518,6 +520,8 @@ def _mod_constant(rest: Dim, k: int) -> Dim:
     if common > 1:
         inner = scale_down(variable, common) + offset // common
         return _mod(inner, const(k // common)) * common + offset % common
+    if variable.terms[0][1] < 0:
+        return k - 1 - _mod(-rest - 1, const(k))
     return of(Mod(rest, const(k)))
 
 

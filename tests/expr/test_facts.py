@@ -275,6 +275,16 @@ def test_what_follows(claims: list[tuple[str, Dim, Dim]], relation: str, a: Dim,
     assert decide[relation](a, b) is wanted
 
 
+@pytest.mark.parametrize("k", [const(2), const(8), T, A * B])
+def test_what_is_rounded_up_is_written_in_one_way(k: Dim) -> None:
+    facts = learned()
+    rounded = facts.canonical((S + k - 1) // k)
+    assert facts.canonical(-(-S // k)) == rounded
+    filled = [S + -S % k, k * -(-S // k), (S + k - 1) // k * k, S + k - 1 - (S + k - 1) % k]
+    assert {facts.canonical(each) for each in filled} == {facts.canonical(k * rounded)}
+    assert facts.canonical(B * S - B * (S % k)) == facts.canonical(B * k * (S // k))
+
+
 def test_a_fact_names_the_facts_that_solved_its_symbols() -> None:
     facts = equal(2 * T, A * B, equal(T, S, sizes()))
     assert facts.facts[-1].because == (5,)

@@ -56,6 +56,7 @@ def read_program(corpus: Path, name: str, *, rewritten: bool) -> Program:
 
 
 def text_of(corpus: Path, name: str) -> str:
+    """The StableHLO of a program by its name."""
     folder, _, rest = name.partition("/")
     match folder:
         case "models":
