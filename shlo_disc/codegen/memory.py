@@ -12,11 +12,15 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, chain
 from typing import assert_never
 
+import numpy as np
+
 from shlo_disc.artifact import Donation
 from shlo_disc.codegen.groups import Context
 from shlo_disc.codegen.host import BufferKind, CaseStep, CopyStep, HostBuffer, HostStep, LaunchStep, WhileStep
 from shlo_disc.codegen.liveness import Liveness, members
-from shlo_disc.codegen.placement import Tenant, place
+from shlo_disc.codegen.placement import Tenant, place, sizes_at, stack
+from shlo_disc.codegen.scheduling import AtPoints
+from shlo_disc.codegen.step_order import other_orders, pairs_in_place
 from shlo_disc.codegen.traffic import bytes_of
 from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.expr.dim import Dim, Sym, const
@@ -50,29 +54,70 @@ class Memory:
 
 
 def allocate(
-    places: Sequence[Place], steps: Sequence[HostStep], context: Context, donated: Collection[int] = ()
+    places: Sequence[Place], steps: tuple[HostStep, ...], context: Context, donated: Collection[int] = ()
 ) -> Memory:
-    """Give every buffer its memory; that of the `donated` arguments (by number) may be written."""
-    live = Liveness(steps, len(places), [slot for slot, at in enumerate(places) if at.kind == "result"])
-    shared = _Sharing(places, live, context, donated)
-    shared.in_place(steps)
-    shared.as_results()
-    shared.as_guests()
-    homes = shared.homes()
-    tenants = [k for k, home in enumerate(homes) if home == k and places[k].kind == "arena" and shared.moments[k]]
-    names = {s.name for at in places for s in at.size.symbols()}.union(s.name for p in context.points for s in p)
-    found = place([Tenant(shared.moments[k], shared.sizes[k]) for k in tenants], context.facts, context.points, names)
-    offsets = dict(zip(tenants, found.offsets, strict=True))
-    clock = _Clock(steps, live, homes)
-    buffers = [
-        HostBuffer(
-            places[home].kind, places[home].number, offsets.get(home, const(0)), at.size, at.tensor,
-            *clock.span(live.alive[slot]), home,
-        )
-        for slot, (at, home) in enumerate(zip(places, homes, strict=True))
-    ]  # fmt: skip
-    kept = _without_copies(steps, homes)
-    return Memory(tuple(buffers), kept, found.definitions, found.arena, _donations(places, homes))
+    """Give every buffer its memory; that of the `donated` arguments (by number) may be written.
+
+    Steps change places where that needs less memory at some likely sizes, and at none more.
+    """
+    given = _Layout(places, steps, context, donated)
+    orders = other_orders(steps, given.sizes_in_arena()) if context.points else ()
+    others = (_Layout(places, order, context, donated) for order in orders)
+    return next((other for other in others if other.is_better_than(given)), given).memory()
+
+
+class _Layout:
+    """Which buffers share memory if the steps run in this order, and where they lie at the likely sizes."""
+
+    def __init__(
+        self, places: Sequence[Place], steps: tuple[HostStep, ...], context: Context, donated: Collection[int]
+    ) -> None:
+        self._places, self._steps, self._context = places, steps, context
+        self._live = Liveness(steps, len(places), [slot for slot, at in enumerate(places) if at.kind == "result"])
+        self._shared = shared = _Sharing(places, self._live, context, donated)
+        shared.in_place(steps)
+        shared.as_results()
+        shared.as_guests()
+        self._homes = homes = shared.homes()
+        self._tenants = [k for k in range(len(places)) if homes[k] == k and _is_tenant(places[k], shared.moments[k])]
+        tenants = [Tenant(shared.moments[k], shared.sizes[k]) for k in self._tenants]
+        self._stacking = stack(tenants, context.facts, context.points)
+        self._kept = _without_copies(steps, homes)
+
+    def sizes_in_arena(self) -> AtPoints:
+        """Bytes by slot and point, 0 for what is no temporary."""
+        found = sizes_at(self._shared.sizes, self._context.points)
+        found[[slot for slot, at in enumerate(self._places) if at.kind != "arena"]] = 0
+        return found
+
+    def is_better_than(self, other: _Layout) -> bool:
+        """Whether the arena is smaller at some likely sizes, larger at none, and no more is copied."""
+        mine, theirs = self._stacking.arena, other._stacking.arena
+        return bool(np.all(mine <= theirs) and np.any(mine < theirs)) and self._copies <= other._copies
+
+    @property
+    def _copies(self) -> int:
+        return sum(isinstance(step, CopyStep) for step in _leaves(self._kept))
+
+    def memory(self) -> Memory:
+        """The buffers, at offsets that hold for all sizes."""
+        places, homes, context = self._places, self._homes, self._context
+        names = {s.name for at in places for s in at.size.symbols()}.union(s.name for p in context.points for s in p)
+        found = place(self._stacking, context.facts, context.points, names)
+        offsets = dict(zip(self._tenants, found.offsets, strict=True))
+        clock = _Clock(self._steps, self._live, homes)
+        buffers = [
+            HostBuffer(
+                places[home].kind, places[home].number, offsets.get(home, const(0)), at.size, at.tensor,
+                *clock.span(self._live.alive[slot]), home,
+            )
+            for slot, (at, home) in enumerate(zip(places, homes, strict=True))
+        ]  # fmt: skip
+        return Memory(tuple(buffers), self._kept, found.definitions, found.arena, _donations(places, homes))
+
+
+def _is_tenant(at: Place, moments: int) -> bool:
+    return at.kind == "arena" and moments != 0
 
 
 def _donations(places: Sequence[Place], homes: Sequence[int]) -> tuple[Donation, ...]:
@@ -121,7 +166,7 @@ class _Sharing:
         allowed = dict[int, set[tuple[int, int]]]()
         order = list[tuple[int, int]]()
         for step in _leaves(steps):
-            pairs = _pairs(step)
+            pairs = pairs_in_place(step)
             allowed[self.live.numbered[id(step)]] = set(pairs)
             order += pairs
         for source, target in order:
@@ -202,17 +247,6 @@ def _leaves(steps: Sequence[HostStep]) -> Iterator[LaunchStep | CopyStep]:
                     yield from _leaves(branch)
             case _:
                 assert_never(step)
-
-
-def _pairs(step: LaunchStep | CopyStep) -> list[tuple[int, int]]:
-    """What a step reads, and what it may write in its place."""
-    match step:
-        case LaunchStep(kernel, slots):
-            return [(slots[read], slots[written]) for read, written in kernel.in_place]
-        case CopyStep(source, target):
-            return [(source, target)]
-        case _:
-            assert_never(step)
 
 
 class _Clock:

@@ -18,15 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shlo_disc.codegen.dominance import Dominance, Front
+from shlo_disc.codegen.scheduling import AtPoints
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, of
 from shlo_disc.expr.facts import Facts
 
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 
-_STEPS = 1000  # tenants placed greedily, all in all: some 20 ms
-_MOST_TRIES = 24
+_STEPS = 500  # tenants placed greedily, all in all: some 10 ms
+_MOST_TRIES = 16
 _LONGEST_FRONT = 8  # sums that are compared in one formula; more get a name
-_Sizes = NDArray[np.int64]
 _Life: TypeAlias = tuple[tuple[int, int], ...]  # when it is needed: half-open ranges of moments
 
 
@@ -47,14 +47,30 @@ class Placement:
     arena: Dim
 
 
+@dataclass(frozen=True, slots=True)
+class Stacking:
+    """An order to stack tenants in, with their sizes, their lives, and the arena (bytes) at each point."""
+
+    sizes: tuple[Dim, ...]
+    lives: tuple[_Life, ...]
+    order: tuple[int, ...]
+    arena: AtPoints
+
+
+def stack(tenants: Sequence[Tenant], facts: Facts, points: Sequence[Mapping[Sym, int]]) -> Stacking:
+    """Find an order that wastes little at the points."""
+    known = {size: aligned(facts.canonical(size)) for size in dict.fromkeys(tenant.size for tenant in tenants)}
+    sizes = tuple(known[tenant.size] for tenant in tenants)
+    lives = tuple(_life(tenant.moments) for tenant in tenants)
+    order, arena = _best_order(lives, sizes_at(sizes, points))
+    return Stacking(sizes, lives, tuple(order), arena)
+
+
 def place(
-    tenants: Sequence[Tenant], facts: Facts, points: Sequence[Mapping[Sym, int]], names: Collection[str] = ()
+    stacking: Stacking, facts: Facts, points: Sequence[Mapping[Sym, int]], names: Collection[str] = ()
 ) -> Placement:
     """Give tenants that are alive at the same moment bytes of their own; `names` are taken by other symbols."""
-    sizes = [aligned(facts.canonical(tenant.size)) for tenant in tenants]
-    lives = [_life(tenant.moments) for tenant in tenants]
-    order = _best_order(lives, _at_points(sizes, points))
-    return _Stack(sizes, facts, points, names).place(order, lives)
+    return _Stack(stacking.sizes, facts, points, names).place(stacking.order, stacking.lives)
 
 
 def aligned(size: Dim) -> Dim:
@@ -103,8 +119,8 @@ class _Skyline:
         return below
 
 
-def _at_points(sizes: Sequence[Dim], points: Sequence[Mapping[Sym, int]]) -> _Sizes:
-    """Sizes by tenant and point; where no point is known, all symbols are alike."""
+def sizes_at(sizes: Sequence[Dim], points: Sequence[Mapping[Sym, int]]) -> AtPoints:
+    """Bytes by size and point; where no point is known, all symbols are alike."""
     known = dict[Dim, list[int]]()
     for size in sizes:
         if size not in known:
@@ -116,14 +132,15 @@ def _at_points(sizes: Sequence[Dim], points: Sequence[Mapping[Sym, int]]) -> _Si
 # -- orders
 
 
-def _best_order(lives: Sequence[_Life], sizes: _Sizes) -> list[int]:
-    """The order whose arena is smallest, relative to what is alive at once, over all points."""
+def _best_order(lives: Sequence[_Life], sizes: AtPoints) -> tuple[list[int], AtPoints]:
+    """The order whose arena is smallest, relative to what is alive at once, over all points; that arena."""
+    arena: AtPoints = np.zeros(sizes.shape[1], np.int64)
     if not lives:
-        return []
+        return [], arena
     least = _least(lives, sizes)
     heights = np.zeros_like(sizes)
-    lengths: _Sizes = np.array([sum(stop - start for start, stop in life) for life in lives], np.int64)
-    spans: _Sizes = np.array([(life[0][0], life[-1][1]) if life else (0, 0) for life in lives], np.int64)
+    lengths: AtPoints = np.array([sum(stop - start for start, stop in life) for life in lives], np.int64)
+    spans: AtPoints = np.array([(life[0][0], life[-1][1]) if life else (0, 0) for life in lives], np.int64)
     starts = spans[:, 0]
     columns = int(sizes.shape[1])
     tries = max(3, min(_MOST_TRIES, _STEPS // len(lives)))
@@ -131,22 +148,23 @@ def _best_order(lives: Sequence[_Life], sizes: _Sizes) -> list[int]:
     for attempt in range(tries):
         kind, point = attempt // columns % 3, attempt % columns
         here = sizes[:, point]
-        keys: tuple[_Sizes, ...] = (here, here * lengths, -starts)
+        keys: tuple[AtPoints, ...] = (here, here * lengths, -starts)
         key = keys[kind]
         if attempt >= 3 * columns:  # what stood highest in the best layout so far comes first
-            high: _Sizes = heights[:, point]
+            high: AtPoints = heights[:, point]
             key = here + int(here.max()) * np.array(high >= high.max(), np.int64)
         order = _greedy(np.lexsort((starts, -lengths, -key)).tolist(), spans, here)
         tried = _heights(order, lives, sizes) + sizes
-        waste = float((tried.max(axis=0) / least).sum())
+        ends = tried.max(axis=0)
+        waste = float((ends / least).sum())
         if waste < best_waste:
-            best, best_waste, heights = order, waste, tried
+            best, best_waste, heights, arena = order, waste, tried, ends
         if best_waste <= columns:
             break
-    return best
+    return best, arena
 
 
-def _least(lives: Sequence[_Life], sizes: _Sizes) -> NDArray[np.float64]:
+def _least(lives: Sequence[_Life], sizes: AtPoints) -> NDArray[np.float64]:
     """What is alive at once at most, by point: no layout is smaller."""
     changes = np.zeros((1 + max((life[-1][1] for life in lives if life), default=0), sizes.shape[1]), np.int64)
     for life, size in zip(lives, sizes, strict=True):
@@ -156,12 +174,12 @@ def _least(lives: Sequence[_Life], sizes: _Sizes) -> NDArray[np.float64]:
     return np.maximum(changes.cumsum(axis=0).max(axis=0), 1).astype(np.float64)
 
 
-def _greedy(order: Sequence[int], spans: _Sizes, sizes: _Sizes) -> list[int]:
+def _greedy(order: Sequence[int], spans: AtPoints, sizes: AtPoints) -> list[int]:
     """Place one tenant after the other in the smallest gap that holds it; the order of the offsets found.
 
     What lies in a moment at which a tenant is not needed between its first and its last is found by the stacking.
     """
-    placed: _Sizes = np.empty((4, len(order)), np.int64)  # by offset: the offset, the end, the first moment, the last
+    placed: AtPoints = np.empty((4, len(order)), np.int64)  # by offset: the offset, the end, the first moment, the last
     offsets = [0] * len(order)
     for count, k in enumerate(order):
         (start, stop), size = spans[k], sizes[k]
@@ -179,7 +197,7 @@ def _greedy(order: Sequence[int], spans: _Sizes, sizes: _Sizes) -> list[int]:
     return sorted(range(len(order)), key=lambda k: (offsets[k], ends[k], k))
 
 
-def _heights(order: Sequence[int], lives: Sequence[_Life], sizes: _Sizes) -> _Sizes:
+def _heights(order: Sequence[int], lives: Sequence[_Life], sizes: AtPoints) -> AtPoints:
     """Offsets by tenant and point, if the tenants are stacked in an order."""
     skyline, rows = _Skyline(), sizes.tolist()
     offsets = [[0] * sizes.shape[1] for _ in rows]

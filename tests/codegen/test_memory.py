@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import shlo_disc
 from shlo_disc.artifact import Artifact, Case, Choice, Copy, Launch, Step, While
-from shlo_disc.codegen.placement import ALIGNMENT, Placement, Tenant, aligned, place
+from shlo_disc.codegen.placement import ALIGNMENT, Placement, Tenant, aligned, place, stack
 from shlo_disc.diagnostics import NOWHERE
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, of, symbol
 from shlo_disc.expr.facts import Facts
@@ -29,6 +29,10 @@ SIZES = (
     const(0), const(4), const(64), const(100), const(4096), symbol("a") * 4, symbol("b") * 4, symbol("a") * symbol("b"),
     symbol("a") * 64, symbol("a") // 2 * 4, symbol("a") + 4, symbol("a") + symbol("b"),
 )  # fmt: skip
+
+
+def placed(needed: Sequence[Tenant], facts: Facts, points: Sequence[Mapping[Sym, int]]) -> Placement:
+    return place(stack(needed, facts, points), facts, points)
 
 
 @st.composite
@@ -52,7 +56,7 @@ def nonnegative() -> Facts:
 def test_tenants_that_meet_never_share_bytes(
     needed: list[Tenant], points: list[Mapping[Sym, int]], sizes: Mapping[Sym, int]
 ) -> None:
-    found = place(needed, nonnegative(), points)
+    found = placed(needed, nonnegative(), points)
     sizes = with_definitions(found, sizes)
     spans = [_span(x, offset, sizes) for x, offset in zip(needed, found.offsets, strict=True)]
     arena = found.arena.evaluate(sizes)
@@ -65,7 +69,7 @@ def test_tenants_that_meet_never_share_bytes(
 @settings(max_examples=100)
 @given(st.lists(tenants(), min_size=1, max_size=12), values())
 def test_the_arena_is_no_larger_than_what_lies_in_it(needed: list[Tenant], sizes: Mapping[Sym, int]) -> None:
-    found = place(needed, nonnegative(), [sizes])
+    found = placed(needed, nonnegative(), [sizes])
     sizes = with_definitions(found, sizes)
     ends = [
         offset.evaluate(sizes) + aligned(x.size).evaluate(sizes)
@@ -89,25 +93,25 @@ def _span(tenant: Tenant, offset: Dim, sizes: Mapping[Sym, int]) -> tuple[int, i
 def test_memory_is_used_again() -> None:
     size = symbol("a") * 4
     chain = [Tenant(0b11 << k, size) for k in range(50)]
-    assert place(chain, nonnegative(), []).arena == aligned(size) * 2
+    assert placed(chain, nonnegative(), []).arena == aligned(size) * 2
 
 
 def test_a_size_that_is_never_larger_fits_where_another_was() -> None:
     small, large = Tenant(0b1, symbol("a") * 64), Tenant(0b10, symbol("a") * 256 + 64)
-    found = place([small, large], nonnegative(), [])
+    found = placed([small, large], nonnegative(), [])
     assert found.offsets == (const(0), const(0))
     assert found.arena == large.size
 
 
 def test_sizes_that_cannot_be_compared_share_up_to_the_larger() -> None:
-    found = place([Tenant(0b1, symbol("a") * 64), Tenant(0b10, symbol("b") * 64)], nonnegative(), [])
+    found = placed([Tenant(0b1, symbol("a") * 64), Tenant(0b10, symbol("b") * 64)], nonnegative(), [])
     assert found.arena == maximum(symbol("a") * 64, symbol("b") * 64)
     assert found.offsets == (const(0), const(0))
 
 
 def test_facts_order_sizes() -> None:
     facts = nonnegative().assume_at_least(of(A), of(B), "a check", NOWHERE)
-    found = place([Tenant(0b1, symbol("a") * 64), Tenant(0b10, symbol("b") * 64)], facts, [])
+    found = placed([Tenant(0b1, symbol("a") * 64), Tenant(0b10, symbol("b") * 64)], facts, [])
     assert found.arena == symbol("a") * 64
 
 
