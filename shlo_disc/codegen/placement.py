@@ -24,8 +24,8 @@ from shlo_disc.expr.facts import Facts
 
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 
-_STEPS = 500  # tenants placed greedily, all in all: some 10 ms
-_MOST_TRIES = 16
+_STEPS = 1000  # tenants placed greedily, all in all: some 20 ms
+_MOST_TRIES = 12
 _LONGEST_FRONT = 8  # sums that are compared in one formula; more get a name
 _Life: TypeAlias = tuple[tuple[int, int], ...]  # when it is needed: half-open ranges of moments
 
