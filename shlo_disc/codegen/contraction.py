@@ -313,11 +313,11 @@ def epilogue_index(
 
 
 def _inverses(here: Index, read: Index, target: Index, shape: Shape, product_shape: Shape) -> Iterable[Index]:
-    """Guesses of the inverse of `here -> read`: a permutation, or a reshape."""
-    if len(here) == len(read) and sorted(map(str, here)) == sorted(map(str, read)):
-        places = [read.index(dim) if dim.constant is None else here.index(dim) for dim in here]
-        if tuple(product_shape[p] for p in places) == shape:  # else it reads a part, or repeats
-            yield tuple(target[p] for p in places)
+    """Guesses of the inverse of `here -> read`: a permutation of the dims that are not of size 1, or a reshape."""
+    places = {dim: place for place, dim in enumerate(read) if dim.constant is None}
+    sizes = {dim: size for dim, size in zip(here, shape, strict=True) if dim.constant is None}
+    if {dim: product_shape[place] for dim, place in places.items()} == sizes:  # else it reads a part, or repeats
+        yield tuple(target[places[dim]] if dim in places else dim for dim in here)
     if product(shape) == product(product_shape):
         yield delinearize(flat_offset(target, product_shape), shape)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from shlo_disc.analysis.access import is_free
-from shlo_disc.codegen.contraction import matrix_form
+from shlo_disc.codegen.contraction import epilogue_index, matrix_form
 from shlo_disc.codegen.drafts import LARGEST_GROUP
 from shlo_disc.codegen.groups import Context, Decision, FusionPlan, Group, GroupKind
 from shlo_disc.codegen.op_graph import group_inputs, space_of
@@ -34,6 +34,7 @@ PANEL_COLUMNS = 64  # of B, for which all of A is read again if only B is comput
 FEWEST_ROWS = 48  # of A in a panel: packing B must pay
 PANEL_BYTES = 1 << 19  # of so many rows: half of a second-level cache, because B's columns pass through it too
 READ_AGAIN = 8  # how many bytes come from a cache in the time of one from memory
+LEFT = "what is left of its reader is its epilogue"
 _READERS = frozenset({GroupKind.DOT, GroupKind.SCATTER})
 
 
@@ -268,11 +269,47 @@ class _Merger:
             else:
                 self.groups[number] = changed
         for number in (source, *readers):
-            for known in self.readers.values():
-                known.discard(number)
-            if number not in self.gone:
-                self.home.update(dict.fromkeys(self.groups[number].roots, number))
-                self._read(number, self.groups[number])
+            self._refresh(number)
+        if move.rest is not None:
+            self._take_product(source, move.rest)
+
+    def _refresh(self, number: int) -> None:
+        """Note again what a group that has changed stores and reads."""
+        for known in self.readers.values():
+            known.discard(number)
+        if number not in self.gone:
+            self.home.update(dict.fromkeys(self.groups[number].roots, number))
+            self._read(number, self.groups[number])
+
+    def _take_product(self, number: int, group: Group) -> None:
+        """Make what is left of a row group the epilogue of a product whose only reader it is.
+
+        What kept it from being one may have moved. The product waits for the group: nothing else needs it before.
+        """
+        for tensor in group_inputs(group, self.context.producers):
+            before = self.home.get(tensor, number)
+            found = self.groups[before]
+            if before != number and self._is_epilogue(group, number, found):
+                assert found.anchor is not None, "a product has its op"
+                ops = sorted((*found.ops, *group.ops), key=self.order.__getitem__)
+                self.groups[number] = replace(found, ops=tuple(ops), roots=group.roots)
+                self.gone.add(before)
+                self._refresh(before)
+                self._refresh(number)
+                self.decisions.append(Decision(found.anchor, group.roots[0].name, True, LEFT))
+                return
+
+    def _is_epilogue(self, group: Group, number: int, product_: Group) -> bool:
+        """Whether a product of one result, which nobody else reads, can compute all of a group."""
+        if product_.kind not in (GroupKind.DOT, GroupKind.CONVOLUTION) or product_.anchor is None:
+            return False
+        result, shape = product_.anchor.results[0], group.roots[0].shape
+        if product_.roots != (result,) or self.readers.get(result) != {number} or result in self.outputs:
+            return False
+        if group.rows is not None or any(root.shape != shape for root in group.roots):
+            return False
+        facts, producers = self.context.facts, self.context.producers
+        return epilogue_index(result, group.roots, group.ops, facts, producers) is not None
 
     def finished(self) -> FusionPlan:
         """The plan; a merge replaces the refusal that stood before it."""

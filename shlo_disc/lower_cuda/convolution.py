@@ -1,4 +1,4 @@
-"""Convolutions: plain products where they are some, implicit matrix products, and sums of one element by one thread."""
+"""Convolutions: implicit matrix products, and sums of one element by one thread."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from shlo_disc.codegen.host import CallVariant, Condition
-from shlo_disc.codegen.kernel import Axis, ConvKernel, DotKernel, MatrixView
+from shlo_disc.codegen.kernel import ConvKernel, MatrixView
 from shlo_disc.codegen.naming import NAME
-from shlo_disc.codegen.rewrite import DimRewriter
 from shlo_disc.codegen.scopes import INDENT, clean
-from shlo_disc.codegen.simplify_kernel import rewrite_store
-from shlo_disc.expr.dim import Dim, Sym, const, maximum, of, product
+from shlo_disc.expr.dim import Dim, const, maximum, product
 from shlo_disc.expr.facts import Facts
 from shlo_disc.lower_cuda.cost import FMA_PER_CYCLE, LOAD_LATENCY, memory_cycles
-from shlo_disc.lower_cuda.matmul import print_dot
 from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.lower_cuda.products import (
     LARGE,
@@ -37,8 +34,6 @@ ONE, ZERO = const(1), const(0)
 
 def print_convolution(kernel: ConvKernel, facts: Facts) -> Printed:
     """Every way to compute a convolution; element by element fits any size."""
-    if (plain := as_product(kernel, facts)) is not None:
-        return print_dot(plain, facts)
     shape = _Shape(kernel)
     functions, variants, workspaces = list[Function](), list[CallVariant](), list[Dim]()
     tiles = () if shape.is_depthwise else _tiles(kernel)
@@ -60,54 +55,6 @@ def _tiles(kernel: ConvKernel) -> tuple[Tile, ...]:
     """Gathering takes registers: tiles are smaller than those of plain products, or there are fewer at once."""
     tiles = tiles_for(kernel.input.source.dtype, kernel.attrs.precision)
     return tuple(MEDIUM if tile is LARGE else replace(tile, resident=min(tile.resident, 3)) for tile in tiles)
-
-
-# -- plain products
-
-
-def as_product(kernel: ConvKernel, facts: Facts) -> DotKernel | None:
-    """A convolution with one tap that neither steps nor pads: every position by itself times the weights."""
-    attrs = kernel.attrs
-    still = all(size == ONE for size in (*kernel.kernel_sizes[2:], *attrs.strides, *attrs.lhs_dilation))
-    padded = any(pad != (ZERO, ZERO) for pad in attrs.padding)
-    spatial = flat_stride(kernel.input_strides[2:], kernel.input_sizes[2:])
-    if not still or padded or attrs.feature_groups != 1 or spatial is None:
-        return None
-    batch, count = kernel.input_sizes[0], product(kernel.input_sizes[2:])
-    rows = flat_stride((kernel.input_strides[0], spatial), (batch, count))
-    a = replace(kernel.input, row_stride=rows or spatial, column_stride=kernel.input_strides[1])
-    made = DotKernel(
-        params=kernel.params,
-        batch=(),
-        row=kernel.row,
-        column=kernel.column,
-        depth=kernel.input_sizes[1],
-        a=a,
-        b=replace(kernel.kernel, row_stride=kernel.kernel_strides[0], column_stride=kernel.kernel_strides[1]),
-        accumulator=kernel.accumulator,
-        epilogue=kernel.epilogue,
-        precision=attrs.precision,
-    )
-    if rows is not None:
-        return made
-    symbol = Sym("%b0")
-    moved = replace(a, offset=a.offset + of(symbol) * kernel.input_strides[0])
-    return _batched(replace(made, a=moved), Axis(symbol, batch), count, facts)
-
-
-def _batched(kernel: DotKernel, batch: Axis, rows: Dim, facts: Facts) -> DotKernel:
-    """The same product per image: row `b * rows + i` of all is row i of image b."""
-    row = Axis(kernel.row.symbol, rows)
-    for axis in (batch, row, kernel.column):
-        facts = facts.with_index(axis.symbol, axis.extent)
-    change = {row.symbol: of(batch.symbol) * rows + of(row.symbol)}
-    rewriter = DimRewriter(lambda d: facts.canonical(d.substitute(change)))
-    return replace(
-        kernel,
-        batch=(batch,),
-        row=row,
-        epilogue=tuple(rewrite_store(s, rewriter) for s in kernel.epilogue),
-    )
 
 
 def flat_stride(strides: Sequence[Dim], extents: Sequence[Dim]) -> Dim | None:

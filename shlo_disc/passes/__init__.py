@@ -6,8 +6,9 @@ from shlo_disc.passes.fold import FOLD
 from shlo_disc.passes.leading import LEADING
 from shlo_disc.passes.padding import PADDING
 from shlo_disc.passes.places import PLACES
+from shlo_disc.passes.pointwise import POINTWISE
 from shlo_disc.passes.rewriting import Pass
 
-PASSES: tuple[Pass, ...] = (DCE, CSE, FOLD, PLACES, CSE, PADDING, DCE, LEADING)
+PASSES: tuple[Pass, ...] = (DCE, CSE, FOLD, PLACES, CSE, PADDING, POINTWISE, DCE, LEADING)
 
 __all__ = ["PASSES", "Pass"]

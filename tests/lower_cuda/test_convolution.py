@@ -136,14 +136,6 @@ def printed(function: Function, *inputs: In, wide: bool = False) -> Printed:
     return print_convolution(build_convolution(group, program.facts, producers)[0], program.facts)
 
 
-def test_one_tap_is_a_matrix_product() -> None:
-    for function, inputs in ((conv(NHWC), (IMAGE, In("1, 1, c, o"))), (conv(NCHW), (CHANNELS, In("o, c, 1, 1")))):
-        labels = {v.label for v in printed(function, *inputs).variants}
-        assert "cuBLAS, then plain" in labels
-    labels = {v.label for v in printed(conv(NHWC, (2, 2), "VALID"), IMAGE, In("1, 1, c, o")).variants}
-    assert "single elements" in labels, "steps of two leave gaps between rows"
-
-
 def test_depthwise_convolutions_have_no_tiles() -> None:
     found = printed(conv(NHWC, feature_group_count=6), In("b, h, w, 6"), In("3, 3, 1, 6"))
     assert [v.label for v in found.variants] == ["single elements"], "6 features are no packs of 4"

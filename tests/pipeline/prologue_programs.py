@@ -57,6 +57,22 @@ def residual(x: Any, w: Any) -> Any:
     return y @ w + y
 
 
+def pointwise(x: Any, w: Any, layout: tuple[str, str, str]) -> Any:
+    """A convolution with one tap."""
+    return lax.conv_general_dilated(x, w, (1,), "VALID", dimension_numbers=layout)
+
+
+def gated(x: Any, g: Any, v: Any, w: Any) -> Any:
+    """Features weighted by a small network ("squeeze and excitation"), whose end is cheap and read by all positions."""
+    gate = jnp.clip(pointwise(g, v, ("NWC", "WIO", "NWC")) + 3, 0, 6) / 6
+    return pointwise(x * gate, w, ("NWC", "WIO", "NWC"))
+
+
+def ones(x: Any, w: Any) -> Any:
+    """Dims of size 1 that change places before and after the product."""
+    return jnp.maximum(jnp.einsum("emasf,fn->eamns", jnp.abs(x), w), 0).transpose(3, 2, 1, 4, 0)
+
+
 PROLOGUES: Mapping[str, Prologue] = {
     "activation of the left": Prologue(lambda x, w: jnp.tanh(x) @ w, (A, B), frozenset({"tanh"})),
     "activation of the right": Prologue(lambda x, w: x @ (jnp.abs(w) + 1), (A, B), frozenset({"abs", "add"})),
@@ -97,6 +113,20 @@ PROLOGUES: Mapping[str, Prologue] = {
     "f64": Prologue(
         lambda x, w: jnp.abs(x) @ w, (In(A.shape, np.float64), In(B.shape, np.float64)), frozenset({"abs"}), wide=True
     ),
+    "one tap": Prologue(
+        lambda x, w: pointwise(jnp.abs(x), w, ("NWC", "WIO", "NWC")),
+        (In("m - 1, 2, k - 1", draw=special), In("1, k - 1, n - 1")),
+        frozenset({"abs"}),
+    ),
+    "one tap, features first": Prologue(
+        lambda x, w: pointwise(jnp.abs(x), w, ("NCW", "OIW", "NCW")) + 1,
+        (In("2, k - 1, m - 1"), In("n - 1, k - 1, 1")),
+        frozenset({"abs", "add"}),
+    ),
+    "gated": Prologue(
+        gated, (In("2, m, k"), In("2, 1, 5"), In("1, 5, k"), In("1, k, n")), frozenset({"multiply"}), groups=2
+    ),
+    "dims of size 1": Prologue(ones, (In("1, m, 1, 3, k"), In("k, n")), frozenset({"abs", "maximum"})),
     "NaN and infinities": Prologue(
         lambda x, w: jnp.abs(x) @ w, (In("m, k", draw=special), In("k, n", draw=infinite)), frozenset({"abs"})
     ),
