@@ -81,7 +81,7 @@ class Buffer:
 class Launch:
     """Run a kernel over `[0, extent)`, split among threads in pieces of at least `grain` (skipped if `extent` is 0).
 
-    A kernel is `void name(void* const* buffers, const int64_t* dims, int64_t begin, int64_t end, void* scratch)`.
+    A kernel is a `ShloKernel` of `lower_cpu/prelude/runtime.h`.
     """
 
     kernel: str

@@ -22,7 +22,7 @@ def identity(spell: Spelling, reduction: Reduction) -> str:
     """What a reduction's operation leaves alone."""
     dtype = reduction.carries[0].dtype
     assert reduction.fn is not None, "only simple reductions have an identity"
-    return spell.const(_identity(reduction.fn, dtype), dtype)
+    return spell.const(neutral(reduction.fn, dtype), dtype)
 
 
 def picks_position(stage: Stage, reduction: Reduction) -> bool:
@@ -55,7 +55,8 @@ def _either(a: Scalar, b: Scalar) -> Scalar:
     return Binary(BinaryFn.OR, a, b, DType.I1)
 
 
-def _identity(fn: BinaryFn, dtype: DType) -> float | int | bool:
+def neutral(fn: BinaryFn, dtype: DType) -> float | int | bool:
+    """The identity of a simple operation, as Python's number."""
     match fn:
         case BinaryFn.ADD | BinaryFn.OR | BinaryFn.XOR:
             return False if dtype.is_bool else 0.0 if dtype.is_float else 0

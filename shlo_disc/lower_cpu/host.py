@@ -9,6 +9,7 @@ from shlo_disc.codegen.host_text import ARITHMETIC, StepPrinter, kernel_names, p
 from shlo_disc.codegen.indices import size_name
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.dynamic_ops.program import Program
+from shlo_disc.lower_cpu.templates import declaration
 
 _HEADER = f"""\
 // Generated. One call: shlo_plan binds and checks the sizes, shlo_run runs the kernels.
@@ -26,7 +27,7 @@ extern "C" void shlo_run(const ShloRuntime* rt, void* const* arguments, void* co
 def print_host(program: Program, host: HostProgram) -> str:
     """The whole driver file."""
     names = kernel_names(host.steps)
-    declarations = [f'extern "C" void {n}(void* const*, const int64_t*, int64_t, int64_t, void*);' for n in names]
+    declarations = [declaration(name) for name in names]
     run = [_RUN, *print_names(program, host), *_Steps(host).steps(host.steps, 1), "}"]
     return "\n".join([_HEADER, *declarations, "", *print_plan(program, host), "", *run]) + "\n"
 

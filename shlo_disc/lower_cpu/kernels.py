@@ -27,11 +27,11 @@ from shlo_disc.codegen.templates import (
 )
 from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.expr.dim import Dim, const, maximum, minimum
-from shlo_disc.lower_cpu import products, rows, scan, serial, templates, transposed
+from shlo_disc.lower_cpu import products, rows, scan, serial, spread, templates, transposed
 from shlo_disc.lower_cpu import scatter as scatters
 from shlo_disc.lower_cpu.parallel import Part, parallel_extent, print_parallel
 from shlo_disc.lower_cpu.spelling import VectorSpelling
-from shlo_disc.lower_cpu.templates import SIZES, Body
+from shlo_disc.lower_cpu.templates import SIZES, Body, signature
 
 WORK_PER_THREAD = 1 << 15  # elements (of one addition each) that pay for waking a thread
 
@@ -143,6 +143,8 @@ class CpuLowering:
             statements, sizes = transposed.TiledPrinter(blocks).lines()
             body = Body((), tuple(statements), sizes)
             return self._ref(group, body, tensors, blocks.extent, blocks.piece * _effort(kernel), const(0))
+        if not kernel.rows and (shared := self._spread(group)) is not None:
+            return shared
         statements, sizes = rows.RowPrinter(kernel).lines()
         scratch, pairs = rows.scratch_bytes(kernel), row_pairs(kernel)
         if rows.moves(kernel):
@@ -155,6 +157,15 @@ class CpuLowering:
         work = rows.piece(kernel) * _effort(kernel)
         part = self._ref(group, body, tensors, rows.extent(kernel), work, scratch)
         return part.sharing(positions(pairs, kernel.params))
+
+    def _spread(self, group: Group) -> Part | None:
+        """The kernel of one row that all threads share, if it pays to take it apart."""
+        kernel, tensors = build_row_kernel(group, self.facts, self.producers, rows.FIXED_SEAMS)
+        if (found := spread.spread(kernel, _effort(kernel))) is None:
+            return None
+        body = spread.print_spread(found, kernel.params, WORK_PER_THREAD)
+        part = self._ref(group, body, tensors, const(1), rows.points(kernel.stages) * _effort(kernel), found.scratch)
+        return part.sharing(positions(row_pairs(kernel), kernel.params))
 
     def _ref(
         self,
@@ -170,10 +181,7 @@ class CpuLowering:
         lines = list[str]()
         for line in body.functions:
             lines += sizes if line == SIZES else [line]
-        lines.append(
-            f'extern "C" void {NAME}(void* const* buffers, const int64_t* dims, int64_t begin, int64_t end,'
-            " void* scratch) {"
-        )
+        lines += signature('extern "C"', NAME)
         lines += [*sizes, *(INDENT + line for line in body.statements), "}"]
         text = "\n".join(lines)
         if (name := self.texts.get(text)) is None:

@@ -10,7 +10,7 @@ from shlo_disc.codegen.host import InPlace, KernelRef
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.expr.dim import Dim, total
 from shlo_disc.lower_cpu.spelling import VectorSpelling
-from shlo_disc.lower_cpu.templates import Body
+from shlo_disc.lower_cpu.templates import Body, declaration
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +40,12 @@ def print_parallel(parts: Sequence[Part]) -> Body:
         buffers += len(part.kernel.tensors)
         sizes += len(part.kernel.symbols)
     names = dict.fromkeys(part.kernel.name for part in parts)
-    declared = [f'extern "C" void {n}(void* const*, const int64_t*, int64_t, int64_t, void*);' for n in names]
+    declared = [declaration(name) for name in names]
     statements = [
         *emit.scopes[0].lines,
         "const ShloPart parts[] = {",
         *rows,
         "};",
-        f"run_parts(parts, {len(parts)}, buffers, dims, begin, end, scratch);",
+        f"run_parts(runtime, parts, {len(parts)}, buffers, dims, begin, end, scratch);",
     ]
     return Body(tuple(declared), tuple(statements), tuple(emit.sizes))

@@ -29,7 +29,7 @@ def is_flat(kernel: RowKernel) -> bool:
     Segments of a loop may have sizes that only the kernel knows; the size of the whole loop is known.
     """
     maps = not kernel.scratch and not any(stage.reductions for stage in kernel.stages)
-    return maps and not kernel.rows and not _points(kernel.stages).data()
+    return maps and not kernel.rows and not points(kernel.stages).data()
 
 
 def is_columns(kernel: RowKernel) -> bool:
@@ -56,7 +56,7 @@ def extent(kernel: RowKernel) -> Dim:
     """How many independent pieces of work a launch has."""
     if is_columns(kernel):
         return (kernel.stages[0].axes[-1].extent + (STRIP - 1)) // STRIP
-    return _points(kernel.stages) if is_flat(kernel) else product(axis.extent for axis in kernel.rows)
+    return points(kernel.stages) if is_flat(kernel) else product(axis.extent for axis in kernel.rows)
 
 
 def piece(kernel: RowKernel) -> Dim:
@@ -65,17 +65,18 @@ def piece(kernel: RowKernel) -> Dim:
         return const(1)
     if is_columns(kernel):
         return total(product(axis.extent for axis in stage.axes[:-1]) for stage in kernel.stages) * STRIP
-    return _points(kernel.stages)
+    return points(kernel.stages)
 
 
-def _points(stages: Iterable[Stage]) -> Dim:
+def points(stages: Iterable[Stage]) -> Dim:
+    """How many points all stages have."""
     return total(product(axis.extent for axis in stage.axes) for stage in stages)
 
 
 def scratch_bytes(kernel: RowKernel) -> Dim:
     """The private memory that a thread needs."""
     rows = UNROLL if unrolled(kernel) else 1
-    return total(_padded(s.size) * (rows * s.dtype.bytes) for s in kernel.scratch)
+    return total(padded(s.size) * (rows * s.dtype.bytes) for s in kernel.scratch)
 
 
 def unrolled(kernel: RowKernel) -> bool:
@@ -103,7 +104,7 @@ def by_length(whole: RowKernel, cut: RowKernel) -> tuple[list[str], tuple[str, .
     return lines, tuple(sizes)
 
 
-def _padded(size: Dim) -> Dim:
+def padded(size: Dim) -> Dim:
     """Whole vectors: the last one may be stored and loaded in full."""
     return (size + (LANES - 1)) // LANES * LANES
 
@@ -166,10 +167,10 @@ class RowPrinter:
         offset, rows = const(0), UNROLL if self.unroll else 1
         for scratch in self.kernel.scratch:
             kind = self.spell.memory_type(scratch.dtype)
-            lines.append(f"const int64_t {scratch.name}_row = {self.emit.dim_scalar(_padded(scratch.size))};")
+            lines.append(f"const int64_t {scratch.name}_row = {self.emit.dim_scalar(padded(scratch.size))};")
             start = self.emit.dim_scalar(offset)
             lines.append(f"{kind}* const {scratch.name} = ({kind}*)((char*)scratch + {start});")
-            offset += _padded(scratch.size) * (rows * scratch.dtype.bytes)
+            offset += padded(scratch.size) * (rows * scratch.dtype.bytes)
         return lines
 
     def _row(self) -> list[str]:

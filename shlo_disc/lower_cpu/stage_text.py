@@ -124,7 +124,7 @@ class _ScalarStage(_StageLines):
         loops = self.nest(reduced, scope.lines)
         for name in carries:
             self.emit.bind(name, outer)
-        with self.emit.inside() as final:
+        with self.emit.inside(*carries) as final:
             for reduction in self.stage.reductions:
                 self._stores(reduction.stores, final)
         after += final.lines
@@ -225,11 +225,12 @@ class _VectorStage(_StageLines):
                 whole = combine(self.spell, reduction, start, whole)
             whole = self.spell.rounded(whole, carry.dtype, exact=False)
             if self.row.unroll:
+                self.emit.arrays.add(name)
                 lines += [f"{kind} {name}[R];", *self._each_row(f"{name}[k] = {whole};")]
             else:
                 lines.append(f"const {kind} {name} = {whole};")
             self.emit.bind(name, outer)
-        with self.emit.inside() as scope:
+        with self.emit.inside(*(r.carries[0].name for r in self.stage.reductions)) as scope:
             for reduction in self.stage.reductions:
                 for store in reduction.stores:
                     value = self.emit.value(store.value)

@@ -41,6 +41,19 @@ class Body:
     libraries: tuple[str, ...] = ()
 
 
+def signature(linkage: str, name: str) -> list[str]:
+    """How a kernel begins, see `ShloKernel`."""
+    return [
+        f"{linkage} void {name}(const ShloRuntime* runtime, void* const* buffers, const int64_t* dims,",
+        f"{INDENT * 2}int64_t begin, int64_t end, void* scratch) {{",
+    ]
+
+
+def declaration(name: str) -> str:
+    """The same for files and functions that only call it."""
+    return f'extern "C" void {name}(const ShloRuntime*, void* const*, const int64_t*, int64_t, int64_t, void*);'
+
+
 @cache
 def prelude_constants(header: str) -> Mapping[str, int]:
     """The integer macros of a prelude header: one place for what both C++ and the host program use."""

@@ -15,6 +15,7 @@ from shlo_disc.codegen.dependence import Dependence
 from shlo_disc.codegen.host import Call, CallVariant, GridCall
 from shlo_disc.codegen.kernel import Param, RowKernel, Stage
 from shlo_disc.codegen.naming import NAME
+from shlo_disc.codegen.staged import take_apart
 from shlo_disc.expr.dim import Dim, const, minimum, product
 from shlo_disc.expr.facts import Facts
 from shlo_disc.lower_cuda.cost import BARRIER_LATENCY, LOAD_LATENCY
@@ -22,7 +23,6 @@ from shlo_disc.lower_cuda.maps import map_pieces
 from shlo_disc.lower_cuda.points import SECTOR, THREADS, params_of, point_bytes, shared_cycles
 from shlo_disc.lower_cuda.printed import KernelText, Printed, Way
 from shlo_disc.lower_cuda.split_text import UNROLLED, Role, Split, SplitPrinter, join_parts
-from shlo_disc.lower_cuda.staged import take_apart
 
 LANES = 32  # results of a block where results lie side by side
 FEW_ROWS = 64  # fewer than multiprocessors: a block per row leaves most of them idle

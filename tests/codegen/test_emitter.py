@@ -35,6 +35,7 @@ from shlo_disc.expr.scalar import (
     UnaryFn,
 )
 from shlo_disc.lower_cpu.rows import RowPrinter, extent
+from shlo_disc.lower_cpu.templates import signature
 from shlo_disc.runtime.build import PRELUDE
 from shlo_disc.runtime.toolchain import find_compiler
 
@@ -157,9 +158,8 @@ def kernel(formula: Scalar, *, flat: bool) -> RowKernel:
 def text_of(name: str, one: RowKernel) -> str:
     statements, sizes = RowPrinter(one).lines()
     assert set(sizes) <= {"n"}, "the only size is n"
-    parameters = "void* const* buffers, const int64_t* dims, int64_t begin, int64_t end, void* scratch"
-    head = f'extern "C" void {name}({parameters}) {{'
-    return "\n".join([head, *(f"const int64_t {size_name(s)} = dims[0];" for s in sizes), *statements, "}"])
+    head = signature('extern "C"', name)
+    return "\n".join([*head, *(f"const int64_t {size_name(s)} = dims[0];" for s in sizes), *statements, "}"])
 
 
 @pytest.fixture(scope="module")
@@ -197,7 +197,7 @@ def run(library: ctypes.CDLL, name: str, one: RowKernel, arrays: Mapping[str, Ar
     pointers = (ctypes.c_void_p * len(buffers))(*(b.ctypes.data for b in buffers))
     call = library[name]
     for begin, end in ((0, 4), (4, extent(one).evaluate({Sym("n"): LANES}))):
-        call(pointers, (ctypes.c_int64 * 1)(LANES), ctypes.c_int64(begin), ctypes.c_int64(end), None)
+        call(None, pointers, (ctypes.c_int64 * 1)(LANES), ctypes.c_int64(begin), ctypes.c_int64(end), None)
     return out
 
 

@@ -36,7 +36,9 @@ MAP_NORESERVE = 0x4000  # Linux's; Python 3.11 has no name for it
 READ_WRITE = mmap.PROT_READ | mmap.PROT_WRITE
 
 _libc = ctypes.CDLL(None, use_errno=True)
-_KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
+_KERNEL = ctypes.CFUNCTYPE(
+    None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p
+)
 
 
 class Region:
@@ -140,7 +142,7 @@ class _GuardedVm(Vm):
         dims = words([buffers.value(dim) for dim in step.dims])
         for begin, end in pairwise(self._pieces(extent)):
             scratch = Guarded(size)
-            kernel(ctypes.addressof(slots), ctypes.addressof(dims), begin, end, scratch.address)
+            kernel(self._runtime, ctypes.addressof(slots), ctypes.addressof(dims), begin, end, scratch.address)
             assert scratch.slack_is_untouched(), f"{step.kernel} wrote beyond its scratch"
 
     def _pieces(self, extent: int) -> Sequence[int]:

@@ -13,7 +13,7 @@ from tests.prelude.compilers import COMPILERS, build
 
 HARNESS = """
 #include "kernel.h"
-static void count(void* const* buffers, const int64_t* dims, int64_t begin, int64_t end, void*) {
+static void count(const ShloRuntime*, void* const* buffers, const int64_t* dims, int64_t begin, int64_t end, void*) {
   int64_t* const seen = (int64_t*)buffers[0];
   for (int64_t k = begin; k < end; ++k) seen[k] += dims[0];
 }
@@ -21,7 +21,7 @@ extern "C" void run(int64_t parts, const int64_t* table, void* const* buffers, c
                     int64_t end) {
   ShloPart made[16];
   for (int64_t k = 0; k < parts; ++k) made[k] = {count, k, k, table[2 * k], table[2 * k + 1]};
-  run_parts(made, parts, buffers, dims, begin, end, nullptr);
+  run_parts(nullptr, made, parts, buffers, dims, begin, end, nullptr);
 }
 """
 Pointer = ctypes.POINTER(ctypes.c_int64)

@@ -31,16 +31,16 @@ _KERNELS = r"""
 #include "runtime.h"
 
 // square[i, j] = x[i, j] * x[i, j]
-extern "C" void square(void* const* buffers, const int64_t* dims, int64_t begin, int64_t end,
-                       void*) {
+extern "C" void square(const ShloRuntime*, void* const* buffers, const int64_t* dims, int64_t begin,
+                       int64_t end, void*) {
   const float* x = static_cast<const float*>(buffers[0]);
   float* y = static_cast<float*>(buffers[1]);
   for (int64_t i = begin * dims[0]; i < end * dims[0]; i++) y[i] = x[i] * x[i];
 }
 
 // sums[i] = sum over j of (square[i, j] * weight[j]) + bias[i % 2], by way of scratch
-extern "C" void rows(void* const* buffers, const int64_t* dims, int64_t begin, int64_t end,
-                     void* scratch) {
+extern "C" void rows(const ShloRuntime*, void* const* buffers, const int64_t* dims, int64_t begin,
+                     int64_t end, void* scratch) {
   const float* x = static_cast<const float*>(buffers[0]);
   const float* weight = static_cast<const float*>(buffers[1]);
   const float* bias = static_cast<const float*>(buffers[2]);
@@ -58,8 +58,8 @@ extern "C" void rows(void* const* buffers, const int64_t* dims, int64_t begin, i
 _HOST = r"""
 #include "runtime.h"
 
-extern "C" void square(void* const*, const int64_t*, int64_t, int64_t, void*);
-extern "C" void rows(void* const*, const int64_t*, int64_t, int64_t, void*);
+extern "C" void square(const ShloRuntime*, void* const*, const int64_t*, int64_t, int64_t, void*);
+extern "C" void rows(const ShloRuntime*, void* const*, const int64_t*, int64_t, int64_t, void*);
 
 extern "C" int64_t shlo_plan(const int64_t* raw, int64_t* symbols, int64_t* result_dims,
                              int64_t* arena_bytes) {
@@ -138,27 +138,29 @@ _LOOP_KERNELS = r"""
 #include "runtime.h"
 
 // step = 0, power[i] = 1, go = step < count
-extern "C" void begin_loop(void* const* buffers, const int64_t* dims, int64_t, int64_t, void*) {
+extern "C" void begin_loop(const ShloRuntime*, void* const* buffers, const int64_t* dims, int64_t, int64_t, void*) {
   *static_cast<int32_t*>(buffers[0]) = 0;
   for (int64_t i = 0; i < dims[0]; i++) static_cast<float*>(buffers[1])[i] = 1;
 }
 
-extern "C" void test_loop(void* const* buffers, const int64_t*, int64_t, int64_t, void*) {
+extern "C" void test_loop(const ShloRuntime*, void* const* buffers, const int64_t*, int64_t, int64_t, void*) {
   *static_cast<bool*>(buffers[2]) =
       *static_cast<const int32_t*>(buffers[0]) < *static_cast<const int32_t*>(buffers[1]);
 }
 
-extern "C" void multiply(void* const* buffers, const int64_t*, int64_t begin, int64_t end, void*) {
+extern "C" void multiply(const ShloRuntime*, void* const* buffers, const int64_t*, int64_t begin, int64_t end,
+                         void*) {
   const float* x = static_cast<const float*>(buffers[0]);
   float* power = static_cast<float*>(buffers[1]);
   for (int64_t i = begin; i < end; i++) power[i] *= x[i];
 }
 
-extern "C" void advance(void* const* buffers, const int64_t*, int64_t, int64_t, void*) {
+extern "C" void advance(const ShloRuntime*, void* const* buffers, const int64_t*, int64_t, int64_t, void*) {
   ++*static_cast<int32_t*>(buffers[0]);
 }
 
-extern "C" void negate(void* const* buffers, const int64_t*, int64_t begin, int64_t end, void*) {
+extern "C" void negate(const ShloRuntime*, void* const* buffers, const int64_t*, int64_t begin, int64_t end,
+                       void*) {
   const float* x = static_cast<const float*>(buffers[0]);
   float* y = static_cast<float*>(buffers[1]);
   for (int64_t i = begin; i < end; i++) y[i] = -x[i];
@@ -168,7 +170,7 @@ extern "C" void negate(void* const* buffers, const int64_t*, int64_t begin, int6
 _LOOP_HOST = r"""
 #include "runtime.h"
 
-#define KERNEL(name) extern "C" void name(void* const*, const int64_t*, int64_t, int64_t, void*)
+#define KERNEL(name) extern "C" void name(const ShloRuntime*, void* const*, const int64_t*, int64_t, int64_t, void*)
 KERNEL(begin_loop);
 KERNEL(test_loop);
 KERNEL(multiply);
@@ -251,7 +253,7 @@ _PROBE = r"""
 extern "C" unsigned long pthread_self();
 
 // visits[i]++, who[i] = this thread, where[i] = its scratch, which it fills with its own mark
-extern "C" void probe(void* const* buffers, const int64_t* dims, int64_t begin, int64_t end,
+extern "C" void probe(const ShloRuntime*, void* const* buffers, const int64_t* dims, int64_t begin, int64_t end,
                       void* scratch) {
   int64_t* mine = static_cast<int64_t*>(scratch);
   const int64_t me = static_cast<int64_t>(pthread_self());

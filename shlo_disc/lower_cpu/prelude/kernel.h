@@ -36,14 +36,15 @@ struct ShloPart {
 };
 
 // Range [begin, end) of the work of all parts. A piece belongs to the range that its first unit of work is in.
-SHLO_INLINE void run_parts(const ShloPart* parts, int64_t count, void* const* buffers, const int64_t* dims,
-                           int64_t begin, int64_t end, void* scratch) {
+SHLO_INLINE void run_parts(const ShloRuntime* runtime, const ShloPart* parts, int64_t count, void* const* buffers,
+                           const int64_t* dims, int64_t begin, int64_t end, void* scratch) {
   for (int64_t k = 0; k < count && end > 0; ++k) {
     const ShloPart& part = parts[k];
     const int64_t first = begin <= 0 ? 0 : (begin + part.work - 1) / part.work;
     const int64_t last = (end + part.work - 1) / part.work;
     if (first < part.extent && first < last) {
-      part.kernel(buffers + part.buffers, dims + part.dims, first, last < part.extent ? last : part.extent, scratch);
+      part.kernel(runtime, buffers + part.buffers, dims + part.dims, first, last < part.extent ? last : part.extent,
+                  scratch);
     }
     begin -= part.extent * part.work;
     end -= part.extent * part.work;

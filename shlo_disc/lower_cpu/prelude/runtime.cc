@@ -102,7 +102,7 @@ void work(Pool* pool, int64_t number) {
       const int64_t begin = __atomic_fetch_add(&share->next, pool->piece, __ATOMIC_RELAXED);
       if (begin >= share->end) break;
       const int64_t end = begin + pool->piece < share->end ? begin + pool->piece : share->end;
-      pool->kernel(pool->buffers, pool->dims, begin, end, memory);
+      pool->kernel(&pool->head, pool->buffers, pool->dims, begin, end, memory);
     }
   }
 }
@@ -166,7 +166,7 @@ void parallel(const ShloRuntime* runtime, ShloKernel kernel, void* const* buffer
   if (grain < 1) grain = 1;
   const bool alone = extent <= grain || runtime->threads == 1;
   if (alone || __atomic_exchange_n(&pool->busy, 1, __ATOMIC_ACQUIRE) != 0) {
-    kernel(buffers, dims, 0, extent, scratch(scratch_bytes));
+    kernel(runtime, buffers, dims, 0, extent, scratch(scratch_bytes));
     return;
   }
   if (!pool->started) start(pool);

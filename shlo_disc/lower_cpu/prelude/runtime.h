@@ -5,8 +5,13 @@
 
 extern "C" {
 
-// Computes the part [begin, end) of a launch. `scratch` is private to the calling thread, 64-byte aligned.
-typedef void (*ShloKernel)(void* const* buffers, const int64_t* dims, int64_t begin, int64_t end, void* scratch);
+struct ShloRuntime;
+
+// Computes the part [begin, end) of a launch. `scratch` is private to the calling thread, 64-byte aligned. A kernel of
+// one piece may launch others, which need no scratch or at most as much: they run on all threads, or, if these are busy,
+// one after the other on the calling one.
+typedef void (*ShloKernel)(const ShloRuntime* runtime, void* const* buffers, const int64_t* dims, int64_t begin,
+                           int64_t end, void* scratch);
 
 struct ShloRuntime {
   // Runs `kernel` over [0, extent), split among the threads in pieces of at least `grain`; returns when all is done.

@@ -40,19 +40,27 @@ def take_apart(kernel: RowKernel) -> Staged:
     stages = list[Stage]()
     known = dict[str, Load]()
     for stage in kernel.stages:
-        stages.append(_Spiller(spilled, known, row).stage(stage, carried, kernel))
-        for arg in (c for r in stage.reductions for c in r.carries if c.name in carried):
+        own = _carries(stage)
+        earlier = {name: load for name, load in known.items() if name not in {arg.name for arg in own}}
+        stages.append(_Spiller(spilled, earlier, row).stage(stage, carried, kernel))
+        for arg in (c for c in own if c.name in carried):
             known[arg.name] = Load(carried[arg.name], (row,))
     return Staged(tuple(stages), tuple(workspaces))
 
 
 def _read_later(kernel: RowKernel) -> list[Arg]:
-    """The row scalars that a stage after their own reads."""
+    """The row scalars that a stage after their own reads; segments of kept loops have carries of one name each."""
     found, made = dict[Arg, None](), set[Arg]()
     for stage in kernel.stages:
-        found.update((n, None) for n in nodes_of(stage_formulas(stage)) if isinstance(n, Arg) and n in made)
-        made.update(c for r in stage.reductions for c in r.carries)
+        own = _carries(stage)
+        read = (n for n in nodes_of(stage_formulas(stage)) if isinstance(n, Arg))
+        found.update((arg, None) for arg in read if arg in made and arg not in own)
+        made.update(own)
     return list(found)
+
+
+def _carries(stage: Stage) -> set[Arg]:
+    return {carry for reduction in stage.reductions for carry in reduction.carries}
 
 
 class _Spiller(DimRewriter):
