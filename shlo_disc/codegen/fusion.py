@@ -25,8 +25,7 @@ from shlo_disc.codegen.scan import is_scan
 from shlo_disc.codegen.scatter import accumulators
 from shlo_disc.codegen.siblings import merge_siblings
 from shlo_disc.dynamic_ops.opdef import Template
-from shlo_disc.dynamic_ops.program import Body, Op
-from shlo_disc.dynamic_ops.reduce import ReduceAttrs
+from shlo_disc.dynamic_ops.program import Body, Op, Shape
 from shlo_disc.dynamic_ops.registry import definition
 
 MOST_COPIES = 16  # formulas of one op in a group: a value read at ever more places multiplies
@@ -64,6 +63,7 @@ class _Planner:
     def __init__(self, state: FusionState) -> None:
         self.state, self.costs = state, state.costs
         self.chains = product_chains(state)
+        self.rows = dict[Draft, Shape]()  # of groups that the reduction which is being placed may join, with it
 
     def run(self) -> None:
         for op in reversed(self.state.nodes.nodes):
@@ -83,6 +83,7 @@ class _Planner:
         if not readers:
             self.state.open(op, GroupKind.ROWS)
             return
+        self.rows.clear()
         refusals = {draft: self._refusal(op, draft) for draft in readers}
         options = self._options(op, [d for d, refusal in refusals.items() if refusal is None])
         apart = self._apart(op)
@@ -97,10 +98,7 @@ class _Planner:
     def _enter(self, op: Op[object], drafts: tuple[Draft, ...]) -> None:
         for draft in drafts:
             self.state.decide(op, draft, None, REPEATED if len(drafts) > 1 or self._repeats(op, draft) else MERGED)
-            if isinstance(op.attrs, ReduceAttrs):
-                rows = joined_rows(self.state, op, draft)
-                assert not isinstance(rows, Refusal), "it was asked before"
-                draft.rows = rows
+            draft.rows = self.rows.get(draft, draft.rows)
         if len(drafts) == 1:
             self.state.join(op, drafts[0])
         else:
@@ -190,7 +188,10 @@ class _Planner:
         if draft.kind is not GroupKind.ROWS:
             return Refusal("an epilogue sees one element at a time")
         rows = joined_rows(self.state, op, draft)
-        return rows if isinstance(rows, Refusal) else None
+        if isinstance(rows, Refusal):
+            return rows
+        self.rows[draft] = rows
+        return None
 
     def _storage_refusal(self, op: Op[object], draft: Draft) -> Refusal | None:
         """Why `draft` may not store the results of `op`, besides using them."""

@@ -50,6 +50,10 @@ class FusionState:
         self._records = list[_Record]()
         self._merged = dict[Draft, Draft]()
         self._loaded = dict[Op[object], tuple[Tensor, ...]]()
+        self._weights = dict[Op[object], float]()
+        # When an op is asked about, what reads it has its place for good: ops are placed from the results backwards.
+        self._readers = dict[Op[object], list[Draft]]()
+        self._visits = dict[tuple[Op[object], Draft], tuple[Amounts, int]]()
 
     # -- growing
 
@@ -105,12 +109,17 @@ class FusionState:
         kept.work = plus(kept.work, gone.work)
         kept.loaded.update(gone.loaded)
         self._merged[gone] = kept
+        self._readers.clear()
+        self._visits.clear()
 
     # -- questions
 
     def readers(self, op: Op[object]) -> list[Draft]:
         """The groups that read `op`."""
-        return list(dict.fromkeys(d for user in self.nodes.consumers[op] for d in self.homes[user]))
+        if (known := self._readers.get(op)) is None:
+            found = dict.fromkeys([d for user in self.nodes.consumers[op] for d in self.homes[user]])
+            known = self._readers[op] = list(found)
+        return known
 
     def others(self, op: Op[object], draft: Draft) -> list[Draft]:
         """The groups that have to read `op` from memory if `draft` computes it."""
@@ -123,9 +132,14 @@ class FusionState:
 
     def work(self, op: Op[object], visits: Amounts) -> Amounts:
         """The additions of an op that is computed so often; where loops stand comes with them."""
-        if is_counting(op, self.producers):
-            return self.costs.nothing
-        return times(visits, 1 if isinstance(op.attrs, ReduceAttrs) else weight(op))
+        if (known := self._weights.get(op)) is None:
+            known = self._weights[op] = self._weight(op)
+        return times(visits, known)
+
+    def _weight(self, op: Op[object]) -> float:
+        if isinstance(op.attrs, ReduceAttrs):
+            return 1.0
+        return 0.0 if is_counting(op, self.producers) else weight(op)
 
     def memory(self, draft: Draft) -> Amounts:
         """What it costs a group to read and to write memory."""
@@ -141,6 +155,11 @@ class FusionState:
 
     def visits(self, op: Op[object], draft: Draft) -> tuple[Amounts, int]:
         """How often `draft` would compute an element of `op` that it does not store, and at how many places."""
+        if (known := self._visits.get((op, draft))) is None:
+            known = self._visits[op, draft] = self._visits_of(op, draft)
+        return known
+
+    def _visits_of(self, op: Op[object], draft: Draft) -> tuple[Amounts, int]:
         if isinstance(op.attrs, ReduceAttrs):  # once per row, by a stage of its own
             return self.size(op), 1
         found = dict[Index, tuple[Amounts, int]]()
