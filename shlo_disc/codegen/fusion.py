@@ -10,13 +10,14 @@ once more (`siblings`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from shlo_disc.codegen.contraction import epilogue_index, is_direct_convolution, is_matrix_product
 from shlo_disc.codegen.drafts import LARGEST_GROUP, Draft
 from shlo_disc.codegen.fusion_cost import Amounts, largest, minus, plus, ratio, times
 from shlo_disc.codegen.fusion_state import FusionState, Refusal
+from shlo_disc.codegen.group_structure import group_structure
 from shlo_disc.codegen.groups import Context, FusionPlan, Group, GroupKind
 from shlo_disc.codegen.product_chains import product_chains
 from shlo_disc.codegen.row_fit import joined_rows, result_refusal
@@ -63,6 +64,7 @@ class _Planner:
     def __init__(self, state: FusionState) -> None:
         self.state, self.costs = state, state.costs
         self.chains = product_chains(state)
+        self.epilogues = dict[Hashable, Refusal | None]()  # by the structure of the group
         self.rows = dict[Draft, Shape]()  # of groups that the reduction which is being placed may join, with it
 
     def run(self) -> None:
@@ -205,7 +207,7 @@ class _Planner:
         """A contraction, or a scatter, takes a single elementwise consumer group as its epilogue."""
         readers = self.state.readers(op)
         if len(readers) == 1 and op.results[0] not in self.state.outputs:
-            refusal = self._epilogue_refusal(op, readers[0])
+            refusal = self._epilogue_refusal(op, readers[0], kind)
             self.state.decide(op, readers[0], refusal, MERGED)
             if refusal is None:
                 self.state.join(op, readers[0])
@@ -213,19 +215,26 @@ class _Planner:
                 return
         self.state.open(op, kind)
 
-    def _epilogue_refusal(self, op: Op[object], draft: Draft) -> Refusal | None:
+    def _epilogue_refusal(self, op: Op[object], draft: Draft, kind: GroupKind) -> Refusal | None:
         if draft.kind is not GroupKind.ROWS or draft.reduces:
             return Refusal("its consumer is no elementwise kernel")
         if any(root.shape != draft.roots[0].shape for root in draft.roots):
             return Refusal("the consumer's results differ in shape")
-        state = self.state
-        if epilogue_index(op.results[0], draft.roots, draft.ops, state.facts, state.producers) is None:
-            return Refusal("the consumer does not read each element exactly once")
-        if group_kind(op, state.context) is GroupKind.SCATTER:
-            group = Group(GroupKind.SCATTER, (op, *draft.ops), tuple(draft.roots), None, op)
-            if accumulators(group, state.facts, state.producers) is None:
-                return Refusal("no result of the consumer has the type and the order of the scatter's")
-        return None
+        ops = sorted((op, *draft.ops), key=self.state.nodes.position.__getitem__)
+        group = Group(kind, tuple(ops), tuple(draft.roots), None, op)
+        key = group_structure(group, self.state.producers).key
+        if key not in self.epilogues:
+            self.epilogues[key] = _index_refusal(op, group, self.state)
+        return self.epilogues[key]
+
+
+def _index_refusal(op: Op[object], group: Group, state: FusionState) -> Refusal | None:
+    """Why a contraction or a scatter cannot have the rest of the group as its epilogue: where its elements are read."""
+    if epilogue_index(op.results[0], group.roots, group.ops, state.facts, state.producers) is None:
+        return Refusal("the consumer does not read each element exactly once")
+    if group.kind is GroupKind.SCATTER and accumulators(group, state.facts, state.producers) is None:
+        return Refusal("no result of the consumer has the type and the order of the scatter's")
+    return None
 
 
 def plan_unfused(body: Body, context: Context) -> FusionPlan:

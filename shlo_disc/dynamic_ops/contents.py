@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product as points
-
-import numpy as np
+from math import prod
 
 from shlo_disc.dynamic_ops.attribute_values import integer, integers, literal, string
 from shlo_disc.dynamic_ops.builder import Builder, Contents, tensor_type
@@ -221,7 +220,7 @@ def _constant(op: ir.Op) -> Contents | None:
         return None
     dtype = value.type.dtype
     shape = tuple(size for size in value.type.shape if size is not None)
-    if not (dtype.is_integer or dtype.is_bool) or np.prod(shape, dtype=np.int64) > _MOST_ELEMENTS:
+    if not (dtype.is_integer or dtype.is_bool) or prod(shape) > _MOST_ELEMENTS:
         return None
     return Contents(tuple(const(int(x)) for x in literal(value).reshape(-1)), shape, dtype)
 
@@ -230,7 +229,7 @@ def _static(op: ir.Op) -> tuple[int, ...] | None:
     """The result's shape, if it is static and small."""
     sizes = tensor_type(op.results[0].type, op.span).shape
     shape = tuple(size for size in sizes if size is not None)
-    if len(shape) < len(sizes) or np.prod(shape, dtype=np.int64) > _MOST_ELEMENTS:
+    if len(shape) < len(sizes) or prod(shape) > _MOST_ELEMENTS:
         return None
     return shape
 
@@ -265,6 +264,8 @@ def _concatenate(op: ir.Op, operands: Sequence[Contents]) -> Contents | None:
     shape, dim = _static(op), integer(op, "dimension")
     if shape is None:
         return None
+    if dim == 0:  # most often
+        return _arranged(operands, shape, [each for x in operands for each in x.dims])
     found, start = dict[tuple[int, ...], Dim](), 0
     for x in operands:
         for at, value in _grid(x).items():

@@ -32,7 +32,9 @@ class _Walk:
     def body(self, body: Body, arguments: Sequence[Bounds]) -> Body:
         """The body where its arguments have these bounds."""
         made = self._bounded(body.arguments, arguments)
-        return Body(made, tuple(map(self._op, body.ops)), self._current(body.results))
+        ops, results = tuple(map(self._op, body.ops)), self._current(body.results)
+        same = (made, ops, results) == (body.arguments, body.ops, body.results)
+        return body if same else Body(made, ops, results)
 
     def _bounded(self, tensors: tuple[Tensor, ...], known: Sequence[Bounds]) -> tuple[Tensor, ...]:
         for tensor, each in zip(tensors, known, strict=True):
@@ -41,6 +43,8 @@ class _Walk:
         return self._current(tensors)
 
     def _current(self, tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        if self.replaced.keys().isdisjoint(tensors):  # most often
+            return tensors
         return tuple([self.replaced.get(x, x) for x in tensors])
 
     def _op(self, op: Op[Any]) -> Op[Any]:
@@ -52,7 +56,8 @@ class _Walk:
                 bodies, known = self._case(op)
             case _:
                 bodies = tuple([self.body(inner, [NO_BOUNDS] * len(inner.arguments)) for inner in op.bodies])
-                bare = replace(op, operands=operands, bodies=bodies)
+                same = (operands, bodies) == (op.operands, op.bodies)
+                bare = op if same else replace(op, operands=operands, bodies=bodies)
                 known = [element_bounds(bare, k, self.facts, self._formulas) for k in range(len(op.results))]
         results = self._bounded(op.results, known)
         if (operands, bodies, results) != (op.operands, op.bodies, op.results):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
-from shlo_disc.passes.rewriting import Pass
+from shlo_disc.passes.rewriting import Pass, renamed, with_ops, with_values
 
 
 @dataclass(slots=True)
@@ -33,23 +33,17 @@ class _Scopes:
             self.known[-1][key] = op.results
             kept.append(op)
         self.known.pop()
-        return Body(body.arguments, tuple(kept), self._all(body.results))
-
-    def _all(self, tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return tuple(self.replaced.get(x, x) for x in tensors)
+        return with_ops(body, tuple(kept), renamed(body.results, self.replaced))
 
     def _current(self, op: Op[Any]) -> Op[Any]:
-        operands = self._all(op.operands)
-        if not op.bodies:
-            return op if operands == op.operands else replace(op, operands=operands)
-        return replace(op, operands=operands, bodies=tuple(map(self.body, op.bodies)))
+        return with_values(op, renamed(op.operands, self.replaced), tuple(map(self.body, op.bodies)))
 
 
 def _key(op: Op[Any], local: dict[Tensor, int]) -> Hashable:
     """Equal keys mean equal results; values that are made inside of a body count by position."""
-    operands = tuple(local.get(x, x) for x in op.operands)
-    results = tuple((x.dtype, x.shape) for x in op.results)
-    bodies = tuple(_body_key(body, local) for body in op.bodies)
+    operands = tuple([local.get(x, x) for x in op.operands]) if local else op.operands
+    results = tuple([(x.dtype, x.shape) for x in op.results])
+    bodies = tuple([_body_key(body, local) for body in op.bodies])
     return (op.name, operands, op.attrs, results, bodies)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
-from shlo_disc.passes.rewriting import Pass
+from shlo_disc.passes.rewriting import Pass, with_ops, with_values
 
 
 def eliminate_dead_ops(program: Program) -> Program:
@@ -23,10 +23,8 @@ def _live_body(body: Body, live: set[Tensor]) -> Body:
     for op in reversed(body.ops):
         if not live.isdisjoint(op.results):
             live.update(op.operands)
-            if op.bodies:
-                op = replace(op, bodies=tuple(_live_body(inner, live) for inner in op.bodies))  # noqa: PLW2901
-            kept.append(op)
-    return Body(body.arguments, tuple(kept[::-1]), body.results)
+            kept.append(with_values(op, op.operands, tuple([_live_body(inner, live) for inner in op.bodies])))
+    return with_ops(body, tuple(kept[::-1]), body.results)
 
 
 DCE = Pass("dce", eliminate_dead_ops)

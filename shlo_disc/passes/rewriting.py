@@ -36,16 +36,28 @@ class _Walk:
             for op in (changed,) if isinstance(changed, Op) else changed:
                 self.producers.update(dict.fromkeys(op.results, op))
                 kept.append(op)
-        return Body(body.arguments, tuple(kept), self._all(body.results))
-
-    def _all(self, tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return tuple(self.replaced.get(x, x) for x in tensors)
+        return with_ops(body, tuple(kept), renamed(body.results, self.replaced))
 
     def _current(self, op: Op[Any]) -> Op[Any]:
-        operands = self._all(op.operands)
-        if not op.bodies:
-            return op if operands == op.operands else replace(op, operands=operands)
-        return replace(op, operands=operands, bodies=tuple(map(self.body, op.bodies)))
+        return with_values(op, renamed(op.operands, self.replaced), tuple(map(self.body, op.bodies)))
+
+
+def renamed(tensors: tuple[Tensor, ...], replaced: Mapping[Tensor, Tensor]) -> tuple[Tensor, ...]:
+    """Put the tensors that stand for others."""
+    if replaced.keys().isdisjoint(tensors):  # most often
+        return tensors
+    return tuple([replaced.get(x, x) for x in tensors])
+
+
+def with_values(op: Op[Any], operands: tuple[Tensor, ...], bodies: tuple[Body, ...]) -> Op[Any]:
+    """The same op of other values; itself if they are no others."""
+    same = operands == op.operands and bodies == op.bodies
+    return op if same else replace(op, operands=operands, bodies=bodies)
+
+
+def with_ops(body: Body, ops: tuple[Op[Any], ...], results: tuple[Tensor, ...]) -> Body:
+    """The same body with other ops; itself if they are no others."""
+    return body if ops == body.ops and results == body.results else Body(body.arguments, ops, results)
 
 
 def rewrite(program: Program, change: Callable[[Op[Any], Producers], Changed]) -> Program:
