@@ -21,7 +21,7 @@ class Draft:
     """A group while it grows; `visits`: how often each op computes an element, at each of the likely sizes.
 
     `work` is that of all ops, in additions. `loaded` are the tensors that it reads from memory, as far as its ops are
-    known.
+    known; `memory` is what it costs to read these and to write the roots.
     """
 
     kind: GroupKind
@@ -32,6 +32,7 @@ class Draft:
     visits: dict[Op[object], tuple[float, ...]] = field(default_factory=dict[Op[object], tuple[float, ...]])
     copies: dict[Op[object], int] = field(default_factory=dict[Op[object], int])
     work: tuple[float, ...] = ()
+    memory: tuple[float, ...] = ()
     loaded: dict[Tensor, None] = field(default_factory=dict[Tensor, None])
     place: int = 0
     before: dict[Draft, None] = field(default_factory=dict["Draft", None])

@@ -10,8 +10,9 @@ once more (`siblings`).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 from shlo_disc.codegen.contraction import epilogue_index, is_direct_convolution, is_matrix_product
 from shlo_disc.codegen.drafts import LARGEST_GROUP, Draft
@@ -114,12 +115,14 @@ class _Planner:
     def _options(self, op: Op[object], drafts: list[Draft]) -> list[_Option]:
         """Ways to merge `op` into groups of its readers: all of them, or one that stores it for the others."""
         readers, stored = self.state.readers(op), any(t in self.state.outputs for t in op.results)
+        added = {draft: self._added(op, draft) for draft in drafts}
         options = list[_Option]()
         if len(drafts) == len(readers) and (len(readers) == 1 or self._may_repeat(op, stored)):
-            options.append(_Option(tuple(drafts), self._inside(op, drafts)))
+            options.append(_Option(tuple(drafts), self._inside(op, added)))
         if len(readers) > 1:
+            passed = self._passed(op, len(readers) - 1)
             options += [
-                _Option((d,), plus(self._inside(op, [d]), self._passed(op, len(readers) - 1)))
+                _Option((d,), plus(self._inside(op, {d: added[d]}), passed))
                 for d in drafts
                 if self._storage_refusal(op, d) is None and (d.rows is None or without_ones(d.rows))
             ]
@@ -140,17 +143,18 @@ class _Planner:
             return plus(passed, self.costs.memory(t for t in loaded if t not in chain.tensors))
         return plus(largest(plus(passed, self.costs.memory(loaded)), work), self.costs.launch)
 
-    def _inside(self, op: Op[object], drafts: Sequence[Draft]) -> Amounts:
-        """The cost of `op` in groups of its readers: what they read more, and its work as often as they ask for it."""
-        cost = self.costs.nothing
-        for draft in drafts:
-            visits, _ = self.state.visits(op, draft)
-            more = self.costs.memory(t for t in self.state.loaded(op) if t not in draft.loaded)
-            memory, work = minus(self.state.memory(draft), self.costs.memory(op.results)), self.state.work(op, visits)
-            after = largest(plus(memory, more), plus(draft.work, work))
-            cost = plus(cost, minus(after, largest(memory, draft.work)))
+    def _added(self, op: Op[object], draft: Draft) -> Amounts:
+        """What a group costs more with `op`: for what it reads more, and for the work as often as it asks for it."""
+        visits, _ = self.state.visits(op, draft)
+        more = self.costs.memory(t for t in self.state.loaded(op) if t not in draft.loaded)
+        memory, work = minus(draft.memory, self.costs.memory(op.results)), self.state.work(op, visits)
+        return minus(largest(plus(memory, more), plus(draft.work, work)), largest(memory, draft.work))
+
+    def _inside(self, op: Op[object], added: Mapping[Draft, Amounts]) -> Amounts:
+        """The cost of `op` in groups of its readers, given what it adds to each."""
+        cost = reduce(plus, added.values())
         chain = self.chains.get(op)
-        if chain is not None and not (len(drafts) == 1 and self._takes_product(op, drafts[0])):
+        if chain is not None and not (len(added) == 1 and self._takes_product(op, next(iter(added)))):
             cost = plus(cost, self.costs.memory([chain.product]))
         return cost
 

@@ -126,4 +126,4 @@ def largest(a: Amounts, b: Amounts) -> Amounts:
 
 def ratio(a: Amounts, b: Amounts) -> float:
     """How many times `b` costs as much as `a`, at an average point."""
-    return sum(x / max(y, 1.0) for x, y in zip(a, b, strict=True)) / len(a)
+    return sum([x / max(y, 1.0) for x, y in zip(a, b, strict=True)]) / len(a)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from shlo_disc.analysis.access import is_free
 from shlo_disc.analysis.reads import ReadTable, Space
 from shlo_disc.codegen.drafts import Draft, DraftOrder
-from shlo_disc.codegen.fusion_cost import Amounts, Costs, largest, plus, times
+from shlo_disc.codegen.fusion_cost import Amounts, Costs, largest, minus, plus, times
 from shlo_disc.codegen.groups import Claim, Context, Decision, FusionPlan, Group, GroupKind
 from shlo_disc.codegen.op_graph import all_operands, row_space, space_of
 from shlo_disc.codegen.op_nodes import OpNodes
@@ -66,6 +66,7 @@ class FusionState:
         draft.visits[op], draft.copies[op] = self.size(op), 1
         draft.work = self.work(op, self.size(op))
         draft.loaded.update(dict.fromkeys(self.loaded(op)))
+        draft.memory = self._memory(draft)
         readers = self.readers(op)
         self.homes[op] = [draft]
         self.order.open(draft, readers)
@@ -78,14 +79,17 @@ class FusionState:
         draft.ops.append(op)
         self.homes.setdefault(op, []).append(draft)
         stored = [t for t in op.results if t in self.outputs]
-        if others or stored:
-            draft.roots += [t for t in op.results if self.nodes.is_read(t)] if others else stored
+        roots = [t for t in op.results if self.nodes.is_read(t)] if others else stored
+        if roots:
+            draft.roots += roots
             visits = largest(visits, self.size(op))
         draft.visits[op], draft.copies[op] = visits, copies
         draft.work = plus(draft.work, self.work(op, visits))
-        for tensor in op.results:
-            draft.loaded.pop(tensor, None)
-        draft.loaded.update(dict.fromkeys(self.loaded(op)))
+        for tensor in (own := [t for t in op.results if t in draft.loaded]):
+            del draft.loaded[tensor]
+        more = [t for t in self.loaded(op) if t not in draft.loaded]
+        draft.loaded.update(dict.fromkeys(more))
+        draft.memory = minus(plus(draft.memory, self.costs.memory((*roots, *more))), self.costs.memory(own))
         self.order.extend(draft, others)
 
     def duplicate(self, op: Op[object], drafts: Sequence[Draft]) -> None:
@@ -108,6 +112,7 @@ class FusionState:
             kept.copies[op] = max(kept.copies.get(op, 0), gone.copies[op])
         kept.work = plus(kept.work, gone.work)
         kept.loaded.update(gone.loaded)
+        kept.memory = self._memory(kept)
         self._merged[gone] = kept
         self._readers.clear()
         self._visits.clear()
@@ -141,9 +146,8 @@ class FusionState:
             return 1.0
         return 0.0 if is_counting(op, self.producers) else weight(op)
 
-    def memory(self, draft: Draft) -> Amounts:
-        """What it costs a group to read and to write memory."""
-        return self.costs.memory((*draft.loaded, *dict.fromkeys(draft.roots)))
+    def _memory(self, draft: Draft) -> Amounts:
+        return self.costs.memory((*draft.loaded, *draft.roots))
 
     def loaded(self, op: Op[object]) -> tuple[Tensor, ...]:
         """The tensors that `op` reads, free ones seen through."""

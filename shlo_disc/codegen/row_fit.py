@@ -52,7 +52,7 @@ def _stays_busy(state: FusionState, op: Op[object], draft: Draft, rows: Shape) -
     assert draft.rows is not None, "the group has rows that differ"
     own = row_space(op)
     assert own is not None, "a reduction fixes a row space"
-    passed, work = costs.memory(op.results), largest(state.memory(draft), draft.work)
+    passed, work = costs.memory(op.results), largest(draft.memory, draft.work)
     alone = plus(costs.memory(state.loaded(op)), state.size(op))
     count = costs.size(rows)
     in_row = divided(state.size(op), count)
@@ -71,7 +71,7 @@ def _is_short(state: FusionState, op: Op[object], draft: Draft) -> bool:
     if any(product(t.shape).constant is None for t in (*draft.roots, op.operands[0])):
         return False
     costs = state.costs
-    group, alone = largest(state.memory(draft), draft.work), plus(costs.memory(state.loaded(op)), state.size(op))
+    group, alone = largest(draft.memory, draft.work), plus(costs.memory(state.loaded(op)), state.size(op))
     return all(amount <= costs.machine.short_row for amount in plus(group, alone))
 
 

@@ -6,6 +6,7 @@ row-major offset of the leading indices, and `canonical` proves numbers equal th
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import accumulate
 from operator import mul
 
@@ -63,5 +64,6 @@ def show_rows(rows: Shape) -> str:
     return f"[{', '.join(map(str, rows))}]"
 
 
-def _prefixes(shape: Shape) -> list[Dim]:
-    return list(accumulate(shape, mul, initial=const(1)))
+@lru_cache(maxsize=4096)
+def _prefixes(shape: Shape) -> tuple[Dim, ...]:
+    return tuple(accumulate(shape, mul, initial=const(1)))

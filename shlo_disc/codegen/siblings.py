@@ -46,7 +46,7 @@ def _are_siblings(state: FusionState, a: Draft, b: Draft) -> bool:
     if len(a.ops) + len(b.ops) > LARGEST_GROUP or not _have_same_rows(state, a, b):
         return False
     shared = state.costs.memory(t for t in a.loaded if t in b.loaded)
-    least = min(ratio(state.costs.memory((*d.loaded, *d.roots)), shared) for d in (a, b))
+    least = min(ratio(d.memory, shared) for d in (a, b))
     return least * SHARED <= 1 and state.order.independent(a, b)
 
 

@@ -39,11 +39,12 @@ def is_counting(op: Op[object], producers: Producers) -> bool:
         if current in seen:
             continue
         seen.add(current)
-        integers = all(t.dtype.is_integer for t in current.operands)
-        if not (is_free(current) or (current.name in _COUNTING and integers)):
+        if not is_free(current) and (
+            current.name not in _COUNTING or not all(t.dtype.is_integer for t in current.operands)
+        ):
             return False
-        made = [producers.get(t) for t in current.operands]
-        if None in made:
-            return False
-        waiting += [each[0] for each in made if each is not None]
+        for tensor in current.operands:
+            if (made := producers.get(tensor)) is None:
+                return False
+            waiting.append(made[0])
     return True

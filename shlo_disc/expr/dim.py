@@ -47,10 +47,15 @@ class Sym(_Ordered):
         return (self.name,)
 
     def _order(self) -> str:
-        return re.sub(r"\d+", lambda number: number[0].zfill(6), self.name)  # s2 before s10
+        return _symbol_order(self.name)
 
     def __str__(self) -> str:
         return self.name
+
+
+@lru_cache(maxsize=4096)
+def _symbol_order(name: str) -> str:
+    return re.sub(r"\d+", lambda number: number[0].zfill(6), name)  # s2 before s10
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

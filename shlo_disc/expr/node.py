@@ -28,7 +28,6 @@ class Node:
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        if type(self) is not type(other) or self._hash != hash(other):
+        if not isinstance(other, Node) or self._hash != other._hash or type(self) is not type(other):
             return False
-        assert isinstance(other, Node), "the types were just compared"
         return self.parts() == other.parts()
