@@ -36,7 +36,10 @@ class Space:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reads:
-    """What is read at one point of `space`; `loops` are the extents of loops inside the element."""
+    """What is read at one point of `space`; `loops` are the extents of loops inside the element.
+
+    Ops of equal structure share the symbols of their loops, which are still loops of their own.
+    """
 
     space: Space
     accesses: tuple[Access, ...]
@@ -44,8 +47,15 @@ class Reads:
 
     def repetitions(self, access: Access) -> Dim:
         """How often the loops inside the element make this access."""
+        return reduce(mul, self._around(access).values(), const(1))
+
+    def moves(self, access: Access) -> bool:
+        """Whether the loops inside the element move an access."""
+        return bool(self.loops) and bool(self._around(access))
+
+    def _around(self, access: Access) -> Mapping[Sym, Dim]:
         moving = {s for dim in access.index for s in dim.symbols()}
-        return reduce(mul, (extent for symbol, extent in self.loops.items() if symbol in moving), const(1))
+        return {symbol: extent for symbol, extent in self.loops.items() if symbol in moving}
 
 
 @dataclass(slots=True, eq=False)
@@ -127,13 +137,8 @@ def _is_pattern(reads: Reads, leaves: Leaves) -> bool:
 
 
 def _renamed(pattern: Reads, named: Mapping[Tensor, Tensor]) -> Reads:
-    """The same reads of other tensors, with loops of their own."""
-    if not pattern.loops:
-        return Reads(pattern.space, tuple(Access(named[a.tensor], a.index) for a in pattern.accesses), {})
-    fresh = {symbol: pattern.space.formulas.symbol("k") for symbol in pattern.loops}
-    moved = {symbol: of(other) for symbol, other in fresh.items()}
-    accesses = tuple(Access(named[a.tensor], tuple(d.substitute(moved) for d in a.index)) for a in pattern.accesses)
-    return Reads(pattern.space, accesses, {fresh[s]: extent.substitute(moved) for s, extent in pattern.loops.items()})
+    """The same reads of other tensors."""
+    return Reads(pattern.space, tuple([Access(named[a.tensor], a.index) for a in pattern.accesses]), pattern.loops)
 
 
 def _loops(root: Node) -> dict[Sym, Dim]:

@@ -166,7 +166,7 @@ class FusionState:
     def _visits_of(self, op: Op[object], draft: Draft) -> tuple[Amounts, int]:
         if isinstance(op.attrs, ReduceAttrs):  # once per row, by a stage of its own
             return self.size(op), 1
-        found = dict[Index, tuple[Amounts, int]]()
+        found: dict[tuple[Index, Op[object] | None], tuple[Amounts, int]] = {}
         for user in self.nodes.consumers[op]:
             if (around := draft.visits.get(user)) is None:
                 continue
@@ -174,9 +174,10 @@ class FusionState:
                 for access in reads.accesses:
                     if access.tensor in op.results:
                         visits, copies = self.costs.visits(reads, access, around), draft.copies[user]
-                        if (known := found.get(access.index)) is not None:
+                        place = access.index, user if reads.moves(access) else None
+                        if (known := found.get(place)) is not None:
                             visits, copies = largest(known[0], visits), max(known[1], copies)
-                        found[access.index] = visits, copies
+                        found[place] = visits, copies
         if not found:  # a region reads it
             return self.size(op), 1
         (total, copies), *more = found.values()

@@ -69,14 +69,16 @@ class _Merger:
         self.home = {t: k for k, group in enumerate(plan.groups) for t in group.roots}
         self.gone = set[int]()
         self.readers = dict[Tensor, set[int]]()
+        self.reads = dict[int, list[Tensor]]()
         for number, group in enumerate(plan.groups):
             self._read(number, group)
         self.decisions = list[Decision]()
 
     def _read(self, number: int, group: Group) -> None:
-        for tensor in group_inputs(group, self.context.producers):
-            if self.home.get(tensor, number) != number:
-                self.readers.setdefault(tensor, set()).add(number)
+        inputs = group_inputs(group, self.context.producers)
+        self.reads[number] = [tensor for tensor in inputs if self.home.get(tensor, number) != number]
+        for tensor in self.reads[number]:
+            self.readers.setdefault(tensor, set()).add(number)
 
     def consider(self, root: Tensor) -> None:
         """Move what computes a root of a row group into the groups that read it, or say why not."""
@@ -275,8 +277,8 @@ class _Merger:
 
     def _refresh(self, number: int) -> None:
         """Note again what a group that has changed stores and reads."""
-        for known in self.readers.values():
-            known.discard(number)
+        for tensor in self.reads.pop(number, ()):
+            self.readers[tensor].discard(number)
         if number not in self.gone:
             self.home.update(dict.fromkeys(self.groups[number].roots, number))
             self._read(number, self.groups[number])

@@ -25,15 +25,21 @@ class _Scopes:
         kept: list[Op[Any]] = []
         for old in body.ops:
             op = self._current(old)
-            key = _key(op, {})
-            earlier = next((scope[key] for scope in self.known if key in scope), None)
-            if earlier is not None:
-                self.replaced.update(zip(op.results, earlier, strict=True))
-                continue
-            self.known[-1][key] = op.results
-            kept.append(op)
+            first = self._first(_key(op, {}), op.results)
+            if first is op.results:
+                kept.append(op)
+            else:
+                self.replaced.update(zip(op.results, first, strict=True))
         self.known.pop()
         return with_ops(body, tuple(kept), renamed(body.results, self.replaced))
+
+    def _first(self, key: Hashable, results: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """What first computed this, here or around here; else these results."""
+        *around, here = self.known
+        for scope in around:
+            if (earlier := scope.get(key)) is not None:
+                return earlier
+        return here.setdefault(key, results)
 
     def _current(self, op: Op[Any]) -> Op[Any]:
         return with_values(op, renamed(op.operands, self.replaced), tuple(map(self.body, op.bodies)))
