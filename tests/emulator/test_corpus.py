@@ -1,6 +1,7 @@
-"""The corpus' dynamic JAX exports on the emulator: every case that the CPU target supports is right here too.
+"""The corpus on the emulator: every case that the CPU target supports is right here too.
 
-`unsupported.txt` lists those that the CUDA target refuses: it may only get shorter. See tests/corpus.
+All of JAX's dynamic exports, and a sample of the other cases (`--exhaustive`: all). `unsupported.txt` lists those that
+the CUDA target refuses: it may only get shorter. See tests/corpus.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import ml_dtypes
@@ -15,19 +17,29 @@ import numpy as np
 import pytest
 
 import shlo_disc
-from tests.corpus.judged import Case, Runner, check, dynamic_cases, judge, listed, parametrize
+from tests.corpus.judged import Case, Runner, all_cases, check, dynamic_cases, judge, listed, parametrize
 from tests.corpus.on_gpu import BF16_TRANSFORMERS, SORTS, TOP_K, for_gpu
+from tests.corpus.test_cases import KNOWN
 from tests.corpus.test_cases import LIST as ON_CPU
 from tests.emulator.device import EmulatedDevice
 from tests.emulator.run import OPTIONS, compiled, emulate, variants
 
 HERE = Path(__file__).resolve().parent
 LIST = HERE / "unsupported.txt"
+SAMPLE = 200  # of the cases that are not JAX's dynamic exports
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    refused = listed(ON_CPU)
-    parametrize(metafunc, lambda corpus: {n: case for n, case in dynamic_cases(corpus).items() if n not in refused})
+    exhaustive = bool(metafunc.config.getoption("--exhaustive"))
+    parametrize(metafunc, lambda corpus: _wanted(corpus, exhaustive=exhaustive))
+
+
+def _wanted(corpus: Path, *, exhaustive: bool) -> dict[str, Case]:
+    skipped = listed(ON_CPU).keys() | listed(KNOWN).keys()
+    runs = {name: case for name, case in all_cases(corpus).items() if name not in skipped}
+    dynamic = [name for name in dynamic_cases(corpus) if name in runs]
+    others = sorted(runs.keys() - dynamic)
+    return {name: runs[name] for name in (*dynamic, *(others if exhaustive else Random(0).sample(others, SAMPLE)))}
 
 
 @pytest.fixture(scope="session")
@@ -36,7 +48,7 @@ def runner(corpus: Path) -> Generator[Runner]:
         yield worker
 
 
-def test_dynamic_case(case: Case, runner: Runner, request: pytest.FixtureRequest) -> None:
+def test_case(case: Case, runner: Runner, request: pytest.FixtureRequest) -> None:
     check(for_gpu(case), runner, LIST, update=bool(request.config.getoption("--update-golden")))
 
 

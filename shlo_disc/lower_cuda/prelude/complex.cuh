@@ -58,9 +58,10 @@ SHLO_DEVICE c128 exp_(c128 a) {
 }
 SHLO_DEVICE c128 log_(c128 a) {
   const double x = fabs(a.re), y = fabs(a.im), large = fmax(x, y), small = fmin(x, y);
+  const double scale = large > 1e300 ? 0.5 : large < 1e-300 ? 0x1p+64 : 1;  // the modulus may overflow, or lose digits
+  const double back = large > 1e300 ? 0.6931471805599453 : large < 1e-300 ? -44.3614195558365 : 0;
   const double size = large > 0.5 && large < 2 ? 0.5 * log1p((large - 1) * (large + 1) + small * small)
-                      : large > 1e300          ? log(hypot(x * 0.5, y * 0.5)) + 0.6931471805599453
-                                               : log(hypot(x, y));
+                                               : log(hypot(x * scale, y * scale)) + back;
   return {size, atan2(a.im, a.re)};
 }
 SHLO_DEVICE c128 sqrt_(c128 a) {
