@@ -27,10 +27,10 @@ from shlo_disc.codegen.templates import (
 )
 from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.expr.dim import Dim, const, maximum, minimum
-from shlo_disc.lower_cpu import products, rows, scan, serial, spread, templates, transposed
+from shlo_disc.lower_cpu import products, rows, scan, serial, spread, templates, transposed, turned
 from shlo_disc.lower_cpu import scatter as scatters
 from shlo_disc.lower_cpu.parallel import Part, parallel_extent, print_parallel
-from shlo_disc.lower_cpu.spelling import VectorSpelling
+from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.templates import SIZES, Body, signature
 
 WORK_PER_THREAD = 1 << 15  # elements (of one addition each) that pay for waking a thread
@@ -145,6 +145,10 @@ class CpuLowering:
             return self._ref(group, body, tensors, blocks.extent, blocks.piece * _effort(kernel), const(0))
         if not kernel.rows and (shared := self._spread(group)) is not None:
             return shared
+        if not rows.moves(kernel) and (blocked := turned.turned(kernel)) is not None:
+            body, work = turned.print_turned(blocked), rows.piece(kernel) * (LANES * _effort(kernel))
+            part = self._ref(group, body, tensors, blocked.extent, work, blocked.places[-1])
+            return part.sharing(positions(row_pairs(kernel), kernel.params))
         statements, sizes = rows.RowPrinter(kernel).lines()
         scratch, pairs = rows.scratch_bytes(kernel), row_pairs(kernel)
         if rows.moves(kernel):

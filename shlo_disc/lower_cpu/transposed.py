@@ -58,8 +58,8 @@ def tiled(kernel: RowKernel) -> Tiled | None:
     if len(stage.axes) != 1 or not can_vectorize(stage, deps):
         return None
     found = dict[Axis, list[Load]]()
-    for load in _unguarded(stage_formulas(stage)):
-        if (across := _across(load, stage.axes[0].symbol, kernel.rows, deps)) is not None:
+    for load in unguarded(stage_formulas(stage)):
+        if (across := across_row(load, stage.axes[0].symbol, kernel.rows, deps)) is not None:
             found.setdefault(across, []).append(load)
     if not found:
         return None
@@ -67,7 +67,7 @@ def tiled(kernel: RowKernel) -> Tiled | None:
     return Tiled(kernel, across, tuple(found[across]))
 
 
-def _unguarded(roots: Iterable[Node]) -> Iterator[Load]:
+def unguarded(roots: Iterable[Node]) -> Iterator[Load]:
     """The loads that every element does, whatever it is."""
     seen, waiting = set[Node](), list(roots)
     while waiting:
@@ -83,7 +83,7 @@ def _unguarded(roots: Iterable[Node]) -> Iterator[Load]:
                     waiting += children(node)
 
 
-def _across(load: Load, lane: Sym, rows: Sequence[Axis], deps: Dependence) -> Axis | None:
+def across_row(load: Load, lane: Sym, rows: Sequence[Axis], deps: Dependence) -> Axis | None:
     """The row axis along which a load that is strided along the lane is contiguous."""
     offset = load.index[0]
     if not isinstance(load.source, Param) or (split := offset.linear(lane)) is None:

@@ -18,6 +18,7 @@ from shlo_disc.codegen.kernel import RowKernel
 from shlo_disc.codegen.stages import build_row_kernel
 from shlo_disc.expr.dim import const, symbol
 from shlo_disc.lower_cpu.rows import SEAMS, RowPrinter, extent, is_flat, scratch_bytes, unrolled
+from shlo_disc.lower_cpu.turned import print_turned, turned
 from tests.codegen.programs import chain, planned, softmax
 from tests.pipeline.exports import BF16, F16, In
 
@@ -104,3 +105,26 @@ def test_scratch_holds_whole_vectors_of_every_row_at_work() -> None:
     one = kernel(softmax, X)
     assert scratch_bytes(one) == (symbol("s") + 15) // 16 * 16 * 4 * 4
     assert scratch_bytes(kernel(lambda x: lax.reduce(x, np.float32(0), lax.add, (1,)), X)) == const(0)
+
+
+@pytest.mark.parametrize(
+    ("function", "inputs", "count"),
+    [
+        (lambda x: softmax(x.T), (X,), 1),
+        (lambda x, y: softmax(x.T * y.T + x.T), (X, X), 2),
+        (lambda x: softmax(x.transpose(0, 2, 1)), (In("b, s, d"),), 1),
+        (softmax, (X,), 0),
+        (lambda x: softmax(x.T), (In("b, 4"),), 0),
+        (lambda x: softmax(x.transpose(1, 0, 2)), (In("b, s, d"),), 0),
+    ],
+    ids=["one", "two", "of batches", "none", "few rows", "contiguous"],
+)
+def test_operands_with_strides_along_lanes_are_turned(
+    function: Callable[..., Any], inputs: tuple[In, ...], count: int
+) -> None:
+    found = turned(kernel(function, *inputs))
+    assert len(found.turns if found else ()) == count
+    if found is not None:
+        body = "\n".join([*print_turned(found).functions, *print_turned(found).statements])
+        assert body.count("load_transposed(") == count
+        assert "load_stride" not in body

@@ -91,10 +91,10 @@ template <int bytes> struct Moved;
 template <> struct Moved<4> { typedef float type; };
 template <> struct Moved<8> { typedef double type; };
 
-// A block of 16 x 16 elements, transposed: tile[16 * k + l] = p[l * stride + k] for k < rows, l < columns (at most 16).
+// A block of 16 x 16 elements, transposed: tile[line * k + l] = p[l * stride + k] for k < rows, l < columns (at most 16).
 // Elements of 4 and 8 bytes are turned in registers, whatever they mean; the others of `tile` are anything then.
 template <class T>
-SHLO_INLINE void load_transposed(T* tile, const T* p, int64_t stride, int64_t rows, int64_t columns) {
+SHLO_INLINE void load_transposed(T* tile, const T* p, int64_t stride, int64_t rows, int64_t columns, int64_t line = 16) {
   if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
     typedef typename Moved<sizeof(T)>::type Bits;
     constexpr int N = Register<Bits>::lanes;
@@ -111,10 +111,10 @@ SHLO_INLINE void load_transposed(T* tile, const T* p, int64_t stride, int64_t ro
         }
         transpose<Bits>(square);
 #pragma GCC unroll 16
-        for (int i = 0; i < N; ++i) write((Bits*)tile + 16 * (k + i) + l, square[i]);
+        for (int i = 0; i < N; ++i) write((Bits*)tile + line * (k + i) + l, square[i]);
       }
   } else {
     for (int64_t l = 0; l < columns; ++l)
-      for (int64_t k = 0; k < rows; ++k) tile[16 * k + l] = p[l * stride + k];
+      for (int64_t k = 0; k < rows; ++k) tile[line * k + l] = p[l * stride + k];
   }
 }
