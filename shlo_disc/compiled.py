@@ -64,10 +64,13 @@ class Compiled:
         """The flat program: arrays in, arrays of the device out; `trace` observes it step by step."""
         return self._executable
 
-    def explain(self, topic: str | None = None) -> str:
-        """What was known and decided, in text: about "facts", "fusion" or "memory", or about everything."""
+    def explain(self, topic: str | None = None, value: str | None = None) -> str:
+        """What was known and decided, in text: about "facts", "fusion" or "memory", or about everything.
+
+        `explain("facts", value="%42")` tells why a value of the program has its shape, link by link.
+        """
         notes = self._executable.notes if topic is None else ()
-        return "\n\n".join([explain(self._executable.artifact, topic), *notes])
+        return "\n\n".join([explain(self._executable.artifact, topic, value), *notes])
 
     def peak_memory(self, **sizes: int) -> int:
         """The bytes of temporaries that a call with these sizes needs: `peak_memory(b=8, s=512)`."""

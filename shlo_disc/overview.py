@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 
@@ -20,16 +21,21 @@ class FactText:
     origin: str = ""
     because: tuple[int, ...] = ()
 
+    @property
+    def place(self) -> str:
+        """The user's line if it is known, else that of the text."""
+        return self.origin or self.where
+
     def __str__(self) -> str:
-        place = self.origin or self.where
-        return f"{self.text}, because {self.reason} at {place}"
+        return f"{self.text}, because {self.reason} at {self.place}"
 
 
 @dataclass(frozen=True, slots=True)
 class ShapeText:
     """The shape of one value of the program, and why it is that: what `all_facts` makes facts of.
 
-    `because`: for each dim the dims it is that of, as (number of a shape, axis), and facts, as (-1, number).
+    An integer of which the program makes sizes has its elements as `dims`. `because`: for each dim the dims it is that
+    of, as (number of a shape, axis), and facts, as (-1, number).
     """
 
     value: str
@@ -38,6 +44,13 @@ class ShapeText:
     where: str
     origin: str
     because: tuple[tuple[tuple[int, int], ...], ...]
+    is_integer: bool = False
+
+    def subject(self, axis: int) -> str:
+        """What one of the dims is the size, or the element, of."""
+        if self.is_integer:
+            return self.value if len(self.dims) == 1 else f"{self.value}[{axis}]"
+        return f"{self.value} dim {axis}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +112,21 @@ class SizesText:
 
 
 @dataclass(frozen=True, slots=True)
+class BufferText:
+    """A buffer of the arena: its tensor, where it starts and how many bytes it has, in the user's sizes."""
+
+    slot: int
+    tensor: str
+    offset: str
+    size: str
+
+
+@dataclass(frozen=True, slots=True)
 class Overview:
     """Everything that people may ask about a compiled program, besides what the artifact says itself.
 
     `steps` has the number of the group of every step of the artifact (a loop before its condition and body, a case
-    before its branches); None for copies.
+    before its branches); None for copies. `arena`: the bytes of all `buffers` together.
     """
 
     facts: tuple[FactText, ...] = ()
@@ -111,16 +134,23 @@ class Overview:
     groups: tuple[GroupText, ...] = ()
     steps: tuple[int | None, ...] = ()
     shapes: tuple[ShapeText, ...] = ()
+    arena: str = "0"
+    buffers: tuple[BufferText, ...] = ()
+
+    def dims(self) -> Iterator[tuple[int, ShapeText, int]]:
+        """Every dim of a value that is not a number: as which of `all_facts`, of which shape, on which axis."""
+        places = ((shape, axis) for shape in self.shapes for axis, dim in enumerate(shape.dims) if _varies(dim))
+        for number, (shape, axis) in enumerate(places, start=len(self.facts)):
+            yield number, shape, axis
 
     def all_facts(self) -> tuple[FactText, ...]:
         """The facts, then one for every dim of a value that is not a number; a shape is kept once, in short."""
-        dims = [(k, axis) for k, shape in enumerate(self.shapes) for axis, dim in enumerate(shape.dims) if _varies(dim)]
-        numbers = {place: len(self.facts) + number for number, place in enumerate(dims)}
+        order = {id(shape): k for k, shape in enumerate(self.shapes)}
+        numbers = {(order[id(shape)], axis): number for number, shape, axis in self.dims()}
         found = list(self.facts)
-        for k, axis in dims:
-            shape = self.shapes[k]
+        for _, shape, axis in self.dims():
             because = tuple(place[1] if place[0] < 0 else numbers[place] for place in shape.because[axis])
-            subject = f"{shape.value} dim {axis}"
+            subject = shape.subject(axis)
             text = f"{subject} = {shape.dims[axis]}"
             found.append(FactText(subject, text, shape.reason, shape.where, shape.origin, because))
         return tuple(found)

@@ -19,11 +19,11 @@ from shlo_disc.codegen.op_graph import group_inputs, is_control
 from shlo_disc.codegen.traffic import traffic
 from shlo_disc.diagnostics import Source, Span
 from shlo_disc.dynamic_ops.create import ConstantAttrs
-from shlo_disc.dynamic_ops.fact_texts import fact_texts, shape_texts
+from shlo_disc.dynamic_ops.fact_texts import fact_texts, shape_texts, size_spans
 from shlo_disc.dynamic_ops.program import Op, Program, Shape, Tensor
 from shlo_disc.expr.dim import Dim, of
 from shlo_disc.ir.core import Module
-from shlo_disc.overview import DecisionText, GroupText, OpText, Overview, SizesText
+from shlo_disc.overview import BufferText, DecisionText, GroupText, OpText, Overview, SizesText
 from shlo_disc.parse.origins import find_origins
 
 
@@ -38,6 +38,8 @@ def describe(
         tuple(groups.texts()),
         tuple(groups.numbers_of(host.steps)),
         shape_texts(program, groups.name, groups.where, groups.origin),
+        groups.bytes(host.arena_bytes),
+        tuple(groups.buffers(host)),
     )
 
 
@@ -75,7 +77,7 @@ class _Groups:
         self._launches = {step.group: step for step in _launches(host.steps)}
         ops = list(program.body.walk())
         self._order = {op: k for k, op in enumerate(ops)}
-        spans = {op.span for op in ops} | {p.tensor.span for p in program.parameters}
+        spans = {op.span for op in ops} | {p.tensor.span for p in program.parameters} | size_spans(program)
         self._origins = find_origins(module, spans | {fact.span for fact in program.facts.facts})
         self._lines = _Lines()
         self._shapes = dict[Shape, str]()
@@ -95,6 +97,16 @@ class _Groups:
     def origin(self, span: Span) -> str:
         """The user's line that it came from, if it is known."""
         return self._origins.get(span, "")
+
+    def bytes(self, count: Dim) -> str:
+        """A number of bytes, or of additions, as a formula of the user's sizes."""
+        return self._facts.readable(count).python()
+
+    def buffers(self, host: HostProgram) -> Iterator[BufferText]:
+        """What lives in the arena."""
+        for slot, one in enumerate(host.buffers):
+            if one.kind == "arena":
+                yield BufferText(slot, self._typed(one.tensor), self.bytes(one.offset), self.bytes(one.size))
 
     def numbers_of(self, steps: Sequence[HostStep]) -> Iterator[int | None]:
         """The group of every step, in the order of the text."""
@@ -141,9 +153,9 @@ class _Groups:
             ops=tuple(self._op(op, inlined=op in inlined) for op in ops),
             reads=reads,
             writes=writes,
-            bytes_read=self._facts.readable(cost.reads).python(),
-            bytes_written=self._facts.readable(cost.writes).python(),
-            work=self._facts.readable(cost.work).python(),
+            bytes_read=self.bytes(cost.reads),
+            bytes_written=self.bytes(cost.writes),
+            work=self.bytes(cost.work),
             decisions=decisions,
         )
 

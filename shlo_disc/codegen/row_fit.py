@@ -33,14 +33,14 @@ def joined_rows(state: FusionState, op: Op[object], draft: Draft) -> Shape | Ref
         finer = max(draft.rows or (), rows, key=lambda r: len(without_ones(r)))  # divides a row's number least
         return _fits(state, op, draft, finer) or finer
     different = Refusal(
-        f"its rows {show_rows(rows)} are not the group's rows {show_rows(draft.rows)}",
+        f"its rows {show_rows(rows, state.facts)} are not the group's rows {show_rows(draft.rows, state.facts)}",
         claims_of(rows, draft.rows, state.facts),
     )
     for coarse in (draft.rows, rows):
         if _fits(state, op, draft, coarse) is None:
             if _stays_busy(state, op, draft, coarse):
                 return coarse
-            return Refusal(f"one row per {show_rows(coarse)} would keep too few workers busy")
+            return Refusal(f"one row per {show_rows(coarse, state.facts)} would keep too few workers busy")
     return different
 
 
@@ -103,14 +103,15 @@ def _fits(state: FusionState, op: Op[object], draft: Draft, rows: Shape) -> Refu
     for root in draft.roots:
         if leading(root.shape, count, facts) is None:
             claims = claims_of(root.shape, rows, facts)
-            return Refusal(f"a result of the group does not have the rows {show_rows(rows)}", claims)
+            return Refusal(f"a result of the group does not have the rows {show_rows(rows, facts)}", claims)
     reductions = [op] if draft.rows == rows else [op, *draft.reduces]
     for reduction in reductions:
         own = row_space(reduction)
         assert own is not None, "a reduction fixes a row space"
         if leading(own, count, facts) is None:
             return Refusal(
-                f"its rows {show_rows(own)} are not the group's rows {show_rows(rows)}", claims_of(own, rows, facts)
+                f"its rows {show_rows(own, facts)} are not the group's rows {show_rows(rows, facts)}",
+                claims_of(own, rows, facts),
             )
         if not _keeps_row(state, reduction, draft, count):
             return Refusal("a consumer reads another row of it")

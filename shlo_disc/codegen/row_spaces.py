@@ -59,9 +59,9 @@ def claims_of(shape: Shape, rows: Shape, facts: Facts) -> tuple[Claim, ...]:
     return (Claim(sizes[-1], wanted),)
 
 
-def show_rows(rows: Shape) -> str:
+def show_rows(rows: Shape, facts: Facts) -> str:
     """A row space as people read it."""
-    return f"[{', '.join(map(str, rows))}]"
+    return f"[{', '.join([str(facts.readable(size)) for size in rows])}]"
 
 
 @lru_cache(maxsize=4096)

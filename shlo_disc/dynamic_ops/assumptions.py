@@ -27,6 +27,10 @@ class Assumption:
                 return facts.assume_equal(self.lhs, self.rhs, self.reason, self.span)
             case Relation.GE:
                 return facts.assume_at_least(self.lhs, self.rhs, self.reason, self.span)
+            case Relation.GT:
+                return facts.assume_at_least(self.lhs, self.rhs + 1, self.reason, self.span)
+            case Relation.LE | Relation.LT:
+                return self._mirrored.add_to(facts)
             case Relation.NE:
                 return facts
 
@@ -37,8 +41,16 @@ class Assumption:
                 return facts.equal(self.lhs, self.rhs)
             case Relation.GE:
                 return facts.at_least(self.lhs, self.rhs)
+            case Relation.GT:
+                return facts.greater(self.lhs, self.rhs)
+            case Relation.LE | Relation.LT:
+                return self._mirrored.truth(facts)
             case Relation.NE:
                 return ~facts.equal(self.lhs, self.rhs)
+
+    @property
+    def _mirrored(self) -> Assumption:
+        return Assumption(self.relation.mirrored, self.rhs, self.lhs, self.reason, self.span)
 
     def renamed(self, names: dict[Sym, Dim]) -> Assumption:
         """The same with other symbols."""

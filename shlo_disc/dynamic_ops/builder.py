@@ -17,35 +17,13 @@ from shlo_disc.dynamic_ops.create import ConstantAttrs, FromDimsAttrs
 from shlo_disc.dynamic_ops.elementwise import CompareAttrs
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Body, Check, Op, Relation, Shape, Tensor
+from shlo_disc.dynamic_ops.size_values import Contents
 from shlo_disc.expr.dim import ZERO, Dim, DimLike, Sym, as_dim, const, maximum, minimum, symbol
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts, Truth
 from shlo_disc.expr.numpy_math import numpy_dtype
 from shlo_disc.expr.scalar import Const, Direction
 from shlo_disc.ir import core as ir
-
-
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """A small integer (or i1: 0 and 1) value of which every element is known as a dim; row-major."""
-
-    dims: tuple[Dim, ...]
-    shape: tuple[int, ...]
-    dtype: DType
-
-    @property
-    def scalar(self) -> Dim:
-        """The dim of a rank-0 value."""
-        (dim,) = self.dims
-        return dim
-
-    @property
-    def constants(self) -> tuple[int, ...] | None:
-        """The elements, if all are known numbers."""
-        found = tuple(dim.constant for dim in self.dims)
-        known = tuple(value for value in found if value is not None)
-        return known if len(known) == len(found) else None
-
 
 Bound: TypeAlias = Tensor | Contents
 
@@ -72,6 +50,7 @@ class Builder:
         self.constants: dict[Tensor, NDArray[np.generic]] = {}
         self.raw_shapes: dict[Tensor, Shape] = {}
         self.names: dict[Tensor, str] = {}
+        self.sized: dict[Tensor, tuple[Contents, ...]] = {}
         self.sizes: dict[str, Dim] = {}
         self._literals: dict[tuple[bytes, tuple[int, ...], DType], Tensor] = {}
         self._scopes = [_Scope()]

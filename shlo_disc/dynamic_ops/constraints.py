@@ -29,7 +29,7 @@ def read_constraints(texts: Sequence[str], sizes: Mapping[str, Dim]) -> tuple[Co
     >>> from shlo_disc.expr.dim import symbol
     >>> (one,) = read_constraints(["s <= 2*t"], {"s": symbol("s"), "t": symbol("t")})
     >>> one.assumption.lhs, one.assumption.relation.value, one.assumption.rhs
-    (2*t, '>=', s)
+    (s, '<=', 2*t)
     """
     return tuple(_Reader(text, f"constraints[{number}]", sizes).constraint() for number, text in enumerate(texts))
 
@@ -54,13 +54,7 @@ def _list(names: Mapping[str, Dim]) -> str:
 
 
 _TOKEN = re.compile(r"\s*(?:(?P<number>\d+)|(?P<name>[^\W\d]\w*)|(?P<sign>==|>=|<=|[-+*^(),<>])|(?P<other>\S))")
-_RELATIONS: Mapping[str, Callable[[Dim, Dim], tuple[Relation, Dim, Dim]]] = {
-    "==": lambda a, b: (Relation.EQ, a, b),
-    ">=": lambda a, b: (Relation.GE, a, b),
-    "<=": lambda a, b: (Relation.GE, b, a),
-    ">": lambda a, b: (Relation.GE, a, b + 1),
-    "<": lambda a, b: (Relation.GE, b, a + 1),
-}
+_RELATIONS: Mapping[str, Relation] = {one.value: one for one in Relation if one is not Relation.NE}
 _END = "the end"
 
 
@@ -95,8 +89,8 @@ class _Reader:
         rhs = self._sum()
         if (rest := self._next()).kind != "end":
             raise self._unexpected(rest, f"an operator or {_END}")
-        relation, a, b = _RELATIONS[sign.text](lhs, rhs)
-        return Constraint(Assumption(relation, a, b, f"the constraint '{self._text}'", self._whole), self._text)
+        reason = f"the constraint '{self._text}'"
+        return Constraint(Assumption(_RELATIONS[sign.text], lhs, rhs, reason, self._whole), self._text)
 
     def _next(self) -> _Token:
         token = self._tokens[self._at]

@@ -12,8 +12,9 @@ from itertools import product as points
 from math import prod
 
 from shlo_disc.dynamic_ops.attribute_values import integer, integers, literal, string
-from shlo_disc.dynamic_ops.builder import Builder, Contents, tensor_type
+from shlo_disc.dynamic_ops.builder import Builder, tensor_type
 from shlo_disc.dynamic_ops.program import Relation
+from shlo_disc.dynamic_ops.size_values import Contents
 from shlo_disc.expr.dim import ONE, ZERO, Dim, as_dim, const, maximum, minimum
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir import core as ir
@@ -232,6 +233,19 @@ def _static(op: ir.Op) -> tuple[int, ...] | None:
     if len(shape) < len(sizes) or prod(shape) > _MOST_ELEMENTS:
         return None
     return shape
+
+
+def moved_from(op: ir.Op, operands: Sequence[Contents], element: int) -> tuple[int, int] | None:
+    """Which element of which operand an element of the result is, if the op only rearranges or converts."""
+    if op.name == "stablehlo.convert":
+        return 0, element
+    if (move := _MOVES.get(op.name)) is None:
+        return None
+    places = [(k, at) for k, x in enumerate(operands) for at in range(len(x.dims))]
+    numbers = iter(range(len(places)))
+    found = move(op, [Contents(tuple(const(next(numbers)) for _ in x.dims), x.shape, x.dtype) for x in operands])
+    number = None if found is None else found.dims[element].constant
+    return None if number is None else places[number]
 
 
 def _arranged(x: Sequence[Contents], shape: tuple[int, ...], dims: Sequence[Dim]) -> Contents:

@@ -1,12 +1,19 @@
-"""What is known of sizes and why, for people: assumptions, then the shape of every value and where it comes from."""
+"""What is known of sizes and why, for people: assumptions, then the shape of every value and where it comes from.
+
+A shape comes from the operands of its op; if the text computes it (`dynamic_reshape`), from that arithmetic, back to
+the arguments. What the arithmetic does on one line of the user's is one step.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import TypeAlias
 
 from shlo_disc.diagnostics import Span
+from shlo_disc.dynamic_ops.contents import moved_from
 from shlo_disc.dynamic_ops.program import Op, Program, Tensor
+from shlo_disc.dynamic_ops.size_values import Computed, Contents
 from shlo_disc.expr.dim import Dim, Sym
 from shlo_disc.overview import FactText, ShapeText
 
@@ -29,36 +36,57 @@ def fact_texts(program: Program, where: Place, origin: Place) -> tuple[FactText,
     )
 
 
+def size_spans(program: Program) -> frozenset[Span]:
+    """Where the arithmetic of sizes stands in the text."""
+    seen, waiting = dict[Computed, None](), [x.made for taken in program.sized.values() for x in taken]
+    while waiting:
+        made = waiting.pop()
+        if made is not None and made not in seen:
+            seen[made] = None
+            waiting += [x.made for x in made.operands]
+    return frozenset(made.op.span for made in seen)
+
+
 def shape_texts(program: Program, name: Callable[[Tensor], str], where: Place, origin: Place) -> tuple[ShapeText, ...]:
     """The shape of every argument and result of an op that has a size; what it follows from comes before it."""
-    return tuple(_Shapes(program, name, where, origin).texts())
+    shapes = _Shapes(program, name, where, origin)
+    shapes.add_all()
+    return tuple(shapes.found)
 
 
 class _Shapes:
-    """Gives every tensor whose shape is told a number."""
+    """Numbers every tensor whose shape is told, and every size that the text computes for one."""
 
     def __init__(self, program: Program, name: Callable[[Tensor], str], where: Place, origin: Place) -> None:
+        self.found = list[ShapeText]()
         self._program, self._name, self._where, self._origin = program, name, where, origin
         self._numbers = dict[Tensor, int]()
+        self._by_name = dict[str, int]()  # of the tensors; the arithmetic of sizes is older than what passes made anew
+        self._computed = dict[Computed, int]()
         self._texts = dict[Dim, str]()
 
-    def texts(self) -> Iterator[ShapeText]:
+    def add_all(self) -> None:
+        """Go through the program in order."""
         for parameter in self._program.parameters:
             raw = parameter.raw_shape
             because = tuple(tuple((-1, number) for number in self._solved(size)) for size in raw)
-            yield from self._shape(parameter.tensor, "it is an argument", because)
+            self._add(parameter.tensor, "it is an argument", because)
         for op in self._program.body.walk():
             for body in op.bodies:
                 for argument in body.arguments:
-                    yield from self._shape(argument, f"it enters the body of {op.name}", self._because(argument, op))
+                    self._add(argument, f"it enters the body of {op.name}", self._because(argument, op))
             for result in op.results:
-                yield from self._shape(result, op.name.removeprefix("d_"), self._because(result, op))
+                self._add(result, op.name.removeprefix("d_"), self._because(result, op))
 
-    def _shape(self, tensor: Tensor, reason: str, because: tuple[_Reasons, ...]) -> Iterator[ShapeText]:
+    def _add(self, tensor: Tensor, reason: str, because: tuple[_Reasons, ...]) -> None:
         if any(size.constant is None for size in tensor.shape):
-            self._numbers[tensor] = len(self._numbers)
-            dims, span = tuple(map(self._text, tensor.shape)), tensor.span
-            yield ShapeText(self._name(tensor), dims, reason, self._where(span), self._origin(span), because)
+            self._numbers[tensor] = self._by_name[tensor.name] = len(self.found)
+            self.found.append(self._shape(self._name(tensor), tensor.shape, reason, tensor.span, because))
+
+    def _shape(
+        self, value: str, dims: Iterable[Dim], reason: str, span: Span, because: tuple[_Reasons, ...]
+    ) -> ShapeText:
+        return ShapeText(value, tuple(map(self._text, dims)), reason, self._where(span), self._origin(span), because)
 
     def _text(self, dim: Dim) -> str:
         if (known := self._texts.get(dim)) is None:
@@ -72,9 +100,63 @@ class _Shapes:
     def _because(self, result: Tensor, op: Op[object]) -> tuple[_Reasons, ...]:
         operands = [x for x in op.operands if x in self._numbers]
         return tuple(
-            () if size.constant is not None else self._source(size, axis, operands)
+            () if size.constant is not None else self._asked(result, axis) or self._derived(result, axis, operands)
             for axis, size in enumerate(result.shape)
         )
+
+    def _derived(self, result: Tensor, axis: int, operands: list[Tensor]) -> _Reasons:
+        """The dims of operands that a size is made of, with what the text computes for it: padding, starts, limits."""
+        found = dict.fromkeys(self._source(result.shape[axis], axis, operands))
+        for x in self._program.sized.get(result, ()):
+            if x.shape == (len(result.shape),):
+                found |= dict.fromkeys(self._reasons(self._sources(x, axis, "")))
+        return tuple(found)
+
+    def _asked(self, result: Tensor, axis: int) -> _Reasons:
+        """What the text computes a size from, if that is just what it asks for."""
+        size, facts = result.shape[axis], self._program.facts
+        for x in self._program.sized.get(result, ()):
+            if x.shape == (len(result.shape),) and facts.canonical(x.dims[axis]) == size:
+                return self._reasons(self._sources(x, axis, ""))
+        return ()
+
+    def _sources(self, x: Contents, element: int, line: str) -> Iterator[tuple[Contents, int]]:
+        """The computed integers that an element is, or is made of without leaving a line of the user's."""
+        if x.made is None or x.dims[element].constant is not None:
+            return
+        operands = x.made.operands
+        if (place := moved_from(x.made.op, operands, element)) is not None:
+            yield from self._sources(operands[place[0]], place[1], line)
+        elif line and operands and self._origin(x.made.op.span) == line:
+            yield from self._beyond(x, element, line)
+        else:
+            yield x, element
+
+    def _beyond(self, x: Contents, element: int, line: str) -> Iterator[tuple[Contents, int]]:
+        assert x.made is not None, "it was computed"
+        for operand in x.made.operands:
+            yield from self._sources(operand, element if operand.shape else 0, line)
+
+    def _reasons(self, sources: Iterable[tuple[Contents, int]]) -> _Reasons:
+        found = dict[tuple[int, int], None]()
+        for x, element in sources:
+            assert x.made is not None, "it was computed"
+            if x.made.read is None:
+                found[self._arithmetic(x, x.made), element] = None
+            elif (number := self._by_name.get(x.made.read[0])) is not None:
+                found[number, x.made.read[1]] = None
+        return tuple(found)
+
+    def _arithmetic(self, x: Contents, made: Computed) -> int:
+        """The number of an integer that the text computes."""
+        if (known := self._computed.get(made)) is None:
+            op, line = made.op, self._origin(made.op.span)
+            because = tuple([self._reasons(self._beyond(x, k, line)) for k in range(len(x.dims))])
+            reason, dims = op.name.removeprefix("stablehlo."), map(self._program.facts.canonical, x.dims)
+            text = self._shape(f"%{op.results[0].name}", dims, reason, op.span, because)
+            known = self._computed[made] = len(self.found)
+            self.found.append(replace(text, is_integer=True))
+        return known
 
     def _source(self, size: Dim, axis: int, operands: list[Tensor]) -> _Reasons:
         """A dim of an operand that is equal, best at the same place; else those that it has symbols of."""

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from shlo_disc.diagnostics import Span, UnsupportedOpError
-from shlo_disc.dynamic_ops.builder import Bound, Builder, Contents, tensor_type
+from shlo_disc.dynamic_ops.builder import Bound, Builder, tensor_type
 from shlo_disc.dynamic_ops.contents import ShapeArithmetic
 from shlo_disc.dynamic_ops.program import Body, Shape, Tensor
+from shlo_disc.dynamic_ops.size_values import Contents
 from shlo_disc.expr.dim import Dim
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir import core as ir
@@ -89,7 +90,7 @@ class Frame:
         if len(known) == len(operands):
             found = self.legalizer.arithmetic.evaluate(op, known)
             if found is not None:
-                self._values[op.results[0]] = found
+                self._values[op.results[0]] = found.made_by(op, known)
                 return
         rule = self.legalizer.rules.get(op.name)
         if rule is None:
@@ -99,6 +100,8 @@ class Frame:
             self._producers[value] = op
             if isinstance(bound, Tensor):
                 self.build.names.setdefault(bound, value.name)
+                if known and bound.span is op.span:
+                    self.build.sized[bound] = tuple(known)
 
     def call(self, name: str, arguments: Sequence[Bound], span: Span) -> tuple[Bound, ...]:
         """Inline a function."""

@@ -70,6 +70,7 @@ def legalize(module: ir.Module, argument_names: tuple[str, ...] = (), constraint
         constants=second.constants,
         names={bounded.get(tensor, tensor): name for tensor, name in second.names.items()},
         sizes=sizes,
+        sized={bounded.get(tensor, tensor): taken for tensor, taken in second.sized.items()},
     )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shlo_disc.diagnostics import Span
+from shlo_disc.dynamic_ops.size_values import Contents
 from shlo_disc.expr.dim import Dim, Sym
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
@@ -75,6 +76,24 @@ class Relation(Enum):
     EQ = "=="
     GE = ">="
     NE = "!="
+    LE = "<="
+    GT = ">"
+    LT = "<"
+
+    @property
+    def mirrored(self) -> Relation:
+        """What `b` is to `a` where `a` is this to `b`."""
+        match self:
+            case Relation.EQ | Relation.NE:
+                return self
+            case Relation.GE:
+                return Relation.LE
+            case Relation.LE:
+                return Relation.GE
+            case Relation.GT:
+                return Relation.LT
+            case Relation.LT:
+                return Relation.GT
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +122,12 @@ class Check:
                 return lhs >= rhs
             case Relation.NE:
                 return lhs != rhs
+            case Relation.LE:
+                return lhs <= rhs
+            case Relation.GT:
+                return lhs > rhs
+            case Relation.LT:
+                return lhs < rhs
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +158,8 @@ class Program:
     `definitions` gives symbols that are not raw sizes (in order; each in terms of raw symbols and earlier
     definitions), `facts` what holds for all sizes that pass the `checks`. `constants` are large literals. `names` are
     those of SSA values in the user's text, without `%`, for tensors that have one.
-    `sizes` are the sizes that the user has names for, in raw symbols.
+    `sizes` are the sizes that the user has names for, in raw symbols. `sized`: the integers, known as dims, from which
+    ops of the text made tensors, such as the shape that a reshape was asked for. It tells people where sizes come from.
     """
 
     name: str
@@ -146,3 +172,4 @@ class Program:
     constants: Mapping[Tensor, NDArray[np.generic]]
     names: Mapping[Tensor, str]
     sizes: Mapping[str, Dim]
+    sized: Mapping[Tensor, tuple[Contents, ...]]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from shlo_disc.diagnostics import UnsupportedOpError, VerifyError
 from shlo_disc.dynamic_ops.attribute_values import dictionary, integer, string, symbols
-from shlo_disc.dynamic_ops.builder import Bound, Contents, tensor_type
+from shlo_disc.dynamic_ops.builder import Bound, tensor_type
 from shlo_disc.dynamic_ops.create import IotaAttrs
 from shlo_disc.dynamic_ops.elementwise import CompareAttrs
 from shlo_disc.dynamic_ops.frame import Frame, Rule
@@ -17,6 +17,7 @@ from shlo_disc.dynamic_ops.reduce import ReduceWindowAttrs
 from shlo_disc.dynamic_ops.rules_compute import windowed
 from shlo_disc.dynamic_ops.rules_elementwise import assertion
 from shlo_disc.dynamic_ops.rules_move import stated
+from shlo_disc.dynamic_ops.size_values import Contents
 from shlo_disc.dynamic_ops.slices import SliceAttrs
 from shlo_disc.expr.dim import ONE, ZERO, Dim, const
 from shlo_disc.expr.dtypes import DType

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from shlo_disc.diagnostics import UnsupportedOpError
 from shlo_disc.dynamic_ops.attribute_values import integer, literal, string
-from shlo_disc.dynamic_ops.builder import Bound, Contents, tensor_type
+from shlo_disc.dynamic_ops.builder import Bound, tensor_type
 from shlo_disc.dynamic_ops.elementwise import CompareAttrs, ReducePrecisionAttrs
 from shlo_disc.dynamic_ops.frame import Frame, Rule
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Relation, Shape, Tensor
-from shlo_disc.expr.dim import ONE, const
+from shlo_disc.dynamic_ops.size_values import Computed, Contents
+from shlo_disc.expr.dim import ONE, Dim, const
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import BinaryFn, Direction, UnaryFn
 from shlo_disc.ir import core as ir
@@ -104,12 +105,24 @@ def _constant_like(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 def _dimension_size(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     x, dim = frame.bound(op.operands[0]), integer(op, "dimension")
-    shape = tuple(map(const, x.shape)) if isinstance(x, Contents) else frame.build.raw_shapes.get(x, x.shape)
-    return [Contents((shape[dim],), (), result_dtype(op))]
+    if isinstance(x, Contents):
+        return [Contents((const(x.shape[dim]),), (), result_dtype(op))]
+    size = frame.build.raw_shapes.get(x, x.shape)[dim]
+    return [Contents((size,), (), result_dtype(op), Computed(op, read=(x.name, dim)))]
 
 
 def _same(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     return [frame.bound(x) for x in op.operands]
+
+
+def _as_read(lhs: Dim, relation: Relation, rhs: Dim) -> tuple[Dim, Relation, Dim]:
+    """Write a comparison with a number without terms below zero, as people do: `-s + 512 >= 0` reads `s <= 512`."""
+    if rhs.constant is None:
+        return lhs, relation, rhs
+    difference = lhs - rhs
+    above = Dim(tuple([term for term in difference.terms if term[1] > 0]))
+    below = above - difference
+    return (above, relation, below) if above.constant is None else (below, relation.mirrored, above)
 
 
 def assertion(frame: Frame, op: ir.Op) -> Sequence[Bound]:
@@ -123,7 +136,7 @@ def assertion(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     build = frame.build
     if condition.constant == 0:
         build.impossible(message, op.span)
-    build.check(lhs, relation, rhs, message, values, op.span)
+    build.check(*_as_read(lhs, relation, rhs), message, values, op.span)
     if relation is not Relation.EQ or rhs != ONE or lhs != condition:
         build.assume(relation, lhs, rhs, "shape_assertion", op.span)
     return []

@@ -74,7 +74,7 @@ def page_data(artifact: Artifact) -> Json:
         "steps": [_step(place, group) for place, group in zip(steps, overview.steps, strict=True)],
         "groups": [_group(group) for group in overview.groups],
         "facts": [asdict(fact) for fact in overview.facts],
-        "shapes": [[s.value, s.dims, s.reason, s.where, s.origin, s.because] for s in overview.shapes],
+        "shapes": [[s.value, s.dims, s.reason, s.where, s.origin, s.because, s.is_integer] for s in overview.shapes],
         "kernels": kernel_texts(artifact),
         "host": artifact.host.text,
     }

@@ -7,12 +7,19 @@ from collections.abc import Callable, Iterator, Mapping
 from shlo_disc.artifact import Artifact, Choice, Variant
 from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.overview import GroupText
-from shlo_disc.report.chains import chains
+from shlo_disc.report.chains import folded_facts, folded_shapes, value_chains
 from shlo_disc.report.steps import kernel_names, lifetimes, places
 
 
-def explain(artifact: Artifact, topic: str | None = None) -> str:
-    """Print what was known and decided: about one of `TOPICS`, or about all. Raises `ShloDiscError` for another."""
+def explain(artifact: Artifact, topic: str | None = None, value: str | None = None) -> str:
+    """Print what was known and decided: about one of `TOPICS`, or about all; with a `value`, why it has its shape.
+
+    Raises `ShloDiscError` for another topic, and for a value whose shape does not depend on sizes.
+    """
+    if value is not None:
+        if topic != "facts":
+            raise ShloDiscError(f"found topic {topic!r} and the value {value!r}, expected topic 'facts' with a value")
+        return "\n".join(value_chains(artifact.overview, value))
     if topic is not None and topic not in TOPICS:
         raise ShloDiscError(f"found topic {topic!r}, expected {' or '.join(map(repr, TOPICS))}")
     wanted = TOPICS if topic is None else (topic,)
@@ -24,20 +31,18 @@ def _facts(artifact: Artifact) -> Iterator[str]:
     yield f"program {artifact.name}"
     yield from ("", "sizes")
     raw = artifact.symbols[: len(artifact.raw)]
-    for name, (argument, axis) in zip(raw, artifact.raw, strict=True):
-        yield f"  {name}: dimension {axis} of {artifact.arguments[argument].name}"
+    for name, size, (argument, axis) in zip(raw, artifact.raw_sizes, artifact.raw, strict=True):
+        equal = "" if size == name else f" = {size}"
+        yield f"  {name}{equal}: dimension {axis} of {artifact.arguments[argument].name}"
     for name, formula in zip(artifact.symbols[len(raw) :], artifact.definitions, strict=True):
-        yield f"  {name} = {formula}"
+        kind = "" if name in artifact.overview.sizes.names else " (auxiliary)"
+        yield f"  {name} = {formula}{kind}"
     yield from ("", "facts")
     facts = artifact.overview.facts
-    for number, fact in enumerate(facts):
-        follows = f" (from {', '.join(map(str, fact.because))})" if fact.because else ""
-        yield f"  {number}. {fact}{follows}"
-    if not facts:
-        yield "  none"
+    yield from folded_facts(facts, artifact.overview.sizes.names) if facts else ("  none",)
     if artifact.overview.shapes:
         yield from ("", "shapes")
-        yield from chains(artifact.overview)
+        yield from folded_shapes(artifact.overview)
 
 
 def _fusion(artifact: Artifact) -> Iterator[str]:
@@ -76,11 +81,11 @@ def _way(variant: Variant) -> str:
 def _memory(artifact: Artifact) -> Iterator[str]:
     """The arena, and what lives in it when."""
     needed = lifetimes(artifact)
-    yield f"arena: {artifact.arena_bytes} bytes"
-    for slot, buffer in enumerate(artifact.buffers):
-        if buffer.kind == "arena" and slot in needed:
-            first, last = needed[slot]
-            yield f"  steps {first} to {last}, at {buffer.offset}: {buffer.size} bytes, {buffer.label}"
+    yield f"arena: {artifact.overview.arena} bytes"
+    for buffer in artifact.overview.buffers:
+        if buffer.slot in needed:
+            first, last = needed[buffer.slot]
+            yield f"  steps {first} to {last}, at {buffer.offset}: {buffer.size} bytes, {buffer.tensor}"
 
 
 TOPICS: Mapping[str, Callable[[Artifact], Iterator[str]]] = {"facts": _facts, "fusion": _fusion, "memory": _memory}

@@ -19,12 +19,13 @@ function numberDims() {
       if (!/^-*\d+$/.test(dim)) numbers.set(`${shape} ${axis}`, DATA.facts.length + numbers.size);
     }),
   );
-  DATA.shapes.forEach((/** @type {any[]} */ [value, dims, reason, where, origin, because], /** @type {number} */ shape) =>
+  DATA.shapes.forEach((/** @type {any[]} */ [value, dims, reason, where, origin, because, isInteger], /** @type {number} */ shape) =>
     dims.forEach((/** @type {string} */ dim, /** @type {number} */ axis) => {
       if (!numbers.has(`${shape} ${axis}`)) return;
       const follows = because[axis].map((/** @type {[number, number]} */ [other, k]) => (other < 0 ? k : numbers.get(`${other} ${k}`)));
       DIM_FACTS.set(value, [...(DIM_FACTS.get(value) ?? []), FACTS.length]);
-      FACTS.push({ subject: value, text: `${value} dim ${axis} = ${dim}`, reason, where, origin, because: follows });
+      const subject = !isInteger ? `${value} dim ${axis}` : dims.length === 1 ? value : `${value}[${axis}]`;
+      FACTS.push({ subject: value, text: `${subject} = ${dim}`, reason, where, origin, because: follows });
     }),
   );
 }
