@@ -114,11 +114,12 @@ class _Shapes:
 
     def _asked(self, result: Tensor, axis: int) -> _Reasons:
         """What the text computes a size from, if that is just what it asks for."""
-        size, facts = result.shape[axis], self._program.facts
-        for x in self._program.sized.get(result, ()):
-            if x.shape == (len(result.shape),) and facts.canonical(x.dims[axis]) == size:
-                return self._reasons(self._sources(x, axis, ""))
-        return ()
+        taken = self._program.sized.get(result, ())
+        if len(taken) != 1 or taken[0].shape != (len(result.shape),):
+            return ()
+        (shape,) = taken
+        is_asked = self._program.facts.canonical(shape.dims[axis]) == result.shape[axis]
+        return self._reasons(self._sources(shape, axis, "")) if is_asked else ()
 
     def _sources(self, x: Contents, element: int, line: str) -> Iterator[tuple[Contents, int]]:
         """The computed integers that an element is, or is made of without leaving a line of the user's."""
