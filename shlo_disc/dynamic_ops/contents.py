@@ -235,12 +235,23 @@ def _static(op: ir.Op) -> tuple[int, ...] | None:
     return shape
 
 
+def is_arithmetic(op: ir.Op) -> bool:
+    """Whether an op computes sizes, rather than rearranging them."""
+    return op.name not in _MOVES and op.name not in _IN_ORDER
+
+
 def moved_from(op: ir.Op, operands: Sequence[Contents], element: int) -> tuple[int, int] | None:
     """Which element of which operand an element of the result is, if the op only rearranges or converts."""
-    if op.name == "stablehlo.convert":
+    if op.name in _IN_ORDER:
         return 0, element
     if (move := _MOVES.get(op.name)) is None:
         return None
+    if move is _concatenate and all(len(x.shape) == 1 for x in operands):  # the usual shape operand
+        number = 0
+        while element >= len(operands[number].dims):
+            element -= len(operands[number].dims)
+            number += 1
+        return number, element
     places = [(k, at) for k, x in enumerate(operands) for at in range(len(x.dims))]
     numbers = iter(range(len(places)))
     found = move(op, [Contents(tuple(const(next(numbers)) for _ in x.dims), x.shape, x.dtype) for x in operands])
@@ -301,6 +312,7 @@ def _slice(op: ir.Op, operands: Sequence[Contents]) -> Contents | None:
     return _arranged(operands, shape, found)
 
 
+_IN_ORDER = ("stablehlo.convert", "stablehlo.reshape", "stablehlo.dynamic_reshape")  # element by element
 _MOVES: Mapping[str, Callable[[ir.Op, Sequence[Contents]], Contents | None]] = {
     "stablehlo.reshape": _reshape,
     "stablehlo.dynamic_reshape": _reshape,

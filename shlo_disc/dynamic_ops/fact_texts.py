@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from shlo_disc.diagnostics import Span
-from shlo_disc.dynamic_ops.contents import moved_from
+from shlo_disc.dynamic_ops.contents import is_arithmetic, moved_from
 from shlo_disc.dynamic_ops.program import Op, Program, Tensor
 from shlo_disc.dynamic_ops.size_values import Computed, Contents
 from shlo_disc.expr.dim import Dim, Sym
@@ -37,14 +37,14 @@ def fact_texts(program: Program, where: Place, origin: Place) -> tuple[FactText,
 
 
 def size_spans(program: Program) -> frozenset[Span]:
-    """Where the arithmetic of sizes stands in the text."""
+    """Where the text computes sizes."""
     seen, waiting = dict[Computed, None](), [x.made for taken in program.sized.values() for x in taken]
     while waiting:
         made = waiting.pop()
         if made is not None and made not in seen:
             seen[made] = None
             waiting += [x.made for x in made.operands]
-    return frozenset(made.op.span for made in seen)
+    return frozenset(made.op.span for made in seen if made.operands and is_arithmetic(made.op))
 
 
 def shape_texts(program: Program, name: Callable[[Tensor], str], where: Place, origin: Place) -> tuple[ShapeText, ...]:
