@@ -45,6 +45,8 @@ def split_reduction(stage: Stage, grain: Grain, workspaces: int) -> Parts | None
 
     The kernels have no params yet: they are the program's buffers, then all workspaces.
     """
+    if not stage.axes:  # of one element
+        return None
     cut = _Cut(stage, grain)
     if cut.count == const(1):
         return None

@@ -51,6 +51,12 @@ def standardized(x: Any) -> Any:
     return (x - x.mean()) / x.std(), jnp.abs(x).max()
 
 
+def over_ones(x: Any) -> Any:
+    """A reduction of one element between two of all."""
+    top = lax.reduce(jnp.tanh(x.max(initial=0))[None, None], np.float32(-1), lax.max, (0, 1))
+    return top, jnp.exp(x - top).sum()
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     function: Callable[..., Any]
@@ -76,6 +82,7 @@ CASES: dict[str, Case] = {
     "maps": Case(affine, (In("n", np.int32), In("n", np.int32))),
     "maps of a table": Case(lambda x: affine(x.T, x.T + 1), (In("b, s", np.int32),), TABLES),
     "softmax": Case(jax.nn.softmax, (N,)),
+    "one element in between": Case(over_ones, (M,), TABLES),
     "standardized": Case(standardized, (M,), TABLES, 20),
     "squared error": Case(lambda x, y: ((x - y) ** 2).mean(), (M, M), TABLES),
     "columns": Case(lambda x: (x.sum(0), x.max(0)), (M,), TABLES),
