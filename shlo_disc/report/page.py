@@ -22,7 +22,7 @@ Json: TypeAlias = Mapping[str, Any]
 SCRIPTS = ("formulas", "sizes", "dom", "layout", "graph", "group", "memory", "views", "main")  # in this order
 _FOLDER = files("shlo_disc.report") / "web"
 _KERNEL = re.compile(
-    r'^extern "C" [^\n]*?\bvoid (?:__launch_bounds__\([^)]*\) )?(\w+)\([^\n]*\{\n.*?^}\n?', re.MULTILINE | re.DOTALL
+    r'^extern "C" [^\n]*?\bvoid (?:__launch_bounds__\([^)]*\) )?(\w+)\([^{;]*\{\n.*?^}\n?', re.MULTILINE | re.DOTALL
 )
 
 
