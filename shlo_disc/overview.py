@@ -104,11 +104,13 @@ class SizesText:
     """The sizes that a caller chooses, by the names that all others are formulas of.
 
     `raw`: the size of each raw symbol of the artifact. `points`: likely values of `names`, each in that order.
+    `auxiliary`: names that the compiler gave to quotients of them.
     """
 
     names: tuple[str, ...] = ()
     raw: tuple[str, ...] = ()
     points: tuple[tuple[int, ...], ...] = ()
+    auxiliary: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,7 @@ def _sizes(program: Program, points: Sequence[Point]) -> SizesText:
             for raw, size in zip(program.raw_dims, sizes, strict=True)
         ),
         tuple(tuple(point[s] for s in chosen.values()) for point in points if point.keys() >= direct),
+        tuple(symbol.name for symbol in definitions if symbol not in direct),
     )
 
 

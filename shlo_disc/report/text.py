@@ -34,12 +34,13 @@ def _facts(artifact: Artifact) -> Iterator[str]:
     for name, size, (argument, axis) in zip(raw, artifact.raw_sizes, artifact.raw, strict=True):
         equal = "" if size == name else f" = {size}"
         yield f"  {name}{equal}: dimension {axis} of {artifact.arguments[argument].name}"
+    sizes = artifact.overview.sizes
     for name, formula in zip(artifact.symbols[len(raw) :], artifact.definitions, strict=True):
-        kind = "" if name in artifact.overview.sizes.names else " (auxiliary)"
-        yield f"  {name} = {formula}{kind}"
+        if name in sizes.names or name in sizes.auxiliary:
+            yield f"  {name} = {formula}{' (auxiliary)' if name in sizes.auxiliary else ''}"
     yield from ("", "facts")
     facts = artifact.overview.facts
-    yield from folded_facts(facts, artifact.overview.sizes.names) if facts else ("  none",)
+    yield from folded_facts(facts, sizes.names) if facts else ("  none",)
     if artifact.overview.shapes:
         yield from ("", "shapes")
         yield from folded_shapes(artifact.overview)
@@ -82,6 +83,10 @@ def _memory(artifact: Artifact) -> Iterator[str]:
     """The arena, and what lives in it when."""
     needed = lifetimes(artifact)
     yield f"arena: {artifact.overview.arena} bytes"
+    sizes = artifact.overview.sizes
+    for name, formula in zip(artifact.symbols[len(artifact.raw) :], artifact.definitions, strict=True):
+        if name not in sizes.names and name not in sizes.auxiliary:
+            yield f"  {name} = {formula}"
     for buffer in artifact.overview.buffers:
         if buffer.slot in needed:
             first, last = needed[buffer.slot]
