@@ -190,12 +190,9 @@ def sympy_proves(question: Question) -> bool:
     return False
 
 
-def read(corpus: Path, name: str) -> Program | None:
-    """A program as planning sees it; None if it is not supported."""
-    try:
-        program = legalize(parse_module(text_of(corpus, name), name))
-    except UnsupportedOpError:
-        return None
+def read(corpus: Path, name: str) -> Program:
+    """A program as planning sees it. Raises `UnsupportedOpError`."""
+    program = legalize(parse_module(text_of(corpus, name), name))
     for step in PASSES:
         program = step.run(program)
     return program
@@ -219,10 +216,11 @@ def main() -> None:
         chosen = [name for name in names if not options.programs or name in options.programs]
         counts, number, first = Counter[str](), 0, len(stories)
         for name in track(chosen, kind, console=Console(stderr=True)):
-            if (program := read(options.corpus, name)) is None:
+            try:
+                found, holding = open_questions(read(options.corpus, name))
+            except UnsupportedOpError:
                 continue
             number += 1
-            found, holding = open_questions(program)
             counts += found
             for question in holding:
                 start = time.perf_counter()

@@ -172,8 +172,19 @@ class _Groups:
     def _op(self, op: Op[object], *, inlined: bool) -> OpText:
         results = ", ".join(map(self._typed, op.results))
         operands = ", ".join(map(self._operand, op.operands))
-        text = f"{results} = {op.name}({operands}){_attributes(op.attrs)}"
+        text = f"{results} = {op.name}({operands}){self._attributes(op.attrs)}"
         return OpText(op.name, text, self._lines.of(op.span), self._origins.get(op.span, ""), inlined)
+
+    def _attributes(self, attrs: object) -> str:
+        """What an op is told besides its operands, as far as it is short."""
+        if not is_dataclass(attrs) or isinstance(attrs, ConstantAttrs):
+            return ""
+        found = ((field.name, getattr(attrs, field.name)) for field in fields(attrs))
+        texts = [f"{name}={text}" for name, value in found if (text := _short(value, self._size))]
+        return f" {{{', '.join(texts)}}}" if texts else ""
+
+    def _size(self, size: Dim) -> str:
+        return str(self._facts.readable(size))
 
     def _operand(self, tensor: Tensor) -> str:
         made = self._producers.get(tensor)
@@ -186,7 +197,7 @@ class _Groups:
 
     def _sizes(self, shape: Shape) -> str:
         if (text := self._shapes.get(shape)) is None:
-            text = self._shapes[shape] = ", ".join([str(self._facts.readable(size)) for size in shape])
+            text = self._shapes[shape] = ", ".join(map(self._size, shape))
         return text
 
     def name(self, tensor: Tensor) -> str:
@@ -249,27 +260,20 @@ class _Decisions:
         return tuple(DecisionText(merged, reason, tuple(values)) for (merged, reason), values in found.items())
 
 
-def _attributes(attrs: object) -> str:
-    """What an op is told besides its operands, as far as it is short."""
-    if not is_dataclass(attrs) or isinstance(attrs, ConstantAttrs):
-        return ""
-    found = ((field.name, getattr(attrs, field.name)) for field in fields(attrs))
-    texts = [f"{name}={text}" for name, value in found if (text := _short(value))]
-    return f" {{{', '.join(texts)}}}" if texts else ""
-
-
-def _short(value: object) -> str:
+def _short(value: object, show: Callable[[Dim], str]) -> str:
     """A number, a size, a word, or a few of them; empty for anything else, and for what is not set."""
     match value:
         case bool():
             return "true" if value else ""
         case Enum():
             return value.name.lower()
-        case int() | Dim() | str():
+        case int() | str():
             return str(value)
+        case Dim():
+            return show(value)
         case tuple() | frozenset():
             items = cast("tuple[object, ...] | frozenset[object]", value)
             plain = items and all(isinstance(item, int | Dim) for item in items)
-            return f"[{', '.join(map(str, items))}]" if plain else ""
+            return f"[{', '.join([_short(item, show) for item in items])}]" if plain else ""
         case _:
             return ""

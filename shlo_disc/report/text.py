@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 
 from shlo_disc.artifact import Artifact, Choice, Variant
@@ -61,7 +62,7 @@ def _fusion(artifact: Artifact) -> Iterator[str]:
             yield from ("", "main body" if body == 0 else f"body of group {group.parent}")
         yield from _group(number, group)
         if number in ways:
-            yield f"  variants: {' | '.join(map(_way, ways[number].variants))}"
+            yield f"  variants: {' | '.join([_way(artifact, variant) for variant in ways[number].variants])}"
 
 
 def _group(number: int, group: GroupText) -> Iterator[str]:
@@ -73,8 +74,14 @@ def _group(number: int, group: GroupText) -> Iterator[str]:
         yield f"  {'merged' if decision.merged else 'refused'} {', '.join(decision.values)}: {decision.reason}"
 
 
-def _way(variant: Variant) -> str:
-    guards = [f"{g.lhs} {g.relation} {g.rhs}" for g in variant.guards]
+def _way(artifact: Artifact, variant: Variant) -> str:
+    known = dict(zip(artifact.symbols[len(artifact.raw) :], artifact.definitions, strict=True))
+    auxiliary = {name: known[name] for name in artifact.overview.sizes.auxiliary}
+
+    def shown(formula: str) -> str:
+        return re.sub(r"\b[^\W\d]\w*", lambda name: auxiliary.get(name[0], name[0]), formula)
+
+    guards = [f"{shown(g.lhs)} {g.relation} {shown(g.rhs)}" for g in variant.guards]
     demands = [*guards, *(["aligned to 16 bytes"] if variant.aligned else [])]
     return f"{variant.label} (if {', '.join(demands)})" if demands else variant.label
 

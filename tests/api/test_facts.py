@@ -13,8 +13,11 @@ import pytest
 
 import shlo_disc
 from shlo_disc.overview import FactText, Overview, ShapeText
+from shlo_disc.pipeline import DeviceKind, Request, Stopwatch, compile_text
 from shlo_disc.report.chains import folded_shapes, value_chains
+from shlo_disc.report.text import explain
 from tests.api.programs import dims, exported, spec
+from tests.soundness.written import WRITTEN, export_written
 
 HERE = Path(__file__).name
 
@@ -198,6 +201,16 @@ def test_sizes_are_shown_as_the_user_names_them() -> None:
     assert "  b_by_8 = floordiv(b, 8) (auxiliary)" in facts
     assert "b_by_8" not in facts.partition("\nfacts\n")[2]
     assert "b_by_8" not in run.explain("fusion") + run.explain("memory")
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("name", ["split_in_rows", "patches"])
+def test_no_auxiliary_size_is_left_in_what_is_told_of_groups(name: str, device: DeviceKind) -> None:
+    artifact = compile_text(export_written(WRITTEN[name]), name, Request(device=device), Stopwatch())
+    assert artifact.overview.sizes.auxiliary
+    told = [explain(artifact, topic) for topic in ("fusion", "memory")]
+    told += [op.text for group in artifact.overview.groups for op in group.ops]
+    assert not [text for text in told if any(size in text for size in artifact.overview.sizes.auxiliary)]
 
 
 def test_long_chains_are_cut_and_told_once() -> None:
