@@ -6,7 +6,7 @@ graphs, JEA 2006): to merge two groups, only the groups between them in the orde
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from shlo_disc.codegen.groups import GroupKind
@@ -68,10 +68,13 @@ class DraftOrder:
         for reader in readers:
             _connect(draft, reader)
 
-    def closes_cycle(self, draft: Draft, readers: Iterable[Draft]) -> bool:
-        """Whether `draft` needs one of those that would read from it."""
-        starts = [r for r in readers if r is not draft]
-        return draft in _reached_after(starts, draft.place)
+    def dependent(self, readers: Sequence[Draft]) -> set[Draft]:
+        """Those drafts that need another one of them: what all read cannot be computed there, or a cycle closes."""
+        if len(readers) < 2:
+            return set()
+        last = max(draft.place for draft in readers)
+        starts = [after for draft in readers for after in draft.after]
+        return _reached_after(starts, last).intersection(readers)
 
     def extend(self, draft: Draft, readers: Iterable[Draft]) -> None:
         """Let `readers` read from `draft`; no cycle may close."""

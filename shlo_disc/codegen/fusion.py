@@ -10,7 +10,7 @@ once more (`siblings`).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 
@@ -87,7 +87,8 @@ class _Planner:
             self.state.open(op, GroupKind.ROWS)
             return
         self.rows.clear()
-        refusals = {draft: self._refusal(op, draft) for draft in readers}
+        dependent = self.state.order.dependent(readers)
+        refusals = {draft: self._refusal(op, draft, dependent) for draft in readers}
         options = self._options(op, [d for d, refusal in refusals.items() if refusal is None])
         apart = self._apart(op)
         best = min(options, key=lambda option: ratio(option.cost, apart), default=None)
@@ -172,15 +173,15 @@ class _Planner:
             return Refusal("a product computes it, as its epilogue")
         return Refusal(f"it would be computed again for every row, at {ratio(best.cost, apart):.3g} times the cost")
 
-    def _refusal(self, op: Op[object], draft: Draft) -> Refusal | None:
-        """Why `op` may not be computed in `draft`."""
+    def _refusal(self, op: Op[object], draft: Draft, dependent: Collection[Draft]) -> Refusal | None:
+        """Why `op` may not be computed in `draft`; readers that are `dependent` need another reader."""
         if draft.kind not in (GroupKind.ROWS, GroupKind.DOT, GroupKind.SCATTER):
             return Refusal(f"its consumer is a {draft.kind.value} kernel, which reads memory")
         if draft.anchor is not None and draft.anchor in self.state.nodes.consumers[op]:
             return Refusal(f"the {draft.kind.value} reads its operands from memory")
         if len(draft.ops) >= LARGEST_GROUP:
             return Refusal(f"the group has {LARGEST_GROUP} ops already")
-        if self.state.order.closes_cycle(draft, self.state.readers(op)):
+        if draft in dependent:
             return Refusal("another group between them must run first")
         if definition(op).template is Template.REDUCE:
             return self._reduce_refusal(op, draft)
