@@ -84,9 +84,9 @@ class IndexPrinter(ScopeStack, ABC):
             self.lane = lane
 
     def _dim_text(self, dim: Dim) -> str:
-        if self.wide:
-            return self._sum(dim)
         inner, parts = len(self.scopes) - 1, list[str]()
+        if self.wide or not inner:  # there is nowhere to hoist to
+            return self._sum(dim)
         levels = {self.level_of_dim(Dim((term,))) for term in dim.terms}
         if len(levels) > 1:
             for level in sorted(levels):

@@ -144,12 +144,12 @@ class Dim(Node):
     (b, s + (3*s + 1) // 4 + 2, (3*s + 1) % 4)
     """
 
-    _symbols: frozenset[Sym] | None = field(init=False, default=None)
+    _leaves: tuple[frozenset[Sym], tuple[Data, ...]] | None = field(init=False, default=None)
     terms: Terms = ()
 
     def __init__(self, terms: Terms = ()) -> None:
         _set_hash(self, hash(terms))
-        _set_symbols(self, None)
+        _set_leaves(self, None)
         _set_terms(self, terms)
 
     def parts(self) -> tuple[object, ...]:
@@ -224,17 +224,29 @@ class Dim(Node):
 
     def symbols(self) -> frozenset[Sym]:
         """All symbols, also inside atoms, but not inside the formulas of `Data`."""
-        if self._symbols is None:
-            found = frozenset(atom for atom in self.atoms() if isinstance(atom, Sym))
-            object.__setattr__(self, "_symbols", found)
-            return found
-        return self._symbols
+        return (self._leaves or self._find_leaves())[0]
 
     def data(self) -> tuple[Data, ...]:
         """All integers read from tensors, also inside atoms, each once."""
-        if all(type(atom) is Sym for factors, _ in self.terms for atom in factors):  # most often
-            return ()
-        return tuple(dict.fromkeys(atom for atom in self.atoms() if isinstance(atom, Data)))
+        return (self._leaves or self._find_leaves())[1]
+
+    def _find_leaves(self) -> tuple[frozenset[Sym], tuple[Data, ...]]:
+        """Symbols and data: every dim asks those inside of it once, however often they are shared."""
+        symbols, data = set[Sym](), dict[Data, None]()
+        for factors, _ in self.terms:
+            for atom in factors:
+                match atom:
+                    case Sym():
+                        symbols.add(atom)
+                    case Data():
+                        data[atom] = None
+                    case _:
+                        for child in children(atom):
+                            symbols |= child.symbols()
+                            data |= dict.fromkeys(child.data())
+        found = frozenset(symbols), tuple(data)
+        _set_leaves(self, found)
+        return found
 
     def replace_top(self, change: Callable[[Atom], Dim]) -> Dim:
         """Put `change(atom)` for every atom of the sum itself, not inside atoms."""
@@ -314,7 +326,7 @@ class Dim(Node):
 
 # Dims are made more often than anything else: the slots' own setters take half as long as `object.__setattr__`.
 _set_hash = vars(Node)["_hash"].__set__
-_set_symbols, _set_terms = (vars(Dim)[slot].__set__ for slot in ("_symbols", "terms"))
+_set_leaves, _set_terms = (vars(Dim)[slot].__set__ for slot in ("_leaves", "terms"))
 DimLike: TypeAlias = Dim | int
 
 ZERO = Dim()

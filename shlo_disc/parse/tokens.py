@@ -67,11 +67,12 @@ class Places:
         ends: list[int] = []
         at = 0
         for one in [*self.long.values(), None]:
-            matches = TOKEN.finditer(text, at, len(text) if one is None else one.start)
-            for match in matches:
-                if not match[0].startswith("//"):
-                    starts.append(match.start())
-                    ends.append(match.end())
+            end = len(text) if one is None else one.start
+            spans = [match.span() for match in TOKEN.finditer(text, at, end)]
+            if _has_comments(text, at, end):
+                spans = [span for span in spans if not text.startswith("//", span[0])]
+            starts += [start for start, _ in spans]
+            ends += [end for _, end in spans]
             if one is not None:
                 starts.append(one.start)
                 at = one.end
