@@ -47,7 +47,7 @@ def joined_rows(state: FusionState, op: Op[object], draft: Draft) -> Shape | Ref
 def _stays_busy(state: FusionState, op: Op[object], draft: Draft, rows: Shape) -> bool:
     """Whether one kernel of few rows is faster than one kernel for `op` and one for the rest, which have more."""
     if not without_ones(rows) and product(space_of(op, 0)).constant is None:
-        return False  # one row, of any length
+        return False  # any number of rows, which one row would hold all at once
     costs, machine = state.costs, state.costs.machine
     assert draft.rows is not None, "the group has rows that differ"
     own = row_space(op)
@@ -67,9 +67,10 @@ def _stays_busy(state: FusionState, op: Op[object], draft: Draft, rows: Shape) -
 
 
 def _is_short(state: FusionState, op: Op[object], draft: Draft) -> bool:
-    """Whether all of a group and `op` is one row so short that one worker is done before a kernel has started."""
-    if any(product(t.shape).constant is None for t in (*draft.roots, op.operands[0])):
-        return False
+    """Whether all of a group and `op` is one row so short that one worker is done before a kernel has started.
+
+    At likely sizes: targets spread a row that turns out to be long.
+    """
     costs = state.costs
     group, alone = largest(draft.memory, draft.work), plus(costs.memory(state.loaded(op)), state.size(op))
     return all(amount <= costs.machine.short_row for amount in plus(group, alone))

@@ -83,6 +83,7 @@ CASES: dict[str, Case] = {
     "maps of a table": Case(lambda x: affine(x.T, x.T + 1), (In("b, s", np.int32),), TABLES),
     "softmax": Case(jax.nn.softmax, (N,)),
     "one element in between": Case(over_ones, (M,), TABLES),
+    "one row": Case(lambda x: (x - x.mean(1, keepdims=True)) * jax.nn.softmax(x, 1), (In("1, n"),), LENGTHS, 20),
     "standardized": Case(standardized, (M,), TABLES, 20),
     "squared error": Case(lambda x, y: ((x - y) ** 2).mean(), (M, M), TABLES),
     "columns": Case(lambda x: (x.sum(0), x.max(0)), (M,), TABLES),

@@ -236,3 +236,12 @@ def test_no_races() -> None:
         assert races(recording).clean
         assert check(recording, "asan").clean
     assert not needless_barriers(found["grid, whole"])
+
+
+def test_one_row_of_any_length_is_right() -> None:
+    """One group: a block for a short row, the grid for a long one."""
+
+    def normalized(x: Any) -> Any:
+        return jax.nn.softmax(x) + (x - x.mean()) / jnp.sqrt(x.var() + 1e-5)
+
+    verify(normalized, (N,), ({"n": 1}, {"n": 257}, {"n": 5003}), scale=20)
