@@ -180,7 +180,7 @@ def _generate(
 ) -> tuple[HostProgram, SourceFile, tuple[SourceFile, ...]]:
     """The host program, its driver, and the kernels of one target."""
     if request.device == "cuda":
-        return _generate_cuda(program, points, fuse)
+        return _generate_cuda(program, points, fuse, donated)
     producers = producers_of(program.body)
     cpu = CpuLowering(program, producers)
     context = Context(program.facts, producers, cpu.abilities, points)
@@ -189,7 +189,7 @@ def _generate(
 
 
 def _generate_cuda(
-    program: Program, points: tuple[Point, ...], fuse: Fuse
+    program: Program, points: tuple[Point, ...], fuse: Fuse, donated: frozenset[int]
 ) -> tuple[HostProgram, SourceFile, tuple[SourceFile, ...]]:
     """The same for a GPU, whose modules are loaded here: who has none does not wait for them."""
     from shlo_disc.lower_cuda.host import print_host as print_cuda_host  # noqa: PLC0415
@@ -198,7 +198,7 @@ def _generate_cuda(
     producers = producers_of(program.body)
     cuda = CudaLowering(program, producers)
     context = Context(program.facts, producers, cuda.abilities, points)
-    host = plan_host(program, context, fuse, cuda.lower)
+    host = plan_host(program, context, fuse, cuda.lower, donated)
     return host, SourceFile("host", print_cuda_host(program, host)), cuda.sources()
 
 
@@ -219,8 +219,8 @@ def compile_program(
 
     `constraints` on sizes, beyond those of the export, in JAX's language: `"mod(b, 8) == 0"`, `"s <= 2*t"`; every call
     is checked. `likely` values of sizes, `{"b": [1, 8], "s": [128]}`, guide what is fused and how, and are never relied
-    on. `donate`: numbers of flat arguments whose memory a call may overwrite, beside those that the text marks; used on
-    the CPU alone (docs/memory.md).
+    on. `donate`: numbers of flat arguments whose memory a call may overwrite, beside those that the text marks
+    (docs/memory.md).
 
     Raises `ParseError`, `VerifyError`, `UnsupportedOpError` with the place in the source, `ToolchainError` if a
     compiler, or for "cuda" a GPU or a library, is missing.

@@ -1,8 +1,9 @@
 """Which of a kernel's results may take the place of an operand.
 
 Those whose every element is read before, and only at, the place where it is written. Rows are computed in any order
-and side by side, so a row may read only what it writes itself. Within a row, a stage ends before the next begins, and
-at each point the stores of a stage happen in order, before its reductions go on.
+and side by side, so a row may read only what it writes itself. Where a row has one thread, a stage ends before the next
+begins, and at each point the stores of a stage happen in order, before its reductions go on. Where it has several, one
+may be stages ahead of another: then it must also be the same thread that reads an element and writes it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from shlo_disc.codegen.kernel import (
     DotKernel,
     Param,
     RowKernel,
+    ScatterKernel,
     Stage,
     Store,
 )
@@ -38,8 +40,12 @@ class _Read:
     position: float
 
 
-def row_pairs(kernel: RowKernel, *, across_stages: bool = True) -> Pairs:
-    """The pairs of a row kernel. `across_stages`: what an earlier stage of a row read may be overwritten too."""
+def row_pairs(kernel: RowKernel, spread: Sequence[int | None] | None = None) -> Pairs:
+    """The pairs of a row kernel, for threads that have rows of their own, or share each.
+
+    `spread`: how each stage deals its points to the threads of a row, which stages with equal numbers do alike; None
+    where that is not known.
+    """
     reads, written = dict[Param, list[_Read]](), dict[Param, int]()
     for number, stage in enumerate(kernel.stages):
         _read_stage(number, stage, reads)
@@ -54,18 +60,22 @@ def row_pairs(kernel: RowKernel, *, across_stages: bool = True) -> Pairs:
                 continue
             for source, loads in reads.items():
                 fits = source.dtype is target.dtype and source not in written
-                if fits and all(_precedes(r, number, position, store, stage, across_stages) for r in loads):
+                if fits and all(_precedes(r, number, position, store, stage, spread) for r in loads):
                     found.append((source, target))
     return tuple(found)
 
 
-def _precedes(read: _Read, number: int, position: int, store: Store, stage: Stage, across_stages: bool) -> bool:
-    """Whether a load is of the very element that a store will write, or of the same row in an earlier stage."""
+def _precedes(
+    read: _Read, number: int, position: int, store: Store, stage: Stage, spread: Sequence[int | None] | None
+) -> bool:
+    """Whether a load is of the very element that a store will write, and the same thread's."""
     if read.offset != store.offset:
+        return False
+    if spread is not None and (spread[number] is None or spread[read.stage] != spread[number]):
         return False
     if read.stage == number:
         return read.position <= position
-    return across_stages and read.stage < number and read.axes == stage.axes
+    return read.stage < number and read.axes == stage.axes
 
 
 def _read_stage(number: int, stage: Stage, reads: dict[Param, list[_Read]]) -> None:
@@ -102,6 +112,20 @@ def epilogue_pairs(kernel: DotKernel | ConvKernel) -> Pairs:
     busy = set(_mentioned(others))
     stage = Stage((), (), kernel.epilogue, ())
     return tuple(pair for pair in row_pairs(RowKernel(kernel.params, (), (stage,), ())) if pair[0] not in busy)
+
+
+def scatter_pairs(kernel: ScatterKernel) -> Pairs:
+    """The pairs of a scatter: an operand that nothing reads but the copy of it that the updates go to."""
+    roots: list[Node] = [kernel.in_bounds, *(t.value for t in kernel.targets)]
+    roots += [node for t in kernel.targets for node in _formulas(t.offset)]
+    roots += [] if kernel.sweep is None else [store.value for store in kernel.sweep.stores]
+    read = {load.source for load in _loads(roots)}
+    sources = [start.source for start in kernel.starts]
+    return tuple(
+        (start.source, start.target)
+        for start in kernel.starts
+        if start.source is not None and start.source not in read and sources.count(start.source) == 1
+    )
 
 
 def _mentioned(value: object) -> Iterator[Param]:

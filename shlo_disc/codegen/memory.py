@@ -16,7 +16,18 @@ import numpy as np
 
 from shlo_disc.artifact import Donation
 from shlo_disc.codegen.groups import Context
-from shlo_disc.codegen.host import BufferKind, CaseStep, CopyStep, HostBuffer, HostStep, LaunchStep, WhileStep
+from shlo_disc.codegen.host import (
+    BufferKind,
+    Call,
+    CaseStep,
+    CopyCall,
+    CopyStep,
+    GridRef,
+    HostBuffer,
+    HostStep,
+    LaunchStep,
+    WhileStep,
+)
 from shlo_disc.codegen.liveness import Liveness, members
 from shlo_disc.codegen.placement import Tenant, place, sizes_at, stack
 from shlo_disc.codegen.scheduling import AtPoints
@@ -266,13 +277,25 @@ def _is_needless(step: HostStep, homes: Sequence[int]) -> bool:
     return isinstance(step, CopyStep) and homes[step.source] == homes[step.target]
 
 
+def _without_own_copies(kernel: GridRef, homes: Sequence[int]) -> GridRef:
+    """The same without copies between buffers (whose `homes` these are) that became one."""
+
+    def is_needed(call: Call) -> bool:
+        return not (isinstance(call, CopyCall) and homes[call.source] == homes[call.target])
+
+    variants = tuple(replace(v, calls=tuple(filter(is_needed, v.calls))) for v in kernel.variants)
+    return kernel if variants == kernel.variants else replace(kernel, variants=variants)
+
+
 def _without_copies(steps: Sequence[HostStep], homes: Sequence[int]) -> tuple[HostStep, ...]:
-    """Leave out copies of a buffer onto itself."""
+    """Leave out copies of a buffer onto itself, also those that a launch begins with."""
     kept = list[HostStep]()
     for step in steps:
         match step:
             case CopyStep() if _is_needless(step, homes):
                 pass
+            case LaunchStep(GridRef() as kernel, slots):
+                kept.append(replace(step, kernel=_without_own_copies(kernel, [homes[slot] for slot in slots])))
             case WhileStep(condition, _, body):
                 round_ = _without_copies(condition, homes), _without_copies(body, homes)
                 kept.append(replace(step, condition=round_[0], body=round_[1]))

@@ -12,7 +12,7 @@ from shlo_disc.codegen.group_structure import GroupStructure, group_structure
 from shlo_disc.codegen.groups import REAL_PRODUCTS, Abilities, Group, GroupKind, Launches
 from shlo_disc.codegen.host import KernelRef
 from shlo_disc.codegen.indices import size_name
-from shlo_disc.codegen.inplace import epilogue_pairs, positions, row_pairs
+from shlo_disc.codegen.inplace import epilogue_pairs, positions, row_pairs, scatter_pairs
 from shlo_disc.codegen.kernel import RowKernel
 from shlo_disc.codegen.naming import NAME, comment, require_types, title
 from shlo_disc.codegen.scan import build_scan
@@ -116,8 +116,8 @@ class CpuLowering:
                 scatter, tensors = build_scatter(group, self.facts, self.producers)
                 extent, grain = scatters.scatter_extent(scatter), scatters.scatter_grain(scatter, WORK_PER_THREAD)
                 part = self._ref(group, scatters.print_scatter(scatter), tensors, extent, const(1), const(0))
-                kernel = replace(part.kernel, in_place=scatters.scatter_in_place(scatter), grain=grain)
-                return replace(part, kernel=kernel)
+                part = part.sharing(positions(scatter_pairs(scatter), scatter.params))
+                return replace(part, kernel=replace(part.kernel, grain=grain))
             case GroupKind.WINDOW_SCATTER:
                 window, tensors = build_window_scatter(group, self.facts, self.producers)
                 return self._ref(

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.host import InPlace
+from shlo_disc.codegen.inplace import scatter_pairs
 from shlo_disc.codegen.kernel import Axis, RowKernel, ScatterKernel, Slabs, Stage, Sweep
-from shlo_disc.codegen.rewrite import nodes_of
 from shlo_disc.expr.dim import Dim, const, maximum, of, product, total
-from shlo_disc.expr.node import Node
-from shlo_disc.expr.scalar import Load
 from shlo_disc.lower_cpu.rows import RowPrinter
 from shlo_disc.lower_cpu.serial import indented, loops, pointers
 from shlo_disc.lower_cpu.spelling import VectorSpelling
@@ -37,7 +34,7 @@ def scatter_grain(kernel: ScatterKernel, least: int) -> Dim:
 def print_scatter(kernel: ScatterKernel) -> Body:
     """A piece of work sets its slabs of the results, then applies the updates that go there, one after the other."""
     emit = Emitter(_SPELL)
-    shared = {kernel.params[position] for pair in scatter_in_place(kernel) for position in pair}
+    shared = {param for pair in scatter_pairs(kernel) for param in pair}
     declared = pointers(kernel.params, [start.target for start in kernel.starts], shared)
     lines = _starts(kernel, emit)
     # What is the same in a window is computed once.
@@ -119,17 +116,3 @@ def _window(inside: Sequence[Axis], across: Axis | None, emit: Emitter, body: Se
         return ["{", *indented(body), "}"]
     ends = ["to" if axis == across else emit.dim_scalar(axis.extent) for axis in inside]
     return loops(inside, ends, body, ["from" if axis == across else "0" for axis in inside])
-
-
-def scatter_in_place(kernel: ScatterKernel) -> InPlace:
-    """Which operand a result may overwrite: one that nothing but the copy reads."""
-    roots: list[Node] = [kernel.in_bounds, *(t.value for t in kernel.targets)]
-    roots += [data.formula for t in kernel.targets for data in t.offset.data()]
-    roots += [] if kernel.sweep is None else [store.value for store in kernel.sweep.stores]
-    read = {node.source for node in nodes_of(roots) if isinstance(node, Load)}
-    sources = [start.source for start in kernel.starts]
-    return tuple(
-        (kernel.params.index(start.source), kernel.params.index(start.target))
-        for start in kernel.starts
-        if start.source is not None and start.source not in read and sources.count(start.source) == 1
-    )

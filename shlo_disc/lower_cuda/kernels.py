@@ -65,7 +65,7 @@ class CudaLowering:
         variants = tuple(_named(v, name) for v in printed.variants)
         sizes = [of(Sym(s)) for v in variants for c in v.calls if isinstance(c, GridCall) for s in c.symbols]
         spaces = dict.fromkeys((*printed.spaces, *(product(t.shape) for t in tensors), *sizes))
-        return GridRef(name, tensors, printed.workspaces, variants, tuple(spaces))
+        return GridRef(name, tensors, printed.workspaces, variants, tuple(spaces), printed.in_place)
 
     def _printed(self, group: Group) -> tuple[Printed, tuple[Tensor, ...]]:
         structure = group_structure(group, self.producers)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from shlo_disc.codegen.dependence import Dependence
 from shlo_disc.codegen.host import GridCall
+from shlo_disc.codegen.inplace import Pairs, positions, row_pairs
 from shlo_disc.codegen.kernel import Param, RowKernel, Stage
 from shlo_disc.codegen.naming import NAME
 from shlo_disc.codegen.simplify_kernel import stage_formulas
@@ -26,7 +27,7 @@ from shlo_disc.lower_cuda.points import (
 )
 from shlo_disc.lower_cuda.printed import KernelText, Printed, Way
 from shlo_disc.lower_cuda.spelling import CudaSpelling
-from shlo_disc.lower_cuda.transpose import print_tiled
+from shlo_disc.lower_cuda.transpose import find_tiles, print_tiled
 
 PLAIN_PENALTY = 9, 8  # single elements take more instructions than packs for the same bytes
 
@@ -41,7 +42,8 @@ def print_map(kernel: RowKernel, facts: Facts) -> Printed:
     flat = flattened(kernel)
     ways = map_pieces(flat, kernel.params, facts, NAME)
     text = "\n".join(line for way in ways for line in way.text)
-    return Printed(text, tuple(way.variant for way in ways), (product(a.extent for a in flat.axes),))
+    spaces = (product(a.extent for a in flat.axes),)
+    return Printed(text, tuple(w.variant for w in ways), spaces, in_place=positions(map_pairs(flat), kernel.params))
 
 
 def flattened(kernel: RowKernel) -> Stage:
@@ -49,6 +51,11 @@ def flattened(kernel: RowKernel) -> Stage:
     (stage,) = kernel.stages
     axes = (*kernel.rows, *stage.axes)
     return replace(stage, axes=axes, reduced=(False,) * len(axes))
+
+
+def map_pairs(stage: Stage) -> Pairs:
+    """What a map may write in place: each point is one thread's. Tiles are read by other threads than write them."""
+    return () if find_tiles(stage) else row_pairs(RowKernel((), (), (stage,), ()))
 
 
 def map_pieces(stage: Stage, buffers: Sequence[Param], facts: Facts, name: str) -> list[Way]:
@@ -65,6 +72,7 @@ def map_pieces(stage: Stage, buffers: Sequence[Param], facts: Facts, name: str) 
 def _print_map(stage: Stage, packing: Packing | None, buffers: Sequence[Param], facts: Facts, name: str) -> Way:
     """A loop over the grid: each turn is one point, or one pack."""
     emit = PackedEmitter(CudaSpelling())
+    aliases = frozenset(param for pair in map_pairs(stage) for param in pair)
     each = point_bytes(stage, stage.axes[-1], Dependence()) if stage.axes else 8
     stage = packing.stage if packing else stage
     emit.count_uses(stage_formulas(stage))
@@ -83,7 +91,7 @@ def _print_map(stage: Stage, packing: Packing | None, buffers: Sequence[Param], 
     kernel = f"{name}_{'packed' if packing else 'plain'}"
     used, written = params_of(stage)
     body = (*emit.scopes[0].lines, f"const idx count = {total};", *grid_loop("i", "count", point.lines))
-    text = KernelText(kernel, tuple(used), tuple(written), tuple(emit.sizes), THREADS, (), body)
+    text = KernelText(kernel, tuple(used), tuple(written), tuple(emit.sizes), THREADS, (), body, aliases=aliases)
     width = packing.width if packing else 1
     call = _call(kernel, each, width, count)
     call = replace(call, buffers=tuple(buffers.index(p) for p in used), symbols=tuple(emit.sizes))

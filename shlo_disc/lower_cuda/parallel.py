@@ -8,14 +8,16 @@ variants. Every part has several ways, but they are picked together, by style: t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product as product_of
 from typing import NamedTuple
 
 from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.host import CallVariant, Condition, GridCall
+from shlo_disc.codegen.host import CallVariant, Condition, GridCall, InPlace
 from shlo_disc.codegen.indices import size_name
+from shlo_disc.codegen.inplace import positions
 from shlo_disc.codegen.kernel import Param, RowKernel
 from shlo_disc.codegen.naming import NAME
 from shlo_disc.codegen.scopes import INDENT
@@ -23,10 +25,10 @@ from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.expr.dim import ZERO, Dim, const, maximum, minimum, product, total
 from shlo_disc.expr.facts import Facts
 from shlo_disc.lower_cuda.columns import is_columns, reduction_ways
-from shlo_disc.lower_cuda.maps import flattened, is_map, map_pieces
+from shlo_disc.lower_cuda.maps import flattened, is_map, map_pairs, map_pieces
 from shlo_disc.lower_cuda.points import THREADS
-from shlo_disc.lower_cuda.printed import Printed, Way, signature
-from shlo_disc.lower_cuda.row_schedules import EVERY_SHARED, SPILL_BLOCKS, block_ways
+from shlo_disc.lower_cuda.printed import Printed, Way, heading, pointers
+from shlo_disc.lower_cuda.row_schedules import EVERY_SHARED, SPILL_BLOCKS, block_ways, team_pairs
 from shlo_disc.lower_cuda.row_scratch import offsets
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 from shlo_disc.lower_cuda.teams import SPILL
@@ -58,7 +60,7 @@ class Part:
     """A group of the launch: its tensors, its ways to be computed, and what these need besides.
 
     `workspaces` (bytes) are for sums that are cut. `overflow` is at least 1 where the row scratch of a block does not
-    fit into shared memory: then it lies in a workspace of `spilled` bytes.
+    fit into shared memory: then it lies in a workspace of `spilled` bytes. `in_place` are positions in `tensors`.
     """
 
     tensors: tuple[Tensor, ...]
@@ -67,6 +69,7 @@ class Part:
     workspaces: tuple[Dim, ...] = ()
     overflow: Dim = ZERO
     spilled: Dim = ZERO
+    in_place: InPlace = ()
 
     def pick(self, style: Style) -> int:
         """The number of the way that suits a style best."""
@@ -79,15 +82,18 @@ def build_part(kernel: RowKernel, tensors: tuple[Tensor, ...], facts: Facts) -> 
     rows, scratch = product(a.extent for a in kernel.rows), offsets(kernel)[1]
     spaces = (rows, *(rows * product(a.extent for a in stage.axes) for stage in kernel.stages))
     if is_map(kernel):
-        return Part(tensors, tuple(map_pieces(flattened(kernel), kernel.params, facts, NAME)), spaces)
+        stage = flattened(kernel)
+        pairs = positions(map_pairs(stage), kernel.params)
+        return Part(tensors, tuple(map_pieces(stage, kernel.params, facts, NAME)), spaces, in_place=pairs)
     ways, workspaces = tuple[Way, ...](), tuple[Dim, ...]()
     if len(kernel.stages) == 1 and is_columns(kernel):
         ways, workspaces = reduction_ways(kernel, facts)
     if ways and not kernel.stages[0].reduced[-1]:
         return Part(tensors, ways, spaces, workspaces)
-    ways = (*ways, *block_ways(kernel, facts, THREADS))
+    pairs = () if is_columns(kernel) else team_pairs(kernel, facts)
+    ways = (*ways, *block_ways(kernel, facts, THREADS, pairs))
     overflow, spilled = scratch // (EVERY_SHARED + 1), minimum(rows, SPILL_BLOCKS) * scratch
-    return Part(tensors, ways, spaces, workspaces, overflow, spilled)
+    return Part(tensors, ways, spaces, workspaces, overflow, spilled, positions(pairs, kernel.params))
 
 
 def print_parallel(parts: Sequence[Part], facts: Facts) -> tuple[Printed, tuple[Tensor, ...]]:
@@ -96,7 +102,15 @@ def print_parallel(parts: Sequence[Part], facts: Facts) -> tuple[Printed, tuple[
     printer.run()
     spaces = dict.fromkeys(space for part in parts for space in part.spaces)
     text = "\n".join([*printer.functions, *printer.kernels])
-    return Printed(text, tuple(printer.variants), tuple(spaces), printer.workspaces), printer.tensors
+    return Printed(text, tuple(printer.variants), tuple(spaces), printer.workspaces, _in_place(parts)), printer.tensors
+
+
+def _in_place(parts: Sequence[Part]) -> InPlace:
+    """What a part may write in place, if no other part, whose blocks run at any time, reads it."""
+    readers = Counter(tensor for part in parts for tensor in dict.fromkeys(part.tensors))
+    places = {tensor: place for place, tensor in enumerate(readers)}
+    pairs = [(part.tensors[a], part.tensors[b]) for part in parts for a, b in part.in_place]
+    return tuple((places[source], places[target]) for source, target in pairs if readers[source] == 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,8 +210,10 @@ class _Printer:
             if param in m.way.kernels[0].written
         }
         symbols = tuple(dict.fromkeys((*emit.sizes, *(s for m in members for s in m.way.kernels[0].symbols))))
+        aliases = {params[place] for pair in _in_place(self.parts) for place in pair if place in params}
         workspaces = [f"p{place}" for place in places if place not in params]
-        head = signature(name, list(params.values()), list(written), symbols, threads=THREADS, workspaces=workspaces)
+        buffers = pointers(list(params.values()), written, aliases, workspaces)
+        head = heading(name, buffers, symbols, THREADS)
         self.kernels.append("\n".join([*head, *(INDENT + line for line in body), "}"]))
         return _launch(name, tuple(places), symbols, [m.way.calls[0] for m in members])
 

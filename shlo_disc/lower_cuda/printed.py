@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from shlo_disc.codegen.host import CallVariant, Condition, GridCall
+from shlo_disc.codegen.host import CallVariant, Condition, GridCall, InPlace
 from shlo_disc.codegen.indices import size_name
 from shlo_disc.codegen.kernel import Param
 from shlo_disc.codegen.scopes import INDENT
@@ -21,13 +21,14 @@ class Printed:
 
     In the variants' calls, buffer k is the kernel's param k; beyond the params come the `workspaces` (bytes).
     `spaces` are numbers of elements that 32-bit indices have to count: iteration spaces, and extents of buffers that
-    are read or written.
+    are read or written. `in_place`: pairs of params, one that is read and one that any variant may write in its place.
     """
 
     text: str
     variants: tuple[CallVariant, ...]
     spaces: tuple[Dim, ...]
     workspaces: tuple[Dim, ...] = ()
+    in_place: InPlace = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,8 @@ class Shared:
 class KernelText:
     """A kernel that finds its place by `block` and `blocks`, so that it may be a part of a larger one.
 
-    `params` are its pointers, `written` those that it writes, `symbols` the program's sizes; `threads` as in
-    `signature`.
+    `params` are its pointers, `written` those that it writes, `aliases` those that may be one memory with
+    another, `symbols` the program's sizes; `threads` as in `signature`.
     """
 
     name: str
@@ -56,12 +57,11 @@ class KernelText:
     shared: tuple[Shared, ...]
     body: tuple[str, ...]
     workspaces: tuple[str, ...] = ()
+    aliases: frozenset[Param] = frozenset()
 
     def kernel(self) -> list[str]:
         """On its own: its blocks are those of the grid."""
-        head = signature(
-            self.name, self.params, self.written, self.symbols, threads=self.threads, workspaces=self.workspaces
-        )
+        head = heading(self.name, self._buffers, self.symbols, self.threads)
         arrays = [f"SHLO_SHARED({s.kind}, {s.name}, {s.count});" for s in self.shared]
         place = "const idx block = (idx)blockIdx.x, blocks = (idx)gridDim.x;"
         return [*head, *(INDENT + line for line in (*arrays, place, *self.body)), "}"]
@@ -73,14 +73,17 @@ class KernelText:
             arrays.append(f"{array.kind}* const {array.name} = ({array.kind}*)(memory + {offset});")
             offset += -(-array.count * array.bytes // ALIGNMENT) * ALIGNMENT
         parameters = [
-            *pointers(self.params, self.written),
-            *(f"char* __restrict__ const {w}" for w in self.workspaces),
+            *self._buffers,
             *(f"const idx {size_name(s)}" for s in self.symbols),
             *(["char* const memory"] if self.shared else []),
             "const idx block, const idx blocks",
         ]
         head = f"SHLO_DEVICE void {self.name}({', '.join(parameters)}) {{"
         return [head, *(INDENT + line for line in (*arrays, *self.body)), "}"]
+
+    @property
+    def _buffers(self) -> list[str]:
+        return pointers(self.params, self.written, self.aliases, self.workspaces)
 
     @property
     def memory(self) -> int:
@@ -113,12 +116,19 @@ class Way:
         return [line for kernel in self.kernels for line in kernel.kernel()]
 
 
-def pointers(params: Sequence[Param], written: Collection[Param]) -> list[str]:
-    """A parameter per buffer."""
-    spell = CudaSpelling()
-    return [
-        f"{'' if p in written else 'const '}{spell.memory_type(p.dtype)}* __restrict__ const {p.name}" for p in params
-    ]
+def pointers(
+    params: Sequence[Param],
+    written: Collection[Param],
+    aliases: Collection[Param] = (),
+    workspaces: Sequence[str] = (),
+) -> list[str]:
+    """A parameter per buffer; `aliases` may be one memory with another."""
+    spell, found = CudaSpelling(), list[str]()
+    for param in params:
+        qualifier = "" if param in aliases else "__restrict__ "
+        kind = spell.memory_type(param.dtype)
+        found.append(f"{'' if param in written else 'const '}{kind}* {qualifier}const {param.name}")
+    return [*found, *(f"char* __restrict__ const {w}" for w in workspaces)]
 
 
 def signature(
@@ -130,13 +140,16 @@ def signature(
     threads: int | tuple[int, int],
     workspaces: Sequence[str] = (),
 ) -> list[str]:
-    """The head of a kernel: a pointer per param and workspace, then the program's sizes, which become `idx`.
+    """The head of a kernel whose buffers are all apart."""
+    return heading(name, pointers(params, written, workspaces=workspaces), symbols, threads)
+
+
+def heading(name: str, buffers: Sequence[str], symbols: Sequence[str], threads: int | tuple[int, int]) -> list[str]:
+    """The head of a kernel: a pointer per buffer, then the program's sizes, which become `idx`.
 
     `threads`: of a block; or those, and how many blocks a multiprocessor shall hold at once, which bounds registers.
     """
-    arguments = pointers(params, written)
-    arguments += [f"char* __restrict__ const {w}" for w in workspaces]
-    arguments += [f"const int64_t {size_name(s)}_" for s in symbols]
+    arguments = [*buffers, *(f"const int64_t {size_name(s)}_" for s in symbols)]
     bounds = str(threads) if isinstance(threads, int) else f"{threads[0]}, {threads[1]}"
     head = f'extern "C" __global__ void __launch_bounds__({bounds}) {name}('
     sizes = [f"{INDENT}const idx {size_name(s)} = (idx){size_name(s)}_;" for s in symbols]

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from shlo_disc.codegen.host import CallVariant, Condition, GridCall
-from shlo_disc.codegen.kernel import RowKernel
+from shlo_disc.codegen.inplace import Pairs, positions, row_pairs
+from shlo_disc.codegen.kernel import Param, RowKernel, Stage
 from shlo_disc.codegen.seams import Seams
 from shlo_disc.expr.dim import Dim, const, minimum, product
 from shlo_disc.expr.facts import Facts
@@ -15,7 +16,7 @@ from shlo_disc.lower_cuda.maps import is_map, print_map
 from shlo_disc.lower_cuda.printed import KernelText, Printed, Way
 from shlo_disc.lower_cuda.row_cost import MOST_BLOCKS, block_cost, stage_costs
 from shlo_disc.lower_cuda.row_scratch import offsets
-from shlo_disc.lower_cuda.stage_text import StagePlan, pack
+from shlo_disc.lower_cuda.stage_text import StagePlan, is_ordered, pack
 from shlo_disc.lower_cuda.teams import BLOCK, OCTET, SPILL, THREAD, WARP, WIDE, Team, TeamPrinter, TeamText
 
 SEAMS = Seams(maps=False, hidden=False)  # packs of a map decide a condition once; launches need the sizes of loops
@@ -33,15 +34,32 @@ def print_rows(kernel: RowKernel, facts: Facts) -> Printed:
     if is_map(kernel):
         return print_map(kernel, facts)
     if not is_columns(kernel):
-        return print_teams(kernel, facts)
+        return print_teams(kernel, facts, team_pairs(kernel, facts))
     if len(kernel.stages) == 1 and not kernel.stages[0].reduced[-1]:
         return print_columns(kernel, facts)
     return with_columns(print_teams(kernel, facts), kernel, facts)
 
 
-def print_teams(kernel: RowKernel, facts: Facts) -> Printed:
-    """A variant per size of team, of single points and of packs; the launch table takes the cheapest."""
-    single, *_ = schedules = _schedules(kernel, facts)
+def team_pairs(kernel: RowKernel, facts: Facts) -> Pairs:
+    """What the teams of a row kernel may write in place.
+
+    Stages that all threads of a team walk in step, by single points or by packs of one width, deal points alike.
+    """
+
+    def in_step(stage: Stage, plan: StagePlan) -> int | None:
+        walked = not stage.reductions or (all(stage.reduced) and not is_ordered(stage))
+        return plan.width if stage.axes and walked else None
+
+    plans = _schedules(kernel, facts)[-1].plans
+    return row_pairs(kernel, [in_step(stage, plan) for stage, plan in zip(kernel.stages, plans, strict=True)])
+
+
+def print_teams(kernel: RowKernel, facts: Facts, pairs: Pairs = ()) -> Printed:
+    """A variant per size of team, of single points and of packs; the launch table takes the cheapest.
+
+    `pairs` of params may be one memory.
+    """
+    single, *_ = schedules = _schedules(kernel, facts, pairs)
     plans = schedules[-1].plans
     lines, variants = list[str](), list[CallVariant]()
     for schedule in schedules:
@@ -52,15 +70,16 @@ def print_teams(kernel: RowKernel, facts: Facts) -> Printed:
     rows, scratch = product(axis.extent for axis in kernel.rows), offsets(kernel)[1]
     workspaces = (spilled_bytes(rows, scratch),) if _may_spill(kernel) else ()
     spaces = [rows, *(rows * product(a.extent for a in stage.axes) for stage in kernel.stages)]
-    return Printed("\n".join(lines), tuple(variants), tuple(dict.fromkeys(spaces)), workspaces)
+    in_place = positions(pairs, kernel.params)
+    return Printed("\n".join(lines), tuple(variants), tuple(dict.fromkeys(spaces)), workspaces, in_place)
 
 
-def block_ways(kernel: RowKernel, facts: Facts, block: int) -> tuple[Way, ...]:
+def block_ways(kernel: RowKernel, facts: Facts, block: int, pairs: Pairs = ()) -> tuple[Way, ...]:
     """Ways of teams that all have blocks of so many threads, and that any card has the shared memory for.
 
     Where the scratch of a row has no fixed size the last way, which spills, is for sizes that do not fit.
     """
-    schedules, found = _schedules(kernel, facts), list[Way]()
+    schedules, found = _schedules(kernel, facts, pairs), list[Way]()
     size = offsets(kernel)[1].constant
     for schedule in schedules:
         teams = _teams(kernel, schedules[-1].plans, packed=bool(schedule.suffix))
@@ -74,11 +93,12 @@ def block_ways(kernel: RowKernel, facts: Facts, block: int) -> tuple[Way, ...]:
     return tuple(found)
 
 
-def _schedules(kernel: RowKernel, facts: Facts) -> tuple[_Schedule, ...]:
+def _schedules(kernel: RowKernel, facts: Facts, pairs: Pairs = ()) -> tuple[_Schedule, ...]:
     """By single points, and by packs if there are any."""
-    single = _Schedule(kernel, tuple(StagePlan(stage) for stage in kernel.stages))
+    aliases = frozenset(param for pair in pairs for param in pair)
+    single = _Schedule(kernel, tuple(StagePlan(stage) for stage in kernel.stages), aliases)
     plans = tuple(pack(stage, facts) for stage in kernel.stages)
-    return (single, _Schedule(kernel, plans, "_packed")) if any(plan.packing for plan in plans) else (single,)
+    return (single, _Schedule(kernel, plans, aliases, "_packed")) if any(plan.packing for plan in plans) else (single,)
 
 
 def spilled_bytes(rows: Dim, scratch: Dim) -> Dim:
@@ -121,11 +141,12 @@ class _Schedule:
 
     kernel: RowKernel
     plans: tuple[StagePlan, ...]
+    aliases: frozenset[Param]
     suffix: str = ""
 
     def ways(self, teams: Sequence[Team]) -> list[Way]:
         """A kernel per team; they share a function."""
-        printer = TeamPrinter(self.kernel, self.plans, self.suffix)
+        printer = TeamPrinter(self.kernel, self.plans, self.suffix, self.aliases)
         text = printer.function_text()
         return [self._way(team, printer.kernel_text(team, text), text) for team in teams]
 

@@ -19,6 +19,7 @@ from dataclasses import replace
 from shlo_disc.codegen.dependence import Dependence
 from shlo_disc.codegen.emitter import Emitter
 from shlo_disc.codegen.host import Call, CallVariant, Condition, CopyCall, FillCall, GridCall
+from shlo_disc.codegen.inplace import positions, scatter_pairs
 from shlo_disc.codegen.kernel import ScatterKernel, Start, Sweep
 from shlo_disc.codegen.naming import NAME
 from shlo_disc.codegen.scopes import INDENT
@@ -70,13 +71,13 @@ _ATOMIC_TYPES = (DType.I32, DType.I64, DType.UI32, DType.UI64)
 def print_scatter(kernel: ScatterKernel, facts: Facts) -> Printed:
     """Copy the operands, or fill the results, then apply the updates."""
     window = tuple(a for a in kernel.axes if a.symbol in kernel.window)
-    positions = tuple(a for a in kernel.axes if a.symbol not in kernel.window)
+    batch = tuple(a for a in kernel.axes if a.symbol not in kernel.window)
     depends, carries = Dependence(), {c.name for c in kernel.carries}
     parts = Parts(
         kernel,
-        positions,
+        batch,
         window,
-        facts.canonical(product(a.extent for a in positions)),
+        facts.canonical(product(a.extent for a in batch)),
         facts.canonical(product(a.extent for a in window)),
         symbols_read(kernel, facts),
         not any(carries.intersection(depends.of(t.value)) for t in kernel.targets),
@@ -84,17 +85,19 @@ def print_scatter(kernel: ScatterKernel, facts: Facts) -> Printed:
     starts = tuple(_start(kernel, start) for start in kernel.starts)
     spaces = (parts.count * parts.width, *(start.count for start in kernel.starts))
     swept = [] if kernel.sweep is None else print_sweep(parts, kernel.sweep)
+    in_place = positions(scatter_pairs(kernel), kernel.params)
     ends = () if kernel.sweep is None else (_sweep_call(parts, kernel.sweep),)
     if kernel.unique or _ignores_order(kernel, depends):
         label = "direct" if kernel.unique else "atomic"
         text = [*_print_direct(parts, label), *swept]
-        return Printed("\n".join(text), (_ending(_direct_variant(parts, label, starts), ends),), spaces)
+        variant = _ending(_direct_variant(parts, label, starts), ends)
+        return Printed("\n".join(text), (variant,), spaces, in_place=in_place)
     sorting = _sorting(parts)
     text = [*keys_struct(parts), *_linked(parts), *print_long(sorting), *_walk_sorted(parts), *swept]
     variants = (_linked_variant(parts, starts), _sorted_variant(parts, sorting, starts))
     variants = tuple(_ending(variant, ends) for variant in variants)
     size = sorting.workspace_bytes
-    return Printed("\n".join(text), variants, spaces, (size, size, parts.count * ITEM_BYTES))
+    return Printed("\n".join(text), variants, spaces, (size, size, parts.count * ITEM_BYTES), in_place)
 
 
 def _ending(variant: CallVariant, ends: tuple[Call, ...]) -> CallVariant:

@@ -53,12 +53,15 @@ class TeamText:
 class TeamPrinter:
     """Prints one row kernel once for all teams, and the kernels that call it.
 
-    `plans` are the kernel's stages, some of them perhaps in packs; `suffix` tells several ways to print it apart.
+    `plans` are the kernel's stages, some of them perhaps in packs; `suffix` tells several ways to print it apart;
+    `aliases` are buffers that may be one memory with another.
     """
 
-    def __init__(self, kernel: RowKernel, plans: Sequence[StagePlan], suffix: str = "") -> None:
+    def __init__(
+        self, kernel: RowKernel, plans: Sequence[StagePlan], suffix: str = "", aliases: frozenset[Param] = frozenset()
+    ) -> None:
         self.kernel = replace(kernel, stages=tuple(p.stage for p in plans))
-        self.plans, self.suffix = plans, suffix
+        self.plans, self.suffix, self.aliases = plans, suffix, aliases
         self.spell = CudaSpelling()
         self.emit = PackedEmitter(self.spell)
         self.types = list[str]()
@@ -112,11 +115,12 @@ class TeamPrinter:
             (),
             (*lines, f"{self.function}<{team.size}{flags}>({arguments});"),
             ("spilled",) if team.spills else (),
+            self.aliases,
         )
 
     def _pointers(self) -> list[str]:
         """The parameters of the function: buffers, and the memory of all rows' scratch."""
-        lines = pointers(self.kernel.params, self.written)
+        lines = pointers(self.kernel.params, self.written, self.aliases)
         return [*lines, "char* const region"] if self.kernel.scratch else lines
 
     def _scratch_pointers(self) -> list[str]:

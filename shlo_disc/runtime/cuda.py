@@ -296,6 +296,14 @@ class CudaDevice(Interop):
         self._check(functions.synchronize(functions.stream))
         return target.raw[:size]
 
+    def writable(self, owner: object) -> _Memory | None:
+        return _Memory(cast("Any", owner).data) if isinstance(owner, self.cupy.ndarray) else None
+
+    def copy(self, pointer: int, size: int) -> _Memory:
+        functions, memory = Functions(self.table(products=False)), self.allocate(size)
+        self._check(functions.copy(memory.pointer, pointer, size, functions.stream) if size else 0)
+        return memory
+
     def export_array(self, memory: Memory, shape: tuple[int, ...], dtype: str) -> Any:
         return self.cupy.ndarray(shape, dtype_of(dtype), cast("_Memory", memory).owner)
 

@@ -103,6 +103,14 @@ class Device(Protocol):
         """
         ...
 
+    def writable(self, owner: object) -> Memory | None:
+        """The memory of an array of the device's own library, which may be written; None of anything else's."""
+        ...
+
+    def copy(self, pointer: int, size: int) -> Memory:
+        """Fresh memory with the bytes that begin there."""
+        ...
+
     def export_array(self, memory: Memory, shape: tuple[int, ...], dtype: str) -> Any:
         """A fresh result as an array of the device's own library."""
         ...

@@ -1,18 +1,20 @@
 """Arguments whose memory a call may overwrite: taken where nobody else can see it, else copied first.
 
-Taken is the memory of a plain NumPy array that is writable, starts at 16 bytes as NumPy's own do, and overlaps no
-other argument. What JAX or DLPack lend may be shared: it is copied, and so is everything else. A call computes the same
-in both cases.
+Taken is the memory of a plain NumPy array (on a GPU: of an array of CuPy) that is writable, starts at 16 bytes as their
+own do, and overlaps no other argument. What JAX or DLPack lend may be shared: it is copied, and so is everything else.
+A call computes the same in both cases.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from shlo_disc.artifact import Donation
-from shlo_disc.runtime.interop import Array
+from shlo_disc.runtime.device import Device, DeviceArray, Memory
+from shlo_disc.runtime.interop import Array, dtype_of
 from shlo_disc.runtime.library import Pointers
 from shlo_disc.runtime.memory import POOL
 
@@ -31,7 +33,7 @@ def take(
     for donation in donations:
         number = donation.argument
         memory = bound[number].reshape(-1).view(np.uint8)
-        if not (type(given[number]) is np.ndarray and _is_alone(bound[number], number, spans)):
+        if not (type(given[number]) is np.ndarray and bound[number].flags.writeable and _is_apart(number, spans)):
             copy = POOL.shelf(memory.size).array(memory.shape, memory.dtype)
             copy[:] = memory
             memory = copy
@@ -40,9 +42,25 @@ def take(
     return found
 
 
-def _is_alone(array: Array, number: int, spans: Sequence[tuple[int, int]]) -> bool:
-    """Whether an array may be written, and shares no byte with another argument."""
+def take_on_device(
+    device: Device, donations: Sequence[Donation], given: Sequence[object], bound: Sequence[DeviceArray]
+) -> Mapping[int, Memory]:
+    """The memory to overwrite, by the number of the argument. `bound` is what a call was `given`, on the device."""
+    found = dict[int, Memory]()
+    sizes = [math.prod(array.shape) * dtype_of(array.dtype).itemsize for array in bound]
+    spans = [(array.pointer, array.pointer + size) for array, size in zip(bound, sizes, strict=True)]
+    for donation in donations:
+        number = donation.argument
+        array = bound[number]
+        memory = device.writable(given[number] if array.owner is None else array.owner)
+        if memory is None or not _is_apart(number, spans):
+            memory = device.copy(array.pointer, sizes[number])
+        found[number] = memory
+    return found
+
+
+def _is_apart(number: int, spans: Sequence[tuple[int, int]]) -> bool:
+    """Whether an argument is aligned, and shares no byte with another."""
     start, end = spans[number]
-    if not array.flags.writeable or start % _ALIGNMENT:
-        return False
-    return all(other == number or last <= start or end <= first for other, (first, last) in enumerate(spans))
+    others = (span for other, span in enumerate(spans) if other != number)
+    return not start % _ALIGNMENT and all(last <= start or end <= first for first, last in others)

@@ -19,6 +19,7 @@ from shlo_disc.runtime.arguments import check_count, check_sizes, check_type, co
 from shlo_disc.runtime.build import Builder
 from shlo_disc.runtime.cache import open_cache
 from shlo_disc.runtime.device import Device, DeviceArray, IndexType, Memory
+from shlo_disc.runtime.donation import take_on_device
 from shlo_disc.runtime.driver import Sizes
 from shlo_disc.runtime.executable import Stats
 from shlo_disc.runtime.gpu_driver import (
@@ -90,14 +91,17 @@ class GpuExecutable:
         """Run the program on `arrays`, in the order of `artifact.arguments`; returns arrays of the device's library.
 
         Takes C-contiguous arrays on the device as they are, copies others there. All temporaries are one allocation;
-        each result is one of its own, so that who keeps one does not keep the others.
+        each result is one of its own, so that who keeps one does not keep the others, or a donated argument's.
         """
         device = self.device
         bound = self._bind(arrays)
         plan = self._plan(bound)
-        results = [device.allocate(size) for size in plan.result_bytes]
+        taken = take_on_device(device, self.artifact.donations, arrays, bound)
+        used = [one._replace(pointer=taken[k].pointer) if k in taken else one for k, one in enumerate(bound)]
+        kept = {one.result: taken[one.argument] for one in self.artifact.donations}
+        results = [kept.get(k) or device.allocate(size) for k, size in enumerate(plan.result_bytes)]
         arena = device.allocate(plan.sizes.arena_bytes)
-        call = self._prepare(plan, bound, results, arena)
+        call = self._prepare(plan, used, results, arena)
         self._queue(call, plan)
         device.hold([array if one.owner is None else one.owner for one, array in zip(bound, arrays, strict=True)])
         with self._lock:

@@ -216,7 +216,7 @@ def test_buffers_in_use_never_share_bytes(name: str, device: DeviceKind) -> None
 
 @pytest.mark.parametrize("name", [*PROGRAMS, "four layers"])
 def test_a_kernel_of_a_gpu_is_given_no_byte_twice(name: str) -> None:
-    """All its pointers are `__restrict__`, and it may load what it reads through a cache that sees no stores."""
+    """Pointers are `__restrict__`, but for those of two buffers of which it writes one in the place of the other."""
     function, inputs = PROGRAMS.get(name) or (layers(4), (In("b, t, 16"), *LAYER * 4))
     artifact = generated(function, *inputs, device="cuda")
     for size in (1, 7, 33):
@@ -228,7 +228,8 @@ def test_a_kernel_of_a_gpu_is_given_no_byte_twice(name: str) -> None:
                 one, other = artifact.buffers[x], artifact.buffers[y]
                 (x_start, x_end), (y_start, y_end) = _bytes(artifact, x, values), _bytes(artifact, y, values)
                 apart = x_end <= y_start or y_end <= x_start
-                assert apart or (one.kind, one.number) != (other.kind, other.number), (one, other)
+                is_one = one.memory == other.memory and one.size == other.size
+                assert apart or is_one or (one.kind, one.number) != (other.kind, other.number), (one, other)
 
 
 def _bytes(artifact: Artifact, slot: int, values: Mapping[str, int]) -> tuple[int, int]:

@@ -183,6 +183,16 @@ class EmulatedDevice:
                 raise ArgumentTypeError(str(error)) from error
         return DeviceArray(array.pointer, array.shape, array.dtype, array)
 
+    def writable(self, owner: object) -> EmulatedMemory | None:
+        """The memory of an array that begins where its memory does."""
+        if isinstance(owner, EmulatedArray) and owner.pointer == owner.memory.pointer:
+            return owner.memory
+        return None
+
+    def copy(self, pointer: int, size: int) -> EmulatedMemory:
+        """Fresh memory with the same bytes."""
+        return self.upload(self.download(pointer, size))
+
     def export_array(self, memory: object, shape: tuple[int, ...], dtype: str) -> EmulatedArray:
         """A result."""
         assert isinstance(memory, EmulatedMemory), "all memory is the emulator's"

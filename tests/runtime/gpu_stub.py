@@ -233,6 +233,12 @@ class StubDevice:
         found = as_numpy(array)
         return DeviceArray(found.ctypes.data, found.shape, str(found.dtype), array)
 
+    def writable(self, owner: object) -> None:
+        """Nothing is known to be the device's own."""
+
+    def copy(self, pointer: int, size: int) -> Block:
+        return self.upload(self.download(pointer, size))
+
     def export_array(self, memory: Memory, shape: tuple[int, ...], dtype: str) -> Array:
         return view(memory.pointer, dtype_of(dtype), shape).copy()
 
