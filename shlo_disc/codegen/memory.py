@@ -69,24 +69,34 @@ def allocate(
 ) -> Memory:
     """Give every buffer its memory; that of the `donated` arguments (by number) may be written.
 
-    Steps change places where that needs less memory at some likely sizes, and at none more.
+    Steps change places where that needs less memory at some likely sizes, and at none more. On the same condition
+    temporaries are not computed in place: two that live shorter may both be guests where one that lives longer is not.
     """
-    given = _Layout(places, steps, context, donated)
-    orders = other_orders(steps, given.sizes_in_arena()) if context.points else ()
-    others = (_Layout(places, order, context, donated) for order in orders)
-    return next((other for other in others if other.is_better_than(given)), given).memory()
+    best = _Layout(places, steps, context, donated)
+    orders = other_orders(steps, best.sizes_in_arena()) if context.points else ()
+    ordered = (_Layout(places, order, context, donated) for order in orders)
+    best = next((other for other in ordered if other.is_better_than(best)), best)
+    apart = _Layout(places, best.steps, context, donated, in_place=False)
+    return (apart if apart.is_better_than(best) else best).memory()
 
 
 class _Layout:
     """Which buffers share memory if the steps run in this order, and where they lie at the likely sizes."""
 
     def __init__(
-        self, places: Sequence[Place], steps: tuple[HostStep, ...], context: Context, donated: Collection[int]
+        self,
+        places: Sequence[Place],
+        steps: tuple[HostStep, ...],
+        context: Context,
+        donated: Collection[int],
+        *,
+        in_place: bool = True,
     ) -> None:
-        self._places, self._steps, self._context = places, steps, context
+        """`in_place`: launches may write in place of temporaries, and not of donated arguments alone."""
+        self._places, self.steps, self._context = places, steps, context
         self._live = Liveness(steps, len(places), [slot for slot, at in enumerate(places) if at.kind == "result"])
         self._shared = shared = _Sharing(places, self._live, context, donated)
-        shared.in_place(steps)
+        shared.in_place(steps, of_temporaries=in_place)
         shared.as_results()
         shared.as_guests()
         self._homes = homes = shared.homes()
@@ -116,7 +126,7 @@ class _Layout:
         names = {s.name for at in places for s in at.size.symbols()}.union(s.name for p in context.points for s in p)
         found = place(self._stacking, context.facts, context.points, names)
         offsets = dict(zip(self._tenants, found.offsets, strict=True))
-        clock = _Clock(self._steps, self._live, homes)
+        clock = _Clock(self.steps, self._live, homes)
         buffers = [
             HostBuffer(
                 places[home].kind, places[home].number, offsets.get(home, const(0)), at.size, at.tensor,
@@ -172,17 +182,18 @@ class _Sharing:
 
     # -- in place
 
-    def in_place(self, steps: Sequence[HostStep]) -> None:
+    def in_place(self, steps: Sequence[HostStep], *, of_temporaries: bool) -> None:
         """Join what a step reads for the last time with what it writes, where it may be the same memory."""
         allowed = dict[int, set[tuple[int, int]]]()
-        order = list[tuple[int, int]]()
+        order = list[tuple[HostStep, int, int]]()
         for step in _leaves(steps):
             pairs = pairs_in_place(step)
             allowed[self.live.numbered[id(step)]] = set(pairs)
-            order += pairs
-        for source, target in order:
+            order += [(step, *pair) for pair in pairs]
+        for step, source, target in order:
             a, b = self._root(source), self._root(target)
-            if a != b and self.sizes[source] == self.sizes[target] and self._may_join(a, b, allowed):
+            wanted = of_temporaries or isinstance(step, CopyStep) or self.places[a].kind == "argument"
+            if wanted and a != b and self.sizes[source] == self.sizes[target] and self._may_join(a, b, allowed):
                 self._join(a, b)
 
     def _may_join(self, a: int, b: int, allowed: dict[int, set[tuple[int, int]]]) -> bool:
