@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -181,3 +182,20 @@ def test_bounds_hold_everything_in_between() -> None:
         inside = [evaluate(formula, {"b": b, "t": t}) for b in range(b0, b1 + 1) for t in range(t0, t1 + 1)]
         assert low <= min(inside)
         assert max(inside) <= high
+
+
+def test_offsets_are_shown_with_what_they_stand_for() -> None:
+    """What lies above the larger of two sizes, of which none is known to be it, has a name of its own."""
+
+    def apart(x: jax.Array, y: jax.Array, z: jax.Array) -> jax.Array:
+        kept = jnp.sort(z, axis=0)
+        first = jnp.sort(x + kept[0], axis=0) @ z
+        return first.sum(0) + (jnp.sort(y * kept[1], axis=0) @ z).sum(0) @ kept
+
+    run = shlo_disc.compile(exported(apart, (In("s, 8"), In("t, 8"), In("8, 8"))), options=FAST)
+    text = run.explain("memory")
+    shown = re.findall(r"^  (offset\d+) = (.+)$", text, re.MULTILINE)
+    assert {name for name, _ in shown} == set(re.findall(r"offset\d+", text)) != set()
+    for name, formula in shown:
+        known = {"s": 7, "t": 9, **{one: 0 for one, _ in shown}}
+        assert evaluate(formula, known) > 0, name
