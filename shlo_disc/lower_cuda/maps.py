@@ -40,10 +40,11 @@ def is_map(kernel: RowKernel) -> bool:
 def print_map(kernel: RowKernel, facts: Facts) -> Printed:
     """Packs of lanes first, tiles for transposed reads, and one element at a time, which is always legal."""
     flat = flattened(kernel)
-    ways = map_pieces(flat, kernel.params, facts, NAME)
+    pairs = map_pairs(flat)
+    ways = map_pieces(flat, kernel.params, facts, NAME, pairs)
     text = "\n".join(line for way in ways for line in way.text)
     spaces = (product(a.extent for a in flat.axes),)
-    return Printed(text, tuple(w.variant for w in ways), spaces, in_place=positions(map_pairs(flat), kernel.params))
+    return Printed(text, tuple(w.variant for w in ways), spaces, in_place=positions(pairs, kernel.params))
 
 
 def flattened(kernel: RowKernel) -> Stage:
@@ -58,21 +59,27 @@ def map_pairs(stage: Stage) -> Pairs:
     return () if find_tiles(stage) else row_pairs(RowKernel((), (), (stage,), ()))
 
 
-def map_pieces(stage: Stage, buffers: Sequence[Param], facts: Facts, name: str) -> list[Way]:
-    """Every way to compute a map, the plain one last. `buffers` are in the order of the group's."""
-    pieces = list[Way]()
+def map_pieces(stage: Stage, buffers: Sequence[Param], facts: Facts, name: str, pairs: Pairs = ()) -> list[Way]:
+    """Every way to compute a map, the plain one last. `buffers` are in the order of the group's, `pairs` may be one."""
+    pieces, aliases = list[Way](), frozenset(param for pair in pairs for param in pair)
     if (packing := pack_stage(stage, facts)) is not None:
-        pieces.append(_print_map(stage, packing, buffers, facts, name))
+        pieces.append(_print_map(stage, packing, buffers, facts, name, aliases))
     if (tiled := print_tiled(stage, buffers, facts, name)) is not None:
         pieces.append(tiled)
-    pieces.append(_print_map(stage, None, buffers, facts, name))
+    pieces.append(_print_map(stage, None, buffers, facts, name, aliases))
     return pieces
 
 
-def _print_map(stage: Stage, packing: Packing | None, buffers: Sequence[Param], facts: Facts, name: str) -> Way:
+def _print_map(
+    stage: Stage,
+    packing: Packing | None,
+    buffers: Sequence[Param],
+    facts: Facts,
+    name: str,
+    aliases: frozenset[Param],
+) -> Way:
     """A loop over the grid: each turn is one point, or one pack."""
     emit = PackedEmitter(CudaSpelling())
-    aliases = frozenset(param for pair in map_pairs(stage) for param in pair)
     each = point_bytes(stage, stage.axes[-1], Dependence()) if stage.axes else 8
     stage = packing.stage if packing else stage
     emit.count_uses(stage_formulas(stage))

@@ -83,8 +83,9 @@ def build_part(kernel: RowKernel, tensors: tuple[Tensor, ...], facts: Facts) -> 
     spaces = (rows, *(rows * product(a.extent for a in stage.axes) for stage in kernel.stages))
     if is_map(kernel):
         stage = flattened(kernel)
-        pairs = positions(map_pairs(stage), kernel.params)
-        return Part(tensors, tuple(map_pieces(stage, kernel.params, facts, NAME)), spaces, in_place=pairs)
+        pairs = map_pairs(stage)
+        pieces = tuple(map_pieces(stage, kernel.params, facts, NAME, pairs))
+        return Part(tensors, pieces, spaces, in_place=positions(pairs, kernel.params))
     ways, workspaces = tuple[Way, ...](), tuple[Dim, ...]()
     if len(kernel.stages) == 1 and is_columns(kernel):
         ways, workspaces = reduction_ways(kernel, facts)
