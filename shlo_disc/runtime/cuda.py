@@ -296,8 +296,8 @@ class CudaDevice(Interop):
         self._check(functions.synchronize(functions.stream))
         return target.raw[:size]
 
-    def writable(self, owner: object) -> _Memory | None:
-        return _Memory(cast("Any", owner).data) if isinstance(owner, self.cupy.ndarray) else None
+    def writable(self, array: object) -> _Memory | None:
+        return _Memory(cast("Any", array).data) if isinstance(array, self.cupy.ndarray) else None
 
     def copy(self, pointer: int, size: int) -> _Memory:
         functions, memory = Functions(self.table(products=False)), self.allocate(size)

@@ -103,7 +103,7 @@ class Device(Protocol):
         """
         ...
 
-    def writable(self, owner: object) -> Memory | None:
+    def writable(self, array: object) -> Memory | None:
         """The memory of an array of the device's own library, which may be written; None of anything else's."""
         ...
 

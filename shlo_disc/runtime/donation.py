@@ -52,8 +52,8 @@ def take_on_device(
     for donation in donations:
         number = donation.argument
         array = bound[number]
-        memory = device.writable(given[number] if array.owner is None else array.owner)
-        if memory is None or not _is_apart(number, spans):
+        memory = device.writable(given[number])
+        if memory is None or memory.pointer != array.pointer or not _is_apart(number, spans):
             memory = device.copy(array.pointer, sizes[number])
         found[number] = memory
     return found

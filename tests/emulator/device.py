@@ -183,10 +183,10 @@ class EmulatedDevice:
                 raise ArgumentTypeError(str(error)) from error
         return DeviceArray(array.pointer, array.shape, array.dtype, array)
 
-    def writable(self, owner: object) -> EmulatedMemory | None:
+    def writable(self, array: object) -> EmulatedMemory | None:
         """The memory of an array that begins where its memory does."""
-        if isinstance(owner, EmulatedArray) and owner.pointer == owner.memory.pointer:
-            return owner.memory
+        if isinstance(array, EmulatedArray) and array.pointer == array.memory.pointer:
+            return array.memory
         return None
 
     def copy(self, pointer: int, size: int) -> EmulatedMemory:

@@ -233,7 +233,7 @@ class StubDevice:
         found = as_numpy(array)
         return DeviceArray(found.ctypes.data, found.shape, str(found.dtype), array)
 
-    def writable(self, owner: object) -> None:
+    def writable(self, array: object) -> None:
         """Nothing is known to be the device's own."""
 
     def copy(self, pointer: int, size: int) -> Block:

@@ -181,6 +181,19 @@ def test_arrays_of_cupy_are_taken_as_they_are(device: CudaDevice) -> None:
         device.import_array(array)
 
 
+def test_only_arrays_of_cupy_may_be_written(device: CudaDevice) -> None:
+    array = cupy_stub.ndarray((2, 3), np.float16)
+    array.view[...] = 7
+    lent = device.writable(array)
+    assert lent is not None
+    assert lent.pointer == array.data.ptr
+    assert device.writable(array.view) is None
+    copy = device.copy(array.data.ptr, 12)
+    assert copy.pointer != array.data.ptr
+    assert device.download(copy.pointer, 12) == array.view.tobytes()
+    device.copy(array.data.ptr, 0)
+
+
 def test_an_array_that_comes_again_is_known(device: CudaDevice) -> None:
     array = cupy_stub.ndarray((2, 3), np.float32)
     first = device.import_array(array)
