@@ -68,13 +68,13 @@ class DraftOrder:
         for reader in readers:
             _connect(draft, reader)
 
-    def dependent(self, readers: Sequence[Draft]) -> set[Draft]:
-        """Those drafts that need another one of them: what all read cannot be computed there, or a cycle closes."""
-        if len(readers) < 2:
+    def dependent(self, drafts: Sequence[Draft], readers: Sequence[Draft]) -> set[Draft]:
+        """Those of `drafts` that need one of `readers`: what all these read cannot be computed there."""
+        if not drafts or len(readers) < 2:
             return set()
-        last = max(draft.place for draft in readers)
+        last = max(draft.place for draft in drafts)
         starts = [after for draft in readers for after in draft.after]
-        return _reached_after(starts, last).intersection(readers)
+        return _reached_after(starts, last).intersection(drafts)
 
     def extend(self, draft: Draft, readers: Iterable[Draft]) -> None:
         """Let `readers` read from `draft`; no cycle may close."""

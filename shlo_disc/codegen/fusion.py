@@ -87,8 +87,9 @@ class _Planner:
             self.state.open(op, GroupKind.ROWS)
             return
         self.rows.clear()
-        dependent = self.state.order.dependent(readers)
-        refusals = {draft: self._refusal(op, draft, dependent) for draft in readers}
+        unfit = {draft: self._unfit(op, draft) for draft in readers}
+        dependent = self.state.order.dependent([draft for draft in readers if unfit[draft] is None], readers)
+        refusals = {draft: unfit[draft] or self._refusal(op, draft, dependent) for draft in readers}
         options = self._options(op, [d for d, refusal in refusals.items() if refusal is None])
         apart = self._apart(op)
         best = min(options, key=lambda option: ratio(option.cost, apart), default=None)
@@ -173,14 +174,18 @@ class _Planner:
             return Refusal("a product computes it, as its epilogue")
         return Refusal(f"it would be computed again for every row, at {ratio(best.cost, apart):.3g} times the cost")
 
-    def _refusal(self, op: Op[object], draft: Draft, dependent: Collection[Draft]) -> Refusal | None:
-        """Why `op` may not be computed in `draft`; readers that are `dependent` need another reader."""
+    def _unfit(self, op: Op[object], draft: Draft) -> Refusal | None:
+        """Why a group of this kind, or of this size, computes no more ops that are read as `op` is."""
         if draft.kind not in (GroupKind.ROWS, GroupKind.DOT, GroupKind.SCATTER):
             return Refusal(f"its consumer is a {draft.kind.value} kernel, which reads memory")
         if draft.anchor is not None and draft.anchor in self.state.nodes.consumers[op]:
             return Refusal(f"the {draft.kind.value} reads its operands from memory")
         if len(draft.ops) >= LARGEST_GROUP:
             return Refusal(f"the group has {LARGEST_GROUP} ops already")
+        return None
+
+    def _refusal(self, op: Op[object], draft: Draft, dependent: Collection[Draft]) -> Refusal | None:
+        """Why `op` may not be computed in a fit group; those that are `dependent` need another reader."""
         if draft in dependent:
             return Refusal("another group between them must run first")
         if definition(op).template is Template.REDUCE:
