@@ -22,7 +22,7 @@ from shlo_disc.lower_cpu.stage_text import STRIP
 from shlo_disc.lower_cpu.templates import SIZES, Body, signature, union
 
 GRAIN = Grain(points=1 << 14, results=STRIP)
-ENOUGH_STRIPS = 16  # of columns, which threads share without cutting them
+ENOUGH_STRIPS = 8  # of columns, which threads share without cutting them: several stages then read memory once
 
 
 @dataclass(frozen=True, slots=True)
