@@ -134,7 +134,7 @@ def sizes_at(sizes: Sequence[Dim], points: Sequence[Mapping[Sym, int]]) -> AtPoi
 
 def _best_order(lives: Sequence[_Life], sizes: AtPoints) -> tuple[list[int], AtPoints]:
     """The order whose arena is smallest, relative to what is alive at once, over all points; that arena."""
-    arena: AtPoints = np.zeros(sizes.shape[1], np.int64)
+    arena: AtPoints = np.zeros(int(sizes.shape[1]), np.int64)
     if not lives:
         return [], arena
     least = _least(lives, sizes)
