@@ -138,6 +138,7 @@ class Prover:
             return self._prove_ends(dim, index, depth - 1)
         return (
             self._prove_shifted(dim)
+            or self._prove_factored(dim, depth - 1)
             or any(self._prove_without(dim, atom, depth - 1) for atom in _composites(dim))
             or self._prove_from_known(dim, depth - 1)
         )
@@ -190,6 +191,14 @@ class Prover:
             weight >= 0 and all(self._atom_interval(atom) != UNBOUNDED for atom in factors)
             for factors, weight in dim.replace_top(shift).terms
         )
+
+    def _prove_factored(self, dim: Dim, depth: int) -> bool:
+        """Take out a factor of all terms that is never negative: 256*b*s - s*s is s*(256*b - s)."""
+        common = polynomial.shared(factors for factors, _ in dim.terms)
+        if not common or not self._never_negative((common, 1)):
+            return False
+        left = [(polynomial.cancel(factors, common), weight) for factors, weight in dim.terms]
+        return self._prove(Dim(polynomial.from_weights({each: w for each, w in left if each is not None})), depth)
 
     def _prove_without(self, dim: Dim, atom: Atom, depth: int) -> bool:
         """Put the worst case for a quotient, a remainder or an extreme."""

@@ -265,6 +265,8 @@ def learned(*claims: tuple[str, Dim, Dim | int]) -> Facts:
         ([(">=", const(9), S)], "at_least", 9 * B, B * S, TRUE),
         ([(">=", const(9), S), (">=", const(2), B)], "at_least", 18 + B, B * S, TRUE),
         ([(">=", const(9), S)], "at_least", 8 * B, B * S, UNKNOWN),
+        ([(">=", const(9), S), (">=", B, 1)], "at_least", 9 * B * S, S * S, TRUE),  # a factor of both
+        ([(">=", const(9), S), (">=", B, 1)], "at_least", 9 * B * S, S * S + 1, UNKNOWN),
         ([("==", S % 8, T % 8)], "equal", S % 4, T % 4, TRUE),
         ([("==", S % 8, T % 8)], "equal", S, T + 4, FALSE),
     ],
