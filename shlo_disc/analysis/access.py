@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from shlo_disc.analysis.formula import Formulas, Producers
+from shlo_disc.dynamic_ops.indexing import linear
 from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
-from shlo_disc.expr.dim import Dim, Sym, const, of
+from shlo_disc.expr.dim import Dim, Sym, of
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import (
@@ -33,14 +34,6 @@ LEAVES = frozenset({"d_constant", "d_from_dims", "d_iota"})
 def is_free(op: Op[object]) -> bool:
     """Whether computing this op's element again where it is used costs only index arithmetic."""
     return op.name in VIEWS or op.name in LEAVES
-
-
-def flat_offset(index: Index, shape: Shape) -> Dim:
-    """The row-major element offset of `index`."""
-    offset = const(0)
-    for position, size in zip(index, shape, strict=True):
-        offset = offset * size + position
-    return offset
 
 
 def index_symbols(shape: Shape, facts: Facts, letter: str = "i") -> tuple[tuple[Sym, ...], Facts]:
@@ -123,7 +116,7 @@ def affine_view(tensor: Tensor, facts: Facts, producers: Producers) -> AffineVie
     read = Formulas(facts, producers, is_view).at(tensor, tuple(map(of, symbols)))
     if not isinstance(read, Load) or not isinstance(read.source, Tensor):
         return None
-    rest = facts.canonical(flat_offset(read.index, read.source.shape))
+    rest = facts.canonical(linear(read.index, read.source.shape))
     strides = list[Dim]()
     for symbol in symbols:
         if (split := rest.linear(symbol)) is None:

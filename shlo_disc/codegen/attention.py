@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from shlo_disc.analysis.access import AffineView, flat_offset, is_free
+from shlo_disc.analysis.access import AffineView, is_free
 from shlo_disc.analysis.formula import Formulas, Producers
 from shlo_disc.analysis.structure import Structures
 from shlo_disc.codegen.contraction import matrix_form
@@ -21,6 +21,7 @@ from shlo_disc.codegen.softmax import Question, Replaced, Softmax, match_softmax
 from shlo_disc.codegen.stages import Params
 from shlo_disc.codegen.templates import epilogue_stores
 from shlo_disc.dynamic_ops.contract import DotAttrs, Precision
+from shlo_disc.dynamic_ops.indexing import linear
 from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.expr.dim import Dim, Sym, const, of, product
@@ -259,7 +260,7 @@ class _Reader:
             at_base = Formulas(facts, self.producers, self._inlined).at(base, index)
             if not isinstance(at_base, Load) or not isinstance(at_base.source, Tensor):
                 return None
-            base, offset = at_base.source, flat_offset(at_base.index, at_base.source.shape)
+            base, offset = at_base.source, linear(at_base.index, at_base.source.shape)
         offset = facts.canonical(offset)
         if offset.data() or (by_row := offset.linear(row)) is None or (by_column := by_row[1].linear(column)) is None:
             return None

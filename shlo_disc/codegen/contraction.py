@@ -10,17 +10,13 @@ from math import copysign
 from operator import mul
 from typing import TypeAlias
 
-from shlo_disc.analysis.access import (
-    AffineView,
-    flat_offset,
-    index_symbols,
-    is_free,
-    loads,
-)
+from shlo_disc.analysis.access import AffineView, index_symbols, is_free, loads
 from shlo_disc.analysis.formula import Formulas, Producers
+from shlo_disc.analysis.inverse import inverse
 from shlo_disc.analysis.structure import Structures
 from shlo_disc.codegen.groups import Abilities
 from shlo_disc.dynamic_ops.contract import ConvAttrs, DotAttrs
+from shlo_disc.dynamic_ops.indexing import delinearize
 from shlo_disc.dynamic_ops.opdef import Template
 from shlo_disc.dynamic_ops.order import SortAttrs
 from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
@@ -304,28 +300,5 @@ def epilogue_index(
     (read,) = reads
     target_symbols, target_facts = index_symbols(product_.shape, facts, "t")
     target = tuple(target_facts.canonical(of(s)) for s in target_symbols)
-    for candidate in _inverses(here, read, target, shape, product_.shape):
-        root = tuple(map(target_facts.canonical, candidate))
-        back = dict(zip(symbols, root, strict=True))
-        if tuple(target_facts.canonical(d.substitute(back)) for d in read) == target:
-            return EpilogueIndex(target, root, target_facts)
-    return None
-
-
-def _inverses(here: Index, read: Index, target: Index, shape: Shape, product_shape: Shape) -> Iterable[Index]:
-    """Guesses of the inverse of `here -> read`: a permutation of the dims that are not of size 1, or a reshape."""
-    places = {dim: place for place, dim in enumerate(read) if dim.constant is None}
-    sizes = {dim: size for dim, size in zip(here, shape, strict=True) if dim.constant is None}
-    if {dim: product_shape[place] for dim, place in places.items()} == sizes:  # else it reads a part, or repeats
-        yield tuple(target[places[dim]] if dim in places else dim for dim in here)
-    if product(shape) == product(product_shape):
-        yield delinearize(flat_offset(target, product_shape), shape)
-
-
-def delinearize(offset: Dim, shape: Shape) -> Index:
-    """The index of element number `offset` of a row-major tensor."""
-    index = list[Dim]()
-    for size in reversed(shape[1:]):
-        index.append(offset % size)
-        offset = offset // size
-    return (offset, *reversed(index)) if shape else ()
+    root = inverse(symbols, shape, read, target, product_.shape, target_facts)
+    return None if root is None else EpilogueIndex(target, root, target_facts)

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from shlo_disc.codegen.contraction import delinearize
 from shlo_disc.codegen.kernel import Axis, Param, Reduction, RowKernel, Stage, Store
 from shlo_disc.codegen.reductions import neutral
 from shlo_disc.codegen.rewrite import ArgRewriter, DimRewriter
 from shlo_disc.codegen.simplify_kernel import merge_loops, rewrite_stage
+from shlo_disc.dynamic_ops.indexing import delinearize
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, minimum, of, product
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Arg, Binary, Const, Convert, Load, Scalar, Select

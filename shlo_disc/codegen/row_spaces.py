@@ -10,8 +10,8 @@ from functools import lru_cache
 from itertools import accumulate
 from operator import mul
 
-from shlo_disc.analysis.access import flat_offset
 from shlo_disc.codegen.groups import Claim
+from shlo_disc.dynamic_ops.indexing import linear
 from shlo_disc.dynamic_ops.program import Shape
 from shlo_disc.expr.dim import Dim, const, product
 from shlo_disc.expr.facts import Facts
@@ -30,7 +30,7 @@ def leading(shape: Shape, count: Dim, facts: Facts) -> int | None:
 
 def row_number(index: Index, shape: Shape, number: int, facts: Facts) -> Dim:
     """The row of element `index` if the first `number` dims of `shape` are the rows."""
-    return facts.canonical(flat_offset(index[:number], shape[:number]))
+    return facts.canonical(linear(index[:number], shape[:number]))
 
 
 def rows_of(shape: Shape, facts: Facts) -> Dim:

@@ -9,10 +9,10 @@ import numpy as np
 
 from shlo_disc.analysis.access import children, is_free
 from shlo_disc.analysis.formula import Formulas, Producers
-from shlo_disc.codegen.contraction import delinearize
 from shlo_disc.codegen.groups import Group
 from shlo_disc.codegen.kernel import Axis, ScanKernel
 from shlo_disc.codegen.stages import Params
+from shlo_disc.dynamic_ops.indexing import delinearize
 from shlo_disc.dynamic_ops.program import Op, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceWindowAttrs, split
 from shlo_disc.expr.dim import Dim, Sym, const, of, product

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import cast
 
-from shlo_disc.analysis.access import flat_offset
 from shlo_disc.analysis.formula import Formulas, Producers, inline_region
 from shlo_disc.codegen.contraction import epilogue_index, holds_zeros
 from shlo_disc.codegen.dependence import Dependence
@@ -14,7 +13,7 @@ from shlo_disc.codegen.groups import Group
 from shlo_disc.codegen.kernel import Axis, Param, ScatterKernel, Slabs, Start, Store, Sweep
 from shlo_disc.codegen.stages import Params
 from shlo_disc.codegen.templates import distinct, element_reader, epilogue_stores, pass_in_order
-from shlo_disc.dynamic_ops.indexing import as_dim
+from shlo_disc.dynamic_ops.indexing import as_dim, linear
 from shlo_disc.dynamic_ops.order import ScatterAttrs
 from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
 from shlo_disc.expr.dim import Dim, Sym, const, of, product
@@ -37,7 +36,7 @@ def accumulators(group: Group, facts: Facts, producers: Producers) -> tuple[Tens
     if found is None or all(size.constant == 1 for size in result.shape):
         return None
     here, there = (
-        found.facts.canonical(flat_offset(index, tensor.shape))
+        found.facts.canonical(linear(index, tensor.shape))
         for index, tensor in ((found.accumulator, result), (found.root, group.roots[0]))
     )
     fitting = [t for t in group.roots if t.dtype is result.dtype]
@@ -56,7 +55,7 @@ def _sweep(group: Group, target: Param, facts: Facts, producers: Producers, para
         axes.append(Axis(Sym(f"%e{number}"), extent))
         index.append(of(axes[-1].symbol))
         facts = facts.with_index(axes[-1].symbol, extent)
-    combined = Load(target, (facts.canonical(flat_offset(tuple(index), shape)),))
+    combined = Load(target, (facts.canonical(linear(tuple(index), shape)),))
     stores = epilogue_stores(group, tuple(index), combined, facts, producers, params)
     return Sweep(tuple(axes), tuple(sorted(stores, key=lambda store: store.target == target)))
 
@@ -91,7 +90,7 @@ def build_scatter(group: Group, facts: Facts, producers: Producers) -> tuple[Sca
         if start.constant != 0 or size != extent
     ]
     target = tuple(start + step for start, (step, _) in zip(first, window, strict=True))
-    offset = flat_offset(target, tensors[0].shape)
+    offset = linear(target, tensors[0].shape)
     positions = [axis for k, axis in enumerate(axes) if k not in attrs.update_window_dims]
     names, depends = {axis.symbol.name for axis in positions}, Dependence()
     # Along a dim where windows are one element wide, or start at one place, two of them are the same or do not meet.

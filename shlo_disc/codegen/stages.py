@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
-from shlo_disc.analysis.access import flat_offset, is_free
+from shlo_disc.analysis.access import is_free
 from shlo_disc.analysis.formula import Formulas, Producers
-from shlo_disc.codegen.contraction import delinearize
 from shlo_disc.codegen.groups import Group
 from shlo_disc.codegen.kernel import (
     Axis,
@@ -28,6 +27,7 @@ from shlo_disc.codegen.row_spaces import leading, row_number, rows_of, without_o
 from shlo_disc.codegen.seams import Seams, split_at_seams
 from shlo_disc.codegen.simplify_kernel import merge_loops
 from shlo_disc.codegen.weights import weight
+from shlo_disc.dynamic_ops.indexing import delinearize, linear
 from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.expr.dim import Dim, Sym, const, of, product
@@ -52,7 +52,7 @@ class Params:
         """How a formula reads a tensor from its buffer."""
 
         def read(tensor: Tensor, index: Index) -> Scalar:
-            return Load(self.of(tensor), (facts.canonical(flat_offset(index, tensor.shape)),))
+            return Load(self.of(tensor), (facts.canonical(linear(index, tensor.shape)),))
 
         return read
 
@@ -251,11 +251,11 @@ class _Builder:
         formulas = Formulas(
             facts, self.producers, self._inlined, readers, self.params.load(facts), numbers=self.numbers
         )
-        kept = flat_offset(inner, plan.shape)
+        kept = linear(inner, plan.shape)
         stores = [Store(self.kept[t], kept, formulas.at(t, self._at(t.shape, inner))) for t in plan.kept]
         for tensor in plan.stores:
             here = self._at(tensor.shape, inner)
-            offset = facts.canonical(flat_offset(here, tensor.shape))
+            offset = facts.canonical(linear(here, tensor.shape))
             stores.append(Store(self.params.of(tensor), offset, formulas.at(tensor, here)))
         reductions = [self._reduction(op, formulas, plan, inner, available) for op in plan.reduces]
         return Stage(axes, plan.reduced, tuple(stores), tuple(reductions))
@@ -284,12 +284,12 @@ class _Builder:
         stores = list[Store]()
         for result, carry in zip(op.results, carries, strict=True):
             if result in self.group.roots:
-                offset = formulas.facts.canonical(flat_offset(self._at(result.shape, kept_index), result.shape))
+                offset = formulas.facts.canonical(linear(self._at(result.shape, kept_index), result.shape))
                 stores.append(Store(self.params.of(result), offset, carry))
             if kept_shape:
                 scratch = Scratch(f"k{len(self.scratch)}", result.dtype, product(kept_shape))
                 self.scratch.append(scratch)
-                stores.append(Store(scratch, flat_offset(kept_index, kept_shape), carry))
+                stores.append(Store(scratch, linear(kept_index, kept_shape), carry))
                 available[result] = scratch
             else:
                 available[result] = carry
@@ -311,7 +311,7 @@ class _Builder:
                 return None
             if isinstance(source, Arg):
                 return source
-            return Load(source, (facts.canonical(flat_offset(index[number:], space.inner)),))
+            return Load(source, (facts.canonical(linear(index[number:], space.inner)),))
 
         return read
 

@@ -5,17 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from shlo_disc.analysis.access import AffineView, affine_view, flat_offset, is_free
+from shlo_disc.analysis.access import AffineView, affine_view, is_free
 from shlo_disc.analysis.formula import Formulas, Producers, inline_region
 from shlo_disc.analysis.structure import Structures
-from shlo_disc.codegen.contraction import (
-    EpilogueIndex,
-    delinearize,
-    epilogue_index,
-    holds_position,
-    matrix_form,
-    row_major,
-)
+from shlo_disc.codegen.contraction import EpilogueIndex, epilogue_index, holds_position, matrix_form, row_major
 from shlo_disc.codegen.groups import Group
 from shlo_disc.codegen.kernel import (
     Axis,
@@ -29,6 +22,7 @@ from shlo_disc.codegen.kernel import (
 from shlo_disc.codegen.panels import PanelReader, computed_operands
 from shlo_disc.codegen.stages import Params
 from shlo_disc.dynamic_ops.contract import ConvAttrs, DotAttrs
+from shlo_disc.dynamic_ops.indexing import delinearize, linear
 from shlo_disc.dynamic_ops.order import SelectAndScatterAttrs, SortAttrs
 from shlo_disc.dynamic_ops.program import Op, Tensor
 from shlo_disc.expr.dim import Dim, Sym, const, of, product, total
@@ -118,7 +112,7 @@ def epilogue_stores(
     formulas = Formulas(facts, producers, inlined, {result: lambda _: accumulator}, params.load(facts))
     values = [formulas.at(root, root_index) for root in group.roots]
     return tuple(
-        Store(params.of(root), facts.canonical(flat_offset(root_index, root.shape)), value)
+        Store(params.of(root), facts.canonical(linear(root_index, root.shape)), value)
         for root, value in zip(group.roots, values, strict=True)
     )
 

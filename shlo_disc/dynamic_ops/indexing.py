@@ -57,6 +57,15 @@ def linear(index: Sequence[Dim], shape: Sequence[Dim]) -> Dim:
     return reduce(lambda at, step: at * step[1] + step[0], zip(index, shape, strict=True), ZERO)
 
 
+def delinearize(position: Dim, shape: Sequence[Dim]) -> Index:
+    """The index of the element at a row-major position of `shape`."""
+    index: list[Dim] = []
+    for size in reversed(shape[1:]):
+        index.append(position % size)
+        position = position // size
+    return (position, *reversed(index)) if shape else ()
+
+
 def reshaped(index: Index, source: Shape, target: Shape) -> Index:
     """Which index of `target` (the operand) is at the same row-major position as `index` of `source`.
 
@@ -88,11 +97,5 @@ def _group(source: list[Dim], target: list[Dim]) -> tuple[int, int]:
 def _regroup(index: Sequence[Dim], source: Sequence[Dim], target: Sequence[Dim]) -> list[Dim]:
     if len(index) == len(target) == 1:
         return list(index)
-    position = linear(index, source)
-    found: list[Dim] = []
-    for size in reversed(target[1:]):
-        found.append(position % size)
-        position = position // size
-    if target:
-        found.append(position if target[0] != ONE else ZERO)
-    return found[::-1]
+    found = delinearize(linear(index, source), target)
+    return [ZERO, *found[1:]] if target and target[0] == ONE else list(found)

@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 from jax import lax
 
-from shlo_disc.analysis.access import affine_view, flat_offset, index_symbols, is_free
+from shlo_disc.analysis.access import affine_view, index_symbols, is_free
 from shlo_disc.analysis.formula import Formulas, producers_of
 from shlo_disc.analysis.reads import ReadTable
 from shlo_disc.analysis.structure import Structures
+from shlo_disc.dynamic_ops.indexing import linear
 from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.program import Op, Program, Shape
 from shlo_disc.expr.dim import Sym, const, of, symbol
@@ -148,8 +149,8 @@ def test_the_free_ops_are_those_without_arithmetic() -> None:
 
 def test_offsets_are_row_major() -> None:
     shape = (symbol("a"), symbol("b"), const(5))
-    assert flat_offset((const(1), const(2), const(3)), shape) == symbol("b") * 5 + 13
-    assert flat_offset((), ()) == const(0)
+    assert linear((const(1), const(2), const(3)), shape) == symbol("b") * 5 + 13
+    assert linear((), ()) == const(0)
 
 
 PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[In, ...]]] = {

@@ -73,6 +73,16 @@ def ones(x: Any, w: Any) -> Any:
     return jnp.maximum(jnp.einsum("emasf,fn->eamns", jnp.abs(x), w), 0).transpose(3, 2, 1, 4, 0)
 
 
+def split_heads(x: Any, w: Any) -> Any:
+    """An epilogue behind a reshape and a transpose."""
+    return (x @ w).reshape(2, -1, 3, 4).transpose(0, 2, 1, 3) * 0.5
+
+
+def joined_heads(weights: Any, values: Any, x: Any) -> Any:
+    """An epilogue behind a transpose and a reshape."""
+    return (weights @ values).transpose(0, 2, 1, 3).reshape(2, -1, 12) + x
+
+
 PROLOGUES: Mapping[str, Prologue] = {
     "activation of the left": Prologue(lambda x, w: jnp.tanh(x) @ w, (A, B), frozenset({"tanh"})),
     "activation of the right": Prologue(lambda x, w: x @ (jnp.abs(w) + 1), (A, B), frozenset({"abs", "add"})),
@@ -127,6 +137,8 @@ PROLOGUES: Mapping[str, Prologue] = {
         gated, (In("2, m, k"), In("2, 1, 5"), In("1, 5, k"), In("1, k, n")), frozenset({"multiply"}), groups=2
     ),
     "dims of size 1": Prologue(ones, (In("1, m, 1, 3, k"), In("k, n")), frozenset({"abs", "maximum"})),
+    "heads split": Prologue(split_heads, (In("2, m, k"), In("k, 12")), frozenset({"multiply"})),
+    "heads joined": Prologue(joined_heads, (In("2, 3, m, k"), In("2, 3, k, 4"), In("2, m, 12")), frozenset({"add"})),
     "NaN and infinities": Prologue(
         lambda x, w: jnp.abs(x) @ w, (In("m, k", draw=special), In("k, n", draw=infinite)), frozenset({"abs"})
     ),
