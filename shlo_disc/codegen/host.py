@@ -23,7 +23,8 @@ BufferKind: TypeAlias = Literal["argument", "result", "constant", "arena"]
 class KernelRef:
     """A printed kernel, ready to launch: `extent` pieces, at least `grain` at a time per thread.
 
-    `in_place`: pairs of positions in `tensors`, one that is read and one that is written, that may be the same memory.
+    Its buffers are `tensors`, then `workspaces` (sizes in bytes; they live for this step alone). `in_place`: pairs of
+    positions in `tensors`, one that is read and one that is written, that may be the same memory.
     """
 
     name: str
@@ -33,6 +34,7 @@ class KernelRef:
     grain: Dim
     scratch: Dim
     in_place: InPlace = ()
+    workspaces: tuple[Dim, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

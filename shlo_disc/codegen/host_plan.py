@@ -108,10 +108,10 @@ class _HostPlanner:
         written = [slot for t, slot in zip(kernel.tensors, slots, strict=True) if t in roots]
         if isinstance(kernel, GridRef):
             self.spaces.update(dict.fromkeys(kernel.spaces))
-            for number, size in enumerate(kernel.workspaces):
-                tensor = Tensor(f"workspace{number}", (size,), DType.UI8, group.ops[0].span)
-                slots.append(self._place("arena", 0, tensor))
-                written.append(slots[-1])
+        for number, size in enumerate(kernel.workspaces):
+            tensor = Tensor(f"workspace{number}", (size,), DType.UI8, group.ops[0].span)
+            slots.append(self._place("arena", 0, tensor))
+            written.append(slots[-1])
         return LaunchStep(kernel, tuple(slots), group, tuple(written))
 
     def _while(self, group: Group) -> list[HostStep]:

@@ -57,10 +57,11 @@ class CpuLowering:
 
     def lower(self, group: Group) -> KernelRef:
         """Print the kernel of a group, or find that of a group of the same structure, or with the same text."""
-        return (self._parallel(group) if group.kind is GroupKind.PARALLEL else self._part(group)).kernel
+        made = self._parallel(group) if group.kind is GroupKind.PARALLEL else self._part(group, alone=True)
+        return made.kernel
 
     def _parallel(self, group: Group) -> Part:
-        parts = [self._part(part) for part in group.parts]
+        parts = [self._part(part, alone=False) for part in group.parts]
         kernels = [part.kernel for part in parts]
         scratch = maximum(*(kernel.scratch for kernel in kernels))
         tensors = tuple(t for kernel in kernels for t in kernel.tensors)
@@ -72,19 +73,20 @@ class CpuLowering:
             start += len(kernel.tensors)
         return replace(made, kernel=replace(made.kernel, symbols=symbols)).sharing(tuple(pairs))
 
-    def _part(self, group: Group) -> Part:
+    def _part(self, group: Group, *, alone: bool) -> Part:
+        """A kernel; one that is `alone` in its launch may launch loops of its own."""
         structure = group_structure(group, self.producers)
-        if (known := self._parts.get(structure.key)) is None:
-            part = self._print(group)
-            self._parts[structure.key] = part, structure
+        if (known := self._parts.get((structure.key, alone))) is None:
+            part = self._print(group, alone=alone)
+            self._parts[structure.key, alone] = part, structure
             return part
         part, other = known
         return replace(part, kernel=replace(part.kernel, tensors=other.renamed(part.kernel.tensors, structure)))
 
-    def _print(self, group: Group) -> Part:
+    def _print(self, group: Group, *, alone: bool) -> Part:
         match group.kind:
             case GroupKind.ROWS:
-                return self._rows(group)
+                return self._rows(group, alone=alone)
             case GroupKind.DOT:
                 dot, tensors = build_dot(group, self.facts, self.producers)
                 body = products.print_dot(dot, NAME)
@@ -137,13 +139,13 @@ class CpuLowering:
             case _:
                 assert_never(group.kind)
 
-    def _rows(self, group: Group) -> Part:
+    def _rows(self, group: Group, *, alone: bool) -> Part:
         kernel, tensors = build_row_kernel(group, self.facts, self.producers, rows.SEAMS)
         if (blocks := transposed.tiled(kernel)) is not None:
             statements, sizes = transposed.TiledPrinter(blocks).lines()
             body = Body((), tuple(statements), sizes)
             return self._ref(group, body, tensors, blocks.extent, blocks.piece * _effort(kernel), const(0))
-        if not kernel.rows and (shared := self._spread(group)) is not None:
+        if alone and not kernel.rows and (shared := self._spread(group)) is not None:
             return shared
         if not rows.moves(kernel) and (blocked := turned.turned(kernel)) is not None:
             body, work = turned.print_turned(blocked), rows.piece(kernel) * (LANES * _effort(kernel))
@@ -167,9 +169,10 @@ class CpuLowering:
         kernel, tensors = build_row_kernel(group, self.facts, self.producers, rows.FIXED_SEAMS)
         if (found := spread.spread(kernel, _effort(kernel))) is None:
             return None
-        body = spread.print_spread(found, kernel.params, WORK_PER_THREAD)
-        part = self._ref(group, body, tensors, const(1), rows.points(kernel.stages) * _effort(kernel), found.scratch)
-        return part.sharing(positions(row_pairs(kernel), kernel.params))
+        body, work = spread.print_spread(found, WORK_PER_THREAD), rows.points(kernel.stages) * _effort(kernel)
+        part = self._ref(group, body, tensors, const(1), work, const(0))
+        pairs = positions(row_pairs(kernel), kernel.params)
+        return replace(part, kernel=replace(part.kernel, in_place=pairs, workspaces=found.bytes))
 
     def _ref(
         self,

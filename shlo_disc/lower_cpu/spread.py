@@ -1,11 +1,10 @@
 """Kernels of one row that all threads share: each stage is a loop of its own, a reduction two.
 
-The kernel is one piece of work that launches the loops. What they hand on lies in the scratch of its thread.
+The kernel is one piece of work that launches the loops. What they hand on lies in workspaces of the call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from shlo_disc.codegen.emitter import Emitter
@@ -14,7 +13,7 @@ from shlo_disc.codegen.naming import NAME
 from shlo_disc.codegen.parts import Grain, split_reduction
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.codegen.staged import take_apart
-from shlo_disc.expr.dim import Dim, const, maximum, product
+from shlo_disc.expr.dim import Dim, const, maximum, minimum, product
 from shlo_disc.lower_cpu import rows
 from shlo_disc.lower_cpu.rows import RowPrinter
 from shlo_disc.lower_cpu.spelling import VectorSpelling
@@ -27,11 +26,10 @@ ENOUGH_STRIPS = 8  # of columns, which threads share without cutting them: sever
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A launch of its own: what one piece costs in additions, and the private memory it needs."""
+    """A launch of its own, and what one piece costs in additions."""
 
     kernel: RowKernel
     work: Dim
-    scratch: Dim
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +45,13 @@ class Spread:
     columns: Dim
 
     @property
-    def places(self) -> tuple[Dim, ...]:
-        """Where each workspace begins in the scratch, and where the last one ends, in bytes."""
-        ends = [const(0)]
-        for param, elements in self.workspaces:
-            ends.append(ends[-1] + rows.padded(elements) * param.dtype.bytes)
-        return tuple(ends)
-
-    @property
-    def scratch(self) -> Dim:
-        """Bytes of private memory: at least those of every loop, which takes the same."""
-        return maximum(self.places[-1], *(loop.scratch for loop in self._all))
-
-    @property
-    def _all(self) -> tuple[Loop, ...]:
-        return self.loops if self.whole is None else (*self.loops, self.whole)
+    def bytes(self) -> tuple[Dim, ...]:
+        """The sizes of the workspaces: 0 where the kernel is taken whole."""
+        sizes = [elements * param.dtype.bytes for param, elements in self.workspaces]
+        if self.whole is None:
+            return tuple(sizes)
+        cut = minimum(1, maximum(0, ENOUGH_STRIPS * STRIP - self.columns))
+        return tuple(size * cut for size in sizes)
 
 
 def spread(kernel: RowKernel, effort: int) -> Spread | None:
@@ -77,7 +67,7 @@ def spread(kernel: RowKernel, effort: int) -> Spread | None:
         if columns.constant is not None and columns.constant >= ENOUGH_STRIPS * STRIP:
             return None
         if columns.constant is None:
-            whole = Loop(kernel, rows.piece(kernel) * effort, rows.scratch_bytes(kernel))
+            whole = Loop(kernel, rows.piece(kernel) * effort)
     staged = take_apart(kernel)
     kernels, spaces = list[RowKernel](), list(staged.workspaces)
     for stage in staged.stages:
@@ -88,7 +78,7 @@ def spread(kernel: RowKernel, effort: int) -> Spread | None:
             kernels += [parts.first, parts.join]
             spaces += parts.workspaces
     params = (*kernel.params, *(param for param, _ in spaces))
-    loops = [Loop(replace(one, params=params), _work(one) * effort, const(0)) for one in kernels]
+    loops = [Loop(replace(one, params=params), _work(one) * effort) for one in kernels]
     return Spread(tuple(loops), tuple(spaces), whole, columns)
 
 
@@ -100,18 +90,15 @@ def _work(kernel: RowKernel) -> Dim:
     return const(GRAIN.points) if stage.reductions else product(axis.extent for axis in stage.axes)
 
 
-def print_spread(found: Spread, params: Sequence[Param], least: int) -> Body:
+def print_spread(found: Spread, least: int) -> Body:
     """A function per loop, and the kernel that launches them; a thread takes at least `least` additions of a loop."""
     emit = Emitter(VectorSpelling())
-    functions, sizes = list[str](), tuple[str, ...]()
-    starts = [emit.dim_scalar(place) for place in found.places[:-1]]
-    buffers = [f"buffers[{k}]" for k in range(len(params))] + [f"(char*)scratch + {start}" for start in starts]
-    lines = [f"void* const all[] = {{{', '.join(buffers)}}};"]
+    functions, sizes, lines = list[str](), tuple[str, ...](), list[str]()
     for number, loop in enumerate(found.loops):
         text, used = _function(f"{NAME}_loop{number}", loop.kernel)
         functions += text
         sizes = union(sizes, used)
-        lines.append(_launch(emit, f"{NAME}_loop{number}", "all", loop, least))
+        lines.append(_launch(emit, f"{NAME}_loop{number}", loop, least))
     if found.whole is not None:
         text, used = _function(f"{NAME}_columns", found.whole.kernel)
         functions += text
@@ -119,7 +106,7 @@ def print_spread(found: Spread, params: Sequence[Param], least: int) -> Body:
         columns = emit.dim_scalar(found.columns)
         lines = [
             f"if ({columns} >= {ENOUGH_STRIPS * STRIP}) {{",
-            INDENT + _launch(emit, f"{NAME}_columns", "buffers", found.whole, least),
+            INDENT + _launch(emit, f"{NAME}_columns", found.whole, least),
             "} else {",
             *(INDENT + line for line in lines),
             "}",
@@ -132,7 +119,7 @@ def _function(name: str, kernel: RowKernel) -> tuple[list[str], tuple[str, ...]]
     return [*signature("static", name), SIZES, *(INDENT + line for line in statements), "}"], sizes
 
 
-def _launch(emit: Emitter, name: str, buffers: str, loop: Loop, least: int) -> str:
-    extent, scratch = emit.dim_scalar(rows.extent(loop.kernel)), emit.dim_scalar(loop.scratch)
+def _launch(emit: Emitter, name: str, loop: Loop, least: int) -> str:
+    extent, scratch = emit.dim_scalar(rows.extent(loop.kernel)), emit.dim_scalar(rows.scratch_bytes(loop.kernel))
     grain = emit.dim_scalar(maximum(1, const(least) // maximum(1, loop.work)))
-    return f"runtime->parallel(runtime, {name}, {buffers}, dims, {extent}, {grain}, {scratch});"
+    return f"runtime->parallel(runtime, {name}, buffers, dims, {extent}, {grain}, {scratch});"

@@ -43,9 +43,9 @@ def printed_groups(monkeypatch: pytest.MonkeyPatch, device: DeviceKind, number: 
     lowering, printed = LOWERINGS[device], list[Group]()
     real: Any = vars(lowering)["_print"]
 
-    def counted(self: object, group: Group) -> Any:
+    def counted(self: object, group: Group, **how: bool) -> Any:
         printed.append(group)
-        return real(self, group)
+        return real(self, group, **how)
 
     with monkeypatch.context() as patch:
         patch.setattr(lowering, "_print", counted)
