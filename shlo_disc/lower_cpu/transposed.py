@@ -6,18 +6,16 @@ rows are computed together: vectors along the contiguous axis are loaded, transp
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from shlo_disc.analysis.access import children
 from shlo_disc.codegen.dependence import Dependence
-from shlo_disc.codegen.emitter import Emitter, is_guard
-from shlo_disc.codegen.kernel import Axis, Param, RowKernel
+from shlo_disc.codegen.emitter import Emitter
+from shlo_disc.codegen.kernel import Axis, RowKernel
 from shlo_disc.codegen.scopes import INDENT, Scope, clean
 from shlo_disc.codegen.simplify_kernel import stage_formulas
+from shlo_disc.codegen.transposed import across_row, unguarded
 from shlo_disc.expr.dim import Dim, Sym, of, product
-from shlo_disc.expr.node import Node
-from shlo_disc.expr.scalar import Load, Select
+from shlo_disc.expr.scalar import Load
 from shlo_disc.lower_cpu.rows import decode, pointer
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.vectorize import can_vectorize
@@ -65,37 +63,6 @@ def tiled(kernel: RowKernel) -> Tiled | None:
         return None
     across = max(found, key=lambda axis: len(found[axis]))
     return Tiled(kernel, across, tuple(found[across]))
-
-
-def unguarded(roots: Iterable[Node]) -> Iterator[Load]:
-    """The loads that every element does, whatever it is."""
-    seen, waiting = set[Node](), list(roots)
-    while waiting:
-        node = waiting.pop(0)
-        if node not in seen:
-            seen.add(node)
-            match node:
-                case Load():
-                    yield node
-                case Select(condition, _, _) if is_guard(condition):
-                    pass
-                case _:
-                    waiting += children(node)
-
-
-def across_row(load: Load, lane: Sym, rows: Sequence[Axis], deps: Dependence) -> Axis | None:
-    """The row axis along which a load that is strided along the lane is contiguous."""
-    offset = load.index[0]
-    if not isinstance(load.source, Param) or (split := offset.linear(lane)) is None:
-        return None
-    stride, rest = split
-    if not stride.terms or stride.constant == 1 or deps.of(stride) or lane.name in deps.of(rest):
-        return None
-    for axis in rows:
-        along = rest.linear(axis.symbol)
-        if along is not None and along[0].constant == 1 and axis.symbol.name not in deps.of(along[1]):
-            return axis
-    return None
 
 
 class TiledPrinter:

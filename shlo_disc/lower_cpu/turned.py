@@ -6,27 +6,24 @@ there, a piece of work is a block of 16 rows: whole cache lines are read, once, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from shlo_disc.codegen.dependence import Dependence
 from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.kernel import Axis, Param, RowKernel, Stage
+from shlo_disc.codegen.kernel import Axis, Param, RowKernel
 from shlo_disc.codegen.naming import NAME
-from shlo_disc.codegen.rewrite import DimRewriter
 from shlo_disc.codegen.scopes import INDENT, clean
-from shlo_disc.codegen.simplify_kernel import rewrite_stage, stage_formulas
+from shlo_disc.codegen.transposed import reading_instead, transposed_reads
 from shlo_disc.expr.dim import Dim, Sym, of, product
-from shlo_disc.expr.scalar import Load, Scalar
+from shlo_disc.expr.scalar import Load
 from shlo_disc.lower_cpu import rows
 from shlo_disc.lower_cpu.rows import RowPrinter, decode
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.templates import SIZES, Body, signature, union
-from shlo_disc.lower_cpu.transposed import across_row, unguarded
 from shlo_disc.lower_cpu.vectorize import can_vectorize
 
 _FIRST, _AT = Sym("%first"), Sym("%at")  # the first row of a block, and a step along the lane
-FEWEST = 8  # rows, or steps of the lane, where their number is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,44 +73,15 @@ class Turned:
 
 def turned(kernel: RowKernel) -> Turned | None:
     """Find what to turn in a kernel that reduces, if anything."""
-    if not kernel.rows or not any(stage.reductions for stage in kernel.stages) or _few(kernel.rows[-1]):
+    deps = Dependence()
+    reads = transposed_reads(kernel, lambda stage: can_vectorize(stage, deps))
+    if not reads:
         return None
-    deps, found = Dependence(), dict[tuple[Load, Axis], Turn]()
-    for stage in kernel.stages:
-        if len(stage.axes) != 1 or _few(stage.axes[0]) or not can_vectorize(stage, deps):
-            continue
-        (lane,) = stage.axes
-        for load in unguarded(stage_formulas(stage)):
-            known = deps.of(lane.extent) or load.index[0].data() or (load, lane) in found
-            if not known and across_row(load, lane.symbol, kernel.rows[-1:], deps) is not None:
-                found[load, lane] = Turn(load, lane, Param(f"q{len(found)}", load.dtype))
-    if not found:
-        return None
-    stages = tuple(_reading_blocks(stage, found, kernel.rows[-1]) for stage in kernel.stages)
-    params = (*kernel.params, *(turn.block for turn in found.values()))
-    return Turned(replace(kernel, params=params, stages=stages), tuple(found.values()))
-
-
-def _few(axis: Axis) -> bool:
-    return axis.extent.constant is not None and axis.extent.constant < FEWEST
-
-
-def _reading_blocks(stage: Stage, turns: Mapping[tuple[Load, Axis], Turn], row: Axis) -> Stage:
-    own = {load: turn for (load, lane), turn in turns.items() if stage.axes == (lane,)}
-    return rewrite_stage(stage, _Reader(own, row)) if own else stage
-
-
-class _Reader(DimRewriter):
-    """Reads blocks where a formula reads operands that were turned."""
-
-    def __init__(self, turns: Mapping[Load, Turn], row: Axis) -> None:
-        super().__init__(lambda dim: dim)
-        self._turns, self._row = turns, row
-
-    def _rebuild(self, node: Scalar) -> Scalar:
-        if isinstance(node, Load) and (turn := self._turns.get(node)) is not None:
-            return Load(turn.block, (of(self._row.symbol) % LANES * turn.line + of(turn.lane.symbol),))
-        return super()._rebuild(node)
+    turns = tuple(Turn(load, lane, Param(f"q{k}", load.dtype)) for k, (load, lane) in enumerate(reads))
+    row = of(kernel.rows[-1].symbol) % LANES
+    blocks = {(t.load, t.lane): Load(t.block, (row * t.line + of(t.lane.symbol),)) for t in turns}
+    params = (*kernel.params, *(turn.block for turn in turns))
+    return Turned(replace(reading_instead(kernel, blocks), params=params), turns)
 
 
 def print_turned(found: Turned) -> Body:
