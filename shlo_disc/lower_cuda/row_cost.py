@@ -19,6 +19,7 @@ from shlo_disc.lower_cuda.cost import BARRIER_LATENCY, FMA_PER_CYCLE, LOAD_LATEN
 from shlo_disc.lower_cuda.points import point_bytes, stores_of
 from shlo_disc.lower_cuda.stage_text import is_ordered
 from shlo_disc.lower_cuda.teams import Team
+from shlo_disc.lower_cuda.turned import Turn
 
 IN_FLIGHT, PACKS_IN_FLIGHT = 4, 2  # loads of one thread that wait together
 STEP = 8  # clock cycles from one accumulation to the next, with the loop around it
@@ -41,6 +42,7 @@ class StageCost:
     loads: int
     traffic: int
     meets: int  # words that threads exchange when they meet, 0 if they do not
+    barriers: int = 0  # of the whole block, besides those where a team of its size meets
 
 
 def stage_costs(kernel: RowKernel, widths: Sequence[int]) -> tuple[StageCost, ...]:
@@ -62,6 +64,11 @@ def _stage_cost(stage: Stage, width: int, deps: Dependence) -> StageCost:
         kept = product(a.extent for a, flag in zip(stage.axes, stage.reduced, strict=True) if not flag)
     serial = kept is not None and not stage.reduced[-1]
     return StageCost(points, kept, serial, width, is_ordered(stage), work, loads, traffic, 0 if serial else meets)
+
+
+def turn_cost(turn: Turn, team: Team) -> StageCost:
+    """What the tile of an operand costs per row: a load and a store to scratch, and a barrier on either side."""
+    return StageCost(turn.lane.extent, None, False, 1, False, 1, 1, turn.traffic(team.rows), 0, barriers=2)
 
 
 def _work(node: Node) -> int:
@@ -120,7 +127,8 @@ def _latency(cost: StageCost, size: int) -> Dim:
     step = max(STEP * cost.width, waiting)
     meeting = _meetings(size) * SHUFFLE_LATENCY + (BARRIER_LATENCY if size > 32 else 0)
     first = max(LOAD_LATENCY, step) if cost.loads else step
-    return _steps(cost, size) * step + const(first - step + (meeting if cost.meets else 0))
+    meeting = cost.barriers * BARRIER_LATENCY + (meeting if cost.meets else 0)
+    return _steps(cost, size) * step + const(first - step + meeting)
 
 
 def _meetings(size: int) -> int:

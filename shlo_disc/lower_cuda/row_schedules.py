@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from shlo_disc.codegen.host import CallVariant, Condition, GridCall
@@ -14,10 +14,24 @@ from shlo_disc.expr.facts import Facts
 from shlo_disc.lower_cuda.columns import is_columns, print_columns, with_columns
 from shlo_disc.lower_cuda.maps import is_map, print_map
 from shlo_disc.lower_cuda.printed import KernelText, Printed, Way
-from shlo_disc.lower_cuda.row_cost import MOST_BLOCKS, block_cost, stage_costs
+from shlo_disc.lower_cuda.row_cost import MOST_BLOCKS, block_cost, stage_costs, turn_cost
 from shlo_disc.lower_cuda.row_scratch import offsets
 from shlo_disc.lower_cuda.stage_text import StagePlan, is_ordered, pack
-from shlo_disc.lower_cuda.teams import BLOCK, OCTET, SPILL, THREAD, WARP, WIDE, Team, TeamPrinter, TeamText
+from shlo_disc.lower_cuda.teams import (
+    BLOCK,
+    OCTET,
+    SPILL,
+    THREAD,
+    TILE8,
+    TILE16,
+    TILE32,
+    WARP,
+    WIDE,
+    Team,
+    TeamPrinter,
+    TeamText,
+)
+from shlo_disc.lower_cuda.turned import Turn, spread, turned
 
 SEAMS = Seams(maps=False, hidden=False)  # packs of a map decide a condition once; launches need the sizes of loops
 MOST_SHARED = 230400  # bytes of dynamic shared memory: 227 KB of sm_90 less what reductions take
@@ -27,6 +41,7 @@ EVERY_SHARED = (
 SPILL_BLOCKS = 132  # one per multiprocessor of a large card, each with a region of the workspace
 # How long a row must be for a team to be worth a kernel, and how long it may be, where that is known.
 _LENGTHS = {THREAD: (0, 16), OCTET: (8, 256), WARP: (32, 4096), BLOCK: (512, 1 << 62), WIDE: (4096, 1 << 62)}
+_TILE_LENGTHS = {TILE32: (0, 256), TILE16: (64, 4096), TILE8: (1024, 1 << 62)}
 
 
 def print_rows(kernel: RowKernel, facts: Facts) -> Printed:
@@ -55,15 +70,19 @@ def team_pairs(kernel: RowKernel, facts: Facts) -> Pairs:
 
 
 def print_teams(kernel: RowKernel, facts: Facts, pairs: Pairs = ()) -> Printed:
-    """A variant per size of team, of single points and of packs; the launch table takes the cheapest.
+    """A variant per size of team, of single points, of packs and of tiles; the launch table takes the cheapest.
 
     `pairs` of params may be one memory.
     """
     single, *_ = schedules = _schedules(kernel, facts, pairs)
     plans = schedules[-1].plans
     lines, variants = list[str](), list[CallVariant]()
-    for schedule in schedules:
-        if teams := _teams(kernel, plans, packed=schedule is not single):
+    dealt = [(schedule, _teams(kernel, plans, packed=schedule is not single)) for schedule in schedules]
+    if (found := turned(kernel)) is not None:
+        tiled = _Schedule(found.kernel, _single_points(found.kernel), single.aliases, "_turned", found.turns)
+        dealt.append((tiled, _of_length(kernel, _TILE_LENGTHS, tiled.scratch)))
+    for schedule, teams in dealt:
+        if teams:
             ways = schedule.ways(teams)
             lines += [*ways[0].functions, "", *(line for way in ways for line in (*way.text, ""))]
             variants += [way.variant for way in ways]
@@ -96,9 +115,13 @@ def block_ways(kernel: RowKernel, facts: Facts, block: int, pairs: Pairs = ()) -
 def _schedules(kernel: RowKernel, facts: Facts, pairs: Pairs = ()) -> tuple[_Schedule, ...]:
     """By single points, and by packs if there are any."""
     aliases = frozenset(param for pair in pairs for param in pair)
-    single = _Schedule(kernel, tuple(StagePlan(stage) for stage in kernel.stages), aliases)
+    single = _Schedule(kernel, _single_points(kernel), aliases)
     plans = tuple(pack(stage, facts) for stage in kernel.stages)
     return (single, _Schedule(kernel, plans, aliases, "_packed")) if any(plan.packing for plan in plans) else (single,)
+
+
+def _single_points(kernel: RowKernel) -> tuple[StagePlan, ...]:
+    return tuple(StagePlan(stage) for stage in kernel.stages)
 
 
 def spilled_bytes(rows: Dim, scratch: Dim) -> Dim:
@@ -108,15 +131,12 @@ def spilled_bytes(rows: Dim, scratch: Dim) -> Dim:
 
 def _teams(kernel: RowKernel, plans: Sequence[StagePlan], *, packed: bool) -> list[Team]:
     """The teams that may be the best, as far as sizes are known."""
-    sizes = [product(a.extent for a in stage.axes).constant for stage in kernel.stages]
-    known = [size for size in sizes if size is not None]
-    longest = max(known, default=0)
-    least, most = longest, longest if len(known) == len(sizes) else 1 << 62
-    teams = [t for t, (low, high) in _LENGTHS.items() if most >= low and least <= high and _may_fit(kernel, t)]
-    teams = teams or [t for t in (BLOCK,) if _may_fit(kernel, t)]
+    least, most = _lengths(kernel)
+    scratch = offsets(kernel)[1]
+    teams = _of_length(kernel, _LENGTHS, scratch) or ([BLOCK] if _may_fit(BLOCK, scratch) else [])
     spill = [SPILL] if _may_spill(kernel) else []
     if packed:
-        return [*(t for t in teams if most == longest or t is not THREAD), *spill]
+        return [*(t for t in teams if most == least or t is not THREAD), *spill]
     if all(p.packing and not p.packing.guards for p in plans):  # packs are legal unless arguments are misaligned
         teams = teams[:1]
     elif any(p.packing for p in plans):
@@ -124,10 +144,23 @@ def _teams(kernel: RowKernel, plans: Sequence[StagePlan], *, packed: bool) -> li
     return [*teams, *spill]
 
 
-def _may_fit(kernel: RowKernel, team: Team) -> bool:
+def _lengths(kernel: RowKernel) -> tuple[int, int]:
+    """How long rows may be, as far as sizes are known."""
+    sizes = [product(a.extent for a in stage.axes).constant for stage in kernel.stages]
+    known = [size for size in sizes if size is not None]
+    longest = max(known, default=0)
+    return longest, longest if len(known) == len(sizes) else 1 << 62
+
+
+def _of_length(kernel: RowKernel, lengths: Mapping[Team, tuple[int, int]], scratch: Dim) -> list[Team]:
+    """The teams for rows of these lengths that may find room for so much scratch per row."""
+    least, most = _lengths(kernel)
+    return [t for t, (low, high) in lengths.items() if most >= low and least <= high and _may_fit(t, scratch)]
+
+
+def _may_fit(team: Team, scratch: Dim) -> bool:
     """Whether the rows of a block may find room in shared memory."""
-    size = offsets(kernel)[1].constant
-    return size is None or size * team.rows <= MOST_SHARED
+    return scratch.constant is None or scratch.constant * team.rows <= MOST_SHARED
 
 
 def _may_spill(kernel: RowKernel) -> bool:
@@ -143,19 +176,28 @@ class _Schedule:
     plans: tuple[StagePlan, ...]
     aliases: frozenset[Param]
     suffix: str = ""
+    turns: tuple[Turn, ...] = ()
+
+    @property
+    def scratch(self) -> Dim:
+        """The bytes from one row's scratch to the next."""
+        size = offsets(self.kernel)[1]
+        return spread(size) if self.turns else size
 
     def ways(self, teams: Sequence[Team]) -> list[Way]:
         """A kernel per team; they share a function."""
-        printer = TeamPrinter(self.kernel, self.plans, self.suffix, self.aliases)
+        printer = TeamPrinter(self.kernel, self.plans, self.suffix, self.aliases, self.turns)
         text = printer.function_text()
         return [self._way(team, printer.kernel_text(team, text), text) for team in teams]
 
     def _way(self, team: Team, printed: KernelText, text: TeamText) -> Way:
-        kernel = self.kernel
-        rows, scratch = product(axis.extent for axis in kernel.rows), offsets(kernel)[1]
+        kernel, scratch = self.kernel, self.scratch
+        rows, packed = product(axis.extent for axis in kernel.rows), any(p.packing for p in self.plans)
         most = SPILL_BLOCKS if team.spills else MOST_BLOCKS
         blocks = minimum((rows + (team.rows - 1)) // team.rows, most)
-        cycles, latency = block_cost(stage_costs(kernel, [p.width for p in self.plans]), rows, most, team)
+        costs = [turn_cost(turn, team) for turn in self.turns]
+        costs += stage_costs(kernel, [p.width for p in self.plans])
+        cycles, latency = block_cost(costs, rows, most, team)
         shared = const(0) if team.spills else scratch * team.rows
         fits = Condition(shared, "<=", const(MOST_SHARED))
         guard = Condition(scratch, ">=", const(EVERY_SHARED + 1)) if team.spills else fits
@@ -164,5 +206,5 @@ class _Schedule:
             guards.append(guard)
         buffers = tuple(range(len(kernel.params) + team.spills))
         call = GridCall(printed.name, buffers, text.sizes, blocks, team.block, shared, cycles, latency)
-        label = f"{team.label}, packs" if self.suffix else team.label
-        return Way(label, (call,), (printed,), text.lines, tuple(dict.fromkeys(guards)), bool(self.suffix))
+        label = f"{team.label}, packs" if packed else team.label
+        return Way(label, (call,), (printed,), text.lines, tuple(dict.fromkeys(guards)), packed)

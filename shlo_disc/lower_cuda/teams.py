@@ -16,6 +16,7 @@ from shlo_disc.lower_cuda.printed import KernelText, pointers
 from shlo_disc.lower_cuda.row_scratch import offsets, syncs
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 from shlo_disc.lower_cuda.stage_text import StagePlan, reduces_row, stage_text
+from shlo_disc.lower_cuda.turned import Turn, print_fill, spread
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,8 @@ class Team:
 THREAD, OCTET, WARP = Team("thread", 1, 128, 8), Team("octet", 8, 128, 8), Team("warp", 32, 128, 8)
 BLOCK, WIDE = Team("block", 256, 256, 4), Team("wide", 1024, 1024, 1)
 SPILL = Team("spill", 1024, 1024, 1, spills=True)
+# Of as many rows as a block has, whose tiles of transposed operands it turns.
+TILE8, TILE16, TILE32 = Team("tile8", 32, 256, 4), Team("tile16", 32, 512, 2), Team("tile32", 8, 256, 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +57,19 @@ class TeamPrinter:
     """Prints one row kernel once for all teams, and the kernels that call it.
 
     `plans` are the kernel's stages, some of them perhaps in packs; `suffix` tells several ways to print it apart;
-    `aliases` are buffers that may be one memory with another.
+    `aliases` are buffers that may be one memory with another; `turns` are what the kernel's blocks turn first.
     """
 
     def __init__(
-        self, kernel: RowKernel, plans: Sequence[StagePlan], suffix: str = "", aliases: frozenset[Param] = frozenset()
+        self,
+        kernel: RowKernel,
+        plans: Sequence[StagePlan],
+        suffix: str = "",
+        aliases: frozenset[Param] = frozenset(),
+        turns: Sequence[Turn] = (),
     ) -> None:
         self.kernel = replace(kernel, stages=tuple(p.stage for p in plans))
-        self.plans, self.suffix, self.aliases = plans, suffix, aliases
+        self.plans, self.suffix, self.aliases, self.turns = plans, suffix, aliases, turns
         self.spell = CudaSpelling()
         self.emit = PackedEmitter(self.spell)
         self.types = list[str]()
@@ -72,16 +80,12 @@ class TeamPrinter:
         """What a team does."""
         emit = self.emit
         rows = emit.dim_scalar(product(axis.extent for axis in self.kernel.rows))
+        before, after = self._tile()
         row_lines = self._row()
         head = self._scratch_pointers()
         spills = ", bool SPILLS" if self.kernel.scratch else ""
         turn = ["int turn = 0;"] if any(map(reduces_row, self.kernel.stages)) else []
-        loop = [
-            f"const idx rows = {rows};",
-            "for (idx first = team_first<TEAM>(block); first < rows; first += team_count<TEAM>(blocks)) {",
-            f"{INDENT}const idx row = team_row<TEAM>(first, rows);",
-            f"{INDENT}const idx lane = team_lane<TEAM>(first, rows);",
-        ]
+        loop = [f"const idx rows = {rows};", *before]
         body = [*turn, *emit.scopes[0].lines, *head, *loop]
         sizes = tuple(emit.sizes)
         parameters = [*self._pointers(), *(f"const idx {size_name(s)}" for s in sizes)]
@@ -90,10 +94,28 @@ class TeamPrinter:
             *self.types,
             f"template <int TEAM{spills}>",
             f"SHLO_DEVICE void {self.function}({', '.join(parameters)}) {{",
-            *(INDENT + line for line in (*body, *(INDENT + line for line in row_lines), "}")),
+            *(INDENT + line for line in (*body, *(INDENT + line for line in (*row_lines, *after)), "}")),
             "}",
         ]
         return TeamText(tuple(lines), sizes)
+
+    def _tile(self) -> tuple[list[str], list[str]]:
+        """How a team comes to its rows, and what it does after one: one after the other, or all of a block together."""
+        if not self.turns:
+            return [
+                "for (idx first = team_first<TEAM>(block); first < rows; first += team_count<TEAM>(blocks)) {",
+                f"{INDENT}const idx row = team_row<TEAM>(first, rows);",
+                f"{INDENT}const idx lane = team_lane<TEAM>(first, rows);",
+            ], []
+        starts, size = offsets(self.kernel)
+        fill = print_fill(self.emit, self.kernel.rows, self.turns, starts[-len(self.turns) :])
+        return [
+            "const idx tall = blockDim.x / TEAM, line_row = threadIdx.x % tall;",
+            f"char* const line = region + (int64_t)line_row * {self.emit.dim_scalar(spread(size))};",
+            "for (idx tile = block * tall; tile < rows; tile += blocks * tall) {",
+            *(INDENT + line for line in fill),
+            f"{INDENT}const idx row = tile_row<TEAM>(tile, rows), lane = tile_lane<TEAM>(tile, rows);",
+        ], ["__syncthreads();"]
 
     def kernel_name(self, team: Team) -> str:
         """What the kernel of one variant is called."""
@@ -127,6 +149,7 @@ class TeamPrinter:
         if not self.kernel.scratch:
             return []
         starts, size = offsets(self.kernel)
+        size = spread(size) if self.turns else size
         number = "SPILLS ? team_number<TEAM>(block) : (idx)(threadIdx.x / TEAM)"
         lines = [f"char* const own = region + (int64_t)({number}) * {self.emit.dim_scalar(size)};"]
         for scratch, start in zip(self.kernel.scratch, starts, strict=True):

@@ -19,6 +19,7 @@ template <int TEAM> SHLO_DEVICE idx team_count(idx blocks) { return blocks * (id
 
 // Rows go `for (first = team_first; first < rows; first += team_count)`. Teams that share a warp take as many turns as
 // the first of them, for they shuffle together; who has no row left gets the last one, and a lane beyond all points.
+constexpr idx NO_LANE = (idx)(~(uint_t<idx>)0 >> 1);
 template <int TEAM> constexpr bool shares_warp = 1 < TEAM && TEAM < 32;
 template <int TEAM>
 SHLO_DEVICE idx team_first(idx block) {
@@ -30,9 +31,17 @@ SHLO_DEVICE idx team_row(idx first, idx rows) {
 }
 template <int TEAM>
 SHLO_DEVICE idx team_lane(idx first, idx rows) {
-  constexpr idx never = (idx)(~(uint_t<idx>)0 >> 1);
   const bool has_row = !shares_warp<TEAM> || (idx)(threadIdx.x % 32 / TEAM) < rows - first;
-  return has_row ? (idx)(threadIdx.x % TEAM) : never;
+  return has_row ? (idx)(threadIdx.x % TEAM) : NO_LANE;
+}
+// Tiles of rows, one for each team of a block: all teams take as many turns, for they fill the tiles together.
+template <int TEAM>
+SHLO_DEVICE idx tile_row(idx tile, idx rows) {
+  return min_(tile + (idx)(threadIdx.x / TEAM), rows - 1);
+}
+template <int TEAM>
+SHLO_DEVICE idx tile_lane(idx tile, idx rows) {
+  return (idx)(threadIdx.x / TEAM) < rows - tile ? (idx)(threadIdx.x % TEAM) : NO_LANE;
 }
 
 // A squad: the threads that reduce together without a barrier. It is the team itself, or a warp of a block.
