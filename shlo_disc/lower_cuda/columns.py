@@ -13,7 +13,7 @@ from itertools import product as product_of
 
 from shlo_disc.codegen.dependence import Dependence
 from shlo_disc.codegen.host import Call, CallVariant, GridCall
-from shlo_disc.codegen.kernel import Param, RowKernel, Stage
+from shlo_disc.codegen.kernel import Axis, Param, RowKernel, Stage
 from shlo_disc.codegen.naming import NAME
 from shlo_disc.codegen.staged import take_apart
 from shlo_disc.expr.dim import Dim, const, minimum, product
@@ -34,6 +34,8 @@ MOST_TILES = 1 << 20  # blocks; more are taken in a loop
 def is_columns(kernel: RowKernel) -> bool:
     """Whether spreading a row over the grid can pay: results side by side, or few rows that may be long."""
     if any(s.reductions and s.axes and not s.reduced[-1] for s in kernel.stages):
+        return True
+    if len(kernel.stages) == 1 and lanes_for(take_apart(kernel).stages[0]) > 1:
         return True
     lengths = [product(a.extent for a in s.axes).constant for s in kernel.stages]
     if all(n is not None and n <= SHORT_ROW for n in lengths):
@@ -165,12 +167,18 @@ def _pick(ways: Sequence[Way], label: str) -> Way:
 
 def lanes_for(stage: Stage) -> int:
     """How many results a block computes side by side: 1 where the points of one result lie side by side."""
-    if not stage.axes or stage.reduced[-1]:
+    if not stage.axes or (stage.reduced[-1] and not _lies_across(stage)):
         return 1
     results = product(a.extent for a, flag in zip(stage.axes, stage.reduced, strict=True) if not flag).constant
     if results is None or results >= LANES:
         return LANES
     return 1 << (max(results, 1) - 1).bit_length()
+
+
+def _lies_across(stage: Stage) -> bool:
+    """Whether neighbours in memory belong to neighbouring results, though the innermost axis is reduced."""
+    kept = [a for a, flag in zip(stage.axes, stage.reduced, strict=True) if not flag]
+    return bool(kept) and 0 < _point_bytes(stage, kept[-1]) < _point_bytes(stage, stage.axes[-1])
 
 
 def _points(stage: Stage) -> Dim:
@@ -192,7 +200,12 @@ def _cost(split: Split) -> tuple[Dim, Dim, Dim]:
 def _bytes(split: Split) -> int:
     """The memory traffic of a point: neighbouring threads have neighbouring results, or points, or runs of them."""
     axes = split.kept if split.lanes > 1 else split.reduced
-    stage = replace(split.stage, reductions=tuple(replace(r, init=(), stores=()) for r in split.stage.reductions))
-    each = point_bytes(stage, axes[-1], Dependence()) if axes else 4
-    runs = split.lanes == 1 and any(r.fn is None for r in stage.reductions)
+    each = _point_bytes(split.stage, axes[-1]) if axes else 4
+    runs = split.lanes == 1 and any(r.fn is None for r in split.stage.reductions)
     return max(each, SECTOR if runs else 1)
+
+
+def _point_bytes(stage: Stage, lane: Axis) -> int:
+    """The traffic of a point, without what is read and stored once per result."""
+    bare = replace(stage, reductions=tuple(replace(r, init=(), stores=()) for r in stage.reductions))
+    return point_bytes(bare, lane, Dependence())

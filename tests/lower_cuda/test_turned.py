@@ -16,8 +16,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from shlo_disc.codegen.staged import take_apart
 from shlo_disc.expr.dim import Sym, const
 from shlo_disc.lower_cuda import row_schedules
+from shlo_disc.lower_cuda.columns import is_columns, lanes_for
 from shlo_disc.lower_cuda.points import SECTOR
 from shlo_disc.lower_cuda.row_schedules import print_rows, print_teams
 from shlo_disc.lower_cuda.teams import TILE8, TILE16, TILE32
@@ -68,6 +70,7 @@ PROGRAMS: dict[str, Program] = {
         program("two transposed operands", lambda x, y: softmax(x * y).sum(1), X, X),
         program("not commutative", lambda x: last_of(x, (1,)), X),
         program("empty rows", lambda x: x[:, 1:].sum(1) + 1, X),
+        program("no rows", lambda x: softmax(x[1:]), X),
         program("padded", lambda x: softmax(jnp.pad(x, ((0, 0), (3, 2)))), X),
         program("causal", lambda x: softmax(jnp.where(jnp.tril(jnp.ones_like(x)) > 0, x, -9.0)), X),
         program("f16", softmax, In("s, b", F16)),
@@ -200,3 +203,39 @@ def test_registers() -> None:
     tiles = [kernel for name, kernel in used.items() if "_turned" in name]
     assert len(tiles) == len(TILES)
     assert all(kernel.spilled == 0 and kernel.registers <= 64 for kernel in tiles)
+
+
+LONE: dict[str, Program] = {
+    "not commutative": PROGRAMS["not commutative"],
+    "empty rows": program("empty rows", lambda x: x[:, 1:].sum(1), X),
+    "two": program("two", lambda x: ((x * x).sum(1), x.max(1)), X),
+}
+
+
+@pytest.mark.parametrize("label", ["grid, parts", "grid, whole", "grid, alone"])
+@pytest.mark.parametrize("name", LONE)
+def test_results_side_by_side(name: str, label: str) -> None:
+    """A lone reduction needs no tile: neighbouring threads have neighbouring results."""
+    one = LONE[name]
+    run = forced(exported(transposing(one), one.inputs), label, schedule="random")
+    for at in ({"s": 1, "b": 1}, {"s": 300, "b": 33}, {"s": 31, "b": 64}, {"s": 2500, "b": 3}):
+        (array,) = (i.array(np.random.default_rng(0), at) for i in one.inputs)
+        found, taken = run([array])
+        assert taken
+        check(found, by_jax(one.function, [np.ascontiguousarray(array.T)]), f"{name}, {label}, {at}")
+
+
+def test_lone_reductions_lie_side_by_side() -> None:
+    """However long rows are; sums along memory, and of several stages, stay as they were."""
+    programs: list[tuple[Callable[..., Any], In, int]] = [
+        (lambda x: x.T.sum(1), X, 32),
+        (lambda x: x.T.max(1), In("768, b"), 32),
+        (lambda x: (x.mT * x.mT).sum(2), BOX, 32),
+        (lambda x: x.sum(1), X, 1),
+        (lambda x: x.sum(1), In("b, 768"), 1),
+    ]
+    for function, x, lanes in programs:
+        kernel, _ = row_kernel(function, x)
+        (stage,) = take_apart(kernel).stages
+        assert lanes_for(stage) == lanes
+        assert is_columns(kernel) or lanes == 1
