@@ -185,6 +185,16 @@ def test_choices(rows: int, length: int, label: str) -> None:
     assert cheapest(print_teams(kernel, facts).variants, {"b": rows, "s": length}) == label
 
 
+def test_the_cheapest_is_a_tile() -> None:
+    """Without being asked for, where there are enough rows."""
+    program = compiled(exported(lambda x: softmax(x.T), (X,)), EmulatedDevice())
+    array = X.array(np.random.default_rng(0), {"b": 3000, "s": 72})
+    (launch,) = record(program, [array]).launches
+    assert launch.label in TILES
+    found = np.asarray(program.executable([array])[0])
+    check([found], by_jax(softmax, [np.ascontiguousarray(array.T)]), launch.label)
+
+
 def test_nothing_to_turn() -> None:
     """Rows along memory, few rows, and short ones."""
     kept: list[tuple[Callable[..., Any], In]] = [
