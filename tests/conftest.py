@@ -6,6 +6,7 @@ import fcntl
 import os
 import re
 import shutil
+import sys
 import tarfile
 import tempfile
 from collections.abc import Callable, Generator
@@ -96,3 +97,11 @@ def corpus(request: pytest.FixtureRequest) -> Path:
             shutil.copyfile(given / name, root / f".{name}")
             (root / f".{name}").replace(root / name)
     return root
+
+
+@pytest.fixture(scope="module", autouse=True)
+def without_programs_of_jax() -> Generator[None]:
+    """Let go of what JAX has compiled in a module of tests: all of it together is some gigabytes."""
+    yield
+    if (jax := sys.modules.get("jax")) is not None:
+        jax.clear_caches()
