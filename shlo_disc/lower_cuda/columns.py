@@ -35,7 +35,7 @@ def is_columns(kernel: RowKernel) -> bool:
     """Whether spreading a row over the grid can pay: results side by side, or few rows that may be long."""
     if any(s.reductions and s.axes and not s.reduced[-1] for s in kernel.stages):
         return True
-    if len(kernel.stages) == 1 and lanes_for(take_apart(kernel).stages[0]) > 1:
+    if len(kernel.stages) == 1 and kernel.stages[0].axes and lanes_for(take_apart(kernel).stages[0]) > 1:
         return True
     lengths = [product(a.extent for a in s.axes).constant for s in kernel.stages]
     if all(n is not None and n <= SHORT_ROW for n in lengths):

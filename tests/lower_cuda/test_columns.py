@@ -203,6 +203,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[In, ...], Sequence[Sizes]]] 
     "softmax of few bf16 rows": (softmax, (In("4, n", BF16),), LINES),
     "softmax of columns": (lambda x: jax.nn.softmax(x, 0), (X,), COLUMNS),
     "softmax of the middle": (lambda x: jax.nn.softmax(x, 1), (Y,), CUBES),
+    "one element each": (lambda x: lax.reduce((x > 0)[..., None], np.True_, lax.bitwise_and, (2,)), (X,), COLUMNS),
     "no rows": (lambda x: (x.sum(0), x.max(0, initial=-3)), (In("b-1, s"),), EMPTY),
     "no rows, two values": (extremes, (In("b-1, s"), In("b-1, s")), EMPTY),
     "no columns": (lambda x: x.sum(0), (In("s, b-1"),), EMPTY),
