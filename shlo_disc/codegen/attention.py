@@ -101,6 +101,7 @@ class _Reader:
     def __init__(self, group: Group, facts: Facts, producers: Producers) -> None:
         assert group.anchor is not None, "attention is built around its second product"
         self.group, self.facts, self.producers = group, facts, producers
+        self.structures = Structures(facts, producers)
         self.second = group.anchor
         self.members = {t for op in group.ops for t in op.results}
         self.params = Params()
@@ -197,7 +198,7 @@ class _Reader:
         if len(depths) > 1 or depth is None or depth > LARGEST_WIDTH:
             return f"queries are {' x '.join(map(str, depths))} wide, not a constant of at most {LARGEST_WIDTH}"
         operands = self._operands(first, softmax.read, space.facts.with_index(DEPTH, const(depth)))
-        form = matrix_form(self.second, Structures(self.facts, self.producers))
+        form = matrix_form(self.second, self.structures)
         v = self._matrix((form.a, form.b)[1 - space.side], space.values, KEY, COLUMN, space.facts)
         if operands is None or v is None:
             return "queries, keys or values are no matrices per row of the batch"
@@ -230,7 +231,7 @@ class _Reader:
     def _operands(self, first: Op[object], read: Index, facts: Facts) -> tuple[MatrixView, MatrixView] | None:
         """Queries and keys: element `read` of the first product has them in its rows and columns, or the other way."""
         assert isinstance(first.attrs, DotAttrs), "the first product is a dot"
-        attrs, form = first.attrs, matrix_form(first, Structures(self.facts, self.producers))
+        attrs, form = first.attrs, matrix_form(first, self.structures)
         index = list(read)
         shared, found = index[: len(attrs.lhs_batch)], list[Index]()
         del index[: len(shared)]

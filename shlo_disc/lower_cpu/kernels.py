@@ -35,7 +35,7 @@ from shlo_disc.lower_cpu.templates import SIZES, Body, signature
 
 WORK_PER_THREAD = 1 << 15  # elements (of one addition each) that pay for waking a thread
 
-# Sharing a loop costs 0.25 us where all threads spin (two cores of a Zen 5), in which one of them moves 2^15 bytes. It
+# Sharing a loop costs 0.25 us where all threads spin (two cores of a Zen 4), in which one of them moves 2^15 bytes. It
 # is worth while to share it with others up to four times that: then a launch still is a fifth of the time.
 _LAUNCHES = Launches(frozenset({GroupKind.ROWS, GroupKind.DOT, GroupKind.SCAN}), 1 << 17, WORK_PER_THREAD)
 
