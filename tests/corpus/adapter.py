@@ -8,11 +8,20 @@ from typing import Any
 from numpy.typing import NDArray
 
 import shlo_disc
+from shlo_disc.artifact import CompileOptions
 
 Array = NDArray[Any]
 
 
 def compile(text: str) -> Callable[[Sequence[Array]], list[Array]]:  # noqa: A001 - the runner's name
-    """Compile once; all shapes of a case share it."""
-    run = shlo_disc.compile(text)
-    return lambda inputs: list(run(*inputs))
+    """Compile once; all shapes of a case share it, and so do both drivers, which have to agree bit by bit."""
+    generated, vm = shlo_disc.compile(text), shlo_disc.compile(text, options=CompileOptions(driver="vm"))
+
+    def run(inputs: Sequence[Array]) -> list[Array]:
+        found = list(generated(*inputs))
+        for number, (one, other) in enumerate(zip(found, vm(*inputs), strict=True)):
+            if one.shape != other.shape or one.tobytes() != other.tobytes():
+                raise AssertionError(f"the drivers disagree about result {number}: C gives {one}, the VM {other}")
+        return found
+
+    return run
