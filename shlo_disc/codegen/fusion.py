@@ -38,6 +38,7 @@ _TEMPLATES = {
     Template.SORT: GroupKind.SORT,
     Template.SCATTER: GroupKind.SCATTER,
     Template.SELECT_AND_SCATTER: GroupKind.WINDOW_SCATTER,
+    Template.LIBRARY: GroupKind.LIBRARY,
     Template.WHILE: GroupKind.WHILE,
     Template.CASE: GroupKind.CASE,
 }

@@ -27,6 +27,7 @@ class GroupKind(Enum):
     SORT = "sort"
     SCATTER = "scatter"
     WINDOW_SCATTER = "select_and_scatter"
+    LIBRARY = "library call"
     SCAN = "scan"
     WHILE = "while"
     CASE = "case"

@@ -28,6 +28,7 @@ class Template(Enum):
     SORT = auto()
     SCATTER = auto()
     SELECT_AND_SCATTER = auto()
+    LIBRARY = auto()  # a call of a library: operands and results are whole arrays in memory
     WHILE = auto()
     CASE = auto()
 

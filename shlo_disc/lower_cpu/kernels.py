@@ -134,6 +134,8 @@ class CpuLowering:
                 found, tensors = build_scan(group, self.facts, self.producers)
                 extent, work = scan.scan_extent(found), found.along.extent * _capped(found.inner.extent, 64)
                 return self._ref(group, scan.print_scan(found), tensors, extent, work, const(0))
+            case GroupKind.LIBRARY:
+                raise AssertionError(f"no library is called for {group.ops[0].name}")
             case GroupKind.ATTENTION | GroupKind.PARALLEL | GroupKind.WHILE | GroupKind.CASE:
                 raise AssertionError(f"no kernel is a {group.kind.value}")
             case _:

@@ -22,6 +22,7 @@ from shlo_disc.codegen.templates import (
     build_sort,
     build_window_scatter,
 )
+from shlo_disc.diagnostics import UnsupportedOpError
 from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.expr.dim import Sym, of, product
 from shlo_disc.lower_cuda.attention import print_attention
@@ -106,6 +107,9 @@ class CudaLowering:
             case GroupKind.PARALLEL:
                 built = [build_row_kernel(part, facts, producers, SEAMS) for part in group.parts]
                 return print_parallel([build_part(*one, facts) for one in built], facts)
+            case GroupKind.LIBRARY:
+                op = group.ops[0]
+                raise UnsupportedOpError(f"{op.name.removeprefix('d_')} is not supported on CUDA", op.span)
             case GroupKind.WHILE | GroupKind.CASE:
                 raise AssertionError(f"no kernel is a {group.kind.value}")
             case _:
