@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 USABLE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
 
-.PHONY: help demo test check format golden bench bench-compile bench-fusion bench-parse clean
+.PHONY: help demo test check format golden bench bench-ops bench-compile bench-fusion bench-parse clean
 
 help:
 	@echo "make demo    an encoder, 50 shapes, one compilation, checked against XLA"
@@ -58,6 +58,9 @@ golden: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.run
+
+bench-ops: $(INSTALLED)
+	$(BIN)/python -m benchmarks.ops --threads 1,2
 
 bench-compile: $(INSTALLED)
 	$(BIN)/python -m benchmarks.compile_time

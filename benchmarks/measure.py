@@ -25,13 +25,12 @@ import jax
 import numpy as np
 
 import shlo_disc
+from benchmarks.timing import Call, time_in_turns
 from benchmarks.workloads import WORKLOADS, Array, Workload
 
 ROUNDS = 12  # turns per shape
 TURN = 0.03  # seconds of a turn, at least one call
 WARM_UP = 3
-
-Call = Callable[[], object]
 
 
 def _cpu_seconds() -> float:
@@ -40,25 +39,9 @@ def _cpu_seconds() -> float:
     return sum(usage.ru_utime + usage.ru_stime for usage in both)
 
 
-def _turn(call: Call) -> list[float]:
-    seconds, end = list[float](), time.perf_counter() + TURN
-    while not seconds or time.perf_counter() < end:
-        start = time.perf_counter()
-        call()
-        seconds.append(time.perf_counter() - start)
-    return seconds
-
-
 def _in_turns(*calls: Call) -> list[float]:
-    """Median seconds of each call; in turns, so that a slow moment of the machine hits all."""
-    seconds = [list[float]() for _ in calls]
-    for call in calls:
-        for _ in range(WARM_UP):
-            call()
-    for _ in range(ROUNDS):
-        for call, so_far in zip(calls, seconds, strict=True):
-            so_far.extend(_turn(call))
-    return [statistics.median(s) for s in seconds]
+    """Median seconds of each call."""
+    return [statistics.median(seconds) for seconds in time_in_turns(calls, ROUNDS, TURN, WARM_UP)]
 
 
 def _relative_error(ours: object, xla: object) -> float:

@@ -9,24 +9,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
-import os
 import platform
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from benchmarks.timing import geometric_mean, measure_in_process
 from benchmarks.workloads import WORKLOADS, Shape
 
-ROOT = Path(__file__).resolve().parent.parent
 PARTS = ("steady", "cold")
 
 
@@ -61,25 +56,9 @@ class Stream:
     distinct: int
 
 
-def _measure(workload: str, part: str, threads: int, cache: str) -> Iterator[dict[str, Any]]:
-    """Run one measuring process and yield what it prints, as it prints it."""
-    cores = sorted(os.sched_getaffinity(0))[:threads]
-    environment = {**os.environ, "JAX_PLATFORMS": "cpu", "XDG_CACHE_HOME": cache}
-    if threads == 1:
-        environment["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
-    command = ["taskset", "-c", ",".join(map(str, cores)), sys.executable]
-    command += ["-m", "benchmarks.measure", workload, part]
-    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout, "stdout is a pipe"
-        for line in process.stdout:
-            yield json.loads(line)
-    if process.returncode:
-        raise SystemExit(f"{' '.join(command)} failed with {process.returncode}")
-
-
 def _steady(name: str, threads: int) -> Iterator[Steady]:
     with tempfile.TemporaryDirectory() as cache:
-        for line in _measure(name, "steady", threads, cache):
+        for line in measure_in_process("benchmarks.measure", [name, "steady"], threads, cache):
             ours, xla = line["seconds"]
             yield Steady(name, threads, tuple(line["shape"]), ours, xla, line["error"])
 
@@ -88,12 +67,8 @@ def _cold(name: str, threads: int) -> Iterator[Stream]:
     """Ours with an empty cache on disk, again with what that left there, then XLA."""
     with tempfile.TemporaryDirectory() as cache:
         for side, part in (("cold", "ours"), ("warm", "ours"), ("XLA", "xla")):
-            for line in _measure(name, f"cold-{part}", threads, cache):
+            for line in measure_in_process("benchmarks.measure", [name, f"cold-{part}"], threads, cache):
                 yield Stream(name, threads, side, **line)
-
-
-def _geometric_mean(ratios: Sequence[float]) -> float:
-    return math.exp(sum(map(math.log, ratios)) / len(ratios))
 
 
 def _steady_table(rows: Sequence[Steady]) -> Table:
@@ -107,7 +82,7 @@ def _steady_table(rows: Sequence[Steady]) -> Table:
             shape = "x".join(map(str, row.shape))
             times = (f"{1e6 * t:.1f}" for t in (row.ours, row.xla))
             table.add_row(name, threads, shape, *times, f"{row.ratio:.2f}", f"{row.error:.0e}")
-        mean = _geometric_mean([row.ratio for row in group])
+        mean = geometric_mean([row.ratio for row in group])
         table.add_row(name, threads, "mean", "", "", f"[bold]{mean:.2f}[/bold]", "")
         table.add_section()
     return table

@@ -1,0 +1,8 @@
+"""The rows of `benchmarks.ops`, by family."""
+
+from __future__ import annotations
+
+from benchmarks.op_rows import control, elementwise, indexing, movement, ordering, products, reductions, windows
+
+MODULES = (indexing, ordering, windows, control, movement, reductions, elementwise, products)
+TABLE = tuple(row for module in MODULES for row in module.ROWS_OF_FAMILY)

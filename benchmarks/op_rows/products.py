@@ -1,0 +1,68 @@
+"""Products: those of f32 and f64 have their own benchmarks, these are the others."""
+
+# JAX's functions are partly untyped.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false, reportMissingParameterType=false
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from benchmarks.op_rows.row import Row, Sizes, booleans, integers, normal
+
+SQUARES: tuple[Sizes, ...] = ((16, 16, 16), (64, 128, 64), (512, 512, 512), (97, 101, 3))
+BATCHES: tuple[Sizes, ...] = ((4, 8, 8, 8), (32, 32, 32, 32), (64, 128, 128, 128), (1_009, 3, 5, 7))
+
+
+def _product(name, left, right, **options):
+    def program(x, y):
+        return jnp.matmul(x, y, **options)
+
+    return Row("product", name, program, (left("n, k"), right("k, m")), SQUARES)
+
+
+ROWS_OF_FAMILY = (
+    _product("f32", normal, normal),
+    _product("f64", lambda s: normal(s, np.float64), lambda s: normal(s, np.float64)),
+    _product("bf16", lambda s: normal(s, jnp.bfloat16), lambda s: normal(s, jnp.bfloat16)),
+    _product("f16", lambda s: normal(s, np.float16), lambda s: normal(s, np.float16)),
+    _product("i32", lambda s: integers(s, -9, 9), lambda s: integers(s, -9, 9)),
+    _product(
+        "i8 as i32",
+        lambda s: integers(s, -9, 9, np.int8),
+        lambda s: integers(s, -9, 9, np.int8),
+        preferred_element_type=jnp.int32,
+    ),
+    _product("complex", lambda s: normal(s, np.complex64), lambda s: normal(s, np.complex64)),
+    Row("product", "batched", jnp.matmul, (normal("b, n, k"), normal("b, k, m")), BATCHES),
+    Row(
+        "product",
+        "vector",
+        jnp.matmul,
+        (normal("n, m"), normal("m")),
+        ((32, 32), (300, 333), (2_000, 2_000), (30_011, 3)),
+    ),
+    Row(
+        "product",
+        "one_hot",
+        lambda i, w: jax.nn.one_hot(i, 100) @ w,
+        (integers("n", 0, 100), normal("100, 64")),
+        ((10,), (1_000,), (40_000,), (997,)),
+    ),
+    Row(
+        "product",
+        "inner, of a line",
+        jnp.dot,
+        (normal("n"), normal("n")),
+        ((1_000,), (100_000,), (4_000_000,), (99_991,)),
+    ),
+    Row(
+        "product",
+        "of booleans, any",
+        lambda x, y: (x[:, :, None] & y[None]).any(1),
+        (booleans("n, k"), booleans("k, m")),
+        ((16, 16, 16), (64, 64, 64), (256, 256, 256), (97, 101, 3)),
+    ),
+)
