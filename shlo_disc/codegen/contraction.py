@@ -95,7 +95,8 @@ def template_operands(op: Op[object], structures: Structures, abilities: Abiliti
     if template is Template.CONVOLUTION:
         if not is_direct_convolution(op, abilities):
             return ()
-        return tuple(t for t in op.operands if structures.affine_view(t) is None)
+        views = [(t, structures.affine_view(t)) for t in op.operands]
+        return tuple(t for t, view in views if view is None or view.base is t)
     if template is Template.SCATTER:
         return tuple(t for t in op.operands[: len(op.operands) // 2] if not holds_zeros(t, facts, producers))
     if template is Template.SORT and isinstance(op.attrs, SortAttrs):

@@ -24,6 +24,7 @@ from shlo_disc.expr.facts import Facts, Truth
 from shlo_disc.expr.numpy_math import numpy_dtype
 from shlo_disc.expr.scalar import Const, Direction
 from shlo_disc.ir import core as ir
+from shlo_disc.ir.attributes import QuantizedTensorType
 
 Bound: TypeAlias = Tensor | Contents
 
@@ -285,7 +286,9 @@ def _element(value: int, dtype: DType) -> int | bool:
 
 
 def tensor_type(type_: ir.Type, span: Span) -> ir.TensorType:
-    """The type as a tensor type; tokens and tuples are not supported."""
+    """The type as a tensor type; a quantized tensor is that of its stored integers. Tokens are not supported."""
     if isinstance(type_, ir.TensorType):
         return type_
+    if isinstance(type_, QuantizedTensorType):
+        return ir.TensorType(type_.shape, type_.element.storage)
     raise UnsupportedOpError(f"expected a tensor, found {type(type_).__name__}", span)

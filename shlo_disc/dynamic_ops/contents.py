@@ -18,7 +18,7 @@ from shlo_disc.dynamic_ops.size_values import Contents
 from shlo_disc.expr.dim import ONE, ZERO, Dim, as_dim, const, maximum, minimum
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir import core as ir
-from shlo_disc.ir.attributes import DenseAttr
+from shlo_disc.ir.attributes import DenseAttr, QuantizedTensorType
 
 _MOST_ELEMENTS = 64
 
@@ -40,6 +40,8 @@ class ShapeArithmetic:
             return None
         if (move := _MOVES.get(op.name)) is not None:
             return move(op, operands)
+        if any(isinstance(x.type, QuantizedTensorType) for x in (*op.operands, *op.results)):
+            return None
         type_ = tensor_type(op.results[0].type, op.span)
         function = self._function(op)
         if function is None or not (type_.dtype.is_integer or type_.dtype.is_bool):

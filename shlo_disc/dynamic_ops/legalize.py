@@ -19,6 +19,7 @@ from shlo_disc.dynamic_ops.constraints import read_constraints
 from shlo_disc.dynamic_ops.contents import ShapeArithmetic
 from shlo_disc.dynamic_ops.frame import Frame, Legalizer, Rule
 from shlo_disc.dynamic_ops.program import Body, Check, Parameter, Program, RawDim
+from shlo_disc.dynamic_ops.quantization import with_quantized
 from shlo_disc.dynamic_ops.value_bounds import with_bounds
 from shlo_disc.expr.dim import ZERO, Dim, Sym, const, of, symbol
 from shlo_disc.expr.facts import Facts
@@ -26,12 +27,14 @@ from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import BoolAttr, StringAttr
 from shlo_disc.parse.origins import find_origins
 
-_RULES: Mapping[str, Rule] = {
-    **rules_elementwise.RULES,
-    **rules_move.RULES,
-    **rules_compute.RULES,
-    **rules_control.RULES,
-}
+_RULES: Mapping[str, Rule] = with_quantized(
+    {
+        **rules_elementwise.RULES,
+        **rules_move.RULES,
+        **rules_compute.RULES,
+        **rules_control.RULES,
+    }
+)
 
 
 def legalize(module: ir.Module, argument_names: tuple[str, ...] = (), constraints: Sequence[str] = ()) -> Program:

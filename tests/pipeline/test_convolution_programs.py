@@ -66,6 +66,7 @@ PROGRAMS = (
     image("bf16", conv(), In("b, h, w, 3", BF16), In("3, 3, 3, 4", BF16)),
     image("f64", conv(), In("b, h, w, 3", np.float64), In("3, 3, 3, 4", np.float64), wide=True),
     image("i32", conv(), In("b, h, w, 3", np.int32), In("3, 3, 3, 4", np.int32)),
+    image("constant kernel", lambda x: conv()(x, jnp.ones((3, 3, 3, 4))), IMAGE),
     image("block", block, IMAGE, In("3, 3, 3, 4"), In("4"), In("3, 3, 1, 4"), scale=3),
     image("then transposed", lambda x, k: conv()(x, k).transpose(0, 3, 1, 2) * 2, IMAGE, In("3, 3, 3, 4")),
     image("then cut", lambda x, k: conv()(x, k)[..., :2] * 2, IMAGE, In("3, 3, 3, 4")),
