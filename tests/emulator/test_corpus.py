@@ -1,7 +1,6 @@
 """The corpus on the emulator: every case that the CPU target supports is right here too.
 
-All of JAX's dynamic exports, and a sample of the other cases (`--exhaustive`: all). `unsupported.txt` lists those that
-the CUDA target refuses: it may only get shorter. See tests/corpus.
+`unsupported.txt` lists those that the CUDA target refuses: it may only get shorter. See tests/corpus.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import ml_dtypes
@@ -17,7 +15,7 @@ import numpy as np
 import pytest
 
 import shlo_disc
-from tests.corpus.judged import Case, Runner, all_cases, check, dynamic_cases, judge, listed, parametrize
+from tests.corpus.judged import Case, Runner, all_cases, check, judge, listed, parametrize
 from tests.corpus.on_gpu import BF16_TRANSFORMERS, SORTS, TOP_K, for_gpu
 from tests.corpus.test_cases import KNOWN
 from tests.corpus.test_cases import LIST as ON_CPU
@@ -26,20 +24,15 @@ from tests.emulator.run import OPTIONS, compiled, emulate, variants
 
 HERE = Path(__file__).resolve().parent
 LIST = HERE / "unsupported.txt"
-SAMPLE = 200  # of the cases that are not JAX's dynamic exports
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    exhaustive = bool(metafunc.config.getoption("--exhaustive"))
-    parametrize(metafunc, lambda corpus: _wanted(corpus, exhaustive=exhaustive))
+    parametrize(metafunc, _wanted)
 
 
-def _wanted(corpus: Path, *, exhaustive: bool) -> dict[str, Case]:
+def _wanted(corpus: Path) -> dict[str, Case]:
     skipped = listed(ON_CPU).keys() | listed(KNOWN).keys()
-    runs = {name: case for name, case in all_cases(corpus).items() if name not in skipped}
-    dynamic = [name for name in dynamic_cases(corpus) if name in runs]
-    others = sorted(runs.keys() - dynamic)
-    return {name: runs[name] for name in (*dynamic, *(others if exhaustive else Random(0).sample(others, SAMPLE)))}
+    return {name: case for name, case in all_cases(corpus).items() if name not in skipped}
 
 
 @pytest.fixture(scope="session")
