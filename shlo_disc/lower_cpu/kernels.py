@@ -29,6 +29,7 @@ from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.expr.dim import Dim, const, maximum, minimum
 from shlo_disc.lower_cpu import products, rows, scan, serial, spread, templates, transposed, turned
 from shlo_disc.lower_cpu import scatter as scatters
+from shlo_disc.lower_cpu import sort as sorts
 from shlo_disc.lower_cpu.parallel import Part, parallel_extent, print_parallel
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.templates import SIZES, Body, signature
@@ -105,15 +106,8 @@ class CpuLowering:
                 return part.sharing(positions(epilogue_pairs(conv), conv.params))
             case GroupKind.SORT:
                 sort, tensors = build_sort(group, self.facts, self.producers)
-                body = serial.print_sort(sort)
-                return self._ref(
-                    group,
-                    body,
-                    tensors,
-                    sort.outer * sort.inner,
-                    sort.extent * 16,
-                    serial.sort_scratch(sort),
-                )
+                body, scratch = sorts.print_sort(sort), sorts.sort_scratch(sort)
+                return self._ref(group, body, tensors, sort.outer * sort.inner, sort.extent * 16, scratch)
             case GroupKind.SCATTER:
                 scatter, tensors = build_scatter(group, self.facts, self.producers)
                 extent, grain = scatters.scatter_extent(scatter), scatters.scatter_grain(scatter, WORK_PER_THREAD)

@@ -1,4 +1,4 @@
-"""Sort and select_and_scatter as C++, printed whole."""
+"""What is printed as plain loops: select_and_scatter."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from shlo_disc.codegen.emitter import Emitter
 from shlo_disc.codegen.kernel import (
     Axis,
     Param,
-    SortKernel,
     WindowScatterKernel,
 )
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.expr.dim import Dim, Sym, const, of
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Arg
 from shlo_disc.lower_cpu.rows import pointer
 from shlo_disc.lower_cpu.spelling import VectorSpelling
@@ -30,49 +28,6 @@ def pointers(params: Sequence[Param], written: Sequence[Param], shared: Collecti
 def indented(lines: Sequence[str]) -> list[str]:
     """The lines, one level deeper."""
     return [INDENT + line for line in lines]
-
-
-def sort_scratch(kernel: SortKernel) -> Dim:
-    """Bytes of private memory: two permutations of a line."""
-    return kernel.extent * 16 + 64
-
-
-def print_sort(kernel: SortKernel) -> Body:
-    """Each piece of work is one line: its permutation is sorted, then every array is moved."""
-    emit = Emitter(_SPELL)
-    declared = pointers(kernel.params, kernel.outputs)
-    call = "merge_sort(order, order + length, length" if kernel.stable else "intro_sort(order, length"
-    lines = [
-        f"const int64_t length = {emit.dim_scalar(kernel.extent)}, inner = {emit.dim_scalar(kernel.inner)};",
-        "int64_t* const order = (int64_t*)scratch;",
-        "for (int64_t line = begin; line < end; ++line) {",
-        f"{INDENT}const int64_t base = line / inner * length * inner + line % inner;",
-        f"{INDENT}for (int64_t i = 0; i < length; ++i) order[i] = i;",
-        f"{INDENT}{call}, [&](const int64_t x, const int64_t y) {{",
-    ]
-    names = [a.name for a in kernel.comparator_arguments]
-    with emit.inside(*names) as scope:
-        for number, argument in enumerate(kernel.comparator_arguments):
-            source, at = kernel.inputs[number // 2], "xy"[number % 2]
-            if source is None:
-                text = _SPELL.convert(at, DType.I64, argument.dtype)
-            else:
-                text = _SPELL.load(source.name, f"base + {at} * inner", source.dtype)
-            scope.lines.append(f"const {_SPELL.value_type(argument.dtype)} {argument.name} = {text};")
-        emit.count_uses([kernel.comparator])
-        result = emit.value(kernel.comparator)
-        scope.lines.append(f"return (bool)({result});")
-    lines += indented(indented(scope.lines))
-    lines.append(f"{INDENT}}});")
-    for source, target in zip(kernel.inputs, kernel.outputs, strict=True):
-        if source is None:
-            value = _SPELL.convert("order[i]", DType.I64, target.dtype)
-            moved = _SPELL.store(target.name, "(base + i * inner)", value, target.dtype)
-        else:
-            moved = f"{target.name}[base + i * inner] = {source.name}[base + order[i] * inner];"
-        lines.append(f"{INDENT}for (int64_t i = 0; i < length; ++i) {moved}")
-    lines.append("}")
-    return Body((), (*declared, *emit.scopes[0].lines, *lines), tuple(emit.sizes))
 
 
 def loops(

@@ -1,8 +1,8 @@
 // What every generated file includes: the vocabulary of formulas, indices, and the ABI.
 #pragma once
 #include "math.h"
+#include "ranked.h"
 #include "runtime.h"
-#include "sort.h"
 #include "tile.h"
 
 // A number known when compiling, as an argument: rows(Int<4>(), row).
