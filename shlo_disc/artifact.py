@@ -35,6 +35,14 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """An element (row-major) of an integer argument whose value decides sizes."""
+
+    argument: int
+    element: int
+
+
+@dataclass(frozen=True, slots=True)
 class Donation:
     """An argument whose memory a call overwrites, and the result that is there in the end, if one is."""
 
@@ -248,10 +256,12 @@ class Constant:
 class Artifact:
     """A compiled program, but for the machine code.
 
-    `symbols` lists raw symbols first (`raw`: argument number and axis of each), then one per entry of `definitions`.
+    `symbols` lists raw symbols first (`raw`: argument number and axis of each), then those of `readings`, then one per
+    entry of `definitions`.
     `donations` names the arguments that a call writes to: who runs it gives it others where that is not safe.
     `host` is the generated driver with `shlo_plan` and `shlo_run`; `steps` is the same program for the VM.
-    `free` are the names of the sizes that all others follow from, `raw_sizes` the raw symbols in terms of them.
+    `free` are the names of the sizes that all others follow from, `raw_sizes` the raw
+    symbols, and those of readings, in terms of them.
     On "cuda" indices are 32 bits wide in calls where all `index_spaces` (numbers of elements) are small enough.
     """
 
@@ -274,6 +284,22 @@ class Artifact:
     free: tuple[str, ...] = ()
     raw_sizes: tuple[Formula, ...] = ()
     donations: tuple[Donation, ...] = ()
+    readings: tuple[Reading, ...] = ()
+
+    @property
+    def given(self) -> int:
+        """How many symbols a call brings: the first ones."""
+        return len(self.raw) + len(self.readings)
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Where a call finds the value of each of them, for people."""
+        dims = (f"dimension {axis} of {self.arguments[argument].name}" for argument, axis in self.raw)
+        return (*dims, *map(self._place, self.readings))
+
+    def _place(self, reading: Reading) -> str:
+        argument = self.arguments[reading.argument]
+        return f"element {reading.element} of {argument.name}" if argument.shape else f"the value of {argument.name}"
 
 
 @dataclass(frozen=True, slots=True)

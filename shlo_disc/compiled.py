@@ -98,7 +98,7 @@ def peak_formula(artifact: Artifact) -> Any:
     """The bytes of temporaries of a call, as a SymPy expression of the free sizes."""
     from shlo_disc.expr.sympy_bridge import formula_to_sympy  # noqa: PLC0415  a second to import
 
-    count = len(artifact.raw)
+    count = artifact.given
     known = dict(zip(artifact.symbols, artifact.raw_sizes, strict=False))
     known |= dict(zip(artifact.symbols[count:], artifact.definitions, strict=True))
     known |= {name: name for name in artifact.free}  # also where the program finds one by a division of a raw size

@@ -22,8 +22,8 @@ _SPECIAL = 0.6
 
 def point_of(program: Program, free: Mapping[Sym, int]) -> Point | None:
     """All symbols from values of the free ones; None if such a call is refused."""
-    raw = {dim.symbol: program.facts.canonical(of(dim.symbol)).evaluate(free) for dim in program.raw_dims}
-    if any(value < 0 for value in raw.values()):
+    raw = _raw(program, free)
+    if any(raw[dim.symbol] < 0 for dim in program.raw_dims):
         return None
     point = accepted_point(program, raw)
     if point is None or any(point[symbol] != value for symbol, value in free.items() if symbol in point):
@@ -32,7 +32,7 @@ def point_of(program: Program, free: Mapping[Sym, int]) -> Point | None:
 
 
 def accepted_point(program: Program, raw: Mapping[Sym, int]) -> Point | None:
-    """All symbols from the sizes of the arguments, as a call finds them; None if the checks refuse it.
+    """All symbols from what a call brings (`program.given`); None if the checks refuse it.
 
     Unlike `point_of` this takes nothing from the facts: whatever a call may be given, they must hold.
     """
@@ -42,9 +42,14 @@ def accepted_point(program: Program, raw: Mapping[Sym, int]) -> Point | None:
     return point if all(check.holds(point) for check in program.checks) else None
 
 
+def _raw(program: Program, free: Mapping[Sym, int]) -> dict[Sym, int]:
+    """What a call brings, from values of the free symbols."""
+    return {symbol: program.facts.canonical(of(symbol)).evaluate(free) for symbol in program.given}
+
+
 def free_symbols(program: Program) -> tuple[Sym, ...]:
     """The symbols that all sizes of the program follow from, in a fixed order."""
-    dims = [program.facts.canonical(of(raw.symbol)) for raw in program.raw_dims]
+    dims = [program.facts.canonical(of(symbol)) for symbol in program.given]
     return tuple(sorted({s for dim in dims for s in dim.symbols()}, key=lambda s: s.order))
 
 
@@ -136,8 +141,8 @@ def _mended(
 
 def _conflict(program: Program, free: Mapping[Sym, int]) -> int:
     """By how much these sizes miss the checks; 0 if a call with them is accepted."""
-    raw = {dim.symbol: program.facts.canonical(of(dim.symbol)).evaluate(free) for dim in program.raw_dims}
-    point, missed = dict(raw), sum(max(0, -value) for value in raw.values())
+    raw = _raw(program, free)
+    point, missed = dict(raw), sum(max(0, -raw[dim.symbol]) for dim in program.raw_dims)
     if missed:
         return missed
     for symbol, definition in program.definitions:

@@ -23,6 +23,7 @@ from shlo_disc.artifact import (
     Guard,
     Launch,
     Product,
+    Reading,
     Result,
     SourceFile,
     Step,
@@ -61,13 +62,14 @@ def assemble(
     overview: Overview,
 ) -> Artifact:
     """Put everything the runtime needs into one record; `names` are the user's names of the arguments."""
-    raw, definitions = program.raw_dims, (*program.definitions, *host.definitions)
+    definitions = (*program.definitions, *host.definitions)
     return Artifact(
         name=program.name,
         arguments=tuple(_argument(p, name) for p, name in zip(program.parameters, names, strict=True)),
         results=tuple(Result(t.dtype.numpy, tuple(d.python() for d in t.shape)) for t in program.body.results),
-        symbols=(*(r.symbol.name for r in raw), *(s.name for s, _ in definitions)),
-        raw=tuple((r.argument, r.axis) for r in raw),
+        symbols=(*(symbol.name for symbol in program.given), *(s.name for s, _ in definitions)),
+        raw=tuple((r.argument, r.axis) for r in program.raw_dims),
+        readings=tuple(Reading(r.argument, r.element) for r in program.readings),
         definitions=tuple(d.python() for _, d in definitions),
         checks=tuple(map(_check, program.checks)),
         buffers=tuple(map(_buffer, host.buffers)),
@@ -81,7 +83,7 @@ def assemble(
         overview=overview,
         index_spaces=_texts(host.index_spaces),
         free=tuple(symbol.name for symbol in free_symbols(program)),
-        raw_sizes=tuple(program.facts.canonical(of(r.symbol)).python() for r in raw),
+        raw_sizes=tuple(program.facts.canonical(of(symbol)).python() for symbol in program.given),
         donations=host.donations,
     )
 

@@ -44,9 +44,9 @@ def print_dim(dim: Dim) -> str:
 
 
 def symbol_names(program: Program, host: HostProgram) -> list[str]:
-    """Raw sizes first, then what is computed from them."""
+    """What a call brings first, then what is computed from them."""
     return [
-        *(raw.symbol.name for raw in program.raw_dims),
+        *(symbol.name for symbol in program.given),
         *(s.name for s, _ in (*program.definitions, *host.definitions)),
     ]
 
@@ -54,12 +54,13 @@ def symbol_names(program: Program, host: HostProgram) -> list[str]:
 def print_plan(program: Program, host: HostProgram) -> list[str]:
     """`shlo_plan`: bind the sizes, check them, and compute the others."""
     lines = [_PLAN]
-    for k, raw in enumerate(program.raw_dims):
-        lines.append(f"{INDENT}const int64_t {size_name(raw.symbol.name)} = symbols[{k}] = raw[{k}];")
+    for k, symbol in enumerate(program.given):
+        lines.append(f"{INDENT}const int64_t {size_name(symbol.name)} = symbols[{k}] = raw[{k}];")
     definitions = (*program.definitions, *host.definitions)
-    for k, (symbol, dim) in enumerate(definitions, start=len(program.raw_dims)):
+    for k, (symbol, dim) in enumerate(definitions, start=len(program.given)):
         lines.append(f"{INDENT}const int64_t {size_name(symbol.name)} = symbols[{k}] = {print_dim(dim)};")
-    for number, check in enumerate(program.checks, start=1):
+    checks = () if program.readings else program.checks  # of what is read any formula may overflow: the runtime checks
+    for number, check in enumerate(checks, start=1):
         condition = f"{print_dim(check.lhs)} {check.relation.value} {print_dim(check.rhs)}"
         lines.append(f"{INDENT}if (!({condition})) return {number};  // {check.span.where()}")
     sizes = [d for tensor in program.body.results for d in tensor.shape]

@@ -47,19 +47,16 @@ def _sizes(program: Program, points: Sequence[Point]) -> SizesText:
     """The sizes to choose: those that all others follow from, but `b` rather than the quotient `b_by_8` of it."""
     definitions = dict(program.definitions)
     chosen = {symbol: symbol for symbol in free_symbols(program)}
-    for raw in program.raw_dims:
+    for raw in program.given:
         for symbol in chosen:
-            if symbol in definitions and symbol.name.startswith(f"{raw.symbol.name}_by_"):
-                chosen[symbol] = raw.symbol
+            if symbol in definitions and symbol.name.startswith(f"{raw.name}_by_"):
+                chosen[symbol] = raw
     follows = {symbol: definitions[symbol] for symbol, raw in chosen.items() if symbol is not raw}
-    sizes = [program.facts.canonical(of(raw.symbol)).substitute(follows) for raw in program.raw_dims]
+    sizes = [program.facts.canonical(of(raw)).substitute(follows) for raw in program.given]
     direct = set(chosen.values())
     return SizesText(
         tuple(symbol.name for symbol in chosen.values()),
-        tuple(
-            raw.symbol.name if raw.symbol in direct else size.python()
-            for raw, size in zip(program.raw_dims, sizes, strict=True)
-        ),
+        tuple(raw.name if raw in direct else size.python() for raw, size in zip(program.given, sizes, strict=True)),
         tuple(tuple(point[s] for s in chosen.values()) for point in points if point.keys() >= direct),
         tuple(symbol.name for symbol in definitions if symbol not in direct),
     )

@@ -20,7 +20,7 @@ from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import DenseAttr, QuantizedTensorType
 
-_MOST_ELEMENTS = 64
+MOST_ELEMENTS = 64
 
 
 class ShapeArithmetic:
@@ -223,7 +223,7 @@ def _constant(op: ir.Op) -> Contents | None:
         return None
     dtype = value.type.dtype
     shape = tuple(size for size in value.type.shape if size is not None)
-    if not (dtype.is_integer or dtype.is_bool) or prod(shape) > _MOST_ELEMENTS:
+    if not (dtype.is_integer or dtype.is_bool) or prod(shape) > MOST_ELEMENTS:
         return None
     return Contents(tuple(const(int(x)) for x in literal(value).reshape(-1)), shape, dtype)
 
@@ -232,7 +232,7 @@ def _static(op: ir.Op) -> tuple[int, ...] | None:
     """The result's shape, if it is static and small."""
     sizes = tensor_type(op.results[0].type, op.span).shape
     shape = tuple(size for size in sizes if size is not None)
-    if len(shape) < len(sizes) or prod(shape) > _MOST_ELEMENTS:
+    if len(shape) < len(sizes) or prod(shape) > MOST_ELEMENTS:
         return None
     return shape
 

@@ -10,6 +10,7 @@ from shlo_disc.diagnostics import Span, UnsupportedOpError
 from shlo_disc.dynamic_ops.builder import Bound, Builder, tensor_type
 from shlo_disc.dynamic_ops.contents import ShapeArithmetic
 from shlo_disc.dynamic_ops.program import Body, Shape, Tensor
+from shlo_disc.dynamic_ops.readings import Readings
 from shlo_disc.dynamic_ops.size_values import Contents
 from shlo_disc.expr.dim import Dim
 from shlo_disc.expr.dtypes import DType
@@ -27,17 +28,18 @@ class Legalizer:
     arithmetic: ShapeArithmetic
     functions: Mapping[str, ir.Function]
     rules: Mapping[str, Rule]
+    readings: Readings
 
 
 class Frame:
-    """The values of one function call; regions see the values around them."""
+    """The values of one function call; regions see the values around them. `calls`: from where it was reached."""
 
-    def __init__(self, legalizer: Legalizer, depth: int = 0) -> None:
+    def __init__(self, legalizer: Legalizer, calls: tuple[Span, ...] = ()) -> None:
         self.legalizer = legalizer
         self.build = legalizer.builder
         self._values: dict[ir.Value, Bound] = {}
         self._producers: dict[ir.Value, ir.Op] = {}
-        self._depth = depth
+        self._calls = calls
 
     # values
 
@@ -62,15 +64,9 @@ class Frame:
         return tuple(self.tensor(value) for value in values)
 
     def dims(self, value: ir.Value, op: ir.Op) -> tuple[Dim, ...]:
-        """The elements of a value that must be known as dims: it decides a shape."""
+        """The elements of a value as dims: it decides a shape, and is read before what has that shape is computed."""
         found = self._values[value]
-        if isinstance(found, Contents):
-            return found.dims
-        raise UnsupportedOpError(
-            f"{op.name} takes its shape from data: %{value.name} is computed from elements of tensors",
-            op.span,
-            hint="sizes may depend on the sizes of the arguments only",
-        )
+        return found.dims if isinstance(found, Contents) else self.legalizer.readings.dims(found, op)
 
     def producer(self, value: ir.Value) -> ir.Op | None:
         """The op of this function that computed a value from data."""
@@ -99,6 +95,7 @@ class Frame:
             self._values[value] = bound
             self._producers[value] = op
             if isinstance(bound, Tensor):
+                self.legalizer.readings.made(bound, op, operands)
                 self.build.names.setdefault(bound, value.name)
                 if known and bound.span is op.span:
                     self.build.sized[bound] = tuple(known)
@@ -108,9 +105,9 @@ class Frame:
         function = self.legalizer.functions.get(name)
         if function is None:
             raise UnsupportedOpError(f"call of an unknown function @{name}", span)
-        if self._depth > _DEEPEST_CALL:
+        if len(self._calls) > _DEEPEST_CALL:
             raise UnsupportedOpError(f"recursive call of @{name}", span)
-        inner = Frame(self.legalizer, self._depth + 1)
+        inner = Frame(self.legalizer, (*self._calls, span))
         for value, attributes, bound in zip(
             function.body.arguments, function.argument_attributes, arguments, strict=True
         ):

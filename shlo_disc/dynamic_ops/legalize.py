@@ -18,8 +18,9 @@ from shlo_disc.dynamic_ops.builder import Builder, FirstOp, tensor_type
 from shlo_disc.dynamic_ops.constraints import read_constraints
 from shlo_disc.dynamic_ops.contents import ShapeArithmetic
 from shlo_disc.dynamic_ops.frame import Frame, Legalizer, Rule
-from shlo_disc.dynamic_ops.program import Body, Check, Parameter, Program, RawDim
+from shlo_disc.dynamic_ops.program import Body, Check, Parameter, Program, RawDim, Reading
 from shlo_disc.dynamic_ops.quantization import with_quantized
+from shlo_disc.dynamic_ops.readings import Readings, SymbolNames, demand_room
 from shlo_disc.dynamic_ops.value_bounds import with_bounds
 from shlo_disc.expr.dim import ZERO, Dim, Sym, const, of, symbol
 from shlo_disc.expr.facts import Facts
@@ -47,7 +48,8 @@ def legalize(module: ir.Module, argument_names: tuple[str, ...] = (), constraint
     main = _entry(module)
     prefix = _prefix(module)
     raw = _raw_dims(main, prefix, {})
-    first = _named_sizes(module, main, raw, argument_names)
+    names = SymbolNames(f"{prefix[:-1]}v", {dim.symbol.name for dim in raw} | _size_names(module))
+    first = _named_sizes(module, main, raw, argument_names, names)
     renamed = _raw_dims(main, prefix, {size: name for name, size in first.sizes.items()})
     replacements = {old.symbol: of(new.symbol) for old, new in zip(raw, renamed, strict=True)}
     sizes = {name: size.substitute(replacements) for name, size in first.sizes.items()}
@@ -57,23 +59,25 @@ def legalize(module: ir.Module, argument_names: tuple[str, ...] = (), constraint
         first.demand_all(read_constraints(constraints, sizes))
         replacements = {}
     second = first.again(_sizes(main, renamed), replacements)
-    parameters, body = _run(module, main, second, renamed, argument_names)
+    parameters, body, readings = _run(module, main, second, renamed, argument_names, names)
     if second.learned_more:
         second = second.again(_sizes(main, renamed), {})
-        parameters, body = _run(module, main, second, renamed, argument_names)
+        parameters, body, readings = _run(module, main, second, renamed, argument_names, names)
+    demand_room(second, body, readings)
     body, bounded = with_bounds(body, second.facts)
     return Program(
         name=module.name or main.name,
         parameters=parameters,
         raw_dims=renamed,
         definitions=second.facts.definitions,
-        checks=_with_origins(module, second.checks.values()),
+        checks=_with_origins(module, _known(second, (*renamed, *readings))),
         facts=second.facts,
         body=body,
         constants=second.constants,
         names={bounded.get(tensor, tensor): name for tensor, name in second.names.items()},
         sizes=sizes,
         sized={bounded.get(tensor, tensor): taken for tensor, taken in second.sized.items()},
+        readings=readings,
     )
 
 
@@ -84,6 +88,12 @@ def missing_rule(op: ir.Op) -> str | None:
     if op.name == "stablehlo.custom_call" and (target := string(op, "call_target_name")) not in rules_control.CUSTOM:
         return f"no rule for the target @{target}"
     return None
+
+
+def _known(builder: Builder, given: Sequence[RawDim | Reading]) -> list[Check]:
+    """The checks of what a call brings: an earlier run may have read what this one did not need to."""
+    symbols = {each.symbol for each in given}
+    return [check for check in builder.checks.values() if check.lhs.symbols() | check.rhs.symbols() <= symbols]
 
 
 def _with_origins(module: ir.Module, checks: Collection[Check]) -> tuple[Check, ...]:
@@ -144,16 +154,20 @@ def _sizes(main: ir.Function, raw: tuple[RawDim, ...]) -> Facts:
 
 
 def _named_sizes(
-    module: ir.Module, main: ir.Function, raw: tuple[RawDim, ...], argument_names: tuple[str, ...]
+    module: ir.Module,
+    main: ir.Function,
+    raw: tuple[RawDim, ...],
+    argument_names: tuple[str, ...],
+    names: SymbolNames,
 ) -> Builder:
     """What is learned of sizes before anything is computed, or if sizes get their names later, from all of it."""
     builder = Builder(_sizes(main, raw), sizes_only=True)
     with suppress(FirstOp):
-        _run(module, main, builder, raw, argument_names)
+        _run(module, main, builder, raw, argument_names, names)
     if _size_names(module) <= builder.sizes.keys():
         return builder
     whole = Builder(_sizes(main, raw))
-    _run(module, main, whole, raw, argument_names)
+    _run(module, main, whole, raw, argument_names, names)
     return whole
 
 
@@ -163,19 +177,23 @@ def _run(
     builder: Builder,
     raw: tuple[RawDim, ...],
     argument_names: tuple[str, ...],
-) -> tuple[tuple[Parameter, ...], Body]:
+    names: SymbolNames,
+) -> tuple[tuple[Parameter, ...], Body, tuple[Reading, ...]]:
     parameters = tuple(
         replace(_parameter(builder, k, value, raw, argument_names), is_donated=_is_donated(main, k))
         for k, value in enumerate(main.body.arguments)
     )
-    frame = Frame(Legalizer(builder, ShapeArithmetic(builder), module.functions, _RULES))
+    arithmetic = ShapeArithmetic(builder)
+    readings = Readings(builder, arithmetic, names)
+    readings.enter(parameters)
+    frame = Frame(Legalizer(builder, arithmetic, module.functions, _RULES, readings))
     for value, parameter in zip(main.body.arguments, parameters, strict=True):
         frame.bind(value, parameter.tensor)
     builder.begin()
     results = frame.run(main.body)
     span = main.body.ops[-1].span
     stored = [builder.materialized(x, span) for x in results]
-    return parameters, builder.end([p.tensor for p in parameters], stored)
+    return parameters, builder.end([p.tensor for p in parameters], stored), readings.taken
 
 
 def _is_donated(main: ir.Function, k: int) -> bool:

@@ -140,6 +140,15 @@ class RawDim:
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """A symbol that is an element (row-major) of the integer argument number `argument`: a size that data decides."""
+
+    symbol: Sym
+    argument: int
+    element: int
+
+
+@dataclass(frozen=True, slots=True)
 class Parameter:
     """One argument of the program: the tensor (canonical shape), and its shape in raw sizes.
 
@@ -160,6 +169,7 @@ class Program:
     those of SSA values in the user's text, without `%`, for tensors that have one.
     `sizes` are the sizes that the user has names for, in raw symbols. `sized`: the integers, known as dims, from which
     ops of the text made tensors, such as the shape that a reshape was asked for. It tells people where sizes come from.
+    `readings` are sizes that are no sizes of arguments but elements of them.
     """
 
     name: str
@@ -173,3 +183,9 @@ class Program:
     names: Mapping[Tensor, str]
     sizes: Mapping[str, Dim]
     sized: Mapping[Tensor, tuple[Contents, ...]]
+    readings: tuple[Reading, ...] = ()
+
+    @property
+    def given(self) -> tuple[Sym, ...]:
+        """The symbols whose values a call brings: sizes of its arguments, then what is read from them."""
+        return tuple(each.symbol for each in (*self.raw_dims, *self.readings))

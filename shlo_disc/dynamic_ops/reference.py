@@ -46,6 +46,8 @@ def bind_sizes(program: Program, inputs: Sequence[NDArray[Any]]) -> dict[Sym, in
             sizes[dim.symbol] = inputs[dim.argument].shape[dim.axis]
     for parameter, array in zip(program.parameters, inputs, strict=True):
         _check_argument(parameter, array, sizes)
+    for reading in program.readings:
+        sizes[reading.symbol] = int(inputs[reading.argument].reshape(-1)[reading.element])
     for symbol, dim in program.definitions:
         sizes[symbol] = dim.evaluate(sizes)
     for check in program.checks:

@@ -148,20 +148,17 @@ def _slice(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 def _real_dynamic_slice(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     if isinstance(starts := frame.bound(op.operands[1]), Tensor):
-        return [_computed_slice(frame, op, starts)]
+        limits, strides = frame.producer(op.operands[2]), frame.dims(op.operands[3], op)
+        apart = limits is not None and limits.name == "stablehlo.add" and limits.operands[0] is op.operands[1]
+        if limits is not None and apart and all(stride == ONE for stride in strides):
+            return [_computed_slice(frame, op, starts, frame.dims(limits.operands[1], op))]
     first, limits, strides = (frame.dims(x, op) for x in op.operands[1:])
     return [_sliced(frame, op, first, limits, strides)]
 
 
-def _computed_slice(frame: Frame, op: ir.Op, starts: Tensor) -> Tensor:
-    """A slice from a place that data decides; JAX writes its limits as the starts plus the sizes."""
-    x, limits = frame.tensor(op.operands[0]), frame.producer(op.operands[2])
-    if limits is None or limits.name != "stablehlo.add" or limits.operands[0] is not op.operands[1]:
-        frame.dims(op.operands[1], op)
-    assert limits is not None, "dims() refuses data"
-    sizes, strides = frame.dims(limits.operands[1], op), frame.dims(op.operands[3], op)
-    if any(stride != ONE for stride in strides):
-        frame.dims(op.operands[1], op)
+def _computed_slice(frame: Frame, op: ir.Op, starts: Tensor, sizes: Sequence[Dim]) -> Tensor:
+    """A slice from a place that data decides; JAX writes its limits as the starts plus the sizes, which are known."""
+    x = frame.tensor(op.operands[0])
     scalars = tuple(_element_of(frame, starts, k, op.span) for k in range(len(x.shape)))
     shape = stated(frame, op, sizes)
     _fits(frame, op, shape, x.shape)

@@ -31,12 +31,12 @@ def _facts(artifact: Artifact) -> Iterator[str]:
     """Where every size comes from, and what holds for all calls."""
     yield f"program {artifact.name}"
     yield from ("", "sizes")
-    raw = artifact.symbols[: len(artifact.raw)]
-    for name, size, (argument, axis) in zip(raw, artifact.raw_sizes, artifact.raw, strict=True):
+    given = artifact.symbols[: artifact.given]
+    for name, size, place in zip(given, artifact.raw_sizes, artifact.places, strict=True):
         equal = "" if size == name else f" = {size}"
-        yield f"  {name}{equal}: dimension {axis} of {artifact.arguments[argument].name}"
+        yield f"  {name}{equal}: {place}"
     sizes = artifact.overview.sizes
-    for name, formula in zip(artifact.symbols[len(raw) :], artifact.definitions, strict=True):
+    for name, formula in zip(artifact.symbols[len(given) :], artifact.definitions, strict=True):
         if name in sizes.names or name in sizes.auxiliary:
             yield f"  {name} = {formula}{' (auxiliary)' if name in sizes.auxiliary else ''}"
     yield from ("", "facts")
@@ -75,7 +75,7 @@ def _group(number: int, group: GroupText) -> Iterator[str]:
 
 
 def _way(artifact: Artifact, variant: Variant) -> str:
-    known = dict(zip(artifact.symbols[len(artifact.raw) :], artifact.definitions, strict=True))
+    known = dict(zip(artifact.symbols[artifact.given :], artifact.definitions, strict=True))
     auxiliary = {name: known[name] for name in artifact.overview.sizes.auxiliary}
 
     def shown(formula: str) -> str:
@@ -91,7 +91,7 @@ def _memory(artifact: Artifact) -> Iterator[str]:
     needed = lifetimes(artifact)
     yield f"arena: {artifact.overview.arena} bytes"
     sizes = artifact.overview.sizes
-    for name, formula in zip(artifact.symbols[len(artifact.raw) :], artifact.definitions, strict=True):
+    for name, formula in zip(artifact.symbols[artifact.given :], artifact.definitions, strict=True):
         if name not in sizes.names and name not in sizes.auxiliary:
             yield f"  {name} = {formula}"
     for buffer in artifact.overview.buffers:

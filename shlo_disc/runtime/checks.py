@@ -57,11 +57,11 @@ def broken(artifact: Artifact, check: CheckText, symbols: Mapping[str, int]) -> 
 
 
 def _sizes(artifact: Artifact, check: CheckText) -> str:
-    """Which dim of which argument each size in a demand is."""
+    """Which dim, or which element, of which argument each size in a demand is."""
     names = dict.fromkeys(re.findall(r"[^\W\d]\w*", f"{check.lhs} {check.rhs}"))
-    raw = dict(zip(artifact.symbols, artifact.raw, strict=False))
-    found = [(name, *raw[name]) for name in names if name in raw]
-    return ", ".join(f"{name} is {artifact.arguments[i].name}, dim {axis}" for name, i, axis in found)
+    dims = (f"{artifact.arguments[argument].name}, dim {axis}" for argument, axis in artifact.raw)
+    places = dict(zip(artifact.symbols, (*dims, *artifact.places[len(artifact.raw) :]), strict=False))
+    return ", ".join(f"{name} is {places[name]}" for name in names if name in places)
 
 
 def _equation(formula: Formula, symbols: Mapping[str, int]) -> str:

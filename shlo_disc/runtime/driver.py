@@ -78,7 +78,12 @@ class HostDriver:
 
 
 def sizes_in_c(artifact: Artifact, shlo_plan: Native, raw: tuple[int, ...]) -> Sizes:
-    """The sizes of a call, from the host program's `shlo_plan`. Raises `RuntimeShapeError` for a broken demand."""
+    """The sizes of a call, from the host program's `shlo_plan`. Raises `RuntimeShapeError` for a broken demand.
+
+    Sizes of arrays that exist are small. What is read from them may be anything: it is checked here, in exact integers.
+    """
+    if artifact.readings:
+        verify(artifact, Symbols(artifact, raw))
     symbols = words([0] * len(artifact.symbols))
     dims = words([0] * sum(len(result.shape) for result in artifact.results))
     arena = ctypes.c_int64()

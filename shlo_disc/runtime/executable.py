@@ -126,7 +126,7 @@ class Executable:
 
     def arena_bytes(self, arrays: Sequence[Any]) -> int:
         """Bytes of temporaries that a call with these arrays needs."""
-        frame = _Frame(len(arrays), len(self.artifact.results), len(self.artifact.raw))
+        frame = _Frame(len(arrays), len(self.artifact.results), self.artifact.given)
         self._bind_arrays(frame, tuple(arrays))
         return self._driver.plan(self._raw(frame)).arena_bytes
 
@@ -161,12 +161,12 @@ class Executable:
 
     def _new_frame(self) -> _Frame:
         artifact = self.artifact
-        frame = _Frame(len(artifact.arguments), len(artifact.results), len(artifact.raw))
+        frame = _Frame(len(artifact.arguments), len(artifact.results), artifact.given)
         self._frames.append(frame)
         return frame
 
     def _raw(self, frame: _Frame) -> tuple[int, ...]:
-        return tuple(frame.raw)[: len(self.artifact.raw)]
+        return tuple(frame.raw)[: self.artifact.given]
 
     def _new_plan(self, frame: _Frame, key: bytes) -> Plan:
         plan = self._driver.plan(self._raw(frame))

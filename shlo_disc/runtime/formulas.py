@@ -45,7 +45,7 @@ class Symbols(dict[str, int]):
     """The symbols of a program by name. A defined one is computed when it is first asked for."""
 
     def __init__(self, artifact: Artifact, raw: tuple[int, ...]) -> None:
-        count = len(artifact.raw)
+        count = artifact.given
         super().__init__(zip(artifact.symbols[:count], raw, strict=True))
         self._definitions = dict(zip(artifact.symbols[count:], artifact.definitions, strict=True))
 

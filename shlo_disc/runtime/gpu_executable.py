@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from shlo_disc.artifact import Argument, Artifact, CompileOptions
+from shlo_disc.artifact import Argument, Artifact, CompileOptions, Reading
 from shlo_disc.diagnostics import ArgumentTypeError, InternalError, ToolchainError
 from shlo_disc.runtime.arguments import check_count, check_sizes, check_type, conform_one
 from shlo_disc.runtime.build import Builder
@@ -95,7 +95,7 @@ class GpuExecutable:
         """
         device = self.device
         bound = self._bind(arrays)
-        plan = self._plan(bound)
+        plan = self._plan(bound, arrays)
         taken = take_on_device(device, self.artifact.donations, arrays, bound)
         used = [one._replace(pointer=taken[k].pointer) if k in taken else one for k, one in enumerate(bound)]
         kept = {one.result: taken[one.argument] for one in self.artifact.donations}
@@ -144,12 +144,12 @@ class GpuExecutable:
 
     def arena_bytes(self, arrays: Sequence[Any]) -> int:
         """Bytes of temporaries that a call with these arrays needs."""
-        return self._plan(self._bind(arrays)).sizes.arena_bytes
+        return self._plan(self._bind(arrays), arrays).sizes.arena_bytes
 
     def choices(self, arrays: Sequence[Any]) -> tuple[int, ...]:
         """The variant of every choice, by number, that a call with these arrays takes."""
         bound = self._bind(arrays)
-        return self._choose(self._plan(bound), bound)
+        return self._choose(self._plan(bound, arrays), bound)
 
     def trace(self, arrays: Sequence[Any], observe: Observer) -> tuple[Any, ...]:
         """Run on the VM; `observe` gets each step after it ran, and all buffers as arrays (copies of them)."""
@@ -176,14 +176,21 @@ class GpuExecutable:
 
     # -- plans
 
-    def _plan(self, bound: Sequence[DeviceArray]) -> _Plan:
-        """The plan for the shapes of the arguments; shapes that came before are known to be right."""
+    def _plan(self, bound: Sequence[DeviceArray], arrays: Sequence[Any]) -> _Plan:
+        """The plan for the shapes of the arguments and what is read from them; what came before is known to be right.
+
+        `arrays` are what is `bound`: of those that are on the host, elements are read there.
+        """
         shapes = tuple([array.shape for array in bound])
-        if (found := self._plans.get(shapes)) is not None:
-            return found
         artifact = self.artifact
+        if artifact.readings:
+            check_sizes(artifact, shapes)
+        read = tuple([self._read(reading, bound, arrays) for reading in artifact.readings])
+        key = (*shapes, read)
+        if (found := self._plans.get(key)) is not None:
+            return found
         check_sizes(artifact, shapes)
-        raw = tuple(shapes[argument][axis] for argument, axis in artifact.raw)
+        raw = (*(shapes[argument][axis] for argument, axis in artifact.raw), *read)
         sizes = self._driver.sizes(raw)
         symbols = dict(zip(artifact.symbols, sizes.symbols, strict=False))
         index: IndexType = self._index or ("int64_t" if is_wide(artifact, symbols) else "int32_t")
@@ -193,8 +200,16 @@ class GpuExecutable:
         )
         if len(self._plans) >= _PLANS_KEPT:
             self._plans = {}
-        self._plans[shapes] = plan
+        self._plans[key] = plan
         return plan
+
+    def _read(self, reading: Reading, bound: Sequence[DeviceArray], arrays: Sequence[Any]) -> int:
+        """An element of an argument. One that is on the device is waited for."""
+        number, dtype = reading.argument, self._dtypes[reading.argument]
+        if kind_of(arrays[number]) not in _OTHER_LIBRARIES:
+            return int(np.asarray(arrays[number]).reshape(-1)[reading.element])
+        data = self.device.download(bound[number].pointer + reading.element * dtype.itemsize, dtype.itemsize)
+        return int(np.frombuffer(data, dtype)[0])
 
     def _choose(self, plan: _Plan, bound: Sequence[DeviceArray]) -> tuple[int, ...]:
         misaligned = frozenset(k for k, array in enumerate(bound) if array.pointer % _ALIGNED)

@@ -34,6 +34,15 @@ class _Size(ctypes.Structure):
     _fields_ = [("argument", ctypes.c_int64), ("axis", ctypes.c_int64), ("value", ctypes.c_int64)]
 
 
+class _Reading(ctypes.Structure):
+    _fields_ = [
+        ("argument", ctypes.c_int64),
+        ("offset", ctypes.c_int64),
+        ("width", ctypes.c_int64),
+        ("value", ctypes.c_int64),
+    ]
+
+
 class _Bind(ctypes.Structure):
     """`ShloBind` of runtime.cc."""
 
@@ -49,6 +58,8 @@ class _Bind(ctypes.Structure):
         ("same_sizes", ctypes.c_int64),
         ("fixed_sizes", ctypes.c_int64),
         ("sizes", ctypes.POINTER(_Size)),
+        ("read_elements", ctypes.c_int64),
+        ("readings", ctypes.POINTER(_Reading)),
     ]
 
 
@@ -148,15 +159,27 @@ class Binder:
             pointers([id(dtype) for dtype in dtypes]),
             words([len(argument.shape) for argument in artifact.arguments]),
             (_Size * max(1, len(every)))(*every),
+            (_Reading * max(1, len(artifact.readings)))(*_readings(artifact, dtypes)),
         )
-        _, types, ranks, sizes = self._keep
+        _, types, ranks, sizes, readings = self._keep
         self._bind = _Bind(
             object.__basicsize__, tuple.__basicsize__, id(np.ndarray), len(dtypes),
             ctypes.cast(types, ctypes.POINTER(ctypes.c_void_p)),
             ctypes.cast(ranks, ctypes.POINTER(ctypes.c_int64)),
             len(artifact.results), len(raw), len(same), len(fixed), ctypes.cast(sizes, ctypes.POINTER(_Size)),
+            len(artifact.readings), ctypes.cast(readings, ctypes.POINTER(_Reading)),
         )  # fmt: skip
         self.pointer = ctypes.byref(self._bind)
+
+
+def _readings(artifact: Artifact, dtypes: Sequence[np.dtype[np.generic]]) -> list[tuple[int, int, int, int]]:
+    """Elements of arguments that are raw symbols: (argument, offset in bytes, width, number of the symbol)."""
+    found: list[tuple[int, int, int, int]] = []
+    for symbol, reading in enumerate(artifact.readings, start=len(artifact.raw)):
+        dtype = dtypes[reading.argument]
+        width = -dtype.itemsize if np.issubdtype(dtype, np.signedinteger) else dtype.itemsize
+        found.append((reading.argument, reading.element * dtype.itemsize, width, symbol))
+    return found
 
 
 def _sizes(artifact: Artifact) -> tuple[list[tuple[int, int, int]], ...]:

@@ -91,7 +91,7 @@ def _listed(names: Sequence[str]) -> str:
 def _peak(artifact: Artifact, sizes: Mapping[str, int]) -> int | None:
     """The peak, or None if such a call is refused."""
     raw = tuple(evaluate(size, sizes) for size in artifact.raw_sizes)
-    if any(size < 0 for size in raw):
+    if any(size < 0 for size in raw[: len(artifact.raw)]):
         return None
     symbols = Symbols(artifact, raw)
     if not all(holds(check, symbols) for check in artifact.checks):
@@ -104,7 +104,7 @@ def _peak(artifact: Artifact, sizes: Mapping[str, int]) -> int | None:
 def _least(artifact: Artifact, sizes: Mapping[str, int | tuple[int, int]]) -> float:
     """A bound from below of the peak over ranges of sizes."""
     known = {name: (size, size) if isinstance(size, int) else size for name, size in sizes.items()}
-    count = len(artifact.raw)
+    count = artifact.given
     found = dict(zip(artifact.symbols[:count], (bounds(f, known) for f in artifact.raw_sizes), strict=True))
     for name, formula in zip(artifact.symbols[count:], artifact.definitions, strict=True):
         found[name] = bounds(formula, found)

@@ -162,13 +162,20 @@ def test_an_unknown_op_is_named_with_its_place(op: str, name: str) -> None:
     assert "m.mlir:4:" in str(caught.value)
 
 
-def test_a_size_read_from_data_is_refused() -> None:
-    with pytest.raises(UnsupportedOpError, match="takes its shape from data"):
-        program(
-            "%0 = stablehlo.dynamic_iota %x, dim = 0 : (tensor<1xi32>) -> tensor<?xi32>\nreturn %0 : tensor<?xi32>",
-            "%x: tensor<1xi32>",
-            "tensor<?xi32>",
-        )
+def test_an_element_of_an_argument_is_a_size_once_whatever_is_computed_of_it() -> None:
+    found = program(
+        """%0 = stablehlo.dynamic_iota %x, dim = 0 : (tensor<1xi32>) -> tensor<?xi32>
+        %two = stablehlo.constant dense<2> : tensor<1xi32>
+        %more = stablehlo.add %x, %two : tensor<1xi32>
+        %both = stablehlo.concatenate %two, %more, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+        %1 = stablehlo.dynamic_iota %both, dim = 0 : (tensor<2xi32>) -> tensor<2x?xi32>
+        return %0, %1 : tensor<?xi32>, tensor<2x?xi32>""",
+        "%x: tensor<1xi32>",
+        "tensor<?xi32>, tensor<2x?xi32>",
+    )
+    (reading,) = found.readings
+    assert (reading.symbol.name, reading.argument, reading.element) == ("x_0", 0, 0)
+    assert [str(size) for size in found.body.results[1].shape] == ["2", "x_0 + 2"]
 
 
 def test_a_loop_that_changes_its_shape_is_refused() -> None:

@@ -247,6 +247,13 @@ struct ShloSize {  // axis `axis` of argument `argument` ...
   int64_t value;  // ... has this size, or is raw symbol number `value`
 };
 
+struct ShloReading {  // the integer that begins `offset` bytes into argument `argument` is raw symbol number `value`
+  int64_t argument;
+  int64_t offset;
+  int64_t width;  // bytes; negative if the integer has a sign
+  int64_t value;
+};
+
 struct ShloBind {
   int64_t object_header;      // bytes before what is an object's own; its type is the last word of them
   int64_t tuple_header;       // bytes before the members of a tuple
@@ -257,7 +264,22 @@ struct ShloBind {
   int64_t results;
   int64_t raw_sizes, same_sizes, fixed_sizes;
   const ShloSize* sizes;      // those that define a raw symbol, then those that repeat one, then fixed ones
+  int64_t read_elements;
+  const ShloReading* readings;
 };
+
+static int64_t read_integer(const char* at, int64_t width) {
+  auto as = [&]<class T>(T value) { return __builtin_memcpy(&value, at, sizeof value), (int64_t)value; };
+  switch (width) {
+    case -1: return as(int8_t());
+    case -2: return as(int16_t());
+    case -4: return as(int32_t());
+    case 1: return as(uint8_t());
+    case 2: return as(uint16_t());
+    case 4: return as(uint32_t());
+    default: return as(int64_t());
+  }
+}
 
 // Fills `pointers` and `raw` from a tuple with the arrays of a call. 0, or 1 if any is not what the program takes as
 // it is: exactly a C-contiguous aligned ndarray of the dtype, rank and fixed sizes. The caller holds the GIL.
@@ -280,6 +302,9 @@ int64_t shlo_bind(const ShloBind* bind, const char* tuple, char** pointers, int6
     if (array(size->argument)->shape[size->axis] != raw[size->value]) return 1;
   for (const ShloSize* end = size + bind->fixed_sizes; size < end; size++)
     if (array(size->argument)->shape[size->axis] != size->value) return 1;
+  const ShloReading* reading = bind->readings;
+  for (const ShloReading* end = reading + bind->read_elements; reading < end; reading++)
+    raw[reading->value] = read_integer(pointers[reading->argument] + reading->offset, reading->width);
   return 0;
 }
 

@@ -33,14 +33,14 @@ function firstSizes() {
 function bind(chosen) {
   /** @type {Record<string, number>} */
   const env = { ...chosen };
-  const rawCount = DATA.raw.length;
-  for (let k = 0; k < rawCount; k++) {
+  const given = DATA.places.length; // sizes of arguments first, then elements of them, which may be negative
+  for (let k = 0; k < given; k++) {
     const value = evaluate(DATA.sizes.raw[k], chosen);
     env[DATA.symbols[k]] = value;
-    if (value < 0) return { env, refusal: negative(k, value) };
+    if (value < 0 && k < DATA.dims) return { env, refusal: negative(k, value) };
   }
   DATA.definitions.forEach((/** @type {string} */ text, /** @type {number} */ k) => {
-    env[DATA.symbols[rawCount + k]] = evaluate(text, env);
+    env[DATA.symbols[given + k]] = evaluate(text, env);
   });
   const broken = DATA.checks.find((/** @type {any} */ check) => !holds(check, env));
   return { env, refusal: broken ? refusalOf(broken, env) : null };
@@ -53,8 +53,7 @@ function holds(check, env) {
 
 /** @param {number} k @param {number} value */
 function negative(k, value) {
-  const [argument, axis] = DATA.raw[k];
-  const message = `Dimension ${axis} of ${DATA.arguments[argument].name} would be ${value}.`;
+  const message = `The ${DATA.places[k]} would be ${value}.`;
   return { title: `${DATA.sizes.raw[k]} ≥ 0`, message, where: "" };
 }
 

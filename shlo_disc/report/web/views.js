@@ -63,8 +63,8 @@ function factsView(query) {
 }
 
 function sizeTable() {
-  const raw = DATA.raw.map((/** @type {[number, number]} */ [argument, axis], /** @type {number} */ k) => [DATA.symbols[k], `dimension ${axis} of ${DATA.arguments[argument].name}`, DATA.sizes.raw[k]]);
-  const defined = DATA.definitions.map((/** @type {string} */ text, /** @type {number} */ k) => [DATA.symbols[DATA.raw.length + k], "computed before a call", text]);
+  const raw = DATA.places.map((/** @type {string} */ place, /** @type {number} */ k) => [DATA.symbols[k], place, DATA.sizes.raw[k]]);
+  const defined = DATA.definitions.map((/** @type {string} */ text, /** @type {number} */ k) => [DATA.symbols[DATA.places.length + k], "computed before a call", text]);
   return h("table", { class: "list" }, h("tbody", null, [...raw, ...defined].map(([name, from, formula]) =>
     h("tr", null, h("th", { scope: "row" }, h("code", null, name)), h("td", null, from), h("td", { class: "formula" }, formula === name ? "" : `= ${pretty(formula)}`)))));
 }

@@ -1,0 +1,208 @@
+"""Sizes that data decides: elements of integer tensors as dims.
+
+A shape operand that is no arithmetic of sizes is followed back through the ops that computed it. Integer arithmetic on
+the way becomes arithmetic of dims, so that `dynamic_iota(n + 1)` has the size `n + 1`; where it ends, an element of a
+tensor is *read*: it becomes a symbol whose value is known when the tensor is. Dims are exact integers and tensors wrap
+around, so each step demands that it stays within its type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from keyword import iskeyword
+from math import prod
+
+from shlo_disc.diagnostics import Span, UnsupportedOpError
+from shlo_disc.dynamic_ops.builder import Bound, Builder
+from shlo_disc.dynamic_ops.contents import MOST_ELEMENTS, ShapeArithmetic, is_arithmetic, moved_from
+from shlo_disc.dynamic_ops.program import Body, Parameter, Reading, Relation, Tensor
+from shlo_disc.dynamic_ops.size_values import Contents
+from shlo_disc.expr.dim import ZERO, Dim, Sym, const, of, product
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir import core as ir
+
+_SIZE_BITS = 64  # with a sign
+_ADDRESSABLE = 1 << 47  # bytes: no process has more
+_ARITHMETIC = frozenset(
+    f"stablehlo.{name}"
+    for name in (
+        "abs", "add", "and", "clamp", "compare", "convert", "divide", "maximum", "minimum", "multiply", "negate", "not",
+        "or", "remainder", "select", "sign", "subtract",
+    )
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class SymbolNames:
+    """Names of what is read, the same in every run over a program. `taken` are those that others have."""
+
+    prefix: str
+    taken: set[str]
+    _names: dict[tuple[int, int], str] = field(default_factory=dict[tuple[int, int], str])
+
+    def of_argument(self, number: int, element: int, wanted: str) -> str:
+        """The name of an element of an argument: the argument's own, if it can be had."""
+        if (known := self._names.get((number, element))) is not None:
+            return known
+        if not wanted.isidentifier() or iskeyword(wanted) or wanted in self.taken:
+            wanted = f"{self.prefix}{len(self._names)}"
+        self.taken.add(wanted)
+        self._names[number, element] = wanted
+        return wanted
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """How the text computed a tensor."""
+
+    op: ir.Op
+    operands: tuple[Bound, ...]
+
+
+class Readings:
+    """What is read in one run over a program; no element of a tensor is read twice."""
+
+    def __init__(self, builder: Builder, arithmetic: ShapeArithmetic, names: SymbolNames) -> None:
+        self._build, self._arithmetic, self._names = builder, arithmetic, names
+        self._made = dict[Tensor, _Made]()
+        self._arguments = dict[Tensor, int]()
+        self._known = dict[tuple[Tensor, int], Dim]()
+        self._taken = dict[tuple[int, int], Reading]()
+
+    @property
+    def taken(self) -> tuple[Reading, ...]:
+        """All elements of arguments that decide sizes."""
+        return tuple(self._taken.values())
+
+    def enter(self, parameters: Sequence[Parameter]) -> None:
+        """Say what the program's arguments are."""
+        self._arguments = {parameter.tensor: k for k, parameter in enumerate(parameters)}
+
+    def made(self, tensor: Tensor, op: ir.Op, operands: Sequence[Bound]) -> None:
+        """Say how a tensor was computed; who says it first is the innermost."""
+        if tensor.dtype.is_integer or tensor.dtype.is_bool:
+            self._made.setdefault(tensor, _Made(op, tuple(operands)))
+
+    def dims(self, tensor: Tensor, op: ir.Op) -> tuple[Dim, ...]:
+        """The elements of a tensor, row-major, that `op` takes sizes from."""
+        count = _count(tensor)
+        if count is None:
+            raise UnsupportedOpError(f"{op.name} takes sizes from {tensor!r}: how many, is known too late", op.span)
+        return tuple(self._element(tensor, k, op) for k in range(count))
+
+    def _element(self, value: Bound, element: int, op: ir.Op) -> Dim:
+        if isinstance(value, Contents):
+            return value.dims[element]
+        key = value, element
+        if (known := self._known.get(key)) is None:
+            known = self._known[key] = self._followed(value, element, op) or self._read(value, element, op)
+        return known
+
+    def _followed(self, tensor: Tensor, element: int, op: ir.Op) -> Dim | None:
+        """The element in terms of those of the operands, if its op is arithmetic or rearranges."""
+        made = self._made.get(tensor)
+        if made is None or not all(isinstance(x, Contents) or _is_small_integer(x) for x in made.operands):
+            return None
+        if not is_arithmetic(made.op):
+            return self._moved(tensor, made, element, op)
+        if made.op.name not in _ARITHMETIC or not made.operands:
+            return None
+        scalars = [Contents((self._element(x, element if x.shape else 0, op),), (), x.dtype) for x in made.operands]
+        found = self._arithmetic.evaluate(made.op, scalars)
+        if found is None:
+            return None
+        return self._within(found.scalar, tensor.dtype, made.op)
+
+    def _moved(self, tensor: Tensor, made: _Made, element: int, op: ir.Op) -> Dim | None:
+        shapes = [Contents((ZERO,) * (_count(x) or 0), _shape(x), x.dtype) for x in made.operands]
+        moved = moved_from(made.op, shapes, element)
+        if moved is None or (tensor.dtype.is_bool and not shapes[0].dtype.is_bool):  # "is it 0?" rearranges nothing
+            return None
+        found = self._element(made.operands[moved[0]], moved[1], op)
+        return found if tensor.dtype is shapes[0].dtype else self._within(found, tensor.dtype, made.op)
+
+    def _within(self, dim: Dim, dtype: DType, op: ir.Op) -> Dim:
+        """Demand that a dim is what the tensor holds: nothing wrapped around."""
+        what = f"the size that {op.name} computes does not overflow {dtype.value}"
+        low, high = map(const, _limits(dtype))
+        for greater, less in ((dim, low), (high, dim)):
+            if dtype.bits < _SIZE_BITS:
+                self._build.demand_at_least(greater, less, what, op.span)
+            else:  # sizes end there too: this teaches nothing
+                message = f"{what}: found {{0}}, expected {low} to {high}"
+                self._build.check(greater, Relation.GE, less, message, (dim,), op.span)
+        return dim
+
+    def _read(self, tensor: Tensor, element: int, op: ir.Op) -> Dim:
+        """A symbol for the element."""
+        number = self._arguments.get(tensor)
+        if number is None:
+            raise UnsupportedOpError(
+                f"{op.name} takes its shape from data: {tensor!r} is computed from elements of tensors",
+                op.span,
+                hint="sizes may depend on the sizes of the arguments and on integer arguments",
+            )
+        wanted = f"{tensor.name}_{element}" if tensor.shape else tensor.name
+        symbol = Sym(self._names.of_argument(number, element, wanted))
+        self._taken.setdefault((number, element), Reading(symbol, number, element))
+        self._bound(of(symbol), tensor.dtype, tensor.span)
+        return of(symbol)
+
+    def _bound(self, dim: Dim, dtype: DType, span: Span) -> None:
+        """Know the limits of the type that an element is read from."""
+        low, high = map(const, _limits(dtype))
+        if dtype is DType.UI64:
+            self._build.demand_at_least(dim, 0, "what is read from ui64 is a 64-bit size", span)
+        for greater, less in ((dim, low), (high, dim)) if dtype.bits < _SIZE_BITS else ():
+            if not self._build.facts.at_least(greater, less).is_true:
+                self._build.assume(Relation.GE, greater, less, f"it is read from {dtype.value}", span)
+
+
+def _limits(dtype: DType) -> tuple[int, int]:
+    """The least and the greatest integer of a type that a size is computed in: sizes are 64-bit signed."""
+    if dtype.is_bool:
+        return 0, 1
+    if dtype.is_signed:
+        return -(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1
+    return 0, (1 << min(dtype.bits, _SIZE_BITS - 1)) - 1
+
+
+def _shape(value: Bound) -> tuple[int, ...]:
+    return value.shape if isinstance(value, Contents) else tuple(size.constant or 0 for size in value.shape)
+
+
+def _count(value: Bound) -> int | None:
+    """The number of elements, if it is known."""
+    if isinstance(value, Contents):
+        return len(value.dims)
+    sizes = [size.constant for size in value.shape]
+    known = [size for size in sizes if size is not None]
+    return prod(known) if len(known) == len(sizes) else None
+
+
+def _is_small_integer(tensor: Tensor) -> bool:
+    count = _count(tensor)
+    return (tensor.dtype.is_integer or tensor.dtype.is_bool) and count is not None and count <= MOST_ELEMENTS
+
+
+def demand_room(build: Builder, body: Body, readings: Collection[Reading]) -> None:
+    """Demand that every tensor of which a size was read has no negative size, and can be addressed.
+
+    Then no formula of the sizes of an accepted call overflows.
+    """
+    read = {reading.symbol for reading in readings}
+    seen = set[tuple[Dim, ...]]()
+    for op in body.walk():
+        for tensor in op.results:
+            sizes = tuple([size for size in tensor.shape if not build.raw(size).symbols().isdisjoint(read)])
+            if not sizes or tensor.shape in seen:
+                continue
+            seen.add(tensor.shape)
+            name = op.name.removeprefix("d_")
+            for size in sizes:
+                build.demand_at_least(size, 0, f"the result of {name} has no negative sizes", op.span)
+            holes = ", ".join([f"{{{k}}}" for k in range(len(tensor.shape))])
+            message = f"the result of {name} fits into memory: found {tensor.dtype.value}[{holes}]"
+            room = product(tensor.shape) * tensor.dtype.bytes
+            build.check(const(_ADDRESSABLE), Relation.GE, room, message, tensor.shape, op.span)
