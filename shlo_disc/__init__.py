@@ -2,6 +2,7 @@
 
 from shlo_disc.artifact import CompileOptions
 from shlo_disc.compiled import Compiled
+from shlo_disc.custom_calls import register_custom_call
 from shlo_disc.diagnostics import (
     ArgumentTypeError,
     CompileError,
@@ -39,6 +40,7 @@ __all__ = [
     "VerifyError",
     "compile",
     "parse",
+    "register_custom_call",
     "remove_unused",
     "rewrite",
     "verify",

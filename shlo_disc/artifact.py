@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from shlo_disc.overview import Overview
 
 Formula: TypeAlias = str
 Slot: TypeAlias = int  # a number of a buffer of the program
+DeviceKind: TypeAlias = Literal["cpu", "cuda"]
 FusionRules: TypeAlias = Literal["none", "disc", "bladedisc", "full"]
 
 
@@ -127,6 +128,22 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
+class HostCall:
+    """Call a function of Python that reads `operands` and fills `results`, whole. `number` counts them from 0.
+
+    `callee` is a name in `runtime/callees.py`, `attributes` is what it wants to know: numbers, strings, bytes, arrays,
+    and tuples of them. `place` says which op of which line this is, for errors.
+    """
+
+    number: int
+    callee: str
+    operands: tuple[Slot, ...]
+    results: tuple[Slot, ...]
+    attributes: Mapping[str, Any]
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
 class GridLaunch:
     """Run a CUDA kernel on `blocks` blocks of `threads` threads (skipped if `blocks` is 0).
 
@@ -231,7 +248,7 @@ class Choice:
     variants: tuple[Variant, ...]
 
 
-Step: TypeAlias = Launch | Choice | Copy | While | Case
+Step: TypeAlias = Launch | Choice | HostCall | Copy | While | Case
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +296,7 @@ class Artifact:
     kernels: tuple[SourceFile, ...]
     host: SourceFile
     overview: Overview
-    device: Literal["cpu", "cuda"] = "cpu"
+    device: DeviceKind = "cpu"
     index_spaces: tuple[Formula, ...] = ()
     free: tuple[str, ...] = ()
     raw_sizes: tuple[Formula, ...] = ()

@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, cast
 
 from shlo_disc.analysis.formula import producers_of
 from shlo_disc.analysis.sizes import Point, likely_points
-from shlo_disc.artifact import Artifact, CompileOptions, Hints, SourceFile
+from shlo_disc.artifact import Artifact, CompileOptions, DeviceKind, Hints, SourceFile
 from shlo_disc.codegen.assemble import assemble
 from shlo_disc.codegen.groups import Context, Fuse, FusionPlan
 from shlo_disc.codegen.host import HostProgram
@@ -43,7 +43,6 @@ from shlo_disc.runtime.gpu_executable import build_gpu
 from shlo_disc.runtime.launch_table import Chooser, cheapest
 from shlo_disc.verify.ops import verify
 
-DeviceKind: TypeAlias = Literal["cpu", "cuda"]
 _DEFAULTS, _NO_HINTS = CompileOptions(), Hints()
 KERNEL_FILES = 2  # compiled side by side; more files cost more in headers than they save
 

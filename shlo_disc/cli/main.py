@@ -14,12 +14,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn, TextIO, cast
 
+from shlo_disc.artifact import DeviceKind
 from shlo_disc.cli.inputs import InputError, read_modules
 from shlo_disc.cli.ops_table import print_json, print_table, report_on
 from shlo_disc.diagnostics import CompileError
 from shlo_disc.ir.core import Module
 from shlo_disc.parse.printer import print_module
-from shlo_disc.pipeline import DeviceKind, Request, Stopwatch, compile_module
+from shlo_disc.pipeline import Request, Stopwatch, compile_module
 from shlo_disc.report.page import write_page
 from shlo_disc.verify.ops import verify
 

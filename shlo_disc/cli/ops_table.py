@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from shlo_disc.artifact import DeviceKind
 from shlo_disc.cli.support import TARGETS, Support, find_support
 from shlo_disc.ir.core import Module
-from shlo_disc.pipeline import DeviceKind
 
 
 @dataclass(frozen=True, slots=True)

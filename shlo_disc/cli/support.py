@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import get_args
 
+from shlo_disc.artifact import DeviceKind
 from shlo_disc.codegen.spelling import Spelling
 from shlo_disc.diagnostics import CompileError
 from shlo_disc.dynamic_ops.legalize import missing_rule
@@ -16,7 +17,7 @@ from shlo_disc.ir.verify import TERMINATORS
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 from shlo_disc.parse.spelling import spell_type
-from shlo_disc.pipeline import DeviceKind, Request, Stopwatch, compile_module
+from shlo_disc.pipeline import Request, Stopwatch, compile_module
 
 TARGETS: tuple[DeviceKind, ...] = get_args(DeviceKind)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import count
 from typing import assert_never
 
@@ -21,6 +22,7 @@ from shlo_disc.artifact import (
     Fill,
     GridLaunch,
     Guard,
+    HostCall,
     Launch,
     Product,
     Reading,
@@ -40,9 +42,11 @@ from shlo_disc.codegen.host import (
     GridCall,
     GridRef,
     HostBuffer,
+    HostCallRef,
     HostProgram,
     HostStep,
     KernelRef,
+    LaunchRef,
     LaunchStep,
     ProductCall,
     WhileStep,
@@ -77,7 +81,7 @@ def assemble(
             Constant(t.dtype.numpy, tuple(value.shape), value.tobytes()) for t, value in program.constants.items()
         ),
         arena_bytes=host.arena_bytes.python(),
-        steps=_steps(host.steps, count()),
+        steps=_steps(host.steps, _Numbers()),
         kernels=kernels,
         host=driver,
         overview=overview,
@@ -123,11 +127,19 @@ def _texts(dims: Sequence[Dim]) -> tuple[str, ...]:
     return tuple(d.python() for d in dims)
 
 
-def _steps(steps: Sequence[HostStep], numbers: Iterator[int]) -> tuple[Step, ...]:
+@dataclass(frozen=True, slots=True)
+class _Numbers:
+    """What counts choices and host calls, in the order of the steps."""
+
+    choices: Iterator[int] = field(default_factory=count)
+    host_calls: Iterator[int] = field(default_factory=count)
+
+
+def _steps(steps: Sequence[HostStep], numbers: _Numbers) -> tuple[Step, ...]:
     return tuple(_step(step, numbers) for step in steps)
 
 
-def _step(step: HostStep, numbers: Iterator[int]) -> Step:
+def _step(step: HostStep, numbers: _Numbers) -> Step:
     match step:
         case LaunchStep(kernel, slots):
             return _launch(kernel, slots, numbers)
@@ -141,17 +153,25 @@ def _step(step: HostStep, numbers: Iterator[int]) -> Step:
             assert_never(step)
 
 
-def _launch(kernel: KernelRef | GridRef, slots: tuple[int, ...], numbers: Iterator[int]) -> Step:
-    if isinstance(kernel, GridRef):
-        return Choice(next(numbers), tuple(_variant(v, slots) for v in kernel.variants))
-    return Launch(
-        kernel.name,
-        slots,
-        kernel.symbols,
-        kernel.extent.python(),
-        kernel.grain.python(),
-        kernel.scratch.python(),
-    )
+def _launch(kernel: LaunchRef, slots: tuple[int, ...], numbers: _Numbers) -> Step:
+    match kernel:
+        case GridRef():
+            return Choice(next(numbers.choices), tuple(_variant(v, slots) for v in kernel.variants))
+        case HostCallRef():
+            first = len(slots) - kernel.results
+            number = next(numbers.host_calls)
+            return HostCall(number, kernel.name, slots[:first], slots[first:], kernel.attributes, kernel.place)
+        case KernelRef():
+            return Launch(
+                kernel.name,
+                slots,
+                kernel.symbols,
+                kernel.extent.python(),
+                kernel.grain.python(),
+                kernel.scratch.python(),
+            )
+        case _:
+            assert_never(kernel)
 
 
 def _variant(variant: CallVariant, slots: Sequence[int]) -> Variant:

@@ -6,8 +6,9 @@ launches what it printed for a group.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from shlo_disc.artifact import Donation
 from shlo_disc.codegen.groups import FusionPlan, Group
@@ -139,13 +140,33 @@ class GridRef:
 
 
 @dataclass(frozen=True, slots=True)
-class LaunchStep:
-    """Launch a kernel; `slots` are the buffers of `kernel.tensors`, then of the workspaces if it has some.
+class HostCallRef:
+    """A call of a function of Python, see `artifact.HostCall`: of `tensors` the last `results` are filled.
 
-    `written` are those of `slots` that the kernel fills, whole.
+    None of them is written in place, and there are no workspaces: both are here because every launch has them.
     """
 
-    kernel: KernelRef | GridRef
+    name: str
+    tensors: tuple[Tensor, ...]
+    results: int
+    attributes: Mapping[str, Any]
+    place: str
+    in_place: InPlace = ()
+    workspaces: tuple[Dim, ...] = ()
+
+
+LaunchRef: TypeAlias = KernelRef | GridRef | HostCallRef
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchStep:
+    """Launch a kernel, or call a function.
+
+    `slots` are the buffers of `kernel.tensors`, then of the workspaces if it has some; `written` are those of `slots`
+    that are filled, whole.
+    """
+
+    kernel: LaunchRef
     slots: tuple[int, ...]
     group: Group
     written: tuple[int, ...]

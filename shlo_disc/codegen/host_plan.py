@@ -13,7 +13,7 @@ from shlo_disc.codegen.host import (
     GridRef,
     HostProgram,
     HostStep,
-    KernelRef,
+    LaunchRef,
     LaunchStep,
     WhileStep,
 )
@@ -22,7 +22,7 @@ from shlo_disc.dynamic_ops.program import Body, Program, Tensor
 from shlo_disc.expr.dim import Dim
 from shlo_disc.expr.dtypes import DType
 
-LowerGroup: TypeAlias = Callable[[Group], KernelRef | GridRef]
+LowerGroup: TypeAlias = Callable[[Group], LaunchRef]
 
 
 def plan_host(

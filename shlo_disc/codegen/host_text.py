@@ -10,11 +10,11 @@ from shlo_disc.codegen.emitter import Emitter
 from shlo_disc.codegen.host import (
     CaseStep,
     CopyStep,
-    GridRef,
     HostBuffer,
+    HostCallRef,
     HostProgram,
     HostStep,
-    KernelRef,
+    LaunchRef,
     LaunchStep,
     WhileStep,
 )
@@ -33,6 +33,12 @@ static inline int64_t mod(int64_t a, int64_t b) { return b == 0 ? 0 : a - floord
 static inline int64_t min_(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t max_(int64_t a, int64_t b) { return a > b ? a : b; }
 """
+HOST_CALLS = """\
+// Runs host call `number` of the program: Python, with the GIL. `buffers`: what it reads, then what it fills, with
+// all their shapes in `dims`, one after the other. 0 if it raised an error; then the program ends at once.
+typedef int64_t (*ShloHostCall)(void* session, int64_t number, void* const* buffers, const int64_t* dims);
+"""
+HOST_CALL_PARAMS = ", ShloHostCall host_call, void* session"
 _PLAN = """\
 extern "C" int64_t shlo_plan(const int64_t* raw, int64_t* symbols, int64_t* result_dims,
                              int64_t* arena_bytes) {"""
@@ -92,7 +98,8 @@ def kernel_names(steps: Sequence[HostStep]) -> list[str]:
     for step in steps:
         match step:
             case LaunchStep(kernel, _):
-                found[kernel.name] = None
+                if not isinstance(kernel, HostCallRef):
+                    found[kernel.name] = None
             case WhileStep(condition, _, body):
                 found |= dict.fromkeys(kernel_names((*condition, *body)))
             case CaseStep(_, _, branches):
@@ -104,17 +111,40 @@ def kernel_names(steps: Sequence[HostStep]) -> list[str]:
     return list(found)
 
 
+def has_host_calls(steps: Sequence[HostStep]) -> bool:
+    """Whether the program calls functions of Python."""
+    for step in steps:
+        match step:
+            case LaunchStep(kernel, _):
+                inside = isinstance(kernel, HostCallRef)
+            case WhileStep(condition, _, body):
+                inside = has_host_calls((*condition, *body))
+            case CaseStep(_, _, branches):
+                inside = any(map(has_host_calls, branches))
+            case CopyStep():
+                inside = False
+            case _:
+                assert_never(step)
+        if inside:
+            return True
+    return False
+
+
 class StepPrinter(ABC):
-    """Prints steps. A target says how it launches, copies, and reads what decides where to go on."""
+    """Prints steps. A target says how it launches, copies, and reads what decides where to go on.
+
+    Host calls are numbered in the order in which the steps of the artifact give them.
+    """
 
     def __init__(self, host: HostProgram) -> None:
         self.host = host
+        self._host_calls = 0
 
     def steps(self, steps: Sequence[HostStep], depth: int) -> list[str]:
         return [INDENT * depth + line for step in steps for line in self._step(step)]
 
     @abstractmethod
-    def launch(self, kernel: KernelRef | GridRef, slots: Sequence[int]) -> list[str]:
+    def launch(self, kernel: LaunchRef, slots: Sequence[int]) -> list[str]:
         """The statements that launch a group."""
 
     @abstractmethod
@@ -124,6 +154,17 @@ class StepPrinter(ABC):
     @abstractmethod
     def read(self, slot: int, kind: str) -> tuple[list[str], str]:
         """Statements that fetch a number of a C type from a buffer, and the expression that then is its value."""
+
+    def host_call(self, kernel: HostCallRef, slots: Sequence[int]) -> tuple[list[str], str]:
+        """Statements that put together what a host call takes, and the expression that calls."""
+        number, self._host_calls = self._host_calls, self._host_calls + 1
+        buffers = ", ".join(f"b{s}" for s in slots) or "nullptr"
+        dims = ", ".join(print_dim(d) for tensor in kernel.tensors for d in tensor.shape) or "0"
+        arrays = [
+            f"void* const buffers[] = {{{buffers}}};  // {kernel.name}",
+            f"const int64_t dims[] = {{{dims}}};",
+        ]
+        return arrays, f"host_call(session, {number}, buffers, dims)"
 
     def size(self, slot: int) -> str:
         """The bytes of a buffer."""

@@ -6,11 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from shlo_disc.custom_calls import is_registered
 from shlo_disc.diagnostics import UnsupportedOpError
 from shlo_disc.dynamic_ops import (
     rules_compute,
     rules_control,
     rules_elementwise,
+    rules_library,
     rules_move,
 )
 from shlo_disc.dynamic_ops.attribute_values import string
@@ -34,6 +36,7 @@ _RULES: Mapping[str, Rule] = with_quantized(
         **rules_move.RULES,
         **rules_compute.RULES,
         **rules_control.RULES,
+        **rules_library.RULES,
     }
 )
 
@@ -85,8 +88,10 @@ def missing_rule(op: ir.Op) -> str | None:
     """Say why an op alone rules out its program: nobody has written down what it means."""
     if op.name not in _RULES:
         return "no rule"
-    if op.name == "stablehlo.custom_call" and (target := string(op, "call_target_name")) not in rules_control.CUSTOM:
-        return f"no rule for the target @{target}"
+    if op.name == "stablehlo.custom_call":
+        target = string(op, "call_target_name")
+        if target not in rules_control.CUSTOM and not is_registered(target):
+            return f"no rule for the target @{target}"
     return None
 
 

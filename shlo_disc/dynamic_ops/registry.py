@@ -9,7 +9,9 @@ from shlo_disc.dynamic_ops import (
     contract,
     control,
     create,
+    custom,
     elementwise,
+    fourier,
     gather,
     move,
     order,
@@ -19,7 +21,7 @@ from shlo_disc.dynamic_ops import (
 from shlo_disc.dynamic_ops.opdef import OpDef
 from shlo_disc.dynamic_ops.program import Op
 
-_FAMILIES = (elementwise, create, move, slices, gather, reduce, contract, order, control)
+_FAMILIES = (elementwise, create, move, slices, gather, reduce, contract, order, control, fourier, custom)
 
 OPS: Mapping[str, OpDef[Any]] = {definition.name: definition for family in _FAMILIES for definition in family.OPS}
 

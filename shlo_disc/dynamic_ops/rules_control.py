@@ -16,6 +16,7 @@ from shlo_disc.dynamic_ops.program import Body, Shape, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceWindowAttrs
 from shlo_disc.dynamic_ops.rules_compute import windowed
 from shlo_disc.dynamic_ops.rules_elementwise import assertion
+from shlo_disc.dynamic_ops.rules_library import custom_call
 from shlo_disc.dynamic_ops.rules_move import stated
 from shlo_disc.dynamic_ops.size_values import Contents
 from shlo_disc.dynamic_ops.slices import SliceAttrs
@@ -198,9 +199,7 @@ CUSTOM: Mapping[str, Callable[[Frame, ir.Op], Sequence[Bound]]] = {
 
 def _custom_call(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     target = string(op, "call_target_name")
-    if (rule := CUSTOM.get(target)) is None:
-        raise UnsupportedOpError(f"op '{op.name}' is not supported for the target @{target}", op.span)
-    return rule(frame, op)
+    return CUSTOM.get(target, custom_call)(frame, op)
 
 
 RULES: Mapping[str, Rule] = {

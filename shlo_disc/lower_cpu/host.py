@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shlo_disc.codegen.host import GridRef, HostProgram, KernelRef
-from shlo_disc.codegen.host_text import ARITHMETIC, StepPrinter, kernel_names, print_dim, print_names, print_plan
+from shlo_disc.codegen.host import HostCallRef, HostProgram, KernelRef, LaunchRef
+from shlo_disc.codegen.host_text import (
+    ARITHMETIC,
+    HOST_CALL_PARAMS,
+    HOST_CALLS,
+    StepPrinter,
+    has_host_calls,
+    kernel_names,
+    print_dim,
+    print_names,
+    print_plan,
+)
 from shlo_disc.codegen.indices import size_name
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.dynamic_ops.program import Program
@@ -20,22 +30,30 @@ _HEADER = f"""\
 {ARITHMETIC}#endif
 """
 _RUN = """\
-extern "C" void shlo_run(const ShloRuntime* rt, void* const* arguments, void* const* results,
-                         void* const* constants, const int64_t* symbols, char* arena) {"""
+extern "C" {result} shlo_run(const ShloRuntime* rt, void* const* arguments, void* const* results,
+                         void* const* constants, const int64_t* symbols, char* arena{calls}) {{"""
 
 
 def print_host(program: Program, host: HostProgram) -> str:
     """The whole driver file."""
     names = kernel_names(host.steps)
     declarations = [declaration(name) for name in names]
-    run = [_RUN, *print_names(program, host), *_Steps(host).steps(host.steps, 1), "}"]
+    run = [*print_names(program, host), *_Steps(host).steps(host.steps, 1)]
+    if has_host_calls(host.steps):
+        declarations.append(HOST_CALLS)
+        run = [_RUN.format(result="int64_t", calls=HOST_CALL_PARAMS), *run, f"{INDENT}return 1;", "}"]
+    else:
+        run = [_RUN.format(result="void", calls=""), *run, "}"]
     return "\n".join([_HEADER, *declarations, "", *print_plan(program, host), "", *run]) + "\n"
 
 
 class _Steps(StepPrinter):
     """Each launch names its buffers and sizes in place."""
 
-    def launch(self, kernel: KernelRef | GridRef, slots: Sequence[int]) -> list[str]:
+    def launch(self, kernel: LaunchRef, slots: Sequence[int]) -> list[str]:
+        if isinstance(kernel, HostCallRef):
+            arrays, call = self.host_call(kernel, slots)
+            return ["{", *(INDENT + line for line in arrays), f"{INDENT}if (!{call}) return 0;", "}"]
         assert isinstance(kernel, KernelRef), "the CPU's lowering gives kernels that threads share"
         buffers = ", ".join(f"b{s}" for s in slots) or "nullptr"
         sizes = ", ".join(map(size_name, kernel.symbols)) or "0"

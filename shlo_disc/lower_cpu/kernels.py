@@ -10,7 +10,8 @@ from shlo_disc.analysis.formula import Producers
 from shlo_disc.artifact import SourceFile
 from shlo_disc.codegen.group_structure import GroupStructure, group_structure
 from shlo_disc.codegen.groups import REAL_PRODUCTS, Abilities, Group, GroupKind, Launches
-from shlo_disc.codegen.host import KernelRef
+from shlo_disc.codegen.host import KernelRef, LaunchRef
+from shlo_disc.codegen.host_calls import host_call
 from shlo_disc.codegen.indices import size_name
 from shlo_disc.codegen.inplace import epilogue_pairs, positions, row_pairs, scatter_pairs
 from shlo_disc.codegen.kernel import RowKernel
@@ -56,8 +57,10 @@ class CpuLowering:
         self.comments = dict[str, str]()
         self._parts = dict[Hashable, tuple[Part, GroupStructure]]()
 
-    def lower(self, group: Group) -> KernelRef:
+    def lower(self, group: Group) -> LaunchRef:
         """Print the kernel of a group, or find that of a group of the same structure, or with the same text."""
+        if (call := host_call(group, "cpu")) is not None:
+            return call
         made = self._parallel(group) if group.kind is GroupKind.PARALLEL else self._part(group, alone=True)
         return made.kernel
 

@@ -16,14 +16,24 @@ from shlo_disc.codegen.host import (
     FillCall,
     GridCall,
     GridRef,
+    HostCallRef,
     HostProgram,
     HostStep,
-    KernelRef,
+    LaunchRef,
     LaunchStep,
     ProductCall,
     WhileStep,
 )
-from shlo_disc.codegen.host_text import ARITHMETIC, StepPrinter, print_dim, print_names, print_plan
+from shlo_disc.codegen.host_text import (
+    ARITHMETIC,
+    HOST_CALL_PARAMS,
+    HOST_CALLS,
+    StepPrinter,
+    has_host_calls,
+    print_dim,
+    print_names,
+    print_plan,
+)
 from shlo_disc.codegen.indices import size_name
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.dynamic_ops.program import Program
@@ -38,17 +48,19 @@ _HEADER = f"""\
 _RUN = """\
 extern "C" int64_t shlo_run(const ShloCuda* rt, void* const* arguments, void* const* results,
                             void* const* constants, const int64_t* symbols, char* arena, void* const* functions,
-                            const int32_t* choices) {"""
+                            const int32_t* choices{calls}) {{"""
 
 
 def print_host(program: Program, host: HostProgram) -> str:
     """The whole driver file."""
     printer = _Steps(host)
-    run = [_RUN, *print_names(program, host)]
+    calls = has_host_calls(host.steps)
+    run = [_RUN.format(calls=HOST_CALL_PARAMS if calls else ""), *print_names(program, host)]
     if any(isinstance(call, ProductCall) for variant in _variants(host.steps) for call in variant.calls):
         run.append(f"{INDENT}SHLO_TRY(0, shlo_start_products(rt));")
     run += [*printer.steps(host.steps, 1), f"{INDENT}return 0;", "}"]
-    return "\n".join([_HEADER, *print_plan(program, host), "", *run]) + "\n"
+    header = [_HEADER, HOST_CALLS] if calls else [_HEADER]
+    return "\n".join([*header, *print_plan(program, host), "", *run]) + "\n"
 
 
 def _variants(steps: Sequence[HostStep]) -> list[CallVariant]:
@@ -58,6 +70,8 @@ def _variants(steps: Sequence[HostStep]) -> list[CallVariant]:
         match step:
             case LaunchStep(GridRef() as group, _):
                 found += group.variants
+            case LaunchStep(HostCallRef(), _):
+                pass
             case LaunchStep():
                 raise AssertionError("the GPU's lowering gives variants of grid launches")
             case WhileStep(condition, _, body):
@@ -84,7 +98,10 @@ class _Steps(StepPrinter):
         self.functions = {name: k for k, name in enumerate(kernels)}
         self.choices = self.commands = 0
 
-    def launch(self, kernel: KernelRef | GridRef, slots: Sequence[int]) -> list[str]:
+    def launch(self, kernel: LaunchRef, slots: Sequence[int]) -> list[str]:
+        if isinstance(kernel, HostCallRef):
+            arrays, call = self.host_call(kernel, slots)
+            return ["{", *(INDENT + line for line in (*arrays, self._checked(f"{call} ? 0 : 1"))), "}"]
         assert isinstance(kernel, GridRef), "the GPU's lowering gives variants of grid launches"
         number, self.choices = self.choices, self.choices + 1
         if len(kernel.variants) == 1:

@@ -11,7 +11,8 @@ from shlo_disc.artifact import SourceFile
 from shlo_disc.codegen.attention import build_attention
 from shlo_disc.codegen.group_structure import GroupStructure, group_structure
 from shlo_disc.codegen.groups import GPU, Abilities, Group, GroupKind, Launches
-from shlo_disc.codegen.host import Call, CallVariant, GridCall, GridRef
+from shlo_disc.codegen.host import Call, CallVariant, GridCall, GridRef, LaunchRef
+from shlo_disc.codegen.host_calls import host_call
 from shlo_disc.codegen.naming import NAME, comment, require_types, title
 from shlo_disc.codegen.scan import build_scan
 from shlo_disc.codegen.scatter import build_scatter
@@ -57,8 +58,10 @@ class CudaLowering:
         self.comments = dict[str, str]()
         self._known = dict[Hashable, tuple[Printed, tuple[Tensor, ...], GroupStructure]]()
 
-    def lower(self, group: Group) -> GridRef:
+    def lower(self, group: Group) -> LaunchRef:
         """Print the kernels of a group, or find those of a group of the same structure, or with the same text."""
+        if (call := host_call(group, "cuda")) is not None:
+            return call
         printed, tensors = self._printed(group)
         if (name := self.texts.get(printed.text)) is None:
             name = self.texts[printed.text] = f"{title(group)}_{len(self.texts)}"

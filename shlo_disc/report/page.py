@@ -13,7 +13,20 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeAlias, assert_never
 
-from shlo_disc.artifact import Artifact, Case, Choice, Command, Copy, Fill, GridLaunch, Launch, Product, Variant, While
+from shlo_disc.artifact import (
+    Artifact,
+    Case,
+    Choice,
+    Command,
+    Copy,
+    Fill,
+    GridLaunch,
+    HostCall,
+    Launch,
+    Product,
+    Variant,
+    While,
+)
 from shlo_disc.overview import GroupText
 from shlo_disc.report.steps import Place, lifetimes, places
 
@@ -133,6 +146,9 @@ def _step(place: Place, group: int | None) -> Json:
             return {**shared, "kind": "launch", **asdict(launch)}
         case Choice(_, variants):
             return {**shared, "kind": "choice", "variants": [_variant(variant) for variant in variants]}
+        case HostCall(callee=callee, operands=operands, results=results, place=where):
+            buffers = (*operands, *results)
+            return {**shared, "kind": "host_call", "callee": callee, "buffers": buffers, "place": where}
         case Copy(source, target):
             return {**shared, "kind": "copy", "source": source, "target": target}
         case While(condition, flag, _):

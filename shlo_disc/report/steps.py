@@ -12,6 +12,7 @@ from shlo_disc.artifact import (
     Choice,
     Copy,
     GridLaunch,
+    HostCall,
     Launch,
     Slot,
     Step,
@@ -47,7 +48,7 @@ def _inner(step: Step) -> Sequence[Step]:
             return (*condition, *body)
         case Case(_, _, branches):
             return [step for branch in branches for step in branch]
-        case Launch() | Choice() | Copy():
+        case Launch() | Choice() | HostCall() | Copy():
             return ()
         case _:
             assert_never(step)
@@ -75,7 +76,7 @@ def _moments(steps: Sequence[Step], number: int) -> Iterator[int]:
             case Case():
                 yield number
                 yield from _moments(_inner(step), number + 1)
-            case Launch() | Choice() | Copy():
+            case Launch() | Choice() | HostCall() | Copy():
                 yield number
             case _:
                 assert_never(step)
@@ -95,7 +96,7 @@ def kernel_names(step: Step) -> tuple[str, ...]:
         case Choice(_, variants):
             commands = [command for variant in variants for command in variant.commands]
             return tuple(dict.fromkeys(c.kernel for c in commands if isinstance(c, GridLaunch)))
-        case Copy() | While() | Case():
+        case HostCall() | Copy() | While() | Case():
             return ()
         case _:
             assert_never(step)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -17,7 +18,9 @@ import numpy as np
 from shlo_disc.diagnostics import ArgumentTypeError
 from shlo_disc.runtime import dlpack
 from shlo_disc.runtime.device import DeviceArray
-from shlo_disc.runtime.interop import Array, as_numpy, kind_of
+from shlo_disc.runtime.fourier import Transform
+from shlo_disc.runtime.host_calls import Callee
+from shlo_disc.runtime.interop import Array, as_numpy, dtype_of, kind_of
 
 _HOST_DEVICES = frozenset({1, 3})  # DLDeviceType: CPU, CUDA host
 _SEEN = 4096  # JAX arrays that are remembered
@@ -56,6 +59,38 @@ class Interop:
         if kind_of(array) == "dlpack" and not self._is_on_host(array):
             return self._by_dlpack(array)
         return self._from_host(as_numpy(array))
+
+    def view(self, pointer: int, shape: tuple[int, ...], dtype: str, owner: object) -> Any:
+        """Memory as an array of CuPy's."""
+        kind = dtype_of(dtype)
+        memory = self.cupy.cuda.UnownedMemory(pointer, math.prod(shape) * kind.itemsize, owner, self.number)
+        return self.cupy.ndarray(shape, kind, self.cupy.cuda.MemoryPointer(memory, 0))
+
+    def as_array(self, value: object) -> Any:
+        """An array of CuPy's, as it is, or from anything that CuPy takes."""
+        return self.cupy.asarray(value)
+
+    def bind_fft(self, transform: Transform, rank: int) -> Callee:
+        """Transforms by cuFFT. Several dimensions to real numbers go one by one: only the last one is symmetric."""
+        fft = cast("Any", import_module("cupyx.scipy.fft"))
+
+        def compute(operands: Sequence[Any], results: Sequence[Any]) -> None:
+            (x,), (found,) = operands, results
+            if not found.size:
+                return
+            axes = tuple(range(x.ndim - rank, x.ndim))
+            match transform:
+                case "FFT":
+                    found[...] = fft.fftn(x, axes=axes)
+                case "IFFT":
+                    found[...] = fft.ifftn(x, axes=axes)
+                case "RFFT":
+                    found[...] = fft.rfftn(x, axes=axes)
+                case "IRFFT":
+                    inner = fft.ifftn(x, axes=axes[:-1]) if rank > 1 else x
+                    found[...] = fft.irfft(inner, found.shape[-1])
+
+        return compute
 
     def _is_as_before(self, array: Any, found: DeviceArray) -> bool:
         """CuPy's arrays may change their shape, JAX's may be given away; and JAX's must be computed on any stream."""

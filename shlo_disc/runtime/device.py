@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
 from shlo_disc.artifact import SourceFile
+from shlo_disc.runtime.fourier import Transform
+from shlo_disc.runtime.host_calls import Callee
 
 IndexType = Literal["int32_t", "int64_t"]
 
@@ -113,6 +115,18 @@ class Device(Protocol):
 
     def export_array(self, memory: Memory, shape: tuple[int, ...], dtype: str) -> Any:
         """A fresh result as an array of the device's own library."""
+        ...
+
+    def view(self, pointer: int, shape: tuple[int, ...], dtype: str, owner: object) -> Any:
+        """Memory as an array of the device's own library, which keeps `owner` alive."""
+        ...
+
+    def as_array(self, value: object) -> Any:
+        """What a function on such arrays returned, as such an array."""
+        ...
+
+    def bind_fft(self, transform: Transform, rank: int) -> Callee:
+        """What computes a Fourier transform of the last `rank` dimensions of such an array, on the current stream."""
         ...
 
     def hold(self, owners: Sequence[object]) -> None:

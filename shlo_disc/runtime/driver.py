@@ -11,11 +11,14 @@ import numpy as np
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import InternalError
+from shlo_disc.runtime.callees import bind_on_host
 from shlo_disc.runtime.checks import broken, verify
 from shlo_disc.runtime.formulas import Symbols, evaluate
+from shlo_disc.runtime.host_calls import HostCalls, Session, memory_of, view_on_host
 from shlo_disc.runtime.interop import Array, dtype_of
 from shlo_disc.runtime.library import Native, Pointers, Program, Runtime, Words, pointers, words
 from shlo_disc.runtime.memory import POOL, Shelf, aligned
+from shlo_disc.runtime.steps import host_calls
 
 
 class Output(NamedTuple):
@@ -53,8 +56,13 @@ class Driver(Protocol):
         """Check the sizes, and compute all others from them."""
         ...
 
-    def run(self, arguments: Pointers, results: Pointers, plan: Plan, arena: ctypes.c_void_p) -> None:
-        """Fill the results. Releases the GIL."""
+    def run(
+        self, arguments: Pointers, results: Pointers, plan: Plan, arena: ctypes.c_void_p, owner: object = None
+    ) -> None:
+        """Fill the results. Releases the GIL.
+
+        `owner` keeps all memory of the call alive for the arrays that host calls get. What these raise is raised.
+        """
         ...
 
 
@@ -66,15 +74,34 @@ class HostDriver:
     def __init__(self, artifact: Artifact, program: Program, runtime: Runtime) -> None:
         self._artifact = artifact
         self._plan = program.function("shlo_plan", ctypes.c_int64)
-        self._run = program.function("shlo_run")
         self._runtime = ctypes.c_void_p(runtime.address)
         self._constants = Constants(artifact)
+        self._host_calls = calls_on_host(artifact, runtime)
+        self._run = program.function("shlo_run", None if self._host_calls is None else ctypes.c_int64)
 
     def plan(self, raw: tuple[int, ...]) -> Plan:
         return allot(self._artifact, sizes_in_c(self._artifact, self._plan, raw))
 
-    def run(self, arguments: Pointers, results: Pointers, plan: Plan, arena: ctypes.c_void_p) -> None:
-        self._run(self._runtime, arguments, results, self._constants.pointers, plan.symbols, arena)
+    def run(
+        self, arguments: Pointers, results: Pointers, plan: Plan, arena: ctypes.c_void_p, owner: object = None
+    ) -> None:
+        if self._host_calls is None:
+            self._run(self._runtime, arguments, results, self._constants.pointers, plan.symbols, arena)
+            return
+        session = Session(memory_of((owner, self._constants)))
+        done = self._run(
+            self._runtime, arguments, results, self._constants.pointers, plan.symbols, arena,
+            self._host_calls.function, ctypes.py_object(session),
+        )  # fmt: skip
+        if not done:
+            session.raise_error()
+
+
+def calls_on_host(artifact: Artifact, runtime: Runtime) -> HostCalls | None:
+    """The host calls of a program for the CPU; None if it has none."""
+    if not host_calls(artifact.steps):
+        return None
+    return HostCalls(artifact, lambda call: bind_on_host(call, runtime.threads), view_on_host)
 
 
 def sizes_in_c(artifact: Artifact, shlo_plan: Native, raw: tuple[int, ...]) -> Sizes:

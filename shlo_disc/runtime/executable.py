@@ -27,7 +27,7 @@ from shlo_disc.runtime.library import (
     pointers,
     words,
 )
-from shlo_disc.runtime.steps import Observer
+from shlo_disc.runtime.steps import Observer, host_calls
 from shlo_disc.runtime.toolchain import find_compiler
 from shlo_disc.runtime.vm import Vm
 
@@ -73,6 +73,7 @@ class Executable:
         self._binder = Binder(artifact, self._dtypes)
         self._bind = runtime.bind
         self._locate = runtime.locate
+        self._has_host_calls = bool(host_calls(artifact.steps))
         self._kept = {one.result: one.argument for one in artifact.donations if one.result is not None}
         self._plans: dict[bytes, Plan] = {}
         self._signatures: set[bytes] = set()
@@ -102,8 +103,11 @@ class Executable:
                 found = tuple([shelf.array(shape, dtype) for shelf, shape, dtype in plan.outputs])
             self._locate(self._binder.pointer, py_object(found), frame.results)
             arena = plan.arena.take()
-            self._run(frame.pointers, frame.results, plan, arena.pointer)
-            arena.give_back()
+            if self._has_host_calls:
+                self._run(frame.pointers, frame.results, plan, arena.pointer, (held, found, arena.lend()))
+            else:
+                self._run(frame.pointers, frame.results, plan, arena.pointer)
+                arena.give_back()
             del held, taken  # the arrays had to live until here
             frame.calls += 1
             return found

@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, assert_never
 
-from shlo_disc.artifact import Artifact, Case, Choice, Command, Copy, Fill, GridLaunch, Launch, Product, Step, While
+from shlo_disc.artifact import (
+    Artifact,
+    Case,
+    Choice,
+    Command,
+    Copy,
+    Fill,
+    GridLaunch,
+    HostCall,
+    Launch,
+    Product,
+    Step,
+    While,
+)
 from shlo_disc.diagnostics import InternalError
+from shlo_disc.runtime.callees import bind
 from shlo_disc.runtime.cuda_table import Functions
-from shlo_disc.runtime.device import Function
+from shlo_disc.runtime.device import Device, Function
 from shlo_disc.runtime.driver import Sizes, sizes_in_c, sizes_in_python
 from shlo_disc.runtime.formulas import evaluate
 from shlo_disc.runtime.gpu_commands import execute
+from shlo_disc.runtime.host_calls import HostCalls, Session
 from shlo_disc.runtime.library import Pointers, Program, Words, pointers
-from shlo_disc.runtime.steps import Buffers, Fetch, Observer, Places, leaves, walk
+from shlo_disc.runtime.steps import Buffers, Leaf, Observer, Places, host_calls, leaves, walk
 
 _MOST_32_BIT = 2**31 - 2**24  # elements; the margin is for what is added to an index: a grid's stride
 
@@ -35,13 +50,21 @@ def has_products(artifact: Artifact) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class GpuCall:
-    """One call, ready to be queued."""
+    """One call, ready to be queued. `owner` keeps its memory alive for the arrays that host calls get."""
 
     places: Places
     symbols: Words
     functions: Pointers
     kernels: Mapping[str, Function]
     choices: Sequence[int]
+    owner: object
+
+
+def calls_on_device(artifact: Artifact, device: Device) -> HostCalls | None:
+    """The host calls of a program for a GPU; None if it has none."""
+    if not host_calls(artifact.steps):
+        return None
+    return HostCalls(artifact, lambda call: bind(call, "cuda", device.bind_fft, device.as_array), device.view)
 
 
 class GpuDriver(Protocol):
@@ -63,8 +86,9 @@ class GpuHostDriver:
 
     kind: Literal["c", "vm"] = "c"
 
-    def __init__(self, artifact: Artifact, program: Program, explain_error: Callable[[int], str]) -> None:
-        self._artifact, self._explain = artifact, explain_error
+    def __init__(self, artifact: Artifact, program: Program, device: Device) -> None:
+        self._artifact, self._explain = artifact, device.explain_error
+        self._host_calls = calls_on_device(artifact, device)
         self._program = program  # the functions live as long as it does
         self._plan = program.function("shlo_plan", ctypes.c_int64)
         self._run = program.function("shlo_run", ctypes.c_int64)
@@ -75,10 +99,14 @@ class GpuHostDriver:
     def run(self, table: int, call: GpuCall) -> None:
         places = call.places
         choices = (ctypes.c_int32 * max(1, len(call.choices)))(*call.choices)
+        session = Session(call.owner)
+        asked = () if self._host_calls is None else (self._host_calls.function, ctypes.py_object(session))
         failed = self._run(
             ctypes.c_void_p(table), places.arguments, places.results, places.constants, call.symbols,
-            ctypes.c_void_p(places.arena), call.functions, choices,
+            ctypes.c_void_p(places.arena), call.functions, choices, *asked,
         )  # fmt: skip
+        if session.has_failed:
+            session.raise_error()
         if failed:
             command, code = failed >> 32, failed & 0xFFFFFFFF
             labels = ["cublasSetStream", *_labels(self._artifact.steps)]
@@ -90,11 +118,10 @@ class GpuVm:
 
     kind: Literal["c", "vm"] = "vm"
 
-    def __init__(
-        self, artifact: Artifact, fetch: Fetch, explain_error: Callable[[int], str], observe: Observer | None = None
-    ) -> None:
-        """`fetch` reads the device's memory; `observe` sees every step after it ran, and all buffers as arrays."""
-        self._artifact, self._fetch, self._explain, self._observe = artifact, fetch, explain_error, observe
+    def __init__(self, artifact: Artifact, device: Device, observe: Observer | None = None) -> None:
+        """`observe` sees every step after it ran, and all buffers as arrays."""
+        self._artifact, self._fetch, self._explain = artifact, device.download, device.explain_error
+        self._host_calls, self._observe = calls_on_device(artifact, device), observe
 
     def sizes(self, raw: tuple[int, ...]) -> Sizes:
         return sizes_in_python(self._artifact, raw)
@@ -107,8 +134,11 @@ class GpuVm:
             if code := execute(command, buffers, functions, call.kernels):
                 raise command_failed(_label(command), self._explain(code))
 
-        def step(step: Launch | Choice | Copy, buffers: Buffers) -> None:
+        def step(step: Leaf, buffers: Buffers) -> None:
             match step:
+                case HostCall():
+                    assert self._host_calls is not None, "a program with host calls binds them when it is loaded"
+                    self._host_calls.run(step, buffers, call.owner)
                 case Choice(number, variants):
                     for command in variants[call.choices[number]].commands:
                         one(command, buffers)
@@ -137,6 +167,8 @@ def _labels(steps: Sequence[Step]) -> Iterator[str]:
         match step:
             case Choice(_, variants):
                 yield from (_label(x) for v in variants for c in v.commands for x in _parts(c))
+            case HostCall(place=place):
+                yield place
             case Copy():
                 yield _label(step)
             case While(condition, _, body):

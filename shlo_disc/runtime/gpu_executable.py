@@ -35,7 +35,7 @@ from shlo_disc.runtime.interop import dtype_of, kind_of
 from shlo_disc.runtime.kernel_sets import KernelSets
 from shlo_disc.runtime.launch_table import Chooser, cheapest
 from shlo_disc.runtime.library import open_program, pointers
-from shlo_disc.runtime.steps import Observer, Places, has_control_flow
+from shlo_disc.runtime.steps import Observer, Places, has_control_flow, host_calls
 from shlo_disc.runtime.toolchain import find_compiler
 
 _PLANS_KEPT = 4096
@@ -75,7 +75,7 @@ class GpuExecutable:
         self.device = device
         self.seconds: Mapping[str, float] = {}
         self.notes: tuple[str, ...] = ()  # what a user should know about how it runs
-        self.graphs = None if has_control_flow(artifact.steps) else graphs
+        self.graphs = None if has_control_flow(artifact.steps) or host_calls(artifact.steps) else graphs
         self._driver, self._kernels = driver, kernels
         self._index: IndexType | None = index
         self._products = has_products(artifact)
@@ -153,7 +153,7 @@ class GpuExecutable:
 
     def trace(self, arrays: Sequence[Any], observe: Observer) -> tuple[Any, ...]:
         """Run on the VM; `observe` gets each step after it ran, and all buffers as arrays (copies of them)."""
-        driver = GpuVm(self.artifact, self.device.download, self.device.explain_error, observe)
+        driver = GpuVm(self.artifact, self.device, observe)
         return GpuExecutable(self.artifact, self.device, driver, self._kernels, index=self._index)(arrays)
 
     # -- arguments
@@ -226,7 +226,8 @@ class GpuExecutable:
             self._places,
             arena.pointer,
         )
-        return GpuCall(places, plan.sizes.symbols, kernels.handles, kernels.functions, self._choose(plan, bound))
+        choices, owner = self._choose(plan, bound), (self._constants, bound, results, arena)
+        return GpuCall(places, plan.sizes.symbols, kernels.handles, kernels.functions, choices, owner)
 
 
 def build_gpu(
@@ -261,7 +262,7 @@ def build_gpu(
 
 def _driver(artifact: Artifact, options: CompileOptions, device: Device) -> tuple[GpuDriver, str]:
     """Who queues the commands, and why it is not the one that the options name."""
-    vm = GpuVm(artifact, device.download, device.explain_error)
+    vm = GpuVm(artifact, device)
     if options.driver == "vm":
         return vm, ""
     try:
@@ -275,4 +276,4 @@ def _driver(artifact: Artifact, options: CompileOptions, device: Device) -> tupl
         program = open_program(builder.gpu_host(artifact))
     except FileNotFoundError:  # another process made room in the cache in this moment
         program = open_program(builder.gpu_host(artifact))
-    return GpuHostDriver(artifact, program, device.explain_error), ""
+    return GpuHostDriver(artifact, program, device), ""

@@ -40,6 +40,12 @@ class Cell:
         self.free = shelf.free
         self.room = shelf.room
 
+    def lend(self) -> Lent:
+        """Its bytes as an array: when nothing refers to them any more, it goes back by itself."""
+        lent = self.data.view(Lent)
+        lent.cell = self
+        return lent
+
     def give_back(self) -> None:
         """Put it back for others, unless enough of this size lies there already."""
         if len(self.free) < self.room:
@@ -85,10 +91,7 @@ class Shelf:
 
     def array(self, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
         """An aligned array; its memory comes back when nothing refers to it any more."""
-        cell = self.take()
-        lent = cell.data.view(Lent)
-        lent.cell = cell
-        return np.ndarray(shape, dtype, lent)
+        return np.ndarray(shape, dtype, self.take().lend())
 
 
 class MemoryPool:

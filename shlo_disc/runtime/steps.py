@@ -19,6 +19,7 @@ from shlo_disc.artifact import (
     Copy,
     Fill,
     GridLaunch,
+    HostCall,
     Launch,
     Product,
     Slot,
@@ -55,7 +56,7 @@ class Buffers(Mapping[Slot, Array]):
 
     def __getitem__(self, slot: Slot) -> Array:
         buffer = self._buffers[slot]
-        return self.typed(slot, buffer.dtype, self._shape(buffer))
+        return self.typed(slot, buffer.dtype, self._whole(buffer))
 
     def __iter__(self) -> Iterator[Slot]:
         return iter(range(len(self._buffers)))
@@ -87,7 +88,11 @@ class Buffers(Mapping[Slot, Array]):
         raw = self._fetch(self.address(slot), size) if size else b""
         return np.ndarray(shape, kind, buffer=raw)
 
-    def _shape(self, buffer: Buffer) -> tuple[int, ...]:
+    def shape(self, slot: Slot) -> tuple[int, ...]:
+        """The shape of the array in a buffer."""
+        return tuple(map(self.value, self._buffers[slot].shape))
+
+    def _whole(self, buffer: Buffer) -> tuple[int, ...]:
         """The buffer's shape; all its bytes in a row if it gives none."""
         shape = tuple(map(self.value, buffer.shape))
         itemsize = dtype_of(buffer.dtype).itemsize
@@ -96,14 +101,15 @@ class Buffers(Mapping[Slot, Array]):
 
 
 Observer: TypeAlias = Callable[[Step, Mapping[Slot, Array]], None]
-Execute: TypeAlias = Callable[[Launch | Choice | Copy, Buffers], None]
+Leaf: TypeAlias = Launch | Choice | HostCall | Copy  # a step that does something itself
+Execute: TypeAlias = Callable[[Leaf, Buffers], None]
 
 
 def walk(steps: Sequence[Step], buffers: Buffers, execute: Execute, observe: Observer | None) -> None:
     """Run steps one after the other; `observe` sees every one after it ran, and all buffers as arrays."""
     for step in steps:
         match step:
-            case Launch() | Choice() | Copy():
+            case Launch() | Choice() | HostCall() | Copy():
                 execute(step, buffers)
             case While(condition, flag, body):
                 walk(condition, buffers, execute, observe)
@@ -120,11 +126,11 @@ def walk(steps: Sequence[Step], buffers: Buffers, execute: Execute, observe: Obs
             observe(step, buffers)
 
 
-def leaves(steps: Iterable[Step]) -> Iterator[Launch | Choice | Copy]:
+def leaves(steps: Iterable[Step]) -> Iterator[Leaf]:
     """All steps that do something themselves, also in loops and branches, in the order of the program's text."""
     for step in steps:
         match step:
-            case Launch() | Choice() | Copy():
+            case Launch() | Choice() | HostCall() | Copy():
                 yield step
             case While(condition, _, body):
                 yield from leaves((*condition, *body))
@@ -138,6 +144,11 @@ def leaves(steps: Iterable[Step]) -> Iterator[Launch | Choice | Copy]:
 def has_control_flow(steps: Sequence[Step]) -> bool:
     """Whether the host has to read something in order to go on."""
     return any(isinstance(step, While | Case) for step in steps)
+
+
+def host_calls(steps: Iterable[Step]) -> tuple[HostCall, ...]:
+    """All calls of functions of Python, by their number."""
+    return tuple(step for step in leaves(steps) if isinstance(step, HostCall))
 
 
 def slots_of(command: Command) -> tuple[Slot, ...]:

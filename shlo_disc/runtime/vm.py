@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+from functools import partial
 from typing import Literal
 
-from shlo_disc.artifact import Artifact, Choice, Copy, Launch
+from shlo_disc.artifact import Artifact, Choice, Copy, HostCall, Launch
 from shlo_disc.diagnostics import InternalError
-from shlo_disc.runtime.driver import Constants, Plan, allot, sizes_in_python
+from shlo_disc.runtime.driver import Constants, Plan, allot, calls_on_host, sizes_in_python
+from shlo_disc.runtime.host_calls import memory_of
 from shlo_disc.runtime.library import Pointers, Program, Runtime, pointers, words
-from shlo_disc.runtime.steps import Buffers, Observer, Places, fetch_from_host, leaves, walk
+from shlo_disc.runtime.steps import Buffers, Leaf, Observer, Places, fetch_from_host, leaves, walk
 
 
 class Vm:
@@ -31,21 +33,28 @@ class Vm:
         self._parallel = runtime.parallel
         self._constants = Constants(artifact)
         names = {step.kernel for step in leaves(artifact.steps) if isinstance(step, Launch)}
+        self._host_calls = calls_on_host(artifact, runtime)
         self._kernels = {name: ctypes.c_void_p(program.address(name)) for name in names}
 
     def plan(self, raw: tuple[int, ...]) -> Plan:
         """Check the sizes and compute the others, in Python."""
         return allot(self._artifact, sizes_in_python(self._artifact, raw))
 
-    def run(self, arguments: Pointers, results: Pointers, plan: Plan, arena: ctypes.c_void_p) -> None:
+    def run(
+        self, arguments: Pointers, results: Pointers, plan: Plan, arena: ctypes.c_void_p, owner: object = None
+    ) -> None:
         """Fill the results, one step after the other."""
         symbols = dict(zip(self._artifact.symbols, plan.symbols, strict=False))
         places = Places(arguments, results, self._constants.pointers, arena.value or 0)
         buffers = Buffers(self._artifact, symbols, places, fetch_from_host)
-        walk(self._artifact.steps, buffers, self._execute, self._observe)
+        memory = memory_of((owner, self._constants))
+        walk(self._artifact.steps, buffers, partial(self._execute, memory), self._observe)
 
-    def _execute(self, step: Launch | Choice | Copy, buffers: Buffers) -> None:
+    def _execute(self, memory: object, step: Leaf, buffers: Buffers) -> None:
         match step:
+            case HostCall():
+                assert self._host_calls is not None, "a program with host calls binds them when it is loaded"
+                self._host_calls.run(step, buffers, memory)
             case Launch():
                 self._launch(step, buffers)
             case Copy(source, target):

@@ -252,7 +252,8 @@ PROGRAMS = {
         TEXT.replace("negate %x : tensor", "custom_call @foo(%x) : (tensor<?x3xf32>) -> tensor"),
         "<string>:2:8: error: op 'stablehlo.custom_call' is not supported for the target @foo\n"
         "    %0 = stablehlo.custom_call @foo(%x) : (tensor<?x3xf32>) -> tensor<?x3xf32>\n"
-        "         ^^^^^^^^^^^^^^^^^^^^^",
+        "         ^^^^^^^^^^^^^^^^^^^^^\n"
+        "  help: register a function that computes it: shlo_disc.register_custom_call('foo', function)",
     ),
     "unknown value": (
         shlo_disc.ParseError,

@@ -25,6 +25,7 @@ PUBLIC = (
     "VerifyError",
     "compile",
     "parse",
+    "register_custom_call",
     "remove_unused",
     "rewrite",
     "verify",

@@ -128,6 +128,7 @@ def test_ops_of_a_program_that_does_not(file: Path, capsys: pytest.CaptureFixtur
         f"{file}:4:10: error: op 'stablehlo.custom_call' is not supported for the target @foo\n"
         "      %1 = stablehlo.custom_call @foo(%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>\n"
         "           ^^^^^^^^^^^^^^^^^^^^^\n"
+        "  help: register a function that computes it: shlo_disc.register_custom_call('foo', function)\n"
     )
 
 

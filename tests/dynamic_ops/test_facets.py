@@ -19,7 +19,7 @@ from shlo_disc.expr.scalar import Index, Load, Scalar
 from tests.dynamic_ops.samples import SAMPLES, Sample
 
 # these have no element rule; test_order_and_control.py shows what they compute
-TEMPLATES_ONLY = {"d_sort", "d_scatter", "d_select_and_scatter", "d_while", "d_case"}
+TEMPLATES_ONLY = {"d_sort", "d_scatter", "d_select_and_scatter", "d_fft", "d_custom_call", "d_while", "d_case"}
 
 
 @dataclass(slots=True)

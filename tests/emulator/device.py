@@ -15,6 +15,8 @@ from shlo_disc.artifact import SourceFile
 from shlo_disc.diagnostics import ArgumentTypeError
 from shlo_disc.runtime.cuda_table import CUBLAS_ERROR, Table
 from shlo_disc.runtime.device import DeviceArray, Function, IndexType, Limits
+from shlo_disc.runtime.fourier import Transform, bind_fft
+from shlo_disc.runtime.host_calls import Callee, memory_of, view_on_host
 from shlo_disc.runtime.interop import as_numpy, dtype_of
 from tests.emulator import toolchain
 
@@ -197,6 +199,18 @@ class EmulatedDevice:
         """A result."""
         assert isinstance(memory, EmulatedMemory), "all memory is the emulator's"
         return EmulatedArray(memory, shape, dtype)
+
+    def view(self, pointer: int, shape: tuple[int, ...], dtype: str, owner: object) -> Array:
+        """Memory of the device as NumPy sees it."""
+        return view_on_host(pointer, shape, dtype, memory_of(owner))
+
+    def as_array(self, value: object) -> Array:
+        """What a function of NumPy arrays returned."""
+        return as_numpy(value)
+
+    def bind_fft(self, transform: Transform, rank: int) -> Callee:
+        """SciPy's transforms stand for those of cuFFT."""
+        return bind_fft(transform, rank, threads=1)
 
     def hold(self, owners: Sequence[object]) -> None:
         """Nothing to do: everything has run."""

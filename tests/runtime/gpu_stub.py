@@ -43,6 +43,8 @@ from shlo_disc.overview import Overview
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.runtime import cuda_table
 from shlo_disc.runtime.device import DeviceArray, Function, IndexType, Limits, Memory
+from shlo_disc.runtime.fourier import Transform, bind_fft
+from shlo_disc.runtime.host_calls import Callee, memory_of, view_on_host
 from shlo_disc.runtime.interop import as_numpy, dtype_of
 
 Array = NDArray[Any]
@@ -241,6 +243,15 @@ class StubDevice:
 
     def export_array(self, memory: Memory, shape: tuple[int, ...], dtype: str) -> Array:
         return view(memory.pointer, dtype_of(dtype), shape).copy()
+
+    def view(self, pointer: int, shape: tuple[int, ...], dtype: str, owner: object) -> Array:
+        return view_on_host(pointer, shape, dtype, memory_of(owner))
+
+    def as_array(self, value: object) -> Array:
+        return as_numpy(value)
+
+    def bind_fft(self, transform: Transform, rank: int) -> Callee:
+        return bind_fft(transform, rank, threads=1)
 
     def hold(self, owners: Sequence[object]) -> None:
         self.held += len(owners)

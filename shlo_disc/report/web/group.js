@@ -118,6 +118,8 @@ function stepDetails(number, env) {
       return launchTable(number, step, env);
     case "choice":
       return h("div", null, h("p", null, stepLink(number), ` picks the cheapest of ${step.variants.length} that is legal:`), variantTable(step, env));
+    case "host_call":
+      return h("p", null, stepLink(number), ` calls ${step.callee} in Python, for ${step.place}.`);
     default:
       return h("p", null, stepLink(number), ` ${step.kind}, ends before step ${step.end}.`);
   }

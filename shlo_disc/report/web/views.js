@@ -111,6 +111,7 @@ function stepText(step) {
   switch (step.kind) {
     case "launch": return step.kernel;
     case "choice": return `${kernelsOf(step)[0] ?? "cuBLAS"}, ${step.variants.length} variants`;
+    case "host_call": return `${step.callee} in Python, for ${step.place}`;
     case "copy": return `copy ${DATA.buffers[step.source].name} to ${DATA.buffers[step.target].name}`;
     case "while": return `while ${DATA.buffers[step.flag].name}`;
     default: return `case ${DATA.buffers[step.index].name}`;
@@ -119,7 +120,7 @@ function stepText(step) {
 
 /** @param {any} step @returns {number[]} */
 function stepSlots(step) {
-  if (step.kind === "launch") return step.buffers;
+  if (step.kind === "launch" || step.kind === "host_call") return step.buffers;
   if (step.kind === "copy") return [step.source, step.target];
   return step.group === null || step.kind !== "choice" ? [] : [...DATA.groups[step.group].reads, ...DATA.groups[step.group].writes];
 }

@@ -1,0 +1,43 @@
+"""Groups that a function of Python computes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from shlo_disc.artifact import DeviceKind
+from shlo_disc.codegen.groups import Group
+from shlo_disc.codegen.host import HostCallRef
+from shlo_disc.custom_calls import find_hook, how_to_register
+from shlo_disc.diagnostics import UnsupportedOpError
+from shlo_disc.dynamic_ops.custom import CustomCallAttrs
+from shlo_disc.dynamic_ops.fourier import FftAttrs
+from shlo_disc.dynamic_ops.program import Op
+
+
+def host_call(group: Group, device: DeviceKind) -> HostCallRef | None:
+    """The call of a group's op, if Python computes it.
+
+    Raises `UnsupportedOpError` for a custom call whose target has no function yet.
+    """
+    op = group.ops[0]
+    match op.attrs:
+        case FftAttrs(transform, rank):
+            return _call(op, "fft", f"{transform.value.lower()}", {"transform": transform.value, "rank": rank})
+        case CustomCallAttrs(target, entries, aliases):
+            if find_hook(target, device) is None:
+                raise UnsupportedOpError(
+                    f"op 'stablehlo.custom_call' is not supported for the target @{target} on {device}",
+                    op.span,
+                    hint=how_to_register(target, device),
+                )
+            return _call(
+                op, "custom_call", f"custom_call @{target}", {"target": target, "entries": entries, "aliases": aliases}
+            )
+        case _:
+            return None
+
+
+def _call(op: Op[object], callee: str, what: str, attributes: Mapping[str, Any]) -> HostCallRef:
+    place = f"{what}, {op.span.where()}"
+    return HostCallRef(callee, (*op.operands, *op.results), len(op.results), attributes, place)

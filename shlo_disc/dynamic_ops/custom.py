@@ -1,0 +1,50 @@
+"""Custom calls: functions that users register compute them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shlo_disc.custom_calls import CustomCall, Entries, decoded
+from shlo_disc.dynamic_ops.create import concrete_shape
+from shlo_disc.dynamic_ops.opdef import Arrays, OpDef, Template, plain
+from shlo_disc.dynamic_ops.program import Op
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.numpy_math import numpy_dtype
+
+
+@dataclass(frozen=True, slots=True)
+class CustomCallAttrs:
+    """What the op says of itself. `aliases`: results that begin as a copy of an operand, and which."""
+
+    target: str
+    entries: Entries
+    aliases: tuple[tuple[int, int], ...]
+
+
+_DTYPES = {dtype.numpy: dtype for dtype in DType}
+
+
+def _named(name: str) -> np.dtype[Any]:
+    return numpy_dtype(_DTYPES[name])
+
+
+def _custom_call_reference(op: Op[CustomCallAttrs], inputs: Arrays) -> Arrays:
+    """By the function that is registered for the CPU."""
+    found = tuple(np.empty(concrete_shape(result.shape), numpy_dtype(result.dtype)) for result in op.results)
+    call = CustomCall(op.attrs.target, decoded(op.attrs.entries, _named), op.attrs.aliases)
+    call.run("cpu", inputs, found)
+    return found
+
+
+OPS = (
+    OpDef(
+        name="d_custom_call",
+        attrs=CustomCallAttrs,
+        template=Template.LIBRARY,
+        element=None,
+        reference=plain(_custom_call_reference),
+    ),
+)

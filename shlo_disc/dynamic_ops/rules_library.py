@@ -1,0 +1,156 @@
+"""StableHLO to DHLO: Fourier transforms, and custom calls that users' functions compute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from shlo_disc.artifact import Constant
+from shlo_disc.custom_calls import Plain, how_to_register, is_registered
+from shlo_disc.diagnostics import Span, UnsupportedOpError
+from shlo_disc.dynamic_ops.attribute_values import dictionary, integer, integers, literal, string, symbols
+from shlo_disc.dynamic_ops.builder import Bound, tensor_type
+from shlo_disc.dynamic_ops.custom import CustomCallAttrs
+from shlo_disc.dynamic_ops.fourier import FftAttrs, Transform
+from shlo_disc.dynamic_ops.frame import Frame, Rule
+from shlo_disc.dynamic_ops.program import Shape
+from shlo_disc.dynamic_ops.rules_elementwise import result_dtype
+from shlo_disc.dynamic_ops.rules_move import stated
+from shlo_disc.expr.dim import const
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.numpy_math import numpy_dtype
+from shlo_disc.ir import core as ir
+from shlo_disc.ir.attributes import (
+    ArrayAttr,
+    Attribute,
+    BoolAttr,
+    DenseArrayAttr,
+    DenseAttr,
+    DictAttr,
+    FloatAttr,
+    IntegerAttr,
+    RecordAttr,
+    StringAttr,
+    UnitAttr,
+)
+from shlo_disc.parse.spelling import spell_attribute
+
+
+def _fft(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    (x,), lengths = frame.tensors(op.operands), integers(op, "fft_length")
+    transform, rank = Transform(string(op, "fft_type")), len(lengths)
+    sizes = list(map(const, lengths))
+    halved = const(lengths[-1] // 2 + 1 if lengths[-1] else 0)  # a line of real numbers has a symmetric transform
+    taken = [*sizes[:-1], halved if transform is Transform.IRFFT else sizes[-1]]
+    for size, length in zip(x.shape[-rank:], taken, strict=True):
+        frame.build.demand_equal(size, length, "the last sizes of a tensor are those that fft transforms", op.span)
+    given = [*sizes[:-1], halved if transform is Transform.RFFT else sizes[-1]]
+    shape = stated(frame, op, (*x.shape[:-rank], *given))
+    return [frame.build.one("d_fft", (x,), FftAttrs(transform, rank), shape, result_dtype(op), op.span)]
+
+
+_CALLBACKS = frozenset({"xla_python_cpu_callback", "xla_ffi_python_cpu_callback", "xla_python_gpu_callback",
+                        "xla_ffi_python_gpu_callback"})  # fmt: skip
+
+
+def custom_call(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    """A custom call of a target that the compiler does not know: a function that a user registers computes it."""
+    target = string(op, "call_target_name")
+    if target in _CALLBACKS:
+        raise UnsupportedOpError(
+            f"op '{op.name}' is not supported for the target @{target}: the text does not hold the function, "
+            "which lives in the process that exported the program",
+            op.span,
+            hint="use jax.ffi.ffi_call with a target of your own, and register its function by "
+            "shlo_disc.register_custom_call",
+        )
+    if not is_registered(target):
+        raise UnsupportedOpError(
+            f"op '{op.name}' is not supported for the target @{target}", op.span, hint=how_to_register(target)
+        )
+    if integer(op, "has_side_effect", 0):
+        raise UnsupportedOpError(f"a custom call with side effects is not supported: @{target}", op.span)
+    if symbols(op, "called_computations"):
+        raise UnsupportedOpError(f"a custom call that calls computations is not supported: @{target}", op.span)
+    sizes = integers(op, "indices_of_shape_operands", ())
+    shapes = [_shape(frame, op, k, sizes) for k in range(len(op.results))]
+    operands = [frame.tensor(x) for k, x in enumerate(op.operands) if k not in sizes]
+    attrs = CustomCallAttrs(target, tuple(_entries(op)), tuple(_aliases(op)))
+    results = [(shape, result_dtype(op, k)) for k, shape in enumerate(shapes)]
+    return frame.build.emit("d_custom_call", operands, attrs, results, op.span)
+
+
+def _shape(frame: Frame, op: ir.Op, k: int, sizes: Sequence[int]) -> Shape:
+    """The shape of a result: what the text states, or the operand that gives it."""
+    if sizes:
+        return stated(frame, op, frame.dims(op.operands[sizes[k]], op), k)
+    shape = tensor_type(op.results[k].type, op.span).shape
+    if None in shape:
+        raise UnsupportedOpError(
+            f"result {k} of the custom call @{string(op, 'call_target_name')} has a size that is not known",
+            op.span,
+            hint="pass the shapes of the results as operands, and name these in indices_of_shape_operands",
+        )
+    return tuple(const(size) for size in shape if size is not None)
+
+
+def _aliases(op: ir.Op) -> Iterator[tuple[int, int]]:
+    """Results that share memory with an operand, and which."""
+    match op.attributes.get("output_operand_aliases"):
+        case ArrayAttr(items=items):
+            for item in items:
+                assert isinstance(item, RecordAttr), "the verifier checked the aliases"
+                output, operand = item.fields.get("output_tuple_indices"), item.fields.get("operand_index")
+                assert isinstance(output, ArrayAttr), "the verifier checked the aliases"
+                assert isinstance(operand, IntegerAttr), "the verifier checked the aliases"
+                (number,) = [index.value for index in output.items if isinstance(index, IntegerAttr)] or [0]
+                yield number, operand.value
+        case _:
+            pass
+
+
+def _entries(op: ir.Op) -> Iterator[tuple[str, Plain]]:
+    """The attributes that a function gets: the entries of the backend's configuration, or all of it if it is text."""
+    for name in ("backend_config", "mhlo.backend_config"):
+        match op.attributes.get(name):
+            case StringAttr(value=text) if text:
+                yield "backend_config", text
+            case DictAttr():
+                for key, attribute in dictionary(op, name).items():
+                    yield key, _plain(attribute, key, op.span)
+            case _:
+                pass
+
+
+def _plain(attribute: Attribute, name: str, span: Span) -> Plain:
+    match attribute:
+        case StringAttr(value=text):
+            return text
+        case UnitAttr():
+            return _number(DType.I1, 1)
+        case BoolAttr(value=value):
+            return _number(DType.I1, value)
+        case IntegerAttr(value=value, dtype=dtype):
+            return _number(dtype if dtype and dtype is not DType.INDEX else DType.I64, value)
+        case FloatAttr(value=value, dtype=dtype):
+            return _number(dtype or DType.F64, value)
+        case DenseArrayAttr(dtype=dtype, values=values):
+            return Constant(dtype.numpy, (len(values),), np.array(values, numpy_dtype(dtype)).tobytes())
+        case DenseAttr():
+            elements = literal(attribute)
+            return Constant(attribute.type.dtype.numpy, elements.shape, elements.tobytes())
+        case ArrayAttr(items=items):
+            return tuple(_plain(item, name, span) for item in items)
+        case _:
+            raise UnsupportedOpError(
+                f"the attribute '{name}' of a custom call is {spell_attribute(attribute)}, which a function cannot get",
+                span,
+            )
+
+
+def _number(dtype: DType, value: float) -> Constant:
+    return Constant(dtype.numpy, (), np.array(value, numpy_dtype(dtype)).tobytes())
+
+
+RULES: Mapping[str, Rule] = {"stablehlo.fft": _fft}

@@ -1,0 +1,132 @@
+"""Host calls: how a running program calls functions of Python, and how what they raise gets out of it."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+
+from shlo_disc.artifact import Artifact, HostCall, Slot
+from shlo_disc.diagnostics import InternalError
+from shlo_disc.runtime.interop import Array, dtype_of
+from shlo_disc.runtime.steps import Buffers, host_calls
+
+Callee: TypeAlias = Callable[[Sequence[Any], Sequence[Any]], None]
+"""Fills the arrays of the second list from those of the first, which it does not write."""
+View: TypeAlias = Callable[[int, tuple[int, ...], str, object], Any]
+"""The array at an address, of a shape and a dtype, that keeps an object alive."""
+
+_WORDS = ctypes.POINTER(ctypes.c_int64)
+_DONE, _RAISED = 1, 0  # 0 is also what ctypes returns if it cannot even call
+
+
+class Memory(ctypes.c_uint8 * sys.maxsize):
+    """All memory from address 1 on, as a buffer to make arrays on: the base of each of them, so it lives as they do.
+
+    Its `owner` therefore lives as long as any array on it.
+    """
+
+    owner: object
+
+
+def memory_of(owner: object) -> Memory:
+    """Memory that is there as long as `owner` is."""
+    memory = Memory.from_address(1)
+    memory.owner = owner
+    return memory
+
+
+def view_on_host(address: int, shape: tuple[int, ...], dtype: str, memory: object) -> Array:
+    """An array in this process; `memory` is a `Memory`."""
+    return np.ndarray(shape, dtype_of(dtype), memory, max(address - 1, 0))  # pyright: ignore[reportArgumentType]  # a buffer
+
+
+class Session:
+    """One run of a program that has host calls: what keeps its memory, and the error that ended it."""
+
+    __slots__ = ("_error", "memory")
+
+    def __init__(self, memory: object) -> None:
+        self.memory = memory
+        self._error: BaseException | None = None
+
+    def fail(self, error: BaseException) -> None:
+        """Keep the error that a callee raised."""
+        self._error = error
+
+    @property
+    def has_failed(self) -> bool:
+        return self._error is not None
+
+    def raise_error(self) -> NoReturn:
+        """Raise what a callee raised."""
+        error, self._error = self._error, None
+        if error is None:
+            raise InternalError("a host call ended the program without an error")
+        try:
+            raise error
+        finally:
+            del error  # it refers to this frame
+
+
+@dataclass(frozen=True, slots=True)
+class _Site:
+    """A call of the program, ready to be made."""
+
+    callee: Callee
+    slots: tuple[Slot, ...]
+    dtypes: tuple[str, ...]
+    dims: tuple[slice, ...]  # where the shape of each buffer is among the dims of all
+    operands: int
+    place: str
+
+
+class HostCalls:
+    """The host calls of one program. `function` is what its generated code calls: a `ShloHostCall`."""
+
+    def __init__(self, artifact: Artifact, bind: Callable[[HostCall], Callee], view: View) -> None:
+        self._view = view
+        self._sites = tuple(_site(artifact, step, bind(step)) for step in host_calls(artifact.steps))
+        self.function = _Function(self._enter)
+
+    def run(self, step: HostCall, buffers: Buffers, memory: object) -> None:
+        """Make a call, for the VM."""
+        site = self._sites[step.number]
+        self._call(site, [*map(buffers.address, site.slots)], [*map(buffers.shape, site.slots)], memory)
+
+    def _enter(self, session: Session, number: int, buffers: Any, dims: Any) -> int:
+        """Make a call for generated code. Nothing may be raised into it."""
+        try:
+            site = self._sites[number]
+            sizes = tuple(dims[: site.dims[-1].stop]) if site.dims else ()
+            self._call(site, buffers[: len(site.slots)], [sizes[part] for part in site.dims], session.memory)
+        except BaseException as error:  # noqa: BLE001  (it is raised where generated code has returned)
+            session.fail(error)
+            return _RAISED
+        return _DONE
+
+    def _call(self, site: _Site, addresses: Sequence[int], shapes: Sequence[tuple[int, ...]], memory: object) -> None:
+        view = self._view
+        arrays = [view(*one, memory) for one in zip(addresses, shapes, site.dtypes, strict=True)]
+        operands, results = arrays[: site.operands], arrays[site.operands :]
+        try:
+            site.callee(operands, results)
+        except BaseException as error:
+            error.add_note(f"raised by {site.place}")
+            raise
+
+
+_Function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.py_object, ctypes.c_int64, _WORDS, _WORDS)
+
+
+def _site(artifact: Artifact, step: HostCall, callee: Callee) -> _Site:
+    slots = (*step.operands, *step.results)
+    buffers = [artifact.buffers[slot] for slot in slots]
+    dims, end = list[slice](), 0
+    for buffer in buffers:
+        dims.append(slice(end, end := end + len(buffer.shape)))
+    return _Site(callee, slots, tuple(b.dtype for b in buffers), tuple(dims), len(step.operands), step.place)
