@@ -70,6 +70,23 @@ def is_exported(program: object) -> bool:
     return type(program).__name__ == "Exported" and hasattr(program, "mlir_module")
 
 
+def looks_serialized(data: bytes) -> bool:
+    """Whether bytes may be what `Exported.serialize` gives: neither text nor MLIR bytecode, but with that in it."""
+    return b"ML\xefR" in data[4:] and not data.startswith(b"ML\xefR")
+
+
+def deserialize(data: bytes) -> Any:
+    """The `jax.export.Exported` of its bytes. Raises `ShloDiscError` if they hold none, or JAX is missing."""
+    try:
+        from jax import export  # noqa: PLC0415
+    except ImportError as error:
+        raise ShloDiscError("a serialized export is read by JAX, which is not installed") from error
+    try:
+        return export.deserialize(bytearray(data))
+    except Exception as error:  # flatbuffers raises whatever the damaged bytes lead it to
+        raise ShloDiscError(f"expected a serialized jax.export.Exported, found other bytes ({error})") from error
+
+
 def read_exported(exported: Any, platform: str = "cpu") -> tuple[str, str, Signature]:
     """The text, the name and the signature of an export; of several platforms `platform` is the one that counts."""
     import jax  # noqa: PLC0415

@@ -6,9 +6,10 @@ import sys
 from pathlib import Path
 
 from shlo_disc.diagnostics import CompileError, ShloDiscError
+from shlo_disc.exported import bind_platform, deserialize, looks_serialized, read_exported
 from shlo_disc.ir.core import Module
 from shlo_disc.parse.bytecode import read_program
-from shlo_disc.parse.parser import parse_modules
+from shlo_disc.parse.parser import parse_module, parse_modules
 
 
 class InputError(ShloDiscError):
@@ -16,7 +17,7 @@ class InputError(ShloDiscError):
 
 
 def read_modules(name: str) -> tuple[Module, ...]:
-    """Parse all modules of a file, of text or of bytecode; `-` is the standard input."""
+    """Parse all modules of a file: text, bytecode, or a serialized `jax.export`; `-` is the standard input."""
     shown = "<stdin>" if name == "-" else name
     try:
         data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
@@ -25,6 +26,9 @@ def read_modules(name: str) -> tuple[Module, ...]:
     if not data.strip():
         raise InputError(f"{shown}: expected a program, found nothing")
     try:
+        if looks_serialized(data):
+            text, _, signature = read_exported(deserialize(data))
+            return (bind_platform(parse_module(text, shown), signature.platform),)
         text, _ = read_program(data)
         return parse_modules(text, shown)
     except CompileError:

@@ -1,4 +1,4 @@
-"""`python -m shlo_disc print|verify|ops|report FILE…`.
+"""`python -m shlo_disc print|verify|ops|report|check FILE…`.
 
 Exit codes: 0 if all is well, 1 if a program is refused, 2 if the command or a file cannot be read.
 """
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NoReturn, TextIO, cast
 
 from shlo_disc.artifact import DeviceKind
+from shlo_disc.cli import check
 from shlo_disc.cli.inputs import InputError, read_modules
 from shlo_disc.cli.ops_table import print_json, print_table, report_on
 from shlo_disc.diagnostics import CompileError
@@ -44,6 +45,8 @@ def run() -> NoReturn:
 def main(arguments: Sequence[str]) -> int:
     """Do what the arguments say, and give the exit code; of several files the worst counts."""
     options = _parser().parse_args(arguments)
+    if options.command == "check":
+        return check.run_check(options)
     programs = _Programs(options.files)
     match options.command:
         case "print":
@@ -62,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m shlo_disc",
         description="Look at StableHLO programs. Exit codes: 0 fine, 1 a program is refused, 2 a file cannot be read.",
     )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="print|verify|ops|report")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="print|verify|ops|report|check")
     printing = commands.add_parser("print", help="parse programs and print them as MLIR does")
     printing.add_argument("--generic", action="store_true", help="every op in generic form")
     printing.add_argument("--locations", action="store_true", help="with the places in the user's source")
@@ -73,6 +76,8 @@ def _parser() -> argparse.ArgumentParser:
     reporting = commands.add_parser("report", help="compile a program, and write a page about it for a browser")
     reporting.add_argument("-o", "--output", default="report.html", metavar="PAGE", help="default: report.html")
     reporting.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="default: cpu")
+    checking = commands.add_parser("check", help="run a program in several ways, and shrink it where they differ")
+    check.add_options(checking)
     for command in (printing, verifying, tabulating, reporting):
         command.add_argument("files", nargs="+", metavar="FILE", help="text or MLIR bytecode; - is the standard input")
     return parser

@@ -11,29 +11,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError
-from shlo_disc.dynamic_ops.opdef import Arrays
+from shlo_disc.dynamic_ops.opdef import Arrays, RunBody
 from shlo_disc.dynamic_ops.program import Body, Check, Op, Parameter, Program, Tensor
 from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.dim import Dim, Sym, const
 from shlo_disc.expr.numpy_math import numpy_dtype
 
 Watch: TypeAlias = Callable[[Op[object], Arrays], None]
+Evaluate: TypeAlias = Callable[[Op[object], Arrays, RunBody], Arrays]
 
 
 def _unwatched(_op: Op[object], _results: Arrays) -> None:
     pass
 
 
-def interpret(program: Program, inputs: Sequence[NDArray[Any]], watch: Watch = _unwatched) -> list[NDArray[Any]]:
+def by_definition(op: Op[object], inputs: Arrays, run: RunBody) -> Arrays:
+    """The results of one op with constant dims, as its definition says."""
+    return definition(op).reference(op, inputs, run)
+
+
+def interpret(
+    program: Program,
+    inputs: Sequence[NDArray[Any]],
+    watch: Watch = _unwatched,
+    evaluate: Evaluate = by_definition,
+) -> list[NDArray[Any]]:
     """Run a program. Raise RuntimeShapeError where the sizes of the inputs break a check.
 
-    `watch` is told the results of every op; regions of scalars may be run on whole arrays.
+    `watch` is told the results of every op; regions of scalars may be run on whole arrays. `evaluate` computes one op.
     """
     sizes = bind_sizes(program, inputs)
     values: dict[Tensor, NDArray[Any]] = dict(program.constants)
     arguments = tuple(np.asarray(x) for x in inputs)
     with np.errstate(all="ignore"):
-        return [np.array(x) for x in _Interpreter(sizes, values, watch).run(program.body, arguments)]
+        return [np.array(x) for x in _Interpreter(sizes, values, watch, evaluate).run(program.body, arguments)]
 
 
 def bind_sizes(program: Program, inputs: Sequence[NDArray[Any]]) -> dict[Sym, int]:
@@ -80,14 +91,20 @@ def filled(check: Check, sizes: dict[Sym, int]) -> str:
 
 
 class _Interpreter:
-    def __init__(self, sizes: dict[Sym, int], values: dict[Tensor, NDArray[Any]], watch: Watch = _unwatched) -> None:
-        self._sizes, self._values, self._watch = sizes, values, watch
+    def __init__(
+        self,
+        sizes: dict[Sym, int],
+        values: dict[Tensor, NDArray[Any]],
+        watch: Watch = _unwatched,
+        evaluate: Evaluate = by_definition,
+    ) -> None:
+        self._sizes, self._values, self._watch, self._evaluate = sizes, values, watch, evaluate
 
     def run(self, body: Body, arguments: Arrays) -> Arrays:
         self._values.update(zip(body.arguments, arguments, strict=True))
         for op in body.ops:
             inputs = tuple(self._values[x] for x in op.operands)
-            results = definition(op).reference(_concrete(op, self._sizes), inputs, self.run)
+            results = self._evaluate(_concrete(op, self._sizes), inputs, self.run)
             self._values.update(zip(op.results, results, strict=True))
             self._watch(op, results)
         return tuple(self._values[x] for x in body.results)

@@ -1,0 +1,1 @@
+"""Run a program in several ways against each other, and find the smallest program that still differs."""

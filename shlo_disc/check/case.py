@@ -1,0 +1,199 @@
+"""A program with inputs, and the same with less in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Any, TypeAlias
+
+from numpy.typing import NDArray
+
+from shlo_disc.ir.attributes import FunctionType, SymbolAttr, TensorType
+from shlo_disc.ir.core import Block, Function, Module, Op, Region, Value
+
+Array: TypeAlias = NDArray[Any]
+
+_CALLS: Mapping[str, str] = {"func.call": "callee", "stablehlo.composite": "decomposition"}
+_MOST_INLINED = 10_000  # ops: a function that calls itself has no end
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """A module and the arrays that its `@main` is called with."""
+
+    module: Module
+    inputs: tuple[Array, ...]
+
+    @property
+    def main(self) -> Function:
+        return self.module.functions["main"]
+
+    @property
+    def ops(self) -> tuple[Op, ...]:
+        """The ops of `@main`, without those of regions and without the return."""
+        return self.main.body.ops[:-1]
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return self.main.body.ops[-1].operands
+
+    @property
+    def size(self) -> int:
+        """How many ops there are, those of regions and called functions counted, without returns."""
+        return sum(not op.name.endswith(".return") for op in self.module.walk())
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is to be done to a case; what nobody needs any more goes too.
+
+    `results` are the values that `@main` returns instead. `given` values become arguments. `replaced` values give way
+    to others of the same type. `entered` are ops whose region of that number takes their place, run once on their
+    operands. `inline`: the bodies of functions take the places of calls.
+    """
+
+    results: Sequence[Value] | None = None
+    given: Mapping[Value, Array] = field(default_factory=dict[Value, Array])
+    replaced: Mapping[Value, Value] = field(default_factory=dict[Value, Value])
+    entered: Mapping[Op, int] = field(default_factory=dict[Op, int])
+    inline: bool = False
+
+
+def changed(case: Case, change: Change) -> Case:
+    """Give a case after a change, with new names. It may be none that the rules of StableHLO let pass."""
+    main, copier = case.main, _Copier(case.module, change)
+    results = case.results if change.results is None else change.results
+    wanted = [copier.source(value) for value in results]
+    kept, used = _needed(case.ops, wanted, copier)
+    arrays = [*zip(main.body.arguments, case.inputs, strict=True), *change.given.items()]
+    arguments: list[tuple[Value, Array]] = [(value, array) for value, array in arrays if value in used]
+    places = [copier.define(value, f"arg{number}") for number, (value, _) in enumerate(arguments)]
+    ops = copier.ops(kept)
+    returned = tuple([copier.now(value) for value in wanted])
+    end = replace(main.body.ops[-1], operands=returned)
+    types = FunctionType(tuple([value.type for value in places]), tuple([value.type for value in returned]))
+    function = replace(
+        main,
+        type=types,
+        body=Block(tuple(places), (*ops, end)),
+        argument_attributes=tuple([{} for _ in places]),
+        result_attributes=tuple([{} for _ in returned]),
+    )
+    module = case.module.with_function(function)
+    return Case(_without_unreachable(module), tuple([array for _, array in arguments]))
+
+
+def observable(case: Case) -> tuple[Value, ...]:
+    """The values of `@main` that could be returned: tensors, results of its own ops."""
+    return tuple([v for op in case.ops for v in op.results if isinstance(v.type, TensorType) and not v.type.encoding])
+
+
+def taken(op: Op) -> Iterator[Value]:
+    """The values that an op needs, also those that its regions take from outside and inside."""
+    yield from op.operands
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.ops:
+                yield from taken(inner)
+
+
+def _needed(ops: Iterable[Op], wanted: Iterable[Value], copier: _Copier) -> tuple[list[Op], set[Value]]:
+    """The ops that values come from, and all values that are used."""
+    used, kept = set(wanted), list[Op]()
+    for op in reversed(tuple(ops)):
+        if any(result in used and not copier.is_given(result) for result in op.results):
+            kept.append(op)
+            used.update(copier.source(value) for value in taken(op))
+    return kept[::-1], used
+
+
+class _Copier:
+    """Copies ops with new names, and changes them on the way."""
+
+    def __init__(self, module: Module, change: Change) -> None:
+        self._functions = module.functions
+        self._change = change
+        self._values = dict[Value, Value]()
+        self._names = map(str, count())
+        self._copied = 0
+
+    def source(self, value: Value) -> Value:
+        """The old value that is meant where an old value is used."""
+        while value in self._change.replaced:
+            value = self._change.replaced[value]
+        return value
+
+    def is_given(self, value: Value) -> bool:
+        return value in self._change.given
+
+    def now(self, value: Value) -> Value:
+        """The new value for an old one."""
+        source = self.source(value)
+        return self._values.get(source, source)
+
+    def define(self, value: Value, name: str) -> Value:
+        """Make the new value for an old one."""
+        self._values[value] = made = replace(value, name=name, location=None)
+        return made
+
+    def ops(self, ops: Iterable[Op]) -> list[Op]:
+        """Copy a list of ops."""
+        made = list[Op]()
+        for op in ops:
+            self._copied += 1
+            if self._copied > _MOST_INLINED:
+                raise RecursionError("found a function that calls itself, expected none")
+            inner = self._inner(op)
+            if inner is None:
+                made.append(self._op(op))
+                continue
+            arguments = [self.now(value) for value in op.operands]
+            self._values.update(zip(inner.arguments, arguments, strict=False))  # a branch takes none
+            made += self.ops(inner.ops[:-1])
+            ends = [self.now(value) for value in inner.ops[-1].operands]
+            self._values.update(zip(op.results, ends, strict=True))
+        return made
+
+    def _inner(self, op: Op) -> Block | None:
+        """The block that takes the place of an op."""
+        if op in self._change.entered:
+            return op.regions[self._change.entered[op]].block
+        callee = op.attributes.get(_CALLS.get(op.name, ""))
+        if self._change.inline and isinstance(callee, SymbolAttr) and callee.name in self._functions:
+            return self._functions[callee.name].body
+        return None
+
+    def _op(self, op: Op) -> Op:
+        operands = tuple([self.now(value) for value in op.operands])
+        regions = tuple([Region(tuple(map(self._block, region.blocks))) for region in op.regions])
+        stem = next(self._names) if op.results else ""
+        several = len(op.results) > 1
+        results = list[Value]()
+        for number, value in enumerate(op.results):
+            name = f"{stem}#{number}" if several else stem
+            made = replace(value, name=name, location=None)
+            if not self.is_given(value):
+                self._values[value] = made
+            results.append(made)
+        return replace(op, operands=operands, regions=regions, results=tuple(results), location=None)
+
+    def _block(self, block: Block) -> Block:
+        arguments = tuple([self.define(value, next(self._names)) for value in block.arguments])
+        end = block.ops[-1]
+        kept, _ = _needed(block.ops[:-1], [self.source(value) for value in end.operands], self)
+        return Block(arguments, (*self.ops(kept), self._op(end)))
+
+
+def _without_unreachable(module: Module) -> Module:
+    """Leave out functions that `@main` does not need."""
+    waiting, reached = ["main"], set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name in reached or name not in module.functions:
+            continue
+        reached.add(name)
+        for op in module.functions[name].walk():
+            waiting += [attribute.name for attribute in op.attributes.values() if isinstance(attribute, SymbolAttr)]
+    contents = [one for one in module.contents if not isinstance(one, Function) or one.name in reached]
+    return replace(module, contents=tuple(contents))

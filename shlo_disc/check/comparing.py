@@ -1,0 +1,185 @@
+"""Where two runs of a program differ by more than rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shlo_disc.check.rounding import units
+
+Array: TypeAlias = NDArray[Any]
+Samples: TypeAlias = Callable[[int], Sequence[Sequence[Array]]]  # so many runs, each rounded in another way
+
+_ROUNDS = (8, 64)  # runs that are drawn: a few, and more before a difference is reported
+_NEAR = 4.0  # units in the last place that need no further excuse
+_SPREAD = 4.0  # times what the runs are apart
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """How much floats may differ: the allowed error times `scale`, and `absolute` beside it."""
+
+    scale: float = 1.0
+    absolute: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The worst element of one result."""
+
+    result: int
+    index: tuple[int, ...]
+    found: str
+    expected: str
+    count: int = 0  # elements that differ; 0 if it is not about elements
+    of: int = 0
+    largest: float = np.nan  # absolute difference over all of them; NaN if that has no meaning
+    ulps: float = np.nan  # the same in units in the last place
+    shape: tuple[int, ...] = ()
+    dtype: str = ""
+
+    def __str__(self) -> str:
+        where = f"result {self.result}"
+        if not self.count:
+            return f"{where}: found {self.found}, expected {self.expected}"
+        where += f", {self.dtype}{list(self.shape)}"
+        far = "" if np.isnan(self.largest) else f"; off by up to {self.largest:.4g}"
+        far += "" if np.isnan(self.ulps) or not far else f" ({self.ulps:.4g} ulp)"
+        return (
+            f"{where}: {self.count} of {self.of} elements differ{far}; "
+            f"at {list(self.index)} found {self.found}, expected {self.expected}"
+        )
+
+
+def compare(
+    found: Sequence[Array], expected: Sequence[Array], samples: Samples, tolerance: Tolerance, skipped: frozenset[int]
+) -> Difference | None:
+    """Give the first result that differs from what the reference gives, at its worst element; None if all agree.
+
+    Bits of integers and booleans have to be equal, floats within 4 units in the last place, or within 4 times what
+    `samples` of legal runs are apart. `skipped` results are not looked at.
+    """
+    if len(found) != len(expected):
+        return Difference(0, (), f"{len(found)} results", f"{len(expected)}")
+    drawn = cache(samples)
+    for number, (one, other) in enumerate(zip(found, expected, strict=True)):
+        if number in skipped:
+            continue
+        if one.shape != other.shape or one.dtype != other.dtype:
+            return _mistyped(number, one, other)
+        wrong = _wrong(one, other, tolerance)
+        for count in _ROUNDS:
+            if wrong.any():
+                wrong &= ~_excused(one, other, [run[number] for run in drawn(count)], tolerance)
+        if wrong.any():
+            return _worst(number, one, other, wrong)
+    return None
+
+
+def identical(found: Sequence[Array], expected: Sequence[Array]) -> Difference | None:
+    """Give the first result whose bits differ."""
+    for number, (one, other) in enumerate(zip(found, expected, strict=True)):
+        if one.shape != other.shape:
+            return _mistyped(number, one, other)
+        wrong = ~_same_bits(one, other)
+        if wrong.any():
+            return _worst(number, one, other, wrong)
+    return None
+
+
+def _mistyped(number: int, found: Array, expected: Array) -> Difference:
+    one, other = [f"{x.dtype}{list(x.shape)}" for x in (found, expected)]
+    return Difference(number, (), one, other)
+
+
+def _same_bits(one: Array, other: Array) -> Array:
+    size = max(1, one.dtype.itemsize)
+    parts = [np.ascontiguousarray(x).reshape(-1).view(np.uint8).reshape(-1, size) for x in (one, other)]
+    return (parts[0] == parts[1]).all(axis=1).reshape(one.shape)
+
+
+def _wrong(found: Array, expected: Array, tolerance: Tolerance) -> Array:
+    """The elements that are apart by more than a few units in the last place."""
+    if expected.dtype.kind in "biu" or "int" in expected.dtype.name:
+        return found != expected
+    wrong = np.zeros(expected.shape, bool)
+    size = _magnitude(expected)
+    for one, other in zip(_parts(found), _parts(expected), strict=True):
+        unit = units(size, _real(expected.dtype))
+        wrong |= ~_within(one, other, _NEAR * unit * tolerance.scale + tolerance.absolute)
+    return wrong
+
+
+def _within(one: Array, other: Array, allowed: Array) -> Array:
+    with np.errstate(invalid="ignore", over="ignore"):
+        return (one == other) | (np.isnan(one) & np.isnan(other)) | (abs(one - other) <= allowed)
+
+
+def _excused(found: Array, expected: Array, runs: Sequence[Array], tolerance: Tolerance) -> Array:
+    """The elements that legal runs explain: what was found lies among theirs, or not far outside."""
+    if expected.dtype.kind in "biu" or "int" in expected.dtype.name:
+        everyone = np.stack([expected, *runs])
+        return (everyone.min(axis=0) <= found) & (found <= everyone.max(axis=0))
+    excused = np.ones(expected.shape, bool)
+    size = _magnitude(expected)
+    for number, (one, other) in enumerate(zip(_parts(found), _parts(expected), strict=True)):
+        everyone = np.stack([other, *[_parts(run)[number] for run in runs]])
+        with np.errstate(invalid="ignore", over="ignore"):
+            numbers = np.isfinite(everyone)
+            low = np.where(numbers, everyone, np.inf).min(axis=0, initial=np.inf)
+            high = np.where(numbers, everyone, -np.inf).max(axis=0, initial=-np.inf)
+            unit = units(size, _real(expected.dtype))
+            reach = (_SPREAD * np.maximum(high - low, 0) + _NEAR * unit) * tolerance.scale + tolerance.absolute
+            inside = (one >= low - reach) & (one <= high + reach)
+            same = np.stack([(one == x) | (np.isnan(one) & np.isnan(x)) for x in everyone]).any(axis=0)
+        excused &= inside | same
+    return excused
+
+
+def _real(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
+
+
+def _parts(x: Array) -> tuple[Array, ...]:
+    """Real numbers in f64: one array, or two of complex numbers."""
+    if x.dtype.kind == "c":
+        return np.real(x).astype(np.float64), np.imag(x).astype(np.float64)
+    return (x.astype(np.float64),)
+
+
+def _magnitude(x: Array) -> Array:
+    parts = [abs(part) for part in _parts(x)]
+    return np.maximum(*parts) if len(parts) == 2 else parts[0]
+
+
+def _worst(number: int, found: Array, expected: Array, wrong: Array) -> Difference:
+    """Describe the element that is off the most; one that is no number on one side alone comes first."""
+    if expected.dtype.kind in "biu" or "int" in expected.dtype.name:
+        gaps = np.where(wrong, abs(found.astype(np.float64) - expected.astype(np.float64)), -1.0)
+        ulps = np.nan
+    else:
+        with np.errstate(invalid="ignore", over="ignore"):
+            pairs = zip(_parts(found), _parts(expected), strict=True)
+            off = np.max([np.nan_to_num(abs(a - b), nan=np.inf) for a, b in pairs], axis=0)
+            gaps = np.where(wrong, off, -1.0)
+            unit = units(_magnitude(expected), _real(expected.dtype))
+            ulps = float(np.where(wrong & np.isfinite(gaps), gaps / unit, -1.0).max())
+    place = np.unravel_index(int(np.argmax(gaps)), gaps.shape)
+    largest = float(gaps[place])
+    return Difference(
+        result=number,
+        index=tuple(int(k) for k in place),
+        found=str(found[place]),
+        expected=str(expected[place]),
+        count=int(wrong.sum()),
+        of=wrong.size,
+        largest=largest if np.isfinite(largest) else np.nan,
+        ulps=ulps if ulps >= 0 else np.nan,
+        shape=expected.shape,
+        dtype=str(expected.dtype),
+    )

@@ -1,0 +1,158 @@
+"""Whether the ways to run a program agree about one call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from shlo_disc.check.case import Case, taken
+from shlo_disc.check.comparing import Difference, Tolerance, compare, identical
+from shlo_disc.check.running import REFERENCE, Outcome, Stop, Ways
+from shlo_disc.ir.attributes import StringAttr, SymbolAttr
+from shlo_disc.ir.core import Module, Op, Value
+
+# Decompositions whose results are not unique: vectors may have another sign, values another order.
+_AMBIGUOUS = ("geev", "syevd", "heevd", "gesdd", "gesvd", "gees", "eigh", "svd")
+
+
+_AS_COMPUTED = Tolerance()
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One way does not agree with another, or breaks.
+
+    `kind`: "differs", or the kind of the stop of `way`.
+    """
+
+    way: str
+    against: str
+    kind: str
+    difference: Difference | None = None
+    stop: Stop | None = None
+
+    def is_like(self, other: Failure) -> bool:
+        """Whether this may well be the same bug: the same ways, and the same type of error."""
+        if (self.way, self.against, self.kind) != (other.way, other.against, other.kind):
+            return False
+        return self.stop is None or other.stop is None or _type_of(self.stop) == _type_of(other.stop)
+
+    def __str__(self) -> str:
+        if self.difference is not None:
+            return f"{self.way} differs from {self.against}: {self.difference}"
+        message = "" if self.stop is None else self.stop.message
+        return f"{self.way} stops ({self.kind}), {self.against} does not: {message}"
+
+
+def _type_of(stop: Stop) -> str:
+    return stop.first_line.partition(":")[0] if stop.kind == "error" else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What came of one call. `kind`: all agree, one fails, all refuse these sizes, or nothing could be compared."""
+
+    kind: Literal["agree", "fail", "refused", "nothing"]
+    failure: Failure | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Runs cases in several ways, and compares; `others` are held against the reference."""
+
+    ways: Ways
+    others: tuple[str, ...]
+    tolerance: Tolerance = _AS_COMPUTED
+
+    def verdict(self, case: Case) -> Verdict:
+        """Run a case in all ways."""
+        module, inputs = case.module, case.inputs
+        expected = self.ways.run(REFERENCE, module, inputs)
+        if isinstance(expected, Stop):
+            return self._without_reference(case, expected)
+        skipped = undefined_results(module)
+        notes = list[str]()
+        if skipped:
+            notes.append(f"results {sorted(skipped)} are random or not unique: only their shapes are compared")
+        found = dict[str, Outcome]()
+        for way in self.others:
+            outcome = found[way] = self.ways.run(way, module, inputs)
+            if isinstance(outcome, Stop):
+                if way == "xla" or outcome.kind == "unsupported":
+                    notes.append(f"{way}: {outcome.first_line}")
+                    continue
+                return Verdict("fail", Failure(way, REFERENCE, outcome.kind, stop=outcome))
+            failure = self._compared(way, case, outcome, expected, skipped)
+            if failure is not None:
+                return Verdict("fail", failure)
+        failure = _drivers(found)
+        if failure is not None:
+            return Verdict("fail", failure)
+        compared = any(not isinstance(outcome, Stop) for outcome in found.values())
+        return Verdict("agree" if compared else "nothing", notes=tuple(notes))
+
+    def _compared(
+        self, way: str, case: Case, found: Sequence[object], expected: Sequence[object], skipped: frozenset[int]
+    ) -> Failure | None:
+        difference = compare(
+            found,  # pyright: ignore[reportArgumentType]
+            expected,  # pyright: ignore[reportArgumentType]
+            lambda count: self.ways.samples(case.module, case.inputs, count),
+            self.tolerance,
+            skipped,
+        )
+        return None if difference is None else Failure(way, REFERENCE, "differs", difference)
+
+    def _without_reference(self, case: Case, stop: Stop) -> Verdict:
+        """Judge where the reference stops: the others have to stop too."""
+        if stop.kind in ("unsupported", "rejected", "timeout"):
+            return Verdict("nothing", notes=(f"{REFERENCE}: {stop.message}",))
+        if stop.kind != "refused":
+            return Verdict("fail", Failure(REFERENCE, "the others", stop.kind, stop=stop))
+        for way in self.others:
+            if way == "xla":  # checks nothing
+                continue
+            outcome = self.ways.run(way, case.module, case.inputs)
+            if not isinstance(outcome, Stop):
+                return Verdict("fail", Failure(REFERENCE, way, stop.kind, stop=stop))
+        return Verdict("refused", notes=(stop.first_line,))
+
+
+def _drivers(found: dict[str, Outcome]) -> Failure | None:
+    """Both host programs launch the same kernels: not a bit may differ."""
+    compiled, vm = found.get("compiled"), found.get("vm")
+    if compiled is None or vm is None or isinstance(compiled, Stop) or isinstance(vm, Stop):
+        return None
+    difference = identical(vm, compiled)
+    return None if difference is None else Failure("vm", "compiled", "differs", difference)
+
+
+def undefined_results(module: Module) -> frozenset[int]:
+    """The numbers of the results that no two implementations need agree about: random ones, and what follows."""
+    main = module.functions["main"]
+    tainted = set[Value]()
+    for op in main.body.ops[:-1]:
+        if _is_undefined(op, module, frozenset()) or not tainted.isdisjoint(taken(op)):
+            tainted.update(op.results)
+    returned = main.body.ops[-1].operands
+    return frozenset(number for number, value in enumerate(returned) if value in tainted)
+
+
+def _is_undefined(op: Op, module: Module, callers: frozenset[str]) -> bool:
+    if op.name == "stablehlo.rng":
+        return True
+    target = op.attributes.get("call_target_name")
+    if isinstance(target, StringAttr) and any(name in target.value.lower() for name in _AMBIGUOUS):
+        return True
+    inside = [inner for region in op.regions for block in region.blocks for inner in block.ops]
+    if any(_is_undefined(inner, module, callers) for inner in inside):
+        return True
+    called = [one.name for one in op.attributes.values() if isinstance(one, SymbolAttr)]
+    return any(
+        _is_undefined(inner, module, callers | {name})
+        for name in called
+        if name in module.functions and name not in callers
+        for inner in module.functions[name].body.ops
+    )

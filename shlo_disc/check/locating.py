@@ -1,0 +1,123 @@
+"""Which op of a program goes wrong first: the VM's buffers, step by step, against the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shlo_disc.artifact import Artifact, CompileOptions, Copy, Launch, Slot, Step
+from shlo_disc.check.comparing import Difference, Tolerance, compare
+from shlo_disc.check.rounding import perturbed_runs
+from shlo_disc.check.running import artifact_of, program_of
+from shlo_disc.diagnostics import ShloDiscError
+from shlo_disc.dynamic_ops.opdef import Arrays
+from shlo_disc.dynamic_ops.program import Op, Program
+from shlo_disc.dynamic_ops.reference import Watch, interpret
+from shlo_disc.ir.core import Module
+from shlo_disc.passes import PASSES
+from shlo_disc.runtime.executable import build
+
+Array = NDArray[Any]
+_RUNS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The first value in memory that is wrong: which kernel wrote it, the op that it is the result of, and where."""
+
+    kernel: str
+    value: str
+    op: str
+    where: str
+    line: str
+    difference: Difference
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.op} ({self.value}), written by {self.kernel}: {self.difference}\n{self.line}"
+
+
+class _Values:
+    """The values of all tensors, by name, in the reference and in runs that are rounded in other ways."""
+
+    def __init__(self, program: Program, inputs: Sequence[Array]) -> None:
+        self.expected = dict[str, Array]()
+        self.others = [dict[str, Array]() for _ in range(_RUNS)]
+        interpret(program, inputs, _recorder(self.expected))
+        perturbed_runs(program, inputs, _RUNS, 0, lambda number: _recorder(self.others[number]))
+
+    def difference(self, name: str, found: Array) -> Difference | None:
+        """How a tensor's bytes differ from what they should be, if it is known."""
+        expected = self.expected.get(name)
+        if expected is None or expected.size != found.size or expected.dtype != found.dtype:
+            return None
+        runs = [[run[name]] for run in self.others if run.get(name, expected[:0]).shape == expected.shape]
+        found = found.reshape(expected.shape)
+        return compare([found], [expected], lambda _count: runs, Tolerance(), frozenset())
+
+
+def _recorder(values: dict[str, Array]) -> Watch:
+    def record(op: Op[object], results: Arrays) -> None:
+        values.update((tensor.name, np.asarray(x)) for tensor, x in zip(op.results, results, strict=True))
+
+    return record
+
+
+def first_wrong(module: Module, inputs: Sequence[Array], options: CompileOptions) -> Place | None:
+    """Find the first step of the compiled program that leaves a wrong value in memory; None if no value tells.
+
+    Values that kernels keep to themselves are not seen, and neither are those within loops and branches.
+    """
+    try:
+        program = program_of(module)
+        for step in PASSES:
+            program = step.run(program)
+        values = _Values(program, inputs)
+        artifact = artifact_of(module, options)
+        executable = build(artifact, options)
+    except (ShloDiscError, ArithmeticError, ValueError, TypeError):
+        return None
+    observer = _Observer(program, artifact, values)
+    executable.trace([x.copy() for x in inputs], observer.observe)
+    return observer.found
+
+
+class _Observer:
+    """Looks at what each step of the program's own text wrote."""
+
+    def __init__(self, program: Program, artifact: Artifact, values: _Values) -> None:
+        self.found: Place | None = None
+        self._ops = {tensor.name: op for op in program.body.walk() for tensor in op.results}
+        self._artifact = artifact
+        self._values = values
+        self._outer = {id(step) for step in artifact.steps}
+
+    def observe(self, step: Step, buffers: Mapping[Slot, Array]) -> None:
+        """Compare the buffers that a step touched."""
+        if self.found is not None or id(step) not in self._outer:
+            return
+        for slot in _slots(step):
+            name = self._artifact.buffers[slot].label.partition(":")[0].removeprefix("%")
+            op = self._ops.get(name)
+            difference = None if op is None else self._values.difference(name, np.array(buffers[slot]))
+            if op is not None and difference is not None:
+                span = op.span
+                self.found = Place(_name(step), f"%{name}", op.name, span.where(), span.excerpt(), difference)
+                return
+
+
+def _slots(step: Step) -> tuple[Slot, ...]:
+    match step:
+        case Launch():
+            return step.buffers
+        case Copy(source, target):
+            return source, target
+        case _:  # what loops and branches hold is not looked at
+            return ()
+
+
+def _name(step: Step) -> str:
+    return step.kernel if isinstance(step, Launch) else "a copy"

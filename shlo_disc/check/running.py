@@ -1,0 +1,135 @@
+"""The ways to run a program, and what comes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shlo_disc.artifact import Artifact, CompileOptions
+from shlo_disc.check import xla
+from shlo_disc.check.rounding import perturbed_runs
+from shlo_disc.diagnostics import CompileError, RuntimeShapeError, ToolchainError, UnsupportedOpError
+from shlo_disc.dynamic_ops.legalize import legalize
+from shlo_disc.dynamic_ops.program import Program
+from shlo_disc.dynamic_ops.reference import interpret
+from shlo_disc.ir.core import Module
+from shlo_disc.parse.printer import print_module
+from shlo_disc.pipeline import Request, Stopwatch, compile_module
+from shlo_disc.runtime.executable import build
+
+Array: TypeAlias = NDArray[Any]
+Way: TypeAlias = Literal["compiled", "vm", "interpreter", "xla"]
+Run: TypeAlias = Callable[[Sequence[Array]], Sequence[Array]]
+Prepare: TypeAlias = Callable[[Module], Run]
+
+WAYS: tuple[Way, ...] = ("compiled", "vm", "interpreter", "xla")
+REFERENCE: Way = "interpreter"
+_KEPT = 8  # programs that stay ready to run
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Why there are no results.
+
+    `unsupported`: the way knows that it lacks something. `refused`: it refuses these sizes. `rejected`: it refuses the
+    program. `error`: anything else that was raised. `crash` and `timeout` are the end of the process that ran it.
+    """
+
+    kind: Literal["unsupported", "refused", "rejected", "error", "crash", "timeout"]
+    message: str
+
+    @property
+    def first_line(self) -> str:
+        return self.message.partition("\n")[0]
+
+
+Outcome: TypeAlias = Stop | tuple[Array, ...]
+
+
+class Ways(Protocol):
+    """Something that runs modules in several ways."""
+
+    def run(self, way: str, module: Module, inputs: Sequence[Array]) -> Outcome:
+        """Run a module in one way; nothing is raised."""
+        ...
+
+    def samples(self, module: Module, inputs: Sequence[Array], count: int) -> Sequence[Sequence[Array]]:
+        """Run the reference so many times, each time rounded in another legal way; nothing if it cannot run."""
+        ...
+
+
+class InProcess:
+    """Runs in this process: a crash is its end."""
+
+    def __init__(self, prepare: Mapping[str, Prepare]) -> None:
+        self._prepare = prepare
+        self._ready = lru_cache(_KEPT)(self._prepared)
+
+    def _prepared(self, way: str, module: Module) -> Run | Stop:
+        return _guarded(lambda: self._prepare[way](module))
+
+    def run(self, way: str, module: Module, inputs: Sequence[Array]) -> Outcome:
+        """Run a module in one way."""
+        ready = self._ready(way, module)
+        if isinstance(ready, Stop):
+            return ready
+        # A way may write to what it is given, if the program donates it.
+        return _guarded(lambda: tuple([np.asarray(x) for x in ready([x.copy() for x in inputs])]))
+
+    def samples(self, module: Module, inputs: Sequence[Array], count: int) -> Sequence[Sequence[Array]]:
+        """Run the reference so many times, each time rounded in another legal way; nothing if it cannot run."""
+        found = _guarded(lambda: perturbed_runs(program_of(module), inputs, count, seed=0))
+        return [] if isinstance(found, Stop) else found
+
+
+def _guarded(action: Callable[[], Any]) -> Any:
+    """Do something, or say what was raised: whatever a way raises is one of its outcomes."""
+    try:
+        return action()
+    except UnsupportedOpError as error:
+        return Stop("unsupported", str(error))
+    except CompileError as error:
+        return Stop("rejected", str(error))
+    except RuntimeShapeError as error:
+        return Stop("refused", str(error))
+    except ToolchainError as error:
+        return Stop("error", str(error))
+    except Exception as error:  # noqa: BLE001
+        return Stop("error", f"{type(error).__name__}: {error}")
+
+
+@lru_cache(_KEPT)
+def program_of(module: Module) -> Program:
+    """The DHLO program of a module."""
+    return legalize(module)
+
+
+@lru_cache(_KEPT)
+def artifact_of(module: Module, options: CompileOptions) -> Artifact:
+    """The program compiled for the CPU, for both drivers."""
+    return compile_module(module, Request("cpu", options), Stopwatch())
+
+
+def standard_ways(options: CompileOptions, *, fast_xla: bool = False) -> dict[str, Prepare]:
+    """The ways there are on this machine. `fast_xla` lets XLA optimize little."""
+
+    def compiled(module: Module) -> Run:
+        return build(artifact_of(module, options), replace(options, driver="c"))
+
+    def vm(module: Module) -> Run:
+        return build(artifact_of(module, options), replace(options, driver="vm"))
+
+    def interpreter(module: Module) -> Run:
+        program = program_of(module)
+        return lambda inputs: interpret(program, inputs)
+
+    def by_xla(module: Module) -> Run:
+        return xla.XlaRunner(print_module(module), fast=fast_xla)
+
+    ways: dict[str, Prepare] = {"compiled": compiled, "vm": vm, "interpreter": interpreter}
+    return ways | ({"xla": by_xla} if xla.is_installed() else {})

@@ -1,0 +1,154 @@
+"""The differential tester: many calls of one program, and the smallest failing one if there is any."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from shlo_disc.artifact import CompileOptions
+from shlo_disc.check.case import Array, Case
+from shlo_disc.check.judging import Failure, Judge, Verdict
+from shlo_disc.check.locating import Place, first_wrong
+from shlo_disc.check.running import program_of
+from shlo_disc.check.sampling import (
+    DISTRIBUTIONS,
+    draw_inputs,
+    given_points,
+    varied_points,
+)
+from shlo_disc.check.shrinking import Shrunk, shrink
+from shlo_disc.diagnostics import ShloDiscError
+from shlo_disc.dynamic_ops.program import Program
+from shlo_disc.expr.numpy_math import numpy_dtype
+from shlo_disc.ir.core import Module
+from shlo_disc.parse.printer import print_module
+
+Progress: TypeAlias = Callable[[str, int, int], None]  # what is done, how far, of how much (0: nobody knows)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to try: sizes by name, or so many random ones; inputs drawn from these distributions, or given."""
+
+    shapes: Mapping[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
+    random: int = 6
+    seed: int = 0
+    distributions: tuple[str, ...] = tuple(DISTRIBUTIONS)
+    inputs: tuple[Array, ...] | None = None
+    seconds: float = 180.0  # for shrinking
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One call."""
+
+    sizes: Mapping[str, int]
+    distribution: str
+    case: Case
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A call that fails, where it goes wrong first, and the smallest program that fails alike."""
+
+    trial: Trial
+    failure: Failure
+    place: Place | None
+    shrunk: Shrunk
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What came of all calls: how many agreed, were refused by all, could not be compared; the first that failed."""
+
+    agreed: int
+    refused: int
+    nothing: int
+    notes: tuple[str, ...]
+    finding: Finding | None
+
+
+def check(module: Module, judge: Judge, plan: Plan, options: CompileOptions, progress: Progress) -> Report:
+    """Run a program in several ways until one call fails, and shrink that.
+
+    Raises `CompileError` if the program is none, and `ShloDiscError` for sizes or inputs that do not fit it.
+    """
+    program = program_of(module)
+    trials = list(_trials(module, program, plan))
+    counts, notes = {"agree": 0, "refused": 0, "nothing": 0}, dict[str, None]()
+    for number, trial in enumerate(trials):
+        progress(f"{_spell(trial)}", number, len(trials))
+        verdict = judge.verdict(trial.case)
+        notes.update(dict.fromkeys(verdict.notes))
+        if verdict.failure is not None:
+            finding = _finding(trial, verdict, judge, plan, options, progress)
+            return Report(counts["agree"], counts["refused"], counts["nothing"], tuple(notes), finding)
+        counts[verdict.kind] += 1
+    return Report(counts["agree"], counts["refused"], counts["nothing"], tuple(notes), None)
+
+
+def _spell(trial: Trial) -> str:
+    sizes = ", ".join(f"{name}={value}" for name, value in trial.sizes.items())
+    return f"{sizes or 'fixed sizes'}, {trial.distribution} numbers"
+
+
+def _trials(module: Module, program: Program, plan: Plan) -> Iterator[Trial]:
+    if plan.inputs is not None:
+        yield Trial({}, "given", Case(module, plan.inputs))
+        return
+    if plan.shapes:
+        points = list(given_points(program, plan.shapes, plan.seed))
+    else:
+        points = varied_points(program, plan.random, plan.seed)
+    if not points:
+        raise ShloDiscError("found no sizes that pass the program's checks; name some by --shapes")
+    for number, point in enumerate(points):
+        sizes = {name: dim.evaluate(point) for name, dim in program.sizes.items()}
+        for rank, distribution in enumerate(plan.distributions):
+            inputs = draw_inputs(program, point, distribution, (plan.seed, number, rank))
+            yield Trial(sizes, distribution, Case(module, inputs))
+
+
+def _finding(
+    trial: Trial, verdict: Verdict, judge: Judge, plan: Plan, options: CompileOptions, progress: Progress
+) -> Finding:
+    failure = verdict.failure
+    assert failure is not None, "there is something to shrink"
+    differs = failure.kind == "differs" and failure.way in ("compiled", "vm")
+    place = first_wrong(trial.case.module, trial.case.inputs, options) if differs else None
+
+    def watched(smallest: Case, tried: int) -> None:
+        progress(f"shrinking: {smallest.size} ops, {sum(x.size for x in smallest.inputs)} numbers", tried, 0)
+
+    return Finding(trial, failure, place, shrink(trial.case, failure, judge, plan.seconds, watched))
+
+
+def read_inputs(path: Path, program: Program) -> tuple[Array, ...]:
+    """Read the arrays of a call from an .npz, in their order there. Raises `ShloDiscError` if it holds others."""
+    try:
+        with np.load(path) as arrays:
+            found = [arrays[name] for name in arrays.files]
+    except (OSError, ValueError) as error:
+        raise ShloDiscError(f"{path}: expected arrays in NumPy's .npz format, found none ({error})") from error
+    if len(found) != len(program.parameters):
+        raise ShloDiscError(f"{path}: found {len(found)} arrays, expected {len(program.parameters)}")
+    wanted = [numpy_dtype(parameter.tensor.dtype) for parameter in program.parameters]
+    # NumPy stores types that it does not know as raw bytes.
+    return tuple([x.view(dtype) if x.dtype.kind == "V" else x for x, dtype in zip(found, wanted, strict=True)])
+
+
+def save(shrunk: Shrunk, folder: Path, judge: Judge) -> str:
+    """Write the smallest failing program and its inputs; give the command that shows the failure."""
+    folder.mkdir(parents=True, exist_ok=True)
+    program, inputs = folder / "minimal.mlir", folder / "inputs.npz"
+    program.write_text(print_module(shrunk.case.module))
+    np.savez(inputs, allow_pickle=False, **{f"arg{number}": x for number, x in enumerate(shrunk.case.inputs)})
+    against = ",".join(dict.fromkeys([shrunk.failure.way, *judge.others, "interpreter"]))
+    return shlex.join([
+        "python", "-m", "shlo_disc", "check", str(program), "--inputs", str(inputs), "--against", against,
+    ])  # fmt: skip

@@ -1,0 +1,108 @@
+"""Run programs in a process of their own: a crash or a loop without end is an outcome like another."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import IO, Any, cast
+
+from shlo_disc.artifact import CompileOptions
+from shlo_disc.check.running import Array, InProcess, Outcome, Stop, standard_ways
+from shlo_disc.ir.core import Module
+from shlo_disc.parse.parser import parse_module
+from shlo_disc.parse.printer import print_module
+
+_START = "from shlo_disc.check.worker import serve; serve()"
+_MODULES_KEPT = 8
+
+
+class Worker:
+    """`Ways` in another process, which is started when it is needed and again when it was lost."""
+
+    def __init__(self, options: CompileOptions, seconds: float) -> None:
+        """A request that takes longer than `seconds` counts as hanging."""
+        self._options = options
+        self._seconds = seconds
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop()
+
+    def run(self, way: str, module: Module, inputs: Sequence[Array]) -> Outcome:
+        """Run a module in one way."""
+        return self._ask((way, print_module(module), tuple(inputs), 0))
+
+    def samples(self, module: Module, inputs: Sequence[Array], count: int) -> Sequence[Sequence[Array]]:
+        """Run the reference so many times, each time rounded in another legal way; nothing if it cannot run."""
+        found = self._ask(("", print_module(module), tuple(inputs), count))
+        return [] if isinstance(found, Stop) else found
+
+    def _ask(self, request: tuple[str, str, tuple[Array, ...], int]) -> Any:
+        process = self._process or self._started()
+        stdin, stdout = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
+        try:
+            pickle.dump(request, stdin)
+            stdin.flush()
+            if not select.select([stdout], [], [], self._seconds)[0]:
+                self._stop()
+                return Stop("timeout", f"no result after {self._seconds:g} seconds")
+            return pickle.load(stdout)
+        except (EOFError, BrokenPipeError, pickle.UnpicklingError):
+            code = process.wait()
+            self._process = None
+            return Stop("crash", f"the process ended with {_spell_code(code)}")
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", _START], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        pickle.dump(self._options, cast("IO[bytes]", process.stdin))
+        self._process = process
+        return process
+
+    def _stop(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            for stream in (self._process.stdin, self._process.stdout):
+                with contextlib.suppress(BrokenPipeError):
+                    cast("IO[bytes]", stream).close()
+            self._process = None
+
+
+def _spell_code(code: int) -> str:
+    """Spell how a process ended.
+
+    >>> _spell_code(-11), _spell_code(3)
+    ('signal SIGSEGV', 'exit code 3')
+    """
+    return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+
+
+def serve() -> None:
+    """Answer requests until there are no more; what programs print goes nowhere."""
+    source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    ways = InProcess(standard_ways(pickle.load(source)))
+    modules = dict[str, Module]()
+    while True:
+        try:
+            way, text, inputs, count = pickle.load(source)
+        except EOFError:
+            return
+        if text not in modules:
+            if len(modules) >= _MODULES_KEPT:
+                modules.pop(next(iter(modules)))
+            modules[text] = parse_module(text, "<program>")
+        answer = ways.samples(modules[text], inputs, count) if count else ways.run(way, modules[text], inputs)
+        pickle.dump(answer, target)
+        target.flush()
