@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, TypeAlias
 
+import numpy as np
 from numpy.typing import NDArray
 
-from shlo_disc.ir.attributes import FunctionType, SymbolAttr, TensorType
+from shlo_disc.ir.attributes import DenseAttr, FunctionType, SymbolAttr, TensorType
 from shlo_disc.ir.core import Block, Function, Module, Op, Region, Value
 
 Array: TypeAlias = NDArray[Any]
@@ -50,13 +51,14 @@ class Change:
 
     `results` are the values that `@main` returns instead. `given` values become arguments. `replaced` values give way
     to others of the same type. `entered` are ops whose region of that number takes their place, run once on their
-    operands. `inline`: the bodies of functions take the places of calls.
+    operands. `folded` values become constants. `inline`: the bodies of functions take the places of calls.
     """
 
     results: Sequence[Value] | None = None
     given: Mapping[Value, Array] = field(default_factory=dict[Value, Array])
     replaced: Mapping[Value, Value] = field(default_factory=dict[Value, Value])
     entered: Mapping[Op, int] = field(default_factory=dict[Op, int])
+    folded: Mapping[Value, Array] = field(default_factory=dict[Value, Array])
     inline: bool = False
 
 
@@ -77,8 +79,8 @@ def changed(case: Case, change: Change) -> Case:
         main,
         type=types,
         body=Block(tuple(places), (*ops, end)),
-        argument_attributes=tuple([{} for _ in places]),
-        result_attributes=tuple([{} for _ in returned]),
+        argument_attributes=({},) * len(places),
+        result_attributes=({},) * len(returned),
     )
     module = case.module.with_function(function)
     return Case(_without_unreachable(module), tuple([array for _, array in arguments]))
@@ -104,7 +106,7 @@ def _needed(ops: Iterable[Op], wanted: Iterable[Value], copier: _Copier) -> tupl
     for op in reversed(tuple(ops)):
         if any(result in used and not copier.is_given(result) for result in op.results):
             kept.append(op)
-            used.update(copier.source(value) for value in taken(op))
+            used.update(copier.source(value) for value in copier.taken(op))
     return kept[::-1], used
 
 
@@ -132,6 +134,10 @@ class _Copier:
         source = self.source(value)
         return self._values.get(source, source)
 
+    def taken(self, op: Op) -> Iterator[Value]:
+        """The values that an op needs."""
+        return iter(()) if op.results and op.results[0] in self._change.folded else taken(op)
+
     def define(self, value: Value, name: str) -> Value:
         """Make the new value for an old one."""
         self._values[value] = made = replace(value, name=name, location=None)
@@ -142,6 +148,9 @@ class _Copier:
         made = list[Op]()
         for op in ops:
             self._copied += 1
+            if op.results and op.results[0] in self._change.folded:
+                made += map(self._constant, op.results)
+                continue
             if self._copied > _MOST_INLINED:
                 raise RecursionError("found a function that calls itself, expected none")
             inner = self._inner(op)
@@ -154,6 +163,14 @@ class _Copier:
             ends = [self.now(value) for value in inner.ops[-1].operands]
             self._values.update(zip(op.results, ends, strict=True))
         return made
+
+    def _constant(self, value: Value) -> Op:
+        """The op that gives a value which is known."""
+        array, type_ = self._change.folded[value], value.type
+        assert isinstance(type_, TensorType), "what was computed is a tensor"
+        literal = DenseAttr(type_, np.ascontiguousarray(array).tobytes(), splat=array.size == 1)
+        made = self.define(value, next(self._names))
+        return Op("stablehlo.constant", (), {"value": literal}, (made,), (), value.span)
 
     def _inner(self, op: Op) -> Block | None:
         """The block that takes the place of an op."""

@@ -54,7 +54,7 @@ class _Values:
         expected = self.expected.get(name)
         if expected is None or expected.size != found.size or expected.dtype != found.dtype:
             return None
-        runs = [[run[name]] for run in self.others if run.get(name, expected[:0]).shape == expected.shape]
+        runs = [[run[name]] for run in self.others if name in run and run[name].shape == expected.shape]
         found = found.reshape(expected.shape)
         return compare([found], [expected], lambda _count: runs, Tolerance(), frozenset())
 

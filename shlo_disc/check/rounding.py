@@ -11,7 +11,7 @@ could go either way, or a sum cancels, results differ a lot, and everywhere else
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,8 +125,7 @@ def significand_bits(dtype: np.dtype[Any]) -> int:
 
 def _finfo(dtype: np.dtype[Any]) -> Any:
     if dtype.kind == "f":
-        finfo: Any = np.finfo(dtype)
-        return finfo
+        return cast("Any", np.finfo(dtype))
     import ml_dtypes  # noqa: PLC0415  # whoever has an array of such a type has the package
 
     return ml_dtypes.finfo(dtype)

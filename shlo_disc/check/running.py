@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from shlo_disc.artifact import Artifact, CompileOptions
 from shlo_disc.check import xla
+from shlo_disc.check.deviations import xla_deviation
 from shlo_disc.check.rounding import perturbed_runs
 from shlo_disc.diagnostics import CompileError, RuntimeShapeError, ToolchainError, UnsupportedOpError
 from shlo_disc.dynamic_ops.legalize import legalize
@@ -62,6 +63,10 @@ class Ways(Protocol):
         """Run the reference so many times, each time rounded in another legal way; nothing if it cannot run."""
         ...
 
+    def deviation(self, way: str, module: Module, inputs: Sequence[Array]) -> str:
+        """Say why a way may break the specification for these inputs, as far as that is known; or nothing."""
+        ...
+
 
 class InProcess:
     """Runs in this process: a crash is its end."""
@@ -85,6 +90,11 @@ class InProcess:
         """Run the reference so many times, each time rounded in another legal way; nothing if it cannot run."""
         found = _guarded(lambda: perturbed_runs(program_of(module), inputs, count, seed=0))
         return [] if isinstance(found, Stop) else found
+
+    def deviation(self, way: str, module: Module, inputs: Sequence[Array]) -> str:
+        """Say why a way may break the specification for these inputs, as far as that is known; or nothing."""
+        found = _guarded(lambda: xla_deviation(program_of(module), inputs)) if way == "xla" else ""
+        return "" if isinstance(found, Stop) else found
 
 
 def _guarded(action: Callable[[], Any]) -> Any:

@@ -27,6 +27,9 @@ from shlo_disc.verify.ops import verify
 Progress: TypeAlias = Callable[[Case, int], None]  # the smallest case so far, and how many were tried
 
 
+_FEW = 8  # values that are tried one by one
+
+
 @dataclass(frozen=True, slots=True)
 class Shrunk:
     """The smallest case that was found to fail, how, and how many were tried; `complete` if nothing was left to try."""
@@ -123,14 +126,18 @@ class _Shrinker:
 
     def _first_wrong_value(self) -> None:
         """Return the earliest value that fails by itself: what comes after it is not needed."""
-        values = [value for value in observable(self.case) if value not in self.case.results]
-        low = 0
+        values, low = self._inner_values(), 0
         while low < len(values):
-            middle = (low + len(values)) // 2
+            middle = (low + len(values)) // 2 if len(values) - low > _FEW else low
             if self._try(Change(results=[values[middle]])):
-                values = [value for value in observable(self.case) if value not in self.case.results]
+                values = self._inner_values()
             else:
                 low = middle + 1
+
+    def _inner_values(self) -> list[Value]:
+        """What could be returned instead of the results."""
+        values = [value for value in observable(self.case) if value not in self.case.results]
+        return [value for value in values if not _is_cheap(self._producer(value))]
 
     def _fewer_ops(self) -> None:
         """Delta debugging: let values that the reference computed take the places of as many ops as possible."""
@@ -180,7 +187,9 @@ class _Shrinker:
                 yield Change(replaced={other: one})
         for op in case.ops:  # small ops that were kept as the glue of shapes
             if _is_cheap(op) and op.name != "stablehlo.constant" and not set(op.results) & set(case.results):
-                yield Change(given=self._seen(op.results))
+                seen = self._seen(op.results)
+                yield Change(folded=seen)
+                yield Change(given=seen)
 
     def _smaller_sizes(self) -> None:
         """Crop the inputs to smaller sizes, and change sizes that the text fixes."""

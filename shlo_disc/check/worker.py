@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
-from typing import IO, Any, cast
+from typing import IO, Any, Literal, TypeAlias, assert_never, cast
 
 from shlo_disc.artifact import CompileOptions
 from shlo_disc.check.running import Array, InProcess, Outcome, Stop, standard_ways
@@ -22,13 +22,16 @@ _START = "from shlo_disc.check.worker import serve; serve()"
 _MODULES_KEPT = 8
 
 
+_Request: TypeAlias = tuple[Literal["run", "samples", "deviation"], str, str, tuple[Array, ...], int]
+
+
 class Worker:
     """`Ways` in another process, which is started when it is needed and again when it was lost."""
 
     def __init__(self, options: CompileOptions, seconds: float) -> None:
         """A request that takes longer than `seconds` counts as hanging."""
         self._options = options
-        self._seconds = seconds
+        self.seconds = seconds
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Worker:
@@ -39,26 +42,31 @@ class Worker:
 
     def run(self, way: str, module: Module, inputs: Sequence[Array]) -> Outcome:
         """Run a module in one way."""
-        return self._ask((way, print_module(module), tuple(inputs), 0))
+        return self._ask(("run", way, print_module(module), tuple(inputs), 0))
 
     def samples(self, module: Module, inputs: Sequence[Array], count: int) -> Sequence[Sequence[Array]]:
         """Run the reference so many times, each time rounded in another legal way; nothing if it cannot run."""
-        found = self._ask(("", print_module(module), tuple(inputs), count))
+        found = self._ask(("samples", "", print_module(module), tuple(inputs), count))
         return [] if isinstance(found, Stop) else found
 
-    def _ask(self, request: tuple[str, str, tuple[Array, ...], int]) -> Any:
+    def deviation(self, way: str, module: Module, inputs: Sequence[Array]) -> str:
+        """Say why a way may break the specification for these inputs, as far as that is known; or nothing."""
+        found = self._ask(("deviation", way, print_module(module), tuple(inputs), 0))
+        return "" if isinstance(found, Stop) else found
+
+    def _ask(self, request: _Request) -> Any:
         process = self._process or self._started()
         stdin, stdout = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
         try:
             pickle.dump(request, stdin)
             stdin.flush()
-            if not select.select([stdout], [], [], self._seconds)[0]:
+            if not select.select([stdout], [], [], self.seconds)[0]:
                 self._stop()
-                return Stop("timeout", f"no result after {self._seconds:g} seconds")
+                return Stop("timeout", f"no result after {self.seconds:g} seconds")
             return pickle.load(stdout)
         except (EOFError, BrokenPipeError, pickle.UnpicklingError):
             code = process.wait()
-            self._process = None
+            self._stop()
             return Stop("crash", f"the process ended with {_spell_code(code)}")
 
     def _started(self) -> subprocess.Popen[bytes]:
@@ -71,7 +79,7 @@ class Worker:
 
     def _stop(self) -> None:
         if self._process is not None:
-            self._process.kill()
+            self._process.kill()  # nothing happens if it has ended
             self._process.wait()
             for stream in (self._process.stdin, self._process.stdout):
                 with contextlib.suppress(BrokenPipeError):
@@ -96,13 +104,22 @@ def serve() -> None:
     modules = dict[str, Module]()
     while True:
         try:
-            way, text, inputs, count = pickle.load(source)
+            request: _Request = pickle.load(source)
         except EOFError:
             return
+        kind, way, text, inputs, count = request
         if text not in modules:
             if len(modules) >= _MODULES_KEPT:
                 modules.pop(next(iter(modules)))
             modules[text] = parse_module(text, "<program>")
-        answer = ways.samples(modules[text], inputs, count) if count else ways.run(way, modules[text], inputs)
+        match kind:
+            case "run":
+                answer: object = ways.run(way, modules[text], inputs)
+            case "samples":
+                answer = ways.samples(modules[text], inputs, count)
+            case "deviation":
+                answer = ways.deviation(way, modules[text], inputs)
+            case _:
+                assert_never(kind)
         pickle.dump(answer, target)
         target.flush()

@@ -1,0 +1,46 @@
+"""The differential tester finds what is put into the compiler, and shrinks it to a handful of lines."""
+
+from __future__ import annotations
+
+import pytest
+
+from shlo_disc import parse
+from shlo_disc.artifact import CompileOptions
+from shlo_disc.check.judging import Judge
+from shlo_disc.check.running import InProcess, standard_ways
+from shlo_disc.check.session import Plan, Report, check
+from tests.check.bugs import BUGS
+from tests.check.programs import ATTENTION
+
+OPTIONS = CompileOptions(optimize=0)
+PLAN = Plan(random=3, seconds=120)
+
+
+def report(text: str, plan: Plan = PLAN, others: tuple[str, ...] = ("compiled",)) -> Report:
+    module = parse(text)
+    judge = Judge(InProcess(standard_ways(OPTIONS)), others)
+    return check(module, judge, plan, OPTIONS, _silent)
+
+
+def _silent(_what: str, _done: int, _total: int) -> None:
+    pass
+
+
+def test_all_ways_agree() -> None:
+    found = report(ATTENTION, Plan(random=2), ("compiled", "vm", "xla"))
+    assert found.finding is None
+    assert found.agreed == 8
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_bug_is_found_and_shrunk(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    put, op = BUGS[bug]
+    put(monkeypatch)
+    finding = report(ATTENTION).finding
+    assert finding is not None
+    shrunk = finding.shrunk
+    names = [one.name for one in shrunk.case.ops]
+    assert op in names
+    assert shrunk.case.size <= 4, str(shrunk.case.module)
+    assert shrunk.complete
+    assert finding.failure.kind == ("error" if bug == "breakdown" else "differs")

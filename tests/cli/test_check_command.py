@@ -1,0 +1,119 @@
+# JAX's functions are partly untyped.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownLambdaType=false
+"""`check` on the command line: its exit codes, what it prints and leaves behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from jax import export
+
+from shlo_disc.artifact import CompileOptions
+from shlo_disc.check import worker
+from shlo_disc.check.running import InProcess, Prepare, Run, standard_ways
+from shlo_disc.check.worker import Worker
+from shlo_disc.cli import check as command
+from shlo_disc.cli.main import main
+from shlo_disc.ir.core import Module
+from shlo_disc.parse.parser import parse_module
+
+TEXT = """\
+func.func @main(%x: tensor<?x4xbf16>, %y: tensor<?x4xbf16>) -> tensor<?x4xbf16> {
+  %0 = stablehlo.multiply %x, %x : tensor<?x4xbf16>
+  %1 = stablehlo.subtract %0, %y : tensor<?x4xbf16>
+  return %1 : tensor<?x4xbf16>
+}
+"""
+FAST = ("--optimize", "0", "--against", "compiled,vm")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "model.mlir"
+    path.write_text(TEXT)
+    return path
+
+
+def test_agreement(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", str(file), "--shapes", "s0=0,3", *FAST]) == 0
+    assert capsys.readouterr().out == "8 calls agree (compiled, vm, interpreter)\n"
+
+
+def test_a_serialized_export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (size,) = export.symbolic_shape("b")
+    exported = export.export(jax.jit(lambda x: x + 1))(jax.ShapeDtypeStruct((size,), np.float32))
+    path = tmp_path / "model.bin"
+    path.write_bytes(exported.serialize())
+    assert main(["check", str(path), "--shapes", "b=1,3", "--numbers", "normal", *FAST]) == 0
+    assert capsys.readouterr().out.startswith("2 calls agree")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--shapes", "t=3"), "found the size 't', expected sizes of the program: s0, s1"),
+        (("--shapes", "s0"), "expected sizes such as b=0,1,2;s=5, found 's0'"),
+        (("--shapes", "s0=1;s1=2"), "found no combination of these sizes that the program takes"),
+        (("--against", "interpreter"), "expected something in --against"),
+        (("--against", "gpu"), "found 'gpu' in --against"),
+        (("--numbers", "odd"), "found 'odd' in --numbers"),
+        (("--inputs", "nothing.npz"), "expected arrays in NumPy's .npz format"),
+    ],
+)
+def test_bad_input(file: Path, arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", str(file), *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def _broken(options: CompileOptions) -> dict[str, Prepare]:
+    """Ways of which one is wrong about multiplications, and one dies of them."""
+
+    def compiled(module: Module) -> Run:
+        wrong = bool(module.find("stablehlo.multiply"))
+        run = standard_ways(options)["interpreter"](module)
+        return lambda inputs: [-x if wrong else x for x in run(inputs)]
+
+    return {**standard_ways(options), "compiled": compiled}
+
+
+class _Here:
+    """In the place of the worker: runs in this process, where tests can break things."""
+
+    def __init__(self, options: CompileOptions, _seconds: float) -> None:
+        self._ways = InProcess(_broken(options))
+
+    def __enter__(self) -> InProcess:
+        return self._ways
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def test_a_difference(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "Worker", _Here)
+    folder = tmp_path / "out"
+    arguments = ["check", str(file), "--random", "2", "--against", "compiled", "--numbers", "normal"]
+    assert main([*arguments, "--out", str(folder)]) == 1
+    printed = capsys.readouterr().out
+    assert "compiled differs from interpreter: result 0" in printed
+    assert "shrunk from 2 ops to 1" in printed
+    assert f"reproduce: python -m shlo_disc check {folder / 'minimal.mlir'}" in printed
+    arguments = ["check", str(folder / "minimal.mlir"), "--inputs", str(folder / "inputs.npz")]
+    assert main([*arguments, "--against", "compiled", "--out", str(folder / "again")]) == 1, (
+        "it is bf16 in the file too"
+    )
+
+
+def test_the_end_of_a_process_is_an_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "_START", "import os, sys; os.kill(os.getpid(), 11)")
+    with Worker(CompileOptions(), seconds=60) as ways:
+        outcome = ways.run("compiled", parse_module(TEXT, ""), [])
+        assert "SIGSEGV" in str(outcome)
+        monkeypatch.setattr(worker, "_START", "import time; time.sleep(60)")
+        ways.seconds = 0.1
+        assert "no result after 0.1 seconds" in str(ways.run("compiled", parse_module(TEXT, ""), []))
