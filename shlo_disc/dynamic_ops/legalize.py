@@ -13,6 +13,7 @@ from shlo_disc.dynamic_ops import (
     rules_control,
     rules_elementwise,
     rules_library,
+    rules_linear_algebra,
     rules_move,
 )
 from shlo_disc.dynamic_ops.attribute_values import string
@@ -35,6 +36,7 @@ _RULES: Mapping[str, Rule] = with_quantized(
         **rules_elementwise.RULES,
         **rules_move.RULES,
         **rules_compute.RULES,
+        **rules_linear_algebra.RULES,
         **rules_control.RULES,
         **rules_library.RULES,
     }

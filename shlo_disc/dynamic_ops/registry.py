@@ -13,6 +13,7 @@ from shlo_disc.dynamic_ops import (
     elementwise,
     fourier,
     gather,
+    linear_algebra,
     move,
     order,
     reduce,
@@ -21,7 +22,20 @@ from shlo_disc.dynamic_ops import (
 from shlo_disc.dynamic_ops.opdef import OpDef
 from shlo_disc.dynamic_ops.program import Op
 
-_FAMILIES = (elementwise, create, move, slices, gather, reduce, contract, order, control, fourier, custom)
+_FAMILIES = (
+    elementwise,
+    create,
+    move,
+    slices,
+    gather,
+    reduce,
+    contract,
+    order,
+    control,
+    fourier,
+    linear_algebra,
+    custom,
+)
 
 OPS: Mapping[str, OpDef[Any]] = {definition.name: definition for family in _FAMILIES for definition in family.OPS}
 

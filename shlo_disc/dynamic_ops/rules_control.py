@@ -17,6 +17,7 @@ from shlo_disc.dynamic_ops.reduce import ReduceWindowAttrs
 from shlo_disc.dynamic_ops.rules_compute import windowed
 from shlo_disc.dynamic_ops.rules_elementwise import assertion
 from shlo_disc.dynamic_ops.rules_library import custom_call
+from shlo_disc.dynamic_ops.rules_linear_algebra import CALLS
 from shlo_disc.dynamic_ops.rules_move import stated
 from shlo_disc.dynamic_ops.size_values import Contents
 from shlo_disc.dynamic_ops.slices import SliceAttrs
@@ -194,6 +195,7 @@ CUSTOM: Mapping[str, Callable[[Frame, ir.Op], Sequence[Bound]]] = {
     "SPMDShardToFullShape": _identity,
     "annotate_device_placement": _identity,
     "LayoutConstraint": _identity,
+    **CALLS,
 }
 
 

@@ -28,7 +28,7 @@ from shlo_disc.codegen.templates import (
 )
 from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.expr.dim import Dim, const, maximum, minimum
-from shlo_disc.lower_cpu import products, rows, scan, serial, spread, templates, transposed, turned
+from shlo_disc.lower_cpu import lapack, products, rows, scan, serial, spread, templates, transposed, turned
 from shlo_disc.lower_cpu import scatter as scatters
 from shlo_disc.lower_cpu import sort as sorts
 from shlo_disc.lower_cpu.parallel import Part, parallel_extent, print_parallel
@@ -41,7 +41,11 @@ WORK_PER_THREAD = 1 << 15  # elements (of one addition each) that pay for waking
 # is worth while to share it with others up to four times that: then a launch still is a fifth of the time.
 _LAUNCHES = Launches(frozenset({GroupKind.ROWS, GroupKind.DOT, GroupKind.SCAN}), 1 << 17, WORK_PER_THREAD)
 
-_HEADERS = {"gemm": '#include "gemm.h"', "conv": '#include "conv.h"'}  # by the first part of a library's name
+_HEADERS = {
+    "gemm": '#include "gemm.h"',
+    "conv": '#include "conv.h"',
+    "lapack": '#include "lapack.h"',
+}  # by the first part of a library's name
 
 
 class CpuLowering:
@@ -132,7 +136,7 @@ class CpuLowering:
                 extent, work = scan.scan_extent(found), found.along.extent * _capped(found.inner.extent, 64)
                 return self._ref(group, scan.print_scan(found), tensors, extent, work, const(0))
             case GroupKind.LIBRARY:
-                raise AssertionError(f"no library is called for {group.ops[0].name}")
+                return self._lapack(group)
             case GroupKind.ATTENTION | GroupKind.PARALLEL | GroupKind.WHILE | GroupKind.CASE:
                 raise AssertionError(f"no kernel is a {group.kind.value}")
             case _:
@@ -172,6 +176,13 @@ class CpuLowering:
         part = self._ref(group, body, tensors, const(1), work, const(0))
         pairs = positions(row_pairs(kernel), kernel.params)
         return replace(part, kernel=replace(part.kernel, in_place=pairs, workspaces=found.bytes))
+
+    def _lapack(self, group: Group) -> Part:
+        """A batch of matrices: one piece, which hands them to the threads itself."""
+        kernel = lapack.build_lapack(group)
+        body = lapack.print_lapack(kernel, maximum(1, const(WORK_PER_THREAD) // kernel.work))
+        part = self._ref(group, body, kernel.tensors, const(1), kernel.batch * kernel.work, kernel.scratch)
+        return part.sharing(kernel.in_place)
 
     def _ref(
         self,

@@ -37,7 +37,7 @@ def can_vectorize(stage: Stage, deps: Dependence) -> bool:
     stores = list(stage.stores)
     if stage.reductions and not stage.reduced[-1]:
         stores += [s for r in stage.reductions for s in r.stores]
-    if not all(_unit_stride(s, lane, deps) for s in stores):
+    if not all(s.value.dtype in VECTOR_DTYPES and _unit_stride(s, lane, deps) for s in stores):
         return False
     return all(_node_fits(node, lane, deps) for node in nodes_of(stage_formulas(stage)))
 

@@ -112,7 +112,9 @@ class CudaLowering:
                 return print_parallel([build_part(*one, facts) for one in built], facts)
             case GroupKind.LIBRARY:
                 op = group.ops[0]
-                raise UnsupportedOpError(f"{op.name.removeprefix('d_')} is not supported on CUDA", op.span)
+                raise UnsupportedOpError(
+                    f"op '{op.name.removeprefix('d_')}' waits for a GPU and its libraries", op.span
+                )
             case GroupKind.WHILE | GroupKind.CASE:
                 raise AssertionError(f"no kernel is a {group.kind.value}")
             case _:

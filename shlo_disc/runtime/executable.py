@@ -18,6 +18,7 @@ from shlo_disc.runtime.cache import open_cache
 from shlo_disc.runtime.donation import take
 from shlo_disc.runtime.driver import Driver, HostDriver, Plan
 from shlo_disc.runtime.interop import Array, dtype_of, jax_types, to_jax
+from shlo_disc.runtime.lapack import bind_lapack
 from shlo_disc.runtime.library import (
     Binder,
     Program,
@@ -199,6 +200,7 @@ def build(
         program = open_program(path)
     except FileNotFoundError:  # another process made room in the cache in this moment
         program = open_program(builder.program(artifact))
+    bind_lapack(artifact, program)
     runtime = open_runtime(builder.runtime, options.threads or available_threads())
     driver = (Vm if options.driver == "vm" else HostDriver)(artifact, program, runtime)
     executable = Executable(artifact, program, runtime, driver)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shlo_disc.dynamic_ops.opdef import Arrays
+from shlo_disc.dynamic_ops.opdef import Arrays, Template
 from shlo_disc.dynamic_ops.program import Body, Tensor
 from shlo_disc.dynamic_ops.registry import OPS, definition
 from shlo_disc.expr.dim import Sym, const
@@ -18,8 +18,9 @@ from shlo_disc.expr.evaluate import evaluate
 from shlo_disc.expr.scalar import Index, Load, Scalar
 from tests.dynamic_ops.samples import SAMPLES, Sample
 
-# these have no element rule; test_order_and_control.py shows what they compute
-TEMPLATES_ONLY = {"d_sort", "d_scatter", "d_select_and_scatter", "d_fft", "d_custom_call", "d_while", "d_case"}
+# These have no element rule: test_order_and_control.py shows what they compute.
+TEMPLATES_ONLY = {"d_sort", "d_scatter", "d_select_and_scatter", "d_while", "d_case"}
+TEMPLATES_ONLY |= {name for name, one in OPS.items() if one.template is Template.LIBRARY}
 
 
 @dataclass(slots=True)

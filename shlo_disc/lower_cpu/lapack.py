@@ -1,0 +1,236 @@
+"""LAPACK's routines as kernels: their sizes and workspaces; the prelude goes through the batch (`prelude/lapack.h`).
+
+A workspace is as large as LAPACK's documentation asks for at least, and as blocks of `_BLOCK` columns need: a routine
+takes what it gets, so that nothing has to be asked of the library while a program is compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from shlo_disc.codegen.emitter import Emitter
+from shlo_disc.codegen.groups import Group
+from shlo_disc.codegen.host import InPlace
+from shlo_disc.codegen.naming import NAME
+from shlo_disc.codegen.scopes import INDENT
+from shlo_disc.dynamic_ops.linear_algebra import HessenbergAttrs, LapackAttrs
+from shlo_disc.dynamic_ops.program import Op, Tensor
+from shlo_disc.expr.dim import ONE, ZERO, Dim, maximum, minimum, product, total
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.lower_cpu.spelling import VectorSpelling
+from shlo_disc.lower_cpu.templates import SIZES, Body, signature, union
+
+_LETTERS = {DType.F32: "s", DType.F64: "d", DType.C64: "c", DType.C128: "z"}
+_BLOCK = 64  # ilaenv's largest answer for these routines
+_REFLECTOR = 65 * 64  # the triangular factor of a block, which ormqr and gehrd keep behind their workspace
+_CALL = 1 << 14  # what calling a routine costs, in additions
+
+
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    """The sizes of `ShloLapack`, and the arrays in scratch: numbers of elements, of real parts, of int32.
+
+    `pairs`: the operands that results may overwrite, one number each; the kernel has read them by then.
+    """
+
+    m: Dim
+    n: Dim
+    k: Dim
+    elements: tuple[Dim, ...] = ()
+    reals: tuple[Dim, ...] = ()
+    integers: tuple[Dim, ...] = ()
+    pairs: tuple[tuple[int, int], ...] = ((0, 0),)
+
+
+@dataclass(frozen=True, slots=True)
+class LapackKernel:
+    """One op on a batch: `pieces` are the bytes of the arrays in scratch, `work` what a matrix costs in additions."""
+
+    name: str
+    tensors: tuple[Tensor, ...]
+    sizes: _Sizes
+    options: str
+    pieces: tuple[Dim, ...]
+    batch: Dim
+    work: Dim
+
+    @property
+    def scratch(self) -> Dim:
+        """Bytes of private memory."""
+        return total(self.pieces)
+
+    @property
+    def in_place(self) -> InPlace:
+        """Positions of operands, and of results of the same type that may take their memory."""
+        operands = len(self.tensors) - self._results
+        found = list[tuple[int, int]]()
+        for operand, result in self.sizes.pairs:
+            a, b = self.tensors[operand], self.tensors[operands + result]
+            if (a.shape, a.dtype) == (b.shape, b.dtype) and self.tensors.count(a) == 1:
+                found.append((operand, operands + result))
+        return tuple(found)
+
+    _results: int = 1
+
+
+def _matrix(op: Op[Any]) -> tuple[Dim, Dim]:
+    m, n = op.operands[0].shape[-2:]
+    return m, n
+
+
+def _plain(op: Op[Any]) -> _Sizes:
+    m, n = _matrix(op)
+    return _Sizes(m, n, n)
+
+
+def _solve(op: Op[Any]) -> _Sizes:
+    m, n = op.operands[1].shape[-2:]
+    return _Sizes(m, n, op.operands[0].shape[-1], pairs=((1, 0),))
+
+
+def _copied(op: Op[Any]) -> _Sizes:
+    m, n = _matrix(op)
+    return _Sizes(m, n, minimum(m, n), (m * n,))
+
+
+def _qr(op: Op[Any]) -> _Sizes:
+    m, n = _matrix(op)
+    return _Sizes(m, n, minimum(m, n), (m * n, maximum(n, 1) * _BLOCK))
+
+
+def _pivoted_qr(op: Op[Any]) -> _Sizes:
+    m, n = _matrix(op)
+    work = 2 * n + (n + 1) * _BLOCK
+    return _Sizes(m, n, minimum(m, n), (m * n, work), (2 * n,), pairs=((0, 0), (1, 1)))
+
+
+def _orthogonal(op: Op[Any]) -> _Sizes:
+    m, n = _matrix(op)
+    return _Sizes(m, n, op.operands[1].shape[-1], (m * n, maximum(n, 1) * _BLOCK))
+
+
+def _orthogonal_product(op: Op[Any]) -> _Sizes:
+    (rows, k), (m, n) = _matrix(op), op.operands[2].shape[-2:]
+    across = n if op.attrs.options[0] == "L" else m
+    return _Sizes(m, n, k, (rows * k, m * n, maximum(across, 1) * _BLOCK + _REFLECTOR), pairs=((2, 0),))
+
+
+def _singular_vectors(op: Op[Any]) -> tuple[Dim, Dim, Dim, Dim, Dim, Dim]:
+    """m, n, the smaller and the larger of them, the elements of both matrices of vectors."""
+    (m, n), job = _matrix(op), op.attrs.options
+    low, high = minimum(m, n), maximum(m, n)
+    if job == "N":
+        return m, n, low, high, ZERO, ZERO
+    return m, n, low, high, m * (m if job == "A" else low), n * (n if job == "A" else low)
+
+
+def _gesdd(op: Op[Any]) -> _Sizes:
+    m, n, low, high, u, v = _singular_vectors(op)
+    blocks = (m + n) * _BLOCK + _REFLECTOR
+    squares = (3 if op.operands[0].dtype.is_complex else 4) * low * low
+    reals = maximum(5 * low * low + 7 * low, 2 * high * low + 2 * low * low + low)
+    pairs = ((0, 1), (0, 2)) if op.attrs.options != "N" else ()
+    return _Sizes(m, n, low, (m * n, u, v, squares + 7 * low + high + blocks), (reals,), (8 * low,), pairs)
+
+
+def _gesvd(op: Op[Any]) -> _Sizes:
+    m, n, low, high, u, v = _singular_vectors(op)
+    work = 2 * low * low + 5 * low + high + (m + n) * _BLOCK + _REFLECTOR
+    pairs = ((0, 1), (0, 2)) if op.attrs.options != "N" else ()
+    return _Sizes(m, n, low, (m * n, u, v, work), (5 * low,), (ZERO,), pairs)
+
+
+def _syevd(op: Op[Any]) -> _Sizes:
+    _, n = _matrix(op)
+    large = 1 + 6 * n + 2 * n * n
+    is_complex = op.operands[0].dtype.is_complex
+    work = 2 * n + n * n if is_complex else large
+    pairs = ((0, 0),) if op.attrs.options[0] == "V" else ()
+    return _Sizes(n, n, n, (n * n, maximum(work, 1)), (large if is_complex else ZERO,), (3 + 5 * n,), pairs)
+
+
+def _geev(op: Op[Any]) -> _Sizes:
+    _, n = _matrix(op)
+    pairs = tuple((0, k) for k in range(1, len(op.results) - 1))
+    work = 5 * n + maximum(2 * n, 1) * _BLOCK + _REFLECTOR
+    vectors = tuple(n * n if job == "V" else ZERO for job in op.attrs.options)
+    return _Sizes(n, n, n, (n * n, *vectors, work), (2 * n,), pairs=pairs)
+
+
+def _gees(op: Op[Any]) -> _Sizes:
+    _, n = _matrix(op)
+    work = 3 * n + maximum(n, 1) * _BLOCK + _REFLECTOR
+    return _Sizes(n, n, n, (n * n, n * n if op.attrs.options == "V" else ZERO, work), (n,))
+
+
+def _hessenberg(op: Op[HessenbergAttrs]) -> _Sizes:
+    _, n = _matrix(op)
+    return _Sizes(op.attrs.low, n, op.attrs.high, (n * n, maximum(n, 1) * _BLOCK + _REFLECTOR))
+
+
+def _tridiagonal(op: Op[Any]) -> _Sizes:
+    m, n = op.operands[3].shape[-2:]
+    return _Sizes(m, n, ONE, (m * n,), pairs=((0, 0), (1, 1), (2, 2), (3, 3)))
+
+
+def _permutation(op: Op[Any]) -> _Sizes:
+    return _Sizes(ONE, op.results[0].shape[-1], op.operands[0].shape[-1], pairs=())
+
+
+_ROUTINES: Mapping[str, Callable[[Op[Any]], _Sizes]] = {
+    "d_potrf": _plain, "d_cholesky": _plain, "d_trsm": _solve, "d_getrf": _copied, "d_geqrf": _qr,
+    "d_geqp3": _pivoted_qr, "d_orgqr": _orthogonal, "d_ormqr": _orthogonal_product, "d_gesdd": _gesdd,
+    "d_gesvd": _gesvd, "d_syevd": _syevd, "d_sytrd": _qr, "d_geev": _geev, "d_gees": _gees, "d_gehrd": _hessenberg,
+    "d_gtsv": _tridiagonal, "d_pivots_to_permutation": _permutation,
+}  # fmt: skip
+
+
+def is_lapack(op: Op[Any]) -> bool:
+    """Whether LAPACK computes this op."""
+    return op.name in _ROUTINES
+
+
+def build_lapack(group: Group) -> LapackKernel:
+    """The kernel of a group of one op."""
+    (op,) = group.ops
+    sizes, dtype = _ROUTINES[op.name](op), op.operands[0].dtype
+    counts = [
+        *((count, dtype.bytes) for count in sizes.elements),
+        *((count, dtype.part.bytes) for count in sizes.reals),
+        *((count, DType.I32.bytes) for count in sizes.integers),
+    ]
+    name = op.name.removeprefix("d_")
+    options = op.attrs.options if isinstance(op.attrs, LapackAttrs) else ""
+    batch = op.operands[0].shape[: -1 if op.name in ("d_gtsv", "d_pivots_to_permutation") else -2]
+    return LapackKernel(
+        name=f"shlo_{_LETTERS.get(dtype, '')}{name}",
+        tensors=(*op.operands, *op.results),
+        sizes=sizes,
+        options=options,
+        pieces=tuple((count * size + 63) // 64 * 64 for count, size in counts),
+        batch=product(batch),
+        work=sizes.m * sizes.n * sizes.k + _CALL,
+        _results=len(op.results),
+    )
+
+
+def print_lapack(kernel: LapackKernel, grain: Dim) -> Body:
+    """A function for some matrices of the batch, and the kernel that hands it out, `grain` of them at least."""
+    inner, sizes = Emitter(VectorSpelling()), kernel.sizes
+    m, n, k = (inner.dim_scalar(size) for size in (sizes.m, sizes.n, sizes.k))
+    pieces = ", ".join(inner.dim_scalar(size) for size in kernel.pieces) or "0"
+    statements = [
+        *inner.scopes[0].lines,
+        f"const int64_t pieces[] = {{{pieces}}};",
+        f'const ShloLapack op = {{{m}, {n}, {k}, "{kernel.options}", pieces}};',
+        f"{kernel.name}(&op, buffers, begin, end, scratch);",
+    ]
+    part = f"{NAME}_matrices"
+    function = [*signature("static", part), SIZES, *(INDENT + line for line in statements), "}"]
+    outer = Emitter(VectorSpelling())
+    batch, least, scratch = (outer.dim_scalar(size) for size in (kernel.batch, grain, kernel.scratch))
+    call = f"shlo_lapack_batch(runtime, {part}, buffers, dims, {batch}, {least}, {scratch}, scratch);"
+    used = union(tuple(inner.sizes), tuple(outer.sizes))
+    return Body(tuple(function), (*outer.scopes[0].lines, call), used, ("lapack",))
