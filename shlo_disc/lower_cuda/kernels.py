@@ -111,10 +111,9 @@ class CudaLowering:
                 built = [build_row_kernel(part, facts, producers, SEAMS) for part in group.parts]
                 return print_parallel([build_part(*one, facts) for one in built], facts)
             case GroupKind.LIBRARY:
-                op = group.ops[0]
-                raise UnsupportedOpError(
-                    f"op '{op.name.removeprefix('d_')}' waits for a GPU and its libraries", op.span
-                )
+                (op,) = group.ops
+                name = op.name.removeprefix("d_")
+                raise UnsupportedOpError(f"op '{name}' waits for a GPU and its libraries", op.span)
             case GroupKind.WHILE | GroupKind.CASE:
                 raise AssertionError(f"no kernel is a {group.kind.value}")
             case _:

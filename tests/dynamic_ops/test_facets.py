@@ -18,7 +18,8 @@ from shlo_disc.expr.evaluate import evaluate
 from shlo_disc.expr.scalar import Index, Load, Scalar
 from tests.dynamic_ops.samples import SAMPLES, Sample
 
-# These have no element rule: test_order_and_control.py shows what they compute.
+# These have no element rule; test_order_and_control.py shows what they compute,
+# and test_linear_algebra.py what libraries do.
 TEMPLATES_ONLY = {"d_sort", "d_scatter", "d_select_and_scatter", "d_while", "d_case"}
 TEMPLATES_ONLY |= {name for name, one in OPS.items() if one.template is Template.LIBRARY}
 
