@@ -103,9 +103,12 @@ def test_the_branch_of_another_platform_may_hold_what_only_that_one_has() -> Non
     np.testing.assert_array_equal(run(counted(2, 2)), counted(2, 2) + 1)
 
 
-def test_a_custom_call_of_another_platform_is_refused() -> None:
-    with pytest.raises(shlo_disc.UnsupportedOpError, match="not supported for the target @cusolver_potrf_ffi"):
-        shlo_disc.compile(exported(jnp.linalg.cholesky, spec(2, 2), platforms=("cuda",)))
+def test_a_custom_call_of_another_platform_is_refused_if_its_meaning_is_unknown() -> None:
+    run = shlo_disc.compile(exported(jnp.linalg.cholesky, spec(2, 2), platforms=("cuda",)))  # by cuSOLVER's potrf
+    np.testing.assert_array_equal(run(np.diag(np.float32([4, 9]))), np.diag([2, 3]))
+    update = exported(jax.lax.linalg.cholesky_update, spec(2, 2), spec(2), platforms=("cuda",))
+    with pytest.raises(shlo_disc.UnsupportedOpError, match="not supported for the target @cu_cholesky_update_ffi"):
+        shlo_disc.compile(update)
 
 
 def test_an_export_for_several_devices_is_refused(doubled: Any) -> None:
