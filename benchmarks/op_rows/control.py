@@ -94,7 +94,7 @@ ROWS_OF_FAMILY = (
         "while",
         "GRU over time",
         gru,
-        (normal("t, b, 64"), normal("b, 64"), normal("64, 192"), normal("64, 192")),
+        (normal("t, b, 64"), normal("b, 64"), uniform("64, 192", -0.1, 0.1), uniform("64, 192", -0.1, 0.1)),
         STEPS,
     ),
     Row(

@@ -214,8 +214,12 @@ class Emitter(IndexPrinter):
     def _fold(self, fold: Fold, position: int) -> str:
         """A loop inside one element: carries are variables, updated together."""
         names = [clean(c.name) for c in fold.carries]
+        vector = self.is_vector(FoldResult(fold, position))
+        kind, go = (self.spell.vector_type, self.lanes) if vector else (self.spell.value_type, self.value)
+        if vector:
+            self.lane_args.update(c.name for c in fold.carries)
         lines = [
-            f"{self.spell.value_type(c.dtype)} {name} = {self.value(init)};"
+            f"{kind(c.dtype)} {name} = {go(init)};"
             for c, name, init in zip(fold.carries, names, fold.init, strict=True)
         ]
         symbols = [s.name for s, _ in fold.axes]
@@ -227,7 +231,7 @@ class Emitter(IndexPrinter):
         with self.inside(*symbols, *(c.name for c in fold.carries)) as scope:
             uses, self.uses = self.uses, Counter[Node]()
             self.count_uses(fold.update)
-            texts = [self.value(u) for u in fold.update]
+            texts = [go(u) for u in fold.update]
             self.uses = uses
             body = [*scope.lines, *_assign_together(names, texts)]
         for depth, head in enumerate(heads):

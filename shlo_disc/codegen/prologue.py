@@ -65,7 +65,7 @@ class _Merger:
         self.plan, self.context = plan, context
         self.groups = list(plan.groups)
         self.order = {op: k for k, op in enumerate(body.ops)}
-        self.outputs = set(body.results)
+        self.arguments, self.outputs = set(body.arguments), set(body.results)
         self.home = {t: k for k, group in enumerate(plan.groups) for t in group.roots}
         self.gone = set[int]()
         self.readers = dict[Tensor, set[int]]()
@@ -117,12 +117,23 @@ class _Merger:
         moved = self._closure(root, group)
         if not moved:
             return "it is no elementwise formula"
+        if any(self._overwrites(self.groups[k], moved) for k in readers):
+            return "it reads what the scatter may update in place"
         if any(len(self.groups[k].ops) + len(moved) > LARGEST_GROUP for k in readers):
             return f"the group would have more than {LARGEST_GROUP} ops"
         changed = tuple(self._with(self.groups[k], moved) for k in readers)
         before = (group, *(self.groups[k] for k in readers))
         move = _Move(before, self._without(root, group, moved), changed, moved)
         return move if self._pays(move) else "computing it where it is read saves less than it costs"
+
+    def _overwrites(self, group: Group, moved: Sequence[Op[object]]) -> bool:
+        """Whether ops read an operand of a scatter that is not copied unless something reads it."""
+        if group.kind is not GroupKind.SCATTER or group.anchor is None:
+            return False
+        operands = group.anchor.operands[: len(group.anchor.operands) // 2]
+        own = [x for x in operands if x in self.arguments or x in self.context.producers]
+        reads = group_inputs(Group(GroupKind.ROWS, tuple(moved), (), None, None), self.context.producers)
+        return not set(own).isdisjoint(reads)
 
     # -- which ops
 

@@ -13,7 +13,7 @@ from shlo_disc.codegen.groups import Group
 from shlo_disc.codegen.kernel import Axis, Param, ScatterKernel, Slabs, Start, Store, Sweep
 from shlo_disc.codegen.stages import Params
 from shlo_disc.codegen.templates import distinct, element_reader, epilogue_stores, pass_in_order
-from shlo_disc.dynamic_ops.indexing import as_dim, linear
+from shlo_disc.dynamic_ops.indexing import as_dim, clamped, linear
 from shlo_disc.dynamic_ops.order import ScatterAttrs
 from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
 from shlo_disc.expr.dim import Dim, Sym, const, of, product
@@ -84,10 +84,12 @@ def build_scatter(group: Group, facts: Facts, producers: Producers) -> tuple[Sca
         facts = facts.with_index(symbol, extent)
     read = element_reader(group, facts, producers, params)
     first, window = _scatter_window(attrs, tensors[0], indices, shape, tuple(at), read)
+    if attrs.clamps:
+        first = [clamped(start, n, w) for start, (_, w), n in zip(first, window, tensors[0].shape, strict=True)]
     bounds = [
         InRange(start, const(0), size - extent + 1)
         for start, (_, extent), size in zip(first, window, tensors[0].shape, strict=True)
-        if start.constant != 0 or size != extent
+        if not attrs.clamps and (start.constant != 0 or size != extent)
     ]
     target = tuple(start + step for start, (step, _) in zip(first, window, strict=True))
     offset = linear(target, tensors[0].shape)

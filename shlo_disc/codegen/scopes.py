@@ -51,6 +51,7 @@ class ScopeStack:
         self.deps = Dependence()
         self.uses = Counter[Node]()
         self.count = 0
+        self.lane_args = set[str]()  # args that are vectors while there is a lane
         self.arrays = set[str]()  # args that are arrays over the unrolled rows wherever they are read
         self.row_scope = 0
         self.floor: int = 0  # inside a guard nothing that loads may move further out than this scope
@@ -114,7 +115,10 @@ class ScopeStack:
 
     def is_vector(self, node: Node) -> bool:
         """Whether the value differs from lane to lane."""
-        return self.lane is not None and self.lane in self.deps.of(node)
+        if self.lane is None:
+            return False
+        names = self.deps.of(node)
+        return self.lane in names or not self.lane_args.isdisjoint(names)
 
     def arg(self, name: str) -> str:
         """The text of an arg: an array element if its scope is the unrolled row."""

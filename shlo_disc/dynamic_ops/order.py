@@ -32,7 +32,8 @@ class SortAttrs:
 class ScatterAttrs:
     """The dimension numbers of StableHLO's scatter. Operands: tensors, the indices, updates.
 
-    Body arguments: the present elements, the updates. A window that does not lie inside the tensor is skipped whole.
+    Body arguments: the present elements, the updates. A window that does not lie inside the tensor is skipped whole, or
+    moved to the nearest place inside if the scatter `clamps`.
     """
 
     update_window_dims: tuple[int, ...]
@@ -42,6 +43,7 @@ class ScatterAttrs:
     scatter_dims_to_operand_dims: tuple[int, ...]
     index_vector_dim: int
     unique_indices: bool
+    clamps: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,8 @@ def _scatter_reference(op: Op[ScatterAttrs], inputs: Arrays, run: RunBody) -> Ar
             first[dim] = batch[k - (k > attrs.index_vector_dim)]
         pieces = [np.expand_dims(x[batch], dropped) for x in moved]
         size = pieces[0].shape
+        if attrs.clamps:
+            first = [max(0, min(a, n - w)) for a, w, n in zip(first, size, shape, strict=True)]
         if all(a >= 0 and a + w <= n for a, w, n in zip(first, size, shape, strict=True)):
             window = tuple(slice(a, a + w) for a, w in zip(first, size, strict=True))
             combined = run(op.bodies[0], (*(x[window] for x in found), *pieces))

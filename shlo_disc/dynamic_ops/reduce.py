@@ -29,7 +29,8 @@ class ReduceAttrs:
 class ReduceWindowAttrs:
     """One entry per dim; operands as for reduce.
 
-    Padding holds the initial value; how much there is at the high end, the result's shape says.
+    Padding holds the initial value; how much there is at the high end, the result's shape says. `inside`: dims along
+    which no window is known to reach into padding.
     """
 
     window: tuple[Dim, ...]
@@ -37,6 +38,7 @@ class ReduceWindowAttrs:
     base_dilations: tuple[Dim, ...]
     window_dilations: tuple[Dim, ...]
     low: tuple[Dim, ...]
+    inside: frozenset[int] = frozenset()
 
 
 def split(op: Op[Any]) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
@@ -101,19 +103,23 @@ def _reduce_reference(op: Op[ReduceAttrs], inputs: Arrays, run: RunBody) -> Arra
 
 def _reduce_window(op: Op[ReduceWindowAttrs], ask: ElementQuery, k: int, index: Index) -> Scalar:
     shape, attrs = op.operands[0].shape, op.attrs
-    axes = tuple(ask.symbol("w") for _ in shape)
-    conditions, where = list[Scalar](), list[Dim]()
-    for dim, (axis, size) in enumerate(zip(axes, shape, strict=True)):
-        offset = index[dim] * attrs.strides[dim] + of(axis) * attrs.window_dilations[dim] - attrs.low[dim]
+    axes, conditions, where = dict[Sym, Dim](), list[Scalar](), list[Dim]()
+    for dim, (size, window) in enumerate(zip(shape, attrs.window, strict=True)):
+        offset = index[dim] * attrs.strides[dim] - attrs.low[dim]
+        if window != ONE:
+            axis = ask.symbol("w")
+            axes[axis] = window
+            offset += of(axis) * attrs.window_dilations[dim]
         step = attrs.base_dilations[dim]
-        conditions.append(in_range(offset, (size - 1) * step + 1))
+        if dim not in attrs.inside:
+            conditions.append(in_range(offset, (size - 1) * step + 1))
         if step != ONE:
             conditions.append(InRange(offset % step, ZERO, ONE))
         where.append(offset // step)
     fold = _fold(
         op,
         ask,
-        tuple(zip(axes, attrs.window, strict=True)),
+        tuple(axes.items()),
         lambda x, start: select_all(conditions, ask.at(x, tuple(where)), start),
     )
     return FoldResult(fold, k)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from shlo_disc.diagnostics import VerifyError
 from shlo_disc.dynamic_ops.attribute_values import Fields, integer, integers
@@ -79,7 +80,12 @@ def windowed(
         for n, w, d, s in zip(spread, attrs.window, attrs.window_dilations, attrs.strides, strict=True)
     ]
     results = _results(op, [stated(frame, op, sizes, k) for k in range(half)])
+    attrs = replace(attrs, inside=frozenset(k for k, pair in enumerate(padding) if all(map(_adds_nothing, pair))))
     return frame.build.emit("d_reduce_window", frame.tensors(operands), attrs, results, op.span, (body,))
+
+
+def _adds_nothing(padding: Dim) -> bool:
+    return (known := padding.constant) is not None and known <= 0
 
 
 def dilated(size: Dim, step: Dim) -> Dim:

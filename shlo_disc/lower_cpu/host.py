@@ -61,7 +61,7 @@ class _Steps(StepPrinter):
             "{",
             f"{INDENT}void* const buffers[] = {{{buffers}}};",
             f"{INDENT}const int64_t dims[] = {{{sizes}}};",
-            f"{INDENT}rt->parallel(rt, {kernel.name}, buffers, dims, {print_dim(kernel.extent)},"
+            f"{INDENT}shlo_launch(rt, {kernel.name}, buffers, dims, {print_dim(kernel.extent)},"
             f" {print_dim(kernel.grain)}, {print_dim(kernel.scratch)});",
             "}",
         ]

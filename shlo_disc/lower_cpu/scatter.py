@@ -24,10 +24,15 @@ def scatter_extent(kernel: ScatterKernel) -> Dim:
 
 
 def scatter_grain(kernel: ScatterKernel, least: int) -> Dim:
-    """How many slabs belong together: those that take `least` additions, and as many as finding all updates does."""
-    updates = product(axis.extent for axis in kernel.axes) * (UPDATE_WORK * len(kernel.starts))
-    work = updates + total(start.count for start in kernel.starts)
-    found = product(axis.extent for axis in kernel.axes if axis.symbol not in kernel.window) * FINDING_WORK
+    """How many slabs belong together: those that take `least` additions, and as many as finding all updates does.
+
+    A lone window is taken to be updated in place, where nothing is copied.
+    """
+    work = product(axis.extent for axis in kernel.axes) * (UPDATE_WORK * len(kernel.starts))
+    positions = product(axis.extent for axis in kernel.axes if axis.symbol not in kernel.window)
+    if positions.constant != 1:
+        work += total(start.count for start in kernel.starts)
+    found = positions * FINDING_WORK
     return maximum(1, maximum(least, found) * scatter_extent(kernel) // maximum(1, work))
 
 

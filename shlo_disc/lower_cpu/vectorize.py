@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from shlo_disc.codegen.dependence import Dependence
 from shlo_disc.codegen.emitter import is_guard
 from shlo_disc.codegen.kernel import Axis, Reduction, Stage, Store
@@ -13,6 +15,7 @@ from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import (
     Bitcast,
     Convert,
+    Fold,
     FoldResult,
     FromDim,
     InRange,
@@ -22,6 +25,7 @@ from shlo_disc.expr.scalar import (
 )
 from shlo_disc.lower_cpu.spelling import VECTOR_DTYPES
 
+NEAR = range(1, 5)  # steps between lanes that are worth loading one by one in every turn of a fold
 FEWEST_LANES = 4  # a shorter static axis is not worth masked vectors
 
 
@@ -39,7 +43,12 @@ def can_vectorize(stage: Stage, deps: Dependence) -> bool:
         stores += [s for r in stage.reductions for s in r.stores]
     if not all(s.value.dtype in VECTOR_DTYPES and _unit_stride(s, lane, deps) for s in stores):
         return False
-    return all(_node_fits(node, lane, deps) for node in nodes_of(stage_formulas(stage)))
+    nodes = list(nodes_of(stage_formulas(stage)))
+    folds = [node.fold for node in nodes if isinstance(node, FoldResult) and lane.symbol.name in deps.of(node)]
+    varying = {lane.symbol.name, *(carry.name for fold in folds for carry in fold.carries)}
+    return all(_fold_fits(fold, lane, varying, deps) for fold in folds) and all(
+        _node_fits(node, lane, varying, deps) for node in nodes
+    )
 
 
 def _reduction_fits(reduction: Reduction) -> bool:
@@ -52,14 +61,27 @@ def _unit_stride(store: Store, lane: Axis, deps: Dependence) -> bool:
     return split is not None and split[0].constant == 1 and lane.symbol.name not in deps.of(split[1])
 
 
-def _node_fits(node: Node, lane: Axis, deps: Dependence) -> bool:
-    if not isinstance(node, Scalar) or lane.symbol.name not in deps.of(node):
+def _fold_fits(fold: Fold, lane: Axis, varying: Collection[str], deps: Dependence) -> bool:
+    """Whether all lanes take the same steps, and what they load in a step lies side by side, or nearly so."""
+    if any(not deps.of(extent).isdisjoint(varying) for _, extent in fold.axes):
+        return False
+    loads = (node.index[0] for node in nodes_of(fold.update) if isinstance(node, Load))
+    return all(_is_near(offset, lane.symbol) for offset in loads if not deps.of(offset).isdisjoint(varying))
+
+
+def _is_near(offset: Dim, lane: Sym) -> bool:
+    split = None if offset.data() else offset.linear(lane)
+    return split is not None and split[0].constant in NEAR
+
+
+def _node_fits(node: Node, lane: Axis, varying: Collection[str], deps: Dependence) -> bool:
+    if not isinstance(node, Scalar) or deps.of(node).isdisjoint(varying):
         return True
-    if node.dtype not in VECTOR_DTYPES or isinstance(node, FoldResult):
+    if node.dtype not in VECTOR_DTYPES:
         return False
     match node:
         case Select(condition, _, _) if is_guard(condition):
-            return lane.symbol.name not in deps.of(condition)
+            return deps.of(condition).isdisjoint(varying)
         case Load(_, (offset,)):
             return _dim_fits(offset, lane.symbol)
         case FromDim(dim, _):

@@ -16,6 +16,7 @@ from shlo_disc.passes.cse import CSE
 from shlo_disc.passes.dce import DCE
 from shlo_disc.passes.fold import FOLD
 from shlo_disc.passes.padding import PADDING
+from shlo_disc.passes.updates import UPDATES
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -173,3 +174,30 @@ def test_a_convolution_pads_its_input_itself(
     smaller = DCE.run(PADDING.run(made))
     assert names(smaller)["d_pad"] == pads
     np.testing.assert_array_equal(interpret(smaller, [X])[0], interpret(made, [X])[0])
+
+
+def test_an_update_of_a_carry_is_a_scatter() -> None:
+    """Of one window, which is moved inside; not where the result becomes another carry."""
+    made = program(
+        """%zero = stablehlo.constant dense<0> : tensor<i32>
+        %one = stablehlo.constant dense<1> : tensor<i32>
+        %seven = stablehlo.constant dense<7> : tensor<i32>
+        %row = stablehlo.constant dense<5.0> : tensor<1x3xf32>
+        %0:3 = stablehlo.while(%i = %one, %a = %x, %b = %x) : tensor<i32>, tensor<?x3xf32>, tensor<?x3xf32>
+          cond {
+            %2 = stablehlo.compare LT, %i, %seven : (tensor<i32>, tensor<i32>) -> tensor<i1>
+            stablehlo.return %2 : tensor<i1>
+          } do {
+            %2 = stablehlo.add %i, %one : tensor<i32>
+            %3 = stablehlo.dynamic_update_slice %a, %row, %i, %zero
+              : (tensor<?x3xf32>, tensor<1x3xf32>, tensor<i32>, tensor<i32>) -> tensor<?x3xf32>
+            stablehlo.return %2, %3, %a : tensor<i32>, tensor<?x3xf32>, tensor<?x3xf32>
+          }
+        return %0#1 : tensor<?x3xf32>"""
+    )
+    changed = UPDATES.run(made)
+    assert names(changed)["d_scatter"] == 1
+    assert "d_dynamic_update_slice" not in names(changed)
+    (wanted,), (found,) = interpret(made, [X]), interpret(changed, [X])
+    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(found[-1], [5, 5, 5])

@@ -107,6 +107,32 @@ def decode(table: Any, first: Any, steps: Any) -> Any:
     return lax.fori_loop(0, steps[0], step, (first, jnp.zeros((6, table.shape[0]), np.float32)))
 
 
+def updates(x: Any, n: Any) -> Any:
+    """Windows that move out at both ends; of one and of both dims; from the carry itself, before and after."""
+
+    def step(i: Any, state: Any) -> Any:
+        a, b, c, seen = state
+        a = lax.dynamic_update_slice(a, a[:1] + a[-1:] * 0.5, (i - 2, 0))
+        b = lax.dynamic_update_slice(b, x[:1, :1] * i, (2 * i - 3, i - 1))
+        changed = lax.dynamic_update_slice(c, c[::-1][:1] + 1, (i, 0))
+        return a, b, changed, seen + c.sum(0) + changed.max(0)
+
+    return lax.fori_loop(0, n[0], step, (x, -x, x * 2, x[0]))
+
+
+def rows_in_place(x: Any) -> Any:
+    """Each from the one before, and from itself."""
+    return lax.fori_loop(1, x.shape[0], lambda i, y: y.at[i].set(y[i - 1] * 0.5 + y[i]), x)
+
+
+def updates_that_trade_places(x: Any, n: Any) -> Any:
+    def step(i: Any, state: Any) -> Any:
+        a, b = state
+        return lax.dynamic_update_slice(b, a[:1] * 2, (i, 0)), lax.dynamic_update_slice(a, b[:1], (i, 0))
+
+    return lax.fori_loop(0, n[0], step, (x, x + 1))
+
+
 def newton(x: Any) -> Any:
     def step(state: Any) -> Any:
         y, _ = state
@@ -151,6 +177,9 @@ PROGRAMS = (
     program("loop in a branch", loop_in_branch, X, COUNT),
     program("branch in a loop", branch_in_loop, X),
     program("decoding", decode, In("v, 4"), In("1", I32, between(0, 0)), COUNT),
+    program("updates of carries", updates, X, COUNT),
+    program("rows in place", rows_in_place, X),
+    program("updates of carries that trade places", updates_that_trade_places, X, COUNT),
     program("newton's method", newton, In("n", draw=between(1, 4))),
     program("loop invariant", lambda x, n: lax.fori_loop(0, n[0], lambda _, c: c + (x @ x.T).sum(), x[0, 0]), X, COUNT),
     program(

@@ -21,3 +21,14 @@ struct ShloRuntime {
 };
 
 }  // extern "C"
+
+// Runs a kernel over [0, extent). What is not shared is a plain call, which is inlined if the kernel is small.
+static inline __attribute__((always_inline)) void shlo_launch(const ShloRuntime* runtime, ShloKernel kernel,
+                                                              void* const* buffers, const int64_t* dims,
+                                                              int64_t extent, int64_t grain, int64_t scratch_bytes) {
+  if (scratch_bytes == 0 && (extent <= grain || runtime->threads == 1)) {
+    if (extent > 0) kernel(runtime, buffers, dims, 0, extent, nullptr);
+  } else {
+    runtime->parallel(runtime, kernel, buffers, dims, extent, grain, scratch_bytes);
+  }
+}
