@@ -270,15 +270,28 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
+class Segment:
+    """A part of a program, up to where sizes become known that the next part needs.
+
+    Values are numbered: the arguments of the program, then the results of each segment. `inputs` are those that it
+    takes, `last` those among them that no later segment takes and no caller gets.
+    """
+
+    artifact: Artifact
+    inputs: tuple[int, ...]
+    last: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Artifact:
     """A compiled program, but for the machine code.
 
     `symbols` lists raw symbols first (`raw`: argument number and axis of each), then those of `readings`, then one per
-    entry of `definitions`.
+    entry of `late` and of `definitions`. `late` says where sizes come from that become known during a call: then the
+    program is its `segments`, whose values numbered `returned` are its results, and has no steps itself.
     `donations` names the arguments that a call writes to: who runs it gives it others where that is not safe.
     `host` is the generated driver with `shlo_plan` and `shlo_run`; `steps` is the same program for the VM.
-    `free` are the names of the sizes that all others follow from, `raw_sizes` the raw
-    symbols, and those of readings, in terms of them.
+    `free` are the names of the sizes that all others follow from, `raw_sizes` the first symbols in terms of them.
     On "cuda" indices are 32 bits wide in calls where all `index_spaces` (numbers of elements) are small enough.
     """
 
@@ -302,17 +315,25 @@ class Artifact:
     raw_sizes: tuple[Formula, ...] = ()
     donations: tuple[Donation, ...] = ()
     readings: tuple[Reading, ...] = ()
+    late: tuple[str, ...] = ()
+    segments: tuple[Segment, ...] = ()
+    returned: tuple[int, ...] = ()
 
     @property
     def given(self) -> int:
-        """How many symbols a call brings: the first ones."""
-        return len(self.raw) + len(self.readings)
+        """How many symbols a call brings, or finds: the first ones."""
+        return len(self.raw) + len(self.readings) + len(self.late)
+
+    @property
+    def parts(self) -> tuple[Artifact, ...]:
+        """What is compiled: the artifacts of the segments, or this one."""
+        return tuple(segment.artifact for segment in self.segments) or (self,)
 
     @property
     def places(self) -> tuple[str, ...]:
         """Where a call finds the value of each of them, for people."""
         dims = (f"dimension {axis} of {self.arguments[argument].name}" for argument, axis in self.raw)
-        return (*dims, *map(self._place, self.readings))
+        return (*dims, *map(self._place, self.readings), *self.late)
 
     def _place(self, reading: Reading) -> str:
         argument = self.arguments[reading.argument]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import ArgumentTypeError
@@ -16,6 +16,9 @@ from shlo_disc.report.text import explain
 from shlo_disc.runtime.executable import Executable, Stats
 from shlo_disc.runtime.gpu_executable import GpuExecutable
 from shlo_disc.runtime.peak import largest_size, peak_memory
+from shlo_disc.runtime.segments import SegmentedExecutable
+
+Runnable: TypeAlias = Executable | GpuExecutable | SegmentedExecutable
 
 
 class Compiled:
@@ -25,7 +28,7 @@ class Compiled:
     arguments are of: JAX, or on a GPU CuPy or Torch, if one of them is, else NumPy.
     """
 
-    def __init__(self, executable: Executable | GpuExecutable, signature: Signature | None) -> None:
+    def __init__(self, executable: Runnable, signature: Signature | None) -> None:
         self._executable = executable
         self._signature = signature
 
@@ -52,15 +55,15 @@ class Compiled:
     @property
     def kernels_source(self) -> str:
         """The generated kernels (C++, or CUDA C++)."""
-        return "\n".join(file.text for file in self._executable.artifact.kernels)
+        return "\n".join(file.text for part in self._executable.artifact.parts for file in part.kernels)
 
     @property
     def host_source(self) -> str:
         """The generated host program (C++)."""
-        return self._executable.artifact.host.text
+        return "\n".join(part.host.text for part in self._executable.artifact.parts)
 
     @property
-    def executable(self) -> Executable | GpuExecutable:
+    def executable(self) -> Runnable:
         """The flat program: arrays in, arrays of the device out; `trace` observes it step by step."""
         return self._executable
 

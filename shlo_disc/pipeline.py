@@ -20,6 +20,7 @@ from shlo_disc.codegen.host import HostProgram
 from shlo_disc.codegen.host_plan import plan_host
 from shlo_disc.codegen.overview import describe
 from shlo_disc.codegen.planners import FUSIONS
+from shlo_disc.codegen.segments import join, peak, value_names
 from shlo_disc.compiled import Compiled
 from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
 from shlo_disc.dynamic_ops.constraints import check_likely
@@ -35,12 +36,14 @@ from shlo_disc.parse.parser import parse_module
 from shlo_disc.parse.printer import print_module
 from shlo_disc.passes import PASSES
 from shlo_disc.passes.precision import demand_highest_precision
+from shlo_disc.passes.segments import split
 from shlo_disc.runtime.cache import digest, open_cache, package_digest
 from shlo_disc.runtime.cuda import cuda_is_available, open_gpu
 from shlo_disc.runtime.device import Device, IndexType
-from shlo_disc.runtime.executable import build
-from shlo_disc.runtime.gpu_executable import build_gpu
+from shlo_disc.runtime.executable import Executable, build
+from shlo_disc.runtime.gpu_executable import GpuExecutable, build_gpu
 from shlo_disc.runtime.launch_table import Chooser, cheapest
+from shlo_disc.runtime.segments import SegmentedExecutable
 from shlo_disc.verify.ops import verify
 
 _DEFAULTS, _NO_HINTS = CompileOptions(), Hints()
@@ -148,15 +151,46 @@ def compile_module(module: Module, request: Request, watch: Stopwatch) -> Artifa
             program = step.run(program)
         if request.options.matmul_precision == "highest":
             program = demand_highest_precision(program)
-    fuse = watch.timed("fuse", FUSIONS[request.options.fusion])
-    with naming_origins(module), watch.stage("generate"):
-        points = likely_points(program, dict(request.hints.likely))
-        host, driver, kernels = _generate(program, request, points, fuse, donated)
-    with watch.stage("describe"):
-        known = names or tuple(f"argument {k}" for k in range(len(program.parameters)))
-        overview = describe(program, host, known, points, module)
-        artifact = assemble(program, host, kernels, driver, known, overview)
-    return replace(artifact, device=request.device)
+    known = names or tuple(f"argument {k}" for k in range(len(program.parameters)))
+    with naming_origins(module):
+        generate = _Generator(module, request, watch)
+        return generate.segments(program, known, donated) if program.late else generate(program, known, donated)[1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Generator:
+    """Makes artifacts of programs."""
+
+    module: Module
+    request: Request
+    watch: Stopwatch
+
+    def __call__(self, program: Program, names: Sequence[str], donated: frozenset[int]) -> tuple[HostProgram, Artifact]:
+        """The artifact of a program that knows all its sizes when it starts; `names` are those of its arguments."""
+        fuse = self.watch.timed("fuse", FUSIONS[self.request.options.fusion])
+        with self.watch.stage("generate"):
+            points = likely_points(program, dict(self.request.hints.likely))
+            host, driver, kernels = _generate(program, self.request, points, fuse, donated)
+        with self.watch.stage("describe"):
+            overview = describe(program, host, names, points, self.module)
+            artifact = assemble(program, host, kernels, driver, names, overview)
+        return host, replace(artifact, device=self.request.device)
+
+    def segments(self, program: Program, names: Sequence[str], donated: frozenset[int]) -> Artifact:
+        """The artifact of a program in segments: a donated argument is overwritten by the last one, if it takes it."""
+        cut = split(program)
+        called = value_names(program, cut, names)
+        parts = list[tuple[HostProgram, Artifact]]()
+        for segment in cut.segments:
+            free = donated.union(segment.last) if segment is cut.segments[-1] else set(segment.last)
+            given = frozenset(k for k, number in enumerate(segment.inputs) if number in free)
+            parts.append(self(segment.program, [called[number] for number in segment.inputs], given))
+        with self.watch.stage("describe"):
+            host = HostProgram((), (), (), peak(program, cut, [host for host, _ in parts]), ())
+            points = likely_points(program, dict(self.request.hints.likely))
+            overview = describe(program, host, names, points, self.module)
+            whole = assemble(replace(program, constants={}), host, (), SourceFile("host", ""), names, overview)
+        return join(replace(whole, device=self.request.device), program, cut, [artifact for _, artifact in parts])
 
 
 def _donated(program: Program, request: Request) -> frozenset[int]:
@@ -253,9 +287,13 @@ def compile_for(
     if artifact is None:
         artifact = compile_text(text, file, request, watch)
         cache.store_artifact(key, artifact)
-    if gpu is None:
-        return Compiled(build(artifact, options, watch.seconds), signature)
-    return Compiled(build_gpu(artifact, options, gpu, watch.seconds, chooser=chooser, index=index), signature)
+    parts = list[Executable | GpuExecutable]()
+    for part in artifact.parts:
+        if gpu is None:
+            parts.append(build(part, options, watch.seconds))
+        else:
+            parts.append(build_gpu(part, options, gpu, watch.seconds, chooser=chooser, index=index))
+    return Compiled(SegmentedExecutable(artifact, parts) if artifact.segments else parts[0], signature)
 
 
 def _check_choices(device: str | None, options: CompileOptions) -> None:

@@ -70,7 +70,7 @@ def assemble(
     return Artifact(
         name=program.name,
         arguments=tuple(_argument(p, name) for p, name in zip(program.parameters, names, strict=True)),
-        results=tuple(Result(t.dtype.numpy, tuple(d.python() for d in t.shape)) for t in program.body.results),
+        results=tuple(Result(t.dtype.numpy, tuple(d.python() for d in t.shape)) for t in program.returned),
         symbols=(*(symbol.name for symbol in program.given), *(s.name for s, _ in definitions)),
         raw=tuple((r.argument, r.axis) for r in program.raw_dims),
         readings=tuple(Reading(r.argument, r.element) for r in program.readings),

@@ -53,6 +53,7 @@ class Builder:
         self.names: dict[Tensor, str] = {}
         self.sized: dict[Tensor, tuple[Contents, ...]] = {}
         self.sizes: dict[str, Dim] = {}
+        self.late: list[Sym] = []  # symbols that become known during a call, in this order
         self._literals: dict[tuple[bytes, tuple[int, ...], DType], Tensor] = {}
         self._scopes = [_Scope()]
         self._count = 0
@@ -68,6 +69,7 @@ class Builder:
         for each in assumptions:
             facts = each.add_to(facts)
         fresh = Builder(facts)
+        fresh.late = list(self.late)
         fresh.assumptions, fresh.known_before = assumptions, len(assumptions)
         for check in self.checks.values():
             lhs, rhs = (side.substitute(names) for side in (check.lhs, check.rhs))
@@ -76,6 +78,11 @@ class Builder:
         return fresh
 
     # tensors and ops
+
+    @property
+    def depth(self) -> int:
+        """How many bodies are being built."""
+        return len(self._scopes)
 
     def tensor(self, shape: Iterable[Dim], dtype: DType, span: Span) -> Tensor:
         """Make a new value."""
@@ -176,10 +183,12 @@ class Builder:
         self.checks.setdefault((lhs, relation, rhs), check)
 
     def assume(self, relation: Relation, lhs: Dim, rhs: Dim, reason: str, span: Span) -> None:
-        """Learn something about sizes."""
+        """Learn something about sizes; not what would write a size in terms of one that becomes known after it."""
         assumption = Assumption(relation, self.raw(lhs), self.raw(rhs), reason, span)
-        self.assumptions.append(assumption)
-        self.facts = assumption.add_to(self.facts)
+        facts = assumption.add_to(self.facts)
+        if facts.is_ordered(self.late):
+            self.assumptions.append(assumption)
+            self.facts = facts
 
     def _text(self, dim: Dim) -> str:
         return str(self.facts.readable(dim))

@@ -91,11 +91,11 @@ class Frame:
         rule = self.legalizer.rules.get(op.name)
         if rule is None:
             raise UnsupportedOpError(f"op '{op.name}' is not supported", op.span)
-        for value, bound in zip(op.results, rule(self, op), strict=True):
+        for number, (value, bound) in enumerate(zip(op.results, rule(self, op), strict=True)):
             self._values[value] = bound
             self._producers[value] = op
             if isinstance(bound, Tensor):
-                self.legalizer.readings.made(bound, op, operands)
+                self.legalizer.readings.made(bound, op, number, operands, self._calls)
                 self.build.names.setdefault(bound, value.name)
                 if known and bound.span is op.span:
                     self.build.sized[bound] = tuple(known)

@@ -21,7 +21,7 @@ from shlo_disc.dynamic_ops.builder import Builder, FirstOp, tensor_type
 from shlo_disc.dynamic_ops.constraints import read_constraints
 from shlo_disc.dynamic_ops.contents import ShapeArithmetic
 from shlo_disc.dynamic_ops.frame import Frame, Legalizer, Rule
-from shlo_disc.dynamic_ops.program import Body, Check, Parameter, Program, RawDim, Reading
+from shlo_disc.dynamic_ops.program import Body, Check, LateReading, Parameter, Program, RawDim, Reading
 from shlo_disc.dynamic_ops.quantization import with_quantized
 from shlo_disc.dynamic_ops.readings import Readings, SymbolNames, demand_room
 from shlo_disc.dynamic_ops.value_bounds import with_bounds
@@ -64,25 +64,26 @@ def legalize(module: ir.Module, argument_names: tuple[str, ...] = (), constraint
         first.demand_all(read_constraints(constraints, sizes))
         replacements = {}
     second = first.again(_sizes(main, renamed), replacements)
-    parameters, body, readings = _run(module, main, second, renamed, argument_names, names)
+    parameters, body, readings, late = _run(module, main, second, renamed, argument_names, names)
     if second.learned_more:
         second = second.again(_sizes(main, renamed), {})
-        parameters, body, readings = _run(module, main, second, renamed, argument_names, names)
-    demand_room(second, body, readings)
+        parameters, body, readings, late = _run(module, main, second, renamed, argument_names, names)
+    demand_room(second, body, (*readings, *late))
     body, bounded = with_bounds(body, second.facts)
     return Program(
         name=module.name or main.name,
         parameters=parameters,
         raw_dims=renamed,
         definitions=second.facts.definitions,
-        checks=_with_origins(module, _known(second, (*renamed, *readings))),
+        checks=_with_origins(module, _known(second, (*renamed, *readings, *late))),
         facts=second.facts,
         body=body,
         constants=second.constants,
         names={bounded.get(tensor, tensor): name for tensor, name in second.names.items()},
-        sizes=sizes,
+        sizes={**sizes, **{each.symbol.name: of(each.symbol) for each in (*readings, *late)}},
         sized={bounded.get(tensor, tensor): taken for tensor, taken in second.sized.items()},
         readings=readings,
+        late=late,
     )
 
 
@@ -97,7 +98,7 @@ def missing_rule(op: ir.Op) -> str | None:
     return None
 
 
-def _known(builder: Builder, given: Sequence[RawDim | Reading]) -> list[Check]:
+def _known(builder: Builder, given: Sequence[RawDim | Reading | LateReading]) -> list[Check]:
     """The checks of what a call brings: an earlier run may have read what this one did not need to."""
     symbols = {each.symbol for each in given}
     return [check for check in builder.checks.values() if check.lhs.symbols() | check.rhs.symbols() <= symbols]
@@ -185,22 +186,22 @@ def _run(
     raw: tuple[RawDim, ...],
     argument_names: tuple[str, ...],
     names: SymbolNames,
-) -> tuple[tuple[Parameter, ...], Body, tuple[Reading, ...]]:
+) -> tuple[tuple[Parameter, ...], Body, tuple[Reading, ...], tuple[LateReading, ...]]:
     parameters = tuple(
         replace(_parameter(builder, k, value, raw, argument_names), is_donated=_is_donated(main, k))
         for k, value in enumerate(main.body.arguments)
     )
     arithmetic = ShapeArithmetic(builder)
     readings = Readings(builder, arithmetic, names)
-    readings.enter(parameters)
     frame = Frame(Legalizer(builder, arithmetic, module.functions, _RULES, readings))
     for value, parameter in zip(main.body.arguments, parameters, strict=True):
         frame.bind(value, parameter.tensor)
     builder.begin()
+    readings.enter(parameters)
     results = frame.run(main.body)
     span = main.body.ops[-1].span
-    stored = [builder.materialized(x, span) for x in results]
-    return parameters, builder.end([p.tensor for p in parameters], stored), readings.taken
+    stored, late = readings.late([builder.materialized(x, span) for x in results])
+    return parameters, builder.end([p.tensor for p in parameters], stored), readings.taken, late
 
 
 def _is_donated(main: ir.Function, k: int) -> bool:

@@ -58,7 +58,7 @@ class SelectAndScatterAttrs:
 def _sort_reference(op: Op[SortAttrs], inputs: Arrays, run: RunBody) -> Arrays:
     """Compare all pairs of a line at once; then a stable order is a matter of counting."""
     dim, n = op.attrs.dim, inputs[0].shape[op.attrs.dim]
-    lines = [np.moveaxis(x, dim, -1).reshape(-1, n) for x in inputs]
+    lines = [np.moveaxis(x, dim, -1).reshape(x.size // max(n, 1), n) for x in inputs]
     orders = np.zeros(lines[0].shape, np.int64)
     for row in range(len(orders)):
         pairs = [y for x in lines for y in (x[row, :, None], x[row, None, :])]

@@ -149,6 +149,19 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
+class LateReading:
+    """A symbol that is an element of an integer that the program computes: result number `result` of its body.
+
+    What has such a size can only be computed after it was read.
+    """
+
+    symbol: Sym
+    result: int
+    element: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Parameter:
     """One argument of the program: the tensor (canonical shape), and its shape in raw sizes.
 
@@ -169,7 +182,9 @@ class Program:
     those of SSA values in the user's text, without `%`, for tensors that have one.
     `sizes` are the sizes that the user has names for, in raw symbols. `sized`: the integers, known as dims, from which
     ops of the text made tensors, such as the shape that a reshape was asked for. It tells people where sizes come from.
-    `readings` are sizes that are no sizes of arguments but elements of them.
+    `readings` are sizes that are no sizes of arguments but elements of them. `late` are those that are elements of what
+    the program computes, in an order in which they become known; the tensors they are read from are the last results of
+    the body, beyond those that a caller gets.
     """
 
     name: str
@@ -184,8 +199,14 @@ class Program:
     sizes: Mapping[str, Dim]
     sized: Mapping[Tensor, tuple[Contents, ...]]
     readings: tuple[Reading, ...] = ()
+    late: tuple[LateReading, ...] = ()
 
     @property
     def given(self) -> tuple[Sym, ...]:
-        """The symbols whose values a call brings: sizes of its arguments, then what is read from them."""
-        return tuple(each.symbol for each in (*self.raw_dims, *self.readings))
+        """The symbols whose values a call finds: sizes of arguments, what is read from them, then what is late."""
+        return tuple(each.symbol for each in (*self.raw_dims, *self.readings, *self.late))
+
+    @property
+    def returned(self) -> tuple[Tensor, ...]:
+        """The results that a caller gets."""
+        return self.body.results[: min((each.result for each in self.late), default=None)]

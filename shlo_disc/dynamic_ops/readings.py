@@ -8,7 +8,7 @@ around, so each step demands that it stays within its type.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from keyword import iskeyword
 from math import prod
@@ -16,7 +16,7 @@ from math import prod
 from shlo_disc.diagnostics import Span, UnsupportedOpError
 from shlo_disc.dynamic_ops.builder import Bound, Builder
 from shlo_disc.dynamic_ops.contents import MOST_ELEMENTS, ShapeArithmetic, is_arithmetic, moved_from
-from shlo_disc.dynamic_ops.program import Body, Parameter, Reading, Relation, Tensor
+from shlo_disc.dynamic_ops.program import Body, LateReading, Parameter, Reading, Relation, Tensor
 from shlo_disc.dynamic_ops.size_values import Contents
 from shlo_disc.expr.dim import ZERO, Dim, Sym, const, of, product
 from shlo_disc.expr.dtypes import DType
@@ -39,7 +39,11 @@ class SymbolNames:
 
     prefix: str
     taken: set[str]
-    _names: dict[tuple[int, int], str] = field(default_factory=dict[tuple[int, int], str])
+    _names: dict[Hashable, str] = field(default_factory=dict[Hashable, str])
+
+    def of_value(self, place: Hashable) -> str:
+        """The name of what is computed; it comes after those of sizes, which facts are not to be written without."""
+        return self._names.setdefault(place, f"{self.prefix}{len(self._names)}")
 
     def of_argument(self, number: int, element: int, wanted: str) -> str:
         """The name of an element of an argument: the argument's own, if it can be had."""
@@ -57,7 +61,10 @@ class _Made:
     """How the text computed a tensor."""
 
     op: ir.Op
+    result: int
     operands: tuple[Bound, ...]
+    calls: tuple[Span, ...]
+    depth: int
 
 
 class Readings:
@@ -69,20 +76,32 @@ class Readings:
         self._arguments = dict[Tensor, int]()
         self._known = dict[tuple[Tensor, int], Dim]()
         self._taken = dict[tuple[int, int], Reading]()
+        self._late = dict[tuple[Tensor, int], tuple[Sym, Span]]()
+        self._depth = 0
 
     @property
     def taken(self) -> tuple[Reading, ...]:
         """All elements of arguments that decide sizes."""
         return tuple(self._taken.values())
 
-    def enter(self, parameters: Sequence[Parameter]) -> None:
-        """Say what the program's arguments are."""
-        self._arguments = {parameter.tensor: k for k, parameter in enumerate(parameters)}
+    def late(self, results: Sequence[Tensor]) -> tuple[Sequence[Tensor], tuple[LateReading, ...]]:
+        """The results of a body followed by what is read of them during a call, and its elements."""
+        read = list(dict.fromkeys(tensor for tensor, _ in self._late))
+        found = tuple(
+            LateReading(symbol, len(results) + read.index(tensor), element, span)
+            for (tensor, element), (symbol, span) in self._late.items()
+        )
+        return (*results, *read), found
 
-    def made(self, tensor: Tensor, op: ir.Op, operands: Sequence[Bound]) -> None:
+    def enter(self, parameters: Sequence[Parameter]) -> None:
+        """Say what the arguments of the program are, whose body is being built."""
+        self._arguments = {parameter.tensor: k for k, parameter in enumerate(parameters)}
+        self._depth = self._build.depth
+
+    def made(self, tensor: Tensor, op: ir.Op, result: int, operands: Sequence[Bound], calls: tuple[Span, ...]) -> None:
         """Say how a tensor was computed; who says it first is the innermost."""
         if tensor.dtype.is_integer or tensor.dtype.is_bool:
-            self._made.setdefault(tensor, _Made(op, tuple(operands)))
+            self._made.setdefault(tensor, _Made(op, result, tuple(operands), calls, self._build.depth))
 
     def dims(self, tensor: Tensor, op: ir.Op) -> tuple[Dim, ...]:
         """The elements of a tensor, row-major, that `op` takes sizes from."""
@@ -136,18 +155,28 @@ class Readings:
 
     def _read(self, tensor: Tensor, element: int, op: ir.Op) -> Dim:
         """A symbol for the element."""
-        number = self._arguments.get(tensor)
-        if number is None:
-            raise UnsupportedOpError(
-                f"{op.name} takes its shape from data: {tensor!r} is computed from elements of tensors",
-                op.span,
-                hint="sizes may depend on the sizes of the arguments and on integer arguments",
-            )
-        wanted = f"{tensor.name}_{element}" if tensor.shape else tensor.name
-        symbol = Sym(self._names.of_argument(number, element, wanted))
-        self._taken.setdefault((number, element), Reading(symbol, number, element))
+        if (number := self._arguments.get(tensor)) is not None:
+            wanted = f"{tensor.name}_{element}" if tensor.shape else tensor.name
+            symbol = Sym(self._names.of_argument(number, element, wanted))
+            self._taken.setdefault((number, element), Reading(symbol, number, element))
+        else:
+            symbol = self._read_late(tensor, element, op)
         self._bound(of(symbol), tensor.dtype, tensor.span)
         return of(symbol)
+
+    def _read_late(self, tensor: Tensor, element: int, op: ir.Op) -> Sym:
+        made = self._made.get(tensor)
+        if made is None or made.depth != self._depth:
+            raise UnsupportedOpError(
+                f"{op.name} takes its shape from data: {tensor!r} is computed in a loop or a branch",
+                op.span,
+                hint="what decides a size may be computed before the loop, or be an argument",
+            )
+        symbol = Sym(self._names.of_value((made.op, made.result, made.calls, element)))
+        self._late[tensor, element] = symbol, tensor.span
+        if symbol not in self._build.late:
+            self._build.late.append(symbol)
+        return symbol
 
     def _bound(self, dim: Dim, dtype: DType, span: Span) -> None:
         """Know the limits of the type that an element is read from."""
@@ -186,7 +215,7 @@ def _is_small_integer(tensor: Tensor) -> bool:
     return (tensor.dtype.is_integer or tensor.dtype.is_bool) and count is not None and count <= MOST_ELEMENTS
 
 
-def demand_room(build: Builder, body: Body, readings: Collection[Reading]) -> None:
+def demand_room(build: Builder, body: Body, readings: Collection[Reading | LateReading]) -> None:
     """Demand that every tensor of which a size was read has no negative size, and can be addressed.
 
     Then no formula of the sizes of an accepted call overflows.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeAlias
 
@@ -41,14 +41,70 @@ def interpret(
     `watch` is told the results of every op; regions of scalars may be run on whole arrays. `evaluate` computes one op.
     """
     sizes = bind_sizes(program, inputs)
+    late = _Late(program, sizes)
     values: dict[Tensor, NDArray[Any]] = dict(program.constants)
     arguments = tuple(np.asarray(x) for x in inputs)
+    late.look_at(values)
+    late.look_at(dict(zip(program.body.arguments, arguments, strict=True)))
+
+    def watched(op: Op[object], results: Arrays) -> None:
+        late.look_at(dict(zip(op.results, results, strict=True)))
+        watch(op, results)
+
     with np.errstate(all="ignore"):
-        return [np.array(x) for x in _Interpreter(sizes, values, watch, evaluate).run(program.body, arguments)]
+        run = _Interpreter(sizes, values, watched if program.late else watch, evaluate).run
+        found = run(program.body, arguments)
+    return [np.array(x) for x in found[: len(program.returned)]]
+
+
+class _Late:
+    """Sizes that become known during a run: each is bound, and what was waiting for it is checked."""
+
+    def __init__(self, program: Program, sizes: dict[Sym, int]) -> None:
+        self._sizes = sizes
+        self._readings = dict[Tensor, list[tuple[Sym, int]]]()
+        for each in program.late:
+            self._readings.setdefault(program.body.results[each.result], []).append((each.symbol, each.element))
+        self._definitions = [each for each in program.definitions if each[0] not in sizes]
+        self._checks = [check for check in program.checks if not _symbols(check) <= sizes.keys()]
+
+    def look_at(self, values: Mapping[Tensor, NDArray[Any]]) -> None:
+        """Read what is to be read of these values."""
+        for tensor in values.keys() & self._readings.keys():
+            for symbol, element in self._readings.pop(tensor):
+                self._sizes[symbol] = int(values[tensor].reshape(-1)[element])
+            self._definitions = _bind_definitions(self._definitions, self._sizes)
+            self._checks = _pass_checks(self._checks, self._sizes)
+
+
+def _bind_definitions(definitions: Sequence[tuple[Sym, Dim]], sizes: dict[Sym, int]) -> list[tuple[Sym, Dim]]:
+    """Compute those whose symbols are known; return the others."""
+    left = list[tuple[Sym, Dim]]()
+    for symbol, dim in definitions:
+        if dim.symbols() <= sizes.keys():
+            sizes[symbol] = dim.evaluate(sizes)
+        else:
+            left.append((symbol, dim))
+    return left
+
+
+def _pass_checks(checks: Sequence[Check], sizes: dict[Sym, int]) -> list[Check]:
+    """Raise for a broken one of those whose symbols are known; return the others."""
+    left = list[Check]()
+    for check in checks:
+        if not _symbols(check) <= sizes.keys():
+            left.append(check)
+        elif not check.holds(sizes):
+            raise RuntimeShapeError(filled(check, sizes))
+    return left
+
+
+def _symbols(check: Check) -> frozenset[Sym]:
+    return check.lhs.symbols() | check.rhs.symbols()
 
 
 def bind_sizes(program: Program, inputs: Sequence[NDArray[Any]]) -> dict[Sym, int]:
-    """The value of every symbol for these inputs, with all checks passed."""
+    """The value of every symbol that these inputs give, with all checks of them passed."""
     if len(inputs) != len(program.parameters):
         raise ArgumentTypeError(f"expected {len(program.parameters)} arrays, found {len(inputs)}")
     sizes: dict[Sym, int] = {}
@@ -59,11 +115,8 @@ def bind_sizes(program: Program, inputs: Sequence[NDArray[Any]]) -> dict[Sym, in
         _check_argument(parameter, array, sizes)
     for reading in program.readings:
         sizes[reading.symbol] = int(inputs[reading.argument].reshape(-1)[reading.element])
-    for symbol, dim in program.definitions:
-        sizes[symbol] = dim.evaluate(sizes)
-    for check in program.checks:
-        if not check.holds(sizes):
-            raise RuntimeShapeError(filled(check, sizes))
+    _bind_definitions(program.definitions, sizes)
+    _pass_checks(program.checks, sizes)
     return sizes
 
 

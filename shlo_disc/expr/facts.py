@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -132,6 +132,17 @@ class Facts:
         """
         system = solve.add_definition(self._system, sym, self.canonical(dim))
         return self if system is self._system else replace(self, _system=system, _rules=Canonical(system.given))
+
+    def is_ordered(self, late: Sequence[Sym]) -> bool:
+        """Whether no symbol is written in terms of one that becomes known after it; those not in `late` come first."""
+        order = {sym: k for k, sym in enumerate(late, start=1)}
+        for sym, dim in self.definitions if late else ():
+            order[sym] = max((order.get(each, 0) for each in dim.symbols()), default=0)
+        return not late or all(
+            order.get(each, 0) <= order.get(sym, 0)
+            for sym in self._solved_by
+            for each in self.canonical(of(sym)).symbols()
+        )
 
     def solved_by(self, dim: Dim) -> tuple[int, ...]:
         """The numbers of the assumptions that say what symbols of `dim` are in terms of others."""

@@ -29,6 +29,7 @@ from shlo_disc.artifact import (
 )
 from shlo_disc.overview import GroupText
 from shlo_disc.report.steps import Place, lifetimes, places
+from shlo_disc.report.text import explain
 
 Json: TypeAlias = Mapping[str, Any]
 
@@ -41,13 +42,35 @@ _KERNEL = re.compile(
 
 def write_page(artifact: Artifact, path: Path) -> None:
     """Write a self-contained HTML page about a compiled program."""
-    path.write_text(page(artifact), encoding="utf-8")
+    path.write_text(_segments(artifact) if artifact.segments else page(artifact), encoding="utf-8")
+
+
+def _segments(artifact: Artifact) -> str:
+    """A page of the pages of all segments, below what is known of the sizes of the whole program."""
+    style = "iframe{width:100%;height:90vh;border:0}body{font-family:sans-serif}"
+    style_of_pages, script = _texts()
+    policy = (
+        f"default-src 'none'; style-src '{_digest(style)}' '{_digest(style_of_pages)}'; script-src '{_digest(script)}'"
+    )
+    titles = (f"Segment {number}" for number in range(len(artifact.segments)))
+    pages = (html.escape(page(part)) for part in artifact.parts)
+    frames = [f'<h2>{t}</h2><iframe title="{t}" srcdoc="{p}"></iframe>' for t, p in zip(titles, pages, strict=True)]
+    name, facts = html.escape(artifact.name), html.escape(explain(artifact, "facts"))
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{name} · shlo_disc</title>'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}"><style>{style}</style></head>'
+        f"<body><h1>{name}</h1><pre>{facts}</pre>{''.join(frames)}</body></html>"
+    )
+
+
+def _texts() -> tuple[str, str]:
+    """The style and the script of a page."""
+    return _read("style.css"), "\n".join(_read(f"{name}.js") for name in SCRIPTS)
 
 
 def page(artifact: Artifact) -> str:
     """The text of the page. Its policy lets the browser run this script alone, and load nothing."""
-    style = _read("style.css")
-    script = "\n".join(_read(f"{name}.js") for name in SCRIPTS)
+    style, script = _texts()
     policy = f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; base-uri 'none'"
     parts = {
         "POLICY": policy,

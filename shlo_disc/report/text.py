@@ -100,4 +100,29 @@ def _memory(artifact: Artifact) -> Iterator[str]:
             yield f"  steps {first} to {last}, at {buffer.offset}: {buffer.size} bytes, {buffer.tensor}"
 
 
-TOPICS: Mapping[str, Callable[[Artifact], Iterator[str]]] = {"facts": _facts, "fusion": _fusion, "memory": _memory}
+def _by_segment(show: Callable[[Artifact], Iterator[str]]) -> Callable[[Artifact], Iterator[str]]:
+    """The same of a program in segments: of one after the other."""
+
+    def shown(artifact: Artifact) -> Iterator[str]:
+        if not artifact.segments:
+            yield from show(artifact)
+        for number, part in enumerate(artifact.segments):
+            yield from ("",) if number else ()
+            yield f"segment {number}"
+            yield from show(part.artifact)
+
+    return shown
+
+
+def _peak(artifact: Artifact) -> Iterator[str]:
+    """The memory of a whole program."""
+    if artifact.segments:
+        yield f"at most, with what segments hand on: {artifact.overview.arena} bytes"
+    yield from _by_segment(_memory)(artifact)
+
+
+TOPICS: Mapping[str, Callable[[Artifact], Iterator[str]]] = {
+    "facts": _facts,
+    "fusion": _by_segment(_fusion),
+    "memory": _peak,
+}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from ctypes import py_object
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -115,13 +115,19 @@ class Executable:
         finally:
             idle.append(frame)
 
-    def mirror(self, arrays: Sequence[Any]) -> tuple[object, ...]:
-        """Run, and return arrays of the library that the arguments came from: JAX's if any of them is, else NumPy's."""
+    def mirror(
+        self, arrays: Sequence[Any], run: Callable[[Sequence[Any]], tuple[Array, ...]] | None = None
+    ) -> tuple[object, ...]:
+        """Run this, or `run`, and return arrays of the library that the arguments came from.
+
+        They are JAX's if any of the arguments is, else NumPy's.
+        """
+        run = run or self
         of_jax = jax_types(arrays)
         if not of_jax:
-            return self(arrays)
+            return run(arrays)
         views = [np.asarray(array) if type(array) in of_jax else array for array in arrays]
-        return to_jax(self(views))
+        return to_jax(run(views))
 
     @property
     def stats(self) -> Stats:

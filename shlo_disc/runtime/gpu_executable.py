@@ -6,7 +6,7 @@ import math
 import threading
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -132,9 +132,11 @@ class GpuExecutable:
                 return
         run(self.device.table(products=self._products))
 
-    def mirror(self, arrays: Sequence[Any]) -> tuple[object, ...]:
-        """Run, and return arrays of the library that the arguments came from, as the device knows it."""
-        return self.device.mirror(self, arrays)
+    def mirror(
+        self, arrays: Sequence[Any], run: Callable[[Sequence[Any]], tuple[Any, ...]] | None = None
+    ) -> tuple[object, ...]:
+        """Run this, or `run`, and return arrays of the library that the arguments came from, as the device knows it."""
+        return self.device.mirror(run or self, arrays)
 
     @property
     def stats(self) -> Stats:

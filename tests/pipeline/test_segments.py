@@ -1,0 +1,179 @@
+"""Sizes that a program computes: its segments, against NumPy, the reference interpreter, and both host programs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import shlo_disc
+from shlo_disc.artifact import CompileOptions
+from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError
+from tests.emulator.run import emulate
+from tests.pipeline.test_readings import run_all
+
+Array = NDArray[Any]
+
+COUNT = """
+  %{name}_zero = stablehlo.constant dense<0> : tensor<i32>
+  %{name}_ones = stablehlo.convert %{mask} : (tensor<?xi1>) -> tensor<?xi32>
+  %{name} = stablehlo.reduce(%{name}_ones init: %{name}_zero) applies stablehlo.add across dimensions = [0]
+    : (tensor<?xi32>, tensor<i32>) -> tensor<i32>
+  %{name}_1 = stablehlo.reshape %{name} : (tensor<i32>) -> tensor<1xi32>
+"""
+TAKE = """
+  %{name}_zero = stablehlo.constant dense<0> : tensor<1xi32>
+  %{name}_one = stablehlo.constant dense<1> : tensor<1xi32>
+  %{name} = stablehlo.real_dynamic_slice %{x}, %{name}_zero, %{count}, %{name}_one
+    : (tensor<?x{dtype}>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<?x{dtype}>
+"""
+
+
+def kept_first(name: str, mask: str, x: str) -> str:
+    """The elements of `x` where `mask` holds, in front of the others."""
+    return f"""
+  %{name}_keys = stablehlo.not %{mask} : tensor<?xi1>
+  %{name}_both:2 = "stablehlo.sort"(%{name}_keys, %{x}) <{{dimension = 0 : i64, is_stable = true}}> ({{
+    ^bb0(%a: tensor<i1>, %b: tensor<i1>, %c: tensor<f32>, %d: tensor<f32>):
+      %less = stablehlo.compare LT, %a, %b : (tensor<i1>, tensor<i1>) -> tensor<i1>
+      stablehlo.return %less : tensor<i1>
+  }}) : (tensor<?xi1>, tensor<?xf32>) -> (tensor<?xi1>, tensor<?xf32>)
+  %{name} = stablehlo.optimization_barrier %{name}_both#1 : tensor<?xf32>
+"""
+
+
+def compare(name: str, direction: str, x: str, bound: str) -> str:
+    return f"""
+  %{name}_size = stablehlo.get_dimension_size %{x}, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+  %{name}_shape = stablehlo.reshape %{name}_size : (tensor<i32>) -> tensor<1xi32>
+  %{name}_bound = stablehlo.dynamic_broadcast_in_dim %{bound}, %{name}_shape, dims = []
+    : (tensor<f32>, tensor<1xi32>) -> tensor<?xf32>
+  %{name} = stablehlo.compare {direction}, %{x}, %{name}_bound : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xi1>
+"""
+
+
+FILTERS = (
+    "func.func @main(%x: tensor<?xf32>, %low: tensor<f32>, %high: tensor<f32>)"
+    " -> (tensor<?xf32>, tensor<?xf32>, tensor<?xf32>, tensor<?xf32>, tensor<i32>) {"
+    + compare("above", "GT", "x", "low")
+    + COUNT.format(name="many", mask="above")
+    + kept_first("first", "above", "x")
+    + TAKE.format(name="kept", x="first", count="many_1", dtype="f32")
+    + compare("below", "LT", "kept", "high")
+    + COUNT.format(name="few", mask="below")
+    + kept_first("second", "below", "kept")
+    + TAKE.format(name="left", x="second", count="few_1", dtype="f32")
+    + """
+  %both = stablehlo.concatenate %left, %kept, dim = 0 : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  %doubled = stablehlo.add %both, %both : tensor<?xf32>
+  return %left, %doubled, %left, %x, %many : tensor<?xf32>, tensor<?xf32>, tensor<?xf32>, tensor<?xf32>, tensor<i32>
+}"""
+)
+SIZES = (0, 1, 2, 17, 64, 1000)
+
+
+def numbers(size: int) -> Array:
+    return np.random.default_rng(size).standard_normal(size, dtype=np.float32)
+
+
+def filtered(x: Array, low: Array, high: Array) -> Sequence[Array]:
+    kept = x[x > low]
+    left = kept[kept < high]
+    return left, 2 * np.concatenate([left, kept]), left, x, np.array(len(kept), np.int32)
+
+
+BOUNDS = [(-0.5, 0.5), (9.0, 9.5), (-9.0, 9.0), (0.0, -1.0)]
+CALLS = [
+    (numbers(size), np.array(low, np.float32), np.array(high, np.float32)) for size in SIZES for low, high in BOUNDS
+]
+
+
+def test_one_filter_after_the_other_leaves_what_numpy_leaves() -> None:
+    for inputs, found in zip(CALLS, run_all(FILTERS, CALLS), strict=True):
+        for one, wanted in zip(found, filtered(*inputs), strict=True):
+            np.testing.assert_array_equal(one, wanted)
+
+
+def test_results_are_arrays_of_their_own() -> None:
+    x = numbers(64)
+    kept, _, again, same, _ = shlo_disc.compile(FILTERS, device="cpu")(
+        x, np.array(-1, np.float32), np.array(1, np.float32)
+    )
+    assert kept.size
+    assert not np.shares_memory(kept, again)
+    assert not np.shares_memory(same, x)
+
+
+def test_a_gpu_does_the_same() -> None:
+    for inputs in CALLS[1::5]:
+        for one, wanted in zip(emulate(FILTERS, inputs), filtered(*inputs), strict=True):
+            np.testing.assert_array_equal(one, wanted)
+
+
+def test_a_step_is_seen_in_its_segment_and_memory_is_as_foretold() -> None:
+    run = shlo_disc.compile(FILTERS, device="cpu")
+    seen = list[object]()
+    inputs = CALLS[-4]
+    traced = run.executable.trace(inputs, lambda step, buffers: seen.append((step, len(buffers))))
+    for one, wanted in zip(traced, filtered(*inputs), strict=True):
+        np.testing.assert_array_equal(one, wanted)
+    assert len(seen) > 3
+    kept = filtered(*inputs)
+    sizes = {"s0": len(inputs[0]), "v0": int(kept[-1]), "v1": len(kept[0])}
+    assert run.executable.artifact.free == tuple(sizes)
+    assert run.peak_memory(**sizes) == run.executable.arena_bytes(inputs) > 0
+    assert {str(symbol) for symbol in run.peak_formula.free_symbols} <= sizes.keys()
+    assert run.max_size("s0", budget=run.peak_memory(**sizes), v0=0, v1=0) >= sizes["s0"]
+    assert repr(run).endswith("-> (float32[v1], float32[v0 + v1], float32[v1], float32[s0], int32[])>")
+
+
+def test_what_is_said_of_it_names_what_is_read(tmp_path: Path) -> None:
+    run = shlo_disc.compile(FILTERS, device="cpu")
+    text = run.explain()
+    assert "  v0: the value of %many\n  v1: the value of %few\n" in text
+    assert re.findall("^segment .*", text, re.MULTILINE) == ["segment 0", "segment 1", "segment 2"] * 2
+    run.report(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text().count("<iframe") == 3
+
+
+SIZED = """
+func.func @main(%x: tensor<?x3xi64>) -> tensor<?x?xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i64>
+  %n = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0]
+    : (tensor<?x3xi64>, tensor<i64>) -> tensor<3xi64>
+  %rows = stablehlo.slice %n [0:1] : (tensor<3xi64>) -> tensor<1xi64>
+  %columns = stablehlo.slice %n [2:3] : (tensor<3xi64>) -> tensor<1xi64>
+  %shape = stablehlo.concatenate %rows, %columns, dim = 0 : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
+  %narrow = stablehlo.convert %shape : (tensor<2xi64>) -> tensor<2xi32>
+  %0 = stablehlo.dynamic_iota %narrow, dim = 1 : (tensor<2xi32>) -> tensor<?x?xf32>
+  return %0 : tensor<?x?xf32>
+}"""
+
+
+@pytest.mark.parametrize("driver", ["c", "vm"])
+def test_a_negative_or_overflowing_size_names_the_op_and_the_line(driver: Any) -> None:
+    run = shlo_disc.compile(SIZED, device="cpu", options=CompileOptions(driver=driver))
+    assert run(np.array([[1, 9, 2], [1, 9, 3]]))[0].shape == (2, 5)
+    with pytest.raises(RuntimeShapeError) as caught:
+        run(np.array([[1, 9, -2]]))
+    assert str(caught.value).splitlines()[:4] == [
+        "the result of stablehlo.dynamic_iota has no negative sizes: found -2 and 0, expected v1 >= 0",
+        "  found v1 = -2, expected >= 0",
+        "  where v1 is element 2 of %n",
+        "  demanded at <string>:10:8",
+    ]
+    with pytest.raises(
+        RuntimeShapeError, match=r"stablehlo.convert computes does not overflow i32: found .* and 4294967296"
+    ):
+        run(np.array([[1 << 32, 9, 2]]))
+    with pytest.raises(
+        RuntimeShapeError, match=r"the result of iota fits into memory: found f32\[1073741824, 1073741824"
+    ):
+        run(np.array([[1 << 30, 9, 1 << 30]]))
+    with pytest.raises(ArgumentTypeError, match="argument 0: found dtype int32"):
+        run(np.array([[1, 9, 2]], np.int32))
