@@ -54,6 +54,8 @@ class Builder:
         self.sized: dict[Tensor, tuple[Contents, ...]] = {}
         self.sizes: dict[str, Dim] = {}
         self.late: list[Sym] = []  # symbols that become known during a call, in this order
+        self.draws = 0  # how often an op has drawn random numbers from no state of the program
+        self.loops = 0  # how many loops are around what is built
         self._literals: dict[tuple[bytes, tuple[int, ...], DType], Tensor] = {}
         self._scopes = [_Scope()]
         self._count = 0

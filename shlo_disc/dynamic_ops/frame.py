@@ -21,6 +21,19 @@ _DEEPEST_CALL = 100
 
 
 @dataclass(frozen=True, slots=True)
+class Processes:
+    """For how many processes a module was written."""
+
+    replicas: int = 1
+    partitions: int = 1
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.replicas * self.partitions
+
+
+@dataclass(frozen=True, slots=True)
 class Legalizer:
     """What all frames of one run share."""
 
@@ -29,6 +42,7 @@ class Legalizer:
     functions: Mapping[str, ir.Function]
     rules: Mapping[str, Rule]
     readings: Readings
+    processes: Processes
 
 
 class Frame:

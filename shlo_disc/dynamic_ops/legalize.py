@@ -10,25 +10,31 @@ from shlo_disc.custom_calls import is_registered
 from shlo_disc.diagnostics import UnsupportedOpError
 from shlo_disc.dynamic_ops import (
     rules_compute,
+    rules_contract,
     rules_control,
+    rules_distribution,
     rules_elementwise,
     rules_library,
     rules_linear_algebra,
     rules_move,
+    rules_normalization,
+    rules_random,
+    rules_scan,
 )
 from shlo_disc.dynamic_ops.attribute_values import string
 from shlo_disc.dynamic_ops.builder import Builder, FirstOp, tensor_type
 from shlo_disc.dynamic_ops.constraints import read_constraints
 from shlo_disc.dynamic_ops.contents import ShapeArithmetic
-from shlo_disc.dynamic_ops.frame import Frame, Legalizer, Rule
+from shlo_disc.dynamic_ops.frame import Frame, Legalizer, Processes, Rule
 from shlo_disc.dynamic_ops.program import Body, Check, LateReading, Parameter, Program, RawDim, Reading
 from shlo_disc.dynamic_ops.quantization import with_quantized
 from shlo_disc.dynamic_ops.readings import Readings, SymbolNames, demand_room
+from shlo_disc.dynamic_ops.tokens import ABOUT_TOKENS, without_tokens
 from shlo_disc.dynamic_ops.value_bounds import with_bounds
 from shlo_disc.expr.dim import ZERO, Dim, Sym, const, of, symbol
 from shlo_disc.expr.facts import Facts
 from shlo_disc.ir import core as ir
-from shlo_disc.ir.attributes import BoolAttr, StringAttr
+from shlo_disc.ir.attributes import BoolAttr, IntegerAttr, StringAttr
 from shlo_disc.parse.origins import find_origins
 
 _RULES: Mapping[str, Rule] = with_quantized(
@@ -39,6 +45,11 @@ _RULES: Mapping[str, Rule] = with_quantized(
         **rules_linear_algebra.RULES,
         **rules_control.RULES,
         **rules_library.RULES,
+        **rules_contract.RULES,
+        **rules_normalization.RULES,
+        **rules_random.RULES,
+        **rules_scan.RULES,
+        **rules_distribution.RULES,
     }
 )
 
@@ -50,6 +61,7 @@ def legalize(module: ir.Module, argument_names: tuple[str, ...] = (), constraint
     run that learns more is done once more, so that all shapes are canonical under all facts. `argument_names` name the
     arguments in messages. `constraints` are the caller's; they are known from the start.
     """
+    module = without_tokens(module)
     main = _entry(module)
     prefix = _prefix(module)
     raw = _raw_dims(main, prefix, {})
@@ -89,7 +101,7 @@ def legalize(module: ir.Module, argument_names: tuple[str, ...] = (), constraint
 
 def missing_rule(op: ir.Op) -> str | None:
     """Say why an op alone rules out its program: nobody has written down what it means."""
-    if op.name not in _RULES:
+    if op.name not in _RULES and op.name not in ABOUT_TOKENS:
         return "no rule"
     if op.name == "stablehlo.custom_call":
         target = string(op, "call_target_name")
@@ -108,6 +120,15 @@ def _with_origins(module: ir.Module, checks: Collection[Check]) -> tuple[Check, 
     """Let each check name the user's line."""
     origins = find_origins(module, [check.span for check in checks])
     return tuple([replace(check, origin=origins.get(check.span, "")) for check in checks])
+
+
+def _processes(module: ir.Module) -> Processes:
+    """JAX states how many there are."""
+    replicas, partitions = (
+        found.value if isinstance(found := module.attributes.get(f"mhlo.num_{kind}"), IntegerAttr) else 1
+        for kind in ("replicas", "partitions")
+    )
+    return Processes(replicas, partitions)
 
 
 def _entry(module: ir.Module) -> ir.Function:
@@ -193,7 +214,7 @@ def _run(
     )
     arithmetic = ShapeArithmetic(builder)
     readings = Readings(builder, arithmetic, names)
-    frame = Frame(Legalizer(builder, arithmetic, module.functions, _RULES, readings))
+    frame = Frame(Legalizer(builder, arithmetic, module.functions, _RULES, readings, _processes(module)))
     for value, parameter in zip(main.body.arguments, parameters, strict=True):
         frame.bind(value, parameter.tensor)
     builder.begin()

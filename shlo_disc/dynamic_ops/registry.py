@@ -16,6 +16,7 @@ from shlo_disc.dynamic_ops import (
     linear_algebra,
     move,
     order,
+    random,
     reduce,
     slices,
 )
@@ -32,6 +33,7 @@ _FAMILIES = (
     contract,
     order,
     control,
+    random,
     fourier,
     linear_algebra,
     custom,

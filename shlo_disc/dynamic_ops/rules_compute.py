@@ -12,7 +12,7 @@ from shlo_disc.dynamic_ops.contract import ConvAttrs, DataDims, DotAttrs, Kernel
 from shlo_disc.dynamic_ops.frame import Frame, Rule
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.order import ScatterAttrs, SelectAndScatterAttrs, SortAttrs
-from shlo_disc.dynamic_ops.program import Body, Shape
+from shlo_disc.dynamic_ops.program import Body, Shape, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs, ReduceWindowAttrs
 from shlo_disc.dynamic_ops.rules_elementwise import result_dtype
 from shlo_disc.dynamic_ops.rules_move import stated
@@ -113,17 +113,18 @@ def _dot_general(frame: Frame, op: ir.Op) -> Sequence[Bound]:
         rhs_batch=fields.integers("rhs_batching_dimensions"),
         lhs_contract=fields.integers("lhs_contracting_dimensions"),
         rhs_contract=fields.integers("rhs_contracting_dimensions"),
-        precision=_precision(op),
+        precision=precision_of(op),
     )
-    return _contracted(frame, op, attrs)
+    return [contracted(frame, op, attrs, *frame.tensors(op.operands))]
 
 
 def _dot(frame: Frame, op: ir.Op) -> Sequence[Bound]:
-    lhs = frame.tensor(op.operands[0])
-    return _contracted(frame, op, DotAttrs((), (), (len(lhs.shape) - 1,), (0,), _precision(op)))
+    lhs, rhs = frame.tensors(op.operands)
+    attrs = DotAttrs((), (), (len(lhs.shape) - 1,), (0,), precision_of(op))
+    return [contracted(frame, op, attrs, lhs, rhs)]
 
 
-def _precision(op: ir.Op) -> Precision:
+def precision_of(op: ir.Op) -> Precision:
     """The higher of both operands' precisions; an algorithm that is asked for by name gets exact products."""
     if "algorithm" in op.attributes:
         return Precision.HIGHEST
@@ -135,8 +136,8 @@ def _precision(op: ir.Op) -> Precision:
             return Precision.DEFAULT
 
 
-def _contracted(frame: Frame, op: ir.Op, attrs: DotAttrs) -> Sequence[Bound]:
-    lhs, rhs = frame.tensors(op.operands)
+def contracted(frame: Frame, op: ir.Op, attrs: DotAttrs, lhs: Tensor, rhs: Tensor, *, is_result: bool = True) -> Tensor:
+    """A product of two tensors: the op's result, or something else of its element type."""
     pairs = [*zip(attrs.lhs_batch, attrs.rhs_batch, strict=True)]
     pairs += zip(attrs.lhs_contract, attrs.rhs_contract, strict=True)
     for a, b in pairs:
@@ -146,7 +147,9 @@ def _contracted(frame: Frame, op: ir.Op, attrs: DotAttrs) -> Sequence[Bound]:
         *(lhs.shape[k] for k in free_dims(len(lhs.shape), attrs.lhs_batch, attrs.lhs_contract)),
         *(rhs.shape[k] for k in free_dims(len(rhs.shape), attrs.rhs_batch, attrs.rhs_contract)),
     ]
-    return [frame.build.one("d_dot", (lhs, rhs), attrs, stated(frame, op, shape), result_dtype(op), op.span)]
+    if is_result:
+        shape = [*stated(frame, op, shape)]
+    return frame.build.one("d_dot", (lhs, rhs), attrs, shape, result_dtype(op), op.span)
 
 
 def _convolution(frame: Frame, op: ir.Op) -> Sequence[Bound]:
@@ -169,7 +172,7 @@ def _convolution(frame: Frame, op: ir.Op) -> Sequence[Bound]:
         reversal=tuple(map(bool, integers(op, "window_reversal", (0,) * rank))),
         feature_groups=integer(op, "feature_group_count"),
         batch_groups=integer(op, "batch_group_count"),
-        precision=_precision(op),
+        precision=precision_of(op),
     )
     return [_convolved(frame, op, attrs)]
 

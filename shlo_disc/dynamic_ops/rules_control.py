@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from shlo_disc.diagnostics import UnsupportedOpError, VerifyError
+from shlo_disc.dynamic_ops import rules_random
 from shlo_disc.dynamic_ops.attribute_values import dictionary, integer, string, symbols
 from shlo_disc.dynamic_ops.builder import Bound, tensor_type
 from shlo_disc.dynamic_ops.create import IotaAttrs
@@ -52,7 +53,7 @@ def _while(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     carries = [frame.tensor(x) for x, changes in zip(op.operands, varies, strict=True) if changes]
     types = [(x.shape, x.dtype) for x in carries]
     bodies = (_loop_body(frame, condition, varies, types, None), _loop_body(frame, body, varies, types, varies))
-    _keep_shapes(frame, op, bodies[1])
+    keep_shapes(frame, op, bodies[1])
     results = iter(frame.build.emit("d_while", carries, NoAttrs(), types, op.span, bodies))
     return [next(results) if changes else bound for bound, changes in zip(initial, varies, strict=True)]
 
@@ -67,6 +68,7 @@ def _loop_body(
     """The condition (`returned` is None: all that it returns) or the body of a loop."""
     build, block = frame.build, region.block
     build.begin()
+    build.loops += 1
     values = [x for x, changes in zip(block.arguments, varies, strict=True) if changes]
     arguments = [build.tensor(shape, dtype, value.span) for value, (shape, dtype) in zip(values, types, strict=True)]
     for value, tensor in zip(values, arguments, strict=True):
@@ -74,11 +76,13 @@ def _loop_body(
     results = frame.run(block)
     if returned is not None:
         results = tuple(x for x, changes in zip(results, returned, strict=True) if changes)
+    build.loops -= 1
     span = block.ops[-1].span
     return build.end(arguments, [build.materialized(x, span) for x in results])
 
 
-def _keep_shapes(frame: Frame, op: ir.Op, body: Body) -> None:
+def keep_shapes(frame: Frame, op: ir.Op, body: Body) -> None:
+    """Refuse a loop whose carries change their shapes."""
     for k, (before, after) in enumerate(zip(body.arguments, body.results, strict=True)):
         for a, b in zip(before.shape, after.shape, strict=True):
             if not frame.build.facts.equal(a, b).is_true:
@@ -196,6 +200,7 @@ CUSTOM: Mapping[str, Callable[[Frame, ir.Op], Sequence[Bound]]] = {
     "annotate_device_placement": _identity,
     "LayoutConstraint": _identity,
     **CALLS,
+    **rules_random.CUSTOM,
 }
 
 

@@ -61,12 +61,12 @@ def _broadcast_in_dim(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 def _shape_operand(frame: Frame, op: ir.Op) -> Shape:
     """The result's shape: what the second operand says, or what the text states."""
-    return _asked(frame, op, op.operands[1]) if len(op.operands) > 1 else static_shape(op)
+    return asked_shape(frame, op, op.operands[1]) if len(op.operands) > 1 else static_shape(op)
 
 
-def _asked(frame: Frame, op: ir.Op, sizes: ir.Value) -> Shape:
+def asked_shape(frame: Frame, op: ir.Op, sizes: ir.Value, k: int = 0) -> Shape:
     """The shape that an operand asks for."""
-    shape = stated(frame, op, frame.dims(sizes, op))
+    shape = stated(frame, op, frame.dims(sizes, op), k)
     for size in shape:
         frame.build.demand_at_least(size, 0, f"the result of {op.name} has no negative sizes", op.span)
     return shape
@@ -119,7 +119,7 @@ def _reverse(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 
 def _iota(frame: Frame, op: ir.Op) -> Sequence[Bound]:
-    shape = _asked(frame, op, op.operands[0]) if op.operands else static_shape(op)
+    shape = asked_shape(frame, op, op.operands[0]) if op.operands else static_shape(op)
     attrs = IotaAttrs(integer(op, "iota_dimension"))
     return [frame.build.one("d_iota", (), attrs, shape, result_dtype(op), op.span)]
 

@@ -24,6 +24,7 @@ from shlo_disc.dynamic_ops.move import (
 )
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Body, Op, Tensor
+from shlo_disc.dynamic_ops.random import RngAlgorithm, RngBitsAttrs, RngStateAttrs
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs, ReduceWindowAttrs
 from shlo_disc.dynamic_ops.slices import SliceAttrs
 from shlo_disc.expr.dim import ZERO, Dim, const
@@ -310,6 +311,20 @@ def _contractions() -> Iterator[Sample]:
     yield sample("d_convolution", [plain(4, 7, 3), plain(3, 3, 6)], batches, (2, 5, 6))
 
 
+def _random() -> Iterator[Sample]:
+    states = [np.array(state, np.uint64) for state in ((5, 2**64 - 2), (2**63 + 1, 2**64 - 1, 2**64 - 1))]
+    for state in states:
+        for blocks in (0, 1, 7):
+            yield sample("d_rng_state", [state], RngStateAttrs(const(blocks)), state.shape)
+    for dtype in (DType.UI8, DType.UI32, DType.UI64):
+        for shape in ((), (0,), (1,), (7,), (3, 5)):
+            for split in range(max(1, len(shape))):
+                threefry = RngBitsAttrs(RngAlgorithm.THREE_FRY, const(split))
+                yield sample("d_rng_bits", [states[0]], threefry, shape, dtype)
+            for state in states:
+                yield sample("d_rng_bits", [state], RngBitsAttrs(RngAlgorithm.PHILOX, ZERO), shape, dtype)
+
+
 SAMPLES: tuple[Sample, ...] = (
     *_elementwise(),
     *_create(),
@@ -318,4 +333,5 @@ SAMPLES: tuple[Sample, ...] = (
     *_gather(),
     *_reductions(),
     *_contractions(),
+    *_random(),
 )
