@@ -11,7 +11,7 @@ from shlo_disc.codegen.spelling import Spelling
 from shlo_disc.diagnostics import CompileError
 from shlo_disc.dynamic_ops.legalize import missing_rule
 from shlo_disc.expr.dtypes import DType
-from shlo_disc.ir.attributes import TensorType
+from shlo_disc.ir.attributes import QuantizedTensorType, TensorType, Type
 from shlo_disc.ir.core import Module, Op
 from shlo_disc.ir.verify import TERMINATORS
 from shlo_disc.lower_cpu.spelling import VectorSpelling
@@ -46,13 +46,24 @@ def find_support(module: Module, target: DeviceKind) -> Support:
     return Support(None, {})
 
 
+def _element_types(type_: Type) -> frozenset[DType | None]:
+    """What elements of a value are computed in; a quantized tensor is stored integers that stand for floats."""
+    match type_:
+        case TensorType():
+            return frozenset({type_.dtype})
+        case QuantizedTensorType():
+            return frozenset({type_.element.storage, type_.element.expressed})
+        case _:
+            return frozenset({None})
+
+
 def _obstacles(module: Module, target: DeviceKind) -> Iterator[tuple[Op, str]]:
     known = {*_SPELLINGS[target].memory, DType.INDEX}  # sizes are computed before code is generated
     for op in module.walk():
         if op.name in TERMINATORS:
             continue
         types = [value.type for value in (*op.operands, *op.results)]
-        strange = [type_ for type_ in types if not isinstance(type_, TensorType) or type_.dtype not in known]
+        strange = [type_ for type_ in types if not _element_types(type_) <= known]
         if reason := missing_rule(op):
             yield op, reason
         elif strange:

@@ -20,7 +20,8 @@ from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Arg, Binary, Const, Convert, Load, Scalar, Select
 
 _LINES, _SPAN, _BAND, _PART = Sym("%lines"), Sym("%span"), Sym("%band"), Sym("%part")
-_WIDE = {DType.F16: DType.F32, DType.BF16: DType.F32}  # in what parts are kept where a sum is not rounded in between
+# in what parts are kept where a sum is not rounded in between
+_WIDE = {dtype: DType.F32 for dtype in DType if dtype.is_narrow_float}
 
 
 @dataclass(frozen=True, slots=True)

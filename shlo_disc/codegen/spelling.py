@@ -68,17 +68,25 @@ _BINARY: Mapping[BinaryFn, str] = {
 _SUFFIX: Mapping[DType, str] = {
     DType.F32: "f32", DType.F64: "f64", DType.I8: "i8", DType.I16: "i16", DType.I32: "i32", DType.I64: "i64",
     DType.UI8: "u8", DType.UI16: "u16", DType.UI32: "u32", DType.UI64: "u64", DType.C64: "c64", DType.C128: "c128",
-    DType.F16: "f32", DType.BF16: "f32", DType.INDEX: "i64",
+    DType.I2: "i2", DType.I4: "i4", DType.UI2: "ui2", DType.UI4: "ui4", DType.INDEX: "i64",
+    **{dtype: "f32" for dtype in DType if dtype.is_narrow_float},
 }  # fmt: skip
 
 _VALUE: Mapping[DType, str] = {
     DType.F32: "float", DType.F64: "double", DType.I8: "int8_t", DType.I16: "int16_t", DType.I32: "int32_t",
     DType.I64: "int64_t", DType.UI8: "uint8_t", DType.UI16: "uint16_t", DType.UI32: "uint32_t",
-    DType.UI64: "uint64_t", DType.C64: "c64", DType.C128: "c128", DType.F16: "float", DType.BF16: "float",
-    DType.I1: "bool", DType.INDEX: "int64_t",
+    DType.UI64: "uint64_t", DType.C64: "c64", DType.C128: "c128", DType.I1: "bool", DType.INDEX: "int64_t",
+    DType.I2: "int8_t", DType.I4: "int8_t", DType.UI2: "uint8_t", DType.UI4: "uint8_t",
+    **{dtype: "float" for dtype in DType if dtype.is_narrow_float},
 }  # fmt: skip
 
-_MEMORY: Mapping[DType, str] = {**_VALUE, DType.F16: "f16", DType.BF16: "bf16", DType.I1: "uint8_t"}
+_MEMORY: Mapping[DType, str] = {
+    **_VALUE,
+    **{dtype: dtype.value for dtype in DType if dtype.is_encoded},
+    DType.I1: "uint8_t",
+}
+
+_SMALL = 8  # bits of the floats that XLA rounds from f64 once, not by way of f32, and for which no function is exact
 
 
 class Spelling:
@@ -93,7 +101,7 @@ class Spelling:
     index: ClassVar[str] = "int64_t"  # the type of sizes and offsets
 
     def value_type(self, dtype: DType) -> str:
-        """The type a value is computed in; f16 and bf16 are computed in f32."""
+        """The type a value is computed in: f32 for narrower floats, 8 bits for narrower integers."""
         return _known(self.values, dtype)
 
     def memory_type(self, dtype: DType) -> str:
@@ -155,31 +163,39 @@ class Spelling:
             return x
         if target.is_bool:
             return f"to_bool({x})"
+        if source.is_complex and not target.is_complex:
+            return self.convert(f"real_({x})", source.part, target)
+        if source is DType.F64 and target.is_narrow_float and target.bits <= _SMALL:
+            return f"round_{target.value}(to_f32_odd({x}))"
         text = x if _SUFFIX.get(source) == _known(self.suffixes, target) else f"to_{_known(self.suffixes, target)}({x})"
-        if target in (DType.F16, DType.BF16):
-            return f"round_{target.value}({text})"
-        return text
+        return f"round_{target.value}({text})" if target.is_narrow_float else text
 
     def rounded(self, x: str, dtype: DType, *, exact: bool) -> str:
-        """The value as its type holds it: f16 and bf16 are computed in f32, and every operation rounds."""
-        return x if exact or dtype not in (DType.F16, DType.BF16) else f"round_{dtype.value}({x})"
+        """The value as its type holds it; `exact`: floats of 16 bits hold it already.
+
+        Smaller ones may not: they lack infinities, -0, or all that lies above a number which is no whole one.
+        """
+        if dtype.is_narrow_integer:
+            return f"wrap_{dtype.value}({x})"
+        return f"round_{dtype.value}({x})" if dtype.is_narrow_float and not (exact and dtype.bits > _SMALL) else x
 
     def bitcast(self, x: str, source: DType, target: DType) -> str:
-        """The same bits as another type of the same width."""
-        if source in (DType.F16, DType.BF16):
+        """The same bits as another type of the same width; a float of 6 bits is the low ones of 8."""
+        if source.is_narrow_float:
             x = f"pack_{source.value}({x})"
-        if target in (DType.F16, DType.BF16):
-            return f"bits_{target.value}({x if source is DType.UI16 else f'bits_u16({x})'})"
+        if target.is_narrow_float:
+            unsigned = "u16" if target.bits > _SMALL else "u8"
+            return f"bits_{target.value}({x if source.is_narrow_float else f'bits_{unsigned}({x})'})"
         return f"bits_{_known(self.suffixes, target)}({x})"
 
     def load(self, pointer: str, offset: str, dtype: DType) -> str:
         """One element from memory as a value."""
         text = f"{pointer}[{offset}]"
-        return f"value({text})" if dtype in (DType.F16, DType.BF16) else f"({text} != 0)" if dtype.is_bool else text
+        return f"value({text})" if dtype.is_encoded else f"({text} != 0)" if dtype.is_bool else text
 
     def store(self, pointer: str, offset: str, value: str, dtype: DType) -> str:
         """The statement that puts a value into memory."""
-        if dtype in (DType.F16, DType.BF16):
+        if dtype.is_encoded:
             return f"assign({pointer} + {offset}, {value});"
         return f"{pointer}[{offset}] = {value};"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, NoAttrs, OpDef, Template, plain
 from shlo_disc.dynamic_ops.program import Op, Tensor
 from shlo_disc.expr import numpy_math as np_math
-from shlo_disc.expr.dim import const
+from shlo_disc.expr.dim import ZERO, Dim, const
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import (
     Binary,
     BinaryFn,
     Bitcast,
     Compare,
+    Const,
     Convert,
     Direction,
     FromDim,
@@ -61,7 +62,9 @@ def _same(ask: ElementQuery, tensor: Tensor, index: Index) -> Scalar:
 
 def _unary(fn: UnaryFn) -> OpDef[NoAttrs]:
     def element(op: Op[NoAttrs], ask: ElementQuery, _k: int, index: Index) -> Scalar:
-        return Unary(fn, ask.at(op.operands[0], index), op.results[0].dtype)
+        x = ask.at(op.operands[0], index)
+        counts = fn in (UnaryFn.POPCNT, UnaryFn.COUNT_LEADING_ZEROS)
+        return _counted(fn, x) if counts and x.dtype.is_narrow_integer else Unary(fn, x, op.results[0].dtype)
 
     return _define(fn.value, element, np_math.UNARY[fn])
 
@@ -69,9 +72,25 @@ def _unary(fn: UnaryFn) -> OpDef[NoAttrs]:
 def _binary(fn: BinaryFn) -> OpDef[NoAttrs]:
     def element(op: Op[NoAttrs], ask: ElementQuery, _k: int, index: Index) -> Scalar:
         a, b = (ask.at(x, index) for x in op.operands)
-        return Binary(fn, a, b, op.results[0].dtype)
+        dtype = op.results[0].dtype
+        if not dtype.is_narrow_integer or _SHIFTED_SIGNED.get(fn, dtype.is_signed) is dtype.is_signed:
+            return Binary(fn, a, b, dtype)
+        other = DType(f"ui{dtype.bits}" if dtype.is_signed else f"i{dtype.bits}")
+        return Bitcast(Binary(fn, Bitcast(a, other), Bitcast(b, other), other), dtype)
 
     return _define(fn.value, element, np_math.BINARY[fn])
+
+
+# Integers of fewer than 8 bits are extended to 8: shifts to the right need the extension that brings in the right bits.
+_SHIFTED_SIGNED = {BinaryFn.SHIFT_RIGHT_LOGICAL: False, BinaryFn.SHIFT_RIGHT_ARITHMETIC: True}
+
+
+def _counted(fn: UnaryFn, x: Scalar) -> Scalar:
+    """The bits that are 1, or that are 0 in front, of an integer of fewer than 8 bits."""
+    count = Unary(fn, Convert(_bits_of(x), DType.UI8), DType.UI8)
+    if fn is UnaryFn.COUNT_LEADING_ZEROS:
+        return Convert(Binary(BinaryFn.SUBTRACT, count, Const(8 - x.dtype.bits, DType.UI8), DType.UI8), x.dtype)
+    return Convert(count, x.dtype)
 
 
 def _define(
@@ -132,48 +151,79 @@ def _bitcast(op: Op[NoAttrs], ask: ElementQuery, _k: int, index: Index) -> Scala
     operand, wanted = op.operands[0], op.results[0].dtype
     if operand.dtype is wanted:
         return ask.at(operand, index)
-    if operand.dtype.bits == wanted.bits:
+    if operand.dtype.bits == wanted.bits and not (operand.dtype.is_complex or wanted.is_complex):
         return Bitcast(ask.at(operand, index), wanted)
-    if operand.dtype.bits > wanted.bits:
-        whole = _bits_of(ask.at(operand, index[:-1]))
-        shift = FromDim(index[-1] * wanted.bits, whole.dtype)
-        piece = Binary(BinaryFn.SHIFT_RIGHT_LOGICAL, whole, shift, whole.dtype)
-        return _reinterpreted(Convert(piece, _unsigned(wanted.bits)), wanted)
+    if operand.dtype.bits >= wanted.bits:
+        narrower = operand.dtype.bits > wanted.bits
+        words = _words(ask.at(operand, index[:-1] if narrower else index))
+        return _from_bits(words, operand.dtype.part.bits, index[-1] * wanted.bits if narrower else ZERO, wanted)
     count = wanted.bits // operand.dtype.bits
     pieces = (ask.at(operand, (*index, const(k))) for k in range(count))
-    whole = reduce(_or, (_shifted(x, k * operand.dtype.bits, wanted.bits) for k, x in enumerate(pieces)))
-    return _reinterpreted(whole, wanted)
+    return _from_bits([word for x in pieces for word in _words(x)], operand.dtype.part.bits, ZERO, wanted)
+
+
+def _words(x: Scalar) -> list[Scalar]:
+    """The bits of an element as unsigned numbers; those of a complex number are two."""
+    if not x.dtype.is_complex:
+        return [_bits_of(x)]
+    return [_bits_of(Unary(fn, x, x.dtype.part)) for fn in (UnaryFn.REAL, UnaryFn.IMAG)]
+
+
+def _from_bits(words: Sequence[Scalar], width: int, start: Dim, dtype: DType) -> Scalar:
+    """The element whose bits begin at bit `start` of words, each of which has `width` bits."""
+    if not dtype.is_complex:
+        return _meant(_field(words, width, start, dtype.bits), dtype)
+    part = dtype.part
+    real, imag = (_meant(_field(words, width, start + k * part.bits, part.bits), part) for k in range(2))
+    return Binary(BinaryFn.COMPLEX, real, imag, dtype)
+
+
+def _field(words: Sequence[Scalar], width: int, start: Dim, bits: int) -> Scalar:
+    """The number of `bits` bits from bit `start` on, which lies in one word or is made of whole ones."""
+    if bits > width:
+        first = (start.constant or 0) // width
+        return reduce(_or, (_shifted(x, k * width, bits) for k, x in enumerate(words[first : first + bits // width])))
+    if (known := start.constant) is not None:
+        word, shift = words[known // width], const(known % width)
+    elif len(words) == 1:
+        word, shift = words[0], start
+    else:
+        low, high = words
+        is_low = Compare(Direction.LT, FromDim(start, DType.I64), Const(width, DType.I64))
+        word, shift = Select(is_low, low, high), start % width
+    return Convert(Binary(BinaryFn.SHIFT_RIGHT_LOGICAL, word, FromDim(shift, word.dtype), word.dtype), _unsigned(bits))
 
 
 def _unsigned(bits: int) -> DType:
-    return DType(f"ui{bits}")
+    """The unsigned type that holds so many bits: of 1 and of 6 bits there is none, and they are the low ones of 8."""
+    return DType.UI8 if bits in (1, 6) else DType(f"ui{bits}")
 
 
-def _reinterpreted(x: Scalar, dtype: DType) -> Scalar:
-    return x if x.dtype is dtype else Bitcast(x, dtype)
+def _meant(bits: Scalar, dtype: DType) -> Scalar:
+    """What the low bits of an unsigned number mean."""
+    if dtype.is_bool:
+        return Convert(Binary(BinaryFn.AND, bits, Const(1, bits.dtype), bits.dtype), dtype)
+    return bits if bits.dtype is dtype else Bitcast(bits, dtype)
 
 
 def _bits_of(x: Scalar) -> Scalar:
-    return _reinterpreted(x, _unsigned(x.dtype.bits))
+    wanted = _unsigned(x.dtype.bits)
+    if x.dtype.is_bool:
+        return Convert(x, wanted)
+    return x if x.dtype is wanted else Bitcast(x, wanted)
 
 
 def _or(a: Scalar, b: Scalar) -> Scalar:
     return Binary(BinaryFn.OR, a, b, a.dtype)
 
 
-def _shifted(x: Scalar, left: int, bits: int) -> Scalar:
+def _shifted(word: Scalar, left: int, bits: int) -> Scalar:
     wide = _unsigned(bits)
-    return Binary(BinaryFn.SHIFT_LEFT, Convert(_bits_of(x), wide), FromDim(const(left), wide), wide)
+    return Binary(BinaryFn.SHIFT_LEFT, Convert(word, wide), FromDim(const(left), wide), wide)
 
 
 def _bitcast_reference(op: Op[NoAttrs], inputs: Arrays) -> Arrays:
-    (x,) = inputs
-    wanted = np_math.numpy_dtype(op.results[0].dtype)
-    if x.dtype.itemsize < wanted.itemsize:
-        return (x.copy().view(wanted).reshape(x.shape[:-1]),)
-    if x.dtype.itemsize > wanted.itemsize:
-        return (x.reshape(*x.shape, 1).copy().view(wanted),)
-    return (x.copy().view(wanted),)
+    return (np_math.bitcast(inputs[0], op.operands[0].dtype, op.results[0].dtype),)
 
 
 OPS = (

@@ -74,8 +74,6 @@ def _reduce_precision(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 def _bitcast(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     (x,), dtype = frame.tensors(op.operands), result_dtype(op)
     shape = x.shape
-    if x.dtype.bits != dtype.bits and any(one.is_bool or one.is_complex for one in (x.dtype, dtype)):
-        raise UnsupportedOpError(f"a bitcast from {x.dtype.value} to {dtype.value} is not supported", op.span)
     if x.dtype.bits > dtype.bits:
         shape = (*shape, const(x.dtype.bits // dtype.bits))
     elif x.dtype.bits < dtype.bits:

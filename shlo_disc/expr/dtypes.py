@@ -71,6 +71,21 @@ class DType(Enum):
         return self.value[0] in "fb"
 
     @property
+    def is_narrow_float(self) -> bool:
+        """Whether this is a float of fewer bits than f32: it is computed in f32, and every operation rounds."""
+        return self in _NARROW_FLOATS
+
+    @property
+    def is_narrow_integer(self) -> bool:
+        """Whether this is an integer of fewer than 8 bits: it is computed in 8, and every operation wraps."""
+        return self in _NARROW_INTEGERS
+
+    @property
+    def is_encoded(self) -> bool:
+        """Whether memory holds this type in another form than it is computed in (i1 has rules of its own)."""
+        return self in _NARROW_FLOATS or self in _NARROW_INTEGERS
+
+    @property
     def is_complex(self) -> bool:
         return self.value[0] == "c"
 
@@ -103,6 +118,8 @@ def _bits(spelling: str) -> int:
 
 _BITS = {dtype: _bits(dtype.value) for dtype in DType}
 _INTEGERS = frozenset(dtype for dtype in DType if dtype.value[0] in "ui") - {DType.I1}
+_NARROW_INTEGERS = frozenset(dtype for dtype in _INTEGERS if _BITS[dtype] < 8)
+_NARROW_FLOATS = frozenset(dtype for dtype in DType if dtype.is_float and _BITS[dtype] < 32)
 
 _NUMPY = {
     DType.I1: "bool",

@@ -38,12 +38,32 @@ def cast(x: Array, dtype: DType) -> Array:
 
 
 def wide(x: Array) -> Array:
-    """Compute narrow floats in f32."""
+    """Compute narrow floats in f32, and integers of fewer than 8 bits in 8."""
+    if _is_narrow_integer(x):
+        return x.astype(np.uint8 if x.dtype.name.startswith("u") else np.int8)
     return x.astype(np.float32) if _is_narrow_float(x) else x
 
 
+def _is_narrow_integer(x: Array) -> bool:
+    return x.dtype.name in _WIDTHS
+
+
 def _is_narrow_float(x: Array) -> bool:
-    return (x.dtype.kind == "V" and not x.dtype.name.startswith(("int", "uint"))) or x.dtype == np.float16
+    return (x.dtype.kind == "V" and not _is_narrow_integer(x)) or x.dtype == np.float16
+
+
+_WIDTHS = {"int2": 2, "int4": 4, "uint2": 2, "uint4": 4}
+
+
+def _plain(x: Array) -> Array:
+    """The bits of integers as unsigned numbers."""
+    unsigned = np.dtype(f"u{x.dtype.itemsize}")
+    width = _WIDTHS.get(x.dtype.name)
+    return x.view(unsigned) if width is None else wide(x).view(unsigned) & unsigned.type((1 << width) - 1)
+
+
+def _width(x: Array) -> int:
+    return _WIDTHS.get(x.dtype.name, 8 * x.dtype.itemsize)
 
 
 def maximum(a: Array, b: Array) -> Array:
@@ -95,9 +115,18 @@ def convert(x: Array, dtype: DType) -> Array:
     wanted = numpy_dtype(dtype)
     if dtype.is_integer and _is_float(x):
         return _saturate(wide(x), dtype)
-    if x.dtype.kind == "V" or wanted.kind == "V":
-        x = wide(x).astype(np.float32) if not dtype.is_integer else x.astype(np.int64)
-    return np.asarray(x).astype(wanted)
+    if dtype.is_narrow_float and dtype.bits <= 8 and x.dtype == np.float64:
+        x = _rounded_to_odd(x)
+    x = wide(x)
+    return (x.astype(np.float32) if dtype.is_narrow_float else np.asarray(x)).astype(wanted)
+
+
+def _rounded_to_odd(x: Array) -> Array:
+    """Make f32 of f64 so that rounding once more, to a much narrower type, is rounding the whole number."""
+    near = x.astype(np.float32)
+    again = near.astype(np.float64)
+    bits = near.view(np.uint32) - (np.abs(again) > np.abs(x))
+    return np.where(again == x, bits, bits | 1).astype(np.uint32).view(np.float32)
 
 
 def _saturate(x: Array, dtype: DType) -> Array:
@@ -107,6 +136,16 @@ def _saturate(x: Array, dtype: DType) -> Array:
     inside = np.where((x > float(least)) & (x < float(most)), x, 0).astype(holder)
     found = np.where(x >= float(most), holder(most), np.where(x <= float(least), holder(least), inside))
     return np.where(np.isnan(x), holder(0), found).astype(numpy_dtype(dtype))
+
+
+def bitcast(x: Array, source: DType, target: DType) -> Array:
+    """Reinterpret bits, one after the other, the lowest first; between widths the last dim is that of the pieces."""
+    octets = np.frombuffer(x.tobytes(), np.uint8).reshape((*x.shape, source.bytes))
+    bits = np.unpackbits(octets, axis=-1, bitorder="little")[..., : source.bits]
+    shape = x.shape if source.bits >= target.bits else x.shape[:-1]
+    pieces = (source.bits // target.bits,) if source.bits > target.bits else ()
+    packed = np.packbits(bits.reshape((*shape, *pieces, target.bits)), axis=-1, bitorder="little")
+    return np.frombuffer(packed.tobytes(), numpy_dtype(target)).reshape((*shape, *pieces))
 
 
 def reduce_precision(x: Array, exponent_bits: int, mantissa_bits: int) -> Array:
@@ -169,12 +208,12 @@ def _is_finite(x: Array) -> Array:
 
 
 def _popcnt(x: Array) -> Array:
-    return np.bitwise_count(x.view(f"u{x.dtype.itemsize}"))
+    return np.bitwise_count(_plain(x))
 
 
 def _leading_zeros(x: Array) -> Array:
-    rest = x.view(f"u{x.dtype.itemsize}")
-    count = np.full(x.shape, 8 * x.dtype.itemsize)
+    rest = _plain(x)
+    count = np.full(x.shape, _width(x))
     while np.any(rest):
         count = count - (rest != 0)
         rest = rest >> rest.dtype.type(1)
@@ -186,8 +225,9 @@ def _tan(x: Array) -> Array:
 
 
 def _divide(a: Array, b: Array) -> Array:
+    a, b = wide(a), wide(b)
     if a.dtype.kind not in "iu":
-        return wide(a) / wide(b)
+        return a / b
     if a.dtype.kind == "u":
         return np.where(b == 0, np.iinfo(a.dtype).max, a // np.where(b == 0, 1, b))
     smallest = (a == np.iinfo(a.dtype).min) & (b == -1)
@@ -198,8 +238,9 @@ def _divide(a: Array, b: Array) -> Array:
 
 
 def _remainder(a: Array, b: Array) -> Array:
+    a, b = wide(a), wide(b)
     if a.dtype.kind not in "iu":
-        return np.fmod(wide(a), wide(b))
+        return np.fmod(a, b)
     trivial = (b == 0) | (b.astype(np.int64) == -1) if a.dtype.kind == "i" else b == 0
     return np.where(b == 0, a, np.where(trivial, 0, np.fmod(a, np.where(trivial, 1, b).astype(a.dtype))))
 
@@ -211,8 +252,9 @@ def _atan2(y: Array, x: Array) -> Array:
 
 
 def _power(a: Array, b: Array) -> Array:
+    a, b = wide(a), wide(b)
     if a.dtype.kind not in "iu":
-        return np.power(wide(a), wide(b))
+        return np.power(a, b)
     magnitude = np.power(a, np.where(b < 0, 0, b).astype(a.dtype))
     odd = (b & 1).astype(bool)
     if a.dtype.kind == "u":
@@ -222,18 +264,16 @@ def _power(a: Array, b: Array) -> Array:
 
 
 def _shift(x: Array, amount: Array, *, left: bool, arithmetic: bool = False) -> Array:
-    bits = 8 * x.dtype.itemsize
-    distance = amount.view(f"u{x.dtype.itemsize}")
+    bits, plain, distance = _width(x), _plain(x), _plain(amount)
     inside = distance < bits
-    by = np.where(inside, distance, 0)
+    by = np.where(inside, distance, 0).astype(plain.dtype)
     if arithmetic:
-        signed = x.view(f"i{x.dtype.itemsize}")
+        sign = plain.dtype.type(1 << (bits - 1))
+        signed = ((plain ^ sign) - sign).view(f"i{x.dtype.itemsize}")
         moved = np.where(inside, signed >> by.astype(signed.dtype), signed >> signed.dtype.type(bits - 1))
-        return moved.astype(signed.dtype).view(x.dtype)
-    plain = x.view(f"u{x.dtype.itemsize}")
-    by = by.astype(plain.dtype)
+        return moved.astype(plain.dtype if x.dtype.name.startswith("u") else signed.dtype)
     moved = plain << by if left else plain >> by
-    return np.where(inside, moved, 0).astype(plain.dtype).view(x.dtype)
+    return np.where(inside, moved, 0).astype(plain.dtype).view(wide(x).dtype)
 
 
 def _shift_left(x: Array, amount: Array) -> Array:
@@ -273,8 +313,8 @@ UNARY: Mapping[UnaryFn, Callable[[Array], Array]] = {
     UnaryFn.LOG: _real_or_whole(np.log),
     UnaryFn.LOG_PLUS_ONE: _real_or_whole(np.log1p),
     UnaryFn.LOGISTIC: _logistic,
-    UnaryFn.NEGATE: np.negative,
-    UnaryFn.NOT: np.invert,
+    UnaryFn.NEGATE: _real_or_whole(np.negative),
+    UnaryFn.NOT: _real_or_whole(np.invert),
     UnaryFn.POPCNT: _popcnt,
     UnaryFn.REAL: np.real,
     UnaryFn.ROUND_NEAREST_AFZ: _round_away,
@@ -289,19 +329,19 @@ UNARY: Mapping[UnaryFn, Callable[[Array], Array]] = {
 
 BINARY: Mapping[BinaryFn, Callable[[Array, Array], Array]] = {
     BinaryFn.ADD: _wide2(np.add),
-    BinaryFn.AND: np.bitwise_and,
+    BinaryFn.AND: _wide2(np.bitwise_and),
     BinaryFn.ATAN2: _atan2,
     BinaryFn.COMPLEX: _complex,
     BinaryFn.DIVIDE: _divide,
     BinaryFn.MAXIMUM: maximum,
     BinaryFn.MINIMUM: minimum,
     BinaryFn.MULTIPLY: _wide2(np.multiply),
-    BinaryFn.OR: np.bitwise_or,
+    BinaryFn.OR: _wide2(np.bitwise_or),
     BinaryFn.POWER: _power,
     BinaryFn.REMAINDER: _remainder,
     BinaryFn.SHIFT_LEFT: _shift_left,
     BinaryFn.SHIFT_RIGHT_ARITHMETIC: _shift_right_arithmetic,
     BinaryFn.SHIFT_RIGHT_LOGICAL: _shift_right_logical,
     BinaryFn.SUBTRACT: _wide2(np.subtract),
-    BinaryFn.XOR: np.bitwise_xor,
+    BinaryFn.XOR: _wide2(np.bitwise_xor),
 }

@@ -95,8 +95,8 @@ def _node_fits(node: Node, lane: Axis, varying: Collection[str], deps: Dependenc
 
 
 def _narrow_float(source: DType, target: DType, node: Node) -> bool:
-    """Bit patterns of f16 and bf16 are not at hand: they are computed in f32."""
-    return isinstance(node, Bitcast) and bool({source, target} & {DType.F16, DType.BF16})
+    """Bit patterns of narrow floats are not at hand: they are computed in f32."""
+    return isinstance(node, Bitcast) and (source.is_narrow_float or target.is_narrow_float)
 
 
 def _dim_fits(dim: Dim, lane: Sym) -> bool:

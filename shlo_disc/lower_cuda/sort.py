@@ -117,7 +117,7 @@ def _before(kernel: SortKernel, keys: _Keys) -> tuple[list[str], tuple[str, ...]
 
 def loaded(text: str, dtype: DType) -> str:
     """The value of an element in memory."""
-    return f"value({text})" if dtype in (DType.F16, DType.BF16) else f"({text} != 0)" if dtype.is_bool else text
+    return f"value({text})" if dtype.is_encoded else f"({text} != 0)" if dtype.is_bool else text
 
 
 def _lines_struct(

@@ -2,7 +2,7 @@
 // Part of the vocabulary described in vec.h. Errors are measured in tests/prelude.
 #pragma once
 #include "complex.h"
-#include "integer.h"
+#include "small.h"
 
 // ---- the C library ---------------------------------------------------------------------------------------------------
 

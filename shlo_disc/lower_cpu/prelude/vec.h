@@ -8,6 +8,8 @@
 //   scalar   int8_t .. uint64_t    float  double  bool     float, rounded when stored          c64, c128 (re, im)
 //   vector   i8v .. i64v, u64v     f32v   f64v    maskv    f32v                                none
 //
+// Floats of 8 bits and fewer (f8E5M2 ..) are as bf16 is, integers of fewer than 8 (i2 i4 ui2 ui4) are computed in 8 and
+// wrapped: see small.h.
 // Both operands of a call have the same type. Constants: splat_T(x) in vector mode, T(x) in scalar mode.
 //
 //   memory       load(p) load_n(p, n) store(p, v) store_n(p, v, n): consecutive elements; only the first n (0..16) are
@@ -239,11 +241,15 @@ template <class X> SHLO_INLINE like_t<X, float> bits_f16(X bits);
 template <class F> SHLO_INLINE like_t<F, uint16_t> pack_bf16(F x);
 template <class F> SHLO_INLINE like_t<F, uint16_t> pack_f16(F x);
 
+template <class T, class = void> constexpr bool is_small = false;
+template <class T> constexpr bool is_small<T, decltype(void(Stored<T>::is_small))> = true;  // a type of small.h
+
 template <class T, class B>
 SHLO_INLINE auto unpack(B bytes) {
   if constexpr (same<T, boolean>) return ne(bytes, splat<B>(0));
   else if constexpr (same<T, bf16>) return bits_bf16(bytes);
   else if constexpr (same<T, f16>) return bits_f16(bytes);
+  else if constexpr (is_small<T>) return unpack_small(T{}, bytes);
   else return bytes;
 }
 template <class T, class V>
@@ -252,6 +258,7 @@ SHLO_INLINE auto pack(V v) {
   else if constexpr (same<T, boolean>) return uint8_t(v);
   else if constexpr (same<T, bf16>) return pack_bf16(v);
   else if constexpr (same<T, f16>) return pack_f16(v);
+  else if constexpr (is_small<T>) return pack_small(T{}, v);
   else return v;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include "complex.cuh"
 #include "integer.cuh"
+#include "small.cuh"
 
 #define SHLO_MATH(name, function)                                      \
   SHLO_DEVICE float name(float x) { return function##f(x); }           \
