@@ -269,7 +269,7 @@ def _shift(x: Array, amount: Array, *, left: bool, arithmetic: bool = False) -> 
     by = np.where(inside, distance, 0).astype(plain.dtype)
     if arithmetic:
         sign = plain.dtype.type(1 << (bits - 1))
-        signed = ((plain ^ sign) - sign).view(f"i{x.dtype.itemsize}")
+        signed: Array = ((plain ^ sign) - sign).view(f"i{x.dtype.itemsize}")
         moved = np.where(inside, signed >> by.astype(signed.dtype), signed >> signed.dtype.type(bits - 1))
         return moved.astype(plain.dtype if x.dtype.name.startswith("u") else signed.dtype)
     moved = plain << by if left else plain >> by

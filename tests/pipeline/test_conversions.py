@@ -92,7 +92,8 @@ def compared(x: Array, source: DType, target: DType) -> Array:
     A NaN as f4E2M1FN is 0 there, and in ml_dtypes a zero of the other sign. To clamp an f4E2M1FN to the range of an
     integer, it rounds the limits to 6 and -6.
     """
-    real, imag = (np.abs(part) for part in (x.real, x.imag)) if source.is_complex else (np.abs(wide(x)), 0.0)
+    number = wide(x).astype(np.complex128)
+    real, imag = np.abs(np.real(number)), np.abs(np.imag(number))
     kept = ~((real > 0) & (real < LEAST_NORMAL)) & ~((imag > 0) & (imag < LEAST_NORMAL))
     if source is DType.F4E2M1FN and target.is_integer:
         return kept & (real < 6)
