@@ -24,7 +24,7 @@ from shlo_disc.expr.facts import Facts, Truth
 from shlo_disc.expr.numpy_math import numpy_dtype
 from shlo_disc.expr.scalar import Const, Direction
 from shlo_disc.ir import core as ir
-from shlo_disc.ir.attributes import QuantizedTensorType
+from shlo_disc.ir.attributes import BoundsAttr, QuantizedTensorType
 
 Bound: TypeAlias = Tensor | Contents
 
@@ -289,7 +289,15 @@ class Builder:
                 self.demand_equal(size, const(text), what, span)
                 size = const(text)  # noqa: PLW2901
             found.append(size)
+        self.bound_by(found, type_, what, span)
         return tuple(found)
+
+    def bound_by(self, shape: Iterable[Dim], type_: ir.Type, what: str, span: Span) -> None:
+        """Demand that sizes keep the bounds that a type states."""
+        bounds = tensor_type(type_, span).encoding
+        for size, most in zip(shape, bounds.sizes if isinstance(bounds, BoundsAttr) else (), strict=False):
+            if most is not None:
+                self.demand_at_least(const(most), size, f"{what} is within the bounds of its type", span)
 
 
 def _element(value: int, dtype: DType) -> int | bool:

@@ -246,4 +246,5 @@ def _parameter(
     made = builder.parameter(
         argument_names[k] if k < len(argument_names) else value.name, shape, type_.dtype, value.span
     )
+    builder.bound_by(shape, type_, f"argument %{value.name}", value.span)
     return Parameter(made, shape)

@@ -22,7 +22,7 @@ from shlo_disc.dynamic_ops.rules_linear_algebra import CALLS
 from shlo_disc.dynamic_ops.rules_move import stated
 from shlo_disc.dynamic_ops.size_values import Contents
 from shlo_disc.dynamic_ops.slices import SliceAttrs
-from shlo_disc.expr.dim import ONE, ZERO, Dim, const
+from shlo_disc.expr.dim import ONE, ZERO, Dim, const, maximum, minimum
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Direction
 from shlo_disc.ir import core as ir
@@ -104,11 +104,31 @@ def _case(frame: Frame, op: ir.Op) -> Sequence[Bound]:
         selector = frame.build.one("convert", (selector,), NoAttrs(), (), DType.I32, op.span)
         regions = op.regions[::-1]
     bodies = tuple(frame.body(region, ()) for region in regions)
-    types = [
-        (frame.build.same_shape([x.shape for x in branch], "branches need equal shapes", op.span), branch[0].dtype)
-        for branch in zip(*(body.results for body in bodies), strict=True)
-    ]
+    columns = zip(*(body.results for body in bodies), strict=True)
+    types = [(_shape_of_branches(frame, op, k, branch), branch[0].dtype) for k, branch in enumerate(columns)]
     return frame.build.emit("d_case", (selector,), NoAttrs(), types, op.span, bodies)
+
+
+def _shape_of_branches(frame: Frame, op: ir.Op, number: int, branches: Sequence[Tensor]) -> Shape:
+    """The shape of a result. Where a size differs from branch to branch, it is read which one runs."""
+    facts, first = frame.build.facts, branches[0].shape
+    shape = list[Dim]()
+    for axis, size in enumerate(first):
+        sizes = [x.shape[axis] for x in branches]
+        if all(facts.equal(size, other).is_true for other in sizes):
+            shape.append(size)
+        else:
+            found = sum((runs * each for runs, each in zip(_running(frame, op), sizes, strict=True)), ZERO)
+            frame.build.demand_at_least(found, 0, f"the result of {op.name} has no negative sizes", op.span)
+            shape.append(found)
+    return stated(frame, op, shape, number)
+
+
+def _running(frame: Frame, op: ir.Op) -> Sequence[Dim]:
+    """For each branch in the order of their numbers, 1 if it runs, else 0."""
+    (chosen,) = frame.dims(op.operands[0], op)
+    others = [maximum(0, minimum(1 - (chosen - k), 1 + (chosen - k))) for k in range(len(op.regions) - 1)]
+    return [*others, 1 - sum(others, ZERO)]
 
 
 def _sorted(frame: Frame, op: ir.Op, operands: Sequence[Tensor], attrs: SortAttrs, body: Body) -> tuple[Tensor, ...]:

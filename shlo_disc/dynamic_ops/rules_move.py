@@ -191,6 +191,14 @@ def _count(length: Dim, stride: Dim) -> Dim:
     return length if stride == ONE else (length + stride - 1) // stride
 
 
+def _set_dimension_size(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    """Keep the first elements along a dim: what lies beyond them is no part of the result."""
+    x, dim = frame.tensor(op.operands[0]), integer(op, "dimension")
+    (count,) = frame.dims(op.operands[1], op)
+    limits = [count if k == dim else size for k, size in enumerate(x.shape)]
+    return [_sliced(frame, op, (ZERO,) * len(limits), limits, (ONE,) * len(limits))]
+
+
 def _dynamic_slice(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     x, *starts = frame.tensors(op.operands)
     shape = stated(frame, op, _dims_of(integers(op, "slice_sizes")))
@@ -301,6 +309,7 @@ RULES: Mapping[str, Rule] = {
     "stablehlo.concatenate": _concatenate,
     "stablehlo.slice": _slice,
     "stablehlo.real_dynamic_slice": _real_dynamic_slice,
+    "stablehlo.set_dimension_size": _set_dimension_size,
     "stablehlo.dynamic_slice": _dynamic_slice,
     "stablehlo.dynamic_update_slice": _dynamic_update_slice,
     "stablehlo.pad": _pad,

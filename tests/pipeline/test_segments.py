@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import shlo_disc
 from shlo_disc.artifact import CompileOptions
-from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError
+from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError, UnsupportedOpError
 from tests.emulator.run import emulate
 from tests.pipeline.test_readings import run_all
 
@@ -177,3 +177,85 @@ def test_a_negative_or_overflowing_size_names_the_op_and_the_line(driver: Any) -
         run(np.array([[1 << 30, 9, 1 << 30]]))
     with pytest.raises(ArgumentTypeError, match="argument 0: found dtype int32"):
         run(np.array([[1, 9, 2]], np.int32))
+
+
+BRANCHES = """
+func.func @main(%x: tensor<?xf32>, %k: tensor<i32>) -> (tensor<?xf32>, tensor<?xf32>) {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %sum = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0]
+    : (tensor<?xf32>, tensor<f32>) -> tensor<f32>
+  %p = stablehlo.compare GT, %sum, %z : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  %0 = "stablehlo.if"(%p) ({ stablehlo.return %x : tensor<?xf32> }, {
+    %a = stablehlo.concatenate %x, %x, dim = 0 : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+    stablehlo.return %a : tensor<?xf32>
+  }) : (tensor<i1>) -> tensor<?xf32>
+  %1 = "stablehlo.case"(%k) ({ stablehlo.return %0 : tensor<?xf32> }, {
+    %a = stablehlo.constant dense<2.0> : tensor<3xf32>
+    %b = stablehlo.concatenate %0, %a, dim = 0 : (tensor<?xf32>, tensor<3xf32>) -> tensor<?xf32>
+    stablehlo.return %b : tensor<?xf32>
+  }, {
+    %a = stablehlo.concatenate %0, %x, dim = 0 : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+    stablehlo.return %a : tensor<?xf32>
+  }) : (tensor<i32>) -> tensor<?xf32>
+  return %0, %1 : tensor<?xf32>, tensor<?xf32>
+}"""
+
+
+def test_a_size_may_depend_on_which_branch_runs() -> None:
+    calls = [
+        (sign * np.ones(size, np.float32), np.array(k, np.int32))
+        for sign in (1, -1)
+        for size in (0, 3)
+        for k in (-1, 0, 1, 2, 7)
+    ]
+    for (x, k), (first, second) in zip(calls, run_all(BRANCHES, calls), strict=True):
+        wanted = x if x.sum() > 0 else np.concatenate([x, x])
+        more = {0: x[:0], 1: np.full(3, 2, np.float32)}.get(int(k), x)
+        np.testing.assert_array_equal(first, wanted)
+        np.testing.assert_array_equal(second, np.concatenate([wanted, more]))
+
+
+BOUNDED = """
+func.func @main(%x: tensor<?x2xf32, #stablehlo.bounds<5, ?>>, %n: tensor<i32>)
+    -> (tensor<?x2xf32, #stablehlo.bounds<5, ?>>, tensor<i32>) {
+  %0 = "stablehlo.set_dimension_size"(%x, %n) <{dimension = 0 : i64}>
+    : (tensor<?x2xf32, #stablehlo.bounds<5, ?>>, tensor<i32>) -> tensor<?x2xf32, #stablehlo.bounds<5, ?>>
+  %1 = stablehlo.get_dimension_size %0, dim = 0 : (tensor<?x2xf32, #stablehlo.bounds<5, ?>>) -> tensor<i32>
+  return %0, %1 : tensor<?x2xf32, #stablehlo.bounds<5, ?>>, tensor<i32>
+}"""
+
+
+def test_a_size_that_is_set_keeps_its_bounds() -> None:
+    calls = [
+        (numbers(2 * size).reshape(size, 2), np.array(n, np.int32)) for size, n in ((5, 3), (4, 4), (2, 0), (0, 0))
+    ]
+    for (x, n), (found, size) in zip(calls, run_all(BOUNDED, calls), strict=True):
+        np.testing.assert_array_equal(found, x[: int(n)])
+        assert size == n
+    run = shlo_disc.compile(BOUNDED, device="cpu")
+    for size, n, message in ((6, 1, "within the bounds of its type"), (4, 5, "ends within"), (4, -1, "found n = -1")):
+        with pytest.raises(RuntimeShapeError, match=message):
+            run(numbers(2 * size).reshape(size, 2), np.array(n, np.int32))
+
+
+def test_a_size_that_every_turn_of_a_loop_computes_is_refused_by_name() -> None:
+    text = """
+func.func @main(%n: tensor<i32>) -> tensor<i32> {
+  %0 = stablehlo.while(%i = %n) : tensor<i32>
+  cond {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %more = stablehlo.compare GT, %i, %zero : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %shape = stablehlo.reshape %i : (tensor<i32>) -> tensor<1xi32>
+    %line = stablehlo.dynamic_iota %shape, dim = 0 : (tensor<1xi32>) -> tensor<?xi32>
+    %sum = stablehlo.reduce(%line init: %zero) applies stablehlo.add across dimensions = [0]
+      : (tensor<?xi32>, tensor<i32>) -> tensor<i32>
+    %less = stablehlo.subtract %i, %sum : tensor<i32>
+    stablehlo.return %less : tensor<i32>
+  }
+  return %0 : tensor<i32>
+}"""
+    with pytest.raises(UnsupportedOpError, match=r"dynamic_iota takes its shape from data: .* in a loop"):
+        shlo_disc.compile(text, device="cpu")
