@@ -11,7 +11,7 @@ from shlo_disc.codegen.spelling import Spelling
 from shlo_disc.diagnostics import CompileError
 from shlo_disc.dynamic_ops.legalize import missing_rule
 from shlo_disc.expr.dtypes import DType
-from shlo_disc.ir.attributes import QuantizedTensorType, TensorType, Type
+from shlo_disc.ir.attributes import QuantizedTensorType, TensorType, TokenType, TupleType, Type
 from shlo_disc.ir.core import Module, Op
 from shlo_disc.ir.verify import TERMINATORS
 from shlo_disc.lower_cpu.spelling import VectorSpelling
@@ -53,6 +53,10 @@ def _element_types(type_: Type) -> frozenset[DType | None]:
             return frozenset({type_.dtype})
         case QuantizedTensorType():
             return frozenset({type_.element.storage, type_.element.expressed})
+        case TupleType():
+            return frozenset(one for member in type_.members for one in _element_types(member))
+        case TokenType():
+            return frozenset()
         case _:
             return frozenset({None})
 

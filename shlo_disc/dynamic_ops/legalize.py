@@ -30,6 +30,7 @@ from shlo_disc.dynamic_ops.program import Body, Check, LateReading, Parameter, P
 from shlo_disc.dynamic_ops.quantization import with_quantized
 from shlo_disc.dynamic_ops.readings import Readings, SymbolNames, demand_room
 from shlo_disc.dynamic_ops.tokens import ABOUT_TOKENS, without_tokens
+from shlo_disc.dynamic_ops.tuples import ABOUT_TUPLES, without_tuples
 from shlo_disc.dynamic_ops.value_bounds import with_bounds
 from shlo_disc.expr.dim import ZERO, Dim, Sym, const, of, symbol
 from shlo_disc.expr.facts import Facts
@@ -61,7 +62,7 @@ def legalize(module: ir.Module, argument_names: tuple[str, ...] = (), constraint
     run that learns more is done once more, so that all shapes are canonical under all facts. `argument_names` name the
     arguments in messages. `constraints` are the caller's; they are known from the start.
     """
-    module = without_tokens(module)
+    module = without_tokens(without_tuples(module))
     main = _entry(module)
     prefix = _prefix(module)
     raw = _raw_dims(main, prefix, {})
@@ -101,7 +102,7 @@ def legalize(module: ir.Module, argument_names: tuple[str, ...] = (), constraint
 
 def missing_rule(op: ir.Op) -> str | None:
     """Say why an op alone rules out its program: nobody has written down what it means."""
-    if op.name not in _RULES and op.name not in ABOUT_TOKENS:
+    if op.name not in _RULES and op.name not in ABOUT_TOKENS | ABOUT_TUPLES:
         return "no rule"
     if op.name == "stablehlo.custom_call":
         target = string(op, "call_target_name")
