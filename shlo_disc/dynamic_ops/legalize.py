@@ -9,6 +9,7 @@ from dataclasses import replace
 from shlo_disc.custom_calls import is_registered
 from shlo_disc.diagnostics import UnsupportedOpError
 from shlo_disc.dynamic_ops import (
+    rules_broadcasting,
     rules_compute,
     rules_contract,
     rules_control,
@@ -41,6 +42,7 @@ from shlo_disc.parse.origins import find_origins
 _RULES: Mapping[str, Rule] = with_quantized(
     {
         **rules_elementwise.RULES,
+        **rules_broadcasting.RULES,
         **rules_move.RULES,
         **rules_compute.RULES,
         **rules_linear_algebra.RULES,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from shlo_disc.dynamic_ops import (
+    composed,
     contract,
     control,
     create,
@@ -25,6 +26,7 @@ from shlo_disc.dynamic_ops.program import Op
 
 _FAMILIES = (
     elementwise,
+    composed,
     create,
     move,
     slices,

@@ -42,6 +42,12 @@ def _plain(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     return [frame.build.one(short_name(op), tensors, NoAttrs(), shape, result_dtype(op), op.span)]
 
 
+def _of_reals(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    if (dtype := result_dtype(op)).is_complex:
+        raise UnsupportedOpError(f"op '{op.name}' is supported for real numbers only, found {dtype.value}", op.span)
+    return _plain(frame, op)
+
+
 def _convert(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     (x,), dtype = frame.tensors(op.operands), result_dtype(op)
     return [x] if x.dtype is dtype else _plain(frame, op)
@@ -140,10 +146,16 @@ def assertion(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     return []
 
 
+# Each has its StableHLO or DHLO namesake's meaning. (bessel_i1e of complex numbers has none.)
+_CHLO = (
+    "_asin_acos_kernel acos acosh asin asinh atan atanh conj cosh digamma erf erf_inv erfc is_inf is_neg_inf "
+    "is_pos_inf lgamma mulhi next_after polygamma sinh square tan zeta"
+)
+
 RULES: Mapping[str, Rule] = {
     **{f"stablehlo.{fn.value}": _plain for fn in (*UnaryFn, *BinaryFn)},
-    "chlo.erf": _plain,
-    "chlo.tan": _plain,
+    **{f"chlo.{name}": _plain for name in _CHLO.split()},
+    "chlo.bessel_i1e": _of_reals,
     "stablehlo.convert": _convert,
     "stablehlo.select": _select,
     "stablehlo.clamp": _clamp,

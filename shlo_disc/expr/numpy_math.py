@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shlo_disc.diagnostics import ShloDiscError
+from shlo_disc.expr import special_functions as special
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import BinaryFn, Direction, UnaryFn
 
@@ -300,16 +301,29 @@ def _wide2(function: Callable[[Array, Array], Array]) -> Callable[[Array, Array]
 
 UNARY: Mapping[UnaryFn, Callable[[Array], Array]] = {
     UnaryFn.ABS: _abs,
+    UnaryFn.ACOS: _real_or_whole(np.arccos),
+    UnaryFn.ACOSH: _real_or_whole(np.arccosh),
+    UnaryFn.ASIN: _real_or_whole(np.arcsin),
+    UnaryFn.ASIN_ACOS_KERNEL: special.asin_acos_kernel,
+    UnaryFn.ASINH: _real_or_whole(np.arcsinh),
+    UnaryFn.ATAN: _real_or_whole(np.arctan),
+    UnaryFn.ATANH: _real_or_whole(np.arctanh),
+    UnaryFn.BESSEL_I1E: special.from_scipy("i1e"),
     UnaryFn.CBRT: _real_or_whole(np.cbrt),
     UnaryFn.CEIL: _real_or_whole(np.ceil),
+    UnaryFn.COSH: _real_or_whole(np.cosh),
     UnaryFn.COSINE: _real_or_whole(np.cos),
     UnaryFn.COUNT_LEADING_ZEROS: _leading_zeros,
+    UnaryFn.DIGAMMA: special.digamma,
     UnaryFn.ERF: _erf,
+    UnaryFn.ERF_INV: special.from_scipy("erfinv"),
+    UnaryFn.ERFC: special.from_scipy("erfc"),
     UnaryFn.EXPONENTIAL: _real_or_whole(np.exp),
     UnaryFn.EXPONENTIAL_MINUS_ONE: _real_or_whole(np.expm1),
     UnaryFn.FLOOR: _real_or_whole(np.floor),
     UnaryFn.IMAG: np.imag,
     UnaryFn.IS_FINITE: _is_finite,
+    UnaryFn.LGAMMA: special.lgamma,
     UnaryFn.LOG: _real_or_whole(np.log),
     UnaryFn.LOG_PLUS_ONE: _real_or_whole(np.log1p),
     UnaryFn.LOGISTIC: _logistic,
@@ -322,6 +336,7 @@ UNARY: Mapping[UnaryFn, Callable[[Array], Array]] = {
     UnaryFn.RSQRT: lambda x: 1 / np.sqrt(wide(x)),
     UnaryFn.SIGN: _sign,
     UnaryFn.SINE: _real_or_whole(np.sin),
+    UnaryFn.SINH: _real_or_whole(np.sinh),
     UnaryFn.SQRT: _real_or_whole(np.sqrt),
     UnaryFn.TAN: _tan,
     UnaryFn.TANH: _real_or_whole(np.tanh),
@@ -337,6 +352,7 @@ BINARY: Mapping[BinaryFn, Callable[[Array, Array], Array]] = {
     BinaryFn.MINIMUM: minimum,
     BinaryFn.MULTIPLY: _wide2(np.multiply),
     BinaryFn.OR: _wide2(np.bitwise_or),
+    BinaryFn.POLYGAMMA: special.polygamma,
     BinaryFn.POWER: _power,
     BinaryFn.REMAINDER: _remainder,
     BinaryFn.SHIFT_LEFT: _shift_left,
@@ -344,4 +360,5 @@ BINARY: Mapping[BinaryFn, Callable[[Array, Array], Array]] = {
     BinaryFn.SHIFT_RIGHT_LOGICAL: _shift_right_logical,
     BinaryFn.SUBTRACT: _wide2(np.subtract),
     BinaryFn.XOR: _wide2(np.bitwise_xor),
+    BinaryFn.ZETA: special.zeta,
 }

@@ -21,19 +21,32 @@ NO_BOUNDS: Bounds = (None, None)
 
 
 class UnaryFn(Enum):
-    """Functions of one element, by their StableHLO names (erf: CHLO)."""
+    """Functions of one element, by their names in StableHLO or CHLO."""
 
     ABS = "abs"
+    ACOS = "acos"
+    ACOSH = "acosh"
+    ASIN = "asin"
+    ASIN_ACOS_KERNEL = "_asin_acos_kernel"
+    ASINH = "asinh"
+    ATAN = "atan"
+    ATANH = "atanh"
+    BESSEL_I1E = "bessel_i1e"
     CBRT = "cbrt"
     CEIL = "ceil"
+    COSH = "cosh"
     COSINE = "cosine"
     COUNT_LEADING_ZEROS = "count_leading_zeros"
+    DIGAMMA = "digamma"
     ERF = "erf"
+    ERF_INV = "erf_inv"
+    ERFC = "erfc"
     EXPONENTIAL = "exponential"
     EXPONENTIAL_MINUS_ONE = "exponential_minus_one"
     FLOOR = "floor"
     IMAG = "imag"
     IS_FINITE = "is_finite"
+    LGAMMA = "lgamma"
     LOG = "log"
     LOG_PLUS_ONE = "log_plus_one"
     LOGISTIC = "logistic"
@@ -46,13 +59,14 @@ class UnaryFn(Enum):
     RSQRT = "rsqrt"
     SIGN = "sign"
     SINE = "sine"
+    SINH = "sinh"
     SQRT = "sqrt"
     TAN = "tan"
     TANH = "tanh"
 
 
 class BinaryFn(Enum):
-    """Functions of two elements, by their StableHLO names."""
+    """Functions of two elements, by their names in StableHLO or CHLO."""
 
     ADD = "add"
     AND = "and"
@@ -63,6 +77,7 @@ class BinaryFn(Enum):
     MINIMUM = "minimum"
     MULTIPLY = "multiply"
     OR = "or"
+    POLYGAMMA = "polygamma"
     POWER = "power"
     REMAINDER = "remainder"
     SHIFT_LEFT = "shift_left"
@@ -70,6 +85,7 @@ class BinaryFn(Enum):
     SHIFT_RIGHT_LOGICAL = "shift_right_logical"
     SUBTRACT = "subtract"
     XOR = "xor"
+    ZETA = "zeta"
 
 
 class Direction(Enum):

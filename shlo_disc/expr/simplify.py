@@ -47,7 +47,7 @@ _EXACT_UNARY = frozenset(
         UnaryFn.SQRT,
     }
 )
-_INEXACT_BINARY = frozenset({BinaryFn.ATAN2, BinaryFn.POWER})
+_INEXACT_BINARY = frozenset({BinaryFn.ATAN2, BinaryFn.POLYGAMMA, BinaryFn.POWER, BinaryFn.ZETA})
 _INVOLUTIONS = frozenset({UnaryFn.NEGATE, UnaryFn.NOT})
 _RING = frozenset({BinaryFn.ADD, BinaryFn.SUBTRACT, BinaryFn.MULTIPLY})
 _SHIFTS = frozenset({BinaryFn.SHIFT_LEFT, BinaryFn.SHIFT_RIGHT_ARITHMETIC, BinaryFn.SHIFT_RIGHT_LOGICAL})

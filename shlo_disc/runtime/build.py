@@ -13,6 +13,7 @@ from shlo_disc.artifact import Artifact
 from shlo_disc.runtime.cache import PACKAGE, Cache, digest
 from shlo_disc.runtime.toolchain import Compiler, cpu_name
 
+SHARED = PACKAGE / "codegen" / "prelude"  # what both preludes include
 PRELUDE = PACKAGE / "lower_cpu" / "prelude"
 GPU_PRELUDE = PACKAGE / "lower_cuda" / "prelude"  # of which the host program needs driver.h
 
@@ -76,7 +77,7 @@ class Builder:
             folder.mkdir()
             source = folder / f"{Path(name).stem}.cc"
             source.write_text(text)
-            self.compiler.compile(source, target, self.optimize, prelude)
+            self.compiler.compile(source, target, self.optimize, (prelude, SHARED))
             self.cache.store("objects", key, target.read_bytes(), ".o")
         return target
 
@@ -98,10 +99,11 @@ def _included(text: str, prelude: Path) -> list[str]:
         name = waiting.pop()
         if name not in names:
             names.append(name)
-            waiting += _INCLUDE.findall(_header(prelude / name))
-    return [_header(prelude / name) for name in sorted(names)]
+            waiting += _INCLUDE.findall(_header(prelude, name))
+    return [_header(prelude, name) for name in sorted(names)]
 
 
 @lru_cache
-def _header(path: Path) -> str:
-    return path.read_text()
+def _header(prelude: Path, name: str) -> str:
+    path = prelude / name
+    return (path if path.is_file() else SHARED / name).read_text()

@@ -13,6 +13,7 @@ from shlo_disc.runtime.cache import PACKAGE
 from shlo_disc.runtime.device import IndexType
 
 PRELUDE = PACKAGE / "lower_cuda" / "prelude"
+SHARED = PACKAGE / "codegen" / "prelude"  # what both targets' preludes include
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ def options(architecture: int, index: IndexType) -> tuple[str, ...]:
 @lru_cache
 def headers() -> Mapping[str, str]:
     """The prelude's headers by name; NVRTC gets them from memory."""
-    return {path.name: path.read_text() for path in sorted(PRELUDE.glob("*.cuh"))}
+    return {path.name: path.read_text() for path in sorted((*PRELUDE.glob("*.cuh"), *SHARED.glob("*.h")))}
 
 
 def version() -> tuple[int, int]:

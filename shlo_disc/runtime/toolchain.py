@@ -14,6 +14,7 @@ import platform
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -58,9 +59,16 @@ class Compiler:
         """The flags that an object file depends on."""
         return (f"-O{optimize}", *_machine(self.kind), *_LANGUAGE, *_ARITHMETIC, *_ONLY[self.kind])
 
-    def compile(self, source: Path, target: Path, optimize: int, include: Path) -> None:
+    def compile(self, source: Path, target: Path, optimize: int, include: Sequence[Path]) -> None:
         """Compile one file to an object file."""
-        arguments = [*self.flags(optimize), f"-I{include}", "-c", str(source), "-o", str(target)]
+        arguments = [
+            *self.flags(optimize),
+            *[f"-I{folder}" for folder in include],
+            "-c",
+            str(source),
+            "-o",
+            str(target),
+        ]
         self._run(arguments, target.parent)
 
     def link(self, objects: list[Path], target: Path) -> None:

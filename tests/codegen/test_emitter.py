@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -36,7 +35,7 @@ from shlo_disc.expr.scalar import (
 )
 from shlo_disc.lower_cpu.rows import RowPrinter, extent
 from shlo_disc.lower_cpu.templates import signature
-from shlo_disc.runtime.build import PRELUDE
+from shlo_disc.runtime.build import PRELUDE, SHARED
 from shlo_disc.runtime.toolchain import find_compiler
 
 Array = NDArray[Any]
@@ -177,7 +176,7 @@ def library(drawn: list[tuple[Scalar, RowKernel]], tmp_path_factory: pytest.Temp
     texts = [text_of(f"formula_{k}", one) for k, (_, one) in enumerate(drawn)]
     source.write_text("\n\n".join(['#include "kernel.h"', *texts]))
     compiler = find_compiler()
-    compiler.compile(source, target, 0, Path(PRELUDE))
+    compiler.compile(source, target, 0, (PRELUDE, SHARED))
     compiler.link([target], folder / "kernels.so")
     return ctypes.CDLL(str(folder / "kernels.so"))
 

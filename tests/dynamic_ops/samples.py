@@ -131,6 +131,7 @@ ARGMAX = body(
 _BITWISE = {UnaryFn.NOT, UnaryFn.POPCNT, UnaryFn.COUNT_LEADING_ZEROS}
 _BOTH = {UnaryFn.ABS, UnaryFn.NEGATE, UnaryFn.SIGN}
 _COMPLEX = {UnaryFn.REAL, UnaryFn.IMAG}
+_COMPLEX_ONLY = {UnaryFn.ASIN_ACOS_KERNEL}
 _INTEGER_ONLY = {
     BinaryFn.SHIFT_LEFT,
     BinaryFn.SHIFT_RIGHT_ARITHMETIC,
@@ -139,18 +140,18 @@ _INTEGER_ONLY = {
     BinaryFn.OR,
     BinaryFn.XOR,
 }
-_FLOAT_ONLY = {BinaryFn.ATAN2, BinaryFn.COMPLEX}
+_FLOAT_ONLY = {BinaryFn.ATAN2, BinaryFn.COMPLEX, BinaryFn.POLYGAMMA, BinaryFn.ZETA}
 
 
 def _elementwise() -> Iterator[Sample]:
     for fn in UnaryFn:
         dtype = DType.I1 if fn is UnaryFn.IS_FINITE else F32 if fn in _COMPLEX else None
-        if fn in _COMPLEX:
+        if fn in _COMPLEX | _COMPLEX_ONLY:
             yield sample(fn.value, [np.arange(13, dtype=np.complex64) * np.complex64(1 - 2j)], NONE, (13,), dtype)
         if fn in _BITWISE | _BOTH:
             for kind in (DType.I32, DType.UI8, DType.I64):
                 yield sample(fn.value, [integers(11, dtype=kind)], NONE, (11,))
-        if fn not in _BITWISE | _COMPLEX:
+        if fn not in _BITWISE | _COMPLEX | _COMPLEX_ONLY:
             yield from (sample(fn.value, [floats(*s)], NONE, s, dtype) for s in ((0,), (1,), (2, 7)))
             yield sample(fn.value, [floats(13, dtype=DType.F64)], NONE, (13,), dtype)
     yield sample("not", [booleans(5)], NONE, (5,))
@@ -165,7 +166,24 @@ def _elementwise() -> Iterator[Sample]:
                 small = integers(13, dtype=kind, seed=1)[::-1] if fn is not BinaryFn.POWER else np.arange(13)
                 pair = [integers(13, dtype=kind), small.astype(numpy_dtype(kind))]
                 yield sample(fn.value, pair, NONE, (13,))
+    yield from _composed()
     yield from _other_elementwise()
+
+
+def _composed() -> Iterator[Sample]:
+    """Formulas of other functions, for every kind of element that they take."""
+    turned = np.arange(13, dtype=np.complex128) * (1 - 2j)
+    for name in ("conj", "square"):
+        for x in (floats(0), floats(2, 7), floats(13, dtype=DType.F64), turned, turned.astype(np.complex64)):
+            yield sample(name, [x], NONE, x.shape)
+    for dtype in (F32, DType.F64, DType.F16, DType.BF16):
+        for name in ("is_inf", "is_pos_inf", "is_neg_inf"):
+            yield sample(name, [floats(13, dtype=dtype)], NONE, (13,), DType.I1)
+        pair = [floats(31, dtype=dtype), floats(31, dtype=dtype, seed=1)[::-1].copy()]
+        yield sample("next_after", pair, NONE, (31,))
+        yield sample("next_after", [pair[0], pair[0].copy()], NONE, (31,))
+    for dtype in (DType.I8, DType.UI8, DType.I16, DType.UI16, I32, DType.UI32, DType.I64, DType.UI64):
+        yield sample("mulhi", [integers(31, dtype=dtype), integers(31, dtype=dtype, seed=1)[::-1].copy()], NONE, (31,))
 
 
 def _other_elementwise() -> Iterator[Sample]:

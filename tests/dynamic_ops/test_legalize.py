@@ -151,7 +151,7 @@ def test_shapes_that_always_differ_are_an_error_with_a_place() -> None:
 @pytest.mark.parametrize(
     ("op", "name"),
     [
-        ("%0 = chlo.bessel_i1e %x : tensor<?xf32> -> tensor<?xf32>", "chlo.bessel_i1e"),
+        ('%0 = interpreter.probe %x, probe_id = "here" : tensor<?xf32>', "interpreter.probe"),
         ("%0 = stablehlo.custom_call @lapack_sgetrf_ffi(%x) : (tensor<?xf32>) -> tensor<?xf32>", "@lapack_sgetrf_ffi"),
     ],
 )  # fmt: skip

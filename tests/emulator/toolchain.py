@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from shlo_disc.runtime.device import IndexType
-from shlo_disc.runtime.nvrtc import PRELUDE
+from shlo_disc.runtime.nvrtc import PRELUDE, SHARED
 
 _MOST_BYTES = 1 << 30  # of compiled files that are kept
 _YOUNG = 3600  # seconds
@@ -59,7 +59,7 @@ def library(text: str, names: Sequence[str], index: IndexType, mode: Mode = "pla
         source = Path(scratch) / "all.cc"
         source.write_text(f'#include "kernels.cu"\n{kernels}')
         done = Path(scratch) / "all.o"
-        folders = (f"-I{HERE}", f"-I{PRELUDE}")
+        folders = (f"-I{HERE}", f"-I{PRELUDE}", f"-I{SHARED}")
         _run(["g++", *flags, "-include", str(_precompiled(flags)), *folders, "-c", str(source), "-o", str(done)])
         _run(["g++", "-shared", str(done), "-o", f"{done}.so"])
         Path(f"{done}.so").replace(target)
@@ -127,7 +127,7 @@ def _precompiled(flags: Sequence[str]) -> Path:
         if not compiled.exists():
             header.write_text('#include "cuda_emu.h"\n#include "shlo.cuh"\n')
             with _finished(compiled) as unfinished:
-                command = ["g++", *flags, f"-I{HERE}", f"-I{PRELUDE}", "-x", "c++-header", str(header)]
+                command = ["g++", *flags, f"-I{HERE}", f"-I{PRELUDE}", f"-I{SHARED}", "-x", "c++-header", str(header)]
                 _run([*command, "-o", unfinished])
     return header
 
@@ -159,7 +159,7 @@ def _digest(*texts: str) -> str:
 
 
 def _headers_digest() -> str:
-    headers = [HERE / "cuda_emu.h", HERE / "emulator.h", *sorted(PRELUDE.glob("*.cuh"))]
+    headers = [HERE / "cuda_emu.h", HERE / "emulator.h", *sorted(PRELUDE.glob("*.cuh")), *sorted(SHARED.glob("*.h"))]
     return _digest(*(path.name + path.read_text() for path in headers), _compiler())
 
 

@@ -28,10 +28,14 @@ UNARY: Mapping[UnaryFn, tuple[DType, ...]] = {
     UnaryFn.NOT: (DType.I1, *INTEGERS),
     **dict.fromkeys((UnaryFn.REAL, UnaryFn.IMAG), (DType.F32, DType.F64, *COMPLEX)),
     **dict.fromkeys(
-        (UnaryFn.CEIL, UnaryFn.FLOOR, UnaryFn.ROUND_NEAREST_AFZ, UnaryFn.ROUND_NEAREST_EVEN, UnaryFn.ERF), FLOATS
+        (UnaryFn.CEIL, UnaryFn.FLOOR, UnaryFn.ROUND_NEAREST_AFZ, UnaryFn.ROUND_NEAREST_EVEN, UnaryFn.ERF,
+         UnaryFn.BESSEL_I1E, UnaryFn.DIGAMMA, UnaryFn.ERF_INV, UnaryFn.ERFC, UnaryFn.LGAMMA), FLOATS
     ),
+    UnaryFn.ASIN_ACOS_KERNEL: COMPLEX,
     **dict.fromkeys(
-        (UnaryFn.CBRT, UnaryFn.COSINE, UnaryFn.EXPONENTIAL, UnaryFn.EXPONENTIAL_MINUS_ONE, UnaryFn.IS_FINITE,
+        (UnaryFn.ACOS, UnaryFn.ACOSH, UnaryFn.ASIN, UnaryFn.ASINH, UnaryFn.ATAN, UnaryFn.ATANH, UnaryFn.COSH,
+         UnaryFn.SINH, UnaryFn.CBRT, UnaryFn.COSINE, UnaryFn.EXPONENTIAL, UnaryFn.EXPONENTIAL_MINUS_ONE,
+         UnaryFn.IS_FINITE,
          UnaryFn.LOG, UnaryFn.LOG_PLUS_ONE, UnaryFn.LOGISTIC, UnaryFn.RSQRT, UnaryFn.SINE, UnaryFn.SQRT, UnaryFn.TAN,
          UnaryFn.TANH),
         (*FLOATS, *COMPLEX),
@@ -45,6 +49,7 @@ BINARY: Mapping[BinaryFn, tuple[DType, ...]] = {
     **dict.fromkeys((BinaryFn.AND, BinaryFn.OR, BinaryFn.XOR), (DType.I1, *INTEGERS)),
     **dict.fromkeys((BinaryFn.SHIFT_LEFT, BinaryFn.SHIFT_RIGHT_ARITHMETIC, BinaryFn.SHIFT_RIGHT_LOGICAL), INTEGERS),
     BinaryFn.ATAN2: (*FLOATS, *COMPLEX),
+    **dict.fromkeys((BinaryFn.POLYGAMMA, BinaryFn.ZETA), FLOATS),
     BinaryFn.COMPLEX: (DType.F32, DType.F64),
 }
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 PRELUDE = Path(__file__).parents[2] / "shlo_disc" / "lower_cpu" / "prelude"
+SHARED = Path(__file__).parents[2] / "shlo_disc" / "codegen" / "prelude"
 FLAGS = (
     "-O3", "-march=native", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-fno-trapping-math",
     "-ffp-contract=fast", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC",
@@ -30,7 +31,7 @@ def build(compiler: str, source: str, folder: Path, *flags: str) -> ctypes.CDLL:
         pytest.skip("needs the package ziglang")
     path, library = folder / "harness.cc", folder / "harness.so"
     path.write_text(source)
-    command = [*COMPILERS[compiler], *FLAGS, *flags, f"-I{PRELUDE}", str(path), "-o", str(library)]
+    command = [*COMPILERS[compiler], *FLAGS, *flags, f"-I{PRELUDE}", f"-I{SHARED}", str(path), "-o", str(library)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return ctypes.CDLL(str(library))

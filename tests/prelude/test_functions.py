@@ -18,10 +18,12 @@ Apply: TypeAlias = Callable[[str, Floats], tuple[Floats, Floats]]
 
 # name in the prelude -> how far off f32 and f64 may be, in ulp
 LIMITS = {
-    "exp_": (1.5, 1.5), "expm1_": (2, 1.5), "log_": (1.5, 1.5), "log1p_": (2, 1.5), "logistic_": (3, 3),
-    "tanh_": (3, 3), "sin_": (2.5, 1.5), "cos_": (2.5, 1.5), "tan_": (1.5, 1.5), "sqrt_": (0.51, 0.51),
+    "exp_": (1.5, 1.5), "expm1_": (2, 2), "log_": (1.5, 1.5), "log1p_": (2, 1.5), "logistic_": (3, 3),
+    "tanh_": (3, 3), "sin_": (2.5, 1.5), "cos_": (2.5, 1.5), "sqrt_": (0.51, 0.51),
     "rsqrt_": (1.5, 1.5), "cbrt_": (1.5, 4), "erf_": (2, 3.5), "floor_": (0, 0), "ceil_": (0, 0),
     "round_even": (0, 0), "round_afz": (0, 0), "abs_": (0, 0), "sign_": (0, 0), "neg_": (0, 0),
+    "acos_": (1.5, 1.5), "acosh_": (3, 2), "asin_": (1.5, 1.5), "asinh_": (2.5, 2), "atan_": (1.5, 1.5),
+    "atanh_": (2.5, 2), "cosh_": (2, 2), "sinh_": (2.5, 2.5), "tan_": (1.5, 2.1),
 }  # fmt: skip
 
 HARNESS = '#include "math.h"\n' + "".join(
@@ -64,7 +66,10 @@ def _round_away(x: Floats) -> Floats:
 REFERENCES: dict[str, Callable[[Floats], Floats]] = {
     "exp_": np.exp, "expm1_": np.expm1, "log_": np.log, "log1p_": np.log1p, "tanh_": np.tanh, "sin_": np.sin,
     "cos_": np.cos, "tan_": np.tan, "sqrt_": np.sqrt, "cbrt_": np.cbrt, "erf_": _lift(math.erf),
-    "logistic_": lambda x: 1 / (1 + np.exp(-x)), "rsqrt_": lambda x: 1 / np.sqrt(x),
+    "acos_": np.arccos, "acosh_": np.arccosh, "asin_": np.arcsin, "asinh_": np.arcsinh, "atan_": np.arctan,
+    "atanh_": np.arctanh, "cosh_": np.cosh, "sinh_": np.sinh,
+    "logistic_": lambda x: np.where(x < 0, np.exp(-abs(x)), 1) / (1 + np.exp(-abs(x))),
+    "rsqrt_": lambda x: 1 / np.sqrt(x),
     "floor_": np.floor, "ceil_": np.ceil, "round_even": np.rint, "round_afz": _round_away, "abs_": np.abs,
     "sign_": lambda x: np.where((x == 0) | np.isnan(x), x, np.sign(x)), "neg_": np.negative,
 }  # fmt: skip
@@ -109,9 +114,6 @@ def test_error(apply: Apply, name: str, dtype: type) -> None:
     with np.errstate(all="ignore"):
         exact = REFERENCES[name](x.astype(np.float64 if dtype is np.float32 else np.longdouble))
         lanes, scalars = apply(name, x)
-        if name == "logistic_":  # exp(-x) overflows before the result does: subnormal results are 0
-            exact = np.where(abs(exact) < np.finfo(dtype).tiny, 0, exact)
-            lanes, scalars = (np.where(abs(y) < np.finfo(dtype).tiny, 0, y) for y in (lanes, scalars))
         limit = LIMITS[name][dtype is np.float64]
         for got in (lanes, scalars):
             error = ulps(got, exact)

@@ -71,7 +71,7 @@ def build_driver(folder: Path) -> Path:
     source, target = folder / "driver.cc", folder / "libcuda-stub.so"
     source.write_text(_DRIVER)
     compiler = find_compiler()
-    compiler.compile(source, folder / "driver.o", 0, folder)
+    compiler.compile(source, folder / "driver.o", 0, (folder,))
     compiler.link([folder / "driver.o"], target)
     return target
 

@@ -7,10 +7,10 @@ template <class V, class Fn>
 SHLO_INLINE V per_lane(V a, V b, Fn fn) {
   if constexpr (is_scalar<V>) return fn(a, b);
   else {
-    elem_t<V> x[16], y[16];
+    elem_t<V> x[Type<V>::lanes], y[Type<V>::lanes];
     __builtin_memcpy(x, &a, sizeof a);
     __builtin_memcpy(y, &b, sizeof b);
-    for (int i = 0; i < 16; i++) x[i] = fn(x[i], y[i]);
+    for (int i = 0; i < Type<V>::lanes; i++) x[i] = fn(x[i], y[i]);
     __builtin_memcpy(&a, x, sizeof a);
     return a;
   }

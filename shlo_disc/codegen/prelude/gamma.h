@@ -1,0 +1,117 @@
+// The gamma function's logarithm, its derivatives, and the Hurwitz zeta function.
+#pragma once
+#include "polynomial.h"
+
+// Where x < 0 the sines of pi |x|: of the distance from the nearest whole number, which is exact.
+template <class D>
+SHLO_INLINE D from_whole(D a) {
+  return a - round_even(a);
+}
+
+// lgamma(y) on [1, 2] is (y - 1) (y - 2) p(y); below 8 by the recurrence, from there on Stirling's series.
+template <class D>
+SHLO_OUTLINE D lgamma_d(D x) {
+  D a = abs_(x), one = splat<D>(1), product = one, down = splat<D>(0);
+  for (int k = 1; k <= 6; k++) {
+    D factor = a - (double)k;
+    product = factor >= one ? (D)(product * factor) : product;
+    down = factor >= one ? splat<D>(k) : down;
+  }
+  D y = a < one ? (D)(a - 0.5) : (D)(a - down - 1.5);  // exact, and -1/2 .. 1/2
+  D near = (y + 0.5) * (y - 0.5) * horner(y, SHLO_LGAMMA);
+  D log = log_(a >= splat<D>(8) ? a : a < one ? a : product);
+  D z = one / a;
+  D far = (a - 0.5) * (log - 1.0) + (horner((D)(z * z), SHLO_STIRLING) * z + 0.41893853320467274);
+  D found = a >= splat<D>(8) ? far : a < one ? (D)(near - log) : (D)(near + log);
+  auto negative = x < splat<D>(-0x1p-60);  // nearer to 0, -log |x| is right on either side
+  if (some(negative)) {
+    D sine = abs_(sin_((D)(from_whole(a) * 3.141592653589793)));
+    D reflected = log_((D)(3.141592653589793 / (a * sine))) - found;
+    found = negative ? (sine == splat<D>(0) ? splat<D>(inf_f64()) : reflected) : found;
+  }
+  return a == splat<D>(inf_f64()) ? a : found;
+}
+
+// digamma(y) on [1, 2] is (y - root) p(y); below 10 by the recurrence, from there on its asymptotic series.
+template <class D>
+SHLO_OUTLINE D digamma_d(D x) {
+  D a = abs_(x), one = splat<D>(1), zero = splat<D>(0), over = zero, under = one, down = zero;
+  for (int k = 1; k <= 8; k++) {  // over / under: the sum of 1 / (a - k)
+    D factor = a - (double)k;
+    over = factor >= one ? (D)(over * factor + under) : over;
+    under = factor >= one ? (D)(under * factor) : under;
+    down = factor >= one ? splat<D>(k) : down;
+  }
+  auto below = a < one;
+  over = below ? (x < zero ? zero : splat<D>(-1)) : over;
+  under = below ? a : under;
+  D y = below ? (D)(a - 0.5) : (D)(a - down - 1.5);
+  D from_root = (y + 0x1.3a4f398p-5) - 0x1.6be3f6e1a9c88p-32;  // the root, less 3/2, in two parts
+  D near = from_root * horner(y, SHLO_DIGAMMA) + (over == zero ? zero : (D)(over / under));
+  D z = one / a;
+  D far = log_(a) - z * (horner((D)(z * z), SHLO_DIGAMMA_TAIL) * z + 0.5);
+  D found = a >= splat<D>(10) ? far : near;
+  auto negative = x < zero;
+  if (some(negative)) {
+    D turn = from_whole(a) * 3.141592653589793;
+    D reflected = (below ? found : (D)(found + z)) + 3.141592653589793 * (cos_(turn) / sin_(turn));
+    found = negative ? reflected : found;
+  }
+  auto pole = (x <= zero) & (floor_(x) == x);
+  return pole ? splat<D>(nan_f64()) : found;
+}
+
+// a^-x for a > 0; `Exact`: as exact as the C library's, else with the error of a product in the exponent.
+template <bool Exact, class D>
+SHLO_INLINE D inverse_power(D a, D x) {
+  if constexpr (Exact) return pow_(a, (D)-x);
+  else return a == splat<D>(1) ? a : exp_((D)(-x * log_(a)));
+}
+// zeta(x, q) for x > 1, q > 0: ten terms, and the rest by Euler and Maclaurin's formula (Cephes, zeta.c).
+template <bool Exact, class D>
+SHLO_OUTLINE D zeta_of_positive(D x, D q) {
+  D sum = inverse_power<Exact>(q, x);
+  for (int k = 1; k < 10; k++) sum = sum + inverse_power<Exact>((D)(q + (double)k), x);
+  D a = q + 10.0, power = inverse_power<Exact>(a, x), z = 1.0 / a;
+  D rest = power * a / (x - 1.0) + power * 0.5, rising = x, falling = power * z;
+  const double bernoulli[] = {  // B(2k) / (2k)!
+      1. / 12, -1. / 720, 1. / 30240, -1. / 1209600, 1. / 47900160, -691. / 1307674368e3, 1. / 74724249600.,
+      -3617. / 1067062284288e4, 43867. / 5109094217170944e3, -174611. / 802857662698291200e3};
+  for (int k = 0; k < 10; k++) {
+    rest = rest + rising * falling * bernoulli[k];
+    rising = rising * ((x + (2. * k + 1)) * (x + (2. * k + 2)));
+    falling = falling * (z * z);
+  }
+  return abs_(power) <= abs_(sum) * 0x1p-54 ? sum : (D)(sum + rest);
+}
+// q < 0, x whole: the terms below 0 are those of zeta(x, ceil(q) - q) - zeta(x, 1 - q). Elsewhere as XLA has it.
+template <bool Exact, class D>
+SHLO_OUTLINE D zeta_d(D x, D q) {
+  D zero = splat<D>(0), one = splat<D>(1), nan = splat<D>(nan_f64()), infinity = splat<D>(inf_f64());
+  D whole = floor_(q);
+  auto negative = (q < zero) & (whole < q);
+  D found = zeta_of_positive<Exact>(x, negative ? (D)(q - whole) : q);
+  D half = x * 0.5;
+  auto even = (floor_(half) == half) & (x - x == zero);
+  if (some(negative)) {
+    D below = zeta_of_positive<Exact>(x, (D)(ceil_(q) - q)) - zeta_of_positive<Exact>(x, (D)(one - q));
+    found = negative ? (even ? (D)(found + below) : (D)(found - below)) : found;
+  }
+  found = ((x > one) & (q == q) & ((q > zero) | (floor_(x) == x))) ? found : nan;
+  found = ((q <= zero) & (whole == q)) ? (even ? infinity : nan) : found;
+  return x == one ? infinity : found;
+}
+
+template <bool Exact, class D>
+SHLO_OUTLINE D polygamma_d(D n, D x) {
+  D zero = splat<D>(0), factorial = splat<D>(1), half = n * 0.5;
+  for (int k = 2; k <= 171; k++) {
+    auto more = n >= splat<D>(k);
+    if (!some(more)) break;
+    factorial = more ? (D)(factorial * (double)k) : factorial;
+  }
+  D size = factorial * zeta_d<Exact>((D)(n + 1.0), x);
+  D found = floor_(half) == half ? (D)-size : size;
+  found = n == zero ? digamma_d(x) : found;
+  return ((n >= zero) & (floor_(n) == n)) ? found : splat<D>(nan_f64());
+}

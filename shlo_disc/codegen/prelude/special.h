@@ -1,0 +1,30 @@
+// The inverse of erf, and the scaled Bessel function I1.
+#pragma once
+#include "polynomial.h"
+
+// x p(w), w = -log(1 - x^2); after M. Giles, Approximating the erfinv function, GPU Computing Gems 2 (2011).
+template <class D>
+SHLO_OUTLINE D erf_inv_d(D x) {
+  D one = splat<D>(1), w = -log_((D)((one - x) * (one + x)));
+  D factor = horner((D)(w - 3.0), SHLO_ERF_INV_CENTER);
+  auto side = w > splat<D>(6);
+  if (some(side)) {
+    D root = sqrt_(side ? w : one);
+    factor = side ? horner((D)(root - 3.25), SHLO_ERF_INV_SIDE) : factor;
+    auto end = w > splat<D>(16);
+    if (some(end)) factor = end ? horner((D)(root - 5.0), SHLO_ERF_INV_END) : factor;
+  }
+  D a = abs_(x), found = x * factor;
+  found = a == one ? signed_like(splat<D>(inf_f64()), x) : found;
+  return a <= one ? found : splat<D>(nan_f64());
+}
+
+// exp(-|x|) I1(x), in two ranges as in Cephes, i1.c.
+template <class D>
+SHLO_OUTLINE D bessel_i1e_d(D x) {
+  D a = abs_(x), eight = splat<D>(8);
+  auto large = a > eight;
+  D size = a * horner((D)((large ? eight : a) * 0.25 - 1.0), SHLO_BESSEL_I1E_SMALL);
+  if (some(large)) size = large ? (D)(horner((D)(16.0 / a - 1.0), SHLO_BESSEL_I1E_LARGE) / sqrt_(a)) : size;
+  return signed_like(size, x);
+}

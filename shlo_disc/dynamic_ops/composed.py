@@ -1,0 +1,173 @@
+"""Elementwise ops of CHLO that are short formulas of others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, NoAttrs, OpDef, Template, plain
+from shlo_disc.dynamic_ops.program import Op
+from shlo_disc.expr import numpy_math as np_math
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.scalar import (
+    Binary,
+    BinaryFn,
+    Bitcast,
+    Compare,
+    Const,
+    Convert,
+    Direction,
+    Index,
+    Scalar,
+    Select,
+    Unary,
+    UnaryFn,
+)
+
+Array = NDArray[Any]
+
+
+def _define(name: str, formula: Callable[..., Scalar], function: Callable[..., Array]) -> OpDef[NoAttrs]:
+    """Declare an op by its formula of the operands' elements, and its NumPy function."""
+
+    def element(op: Op[NoAttrs], ask: ElementQuery, _k: int, index: Index) -> Scalar:
+        return formula(*[ask.at(x, index) for x in op.operands])
+
+    def reference(op: Op[NoAttrs], inputs: Arrays) -> Arrays:
+        return (np_math.cast(function(*inputs), op.results[0].dtype),)
+
+    return OpDef(name=name, attrs=NoAttrs, template=Template.ELEMENT, element=element, reference=plain(reference))
+
+
+def _apply(fn: BinaryFn, a: Scalar, b: Scalar) -> Scalar:
+    return Binary(fn, a, b, a.dtype)
+
+
+def _number(value: float, like: Scalar) -> Const:
+    return Const(value, like.dtype)
+
+
+def _both(a: Scalar, b: Scalar) -> Scalar:
+    return Binary(BinaryFn.AND, a, b, DType.I1)
+
+
+# --- complex numbers
+
+
+def _conj(x: Scalar) -> Scalar:
+    if not x.dtype.is_complex:
+        return x
+    real, imaginary = (Unary(fn, x, x.dtype.part) for fn in (UnaryFn.REAL, UnaryFn.IMAG))
+    return Binary(BinaryFn.COMPLEX, real, Unary(UnaryFn.NEGATE, imaginary, x.dtype.part), x.dtype)
+
+
+def _square(x: Scalar) -> Scalar:
+    """The square; of a complex number (a - b) (a + b) + 2 a b i, which keeps the digits that a^2 - b^2 loses."""
+    if not x.dtype.is_complex:
+        return _apply(BinaryFn.MULTIPLY, x, x)
+    a, b = (Unary(fn, x, x.dtype.part) for fn in (UnaryFn.REAL, UnaryFn.IMAG))
+    difference, total = _apply(BinaryFn.SUBTRACT, a, b), _apply(BinaryFn.ADD, a, b)
+    size_a, size_b = (Unary(UnaryFn.ABS, part, part.dtype) for part in (a, b))
+    same = _both(Unary(UnaryFn.IS_FINITE, a, DType.I1), Compare(Direction.EQ, size_a, size_b))
+    real = Select(same, _number(0.0, a), _apply(BinaryFn.MULTIPLY, difference, total))
+    product = _apply(BinaryFn.MULTIPLY, a, b)
+    return Binary(BinaryFn.COMPLEX, real, _apply(BinaryFn.ADD, product, product), x.dtype)
+
+
+def _square_reference(x: Array) -> Array:
+    if x.dtype.kind != "c":
+        return np_math.wide(x) * np_math.wide(x)
+    a, b = (part.astype(np.longdouble) for part in (x.real, x.imag))
+    return np_math.BINARY[BinaryFn.COMPLEX](
+        *[part.astype(x.real.dtype) for part in (np.where(np.abs(a) == np.abs(b), 0, (a - b) * (a + b)), 2 * a * b)]
+    )
+
+
+# --- infinities
+
+
+def _is_infinity(sign: int) -> Callable[[Scalar], Scalar]:
+    def formula(x: Scalar) -> Scalar:
+        if sign:
+            return Compare(Direction.EQ, x, _number(sign * np.inf, x))
+        return Compare(Direction.EQ, Unary(UnaryFn.ABS, x, x.dtype), _number(np.inf, x))
+
+    return formula
+
+
+# --- neighbours
+
+
+def _next_after(x: Scalar, y: Scalar) -> Scalar:
+    """The float next to x in the direction of y: its bits as an integer, one up or down."""
+    whole = DType(f"ui{x.dtype.bits}")
+    sign, one = Const(1 << (x.dtype.bits - 1), whole), Const(1, whole)
+    bits, goal = Bitcast(x, whole), Bitcast(y, whole)
+    size, goal_size = (_apply(BinaryFn.AND, b, Const((1 << (x.dtype.bits - 1)) - 1, whole)) for b in (bits, goal))
+    smallest = _apply(BinaryFn.OR, _apply(BinaryFn.AND, goal, sign), one)
+    other_side = Compare(Direction.NE, _apply(BinaryFn.AND, bits, sign), _apply(BinaryFn.AND, goal, sign))
+    inwards = Binary(BinaryFn.OR, Compare(Direction.GT, size, goal_size), other_side, DType.I1)
+    moved = Select(inwards, _apply(BinaryFn.SUBTRACT, bits, one), _apply(BinaryFn.ADD, bits, one))
+    found = Bitcast(Select(Compare(Direction.EQ, x, _number(0.0, x)), smallest, moved), x.dtype)
+    nan = Binary(BinaryFn.OR, Compare(Direction.NE, x, x), Compare(Direction.NE, y, y), DType.I1)
+    return Select(nan, _number(np.nan, x), Select(Compare(Direction.EQ, x, y), y, found))
+
+
+# --- products
+
+
+def _mulhi(a: Scalar, b: Scalar) -> Scalar:
+    """The upper half of the product of two integers."""
+    if a.dtype.bits == 64:
+        return _upper64(a, b)
+    wide = DType(f"{'i' if a.dtype.is_signed else 'ui'}{2 * a.dtype.bits}")
+    product = _apply(BinaryFn.MULTIPLY, Convert(a, wide), Convert(b, wide))
+    shift = BinaryFn.SHIFT_RIGHT_ARITHMETIC if a.dtype.is_signed else BinaryFn.SHIFT_RIGHT_LOGICAL
+    return Convert(_apply(shift, product, Const(a.dtype.bits, wide)), a.dtype)
+
+
+def _upper64(a: Scalar, b: Scalar) -> Scalar:
+    """By halves of 32 bits (Warren, Hacker's Delight, 8-2); a negative factor is 2^64 too large as unsigned."""
+    wide = DType.UI64
+    x, y = (Bitcast(v, wide) if v.dtype is not wide else v for v in (a, b))
+    mask, half = Const(0xFFFFFFFF, wide), Const(32, wide)
+    (x0, y0), (x1, y1) = (
+        [_apply(BinaryFn.AND, v, mask) for v in (x, y)],
+        [_apply(BinaryFn.SHIFT_RIGHT_LOGICAL, v, half) for v in (x, y)],
+    )
+
+    def upper(v: Scalar) -> Scalar:
+        return _apply(BinaryFn.SHIFT_RIGHT_LOGICAL, v, half)
+
+    def product(v: Scalar, w: Scalar) -> Scalar:
+        return _apply(BinaryFn.MULTIPLY, v, w)
+
+    middle = _apply(BinaryFn.ADD, product(x1, y0), upper(product(x0, y0)))
+    other = _apply(BinaryFn.ADD, product(x0, y1), _apply(BinaryFn.AND, middle, mask))
+    found = _apply(BinaryFn.ADD, _apply(BinaryFn.ADD, product(x1, y1), upper(middle)), upper(other))
+    if not a.dtype.is_signed:
+        return found
+    zero, nothing = Const(0, a.dtype), Const(0, wide)
+    for negative, factor in ((a, y), (b, x)):
+        excess = Select(Compare(Direction.LT, negative, zero), factor, nothing)
+        found = _apply(BinaryFn.SUBTRACT, found, excess)
+    return Bitcast(found, a.dtype)
+
+
+def _mulhi_reference(a: Array, b: Array) -> Array:
+    bits = 8 * a.dtype.itemsize
+    return ((a.astype(object) * b.astype(object)) >> bits).astype(a.dtype)
+
+
+OPS = (
+    _define("conj", _conj, np.conj),
+    _define("square", _square, _square_reference),
+    _define("is_inf", _is_infinity(0), lambda x: np.isinf(np_math.wide(x))),
+    _define("is_pos_inf", _is_infinity(1), lambda x: np.isposinf(np_math.wide(x))),
+    _define("is_neg_inf", _is_infinity(-1), lambda x: np.isneginf(np_math.wide(x))),
+    _define("next_after", _next_after, np.nextafter),
+    _define("mulhi", _mulhi, _mulhi_reference),
+)

@@ -1,0 +1,75 @@
+"""The functions of CHLO that NumPy lacks, as references: from SciPy, in double precision."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shlo_disc.diagnostics import ShloDiscError
+
+Array = NDArray[Any]
+
+
+def _special(name: str) -> Callable[..., Array]:
+    try:
+        functions = importlib.import_module("scipy.special")
+    except ImportError as error:
+        message = f"the reference of '{name}' needs the package scipy: pip install scipy"
+        raise ShloDiscError(message) from error
+    return getattr(functions, name)
+
+
+def from_scipy(name: str) -> Callable[..., Array]:
+    """Give a function of SciPy; it is imported when it is called.
+
+    Raises `ShloDiscError` if that is not installed.
+    """
+    return lambda *operands: _special(name)(*[x.astype(np.float64) for x in operands])
+
+
+def lgamma(x: Array) -> Array:
+    """The logarithm of |gamma(x)|; infinite at its poles and at both ends."""
+    x = x.astype(np.float64)
+    return np.where((x <= 0) & (x == np.floor(x)), np.inf, _special("gammaln")(x))
+
+
+def digamma(x: Array) -> Array:
+    """The derivative of lgamma; NaN at its poles, as XLA has it."""
+    x = x.astype(np.float64)
+    return np.where((x <= 0) & (x == np.floor(x)), np.nan, _special("digamma")(x))
+
+
+def zeta(x: Array, q: Array) -> Array:
+    """The sum of (q + k)^-x for k >= 0; where q < 0, for whole x, SciPy's value of q + n and the n terms before it.
+
+    Its poles are infinite for even x and NaN else, as XLA has it; 1000 terms are enough for tests.
+    """
+    x, q = np.broadcast_arrays(x.astype(np.float64), q.astype(np.float64))
+    whole_x, pole = x == np.floor(x), (q <= 0) & (q == np.floor(q))
+    defined = (x > 1) & ~np.isnan(q) & ((q > 0) | whole_x) & ~pole & (q > -1000)
+    exponent, start = np.where(defined, x, 2), np.where(defined, q, 1)
+    steps = np.maximum(np.ceil(-np.where(np.isinf(start), 0, start)), 0)
+    found = _special("zeta")(exponent, start + steps)
+    for k in range(int(steps.max(initial=0))):
+        found = found + np.where(k < steps, np.power(np.where(k < steps, start + k, 1), -exponent), 0)
+    at_pole = np.where(whole_x & (np.fmod(x, 2) == 0), np.inf, np.nan)
+    return np.where(x == 1, np.inf, np.where(pole, at_pole, np.where(defined, found, np.nan)))
+
+
+def polygamma(n: Array, x: Array) -> Array:
+    """The n-th derivative of digamma; NaN unless n is a whole number that is not negative."""
+    n, x = np.broadcast_arrays(n.astype(np.float64), x.astype(np.float64))
+    defined = (n >= 0) & (n == np.floor(n))
+    order = np.where(defined, n, 1)
+    sign = np.where(np.fmod(order, 2) == 0, -1.0, 1.0)
+    found = sign * _special("gamma")(order + 1) * zeta(order + 1, x)
+    return np.where(defined, np.where(n == 0, digamma(x), found), np.nan)
+
+
+def asin_acos_kernel(z: Array) -> Array:
+    """Give w: asin(z) = (atan2(re z, re w), sign(im z) im w), acos(z) = (atan2(re w, re z), -sign(im z) im w)."""
+    return (np.sqrt(1 - z) * np.sqrt(1 + z)).real + 1j * np.arcsin(z.real + 1j * np.abs(z.imag)).imag

@@ -1,0 +1,216 @@
+"""Fit the polynomials of the preludes' functions, and write them: `python tools/fit_functions.py` (a minute).
+
+Each is the interpolant at Chebyshev's points, computed with 60 digits: at most a small factor worse than the
+minimax polynomial of its degree. The degree is the least whose relative error is below `BOUND`.
+"""
+
+# mpmath is untyped; this file and the accuracy benchmark are where it is used.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownParameterType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false, reportMissingTypeStubs=false
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import mpmath
+from mpmath import mp, mpf
+
+HEADER = Path(__file__).parents[1] / "shlo_disc" / "codegen" / "prelude" / "coefficients.h"
+mp.dps = 60
+BOUND = mpf(2) ** -57
+Number = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """`function` of `variable` as a polynomial on [low, high]; `bound` is relative to `weight`, or to the values."""
+
+    name: str
+    meaning: str
+    function: Callable[[Number], Number]
+    low: float
+    high: float
+    bound: Number = BOUND
+
+
+def _series(function: Callable[[Number], Number], at_zero: Number) -> Callable[[Number], Number]:
+    """Give a quotient its limit at 0."""
+    return lambda x: at_zero if x == 0 else function(x)
+
+
+def _root(name: Callable[[Number], Number], scale: Number = 1) -> Callable[[Number], Number]:
+    """Give the function of z = x^2 for (f(x) - x) / x^3."""
+
+    def found(z: Number) -> Number:
+        x = mpmath.sqrt(z)
+        return scale * (name(x) - x) / x**3
+
+    return found
+
+
+def _erf_inv_of(w: Number) -> Number:
+    """Give erf_inv(x) / x where w = -log(1 - x^2)."""
+    x = mpmath.sqrt(-mpmath.expm1(-w))
+    if w < 20:
+        return mpmath.erfinv(x) / x
+    return mpmath.findroot(lambda y: mpmath.log(mpmath.erfc(y)) - mpmath.log(1 - x), mpmath.sqrt(w)) / x
+
+
+def _erfc_of(t: Number) -> Number:
+    """Give erfc(x) exp(x^2) (1 + 2 x) where t = (x - 4) / (x + 4)."""
+    x = 4 * (1 + t) / (1 - t)
+    return mpmath.erfc(x) * mpmath.exp(x * x) * (1 + 2 * x)
+
+
+def _lgamma_of(t: Number) -> Number:
+    """Give lgamma(x) / ((x - 1) (x - 2)) where x = t + 3/2."""
+    x = t + mpf(3) / 2
+    if abs(x - 1) < mpf(10) ** -25:
+        return mp.euler
+    if abs(x - 2) < mpf(10) ** -25:
+        return 1 - mp.euler
+    return mpmath.loggamma(x).real / ((x - 1) * (x - 2))
+
+
+DIGAMMA_ROOT = mpf("1.4616321449683623412626595423257213284681962040064463512959884")
+
+
+def _digamma_of(t: Number) -> Number:
+    """Give digamma(x) / (x - root) where x = t + 3/2."""
+    x = t + mpf(3) / 2
+    if abs(x - DIGAMMA_ROOT) < mpf(10) ** -25:
+        return mpmath.psi(1, DIGAMMA_ROOT)
+    return mpmath.digamma(x) / (x - DIGAMMA_ROOT)
+
+
+def _stirling(z: Number) -> Number:
+    """Give (lgamma(x) - (x - 1/2) log x + x - log(2 pi) / 2) x where z = 1 / x^2."""
+    if z == 0:
+        return mpf(1) / 12
+    x = 1 / mpmath.sqrt(z)
+    return (mpmath.loggamma(x) - (x - mpf(1) / 2) * mpmath.log(x) + x - mpmath.log(2 * mp.pi) / 2) * x
+
+
+def _digamma_tail(z: Number) -> Number:
+    """Give (log x - 1 / (2 x) - digamma(x)) x^2 where z = 1 / x^2."""
+    if z == 0:
+        return mpf(1) / 12
+    x = 1 / mpmath.sqrt(z)
+    return (mpmath.log(x) - 1 / (2 * x) - mpmath.digamma(x)) * x * x
+
+
+def _bessel_small(t: Number) -> Number:
+    x = 4 * (1 + t)
+    return mpmath.exp(-x) * mpmath.besseli(1, x) / x if x else mpf(1) / 2
+
+
+def _bessel_large(t: Number) -> Number:
+    if t == -1:
+        return 1 / mpmath.sqrt(2 * mp.pi)
+    x = 16 / (1 + t)
+    return mpmath.exp(-x) * mpmath.besseli(1, x) * mpmath.sqrt(x)
+
+
+_HALF_LN2 = 0.34658
+FITS = (
+    Fit("EXP", "(exp(r) - 1 - r) / r^2", _series(lambda r: (mpmath.expm1(r) - r) / r**2, mpf(1) / 2),
+        -_HALF_LN2, _HALF_LN2, BOUND * 8),
+    Fit("LOG", "(log((1 + s) / (1 - s)) - 2 s) / s^3 of s^2",
+        lambda z: 2 * (mpmath.atanh(mpmath.sqrt(z)) - mpmath.sqrt(z)) / mpmath.sqrt(z) ** 3, 0, 0.02944, BOUND * 16),
+    Fit("SIN", "(sin(r) - r) / r^3 of r^2", _root(mpmath.sin), 0, 0.6169, BOUND * 4),
+    Fit("COS", "(cos(r) - 1 + r^2 / 2) / r^4 of r^2",
+        lambda z: (mpmath.cos(mpmath.sqrt(z)) - 1 + z / 2) / z**2, 0, 0.6169, BOUND * 8),
+    Fit("ATAN", "(atan(x) - x) / x^3 of x^2", _root(mpmath.atan), 0, 0.1915, BOUND * 4),
+    Fit("ASIN", "(asin(x) - x) / x^3 of x^2", _root(mpmath.asin), 0, 0.25, BOUND * 4),
+    Fit("SINH", "(sinh(x) - x) / x^3 of x^2", _root(mpmath.sinh), 0, 1, BOUND * 4),
+    Fit("TANH", "(tanh(x) - x) / x^3 of x^2", _root(mpmath.tanh), 0, 0.3, BOUND * 4),
+    Fit("ERF", "erf(x) / x of x^2", lambda z: mpmath.erf(mpmath.sqrt(z)) / mpmath.sqrt(z), 0, 1),
+    Fit("ERFC", "erfc(x) exp(x^2) (1 + 2 x) of (x - 4) / (x + 4), 1/2 <= x <= 28.2", _erfc_of, -0.7778, 0.7517),
+    Fit("ERF_INV_CENTER", "erf_inv(x) / x of w - 3, w = -log(1 - x^2) <= 6", lambda t: _erf_inv_of(t + 3), -3, 3),
+    Fit("ERF_INV_SIDE", "the same of sqrt(w) - 3.25, w <= 16", lambda t: _erf_inv_of((t + mpf(13) / 4) ** 2), -0.81,
+        0.75),
+    Fit("ERF_INV_END", "the same of sqrt(w) - 5, w <= 36.1", lambda t: _erf_inv_of((t + 5) ** 2), -1, 1.01),
+    Fit("LGAMMA", "lgamma(x) / ((x - 1) (x - 2)) of x - 3/2, 1 <= x <= 2", _lgamma_of, -0.5, 0.5),
+    Fit("STIRLING", "(lgamma(x) - (x - 1/2) log x + x - log(2 pi) / 2) x of 1 / x^2, x >= 8", _stirling, 0, 1 / 64,
+        BOUND * 64),
+    Fit("DIGAMMA", "digamma(x) / (x - root) of x - 3/2, 1 <= x <= 2", _digamma_of, -0.5, 0.5),
+    Fit("DIGAMMA_TAIL", "(log x - 1 / (2 x) - digamma(x)) x^2 of 1 / x^2, x >= 10", _digamma_tail, 0, 0.01,
+        BOUND * 256),
+    Fit("BESSEL_I1E_SMALL", "exp(-x) I1(x) / x of x / 4 - 1, 0 <= x <= 8", _bessel_small, -1, 1),
+    Fit("BESSEL_I1E_LARGE", "exp(-x) I1(x) sqrt(x) of 16 / x - 1, x >= 8", _bessel_large, -1, 1),
+)  # fmt: skip
+
+
+def interpolant(fit: Fit, degree: int) -> list[Number]:
+    """Give the coefficients, the constant one first."""
+    low, high = mpf(fit.low), mpf(fit.high)
+    count = degree + 1
+    nodes = [mpmath.cos(mp.pi * (2 * k + 1) / (2 * count)) for k in range(count)]
+    values = [fit.function((high - low) / 2 * x + (high + low) / 2) for x in nodes]
+    chebyshev = [
+        2 / mpf(count) * sum(v * mpmath.cos(j * mp.pi * (2 * k + 1) / (2 * count)) for k, v in enumerate(values))
+        for j in range(count)
+    ]
+    chebyshev[0] /= 2
+    return _shifted(_monomials(chebyshev), 2 / (high - low), -(high + low) / (high - low))
+
+
+def _monomials(chebyshev: Sequence[Number]) -> list[Number]:
+    """Write a series of Chebyshev polynomials in powers."""
+    total, before, now = [mpf(0)] * len(chebyshev), [mpf(1)], [mpf(0), mpf(1)]
+    for c in chebyshev:
+        for k, p in enumerate(before):
+            total[k] += c * p
+        after = [mpf(0), *[2 * p for p in now]]
+        for k, p in enumerate(before):
+            after[k] -= p
+        before, now = now, after
+    return total
+
+
+def _shifted(powers: Sequence[Number], scale: Number, shift: Number) -> list[Number]:
+    """Write p(scale x + shift) in powers of x."""
+    found = [mpf(0)]
+    for c in reversed(powers):
+        times = [mpf(0), *[scale * f for f in found]]
+        for k, f in enumerate(found):
+            times[k] += shift * f
+        times[0] += c
+        found = times
+    return found[: len(powers)]
+
+
+def error(fit: Fit, coefficients: Sequence[Number]) -> Number:
+    """Give the largest relative error at points between the nodes."""
+    low, high = mpf(fit.low), mpf(fit.high)
+    points = [low + (high - low) * (mpf(1) - mpmath.cos(mp.pi * (k + mpf(1) / 3) / 97)) / 2 for k in range(97)]
+    return max(abs(mpmath.polyval(list(reversed(coefficients)), x) / fit.function(x) - 1) for x in points)
+
+
+def fitted(fit: Fit) -> str:
+    """Give the macro of a fit: the coefficients as arguments, the constant one first."""
+    degree = 4
+    while (worst := error(fit, coefficients := interpolant(fit, degree))) >= fit.bound:
+        degree += 1
+        assert degree < 40, f"{fit.name}: no degree is enough, {mpmath.nstr(worst, 3)}"
+    text = [float(c).hex() for c in coefficients]
+    print(fit.name, degree, mpmath.nstr(worst, 3), file=sys.stderr)
+    lines = ["    " + ", ".join(text[k : k + 4]) for k in range(0, len(text), 4)]
+    body = ", \\\n".join(lines)
+    head = f"// {fit.meaning}: degree {degree}, relative error {mpmath.nstr(worst, 2)}"
+    return f"{head}\n#define SHLO_{fit.name} \\\n{body}\n"
+
+
+def main() -> None:
+    head = (
+        "// Polynomials in double, the constant coefficient first. Written by tools/fit_functions.py.\n#pragma once\n\n"
+    )
+    HEADER.write_text(head + "\n".join(map(fitted, FITS)))
+
+
+if __name__ == "__main__":
+    main()
