@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from shlo_disc.diagnostics import VerifyError
 from shlo_disc.dynamic_ops.attribute_values import integer
 from shlo_disc.dynamic_ops.builder import Bound
@@ -70,7 +72,7 @@ def _read(frame: Frame, op: ir.Op) -> _Normalization:
             build.same_shape([tensors[0].shape, x.shape], f"the tensors of {op.name} need equal shapes", op.span)
     compose = Composer(frame, op.span)
     x, *rest = (compose.convert(one, DType.F32 if one.dtype.bits < 32 else one.dtype) for one in tensors)
-    return _Normalization(compose, x, tuple(rest), feature, epsilon.value)
+    return _Normalization(compose, x, tuple(rest), feature, float(np.float32(epsilon.value)))
 
 
 def _results(op: ir.Op, compose: Composer, found: Sequence[Tensor]) -> list[Bound]:

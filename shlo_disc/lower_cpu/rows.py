@@ -60,12 +60,12 @@ def extent(kernel: RowKernel) -> Dim:
 
 
 def piece(kernel: RowKernel) -> Dim:
-    """How many elements one piece of work touches."""
+    """How many elements one piece of work touches: of the row in the middle, where rows differ."""
     if is_flat(kernel):
         return const(1)
     if is_columns(kernel):
         return total(product(axis.extent for axis in stage.axes[:-1]) for stage in kernel.stages) * STRIP
-    return points(kernel.stages)
+    return points(kernel.stages).substitute({axis.symbol: axis.extent // 2 for axis in kernel.rows})
 
 
 def points(stages: Iterable[Stage]) -> Dim:
