@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -255,16 +254,14 @@ def test_one_process_exchanges_with_itself(name: str) -> None:
         run(collective(name, "dense<[[0, 1]]> : tensor<1x2xi64>"), x)
 
 
-@pytest.mark.parametrize(
-    ("pairs", "wanted"), [("dense<0> : tensor<1x2xi64>", lambda x: x), ("dense<> : tensor<0x2xi64>", np.zeros_like)]
-)
-def test_permutation_of_one_process(pairs: str, wanted: Callable[[Array], Array]) -> None:
+@pytest.mark.parametrize(("pairs", "factor"), [("dense<0> : tensor<1x2xi64>", 1), ("dense<> : tensor<0x2xi64>", 0)])
+def test_permutation_of_one_process(pairs: str, factor: int) -> None:
     text = f"""func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {{
   %r = "stablehlo.collective_permute"(%x) {{source_target_pairs = {pairs}}} : (tensor<?xf32>) -> tensor<?xf32>
   return %r : tensor<?xf32>
 }}"""
     x = np.arange(1, 5, dtype=np.float32)
-    np.testing.assert_array_equal(run(text, x)[0], wanted(x))
+    np.testing.assert_array_equal(run(text, x)[0], x * factor)
 
 
 # bounded sizes
