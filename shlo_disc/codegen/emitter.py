@@ -122,7 +122,8 @@ class Emitter(IndexPrinter):
             case Bitcast(x, dtype):
                 return spell.bitcast(go(x), x.dtype, dtype), 100
             case ReducePrecision(x, exponent, mantissa):
-                return f"reduce_precision({go(x)}, {exponent}, {mantissa})", 100
+                text = f"reduce_precision({go(x)}, {exponent}, {mantissa})"
+                return spell.rounded(text, x.dtype, exact=True), 100  # a small type may lack the infinity
             case FromDim(dim, dtype):
                 if dim.constant is not None:
                     return spell.const(dim.constant, dtype), 100

@@ -150,7 +150,10 @@ def bitcast(x: Array, source: DType, target: DType) -> Array:
 
 
 def reduce_precision(x: Array, exponent_bits: int, mantissa_bits: int) -> Array:
-    """Round to nearest even as if stored with fewer bits; overflow gives infinity, underflow zero."""
+    """Round to nearest even as if stored with fewer bits; overflow gives infinity, underflow zero.
+
+    A type without mantissa bits has no NaN: there it becomes infinity, as in StableHLO's interpreter.
+    """
     narrow = wide(x)
     total, mantissa = {4: (32, 23), 8: (64, 52)}[narrow.dtype.itemsize]
     unsigned = np.dtype(f"u{total // 8}").type
@@ -169,7 +172,8 @@ def reduce_precision(x: Array, exponent_bits: int, mantissa_bits: int) -> Array:
         bits = np.where(field > unsigned(bias + small), infinity, bits)
         bits = np.where(field <= unsigned(bias - small), sign, bits)
     found = bits.astype(unsigned).view(narrow.dtype)
-    return np.where(np.isnan(narrow), narrow, found)
+    nan = narrow if mantissa_bits > 0 else np.copysign(narrow.dtype.type(np.inf), narrow)
+    return np.where(np.isnan(narrow), nan, found)
 
 
 def _real_or_whole(function: Callable[[Array], Array]) -> Callable[[Array], Array]:

@@ -134,7 +134,8 @@ SHLO_INLINE like_t<X, float> bits_f16(X bits) {
 template <class F> SHLO_INLINE F round_bf16(F x) { return bits_bf16(pack_bf16(x)); }
 template <class F> SHLO_INLINE F round_f16(F x) { return bits_f16(pack_f16(x)); }
 
-// Round to nearest even as if stored with fewer bits: overflow gives infinity, subnormals flush to zero.
+// Round to nearest even as if stored with fewer bits: overflow gives infinity, subnormals flush to zero. A type without
+// mantissa bits has no NaN: there it becomes infinity, as in StableHLO's interpreter.
 template <class F>
 SHLO_INLINE F reduce_precision(F x, int exponent_bits, int mantissa_bits) {
   if constexpr (is_pair<F>)
@@ -153,6 +154,7 @@ SHLO_INLINE F reduce_precision(F x, int exponent_bits, int mantissa_bits) {
       bits = field > splat<U>(bias + small) ? infinity : bits;
       bits = field <= splat<U>(bias - small) ? sign : bits;
     }
-    return x != x ? x : as<F>(bits);
+    const F nan = mantissa_bits > 0 ? x : as<F>((U)(sign | ((W(1) << exponent) - 1) << mantissa));
+    return x != x ? nan : as<F>(bits);
   }
 }

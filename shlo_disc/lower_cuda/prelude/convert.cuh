@@ -33,7 +33,8 @@ SHLO_CONVERT(f32, float) SHLO_CONVERT(f64, double) SHLO_CONVERT(c64, c64) SHLO_C
 SHLO_CONVERT(i8, int8_t) SHLO_CONVERT(i16, int16_t) SHLO_CONVERT(i32, int32_t) SHLO_CONVERT(i64, int64_t)
 SHLO_CONVERT(u8, uint8_t) SHLO_CONVERT(u16, uint16_t) SHLO_CONVERT(u32, uint32_t) SHLO_CONVERT(u64, uint64_t)
 
-// Round to nearest even as if stored with fewer bits: overflow gives infinity, subnormals flush to zero.
+// Round to nearest even as if stored with fewer bits: overflow gives infinity, subnormals flush to zero. A type without
+// mantissa bits has no NaN: there it becomes infinity, as in StableHLO's interpreter.
 template <class F>
 SHLO_DEVICE F reduce_precision(F x, int exponent_bits, int mantissa_bits) {
   typedef uint_t<F> U;
@@ -48,5 +49,6 @@ SHLO_DEVICE F reduce_precision(F x, int exponent_bits, int mantissa_bits) {
     bits = field > bias + small ? sign | ((U(1) << exponent) - 1) << mantissa : bits;
     bits = field <= bias - small ? sign : bits;
   }
-  return x != x ? x : as<F>(bits);
+  if (x != x) return mantissa_bits > 0 ? x : as<F>(sign | ((U(1) << exponent) - 1) << mantissa);
+  return as<F>(bits);
 }
