@@ -7,7 +7,7 @@ template <class R> SHLO_DEVICE Complex<R> operator-(Complex<R> a, Complex<R> b) 
 template <class R> SHLO_DEVICE Complex<R> operator-(Complex<R> a) { return {-a.re, -a.im}; }
 template <class R>
 SHLO_DEVICE Complex<R> operator*(Complex<R> a, Complex<R> b) {
-  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+  return {a.re * b.re - a.im * b.im, a.im * b.re + a.re * b.im};
 }
 template <class R>
 SHLO_DEVICE Complex<R> operator/(Complex<R> a, Complex<R> b) {
