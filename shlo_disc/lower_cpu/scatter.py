@@ -42,16 +42,18 @@ def print_scatter(kernel: ScatterKernel) -> Body:
     shared = {param for pair in scatter_pairs(kernel) for param in pair}
     declared = pointers(kernel.params, [start.target for start in kernel.starts], shared)
     lines = _starts(kernel, emit)
+    if kernel.slabs is not None:
+        lines.insert(0, f"if (begin < 0 || end > {emit.dim_scalar(kernel.slabs.extent)}) __builtin_unreachable();")
     # What is the same in a window is computed once.
     outside = [axis for axis in kernel.axes if axis.symbol not in kernel.window]
     inside = [axis for axis in kernel.axes if axis.symbol in kernel.window]
     with emit.inside(*(axis.symbol.name for axis in outside)) as position:
-        emit.count_uses([kernel.in_bounds])
-        position.lines.append(f"if (!({emit.value(kernel.in_bounds)})) continue;")
         across = None
-        if kernel.slabs is not None:
+        if kernel.slabs is not None:  # first: what goes to a slab of this piece is in bounds there
             across = kernel.slabs.axis if kernel.slabs.axis in inside else None
             position.lines += _chosen(kernel.slabs, emit, across)
+        emit.count_uses([kernel.in_bounds])
+        position.lines.append(f"if (!({emit.value(kernel.in_bounds)})) continue;")
         update = _update(kernel, emit, inside)
         position.flush()
         body = [*position.lines, *_window(inside, across, emit, update)]

@@ -8,8 +8,9 @@ from shlo_disc.passes.padding import PADDING
 from shlo_disc.passes.places import PLACES
 from shlo_disc.passes.pointwise import POINTWISE
 from shlo_disc.passes.rewriting import Pass
+from shlo_disc.passes.units import UNITS
 from shlo_disc.passes.updates import UPDATES
 
-PASSES: tuple[Pass, ...] = (DCE, CSE, FOLD, PLACES, CSE, PADDING, POINTWISE, UPDATES, DCE, LEADING)
+PASSES: tuple[Pass, ...] = (DCE, CSE, UNITS, FOLD, PLACES, CSE, PADDING, POINTWISE, UPDATES, DCE, LEADING)
 
 __all__ = ["PASSES", "Pass"]

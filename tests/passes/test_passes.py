@@ -16,6 +16,7 @@ from shlo_disc.passes.cse import CSE
 from shlo_disc.passes.dce import DCE
 from shlo_disc.passes.fold import FOLD
 from shlo_disc.passes.padding import PADDING
+from shlo_disc.passes.units import UNITS
 from shlo_disc.passes.updates import UPDATES
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -140,7 +141,7 @@ def test_fold(body: str, expected: np.ndarray, left: dict[str, int]) -> None:
 
 
 def test_passes_run_in_a_stated_order() -> None:
-    order = ["dce", "cse", "fold", "places", "cse", "padding", "pointwise", "dce", "leading"]
+    order = ["dce", "cse", "units", "fold", "places", "cse", "padding", "pointwise", "updates", "dce", "leading"]
     assert [one.name for one in PASSES] == order
 
 
@@ -201,3 +202,24 @@ def test_an_update_of_a_carry_is_a_scatter() -> None:
     (wanted,), (found,) = interpret(made, [X]), interpret(changed, [X])
     np.testing.assert_array_equal(found, wanted)
     np.testing.assert_array_equal(found[-1], [5, 5, 5])
+
+
+def test_a_reduction_over_one_element_is_a_step_of_its_body() -> None:
+    """In the order of the body's operands, and with its initial value: the signs of zeros are those of its op."""
+    made = program(
+        """%zero = stablehlo.constant dense<-0.0> : tensor<f32>
+        %c = stablehlo.constant dense<[1.0, -0.0, 0.0]> : tensor<3xf32>
+        %1 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<3xf32>) -> tensor<1x3xf32>
+        %2 = stablehlo.reduce(%1 init: %zero) across dimensions = [0] : (tensor<1x3xf32>, tensor<f32>) -> tensor<3xf32>
+          reducer(%a: tensor<f32>, %b: tensor<f32>) {
+            %3 = stablehlo.subtract %b, %a : tensor<f32>
+            stablehlo.return %3 : tensor<f32>
+          }
+        return %2 : tensor<3xf32>""",
+        "tensor<3xf32>",
+    )
+    changed = UNITS.run(made)
+    assert "d_reduce" not in names(changed)
+    (wanted,), (found,) = interpret(made, [X]), interpret(changed, [X])
+    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(wanted))

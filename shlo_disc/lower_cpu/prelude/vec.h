@@ -331,6 +331,21 @@ SHLO_INLINE B collect(const T* p, At at) {
              raw(p[at(12)]), raw(p[at(13)]), raw(p[at(14)]), raw(p[at(15)])};
   }
 }
+// The same where only the first n lanes matter: of the first 4 or 8, if these are all; lanes that are left out are 0.
+template <class B, class T, class At>
+SHLO_INLINE B collect_n(const T* p, At at, int64_t n) {
+  if (n > 8) return collect<B>(p, at);
+  if constexpr (is_pair<B>) {
+    typedef decltype(B::lo) H;
+    if (n > 4) return B{collect<H>(p, at), H{}};
+    return B{H{raw(p[at(0)]), raw(p[at(1)]), raw(p[at(2)]), raw(p[at(3)])}, H{}};
+  } else {
+    if (n > 4)
+      return B{raw(p[at(0)]), raw(p[at(1)]), raw(p[at(2)]), raw(p[at(3)]),
+               raw(p[at(4)]), raw(p[at(5)]), raw(p[at(6)]), raw(p[at(7)])};
+    return B{raw(p[at(0)]), raw(p[at(1)]), raw(p[at(2)]), raw(p[at(3)])};
+  }
+}
 
 template <class T>
 SHLO_INLINE loaded_t<T> load(const T* p) {
@@ -355,14 +370,14 @@ template <class T>
 SHLO_INLINE loaded_t<T> load_stride(const T* p, int64_t stride, int64_t n) {
   if (n == 16) return unpack<T>(collect<bytes_t<T>>(p, [=](int i) { return i * stride; }));
   if (n == 0) return unpack<T>(bytes_t<T>{});
-  auto bytes = collect<bytes_t<T>>(p, [=](int i) { return i < n ? i * stride : 0; });
+  auto bytes = collect_n<bytes_t<T>>(p, [=](int i) { return i < n ? i * stride : 0; }, n);
   return unpack<T>(keep_n(bytes, n, bytes_t<T>{}));
 }
 template <class T>
 SHLO_INLINE loaded_t<T> gather(const T* p, i64v index, int64_t n) {
   if (n == 0) return unpack<T>(bytes_t<T>{});
   if (n < 16) index = keep_n(index, n, splat_i64(index.lo[0]));
-  auto bytes = collect<bytes_t<T>>(p, [=](int i) { return i < 8 ? index.lo[i] : index.hi[i - 8]; });
+  auto bytes = collect_n<bytes_t<T>>(p, [=](int i) { return i < 8 ? index.lo[i] : index.hi[i - 8]; }, n);
   return unpack<T>(n < 16 ? keep_n(bytes, n, bytes_t<T>{}) : bytes);
 }
 template <class T>
