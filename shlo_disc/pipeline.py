@@ -179,6 +179,7 @@ class _Generator:
     def segments(self, program: Program, names: Sequence[str], donated: frozenset[int]) -> Artifact:
         """The artifact of a program in segments: a donated argument is overwritten by the last one, if it takes it."""
         cut = split(program)
+        program = cut.program
         called = value_names(program, cut, names)
         parts = list[tuple[HostProgram, Artifact]]()
         for segment in cut.segments:

@@ -18,10 +18,11 @@ from shlo_disc.dynamic_ops.builder import Bound, Builder
 from shlo_disc.dynamic_ops.contents import MOST_ELEMENTS, ShapeArithmetic, is_arithmetic, moved_from
 from shlo_disc.dynamic_ops.program import Body, LateReading, Parameter, Reading, Relation, Tensor
 from shlo_disc.dynamic_ops.size_values import Contents
-from shlo_disc.expr.dim import ZERO, Dim, Sym, const, of, product
+from shlo_disc.expr.dim import ZERO, Dim, FloorDiv, Max, Min, Mod, Sym, const, of, product
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir import core as ir
 
+_MOST_EXTREMES = 2  # minima, quotients … in a size: what more are there is read where it is computed, and gets a name
 _SIZE_BITS = 64  # with a sign
 _ADDRESSABLE = 1 << 47  # bytes: no process has more
 _ARITHMETIC = frozenset(
@@ -67,6 +68,14 @@ class _Made:
     depth: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """An element as a dim, if what it was computed from stays within the types of `steps`."""
+
+    dim: Dim
+    steps: tuple[tuple[Dim, DType, ir.Op], ...] = ()
+
+
 class Readings:
     """What is read in one run over a program; no element of a tensor is read twice."""
 
@@ -74,7 +83,7 @@ class Readings:
         self._build, self._arithmetic, self._names = builder, arithmetic, names
         self._made = dict[Tensor, _Made]()
         self._arguments = dict[Tensor, int]()
-        self._known = dict[tuple[Tensor, int], Dim]()
+        self._known = dict[tuple[Tensor, int], _Found]()
         self._taken = dict[tuple[int, int], Reading]()
         self._late = dict[tuple[Tensor, int], tuple[Sym, Span]]()
         self._depth = 0
@@ -108,17 +117,24 @@ class Readings:
         count = _count(tensor)
         if count is None:
             raise UnsupportedOpError(f"{op.name} takes sizes from {tensor!r}: how many, is known too late", op.span)
-        return tuple(self._element(tensor, k, op) for k in range(count))
+        found = [self._element(tensor, k, op) for k in range(count)]
+        for each in found:
+            for step in each.steps:
+                self._demand_within(*step)
+        return tuple([each.dim for each in found])
 
-    def _element(self, value: Bound, element: int, op: ir.Op) -> Dim:
+    def _element(self, value: Bound, element: int, op: ir.Op) -> _Found:
         if isinstance(value, Contents):
-            return value.dims[element]
+            return _Found(value.dims[element])
         key = value, element
         if (known := self._known.get(key)) is None:
-            known = self._known[key] = self._followed(value, element, op) or self._read(value, element, op)
+            followed = self._followed(value, element, op)
+            if followed is None or _extremes(followed.dim) > _MOST_EXTREMES:
+                followed = _Found(self._read(value, element, op))
+            known = self._known[key] = followed
         return known
 
-    def _followed(self, tensor: Tensor, element: int, op: ir.Op) -> Dim | None:
+    def _followed(self, tensor: Tensor, element: int, op: ir.Op) -> _Found | None:
         """The element in terms of those of the operands, if its op is arithmetic or rearranges."""
         made = self._made.get(tensor)
         if made is None or not all(isinstance(x, Contents) or _is_small_integer(x) for x in made.operands):
@@ -127,22 +143,26 @@ class Readings:
             return self._moved(tensor, made, element, op)
         if made.op.name not in _ARITHMETIC or not made.operands:
             return None
-        scalars = [Contents((self._element(x, element if x.shape else 0, op),), (), x.dtype) for x in made.operands]
-        found = self._arithmetic.evaluate(made.op, scalars)
-        if found is None:
+        operands = [self._element(x, element if x.shape else 0, op) for x in made.operands]
+        scalars = [Contents((each.dim,), (), x.dtype) for each, x in zip(operands, made.operands, strict=True)]
+        result = self._arithmetic.evaluate(made.op, scalars)
+        if result is None:
             return None
-        return self._within(found.scalar, tensor.dtype, made.op)
+        steps = [step for each in operands for step in each.steps]
+        return _Found(result.scalar, (*steps, (result.scalar, tensor.dtype, made.op)))
 
-    def _moved(self, tensor: Tensor, made: _Made, element: int, op: ir.Op) -> Dim | None:
+    def _moved(self, tensor: Tensor, made: _Made, element: int, op: ir.Op) -> _Found | None:
         shapes = [Contents((ZERO,) * (_count(x) or 0), _shape(x), x.dtype) for x in made.operands]
         moved = moved_from(made.op, shapes, element)
         if moved is None or (tensor.dtype.is_bool and not shapes[0].dtype.is_bool):  # "is it 0?" rearranges nothing
             return None
         found = self._element(made.operands[moved[0]], moved[1], op)
-        return found if tensor.dtype is shapes[0].dtype else self._within(found, tensor.dtype, made.op)
+        if tensor.dtype is shapes[0].dtype:
+            return found
+        return _Found(found.dim, (*found.steps, (found.dim, tensor.dtype, made.op)))
 
-    def _within(self, dim: Dim, dtype: DType, op: ir.Op) -> Dim:
-        """Demand that a dim is what the tensor holds: nothing wrapped around."""
+    def _demand_within(self, dim: Dim, dtype: DType, op: ir.Op) -> None:
+        """Demand that a dim is what a tensor of this type holds: nothing wrapped around."""
         what = f"the size that {op.name} computes does not overflow {dtype.value}"
         low, high = map(const, _limits(dtype))
         for greater, less in ((dim, low), (high, dim)):
@@ -151,7 +171,6 @@ class Readings:
             else:  # sizes end there too: this teaches nothing
                 message = f"{what}: found {{0}}, expected {low} to {high}"
                 self._build.check(greater, Relation.GE, less, message, (dim,), op.span)
-        return dim
 
     def _read(self, tensor: Tensor, element: int, op: ir.Op) -> Dim:
         """A symbol for the element."""
@@ -235,3 +254,18 @@ def demand_room(build: Builder, body: Body, readings: Collection[Reading | LateR
             message = f"the result of {name} fits into memory: found {tensor.dtype.value}[{holes}]"
             room = product(tensor.shape) * tensor.dtype.bytes
             build.check(const(_ADDRESSABLE), Relation.GE, room, message, tensor.shape, op.span)
+
+
+def _extremes(dim: Dim) -> int:
+    """How much of a dim is not a polynomial: proofs try each side of it."""
+    count = 0
+    for factors, _ in dim.terms:
+        for atom in factors:
+            match atom:
+                case FloorDiv(a, b) | Mod(a, b):
+                    count += 1 + _extremes(a) + _extremes(b)
+                case Min(members) | Max(members):
+                    count += len(members) - 1 + sum(map(_extremes, members))
+                case _:
+                    pass
+    return count

@@ -15,6 +15,7 @@ from typing import Any, cast
 from shlo_disc.analysis.access import is_free
 from shlo_disc.dynamic_ops.program import Body, Check, Op, Parameter, Program, RawDim, Reading, Tensor
 from shlo_disc.expr.dim import Dim, Sym, of, product
+from shlo_disc.passes.dce import eliminate_dead_ops
 
 _TYPICAL = 128  # a size where bytes are compared
 
@@ -33,16 +34,35 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Segmented:
-    """A program in parts, which run one after the other; `results` are numbers of values."""
+    """A program in parts, which run one after the other; `results` are numbers of values.
 
+    `program` is the whole, without sizes that nothing needs.
+    """
+
+    program: Program
     segments: tuple[Segment, ...]
     results: tuple[int, ...]
 
 
 def split(program: Program) -> Segmented:
-    """Cut a program where sizes become known."""
+    """Cut a program where sizes become known that it needs."""
+    program = _without_needless(program)
     levels = _levels(program)
     return _Cutter(program, levels, _places(program, levels)).run()
+
+
+def _without_needless(program: Program) -> Program:
+    """The program without what it reads for no size and no check."""
+    definitions = {symbol for _, dim in program.definitions for symbol in dim.symbols()}
+    used = definitions.union(*map(_symbols, program.body.ops), *map(_of_check, program.checks))
+    late = [each for each in program.late if each.symbol in used]
+    read = list(dict.fromkeys(program.body.results[each.result] for each in late))
+    start = len(program.returned)
+    results = (*program.returned, *read)
+    places = {tensor: start + k for k, tensor in enumerate(read)}
+    moved = tuple([replace(each, result=places[program.body.results[each.result]]) for each in late])
+    body = Body(program.body.arguments, program.body.ops, results)
+    return eliminate_dead_ops(replace(program, body=body, late=moved))
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +236,7 @@ class _Cutter:
             later = {number for inputs in taken[k + 1 :] for number in inputs}
             last = [n for n in taken[k] if n >= len(self._arguments) and n not in later and n not in returned]
             segments.append(Segment(self._cut(k, part), tuple(taken[k]), tuple(last)))
-        return Segmented(tuple(segments), returned)
+        return Segmented(self._program, tuple(segments), returned)
 
     def _numbers(self) -> tuple[Mapping[Tensor, int], tuple[int, ...]]:
         """The numbers of all values that segments take, and of those that the caller gets."""

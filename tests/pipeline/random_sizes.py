@@ -106,7 +106,7 @@ class Writer:
 
     def pad(self) -> None:
         low, high = (self.shaped(self.within(self.scalar(), self.constant(4))) for _ in range(2))
-        between = self.shaped(self.within(self.scalar(), self.constant(2)))
+        between = self.shaped(self.constant(self.random.choice([0, 0, 0, 1])))
         value = self.op("stablehlo.constant dense<2.5> : tensor<f32>")
         types = ", ".join(["tensor<1xi32>"] * 3)
         self.vectors.append(
