@@ -20,7 +20,7 @@ def bind_fft(transform: Transform, rank: int, threads: int) -> Callee:
     """What computes a transform of the last `rank` dimensions. Raises `ToolchainError` without SciPy."""
     forward = transform in {"FFT", "RFFT"}
     scale = _NOT_SCALED if forward else _BY_LENGTH
-    to_complex, from_real, to_real = _pocketfft()
+    to_complex, from_real, to_real = pocketfft()
 
     def compute(operands: Sequence[Array], results: Sequence[Array]) -> None:
         (x,), (found,) = operands, results
@@ -40,7 +40,7 @@ def bind_fft(transform: Transform, rank: int, threads: int) -> Callee:
 
 
 @lru_cache(maxsize=1)
-def _pocketfft() -> tuple[Callable[..., object], Callable[..., object], Callable[..., object]]:
+def pocketfft() -> tuple[Callable[..., object], Callable[..., object], Callable[..., object]]:
     """The functions below `scipy.fft`, which write where they are told to.
 
     Its own ones return fresh arrays, and take 5 us longer. A SciPy that has moved them is served by its own ones.

@@ -108,8 +108,10 @@ class _GuardedVm(Vm):
         self.artifact = artifact
         self.random = Random(seed)
 
-    def run(self, arguments: Pointers, results: Pointers, plan: Plan, arena: ctypes.c_void_p) -> None:
-        del arena
+    def run(
+        self, arguments: Pointers, results: Pointers, plan: Plan, arena: ctypes.c_void_p, owner: object = None
+    ) -> None:
+        del arena, owner
         symbols = dict(zip(self.artifact.symbols, plan.symbols, strict=False))
         kept = [self._copy(k, arguments[k] or 0, symbols) for k in range(len(self.artifact.arguments))]
         sizes = [int(np.prod(shape)) * dtype.itemsize for _, shape, dtype in plan.outputs]
@@ -120,7 +122,8 @@ class _GuardedVm(Vm):
                 start = evaluate(buffer.offset, symbols)
                 temporaries.allow(start, start // ROOM * ROOM + ROOM // 2)
         base = ctypes.c_void_p(temporaries.address)
-        super().run(pointers([m.address for m in kept]), pointers([m.address for m in made]), plan, base)
+        inputs, outputs = pointers([m.address for m in kept]), pointers([m.address for m in made])
+        super().run(inputs, outputs, plan, base, (kept, made, temporaries))
         assert all(m.slack_is_untouched() for m in made), "a kernel wrote beyond a result"
         for number, (memory, size) in enumerate(zip(made, sizes, strict=True)):
             ctypes.memmove(results[number] or 0, memory.address, size)

@@ -1,0 +1,153 @@
+"""Fourier transforms: every form, rank, dtype and odd size, against XLA and against the sum that defines them."""
+
+# JAX's functions are partly untyped; this file is about what they export.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+from numpy.typing import NDArray
+
+import shlo_disc
+from shlo_disc import CompileOptions
+from shlo_disc.dynamic_ops.legalize import legalize
+from shlo_disc.dynamic_ops.reference import interpret
+from shlo_disc.runtime import fourier
+from tests.emulator.run import emulate
+from tests.pipeline.exports import In, program, verify
+
+_PI = 4 * np.arctan(np.longdouble(1))
+LENGTHS = (1, 2, 3, 8, 13, 31, 33, 64)
+
+
+def every_form(x: Any, y: Any) -> Any:
+    """Real and complex transforms of one to three dimensions, between ops that are fused around them."""
+    z = lax.complex(x, y)
+    return (
+        [jnp.fft.fft(z[:, :n]).imag * 2 for n in LENGTHS],
+        [jnp.fft.irfft(z[:, :n], 2 * n - 1) for n in LENGTHS],
+        [jnp.fft.irfft(z[:, 1 : n + 1], 2 * n) + 1 for n in LENGTHS],
+        [abs(jnp.fft.rfft(jnp.tanh(x[:, :n]))) for n in LENGTHS],
+        jnp.fft.ifft2(z.reshape(-1, 5, 13)), jnp.fft.rfft2(y.reshape(-1, 13, 5)),
+        jnp.fft.irfft2(z[:, :60].reshape(-1, 10, 6)),
+        jnp.fft.fftn(z[:, :60].reshape(-1, 3, 4, 5), axes=(1, 2, 3)),
+        jnp.fft.ifftn(z[:, :30].reshape(-1, 5, 3, 2), axes=(1, 2, 3)),
+        jnp.fft.rfftn(x[:, :60].reshape(-1, 5, 4, 3), axes=(1, 2, 3)),
+        jnp.fft.irfftn(z[:, :48].reshape(-1, 4, 4, 3), axes=(1, 2, 3)),
+    )  # fmt: skip
+
+
+def in_a_loop(z: Any) -> Any:
+    """The lengths stand in the text, the number of turns and the sizes around them do not."""
+    return lax.fori_loop(0, z.shape[0], lambda _, x: jnp.fft.fft(x) / 4, z), jnp.fft.fft(z[:, :0])
+
+
+@pytest.mark.parametrize("one", [
+    program("f32", every_form, In("b, 65"), In("b, 65")),
+    program("f64", every_form, In("b, 65", np.float64), In("b, 65", np.float64), wide=True),
+    program("loop", in_a_loop, In("b, 16", np.complex64), fixed={"b": 7}),
+], ids=lambda one: one.name)  # fmt: skip
+def test_transforms_are_xlas(one: Any) -> None:
+    verify(one)
+
+
+def definition(x: NDArray[Any], sign: int) -> NDArray[Any]:
+    """The discrete Fourier transform of the last dimension, by its sum, in long doubles."""
+    n = x.shape[-1]
+    turns = np.outer(np.arange(n), np.arange(n)) % n / np.longdouble(n)
+    return x.astype(np.clongdouble) @ np.exp(2j * sign * _PI * turns).T
+
+
+FORMS = """
+func.func @main(%x: tensor<?x{n}xcomplex<f32>>, %r: tensor<?x{n}xf32>)
+    -> (tensor<?x{n}xcomplex<f32>>, tensor<?x{n}xcomplex<f32>>, tensor<?x{h}xcomplex<f32>>, tensor<?x{n}xf32>) {{
+  %0 = stablehlo.fft %x, type = FFT, length = [{n}] : (tensor<?x{n}xcomplex<f32>>) -> tensor<?x{n}xcomplex<f32>>
+  %1 = stablehlo.fft %x, type = IFFT, length = [{n}] : (tensor<?x{n}xcomplex<f32>>) -> tensor<?x{n}xcomplex<f32>>
+  %2 = stablehlo.fft %r, type = RFFT, length = [{n}] : (tensor<?x{n}xf32>) -> tensor<?x{h}xcomplex<f32>>
+  %3 = stablehlo.fft %2, type = IRFFT, length = [{n}] : (tensor<?x{h}xcomplex<f32>>) -> tensor<?x{n}xf32>
+  return %0, %1, %2, %3
+    : tensor<?x{n}xcomplex<f32>>, tensor<?x{n}xcomplex<f32>>, tensor<?x{h}xcomplex<f32>>, tensor<?x{n}xf32>
+}}
+"""
+
+
+def forms(n: int) -> str:
+    """All four forms of one length."""
+    return FORMS.format(n=n, h=n // 2 + 1 if n else 0)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 97, 128])
+@pytest.mark.parametrize("way", ["c", "vm", "interpreter", "cuda"])
+def test_transforms_are_what_defines_them(n: int, way: str) -> None:
+    text = forms(n)
+    for rows in (0, 3):
+        rng = np.random.default_rng(n + rows)
+        x = (rng.standard_normal((rows, n)) + 1j * rng.standard_normal((rows, n))).astype(np.complex64)
+        r = rng.standard_normal((rows, n)).astype(np.float32)
+        found = _run(way, text, x, r)
+        wanted = (definition(x, -1), definition(x, 1) / max(n, 1), definition(r, -1)[:, : found[2].shape[1]], r)
+        for ours, exact, dtype in zip(
+            found, wanted, (np.complex64, np.complex64, np.complex64, np.float32), strict=True
+        ):
+            assert ours.dtype == dtype
+            assert ours.shape == exact.shape
+            # pocketfft's error grows with the square root of the logarithm of n
+            np.testing.assert_allclose(ours, exact, atol=1e-6 * abs(exact).max(initial=1))
+
+
+def _run(way: str, text: str, *arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    match way:
+        case "interpreter":
+            return tuple(interpret(legalize(shlo_disc.parse(text)), arrays))
+        case "cuda":
+            return emulate(text, arrays)
+        case _:
+            driver: Any = way
+            return tuple(shlo_disc.compile(text, device="cpu", options=CompileOptions(driver=driver))(*arrays))
+
+
+def test_nan_stays_in_its_line() -> None:
+    x = np.ones((3, 12), np.complex64)
+    x[1, 5] = np.nan
+    found, *_ = _run("c", forms(12), x, x.real.astype(np.float32))
+    assert np.isnan(found[1]).all()
+    assert np.isfinite(found[[0, 2]]).all()
+
+
+def test_sizes_that_a_transform_does_not_have_are_refused() -> None:
+    text = forms(12).replace("%x: tensor<?x12x", "%x: tensor<?x?x")
+    text = text.replace("(tensor<?x12xcomplex<f32>>) -> tensor<?x12xc", "(tensor<?x?xcomplex<f32>>) -> tensor<?x12xc")
+    run = shlo_disc.compile(text, device="cpu")
+    real = np.ones((2, 12), np.float32)
+    run(np.ones((2, 12), np.complex64), real)
+    with pytest.raises(shlo_disc.RuntimeShapeError, match="found 11 and 12"):
+        run(np.ones((2, 11), np.complex64), real)
+
+
+@pytest.fixture
+def without_inner_functions(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A SciPy that keeps pocketfft elsewhere."""
+    monkeypatch.setitem(sys.modules, "scipy.fft._pocketfft.pypocketfft", None)
+    fourier.pocketfft.cache_clear()
+    yield
+    fourier.pocketfft.cache_clear()
+
+
+@pytest.mark.usefixtures("without_inner_functions")
+def test_what_scipy_documents_is_enough() -> None:
+    test_transforms_are_what_defines_them(97, "vm")
+
+
+def test_without_scipy_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.fft", None)
+    fourier.pocketfft.cache_clear()
+    with pytest.raises(shlo_disc.ToolchainError, match="pip install scipy"):
+        shlo_disc.compile(forms(3), device="cpu")
+    fourier.pocketfft.cache_clear()
