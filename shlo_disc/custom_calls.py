@@ -36,8 +36,8 @@ def register_custom_call(
     a string comes as `backend_config`. With `out`, the keyword `out` is a tuple of the result arrays: the function
     fills them, and what it returns is ignored. All arrays are valid during the call only: copy what you keep.
 
-    It must be pure: a call may be left out, repeated, or made in another order. What it raises leaves the call of the
-    program, with a note that names the op.
+    It must be pure: calls of which no result is read are left out, equal ones made once, in any order, unless the op
+    has `has_side_effect`. What it raises leaves the call of the program, with a note that names the op.
 
     Raises `ShloDiscError` for something that cannot be called, and for an unknown device.
     """

@@ -22,6 +22,7 @@ from shlo_disc.codegen.overview import describe
 from shlo_disc.codegen.planners import FUSIONS
 from shlo_disc.codegen.segments import join, peak, value_names
 from shlo_disc.compiled import Compiled
+from shlo_disc.custom_calls import find_hook
 from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
 from shlo_disc.dynamic_ops.constraints import check_likely
 from shlo_disc.dynamic_ops.legalize import legalize
@@ -44,6 +45,7 @@ from shlo_disc.runtime.executable import Executable, build
 from shlo_disc.runtime.gpu_executable import GpuExecutable, build_gpu
 from shlo_disc.runtime.launch_table import Chooser, cheapest
 from shlo_disc.runtime.segments import SegmentedExecutable
+from shlo_disc.runtime.steps import host_calls
 from shlo_disc.verify.ops import verify
 
 _DEFAULTS, _NO_HINTS = CompileOptions(), Hints()
@@ -285,7 +287,7 @@ def compile_for(
     cache = open_cache(options.cache_dir)
     key = digest(text, file, *request.key, package_digest())
     artifact = cache.load_artifact(key)
-    if artifact is None:
+    if artifact is None or not _has_hooks(artifact):  # compiling says where a target without a function is
         artifact = compile_text(text, file, request, watch)
         cache.store_artifact(key, artifact)
     parts = list[Executable | GpuExecutable]()
@@ -295,6 +297,13 @@ def compile_for(
         else:
             parts.append(build_gpu(part, options, gpu, watch.seconds, chooser=chooser, index=index))
     return Compiled(SegmentedExecutable(artifact, parts) if artifact.segments else parts[0], signature)
+
+
+def _has_hooks(artifact: Artifact) -> bool:
+    """Whether there is a function for every custom call that one computes."""
+    calls = [call for part in artifact.parts for call in host_calls(part.steps)]
+    targets = [call.attributes["target"] for call in calls if call.callee == "custom_call"]
+    return all(find_hook(target, artifact.device) is not None for target in targets)
 
 
 def _check_choices(device: str | None, options: CompileOptions) -> None:

@@ -24,16 +24,15 @@ def host_call(group: Group, device: DeviceKind) -> HostCallRef | None:
     match op.attrs:
         case FftAttrs(transform, rank):
             return _call(op, "fft", f"{transform.value.lower()}", {"transform": transform.value, "rank": rank})
-        case CustomCallAttrs(target, entries, aliases):
+        case CustomCallAttrs(target, entries, aliases, _, returns):
             if find_hook(target, device) is None:
                 raise UnsupportedOpError(
                     f"op 'stablehlo.custom_call' is not supported for the target @{target} on {device}",
                     op.span,
                     hint=how_to_register(target, device),
                 )
-            return _call(
-                op, "custom_call", f"custom_call @{target}", {"target": target, "entries": entries, "aliases": aliases}
-            )
+            attributes = {"target": target, "entries": entries, "aliases": aliases, "returns": returns}
+            return _call(op, "custom_call", f"custom_call @{target}", attributes)
         case _:
             return None
 

@@ -17,11 +17,23 @@ from shlo_disc.expr.numpy_math import numpy_dtype
 
 @dataclass(frozen=True, slots=True)
 class CustomCallAttrs:
-    """What the op says of itself. `aliases`: results that begin as a copy of an operand, and which."""
+    """What the op says of itself. `aliases`: results that begin as a copy of an operand, and which.
+
+    `returns`: the number of its results in the text. An op of none has one without elements: every op has a value.
+    """
 
     target: str
     entries: Entries
     aliases: tuple[tuple[int, int], ...]
+    has_side_effect: bool
+    returns: int
+
+
+def has_side_effect(op: Op[object]) -> bool:
+    """Whether an op does something beside computing results: it runs as often as the text says, even if unread."""
+    if isinstance(op.attrs, CustomCallAttrs):
+        return op.attrs.has_side_effect
+    return any(has_side_effect(inner) for body in op.bodies for inner in body.ops)
 
 
 _DTYPES = {dtype.numpy: dtype for dtype in DType}
@@ -35,7 +47,7 @@ def _custom_call_reference(op: Op[CustomCallAttrs], inputs: Arrays) -> Arrays:
     """By the function that is registered for the CPU."""
     found = tuple(np.empty(concrete_shape(result.shape), numpy_dtype(result.dtype)) for result in op.results)
     call = CustomCall(op.attrs.target, decoded(op.attrs.entries, _named), op.attrs.aliases)
-    call.run("cpu", inputs, found)
+    call.run("cpu", inputs, found[: op.attrs.returns])
     return found
 
 

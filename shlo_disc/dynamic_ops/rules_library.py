@@ -17,7 +17,7 @@ from shlo_disc.dynamic_ops.frame import Frame, Rule
 from shlo_disc.dynamic_ops.program import Shape
 from shlo_disc.dynamic_ops.rules_elementwise import result_dtype
 from shlo_disc.dynamic_ops.rules_move import stated
-from shlo_disc.expr.dim import const
+from shlo_disc.expr.dim import ZERO, const
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.numpy_math import numpy_dtype
 from shlo_disc.ir import core as ir
@@ -69,16 +69,15 @@ def custom_call(frame: Frame, op: ir.Op) -> Sequence[Bound]:
         raise UnsupportedOpError(
             f"op '{op.name}' is not supported for the target @{target}", op.span, hint=how_to_register(target)
         )
-    if integer(op, "has_side_effect", 0):
-        raise UnsupportedOpError(f"a custom call with side effects is not supported: @{target}", op.span)
     if symbols(op, "called_computations"):
         raise UnsupportedOpError(f"a custom call that calls computations is not supported: @{target}", op.span)
     sizes = integers(op, "indices_of_shape_operands", ())
     shapes = [_shape(frame, op, k, sizes) for k in range(len(op.results))]
     operands = [frame.tensor(x) for k, x in enumerate(op.operands) if k not in sizes]
-    attrs = CustomCallAttrs(target, tuple(_entries(op)), tuple(_aliases(op)))
-    results = [(shape, result_dtype(op, k)) for k, shape in enumerate(shapes)]
-    return frame.build.emit("d_custom_call", operands, attrs, results, op.span)
+    effect, count = bool(integer(op, "has_side_effect", 0)), len(op.results)
+    attrs = CustomCallAttrs(target, tuple(_entries(op)), tuple(_aliases(op)), effect, count)
+    results = [(shape, result_dtype(op, k)) for k, shape in enumerate(shapes)] or [((ZERO,), DType.UI8)]
+    return frame.build.emit("d_custom_call", operands, attrs, results, op.span)[:count]
 
 
 def _shape(frame: Frame, op: ir.Op, k: int, sizes: Sequence[int]) -> Shape:

@@ -9,6 +9,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from shlo_disc.dynamic_ops.custom import has_side_effect
 from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
 from shlo_disc.passes.rewriting import Pass, renamed, with_ops, with_values
 
@@ -25,7 +26,7 @@ class _Scopes:
         kept: list[Op[Any]] = []
         for old in body.ops:
             op = self._current(old)
-            first = self._first(_key(op, {}), op.results)
+            first = op.results if has_side_effect(op) else self._first(_key(op, {}), op.results)
             if first is op.results:
                 kept.append(op)
             else:

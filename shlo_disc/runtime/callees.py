@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -28,19 +28,20 @@ def bind(call: HostCall, device: DeviceKind, fft: BindFft, as_array: Callable[[o
         case "fft":
             return fft(call.attributes["transform"], call.attributes["rank"])
         case "custom_call":
-            target, aliases = call.attributes["target"], call.attributes["aliases"]
-            return _users(CustomCall(target, decoded(call.attributes["entries"], dtype_of), aliases), device, as_array)
+            return _users(call.attributes, device, as_array)
         case _:
             raise InternalError(f"a host call of {call.callee!r}, expected 'fft' or 'custom_call'")
 
 
-def _users(call: CustomCall, device: DeviceKind, as_array: Callable[[object], Any]) -> Callee:
+def _users(attributes: Mapping[str, Any], device: DeviceKind, as_array: Callable[[object], Any]) -> Callee:
     """Call the function that is registered for a target when the program runs."""
+    entries, returns = decoded(attributes["entries"], dtype_of), attributes["returns"]
+    call = CustomCall(attributes["target"], entries, attributes["aliases"])
 
     def compute(operands: Sequence[Any], results: Sequence[Any]) -> None:
         for operand in operands:
             if isinstance(operand, np.ndarray):  # CuPy's arrays can always be written
                 operand.flags.writeable = False
-        call.run(device, operands, results, as_array)
+        call.run(device, operands, results[:returns], as_array)
 
     return compute

@@ -2,6 +2,7 @@
 
 # JAX's functions are partly untyped; this file is about what they export.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false
 
 from __future__ import annotations
 
