@@ -2,6 +2,7 @@
 
 # What is registered is short and has no types: any function may be.
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false
 
 from __future__ import annotations
 
