@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from shlo_disc.diagnostics import UnsupportedOpError, VerifyError
 from shlo_disc.dynamic_ops import rules_random
@@ -26,7 +27,7 @@ from shlo_disc.expr.dim import ONE, ZERO, Dim, const, maximum, minimum
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Direction
 from shlo_disc.ir import core as ir
-from shlo_disc.ir.attributes import IntegerAttr
+from shlo_disc.ir.attributes import BoolAttr, IntegerAttr
 
 
 def _call(frame: Frame, op: ir.Op) -> Sequence[Bound]:
@@ -204,8 +205,26 @@ def _dynamic_reduce_window(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     return windowed(frame, op, op.operands[: 2 * half], attrs, pairs, body)
 
 
+def _mhlo_top_k(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    """`chlo.top_k` as older versions of JAX wrote it."""
+    attributes = dictionary(op, "mhlo.attributes")
+    k, largest = attributes.get("k"), attributes.get("largest")
+    if not isinstance(k, IntegerAttr) or largest == BoolAttr(value=False):
+        raise UnsupportedOpError("the custom call @mhlo.topk is supported for the k largest elements only", op.span)
+    return _largest(frame, op, const(k.value))
+
+
 def _identity(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     return [frame.bound(x) for x in op.operands[: len(op.results)]]
+
+
+def _resharded(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    """The same tensors, as each device sees them: on one device, the same."""
+    for x, result in zip(op.operands, op.results, strict=True):
+        if tensor_type(x.type, op.span).shape != tensor_type(result.type, op.span).shape:
+            target = string(op, "call_target_name")
+            raise UnsupportedOpError(f"the custom call @{target} cuts a tensor for several devices", op.span)
+    return _identity(frame, op)
 
 
 CUSTOM: Mapping[str, Callable[[Frame, ir.Op], Sequence[Bound]]] = {
@@ -215,18 +234,32 @@ CUSTOM: Mapping[str, Callable[[Frame, ir.Op], Sequence[Bound]]] = {
     "ApproxTopK": _approx_top_k,
     "stablehlo.dynamic_approx_top_k": _approx_top_k,
     "Sharding": _identity,
-    "SPMDFullToShardShape": _identity,
-    "SPMDShardToFullShape": _identity,
+    "SPMDFullToShardShape": _resharded,
+    "SPMDShardToFullShape": _resharded,
+    "xla.sdy.FuncResultSharding": _identity,
+    "xla.sdy.GlobalToLocalShape": _resharded,
+    "xla.sdy.LocalToGlobalShape": _resharded,
     "annotate_device_placement": _identity,
     "LayoutConstraint": _identity,
+    "MoveToHost": _identity,
+    "MoveToDevice": _identity,
+    "mhlo.topk": _mhlo_top_k,
     **CALLS,
     **rules_random.CUSTOM,
 }
 
 
+def op_of_target(target: str) -> str:
+    """The op that a target `mhlo.*` stands for, if it is one: before there was CHLO's, JAX wrote `mhlo.erf`."""
+    return f"chlo.{target.removeprefix('mhlo.')}" if target.startswith("mhlo.") else ""
+
+
 def _custom_call(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     target = string(op, "call_target_name")
-    return CUSTOM.get(target, custom_call)(frame, op)
+    rule, known = CUSTOM.get(target), frame.legalizer.rules
+    if rule is None and (name := op_of_target(target)) in known:
+        return known[name](frame, replace(op, name=name, attributes=dictionary(op, "mhlo.attributes")))
+    return (rule or custom_call)(frame, op)
 
 
 RULES: Mapping[str, Rule] = {

@@ -6,15 +6,12 @@
 
 from __future__ import annotations
 
-import gc
+import math
 import pickle
 import subprocess
 import sys
-import threading
-import weakref
-from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -26,60 +23,11 @@ from numpy.typing import NDArray
 
 import shlo_disc
 from shlo_disc import CompileOptions, custom_calls
-from shlo_disc.dynamic_ops.legalize import legalize
-from shlo_disc.dynamic_ops.reference import interpret
-from shlo_disc.pipeline import compile_for
 from shlo_disc.runtime.executable import Executable, build
-from tests.emulator.device import EmulatedDevice
+from tests.pipeline.hooks import SAME, WAYS, Floats, X, by_driver, call, program, register, way
 
 Array = NDArray[Any]
-Floats = NDArray[np.float32]
-DRIVERS: tuple[Literal["c", "vm"], ...] = ("c", "vm")
-
-
-@pytest.fixture(autouse=True)
-def no_functions_stay() -> Iterator[None]:
-    """What a test registers is forgotten after it."""
-    hooks: dict[Any, Any] = custom_calls._hooks  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-    before = dict(hooks)
-    yield
-    hooks.clear()
-    hooks.update(before)
-
-
-def register(target: str, function: Callable[..., Any], *, out: bool = False) -> None:
-    """Register a function of NumPy arrays for the CPU, and for the emulator, whose arrays are NumPy's too."""
-    for device in ("cpu", "cuda"):
-        shlo_disc.register_custom_call(target, function, device=device, out=out)
-
-
-def by_driver(driver: Literal["c", "vm"], text: str) -> Callable[..., Any]:
-    return shlo_disc.compile(text, device="cpu", options=CompileOptions(driver=driver))
-
-
-def on_emulator(driver: Literal["c", "vm"], text: str) -> Callable[..., Any]:
-    options = CompileOptions(driver=driver, cuda_graphs=True)
-    return compile_for(EmulatedDevice(), text, options)
-
-
-def by_interpreter(text: str) -> Callable[..., Any]:
-    program = legalize(shlo_disc.parse(text))
-    return lambda *arrays: tuple(interpret(program, arrays))
-
-
-WAYS: Mapping[str, Callable[[str], Callable[..., Any]]] = {
-    "c": lambda text: by_driver("c", text),
-    "vm": lambda text: by_driver("vm", text),
-    "cuda-c": lambda text: on_emulator("c", text),
-    "cuda-vm": lambda text: on_emulator("vm", text),
-    "interpreter": by_interpreter,
-}
-way = pytest.mark.parametrize("way", WAYS)
-driver = pytest.mark.parametrize("driver", DRIVERS)
-
-
-def call(operands: str, types: str, *, target: str = "target", config: str = "") -> str:
-    return f"stablehlo.custom_call @{target}({operands}) {{{config}}} : {types}"
+pytestmark = pytest.mark.usefixtures("own_functions")
 
 
 AMONG_OTHERS = """
@@ -165,14 +113,6 @@ def test_attributes_are_numbers_texts_and_arrays(spelling: str) -> None:
         np.testing.assert_array_equal(found, wanted)
         assert not found.flags.writeable
     assert not seen
-
-
-def program(op: str, argument: str = "tensor<2xf32>", result: str = "tensor<2xf32>") -> str:
-    return f"func.func @main(%x: {argument}) -> {result} {{\n  %0 = {op}\n  return %0 : {result}\n}}\n"
-
-
-SAME = program(call("%x", "(tensor<2xf32>) -> tensor<2xf32>"))
-X = np.array([1, 2], np.float32)
 
 
 @pytest.mark.parametrize("version", [1, 2, 3])
@@ -289,166 +229,45 @@ def test_calls_with_side_effects_are_made_and_pure_ones_are_made_once(way: str) 
     assert len(logged) == 5
 
 
-# --- what goes wrong
+# --- targets that need no function
 
-
-class OursError(Exception):
-    """What a function raises."""
-
-
-@pytest.mark.parametrize("way", ["c", "vm", "cuda-c", "cuda-vm"])
-@pytest.mark.parametrize("kind", [OursError, KeyboardInterrupt, SystemExit])
-def test_what_a_function_raises_comes_out_as_it_is(way: str, kind: type[BaseException]) -> None:
-    error = kind("no")
-
-    def fail(_: Floats) -> Floats:
-        raise error
-
-    register("target", fail)
-    run = WAYS[way](SAME)
-    for _ in range(2):
-        error.__notes__ = []
-        with pytest.raises(kind) as caught:
-            run(X)
-        assert caught.value is error
-        assert caught.value.__notes__ == ["raised by custom_call @target, <string>:2:8"]
-    register("target", lambda x: x + 1)
-    np.testing.assert_array_equal(np.asarray(run(X)[0]), X + 1)
-
-
-def test_the_program_stops_at_the_error() -> None:
-    made = list[str]()
-    register("first", lambda _: made.append("first") or 1 / 0)
-    register("second", lambda x: made.append("second") or x)
-    types = "(tensor<2xf32>) -> tensor<2xf32>"
-    text = program(f"{call('%x', types, target='first')}\n  %1 = {call('%0', types, target='second')}")
-    run = by_driver("c", text.replace("return %0", "return %1"))
-    with pytest.raises(ZeroDivisionError):
-        run(X)
-    assert made == ["first"]
-
-
-@pytest.mark.parametrize(("function", "error", "message"), [
-    (lambda x: x.astype(np.float64), shlo_disc.ArgumentTypeError, r"found dtype float64 of result 0, expected float32"),
-    (lambda x: x[:1], shlo_disc.RuntimeShapeError, r"found shape \(1,\) of result 0, expected \(2,\)"),
-    (lambda _: None, shlo_disc.ArgumentTypeError, "found 0 results, expected 1"),
-    (lambda x: (x, x), shlo_disc.ArgumentTypeError, "found 2 results, expected 1"),
-    (lambda _: "text", shlo_disc.ArgumentTypeError, "found str, expected a NumPy, JAX or DLPack array"),
-    (lambda x: x.__setitem__(0, 1), ValueError, "read-only"),
-    (lambda: None, TypeError, "takes 0 positional arguments"),
-])  # fmt: skip
-@driver
-def test_results_that_the_op_does_not_state(
-    function: Callable[..., Any], error: type[Exception], message: str, driver: Literal["c", "vm"]
-) -> None:
-    register("target", function)
-    with pytest.raises(error, match=message):
-        by_driver(driver, SAME)(X)
-
-
-@driver
-def test_each_thread_has_its_own_error(driver: Literal["c", "vm"]) -> None:
-    def fail_if_odd(x: Floats) -> Floats:
-        if x[0] % 2:
-            raise OursError(float(x[0]))
-        return x * 2
-
-    register("target", fail_if_odd)
-    run = by_driver(driver, SAME)
-    wrong = list[object]()
-
-    def work(number: int) -> None:
-        for turn in range(200):
-            value = float(number + turn * 8)
-            try:
-                (found,) = run(np.array([value, 0], np.float32))
-                wrong.extend([found] if value % 2 or found[0] != value * 2 else [])
-            except OursError as error:
-                wrong.extend([error] if error.args != (value,) else [])
-
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
-
-
-TEMPORARY = """
-func.func @main(%x: tensor<?xf32>) -> tensor<f32> {
-  %y = stablehlo.add %x, %x : tensor<?xf32>
-  %z = stablehlo.custom_call @target(%y) : (tensor<?xf32>) -> tensor<f32>
-  return %z : tensor<f32>
+KNOWN = """
+func.func @main(%x: tensor<?x5xf32>) -> (tensor<?x5xf32>, tensor<?x5xf32>, tensor<?x2xf32>, tensor<?x2xi32>) {
+  %0 = stablehlo.custom_call @Sharding(%x) {mhlo.sharding = "{replicated}"} : (tensor<?x5xf32>) -> tensor<?x5xf32>
+  %1 = stablehlo.custom_call @xla.sdy.FuncResultSharding(%0) {has_side_effect = true}
+      : (tensor<?x5xf32>) -> tensor<?x5xf32>
+  %2 = stablehlo.custom_call @xla.sdy.GlobalToLocalShape(%1) : (tensor<?x5xf32>) -> tensor<?x5xf32>
+  %3 = stablehlo.custom_call @SPMDShardToFullShape(%2) : (tensor<?x5xf32>) -> tensor<?x5xf32>
+  %4 = stablehlo.custom_call @annotate_device_placement(%3) : (tensor<?x5xf32>) -> tensor<?x5xf32>
+  %5 = stablehlo.custom_call @MoveToHost(%4) : (tensor<?x5xf32>) -> tensor<?x5xf32>
+  %6 = stablehlo.custom_call @mhlo.erf(%5) {mhlo.attributes = {}, mhlo.version = 1 : i64}
+      : (tensor<?x5xf32>) -> tensor<?x5xf32>
+  %7 = stablehlo.custom_call @mhlo.tan(%5) {mhlo.attributes = {}, mhlo.version = 1 : i64}
+      : (tensor<?x5xf32>) -> tensor<?x5xf32>
+  %8:2 = stablehlo.custom_call @mhlo.topk(%5) {mhlo.attributes = {k = 2 : i64, largest = true}, mhlo.version = 1 : i64}
+      : (tensor<?x5xf32>) -> (tensor<?x2xf32>, tensor<?x2xi32>)
+  return %6, %7, %8#0, %8#1 : tensor<?x5xf32>, tensor<?x5xf32>, tensor<?x2xf32>, tensor<?x2xi32>
 }
 """
 
 
-@driver
-def test_memory_that_a_function_keeps_stays_valid(driver: Literal["c", "vm"]) -> None:
-    kept = list[Floats]()
-    register("target", lambda y: kept.append(y) or y.sum())
-    run = by_driver(driver, TEMPORARY)
-    for value in range(5):
-        run(np.full(1000, value, np.float32))
-    for value, array in enumerate(kept):  # each has a piece of memory that no other call got
-        np.testing.assert_array_equal(array, 2 * value)
+def test_targets_of_xla_on_one_device() -> None:
+    x = np.random.default_rng(0).standard_normal((3, 5)).astype(np.float32)
+    erf, tan, largest, places = by_driver("c", KNOWN)(x)
+    np.testing.assert_allclose(erf, [[math.erf(value) for value in row] for row in x], rtol=1e-5)
+    np.testing.assert_allclose(tan, np.tan(x.astype(np.float64)), rtol=1e-5)
+    np.testing.assert_array_equal(places, np.argsort(-x, 1)[:, :2])
+    np.testing.assert_array_equal(largest, np.take_along_axis(x, places, 1))
 
 
-@driver
-def test_an_error_keeps_memory_as_long_as_it_lives_and_no_longer(driver: Literal["c", "vm"]) -> None:
-    def fail(y: Floats) -> Floats:
-        raise OursError(y.sum())
-
-    register("target", fail)
-    run: Any = by_driver(driver, TEMPORARY)
-    argument = np.ones(1000, np.float32)
-    gone = weakref.ref(argument)
-    gc.disable()
-    try:
-        with pytest.raises(OursError) as caught:
-            run(argument)
-        frame = caught.traceback[-1].frame
-        np.testing.assert_array_equal(frame.f_locals["y"], 2)  # as a debugger would show it
-        del argument, frame, caught
-        assert gone() is None, "a cycle keeps the memory of the call"
-    finally:
-        gc.enable()
-
-
-@driver
-def test_a_function_may_call_programs(driver: Literal["c", "vm"]) -> None:
-    def recurse(x: Floats) -> Floats:
-        return run(x - 1)[0] + 1 if x[0] > 0 else x * 0
-
-    register("target", recurse)
-    run: Any = by_driver(driver, SAME)
-    np.testing.assert_array_equal(run(np.array([5, 7], np.float32))[0], [5, 5])
-
-
-def test_refused_by_name() -> None:
-    def refused(text: str, message: str) -> None:
-        with pytest.raises(shlo_disc.UnsupportedOpError, match=message):
-            by_driver("c", text)
-
-    refused(
-        SAME, r"@target\n(.*\n){2}  help: register a function .* shlo_disc.register_custom_call\('target', function\)"
-    )
-    shlo_disc.register_custom_call("target", lambda x: x)
-    with pytest.raises(shlo_disc.UnsupportedOpError, match=r"@target on cuda\n(.*\n){2}  help: .*, device='cuda'\)"):
-        on_emulator("vm", SAME)
-    dynamic = program(call("%x", "(tensor<2xf32>) -> tensor<?xf32>"), result="tensor<?xf32>")
-    refused(dynamic, "result 0 of the custom call @target has a size that is not known")
-    types = "(tensor<2xf32>) -> tensor<2xf32>"
-    refused(program(call("%x", types, config="called_computations = [@main]")), "calls computations")
-    refused(program(call("%x", types, config="mhlo.backend_config = {d = {}}")), "the attribute 'd' of a custom call")
-    refused(SAME.replace("@target", "@xla_ffi_python_cpu_callback"), "jax.ffi.ffi_call")
-
-
-def test_what_cannot_be_registered() -> None:
-    with pytest.raises(shlo_disc.ShloDiscError, match="found 3 for the custom call @target, expected a function"):
-        shlo_disc.register_custom_call("target", 3)  # pyright: ignore[reportArgumentType]
-    with pytest.raises(shlo_disc.ShloDiscError, match="found device 'tpu', expected 'cpu' or 'cuda'"):
-        shlo_disc.register_custom_call("target", abs, device="tpu")  # pyright: ignore[reportArgumentType]
+def test_a_piece_for_each_device_is_refused() -> None:
+    with pytest.raises(shlo_disc.UnsupportedOpError, match="@SPMDFullToShardShape cuts a tensor for several devices"):
+        by_driver(
+            "c",
+            program(
+                call("%x", "(tensor<2xf32>) -> tensor<1xf32>", target="SPMDFullToShardShape"), result="tensor<1xf32>"
+            ),
+        )
 
 
 def test_artifacts_find_the_function_that_is_registered_when_they_run(tmp_path: Path) -> None:
