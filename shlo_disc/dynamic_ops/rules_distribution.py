@@ -29,7 +29,7 @@ def _alone(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     has_channel = "channel_handle" in op.attributes and Fields(op, "channel_handle").integer("handle") > 0
     if members == 0:  # no group is listed: all processes are one
         members = processes.total
-    elif has_channel and "use_global_device_ids" not in op.attributes:
+    elif has_channel and "use_same_device_ids" not in op.attributes:
         members *= processes.partitions
     if members > 1:
         raise UnsupportedOpError(f"op '{op.name}' is not supported for {members} processes: there is one", op.span)
@@ -56,9 +56,21 @@ def _number(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     return [Contents((ZERO,), (), DType.UI32)]
 
 
-def _global(frame: Frame, op: ir.Op) -> Sequence[Bound]:
-    """An op of Shardy that says where values are, not what they are."""
+def _same(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    """An op that says where values are or when they arrive, not what they are."""
     return [frame.bound(x) for x in op.operands[: len(op.results)]]
+
+
+def _inlined(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    """An op around a region that computes with the op's operands: at once, and each whole."""
+    (block,) = op.regions[0].blocks
+    for argument, operand in zip(block.arguments, op.operands, strict=True):
+        if argument.type != operand.type:
+            raise UnsupportedOpError(
+                f"op '{op.name}' is not supported for parts of tensors: there is one process", op.span
+            )
+        frame.bind(argument, frame.bound(operand))
+    return frame.run(block)
 
 
 _COLLECTIVES = (
@@ -68,7 +80,11 @@ _COLLECTIVES = (
 RULES: Mapping[str, Rule] = {
     **{f"stablehlo.{name}": _alone for name in _COLLECTIVES.split()},
     "stablehlo.collective_permute": _permuted,
+    "stablehlo.async_start": _inlined,
+    "stablehlo.async_done": _same,
     "stablehlo.partition_id": _number,
     "stablehlo.replica_id": _number,
-    **{f"sdy.{name}": _global for name in ("propagation_barrier", "reshard", "sharding_constraint", "sharding_group")},
+    **{f"sdy.{name}": _same for name in ("propagation_barrier", "reshard", "sharding_constraint", "sharding_group")},
+    "sdy.manual_computation": _inlined,
+    "sdy.named_computation": _inlined,
 }

@@ -162,7 +162,7 @@ RULES: Mapping[str, Rule] = {
     "stablehlo.compare": _compare,
     "stablehlo.reduce_precision": _reduce_precision,
     "stablehlo.bitcast_convert": _bitcast,
-    "stablehlo.constant": _constant,
+    **dict.fromkeys(("stablehlo.constant", "chlo.constant", "sdy.constant"), _constant),
     "chlo.constant_like": _constant_like,
     "stablehlo.get_dimension_size": _dimension_size,
     "stablehlo.optimization_barrier": _same,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -264,6 +265,32 @@ def test_permutation_of_one_process(pairs: str, factor: int) -> None:
     np.testing.assert_array_equal(run(text, x)[0], x * factor)
 
 
+def test_regions_around_one_process() -> None:
+    text = """module @m {
+  sdy.mesh @mesh = <["x"=1]>
+  func.func @main(%x: tensor<?x2xf32>, %i: tensor<i64>) -> (tensor<?x2xf32>, tensor<1x2xf32>) {
+    %0 = sdy.sharding_constraint %x <@mesh, [{"x"}, {}]> : tensor<?x2xf32>
+    %1 = sdy.manual_computation(%0) in_shardings=[<@mesh, [{"x"}, {}]>] out_shardings=[<@mesh, [{"x"}, {}]>]
+      manual_axes={"x"} (%a: tensor<?x2xf32>) {
+      %2 = stablehlo.add %a, %a : tensor<?x2xf32>
+      sdy.return %2 : tensor<?x2xf32>
+    } : (tensor<?x2xf32>) -> tensor<?x2xf32>
+    %3 = "stablehlo.async_start"(%1, %i) ({
+    ^bb0(%b: tensor<?x2xf32>, %j: tensor<i64>):
+      %4 = stablehlo.dynamic_slice %b, %j, %j, sizes = [1, 2] :
+        (tensor<?x2xf32>, tensor<i64>, tensor<i64>) -> tensor<1x2xf32>
+      stablehlo.return %4 : tensor<1x2xf32>
+    }) : (tensor<?x2xf32>, tensor<i64>) -> !stablehlo.future<tensor<1x2xf32>>
+    %5 = "stablehlo.async_done"(%3) : (!stablehlo.future<tensor<1x2xf32>>) -> tensor<1x2xf32>
+    return %1, %5 : tensor<?x2xf32>, tensor<1x2xf32>
+  }
+}"""
+    x = np.arange(6, dtype=np.float32).reshape(3, 2)
+    whole, row = run(text, x, np.array(1))
+    np.testing.assert_array_equal(whole, 2 * x)
+    np.testing.assert_array_equal(row, 2 * x[1:2])
+
+
 # bounded sizes
 
 
@@ -285,3 +312,29 @@ def test_a_dimension_set_from_data() -> None:
     for n in (-1, 8):
         with pytest.raises(RuntimeShapeError):
             compiled(x, np.int32(n))
+
+
+# custom calls of older exports
+
+
+def test_ops_of_mhlo_are_those_of_chlo() -> None:
+    text = """func.func @main(%x: tensor<?x9xf32>) ->
+    (tensor<?x9xf32>, tensor<?x9xf32>, tensor<?x2xf32>, tensor<?x2xi32>) {
+  %a = stablehlo.custom_call @mhlo.erf(%x) {mhlo.attributes = {}, mhlo.version = 1 : i64} :
+    (tensor<?x9xf32>) -> tensor<?x9xf32>
+  %b = stablehlo.custom_call @mhlo.tan(%x) {mhlo.attributes = {}, mhlo.version = 1 : i64} :
+    (tensor<?x9xf32>) -> tensor<?x9xf32>
+  %c:2 = stablehlo.custom_call @mhlo.topk(%x) {
+    mhlo.attributes = {k = 2 : i64, largest = true}, mhlo.version = 1 : i64} :
+    (tensor<?x9xf32>) -> (tensor<?x2xf32>, tensor<?x2xi32>)
+  return %a, %b, %c#0, %c#1 : tensor<?x9xf32>, tensor<?x9xf32>, tensor<?x2xf32>, tensor<?x2xi32>
+}"""
+    x = np.random.default_rng(0).standard_normal((5, 9)).astype("f4")
+    erf, tan, values, places = run(text, x)
+    order = np.argsort(-x, 1, kind="stable")[:, :2]
+    close(erf, np.vectorize(math.erf)(x))
+    close(tan, np.tan(x))
+    np.testing.assert_array_equal(values, np.take_along_axis(x, order, 1))
+    np.testing.assert_array_equal(places, order)
+    with pytest.raises(UnsupportedOpError, match="largest"):
+        run(text.replace("largest = true", "largest = false"), x)
