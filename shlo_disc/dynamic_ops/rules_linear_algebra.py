@@ -128,20 +128,27 @@ class _Call:
     def emit(self, name: str, attrs: object, results: Sequence[tuple[Shape, DType]]) -> tuple[Tensor, ...]:
         return self.frame.build.emit(name, self.operands, attrs, results, self.op.span)
 
-    def undefined(self, k: int, shape: Shape) -> Tensor:
-        """A result that the routine leaves undefined: zeros."""
-        dtype = tensor_type(self.op.results[k].type, self.op.span).dtype
-        return self.frame.build.constant(0, shape, dtype, self.op.span)
+    def undefined(self, k: int) -> Tensor:
+        """A result that the routine leaves undefined, of whatever shape the text gives it: zeros."""
+        type_ = tensor_type(self.op.results[k].type, self.op.span)
+        return self.frame.build.constant(0, self._asked(k), type_.dtype, self.op.span)
+
+    def _asked(self, k: int) -> Shape:
+        """The shape of a result by the text alone: an operand has it where the type does not; JAX gives all or none."""
+        if len(self.shapes) == len(self.op.results):
+            return self.frame.dims(self.op.operands[self.shapes[k]], self.op)
+        shape = tensor_type(self.op.results[k].type, self.op.span).shape
+        if None in shape:
+            raise VerifyError(f"expected an operand with the shape of result {k}, found none", self.op.span)
+        return tuple(const(size) for size in shape if size is not None)
 
     def finish(self, results: Sequence[Tensor]) -> Sequence[Bound]:
         """Hold the results against the shapes that the text states, in types and in operands."""
         for k, x in enumerate(results):
             stated(self.frame, self.op, x.shape, k)
-        dynamic = [k for k, x in enumerate(self.op.results) if None in tensor_type(x.type, x.span).shape]
-        for k, operand in zip(dynamic if len(dynamic) == len(self.shapes) else (), self.shapes, strict=False):
-            asked = self.frame.dims(self.op.operands[operand], self.op)
-            for found, wanted in zip(results[k].shape, asked, strict=True):
-                self.frame.build.demand_equal(found, wanted, f"the result of {self.op.name}", self.op.span)
+            if self.shapes:
+                for found, wanted in zip(x.shape, self._asked(k), strict=True):
+                    self.frame.build.demand_equal(found, wanted, f"the result of {self.op.name}", self.op.span)
         return results
 
 
@@ -211,18 +218,12 @@ def _singular(name: str) -> _Rule:
         left, right = (*call.batch, m, columns), (*call.batch, rows, n)
         if job == "N":
             s, done = call.emit(f"d_{name}", LapackAttrs(job), [values, info])
-            u, v = (call.undefined(k, _written(call, k, shape)) for k, shape in ((2, left), (3, right)))
-        else:
-            s, u, v, done = call.emit(f"d_{name}", LapackAttrs(job), [values, (left, a.dtype), (right, a.dtype), info])
-        u, v = (v, u) if swapped and job != "N" else (u, v)
-        return call.undefined(0, a.shape), s, u, v, done
+            return call.undefined(0), s, call.undefined(2), call.undefined(3), done
+        vectors = [(left, a.dtype), (right, a.dtype)]
+        s, u, v, done = call.emit(f"d_{name}", LapackAttrs(job), [values, *vectors, info])
+        return call.undefined(0), s, *((v, u) if swapped else (u, v)), done
 
     return rule
-
-
-def _written(call: _Call, k: int, shape: Shape) -> Shape:
-    """The shape of a result that nobody reads: JAX states a rank of 0 for some."""
-    return shape if tensor_type(call.op.results[k].type, call.op.span).shape else ()
 
 
 def _jacobi(call: _Call) -> Sequence[Tensor]:
@@ -239,7 +240,7 @@ def _jacobi(call: _Call) -> Sequence[Tensor]:
         parts = [build.one(part, (v,), NoAttrs(), v.shape, v.dtype.part, span) for part in ("real", "imag")]
         minus = build.one("negate", (parts[1],), NoAttrs(), v.shape, v.dtype.part, span)
         v = build.one("complex", (parts[0], minus), NoAttrs(), v.shape, v.dtype, span)
-    return call.undefined(0, a.shape), s, u, v, info
+    return call.undefined(0), s, u, v, info
 
 
 def _syevd(call: _Call) -> Sequence[Tensor]:
@@ -249,7 +250,7 @@ def _syevd(call: _Call) -> Sequence[Tensor]:
     attrs = LapackAttrs(job + call.triangle)
     if job == "V":
         return call.emit("d_syevd", attrs, [vectors, values, info])
-    return (call.undefined(0, a.shape), *call.emit("d_syevd", attrs, [values, info]))
+    return (call.undefined(0), *call.emit("d_syevd", attrs, [values, info]))
 
 
 def _sytrd(call: _Call) -> Sequence[Tensor]:
@@ -267,7 +268,7 @@ def _geev(call: _Call) -> Sequence[Tensor]:
     *found, info = call.emit("d_geev", LapackAttrs(jobs), [*values, *vectors, (call.batch, _INFO)])
     for k, job in enumerate(jobs, start=len(values)):
         if job != "V":
-            found.insert(k, call.undefined(k, a.shape))
+            found.insert(k, call.undefined(k))
     return (*found, info)
 
 
@@ -278,7 +279,7 @@ def _gees(call: _Call) -> Sequence[Tensor]:
     values = [((*call.batch, n), a.dtype)] * (1 if a.dtype.is_complex else 2)
     forms = [(a.shape, a.dtype)] * (2 if job == "V" else 1)
     form, *rest = call.emit("d_gees", LapackAttrs(job), [*forms, *values, (call.batch, _INFO), (call.batch, _INFO)])
-    return (form, *rest) if job == "V" else (form, call.undefined(1, a.shape), *rest)
+    return (form, *rest) if job == "V" else (form, call.undefined(1), *rest)
 
 
 def _gehrd(call: _Call) -> Sequence[Tensor]:
