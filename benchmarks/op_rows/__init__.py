@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from benchmarks.op_rows import control, elementwise, indexing, movement, ordering, products, reductions, windows
+from benchmarks.op_rows import (
+    control,
+    elementwise,
+    indexing,
+    linear_algebra,
+    movement,
+    ordering,
+    products,
+    reductions,
+    windows,
+)
 
-MODULES = (indexing, ordering, windows, control, movement, reductions, elementwise, products)
+MODULES = (indexing, ordering, windows, control, movement, reductions, elementwise, products, linear_algebra)
 TABLE = tuple(row for module in MODULES for row in module.ROWS_OF_FAMILY)

@@ -75,12 +75,14 @@ def _potrf(op: Op[LapackAttrs], inputs: Arrays) -> _Values:
 
 
 def _cholesky(op: Op[LapackAttrs], inputs: Arrays) -> _Values:
-    """NumPy takes the lower triangle; a row above a matrix that is not positive definite makes all of it NaN."""
+    """NumPy takes the lower triangle. Without a factor all of it is NaN; NumPy's can be one that NaN has spread in."""
     (a,), uplo = inputs, op.attrs.options
     lower = a if uplo == "L" else a.conj().T
     try:
         factor = np.linalg.cholesky(lower)
     except np.linalg.LinAlgError:
+        factor = np.full_like(a, np.nan)
+    if np.isnan(np.diag(factor)).any():
         return (np.full_like(a, np.nan),)
     return (factor if uplo == "L" else factor.conj().T,)
 

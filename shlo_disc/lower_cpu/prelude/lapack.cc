@@ -135,7 +135,8 @@ void potrf(const ShloLapack* op, void* const* buffers, i64 begin, i64 end, void*
   }
 }
 
-// (a) -> (l): the other triangle is 0; NaN all over if the matrix is not positive definite, as XLA has it.
+// (a) -> (l): the other triangle is 0; NaN all over if the matrix is not positive definite, as XLA has it. OpenBLAS takes
+// a NaN on the diagonal for a pivot; it is in every later one then.
 template <class T>
 void cholesky(const ShloLapack* op, void* const* buffers, i64 begin, i64 end, void*) {
   const i64 n = op->n;
@@ -145,8 +146,12 @@ void cholesky(const ShloLapack* op, void* const* buffers, i64 begin, i64 end, vo
     T* const a = (T*)buffers[1] + b * n * n;
     void* const one[] = {(T*)buffers[0] + b * n * n, a, &info};
     potrf<T>(op, one, 0, 1, nullptr);
-    if (info != 0) fill(a, n * n, __builtin_nan(""));
-    for (i64 i = 0; i < n && info == 0; ++i) lower ? fill(a + i * n + i + 1, n - i - 1, 0) : fill(a + i * n, i, 0);
+    const Real<T> last = n > 0 ? *(const Real<T>*)(a + n * n - 1) : 0;
+    if (info != 0 || last != last) {
+      fill(a, n * n, __builtin_nan(""));
+      continue;
+    }
+    for (i64 i = 0; i < n; ++i) lower ? fill(a + i * n + i + 1, n - i - 1, 0) : fill(a + i * n, i, 0);
   }
 }
 
