@@ -16,6 +16,7 @@ _ACCEPTS = {  # kinds of dtype that a Python number may become without losing wh
     float: "fcV",
     complex: "c",
 }
+_NARROW_INTEGERS = frozenset({"int2", "int4", "uint2", "uint4"})  # of ml_dtypes, whose kinds do not tell
 
 
 def conform(artifact: Artifact, dtypes: Sequence[np.dtype[np.generic]], arrays: Sequence[object]) -> list[Array]:
@@ -67,12 +68,16 @@ def check_type(argument: Argument, dtype: str, shape: tuple[int, ...], *, same: 
 
 def _number(value: object, dtype: np.dtype[np.generic]) -> Array:
     accepted = next(kinds for kind, kinds in _ACCEPTS.items() if isinstance(value, kind))
-    if dtype.kind not in accepted:
+    is_narrow = dtype.name in _NARROW_INTEGERS
+    if ("i" if is_narrow else dtype.kind) not in accepted:
         raise ArgumentTypeError(f"found a Python {type(value).__name__}, expected {dtype}")
     try:
-        return np.array(value, dtype)
+        made = np.array(value, dtype)
     except OverflowError as error:
         raise ArgumentTypeError(f"found {value}, expected a number that fits {dtype}") from error
+    if is_narrow and int(made) != value:  # NumPy checks its own types only
+        raise ArgumentTypeError(f"found {value}, expected a number that fits {dtype}")
+    return made
 
 
 def check_sizes(artifact: Artifact, shapes: Sequence[tuple[int, ...]]) -> None:

@@ -16,6 +16,9 @@ from shlo_disc.diagnostics import ArgumentTypeError
 CUDA = 2  # DLDeviceType
 _KINDS: Mapping[int, str] = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex"}  # DLDataTypeCode
 _BOOL = 6
+_SMALL_FLOATS: Mapping[int, str] = {
+    7: "e3m4", 8: "e4m3", 9: "e4m3b11fnuz", 10: "e4m3fn", 11: "e4m3fnuz", 12: "e5m2", 13: "e5m2fnuz", 14: "e8m0fnu",
+}  # fmt: skip
 
 
 class _Device(ctypes.Structure):
@@ -81,12 +84,16 @@ def _pointer(capsule: object) -> int:
 def dtype_name(code: int, bits: int, lanes: int) -> str:
     """NumPy's or ml_dtypes' name of a DLDataType.
 
-    >>> dtype_name(2, 32, 1), dtype_name(4, 16, 1), dtype_name(6, 8, 1)
-    ('float32', 'bfloat16', 'bool')
+    Types of fewer than 8 bits are refused: DLPack packs them, here each element has a byte.
+
+    >>> dtype_name(2, 32, 1), dtype_name(4, 16, 1), dtype_name(6, 8, 1), dtype_name(12, 8, 1)
+    ('float32', 'bfloat16', 'bool', 'float8_e5m2')
     """
     if lanes == 1 and code == _BOOL:
         return "bool"
-    if lanes != 1 or code not in _KINDS:
+    if lanes == 1 and bits == 8 and code in _SMALL_FLOATS:
+        return f"float8_{_SMALL_FLOATS[code]}"
+    if lanes != 1 or bits < 8 or code not in _KINDS:
         raise ArgumentTypeError(
             f"found a DLPack dtype of code {code}, {bits} bits and {lanes} lanes, expected a plain one"
         )

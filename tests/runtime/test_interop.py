@@ -154,6 +154,8 @@ SCALARS = {
     "bool": (True,),
     "complex64": (1j, 1.5, 2),
     "bfloat16": (1.5, 2),
+    "float8_e4m3fn": (1.5, 2),
+    "int4": (2, -8),
 }
 
 
@@ -175,6 +177,8 @@ def test_numbers_are_taken_for_rank_0(name: str) -> None:
         ("bool", 1, "alpha: found a Python int, expected bool"),
         ("float32", True, "alpha: found a Python bool, expected float32"),
         ("int8", 300, "alpha: found 300, expected a number that fits int8"),
+        ("int4", 8, "alpha: found 8, expected a number that fits int4"),
+        ("uint2", 1.0, "alpha: found a Python float, expected uint2"),
     ],
 )
 def test_numbers_that_do_not_fit_are_refused(name: str, value: complex, message: str) -> None:
