@@ -30,22 +30,36 @@ def parallel_extent(parts: Sequence[Part]) -> Dim:
     return total(part.kernel.extent * part.work for part in parts)
 
 
-def print_parallel(parts: Sequence[Part]) -> Body:
-    """A table of the parts, which a prelude function goes through; each gets its own run of the buffers and sizes."""
+def print_parallel(parts: Sequence[Part], least: int) -> Body:
+    """A table of the parts, which a prelude function goes through; each gets its own run of the buffers and sizes.
+
+    The whole range is done by calls, one after the other, which a compiler may inline; the table is left out where the
+    work is known to be at most the `least` for a thread.
+    """
     emit = Emitter(VectorSpelling())
     counts = [(emit.dim_scalar(part.kernel.extent), emit.dim_scalar(part.work)) for part in parts]
+    known, whole = parallel_extent(parts).constant, list[str]()
     rows, buffers, sizes = list[str](), 0, len(emit.sizes)
     for part, (extent, work) in zip(parts, counts, strict=True):
         rows.append(f"{INDENT}{{{part.kernel.name}, {buffers}, {sizes}, {extent}, {work}}},")
+        call = f"{part.kernel.name}(runtime, buffers + {buffers}, dims + {sizes}, 0, {extent}, scratch);"
+        whole.append(call if part.kernel.extent.constant else f"if ({extent} > 0) {call}")
         buffers += len(part.kernel.tensors)
         sizes += len(part.kernel.symbols)
     names = dict.fromkeys(part.kernel.name for part in parts)
-    declared = [declaration(name) for name in names]
+    declared = tuple(declaration(name) for name in names)
+    if known is not None and known <= least:
+        return Body(declared, (*emit.scopes[0].lines, *whole), tuple(emit.sizes))
+    everything = emit.dim_scalar(parallel_extent(parts))
     statements = [
         *emit.scopes[0].lines,
+        f"if (begin <= 0 && end >= {everything}) {{",
+        *(INDENT + call for call in whole),
+        f"{INDENT}return;",
+        "}",
         "const ShloPart parts[] = {",
         *rows,
         "};",
         f"run_parts(runtime, parts, {len(parts)}, buffers, dims, begin, end, scratch);",
     ]
-    return Body(tuple(declared), tuple(statements), tuple(emit.sizes))
+    return Body(declared, tuple(statements), tuple(emit.sizes))

@@ -65,11 +65,9 @@ SHLO_INLINE V interleave_high(V a, V b) {
   else if constexpr (lanes == 4) return __builtin_shufflevector(a, b, 2, 6, 3, 7);
   else return __builtin_shufflevector(a, b, 1, 3);
 }
-// A square of registers: interleaving the halves log2(lanes) times transposes it.
-template <class T>
-SHLO_INLINE void transpose(register_t<T>* rows) {
-  typedef register_t<T> V;
-  constexpr int N = Register<T>::lanes;
+// A square of N vectors: interleaving the halves log2(N) times transposes it.
+template <int N, class V>
+SHLO_INLINE void transpose_square(V* rows) {
   V other[N];
   V *from = rows, *to = other;
 #pragma GCC unroll 4
@@ -86,13 +84,20 @@ SHLO_INLINE void transpose(register_t<T>* rows) {
   if (from != rows)
     for (int i = 0; i < N; i++) rows[i] = from[i];
 }
+template <class T>
+SHLO_INLINE void transpose(register_t<T>* rows) {
+  transpose_square<Register<T>::lanes>(rows);
+}
 
 template <int bytes> struct Moved;
+template <> struct Moved<1> { typedef uint8_t type; };
+template <> struct Moved<2> { typedef uint16_t type; };
 template <> struct Moved<4> { typedef float type; };
 template <> struct Moved<8> { typedef double type; };
 
 // A block of 16 x 16 elements, transposed: tile[line * k + l] = p[l * stride + k] for k < rows, l < columns (at most 16).
-// Elements of 4 and 8 bytes are turned in registers, whatever they mean; the others of `tile` are anything then.
+// Elements are turned in registers, whatever they mean, those of 1 and 2 bytes in whole blocks; what else is in `tile` is
+// anything then.
 template <class T>
 SHLO_INLINE void load_transposed(T* tile, const T* p, int64_t stride, int64_t rows, int64_t columns, int64_t line = 16) {
   if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
@@ -114,6 +119,17 @@ SHLO_INLINE void load_transposed(T* tile, const T* p, int64_t stride, int64_t ro
         for (int i = 0; i < N; ++i) write((Bits*)tile + line * (k + i) + l, square[i]);
       }
   } else {
+    if constexpr (sizeof(T) <= 2) {
+      if (rows == 16 && columns == 16) {
+        lanes_t<typename Moved<sizeof(T)>::type, 16> square[16];
+#pragma GCC unroll 16
+        for (int i = 0; i < 16; ++i) __builtin_memcpy(&square[i], p + i * stride, sizeof square[i]);
+        transpose_square<16>(square);
+#pragma GCC unroll 16
+        for (int i = 0; i < 16; ++i) __builtin_memcpy(tile + line * i, &square[i], sizeof square[i]);
+        return;
+      }
+    }
     for (int64_t l = 0; l < columns; ++l)
       for (int64_t k = 0; k < rows; ++k) tile[line * k + l] = p[l * stride + k];
   }
