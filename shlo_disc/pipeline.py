@@ -41,10 +41,10 @@ from shlo_disc.passes.segments import split
 from shlo_disc.runtime.cache import digest, open_cache, package_digest
 from shlo_disc.runtime.cuda import cuda_is_available, open_gpu
 from shlo_disc.runtime.device import Device, IndexType
-from shlo_disc.runtime.executable import Executable, build
+from shlo_disc.runtime.executable import build
 from shlo_disc.runtime.gpu_executable import GpuExecutable, build_gpu
 from shlo_disc.runtime.launch_table import Chooser, cheapest
-from shlo_disc.runtime.segments import SegmentedExecutable
+from shlo_disc.runtime.segments import load
 from shlo_disc.runtime.steps import host_calls
 from shlo_disc.verify.ops import verify
 
@@ -290,13 +290,13 @@ def compile_for(
     if artifact is None or not _has_hooks(artifact):  # compiling says where a target without a function is
         artifact = compile_text(text, file, request, watch)
         cache.store_artifact(key, artifact)
-    parts = list[Executable | GpuExecutable]()
-    for part in artifact.parts:
-        if gpu is None:
-            parts.append(build(part, options, watch.seconds))
-        else:
-            parts.append(build_gpu(part, options, gpu, watch.seconds, chooser=chooser, index=index))
-    return Compiled(SegmentedExecutable(artifact, parts) if artifact.segments else parts[0], signature)
+    if gpu is None:
+        return Compiled(load(artifact, lambda part: build(part, options, watch.seconds)), signature)
+
+    def on_gpu(part: Artifact) -> GpuExecutable:
+        return build_gpu(part, options, gpu, watch.seconds, chooser=chooser, index=index)
+
+    return Compiled(load(artifact, on_gpu), signature)
 
 
 def _has_hooks(artifact: Artifact) -> bool:

@@ -20,6 +20,7 @@ from shlo_disc.dynamic_ops.reference import Watch, interpret
 from shlo_disc.ir.core import Module
 from shlo_disc.passes import PASSES
 from shlo_disc.runtime.executable import build
+from shlo_disc.runtime.segments import load
 
 Array = NDArray[Any]
 _RUNS = 8
@@ -77,7 +78,7 @@ def first_wrong(module: Module, inputs: Sequence[Array], options: CompileOptions
             program = step.run(program)
         values = _Values(program, inputs)
         artifact = artifact_of(module, options)
-        executable = build(artifact, options)
+        executable = load(artifact, lambda part: build(part, options))
     except (ShloDiscError, ArithmeticError, ValueError, TypeError):
         return None
     observer = _Observer(program, artifact, values)
@@ -91,16 +92,16 @@ class _Observer:
     def __init__(self, program: Program, artifact: Artifact, values: _Values) -> None:
         self.found: Place | None = None
         self._ops = {tensor.name: op for op in program.body.walk() for tensor in op.results}
-        self._artifact = artifact
         self._values = values
-        self._outer = {id(step) for step in artifact.steps}
+        self._outer = {id(step): part for part in artifact.parts for step in part.steps}
 
     def observe(self, step: Step, buffers: Mapping[Slot, Array]) -> None:
         """Compare the buffers that a step touched."""
         if self.found is not None or id(step) not in self._outer:
             return
+        part = self._outer[id(step)]
         for slot in _slots(step):
-            name = self._artifact.buffers[slot].label.partition(":")[0].removeprefix("%")
+            name = part.buffers[slot].label.partition(":")[0].removeprefix("%")
             op = self._ops.get(name)
             difference = None if op is None else self._values.difference(name, np.array(buffers[slot]))
             if op is not None and difference is not None:

@@ -22,6 +22,7 @@ from shlo_disc.ir.core import Module
 from shlo_disc.parse.printer import print_module
 from shlo_disc.pipeline import Request, Stopwatch, compile_module
 from shlo_disc.runtime.executable import build
+from shlo_disc.runtime.segments import load
 
 Array: TypeAlias = NDArray[Any]
 Way: TypeAlias = Literal["compiled", "vm", "interpreter", "xla"]
@@ -129,10 +130,10 @@ def standard_ways(options: CompileOptions, *, fast_xla: bool = False) -> dict[st
     """The ways there are on this machine. `fast_xla` lets XLA optimize little."""
 
     def compiled(module: Module) -> Run:
-        return build(artifact_of(module, options), replace(options, driver="c"))
+        return load(artifact_of(module, options), lambda part: build(part, replace(options, driver="c")))
 
     def vm(module: Module) -> Run:
-        return build(artifact_of(module, options), replace(options, driver="vm"))
+        return load(artifact_of(module, options), lambda part: build(part, replace(options, driver="vm")))
 
     def interpreter(module: Module) -> Run:
         program = program_of(module)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.runtime.arguments import check_count
@@ -14,6 +14,7 @@ from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.steps import Observer
 
 Part: TypeAlias = Executable | GpuExecutable
+P = TypeVar("P", Executable, GpuExecutable)
 _Visit: TypeAlias = Callable[[Part, Sequence[Any]], tuple[Any, ...]]
 
 
@@ -83,6 +84,12 @@ class SegmentedExecutable:
             del inputs
             values.update(dict.fromkeys(segment.last))  # nothing needs them any more
         return tuple([values[number] for number in self.artifact.returned])
+
+
+def load(artifact: Artifact, build: Callable[[Artifact], P]) -> P | SegmentedExecutable:
+    """Build an artifact, or its segments, to run it."""
+    parts = [build(part) for part in artifact.parts]
+    return SegmentedExecutable(artifact, parts) if artifact.segments else parts[0]
 
 
 def _total(seconds: Sequence[Mapping[str, float]]) -> Mapping[str, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from examples.data_dependent import PROGRAM
 from shlo_disc import parse
 from shlo_disc.artifact import CompileOptions
 from shlo_disc.check.judging import Judge
@@ -30,6 +31,12 @@ def test_all_ways_agree() -> None:
     found = report(ATTENTION, Plan(random=2), ("compiled", "vm", "xla"))
     assert found.finding is None
     assert found.agreed == 8
+
+
+def test_sizes_that_data_decides_agree() -> None:
+    found = report(PROGRAM.replace("@keep", "@main"), Plan(random=2), ("compiled", "vm"))
+    assert found.finding is None
+    assert found.agreed
 
 
 @pytest.mark.parametrize("bug", BUGS)
