@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -30,17 +31,20 @@ class Q:
     zero: Any = 0
     storage: Any = np.int8
     bounds: tuple[int, int] | None = None
+    expressed: Any = np.float32
 
     def store(self, x: Array) -> Array:
-        limits: Any = np.iinfo(self.storage)
+        limits: Any = ml_dtypes.iinfo(self.storage)
         least, most = self.bounds or (limits.min, limits.max)
-        scaled = x.astype(np.float32) / np.float32(self.scale) + np.float32(self.zero)
-        clamped = np.rint(np.clip(scaled, np.float32(least), np.float32(most)))
+        number = np.dtype(self.expressed).type
+        scaled = (x.astype(number) / np.asarray(self.scale).astype(number)) + np.asarray(self.zero).astype(number)
+        clamped = np.rint(np.clip(scaled, number(least), number(most)))
         inside = np.clip(np.nan_to_num(clamped.astype(np.float64)), limits.min, limits.max)
-        return inside.astype(self.storage)
+        return inside.astype(np.int64).astype(self.storage)
 
     def meant(self, stored: Array) -> Array:
-        return (stored.astype(np.int64) - self.zero).astype(np.float32) * np.float32(self.scale)
+        number = np.dtype(self.expressed).type
+        return (stored.astype(np.int64) - self.zero).astype(number) * np.asarray(self.scale).astype(number)
 
 
 X = Q(0.05, 3)
@@ -185,3 +189,51 @@ def test_emulated() -> None:
     for size in (0, 3, 67):
         inputs = arrays(size)
         hold([np.asarray(x) for x in run(inputs)], *inputs)
+
+
+STORAGE = {
+    "A": ("i8:f32, 0.5:1", Q(0.5, 1)),
+    "B": ("i32:f32, 0.25", Q(0.25, 0, np.int32)),
+    "C": ("i4:f32, 0.5:1", Q(0.5, 1, ml_dtypes.int4)),
+    "D": ("i16:f64, 0.01", Q(0.01, 0, np.int16, expressed=np.float64)),
+    "E": ("u8:bf16, 0.125:7", Q(0.125, 7, np.uint8, expressed=ml_dtypes.bfloat16)),
+    "F": ("u4<1:14>:f32, 0.5:3", Q(0.5, 3, ml_dtypes.uint4, (1, 14))),
+}
+STORED = """
+func.func @main(%x: tensor<?x4xf32>, %d: tensor<?x4xf64>, %h: tensor<?x4xbf16>)
+    -> (tensor<?x!B>, tensor<?x4x!C>, tensor<?x4x!D>, tensor<?x4x!E>, tensor<?x4x!F>, tensor<?x4xf32>) {
+  %a = stablehlo.uniform_quantize %x : (tensor<?x4xf32>) -> tensor<?x4x!A>
+  %init = stablehlo.constant() <{value = dense<1> : tensor<i8>}> : () -> tensor<!A>
+  %0 = "stablehlo.reduce"(%a, %init) <{dimensions = array<i64: 1>}> ({
+  ^bb0(%p: tensor<!B>, %q: tensor<!B>):
+    %s = stablehlo.add %p, %q : tensor<!B>
+    stablehlo.return %s : tensor<!B>
+  }) : (tensor<?x4x!A>, tensor<!A>) -> tensor<?x!B>
+  %1 = stablehlo.uniform_quantize %x : (tensor<?x4xf32>) -> tensor<?x4x!C>
+  %2 = stablehlo.uniform_quantize %d : (tensor<?x4xf64>) -> tensor<?x4x!D>
+  %3 = stablehlo.uniform_quantize %h : (tensor<?x4xbf16>) -> tensor<?x4x!E>
+  %4 = stablehlo.uniform_quantize %x : (tensor<?x4xf32>) -> tensor<?x4x!F>
+  %5 = stablehlo.uniform_dequantize %1 : (tensor<?x4x!C>) -> tensor<?x4xf32>
+  return %0, %1, %2, %3, %4, %5
+    : tensor<?x!B>, tensor<?x4x!C>, tensor<?x4x!D>, tensor<?x4x!E>, tensor<?x4x!F>, tensor<?x4xf32>
+}
+"""
+
+
+def test_every_storage_and_expressed_type() -> None:
+    """A reduction whose region is written for wider storage and another scale stores its operands anew."""
+    text = re.sub(r"!([A-F])\b", lambda found: f"!quant.uniform<{STORAGE[found[1]][0]}>", STORED)
+    x = (np.random.default_rng(0).standard_normal((67, 4)) * 6).astype(np.float32)
+    inputs = [x, x.astype(np.float64), x.astype(ml_dtypes.bfloat16)]
+    types = {name: parameters for name, (_, parameters) in STORAGE.items()}
+    narrow = types["C"].store(x)
+    wanted = [
+        types["B"].store(types["A"].meant(types["A"].store(x)).sum(1)),
+        narrow,
+        *(types[name].store(one) for name, one in zip("DEF", (inputs[1], inputs[2], x), strict=True)),
+        types["C"].meant(narrow),
+    ]
+    for found in (shlo_disc.compile(text)(*inputs), interpret(legalize(parse_module(text)), inputs)):
+        for one, other in zip(found, wanted, strict=True):
+            assert one.dtype == other.dtype
+            np.testing.assert_array_equal(one.astype(np.float64), other.astype(np.float64))
