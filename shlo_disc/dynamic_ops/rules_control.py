@@ -186,10 +186,9 @@ def _approximate_count(frame: Frame, op: ir.Op, dim: int) -> Dim:
     """How many results there are: what the text states, or the operand that says so."""
     if (size := tensor_type(op.results[0].type, op.span).shape[dim]) is not None:
         return const(size)
-    for value in op.operands[4:]:  # after the tensors and their initial values
-        found = frame.bound(value)
-        if isinstance(found, Contents):
-            return found.dims[dim] if found.shape else found.scalar
+    if len(op.operands) > 4:  # after the tensors and their initial values
+        sizes = frame.dims(op.operands[4], op)
+        return sizes[dim] if frame.bound(op.operands[4]).shape else sizes[0]
     raise UnsupportedOpError("expected the number of results of top-k, found none", op.span)
 
 

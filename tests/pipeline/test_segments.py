@@ -215,6 +215,77 @@ def test_a_size_may_depend_on_which_branch_runs() -> None:
         np.testing.assert_array_equal(second, np.concatenate([wanted, more]))
 
 
+EQUATIONS = """
+func.func @main(%x: tensor<?xf32>, %y: tensor<?xi32>) -> (tensor<?x2xf32>, tensor<?xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %two = stablehlo.constant dense<2> : tensor<1xi32>
+  %n = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [0]
+    : (tensor<?xi32>, tensor<i32>) -> tensor<i32>
+  %n1 = stablehlo.reshape %n : (tensor<i32>) -> tensor<1xi32>
+  %twice = stablehlo.multiply %n1, %two : tensor<1xi32>
+  %shape = stablehlo.concatenate %n1, %two, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+  %pairs = stablehlo.dynamic_reshape %x, %shape : (tensor<?xf32>, tensor<2xi32>) -> tensor<?x2xf32>
+  %line = stablehlo.dynamic_iota %twice, dim = 0 : (tensor<1xi32>) -> tensor<?xf32>
+  %sum = stablehlo.add %line, %x : tensor<?xf32>
+  return %pairs, %sum : tensor<?x2xf32>, tensor<?xf32>
+}"""
+
+
+def test_an_argument_is_not_measured_in_what_is_known_later() -> None:
+    calls = [(numbers(2 * n), np.full(n, 1, np.int32)) for n in (0, 1, 9)]
+    for (x, _), (pairs, line) in zip(calls, run_all(EQUATIONS, calls), strict=True):
+        np.testing.assert_array_equal(pairs, x.reshape(-1, 2))
+        np.testing.assert_array_equal(line, x + np.arange(len(x), dtype=np.float32))
+    run = shlo_disc.compile(EQUATIONS, device="cpu")
+    for size in (7, 9, 10):
+        with pytest.raises(RuntimeShapeError, match=f"a reshape keeps the number of elements: found {size} and 8"):
+            run(numbers(size), np.full(4, 1, np.int32))
+
+
+MORE_OPS = """
+func.func @main(%x: tensor<?xf32>, %w: tensor<3x1x2xf32>, %m: tensor<3xi32>, %at: tensor<1xi32>)
+    -> (tensor<?xf32>, tensor<?xi32>, tensor<1x?x2xf32>, tensor<?xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %k = stablehlo.reduce(%m init: %zero) applies stablehlo.add across dimensions = [0]
+    : (tensor<3xi32>, tensor<i32>) -> tensor<i32>
+  %top:2 = stablehlo.custom_call @stablehlo.dynamic_top_k(%x, %k)
+    : (tensor<?xf32>, tensor<i32>) -> (tensor<?xf32>, tensor<?xi32>)
+  %size = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<1xi32>
+  %size1 = stablehlo.reshape %size : (tensor<i32>) -> tensor<1xi32>
+  %long = stablehlo.concatenate %one, %size1, %one, dim = 0
+    : (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<3xi32>
+  %line = stablehlo.dynamic_reshape %x, %long : (tensor<?xf32>, tensor<3xi32>) -> tensor<1x?x1xf32>
+  %pad = stablehlo.slice %m [1:3] : (tensor<3xi32>) -> tensor<2xi32>
+  %pads = stablehlo.reshape %pad : (tensor<2xi32>) -> tensor<1x2xi32>
+  %conv = "stablehlo.dynamic_conv"(%line, %w, %pads) <{
+    batch_group_count = 1 : i64, feature_group_count = 1 : i64, window_strides = array<i64: 1>,
+    dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>
+  }> : (tensor<1x?x1xf32>, tensor<3x1x2xf32>, tensor<1x2xi32>) -> tensor<1x?x2xf32>
+  %k1 = stablehlo.reshape %k : (tensor<i32>) -> tensor<1xi32>
+  %part = "stablehlo.dynamic_gather"(%x, %at, %k1) <{
+    dimension_numbers = #stablehlo.gather<offset_dims = [0], start_index_map = [0], index_vector_dim = 0>
+  }> : (tensor<?xf32>, tensor<1xi32>, tensor<1xi32>) -> tensor<?xf32>
+  return %top#0, %top#1, %conv, %part : tensor<?xf32>, tensor<?xi32>, tensor<1x?x2xf32>, tensor<?xf32>
+}"""
+
+
+def test_sizes_of_top_k_padding_and_windows_are_read() -> None:
+    x, w, at = numbers(17), numbers(6).reshape(3, 1, 2), np.array([12], np.int32)
+    counts = [(0, 0, 0), (-2, 1, 2), (0, 4, 3), (0, 17, 0)]
+    calls = [(x, w, np.array(m, np.int32), at) for m in counts]
+    for m, (top, places, conv, part) in zip(counts, run_all(MORE_OPS, calls), strict=True):
+        k = sum(m)
+        np.testing.assert_array_equal(top, np.sort(x)[::-1][:k])
+        np.testing.assert_array_equal(x[places], top)
+        assert conv.shape == (1, 17 + m[1] + m[2] - 2, 2)
+        start = min(12, 17 - k)
+        np.testing.assert_array_equal(part, x[start : start + k])
+    run = shlo_disc.compile(MORE_OPS, device="cpu")
+    with pytest.raises(RuntimeShapeError, match="top-k returns at most all elements: found 17 and 18"):
+        run(x, w, np.array((18, 0, 0), np.int32), at)
+
+
 BOUNDED = """
 func.func @main(%x: tensor<?x2xf32, #stablehlo.bounds<5, ?>>, %n: tensor<i32>)
     -> (tensor<?x2xf32, #stablehlo.bounds<5, ?>>, tensor<i32>) {
