@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from shlo_disc.artifact import DeviceKind
-from shlo_disc.codegen.groups import Group
+from shlo_disc.codegen.groups import Group, GroupKind
 from shlo_disc.codegen.host import HostCallRef
 from shlo_disc.custom_calls import find_hook, how_to_register
 from shlo_disc.diagnostics import UnsupportedOpError
 from shlo_disc.dynamic_ops.custom import CustomCallAttrs
 from shlo_disc.dynamic_ops.fourier import FftAttrs
+from shlo_disc.dynamic_ops.linear_algebra import routine
 from shlo_disc.dynamic_ops.program import Op
 
 
@@ -33,6 +35,8 @@ def host_call(group: Group, device: DeviceKind) -> HostCallRef | None:
                 )
             attributes = {"target": target, "entries": entries, "aliases": aliases, "returns": returns}
             return _call(op, "custom_call", f"custom_call @{target}", attributes)
+        case _ if device == "cuda" and group.kind is GroupKind.LIBRARY:  # cuSOLVER waits for a GPU
+            return _call(op, "linear_algebra", op.name.removeprefix("d_"), asdict(routine(op)))
         case _:
             return None
 

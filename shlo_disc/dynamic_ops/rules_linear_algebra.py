@@ -108,10 +108,11 @@ class _Call:
             case other:
                 raise VerifyError(f"expected a boolean as '{name}', found {other}", self.op.span)
 
-    def number(self, name: str) -> Dim:
+    def number(self, name: str) -> int:
+        """An option that is a number."""
         match self.config.get(name):
             case IntegerAttr(value=value):
-                return const(value)
+                return value
             case other:
                 raise VerifyError(f"expected an integer as '{name}', found {other}", self.op.span)
 

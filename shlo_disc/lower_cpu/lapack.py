@@ -17,7 +17,7 @@ from shlo_disc.codegen.naming import NAME
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.dynamic_ops.linear_algebra import HessenbergAttrs, LapackAttrs
 from shlo_disc.dynamic_ops.program import Op, Tensor
-from shlo_disc.expr.dim import ONE, ZERO, Dim, maximum, minimum, product, total
+from shlo_disc.expr.dim import ONE, ZERO, Dim, const, maximum, minimum, product, total
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import SIZES, Body, signature, union
@@ -167,7 +167,7 @@ def _gees(op: Op[Any]) -> _Sizes:
 
 def _hessenberg(op: Op[HessenbergAttrs]) -> _Sizes:
     _, n = _matrix(op)
-    return _Sizes(op.attrs.low, n, op.attrs.high, (n * n, maximum(n, 1) * _BLOCK + _REFLECTOR))
+    return _Sizes(const(op.attrs.low), n, const(op.attrs.high), (n * n, maximum(n, 1) * _BLOCK + _REFLECTOR))
 
 
 def _tridiagonal(op: Op[Any]) -> _Sizes:

@@ -23,7 +23,6 @@ from shlo_disc.codegen.templates import (
     build_sort,
     build_window_scatter,
 )
-from shlo_disc.diagnostics import UnsupportedOpError
 from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.expr.dim import Sym, of, product
 from shlo_disc.lower_cuda.attention import print_attention
@@ -110,11 +109,7 @@ class CudaLowering:
             case GroupKind.PARALLEL:
                 built = [build_row_kernel(part, facts, producers, SEAMS) for part in group.parts]
                 return print_parallel([build_part(*one, facts) for one in built], facts)
-            case GroupKind.LIBRARY:
-                (op,) = group.ops
-                name = op.name.removeprefix("d_")
-                raise UnsupportedOpError(f"op '{name}' waits for a GPU and its libraries", op.span)
-            case GroupKind.WHILE | GroupKind.CASE:
+            case GroupKind.WHILE | GroupKind.CASE | GroupKind.LIBRARY:
                 raise AssertionError(f"no kernel is a {group.kind.value}")
             case _:
                 assert_never(group.kind)

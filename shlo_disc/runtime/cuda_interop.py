@@ -92,6 +92,17 @@ class Interop:
 
         return compute
 
+    def on_host(self, callee: Callee) -> Callee:
+        """Operands are copied to the host and results back; both wait for the current stream."""
+
+        def compute(operands: Sequence[Any], results: Sequence[Any]) -> None:
+            found = [np.empty(result.shape, result.dtype) for result in results]
+            callee([operand.get() for operand in operands], found)
+            for result, value in zip(results, found, strict=True):
+                result.set(value)
+
+        return compute
+
     def _is_as_before(self, array: Any, found: DeviceArray) -> bool:
         """CuPy's arrays may change their shape, JAX's may be given away; and JAX's must be computed on any stream."""
         if isinstance(array, self.cupy.ndarray):

@@ -129,6 +129,10 @@ class Device(Protocol):
         """What computes a Fourier transform of the last `rank` dimensions of such an array, on the current stream."""
         ...
 
+    def on_host(self, callee: Callee) -> Callee:
+        """What computes with NumPy's arrays, as something that takes such arrays."""
+        ...
+
     def hold(self, owners: Sequence[object]) -> None:
         """Keep the owners of imported arrays alive until the current stream has done what it has been given."""
         ...

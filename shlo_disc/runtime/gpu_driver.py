@@ -64,7 +64,9 @@ def calls_on_device(artifact: Artifact, device: Device) -> HostCalls | None:
     """The host calls of a program for a GPU; None if it has none."""
     if not host_calls(artifact.steps):
         return None
-    return HostCalls(artifact, lambda call: bind(call, "cuda", device.bind_fft, device.as_array), device.view)
+    return HostCalls(
+        artifact, lambda call: bind(call, "cuda", device.bind_fft, device.as_array, device.on_host), device.view
+    )
 
 
 class GpuDriver(Protocol):

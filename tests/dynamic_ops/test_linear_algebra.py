@@ -72,7 +72,7 @@ def test_factors(kind: Any, sizes: tuple[int, int]) -> None:
         "d_gees", LapackAttrs("V"), [a], same_type, same_type, *[line] * (1 if a.dtype.kind == "c" else 2), info, info
     )
     same(vectors @ form @ adjoint(vectors), a)
-    reduced, *_ = run("d_gehrd", HessenbergAttrs(const(1), const(n)), [a], same_type, ((b, max(n - 1, 0)), kind), info)
+    reduced, *_ = run("d_gehrd", HessenbergAttrs(1, n), [a], same_type, ((b, max(n - 1, 0)), kind), info)
     same(np.trace(reduced, axis1=-2, axis2=-1), np.trace(a, axis1=-2, axis2=-1))
 
 

@@ -212,6 +212,10 @@ class EmulatedDevice:
         """SciPy's transforms stand for those of cuFFT."""
         return bind_fft(transform, rank, threads=1)
 
+    def on_host(self, callee: Callee) -> Callee:
+        """The emulator's memory is the host's."""
+        return callee
+
     def hold(self, owners: Sequence[object]) -> None:
         """Nothing to do: everything has run."""
 
