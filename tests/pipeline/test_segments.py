@@ -330,3 +330,11 @@ func.func @main(%n: tensor<i32>) -> tensor<i32> {
 }"""
     with pytest.raises(UnsupportedOpError, match=r"dynamic_iota takes its shape from data: .* in a loop"):
         shlo_disc.compile(text, device="cpu")
+
+
+def test_a_gpu_reads_branches_and_sizes_of_more_ops() -> None:
+    convolved = [numbers(17), numbers(6).reshape(3, 1, 2), np.array((0, 4, 3), np.int32), np.array([12], np.int32)]
+    branched = [-np.ones(3, np.float32), np.array(1, np.int32)]
+    for text, inputs in ((MORE_OPS, convolved), (BRANCHES, branched)):
+        for one, wanted in zip(emulate(text, inputs), shlo_disc.compile(text, device="cpu")(*inputs), strict=True):
+            np.testing.assert_allclose(one, wanted, rtol=1e-5, atol=1e-5)
