@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmarks.op_rows import (
     control,
     elementwise,
+    fourier,
     indexing,
     linear_algebra,
     movement,
@@ -14,5 +15,5 @@ from benchmarks.op_rows import (
     windows,
 )
 
-MODULES = (indexing, ordering, windows, control, movement, reductions, elementwise, products, linear_algebra)
+MODULES = (indexing, ordering, windows, control, movement, reductions, elementwise, products, linear_algebra, fourier)
 TABLE = tuple(row for module in MODULES for row in module.ROWS_OF_FAMILY)

@@ -20,7 +20,7 @@ from shlo_disc.runtime import dlpack
 from shlo_disc.runtime.device import DeviceArray
 from shlo_disc.runtime.fourier import Transform
 from shlo_disc.runtime.host_calls import Callee
-from shlo_disc.runtime.interop import Array, as_numpy, dtype_of, kind_of
+from shlo_disc.runtime.interop import Array, as_numpy, kind_of
 
 _HOST_DEVICES = frozenset({1, 3})  # DLDeviceType: CPU, CUDA host
 _SEEN = 4096  # JAX arrays that are remembered
@@ -60,11 +60,10 @@ class Interop:
             return self._by_dlpack(array)
         return self._from_host(as_numpy(array))
 
-    def view(self, pointer: int, shape: tuple[int, ...], dtype: str, owner: object) -> Any:
+    def view(self, pointer: int, shape: tuple[int, ...], dtype: np.dtype[np.generic], owner: object) -> Any:
         """Memory as an array of CuPy's."""
-        kind = dtype_of(dtype)
-        memory = self.cupy.cuda.UnownedMemory(pointer, math.prod(shape) * kind.itemsize, owner, self.number)
-        return self.cupy.ndarray(shape, kind, self.cupy.cuda.MemoryPointer(memory, 0))
+        memory = self.cupy.cuda.UnownedMemory(pointer, math.prod(shape) * dtype.itemsize, owner, self.number)
+        return self.cupy.ndarray(shape, dtype, self.cupy.cuda.MemoryPointer(memory, 0))
 
     def as_array(self, value: object) -> Any:
         """An array of CuPy's, as it is, or from anything that CuPy takes."""

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
+import numpy as np
+
 from shlo_disc.artifact import SourceFile
 from shlo_disc.runtime.fourier import Transform
 from shlo_disc.runtime.host_calls import Callee
@@ -117,7 +119,7 @@ class Device(Protocol):
         """A fresh result as an array of the device's own library."""
         ...
 
-    def view(self, pointer: int, shape: tuple[int, ...], dtype: str, owner: object) -> Any:
+    def view(self, pointer: int, shape: tuple[int, ...], dtype: np.dtype[np.generic], owner: object) -> Any:
         """Memory as an array of the device's own library, which keeps `owner` alive."""
         ...
 

@@ -17,7 +17,7 @@ from shlo_disc.runtime.steps import Buffers, host_calls
 
 Callee: TypeAlias = Callable[[Sequence[Any], Sequence[Any]], None]
 """Fills the arrays of the second list from those of the first, which it does not write."""
-View: TypeAlias = Callable[[int, tuple[int, ...], str, object], Any]
+View: TypeAlias = Callable[[int, tuple[int, ...], np.dtype[np.generic], object], Any]
 """The array at an address, of a shape and a dtype, that keeps an object alive."""
 
 _WORDS = ctypes.POINTER(ctypes.c_int64)
@@ -40,9 +40,9 @@ def memory_of(owner: object) -> Memory:
     return memory
 
 
-def view_on_host(address: int, shape: tuple[int, ...], dtype: str, memory: object) -> Array:
-    """An array in this process; `memory` is a `Memory`."""
-    return np.ndarray(shape, dtype_of(dtype), memory, max(address - 1, 0))  # pyright: ignore[reportArgumentType]  # a buffer
+def view_on_host(address: int, shape: tuple[int, ...], dtype: np.dtype[np.generic], memory: object) -> Array:
+    """An array in this process; `memory` is a `Memory`. What has no elements may be nowhere."""
+    return np.ndarray(shape, dtype, memory, address - 1 if address else 0)  # pyright: ignore[reportArgumentType]  # a buffer
 
 
 class Session:
@@ -79,8 +79,9 @@ class _Site:
 
     callee: Callee
     slots: tuple[Slot, ...]
-    dtypes: tuple[str, ...]
+    dtypes: tuple[np.dtype[np.generic], ...]
     dims: tuple[slice, ...]  # where the shape of each buffer is among the dims of all
+    all_dims: int
     operands: int
     place: str
 
@@ -102,8 +103,8 @@ class HostCalls:
         """Make a call for generated code. Nothing may be raised into it."""
         try:
             site = self._sites[number]
-            sizes = tuple(dims[: site.dims[-1].stop]) if site.dims else ()
-            self._call(site, buffers[: len(site.slots)], [sizes[part] for part in site.dims], session.memory)
+            sizes = dims[: site.all_dims]
+            self._call(site, buffers[: len(site.slots)], [tuple(sizes[part]) for part in site.dims], session.memory)
         except BaseException as error:  # noqa: BLE001  (it is raised where generated code has returned)
             session.fail(error)
             return _RAISED
@@ -111,7 +112,10 @@ class HostCalls:
 
     def _call(self, site: _Site, addresses: Sequence[int], shapes: Sequence[tuple[int, ...]], memory: object) -> None:
         view = self._view
-        arrays = [view(*one, memory) for one in zip(addresses, shapes, site.dtypes, strict=True)]
+        arrays = [
+            view(address, shape, dtype, memory)
+            for address, shape, dtype in zip(addresses, shapes, site.dtypes, strict=True)
+        ]
         operands, results = arrays[: site.operands], arrays[site.operands :]
         try:
             site.callee(operands, results)
@@ -129,4 +133,5 @@ def _site(artifact: Artifact, step: HostCall, callee: Callee) -> _Site:
     dims, end = list[slice](), 0
     for buffer in buffers:
         dims.append(slice(end, end := end + len(buffer.shape)))
-    return _Site(callee, slots, tuple(b.dtype for b in buffers), tuple(dims), len(step.operands), step.place)
+    dtypes = tuple(dtype_of(buffer.dtype) for buffer in buffers)
+    return _Site(callee, slots, dtypes, tuple(dims), end, len(step.operands), step.place)

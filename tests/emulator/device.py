@@ -200,7 +200,7 @@ class EmulatedDevice:
         assert isinstance(memory, EmulatedMemory), "all memory is the emulator's"
         return EmulatedArray(memory, shape, dtype)
 
-    def view(self, pointer: int, shape: tuple[int, ...], dtype: str, owner: object) -> Array:
+    def view(self, pointer: int, shape: tuple[int, ...], dtype: np.dtype[Any], owner: object) -> Array:
         """Memory of the device as NumPy sees it."""
         return view_on_host(pointer, shape, dtype, memory_of(owner))
 

@@ -229,6 +229,40 @@ def test_calls_with_side_effects_are_made_and_pure_ones_are_made_once(way: str) 
     assert len(logged) == 5
 
 
+SIZES_FROM_FUNCTIONS = """
+func.func @main(%x: tensor<4xf32>) -> (tensor<?xf32>, tensor<?x4xcomplex<f32>>) {
+  %k = stablehlo.custom_call @count(%x) : (tensor<4xf32>) -> tensor<1xi32>
+  %0 = stablehlo.custom_call @take(%x, %k) {indices_of_shape_operands = dense<1> : tensor<1xi64>}
+      : (tensor<4xf32>, tensor<1xi32>) -> tensor<?xf32>
+  %1 = stablehlo.add %0, %0 : tensor<?xf32>
+  %four = stablehlo.constant dense<4> : tensor<1xi32>
+  %s = stablehlo.concatenate %k, %four, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+  %y = stablehlo.dynamic_broadcast_in_dim %x, %s, dims = [1] : (tensor<4xf32>, tensor<2xi32>) -> tensor<?x4xf32>
+  %z = stablehlo.complex %y, %y : tensor<?x4xcomplex<f32>>
+  %f = stablehlo.fft %z, type = FFT, length = [4] : (tensor<?x4xcomplex<f32>>) -> tensor<?x4xcomplex<f32>>
+  return %1, %f : tensor<?xf32>, tensor<?x4xcomplex<f32>>
+}
+"""
+
+
+@pytest.mark.parametrize("way", ["c", "vm"])
+def test_a_function_decides_sizes(way: str) -> None:
+    def take(x: Floats, *, out: tuple[Floats]) -> None:
+        out[0][:] = x[: len(out[0])]
+
+    register("take", take, out=True)
+    register("count", lambda x: np.array([(x > 0).sum()], np.int32))
+    run = WAYS[way](SIZES_FROM_FUNCTIONS)
+    for count in (3, 0, 4):
+        x = np.array([1, 2, 3, 4], np.float32) * (np.arange(4) < count)
+        taken, transformed = run(x)
+        np.testing.assert_array_equal(taken, 2 * x[:count])
+        np.testing.assert_allclose(transformed, np.fft.fft(np.broadcast_to(x + 1j * x, (count, 4))), atol=1e-5)
+    register("count", lambda _: np.array([-1], np.int32))
+    with pytest.raises(shlo_disc.RuntimeShapeError, match="-1"):
+        run(X.repeat(2))
+
+
 # --- targets that need no function
 
 KNOWN = """

@@ -244,7 +244,7 @@ class StubDevice:
     def export_array(self, memory: Memory, shape: tuple[int, ...], dtype: str) -> Array:
         return view(memory.pointer, dtype_of(dtype), shape).copy()
 
-    def view(self, pointer: int, shape: tuple[int, ...], dtype: str, owner: object) -> Array:
+    def view(self, pointer: int, shape: tuple[int, ...], dtype: np.dtype[Any], owner: object) -> Array:
         return view_on_host(pointer, shape, dtype, memory_of(owner))
 
     def as_array(self, value: object) -> Array:
