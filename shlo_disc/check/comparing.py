@@ -15,7 +15,7 @@ from shlo_disc.check.rounding import units
 Array: TypeAlias = NDArray[Any]
 Samples: TypeAlias = Callable[[int], Sequence[Sequence[Array]]]  # so many runs, each rounded in another way
 
-_ROUNDS = (8, 64)  # runs that are drawn: a few, and more before a difference is reported
+_ROUNDS = (8, 32)  # runs that are drawn: a few, and more before a difference is reported
 _NEAR = 4.0  # units in the last place that need no further excuse
 _SPREAD = 4.0  # times what the runs are apart
 

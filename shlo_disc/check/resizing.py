@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from shlo_disc.analysis.sizes import free_symbols, point_of
-from shlo_disc.check.case import Array, Case, Change, changed, observable
+from shlo_disc.check.case import Array, Case, observable
 from shlo_disc.check.running import program_of
 from shlo_disc.check.sampling import shapes_at
 from shlo_disc.diagnostics import ShloDiscError
-from shlo_disc.dynamic_ops.reference import bind_sizes, interpret
+from shlo_disc.dynamic_ops.reference import bind_sizes
 from shlo_disc.ir.attributes import (
     Attribute,
     DenseArrayAttr,
@@ -35,18 +35,17 @@ def smaller_sizes(case: Case) -> Iterator[Case]:
     yield from _smaller_fixed_sizes(case)
 
 
-def static(case: Case) -> Case | None:
-    """The case with the sizes of its inputs in all types; None if it has no open ones, or loops over them."""
+def static(case: Case, seen: Callable[[Sequence[Value]], Mapping[Value, Array]]) -> Case | None:
+    """The case with the sizes of its inputs in all types; None if it has no open ones, or loops over them.
+
+    `seen` gives the arrays of values.
+    """
     values = observable(case)
     inside = [a for op in case.ops for a in _region_values(op)]
     if not any(_is_open(value) for value in (*case.main.body.arguments, *values)) or any(map(_is_open, inside)):
         return None
-    watched = changed(case, Change(results=values))
-    try:
-        arrays = interpret(program_of(watched.module), watched.inputs)
-    except ShloDiscError:
-        return None
-    shapes = dict(zip(values, [x.shape for x in arrays], strict=True))
+    arrays = seen(values)
+    shapes = {value: arrays[value].shape for value in values if value in arrays}
     shapes |= dict(zip(case.main.body.arguments, [x.shape for x in case.inputs], strict=True))
 
     def type_of(value: Value) -> Type:
@@ -82,7 +81,10 @@ def _smaller_open_sizes(case: Case) -> Iterator[Case]:
         for smaller in _below(value):
             point = point_of(program, {**free, symbol: smaller})
             if point is not None and (shapes := shapes_at(program, point)) != here:
-                yield replace(case, inputs=cropped(case.inputs, shapes))
+                inputs = cropped(case.inputs, shapes)
+                for reading in program.readings:
+                    inputs[reading.argument].reshape(-1)[reading.element] = point[reading.symbol]
+                yield replace(case, inputs=inputs)
 
 
 def _below(value: int) -> list[int]:

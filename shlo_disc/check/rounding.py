@@ -10,6 +10,7 @@ could go either way, or a sum cancels, results differ a lot, and everywhere else
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from shlo_disc.dynamic_ops.opdef import Arrays, RunBody
 from shlo_disc.dynamic_ops.program import Body, Op, Program
+from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.dynamic_ops.reference import Watch, by_definition, interpret
 
 Array = NDArray[Any]
@@ -69,7 +71,7 @@ class _Perturbed:
 
         A result that is short, such as 2 or 0.75, is taken for exact. A sum of n terms may be off by the error of its
         partial sums: sqrt(n) units of its terms at random (Higham and Mary, "A new approach to probabilistic rounding
-        error analysis", 2019).
+        error analysis", 2019). Terms come in any order.
         """
         if op.name in _EXACT or not any(x.dtype.is_float or x.dtype.is_complex for x in op.results):
             return by_definition(op, inputs, run)
@@ -79,10 +81,22 @@ class _Perturbed:
             return by_definition(op, inputs, run)
         if not (op.bodies or op.name.startswith("d_")):
             return tuple([self._moved(x, _ULPS_FUNCTION) for x in by_definition(op, inputs, run)])
+        if isinstance(op.attrs, ReduceAttrs):
+            inputs = self._shuffled(inputs, op.attrs.dims)
         first = by_definition(op, inputs, run)
         terms = _terms(inputs, first)
         moved = tuple([self._moved(x, _ULPS_ROUNDED * terms**0.5) for x in inputs])
         return tuple([self._moved(x, _ULPS_ROUNDED * terms**0.5) for x in by_definition(op, moved, run)])
+
+    def _shuffled(self, inputs: Arrays, dims: Sequence[int]) -> Arrays:
+        """The terms of a reduction of one array in another order, which counts where partial results overflow."""
+        if len(inputs) != 2:
+            return inputs
+        x, start = inputs
+        last = np.moveaxis(x, dims, range(-len(dims), 0))
+        lines = last.reshape(*last.shape[: last.ndim - len(dims)], math.prod(last.shape[last.ndim - len(dims) :]))
+        mixed = self._random.permuted(lines, axis=-1).reshape(last.shape)
+        return np.moveaxis(mixed, range(-len(dims), 0), dims), start
 
     def _moved(self, x: Array, ulps: float) -> Array:
         """Move what is not short by up to so many units in the last place, of the larger part of complex numbers."""
@@ -94,7 +108,9 @@ class _Perturbed:
             return x
         wide = x.astype(np.float64)
         moved = wide + np.rint(self._noise(x.shape) * max(1.0, ulps)) * _unit(x)
-        return np.where(_is_short(x) | ~np.isfinite(wide), x, moved.astype(x.dtype))
+        found = np.where(_is_short(x) | ~np.isfinite(wide), x, moved.astype(x.dtype))
+        negated = np.isnan(wide) & (self._random.random(x.shape) < 0.5)  # no rule says which sign a NaN has
+        return np.where(negated, np.copysign(x, -np.copysign(1.0, wide).astype(x.dtype)), found)
 
     def _noise(self, shape: tuple[int, ...]) -> Array:
         """Random numbers from -1 to 1, the ends most often: rounding errors of the largest size."""

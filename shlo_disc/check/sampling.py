@@ -73,17 +73,18 @@ def _solved(program: Program, wanted: Mapping[str, int]) -> Iterator[Point]:
             yield point
 
 
-def varied_points(program: Program, count: int, seed: int) -> list[Point]:
+def varied_points(program: Program, count: int, seed: int, largest: int = 40) -> list[Point]:
     """So many different sizes: the corners first (all 0, all 1, …), then random ones; one if all shapes are fixed."""
     symbols = free_symbols(program)
     if not symbols:
         return [{}]
-    corners = [point_of(program, dict.fromkeys(symbols, value)) for value in _CORNERS]
+    corners = [point_of(program, dict.fromkeys(symbols, value)) for value in _CORNERS if value <= largest]
     found = list[Point]()
     random = Random(seed)
     corner = [point for point in corners if point is not None]
     random.shuffle(corner)
-    tried = itertools.chain(corner[: max(1, count // 2)], itertools.islice(random_points(program, random), 20 * count))
+    drawn = itertools.islice(random_points(program, random, largest), 20 * count)
+    tried = itertools.chain(corner[: max(1, count // 2)], drawn)
     for point in tried:
         if point not in found:
             found.append(point)
@@ -108,7 +109,10 @@ def draw_inputs(program: Program, point: Point, distribution: str, seed: Sequenc
                 f"{_MOST_ELEMENTS} elements that are drawn; give smaller sizes, or arrays by --inputs"
             )
     dtypes = [parameter.tensor.dtype for parameter in program.parameters]
-    return tuple([draw(rng, shape, dtype) for shape, dtype in zip(shapes, dtypes, strict=True)])
+    inputs = tuple([draw(rng, shape, dtype) for shape, dtype in zip(shapes, dtypes, strict=True)])
+    for reading in program.readings:
+        inputs[reading.argument].reshape(-1)[reading.element] = point[reading.symbol]
+    return inputs
 
 
 def _mixed(rng: np.random.Generator, usual: Array, unusual: Sequence[float]) -> Array:

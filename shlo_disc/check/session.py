@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from shlo_disc.artifact import CompileOptions
 from shlo_disc.check.case import Array, Case
+from shlo_disc.check.generate.programs import generate_at
 from shlo_disc.check.judging import Failure, Judge, Verdict
 from shlo_disc.check.locating import Place, first_wrong
 from shlo_disc.check.running import program_of
@@ -26,7 +27,12 @@ from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.expr.numpy_math import numpy_dtype
 from shlo_disc.ir.core import Module
+from shlo_disc.parse.parser import parse_module
 from shlo_disc.parse.printer import print_module
+from shlo_disc.verify.ops import verify
+
+TOGETHER = 10  # random programs in one module
+_LARGEST = 9  # size in them: their values have up to four dims, some of them products
 
 Progress: TypeAlias = Callable[[str, int, int], None]  # what is done, how far, of how much (0: nobody knows)
 
@@ -37,6 +43,7 @@ class Plan:
 
     shapes: Mapping[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
     random: int = 6
+    largest: int = 40  # of random sizes
     seed: int = 0
     distributions: tuple[str, ...] = tuple(DISTRIBUTIONS)
     inputs: tuple[Array, ...] | None = None
@@ -92,6 +99,32 @@ def check(module: Module, judge: Judge, plan: Plan, options: CompileOptions, pro
     return Report(counts["agree"], counts["refused"], counts["nothing"], tuple(notes), None)
 
 
+def fuzz(judge: Judge, plan: Plan, count: int, options: CompileOptions, progress: Progress) -> Report:
+    """Check random programs, so many together in each module, until one fails; the plan's seed is that of the first.
+
+    Every module has to pass the verifier.
+    """
+    agreed = refused = nothing = 0
+    notes = dict[str, None]()
+    for number in range(-(-count // TOGETHER)):
+        seed = plan.seed + number
+        together = min(TOGETHER, count - number * TOGETHER)
+        module = parse_module(generate_at(seed, together), f"<programs of seed {seed}>")
+        verify(module)
+        kinds = tuple(DISTRIBUTIONS)
+        this = replace(plan, seed=seed, largest=_LARGEST, distributions=(kinds[seed % len(kinds)],))
+
+        def shown(what: str, done: int, total: int, number: int = number) -> None:
+            progress(f"{number * TOGETHER} programs; {what}", done, total)
+
+        report = check(module, judge, this, options, shown)
+        agreed, refused, nothing = agreed + report.agreed, refused + report.refused, nothing + report.nothing
+        notes.update(dict.fromkeys([f"seed {seed}: {note}" for note in report.notes]))
+        if report.finding is not None:
+            return Report(agreed, refused, nothing, tuple(notes), report.finding)
+    return Report(agreed, refused, nothing, tuple(notes), None)
+
+
 def _spell(trial: Trial) -> str:
     sizes = ", ".join(f"{name}={value}" for name, value in trial.sizes.items())
     return f"{sizes or 'fixed sizes'}, {trial.distribution} numbers"
@@ -104,7 +137,7 @@ def _trials(module: Module, program: Program, plan: Plan) -> Iterator[Trial]:
     if plan.shapes:
         points = list(given_points(program, plan.shapes, plan.seed))
     else:
-        points = varied_points(program, plan.random, plan.seed)
+        points = varied_points(program, plan.random, plan.seed, plan.largest)
     if not points:
         raise ShloDiscError("found no sizes that pass the program's checks; name some by --shapes")
     for number, point in enumerate(points):

@@ -1,4 +1,4 @@
-"""`python -m shlo_disc check`: run a program in several ways against each other, and print what differs."""
+"""`python -m shlo_disc check` and `fuzz`: run programs in several ways against each other, and print what differs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shlo_disc.check.comparing import Tolerance
 from shlo_disc.check.judging import Judge
 from shlo_disc.check.running import REFERENCE, WAYS, program_of
 from shlo_disc.check.sampling import DISTRIBUTIONS, read_shapes
-from shlo_disc.check.session import Finding, Plan, Report, check, read_inputs, save
+from shlo_disc.check.session import Finding, Plan, Report, check, fuzz, read_inputs, save
 from shlo_disc.check.worker import Worker
 from shlo_disc.cli.inputs import InputError, read_modules
 from shlo_disc.cli.progress import Bar
@@ -76,6 +76,28 @@ def run_check(options: argparse.Namespace) -> int:
         sys.stderr.write(f"{error}\n")
         return UNCHECKED
     return max(codes)
+
+
+def add_fuzz_options(parser: argparse.ArgumentParser) -> None:
+    """Declare what `fuzz` takes."""
+    parser.add_argument("--count", type=int, default=200, metavar="N", help="random programs (default: 200)")
+    parser.add_argument("--random", type=int, default=2, metavar="N", help="sizes for each (default: 2)")
+    parser.add_argument("--seed", type=int, default=0, help="of the first programs (default: 0)")
+    add_ways(parser)
+
+
+def run_fuzz(options: argparse.Namespace) -> int:
+    """Check random programs."""
+    try:
+        compiling = CompileOptions(optimize=options.optimize)
+        with Worker(compiling, options.timeout) as worker, Bar() as bar:
+            judge = Judge(worker, chosen_ways(options.against), Tolerance(options.tolerance, options.atol))
+            plan = Plan(random=options.random, seed=options.seed, seconds=options.shrink)
+            report = fuzz(judge, plan, options.count, compiling, bar.show)
+        return tell(report, judge, options.out)
+    except (ShloDiscError, InputError) as error:
+        sys.stderr.write(f"{error}\n")
+        return UNCHECKED
 
 
 def chosen_ways(text: str) -> tuple[str, ...]:

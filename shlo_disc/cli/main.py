@@ -1,4 +1,4 @@
-"""`python -m shlo_disc print|verify|ops|report|check FILE…`.
+"""`python -m shlo_disc print|verify|ops|report|check FILE…`, and `fuzz`.
 
 Exit codes: 0 if all is well, 1 if a program is refused, 2 if the command or a file cannot be read.
 """
@@ -47,6 +47,8 @@ def main(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     if options.command == "check":
         return check.run_check(options)
+    if options.command == "fuzz":
+        return check.run_fuzz(options)
     programs = _Programs(options.files)
     match options.command:
         case "print":
@@ -65,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m shlo_disc",
         description="Look at StableHLO programs. Exit codes: 0 fine, 1 a program is refused, 2 a file cannot be read.",
     )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="print|verify|ops|report|check")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="print|verify|ops|report|check|fuzz")
     printing = commands.add_parser("print", help="parse programs and print them as MLIR does")
     printing.add_argument("--generic", action="store_true", help="every op in generic form")
     printing.add_argument("--locations", action="store_true", help="with the places in the user's source")
@@ -78,6 +80,8 @@ def _parser() -> argparse.ArgumentParser:
     reporting.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="default: cpu")
     checking = commands.add_parser("check", help="run a program in several ways, and shrink it where they differ")
     check.add_options(checking)
+    fuzzing = commands.add_parser("fuzz", help="check random programs")
+    check.add_fuzz_options(fuzzing)
     for command in (printing, verifying, tabulating, reporting):
         command.add_argument("files", nargs="+", metavar="FILE", help="text or MLIR bytecode; - is the standard input")
     return parser

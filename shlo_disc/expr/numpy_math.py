@@ -157,7 +157,7 @@ def reduce_precision(x: Array, exponent_bits: int, mantissa_bits: int) -> Array:
     narrow = wide(x)
     total, mantissa = {4: (32, 23), 8: (64, 52)}[narrow.dtype.itemsize]
     unsigned = np.dtype(f"u{total // 8}").type
-    bits = np.ascontiguousarray(narrow).view(unsigned)
+    bits = np.array(narrow, order="C").view(unsigned)
     exponent = total - 1 - mantissa
     drop = mantissa - mantissa_bits
     if drop > 0:

@@ -20,10 +20,10 @@ PLAN = Plan(random=3, seconds=120)
 def report(text: str, plan: Plan = PLAN, others: tuple[str, ...] = ("compiled",)) -> Report:
     module = parse(text)
     judge = Judge(InProcess(standard_ways(OPTIONS)), others)
-    return check(module, judge, plan, OPTIONS, _silent)
+    return check(module, judge, plan, OPTIONS, silent)
 
 
-def _silent(_what: str, _done: int, _total: int) -> None:
+def silent(_what: str, _done: int, _total: int) -> None:
     pass
 
 

@@ -1,0 +1,1 @@
+"""Random StableHLO programs: well typed, with open and fixed sizes, of the ops and patterns that compilers fuse."""

@@ -1,0 +1,38 @@
+"""Where a generator's decisions come from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import Protocol, TypeVar
+
+T = TypeVar("T")
+
+
+class Choices(Protocol):
+    """A source of decisions. 0 is the plainest one: what shrinks decisions goes towards it."""
+
+    def below(self, count: int, /) -> int:
+        """Decide on a number from 0 to `count` - 1."""
+        ...
+
+
+class RandomChoices:
+    """Decisions at random; equal seeds decide alike."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = Random(seed)
+
+    def below(self, count: int, /) -> int:
+        """Decide on a number from 0 to `count` - 1."""
+        return self._random.randrange(count)
+
+
+def pick(choices: Choices, items: Sequence[T]) -> T:
+    """Decide on one of some items."""
+    return items[choices.below(len(items))]
+
+
+def chance(choices: Choices, one_in: int) -> bool:
+    """Decide for something unusual, once in so many times."""
+    return choices.below(one_in) == one_in - 1

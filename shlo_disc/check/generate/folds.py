@@ -1,0 +1,229 @@
+"""Families of ops that combine many elements: reductions, products, convolutions, sorts."""
+
+from __future__ import annotations
+
+from shlo_disc.check.generate.builder import Builder, Made, spell
+from shlo_disc.check.generate.choices import chance, pick
+from shlo_disc.expr.dim import const
+from shlo_disc.expr.dtypes import DType
+
+
+def _is_number(v: Made) -> bool:
+    return v.dtype.is_float or v.dtype.is_integer
+
+
+def _extreme(dtype: DType, *, least: bool) -> str:
+    """The number that a maximum (the least) or a minimum starts from."""
+    if dtype.is_float:
+        digits = {DType.F64: ("0xFFF0000000000000", "0x7FF0000000000000"), DType.F16: ("0xFC00", "0x7C00")}
+        digits |= {DType.BF16: ("0xFF80", "0x7F80"), DType.F32: ("0xFF800000", "0x7F800000")}
+        return digits[dtype][not least]
+    return str(dtype.integer_bounds[not least])
+
+
+def _start_of(b: Builder, combine: str, dtype: DType) -> Made:
+    """A reduction's initial value: its identity, else what it gives is up to the implementation."""
+    if combine in ("maximum", "minimum"):
+        plain = _extreme(dtype, least=combine == "maximum")
+    else:
+        plain = {"add": "0", "multiply": "1"}[combine] if dtype.is_integer else f"{float(combine == 'multiply'):e}"
+    return b.splat(plain, dtype)
+
+
+def reduced(b: Builder, x: Made, dims: list[int], combine: str) -> Made:
+    """Reduce dims by an op."""
+    shape = tuple([dim for k, dim in enumerate(x.shape) if k not in dims])
+    start = _start_of(b, combine, x.dtype)
+    text = (
+        f"stablehlo.reduce({x.name} init: {start.name}) applies stablehlo.{combine} across dimensions = {dims} : "
+        f"({x.type}, {start.type}) -> {spell(shape, x.dtype)}"
+    )
+    return b.op(text, shape, x.dtype)
+
+
+def reduce(b: Builder) -> bool:
+    """Some dims reduced, and often broadcast back."""
+    x = b.pick(lambda v: len(v.shape) >= 1 and _is_number(v))
+    if x is None:
+        return False
+    dims = [k for k in range(len(x.shape)) if b.choices.below(2)] or [len(x.shape) - 1]
+    made = reduced(b, x, dims, pick(b.choices, ("add", "maximum", "minimum", "add", "multiply")))
+    if not chance(b.choices, 3):
+        back = b.broadcast(made, [k for k in range(len(x.shape)) if k not in dims], x.shape)
+        name = pick(b.choices, ("subtract", "multiply", "maximum"))
+        b.op(f"stablehlo.{name} {x.name}, {back.name} : {x.type}", x.shape, x.dtype)
+    return True
+
+
+def normalize(b: Builder) -> bool:
+    """A softmax, or a sum of squares, along one dim."""
+    x = b.pick(lambda v: len(v.shape) >= 1 and v.dtype.is_float)
+    if x is None:
+        return False
+    axis = len(x.shape) - 1 - b.choices.below(len(x.shape))
+    kept = [k for k in range(len(x.shape)) if k != axis]
+    if chance(b.choices, 2):
+        top = b.broadcast(reduced(b, x, [axis], "maximum"), kept, x.shape)
+        x = b.op(f"stablehlo.subtract {x.name}, {top.name} : {x.type}", x.shape, x.dtype)
+        y = b.op(f"stablehlo.exponential {x.name} : {x.type}", x.shape, x.dtype)
+    else:
+        y = b.op(f"stablehlo.multiply {x.name}, {x.name} : {x.type}", x.shape, x.dtype)
+    total = b.broadcast(reduced(b, y, [axis], "add"), kept, x.shape)
+    b.op(f"stablehlo.divide {y.name}, {total.name} : {x.type}", x.shape, x.dtype)
+    return True
+
+
+def argmax(b: Builder) -> bool:
+    """The first largest element of a dim and where it is, as JAX spells it."""
+    x = b.pick(lambda v: len(v.shape) >= 1 and v.dtype in (DType.F32, DType.I32) and v.shape[-1].constant is not None)
+    if x is None or not x.shape[-1].constant:
+        return False
+    axis = len(x.shape) - 1
+    shape, scalar = x.shape[:-1], spell((), x.dtype)
+    positions = b.quiet(f"stablehlo.iota dim = 0 : {spell(x.shape[-1:], DType.I32)}", x.shape[-1:], DType.I32)
+    positions = b.broadcast(positions, [axis], x.shape)
+    least, zero = b.splat(_extreme(x.dtype, least=True), x.dtype), b.splat("0", DType.I32)
+    made = b.fresh()
+    n = {name: b.fresh() for name in ("a", "c", "i", "j", "gt", "ne", "or", "eq", "lt", "and", "ior", "v", "k")}
+    results = f"({spell(shape, x.dtype)}, {spell(shape, DType.I32)})"
+    b.line(f"""\
+{made}:2 = stablehlo.reduce({x.name} init: {least.name}), ({positions.name} init: {zero.name})\
+ across dimensions = [{axis}] : ({x.type}, {positions.type}, {scalar}, tensor<i32>) -> {results}
+ reducer({n["a"]}: {scalar}, {n["c"]}: {scalar}) ({n["i"]}: tensor<i32>, {n["j"]}: tensor<i32>) {{
+  {n["gt"]} = stablehlo.compare GT, {n["a"]}, {n["c"]} : ({scalar}, {scalar}) -> tensor<i1>
+  {n["ne"]} = stablehlo.compare NE, {n["a"]}, {n["a"]} : ({scalar}, {scalar}) -> tensor<i1>
+  {n["or"]} = stablehlo.or {n["gt"]}, {n["ne"]} : tensor<i1>
+  {n["eq"]} = stablehlo.compare EQ, {n["a"]}, {n["c"]} : ({scalar}, {scalar}) -> tensor<i1>
+  {n["lt"]} = stablehlo.compare LT, {n["i"]}, {n["j"]} : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  {n["and"]} = stablehlo.and {n["eq"]}, {n["lt"]} : tensor<i1>
+  {n["ior"]} = stablehlo.or {n["or"]}, {n["and"]} : tensor<i1>
+  {n["v"]} = stablehlo.select {n["or"]}, {n["a"]}, {n["c"]} : tensor<i1>, {scalar}
+  {n["k"]} = stablehlo.select {n["ior"]}, {n["i"]}, {n["j"]} : tensor<i1>, tensor<i32>
+  stablehlo.return {n["v"]}, {n["k"]} : {scalar}, tensor<i32>
+}}""")
+    b.values.append(Made(f"{made}#0", shape, x.dtype))
+    b.values.append(Made(f"{made}#1", shape, DType.I32))
+    return True
+
+
+def reduce_window(b: Builder) -> bool:
+    """Windows along one dim: pooling, or a cumulative sum."""
+    x = b.pick(lambda v: len(v.shape) >= 1 and v.dtype in (DType.F32, DType.F64, DType.I32, DType.F16, DType.BF16))
+    if x is None:
+        return False
+    axis, rank = b.choices.below(len(x.shape)), len(x.shape)
+    size = x.shape[axis].constant
+    combine = pick(b.choices, ("add", "maximum"))
+    window, strides, low, high = [1] * rank, [1] * rank, [0] * rank, [0] * rank
+    out = x.shape[axis]
+    if size is not None and size > 1 and chance(b.choices, 2):  # cumulative
+        window[axis], low[axis] = size, size - 1
+    elif size is not None and size > 2 and chance(b.choices, 2):
+        window[axis], strides[axis] = 2, 2
+        out = const((size - 2) // 2 + 1)
+    else:
+        window[axis] = 2 + b.choices.below(2)
+        low[axis] = b.choices.below(window[axis])
+        high[axis] = window[axis] - 1 - low[axis]
+    shape = (*x.shape[:axis], out, *x.shape[axis + 1 :])
+    start = _start_of(b, combine, x.dtype)
+    scalar, one, other, both = spell((), x.dtype), b.fresh(), b.fresh(), b.fresh()
+    pairs = ", ".join(f"[{p}, {q}]" for p, q in zip(low, high, strict=True))
+    text = (
+        f'"stablehlo.reduce_window"({x.name}, {start.name}) <{{padding = dense<[{pairs}]> : tensor<{rank}x2xi64>, '
+        f"window_dimensions = array<i64: {', '.join(map(str, window))}>, "
+        f"window_strides = array<i64: {', '.join(map(str, strides))}>}}> ({{\n"
+        f"^bb0({one}: {scalar}, {other}: {scalar}):\n"
+        f"  {both} = stablehlo.{combine} {one}, {other} : {scalar}\n"
+        f"  stablehlo.return {both} : {scalar}\n"
+        f"}}) : ({x.type}, {start.type}) -> {spell(shape, x.dtype)}"
+    )
+    b.op(text, shape, x.dtype)
+    return True
+
+
+def dot(b: Builder) -> bool:
+    """A product of two values over dims of one size, with batch dims now and then."""
+    x = b.pick(lambda v: 1 <= len(v.shape) <= 4 and v.dtype in (DType.F32, DType.F64, DType.BF16, DType.F16, DType.I32))
+    if x is None:
+        return False
+    y = b.pick(lambda v: v.dtype is x.dtype and len(v.shape) >= 1 and bool(set(v.shape) & set(x.shape))) or x
+    pairs = [(i, j) for i, p in enumerate(x.shape) for j, q in enumerate(y.shape) if p == q]
+    i, j = pick(b.choices, pairs[::-1])
+    batch = list[tuple[int, int]]()
+    for p, q in pairs:
+        if p != i and q != j and all(p != k and q != m for k, m in batch) and not chance(b.choices, 3):
+            batch.append((p, q))
+    left = [k for k in range(len(x.shape)) if k != i and k not in [p for p, _ in batch]]
+    right = [k for k in range(len(y.shape)) if k != j and k not in [q for _, q in batch]]
+    shape = (*[x.shape[p] for p, _ in batch], *[x.shape[k] for k in left], *[y.shape[k] for k in right])
+    if len(shape) > 4:
+        return False
+    where = f"batching_dims = {[p for p, _ in batch]} x {[q for _, q in batch]}, " if batch else ""
+    text = (
+        f"stablehlo.dot_general {x.name}, {y.name}, {where}contracting_dims = [{i}] x [{j}] : "
+        f"({x.type}, {y.type}) -> {spell(shape, x.dtype)}"
+    )
+    b.op(text, shape, x.dtype)
+    return True
+
+
+def convolution(b: Builder) -> bool:
+    """A convolution of dims [batch, space, features] that keeps its size, over the two last dims of a value."""
+    x = b.pick(lambda v: len(v.shape) >= 2 and v.dtype in (DType.F32, DType.F64) and bool(v.shape[-1].constant))
+    if x is None:
+        return False
+    if len(x.shape) == 2:
+        x = b.reshape(x, (const(1), *x.shape))
+    while len(x.shape) > 3:
+        x = b.reshape(x, (b.computed("multiply", x.shape[0], x.shape[1]), *x.shape[2:]))
+    features, out, width = x.shape[-1], const(1 + b.choices.below(5)), const(1 + b.choices.below(3))
+    kernel_shape = (width, features, out)
+    numbers = b.quiet(
+        f"stablehlo.iota dim = {b.choices.below(3)} : {spell(kernel_shape, x.dtype)}", kernel_shape, x.dtype
+    )
+    small = b.splat("1.250000e-01", x.dtype, kernel_shape)
+    kernel = b.quiet(f"stablehlo.multiply {numbers.name}, {small.name} : {small.type}", kernel_shape, x.dtype)
+    low = b.choices.below(width.constant or 1)
+    high = (width.constant or 1) - 1 - low
+    shape = (*x.shape[:-1], out)
+    text = (
+        f"stablehlo.convolution({x.name}, {kernel.name}) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], "
+        f"window = {{pad = [[{low}, {high}]]}} {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}} : "
+        f"({x.type}, {kernel.type}) -> {spell(shape, x.dtype)}"
+    )
+    b.op(text, shape, x.dtype)
+    return True
+
+
+def sort(b: Builder) -> bool:
+    """One dim sorted, stably; with positions of equal shape beside it now and then."""
+    x = b.pick(lambda v: len(v.shape) >= 1 and _is_number(v))
+    if x is None:
+        return False
+    axis = b.choices.below(len(x.shape))
+    y = b.pick(lambda v: v.shape == x.shape and v is not x)
+    others = [] if y is None or not chance(b.choices, 2) else [y]
+    everyone = [x, *others]
+    made, less = b.fresh(), b.fresh()
+    pairs = [(b.fresh(), b.fresh(), spell((), v.dtype)) for v in everyone]
+    places = ", ".join(f"{p}: {t}, {q}: {t}" for p, q, t in pairs)
+    p, q, t = pairs[0]
+    order = ", TOTALORDER" if x.dtype.is_float else ""
+    types = ", ".join(v.type for v in everyone)
+    results = types if len(everyone) == 1 else f"({types})"
+    head = f"{made}:{len(everyone)}" if len(everyone) > 1 else made
+    b.line(
+        f'{head} = "stablehlo.sort"({", ".join(v.name for v in everyone)}) '
+        f"<{{dimension = {axis} : i64, is_stable = true}}> ({{\n"
+        f"^bb0({places}):\n"
+        f"  {less} = stablehlo.compare {pick(b.choices, ('LT', 'GT'))}, {p}, {q}{order} : ({t}, {t}) -> tensor<i1>\n"
+        f"  stablehlo.return {less} : tensor<i1>\n"
+        f"}}) : ({types}) -> {results}"
+    )
+    for number, v in enumerate(everyone):
+        b.values.append(Made(f"{made}#{number}" if len(everyone) > 1 else made, v.shape, v.dtype))
+    return True
+
+
+FAMILIES = (reduce, reduce, reduce, normalize, dot, dot, reduce_window, argmax, sort, convolution)

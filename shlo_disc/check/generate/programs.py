@@ -1,0 +1,65 @@
+"""Whole random programs."""
+
+from __future__ import annotations
+
+from shlo_disc.check.generate import control, elements, folds, movement
+from shlo_disc.check.generate.builder import Builder, Made, Shape
+from shlo_disc.check.generate.choices import Choices, RandomChoices, chance, pick
+from shlo_disc.expr.dim import Dim, const, symbol
+from shlo_disc.expr.dtypes import DType
+
+MOST_OPS = 15
+_MOST_ARGUMENTS = 4
+_KINDS = (
+    elements.FAMILIES, movement.FAMILIES, folds.FAMILIES, elements.FAMILIES, movement.FAMILIES, folds.FAMILIES,
+    control.FAMILIES,
+)  # fmt: skip
+_DTYPES = (
+    DType.F32, DType.F32, DType.F32, DType.F32, DType.I32, DType.I32, DType.F64, DType.BF16, DType.F16, DType.I64,
+    DType.I8, DType.UI8, DType.I1, DType.UI32, DType.C64,
+)  # fmt: skip
+_FIXED = (4, 3, 8, 1, 5, 16)
+
+
+def generate(choices: Choices, count: int = 1) -> str:
+    """Make so many programs that share nothing, in the `@main` of one module: C++ compilers are slow to start.
+
+    A program has 1 to 15 steps, each an op or a small pattern of ops. Its sizes are a few symbols, in most programs
+    open (`?`), else all fixed, and constants beside them. Later steps use recent values more often than old ones.
+    """
+    builder = Builder(choices)
+    results = list[Made]()
+    for number in range(count):
+        builder.forget()
+        results += _program(builder, str(number))
+    return builder.text(results)
+
+
+def generate_at(seed: int, count: int = 1) -> str:
+    """The programs of a seed."""
+    return generate(RandomChoices(seed), count)
+
+
+def _program(builder: Builder, suffix: str) -> list[Made]:
+    """Make one program, and give its results."""
+    choices = builder.choices
+    is_static = chance(choices, 4)
+    sizes: list[Dim] = [const(pick(choices, (6, 1, 7, 2))) if is_static else symbol(name + suffix) for name in "abc"]
+    sizes += [const(pick(choices, _FIXED)) for _ in range(2)]
+    for number in range(1 + choices.below(_MOST_ARGUMENTS)):
+        dtype = DType.F32 if number == 0 else pick(choices, _DTYPES)
+        builder.argument(_shape(choices, sizes), dtype)
+    wanted = 1 + choices.below(MOST_OPS)
+    made = 0
+    for _ in range(3 * wanted):  # a step may find no value that it could work on
+        made += pick(choices, pick(choices, _KINDS))(builder)
+        if made == wanted:
+            break
+    computed = [value for value in builder.values if value not in builder.arguments] or builder.values
+    results = [computed[-1], *[pick(choices, computed) for _ in range(choices.below(3))]]
+    return list({value.name: value for value in results}.values())
+
+
+def _shape(choices: Choices, sizes: list[Dim]) -> Shape:
+    rank = pick(choices, (2, 1, 3, 2, 3, 0, 4))
+    return tuple([pick(choices, sizes) for _ in range(rank)])

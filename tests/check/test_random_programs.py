@@ -1,0 +1,57 @@
+"""200 random programs, others in each run: compiled, on the VM, in the interpreter and by XLA they give the same."""
+
+from __future__ import annotations
+
+import secrets
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shlo_disc import parse, verify
+from shlo_disc.artifact import CompileOptions
+from shlo_disc.check.generate.choices import RandomChoices
+from shlo_disc.check.generate.programs import generate
+from shlo_disc.check.judging import Judge
+from shlo_disc.check.running import InProcess, standard_ways
+from shlo_disc.check.session import TOGETHER, Plan, fuzz
+from shlo_disc.cli.check import describe
+from tests.check.test_check import silent
+from tests.verify.jaxlib_verifier import complaint
+
+PROGRAMS = 200
+JOBS = 4  # tests that they are spread over
+OPTIONS = CompileOptions(optimize=0)
+
+
+@pytest.mark.parametrize("job", range(JOBS))
+def test_all_ways_agree_about_random_programs(job: int) -> None:
+    """What fails is found again by `python -m shlo_disc fuzz --count 10 --seed` and the seed in the message."""
+    del job
+    seed = secrets.randbelow(1 << 40)
+    judge = Judge(InProcess(standard_ways(OPTIONS, fast_xla=True)), ("compiled", "vm", "xla"))
+    report = fuzz(judge, Plan(random=2, seed=seed, seconds=100), PROGRAMS // JOBS, OPTIONS, silent)
+    assert report.finding is None, f"from seed {seed} on\n{describe(report.finding)}"
+    assert report.agreed >= 2 * PROGRAMS // JOBS // TOGETHER - 2
+
+
+class _Drawn:
+    """Decisions of hypothesis, which shrinks them."""
+
+    def __init__(self, data: st.DataObject) -> None:
+        self._data = data
+
+    def below(self, count: int, /) -> int:
+        return self._data.draw(st.integers(0, count - 1))
+
+
+@given(st.data())
+@settings(max_examples=40)
+def test_programs_are_stablehlo(data: st.DataObject) -> None:
+    text = generate(_Drawn(data))
+    verify(parse(text))
+    assert complaint(text) is None
+
+
+def test_equal_seeds_give_equal_programs() -> None:
+    assert generate(RandomChoices(3), 4) == generate(RandomChoices(3), 4) != generate(RandomChoices(4), 4)

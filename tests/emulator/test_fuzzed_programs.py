@@ -1,0 +1,38 @@
+"""Random programs of `shlo_disc fuzz` on the emulator, others in each run, agree with the reference interpreter."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from shlo_disc.artifact import CompileOptions
+from shlo_disc.check.judging import Judge
+from shlo_disc.check.running import Array, InProcess, Run, standard_ways
+from shlo_disc.check.session import Plan, fuzz
+from shlo_disc.cli.check import describe
+from shlo_disc.ir.core import Module
+from tests.check.test_check import silent
+from tests.emulator.device import EmulatedDevice
+from tests.emulator.run import compiled
+
+PROGRAMS = 10
+OPTIONS = CompileOptions(optimize=0)
+
+
+@pytest.mark.parametrize("variant", [None, 1])
+def test_random_programs(variant: int | None) -> None:
+    def emulated(module: Module) -> Run:
+        run = compiled(module, EmulatedDevice(), variant=variant)
+
+        def call(inputs: Sequence[Array]) -> list[Array]:
+            return [np.asarray(result) for result in run.executable(inputs)]
+
+        return call
+
+    seed = secrets.randbelow(1 << 40)
+    judge = Judge(InProcess({**standard_ways(OPTIONS), "emulated": emulated}), ("emulated",))
+    report = fuzz(judge, Plan(random=2, seed=seed, seconds=60), PROGRAMS, OPTIONS, silent)
+    assert report.finding is None, f"seed {seed}\n{describe(report.finding)}"
