@@ -26,12 +26,13 @@ Array = NDArray[Any]
 
 # Ops whose results are those of exact arithmetic, or correctly rounded in every implementation.
 _EXACT = frozenset({
-    "abs", "and", "bitcast_convert", "ceil", "clamp", "compare", "complex", "convert", "count_leading_zeros",
-    "d_broadcast", "d_case", "d_concatenate", "d_constant", "d_dynamic_slice", "d_dynamic_update_slice", "d_from_dims",
-    "d_gather", "d_iota", "d_map", "d_pad", "d_reshape", "d_reverse", "d_slice", "d_sort", "d_transpose", "d_while",
-    "floor", "imag", "is_finite", "maximum", "minimum", "negate", "not", "or", "popcnt", "real", "reduce_precision",
-    "remainder", "round_nearest_afz", "round_nearest_even", "select", "shift_left", "shift_right_arithmetic",
-    "shift_right_logical", "sign", "xor",
+    "abs", "and", "bitcast_convert", "ceil", "clamp", "compare", "complex", "conj", "convert",
+    "count_leading_zeros", "d_broadcast", "d_case", "d_concatenate", "d_constant", "d_dynamic_slice",
+    "d_dynamic_update_slice", "d_from_dims", "d_gather", "d_iota", "d_map", "d_pad", "d_pivots_to_permutation",
+    "d_reshape", "d_reverse", "d_rng_bits", "d_rng_state", "d_slice", "d_sort", "d_transpose", "d_while", "floor",
+    "imag", "is_finite", "is_inf", "is_neg_inf", "is_pos_inf", "maximum", "minimum", "mulhi", "negate",
+    "next_after", "not", "or", "popcnt", "real", "reduce_precision", "remainder", "round_nearest_afz",
+    "round_nearest_even", "select", "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign", "xor",
 })  # fmt: skip
 _ROUNDED = frozenset({"add", "subtract", "multiply", "divide", "sqrt"})  # to the nearest, or beside it
 _ULPS_ROUNDED, _ULPS_FUNCTION = 1.0, 8.0  # of a function, in our prelude, in NumPy and in XLA
@@ -109,7 +110,8 @@ class _Perturbed:
         wide = x.astype(np.float64)
         moved = wide + np.rint(self._noise(x.shape) * max(1.0, ulps)) * _unit(x)
         found = np.where(_is_short(x) | ~np.isfinite(wide), x, moved.astype(x.dtype))
-        negated = np.isnan(wide) & (self._random.random(x.shape) < 0.5)  # no rule says which sign a NaN has
+        share = self._random.choice([0.0, 0.5, 1.0])  # no rule says which sign a NaN has: all alike, or any
+        negated = np.isnan(wide) & (self._random.random(x.shape) < share)
         return np.where(negated, np.copysign(x, -np.copysign(1.0, wide).astype(x.dtype)), found)
 
     def _noise(self, shape: tuple[int, ...]) -> Array:
@@ -144,7 +146,7 @@ def _finfo(dtype: np.dtype[Any]) -> Any:
         return cast("Any", np.finfo(dtype))
     import ml_dtypes  # noqa: PLC0415  # whoever has an array of such a type has the package
 
-    return ml_dtypes.finfo(dtype)
+    return cast("Any", ml_dtypes.finfo(dtype))
 
 
 def _unit(x: Array) -> Array:

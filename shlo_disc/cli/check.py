@@ -122,7 +122,14 @@ def _plan(options: argparse.Namespace, module: Module) -> Plan:
             raise InputError(f"found {name!r} in --numbers, expected {', '.join(DISTRIBUTIONS)}")
     inputs = None if options.inputs is None else read_inputs(options.inputs, program_of(module))
     shapes = read_shapes(options.shapes)
-    return Plan(shapes, options.random, options.seed, numbers, inputs, options.shrink)
+    return Plan(
+        shapes=shapes,
+        random=options.random,
+        seed=options.seed,
+        distributions=numbers,
+        inputs=inputs,
+        seconds=options.shrink,
+    )
 
 
 def tell(report: Report, judge: Judge, folder: Path) -> int:

@@ -173,11 +173,12 @@ def convolution(b: Builder) -> bool:
     x = b.pick(lambda v: len(v.shape) >= 2 and v.dtype in (DType.F32, DType.F64) and bool(v.shape[-1].constant))
     if x is None:
         return False
+    features = x.shape[-1]
     if len(x.shape) == 2:
         x = b.reshape(x, (const(1), *x.shape))
     while len(x.shape) > 3:
         x = b.reshape(x, (b.computed("multiply", x.shape[0], x.shape[1]), *x.shape[2:]))
-    features, out, width = x.shape[-1], const(1 + b.choices.below(5)), const(1 + b.choices.below(3))
+    out, width = const(1 + b.choices.below(5)), const(1 + b.choices.below(3))
     kernel_shape = (width, features, out)
     numbers = b.quiet(
         f"stablehlo.iota dim = {b.choices.below(3)} : {spell(kernel_shape, x.dtype)}", kernel_shape, x.dtype
