@@ -21,7 +21,8 @@ from shlo_disc.runtime import nvrtc
 from tests.lower_cuda import spelled
 from tests.lower_cuda.compilers import require_nvrtc
 from tests.lower_cuda.spelled import ALL, COMPLEX, FLOATS, INTEGERS, NARROW, SPELL, tag
-from tests.prelude.test_functions import LIMITS, REFERENCES, points, ulps
+from tests.prelude.oracles import WIDER, ulps
+from tests.prelude.test_functions import LIMITS, points
 from tests.prelude.test_values import corners, samples
 
 Array: TypeAlias = NDArray[Any]
@@ -175,7 +176,7 @@ def check_near(got: Array, exact: Array, dtype: DType, ulp: float) -> None:
 
 
 SPECIAL = frozenset({
-    UnaryFn.BESSEL_I1E, UnaryFn.DIGAMMA, UnaryFn.ERF_INV, UnaryFn.ERFC, UnaryFn.LGAMMA, BinaryFn.POLYGAMMA,
+    UnaryFn.BESSEL_I1E, UnaryFn.DIGAMMA, UnaryFn.ERF, UnaryFn.ERF_INV, UnaryFn.ERFC, UnaryFn.LGAMMA, BinaryFn.POLYGAMMA,
     BinaryFn.ZETA,
 })  # fmt: skip
 
@@ -191,7 +192,7 @@ def zeta_pairs(dtype: DType) -> tuple[Array, Array]:
 
 
 def check_special(got: Array, wanted: Array, dtype: DType) -> None:
-    """Near SciPy's value, which has an error of its own; tests/prelude/test_accuracy.py is exact."""
+    """Near SciPy's value, which has an error of its own; tests/prelude/test_functions.py is exact."""
     with np.errstate(over="ignore"):
         rounded = wide(wanted.astype(got.dtype))
     tiny = {DType.F16: 2.0**-24, DType.BF16: 2.0**-133, DType.F32: 2.0**-149}.get(dtype, 2.0**-1074)
@@ -209,7 +210,7 @@ def test_unary(apply: Apply, fn: UnaryFn) -> None:
         target, name = spelled.unary_target(fn, dtype), f"{fn.value}_{tag(dtype)}"
         if dtype.is_complex:
             continue
-        reference = REFERENCES.get(SPELL.unaries[fn])
+        reference = WIDER.get(SPELL.unaries[fn])
         if reference is None or not dtype.is_float:
             x = values(dtype)
             got, wanted = apply(name, target, x), numpy_math.UNARY[fn](x)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import secrets
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -12,18 +13,22 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.prelude.compilers import COMPILERS, build
+from tests.prelude.oracles import SPECIAL, WIDER, errors
 
 Floats: TypeAlias = NDArray[Any]
 Apply: TypeAlias = Callable[[str, Floats], tuple[Floats, Floats]]
 
+SEED = secrets.randbits(32)  # new points in every run
+
 # name in the prelude -> how far off f32 and f64 may be, in ulp
 LIMITS = {
-    "exp_": (1.5, 1.5), "expm1_": (2, 2), "log_": (1.5, 1.5), "log1p_": (2, 1.5), "logistic_": (3, 3),
+    "exp_": (1.5, 1.5), "expm1_": (2, 2.2), "log_": (1.5, 1.5), "log1p_": (2, 1.5), "logistic_": (3, 3),
     "tanh_": (3, 3), "sin_": (2.5, 1.5), "cos_": (2.5, 1.5), "sqrt_": (0.51, 0.51),
-    "rsqrt_": (1.5, 1.5), "cbrt_": (1.5, 4), "erf_": (2, 3.5), "floor_": (0, 0), "ceil_": (0, 0),
+    "rsqrt_": (1.5, 1.5), "cbrt_": (1, 1), "erf_": (2, 3.5), "floor_": (0, 0), "ceil_": (0, 0),
     "round_even": (0, 0), "round_afz": (0, 0), "abs_": (0, 0), "sign_": (0, 0), "neg_": (0, 0),
-    "acos_": (1.5, 1.5), "acosh_": (3, 2), "asin_": (1.5, 1.5), "asinh_": (2.5, 2), "atan_": (1.5, 1.5),
-    "atanh_": (2.5, 2), "cosh_": (2, 2), "sinh_": (2.5, 2.5), "tan_": (1.5, 2.1),
+    "erfc_": (0.51, 3), "erf_inv_": (0.51, 4), "bessel_i1e_": (0.51, 4), "lgamma_": (0.51, 4),
+    "digamma_": (0.51, 8), "acos_": (1, 1.5), "acosh_": (1, 2), "asin_": (1, 1.5), "asinh_": (1, 2), "atan_": (1, 1.5),
+    "atanh_": (1, 2), "cosh_": (1, 2), "sinh_": (1, 2), "tan_": (1, 2.5),
 }  # fmt: skip
 
 HARNESS = '#include "math.h"\n' + "".join(
@@ -54,26 +59,6 @@ def apply(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return run
 
 
-def _lift(function: Callable[[float], float]) -> Callable[[Floats], Floats]:
-    return lambda x: np.array([function(float(v)) for v in x])
-
-
-def _round_away(x: Floats) -> Floats:
-    whole = np.trunc(x)
-    return np.copysign(np.where(abs(x - whole) >= 0.5, abs(whole) + 1, abs(whole)), x)
-
-
-REFERENCES: dict[str, Callable[[Floats], Floats]] = {
-    "exp_": np.exp, "expm1_": np.expm1, "log_": np.log, "log1p_": np.log1p, "tanh_": np.tanh, "sin_": np.sin,
-    "cos_": np.cos, "tan_": np.tan, "sqrt_": np.sqrt, "cbrt_": np.cbrt, "erf_": _lift(math.erf),
-    "acos_": np.arccos, "acosh_": np.arccosh, "asin_": np.arcsin, "asinh_": np.arcsinh, "atan_": np.arctan,
-    "atanh_": np.arctanh, "cosh_": np.cosh, "sinh_": np.sinh,
-    "logistic_": lambda x: np.where(x < 0, np.exp(-abs(x)), 1) / (1 + np.exp(-abs(x))),
-    "rsqrt_": lambda x: 1 / np.sqrt(x),
-    "floor_": np.floor, "ceil_": np.ceil, "round_even": np.rint, "round_afz": _round_away, "abs_": np.abs,
-    "sign_": lambda x: np.where((x == 0) | np.isnan(x), x, np.sign(x)), "neg_": np.negative,
-}  # fmt: skip
-
 SPECIALS = (
     0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, math.inf, -math.inf, math.nan, 88.72, 88.73, 89, -87.4, -103.9, -104,
     -105, 709.7, 709.8, -745, 1e-30, -1e-30, 1e-38, 1e-45, -1e-45, 1e6, 1e10, 3e38, -3e38, 2.0**23 + 1, 2.0**24,
@@ -82,7 +67,7 @@ SPECIALS = (
 
 
 def points(dtype: type) -> Floats:
-    rng = np.random.default_rng(3)
+    rng = np.random.default_rng(SEED)
     count = 1 << 14
     integer = np.int32 if dtype is np.float32 else np.int64
     limits = np.iinfo(integer)
@@ -96,29 +81,22 @@ def points(dtype: type) -> Floats:
         return np.concatenate([part.astype(dtype) for part in parts])
 
 
-def ulps(got: Floats, exact: Floats) -> Floats:
-    """Distances in units in the last place of the nearest float; infinite where only one is finite."""
-    limits = np.finfo(got.dtype)
-    nearest = exact.astype(got.dtype)
-    unit = np.spacing(np.clip(abs(nearest), limits.tiny, limits.max)).astype(exact.dtype)
-    distance = abs(got.astype(exact.dtype) - exact) / unit
-    same = (got == nearest) | (np.isnan(got) & np.isnan(nearest))
-    beyond = ~np.isfinite(got) | ~np.isfinite(nearest)
-    return np.where(beyond, np.where(same, 0, np.inf), distance)
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", tuple(LIMITS))
 def test_error(apply: Apply, name: str, dtype: type) -> None:
     x = points(dtype)
-    with np.errstate(all="ignore"):
-        exact = REFERENCES[name](x.astype(np.float64 if dtype is np.float32 else np.longdouble))
-        lanes, scalars = apply(name, x)
-        limit = LIMITS[name][dtype is np.float64]
-        for got in (lanes, scalars):
-            error = ulps(got, exact)
-            worst = int(error.argmax())
-            assert error[worst] <= limit, f"{name}({x[worst]!r}) = {got[worst]!r}, not {exact[worst]!r}"
+    if name in SPECIAL and dtype is np.float64:
+        x = np.concatenate([x[:: x.size // 150], np.array(SPECIALS)])  # mpmath takes its time
+        if name in ("lgamma_", "digamma_"):  # below 0 they have roots of all distances
+            x = abs(x)
+    lanes, scalars = apply(name, x)
+    for got in (lanes, scalars):
+        found = errors(name, x, got)
+        worst = int(found.argmax())
+        assert found[worst] <= LIMITS[name][dtype is np.float64], f"{name}({x[worst]!r}) = {got[worst]!r}"
+        if name in WIDER:
+            with np.errstate(all="ignore"):
+                exact = WIDER[name](x)
             zeros = (exact == 0) & (got == 0)
             np.testing.assert_array_equal(np.signbit(got[zeros]), np.signbit(exact[zeros]))
 
