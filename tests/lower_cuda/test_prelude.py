@@ -20,6 +20,7 @@ from shlo_disc.expr.scalar import BinaryFn, Direction, UnaryFn
 from shlo_disc.runtime import nvrtc
 from tests.lower_cuda import spelled
 from tests.lower_cuda.compilers import require_nvrtc
+from tests.lower_cuda.special import EPSILON, SPECIAL, check_special, wide, zeta_pairs
 from tests.lower_cuda.spelled import ALL, COMPLEX, FLOATS, INTEGERS, NARROW, SPELL, tag
 from tests.prelude.oracles import WIDER, ulps
 from tests.prelude.test_functions import LIMITS, points
@@ -29,7 +30,6 @@ Array: TypeAlias = NDArray[Any]
 Apply: TypeAlias = Callable[..., Array]
 
 SPELLED = (*spelled.functions(), *spelled.choices(), *spelled.conversions())
-EPSILON = {DType.F16: 2.0**-10, DType.BF16: 2.0**-7, DType.F32: 2.0**-23, DType.F64: 2.0**-52}
 CONSTANTS = (0.0, -0.0, 1.0, -1.5, 0.1, 1e-40, 3e38, np.inf, -np.inf, np.nan)
 INDEX = {"int32_t": np.int32, "int64_t": np.int64}
 MIXED = {"floordiv": np.floor_divide, "mod": np.mod, "min_": np.minimum, "max_": np.maximum}
@@ -145,13 +145,6 @@ def bits(x: Array) -> Array:
     return x.view(f"u{x.dtype.itemsize}")
 
 
-def wide(x: Array) -> Array:
-    """Floats in a wider type."""
-    if x.dtype.kind not in "fV":
-        return x
-    return x.astype(np.longdouble if x.dtype == np.float64 else np.float64)
-
-
 def check_exact(got: Array, wanted: Array, target: DType) -> None:
     """Equal, with the signs of zeros; NaN is NaN."""
     cast = wanted.astype(got.dtype)
@@ -173,30 +166,6 @@ def check_near(got: Array, exact: Array, dtype: DType, ulp: float) -> None:
     error = ulps(got, exact)
     worst = int(error.argmax())
     assert error[worst] <= ulp, f"element {worst}: {got[worst]!r}, not {exact[worst]!r}"
-
-
-SPECIAL = frozenset({
-    UnaryFn.BESSEL_I1E, UnaryFn.DIGAMMA, UnaryFn.ERF, UnaryFn.ERF_INV, UnaryFn.ERFC, UnaryFn.LGAMMA, BinaryFn.POLYGAMMA,
-    BinaryFn.ZETA,
-})  # fmt: skip
-
-
-def zeta_pairs(dtype: DType) -> tuple[Array, Array]:
-    """Orders that are whole and others, arguments around 0, special values of both."""
-    rng, kind = np.random.default_rng(4), numpy_math.numpy_dtype(dtype)
-    few = np.array([0, -0.0, 1, 2, 3, -1, -2, 0.5, 1.5, 30, np.inf, np.nan])
-    a, b = np.array(list(product(few[~np.isinf(few)], few))).T
-    orders, arguments = np.rint(rng.uniform(0, 9, 2000)), rng.uniform(-6, 20, 2000)
-    orders[::3] += 0.5
-    return np.concatenate([a, orders]).astype(kind), np.concatenate([b, arguments]).astype(kind)
-
-
-def check_special(got: Array, wanted: Array, dtype: DType) -> None:
-    """Near SciPy's value, which has an error of its own; tests/prelude/test_functions.py is exact."""
-    with np.errstate(over="ignore"):
-        rounded = wide(wanted.astype(got.dtype))
-    tiny = {DType.F16: 2.0**-24, DType.BF16: 2.0**-133, DType.F32: 2.0**-149}.get(dtype, 2.0**-1074)
-    np.testing.assert_allclose(wide(got), rounded, rtol=max(4 * EPSILON[dtype], 1e-12), atol=tiny)
 
 
 def test_every_function_has_a_test_type() -> None:

@@ -10,6 +10,7 @@ typedef Complex<float> c64;
 typedef Complex<double> c128;
 SHLO_TYPE(c64, c64, bool, c64, c64, 1) SHLO_TYPE(c128, c128, bool, c128, c128, 1)
 
+template <class R> SHLO_INLINE bool is_finite(Complex<R> a) { return a.re - a.re == 0 && a.im - a.im == 0; }
 template <class R> SHLO_INLINE Complex<R> operator+(Complex<R> a, Complex<R> b) { return {a.re + b.re, a.im + b.im}; }
 template <class R> SHLO_INLINE Complex<R> operator-(Complex<R> a, Complex<R> b) { return {a.re - b.re, a.im - b.im}; }
 template <class R> SHLO_INLINE Complex<R> operator-(Complex<R> a) { return {-a.re, -a.im}; }
@@ -21,6 +22,10 @@ template <class R>
 SHLO_INLINE Complex<R> operator/(Complex<R> a, Complex<R> b) {
   // Smith: divide by the larger part first, so that the squares do not overflow.
   if (b.re == 0 && b.im == 0) return {a.re / b.re, a.im / b.re};
+  if (is_finite(a) && b.re - b.re != 0 && b.re == b.re && b.im - b.im != 0 && b.im == b.im) {  // two infinities: only
+    const R c = b.re > 0 ? 1 : -1, d = b.im > 0 ? 1 : -1;                                      // the signs count
+    return {0 * (a.re * c + a.im * d), 0 * (a.im * c - a.re * d)};
+  }
   if (abs_(b.re) >= abs_(b.im)) {
     R ratio = b.im / b.re, size = b.re + b.im * ratio;
     return {(a.re + a.im * ratio) / size, (a.im - a.re * ratio) / size};
@@ -91,13 +96,18 @@ SHLO_INLINE Complex<R> sign_(Complex<R> a) {
   R size = abs_(a);
   return size == 0 ? a : Complex<R>{a.re / size, a.im / size};
 }
-template <class R> SHLO_INLINE bool is_finite(Complex<R> a) { return a.re - a.re == 0 && a.im - a.im == 0; }
 template <class R> SHLO_INLINE Complex<R> rsqrt_(Complex<R> a) { return Complex<R>{1, 0} / sqrt_(a); }
-template <class R> SHLO_INLINE Complex<R> logistic_(Complex<R> a) { return Complex<R>{1, 0} / (Complex<R>{1, 0} + exp_(-a)); }
+// exp of what is not above 0 does not overflow.
+template <class R>
+SHLO_INLINE Complex<R> logistic_(Complex<R> a) {
+  const Complex<R> one = {1, 0}, e = exp_(a.re < 0 ? a : -a);
+  return (a.re < 0 ? e : one) / (one + e);
+}
 template <class R> SHLO_INLINE Complex<R> cbrt_(Complex<R> a) { return pow_(a, Complex<R>{R(1) / R(3), 0}); }
 // Both in double, without the cancellation of their definitions near 0.
 template <class R>
 SHLO_INLINE Complex<R> expm1_(Complex<R> a) {
+  if (a.im == 0) return {R(__builtin_expm1(a.re)), a.im};
   double half = __builtin_sin(a.im * 0.5), grown = __builtin_expm1(a.re);
   return {R(grown * __builtin_cos(a.im) - 2 * half * half), R((grown + 1) * __builtin_sin(a.im))};
 }

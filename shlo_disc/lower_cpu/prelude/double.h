@@ -36,17 +36,17 @@ SHLO_INLINE D scale_f64(D x, D n) {
 
 // ---- exponentials ----------------------------------------------------------------------------------------------------
 
-// exp(x) = 2^n (1 + r + tail), |r| <= ln(2)/2.
+// exp(x + lost) = 2^n (1 + r + tail), |r| <= ln(2)/2.
 template <class D>
 struct Exponential {
   D n, r, tail;
 };
 template <class D>
-SHLO_INLINE Exponential<D> split_exp(D x, double low, double high) {
+SHLO_INLINE Exponential<D> split_exp(D x, double low, double high, D lost = D{}) {
   x = x < splat<D>(low) ? splat<D>(low) : x;
   x = x > splat<D>(high) ? splat<D>(high) : x;
   D n = nearest_whole((D)(x * 1.4426950408889634));
-  D r = (x - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10;
+  D r = (x - n * 6.93147180369123816490e-01) - (n * 1.90821492927058770002e-10 - lost);
   return {n, r, r * r * horner(r, SHLO_EXP)};
 }
 template <class D>
@@ -170,7 +170,7 @@ constexpr double SHLO_EXACT_TURNS = 1e6;
 template <class D>
 struct Turned {
   sint_t<D> n;
-  D sine, cosine;  // of r
+  D sine, cosine, sine_lost, cosine_lost;  // of r, rounded, and what rounding them has lost
 };
 template <class D>
 SHLO_INLINE Turned<D> turned(D x) {
@@ -180,9 +180,10 @@ SHLO_INLINE Turned<D> turned(D x) {
   D lost = (first - r) - second - n * 2.02226624871116645580e-21;
   D y = r + lost, z = y * y, half = z * 0.5, rest = 1.0 - half;
   lost = (r - y) + lost;
-  D sine = y + (y * z * horner(z, SHLO_SIN) + lost);
-  D cosine = rest + (((1.0 - rest) - half) + (z * z * horner(z, SHLO_COS) - y * lost));
-  return {whole_bits(n), x == splat<D>(0) ? x : sine, cosine};
+  D sine_tail = y * z * horner(z, SHLO_SIN) + lost, sine = y + sine_tail;
+  D cosine_tail = ((1.0 - rest) - half) + (z * z * horner(z, SHLO_COS) - y * lost), cosine = rest + cosine_tail;
+  D sine_lost = sine_tail - (sine - y), cosine_lost = cosine_tail - (cosine - rest);
+  return {whole_bits(n), x == splat<D>(0) ? x : sine, cosine, sine_lost, cosine_lost};
 }
 template <class D>
 SHLO_INLINE D sine_f64(D x, int quarter) {
@@ -199,7 +200,9 @@ SHLO_INLINE D tan_f64(D x) {
   typedef sint_t<D> I;
   Turned<D> t = turned(x);
   auto odd = (t.n & 1) != I{};
-  return (odd ? (D)-t.cosine : t.sine) / (odd ? t.sine : t.cosine);
+  D over = odd ? (D)-t.cosine : t.sine, under = odd ? t.sine : t.cosine, y = over / under;
+  D more = (odd ? (D)-t.cosine_lost : t.sine_lost) - y * (odd ? t.sine_lost : t.cosine_lost);
+  return x == splat<D>(0) ? x : (D)(y + more / under);
 }
 
 // atan(y / x) for y, x >= 0, not both 0 nor infinite: by the nearest of 0, 1/2, 1, 3/2 and infinity.
@@ -271,13 +274,14 @@ template <class D>
 SHLO_INLINE D exp_of_square(D x) {
   D head = as<D>((uint_t<D>)(as<uint_t<D>>(x) & 0xfffffffff8000000u));
   D square = head * head;
-  return exp_f64((D)-square) * horner((D)((head - x) * (head + x)), 1.0, 1.0, 0.5, 1. / 6);
+  Exponential<D> e = split_exp((D)-square, -746, 0, (D)((head - x) * (head + x)));
+  return scale_f64<D>(e.tail + e.r + 1.0, e.n);
 }
 // erfc(a) for a >= 1/2: after M. Shepherd and J. Laframboise, Mathematics of Computation 36 (1981).
 template <class D>
 SHLO_INLINE D erfc_tail(D a) {
   a = a > splat<D>(28) ? splat<D>(28) : a;
-  return horner((D)((a - 4.0) / (a + 4.0)), SHLO_ERFC) / (a * 2.0 + 1.0) * exp_of_square(a);
+  return horner((D)((a - 4.0) / (a + 4.0)), SHLO_ERFC) * exp_of_square(a) / (a * 2.0 + 1.0);
 }
 template <class D>
 SHLO_INLINE D erf_f64(D x) {

@@ -2,6 +2,7 @@
 #pragma once
 #include "convert.cuh"
 
+template <class R> SHLO_DEVICE bool is_finite(Complex<R> a) { return a.re - a.re == 0 && a.im - a.im == 0; }
 template <class R> SHLO_DEVICE Complex<R> operator+(Complex<R> a, Complex<R> b) { return {a.re + b.re, a.im + b.im}; }
 template <class R> SHLO_DEVICE Complex<R> operator-(Complex<R> a, Complex<R> b) { return {a.re - b.re, a.im - b.im}; }
 template <class R> SHLO_DEVICE Complex<R> operator-(Complex<R> a) { return {-a.re, -a.im}; }
@@ -13,6 +14,10 @@ template <class R>
 SHLO_DEVICE Complex<R> operator/(Complex<R> a, Complex<R> b) {
   // Smith: divide by the larger part first, so that the squares do not overflow.
   if (b.re == 0 && b.im == 0) return {a.re / b.re, a.im / b.re};
+  if (is_finite(a) && b.re - b.re != 0 && b.re == b.re && b.im - b.im != 0 && b.im == b.im) {  // two infinities: only
+    const R c = b.re > 0 ? 1 : -1, d = b.im > 0 ? 1 : -1;                                      // the signs count
+    return {0 * (a.re * c + a.im * d), 0 * (a.im * c - a.re * d)};
+  }
   const bool wide = (b.re < 0 ? -b.re : b.re) >= (b.im < 0 ? -b.im : b.im);
   if (wide) {
     const R ratio = b.im / b.re, size = b.re + b.im * ratio;
@@ -41,7 +46,6 @@ SHLO_DEVICE double imag_(double) { return 0; }
 template <class R> SHLO_DEVICE Complex<R> conj_(Complex<R> a) { return {a.re, -a.im}; }
 SHLO_DEVICE float abs_(c64 a) { return hypotf(a.re, a.im); }
 SHLO_DEVICE double abs_(c128 a) { return hypot(a.re, a.im); }
-template <class R> SHLO_DEVICE bool is_finite(Complex<R> a) { return a.re - a.re == 0 && a.im - a.im == 0; }
 template <class R>
 SHLO_DEVICE Complex<R> sign_(Complex<R> a) {
   const R size = abs_(a);
@@ -91,6 +95,7 @@ SHLO_DEVICE c128 tan_(c128 a) {
 }
 // Without the cancellation of their definitions near 0.
 SHLO_DEVICE c128 expm1_(c128 a) {
+  if (a.im == 0) return {expm1(a.re), a.im};
   const double half = sin(a.im * 0.5), grown = expm1(a.re);
   return {grown * cos(a.im) - 2 * half * half, (grown + 1) * sin(a.im)};
 }
@@ -108,7 +113,11 @@ SHLO_DEVICE c128 atan2_(c128 y, c128 x) {
   return {turned.im, -turned.re};
 }
 SHLO_DEVICE c128 rsqrt_(c128 a) { return c128{1, 0} / sqrt_(a); }
-SHLO_DEVICE c128 logistic_(c128 a) { return c128{1, 0} / (c128{1, 0} + exp_(-a)); }
+// exp of what is not above 0 does not overflow.
+SHLO_DEVICE c128 logistic_(c128 a) {
+  const c128 one = {1, 0}, e = exp_(a.re < 0 ? a : -a);
+  return (a.re < 0 ? e : one) / (one + e);
+}
 SHLO_DEVICE c128 pow_(c128 a, c128 b) {
   if (b.re == 0 && b.im == 0) return {1, 0};
   if (a.re == 0 && a.im == 0 && b.re > 0) return {0, 0};

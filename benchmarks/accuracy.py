@@ -1,0 +1,216 @@
+"""How exact the element functions are: writes docs/accuracy.md.
+
+    python -m benchmarks.accuracy [--points 1000000]
+
+Half of the points are uniform in bit patterns, so that they meet all exponents, subnormals included; the others are
+uniform in ranges about 0. XLA flushes subnormal numbers: it is judged where argument and result are normal.
+"""
+
+# JAX annotates only a part of its functions.
+# pyright: reportUnknownMemberType=false, reportUnknownLambdaType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import jax
+import ml_dtypes
+import numpy as np
+from jax import lax
+from numpy.typing import NDArray
+
+from shlo_disc.runtime import nvrtc
+from tests.prelude.compilers import build
+from tests.prelude.oracles import SPECIAL, WIDER, errors
+from tests.prelude.test_functions import HARNESS, SPECIALS
+
+Floats: TypeAlias = NDArray[Any]
+Side: TypeAlias = Callable[[Floats], Floats]
+
+PAGE = Path(__file__).parents[1] / "docs" / "accuracy.md"
+XLA: Mapping[str, Callable[[Any], Any]] = {
+    "acos_": lax.acos, "acosh_": lax.acosh, "asin_": lax.asin, "asinh_": lax.asinh, "atan_": lax.atan,
+    "atanh_": lax.atanh, "bessel_i1e_": lax.bessel_i1e, "cbrt_": lax.cbrt, "cos_": lax.cos, "cosh_": lax.cosh,
+    "digamma_": lax.digamma, "erf_": lax.erf, "erf_inv_": lax.erf_inv, "erfc_": lax.erfc, "exp_": lax.exp,
+    "expm1_": lax.expm1, "lgamma_": lax.lgamma, "log_": lax.log, "log1p_": lax.log1p, "logistic_": lax.logistic,
+    "rsqrt_": lax.rsqrt, "sin_": lax.sin, "sinh_": lax.sinh, "sqrt_": lax.sqrt, "tan_": lax.tan, "tanh_": lax.tanh,
+}  # fmt: skip
+EXACTLY = 3000  # points of a function that only mpmath knows in f64
+CUDA = """#define __CUDA_EMU__ 1
+#define __device__
+#define __forceinline__ inline
+#define __noinline__ __attribute__((noinline, unused))
+#include <math.h>
+#include <string.h>
+#include "math.cuh"
+"""
+
+
+def points(dtype: type[Any], count: int) -> Floats:
+    """Arguments of a unary function."""
+    rng = np.random.default_rng(count)
+    limits = np.iinfo(np.int32 if dtype is np.float32 else np.int64)
+    bits = rng.integers(limits.min, limits.max, count // 2, dtype=limits.dtype).view(dtype)
+    with np.errstate(over="ignore", under="ignore"):
+        ranges = [rng.uniform(-size, size, count // 10).astype(dtype) for size in (1, 3, 10, 30, 100)]
+        return np.concatenate([bits, *ranges, np.array(SPECIALS).astype(dtype)])
+
+
+def preludes(folder: Path) -> tuple[ctypes.CDLL, ctypes.CDLL]:
+    """The functions of the CPU's prelude, and of CUDA's as the emulator compiles it."""
+    loops = "".join(
+        f'extern "C" void {name}_{kind}(const {kind}* x, {kind}* y, int64_t n) {{'
+        f" for (int64_t i = 0; i < n; i++) y[i] = {name}(x[i]); }}\n"
+        for name in XLA
+        for kind in ("float", "double")
+    )
+    source, target = folder / "cuda.cc", folder / "cuda.so"
+    source.write_text(CUDA + loops)
+    flags = ("-O2", "-march=native", "-std=c++17", "-shared", "-fPIC", "-w")
+    folders = (f"-I{nvrtc.PRELUDE}", f"-I{nvrtc.SHARED}")
+    subprocess.run(["g++", *flags, *folders, str(source), "-o", str(target)], check=True)
+    return build("gcc", HARNESS, folder), ctypes.CDLL(str(target))
+
+
+def sides(cpu: ctypes.CDLL, cuda: ctypes.CDLL, name: str) -> Mapping[str, Side]:
+    """Everyone who computes a function."""
+
+    def call(library: ctypes.CDLL, x: Floats, outputs: int) -> list[Floats]:
+        kind = "float" if x.dtype == np.float32 else "double"
+        made = [np.empty_like(x) for _ in range(outputs)]
+        library[f"{name}_{kind}"](*(ctypes.c_void_p(a.ctypes.data) for a in (x, *made)), ctypes.c_int64(x.size))
+        return made
+
+    return {
+        "16 lanes": lambda x: call(cpu, x, 2)[0],
+        "one element": lambda x: call(cpu, x, 2)[1],
+        "CUDA, emulated": lambda x: call(cuda, x, 1)[0],
+        "XLA": lambda x: np.asarray(jax.jit(XLA[name])(x)),
+    }
+
+
+def row(name: str, x: Floats, found: Mapping[str, Floats]) -> str:
+    """One line of a table: largest and mean error of each side, and where ours is largest."""
+    limits = np.finfo(x.dtype)
+    normal = (abs(x) >= limits.tiny) | (x == 0)
+    cells, at = list[str](), ""
+    for side, y in found.items():
+        error = errors(name, x, y)
+        if side == "XLA":
+            error = np.where(normal & ~(abs(y) < limits.tiny), error, 0)
+        worst = int(error.argmax())
+        at = at or f"{x[worst]:.9g}"
+        mean = float(error[np.isfinite(error)].mean())
+        cells.append(f"{_spelled(float(error[worst]))} ({_spelled(mean)})")
+    return f"| {name.removesuffix('_')} | {' | '.join(cells)} | {at} | {x.size} |"
+
+
+def _spelled(error: float) -> str:
+    return f"{error:.2f}" if error < 100 else f"{error:.0e}"
+
+
+def table(dtype: type[Any], count: int, libraries: tuple[ctypes.CDLL, ctypes.CDLL]) -> list[str]:
+    """The errors in one type."""
+    lines = [
+        "| function | 16 lanes | one element | CUDA, emulated | XLA | largest of 16 lanes at | points |",
+        "|" + "---|" * 7,
+    ]
+    for name in XLA:
+        few = name in SPECIAL and dtype is np.float64
+        x = points(dtype, EXACTLY if few else count)
+        if few and name in ("lgamma_", "digamma_"):
+            x = abs(x)
+        lines.append(row(name, x, {side: function(x) for side, function in sides(*libraries, name).items()}))
+        print(lines[-1], flush=True)
+    return lines
+
+
+def narrow(libraries: tuple[ctypes.CDLL, ctypes.CDLL]) -> list[str]:
+    """How many of all 65536 values of f16 and bf16 are rounded to a neighbour of the nearest number, or farther."""
+    lines = ["| function | f16: not the nearest | farthest | bf16: not the nearest | farthest |", "|" + "---|" * 5]
+    for name in XLA:
+        cells = list[str]()
+        for dtype in (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)):
+            x = np.arange(65536, dtype=np.uint16).view(dtype)
+            wide = x.astype(np.float64)
+            with np.errstate(all="ignore"):
+                exact = (WIDER[name] if name in WIDER else SPECIAL[name][0])(wide).astype(dtype)
+                got = sides(*libraries, name)["16 lanes"](x.astype(np.float32)).astype(dtype)
+            steps = abs(_ordered(got) - _ordered(exact))
+            steps[np.isnan(exact.astype(np.float32)) & np.isnan(got.astype(np.float32))] = 0
+            cells += [str(int((steps > 0).sum())), str(int(steps.max()))]
+        lines.append(f"| {name.removesuffix('_')} | {' | '.join(cells)} |")
+    return lines
+
+
+def _ordered(x: Floats) -> NDArray[np.int64]:
+    """Neighbouring floats as neighbouring integers; both zeros are 0."""
+    bits = x.view(np.uint16).astype(np.int64)
+    return np.where(bits & 0x8000, -(bits & 0x7FFF), bits)
+
+
+def page(count: int) -> str:
+    """The text of docs/accuracy.md."""
+    with tempfile.TemporaryDirectory() as folder:
+        libraries = preludes(Path(folder))
+        singles, doubles, small = (
+            "\n".join(lines)
+            for lines in (
+                table(np.float32, count, libraries),
+                table(np.float64, count, libraries),
+                narrow(libraries),
+            )
+        )
+    return TEXT.format(singles=singles, doubles=doubles, small=small)
+
+
+TEXT = """# How exact the functions are
+
+Written by `python -m benchmarks.accuracy`. Errors are in units in the last place (ulp) of the number nearest to the
+exact result: the largest, and the mean in parentheses. `inf`: not finite where the result is, or the other way round.
+
+Half of the points are uniform in bit patterns, so that they meet all exponents, subnormals too; the others are uniform
+in ranges about 0; infinities, NaN and zeros are among them. What f32 should give is computed in f64, and what f64
+should give in 80 bits; where no library is exact enough, by mpmath with 60 digits (at the 400 points where SciPy
+differs most).
+"CUDA, emulated" is the text for a GPU compiled for the CPU: a function of CUDA's library is the C library's here, and
+has the errors of [its guide](https://docs.nvidia.com/cuda/cuda-c-programming-guide/#mathematical-functions) on a GPU.
+XLA (jaxlib's CPU) flushes subnormal numbers, so it is judged where argument and result are normal.
+
+`tests/prelude/test_functions.py` holds the limits at new points in every run: 4 ulp in f32.
+
+## f32
+
+{singles}
+
+## f64
+
+In f64, lgamma and digamma are measured for x > 0: below they have roots, near which their digits cancel.
+
+{doubles}
+
+## f16 and bf16
+
+They are computed in f32 and rounded. All 65536 values:
+
+{small}
+"""
+
+
+def main() -> None:
+    """Measure and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--points", type=int, default=1_000_000)
+    jax.config.update("jax_enable_x64", True)
+    PAGE.write_text(page(parser.parse_args().points))
+
+
+if __name__ == "__main__":
+    main()
