@@ -138,8 +138,10 @@ def test_ops_of_a_program_that_does_not(file: Path, capsys: pytest.CaptureFixtur
         ("stablehlo.tanh %0", "stablehlo.cbrt %0", None, ""),
         (
             "%1 = stablehlo.tanh %0",
-            "%k = stablehlo.create_token : !stablehlo.token\n%1 = stablehlo.tanh %0",
-            "stablehlo.create_token",
+            "%k = stablehlo.create_token : !stablehlo.token\n"
+            '%d = "stablehlo.outfeed"(%k) : (!stablehlo.token) -> !stablehlo.token\n'
+            "%1 = stablehlo.tanh %0",
+            "stablehlo.outfeed",
             "no rule",
         ),
         (
