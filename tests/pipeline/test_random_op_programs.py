@@ -15,7 +15,8 @@ from shlo_disc.dynamic_ops.reference import interpret
 from shlo_disc.parse.parser import parse_module
 from tests.oracle import xla_reference
 from tests.pipeline.exports import FAST
-from tests.pipeline.random_ops import FAMILIES, program, uses
+from tests.pipeline.random_ops import FAMILIES, uses
+from tests.pipeline.random_uses import program
 
 USES = 6  # of an op in one program
 SIZES = (5, 1)
