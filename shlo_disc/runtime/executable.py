@@ -105,7 +105,7 @@ class Executable:
             self._locate(self._binder.pointer, py_object(found), frame.results)
             arena = plan.arena.take()
             if self._has_host_calls:
-                self._run(frame.pointers, frame.results, plan, arena.pointer, (held, found, arena.lend()))
+                self._run(frame.pointers, frame.results, plan, arena.pointer, (held, taken, found, arena.lend()))
             else:
                 self._run(frame.pointers, frame.results, plan, arena.pointer)
                 arena.give_back()

@@ -101,7 +101,7 @@ class GpuExecutable:
         kept = {one.result: taken[one.argument] for one in self.artifact.donations}
         results = [kept.get(k) or device.allocate(size) for k, size in enumerate(plan.result_bytes)]
         arena = device.allocate(plan.sizes.arena_bytes)
-        call = self._prepare(plan, used, results, arena)
+        call = self._prepare(plan, used, results, arena, (self._constants, arrays, bound, taken, results, arena))
         self._queue(call, plan)
         device.hold([array if one.owner is None else one.owner for one, array in zip(bound, arrays, strict=True)])
         with self._lock:
@@ -220,7 +220,10 @@ class GpuExecutable:
             choices = plan.choices[misaligned] = self._kernels.of(plan.index).table.choose(symbols, misaligned)
         return choices
 
-    def _prepare(self, plan: _Plan, bound: Sequence[DeviceArray], results: Sequence[Memory], arena: Memory) -> GpuCall:
+    def _prepare(
+        self, plan: _Plan, bound: Sequence[DeviceArray], results: Sequence[Memory], arena: Memory, owner: object
+    ) -> GpuCall:
+        """`owner` keeps all of the memory alive."""
         kernels = self._kernels.of(plan.index)
         places = Places(
             pointers([array.pointer for array in bound]),
@@ -228,7 +231,7 @@ class GpuExecutable:
             self._places,
             arena.pointer,
         )
-        choices, owner = self._choose(plan, bound), (self._constants, bound, results, arena)
+        choices = self._choose(plan, bound)
         return GpuCall(places, plan.sizes.symbols, kernels.handles, kernels.functions, choices, owner)
 
 

@@ -178,3 +178,19 @@ def test_what_cannot_be_registered() -> None:
         shlo_disc.register_custom_call("target", 3)  # pyright: ignore[reportArgumentType]
     with pytest.raises(shlo_disc.ShloDiscError, match="found device 'tpu', expected 'cpu' or 'cuda'"):
         shlo_disc.register_custom_call("target", abs, device="tpu")  # pyright: ignore[reportArgumentType]
+
+
+@driver
+def test_donated_memory_that_a_function_keeps_stays_valid(driver: Driver) -> None:
+    """A donated array that may not be written is copied, and temporaries lie in the copy."""
+    kept = list[Floats]()
+    register("target", lambda y: kept.append(y) or y.sum())
+    options = shlo_disc.CompileOptions(driver=driver)
+    run = shlo_disc.compile(TEMPORARY, device="cpu", donate=(0,), options=options)
+    assert run.peak_memory(s0=1000) == 0
+    for value in range(5):
+        x = np.full(1000, value, np.float32)
+        x.flags.writeable = False
+        run(x)
+    for value, array in enumerate(kept):
+        np.testing.assert_array_equal(array, 2 * value)
