@@ -146,12 +146,15 @@ def test_ops_of_a_program_that_does_not(file: Path, capsys: pytest.CaptureFixtur
         ),
         (
             "%1 = stablehlo.tanh %0 : tensor<?x4xf32>",
-            "%c = stablehlo.convert %0 : (tensor<?x4xf32>) -> tensor<?x4xi32>\n"
-            "%s = stablehlo.slice %c [0:1, 0:2] : (tensor<?x4xi32>) -> tensor<1x2xi32>\n"
-            "%r = stablehlo.reshape %s : (tensor<1x2xi32>) -> tensor<2xi32>\n"
-            "%1 = stablehlo.dynamic_reshape %0, %r : (tensor<?x4xf32>, tensor<2xi32>) -> tensor<?x4xf32>",
+            "%k = stablehlo.constant dense<0> : tensor<2xi32>\n"
+            "%w:2 = stablehlo.while(%i = %k, %z = %0) : tensor<2xi32>, tensor<?x4xf32>\n"
+            "cond { %c = stablehlo.constant dense<false> : tensor<i1>\n stablehlo.return %c : tensor<i1> }\n"
+            "do { %n = stablehlo.negate %i : tensor<2xi32>\n"
+            "%y = stablehlo.dynamic_reshape %z, %n : (tensor<?x4xf32>, tensor<2xi32>) -> tensor<?x4xf32>\n"
+            "stablehlo.return %n, %y : tensor<2xi32>, tensor<?x4xf32> }\n"
+            "%1 = stablehlo.tanh %w#1 : tensor<?x4xf32>",
             "stablehlo.dynamic_reshape",
-            "stablehlo.dynamic_reshape takes its shape from data: %r is computed from elements of tensors",
+            "stablehlo.dynamic_reshape takes its shape from data: %t6: i32[2] is computed in a loop or a branch",
         ),
     ],
 )
