@@ -130,6 +130,7 @@ FITS = (
     Fit("TANH", "(tanh(x) - x) / x^3 of x^2", _root(mpmath.tanh), 0, 0.3, BOUND * 4),
     Fit("ERF", "erf(x) / x of x^2", lambda z: mpmath.erf(mpmath.sqrt(z)) / mpmath.sqrt(z), 0, 1),
     Fit("ERFC", "erfc(x) exp(x^2) (1 + 2 x) of (x - 4) / (x + 4), 1/2 <= x <= 28.2", _erfc_of, -0.7778, 0.7517),
+    Fit("ERFC_SINGLE", "the same, x <= 10.3", _erfc_of, -0.7778, 0.4405, BOUND * mpf(2) ** 30),
     Fit("ERF_INV_CENTER", "erf_inv(x) / x of w - 3, w = -log(1 - x^2) <= 6", lambda t: _erf_inv_of(t + 3), -3, 3),
     Fit("ERF_INV_SIDE", "the same of sqrt(w) - 3.25, w <= 16", lambda t: _erf_inv_of((t + mpf(13) / 4) ** 2), -0.81,
         0.75),

@@ -3,10 +3,10 @@
 #pragma once
 #include "coefficients.h"
 
-template <class D> SHLO_INLINE D horner(D, double c) { return splat<D>(c); }
+template <class D> SHLO_INLINE D horner(D, double c) { return splat<D>((elem_t<D>)c); }
 template <class D, class... More>
 SHLO_INLINE D horner(D x, double c, More... more) {
-  return horner(x, more...) * x + c;
+  return horner(x, more...) * x + (elem_t<D>)c;
 }
 // The sign of `from` on a magnitude.
 template <class D>

@@ -57,12 +57,12 @@ SHLO_INLINE D tan_d(D x) {
     else return unless_large(v, name##_f64(v), SHLO_EXACT_TURNS, [](double x) { return __builtin_##name(x); });       \
   }
 SHLO_FUNCTION(exp) SHLO_FUNCTION(expm1) SHLO_FUNCTION(log) SHLO_FUNCTION(log1p) SHLO_FUNCTION(logistic)
-SHLO_FUNCTION(tanh) SHLO_FUNCTION(erf)
+SHLO_FUNCTION(tanh) SHLO_FUNCTION(erf) SHLO_FUNCTION(erfc)
 SHLO_ANGLE(sin) SHLO_ANGLE(cos)
 SHLO_BY_DOUBLE(tan_, tan_d) SHLO_BY_DOUBLE(acos_, acos_f64) SHLO_BY_DOUBLE(asin_, asin_f64)
 SHLO_BY_DOUBLE(atan_, atan_f64) SHLO_BY_DOUBLE(acosh_, acosh_f64) SHLO_BY_DOUBLE(asinh_, asinh_f64)
 SHLO_BY_DOUBLE(atanh_, atanh_f64) SHLO_BY_DOUBLE(cosh_, cosh_f64) SHLO_BY_DOUBLE(sinh_, sinh_f64)
-SHLO_BY_DOUBLE(erfc_, erfc_f64) SHLO_BY_DOUBLE(cbrt_, cbrt_f64)
+SHLO_BY_DOUBLE(cbrt_, cbrt_f64)
 
 // ---- two arguments ---------------------------------------------------------------------------------------------------
 

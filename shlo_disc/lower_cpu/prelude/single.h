@@ -122,6 +122,24 @@ SHLO_INLINE F erf_f32(F x) {
   return signed_as<F>(t > splat<F>(0.927734375f) ? large : small, x);
 }
 
+// As in double; the square is an exact product of 12 digits, and the rest.
+template <class F>
+SHLO_INLINE F erfc_f32(F x) {
+  F a = at_most(abs_(x), 10.25f), s = a * a;
+  F head = as<F>((uint_t<F>)(as<uint_t<F>>(a) & 0xfffff000u));
+  Reduced<F> e = reduce_exp((F)-(head * head));
+  F r = e.r + (head - a) * (head + a);
+  F power = scale<F>(exp_tail(r) * (r * r) + r + 1.f, e.n);
+  F tail = horner((F)((a - 4.f) / (a + 4.f)), SHLO_ERFC_SINGLE) * power / (a * 2.f + 1.f);
+  F small = s * -5.96761703e-4f + 4.99119423e-3f;
+  small = small * s - 2.67681349e-2f;
+  small = small * s + 1.12819925e-1f;
+  small = small * s - 3.76125336e-1f;
+  small = small * s + 1.28379166e-1f;
+  F far = x < splat<F>(0) ? (F)(2.f - tail) : tail;
+  return x != x ? x : a < splat<F>(0.5f) ? (F)(1.f - (small * x + x)) : far;
+}
+
 // sin and cos on |r| <= pi/4 of x = n pi/2 + r; `quarter` turns a sine into a cosine.
 template <class F>
 SHLO_INLINE F sine_f32(F x, int quarter) {

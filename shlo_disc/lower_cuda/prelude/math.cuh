@@ -45,7 +45,8 @@ template <class T> SHLO_DEVICE T pow_(T a, T b) { return power(a, b); }
 
 // ---- what the C library of a GPU lacks, or has with larger errors ----------------------------------------------------
 
-template <class D> SHLO_DEVICE D splat(double x) { return x; }
+template <class D> using elem_t = D;
+template <class D> SHLO_DEVICE D splat(D x) { return x; }
 SHLO_DEVICE bool some(bool holds) { return holds; }
 #include "complex_functions.h"
 #include "gamma.h"
