@@ -27,13 +27,14 @@
 //   integers     shl shr_a shr_l (distance >= width: 0 or the sign) popcnt clz
 //   all reals    max_ min_ (NaN wins) abs_ sign_ (NaN, -0 kept) pow_
 //   floats       floor_ ceil_ round_even round_afz is_finite exp_ expm1_ log_ log1p_ logistic_ tanh_ sin_ cos_ tan_
-//                sqrt_ rsqrt_ cbrt_ atan2_ erf_ reduce_precision(x, exponent_bits, mantissa_bits)
+//                sqrt_ rsqrt_ cbrt_ atan2_ erf_ acos_ asin_ atan_ acosh_ asinh_ atanh_ cosh_ sinh_ erfc_ erf_inv_ lgamma_
+//                digamma_ zeta_ polygamma_ bessel_i1e_ reduce_precision(x, exponent_bits, mantissa_bits)
 //   conversions  to_f32 to_f64 to_i8 .. to_u64 to_bool to_c64 to_c128, from everything; float to integer truncates and
 //                saturates, NaN is 0. round_bf16 round_f16: to the narrow type's values, still f32
 //   bits         bits_f32 bits_f64 bits_i8 .. bits_u64: reinterpret, same width; pack_bf16 pack_f16: f32 -> u16,
 //                bits_bf16 bits_f16: u16 -> f32
 //   complex      complex_(re, im) real_ imag_ conj_ eq ne abs_ (real) sign_ exp_ expm1_ log_ log1p_ logistic_ tanh_ sin_
-//                cos_ tan_ sqrt_ rsqrt_ cbrt_ pow_ is_finite
+//                cos_ tan_ sqrt_ rsqrt_ cbrt_ pow_ is_finite acos_ asin_ atan_ acosh_ asinh_ atanh_ cosh_ sinh_
 #pragma once
 #include <stdint.h>
 #pragma GCC diagnostic ignored "-Wpsabi"  // everything here is inlined: no vector crosses a call
