@@ -201,8 +201,7 @@ def _gathered(b: Builder) -> tuple[Made, Made, Made, int] | None:
         return None
     rows = indices(b, 4 - len(x.shape) + 1)
     axis = b.choices.below(len(x.shape))
-    # An open axis may be empty at run time: then there is nothing to take.
-    if x.shape[axis].constant is None:
+    if not x.shape[axis].constant:  # an open axis may be empty at run time: then there is nothing to take
         return None
     others = [k for k in range(len(x.shape)) if k != axis]
     shape = (*rows.shape, *[x.shape[k] for k in others])
