@@ -15,7 +15,7 @@ from shlo_disc.lower_cpu.templates import Body, union
 
 _SPELL = VectorSpelling()
 UPDATE_WORK = 4  # of one element, in additions: it is read, and the element in place is read and written
-FINDING_WORK = 256  # of where a window goes, which every thread finds out about all of them: often a branch mispredicted
+FINDING_WORK = 256  # of where a window goes, which every thread finds out about all of them; branches mispredict
 
 
 def scatter_extent(kernel: ScatterKernel) -> Dim:
