@@ -219,7 +219,7 @@ def _generate(
         return _generate_cuda(program, points, fuse, donated)
     producers = producers_of(program.body)
     cpu = CpuLowering(program, producers)
-    context = Context(program.facts, producers, cpu.abilities, points)
+    context = Context(program.facts, producers, cpu.abilities, points, program.kept(donated))
     host = plan_host(program, context, fuse, cpu.lower, donated)
     return host, SourceFile("host", print_host(program, host)), cpu.sources(KERNEL_FILES)
 
@@ -233,7 +233,7 @@ def _generate_cuda(
 
     producers = producers_of(program.body)
     cuda = CudaLowering(program, producers)
-    context = Context(program.facts, producers, cuda.abilities, points)
+    context = Context(program.facts, producers, cuda.abilities, points, program.kept(donated))
     host = plan_host(program, context, fuse, cuda.lower, donated)
     return host, SourceFile("host", print_cuda_host(program, host)), cuda.sources()
 

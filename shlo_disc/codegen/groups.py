@@ -103,6 +103,7 @@ class Context:
     """What decisions about a program rest on.
 
     `points`: likely sizes, a value for every symbol of the program each; formulas of costs are compared there.
+    `kept` arguments of the program are never overwritten.
     `structures` grow with what is asked of them.
     """
 
@@ -110,6 +111,7 @@ class Context:
     producers: Producers
     abilities: Abilities
     points: tuple[Mapping[Sym, int], ...]
+    kept: frozenset[Tensor] = frozenset()
     structures: Structures = field(init=False)
 
     def __post_init__(self) -> None:

@@ -131,9 +131,9 @@ class _Merger:
         if group.kind is not GroupKind.SCATTER or group.anchor is None:
             return False
         operands = group.anchor.operands[: len(group.anchor.operands) // 2]
-        own = [x for x in operands if x in self.arguments or x in self.context.producers]
+        own = {x for x in operands if x in self.arguments or x in self.context.producers}
         reads = group_inputs(Group(GroupKind.ROWS, tuple(moved), (), None, None), self.context.producers)
-        return not set(own).isdisjoint(reads)
+        return not (own - self.context.kept).isdisjoint(reads)
 
     # -- which ops
 
