@@ -73,7 +73,7 @@ class CpuLowering:
         kernels = [part.kernel for part in parts]
         scratch = maximum(*(kernel.scratch for kernel in kernels))
         tensors = tuple(t for kernel in kernels for t in kernel.tensors)
-        body = print_parallel(parts, WORK_PER_THREAD)
+        body = print_parallel(parts)
         made = self._ref(group, body, tensors, parallel_extent(parts), const(1), scratch)
         symbols = (*made.kernel.symbols, *(s for kernel in kernels for s in kernel.symbols))
         pairs, start = list[tuple[int, int]](), 0

@@ -30,16 +30,14 @@ def parallel_extent(parts: Sequence[Part]) -> Dim:
     return total(part.kernel.extent * part.work for part in parts)
 
 
-def print_parallel(parts: Sequence[Part], least: int) -> Body:
+def print_parallel(parts: Sequence[Part]) -> Body:
     """A table of the parts, which a prelude function goes through; each gets its own run of the buffers and sizes.
 
-    The whole range is done by calls, one after the other, which a compiler may inline; the table is left out where the
-    work is known to be at most the `least` for a thread.
+    The whole range is done by calls, one after the other, which a compiler may inline.
     """
     emit = Emitter(VectorSpelling())
     counts = [(emit.dim_scalar(part.kernel.extent), emit.dim_scalar(part.work)) for part in parts]
-    known, whole = parallel_extent(parts).constant, list[str]()
-    rows, buffers, sizes = list[str](), 0, len(emit.sizes)
+    rows, whole, buffers, sizes = list[str](), list[str](), 0, len(emit.sizes)
     for part, (extent, work) in zip(parts, counts, strict=True):
         rows.append(f"{INDENT}{{{part.kernel.name}, {buffers}, {sizes}, {extent}, {work}}},")
         call = f"{part.kernel.name}(runtime, buffers + {buffers}, dims + {sizes}, 0, {extent}, scratch);"
@@ -48,8 +46,6 @@ def print_parallel(parts: Sequence[Part], least: int) -> Body:
         sizes += len(part.kernel.symbols)
     names = dict.fromkeys(part.kernel.name for part in parts)
     declared = tuple(declaration(name) for name in names)
-    if known is not None and known <= least:
-        return Body(declared, (*emit.scopes[0].lines, *whole), tuple(emit.sizes))
     everything = emit.dim_scalar(parallel_extent(parts))
     statements = [
         *emit.scopes[0].lines,

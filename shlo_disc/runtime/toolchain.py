@@ -32,6 +32,7 @@ _LANGUAGE = (
     "-fno-rtti",
     "-fPIC",
     "-g0",
+    "-fno-strict-aliasing",  # buffers of several types are the same memory at different times
     "-fno-stack-protector",
     "-fno-asynchronous-unwind-tables",
 )
