@@ -109,7 +109,10 @@ class _Perturbed:
             return x
         wide = x.astype(np.float64)
         moved = wide + np.rint(self._noise(x.shape) * max(1.0, ulps)) * _unit(x)
-        found = np.where(_is_short(x) | ~np.isfinite(wide), x, moved.astype(x.dtype))
+        # A function that underflows may give 0 or a subnormal number.
+        underflows = (ulps == _ULPS_FUNCTION) & (abs(wide) < float(_finfo(x.dtype).smallest_normal))
+        exact = (_is_short(x) & ~underflows) | ~np.isfinite(wide)
+        found = np.where(exact, x, moved.astype(x.dtype))
         share = self._random.choice([0.0, 0.5, 1.0])  # no rule says which sign a NaN has: all alike, or any
         negated = np.isnan(wide) & (self._random.random(x.shape) < share)
         return np.where(negated, np.copysign(x, -np.copysign(1.0, wide).astype(x.dtype)), found)

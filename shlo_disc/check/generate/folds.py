@@ -41,13 +41,19 @@ def reduced(b: Builder, x: Made, dims: list[int], combine: str) -> Made:
     return b.op(text, shape, x.dtype)
 
 
+def _combined(b: Builder, x: Made) -> str:
+    """What a reduction does; whether a product of many floats overflows on its way is a matter of their order."""
+    names = ("add", "maximum", "minimum", "add", *(() if x.dtype.is_float else ("multiply",)))
+    return pick(b.choices, names)
+
+
 def reduce(b: Builder) -> bool:
     """Some dims reduced, and often broadcast back."""
     x = b.pick(lambda v: len(v.shape) >= 1 and _is_number(v))
     if x is None:
         return False
     dims = [k for k in range(len(x.shape)) if b.choices.below(2)] or [len(x.shape) - 1]
-    made = reduced(b, x, dims, pick(b.choices, ("add", "maximum", "minimum", "add", "multiply")))
+    made = reduced(b, x, dims, _combined(b, x))
     if not chance(b.choices, 3):
         back = b.broadcast(made, [k for k in range(len(x.shape)) if k not in dims], x.shape)
         name = pick(b.choices, ("subtract", "multiply", "maximum"))
@@ -203,6 +209,8 @@ def sort(b: Builder) -> bool:
     if x is None:
         return False
     axis = b.choices.below(len(x.shape))
+    if x.dtype.is_float:  # no rule says which sign a NaN has, but it says where it comes in total order
+        x = b.op(f"stablehlo.abs {x.name} : {x.type}", x.shape, x.dtype)
     y = b.pick(lambda v: v.shape == x.shape and v is not x)
     others = [] if y is None or not chance(b.choices, 2) else [y]
     everyone = [x, *others]
