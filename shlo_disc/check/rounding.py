@@ -109,9 +109,8 @@ class _Perturbed:
             return x
         wide = x.astype(np.float64)
         moved = wide + np.rint(self._noise(x.shape) * max(1.0, ulps)) * _unit(x)
-        # A function that underflows may give 0 or a subnormal number.
-        underflows = (ulps == _ULPS_FUNCTION) & (abs(wide) < float(_finfo(x.dtype).smallest_normal))
-        exact = (_is_short(x) & ~underflows) | ~np.isfinite(wide)
+        # A function may give a short number that it does not have exactly: 0 for a subnormal one, 0.5 for what is near.
+        exact = (_is_short(x) & (ulps != _ULPS_FUNCTION)) | ~np.isfinite(wide)
         found = np.where(exact, x, moved.astype(x.dtype))
         share = self._random.choice([0.0, 0.5, 1.0])  # no rule says which sign a NaN has: all alike, or any
         negated = np.isnan(wide) & (self._random.random(x.shape) < share)
