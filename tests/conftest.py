@@ -22,6 +22,9 @@ ARCHIVES = tuple(
 )
 PLAIN_FILES = ("manifest.json", "run_corpus.py")
 
+# Of random programs and points: the same in every run, so that a failure is reproducible, or others on demand.
+SEED = int(os.environ.get("SHLO_DISC_SEED", "0"))
+
 # The machine decides how long an example takes, the seed is fixed: a failure is reproducible.
 settings.register_profile("suite", deadline=None, derandomize=True, database=None)
 settings.load_profile("suite")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shlo_disc.analysis.access import is_free
 from shlo_disc.codegen.contraction import template_operands
 from shlo_disc.codegen.groups import Context
-from shlo_disc.codegen.op_graph import is_control, users_of
+from shlo_disc.codegen.op_graph import captured, is_control, users_of
 from shlo_disc.dynamic_ops.program import Body, Op, Tensor
 
 
@@ -38,13 +38,19 @@ class OpNodes:
                 continue
             seen.add(tensor)
             for user in self._users.get(tensor, ()):
-                if tensor in self._stored and tensor not in op.results and tensor in self._demanded[user]:
-                    continue  # it reads the view's memory
+                if tensor not in op.results and self._reads_memory(user, tensor):
+                    continue
                 if not is_free(user) or self._is_stored(user):
                     found[user] = None
                 if is_free(user):
                     stack.extend(user.results)
         return tuple(found)
+
+    def _reads_memory(self, user: Op[object], view: Tensor) -> bool:
+        """Whether an op reads the memory of a view. Bodies of loops and branches read what a view is of."""
+        if view not in self._stored or view not in self._demanded[user]:
+            return False
+        return not any(view in captured(body) for body in user.bodies)
 
 
 def _demanded(op: Op[object], context: Context) -> list[Tensor]:

@@ -133,6 +133,12 @@ def updates_that_trade_places(x: Any, n: Any) -> Any:
     return lax.fori_loop(0, n[0], step, (x, x + 1))
 
 
+def view_around_a_loop(x: Any, n: Any) -> Any:
+    """What the view is of is needed as well: the body reads it."""
+    view = jnp.exp(x)[:, None]
+    return lax.fori_loop(0, n[0], lambda _, y: y + view, view)
+
+
 def newton(x: Any) -> Any:
     def step(state: Any) -> Any:
         y, _ = state
@@ -182,6 +188,7 @@ PROGRAMS = (
     program("updates of carries that trade places", updates_that_trade_places, X, COUNT),
     program("newton's method", newton, In("n", draw=between(1, 4))),
     program("loop invariant", lambda x, n: lax.fori_loop(0, n[0], lambda _, c: c + (x @ x.T).sum(), x[0, 0]), X, COUNT),
+    program("a view begins a loop and is read inside", view_around_a_loop, X, COUNT),
     program(
         "vmap of a while",
         jax.vmap(lambda x: lax.while_loop(lambda c: c < 50, lambda c: c * 2 + 1, x)),

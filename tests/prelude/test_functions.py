@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import math
-import secrets
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -12,13 +11,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tests.conftest import SEED
 from tests.prelude.compilers import COMPILERS, build
 from tests.prelude.oracles import SPECIAL, WIDER, errors
 
 Floats: TypeAlias = NDArray[Any]
 Apply: TypeAlias = Callable[[str, Floats], tuple[Floats, Floats]]
-
-SEED = secrets.randbits(32)  # new points in every run
 
 # name in the prelude -> how far off f32 and f64 may be, in ulp
 LIMITS = {
