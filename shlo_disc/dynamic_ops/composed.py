@@ -80,9 +80,10 @@ def _square(x: Scalar) -> Scalar:
 def _square_reference(x: Array) -> Array:
     if x.dtype.kind != "c":
         return np_math.wide(x) * np_math.wide(x)
-    a, b = (part.astype(np.longdouble) for part in (x.real, x.imag))
+    real, imag = np.real(x), np.imag(x)
+    a, b = real.astype(np.longdouble), imag.astype(np.longdouble)
     return np_math.BINARY[BinaryFn.COMPLEX](
-        *[part.astype(x.real.dtype) for part in (np.where(np.abs(a) == np.abs(b), 0, (a - b) * (a + b)), 2 * a * b)]
+        *[part.astype(real.dtype) for part in (np.where(np.abs(a) == np.abs(b), 0, (a - b) * (a + b)), 2 * a * b)]
     )
 
 
@@ -157,6 +158,11 @@ def _upper64(a: Scalar, b: Scalar) -> Scalar:
     return Bitcast(found, a.dtype)
 
 
+def _widened(reference: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """Apply a function of NumPy's to narrow floats, too."""
+    return lambda x: reference(np_math.wide(x))
+
+
 def _mulhi_reference(a: Array, b: Array) -> Array:
     bits = 8 * a.dtype.itemsize
     return ((a.astype(object) * b.astype(object)) >> bits).astype(a.dtype)
@@ -165,9 +171,9 @@ def _mulhi_reference(a: Array, b: Array) -> Array:
 OPS = (
     _define("conj", _conj, np.conj),
     _define("square", _square, _square_reference),
-    _define("is_inf", _is_infinity(0), lambda x: np.isinf(np_math.wide(x))),
-    _define("is_pos_inf", _is_infinity(1), lambda x: np.isposinf(np_math.wide(x))),
-    _define("is_neg_inf", _is_infinity(-1), lambda x: np.isneginf(np_math.wide(x))),
+    _define("is_inf", _is_infinity(0), _widened(np.isinf)),
+    _define("is_pos_inf", _is_infinity(1), _widened(np.isposinf)),
+    _define("is_neg_inf", _is_infinity(-1), _widened(np.isneginf)),
     _define("next_after", _next_after, np.nextafter),
     _define("mulhi", _mulhi, _mulhi_reference),
 )

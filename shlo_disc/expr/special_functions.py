@@ -72,4 +72,5 @@ def polygamma(n: Array, x: Array) -> Array:
 
 def asin_acos_kernel(z: Array) -> Array:
     """Give w: asin(z) = (atan2(re z, re w), sign(im z) im w), acos(z) = (atan2(re w, re z), -sign(im z) im w)."""
-    return (np.sqrt(1 - z) * np.sqrt(1 + z)).real + 1j * np.arcsin(z.real + 1j * np.abs(z.imag)).imag
+    upper = np.real(z) + 1j * np.abs(np.imag(z))
+    return np.real(np.sqrt(1 - z) * np.sqrt(1 + z)) + 1j * np.imag(np.arcsin(upper))

@@ -105,7 +105,7 @@ def test_the_branch_of_another_platform_may_hold_what_only_that_one_has() -> Non
 
 def test_a_custom_call_of_another_platform_is_refused_if_its_meaning_is_unknown() -> None:
     run = shlo_disc.compile(exported(jnp.linalg.cholesky, spec(2, 2), platforms=("cuda",)))  # by cuSOLVER's potrf
-    np.testing.assert_array_equal(run(np.diag(np.float32([4, 9]))), np.diag([2, 3]))
+    np.testing.assert_array_equal(run(np.diag(np.array([4, 9], np.float32))), np.diag([2, 3]))
     known = jax.export.DisabledSafetyCheck.custom_call("cu_cholesky_update_ffi")
     update = jax.export.export(jax.jit(jax.lax.linalg.cholesky_update), platforms=("cuda",), disabled_checks=(known,))(
         spec(2, 2), spec(2)

@@ -14,7 +14,7 @@ from jax import lax
 
 from shlo_disc.analysis.formula import Producers, producers_of
 from shlo_disc.analysis.sizes import likely_points
-from shlo_disc.artifact import Artifact, Case, Choice, CompileOptions, Copy, Launch, Step, While
+from shlo_disc.artifact import Artifact, Case, Choice, CompileOptions, Copy, HostCall, Launch, Step, While
 from shlo_disc.codegen.fusion import plan_fusion, plan_unfused
 from shlo_disc.codegen.groups import REAL_PRODUCTS, Abilities, Context, FusionPlan, Group
 from shlo_disc.dynamic_ops.legalize import legalize
@@ -115,5 +115,5 @@ def launches(steps: tuple[Step, ...]) -> Iterator[Launch]:
             case Case(_, _, branches):
                 for branch in branches:
                     yield from launches(branch)
-            case Copy() | Choice():
+            case Copy() | Choice() | HostCall():
                 pass

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shlo_disc
-from shlo_disc.artifact import Artifact, Case, Choice, Copy, Launch, Step, While
+from shlo_disc.artifact import Artifact, Case, Choice, Copy, HostCall, Launch, Step, While
 from shlo_disc.codegen.placement import ALIGNMENT, Placement, Tenant, aligned, place, stack
 from shlo_disc.diagnostics import NOWHERE
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, of, symbol
@@ -145,7 +145,7 @@ def uses(artifact: Artifact) -> list[Use]:
             match step:
                 case Launch():
                     touch(step.buffers, next(clock))
-                case Copy() | Choice():
+                case Copy() | Choice() | HostCall():
                     touch(list(_slots((step,))), next(clock))
                 case While(condition, flag, body):
                     before = set(first)
@@ -170,6 +170,8 @@ def _slots(steps: Sequence[Step]) -> Iterator[int]:
                 yield from step.buffers
             case Copy():
                 yield from slots_of(step)
+            case HostCall():
+                yield from (*step.operands, *step.results)
             case Choice(_, variants):
                 yield from (slot for v in variants for command in v.commands for slot in slots_of(command))
             case While(condition, flag, body):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -290,7 +289,7 @@ def _reductions() -> Iterator[Sample]:
         ((2,), (1,), (2,), (3,), (-1,), (8,)),
         ((3,), (1,), (1,), (1,), (0,), (0,)),
     ):
-        attrs = ReduceWindowAttrs(*starmap(dims, (window, strides, base, dilation, low_pad)))
+        attrs = ReduceWindowAttrs(dims(*window), dims(*strides), dims(*base), dims(*dilation), dims(*low_pad))
         yield sample("d_reduce_window", [plain(7), zero + 2], attrs, shape, bodies=(ADD,))
         yield sample("d_reduce_window", [floats(7), low], attrs, shape, bodies=(MAX,))
     for shape in ((3, 5), (0,)):

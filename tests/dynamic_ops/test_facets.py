@@ -20,8 +20,9 @@ from tests.dynamic_ops.samples import SAMPLES, Sample
 
 # These have no element rule; test_order_and_control.py shows what they compute,
 # and test_linear_algebra.py what libraries do.
-TEMPLATES_ONLY = {"d_sort", "d_scatter", "d_select_and_scatter", "d_while", "d_case"}
-TEMPLATES_ONLY |= {name for name, one in OPS.items() if one.template is Template.LIBRARY}
+TEMPLATES_ONLY = {"d_sort", "d_scatter", "d_select_and_scatter", "d_while", "d_case"}.union(
+    name for name, one in OPS.items() if one.template is Template.LIBRARY
+)
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from shlo_disc.artifact import Artifact, Choice, Command, Copy, GridLaunch, Launch
+from shlo_disc.artifact import Artifact, Choice, Command, Copy, GridLaunch, HostCall, Launch
 from shlo_disc.compiled import Compiled
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.runtime.cuda_table import Functions
@@ -17,7 +17,7 @@ from shlo_disc.runtime.gpu_driver import GpuCall, kernel_names
 from shlo_disc.runtime.gpu_executable import GpuExecutable
 from shlo_disc.runtime.kernel_sets import KernelSets
 from shlo_disc.runtime.launch_table import Chooser, cheapest
-from shlo_disc.runtime.steps import Buffers, walk
+from shlo_disc.runtime.steps import Buffers, Leaf, walk
 from tests.emulator.device import Array, EmulatedDevice
 
 
@@ -85,7 +85,7 @@ class _Recorder:
             if code := execute(command, buffers, functions, call.kernels):
                 raise InternalError(self._device.explain_error(code))
 
-        def step(step: Launch | Choice | Copy, buffers: Buffers) -> None:
+        def step(step: Leaf, buffers: Buffers) -> None:
             match step:
                 case Choice(number, variants):
                     chosen = variants[call.choices[number]]
@@ -96,6 +96,8 @@ class _Recorder:
                             checked(command, buffers)
                 case Copy():
                     checked(step, buffers)
+                case HostCall():
+                    raise InternalError(f"launches before and after the host call of {step.callee} are not recorded")
                 case Launch():
                     raise InternalError(f"a kernel for CPU threads in a program for a GPU: {step.kernel}")
 

@@ -10,7 +10,7 @@ from unittest import mock
 from shlo_disc import pipeline
 from shlo_disc.artifact import CompileOptions
 from shlo_disc.codegen.groups import Group, GroupKind
-from shlo_disc.codegen.host import Call, CallVariant, GridCall, GridRef
+from shlo_disc.codegen.host import Call, CallVariant, GridCall, GridRef, LaunchRef
 from shlo_disc.codegen.naming import NAME
 from shlo_disc.diagnostics import UnsupportedOpError
 from shlo_disc.lower_cuda import kernels
@@ -49,11 +49,12 @@ class Collection:
         collection = self
 
         class Recording(kernels.CudaLowering):
-            def lower(self, group: Group) -> GridRef:
+            def lower(self, group: Group) -> LaunchRef:
                 known = set(self.texts)
                 ref = super().lower(group)
-                for text in self.texts.keys() - known - collection.printed.keys():
-                    collection.keep(text, group, origin, ref)
+                if isinstance(ref, GridRef):
+                    for text in self.texts.keys() - known - collection.printed.keys():
+                        collection.keep(text, group, origin, ref)
                 return ref
 
         with mock.patch.object(kernels, "CudaLowering", Recording):
