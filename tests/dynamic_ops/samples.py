@@ -331,10 +331,10 @@ def _contractions() -> Iterator[Sample]:
 def _random() -> Iterator[Sample]:
     states = [np.array(state, np.uint64) for state in ((5, 2**64 - 2), (2**63 + 1, 2**64 - 1, 2**64 - 1))]
     for state in states:
-        for blocks in (0, 1, 7):
+        for blocks in (0, 7):
             yield sample("d_rng_state", [state], RngStateAttrs(const(blocks)), state.shape)
     for dtype in (DType.UI8, DType.UI32, DType.UI64):
-        for shape in ((), (0,), (1,), (7,), (3, 5)):
+        for shape in ((0,), (3,), (2, 2)):  # formulas of a hundred steps: a second per element
             for split in range(max(1, len(shape))):
                 threefry = RngBitsAttrs(RngAlgorithm.THREE_FRY, const(split))
                 yield sample("d_rng_bits", [states[0]], threefry, shape, dtype)
