@@ -20,7 +20,6 @@ from shlo_disc.ir.attributes import (
     DenseArrayAttr,
     DenseAttr,
     FunctionType,
-    IntegerAttr,
     TensorType,
     Type,
 )
@@ -49,8 +48,8 @@ def static(case: Case, seen: Callable[[Sequence[Value]], Mapping[Value, Array]])
     shapes |= dict(zip(case.main.body.arguments, [x.shape for x in case.inputs], strict=True))
 
     def type_of(value: Value) -> Type:
-        known = shapes.get(value)
-        return replace(value.type, shape=known) if known is not None and _is_open(value) else value.type  # pyright: ignore[reportCallIssue]
+        type_, shape = value.type, shapes.get(value)
+        return replace(type_, shape=shape) if isinstance(type_, TensorType) and None in type_.shape and shape else type_
 
     return replace(case, module=case.module.with_function(_retyped(case.main, type_of, lambda _, one: one)))
 
@@ -135,8 +134,6 @@ class _Renamed:
                 return replace(one, values=tuple([self.sizes.get(v, v) if isinstance(v, int) else v for v in values]))
             case DenseAttr() if len(one.data) <= _SHRUNK_LITERAL:
                 return self._literal(one)
-            case IntegerAttr():
-                return one
             case _:
                 return one
 

@@ -187,11 +187,6 @@ _ROUTINES: Mapping[str, Callable[[Op[Any]], _Sizes]] = {
 }  # fmt: skip
 
 
-def is_lapack(op: Op[Any]) -> bool:
-    """Whether LAPACK computes this op."""
-    return op.name in _ROUTINES
-
-
 def build_lapack(group: Group) -> LapackKernel:
     """The kernel of a group of one op."""
     (op,) = group.ops
