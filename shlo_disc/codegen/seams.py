@@ -52,10 +52,12 @@ class Seams:
     """Which seams a target wants cut.
 
     `maps`: also those of kernels without reductions, along rows too. `hidden`: also those that only the kernel knows.
+    `strips`: also where the quotient of an index and a size changes (`strips.mine_strips`).
     """
 
     maps: bool
     hidden: bool
+    strips: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,16 +165,16 @@ class _Cutter:
         for each in axes:
             facts = facts.with_index(each.symbol, each.extent)
         change = {axis.symbol: of(axis.symbol) + start}
-        rewriter = _Decided(facts, change, {cut.condition: TRUE if holds else FALSE})
+        rewriter = Decided(facts, change, {cut.condition: TRUE if holds else FALSE})
         return replace(rewrite_stage(stage, rewriter), axes=axes)
 
 
-class _Decided(DimRewriter):
+class Decided(DimRewriter):
     """Moves a symbol, and simplifies formulas under the facts of a segment."""
 
-    def __init__(self, facts: Facts, change: Mapping[Sym, Dim], decided: Mapping[Scalar, Const]) -> None:
+    def __init__(self, facts: Facts, change: Mapping[Sym, Dim], decided: Mapping[Scalar, Const] | None = None) -> None:
         super().__init__(lambda dim: facts.canonical(dim.substitute(change)))
-        self._facts, self._decided = facts, decided
+        self._facts, self._decided = facts, decided or {}
 
     def _rebuild(self, node: Scalar) -> Scalar:
         if (known := self._decided.get(node)) is not None:

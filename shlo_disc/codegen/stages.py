@@ -26,6 +26,7 @@ from shlo_disc.codegen.kernel import (
 from shlo_disc.codegen.row_spaces import leading, row_number, rows_of, without_ones
 from shlo_disc.codegen.seams import Seams, split_at_seams
 from shlo_disc.codegen.simplify_kernel import merge_loops
+from shlo_disc.codegen.strips import mine_strips
 from shlo_disc.codegen.weights import weight
 from shlo_disc.dynamic_ops.indexing import delinearize, linear
 from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
@@ -76,6 +77,8 @@ def build_row_kernel(
     """The kernel of a group of element and reduce ops, and the tensor behind each of its params."""
     builder = _Builder(group, facts, producers)
     kernel = merge_loops(split_at_seams(builder.build(), facts, seams))
+    if seams.strips:
+        kernel = mine_strips(kernel, facts)
     return kernel, tuple(builder.params.tensors)
 
 

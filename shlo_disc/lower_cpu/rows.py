@@ -18,7 +18,7 @@ from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.stage_text import STRIP, RowContext, stage_lines
 from shlo_disc.lower_cpu.vectorize import can_vectorize
 
-SEAMS, FIXED_SEAMS = Seams(maps=True, hidden=True), Seams(maps=True, hidden=False)
+SEAMS, FIXED_SEAMS = (Seams(maps=True, hidden=hidden, strips=True) for hidden in (True, False))
 LONG_ROW = 384  # elements of a row, from which on leaving out a part of it saves more than four rows at once do
 UNROLL = 4  # rows at once: enough independent sums to hide the latency of one addition
 

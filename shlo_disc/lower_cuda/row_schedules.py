@@ -33,7 +33,8 @@ from shlo_disc.lower_cuda.teams import (
 )
 from shlo_disc.lower_cuda.turned import Turn, spread, turned
 
-SEAMS = Seams(maps=False, hidden=False)  # packs of a map decide a condition once; launches need the sizes of loops
+# packs of a map decide a condition once; launches need the sizes of loops; a division is cheaper than loops of threads
+SEAMS = Seams(maps=False, hidden=False, strips=False)
 MOST_SHARED = 230400  # bytes of dynamic shared memory: 227 KB of sm_90 less what reductions take
 EVERY_SHARED = (
     98304  # what every card since sm_80 has; the launch table refuses a variant that needs more than there is

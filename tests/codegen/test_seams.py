@@ -25,7 +25,7 @@ from tests.pipeline.exports import In
 
 X, Y = In("b, s"), In("b, t")
 S, T = symbol("s"), symbol("t")
-ALL, NONE = Seams(maps=True, hidden=True), Seams(maps=False, hidden=False)
+ALL, NONE = Seams(maps=True, hidden=True, strips=True), Seams(maps=False, hidden=False, strips=False)
 
 
 def cut(function: Callable[..., Any], *inputs: In, seams: Seams = ALL) -> RowKernel:

@@ -51,7 +51,16 @@ def pads_of_joins(x: Any, y: Any) -> Any:
     return z, z.sum(1), z.max(1)
 
 
+def tiles(x: Any) -> Any:
+    """Indices that are divided along the lanes: whole tiles, parts of them, behind a reduction, transposed."""
+    b, s = x.shape
+    line = jnp.tile(x.reshape(-1), 3) * 2
+    beside = jax.nn.softmax(jnp.tile(x, (1, 2)))
+    return line, line[2:-1], jnp.tile(x, (2, 3)), beside, x.T.reshape(b * s), jnp.repeat(x, 19, 1) + 1
+
+
 PROGRAMS = (
+    program("tiles", tiles, X),
     program("join of columns", lambda x, y: jnp.concatenate([x, y], 1) * 2, X, EMPTY),
     program("join of rows", lambda x, y: jnp.concatenate([x, y]) * 2, X, In("t - 1, s", draw=special)),
     program("join of three", lambda x, y: jnp.concatenate([y, x, y], 1) + 1, X, EMPTY),
