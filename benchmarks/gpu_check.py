@@ -1,4 +1,4 @@
-"""Rung 3: is the CUDA target right and fast on this GPU? One command, at most 8 minutes, no network.
+"""Rung 3: is the CUDA target right and fast on this GPU? One command, at most 9 minutes, no network.
 
     python -m benchmarks.gpu_check [--json FILE] [--corpus DIR] [--sections NAME,...]
 
@@ -28,6 +28,7 @@ LIMITS: Mapping[str, int] = {  # seconds
     "correctness": 130,
     "kernels": 55,
     "products": 45,
+    "libraries": 60,
     "models": 60,
     "corpus_models": 60,
     "overhead": 40,

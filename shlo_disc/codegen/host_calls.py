@@ -35,8 +35,9 @@ def host_call(group: Group, device: DeviceKind) -> HostCallRef | None:
                 )
             attributes = {"target": target, "entries": entries, "aliases": aliases, "returns": returns}
             return _call(op, "custom_call", f"custom_call @{target}", attributes)
-        case _ if device == "cuda" and group.kind is GroupKind.LIBRARY:  # cuSOLVER waits for a GPU
-            return _call(op, "linear_algebra", op.name.removeprefix("d_"), asdict(routine(op)))
+        case _ if device == "cuda" and group.kind is GroupKind.LIBRARY:
+            found = routine(op)
+            return _call(op, "cusolver" if found.is_in_cusolver else "lapack", found.name, asdict(found))
         case _:
             return None
 

@@ -5,11 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from shlo_disc.artifact import Artifact, Choice, Variant
+from shlo_disc.artifact import Artifact, Choice, HostCall, Variant
 from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.overview import GroupText
 from shlo_disc.report.chains import folded_facts, folded_shapes, value_chains
 from shlo_disc.report.steps import kernel_names, lifetimes, places
+
+_CALLEES: Mapping[str, str] = {  # what a host call calls
+    "cpu fft": "SciPy's pocketfft",
+    "cpu custom_call": "the function that is registered for its target",
+    "cuda fft": "cuFFT",
+    "cuda custom_call": "the function that is registered for its target",
+    "cuda cusolver": "cuSOLVER and cuBLAS",
+    "cuda lapack": "SciPy on the host, between two copies",
+}
 
 
 def explain(artifact: Artifact, topic: str | None = None, value: str | None = None) -> str:
@@ -55,6 +64,11 @@ def _fusion(artifact: Artifact) -> Iterator[str]:
     yield f"{launches} launches of {len(set(launched))} kernels"
     groups = artifact.overview.groups
     ways = {group: step for group, step in zip(artifact.overview.steps, steps, strict=True) if isinstance(step, Choice)}
+    calls = {
+        group: f"{artifact.device} {step.callee}"
+        for group, step in zip(artifact.overview.steps, steps, strict=True)
+        if group is not None and isinstance(step, HostCall)
+    }
     body = -1
     for number, group in enumerate(groups):
         if group.body != body:
@@ -63,6 +77,8 @@ def _fusion(artifact: Artifact) -> Iterator[str]:
         yield from _group(number, group)
         if number in ways:
             yield f"  variants: {' | '.join([_way(artifact, variant) for variant in ways[number].variants])}"
+        if number in calls:
+            yield f"  computed by {_CALLEES[calls[number]]}"
 
 
 def _group(number: int, group: GroupText) -> Iterator[str]:

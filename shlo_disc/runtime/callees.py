@@ -1,8 +1,9 @@
-"""What host calls call: Fourier transforms, and the functions of users."""
+"""What host calls call: Fourier transforms, linear algebra, and the functions of users."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,30 +18,47 @@ from shlo_disc.runtime.interop import as_numpy, dtype_of
 
 OnHost: TypeAlias = Callable[[Callee], Callee]
 BindFft: TypeAlias = Callable[[Transform, int], Callee]
+BindRoutine: TypeAlias = Callable[[Routine], Callee]
+
+
+@dataclass(frozen=True, slots=True)
+class Libraries:
+    """What a device computes host calls with.
+
+    `as_array` sees what a user's function returned as an array there; `on_host` brings arrays to the host and back.
+    """
+
+    device: DeviceKind
+    fft: BindFft
+    routine: BindRoutine
+    as_array: Callable[[object], Any]
+    on_host: OnHost
 
 
 def bind_on_host(call: HostCall, threads: int) -> Callee:
     """What a call of a program for the CPU calls."""
-    return bind(call, "cpu", lambda transform, rank: bind_fft(transform, rank, threads), as_numpy, _as_it_is)
+
+    def fft(transform: Transform, rank: int) -> Callee:
+        return bind_fft(transform, rank, threads)
+
+    return bind(call, Libraries("cpu", fft, lambda routine: routine.run, as_numpy, lambda callee: callee))
 
 
-def bind(
-    call: HostCall, device: DeviceKind, fft: BindFft, as_array: Callable[[object], Any], on_host: OnHost
-) -> Callee:
-    """What a call calls on a device; `as_array` sees what a user's function returned as an array there."""
+def bind(call: HostCall, libraries: Libraries) -> Callee:
+    """What a call calls on a device."""
     match call.callee:
         case "fft":
-            return fft(call.attributes["transform"], call.attributes["rank"])
+            return libraries.fft(call.attributes["transform"], call.attributes["rank"])
         case "custom_call":
-            return _users(call.attributes, device, as_array)
-        case "linear_algebra":
-            return on_host(Routine(**call.attributes).run)
+            return _users(call.attributes, libraries.device, libraries.as_array)
+        case "cusolver":
+            return libraries.routine(Routine(**call.attributes))
+        case "lapack":
+            return libraries.on_host(Routine(**call.attributes).run)
         case _:
-            raise InternalError(f"a host call of {call.callee!r}, expected 'fft', 'custom_call' or 'linear_algebra'")
-
-
-def _as_it_is(callee: Callee) -> Callee:
-    return callee
+            raise InternalError(
+                f"a host call of {call.callee!r}, expected 'fft', 'custom_call', 'cusolver' or 'lapack'"
+            )
 
 
 def _users(attributes: Mapping[str, Any], device: DeviceKind, as_array: Callable[[object], Any]) -> Callee:

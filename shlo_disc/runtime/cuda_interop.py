@@ -16,7 +16,10 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from shlo_disc.diagnostics import ArgumentTypeError
+from shlo_disc.linear_algebra import Routine
 from shlo_disc.runtime import dlpack
+from shlo_disc.runtime.cuda_matrices import open_libraries
+from shlo_disc.runtime.cusolver import bind_routine
 from shlo_disc.runtime.device import DeviceArray
 from shlo_disc.runtime.fourier import Transform
 from shlo_disc.runtime.host_calls import Callee
@@ -90,6 +93,10 @@ class Interop:
                     found[...] = fft.irfft(inner, found.shape[-1])
 
         return compute
+
+    def bind_routine(self, routine: Routine) -> Callee:
+        """Linear algebra by cuSOLVER and cuBLAS."""
+        return bind_routine(open_libraries(self.cupy), routine, self.on_host)
 
     def on_host(self, callee: Callee) -> Callee:
         """Operands are copied to the host and results back; both wait for the current stream."""

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 
 from shlo_disc.artifact import SourceFile
+from shlo_disc.linear_algebra import Routine
 from shlo_disc.runtime.fourier import Transform
 from shlo_disc.runtime.host_calls import Callee
 
@@ -129,6 +130,10 @@ class Device(Protocol):
 
     def bind_fft(self, transform: Transform, rank: int) -> Callee:
         """What computes a Fourier transform of the last `rank` dimensions of such an array, on the current stream."""
+        ...
+
+    def bind_routine(self, routine: Routine) -> Callee:
+        """What computes a routine that `is_in_cusolver` of such arrays, on the current stream."""
         ...
 
     def on_host(self, callee: Callee) -> Callee:

@@ -22,7 +22,7 @@ from shlo_disc.artifact import (
     While,
 )
 from shlo_disc.diagnostics import InternalError
-from shlo_disc.runtime.callees import bind
+from shlo_disc.runtime.callees import Libraries, bind
 from shlo_disc.runtime.cuda_table import Functions
 from shlo_disc.runtime.device import Device, Function
 from shlo_disc.runtime.driver import Sizes, sizes_in_c, sizes_in_python
@@ -64,9 +64,8 @@ def calls_on_device(artifact: Artifact, device: Device) -> HostCalls | None:
     """The host calls of a program for a GPU; None if it has none."""
     if not host_calls(artifact.steps):
         return None
-    return HostCalls(
-        artifact, lambda call: bind(call, "cuda", device.bind_fft, device.as_array, device.on_host), device.view
-    )
+    libraries = Libraries("cuda", device.bind_fft, device.bind_routine, device.as_array, device.on_host)
+    return HostCalls(artifact, lambda call: bind(call, libraries), device.view)
 
 
 class GpuDriver(Protocol):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from shlo_disc.artifact import SourceFile
 from shlo_disc.diagnostics import ArgumentTypeError
+from shlo_disc.linear_algebra import Routine
 from shlo_disc.runtime.cuda_table import CUBLAS_ERROR, Table
 from shlo_disc.runtime.device import DeviceArray, Function, IndexType, Limits
 from shlo_disc.runtime.fourier import Transform, bind_fft
@@ -211,6 +212,10 @@ class EmulatedDevice:
     def bind_fft(self, transform: Transform, rank: int) -> Callee:
         """SciPy's transforms stand for those of cuFFT."""
         return bind_fft(transform, rank, threads=1)
+
+    def bind_routine(self, routine: Routine) -> Callee:
+        """SciPy's routines stand for those of cuSOLVER."""
+        return routine.run
 
     def on_host(self, callee: Callee) -> Callee:
         """The emulator's memory is the host's."""

@@ -37,6 +37,7 @@ from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
 from shlo_disc.dynamic_ops.reference import _Interpreter  # pyright: ignore[reportPrivateUsage] - one group at a time
 from shlo_disc.expr.dim import Dim, Sym, const, product
 from shlo_disc.expr.numpy_math import numpy_dtype
+from shlo_disc.linear_algebra import Routine
 from shlo_disc.lower_cpu.kernels import CpuLowering
 from shlo_disc.lower_cuda.host import print_host
 from shlo_disc.overview import Overview
@@ -252,6 +253,9 @@ class StubDevice:
 
     def bind_fft(self, transform: Transform, rank: int) -> Callee:
         return bind_fft(transform, rank, threads=1)
+
+    def bind_routine(self, routine: Routine) -> Callee:
+        return routine.run
 
     def on_host(self, callee: Callee) -> Callee:
         return callee

@@ -1,0 +1,120 @@
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# CuPy has no types here; nothing untyped leaves this module.
+"""CuPy's bindings of cuSOLVER and cuBLAS, and batches of matrices for them.
+
+The bindings set the stream of their handle to CuPy's current one themselves, so all is queued there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from shlo_disc.diagnostics import ToolchainError
+
+_LETTERS: Mapping[str, str] = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
+_OF_COMPLEX: Mapping[str, str] = {
+    "orgqr": "ungqr", "orgqr_bufferSize": "ungqr_bufferSize", "ormqr": "unmqr", "ormqr_bufferSize": "unmqr_bufferSize",
+    "syevd": "heevd", "syevd_bufferSize": "heevd_bufferSize",
+    "syevjBatched": "heevjBatched", "syevjBatched_bufferSize": "heevjBatched_bufferSize",
+}  # fmt: skip
+# By LAPACK's letters: cublasFillMode_t, cublasSideMode_t, cublasOperation_t, cublasDiagType_t, cusolverEigMode_t.
+FILL: Mapping[str, int] = {"L": 0, "U": 1}
+SIDE: Mapping[str, int] = {"L": 0, "R": 1}
+OPERATION: Mapping[str, int] = {"N": 0, "T": 1, "C": 2}
+DIAGONAL: Mapping[str, int] = {"N": 0, "U": 1}
+VECTORS: Mapping[str, int] = {"N": 0, "V": 1}
+OTHER: Mapping[str, str] = {"L": "U", "U": "L"}
+
+Arrays: TypeAlias = Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Libraries:
+    """CuPy, its bindings of cuSOLVER and cuBLAS, and `cupyx.cusolver`."""
+
+    cupy: Any
+    solver: Any
+    blas: Any
+    checks: Any
+
+    def solve(self, name: str, x: Any, *arguments: object) -> Any:
+        """Call a function of cuSOLVER for the type of `x`."""
+        name = _OF_COMPLEX.get(name, name) if x.dtype.kind == "c" else name
+        handle = self.cupy.cuda.device.get_cusolver_handle()
+        return getattr(self.solver, _LETTERS[x.dtype.name] + name)(handle, *arguments)
+
+    def multiply(self, name: str, x: Any, *arguments: object) -> None:
+        """Call a function of cuBLAS for the type of `x`."""
+        handle = self.cupy.cuda.device.get_cublas_handle()
+        getattr(self.blas, _LETTERS[x.dtype.name] + name)(handle, *arguments)
+
+    def empty(self, shape: int | tuple[int, ...], dtype: object) -> Any:
+        """Fresh memory, which goes back to CuPy's pool in the order of the stream."""
+        return self.cupy.empty(shape, dtype)
+
+    def places(self, x: Any) -> Any:
+        """The address of every matrix of a batch, in memory of the device."""
+        start, step = x.data.ptr, math.prod(x.shape[1:]) * x.dtype.itemsize
+        return self.cupy.arange(start, start + step * len(x), step, dtype=np.uintp)
+
+
+def open_libraries(cupy: Any) -> Libraries:
+    """The libraries that CuPy goes with. Raises `ToolchainError` if one is missing."""
+    try:
+        solver, blas, checks = map(
+            import_module, ("cupy_backends.cuda.libs.cusolver", "cupy_backends.cuda.libs.cublas", "cupyx.cusolver")
+        )
+        return Libraries(cupy, solver, blas, checks)
+    except (ImportError, RuntimeError) as error:
+        raise ToolchainError(
+            f"the program computes linear algebra, for which cuSOLVER is needed: {error}\n"
+            "  help: pip install nvidia-cusolver (for CUDA 13; nvidia-cusolver-cu12 for 12)"
+        ) from error
+
+
+def count_of(x: Any) -> int:
+    return math.prod(x.shape[:-2])
+
+
+def flat(x: Any) -> Any:
+    """The same memory with one dimension for the batch."""
+    return x.reshape(count_of(x), *x.shape[-2:])
+
+
+def by_columns(x: Any) -> Any:
+    """A copy, matrices by columns."""
+    return flat(x).swapaxes(-1, -2).copy(order="C")
+
+
+def put_rows(result: Any, by_columns: Any) -> None:
+    """Fill a result from matrices by columns, without those columns that it has no room for."""
+    columns = result.shape[-1]
+    result[...] = by_columns[:, :columns].swapaxes(-1, -2).reshape(result.shape)
+
+
+def each(count: int, *arrays: Any) -> Iterator[tuple[int, ...]]:
+    """Where every matrix of a batch has its part of each array."""
+    sizes = [x.size // count * x.dtype.itemsize for x in arrays]
+    for k in range(count):
+        yield tuple(x.data.ptr + k * size for x, size in zip(arrays, sizes, strict=True))
+
+
+def is_in(lib: Libraries, n: int, uplo: str) -> Any:
+    """Which elements are in a triangle, its diagonal too."""
+    lower = lib.cupy.tri(n, dtype=bool)
+    return lower if uplo == "L" else lower.T
+
+
+def fill_units(lib: Libraries, results: Arrays) -> None:
+    """Unit matrices, what a product of no reflections is; the rest is an info of 0, or has no elements."""
+    for result in results:
+        if result.dtype.kind == "i":
+            result[...] = 0
+        elif result.size:
+            result[...] = lib.cupy.eye(*result.shape[-2:], dtype=result.dtype)
