@@ -19,6 +19,7 @@ from shlo_disc.codegen.drafts import LARGEST_GROUP
 from shlo_disc.codegen.groups import Context, Decision, FusionPlan, Group, GroupKind
 from shlo_disc.codegen.op_graph import group_inputs, space_of
 from shlo_disc.codegen.panels import computed_operands
+from shlo_disc.codegen.row_spaces import leading, rows_of
 from shlo_disc.codegen.traffic import buffers_read, bytes_of, elements
 from shlo_disc.codegen.weights import LOOP, weight
 from shlo_disc.dynamic_ops.contract import DotAttrs
@@ -123,7 +124,10 @@ class _Merger:
             return f"the group would have more than {LARGEST_GROUP} ops"
         changed = tuple(self._with(self.groups[k], moved) for k in readers)
         before = (group, *(self.groups[k] for k in readers))
-        move = _Move(before, self._without(root, group, moved), changed, moved)
+        rest = self._without(root, group, moved)
+        if rest is not None and not self._has_common_rows(rest):
+            return "what it reads of its group, and what is left of that, would not have the same rows"
+        move = _Move(before, rest, changed, moved)
         return move if self._pays(move) else "computing it where it is read saves less than it costs"
 
     def _overwrites(self, group: Group, moved: Sequence[Op[object]]) -> bool:
@@ -198,6 +202,14 @@ class _Merger:
         ops = tuple(op for op in group.ops if op in needed)
         reduces = any(isinstance(op.attrs, ReduceAttrs) for op in ops)
         return replace(group, ops=ops, roots=roots, rows=group.rows if reduces else None)
+
+    def _has_common_rows(self, group: Group) -> bool:
+        """Whether the results of a row group lie in one row space."""
+        if group.rows is None:
+            return all(root.shape == group.roots[0].shape for root in group.roots)
+        facts = self.context.facts
+        count = rows_of(group.rows, facts)
+        return all(leading(root.shape, count, facts) is not None for root in group.roots)
 
     # -- whether it pays
 

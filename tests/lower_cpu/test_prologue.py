@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
 
 import shlo_disc
 from shlo_disc.artifact import CompileOptions
@@ -83,6 +84,19 @@ def test_what_others_read_stays_in_memory() -> None:
     assert groups(lambda x, w: jnp.tanh(x) @ w, x, w) == 1
     assert groups(also_a_result, x, w) == 2
     assert groups(also_summed, x, w) >= 2
+
+
+def test_what_stays_behind_has_the_rows_of_what_is_left() -> None:
+    def function(x: Any) -> Any:
+        y = jnp.concatenate([jnp.arctan2(x, x), x], 1)  # a result, and too costly to compute for each of its readers
+        z = lax.dynamic_update_slice(y, y, (1, 0, 1))
+        return jnp.einsum("ibc,ibc->bc", z, z), y
+
+    plan = plan_of(function, In("a, b, c"))
+    for group in plan.groups:
+        if group.kind is GroupKind.ROWS and group.rows is None:
+            assert len({root.shape for root in group.roots}) == 1
+    assert any("would not have the same rows" in d.reason for d in plan.decisions)
 
 
 def test_a_softmax_is_stored() -> None:
