@@ -164,3 +164,16 @@ def test_checks_say_what_jax_says() -> None:
         call((2, 3), (3, 6))
     with pytest.raises(RuntimeShapeError, match=r"'- s \+ 5'.*but found -1"):
         call((2, 6), (2, 12))
+
+
+def test_a_weight_of_zero_keeps_infinity() -> None:
+    text = (
+        "func.func @main(%x: tensor<1x?x1xf32>, %w: tensor<2x1x1xf32>) -> tensor<1x?x1xf32> {\n"
+        "%0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[1, 0]]} "
+        "{batch_group_count = 1 : i64, feature_group_count = 1 : i64} : "
+        "(tensor<1x?x1xf32>, tensor<2x1x1xf32>) -> tensor<1x?x1xf32>\n"
+        "return %0 : tensor<1x?x1xf32>\n}"
+    )
+    x = np.array([0, 0, np.inf, 0, 0], np.float32).reshape(1, 5, 1)
+    (found,) = interpret(legalize(parse_module(text, "m.mlir")), [x, np.zeros((2, 1, 1), np.float32)])
+    assert np.isnan(found.reshape(-1)).tolist() == [False, False, True, True, False]
