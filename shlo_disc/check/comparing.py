@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from shlo_disc.check.rounding import units
 
 Array: TypeAlias = NDArray[Any]
-Samples: TypeAlias = Callable[[int], Sequence[Sequence[Array]]]  # so many runs, each rounded in another way
+Samples: TypeAlias = Callable[[range], Sequence[Sequence[Array]]]  # runs of these numbers, each rounded in another way
 
-_ROUNDS = (8, 32)  # runs that are drawn: a few, and more before a difference is reported
+_ROUNDS = (8, 32, 128)  # runs that are drawn: a few, and more before a difference is reported
 _NEAR = 4.0  # units in the last place that need no further excuse
-_SPREAD = 4.0  # times what the runs are apart
+_BESIDE = 1.0  # the same, of what lies outside of all runs
+_SPREAD = 0.25  # times what the runs are apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +62,8 @@ def compare(
 ) -> Difference | None:
     """Give the first result that differs from what the reference gives, at its worst element; None if all agree.
 
-    Bits of integers and booleans have to be equal, floats within 4 units in the last place, or within 4 times what
-    `samples` of legal runs are apart. `skipped` results are not looked at.
+    Bits of integers and booleans have to be equal, floats within 4 units in the last place, or among `samples` of legal
+    runs, or not farther outside than a quarter of what these are apart. `skipped` results are not looked at.
     """
     if len(found) != len(expected):
         return Difference(0, (), f"{len(found)} results", f"{len(expected)}")
@@ -73,9 +74,12 @@ def compare(
         if one.shape != other.shape or one.dtype != other.dtype:
             return _mistyped(number, one, other)
         wrong = _wrong(one, other, tolerance)
-        for count in _ROUNDS:
+        runs, first = list[Array](), 0
+        for end in _ROUNDS:
             if wrong.any():
-                wrong &= ~_excused(one, other, [run[number] for run in drawn(count)], tolerance)
+                runs += [run[number] for run in drawn(range(first, end))]
+                wrong &= ~_excused(one, other, runs, tolerance)
+            first = end
         if wrong.any():
             return _worst(number, one, other, wrong)
     return None
@@ -134,7 +138,7 @@ def _excused(found: Array, expected: Array, runs: Sequence[Array], tolerance: To
             low = np.where(numbers, everyone, np.inf).min(axis=0, initial=np.inf)
             high = np.where(numbers, everyone, -np.inf).max(axis=0, initial=-np.inf)
             unit = units(size, _real(expected.dtype))
-            reach = (_SPREAD * np.maximum(high - low, 0) + _NEAR * unit) * tolerance.scale + tolerance.absolute
+            reach = (_SPREAD * np.maximum(high - low, 0) + _BESIDE * unit) * tolerance.scale + tolerance.absolute
             inside = (one >= low - reach) & (one <= high + reach)
             same = np.stack([(one == x) | (np.isnan(one) & np.isnan(x)) for x in everyone]).any(axis=0)
         excused &= inside | same

@@ -101,7 +101,7 @@ class Judge:
         difference = compare(
             found,
             expected,
-            lambda count: self.ways.samples(case.module, case.inputs, count),
+            lambda numbers: self.ways.samples(way, case.module, case.inputs, numbers),
             self.tolerance,
             skipped,
         )

@@ -23,7 +23,7 @@ from shlo_disc.runtime.executable import build
 from shlo_disc.runtime.segments import load
 
 Array = NDArray[Any]
-_RUNS = 8
+_RUNS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class _Values:
         self.expected = dict[str, Array]()
         self.others = [dict[str, Array]() for _ in range(_RUNS)]
         interpret(program, inputs, _recorder(self.expected))
-        perturbed_runs(program, inputs, _RUNS, 0, lambda number: _recorder(self.others[number]))
+        perturbed_runs(program, inputs, range(_RUNS), "compiled", lambda number: _recorder(self.others[number]))
 
     def difference(self, name: str, found: Array) -> Difference | None:
         """How a tensor's bytes differ from what they should be, if it is known."""
@@ -57,7 +57,9 @@ class _Values:
             return None
         runs = [[run[name]] for run in self.others if name in run and run[name].shape == expected.shape]
         found = found.reshape(expected.shape)
-        return compare([found], [expected], lambda _count: runs, Tolerance(), frozenset())
+        return compare(
+            [found], [expected], lambda numbers: runs[numbers.start : numbers.stop], Tolerance(), frozenset()
+        )
 
 
 def _recorder(values: dict[str, Array]) -> Watch:

@@ -11,12 +11,14 @@ could go either way, or a sum cancels, results differ a lot, and everywhere else
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Sequence
+from enum import Enum
+from typing import Any, assert_never, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shlo_disc.check.function_errors import CORRECTLY_ROUNDED, Implementation, disagreement
 from shlo_disc.dynamic_ops.opdef import Arrays, RunBody
 from shlo_disc.dynamic_ops.program import Body, Op, Program
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
@@ -34,26 +36,38 @@ _EXACT = frozenset({
     "next_after", "not", "or", "popcnt", "real", "reduce_precision", "remainder", "round_nearest_afz",
     "round_nearest_even", "select", "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign", "xor",
 })  # fmt: skip
-_ROUNDED = frozenset({"add", "subtract", "multiply", "divide", "sqrt"})  # to the nearest, or beside it
-_ULPS_ROUNDED, _ULPS_FUNCTION = 1.0, 8.0  # of a function, in our prelude, in NumPy and in XLA
 _COMBINES = frozenset({"and", "compare", "d_constant", "maximum", "minimum", "not", "or", "select", "xor"})  # exactly
+_SUMMED = 0.5  # units in the last place by which an addition rounds
+
+
+class Noise(Enum):
+    """How the errors of one op's elements hang together."""
+
+    APART = "each element has its own: sums in any order, narrow floats that are kept in wider ones"
+    ALIKE = "equal numbers have equal errors: whatever is computed twice, such as what a broadcast has copied"
+    TOGETHER = "all elements have the same: a polynomial is off to one side in a whole interval"
 
 
 def perturbed_runs(
-    program: Program, inputs: Sequence[Array], count: int, seed: int, watch: Callable[[int], Watch] | None = None
+    program: Program,
+    inputs: Sequence[Array],
+    numbers: Iterable[int],
+    implementation: Implementation,
+    watch: Callable[[int], Watch] | None = None,
 ) -> list[list[Array]]:
-    """Run a program `count` times, each time rounded in another way that an implementation may round.
+    """Run a program as often as there are `numbers`, each time rounded in another way that is legal.
 
-    `watch(k)` is told of the ops of run number k.
+    An equal number gives an equal run. Each odd one has the errors of that before with the other sign: so what the
+    runs are apart is never less than what one of them is off. `watch(k)` is told of the ops of run number k.
     """
     return [
         interpret(
             program,
             inputs,
             watch(number) if watch is not None else _unwatched,
-            _Perturbed(np.random.default_rng((seed, number))).evaluate,
+            _Perturbed(number, implementation).evaluate,
         )
-        for number in range(count)
+        for number in numbers
     ]
 
 
@@ -64,8 +78,11 @@ def _unwatched(_op: Op[object], _results: Arrays) -> None:
 class _Perturbed:
     """Evaluates ops, and moves what they round."""
 
-    def __init__(self, random: np.random.Generator) -> None:
-        self._random = random
+    def __init__(self, number: int, implementation: Implementation) -> None:
+        pair, self._sign = number // 2, 1.0 - 2.0 * (number % 2)
+        self._random = np.random.default_rng(pair)
+        self._noise = tuple(Noise)[pair % len(Noise)]
+        self._implementation: Implementation = implementation
 
     def evaluate(self, op: Op[object], inputs: Arrays, run: RunBody) -> Arrays:
         """The results of one op.
@@ -76,18 +93,19 @@ class _Perturbed:
         """
         if op.name in _EXACT or not any(x.dtype.is_float or x.dtype.is_complex for x in op.results):
             return by_definition(op, inputs, run)
-        if op.name in _ROUNDED:
-            return tuple([self._moved(x, _ULPS_ROUNDED) for x in by_definition(op, inputs, run)])
         if any(body.ops for body in op.bodies) and all(_combines_exactly(body) for body in op.bodies):
             return by_definition(op, inputs, run)
         if not (op.bodies or op.name.startswith("d_")):
-            return tuple([self._moved(x, _ULPS_FUNCTION) for x in by_definition(op, inputs, run)])
+            ulps = disagreement(self._implementation, op.name, op.results[0].dtype)
+            exactly = op.name in CORRECTLY_ROUNDED
+            return tuple([self._moved(x, ulps, self._noise, exactly) for x in by_definition(op, inputs, run)])
         if isinstance(op.attrs, ReduceAttrs):
             inputs = self._shuffled(inputs, op.attrs.dims)
         first = by_definition(op, inputs, run)
         terms = _terms(inputs, first)
-        moved = tuple([self._moved(x, _ULPS_ROUNDED * terms**0.5) for x in inputs])
-        return tuple([self._moved(x, _ULPS_ROUNDED * terms**0.5) for x in by_definition(op, moved, run)])
+        ulps = max(1.0, _SUMMED * terms**0.5)
+        moved = tuple([self._moved(x, ulps, Noise.APART, True) for x in inputs])
+        return tuple([self._moved(x, ulps, Noise.APART, True) for x in by_definition(op, moved, run)])
 
     def _shuffled(self, inputs: Arrays, dims: Sequence[int]) -> Arrays:
         """The terms of a reduction of one array in another order, which counts where partial results overflow."""
@@ -99,26 +117,47 @@ class _Perturbed:
         mixed = self._random.permuted(lines, axis=-1).reshape(last.shape)
         return np.moveaxis(mixed, range(-len(dims), 0), dims), start
 
-    def _moved(self, x: Array, ulps: float) -> Array:
-        """Move what is not short by up to so many units in the last place, of the larger part of complex numbers."""
+    def _moved(self, x: Array, ulps: float, noise: Noise, exactly: bool) -> Array:
+        """Move what is not short by up to so many units in the last place, of the larger part of complex numbers.
+
+        Unless it rounds exactly, a function may not give a short number where it should: 0 for a subnormal one, 0.5 for
+        what is near.
+        """
         if x.dtype.kind == "c":
             unit = np.spacing(np.maximum(abs(np.real(x)), abs(np.imag(x))))
-            noise = self._noise(x.shape) * unit + 1j * self._noise(x.shape) * unit
-            return np.where(_is_short(np.real(x)) & _is_short(np.imag(x)), x, x + ulps * noise).astype(x.dtype)
+            moves = self._drawn(np.real(x), noise) * unit + 1j * self._drawn(np.imag(x), noise) * unit
+            return np.where(_is_short(np.real(x)) & _is_short(np.imag(x)), x, x + ulps * moves).astype(x.dtype)
         if not _is_float(x.dtype):
             return x
         wide = x.astype(np.float64)
-        moved = wide + np.rint(self._noise(x.shape) * max(1.0, ulps)) * _unit(x)
-        # A function may give a short number that it does not have exactly: 0 for a subnormal one, 0.5 for what is near.
-        exact = (_is_short(x) & (ulps != _ULPS_FUNCTION)) | ~np.isfinite(wide)
-        found = np.where(exact, x, moved.astype(x.dtype))
+        moved = wide + np.rint(self._drawn(wide, noise) * ulps) * _unit(x)
+        kept = ~np.isfinite(wide) | (_is_short(x) if exactly else False)
+        found = np.where(kept, x, moved.astype(x.dtype))
         share = self._random.choice([0.0, 0.5, 1.0])  # no rule says which sign a NaN has: all alike, or any
         negated = np.isnan(wide) & (self._random.random(x.shape) < share)
         return np.where(negated, np.copysign(x, -np.copysign(1.0, wide).astype(x.dtype)), found)
 
-    def _noise(self, shape: tuple[int, ...]) -> Array:
-        """Random numbers from -1 to 1, the ends most often: rounding errors of the largest size."""
-        return np.clip(self._random.uniform(-1.5, 1.5, shape), -1, 1)
+    def _drawn(self, x: Array, noise: Noise) -> Array:
+        """Random numbers from -1 to 1 for the elements, the ends most often: errors of the largest size."""
+        match noise:
+            case Noise.APART:
+                drawn = self._random.random(x.shape)
+            case Noise.ALIKE:
+                drawn = _hashed(x, self._random)
+            case Noise.TOGETHER:
+                drawn = np.full(x.shape, self._random.random())
+            case _:
+                assert_never(noise)
+        return self._sign * np.clip(6 * drawn - 3, -1, 1)
+
+
+def _hashed(x: Array, random: np.random.Generator) -> Array:
+    """Numbers from 0 to 1 that depend on the elements' bits: multiply and shift, twice, by random odd numbers."""
+    bits = np.ascontiguousarray(x, np.float64).view(np.uint64)
+    for factor in random.integers(1 << 63, 1 << 64, 2, np.uint64, endpoint=False):
+        bits = bits * (factor | np.uint64(1))
+        bits ^= bits >> np.uint64(32)
+    return ((bits >> np.uint64(11)) * 2.0**-53).reshape(x.shape)
 
 
 def _combines_exactly(body: Body) -> bool:

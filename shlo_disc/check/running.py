@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from shlo_disc.artifact import Artifact, CompileOptions
 from shlo_disc.check import xla
 from shlo_disc.check.deviations import xla_deviation
+from shlo_disc.check.function_errors import Implementation
 from shlo_disc.check.rounding import perturbed_runs
 from shlo_disc.diagnostics import CompileError, RuntimeShapeError, ToolchainError, UnsupportedOpError
 from shlo_disc.dynamic_ops.legalize import legalize
@@ -61,8 +62,8 @@ class Ways(Protocol):
         """Run a module in one way; nothing is raised."""
         ...
 
-    def samples(self, module: Module, inputs: Sequence[Array], count: int) -> Sequence[Sequence[Array]]:
-        """Run the reference so many times, each time rounded in another legal way; nothing if it cannot run."""
+    def samples(self, way: str, module: Module, inputs: Sequence[Array], numbers: range) -> Sequence[Sequence[Array]]:
+        """Run the reference, each time rounded in another way that is legal for this way; nothing if it cannot run."""
         ...
 
     def deviation(self, way: str, module: Module, inputs: Sequence[Array]) -> str:
@@ -88,15 +89,20 @@ class InProcess:
         # A way may write to what it is given, if the program donates it.
         return _guarded(lambda: tuple([np.asarray(x) for x in ready([x.copy() for x in inputs])]))
 
-    def samples(self, module: Module, inputs: Sequence[Array], count: int) -> Sequence[Sequence[Array]]:
-        """Run the reference so many times, each time rounded in another legal way; nothing if it cannot run."""
-        found = _guarded(lambda: perturbed_runs(program_of(module), inputs, count, seed=0))
+    def samples(self, way: str, module: Module, inputs: Sequence[Array], numbers: range) -> Sequence[Sequence[Array]]:
+        """Run the reference, each time rounded in another way that is legal for this way; nothing if it cannot run."""
+        found = _guarded(lambda: perturbed_runs(program_of(module), inputs, numbers, _implementation(way)))
         return [] if isinstance(found, Stop) else found
 
     def deviation(self, way: str, module: Module, inputs: Sequence[Array]) -> str:
         """Say why a way may break the specification for these inputs, as far as that is known; or nothing."""
         found = _guarded(lambda: xla_deviation(program_of(module), inputs)) if way == "xla" else ""
         return "" if isinstance(found, Stop) else found
+
+
+def _implementation(way: str) -> Implementation:
+    """Whose functions a way computes with; the CUDA kernels' are as exact as the CPU's."""
+    return "xla" if way == "xla" else "compiled"
 
 
 def _guarded(action: Callable[[], Any]) -> Any:

@@ -199,7 +199,7 @@ def _erf(x: Array) -> Array:
 
 def _logistic(x: Array) -> Array:
     x = wide(x)
-    return 1 / (1 + np.exp(-x))
+    return np.exp(np.minimum(x, 0)) / (1 + np.exp(-np.abs(x)))  # of no large power: e^89 is infinite in f32
 
 
 def _round_away(x: Array) -> Array:

@@ -1,0 +1,98 @@
+"""How far the functions of each implementation are from exact results, in units in the last place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from shlo_disc.expr.dtypes import DType
+
+Implementation: TypeAlias = Literal["compiled", "interpreter", "xla"]
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """The largest errors of a function in each implementation."""
+
+    compiled: float
+    interpreter: float
+    xla: float
+
+    def of(self, implementation: Implementation) -> float:
+        """The error of one of them."""
+        return {"compiled": self.compiled, "interpreter": self.interpreter, "xla": self.xla}[implementation]
+
+
+# What was measured (docs/accuracy.md; tests/check/test_function_errors.py), rounded up. NumPy's depend on the machine:
+# these are of AVX-512, where they are largest. Near its roots XLA's lgamma has no correct digit.
+_SINGLE: Mapping[str, Errors] = {
+    "acos": Errors(0.9, 2.0, 2.5),
+    "acosh": Errors(2.0, 1.0, 4.0),
+    "asin": Errors(0.9, 3.5, 2.5),
+    "asinh": Errors(2.0, 1.0, 3.0),
+    "atan": Errors(0.9, 2.5, 6.0),
+    "atanh": Errors(2.0, 1.5, 3.0),
+    "bessel_i1e": Errors(0.6, 0.6, 12.0),
+    "cbrt": Errors(1.0, 2.5, 1.0),
+    "cosh": Errors(2.0, 2.5, 25.0),
+    "cosine": Errors(2.1, 2.0, 1.0),
+    "digamma": Errors(0.6, 0.6, 1e6),
+    "erf": Errors(1.1, 0.6, 5.5),
+    "erf_inv": Errors(0.6, 0.6, 70.0),
+    "erfc": Errors(4.0, 0.6, 70.0),
+    "exponential": Errors(1.1, 2.6, 5.0),
+    "exponential_minus_one": Errors(1.5, 2.6, 6.0),
+    "lgamma": Errors(0.6, 0.6, 1e6),
+    "log": Errors(0.9, 3.5, 1.3),
+    "log_plus_one": Errors(1.5, 2.0, 2.6),
+    "logistic": Errors(2.4, 3.5, 2.6),
+    "rsqrt": Errors(1.6, 1.6, 1.6),
+    "sine": Errors(2.4, 2.0, 1.0),
+    "sinh": Errors(2.0, 1.6, 25.0),
+    "tan": Errors(1.0, 3.5, 1.0),
+    "tanh": Errors(2.4, 2.0, 4.5),
+}
+_DOUBLE: Mapping[str, Errors] = {
+    "acos": Errors(1.2, 1.0, 1.3),
+    "acosh": Errors(1.8, 0.6, 3.5),
+    "asin": Errors(0.9, 1.0, 1.5),
+    "asinh": Errors(1.8, 1.0, 2.6),
+    "atan": Errors(0.9, 1.0, 3.5),
+    "atanh": Errors(1.6, 0.6, 130.0),
+    "bessel_i1e": Errors(3.0, 1.0, 6.0),
+    "cbrt": Errors(3.5, 1.0, 3.5),
+    "cosh": Errors(1.6, 1.0, 600.0),
+    "cosine": Errors(0.9, 0.6, 0.6),
+    "digamma": Errors(2.5, 1.0, 700.0),
+    "erf": Errors(1.4, 1.1, 1.0),
+    "erf_inv": Errors(1.8, 1.0, 20.0),
+    "erfc": Errors(2.5, 1.0, 500.0),
+    "exponential": Errors(1.0, 1.0, 1.8),
+    "exponential_minus_one": Errors(1.8, 1.0, 4.5),
+    "lgamma": Errors(2.8, 1.0, 1e4),
+    "log": Errors(0.9, 1.0, 0.6),
+    "log_plus_one": Errors(0.9, 1.0, 150.0),
+    "logistic": Errors(2.4, 2.5, 2.5),
+    "rsqrt": Errors(1.6, 1.6, 1.3),
+    "sine": Errors(0.9, 0.6, 0.6),
+    "sinh": Errors(1.8, 1.0, 600.0),
+    "tan": Errors(1.5, 1.0, 0.6),
+    "tanh": Errors(2.2, 1.3, 7.0),
+}
+MEASURED: Mapping[DType, Mapping[str, Errors]] = {DType.F32: _SINGLE, DType.F64: _DOUBLE}
+
+CORRECTLY_ROUNDED = frozenset({"add", "subtract", "multiply", "divide", "sqrt", "square"})
+_BESIDE = 1.0  # the other neighbour of an exact result
+_OTHERS = 4.0  # functions of two numbers, and of complex ones
+
+
+def disagreement(implementation: Implementation, function: str, dtype: DType) -> float:
+    """How far an implementation may be off the interpreter where both are right, in units in the last place.
+
+    Narrow floats are computed in f32 and rounded: a neighbour at most.
+    """
+    if function in CORRECTLY_ROUNDED or dtype.is_narrow_float:
+        return _BESIDE
+    errors = MEASURED.get(dtype, {}).get(function)
+    return 2 * _OTHERS if errors is None else errors.of(implementation) + errors.interpreter
