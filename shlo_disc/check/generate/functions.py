@@ -1,0 +1,118 @@
+"""Families of functions that few programs use: special ones, of complex numbers, of bits; narrow types."""
+
+from __future__ import annotations
+
+from shlo_disc.check.generate.builder import Builder, Made, spell
+from shlo_disc.check.generate.choices import pick
+from shlo_disc.check.generate.elements import partner
+from shlo_disc.expr.dim import const
+from shlo_disc.expr.dtypes import DType
+
+_ANYWHERE = ("asinh", "atan", "cosh", "sinh", "tan", "erf", "erfc", "bessel_i1e", "square")
+_WITHIN_ONE = ("acos", "asin", "atanh", "erf_inv")  # of sines
+_POSITIVE = ("acosh", "lgamma", "digamma")  # of absolute values, and 1
+_CLASSES = ("is_inf", "is_neg_inf", "is_pos_inf")
+_OF_COMPLEX = (
+    "exponential", "log", "tanh", "sine", "cosine", "sqrt", "rsqrt", "logistic", "negate", "sign",
+    "exponential_minus_one", "log_plus_one",
+)  # fmt: skip
+_NARROW = (DType.I4, DType.UI4, DType.F8E4M3FN, DType.F8E5M2)
+_WIDE_FLOATS = (DType.F32, DType.F64)
+
+
+def _applied(b: Builder, name: str, x: Made, dtype: DType | None = None) -> Made:
+    result = spell(x.shape, dtype or x.dtype)
+    return b.op(f"chlo.{name} {x.name} : {x.type} -> {result}", x.shape, dtype or x.dtype)
+
+
+def special(b: Builder) -> bool:
+    """A function of CHLO of one value, in its domain."""
+    x = b.pick(lambda v: v.dtype in _WIDE_FLOATS)
+    if x is None:
+        return False
+    names = pick(b.choices, (_ANYWHERE, _ANYWHERE, _WITHIN_ONE, _POSITIVE))
+    if names is _WITHIN_ONE:
+        x = b.quiet(f"stablehlo.sine {x.name} : {x.type}", x.shape, x.dtype)
+    elif names is _POSITIVE:
+        x = _above_one(b, x)
+    _applied(b, pick(b.choices, names), x)
+    return True
+
+
+def _above_one(b: Builder, x: Made) -> Made:
+    size = b.quiet(f"stablehlo.abs {x.name} : {x.type}", x.shape, x.dtype)
+    one = b.splat("1.250000e+00", x.dtype, x.shape)
+    return b.quiet(f"stablehlo.add {size.name}, {one.name} : {x.type}", x.shape, x.dtype)
+
+
+def of_two(b: Builder) -> bool:
+    """A power, the neighbour of a float, a zeta or polygamma function, or the upper half of a product."""
+    x = b.pick(lambda v: v.dtype in (*_WIDE_FLOATS, DType.I32, DType.UI32))
+    if x is None:
+        return False
+    y = partner(b, x)
+    if x.dtype.is_integer:
+        b.op(f"chlo.mulhi {x.name}, {y.name} : {x.type}, {y.type} -> {x.type}", x.shape, x.dtype)
+        return True
+    name = pick(b.choices, ("power", "next_after", "power", "zeta", "polygamma"))
+    if name == "power":
+        base = b.quiet(f"stablehlo.abs {x.name} : {x.type}", x.shape, x.dtype)
+        b.op(f"stablehlo.power {base.name}, {y.name} : {x.type}", x.shape, x.dtype)
+        return True
+    if name != "next_after":
+        y = _above_one(b, y)
+        x = _above_one(b, x) if name == "zeta" else b.splat("2.000000e+00", x.dtype, x.shape)
+    b.op(f"chlo.{name} {x.name}, {y.name} : {x.type}, {y.type} -> {x.type}", x.shape, x.dtype)
+    return True
+
+
+def classes(b: Builder) -> bool:
+    """Whether numbers are finite, or which infinity they are."""
+    x = b.pick(lambda v: v.dtype.is_float and v.dtype.bits >= 16)
+    if x is None:
+        return False
+    if pick(b.choices, (True, False)):
+        text = f"stablehlo.is_finite {x.name} : ({x.type}) -> {spell(x.shape, DType.I1)}"
+        b.op(text, x.shape, DType.I1)
+    else:
+        _applied(b, pick(b.choices, _CLASSES), x, DType.I1)
+    return True
+
+
+def of_complex(b: Builder) -> bool:
+    """A function of a complex number, or its conjugate."""
+    x = b.pick(lambda v: v.dtype.is_complex)
+    if x is None:
+        return False
+    name = pick(b.choices, ("conj", *_OF_COMPLEX))
+    if name == "conj":
+        _applied(b, name, x)
+    else:
+        b.op(f"stablehlo.{name} {x.name} : {x.type}", x.shape, x.dtype)
+    return True
+
+
+def narrow(b: Builder) -> bool:
+    """A value in a type of 4 or 8 bits; later steps move, compare and convert it."""
+    x = b.pick(lambda v: v.dtype in (*_WIDE_FLOATS, DType.I32, DType.I8))
+    if x is None:
+        return False
+    dtype = pick(b.choices, _NARROW)
+    b.op(f"stablehlo.convert {x.name} : ({x.type}) -> {spell(x.shape, dtype)}", x.shape, dtype)
+    return True
+
+
+def shared_bits(b: Builder) -> bool:
+    """The bits of a number as several narrower ones, or of several as one wider number."""
+    x = b.pick(lambda v: v.dtype in (DType.I32, DType.F32, DType.UI32) and len(v.shape) < 4)
+    if x is None:
+        return False
+    dtype = pick(b.choices, (DType.I8, DType.UI8, DType.I16))
+    parts = (*x.shape, const(x.dtype.bits // dtype.bits))
+    narrow_ = b.op(f"stablehlo.bitcast_convert {x.name} : ({x.type}) -> {spell(parts, dtype)}", parts, dtype)
+    wide = pick(b.choices, (DType.I32, DType.UI32))
+    b.op(f"stablehlo.bitcast_convert {narrow_.name} : ({narrow_.type}) -> {spell(x.shape, wide)}", x.shape, wide)
+    return True
+
+
+FAMILIES = (special, special, of_two, classes, of_complex, narrow, shared_bits)
