@@ -19,7 +19,9 @@ Interval: TypeAlias = tuple[int | None, int | None]
 UNBOUNDED: Interval = (None, None)
 
 DEPTH = 8  # nested steps of one proof; real proofs need three or four
-STEPS = 200  # all steps of one proof: bounds what a hopeless one costs
+WORK = (
+    64  # terms of the dims in all steps of one proof, where real ones need two dozen: bounds what a hopeless one costs
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,10 @@ class Assumptions:
     products: tuple[tuple[Product, Dim], ...] = ()
 
 
+class _HopelessError(Exception):
+    """A proof took more work than one that succeeds."""
+
+
 class Prover:
     """Concludes from fixed assumptions; remembers its conclusions."""
 
@@ -48,7 +54,7 @@ class Prover:
         self._intervals: dict[Atom, Interval] = {}
         self._proofs: dict[Dim, bool] = {}
         self._data: dict[Data, Bounds] = {}
-        self._steps = 0
+        self._left = 0  # of the work on the proof at hand
 
     def interval(self, dim: Dim) -> Interval:
         """Bound a dim term by term; None: no bound."""
@@ -66,8 +72,12 @@ class Prover:
         """Whether there is a proof of `dim >= 0`. The dim must be canonical."""
         known = self._proofs.get(dim)
         if known is None:
-            self._steps = STEPS
-            known = self._proofs[dim] = self._prove(dim, DEPTH)
+            self._left = WORK
+            try:
+                known = self._prove(dim, DEPTH)
+            except _HopelessError:
+                known = False
+            self._proofs[dim] = known
         return known
 
     def divisor(self, dim: Dim) -> int:
@@ -130,9 +140,11 @@ class Prover:
         low, high = self.interval(dim)
         if low is not None and low >= 0:
             return True
-        if (high is not None and high < 0) or depth == 0 or self._steps <= 0:
+        if (high is not None and high < 0) or depth == 0:
             return False
-        self._steps -= 1
+        self._left -= 1 + len(dim.terms)
+        if self._left <= 0:
+            raise _HopelessError
         index = self._index_to_eliminate(dim)
         if index is not None:
             return self._prove_ends(dim, index, depth - 1)

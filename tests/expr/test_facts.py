@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 
 import pytest
 
@@ -311,3 +312,28 @@ def test_equations_of_products_that_divide_each_other_come_to_an_end() -> None:
     for sym, definition in facts.definitions:
         values[sym] = definition.evaluate(values)
     assert facts.canonical(a * s - b).evaluate(values) == 12
+
+
+def _calls_to_judge(count: int) -> int:
+    """How many Python calls it takes to find no proof about the size that so many sizes broadcast to."""
+    sizes = [symbol(f"s{k}") for k in range(count)]
+    facts, joined, calls = Facts.empty(), sizes[0], 0
+    for size in sizes:
+        facts = facts.assume_at_least(size, 0, "a size", NOWHERE)
+    for size in sizes[1:]:
+        joined = maximum(joined, size) * minimum(joined, size, 1)
+
+    def counted(_frame: object, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(counted)
+    try:
+        assert facts.at_least(joined, sizes[0]) is Truth.UNKNOWN
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def test_a_proof_that_fails_takes_little_work() -> None:
+    assert _calls_to_judge(6) < 12 * _calls_to_judge(3)
