@@ -41,6 +41,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden instead of comparing")
 
 
+@pytest.fixture(scope="session")
+def exhaustive(request: pytest.FixtureRequest) -> bool:
+    """Whether to look at all of what is otherwise sampled."""
+    return bool(request.config.getoption("--exhaustive"))
+
+
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Callable[[str], None]:
     """Compare a text with `tests/golden/<test>.txt`, or write it with `--update-golden`."""

@@ -1,5 +1,6 @@
 """The corpus on the emulator: every case that the CPU target supports is right here too.
 
+A run takes one case of each operation, of static and of dynamic sizes; `--exhaustive` takes them all.
 `unsupported.txt` lists those that the CUDA target refuses: it may only get shorter. See tests/corpus.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import ml_dtypes
@@ -15,6 +17,7 @@ import numpy as np
 import pytest
 
 import shlo_disc
+from tests.conftest import SEED
 from tests.corpus.judged import Case, Runner, all_cases, check, judge, listed, parametrize
 from tests.corpus.on_gpu import BF16_TRANSFORMERS, SORTS, TOP_K, for_gpu
 from tests.corpus.test_cases import KNOWN
@@ -27,12 +30,20 @@ LIST = HERE / "unsupported.txt"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    parametrize(metafunc, _wanted)
+    parametrize(metafunc, _wanted if metafunc.config.getoption("--exhaustive") else _sample)
 
 
 def _wanted(corpus: Path) -> dict[str, Case]:
     skipped = listed(ON_CPU).keys() | listed(KNOWN).keys()
     return {name: case for name, case in all_cases(corpus).items() if name not in skipped}
+
+
+def _sample(corpus: Path) -> dict[str, Case]:
+    names = dict[tuple[str, bool], list[str]]()
+    for name, case in _wanted(corpus).items():
+        names.setdefault((case["group"], case["dynamic"]), []).append(name)
+    random, wanted = Random(SEED), _wanted(corpus)
+    return {name: wanted[name] for name in map(random.choice, names.values())}
 
 
 @pytest.fixture(scope="session")

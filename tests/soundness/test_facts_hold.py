@@ -42,11 +42,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     parametrize_names(metafunc)
 
 
-@pytest.fixture
-def exhaustive(request: pytest.FixtureRequest) -> bool:
-    return bool(request.config.getoption("--exhaustive"))
-
-
 def calls(program: Program, random: Random, count: int, largest: int = 40) -> Iterator[Point]:
     """Sizes of accepted calls: points of the facts, and what else the checks let pass near them."""
     found = list(itertools.islice(random_points(program, random, largest), count))

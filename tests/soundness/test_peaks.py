@@ -42,11 +42,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     parametrize_names(metafunc, recorded=True)
 
 
-@pytest.fixture
-def exhaustive(request: pytest.FixtureRequest) -> bool:
-    return bool(request.config.getoption("--exhaustive"))
-
-
 def test_the_peak_is_what_calls_take(program_name: str, corpus: Path, exhaustive: bool) -> None:
     is_model = program_name.startswith("models/")
     path = corpus / program_name / "module.mlir" if is_model else corpus / f"{program_name}.mlir"
