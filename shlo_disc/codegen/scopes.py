@@ -106,9 +106,13 @@ class ScopeStack:
         names = self.deps.of(node)
         found = max((self.home_of(name) for name in names), default=self.floor)
         found = max(found, self.floor)
-        if self.lane in names and self.row_scope and any(self.home_of(n) == self.row_scope for n in names):
+        lanes_are_rows = self.lane is not None and self.home.get(self.lane) == self.row_scope
+        if self.lane in names and self.row_scope and not lanes_are_rows and self._knows_row(names):
             return max(found, len(self.scopes) - 1)
         return found
+
+    def _knows_row(self, names: Iterable[str]) -> bool:
+        return any(self.home_of(name) == self.row_scope for name in names)
 
     def home_of(self, name: str) -> int:
         return self.row_scope if name == ROW else self.home.get(name, 0)

@@ -28,7 +28,18 @@ from shlo_disc.codegen.templates import (
 )
 from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.expr.dim import Dim, const, maximum, minimum
-from shlo_disc.lower_cpu import lapack, products, rows, scan, serial, spread, templates, transposed, turned
+from shlo_disc.lower_cpu import (
+    lapack,
+    products,
+    rows,
+    scan,
+    serial,
+    short_rows,
+    spread,
+    templates,
+    transposed,
+    turned,
+)
 from shlo_disc.lower_cpu import scatter as scatters
 from shlo_disc.lower_cpu import sort as sorts
 from shlo_disc.lower_cpu.parallel import Part, parallel_extent, print_parallel
@@ -155,18 +166,24 @@ class CpuLowering:
             body, work = turned.print_turned(blocked), rows.piece(kernel) * (LANES * _effort(kernel))
             part = self._ref(group, body, tensors, blocked.extent, work, blocked.places[-1])
             return part.sharing(positions(row_pairs(kernel), kernel.params))
-        statements, sizes = rows.RowPrinter(kernel).lines()
-        scratch, pairs = rows.scratch_bytes(kernel), row_pairs(kernel)
+        forms = self._forms(group, kernel)
+        statements, sizes = rows.by_length(forms)
+        body = Body((), tuple(statements), sizes)
+        work = rows.piece(kernel) * _effort(kernel)
+        scratch = maximum(*(rows.scratch_bytes(form.printer.kernel) for form in forms))
+        part = self._ref(group, body, tensors, rows.extent(kernel), work, scratch)
+        return part.sharing(positions(rows.shared_pairs(forms), kernel.params))
+
+    def _forms(self, group: Group, kernel: RowKernel) -> list[rows.Form]:
+        """The forms of a kernel: for rows of any length, then for shorter and shorter ones."""
+        forms = [rows.Form(rows.RowPrinter(kernel))]
         if rows.moves(kernel):
             whole, _ = build_row_kernel(group, self.facts, self.producers, rows.FIXED_SEAMS)
             if rows.unrolled(whole):
-                statements, sizes = rows.by_length(whole, kernel)
-                scratch = maximum(scratch, rows.scratch_bytes(whole))
-                pairs = tuple(pair for pair in row_pairs(whole) if pair in pairs)
-        body = Body((), tuple(statements), sizes)
-        work = rows.piece(kernel) * _effort(kernel)
-        part = self._ref(group, body, tensors, rows.extent(kernel), work, scratch)
-        return part.sharing(positions(pairs, kernel.params))
+                forms.append(rows.Form(rows.RowPrinter(whole), rows.LONG_ROW))
+        if (short := short_rows.short_rows(forms[-1].printer.kernel)) is not None:
+            forms.append(rows.Form(short_rows.ShortRowPrinter(short), short_rows.LONGEST + 1))
+        return forms
 
     def _spread(self, group: Group) -> Part | None:
         """The kernel of one row that all threads share, if it pays to take it apart."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.inplace import row_pairs
+from shlo_disc.codegen.inplace import Pairs, row_pairs
 from shlo_disc.codegen.kernel import Axis, Param, RowKernel, Scratch, Stage
 from shlo_disc.codegen.rewrite import nodes_of
 from shlo_disc.codegen.scopes import INDENT, Scope
@@ -93,17 +93,6 @@ def moves(kernel: RowKernel) -> bool:
     return any(deps.of(axis.extent) for stage in kernel.stages for axis in stage.axes)
 
 
-def by_length(whole: RowKernel, cut: RowKernel) -> tuple[list[str], tuple[str, ...]]:
-    """Statements and symbols of a kernel that cuts its rows at moving seams only where they are long."""
-    longest = maximum(0, *(axis.extent for stage in whole.stages for axis in stage.axes))
-    printers = RowPrinter(whole), RowPrinter(cut)
-    (short, _), (long, _) = (printer.lines() for printer in printers)
-    text = printers[0].emit.dim_scalar(longest)
-    sizes = dict.fromkeys(name for printer in printers for name in printer.emit.sizes)
-    lines = [f"if ({text} < {LONG_ROW}) {{", *(INDENT + x for x in short), "} else {", *(INDENT + x for x in long), "}"]
-    return lines, tuple(sizes)
-
-
 def padded(size: Dim) -> Dim:
     """Whole vectors: the last one may be stored and loaded in full."""
     return (size + (LANES - 1)) // LANES * LANES
@@ -131,7 +120,7 @@ class RowPrinter:
             width = self.emit.dim_scalar(self.kernel.stages[0].axes[-1].extent)
             to = f"min_(end * {STRIP}, (int64_t){width})"
             row_lines = [f"const int64_t from = begin * {STRIP};", f"const int64_t to = {to};", *row_lines]
-        head = self._pointers()
+        head = self.pointers()
         body = [*head, *self.emit.scopes[0].lines]
         if self.unroll:
             body += [
@@ -153,7 +142,8 @@ class RowPrinter:
             body += row_lines
         return body, tuple(self.emit.sizes)
 
-    def _pointers(self) -> list[str]:
+    def pointers(self) -> list[str]:
+        """The declarations of params and scratch."""
         written = {
             s.target
             for stage in self.kernel.stages
@@ -230,6 +220,39 @@ class RowPrinter:
             *(INDENT + x for x in scope.lines),
             "}",
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One way to print a kernel, for rows of fewer than `limit` points; of any number, if that is None."""
+
+    printer: RowPrinter
+    limit: int | None = None
+
+
+def longest_row(kernel: RowKernel) -> Dim:
+    """The most points that a stage has in a row."""
+    return maximum(0, *(product(axis.extent for axis in stage.axes) for stage in kernel.stages))
+
+
+def by_length(forms: Sequence[Form]) -> tuple[list[str], tuple[str, ...]]:
+    """Statements and symbols of a kernel in several forms, the last that fits is taken; the first one always fits."""
+    lines, sizes = list[str](), dict[str, None]()
+    for form in forms:
+        text, _ = form.printer.lines()
+        if form.limit is None or (length := longest_row(form.printer.kernel)).constant is not None:
+            lines, sizes = text, dict.fromkeys(form.printer.emit.sizes)
+            continue
+        head = f"if ({form.printer.emit.dim_scalar(length)} < {form.limit}) {{"
+        lines = [head, *(INDENT + x for x in text), "} else {", *(INDENT + x for x in lines), "}"]
+        sizes = dict.fromkeys((*form.printer.emit.sizes, *sizes))
+    return lines, tuple(sizes)
+
+
+def shared_pairs(forms: Sequence[Form]) -> Pairs:
+    """What may share memory in all forms."""
+    first, *others = (row_pairs(form.printer.kernel) for form in forms)
+    return tuple(pair for pair in first if all(pair in pairs for pairs in others))
 
 
 def decode(emit: Emitter, scope: Scope, axes: Sequence[Axis], row: str, *, arrayed: bool = False) -> None:

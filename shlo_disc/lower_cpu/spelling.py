@@ -41,6 +41,11 @@ class VectorSpelling(Spelling):
         name = "store_bool" if dtype.is_bool else "store"
         return f"{name}_n({pointer}, {value}, {left});" if left else f"{name}({pointer}, {value});"
 
+    def store_strided(self, pointer: str, stride: str, value: str, dtype: DType, left: str) -> str:
+        """The statement that stores the first `left` lanes, `stride` elements apart."""
+        name = "store_stride_bool" if dtype.is_bool else "store_stride"
+        return f"{name}({pointer}, {stride}, {value}, {left});"
+
     def convert_lanes(self, x: str, source: DType, target: DType) -> str:
         """Convert a vector; masks become 0 and 1."""
         if source.is_bool and not target.is_bool:

@@ -10,6 +10,8 @@ from shlo_disc.codegen.kernel import Axis, Reduction, Scratch, Stage, Store
 from shlo_disc.codegen.reductions import combine, identity
 from shlo_disc.codegen.scopes import INDENT, Scope
 from shlo_disc.codegen.simplify_kernel import stage_formulas
+from shlo_disc.expr.dim import Sym
+from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import BinaryFn
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.vectorize import can_vectorize
@@ -37,7 +39,7 @@ class RowContext:
 def stage_lines(row: RowContext, stage: Stage) -> list[str]:
     """The statements of one stage."""
     row.emit.count_uses(stage_formulas(stage))
-    if can_vectorize(stage, row.emit.deps):
+    if row.emit.lane is None and can_vectorize(stage, row.emit.deps):
         return _VectorStage(row, stage).lines()
     return _ScalarStage(row, stage).lines()
 
@@ -69,7 +71,7 @@ class _StageLines:
 
 
 class _ScalarStage(_StageLines):
-    """One element at a time."""
+    """One point at a time: one element, or one of each of 16 rows where rows are the lanes."""
 
     def lines(self) -> list[str]:
         stage = self.stage
@@ -99,9 +101,15 @@ class _ScalarStage(_StageLines):
 
     def _stores(self, stores: Sequence[Store], scope: Scope) -> None:
         for store in stores:
-            value = self.emit.value(store.value)
-            text = store_text(self.emit, self.spell, store, value, self.row.unroll)
-            scope.lines.append(text)
+            scope.lines.append(self._store(store, self.emit.lanes(store.value)))
+
+    def _store(self, store: Store, value: str) -> str:
+        if self.emit.lane is None:
+            return store_text(self.emit, self.spell, store, value, self.row.unroll)
+        return rows_store(self.emit, self.spell, store, value)
+
+    def _kind(self, dtype: DType) -> str:
+        return self.spell.value_type(dtype) if self.emit.lane is None else self.spell.vector_type(dtype)
 
     def _reduce(self, reduced: Sequence[Axis], *, at_row: bool) -> list[str]:
         """Carries before the loop, updated inside it; they stay visible after it."""
@@ -109,14 +117,16 @@ class _ScalarStage(_StageLines):
         before, after, starts = list[str](), list[str](), list[str]()
         for reduction in self.stage.reductions:
             for carry, init in zip(reduction.carries, reduction.init, strict=True):
-                kind = self.spell.value_type(carry.dtype)
+                kind = self._kind(carry.dtype)
                 if at_row and self.row.unroll:
                     self.emit.arrays.add(carry.name)
                     before.append(f"{kind} {carry.name}[R];")
-                    starts.append(f"{carry.name}[k] = {self.emit.value(init)};")
+                    starts.append(f"{carry.name}[k] = {self.emit.lanes(init)};")
                 else:
-                    starts.append(f"{kind} {carry.name} = {self.emit.value(init)};")
+                    starts.append(f"{kind} {carry.name} = {self.emit.lanes(init)};")
         carries = [c.name for r in self.stage.reductions for c in r.carries]
+        if self.emit.lane is not None:
+            self.emit.lane_args.update(carries, (x.name for r in self.stage.reductions for x in r.inputs))
         with self.emit.inside(*(a.symbol.name for a in reduced), *carries) as scope:  # carries change in the loop
             self._stores(self.stage.stores, scope)
             for reduction in self.stage.reductions:
@@ -133,16 +143,16 @@ class _ScalarStage(_StageLines):
         return [*before, *starts, *loops, *after]
 
     def _update(self, reduction: Reduction, scope: Scope, number: int) -> None:
-        texts = [self.emit.value(x) for x in reduction.elements]
+        texts = [self.emit.lanes(x) for x in reduction.elements]
         for name, text in zip(reduction.inputs, texts, strict=True):
-            scope.lines.append(f"const {self.spell.value_type(name.dtype)} {name.name} = {text};")
+            scope.lines.append(f"const {self._kind(name.dtype)} {name.name} = {text};")
             self.emit.bind(name.name, number)
-        news = [self.emit.value(u) for u in reduction.update]
+        news = [self.emit.lanes(u) for u in reduction.update]
         if len(news) == 1:
             scope.lines.append(f"{self.emit.arg(reduction.carries[0].name)} = {news[0]};")
             return
         for carry, text in zip(reduction.carries, news, strict=True):
-            scope.lines.append(f"const {self.spell.value_type(carry.dtype)} next_{carry.name} = {text};")
+            scope.lines.append(f"const {self._kind(carry.dtype)} next_{carry.name} = {text};")
         for carry in reduction.carries:
             scope.lines.append(f"{self.emit.arg(carry.name)} = next_{carry.name};")
 
@@ -363,3 +373,14 @@ def store_text(emit: Emitter, spell: VectorSpelling, store: Store, value: str, u
     if isinstance(store.target, Scratch):
         name = spell.scratch_row(name, arrayed=unroll)
     return spell.store(name, emit.dim_scalar(store.offset), value, store.target.dtype)
+
+
+def rows_store(emit: Emitter, spell: VectorSpelling, store: Store, value: str) -> str:
+    """One element of each row into memory, where the rows are the lanes."""
+    assert emit.lane is not None, "rows are the lanes"
+    split = store.offset.linear(Sym(emit.lane))
+    assert split is not None, "a row lies at a distance from the one before"
+    start, stride = f"{store.target.name} + {emit.dim_scalar(store.offset)}", split[0]
+    if stride.constant == 1:
+        return spell.store_vector(start, value, store.target.dtype, "left")
+    return spell.store_strided(start, emit.dim_scalar(stride), value, store.target.dtype, "left")

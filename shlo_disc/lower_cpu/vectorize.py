@@ -43,6 +43,11 @@ def can_vectorize(stage: Stage, deps: Dependence) -> bool:
         stores += [s for r in stage.reductions for s in r.stores]
     if not all(s.value.dtype in VECTOR_DTYPES and _unit_stride(s, lane, deps) for s in stores):
         return False
+    return lanes_fit(stage, lane, deps)
+
+
+def lanes_fit(stage: Stage, lane: Axis, deps: Dependence) -> bool:
+    """Whether every formula of `stage` can be computed for several steps of `lane` at once."""
     nodes = list(nodes_of(stage_formulas(stage)))
     folds = [node.fold for node in nodes if isinstance(node, FoldResult) and lane.symbol.name in deps.of(node)]
     varying = {lane.symbol.name, *(carry.name for fold in folds for carry in fold.carries)}

@@ -30,6 +30,9 @@ extern "C" void fill_{tag}(const {kind}* from, {kind}* to, int64_t n) {{ store{b
 extern "C" void stride_{tag}(const {kind}* from, {kind}* to, int64_t n, int64_t stride) {{
   store{b}(to, load_stride{b}(from, stride, n));
 }}
+extern "C" void spread_{tag}(const {kind}* from, {kind}* to, int64_t n, int64_t stride) {{
+  store_stride{b}(to, stride, load{b}_n(from, n), n);
+}}
 extern "C" void gather_{tag}(const {kind}* from, {kind}* to, int64_t n, const int64_t* index) {{
   store{b}(to, gather{b}(from, load(index), n));
 }}
@@ -113,7 +116,7 @@ def test_strided(call: Call, tag: str) -> None:
     dtype = TYPES[tag][1]
     memory = Guarded()
     for n in range(17):
-        for stride in (0, 1, 2, 5, -3):
+        for stride in (0, 1, 2, 5, -3, 8, -8, 9):
             reach = abs(stride) * max(n - 1, 0) + 1
             span = memory.last(reach, dtype)
             span[:] = numbers(reach, dtype)
@@ -124,6 +127,12 @@ def test_strided(call: Call, tag: str) -> None:
             taken = np.ones(16, dtype)
             call(f"stride_{tag}", start, taken, n, stride)
             np.testing.assert_array_equal(taken, np.concatenate([wanted, np.zeros(16 - n, dtype)]))
+            if stride > 0:
+                spread, back = memory.last(n * stride, dtype), numbers(n * stride, dtype)
+                spread[:], given = back, numbers(n, dtype)
+                call(f"spread_{tag}", given, spread, n, stride)
+                back[::stride] = given
+                np.testing.assert_array_equal(spread, back)
 
 
 @pytest.mark.parametrize("tag", TYPES)

@@ -4,6 +4,7 @@
 #include "elementary.h"
 #include "complex_functions.h"
 #include "gamma.h"
+#include "gather.h"
 #include "small.h"
 #include "special.h"
 

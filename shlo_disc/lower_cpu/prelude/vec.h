@@ -14,8 +14,9 @@
 //
 //   memory       load(p) load_n(p, n) store(p, v) store_n(p, v, n): consecutive elements; only the first n (0..16) are
 //                touched, absent lanes are 0. load_stride(p, stride, n) gather(p, i64v index, n): p[i * stride],
-//                p[index[i]] for i < n. i1 is a byte 0 or 1: load_bool, load_bool_n, load_stride_bool, gather_bool,
-//                store_bool, store_bool_n. Scalar mode: p[i] for plain types; value(p[i]), assign(p + i, x) for all.
+//                p[index[i]] for i < n; store_stride(p, stride, v, n). i1 is a byte 0 or 1: load_bool, load_bool_n,
+//                load_stride_bool, gather_bool, store_bool, store_bool_n, store_stride_bool. Scalar mode: p[i] for plain
+//                types; value(p[i]), assign(p + i, x) for all.
 //   constants    splat_f32 splat_f64 splat_i8 .. splat_u64 splat_bool; lanes_i32() lanes_i64(): 0, 1, .. 15
 //   compare      eq ne lt le gt ge -> maskv / bool; t_eq t_ne t_lt t_le t_gt t_ge: IEEE total order of floats
 //   masks        and_ or_ xor_ not_ (also on integers), m_and m_or m_xor m_not; mask_n(n): lane < n; m_01(mask): 0, 1
@@ -271,6 +272,21 @@ struct Address {
 };
 #endif
 
+#ifdef SHLO_AVX512
+// The lanes of a register whose bits are set; other elements are not touched, and 0.
+template <class B>
+SHLO_INLINE B load_masked(const void* p, uint32_t mask) {
+  if constexpr (sizeof(elem_t<B>) == 8)
+    return (B)__builtin_ia32_loaddqudi512_mask(Address{p}, lanes_t<long long, 8>{}, (uint8_t)mask);
+  else if constexpr (sizeof(elem_t<B>) == 4)
+    return (B)__builtin_ia32_loaddqusi512_mask(Address{p}, i32v{}, (uint16_t)mask);
+  else if constexpr (sizeof(elem_t<B>) == 2)
+    return (B)__builtin_ia32_loaddquhi256_mask(Address{p}, i16v{}, (uint16_t)mask);
+  else
+    return (B)__builtin_ia32_loaddquqi128_mask(Address{p}, lanes_t<char, 16>{}, (uint16_t)mask);
+}
+#endif
+
 template <class B>
 SHLO_INLINE B load_bytes(const void* p, int64_t n) {
   if constexpr (is_pair<B>) {
@@ -279,15 +295,7 @@ SHLO_INLINE B load_bytes(const void* p, int64_t n) {
     return B{load_bytes<H>(p, first), load_bytes<H>((const char*)p + sizeof(H), n - first)};
   } else {
 #ifdef SHLO_AVX512
-    uint32_t mask = (1u << n) - 1;
-    if constexpr (sizeof(elem_t<B>) == 8)
-      return (B)__builtin_ia32_loaddqudi512_mask(Address{p}, lanes_t<long long, 8>{}, (uint8_t)mask);
-    else if constexpr (sizeof(elem_t<B>) == 4)
-      return (B)__builtin_ia32_loaddqusi512_mask(Address{p}, i32v{}, (uint16_t)mask);
-    else if constexpr (sizeof(elem_t<B>) == 2)
-      return (B)__builtin_ia32_loaddquhi256_mask(Address{p}, i16v{}, (uint16_t)mask);
-    else
-      return (B)__builtin_ia32_loaddquqi128_mask(Address{p}, lanes_t<char, 16>{}, (uint16_t)mask);
+    return load_masked<B>(p, (1u << n) - 1);
 #else
     B bytes = {};
     __builtin_memcpy(&bytes, p, n * sizeof(elem_t<B>));
@@ -317,37 +325,6 @@ SHLO_INLINE void store_bytes(void* p, B bytes, int64_t n) {
 #endif
   }
 }
-// p[at(i)] for each lane i.
-template <class B, class T, class At>
-SHLO_INLINE B collect(const T* p, At at) {
-  if constexpr (is_pair<B>) {
-    typedef decltype(B::lo) H;
-    return B{collect<H>(p, at), collect<H>(p, [&](int i) { return at(i + 8); })};
-  } else if constexpr (Type<B>::lanes == 8) {
-    return B{raw(p[at(0)]), raw(p[at(1)]), raw(p[at(2)]), raw(p[at(3)]),
-             raw(p[at(4)]), raw(p[at(5)]), raw(p[at(6)]), raw(p[at(7)])};
-  } else {
-    return B{raw(p[at(0)]),  raw(p[at(1)]),  raw(p[at(2)]),  raw(p[at(3)]), raw(p[at(4)]),  raw(p[at(5)]),
-             raw(p[at(6)]),  raw(p[at(7)]),  raw(p[at(8)]),  raw(p[at(9)]), raw(p[at(10)]), raw(p[at(11)]),
-             raw(p[at(12)]), raw(p[at(13)]), raw(p[at(14)]), raw(p[at(15)])};
-  }
-}
-// The same where only the first n lanes matter: of the first 4 or 8, if these are all; lanes that are left out are 0.
-template <class B, class T, class At>
-SHLO_INLINE B collect_n(const T* p, At at, int64_t n) {
-  if (n > 8) return collect<B>(p, at);
-  if constexpr (is_pair<B>) {
-    typedef decltype(B::lo) H;
-    if (n > 4) return B{collect<H>(p, at), H{}};
-    return B{H{raw(p[at(0)]), raw(p[at(1)]), raw(p[at(2)]), raw(p[at(3)])}, H{}};
-  } else {
-    if (n > 4)
-      return B{raw(p[at(0)]), raw(p[at(1)]), raw(p[at(2)]), raw(p[at(3)]),
-               raw(p[at(4)]), raw(p[at(5)]), raw(p[at(6)]), raw(p[at(7)])};
-    return B{raw(p[at(0)]), raw(p[at(1)]), raw(p[at(2)]), raw(p[at(3)])};
-  }
-}
-
 template <class T>
 SHLO_INLINE loaded_t<T> load(const T* p) {
   bytes_t<T> bytes;
@@ -368,20 +345,6 @@ SHLO_INLINE void store_n(T* p, loaded_t<T> v, int64_t n) {
   store_bytes(p, pack<T>(v), n);
 }
 template <class T>
-SHLO_INLINE loaded_t<T> load_stride(const T* p, int64_t stride, int64_t n) {
-  if (n == 16) return unpack<T>(collect<bytes_t<T>>(p, [=](int i) { return i * stride; }));
-  if (n == 0) return unpack<T>(bytes_t<T>{});
-  auto bytes = collect_n<bytes_t<T>>(p, [=](int i) { return i < n ? i * stride : 0; }, n);
-  return unpack<T>(keep_n(bytes, n, bytes_t<T>{}));
-}
-template <class T>
-SHLO_INLINE loaded_t<T> gather(const T* p, i64v index, int64_t n) {
-  if (n == 0) return unpack<T>(bytes_t<T>{});
-  if (n < 16) index = keep_n(index, n, splat_i64(index.lo[0]));
-  auto bytes = collect_n<bytes_t<T>>(p, [=](int i) { return i < 8 ? index.lo[i] : index.hi[i - 8]; }, n);
-  return unpack<T>(n < 16 ? keep_n(bytes, n, bytes_t<T>{}) : bytes);
-}
-template <class T>
 SHLO_INLINE typename Stored<T>::scalar value(T x) {
   return unpack<T>(raw(x));
 }
@@ -392,10 +355,6 @@ SHLO_INLINE void assign(T* p, X x) {
 }
 SHLO_INLINE maskv load_bool(const uint8_t* p) { return load((const boolean*)p); }
 SHLO_INLINE maskv load_bool_n(const uint8_t* p, int64_t n) { return load_n((const boolean*)p, n); }
-SHLO_INLINE maskv load_stride_bool(const uint8_t* p, int64_t stride, int64_t n) {
-  return load_stride((const boolean*)p, stride, n);
-}
-SHLO_INLINE maskv gather_bool(const uint8_t* p, i64v index, int64_t n) { return gather((const boolean*)p, index, n); }
 SHLO_INLINE void store_bool(uint8_t* p, maskv v) { store((boolean*)p, v); }
 SHLO_INLINE void store_bool_n(uint8_t* p, maskv v, int64_t n) { store_n((boolean*)p, v, n); }
 

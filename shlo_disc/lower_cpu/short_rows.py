@@ -1,0 +1,118 @@
+"""Short rows: a row does not fill a vector, so 16 rows are computed together, their lanes side by side.
+
+Loops run over the points of a row, one after the other; what is loaded for 16 rows lies a row apart. How long rows are
+may be known to the call only: then a kernel has both forms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from shlo_disc.codegen.dependence import Dependence
+from shlo_disc.codegen.emitter import Emitter
+from shlo_disc.codegen.kernel import Axis, RowKernel, Scratch, Stage, Store
+from shlo_disc.codegen.rewrite import DimRewriter
+from shlo_disc.codegen.scopes import INDENT, clean
+from shlo_disc.codegen.simplify_kernel import rewrite_stage
+from shlo_disc.expr.dim import Dim, Sym, const, of
+from shlo_disc.expr.scalar import Load, Scalar
+from shlo_disc.lower_cpu import rows
+from shlo_disc.lower_cpu.spelling import LANES, VECTOR_DTYPES, VectorSpelling
+from shlo_disc.lower_cpu.stage_text import RowContext, stage_lines
+from shlo_disc.lower_cpu.vectorize import lanes_fit
+
+LONGEST = 8  # points of a row: registers hold 16 such rows, and are permuted (`load_stride`)
+_FIRST = Sym("%first")  # of the 16 rows
+
+
+def short_rows(kernel: RowKernel) -> RowKernel | None:
+    """The kernel whose scratch holds 16 rows, if they can be computed together; valid for rows of `LONGEST` points."""
+    if len(kernel.rows) != 1 or not any(stage.reductions for stage in kernel.stages) or rows.moves(kernel):
+        return None
+    length = rows.longest_row(kernel).constant
+    if length is not None and length > LONGEST:
+        return None
+    (lane,), deps = kernel.rows, Dependence()
+    if not all(_fits(stage, lane, deps) for stage in kernel.stages):
+        return None
+    rewriter = _SixteenRows(kernel, lane)
+    stages = tuple(rewriter.stage(stage) for stage in kernel.stages)
+    return replace(kernel, stages=stages, scratch=tuple(rewriter.scratch.values()))
+
+
+def _fits(stage: Stage, lane: Axis, deps: Dependence) -> bool:
+    """Whether lanes may run over the rows: values have vectors, and rows are stored a fixed distance apart."""
+    carries = (carry for reduction in stage.reductions for carry in (*reduction.carries, *reduction.inputs))
+    stores = (*stage.stores, *(s for r in stage.reductions for s in r.stores))
+    types = {*(carry.dtype for carry in carries), *(store.value.dtype for store in stores)}
+    return types <= VECTOR_DTYPES and all(_strided(s, lane, deps) for s in stores) and lanes_fit(stage, lane, deps)
+
+
+def _strided(store: Store, lane: Axis, deps: Dependence) -> bool:
+    if isinstance(store.target, Scratch):
+        return True
+    split = store.offset.linear(lane.symbol)
+    return split is not None and lane.symbol.name not in deps.of(split[0]) | deps.of(split[1])
+
+
+class _SixteenRows(DimRewriter):
+    """Puts an element of 16 rows where scratch has one of a single row."""
+
+    def __init__(self, kernel: RowKernel, lane: Axis) -> None:
+        super().__init__(lambda dim: dim)
+        self.scratch = {s: replace(s, size=const(LONGEST * LANES)) for s in kernel.scratch}
+        self._row = of(lane.symbol) - of(_FIRST)
+
+    def stage(self, stage: Stage) -> Stage:
+        """Rewrite what a stage reads and stores."""
+        stage = rewrite_stage(stage, self)
+        reductions = (replace(r, stores=tuple(map(self._store, r.stores))) for r in stage.reductions)
+        return replace(stage, stores=tuple(map(self._store, stage.stores)), reductions=tuple(reductions))
+
+    def _store(self, store: Store) -> Store:
+        if not isinstance(store.target, Scratch):
+            return store
+        return replace(store, target=self.scratch[store.target], offset=self._place(store.offset))
+
+    def _rebuild(self, node: Scalar) -> Scalar:
+        match node:
+            case Load(Scratch() as scratch, (offset,)):
+                return Load(self.scratch[scratch], (self._place(self.dim(offset)),))
+            case _:
+                return super()._rebuild(node)
+
+    def _place(self, offset: Dim) -> Dim:
+        return offset * LANES + self._row
+
+
+class ShortRowPrinter(rows.RowPrinter):
+    """Prints a kernel of short rows."""
+
+    def __init__(self, kernel: RowKernel) -> None:
+        super().__init__(kernel)
+        self.unroll = False
+        self.emit = Emitter(VectorSpelling())
+        self.context = RowContext(self.emit, self.spell, unroll=False, bounds={})
+
+    def lines(self) -> tuple[list[str], tuple[str, ...]]:
+        """The statements of the kernel's body, and the program symbols it needs in order."""
+        emit, (axis,) = self.emit, self.kernel.rows
+        emit.row_scope, emit.lane, emit.partial = 1, axis.symbol.name, True
+        with emit.inside("%row", _FIRST.name, axis.symbol.name) as scope:
+            name = clean(axis.symbol.name)
+            scope.lines += [
+                f"const int64_t left = min_(end - first, (int64_t){LANES}), {name} = first;",
+            ]
+            for number, stage in enumerate(self.kernel.stages):
+                if len(self.kernel.stages) > 1:
+                    scope.block([f"// stage {number}"])
+                scope.block(stage_lines(self.context, stage))
+        emit.lane = None
+        body = [
+            *self.pointers(),
+            *emit.scopes[0].lines,
+            f"for (int64_t first = begin; first < end; first += {LANES}) {{",
+            *(INDENT + line for line in scope.lines),
+            "}",
+        ]
+        return body, tuple(emit.sizes)

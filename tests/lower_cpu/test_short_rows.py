@@ -1,0 +1,73 @@
+"""Rows that do not fill a vector, of lengths that only the call knows: NumPy is the oracle."""
+
+# JAX's functions are partly untyped; this file is about what they export.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.special
+
+import shlo_disc
+from shlo_disc.codegen.kernel import RowKernel
+from shlo_disc.codegen.stages import build_row_kernel
+from shlo_disc.lower_cpu.rows import SEAMS
+from shlo_disc.lower_cpu.short_rows import LONGEST, short_rows
+from tests.codegen.programs import planned, softmax
+from tests.pipeline.exports import BF16, FAST, Array, In, check, exported, special
+from tests.pipeline.guarded import guarded
+
+HEIGHTS = (1, 15, 16, 37)
+LENGTHS = (*range(1, LONGEST + 2), 17)
+
+
+def reductions(x: Any, wide: Any, half: Any, small: Any, flags: Any) -> tuple[Any, ...]:
+    """Of every width of elements; of one carry and of two; of one stage and of several."""
+    return (
+        jnp.argmax(x, 1), jnp.argmin(small, 1), x.max(1), wide.max(1), half.max(1), small.sum(1, np.int8), flags.all(1),
+        flags.any(1), jax.nn.logsumexp(wide, 1), softmax(wide.astype(jnp.float32)), wide.var(1), x[:, ::-1].min(1),
+    )  # fmt: skip
+
+
+def by_numpy(x: Array, wide: Array, half: Array, small: Array, flags: Array) -> list[Array]:
+    return [
+        np.argmax(x, 1), np.argmin(small, 1), x.max(1), wide.max(1), half.max(1), small.sum(1, np.int8), flags.all(1),
+        flags.any(1), scipy.special.logsumexp(wide, 1), scipy.special.softmax(wide.astype(np.float32), 1),
+        wide.var(1), x.min(1),
+    ]  # fmt: skip
+
+
+INPUTS = (In("b, s"), In("b, s", np.float64), In("b, s", BF16), In("b, s", np.int8), In("b, s", bool))
+
+
+def test_reductions() -> None:
+    with jax.enable_x64(True):
+        program = exported(reductions, INPUTS)
+    run = guarded(shlo_disc.compile(program, options=replace(FAST, driver="vm")))
+    rng = np.random.default_rng(5)
+    for height in HEIGHTS:
+        for length in LENGTHS:
+            shape = (height, length)
+            x, half = special(rng, shape, np.dtype(np.float32)), special(rng, shape, np.dtype(BF16))
+            wide, flags = rng.standard_normal(shape), rng.random(shape) < 0.7
+            given = x, wide, half, rng.integers(-100, 100, shape, np.int8), flags
+            with np.errstate(invalid="ignore"):
+                wanted = by_numpy(*given)
+            check(list(run(list(given))), wanted, str(shape))
+
+
+def test_only_rows_that_may_be_short_have_a_form() -> None:
+    def form(*inputs: In) -> RowKernel | None:
+        found = planned(softmax, *inputs)
+        (group,) = found.plan.groups
+        return short_rows(build_row_kernel(group, found.program.facts, found.producers, SEAMS)[0])
+
+    assert form(In("b, s")) is not None
+    assert form(In("b, 8")) is not None
+    assert form(In("b, 9")) is None
+    assert form(In("b, s", np.complex64)) is None
