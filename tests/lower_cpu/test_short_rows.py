@@ -40,8 +40,8 @@ def shares(x: Array) -> Array:
 
 def by_numpy(x: Array, wide: Array, half: Array, small: Array, flags: Array) -> list[Array]:
     found: list[Any] = [
-        np.argmax(x, 1), np.argmin(small, 1), x.max(1), wide.max(1), half.max(1), small.sum(1, np.int8), np.all(flags, 1),
-        np.any(flags, 1), np.logaddexp.reduce(wide, 1), shares(wide).astype(np.float32),
+        np.argmax(x, 1), np.argmin(small, 1), x.max(1), wide.max(1), half.max(1), small.sum(1, np.int8),
+        np.all(flags, 1), np.any(flags, 1), np.logaddexp.reduce(wide, 1), shares(wide).astype(np.float32),
         wide.var(1), x.min(1),
     ]  # fmt: skip
     return found
