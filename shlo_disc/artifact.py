@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, assert_never
 
 from shlo_disc.overview import Overview
 
@@ -271,15 +271,49 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A part of a program, up to where sizes become known that the next part needs.
+    """A part of a program, up to where sizes become known that the next part needs; or a loop, or branches.
 
     Values are numbered: the arguments of the program, then the results of each segment. `inputs` are those that it
     takes, `last` those among them that no later segment takes and no caller gets.
     """
 
-    artifact: Artifact
+    runs: Artifact | Loop | Branches
     inputs: tuple[int, ...]
     last: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Callee:
+    """A program that a segment runs, and the numbers of those of the segment's inputs that it takes."""
+
+    artifact: Artifact
+    takes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop whose turns are calls: the first inputs are carried from turn to turn, as many as the body has results.
+
+    The results are what is carried after the last turn, then the sizes (i64) that `sized` names: a result and an axis.
+    `place`: where the loop stands in the user's text.
+    """
+
+    condition: Callee
+    body: Callee
+    sized: tuple[tuple[int, int], ...]
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """Programs of which the first input, an index, says which one runs: the last one for what is out of range.
+
+    The results are its results, then the sizes that `sized` names.
+    """
+
+    branches: tuple[Callee, ...]
+    sized: tuple[tuple[int, int], ...]
+    place: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,8 +360,20 @@ class Artifact:
 
     @property
     def parts(self) -> tuple[Artifact, ...]:
-        """What is compiled: the artifacts of the segments, or this one."""
-        return tuple(segment.artifact for segment in self.segments) or (self,)
+        """What is compiled: the artifacts of the segments, and of what they call, or this one."""
+        return tuple([part for _, part in self.named_parts])
+
+    @property
+    def named_parts(self) -> tuple[tuple[str, Artifact], ...]:
+        """The same with what people call them: `segment 1, body of the loop at model.mlir:7:3, segment 0`."""
+        if not self.segments:
+            return (("", self),)
+        found = list[tuple[str, Artifact]]()
+        for number, segment in enumerate(self.segments):
+            for role, artifact in called(segment.runs):
+                for name, part in artifact.named_parts:
+                    found.append((", ".join(filter(None, (f"segment {number}", role, name))), part))
+        return tuple(found)
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -338,6 +384,22 @@ class Artifact:
     def _place(self, reading: Reading) -> str:
         argument = self.arguments[reading.argument]
         return f"element {reading.element} of {argument.name}" if argument.shape else f"the value of {argument.name}"
+
+
+def called(runs: Artifact | Loop | Branches) -> tuple[tuple[str, Artifact], ...]:
+    """The programs that a segment runs, each with what it is there."""
+    match runs:
+        case Loop(condition, body, _, place):
+            return (
+                (f"condition of the loop at {place}", condition.artifact),
+                (f"body of the loop at {place}", body.artifact),
+            )
+        case Branches(branches, _, place):
+            return tuple([(f"branch {k} at {place}", branch.artifact) for k, branch in enumerate(branches)])
+        case Artifact():
+            return (("", runs),)
+        case _:
+            assert_never(runs)
 
 
 @dataclass(frozen=True, slots=True)

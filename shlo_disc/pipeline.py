@@ -13,20 +13,21 @@ from typing import Any, cast
 
 from shlo_disc.analysis.formula import producers_of
 from shlo_disc.analysis.sizes import Point, likely_points
-from shlo_disc.artifact import Artifact, CompileOptions, DeviceKind, Hints, SourceFile
+from shlo_disc.artifact import Artifact, Branches, CompileOptions, DeviceKind, Hints, Loop, SourceFile
 from shlo_disc.codegen.assemble import assemble
 from shlo_disc.codegen.groups import Context, Fuse, FusionPlan
 from shlo_disc.codegen.host import HostProgram
 from shlo_disc.codegen.host_plan import plan_host
 from shlo_disc.codegen.overview import describe
 from shlo_disc.codegen.planners import FUSIONS
-from shlo_disc.codegen.segments import join, peak, value_names
+from shlo_disc.codegen.segments import control, join, peak, value_names
 from shlo_disc.compiled import Compiled
 from shlo_disc.custom_calls import find_hook
 from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
 from shlo_disc.dynamic_ops.constraints import check_likely
 from shlo_disc.dynamic_ops.legalize import legalize
-from shlo_disc.dynamic_ops.program import Body, Program
+from shlo_disc.dynamic_ops.control import OutlinedAttrs
+from shlo_disc.dynamic_ops.program import Body, Op, Program
 from shlo_disc.exported import Signature, bind_platform, is_exported, read_exported
 from shlo_disc.ir.core import Module
 from shlo_disc.lower_cpu.host import print_host
@@ -37,7 +38,7 @@ from shlo_disc.parse.parser import parse_module
 from shlo_disc.parse.printer import print_module
 from shlo_disc.passes import PASSES
 from shlo_disc.passes.precision import demand_highest_precision
-from shlo_disc.passes.segments import split
+from shlo_disc.passes.segments import is_segmented, split
 from shlo_disc.runtime.cache import digest, open_cache, package_digest
 from shlo_disc.runtime.cuda import cuda_is_available, open_gpu
 from shlo_disc.runtime.device import Device, IndexType
@@ -148,24 +149,28 @@ def compile_module(module: Module, request: Request, watch: Stopwatch) -> Artifa
         program = legalize(module, names, request.hints.constraints)
         check_likely(program, request.hints.likely)
         donated = _donated(program, request)
-    with watch.stage("passes"):
-        for step in PASSES:
-            program = step.run(program)
-        if request.options.matmul_precision == "highest":
-            program = demand_highest_precision(program)
     known = names or tuple(f"argument {k}" for k in range(len(program.parameters)))
     with naming_origins(module):
-        generate = _Generator(module, request, watch)
-        return generate.segments(program, known, donated) if program.late else generate(program, known, donated)[1]
+        return _Generator(module, request, watch).whole(program, known, donated)
 
 
 @dataclass(frozen=True, slots=True)
 class _Generator:
-    """Makes artifacts of programs."""
+    """Makes artifacts of programs. `is_inner`: of what a loop runs, or a branch."""
 
     module: Module
     request: Request
     watch: Stopwatch
+    is_inner: bool = False
+
+    def whole(self, program: Program, names: Sequence[str], donated: frozenset[int]) -> Artifact:
+        """The artifact of a program as it was legalized."""
+        with self.watch.stage("passes"):
+            for step in PASSES:
+                program = step.run(program)
+            if self.request.options.matmul_precision == "highest":
+                program = demand_highest_precision(program)
+        return self.segments(program, names, donated) if is_segmented(program) else self(program, names, donated)[1]
 
     def __call__(self, program: Program, names: Sequence[str], donated: frozenset[int]) -> tuple[HostProgram, Artifact]:
         """The artifact of a program that knows all its sizes when it starts; `names` are those of its arguments."""
@@ -179,21 +184,37 @@ class _Generator:
         return host, replace(artifact, device=self.request.device)
 
     def segments(self, program: Program, names: Sequence[str], donated: frozenset[int]) -> Artifact:
-        """The artifact of a program in segments: a donated argument is overwritten by the last one, if it takes it."""
-        cut = split(program)
+        """The artifact of a program in segments: a donated argument is overwritten by the last one, if it takes it.
+
+        What a loop gives up is overwritten as early as it can be: after an error nobody sees it.
+        """
+        cut = split(program, donated if self.is_inner else ())
         program = cut.program
         called = value_names(program, cut, names)
-        parts = list[tuple[HostProgram, Artifact]]()
+        parts = list[tuple[HostProgram | None, Artifact | Loop | Branches]]()
         for segment in cut.segments:
+            if not isinstance(segment.runs, Program):
+                parts.append((None, self._control(segment.runs)))
+                continue
             free = donated.union(segment.last) if segment is cut.segments[-1] else set(segment.last)
             given = frozenset(k for k, number in enumerate(segment.inputs) if number in free)
-            parts.append(self(segment.program, [called[number] for number in segment.inputs], given))
+            parts.append(self(segment.runs, [called[number] for number in segment.inputs], given))
         with self.watch.stage("describe"):
             host = HostProgram((), (), (), peak(program, cut, [host for host, _ in parts]), ())
             points = likely_points(program, dict(self.request.hints.likely))
             overview = describe(program, host, names, points, self.module)
             whole = assemble(replace(program, constants={}), host, (), SourceFile("host", ""), names, overview)
-        return join(replace(whole, device=self.request.device), program, cut, [artifact for _, artifact in parts])
+        return join(replace(whole, device=self.request.device), program, cut, [part for _, part in parts])
+
+    def _control(self, op: Op[OutlinedAttrs]) -> Loop | Branches:
+        """A loop or branches: the body of a loop overwrites what is carried."""
+        inner = replace(self, is_inner=True, request=replace(self.request, hints=_NO_HINTS))
+        carried = frozenset(range(len(op.results) - 1)) if op.name == "d_outlined_while" else frozenset[int]()
+        found = list[Artifact]()
+        for number, program in enumerate(op.attrs.programs):
+            names = [f"%{parameter.tensor.name}" for parameter in program.parameters]
+            found.append(inner.whole(program, names, carried if number else frozenset()))
+        return control(op, found)
 
 
 def _donated(program: Program, request: Request) -> frozenset[int]:

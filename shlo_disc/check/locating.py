@@ -95,7 +95,8 @@ class _Observer:
         self.found: Place | None = None
         self._ops = {tensor.name: op for op in program.body.walk() for tensor in op.results}
         self._values = values
-        self._outer = {id(step): part for part in artifact.parts for step in part.steps}
+        runs = [segment.runs for segment in artifact.segments] or [artifact]
+        self._outer = {id(step): part for part in runs if isinstance(part, Artifact) for step in part.steps}
 
     def observe(self, step: Step, buffers: Mapping[Slot, Array]) -> None:
         """Compare the buffers that a step touched."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from keyword import iskeyword
 from typing import Any, NoReturn, TypeAlias
@@ -56,6 +57,7 @@ class Builder:
         self.late: list[Sym] = []  # symbols that become known during a call, in this order
         self.draws = 0  # how often an op has drawn random numbers from no state of the program
         self.loops = 0  # how many loops are around what is built
+        self._control: list[tuple[int, ir.Op]] = []  # loops and branches around what is built: how deep, and which
         self._literals: dict[tuple[bytes, tuple[int, ...], DType], Tensor] = {}
         self._scopes = [_Scope()]
         self._count = 0
@@ -85,6 +87,18 @@ class Builder:
     def depth(self) -> int:
         """How many bodies are being built."""
         return len(self._scopes)
+
+    @contextmanager
+    def within(self, op: ir.Op) -> Generator[None]:
+        """Build the regions of a loop or a branch."""
+        self._control.append((self.depth + 1, op))
+        yield
+        self._control.pop()
+
+    def control_at(self, depth: int | None) -> ir.Op | None:
+        """The innermost loop or branch around what is built whose regions are no deeper than that."""
+        around = [op for found, op in self._control if depth is None or found <= depth]
+        return around[-1] if around else None
 
     def tensor(self, shape: Iterable[Dim], dtype: DType, span: Span) -> Tensor:
         """Make a new value."""

@@ -1,9 +1,31 @@
-"""Ops that run a body as often as the data says: while, case."""
+"""Ops that run a body, or a program, as often as the data says: while, case."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
 from shlo_disc.dynamic_ops.opdef import Arrays, NoAttrs, OpDef, RunBody, Template
-from shlo_disc.dynamic_ops.program import Op
+from shlo_disc.dynamic_ops.program import Body, Op, Program
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OutlinedAttrs:
+    """Regions as programs: the condition and the body of a loop, or branches.
+
+    Program k takes the operands numbered `takes[k]`. The last result of the op is an i64 vector: the sizes of the other
+    results that are known only after it, a result and an axis of each in `sized`.
+    """
+
+    programs: tuple[Program, ...]
+    takes: tuple[tuple[int, ...], ...]
+    sized: tuple[tuple[int, int], ...]
+
+    def with_sizes(self, results: Arrays) -> Arrays:
+        """The results, and what is read of their sizes."""
+        return (*results, np.array([results[k].shape[axis] for k, axis in self.sized], np.int64))
 
 
 def _while_reference(op: Op[NoAttrs], inputs: Arrays, run: RunBody) -> Arrays:
@@ -15,9 +37,32 @@ def _while_reference(op: Op[NoAttrs], inputs: Arrays, run: RunBody) -> Arrays:
 
 
 def _case_reference(op: Op[NoAttrs], inputs: Arrays, run: RunBody) -> Arrays:
-    last = len(op.bodies) - 1
+    return run(op.bodies[_chosen(inputs, op.bodies)], ())
+
+
+def _chosen(inputs: Arrays, branches: Sequence[Body | Program]) -> int:
+    last = len(branches) - 1
     chosen = int(inputs[0])
-    return run(op.bodies[chosen if 0 <= chosen <= last else last], ())
+    return chosen if 0 <= chosen <= last else last
+
+
+def _outlined_while_reference(op: Op[OutlinedAttrs], inputs: Arrays, run: RunBody) -> Arrays:
+    count = len(op.results) - 1
+    carries, captured = inputs[:count], inputs[count:]
+
+    def computed(number: int) -> Arrays:
+        values = (*carries, *captured)
+        return run(op.attrs.programs[number], tuple([values[k] for k in op.attrs.takes[number]]))
+
+    while bool(computed(0)[0]):
+        carries = computed(1)
+    return op.attrs.with_sizes(carries)
+
+
+def _outlined_case_reference(op: Op[OutlinedAttrs], inputs: Arrays, run: RunBody) -> Arrays:
+    number = _chosen(inputs, op.attrs.programs)
+    taken = tuple([inputs[k] for k in op.attrs.takes[number]])
+    return op.attrs.with_sizes(run(op.attrs.programs[number], taken))
 
 
 OPS = (
@@ -36,5 +81,21 @@ OPS = (
         template=Template.CASE,
         element=None,
         reference=_case_reference,
+    ),
+    # programs: condition, body; operands: the initial carries, then what the programs capture
+    OpDef(
+        name="d_outlined_while",
+        attrs=OutlinedAttrs,
+        template=Template.OUTLINED,
+        element=None,
+        reference=_outlined_while_reference,
+    ),
+    # one program per case; operands: the index, then what the programs capture
+    OpDef(
+        name="d_outlined_case",
+        attrs=OutlinedAttrs,
+        template=Template.OUTLINED,
+        element=None,
+        reference=_outlined_case_reference,
     ),
 )

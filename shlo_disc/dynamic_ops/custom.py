@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from shlo_disc.custom_calls import CustomCall, Entries, decoded
+from shlo_disc.dynamic_ops.control import OutlinedAttrs
 from shlo_disc.dynamic_ops.create import concrete_shape
 from shlo_disc.dynamic_ops.opdef import Arrays, OpDef, Template, plain
 from shlo_disc.dynamic_ops.program import Op
@@ -33,6 +34,8 @@ def has_side_effect(op: Op[object]) -> bool:
     """Whether an op does something beside computing results: it runs as often as the text says, even if unread."""
     if isinstance(op.attrs, CustomCallAttrs):
         return op.attrs.has_side_effect
+    if isinstance(op.attrs, OutlinedAttrs):
+        return any(has_side_effect(inner) for program in op.attrs.programs for inner in program.body.ops)
     return any(has_side_effect(inner) for body in op.bodies for inner in body.ops)
 
 

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from shlo_disc.diagnostics import Span, UnsupportedOpError
 from shlo_disc.dynamic_ops.builder import Bound, Builder, tensor_type
 from shlo_disc.dynamic_ops.contents import ShapeArithmetic
+from shlo_disc.dynamic_ops.outline import Outliner
 from shlo_disc.dynamic_ops.program import Body, Shape, Tensor
 from shlo_disc.dynamic_ops.readings import Readings
 from shlo_disc.dynamic_ops.size_values import Contents
@@ -43,6 +44,7 @@ class Legalizer:
     rules: Mapping[str, Rule]
     readings: Readings
     processes: Processes
+    outliner: Outliner
 
 
 class Frame:
@@ -53,7 +55,7 @@ class Frame:
         self.build = legalizer.builder
         self._values: dict[ir.Value, Bound] = {}
         self._producers: dict[ir.Value, ir.Op] = {}
-        self._calls = calls
+        self.calls = calls
 
     # values
 
@@ -109,7 +111,7 @@ class Frame:
             self._values[value] = bound
             self._producers[value] = op
             if isinstance(bound, Tensor):
-                self.legalizer.readings.made(bound, op, number, operands, self._calls)
+                self.legalizer.readings.made(bound, op, number, operands, self.calls)
                 self.build.names.setdefault(bound, value.name)
                 if known and bound.span is op.span:
                     self.build.sized[bound] = tuple(known)
@@ -119,9 +121,9 @@ class Frame:
         function = self.legalizer.functions.get(name)
         if function is None:
             raise UnsupportedOpError(f"call of an unknown function @{name}", span)
-        if len(self._calls) > _DEEPEST_CALL:
+        if len(self.calls) > _DEEPEST_CALL:
             raise UnsupportedOpError(f"recursive call of @{name}", span)
-        inner = Frame(self.legalizer, (*self._calls, span))
+        inner = Frame(self.legalizer, (*self.calls, span))
         for value, attributes, bound in zip(
             function.body.arguments, function.argument_attributes, arguments, strict=True
         ):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from shlo_disc.custom_calls import is_registered
 from shlo_disc.diagnostics import UnsupportedOpError
@@ -27,6 +27,7 @@ from shlo_disc.dynamic_ops.builder import Builder, FirstOp, tensor_type
 from shlo_disc.dynamic_ops.constraints import read_constraints
 from shlo_disc.dynamic_ops.contents import ShapeArithmetic
 from shlo_disc.dynamic_ops.frame import Frame, Legalizer, Processes, Rule
+from shlo_disc.dynamic_ops.outline import NeedsOutlining, Outline, Outliner, size_of
 from shlo_disc.dynamic_ops.program import Body, Check, LateReading, Parameter, Program, RawDim, Reading
 from shlo_disc.dynamic_ops.quantization import with_quantized
 from shlo_disc.dynamic_ops.readings import Readings, SymbolNames, demand_room
@@ -65,11 +66,48 @@ def legalize(module: ir.Module, argument_names: tuple[str, ...] = (), constraint
     arguments in messages. `constraints` are the caller's; they are known from the start.
     """
     module = without_tokens(without_tuples(module))
-    main = _entry(module)
+
+    def outlined(outline: Outline) -> Program:
+        return _again(_Text(module, _function_of(outline), (), outliner, outline))
+
+    outliner = Outliner(outlined)
+    return _again(_Text(module, _entry(module), argument_names, outliner), constraints)
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A function as a program: the entry of a module, or a region of it."""
+
+    module: ir.Module
+    main: ir.Function
+    argument_names: tuple[str, ...]
+    outliner: Outliner
+    outline: Outline | None = None
+
+
+def _function_of(outline: Outline) -> ir.Function:
+    block = outline.op.regions[outline.number].block
+    results = tuple([x.type for x in block.ops[-1].operands])
+    kind = ir.FunctionType(tuple([x.type for x in outline.arguments]), results)
+    body = ir.Block(outline.arguments, block.ops)
+    return ir.Function(outline.name, kind, body, None, (), (), {}, outline.op.span, outline.op.location)
+
+
+def _again(text: _Text, constraints: Sequence[str] = ()) -> Program:
+    """Legalize, with everything outlined that turns out to need it."""
+    while True:
+        try:
+            return _legalized(text, constraints)
+        except NeedsOutlining as found:
+            text.outliner.ops.add(found.op)
+
+
+def _legalized(text: _Text, constraints: Sequence[str]) -> Program:
+    module, main = text.module, text.main
     prefix = _prefix(module)
     raw = _raw_dims(main, prefix, {})
     names = SymbolNames(f"{prefix[:-1]}v", {dim.symbol.name for dim in raw} | _size_names(module))
-    first = _named_sizes(module, main, raw, argument_names, names)
+    first = _named_sizes(text, raw, names)
     renamed = _raw_dims(main, prefix, {size: name for name, size in first.sizes.items()})
     replacements = {old.symbol: of(new.symbol) for old, new in zip(raw, renamed, strict=True)}
     sizes = {name: size.substitute(replacements) for name, size in first.sizes.items()}
@@ -79,10 +117,10 @@ def legalize(module: ir.Module, argument_names: tuple[str, ...] = (), constraint
         first.demand_all(read_constraints(constraints, sizes))
         replacements = {}
     second = first.again(_sizes(main, renamed), replacements)
-    parameters, body, readings, late = _run(module, main, second, renamed, argument_names, names)
+    parameters, body, readings, late = _run(text, second, renamed, names)
     if second.learned_more:
         second = second.again(_sizes(main, renamed), {})
-        parameters, body, readings, late = _run(module, main, second, renamed, argument_names, names)
+        parameters, body, readings, late = _run(text, second, renamed, names)
     demand_room(second, body, (*readings, *late))
     body, bounded = with_bounds(body, second.facts)
     return Program(
@@ -186,47 +224,48 @@ def _sizes(main: ir.Function, raw: tuple[RawDim, ...]) -> Facts:
     return facts
 
 
-def _named_sizes(
-    module: ir.Module,
-    main: ir.Function,
-    raw: tuple[RawDim, ...],
-    argument_names: tuple[str, ...],
-    names: SymbolNames,
-) -> Builder:
+def _named_sizes(text: _Text, raw: tuple[RawDim, ...], names: SymbolNames) -> Builder:
     """What is learned of sizes before anything is computed, or if sizes get their names later, from all of it."""
-    builder = Builder(_sizes(main, raw), sizes_only=True)
+    builder = Builder(_sizes(text.main, raw), sizes_only=True)
     with suppress(FirstOp):
-        _run(module, main, builder, raw, argument_names, names)
-    if _size_names(module) <= builder.sizes.keys():
+        _run(text, builder, raw, names)
+    if _size_names(text.module) <= builder.sizes.keys():
         return builder
-    whole = Builder(_sizes(main, raw))
-    _run(module, main, whole, raw, argument_names, names)
+    whole = Builder(_sizes(text.main, raw))
+    _run(text, whole, raw, names)
     return whole
 
 
 def _run(
-    module: ir.Module,
-    main: ir.Function,
-    builder: Builder,
-    raw: tuple[RawDim, ...],
-    argument_names: tuple[str, ...],
-    names: SymbolNames,
+    text: _Text, builder: Builder, raw: tuple[RawDim, ...], names: SymbolNames
 ) -> tuple[tuple[Parameter, ...], Body, tuple[Reading, ...], tuple[LateReading, ...]]:
+    module, main = text.module, text.main
     parameters = tuple(
-        replace(_parameter(builder, k, value, raw, argument_names), is_donated=_is_donated(main, k))
+        replace(_parameter(builder, k, value, raw, text.argument_names), is_donated=_is_donated(main, k))
         for k, value in enumerate(main.body.arguments)
     )
     arithmetic = ShapeArithmetic(builder)
     readings = Readings(builder, arithmetic, names)
-    frame = Frame(Legalizer(builder, arithmetic, module.functions, _RULES, readings, _processes(module)))
+    frame = Frame(Legalizer(builder, arithmetic, module.functions, _RULES, readings, _processes(module), text.outliner))
     for value, parameter in zip(main.body.arguments, parameters, strict=True):
         frame.bind(value, parameter.tensor)
+    if text.outline is not None:
+        _bind_captured(text.outline, frame, raw)
     builder.begin()
     readings.enter(parameters)
     results = frame.run(main.body)
     span = main.body.ops[-1].span
     stored, late = readings.late([builder.materialized(x, span) for x in results])
     return parameters, builder.end([p.tensor for p in parameters], stored), readings.taken, late
+
+
+def _bind_captured(outline: Outline, frame: Frame, raw: tuple[RawDim, ...]) -> None:
+    """Say what a region knows of what it captures, and where its random numbers begin: no other op has those."""
+    sizes = {size_of(each.argument, each.axis): of(each.symbol) for each in raw}
+    for value, known in outline.known:
+        frame.bind(value, replace(known, dims=tuple([dim.substitute(sizes) for dim in known.dims])))
+    frame.build.loops = int(outline.is_repeated)
+    frame.build.draws = (outline.op.span.start << 24) + (outline.number << 16)
 
 
 def _is_donated(main: ir.Function, k: int) -> bool:

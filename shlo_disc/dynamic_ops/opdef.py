@@ -9,13 +9,13 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from numpy.typing import NDArray
 
-from shlo_disc.dynamic_ops.program import Body, Op, Tensor
+from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
 from shlo_disc.expr.dim import Sym
 from shlo_disc.expr.scalar import Index, Scalar
 
 A = TypeVar("A")
 Arrays: TypeAlias = tuple[NDArray[Any], ...]
-RunBody: TypeAlias = Callable[[Body, Arrays], Arrays]
+RunBody: TypeAlias = Callable[[Body | Program, Arrays], Arrays]
 
 
 class Template(Enum):
@@ -31,6 +31,7 @@ class Template(Enum):
     LIBRARY = auto()  # a call of a library: operands and results are whole arrays in memory
     WHILE = auto()
     CASE = auto()
+    OUTLINED = auto()  # programs of their own: segments, not kernels
 
 
 class ElementQuery(Protocol):
@@ -60,7 +61,7 @@ class OpDef(Generic[A]):
 
     `element(op, ask, k, index)` says how element `index` of result number `k` is computed; None for ops that only a
     template can compute. `reference(op, inputs, run)` is written independently with NumPy: the oracle; `op` there has
-    constant dims everywhere, and `run` interprets a body. Bodies of rank-0 ops may be run on whole arrays at once.
+    constant dims everywhere, and `run` interprets a body, or a program that is outlined. Bodies of rank-0 ops may be run on whole arrays at once.
     """
 
     name: str

@@ -16,6 +16,7 @@ from math import prod
 from shlo_disc.diagnostics import Span, UnsupportedOpError
 from shlo_disc.dynamic_ops.builder import Bound, Builder
 from shlo_disc.dynamic_ops.contents import MOST_ELEMENTS, ShapeArithmetic, is_arithmetic, moved_from
+from shlo_disc.dynamic_ops.outline import NeedsOutlining
 from shlo_disc.dynamic_ops.program import Body, LateReading, Parameter, Reading, Relation, Tensor
 from shlo_disc.dynamic_ops.size_values import Contents
 from shlo_disc.expr.dim import ZERO, Dim, FloorDiv, Max, Min, Mod, Sym, const, of, product
@@ -86,6 +87,7 @@ class Readings:
         self._known = dict[tuple[Tensor, int], _Found]()
         self._taken = dict[tuple[int, int], Reading]()
         self._late = dict[tuple[Tensor, int], tuple[Sym, Span]]()
+        self._bound_at = dict[Tensor, int]()
         self._depth = 0
 
     @property
@@ -106,6 +108,31 @@ class Readings:
         """Say what the arguments of the program are, whose body is being built."""
         self._arguments = {parameter.tensor: k for k, parameter in enumerate(parameters)}
         self._depth = self._build.depth
+
+    def bound(self, arguments: Sequence[Tensor]) -> None:
+        """Say what the arguments of a loop's region are that is being built."""
+        self._bound_at.update(dict.fromkeys(arguments, self._build.depth))
+
+    def demand_outermost(self, op: ir.Op) -> None:
+        """Have everything outlined that is around what runs programs. Raises `NeedsOutlining`."""
+        if self._build.depth == self._depth:
+            return
+        if (around := self._build.control_at(None)) is not None:
+            raise NeedsOutlining(around)
+        raise UnsupportedOpError(f"{op.name} computes sizes in a region that is no loop's and no branch's", op.span)
+
+    def size_after(self, op: ir.Op, calls: tuple[Span, ...], result: int, axis: int) -> Sym:
+        """A symbol for a size of a result that is known only after the op ran."""
+        symbol = Sym(self._names.of_value((op, "size", calls, result, axis)))
+        if symbol not in self._build.late:
+            self._build.late.append(symbol)
+        self._build.assume(Relation.GE, of(symbol), ZERO, "sizes are not negative", op.span)
+        return symbol
+
+    def read_after(self, sizes: Tensor, symbols: Sequence[Sym]) -> None:
+        """Say which tensor such sizes are the elements of."""
+        for element, symbol in enumerate(symbols):
+            self._late[sizes, element] = symbol, sizes.span
 
     def made(self, tensor: Tensor, op: ir.Op, result: int, operands: Sequence[Bound], calls: tuple[Span, ...]) -> None:
         """Say how a tensor was computed; who says it first is the innermost."""
@@ -185,11 +212,14 @@ class Readings:
 
     def _read_late(self, tensor: Tensor, element: int, op: ir.Op) -> Sym:
         made = self._made.get(tensor)
-        if made is None or made.depth != self._depth:
+        depth = self._bound_at.get(tensor) if made is None else made.depth
+        if made is None or depth != self._depth:
+            if (around := self._build.control_at(depth)) is not None:
+                raise NeedsOutlining(around)
             raise UnsupportedOpError(
-                f"{op.name} takes its shape from data: {tensor!r} is computed in a loop or a branch",
+                f"{op.name} takes its shape from data: {tensor!r} is computed in a region of another op",
                 op.span,
-                hint="what decides a size may be computed before the loop, or be an argument",
+                hint="what decides a size may be computed before the op, or be an argument",
             )
         symbol = Sym(self._names.of_value((made.op, made.result, made.calls, element)))
         self._late[tensor, element] = symbol, tensor.span

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError
+from shlo_disc.dynamic_ops.control import OutlinedAttrs
 from shlo_disc.dynamic_ops.opdef import Arrays, RunBody
 from shlo_disc.dynamic_ops.program import Body, Check, Op, Parameter, Program, Tensor
 from shlo_disc.dynamic_ops.registry import definition
@@ -153,7 +154,10 @@ class _Interpreter:
     ) -> None:
         self._sizes, self._values, self._watch, self._evaluate = sizes, values, watch, evaluate
 
-    def run(self, body: Body, arguments: Arrays) -> Arrays:
+    def run(self, body: Body | Program, arguments: Arrays) -> Arrays:
+        """The results of a body in these surroundings, or of a program, which has none: nobody watches it."""
+        if isinstance(body, Program):
+            return tuple(interpret(body, arguments, evaluate=self._evaluate))
         self._values.update(zip(body.arguments, arguments, strict=True))
         for op in body.ops:
             inputs = tuple(self._values[x] for x in op.operands)
@@ -164,7 +168,9 @@ class _Interpreter:
 
 
 def _concrete(op: Op[Any], sizes: dict[Sym, int]) -> Op[Any]:
-    """The op with constant dims everywhere, also in its attributes."""
+    """The op with constant dims everywhere, also in its attributes. One that runs programs finds its sizes itself."""
+    if isinstance(op.attrs, OutlinedAttrs):
+        return op
     results = tuple(
         Tensor(x.name, tuple(const(dim.evaluate(sizes)) for dim in x.shape), x.dtype, x.span) for x in op.results
     )

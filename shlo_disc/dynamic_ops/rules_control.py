@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from shlo_disc.diagnostics import UnsupportedOpError, VerifyError
 from shlo_disc.dynamic_ops import rules_random
@@ -14,6 +15,7 @@ from shlo_disc.dynamic_ops.elementwise import CompareAttrs
 from shlo_disc.dynamic_ops.frame import Frame, Rule
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.order import SortAttrs
+from shlo_disc.dynamic_ops.outline import NeedsOutlining
 from shlo_disc.dynamic_ops.program import Body, Shape, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceWindowAttrs
 from shlo_disc.dynamic_ops.rules_compute import windowed
@@ -21,6 +23,7 @@ from shlo_disc.dynamic_ops.rules_elementwise import assertion
 from shlo_disc.dynamic_ops.rules_library import custom_call
 from shlo_disc.dynamic_ops.rules_linear_algebra import CALLS
 from shlo_disc.dynamic_ops.rules_move import stated
+from shlo_disc.dynamic_ops.rules_outlined import outlined_case, outlined_while
 from shlo_disc.dynamic_ops.size_values import Contents
 from shlo_disc.dynamic_ops.slices import SliceAttrs
 from shlo_disc.expr.dim import ONE, ZERO, Dim, const, maximum, minimum
@@ -51,12 +54,21 @@ def _while(frame: Frame, op: ir.Op) -> Sequence[Bound]:
         for value, bound, changes in zip(region.block.arguments, initial, varies, strict=True):
             if not changes:  # the loop hands it on as it is
                 frame.bind(value, bound)
+    made = outlined_while if op in frame.legalizer.outliner.ops else _inline_while
+    results = iter(made(frame, op, varies))
+    return [next(results) if changes else bound for bound, changes in zip(initial, varies, strict=True)]
+
+
+def _inline_while(frame: Frame, op: ir.Op, varies: Sequence[bool]) -> tuple[Tensor, ...]:
+    """The results that vary of a loop that knows all its sizes. Raises `NeedsOutlining` if it does not."""
+    condition, body = op.regions
     carries = [frame.tensor(x) for x, changes in zip(op.operands, varies, strict=True) if changes]
     types = [(x.shape, x.dtype) for x in carries]
-    bodies = (_loop_body(frame, condition, varies, types, None), _loop_body(frame, body, varies, types, varies))
-    keep_shapes(frame, op, bodies[1])
-    results = iter(frame.build.emit("d_while", carries, NoAttrs(), types, op.span, bodies))
-    return [next(results) if changes else bound for bound, changes in zip(initial, varies, strict=True)]
+    with frame.build.within(op):
+        bodies = (_loop_body(frame, condition, varies, types, None), _loop_body(frame, body, varies, types, varies))
+    if not all(map(partial(_same_shape, frame), bodies[1].arguments, bodies[1].results)):
+        raise NeedsOutlining(op)
+    return frame.build.emit("d_while", carries, NoAttrs(), types, op.span, bodies)
 
 
 def _loop_body(
@@ -74,6 +86,7 @@ def _loop_body(
     arguments = [build.tensor(shape, dtype, value.span) for value, (shape, dtype) in zip(values, types, strict=True)]
     for value, tensor in zip(values, arguments, strict=True):
         frame.bind(value, tensor)
+    frame.legalizer.readings.bound(arguments)
     results = frame.run(block)
     if returned is not None:
         results = tuple(x for x, changes in zip(results, returned, strict=True) if changes)
@@ -85,12 +98,15 @@ def _loop_body(
 def keep_shapes(frame: Frame, op: ir.Op, body: Body) -> None:
     """Refuse a loop whose carries change their shapes."""
     for k, (before, after) in enumerate(zip(body.arguments, body.results, strict=True)):
-        for a, b in zip(before.shape, after.shape, strict=True):
-            if not frame.build.facts.equal(a, b).is_true:
-                raise UnsupportedOpError(
-                    f"a loop whose carried value {k} changes its shape is not supported: {before!r} becomes {after!r}",
-                    op.span,
-                )
+        if not _same_shape(frame, before, after):
+            raise UnsupportedOpError(
+                f"a loop whose carried value {k} changes its shape is not supported: {before!r} becomes {after!r}",
+                op.span,
+            )
+
+
+def _same_shape(frame: Frame, before: Tensor, after: Tensor) -> bool:
+    return all(frame.build.facts.equal(a, b).is_true for a, b in zip(before.shape, after.shape, strict=True))
 
 
 def _case(frame: Frame, op: ir.Op) -> Sequence[Bound]:
@@ -104,7 +120,10 @@ def _case(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     if op.name == "stablehlo.if":
         selector = frame.build.one("convert", (selector,), NoAttrs(), (), DType.I32, op.span)
         regions = op.regions[::-1]
-    bodies = tuple(frame.body(region, ()) for region in regions)
+    if op in frame.legalizer.outliner.ops:
+        return outlined_case(frame, op, selector, regions)
+    with frame.build.within(op):
+        bodies = tuple(frame.body(region, ()) for region in regions)
     columns = zip(*(body.results for body in bodies), strict=True)
     types = [(_shape_of_branches(frame, op, k, branch), branch[0].dtype) for k, branch in enumerate(columns)]
     return frame.build.emit("d_case", (selector,), NoAttrs(), types, op.span, bodies)

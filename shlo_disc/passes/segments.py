@@ -3,33 +3,39 @@
 A segment takes what earlier segments stored, and reads from it the sizes that they computed: to the segment those are
 elements of arguments. An op runs in the last segment in which somebody waits for it, so that it can be fused with what
 uses it; but where its operands are, if then less is carried from one segment to the next. What costs index arithmetic
-only is computed again in every segment that needs it.
+only is computed again in every segment that needs it. An op that runs programs of its own is a segment of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, cast
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from shlo_disc.analysis.access import is_free
-from shlo_disc.dynamic_ops.program import Body, Check, Op, Parameter, Program, RawDim, Reading, Tensor
-from shlo_disc.expr.dim import Dim, Sym, of, product
+from shlo_disc.dynamic_ops.control import OutlinedAttrs
+from shlo_disc.dynamic_ops.program import Body, Op, Parameter, Program, RawDim, Reading, Tensor
+from shlo_disc.expr.dim import Dim, Sym, of
 from shlo_disc.passes.dce import eliminate_dead_ops
-
-_TYPICAL = 128  # a size where bytes are compared
+from shlo_disc.passes.levels import Levels, is_outlined, levels_of, places_of, symbols_of, symbols_of_check
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A part of a program. `inputs` are numbers of values: the arguments first, then the results of all segments.
+    """A part of a program: a program that runs once, or an op that runs programs of its own.
 
-    `last` are those of `inputs` that no caller has or gets, and no later segment takes.
+    `inputs` are numbers of values: the arguments first, then the results of all segments. `last` are those of `inputs`
+    that no caller has or gets, and no later segment takes.
     """
 
-    program: Program
+    runs: Program | Op[OutlinedAttrs]
     inputs: tuple[int, ...]
     last: tuple[int, ...]
+
+    @property
+    def outputs(self) -> tuple[Tensor, ...]:
+        """What the segment computes for others."""
+        return self.runs.body.results if isinstance(self.runs, Program) else self.runs.results
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +50,22 @@ class Segmented:
     results: tuple[int, ...]
 
 
-def split(program: Program) -> Segmented:
-    """Cut a program where sizes become known that it needs."""
+def is_segmented(program: Program) -> bool:
+    """Whether a program is to be cut: sizes become known while it runs, or it runs programs of its own."""
+    return bool(program.late) or any(map(is_outlined, program.body.ops))
+
+
+def split(program: Program, owned: Collection[int] = ()) -> Segmented:
+    """Cut a program where sizes become known that it needs. No caller has the arguments numbered `owned` any more."""
     program = _without_needless(program)
-    levels = _levels(program)
-    return _Cutter(program, levels, _places(program, levels)).run()
+    levels = levels_of(program)
+    return _Cutter(program, levels, places_of(program, levels)).run(owned)
 
 
 def _without_needless(program: Program) -> Program:
     """The program without what it reads for no size and no check."""
     definitions = {symbol for _, dim in program.definitions for symbol in dim.symbols()}
-    used = definitions.union(*map(_symbols, program.body.ops), *map(_of_check, program.checks))
+    used = definitions.union(*map(symbols_of, program.body.ops), *map(symbols_of_check, program.checks))
     late = [each for each in program.late if each.symbol in used]
     read = list(dict.fromkeys(program.body.results[each.result] for each in late))
     start = len(program.returned)
@@ -65,148 +76,31 @@ def _without_needless(program: Program) -> Program:
     return eliminate_dead_ops(replace(program, body=body, late=moved))
 
 
-@dataclass(frozen=True, slots=True)
-class _Levels:
-    """The first segment in which an op can run, and in which a symbol is known."""
-
-    ops: Mapping[Op[Any], int]
-    symbols: Mapping[Sym, int]
-    inputs: Mapping[Op[Any], tuple[Tensor, ...]]
-
-    def of(self, symbols: Iterable[Sym]) -> int:
-        return max((self.symbols[symbol] for symbol in symbols), default=0)
-
-
-def _levels(program: Program) -> _Levels:
-    read = dict[Tensor, list[Sym]]()
-    for each in program.late:
-        read.setdefault(program.body.results[each.result], []).append(each.symbol)
-    ops, inputs = dict[Op[Any], int](), dict[Op[Any], tuple[Tensor, ...]]()
-    symbols = dict.fromkeys([each.symbol for each in (*program.raw_dims, *program.readings)], 0)
-    tensors = dict.fromkeys((*program.body.arguments, *program.constants), 0)
-
-    def reach(tensor: Tensor) -> None:
-        symbols.update(dict.fromkeys(read.get(tensor, ()), tensors[tensor] + 1))
-        for symbol, dim in program.definitions:
-            if dim.symbols() <= symbols.keys():
-                symbols[symbol] = max((symbols[each] for each in dim.symbols()), default=0)
-
-    for tensor in tuple(tensors):
-        reach(tensor)
-    for op in program.body.ops:
-        inputs[op] = _inputs(op)
-        ops[op] = max((symbols[s] for s in _symbols(op)), default=0)
-        ops[op] = max((ops[op], *(tensors[x] for x in inputs[op])))
-        for tensor in op.results:
-            tensors[tensor] = ops[op]
-            if tensor in read:
-                reach(tensor)
-    return _Levels(ops, symbols, inputs)
-
-
-def _inputs(op: Op[Any]) -> tuple[Tensor, ...]:
-    """What an op reads, in its bodies too, and does not make itself."""
-    found, made = dict.fromkeys(op.operands), set[Tensor]()
-    for body in op.bodies:
-        made.update(body.arguments)
-        for inner in body.walk():
-            made.update(inner.results, *(each.arguments for each in inner.bodies))
-            found |= dict.fromkeys(inner.operands)
-            for each in inner.bodies:
-                found |= dict.fromkeys(each.results)
-        found |= dict.fromkeys(body.results)
-    return tuple([tensor for tensor in found if tensor not in made])
-
-
-def _symbols(op: Op[Any]) -> frozenset[Sym]:
-    """The sizes that an op is written in."""
-    shapes = [x.shape for x in op.results]
-    found = frozenset[Sym](symbol for dim in _dims((shapes, op.attrs)) for symbol in dim.symbols())
-    return found.union(*(_symbols(inner) for body in op.bodies for inner in body.ops))
-
-
-def _dims(value: Any) -> Iterator[Dim]:
-    match value:
-        case Dim():
-            yield value
-        case tuple() | list():
-            for each in cast("Sequence[Any]", value):
-                yield from _dims(each)
-        case _ if is_dataclass(value):
-            for each in fields(value):
-                if each.init:
-                    yield from _dims(getattr(value, each.name))
-        case _:
-            pass
-
-
-def _places(program: Program, levels: _Levels) -> dict[Op[Any], int]:
-    """The segment in which each op runs."""
-    checks = [levels.of(_of_check(check)) for check in program.checks]
-    last = max((*levels.ops.values(), *checks, *levels.symbols.values()), default=0)
-    producers = {tensor: op for op in program.body.ops for tensor in op.results}
-    found = dict[Op[Any], int]()
-    wanted = dict.fromkeys(program.returned, last)
-    for tensor in program.body.results[len(program.returned) :]:
-        if tensor in producers:
-            wanted[tensor] = levels.ops[producers[tensor]]
-    for op in reversed(program.body.ops):
-        found[op] = min(wanted.get(tensor, last) for tensor in op.results)
-        for tensor in levels.inputs[op]:
-            wanted[tensor] = min(wanted.get(tensor, last), found[op])
-    _advance(program, levels, producers, found)
-    return found
-
-
-def _advance(
-    program: Program, levels: _Levels, producers: Mapping[Tensor, Op[Any]], places: dict[Op[Any], int]
-) -> None:
-    """Let an op run where its operands are, if they need not be carried further then, and its results are no larger."""
-    users = dict[Tensor, list[Op[Any]]]()
-    sources = dict[Op[Any], frozenset[Tensor]]()
-    for op in program.body.ops:
-        stored = [sources[made] if (made := producers.get(x)) and is_free(made) else {x} for x in levels.inputs[op]]
-        sources[op] = frozenset().union(*stored)
-        for tensor in () if is_free(op) else sources[op]:
-            users.setdefault(tensor, []).append(op)
-    returned = set(program.returned)
-    for op in program.body.ops:
-        made = {x: producers[x] for x in sources[op] if x in producers}
-        first = max((levels.ops[op], *(places[each] for each in made.values())))
-        if first == places[op]:
-            continue
-        freed = [
-            x
-            for x in made
-            if all(user is op or places[user] <= first for user in users.get(x, ())) and x not in returned
-        ]
-        if sum(map(_bytes, op.results)) <= sum(map(_bytes, freed)):
-            places[op] = first
-
-
-def _bytes(tensor: Tensor) -> int:
-    size = product(tensor.shape)
-    return size.evaluate(dict.fromkeys(size.symbols(), _TYPICAL)) * tensor.dtype.bytes
-
-
-def _of_check(check: Check) -> frozenset[Sym]:
-    return check.lhs.symbols() | check.rhs.symbols()
-
-
 @dataclass(slots=True)
 class _Part:
-    """What a segment runs, takes and stores."""
+    """What a segment runs, takes and stores. An op that runs programs is a part of its own."""
 
-    ops: set[Op[Any]]
-    inputs: dict[Tensor, None]
-    outputs: dict[Tensor, None]
-    again: list[Tensor]  # results that a caller gets more than once
+    outlined: Op[OutlinedAttrs] | None = None
+    ops: set[Op[Any]] = field(default_factory=set[Op[Any]])
+    inputs: dict[Tensor, None] = field(default_factory=dict[Tensor, None])
+    outputs: dict[Tensor, None] = field(default_factory=dict[Tensor, None])
+    again: list[Tensor] = field(default_factory=list[Tensor])  # results that a caller gets more than once
+
+    @property
+    def takes(self) -> Sequence[Tensor]:
+        """What the segment takes, in order."""
+        return tuple(self.inputs) if self.outlined is None else self.outlined.operands
+
+    @property
+    def gives(self) -> Sequence[Tensor]:
+        """What the segment computes, in order."""
+        return (*self.outputs, *self.again) if self.outlined is None else self.outlined.results
 
 
 class _Cutter:
     """Makes the segments, the last one first: it says what those before it have to store."""
 
-    def __init__(self, program: Program, levels: _Levels, places: Mapping[Op[Any], int]) -> None:
+    def __init__(self, program: Program, levels: Levels, places: Mapping[Op[Any], int]) -> None:
         self._program, self._levels, self._places = program, levels, places
         self._producers = {tensor: op for op in program.body.ops for tensor in op.results}
         self._arguments = {parameter.tensor: k for k, parameter in enumerate(program.parameters)}
@@ -215,37 +109,72 @@ class _Cutter:
         self._owners = {each.symbol: program.parameters[each.argument].tensor for each in program.raw_dims}
         self._owners |= {each.symbol: program.parameters[each.argument].tensor for each in program.readings}
         self._owners |= {symbol: tensor for symbol, (tensor, _) in self._read.items()}
-        checks = [levels.of(_of_check(check)) for check in program.checks]
-        count = 1 + max((*places.values(), *checks, *levels.symbols.values()), default=0)
-        self._parts = [_Part(set(), {}, {}, []) for _ in range(count)]
+        self._checks = [levels.of(symbols_of_check(check)) for check in program.checks]
+        self._outlined = {op: _Part(op) for op in program.body.ops if is_outlined(op)}
+        after = [places[op] + 1 for op in self._outlined]
+        count = 1 + max((*places.values(), *self._checks, *levels.symbols.values(), *after), default=0)
+        self._parts = [_Part() for _ in range(count)]
 
-    def run(self) -> Segmented:
+    def run(self, owned: Collection[int]) -> Segmented:
         for tensor in self._program.returned:
-            part = self._parts[self._home(tensor)]
-            if tensor in part.outputs:
-                part.again.append(tensor)
-            part.outputs[tensor] = None
+            self._give(tensor)
         for tensor in self._arguments:
             self._parts[0].inputs[tensor] = None  # so that all are looked at before anything runs
         for number in reversed(range(len(self._parts))):
+            for op in self._outlined_of(number):
+                for tensor in op.operands:
+                    self._store(tensor)
             self._fill(number)
-        numbers, returned = self._numbers()
-        taken = [[numbers[tensor] for tensor in part.inputs] for part in self._parts]
+        parts = self._in_order()
+        numbers, returned = self._numbers(parts)
+        taken = [[numbers[tensor] for tensor in part.takes] for _, part in parts]
         segments = list[Segment]()
-        for k, part in enumerate(self._parts):
-            later = {number for inputs in taken[k + 1 :] for number in inputs}
-            last = [n for n in taken[k] if n >= len(self._arguments) and n not in later and n not in returned]
-            segments.append(Segment(self._cut(k, part), tuple(taken[k]), tuple(last)))
+        for k, (number, part) in enumerate(parts):
+            later = {taken_later for inputs in taken[k + 1 :] for taken_later in inputs}
+            own = {n for n in taken[k] if n >= len(self._arguments) or n in owned}
+            last = own.difference(later, returned)
+            runs = self._cut(number, part) if part.outlined is None else part.outlined
+            segments.append(Segment(runs, tuple(taken[k]), tuple(sorted(last))))
         return Segmented(self._program, tuple(segments), returned)
 
-    def _numbers(self) -> tuple[Mapping[Tensor, int], tuple[int, ...]]:
+    def _give(self, tensor: Tensor) -> None:
+        """Have a caller get a tensor, which may be one of several times."""
+        made = self._producers.get(tensor)
+        part = self._parts[self._home(tensor)] if made not in self._outlined else self._outlined[made]
+        if tensor in part.outputs:
+            if part.outlined is not None:  # its results are no copies of each other: the last segment makes one
+                part = self._parts[-1]
+                part.inputs[tensor] = None
+            part.again.append(tensor)
+        part.outputs.setdefault(tensor)
+
+    def _store(self, tensor: Tensor) -> None:
+        """Have the segment that computes a tensor store it, if it is no argument."""
+        made = self._producers.get(tensor)
+        if tensor not in self._arguments and made not in self._outlined:
+            self._parts[self._home(tensor)].outputs[tensor] = None
+
+    def _outlined_of(self, number: int) -> Sequence[Op[OutlinedAttrs]]:
+        """What runs after the ordinary ops of a segment."""
+        return [op for op in self._outlined if self._places[op] == number]
+
+    def _in_order(self) -> Sequence[tuple[int, _Part]]:
+        """The parts in the order in which they run, each with its level, without those that have nothing to do."""
+        found = list[tuple[int, _Part]]()
+        for number, part in enumerate(self._parts):
+            if not number or part.ops or part.outputs or part.again or number in self._checks:
+                found.append((number, part))
+            found += [(number, self._outlined[op]) for op in self._outlined_of(number)]
+        return found
+
+    def _numbers(self, parts: Sequence[tuple[int, _Part]]) -> tuple[Mapping[Tensor, int], tuple[int, ...]]:
         """The numbers of all values that segments take, and of those that the caller gets."""
         start, stored, again = len(self._arguments), dict[Tensor, int](), dict[Tensor, list[int]]()
-        for part in self._parts:
-            for number, tensor in enumerate((*part.outputs, *part.again), start=start):
+        for _, part in parts:
+            for number, tensor in enumerate(part.gives, start=start):
                 again.setdefault(tensor, []).append(number)
                 stored.setdefault(tensor, number)
-            start += len(part.outputs) + len(part.again)
+            start += len(part.gives)
         returned = tuple([again[tensor].pop(0) for tensor in self._program.returned])
         return {**stored, **self._arguments}, returned
 
@@ -257,10 +186,11 @@ class _Cutter:
     def _fill(self, number: int) -> None:
         """Find everything that a segment runs and takes."""
         part = self._parts[number]
-        waiting = [op for op in self._program.body.ops if self._places[op] == number and not is_free(op)]
+        here = [op for op in self._program.body.ops if self._places[op] == number and not is_free(op)]
+        waiting = [op for op in here if not is_outlined(op)]
         needed = [*part.inputs, *part.outputs, *(x for op in waiting for x in self._levels.inputs[op])]
         part.ops.update(waiting)
-        symbols = self._symbols_of(number, part)
+        symbols = self._needed_by(number, part)
         seen = set[Tensor]()
         while needed or symbols:
             while symbols:
@@ -274,18 +204,18 @@ class _Cutter:
             if made is not None and is_free(made):
                 part.ops.add(made)
                 needed += self._levels.inputs[made]
-                symbols |= _symbols(made)
+                symbols |= symbols_of(made)
             elif tensor in self._arguments:
                 part.inputs[tensor] = None
             elif made is not None and self._places[made] < number:
                 part.inputs[tensor] = None
-                self._parts[self._places[made]].outputs[tensor] = None
+                self._store(tensor)
 
-    def _symbols_of(self, number: int, part: _Part) -> set[Sym]:
-        found = {symbol for op in part.ops for symbol in _symbols(op)}
-        for check in self._program.checks:
-            if self._levels.of(_of_check(check)) == number:
-                found |= _of_check(check)
+    def _needed_by(self, number: int, part: _Part) -> set[Sym]:
+        found = {symbol for op in part.ops for symbol in symbols_of(op)}
+        for check, level in zip(self._program.checks, self._checks, strict=True):
+            if level == number:
+                found |= symbols_of_check(check)
         return found
 
     def _owner(self, symbol: Sym) -> list[Tensor]:
@@ -328,7 +258,7 @@ class _Cutter:
             parameters=tuple(parameters),
             raw_dims=tuple(raw),
             definitions=tuple(definitions),
-            checks=tuple(c for c in program.checks if self._levels.of(_of_check(c)) == number),
+            checks=tuple([c for c, level in zip(program.checks, self._checks, strict=True) if level == number]),
             facts=facts,
             body=body,
             constants={tensor: array for tensor, array in program.constants.items() if tensor in used},

@@ -52,9 +52,8 @@ def _segments(artifact: Artifact) -> str:
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}' '{_digest(style_of_pages)}'; script-src '{_digest(script)}'"
     )
-    titles = (f"Segment {number}" for number in range(len(artifact.segments)))
-    pages = (html.escape(page(part)) for part in artifact.parts)
-    frames = [f'<h2>{t}</h2><iframe title="{t}" srcdoc="{p}"></iframe>' for t, p in zip(titles, pages, strict=True)]
+    pages = [(html.escape(name.capitalize()), html.escape(page(part))) for name, part in artifact.named_parts]
+    frames = [f'<h2>{t}</h2><iframe title="{t}" srcdoc="{p}"></iframe>' for t, p in pages]
     name, facts = html.escape(artifact.name), html.escape(explain(artifact, "facts"))
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{name} · shlo_disc</title>'

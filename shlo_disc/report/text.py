@@ -122,10 +122,10 @@ def _by_segment(show: Callable[[Artifact], Iterator[str]]) -> Callable[[Artifact
     def shown(artifact: Artifact) -> Iterator[str]:
         if not artifact.segments:
             yield from show(artifact)
-        for number, part in enumerate(artifact.segments):
+        for number, (name, part) in enumerate(artifact.named_parts if artifact.segments else ()):
             yield from ("",) if number else ()
-            yield f"segment {number}"
-            yield from show(part.artifact)
+            yield name
+            yield from show(part)
 
     return shown
 

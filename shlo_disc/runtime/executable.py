@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from shlo_disc.artifact import Artifact, CompileOptions
+from shlo_disc.artifact import Argument, Artifact, CompileOptions
 from shlo_disc.diagnostics import InternalError
-from shlo_disc.runtime.arguments import conform
+from shlo_disc.runtime.arguments import conform, conform_one
 from shlo_disc.runtime.build import Builder, available_threads
 from shlo_disc.runtime.cache import open_cache
 from shlo_disc.runtime.donation import take
@@ -140,6 +140,14 @@ class Executable:
         frame = _Frame(len(arrays), len(self.artifact.results), self.artifact.given)
         self._bind_arrays(frame, tuple(arrays))
         return self._driver.plan(self._raw(frame)).arena_bytes
+
+    def copied(self, argument: Argument, value: Any) -> Array:
+        """An array of the caller's as this program would take it, in memory of its own."""
+        return np.array(conform_one(argument, dtype_of(argument.dtype), value), order="C")
+
+    def read(self, value: Any) -> int:
+        """The only element of an integer."""
+        return int(np.asarray(value).reshape(-1)[0])
 
     def trace(self, arrays: Sequence[Any], observe: Observer) -> tuple[Array, ...]:
         """Run on the VM; `observe` gets each step after it ran, and all buffers as arrays."""

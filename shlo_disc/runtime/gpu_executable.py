@@ -148,6 +148,22 @@ class GpuExecutable:
         """Bytes of temporaries that a call with these arrays needs."""
         return self._plan(self._bind(arrays), arrays).sizes.arena_bytes
 
+    def copied(self, argument: Argument, value: Any) -> Any:
+        """An array of the caller's as this program would take it, in memory of its own on the device."""
+        dtype = dtype_of(argument.dtype)
+        found = self._import(argument, dtype, value)
+        memory = self.device.copy(found.pointer, math.prod(found.shape) * dtype.itemsize)
+        self.device.hold([value if found.owner is None else found.owner])
+        return self.device.export_array(memory, found.shape, found.dtype)
+
+    def read(self, value: Any) -> int:
+        """The only element of an integer. One that is on the device is waited for."""
+        if kind_of(value) not in _OTHER_LIBRARIES:
+            return int(np.asarray(value).reshape(-1)[0])
+        found = self.device.import_array(value)
+        dtype = dtype_of(found.dtype)
+        return int(np.frombuffer(self.device.download(found.pointer, dtype.itemsize), dtype)[0])
+
     def choices(self, arrays: Sequence[Any]) -> tuple[int, ...]:
         """The variant of every choice, by number, that a call with these arrays takes."""
         bound = self._bind(arrays)

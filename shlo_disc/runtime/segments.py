@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, assert_never
 
-from shlo_disc.artifact import Artifact
+from shlo_disc.artifact import Artifact, Branches, Callee, Loop
 from shlo_disc.runtime.arguments import check_count
+from shlo_disc.runtime.control import BranchRunner, Inner, LoopRunner, Single
 from shlo_disc.runtime.executable import Executable, Stats
 from shlo_disc.runtime.gpu_executable import GpuExecutable
-from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.steps import Observer
+from shlo_disc.runtime.visits import Meter, Part, Traced, Visit
 
-Part: TypeAlias = Executable | GpuExecutable
 P = TypeVar("P", Executable, GpuExecutable)
-_Visit: TypeAlias = Callable[[Part, Sequence[Any]], tuple[Any, ...]]
+Runner: TypeAlias = LoopRunner | BranchRunner
 
 
 class SegmentedExecutable:
@@ -25,15 +24,25 @@ class SegmentedExecutable:
     a segment computes is read where the next one binds its arguments: on a GPU that waits for the stream.
     """
 
-    def __init__(self, artifact: Artifact, parts: Sequence[Part]) -> None:
+    def __init__(self, artifact: Artifact, runners: Sequence[Part | Runner]) -> None:
         self.artifact = artifact
-        self.parts = tuple(parts)
+        self._runners = tuple(runners)
+        self._handed = frozenset(number for segment in artifact.segments for number in segment.last)
+        parts = self.parts
         self.seconds: Mapping[str, float] = _total([part.seconds for part in parts])
         self.notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
 
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """All programs that a call may run, in the order of `artifact.parts`."""
+        found = list[Part]()
+        for runner in self._runners:
+            found += runner.parts if isinstance(runner, LoopRunner | BranchRunner) else (runner,)
+        return tuple(found)
+
     def __call__(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """Run the program on `arrays`, in the order of `artifact.arguments`; see the executables of the segments."""
-        return self._run(arrays, lambda part, inputs: part(inputs))
+        return self.visit(arrays, Visit(), is_inner=False)
 
     def mirror(self, arrays: Sequence[Any]) -> tuple[object, ...]:
         """Run, and return arrays of the library that the arguments came from."""
@@ -41,29 +50,13 @@ class SegmentedExecutable:
 
     def trace(self, arrays: Sequence[Any], observe: Observer) -> tuple[Any, ...]:
         """Run on the VM; `observe` gets each step of each segment after it ran, and the buffers of that segment."""
-        return self._run(arrays, lambda part, inputs: part.trace(inputs, observe))
+        return self.visit(arrays, Traced(observe), is_inner=False)
 
     def arena_bytes(self, arrays: Sequence[Any]) -> int:
         """Bytes of temporaries that a call with these arrays needs. To know them, it is made."""
-        peak, carried = 0, dict[int, int]()
-
-        def visit(part: Part, inputs: Sequence[Any]) -> tuple[Any, ...]:
-            nonlocal peak
-            segment = self.artifact.segments[self.parts.index(part)]
-            found, arena = part(inputs), part.arena_bytes(inputs)
-            start = len(self.artifact.arguments) + sum(len(each.artifact.results) for each in before(part))
-            carried.update({start + k: _bytes(result) for k, result in enumerate(found) if start + k in handed})
-            peak = max(peak, arena + sum(carried.values()))
-            for number in segment.last:
-                del carried[number]
-            return found
-
-        def before(part: Part) -> Sequence[Any]:
-            return self.artifact.segments[: self.parts.index(part)]
-
-        handed = {number for segment in self.artifact.segments for number in segment.last}
-        self._run(arrays, visit)
-        return peak
+        meter = Meter()
+        self.visit(arrays, meter, is_inner=False)
+        return meter.peak
 
     @property
     def stats(self) -> Stats:
@@ -74,22 +67,52 @@ class SegmentedExecutable:
             sum(one.graphs for one in each), sum(one.replays for one in each),
         )  # fmt: skip
 
-    def _run(self, arrays: Sequence[Any], visit: _Visit) -> tuple[Any, ...]:
+    def visit(self, arrays: Sequence[Any], visit: Visit, *, is_inner: bool) -> tuple[Any, ...]:
+        """Run the program. The results of an inner one are temporaries of the whole call."""
         check_count(self.artifact, arrays)
         values = dict[int, Any](enumerate(arrays))
-        for part, segment in zip(self.parts, self.artifact.segments, strict=True):
-            start = len(self.artifact.arguments) + len(values) - len(arrays)
+        for runner, segment in zip(self._runners, self.artifact.segments, strict=True):
+            start = len(values)
             inputs = [values[number] for number in segment.inputs]
-            values.update(enumerate(visit(part, inputs), start=start))
+            if isinstance(runner, LoopRunner | BranchRunner):
+                owned = [k for k, number in enumerate(segment.inputs) if number in segment.last]
+                found = runner(inputs, owned, visit)
+            else:
+                found = visit.run(runner, inputs)
             del inputs
-            values.update(dict.fromkeys(segment.last))  # nothing needs them any more
+            for number, array in enumerate(found, start=start):
+                is_returned = number in self.artifact.returned
+                values[number] = array if is_returned or number in self._handed else None
+                if number in self._handed or (is_inner and is_returned):
+                    visit.keep(array)
+            for number in segment.last:
+                if number >= len(arrays):
+                    visit.release(values[number])
+                values[number] = None  # nothing needs it any more
         return tuple([values[number] for number in self.artifact.returned])
 
 
 def load(artifact: Artifact, build: Callable[[Artifact], P]) -> P | SegmentedExecutable:
     """Build an artifact, or its segments, to run it."""
-    parts = [build(part) for part in artifact.parts]
-    return SegmentedExecutable(artifact, parts) if artifact.segments else parts[0]
+    if not artifact.segments:
+        return build(artifact)
+
+    def inner(callee: Callee) -> Inner:
+        found = load(callee.artifact, build)
+        return found if isinstance(found, SegmentedExecutable) else Single(found)
+
+    def runner(runs: Artifact | Loop | Branches) -> Part | Runner:
+        match runs:
+            case Loop(condition, body):
+                return LoopRunner(runs, inner(condition), inner(body))
+            case Branches(branches):
+                return BranchRunner(runs, tuple(map(inner, branches)))
+            case Artifact():
+                return build(runs)
+            case _:
+                assert_never(runs)
+
+    return SegmentedExecutable(artifact, [runner(segment.runs) for segment in artifact.segments])
 
 
 def _total(seconds: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
@@ -98,7 +121,3 @@ def _total(seconds: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
     for name in ("build", "load"):
         found[name] = sum(each[name] for each in seconds)
     return found
-
-
-def _bytes(array: Any) -> int:
-    return math.prod(array.shape) * dtype_of(str(array.dtype)).itemsize

@@ -1,0 +1,142 @@
+"""Loops and branches whose turns are calls of programs: shapes may change from turn to turn."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from shlo_disc.artifact import Artifact, Branches, Callee, Loop
+from shlo_disc.diagnostics import RuntimeShapeError
+from shlo_disc.runtime.visits import Part, Visit
+
+
+class Inner(Protocol):
+    """A program that a loop or a branch calls."""
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The programs that it runs."""
+        ...
+
+    def visit(self, arrays: Sequence[Any], visit: Visit, *, is_inner: bool) -> tuple[Any, ...]:
+        """Run it; what it returns is kept."""
+        ...
+
+
+class Single:
+    """A program in one part, as loops and branches call it."""
+
+    def __init__(self, part: Part) -> None:
+        self.parts = (part,)
+
+    def visit(self, arrays: Sequence[Any], visit: Visit, *, is_inner: bool) -> tuple[Any, ...]:
+        """Run it; what it returns is kept, as everything is that an inner program returns."""
+        found = visit.run(self.parts[0], arrays)
+        for array in found if is_inner else ():
+            visit.keep(array)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class LoopRunner:
+    """Runs a loop. On a GPU what is carried stays there; the predicate is waited for."""
+
+    loop: Loop
+    condition: Inner
+    body: Inner
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The programs that it runs."""
+        return (*self.condition.parts, *self.body.parts)
+
+    def __call__(self, inputs: Sequence[Any], owned: Sequence[int], visit: Visit) -> tuple[Any, ...]:
+        """What is carried after the last turn, in arrays of its own. Nobody else needs the inputs numbered `owned`.
+
+        An array that a turn leaves is overwritten in the next one where that saves memory.
+        """
+        loop, part = self.loop, self.body.parts[0]
+        arguments = loop.body.artifact.arguments
+        count = len(loop.body.artifact.results)
+        carried, captured = list(inputs[:count]), inputs[count:]
+        shared = Counter(map(id, inputs))
+        own = [k in owned and shared[id(inputs[k])] == 1 for k in range(count)]
+        turn = 0
+        while True:
+            with _in_turn(turn + 1, loop.place, "the condition of "):
+                values = (*carried, *captured)
+                (holds,) = self.condition.visit([values[k] for k in loop.condition.takes], visit, is_inner=True)
+            visit.release(holds)
+            if not part.read(holds):
+                break
+            if not turn:
+                for k in overwritten(loop.body.artifact):
+                    if k < count and not own[k]:
+                        carried[k] = part.copied(arguments[k], carried[k])
+                values = (*carried, *captured)
+            turn += 1
+            with _in_turn(turn, loop.place):
+                after = self.body.visit([values[k] for k in loop.body.takes], visit, is_inner=True)
+            for array in carried if turn > 1 else ():
+                visit.release(array)
+            carried = list(after)
+        if not turn:
+            carried = [x if own[k] else part.copied(arguments[k], x) for k, x in enumerate(carried)]
+        for array in carried if turn else ():
+            visit.release(array)  # whoever takes them keeps them
+        return (*carried, _sizes(carried, loop.sized))
+
+
+@dataclass(frozen=True, slots=True)
+class BranchRunner:
+    """Runs one of several programs. On a GPU the index is waited for."""
+
+    branches: Branches
+    programs: tuple[Inner, ...]
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The programs that it may run."""
+        return tuple([part for program in self.programs for part in program.parts])
+
+    def __call__(self, inputs: Sequence[Any], owned: Sequence[int], visit: Visit) -> tuple[Any, ...]:
+        """The results of the branch that runs; nothing else is looked at."""
+        del owned
+        last = len(self.programs) - 1
+        index = self.parts[0].read(inputs[0])
+        number = index if 0 <= index <= last else last
+        with _named(f"in branch {number} at {self.branches.place}"):
+            taken = [inputs[k] for k in self.branches.branches[number].takes]
+            found = self.programs[number].visit(taken, visit, is_inner=True)
+        for array in found:
+            visit.release(array)  # whoever takes them keeps them
+        return (*found, _sizes(found, self.branches.sized))
+
+
+def overwritten(artifact: Artifact) -> frozenset[int]:
+    """The numbers of the arguments that a call of a loop's body may write to."""
+    own = range(len(artifact.arguments))
+    last = [number for segment in artifact.segments for number in segment.last if number in own]
+    return frozenset([*last, *(donation.argument for donation in artifact.donations)])
+
+
+def _sizes(results: Sequence[Any], sized: Sequence[tuple[int, int]]) -> Any:
+    return np.array([results[k].shape[axis] for k, axis in sized], np.int64)
+
+
+def _in_turn(turn: int, place: str, what: str = "") -> Any:
+    return _named(f"in {what}turn {turn} of the loop at {place}")
+
+
+@contextmanager
+def _named(where: str) -> Generator[None]:
+    """Say where a demand on sizes was broken."""
+    try:
+        yield
+    except RuntimeShapeError as error:
+        raise RuntimeShapeError(f"{error}\n  {where}") from error
