@@ -25,8 +25,8 @@ from shlo_disc.compiled import Compiled
 from shlo_disc.custom_calls import find_hook
 from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
 from shlo_disc.dynamic_ops.constraints import check_likely
-from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.control import OutlinedAttrs
+from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.program import Body, Op, Program
 from shlo_disc.exported import Signature, bind_platform, is_exported, read_exported
 from shlo_disc.ir.core import Module

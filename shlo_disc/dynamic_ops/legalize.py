@@ -86,7 +86,7 @@ class _Text:
 
 
 def _function_of(outline: Outline) -> ir.Function:
-    block = outline.op.regions[outline.number].block
+    block = outline.block
     results = tuple([x.type for x in block.ops[-1].operands])
     kind = ir.FunctionType(tuple([x.type for x in outline.arguments]), results)
     body = ir.Block(outline.arguments, block.ops)

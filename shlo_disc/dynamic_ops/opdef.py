@@ -61,7 +61,8 @@ class OpDef(Generic[A]):
 
     `element(op, ask, k, index)` says how element `index` of result number `k` is computed; None for ops that only a
     template can compute. `reference(op, inputs, run)` is written independently with NumPy: the oracle; `op` there has
-    constant dims everywhere, and `run` interprets a body, or a program that is outlined. Bodies of rank-0 ops may be run on whole arrays at once.
+    constant dims everywhere, and `run` interprets a body, or an outlined program. Bodies of rank-0 ops may be run on
+    whole arrays at once.
     """
 
     name: str

@@ -21,13 +21,14 @@ class NeedsOutlining(Exception):  # noqa: N818 - it is no error: the program is 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """Region number `number` of an op as a program that takes `arguments`: its own, and what it captures.
+    """A region of an op as a program that takes `arguments`: its own, and what it captures.
 
     `known` are values that it captures and that are known as dims; `size_of(k, axis)` in them is a size of argument k.
-    `is_repeated`: it is of a loop, or in one.
+    `number` tells the regions of an op apart. `is_repeated`: it is of a loop, or in one.
     """
 
     op: ir.Op
+    block: ir.Block
     number: int
     name: str
     arguments: tuple[ir.Value, ...]

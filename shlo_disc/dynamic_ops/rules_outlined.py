@@ -90,7 +90,7 @@ class _Capture:
             else:
                 taken.append((value, self.frame.tensor(value)))
         arguments = (*own, *(value for value, _ in taken))
-        self.outlines.append(Outline(self.op, number, name, arguments, tuple(known.items()), is_repeated))
+        self.outlines.append(Outline(self.op, block, number, name, arguments, tuple(known.items()), is_repeated))
         self.takes.append((*range(len(own)), *(self._place(tensor) for _, tensor in taken)))
 
     def _place(self, tensor: Tensor) -> int:

@@ -120,9 +120,7 @@ def places_of(program: Program, levels: Levels) -> dict[Op[Any], int]:
     return found
 
 
-def _advance(
-    program: Program, levels: Levels, producers: Mapping[Tensor, Op[Any]], places: dict[Op[Any], int]
-) -> None:
+def _advance(program: Program, levels: Levels, producers: Mapping[Tensor, Op[Any]], places: dict[Op[Any], int]) -> None:
     """Let an op run where its operands are, if they need not be carried further then, and its results are no larger."""
     users = dict[Tensor, list[Op[Any]]]()
     sources = dict[Op[Any], frozenset[Tensor]]()

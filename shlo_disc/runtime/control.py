@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from shlo_disc.artifact import Artifact, Branches, Callee, Loop
+from shlo_disc.artifact import Artifact, Branches, Loop
 from shlo_disc.diagnostics import RuntimeShapeError
 from shlo_disc.runtime.visits import Part, Visit
 

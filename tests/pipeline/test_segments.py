@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import shlo_disc
 from shlo_disc.artifact import CompileOptions
-from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError, UnsupportedOpError
+from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError
 from tests.emulator.run import emulate
 from tests.pipeline.test_readings import run_all
 
@@ -307,29 +307,6 @@ def test_a_size_that_is_set_keeps_its_bounds() -> None:
     for size, n, message in ((6, 1, "within the bounds of its type"), (4, 5, "ends within"), (4, -1, "found n = -1")):
         with pytest.raises(RuntimeShapeError, match=message):
             run(numbers(2 * size).reshape(size, 2), np.array(n, np.int32))
-
-
-def test_a_size_that_every_turn_of_a_loop_computes_is_refused_by_name() -> None:
-    text = """
-func.func @main(%n: tensor<i32>) -> tensor<i32> {
-  %0 = stablehlo.while(%i = %n) : tensor<i32>
-  cond {
-    %zero = stablehlo.constant dense<0> : tensor<i32>
-    %more = stablehlo.compare GT, %i, %zero : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    stablehlo.return %more : tensor<i1>
-  } do {
-    %zero = stablehlo.constant dense<0> : tensor<i32>
-    %shape = stablehlo.reshape %i : (tensor<i32>) -> tensor<1xi32>
-    %line = stablehlo.dynamic_iota %shape, dim = 0 : (tensor<1xi32>) -> tensor<?xi32>
-    %sum = stablehlo.reduce(%line init: %zero) applies stablehlo.add across dimensions = [0]
-      : (tensor<?xi32>, tensor<i32>) -> tensor<i32>
-    %less = stablehlo.subtract %i, %sum : tensor<i32>
-    stablehlo.return %less : tensor<i32>
-  }
-  return %0 : tensor<i32>
-}"""
-    with pytest.raises(UnsupportedOpError, match=r"dynamic_iota takes its shape from data: .* in a loop"):
-        shlo_disc.compile(text, device="cpu")
 
 
 def test_a_gpu_reads_branches_and_sizes_of_more_ops() -> None:

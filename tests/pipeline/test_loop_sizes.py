@@ -1,0 +1,232 @@
+"""Sizes that loops and branches compute, and carried shapes that change: against NumPy and the interpreter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import shlo_disc
+from shlo_disc.diagnostics import RuntimeShapeError
+from tests.emulator.run import emulate
+from tests.pipeline.test_readings import run_all
+from tests.pipeline.test_segments import COUNT, TAKE, kept_first
+
+Array = NDArray[Any]
+
+# Every turn appends a line of a length of its own; the number of turns is computed.
+GROWS = """
+func.func @main(%x: tensor<?xf32>, %n: tensor<i32>) -> (tensor<?xf32>, tensor<i32>, tensor<?xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %turns = stablehlo.maximum %n, %zero : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %a = %x) : tensor<i32>, tensor<?xf32>
+  cond {
+    %more = stablehlo.compare LT, %i, %turns : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %j = stablehlo.add %i, %one : tensor<i32>
+    %shape = stablehlo.reshape %j : (tensor<i32>) -> tensor<1xi32>
+    %line = stablehlo.dynamic_iota %shape, dim = 0 : (tensor<1xi32>) -> tensor<?xf32>
+    %b = stablehlo.concatenate %a, %line, dim = 0 : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+    stablehlo.return %j, %b : tensor<i32>, tensor<?xf32>
+  }
+  %twice = stablehlo.add %r#1, %r#1 : tensor<?xf32>
+  return %r#1, %r#0, %twice : tensor<?xf32>, tensor<i32>, tensor<?xf32>
+}"""
+
+
+def grown(x: Array, n: int) -> Array:
+    return np.concatenate([x, *(np.arange(k + 1, dtype=np.float32) for k in range(n))])
+
+
+def test_a_carried_value_grows() -> None:
+    calls = [(np.ones(size, np.float32), np.array(n, np.int32)) for size in (0, 3) for n in (-1, 0, 1, 4)]
+    for (x, n), (found, turns, twice) in zip(calls, run_all(GROWS, calls), strict=True):
+        wanted = grown(x, int(n))
+        np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(twice, 2 * wanted)
+        assert turns == max(0, n)
+        assert not np.shares_memory(found, x)
+    for x, n in calls[1::3]:
+        for one, wanted in zip(emulate(GROWS, (x, n))[:1], [grown(x, int(n))], strict=True):
+            np.testing.assert_array_equal(one, wanted)
+
+
+# The sieve of Eratosthenes: what is left shrinks from turn to turn, until the next prime's square is too large.
+SIEVE = (
+    """
+func.func @main(%limit: tensor<i32>) -> (tensor<?xi32>, tensor<i32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %two = stablehlo.constant dense<2> : tensor<i32>
+  %many = stablehlo.subtract %limit, %one : tensor<i32>
+  %shape = stablehlo.reshape %many : (tensor<i32>) -> tensor<1xi32>
+  %line = stablehlo.dynamic_iota %shape, dim = 0 : (tensor<1xi32>) -> tensor<?xi32>
+  %twos = stablehlo.dynamic_broadcast_in_dim %two, %shape, dims = [] : (tensor<i32>, tensor<1xi32>) -> tensor<?xi32>
+  %all = stablehlo.add %line, %twos : tensor<?xi32>
+  %r:2 = stablehlo.while(%k = %zero, %left = %all) : tensor<i32>, tensor<?xi32>
+  cond {
+    %p1 = stablehlo.dynamic_slice %left, %k, sizes = [1] : (tensor<?xi32>, tensor<i32>) -> tensor<1xi32>
+    %p = stablehlo.reshape %p1 : (tensor<1xi32>) -> tensor<i32>
+    %square = stablehlo.multiply %p, %p : tensor<i32>
+    %more = stablehlo.compare LE, %square, %limit : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %p1 = stablehlo.dynamic_slice %left, %k, sizes = [1] : (tensor<?xi32>, tensor<i32>) -> tensor<1xi32>
+    %size = stablehlo.get_dimension_size %left, dim = 0 : (tensor<?xi32>) -> tensor<i32>
+    %size1 = stablehlo.reshape %size : (tensor<i32>) -> tensor<1xi32>
+    %ps = stablehlo.dynamic_broadcast_in_dim %p1, %size1, dims = [0]
+      : (tensor<1xi32>, tensor<1xi32>) -> tensor<?xi32>
+    %nothing = stablehlo.dynamic_broadcast_in_dim %zero, %size1, dims = []
+      : (tensor<i32>, tensor<1xi32>) -> tensor<?xi32>
+    %rest = stablehlo.remainder %left, %ps : tensor<?xi32>
+    %apart = stablehlo.compare NE, %rest, %nothing : (tensor<?xi32>, tensor<?xi32>) -> tensor<?xi1>
+    %same = stablehlo.compare EQ, %left, %ps : (tensor<?xi32>, tensor<?xi32>) -> tensor<?xi1>
+    %mask = stablehlo.or %apart, %same : tensor<?xi1>
+"""
+    + COUNT.format(name="count", mask="mask")
+    + kept_first("sorted", "mask", "left").replace("f32", "i32")
+    + TAKE.format(name="after", x="sorted", count="count_1", dtype="i32")
+    + """
+    %next = stablehlo.add %k, %one : tensor<i32>
+    stablehlo.return %next, %after : tensor<i32>, tensor<?xi32>
+  }
+  return %r#1, %r#0 : tensor<?xi32>, tensor<i32>
+}"""
+)
+
+
+def primes(limit: int) -> Array:
+    return np.array([n for n in range(2, limit + 1) if all(n % k for k in range(2, int(n**0.5) + 1))], np.int32)
+
+
+def test_a_sieve_leaves_the_primes() -> None:
+    calls = [(np.array(limit, np.int32),) for limit in (2, 3, 30, 200)]
+    for (limit,), (found, turns) in zip(calls, run_all(SIEVE, calls), strict=True):
+        np.testing.assert_array_equal(found, primes(int(limit)))
+        assert turns == len(primes(int(int(limit) ** 0.5)))
+    np.testing.assert_array_equal(emulate(SIEVE, (np.array(50, np.int32),))[0], primes(50))
+
+
+# A loop in a loop in a function that is called twice, with a loop beside it that needs no sizes.
+NESTED = """
+func.func private @pyramid(%x: tensor<?x2xf32>, %n: tensor<i32>) -> (tensor<?x2xf32>, tensor<i32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %r:3 = stablehlo.while(%i = %zero, %a = %x, %sum = %zero) : tensor<i32>, tensor<?x2xf32>, tensor<i32>
+  cond {
+    %more = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %s:2 = stablehlo.while(%j = %zero, %b = %a) : tensor<i32>, tensor<?x2xf32>
+    cond {
+      %more = stablehlo.compare LT, %j, %i : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %more : tensor<i1>
+    } do {
+      %c = stablehlo.concatenate %b, %x, dim = 0 : (tensor<?x2xf32>, tensor<?x2xf32>) -> tensor<?x2xf32>
+      %next = stablehlo.add %j, %one : tensor<i32>
+      stablehlo.return %next, %c : tensor<i32>, tensor<?x2xf32>
+    }
+    %t:2 = stablehlo.while(%j = %i, %acc = %sum) : tensor<i32>, tensor<i32>
+    cond {
+      %more = stablehlo.compare GT, %j, %zero : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %more : tensor<i1>
+    } do {
+      %less = stablehlo.subtract %j, %one : tensor<i32>
+      %more = stablehlo.add %acc, %j : tensor<i32>
+      stablehlo.return %less, %more : tensor<i32>, tensor<i32>
+    }
+    %next = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %next, %s#1, %t#1 : tensor<i32>, tensor<?x2xf32>, tensor<i32>
+  }
+  return %r#1, %r#2 : tensor<?x2xf32>, tensor<i32>
+}
+func.func @main(%x: tensor<?x2xf32>, %n: tensor<i32>) -> (tensor<?x2xf32>, tensor<i32>, tensor<?x2xf32>) {
+  %a:2 = func.call @pyramid(%x, %n) : (tensor<?x2xf32>, tensor<i32>) -> (tensor<?x2xf32>, tensor<i32>)
+  %b:2 = func.call @pyramid(%a#0, %n) : (tensor<?x2xf32>, tensor<i32>) -> (tensor<?x2xf32>, tensor<i32>)
+  return %a#0, %b#1, %b#0 : tensor<?x2xf32>, tensor<i32>, tensor<?x2xf32>
+}"""
+
+
+def pyramid(x: Array, n: int) -> Array:
+    return np.concatenate([x] * (1 + n * (n - 1) // 2))
+
+
+def test_loops_in_loops_in_functions() -> None:
+    calls = [
+        (np.arange(2 * size, dtype=np.float32).reshape(-1, 2), np.array(n, np.int32))
+        for size in (0, 2)
+        for n in (0, 1, 3)
+    ]
+    for (x, n), (first, total, second) in zip(calls, run_all(NESTED, calls), strict=True):
+        np.testing.assert_array_equal(first, pyramid(x, int(n)))
+        np.testing.assert_array_equal(second, pyramid(pyramid(x, int(n)), int(n)))
+        assert total == sum(i * (i + 1) // 2 for i in range(int(n)))
+
+
+# A branch that computes a size for itself, in a loop, and one whose demand holds for some calls only.
+BRANCHES = (
+    """
+func.func @main(%x: tensor<?xf32>, %k: tensor<i32>) -> (tensor<?xf32>, tensor<?xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %a = %x) : tensor<i32>, tensor<?xf32>
+  cond {
+    %more = stablehlo.compare LT, %i, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %b = "stablehlo.case"(%i) ({
+      stablehlo.return %a : tensor<?xf32>
+    }, {
+      %twice = stablehlo.multiply %k, %k : tensor<i32>
+      %shape = stablehlo.reshape %twice : (tensor<i32>) -> tensor<1xi32>
+      %line = stablehlo.dynamic_iota %shape, dim = 0 : (tensor<1xi32>) -> tensor<?xf32>
+      stablehlo.return %line : tensor<?xf32>
+    }, {
+      %c = stablehlo.concatenate %a, %x, dim = 0 : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+      stablehlo.return %c : tensor<?xf32>
+    }) : (tensor<i32>) -> tensor<?xf32>
+    %next = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %next, %b : tensor<i32>, tensor<?xf32>
+  }
+  %large = stablehlo.compare GT, %k, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %d = "stablehlo.if"(%large) ({
+    %starts = stablehlo.constant dense<0> : tensor<1xi32>
+    %two = stablehlo.constant dense<1> : tensor<1xi32>
+    %sum = stablehlo.reduce(%r#1 init: %f) applies stablehlo.add across dimensions = [0]
+      : (tensor<?xf32>, tensor<f32>) -> tensor<f32>
+    %whole = stablehlo.convert %sum : (tensor<f32>) -> tensor<1xi32>
+    %part = stablehlo.real_dynamic_slice %r#1, %starts, %whole, %two
+      : (tensor<?xf32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<?xf32>
+    stablehlo.return %part : tensor<?xf32>
+  }, {
+    %e = stablehlo.negate %r#1 : tensor<?xf32>
+    stablehlo.return %e : tensor<?xf32>
+  }) : (tensor<i1>) -> tensor<?xf32>
+  return %r#1, %d : tensor<?xf32>, tensor<?xf32>
+}""".replace("  %three =", "  %f = stablehlo.constant dense<0.0> : tensor<f32>\n  %three =", 1)
+    .replace(
+        "(tensor<f32>) -> tensor<1xi32>",
+        "(tensor<f32>) -> tensor<i32>\n    %whole1 = stablehlo.reshape %whole : (tensor<i32>) -> tensor<1xi32>",
+    )
+    .replace("%starts, %whole,", "%starts, %whole1,")
+)
+
+
+def test_branches_that_compute_sizes_and_only_the_one_that_runs_is_checked() -> None:
+    calls = [(-np.ones(5, np.float32), np.array(k, np.int32)) for k in (0, 1, 2, 3)]
+    for (x, k), (found, other) in zip(calls, run_all(BRANCHES, calls), strict=True):
+        wanted = np.concatenate([np.arange(int(k) ** 2, dtype=np.float32), x])
+        np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(other, -wanted)
+    run = shlo_disc.compile(BRANCHES, device="cpu")
+    x, k = np.zeros(2, np.float32), np.array(4, np.int32)
+    with pytest.raises(RuntimeShapeError, match="in branch 1 at <string>:2") as caught:
+        run(x, k)
+    assert "found 18 and 120" in str(caught.value)
+    for one, wanted in zip(emulate(BRANCHES, calls[2]), shlo_disc.compile(BRANCHES, device="cpu")(*calls[2])):
+        np.testing.assert_array_equal(one, wanted)
