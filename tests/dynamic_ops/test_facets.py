@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from shlo_disc.dynamic_ops.opdef import Arrays, Template
-from shlo_disc.dynamic_ops.program import Body, Tensor
+from shlo_disc.dynamic_ops.program import Body, Program, Tensor
 from shlo_disc.dynamic_ops.registry import OPS, definition
 from shlo_disc.expr.dim import Sym, const
 from shlo_disc.expr.evaluate import evaluate
@@ -19,8 +19,9 @@ from shlo_disc.expr.scalar import Index, Load, Scalar
 from tests.dynamic_ops.samples import SAMPLES, Sample
 
 # These have no element rule; test_order_and_control.py shows what they compute,
-# and test_linear_algebra.py what libraries do.
-TEMPLATES_ONLY = {"d_sort", "d_scatter", "d_select_and_scatter", "d_while", "d_case"}.union(
+# test_linear_algebra.py what libraries do, and tests/pipeline/test_loop_sizes.py what is outlined.
+CONTROL = {"d_while", "d_case", "d_outlined_while", "d_outlined_case"}
+TEMPLATES_ONLY = {"d_sort", "d_scatter", "d_select_and_scatter", *CONTROL}.union(
     name for name, one in OPS.items() if one.template is Template.LIBRARY
 )
 
@@ -47,7 +48,8 @@ class _Concrete:
         return tuple(self.inlined[x] for x in body.results)
 
 
-def run_body(body: Body, arguments: Arrays) -> Arrays:
+def run_body(body: Body | Program, arguments: Arrays) -> Arrays:
+    assert isinstance(body, Body), "no sample runs programs"
     values = dict(zip(body.arguments, arguments, strict=True))
     for op in body.ops:
         found = definition(op).reference(op, tuple(values[x] for x in op.operands), run_body)

@@ -178,18 +178,25 @@ def test_an_element_of_an_argument_is_a_size_once_whatever_is_computed_of_it() -
     assert [str(size) for size in found.body.results[1].shape] == ["2", "x_0 + 2"]
 
 
-def test_a_loop_that_changes_its_shape_is_refused() -> None:
-    with pytest.raises(UnsupportedOpError, match="changes its shape"):
-        program(
-            """%t = stablehlo.constant dense<true> : tensor<i1>
-            %0 = stablehlo.while(%a = %x) : tensor<?xf32>
-            cond { stablehlo.return %t : tensor<i1> }
-            do {
-              %1 = stablehlo.concatenate %a, %a, dim = 0 : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
-              stablehlo.return %1 : tensor<?xf32>
-            }
-            return %0 : tensor<?xf32>"""
-        )
+def test_a_loop_whose_shape_changes_is_a_program_of_its_own() -> None:
+    made = program(
+        """%t = stablehlo.constant dense<true> : tensor<i1>
+        %0:2 = stablehlo.while(%a = %x, %b = %x) : tensor<?xf32>, tensor<?xf32>
+        cond { stablehlo.return %t : tensor<i1> }
+        do {
+          %1 = stablehlo.concatenate %a, %x, dim = 0 : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+          %2 = stablehlo.negate %b : tensor<?xf32>
+          stablehlo.return %1, %2 : tensor<?xf32>, tensor<?xf32>
+        }
+        return %0#0, %0#1 : tensor<?xf32>, tensor<?xf32>""",
+        results="tensor<?xf32>, tensor<?xf32>",
+    )
+    (loop,) = (op for op in made.body.ops if op.name == "d_outlined_while")
+    assert [[str(size) for size in x.shape] for x in loop.results] == [["v0"], ["s0"], ["1"]]
+    condition, body = loop.attrs.programs
+    assert not condition.readings
+    assert [str(size) for size in body.returned[0].shape] == ["s0 + s2"]
+    assert loop.attrs.takes == ((0, 1), (0, 1, 2))
 
 
 def test_what_a_loop_hands_on_unchanged_is_no_carry() -> None:
