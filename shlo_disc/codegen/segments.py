@@ -51,7 +51,8 @@ def control(op: Op[OutlinedAttrs], programs: Sequence[plain.Artifact]) -> plain.
     attrs, place = op.attrs, op.span.where()
     callees = tuple([plain.Callee(*one) for one in zip(programs, attrs.takes, strict=True)])
     if op.name == "d_outlined_while":
-        return plain.Loop(*callees, attrs.sized, place)
+        condition, body = callees
+        return plain.Loop(condition, body, attrs.sized, place)
     return plain.Branches(callees, attrs.sized, place)
 
 

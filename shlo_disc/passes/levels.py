@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 from shlo_disc.analysis.access import is_free
 from shlo_disc.dynamic_ops.control import OutlinedAttrs
@@ -17,7 +17,7 @@ from shlo_disc.expr.dim import Dim, Sym, product
 _TYPICAL = 128  # a size where bytes are compared
 
 
-def is_outlined(op: Op[Any]) -> bool:
+def is_outlined(op: Op[Any]) -> TypeGuard[Op[OutlinedAttrs]]:
     """Whether an op runs programs of its own: it is a segment."""
     return isinstance(op.attrs, OutlinedAttrs)
 

@@ -133,7 +133,9 @@ def _by_segment(show: Callable[[Artifact], Iterator[str]]) -> Callable[[Artifact
 def _peak(artifact: Artifact) -> Iterator[str]:
     """The memory of a whole program."""
     if artifact.segments:
-        yield f"at most, with what segments hand on: {artifact.overview.arena} bytes"
+        beside = any(not isinstance(segment.runs, Artifact) for segment in artifact.segments)
+        what = "beside what loops and branches need, with what" if beside else "at most, with what"
+        yield f"{what} segments hand on: {artifact.overview.arena} bytes"
     yield from _by_segment(_memory)(artifact)
 
 

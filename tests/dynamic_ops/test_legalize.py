@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from shlo_disc.diagnostics import CompileError, RuntimeShapeError, ShapeError, UnsupportedOpError
+from shlo_disc.dynamic_ops.control import OutlinedAttrs
 from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.dynamic_ops.reference import interpret
@@ -193,6 +194,7 @@ def test_a_loop_whose_shape_changes_is_a_program_of_its_own() -> None:
     )
     (loop,) = (op for op in made.body.ops if op.name == "d_outlined_while")
     assert [[str(size) for size in x.shape] for x in loop.results] == [["v0"], ["s0"], ["1"]]
+    assert isinstance(loop.attrs, OutlinedAttrs)
     condition, body = loop.attrs.programs
     assert not condition.readings
     assert [str(size) for size in body.returned[0].shape] == ["s0 + s2"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import shlo_disc
-from shlo_disc.diagnostics import RuntimeShapeError
+from shlo_disc.diagnostics import RuntimeShapeError, ShloDiscError
 from tests.emulator.run import emulate
 from tests.pipeline.test_readings import run_all
 from tests.pipeline.test_segments import COUNT, TAKE, kept_first
@@ -230,3 +231,51 @@ def test_branches_that_compute_sizes_and_only_the_one_that_runs_is_checked() -> 
     assert "found 18 and 120" in str(caught.value)
     for one, wanted in zip(emulate(BRANCHES, calls[2]), run(*calls[2]), strict=True):
         np.testing.assert_array_equal(one, wanted)
+
+
+# The size is what is carried, and the buffer doubles in place of the one before; a broken demand names the turn.
+COUNTDOWN = """
+func.func @main(%n: tensor<i32>) -> tensor<i32> {
+  %0 = stablehlo.while(%i = %n) : tensor<i32>
+  cond {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %more = stablehlo.compare NE, %i, %zero : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %two = stablehlo.constant dense<2> : tensor<i32>
+    %shape = stablehlo.reshape %i : (tensor<i32>) -> tensor<1xi32>
+    %line = stablehlo.dynamic_iota %shape, dim = 0 : (tensor<1xi32>) -> tensor<?xi32>
+    %sum = stablehlo.reduce(%line init: %zero) applies stablehlo.maximum across dimensions = [0]
+      : (tensor<?xi32>, tensor<i32>) -> tensor<i32>
+    %less = stablehlo.subtract %sum, %two : tensor<i32>
+    stablehlo.return %less : tensor<i32>
+  }
+  return %0 : tensor<i32>
+}"""
+
+
+def test_what_is_said_of_loops(tmp_path: Path) -> None:
+    run = shlo_disc.compile(COUNTDOWN, device="cpu")
+    assert run(9) == (0,)  # 9, 6, 3, 0
+    assert run(0) == (0,)
+    with pytest.raises(RuntimeShapeError) as caught:
+        run(np.array(10, np.int32))  # 10, 7, 4, 1, -2
+    assert str(caught.value).splitlines() == [
+        "the result of stablehlo.dynamic_iota has no negative sizes: found -2 and 0, expected i >= 0",
+        "  found i = -2, expected >= 0",
+        "  where i is the value of %i",
+        "  demanded at <string>:12:13",
+        "      %line = stablehlo.dynamic_iota %shape, dim = 0 : (tensor<1xi32>) -> tensor<?xi32>",
+        "              ^^^^^^^^^^^^^^^^^^^^^^",
+        "  in turn 5 of the loop at <string>:3:8",
+    ]
+    text = run.explain()
+    assert "\nsegment 1, body of the loop at <string>:3:8\n" in text
+    run.report(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text().count("<iframe") == len(run.executable.artifact.parts)
+    with pytest.raises(ShloDiscError, match=r"computed at <string>:3:8 anew each time(.|\n)*arena_bytes"):
+        run.peak_memory(n=3)
+    seen = list[object]()
+    run.executable.trace([np.array(9, np.int32)], lambda step, _buffers: seen.append(step))
+    assert len(seen) > 3
