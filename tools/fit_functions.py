@@ -27,7 +27,7 @@ Number = Any
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """`function` of `variable` as a polynomial on [low, high]; `bound` is relative to `weight`, or to the values."""
+    """`function` as a polynomial on [low, high]; `in_parts`: what rounding loses of the constant is written too."""
 
     name: str
     meaning: str
@@ -35,6 +35,7 @@ class Fit:
     low: float
     high: float
     bound: Number = BOUND
+    in_parts: bool = False
 
 
 def _series(function: Callable[[Number], Number], at_zero: Number) -> Callable[[Number], Number]:
@@ -52,6 +53,12 @@ def _root(name: Callable[[Number], Number], scale: Number = 1) -> Callable[[Numb
     return found
 
 
+def _log_of(z: Number) -> Number:
+    """Give (log((1 + s) / (1 - s)) - 2 s) / s^3 where z = s^2."""
+    s = mpmath.sqrt(z)
+    return 2 * (mpmath.atanh(s) - s) / s**3 if z else mpf(2) / 3
+
+
 def _erf_inv_of(w: Number) -> Number:
     """Give erf_inv(x) / x where w = -log(1 - x^2)."""
     x = mpmath.sqrt(-mpmath.expm1(-w))
@@ -67,8 +74,8 @@ def _erfc_of(t: Number) -> Number:
 
 
 def _lgamma_of(t: Number) -> Number:
-    """Give lgamma(x) / ((x - 1) (x - 2)) where x = t + 3/2."""
-    x = t + mpf(3) / 2
+    """Give lgamma(x) / ((x - 1) (x - 2)) where x = t + 2."""
+    x = t + 2
     if abs(x - 1) < mpf(10) ** -25:
         return mp.euler
     if abs(x - 2) < mpf(10) ** -25:
@@ -80,8 +87,8 @@ DIGAMMA_ROOT = mpf("1.4616321449683623412626595423257213284681962040064463512959
 
 
 def _digamma_of(t: Number) -> Number:
-    """Give digamma(x) / (x - root) where x = t + 3/2."""
-    x = t + mpf(3) / 2
+    """Give digamma(x) / (x - root) where x = t + 7/4."""
+    x = t + mpf(7) / 4
     if abs(x - DIGAMMA_ROOT) < mpf(10) ** -25:
         return mpmath.psi(1, DIGAMMA_ROOT)
     return mpmath.digamma(x) / (x - DIGAMMA_ROOT)
@@ -96,16 +103,17 @@ def _stirling(z: Number) -> Number:
 
 
 def _digamma_tail(z: Number) -> Number:
-    """Give (log x - 1 / (2 x) - digamma(x)) x^2 where z = 1 / x^2."""
+    """Give (digamma(w + 1/2) - log w) w^2 where z = 1 / w^2."""
     if z == 0:
-        return mpf(1) / 12
-    x = 1 / mpmath.sqrt(z)
-    return (mpmath.log(x) - 1 / (2 * x) - mpmath.digamma(x)) * x * x
+        return mpf(1) / 24
+    w = 1 / mpmath.sqrt(z)
+    return (mpmath.digamma(w + mpf(1) / 2) - mpmath.log(w)) * w * w
 
 
 def _bessel_small(t: Number) -> Number:
+    """Give exp(-x) I1(x) / x (1 + x + 5 x^2 / 16), which changes little, where x = 4 (1 + t)."""
     x = 4 * (1 + t)
-    return mpmath.exp(-x) * mpmath.besseli(1, x) / x if x else mpf(1) / 2
+    return (mpmath.exp(-x) * mpmath.besseli(1, x) / x if x else mpf(1) / 2) * (1 + x + 5 * x * x / 16)
 
 
 def _bessel_large(t: Number) -> Number:
@@ -119,8 +127,11 @@ _HALF_LN2 = 0.34658
 FITS = (
     Fit("EXP", "(exp(r) - 1 - r) / r^2", _series(lambda r: (mpmath.expm1(r) - r) / r**2, mpf(1) / 2),
         -_HALF_LN2, _HALF_LN2, BOUND * 8),
-    Fit("LOG", "(log((1 + s) / (1 - s)) - 2 s) / s^3 of s^2",
-        lambda z: 2 * (mpmath.atanh(mpmath.sqrt(z)) - mpmath.sqrt(z)) / mpmath.sqrt(z) ** 3, 0, 0.02944, BOUND * 16),
+    Fit("EXP_SINGLE", "the same", _series(lambda r: (mpmath.expm1(r) - r) / r**2, mpf(1) / 2), -_HALF_LN2, _HALF_LN2,
+        BOUND * mpf(2) ** 26),
+    Fit("LOG", "(log((1 + s) / (1 - s)) - 2 s) / s^3 of s^2", _log_of, 0, 0.02944, BOUND * 16),
+    Fit("LOG_LONG", "the same", _log_of, 0, 0.02944, BOUND / 16, in_parts=True),
+    Fit("LOG_SINGLE", "the same", _log_of, 0, 0.02944, BOUND * mpf(2) ** 25),
     Fit("SIN", "(sin(r) - r) / r^3 of r^2", _root(mpmath.sin), 0, 0.6169, BOUND * 4),
     Fit("COS", "(cos(r) - 1 + r^2 / 2) / r^4 of r^2",
         lambda z: (mpmath.cos(mpmath.sqrt(z)) - 1 + z / 2) / z**2, 0, 0.6169, BOUND * 8),
@@ -129,19 +140,20 @@ FITS = (
     Fit("SINH", "(sinh(x) - x) / x^3 of x^2", _root(mpmath.sinh), 0, 1, BOUND * 4),
     Fit("TANH", "(tanh(x) - x) / x^3 of x^2", _root(mpmath.tanh), 0, 0.3, BOUND * 4),
     Fit("ERF", "erf(x) / x of x^2", lambda z: mpmath.erf(mpmath.sqrt(z)) / mpmath.sqrt(z), 0, 1),
-    Fit("ERFC", "erfc(x) exp(x^2) (1 + 2 x) of (x - 4) / (x + 4), 1/2 <= x <= 28.2", _erfc_of, -0.7778, 0.7517),
+    Fit("ERFC", "erfc(x) exp(x^2) (1 + 2 x) of (x - 4) / (x + 4), 0.45 <= x <= 28.2", _erfc_of, -0.7978, 0.7517,
+        in_parts=True),
     Fit("ERFC_SINGLE", "the same, x <= 10.3", _erfc_of, -0.7778, 0.4405, BOUND * mpf(2) ** 30),
     Fit("ERF_INV_CENTER", "erf_inv(x) / x of w - 3, w = -log(1 - x^2) <= 6", lambda t: _erf_inv_of(t + 3), -3, 3),
     Fit("ERF_INV_SIDE", "the same of sqrt(w) - 3.25, w <= 16", lambda t: _erf_inv_of((t + mpf(13) / 4) ** 2), -0.81,
         0.75),
     Fit("ERF_INV_END", "the same of sqrt(w) - 5, w <= 36.1", lambda t: _erf_inv_of((t + 5) ** 2), -1, 1.01),
-    Fit("LGAMMA", "lgamma(x) / ((x - 1) (x - 2)) of x - 3/2, 1 <= x <= 2", _lgamma_of, -0.5, 0.5),
+    Fit("LGAMMA", "lgamma(x) / ((x - 1) (x - 2)) of x - 2, 1 <= x <= 3", _lgamma_of, -1, 1, in_parts=True),
     Fit("STIRLING", "(lgamma(x) - (x - 1/2) log x + x - log(2 pi) / 2) x of 1 / x^2, x >= 8", _stirling, 0, 1 / 64,
         BOUND * 64),
-    Fit("DIGAMMA", "digamma(x) / (x - root) of x - 3/2, 1 <= x <= 2", _digamma_of, -0.5, 0.5),
-    Fit("DIGAMMA_TAIL", "(log x - 1 / (2 x) - digamma(x)) x^2 of 1 / x^2, x >= 10", _digamma_tail, 0, 0.01,
-        BOUND * 256),
-    Fit("BESSEL_I1E_SMALL", "exp(-x) I1(x) / x of x / 4 - 1, 0 <= x <= 8", _bessel_small, -1, 1),
+    Fit("DIGAMMA", "digamma(x) / (x - root) of x - 7/4, 1 <= x <= 5/2", _digamma_of, -0.75, 0.75),
+    Fit("DIGAMMA_TAIL", "(digamma(w + 1/2) - log w) w^2 of 1 / w^2, w >= 2", _digamma_tail, 0, 0.25, BOUND * 64),
+    Fit("BESSEL_I1E_SMALL", "exp(-x) I1(x) / x (1 + x + 5 x^2 / 16) of x / 4 - 1, 0 <= x <= 8", _bessel_small, -1, 1,
+        in_parts=True),
     Fit("BESSEL_I1E_LARGE", "exp(-x) I1(x) sqrt(x) of 16 / x - 1, x >= 8", _bessel_large, -1, 1),
 )  # fmt: skip
 
@@ -193,16 +205,19 @@ def error(fit: Fit, coefficients: Sequence[Number]) -> Number:
 
 
 def fitted(fit: Fit) -> str:
-    """Give the macro of a fit: the coefficients as arguments, the constant one first."""
+    """Give the macro of a fit: the coefficients as arguments, the constant one, or its last bits, first."""
     degree = 4
     while (worst := error(fit, coefficients := interpolant(fit, degree))) >= fit.bound:
         degree += 1
         assert degree < 40, f"{fit.name}: no degree is enough, {mpmath.nstr(worst, 3)}"
     text = [float(c).hex() for c in coefficients]
+    if fit.in_parts:
+        text.insert(0, float(coefficients[0] - float(coefficients[0])).hex())
     print(fit.name, degree, mpmath.nstr(worst, 3), file=sys.stderr)
     lines = ["    " + ", ".join(text[k : k + 4]) for k in range(0, len(text), 4)]
     body = ", \\\n".join(lines)
-    head = f"// {fit.meaning}: degree {degree}, relative error {mpmath.nstr(worst, 2)}"
+    rest = ", the constant's last bits first" if fit.in_parts else ""
+    head = f"// {fit.meaning}{rest}: degree {degree}, relative error {mpmath.nstr(worst, 2)}"
     return f"{head}\n#define SHLO_{fit.name} \\\n{body}\n"
 
 

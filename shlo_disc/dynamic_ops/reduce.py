@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from shlo_disc.dynamic_ops.indexing import ONE, ZERO, in_range, select_all
 from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, NoAttrs, OpDef, RunBody, Template
 from shlo_disc.dynamic_ops.program import Body, Op, Tensor
 from shlo_disc.expr.dim import Dim, Sym, of
-from shlo_disc.expr.numpy_math import numpy_dtype, wide
+from shlo_disc.expr.numpy_math import Array, extreme, maximum, minimum, numpy_dtype, wide
 from shlo_disc.expr.scalar import Arg, Fold, FoldResult, Index, InRange, Scalar
 
 
@@ -69,29 +70,37 @@ def _reduce(op: Op[ReduceAttrs], ask: ElementQuery, k: int, index: Index) -> Sca
     return FoldResult(_fold(op, ask, extents, lambda x, _start: ask.at(x, where)), k)
 
 
-def _monoid(body: Body) -> np.ufunc | None:
-    """A NumPy ufunc that reduces like the body, if it is that simple."""
+@dataclass(frozen=True, slots=True)
+class _Monoid:
+    """How NumPy combines two arrays, and all elements of one along dims."""
+
+    combine: Callable[[Array, Array], Array]
+    reduce: Callable[[Array, tuple[int, ...]], Array]
+
+
+_MONOIDS: Mapping[str, _Monoid] = {
+    "add": _Monoid(np.add, np.add.reduce),
+    "multiply": _Monoid(np.multiply, np.multiply.reduce),
+    "and": _Monoid(np.bitwise_and, np.bitwise_and.reduce),
+    "or": _Monoid(np.bitwise_or, np.bitwise_or.reduce),
+    "maximum": _Monoid(maximum, partial(extreme, np.maximum)),
+    "minimum": _Monoid(minimum, partial(extreme, np.minimum)),
+}
+
+
+def _monoid(body: Body) -> _Monoid | None:
+    """What the body computes, if it is that simple."""
     if len(body.ops) != 1 or set(body.ops[0].operands) != set(body.arguments):
         return None
-    return _UFUNCS.get(body.ops[0].name)
-
-
-_UFUNCS: dict[str, np.ufunc] = {
-    "add": np.add,
-    "multiply": np.multiply,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "maximum": np.maximum,
-    "minimum": np.minimum,
-}
+    return _MONOIDS.get(body.ops[0].name)
 
 
 def _reduce_reference(op: Op[ReduceAttrs], inputs: Arrays, run: RunBody) -> Arrays:
     half = len(inputs) // 2
     dims, (body,) = op.attrs.dims, op.bodies
-    if half == 1 and inputs[0].size and (function := _monoid(body)) is not None:
+    if half == 1 and inputs[0].size and (monoid := _monoid(body)) is not None:
         x, init = map(wide, inputs)
-        total = function(function.reduce(x, axis=dims), init)
+        total = monoid.combine(monoid.reduce(x, dims), init)
         return (np.asarray(total).astype(numpy_dtype(op.results[0].dtype)),)
     points = [np.moveaxis(x, dims, range(len(dims))) for x in inputs[:half]]
     kept = points[0].shape[len(dims) :]

@@ -68,13 +68,29 @@ def _width(x: Array) -> int:
 
 
 def maximum(a: Array, b: Array) -> Array:
-    """The larger; NaN if one is NaN."""
-    return np.maximum(wide(a), wide(b))
+    """The larger; NaN if one is NaN, and +0 is larger than -0."""
+    a, b = wide(a), wide(b)
+    found = np.maximum(a, b)
+    if found.dtype.kind != "f":
+        return found
+    zeros = np.where(np.signbit(a) & np.signbit(b), -0.0, 0.0).astype(found.dtype)
+    return np.where(found == 0, zeros, found)
 
 
 def minimum(a: Array, b: Array) -> Array:
-    """The smaller; NaN if one is NaN."""
-    return np.minimum(wide(a), wide(b))
+    """The smaller; NaN if one is NaN, and -0 is smaller than +0."""
+    a, b = wide(a), wide(b)
+    return -maximum(-a, -b) if a.dtype.kind == "f" else np.minimum(a, b)
+
+
+def extreme(function: np.ufunc, x: Array, dims: tuple[int, ...]) -> Array:
+    """Reduce by np.maximum or np.minimum, but by the order of zeros that `maximum` and `minimum` have."""
+    found = np.asarray(function.reduce(x, axis=dims))
+    if x.dtype.kind != "f":
+        return found
+    outdone = np.signbit(x) if function is np.minimum else ~np.signbit(x)
+    negative = ((x == 0) & outdone).any(axis=dims) == (function is np.minimum)
+    return np.where(found == 0, np.where(negative, -0.0, 0.0).astype(found.dtype), found)
 
 
 def select(condition: Array, then: Array, other: Array) -> Array:

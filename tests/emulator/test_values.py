@@ -6,6 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from shlo_disc.expr import numpy_math
 from tests.emulator.device import SCHEDULES, Schedule
 from tests.emulator.run import launch, poisoned
 from tests.emulator.texts import HEAD, body
@@ -42,6 +43,30 @@ def test_narrow_floats_are_exact() -> None:
     exact = ~np.isnan(halves)
     np.testing.assert_array_equal(wide[exact].view(np.uint32), halves[exact].astype(np.float32).view(np.uint32))
     assert np.isnan(wide[~exact]).all()
+
+
+EXTREMES = (
+    HEAD
+    + """
+template <class T>
+__device__ void extremes(const T* a, const T* b, T* y, const int n) {
+  const int k = threadIdx.x;
+  if (k < n) y[k] = max_(a[k], b[k]), y[n + k] = min_(a[k], b[k]);
+}
+extern "C" __global__ void of_f32(const float* a, const float* b, float* y, const int n) { extremes(a, b, y, n); }
+extern "C" __global__ void of_f64(const double* a, const double* b, double* y, const int n) { extremes(a, b, y, n); }
+"""
+)
+
+
+@pytest.mark.parametrize(("kernel", "dtype"), [("of_f32", np.float32), ("of_f64", np.float64)])
+def test_extremes_order_zeros_and_keep_nan(kernel: str, dtype: type[np.float32 | np.float64]) -> None:
+    few = np.array([0.0, -0.0, 1, -1, np.inf, -np.inf, np.nan], dtype)
+    a, b = np.repeat(few, few.size), np.tile(few, few.size)
+    *_, y = launch(EXTREMES, kernel, 1, 64, [a, b, poisoned((2, a.size), dtype), a.size])
+    for got, wanted in zip(y, (numpy_math.maximum(a, b), numpy_math.minimum(a, b)), strict=True):
+        np.testing.assert_array_equal(got, wanted)
+        np.testing.assert_array_equal(np.signbit(got[got == 0]), np.signbit(wanted[got == 0]))
 
 
 VOTES = body(

@@ -161,6 +161,9 @@ def pairs(dtype: DType) -> tuple[Array, Array]:
 def check(got: tuple[Array, Array], wanted: Array) -> None:
     for result in got:
         np.testing.assert_array_equal(result, wanted.astype(result.dtype))
+        if result.dtype.kind == "f":
+            zeros = result == 0
+            np.testing.assert_array_equal(np.signbit(result[zeros]), np.signbit(wanted[zeros]))
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -214,6 +217,19 @@ def test_horizontal(apply: Apply, dtype: DType) -> None:
             np.testing.assert_allclose(got[: wanted.size], wanted, rtol=1e-6)
         else:
             np.testing.assert_array_equal(got[: wanted.size], wanted)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_zeros_are_ordered(apply: Apply, dtype: DType) -> None:
+    """-0 is smaller than +0, wherever they are."""
+    x = np.full((36, 16), -0.0, numpy_math.numpy_dtype(dtype))
+    x[np.arange(16), np.arange(16)] = 0.0
+    x[16:32] = -x[:16]
+    x[32:34, ::2], x[33:36, 5] = -1, np.nan
+    for name in ("hmax", "hmin"):
+        got, _ = apply(f"{name}_{SUFFIX[dtype]}", dtype, x.ravel())
+        wanted = [0.0] * 32 + [-0.0, np.nan, np.nan, np.nan] if name == "hmax" else [-0.0] * 32 + [-1] + [np.nan] * 3
+        check((got[:36], numpy_math.extreme(REDUCTIONS[name], x, (1,))), np.array(wanted))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

@@ -7,10 +7,26 @@
     0x1.6c16c16c15a6bp-10, 0x1.a01a01a0196aep-13, 0x1.a01a01a9e8574p-16, 0x1.71de3a5aa713cp-19, \
     0x1.27e4d41cb06bfp-22, 0x1.ae642c86649d1p-26, 0x1.1f7f21622928fp-29, 0x1.61bfa3a67e590p-33
 
+// the same: degree 7, relative error 9.7e-13
+#define SHLO_EXP_SINGLE \
+    0x1.fffffffffe068p-2, 0x1.5555555554f97p-3, 0x1.55555565c5d19p-5, 0x1.111111170b00dp-7, \
+    0x1.6c166be5bb8e9p-10, 0x1.a019c370f2063p-13, 0x1.a136b31ea54a3p-16, 0x1.72ad3cda42d75p-19
+
 // (log((1 + s) / (1 - s)) - 2 s) / s^3 of s^2: degree 7, relative error 3.0e-18
 #define SHLO_LOG \
     0x1.5555555555555p-1, 0x1.9999999999a38p-2, 0x1.2492492476c8bp-2, 0x1.c71c720160332p-3, \
     0x1.745cf90196560p-3, 0x1.3b1c35fbecd93p-3, 0x1.0fbe84f5caccap-3, 0x1.0c044ccf380aap-3
+
+// the same, the constant's last bits first: degree 8, relative error 2.1e-20
+#define SHLO_LOG_LONG \
+    0x1.55758ab211f44p-55, 0x1.5555555555555p-1, 0x1.9999999999998p-2, 0x1.249249249295ap-2, \
+    0x1.c71c71c64c6e6p-3, 0x1.745d17d364797p-3, 0x1.3b137b2f2ef1bp-3, 0x1.111d282285abap-3, \
+    0x1.debeb3c1b97c3p-4, 0x1.e6b13210d85a4p-4
+
+// the same: degree 4, relative error 1.1e-11
+#define SHLO_LOG_SINGLE \
+    0x1.5555555564eb5p-1, 0x1.999998cae7df2p-2, 0x1.249323f4dad55p-2, 0x1.c67ad2107e9d4p-3, \
+    0x1.8c8cac2ff1febp-3
 
 // (sin(r) - r) / r^3 of r^2: degree 6, relative error 7.1e-20
 #define SHLO_SIN \
@@ -53,14 +69,14 @@
     0x1.b9df224ca4b97p-20, -0x1.5f1ecb6f0764cp-23, 0x1.f7b4bf3b13964p-27, -0x1.389d4f2641625p-30, \
     0x1.05ffd737fb32ep-34
 
-// erfc(x) exp(x^2) (1 + 2 x) of (x - 4) / (x + 4), 1/2 <= x <= 28.2: degree 21, relative error 3.3e-18
+// erfc(x) exp(x^2) (1 + 2 x) of (x - 4) / (x + 4), 0.45 <= x <= 28.2, the constant's last bits first: degree 21, relative error 4.0e-18
 #define SHLO_ERFC \
-    0x1.3ba5916e9fd7fp+0, -0x1.1df1ad154a28fp-3, 0x1.f7f5df66fd55bp-7, 0x1.16ecefcfa5476p-4, \
-    -0x1.9ddb23c3e7c29p-4, 0x1.7fee004e10868p-4, -0x1.0fb06dfe6c5ccp-4, 0x1.3079edf6b4bb9p-5, \
-    -0x1.0962387d70b5dp-6, 0x1.49c6727c54225p-8, -0x1.8d4aa1a50607fp-11, -0x1.a1df236cec822p-13, \
-    0x1.3be0d99dcce93p-13, -0x1.9958ad59a1875p-16, -0x1.78a44b7f44ffap-17, 0x1.7f1819d16a6c5p-18, \
-    0x1.41c3421a16f07p-22, -0x1.b9877426c9dddp-21, 0x1.1f772e597d4abp-24, 0x1.c55923044c1dep-24, \
-    -0x1.a2d1934b32972p-27, -0x1.66614ab16d085p-27
+    -0x1.94ef3ea75e67dp-55, 0x1.3ba5916e9fd7fp+0, -0x1.1df1ad154a290p-3, 0x1.f7f5df66fd580p-7, \
+    0x1.16ecefcfa5542p-4, -0x1.9ddb23c3e7d50p-4, 0x1.7fee004e0eab7p-4, -0x1.0fb06dfe6a973p-4, \
+    0x1.3079edf6f41bfp-5, -0x1.0962387dc86a8p-6, 0x1.49c67269bc7c1p-8, -0x1.8d4aa157b031ap-11, \
+    -0x1.a1df164eb489fp-13, 0x1.3be0d47626163p-13, -0x1.995a20bde659cp-16, -0x1.78a372fde8f22p-17, \
+    0x1.7f2512a5dbf6fp-18, 0x1.41988c0bd3530p-22, -0x1.ba15bdb422271p-21, 0x1.200bc81707dbcp-24, \
+    0x1.c8c3084871416p-24, -0x1.a4874403f2dabp-27, -0x1.6f5eb79fdd735p-27
 
 // the same, x <= 10.3: degree 9, relative error 4.6e-9
 #define SHLO_ERFC_SINGLE \
@@ -94,44 +110,50 @@
     0x1.0cc08a050515dp-27, -0x1.e5b9e1629d62bp-29, 0x1.69a0199fa9d7bp-30, -0x1.a2c3e372a4c04p-32, \
     0x1.3330e3808e60ap-34, 0x1.0476f7fb20a6cp-36, -0x1.680510eb4705ep-36, 0x1.9c53c7bd2a891p-38
 
-// lgamma(x) / ((x - 1) (x - 2)) of x - 3/2, 1 <= x <= 2: degree 21, relative error 1.4e-18
+// lgamma(x) / ((x - 1) (x - 2)) of x - 2, 1 <= x <= 3, the constant's last bits first: degree 28, relative error 2.4e-18
 #define SHLO_LGAMMA \
-    0x1.eeb95b094c191p-2, -0x1.2aed059bd608ap-3, 0x1.01af62a2929c0p-4, -0x1.007aa83cee1acp-5, \
-    0x1.133423527f1f2p-6, -0x1.34dbda14971e2p-7, 0x1.64f0664c4f943p-8, -0x1.a5035232a7d25p-9, \
-    0x1.f814bab49d011p-10, -0x1.313e8a3ddad6fp-10, 0x1.750a7900f071ep-11, -0x1.cb44dee9fac00p-12, \
-    0x1.1c7e3a261c9ebp-12, -0x1.623f109df00eep-13, 0x1.b9e43433855c2p-14, -0x1.156abea920aefp-14, \
-    0x1.68f13e0fbb796p-15, -0x1.c85e4bc95846cp-16, 0x1.ba730a9784e07p-17, -0x1.18598e23bb974p-17, \
-    0x1.9759e019683d0p-17, -0x1.0467902760469p-17
+    0x1.6cb90701fbfabp-58, 0x1.b0ee6072093cep-2, -0x1.9ae6509ea109ep-4, 0x1.0e0c9df293530p-5, \
+    -0x1.95ce223a9d24ap-7, 0x1.47974853aa7eap-8, -0x1.145121f959a87p-9, 0x1.dfebcf8e001b7p-11, \
+    -0x1.a96a403976f3ap-12, 0x1.7ed733d21cbf4p-13, -0x1.5c86af6d06700p-14, 0x1.402f0a28deda1p-15, \
+    -0x1.285110f192ea9p-16, 0x1.13e4c880cb9a3p-17, -0x1.022302a40660bp-18, 0x1.e541e1a32fbd5p-20, \
+    -0x1.cb3ff70f30455p-21, 0x1.b2c54c428c424p-22, -0x1.8ff67cc7ad32ep-23, 0x1.7c7b8a89c3cd7p-24, \
+    -0x1.bdb9f4ce42d8dp-25, 0x1.ab61d22cc9788p-26, -0x1.f849c85b95e9dp-31, 0x1.a42ed3de5b793p-32, \
+    -0x1.3103f029c7ba0p-27, 0x1.27da3df040450p-28, 0x1.4ff438323b2c8p-29, -0x1.47270e5e1fb65p-30, \
+    -0x1.c035341ec058fp-31, 0x1.b3541ab65bdbfp-32
 
 // (lgamma(x) - (x - 1/2) log x + x - log(2 pi) / 2) x of 1 / x^2, x >= 8: degree 6, relative error 7.2e-18
 #define SHLO_STIRLING \
     0x1.5555555555555p-4, -0x1.6c16c16c149f4p-9, 0x1.a01a017dcf9e1p-11, -0x1.38134d4f8896fp-11, \
     0x1.b92c33f9445e5p-11, -0x1.ef8d748aeb0f2p-10, 0x1.4bffc9d8b455bp-8
 
-// digamma(x) / (x - root) of x - 3/2, 1 <= x <= 2: degree 22, relative error 2.7e-18
+// digamma(x) / (x - root) of x - 7/4, 1 <= x <= 5/2: degree 26, relative error 3.5e-18
 #define SHLO_DIGAMMA \
-    0x1.e6f0cbb873616p-1, -0x1.b1cb63005ee98p-2, 0x1.eca189b8e6f6dp-3, -0x1.2feeeb98a78eap-3, \
-    0x1.8512e5903903ep-4, -0x1.fb44202a2306bp-5, 0x1.4de9aa1779d23p-5, -0x1.b9f8b11bfd3d0p-6, \
-    0x1.2564717896ec6p-6, -0x1.863563f44f303p-7, 0x1.03c0adafa529cp-7, -0x1.5a06a5d662cb4p-8, \
-    0x1.cd2011454fd05p-9, -0x1.336dbe66757c8p-9, 0x1.99d3f5c0cad5ep-10, -0x1.0fb38d217b800p-10, \
-    0x1.6a3e76070c135p-11, -0x1.fd8e50abf2196p-12, 0x1.53b23429da21bp-12, -0x1.2fae5cb379bf2p-13, \
-    0x1.94e73cc9821e1p-14, -0x1.75c084e78a4cdp-13, 0x1.f255c4568ac4dp-14
+    0x1.b763ca67112a0p-1, -0x1.4e15b17372db4p-2, 0x1.41c830a3206e6p-3, -0x1.510ab0e5485b7p-4, \
+    0x1.6effaf57e5883p-5, -0x1.97cc6e10b933cp-6, 0x1.ca494722e2420p-7, -0x1.0335d246182eep-7, \
+    0x1.266020d553268p-8, -0x1.4f1c2e4b85d03p-9, 0x1.7e0acc36c9201p-10, -0x1.b3f100547792ap-11, \
+    0x1.f1bba20f0ecf9p-12, -0x1.1c4ac344beb50p-12, 0x1.44c73e7f8147ap-13, -0x1.72295776ffc7ep-14, \
+    0x1.a6f99b2633514p-15, -0x1.ef7f4dc81652bp-16, 0x1.1b1fac9c0c930p-16, -0x1.0bff86cf217f3p-17, \
+    0x1.32463b37b4b41p-18, -0x1.5c189a81430a7p-18, 0x1.8dd2557337dbcp-19, 0x1.ebcd0052a705ap-21, \
+    -0x1.1907b4cc32e6cp-21, -0x1.4ed8ea2e54492p-20, 0x1.7eaeafac4b299p-21
 
-// (log x - 1 / (2 x) - digamma(x)) x^2 of 1 / x^2, x >= 10: degree 5, relative error 4.2e-16
+// (digamma(w + 1/2) - log w) w^2 of 1 / w^2, w >= 2: degree 18, relative error 1.5e-16
 #define SHLO_DIGAMMA_TAIL \
-    0x1.5555555555553p-4, -0x1.11111110eda31p-7, 0x1.04103fbff493dp-8, -0x1.110ef0c7a9466p-8, \
-    0x1.eedc14c2d6c94p-8, -0x1.3453e6382a31ap-6
+    0x1.5555555555554p-5, -0x1.ddddddddd8d42p-8, 0x1.f7df7de49609bp-9, -0x1.0eeee77bda554p-8, \
+    0x1.ef80c75eea01dp-8, -0x1.5936d5d0981c4p-6, 0x1.52ff4b56fe8e7p-4, -0x1.b2c47dda50c1bp-2, \
+    0x1.49626c49df76ep+1, -0x1.06040dd976874p+4, 0x1.8a2fb21fc36cap+6, -0x1.040a56c031b9ep+9, \
+    0x1.1de1172589c2dp+11, -0x1.f7ff8e32e6f91p+12, 0x1.579a0ce3dbecfp+14, -0x1.5af6c8fe61c55p+15, \
+    0x1.e6a2b4a5f37c4p+15, -0x1.a610dff09d0dep+15, 0x1.5461b15cc7b37p+14
 
-// exp(-x) I1(x) / x of x / 4 - 1, 0 <= x <= 8: degree 29, relative error 2.0e-18
+// exp(-x) I1(x) / x (1 + x + 5 x^2 / 16) of x / 4 - 1, 0 <= x <= 8, the constant's last bits first: degree 29, relative error 3.9e-18
 #define SHLO_BESSEL_I1E_SMALL \
-    0x1.6e14eb8e5d319p-5, -0x1.f4bb071a7752bp-5, 0x1.16c390ddb08ecp-4, -0x1.1881379ffb5c2p-4, \
-    0x1.0530f817ffa4ap-4, -0x1.c4daa51341c6dp-5, 0x1.6df95e8bdfc8fp-5, -0x1.13d5f358a4edap-5, \
-    0x1.84125b0d2de85p-6, -0x1.fe3d9c01a6736p-7, 0x1.3a0c1a007877fp-7, -0x1.6ab6a3876ed57p-8, \
-    0x1.89f8a69545405p-9, -0x1.93682690e9b9ap-10, 0x1.8656c1654765cp-11, -0x1.65bf65dd72f08p-12, \
-    0x1.37430c18eefeap-13, -0x1.01a43775d9f1cp-14, 0x1.969330fb70d0ep-16, -0x1.3269f669d578fp-17, \
-    0x1.ba196041625d2p-19, -0x1.317ffb356f636p-20, 0x1.93a99c550319ep-22, -0x1.01b4b419a1fcbp-23, \
-    0x1.46a890c79f1e3p-25, -0x1.80875810a1429p-27, 0x1.65dc717d15110p-29, -0x1.95ae4a3a5ec82p-31, \
-    0x1.99db77e00f02dp-32, -0x1.9be8fdf579908p-34
+    -0x1.c2e23016b6f38p-57, 0x1.c99a2671f47dfp-2, 0x1.d75a6b01bde9ep-7, 0x1.8b7587a716948p-5, \
+    -0x1.345ba3c4a82f9p-5, 0x1.3aa9ea12c3283p-6, -0x1.43b7c606e63a1p-9, -0x1.1136929c09ca0p-7, \
+    0x1.9409c33e84d83p-7, -0x1.6de2bb665d433p-7, 0x1.edc5b4d89e46dp-8, -0x1.e8b7d77b965cdp-9, \
+    0x1.fe42e9d36b367p-11, 0x1.02babaa1fa691p-11, -0x1.01241ccd2f52ep-10, 0x1.e76bdb6ec8fdap-11, \
+    -0x1.660f8063a38dfp-11, 0x1.c33e1d8006ddep-12, -0x1.fc094ebc2a218p-13, 0x1.04fd85cea4848p-13, \
+    -0x1.f0436d24b56e4p-15, 0x1.b92db69f42351p-16, -0x1.6f936cc3d41dbp-17, 0x1.1dc9cba501e23p-18, \
+    -0x1.ac57bcc0834a5p-20, 0x1.4669c2ad0f516p-21, -0x1.b49f729419c2cp-23, 0x1.86f318f900947p-25, \
+    -0x1.0232acb33ffdcp-26, 0x1.6ad7b2867ff5dp-27, -0x1.9147a3f93ca7bp-29
 
 // exp(-x) I1(x) sqrt(x) of 16 / x - 1, x >= 8: degree 25, relative error 4.8e-18
 #define SHLO_BESSEL_I1E_LARGE \

@@ -1,6 +1,6 @@
 // The gamma function's logarithm, its derivatives, and the Hurwitz zeta function.
 #pragma once
-#include "polynomial.h"
+#include "parts.h"
 
 // Where x < 0 the sines of pi |x|: of the distance from the nearest whole number, which is exact.
 template <class D>
@@ -8,55 +8,54 @@ SHLO_INLINE D from_whole(D a) {
   return a - round_even(a);
 }
 
-// lgamma(y) on [1, 2] is (y - 1) (y - 2) p(y); below 8 by the recurrence, from there on Stirling's series.
+// lgamma(y) on [1, 3] is (y - 1) (y - 2) p(y); elsewhere below 8 by the recurrence, from there on Stirling's series.
 template <class D>
 SHLO_OUTLINE D lgamma_d(D x) {
-  D a = abs_(x), one = splat<D>(1), product = one, down = splat<D>(0);
-  for (int k = 1; k <= 6; k++) {
+  D a = abs_(x), one = splat<D>(1), product = one, down = splat<D>(2);
+  auto below = a < one;
+  for (int k = 1; k <= 5; k++) {
     D factor = a - (double)k;
-    product = factor >= one ? (D)(product * factor) : product;
-    down = factor >= one ? splat<D>(k) : down;
+    auto above = factor >= splat<D>(2);
+    product = above ? (D)(product * factor) : product;
+    down = above ? splat<D>(k + 2) : down;
   }
-  D y = a < one ? (D)(a - 0.5) : (D)(a - down - 1.5);  // exact, and -1/2 .. 1/2
-  D near = (y + 0.5) * (y - 0.5) * horner(y, SHLO_LGAMMA);
-  D log = log_(a >= splat<D>(8) ? a : a < one ? a : product);
+  D y = below ? (D)(a - 1.0) : (D)(a - down);  // exact, and -1 .. 1
+  Parts<D> p = horner_parts(y, SHLO_LGAMMA);
+  D square = (y + 1.0) * y, near = square * p.head + square * p.rest;
+  auto large = a >= splat<D>(8);
+  Parts<D> log = log_parts((large | below) ? a : product);
   D z = one / a;
-  D far = (a - 0.5) * (log - 1.0) + (horner((D)(z * z), SHLO_STIRLING) * z + 0.41893853320467274);
-  D found = a >= splat<D>(8) ? far : a < one ? (D)(near - log) : (D)(near + log);
+  D far = (a - 0.5) * (log.head - 1.0) + (horner((D)(z * z), SHLO_STIRLING) * z + 0.41893853320467274 + (a - 0.5) * log.rest);
+  near = (near + (below ? (D)-log.head : log.head)) + (below ? (D)-log.rest : log.rest);
+  D found = large ? far : near;
+  found = a == splat<D>(0) ? splat<D>(inf_f64()) : found;
   auto negative = x < splat<D>(-0x1p-60);  // nearer to 0, -log |x| is right on either side
   if (some(negative)) {
     D sine = abs_(sin_((D)(from_whole(a) * 3.141592653589793)));
     D reflected = log_((D)(3.141592653589793 / (a * sine))) - found;
     found = negative ? (sine == splat<D>(0) ? splat<D>(inf_f64()) : reflected) : found;
   }
-  return a == splat<D>(inf_f64()) ? a : found;
+  return a - a == splat<D>(0) ? found : a;
 }
 
-// digamma(y) on [1, 2] is (y - root) p(y); below 10 by the recurrence, from there on its asymptotic series.
+// digamma(y) on [1, 5/2] is (y - root) p(y); below by the recurrence, above log(w) and a series of w = y - 1/2 (which has
+// even powers only).
 template <class D>
 SHLO_OUTLINE D digamma_d(D x) {
-  D a = abs_(x), one = splat<D>(1), zero = splat<D>(0), over = zero, under = one, down = zero;
-  for (int k = 1; k <= 8; k++) {  // over / under: the sum of 1 / (a - k)
-    D factor = a - (double)k;
-    over = factor >= one ? (D)(over * factor + under) : over;
-    under = factor >= one ? (D)(under * factor) : under;
-    down = factor >= one ? splat<D>(k) : down;
-  }
-  auto below = a < one;
-  over = below ? (x < zero ? zero : splat<D>(-1)) : over;
-  under = below ? a : under;
-  D y = below ? (D)(a - 0.5) : (D)(a - down - 1.5);
-  D from_root = (y + 0x1.3a4f398p-5) - 0x1.6be3f6e1a9c88p-32;  // the root, less 3/2, in two parts
-  D near = from_root * horner(y, SHLO_DIGAMMA) + (over == zero ? zero : (D)(over / under));
-  D z = one / a;
-  D far = log_(a) - z * (horner((D)(z * z), SHLO_DIGAMMA_TAIL) * z + 0.5);
-  D found = a >= splat<D>(10) ? far : near;
+  D a = abs_(x), one = splat<D>(1), zero = splat<D>(0);
+  auto below = a < one, large = a > splat<D>(2.5);
+  D y = below ? (D)(a - 0.75) : (D)(a - 1.75);
+  D from_root = (y + 0x1.2749e73p-2) - 0x1.6be3f6e1a9c88p-32;  // the root, less 7/4, in two parts
+  D near = from_root * horner(y, SHLO_DIGAMMA), w = a - 0.5, z = one / (large ? w : a);
+  D far = log_(large ? w : one) + z * z * horner((D)(z * z), SHLO_DIGAMMA_TAIL);
+  D found = large ? far : near;
   auto negative = x < zero;
-  if (some(negative)) {
-    D turn = from_whole(a) * 3.141592653589793;
-    D reflected = (below ? found : (D)(found + z)) + 3.141592653589793 * (cos_(turn) / sin_(turn));
-    found = negative ? reflected : found;
+  if (some(negative)) {  // digamma(1 + a) + pi / tan(pi a)
+    D turn = from_whole(a) * 3.141592653589793, after = below ? found : (D)(found + 1.0 / a);
+    found = negative ? (D)(after + 3.141592653589793 * (cos_(turn) / sin_(turn))) : found;
   }
+  D under_one = z > splat<D>(0x1p60) ? (D)-z : (D)((found - z) - fma_((D)-z, a, one) * z);
+  found = (below & (x >= zero)) ? under_one : found;
   auto pole = (x <= zero) & (floor_(x) == x);
   return pole ? splat<D>(nan_f64()) : found;
 }

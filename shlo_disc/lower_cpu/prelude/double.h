@@ -4,7 +4,7 @@
 #pragma once
 #include "roots.h"
 #define SHLO_OUTLINE static __attribute__((noinline, unused))
-#include "polynomial.h"
+#include "parts.h"
 
 SHLO_INLINE double inf_f64() { return __builtin_inf(); }
 SHLO_INLINE double nan_f64() { return __builtin_nan(""); }
@@ -36,18 +36,18 @@ SHLO_INLINE D scale_f64(D x, D n) {
 
 // ---- exponentials ----------------------------------------------------------------------------------------------------
 
-// exp(x + lost) = 2^n (1 + r + tail), |r| <= ln(2)/2.
+// exp(x + lost) = 2^n (1 + r + tail + rest), |r| <= ln(2)/2; `rest`: what r has lost.
 template <class D>
 struct Exponential {
-  D n, r, tail;
+  D n, r, tail, rest;
 };
 template <class D>
 SHLO_INLINE Exponential<D> split_exp(D x, double low, double high, D lost = D{}) {
   x = x < splat<D>(low) ? splat<D>(low) : x;
   x = x > splat<D>(high) ? splat<D>(high) : x;
   D n = nearest_whole((D)(x * 1.4426950408889634));
-  D r = (x - n * 6.93147180369123816490e-01) - (n * 1.90821492927058770002e-10 - lost);
-  return {n, r, r * r * horner(r, SHLO_EXP)};
+  D most = x - n * 6.93147180369123816490e-01, less = n * 1.90821492927058770002e-10 - lost, r = most - less;
+  return {n, r, r * r * horner(r, SHLO_EXP), (most - r) - less};
 }
 template <class D>
 SHLO_INLINE D exp_f64(D x) {
@@ -67,11 +67,22 @@ SHLO_INLINE D expm1_f64(D x) {
   D y = (p * half + (half - 0.5)) * 2.0;
   return e.n == splat<D>(0) ? (x == splat<D>(0) ? x : p) : y;
 }
+// exp of what was split, without 2^n, to some 57 bits.
+template <class D>
+SHLO_INLINE Parts<D> exp_parts(Exponential<D> e) {
+  Parts<D> sum = sum_of_parts(splat<D>(1), e.r);
+  return sum_of_parts(sum.head, (D)(sum.rest + (e.tail + e.rest)));
+}
 // exp(-|x|) does not overflow.
 template <class D>
 SHLO_INLINE D logistic_f64(D x) {
-  D e = exp_f64((D)-abs_(x));
-  return (x < splat<D>(0) ? e : splat<D>(1)) / (e + 1.0);
+  Exponential<D> e = split_exp((D)-abs_(x), -746, 0);
+  Parts<D> power = exp_parts(e), one = {splat<D>(1), splat<D>(0)};
+  Parts<D> small = {scale_f64<D>(power.head, e.n), scale_f64<D>(power.rest, e.n)};
+  Parts<D> sum = sum_of_parts(one.head, small.head);
+  auto negative = x < splat<D>(0);
+  Parts<D> over = {negative ? small.head : one.head, negative ? small.rest : one.rest};
+  return quotient(over, Parts<D>{sum.head, (D)(sum.rest + small.rest)});
 }
 template <class D>
 SHLO_INLINE D tanh_f64(D x) {
@@ -269,19 +280,16 @@ SHLO_INLINE D acos_f64(D x) {
 
 // ---- the error function ----------------------------------------------------------------------------------------------
 
-// exp(-x^2): the square as an exact product of 26 digits, and the rest.
-template <class D>
-SHLO_INLINE D exp_of_square(D x) {
-  D head = as<D>((uint_t<D>)(as<uint_t<D>>(x) & 0xfffffffff8000000u));
-  D square = head * head;
-  Exponential<D> e = split_exp((D)-square, -746, 0, (D)((head - x) * (head + x)));
-  return scale_f64<D>(e.tail + e.r + 1.0, e.n);
-}
-// erfc(a) for a >= 1/2: after M. Shepherd and J. Laframboise, Mathematics of Computation 36 (1981).
+// erfc(a) for a >= 0.45: after M. Shepherd and J. Laframboise, Mathematics of Computation 36 (1981). exp(-a^2) is that of
+// an exact product of 26 digits, and of the rest.
 template <class D>
 SHLO_INLINE D erfc_tail(D a) {
   a = a > splat<D>(28) ? splat<D>(28) : a;
-  return horner((D)((a - 4.0) / (a + 4.0)), SHLO_ERFC) * exp_of_square(a) / (a * 2.0 + 1.0);
+  D head = as<D>((uint_t<D>)(as<uint_t<D>>(a) & 0xfffffffff8000000u)), square = head * head;
+  Exponential<D> e = split_exp((D)-square, -746, 0, (D)((head - a) * (head + a)));
+  Parts<D> power = exp_parts(e);
+  Parts<D> p = horner_parts((D)((a - 4.0) / (a + 4.0)), SHLO_ERFC);
+  return scale_f64<D>(quotient(product_of_parts(p, power), sum_of_any((D)(a * 2.0), splat<D>(1))), e.n);
 }
 template <class D>
 SHLO_INLINE D erf_f64(D x) {
@@ -292,6 +300,6 @@ SHLO_INLINE D erf_f64(D x) {
 template <class D>
 SHLO_INLINE D erfc_f64(D x) {
   D a = abs_(x), tail = erfc_tail(a);
-  D y = a < splat<D>(0.5) ? (D)(1.0 - x * horner((D)(x * x), SHLO_ERF)) : x < splat<D>(0) ? (D)(2.0 - tail) : tail;
+  D y = a < splat<D>(0.46875) ? (D)(1.0 - x * horner((D)(x * x), SHLO_ERF)) : x < splat<D>(0) ? (D)(2.0 - tail) : tail;
   return x != x ? x : y;
 }

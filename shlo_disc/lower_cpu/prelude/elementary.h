@@ -1,6 +1,7 @@
 // Elementary functions of both floats: polynomials; the C library for what is huge or rare.
 // Part of the vocabulary described in vec.h. docs/accuracy.md has the errors.
 #pragma once
+#include "power.h"
 #include "single.h"
 
 // Computed in double and rounded, which is right but for one result in millions.
@@ -13,7 +14,7 @@ SHLO_INLINE V in_double(V v, Fn fn) {
 }
 template <class V, class Fn>
 SHLO_INLINE V in_double(V a, V b, Fn fn) {
-  if constexpr (same<V, double>) return fn(a, b);
+  if constexpr (same<V, double> || same<V, f64h>) return fn(a, b);
   else if constexpr (is_scalar<V>) return (float)fn((double)a, (double)b);
   else if constexpr (is_pair<V>) return V{fn(a.lo, b.lo), fn(a.hi, b.hi)};
   else return to_f32(in_double(to_f64(a), to_f64(b), fn));
@@ -65,12 +66,11 @@ SHLO_BY_DOUBLE(atanh_, atanh_f64) SHLO_BY_DOUBLE(cosh_, cosh_f64) SHLO_BY_DOUBLE
 SHLO_BY_DOUBLE(cbrt_, cbrt_f64)
 
 // ---- two arguments ---------------------------------------------------------------------------------------------------
-
 template <class V> SHLO_INLINE V atan2_(V a, V b) { return in_double(a, b, [](auto y, auto x) { return atan2_f64(y, x); }); }
 template <class V>
 SHLO_INLINE V pow_(V a, V b) {
   typedef elem_t<V> E;
-  if constexpr (same<E, float>) return per_lane(a, b, [](E x, E y) { return __builtin_powf(x, y); });
-  else if constexpr (same<E, double>) return per_lane(a, b, [](E x, E y) { return __builtin_pow(x, y); });
+  if constexpr (same<E, float>) return in_double(a, b, [](auto x, auto y) { return pow_of_singles(x, y); });
+  else if constexpr (same<E, double>) return in_double(a, b, [](auto x, auto y) { return pow_f64(x, y); });
   else return per_lane(a, b, [](E x, E y) { return power(x, y); });
 }

@@ -1,4 +1,4 @@
-// Rounding to whole numbers, square roots, finite numbers: one instruction each. Part of the vocabulary described in vec.h.
+// Rounding to whole numbers, square roots, fused products, finite numbers: one instruction each. Part of the vocabulary described in vec.h.
 #pragma once
 #include "integer.h"
 
@@ -60,6 +60,22 @@ SHLO_INLINE V sqrt_(V v) {
 #endif
   else if constexpr (same<elem_t<V>, float>) return lane_by_lane(v, [](float x) { return __builtin_sqrtf(x); });
   else return lane_by_lane(v, [](double x) { return __builtin_sqrt(x); });
+#endif
+}
+// a * b + c, rounded once.
+template <class D>
+SHLO_INLINE D fma_(D a, D b, D c) {
+  if constexpr (is_scalar<D>) return __builtin_fma(a, b, c);
+#if defined(__clang__)
+  else return __builtin_elementwise_fma(a, b, c);
+#else
+#ifdef SHLO_AVX512
+  else if constexpr (same<D, f64h>) return __builtin_ia32_vfmaddpd512_mask(a, b, c, (uint8_t)-1, 4);
+#endif
+  else {
+    for (int i = 0; i < Type<D>::lanes; i++) c[i] = __builtin_fma(a[i], b[i], c[i]);
+    return c;
+  }
 #endif
 }
 template <class V> SHLO_INLINE V rsqrt_(V v) { return elem_t<V>(1) / sqrt_(v); }

@@ -22,11 +22,11 @@
 //   masks        and_ or_ xor_ not_ (also on integers), m_and m_or m_xor m_not; mask_n(n): lane < n; m_01(mask): 0, 1
 //                select(condition, a, b): also with a bool that holds for all lanes
 //   partial      keep_n(v, n, fill): lanes >= n are those of the vector `fill`
-//   horizontal   hsum hprod hmax hmin (a NaN wins) hand hor hxor, as trees
+//   horizontal   hsum hprod hmax hmin (as max_ min_) hand hor hxor, as trees
 //   arithmetic   infix + - * / on floats and complex; add_ sub_ mul_ neg_ wrap integers (i1: or, xor, and) and take all
 //                types; div_ rem_ (x/0 = -1 or all ones, MIN/-1 = MIN, x%0 = x, MIN%-1 = 0; floats: /, fmod)
 //   integers     shl shr_a shr_l (distance >= width: 0 or the sign) popcnt clz
-//   all reals    max_ min_ (NaN wins) abs_ sign_ (NaN, -0 kept) pow_
+//   all reals    max_ min_ (NaN wins, -0 < +0) abs_ sign_ (NaN, -0 kept) pow_
 //   floats       floor_ ceil_ round_even round_afz is_finite exp_ expm1_ log_ log1p_ logistic_ tanh_ sin_ cos_ tan_
 //                sqrt_ rsqrt_ cbrt_ atan2_ erf_ acos_ asin_ atan_ acosh_ asinh_ atanh_ cosh_ sinh_ erfc_ erf_inv_ lgamma_
 //                digamma_ zeta_ polygamma_ bessel_i1e_ reduce_precision(x, exponent_bits, mantissa_bits)
@@ -360,8 +360,8 @@ SHLO_INLINE void store_bool_n(uint8_t* p, maskv v, int64_t n) { store_n((boolean
 
 // ---- horizontal ------------------------------------------------------------------------------------------------------
 
-// The larger / smaller of two, a NaN if there is one; for scalars and for plain vectors of any length. Where `a` is the
-// result so far, the next step waits for two instructions only.
+// IEEE 754's maximum and minimum: a NaN if there is one, and -0 is smaller than +0; for scalars and for plain vectors of
+// any length. Where `a` is the result so far, the next step waits for three instructions only.
 #if defined(SHLO_AVX512) && defined(__clang__)
 SHLO_INLINE f32v hardware_max(f32v a, f32v b) { return __builtin_ia32_maxps512(a, b, 4); }
 SHLO_INLINE f32v hardware_min(f32v a, f32v b) { return __builtin_ia32_minps512(a, b, 4); }
@@ -371,14 +371,36 @@ SHLO_INLINE f32v hardware_min(f32v a, f32v b) { return __builtin_ia32_minps512_m
 #endif
 template <class V> SHLO_INLINE V hardware_max(V a, V b) { return a > b ? a : b; }  // b if one is a NaN
 template <class V> SHLO_INLINE V hardware_min(V a, V b) { return a < b ? a : b; }
+
+// The bits of floats as integers; integers, which have one zero, are `true` here.
+template <class V> SHLO_INLINE auto first_lane(V v, int) -> decltype(+v[0]) { return v[0]; }
+template <class V> SHLO_INLINE V first_lane(V v, long) { return v; }
+template <class V>
+SHLO_INLINE auto bits_of_float(V v) {
+  typedef decltype(first_lane(v, 0)) E;
+  if constexpr (!same<E, float> && !same<E, double>) return true;
+  else if constexpr (same<V, E>) return as<sint_t<E>>(v);
+  else return as<decltype(v > v)>(v);
+}
+// Between two zeros the hardware takes `a`. If b's sign is clear, so is that of the larger one; if set, that of the smaller.
 template <class V>
 SHLO_INLINE V larger(V a, V b) {
   V c = hardware_max(b, a);
+  auto bits = bits_of_float(b);
+  if constexpr (!same<decltype(bits), bool>) {
+    typedef sint_t<decltype(first_lane(b, 0))> W;
+    c = as<V>(bits_of_float(c) & (bits | W(uint_t<W>(-1) >> 1)));
+  }
   return b != b ? b : c;
 }
 template <class V>
 SHLO_INLINE V smaller(V a, V b) {
   V c = hardware_min(b, a);
+  auto bits = bits_of_float(b);
+  if constexpr (!same<decltype(bits), bool>) {
+    typedef sint_t<decltype(first_lane(b, 0))> W;
+    c = as<V>(bits_of_float(c) | (bits & W(~(uint_t<W>(-1) >> 1))));
+  }
   return b != b ? b : c;
 }
 

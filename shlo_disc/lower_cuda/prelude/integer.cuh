@@ -19,15 +19,23 @@ SHLO_DEVICE T neg_(T a) {
   else return sub_(T(0), a);
 }
 
-// The larger / smaller of two, a NaN if there is one.
+// IEEE 754's maximum and minimum: a NaN if there is one, and -0 is smaller than +0.
 template <class A, class B>
 SHLO_DEVICE common_t<A, B> max_(A x, B y) {
-  const common_t<A, B> a = x, b = y;
+  typedef common_t<A, B> T;
+  const T a = x, b = y;
+  if constexpr (is_real<T>) {
+    if (a == b) return as<T>((uint_t<T>)(as<uint_t<T>>(a) & as<uint_t<T>>(b)));
+  }
   return b != b || b > a ? b : a;
 }
 template <class A, class B>
 SHLO_DEVICE common_t<A, B> min_(A x, B y) {
-  const common_t<A, B> a = x, b = y;
+  typedef common_t<A, B> T;
+  const T a = x, b = y;
+  if constexpr (is_real<T>) {
+    if (a == b) return as<T>((uint_t<T>)(as<uint_t<T>>(a) | as<uint_t<T>>(b)));
+  }
   return b != b || b < a ? b : a;
 }
 #ifndef __CUDA_EMU__

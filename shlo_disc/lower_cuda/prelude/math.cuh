@@ -27,13 +27,10 @@ SHLO_DEVICE T abs_(T a) {
   else return a < 0 ? neg_(a) : a;
 }
 // exp(-|x|) does not overflow.
-template <class T>
-SHLO_DEVICE T logistic_of(T x) {
-  const T e = exp_(-abs_(x));
-  return (x < 0 ? e : T(1)) / (1 + e);
+SHLO_DEVICE float logistic_(float x) {
+  const float e = exp_(-abs_(x));
+  return (x < 0 ? e : 1) / (1 + e);
 }
-SHLO_DEVICE float logistic_(float x) { return logistic_of(x); }
-SHLO_DEVICE double logistic_(double x) { return logistic_of(x); }
 SHLO_DEVICE bool is_finite(float x) { return x - x == 0; }
 SHLO_DEVICE bool is_finite(double x) { return x - x == 0; }
 
@@ -48,6 +45,12 @@ template <class T> SHLO_DEVICE T pow_(T a, T b) { return power(a, b); }
 template <class D> using elem_t = D;
 template <class D> SHLO_DEVICE D splat(D x) { return x; }
 SHLO_DEVICE bool some(bool holds) { return holds; }
+SHLO_DEVICE double fma_(double a, double b, double c) { return fma(a, b, c); }
+#include "parts.h"
+SHLO_DEVICE double logistic_(double x) {
+  const double e = exp_(-abs_(x));
+  return quotient(Parts<double>{x < 0 ? e : 1, 0}, sum_of_parts(1.0, e));
+}
 #include "complex_functions.h"
 #include "gamma.h"
 #include "special.h"
