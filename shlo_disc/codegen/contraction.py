@@ -14,7 +14,7 @@ from shlo_disc.analysis.access import AffineView, index_symbols, is_free, loads
 from shlo_disc.analysis.formula import Formulas, Producers
 from shlo_disc.analysis.inverse import inverse
 from shlo_disc.analysis.structure import Structures
-from shlo_disc.codegen.groups import Abilities
+from shlo_disc.codegen.groups import Abilities, ProductTypes
 from shlo_disc.dynamic_ops.contract import ConvAttrs, DotAttrs
 from shlo_disc.dynamic_ops.indexing import delinearize
 from shlo_disc.dynamic_ops.opdef import Template
@@ -64,7 +64,7 @@ class MatrixForm:
 
 def is_matrix_product(op: Op[object], abilities: Abilities) -> bool:
     """Whether a target's matrix kernel can compute this dot: dtypes that it knows, contracted dims in one order."""
-    if not isinstance(op.attrs, DotAttrs) or not _has_types(op, abilities):
+    if not isinstance(op.attrs, DotAttrs) or product_types(op) not in abilities.contractions:
         return False
     left, right = (t.shape for t in op.operands)
     return _contracted(op.attrs, left, _row_major_strides(left), _row_major_strides(right)) is not None
@@ -72,14 +72,15 @@ def is_matrix_product(op: Op[object], abilities: Abilities) -> bool:
 
 def is_direct_convolution(op: Op[object], abilities: Abilities) -> bool:
     """Whether a target's convolution kernel can compute this: known dtypes, up to 3 spatial dims, no batch groups."""
-    if not isinstance(op.attrs, ConvAttrs) or not _has_types(op, abilities):
+    if not isinstance(op.attrs, ConvAttrs) or product_types(op) not in abilities.convolutions:
         return False
     return op.attrs.batch_groups == 1 and len(op.attrs.strides) <= 3
 
 
-def _has_types(op: Op[object], abilities: Abilities) -> bool:
+def product_types(op: Op[object]) -> ProductTypes:
+    """The element types of a contraction's or convolution's operands and its result."""
     (lhs, rhs), (result,) = op.operands, op.results
-    return (lhs.dtype, rhs.dtype, result.dtype) in abilities.contractions
+    return lhs.dtype, rhs.dtype, result.dtype
 
 
 def template_operands(op: Op[object], structures: Structures, abilities: Abilities) -> tuple[Tensor, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
@@ -74,20 +74,24 @@ CPU = Machine(additions_per_byte=3, launch=6e4, workers=8, row_bytes=1 << 18, sh
 GPU = Machine(additions_per_byte=10, launch=1e8, workers=4 * 132, row_bytes=1 << 15, short_row=1.9e5)
 
 
+WIDE_FLOATS: frozenset[ProductTypes] = frozenset(
+    {
+        (DType.F32, DType.F32, DType.F32),
+        (DType.F64, DType.F64, DType.F64),
+    }
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Abilities:
-    """What a target has templates for: contractions and convolutions of these types, attention.
+    """What a target has templates for: contractions and convolutions of some types, attention.
 
     `parallel`: one launch may hold several groups. `prologues`: products compute their operands, once for all of the
     result, or once for `product_tile` of its columns (of a left operand) or rows.
     """
 
-    contractions: frozenset[ProductTypes] = frozenset(
-        {
-            (DType.F32, DType.F32, DType.F32),
-            (DType.F64, DType.F64, DType.F64),
-        }
-    )
+    contractions: Container[ProductTypes] = WIDE_FLOATS
+    convolutions: Container[ProductTypes] = WIDE_FLOATS
     attention: bool = False
     parallel: Launches | None = None
     prologues: bool = False

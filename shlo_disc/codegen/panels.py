@@ -11,8 +11,10 @@ from shlo_disc.codegen.groups import Group
 from shlo_disc.codegen.kernel import Axis, Panel
 from shlo_disc.codegen.rewrite import dims_of
 from shlo_disc.codegen.stages import Params
+from shlo_disc.dynamic_ops.elementwise import converted
 from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.expr.dim import Dim, of
+from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import Index, Scalar
 
@@ -43,8 +45,8 @@ class PanelReader:
     producers: Producers
     params: Params
 
-    def panel(self, side: int, line: Axis) -> Panel:
-        """Operand `side` as a formula."""
+    def panel(self, side: int, line: Axis, dtype: DType) -> Panel:
+        """Operand `side` as a formula of this type."""
         op = self.group.anchor
         assert op is not None, "a product has its op"
         facts = self.facts.with_index(self.depth.symbol, self.depth.extent)
@@ -56,8 +58,9 @@ class PanelReader:
             return made is not None and (tensor in inside or is_free(made[0]))
 
         tensor = op.operands[side]
-        value = Formulas(facts, self.producers, inlined, {}, self.params.load(facts)).at(tensor, index)
-        return Panel(tensor.dtype, line, self.depth, value, _along_depth(value, line, self.depth))
+        element = Formulas(facts, self.producers, inlined, {}, self.params.load(facts)).at(tensor, index)
+        value = converted(element, dtype)
+        return Panel(dtype, line, self.depth, value, _along_depth(value, line, self.depth))
 
 
 def _along_depth(value: Scalar, line: Axis, depth: Axis) -> bool:

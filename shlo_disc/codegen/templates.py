@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import or_
 from typing import cast
 
 from shlo_disc.analysis.access import AffineView, affine_view, is_free
@@ -26,16 +27,27 @@ from shlo_disc.dynamic_ops.indexing import delinearize, linear
 from shlo_disc.dynamic_ops.order import SelectAndScatterAttrs, SortAttrs
 from shlo_disc.dynamic_ops.program import Op, Tensor
 from shlo_disc.expr.dim import Dim, Sym, const, of, product, total
+from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import Arg, Index, Scalar
 
 ROW, COLUMN, DEPTH = Sym("%i"), Sym("%j"), Sym("%d")
 
 
-def build_dot(group: Group, facts: Facts, producers: Producers) -> tuple[DotKernel, tuple[Tensor, ...]]:
-    """A matrix product with the group's elementwise ops as its prologue and its epilogue."""
+def build_dot(
+    group: Group,
+    facts: Facts,
+    producers: Producers,
+    read_as: Callable[[DType], DType] = lambda dtype: dtype,
+) -> tuple[DotKernel, tuple[Tensor, ...]]:
+    """A matrix product with the group's elementwise ops as its prologue and its epilogue.
+
+    Operands of other types than the template can read, which `read_as` says, are converted in a prologue too.
+    """
     op = cast("Op[DotAttrs]", group.anchor)
-    computed = computed_operands(group, producers)
+    types = [read_as(operand.dtype) for operand in op.operands]
+    converted = [operand.dtype is not dtype for operand, dtype in zip(op.operands, types, strict=True)]
+    computed = tuple(map(or_, computed_operands(group, producers), converted))
     form = matrix_form(op, Structures(facts, producers), computed)
     result = op.results[0]
     axes, loop_index = list[Axis](), list[Dim]()
@@ -58,12 +70,12 @@ def build_dot(group: Group, facts: Facts, producers: Producers) -> tuple[DotKern
     loops = tuple(loop_index)
     reader = PanelReader(group, form, loops, depth, facts, producers, params)
     if form.a is None:
-        a = reader.panel(0, row)
+        a = reader.panel(0, row, types[0])
     else:
         moves = _moved(loops, [loop.a_stride for loop in form.batch])
         a = MatrixView(params.of(form.a.base), form.a.offset + moves, form.a_row, form.a_k)
     if form.b is None:
-        b = reader.panel(1, column)
+        b = reader.panel(1, column, types[1])
     else:
         moves = _moved(loops, [loop.b_stride for loop in form.batch])
         b = MatrixView(params.of(form.b.base), form.b.offset + moves, form.b_k, form.b_column)

@@ -8,6 +8,7 @@ from typing import ClassVar, assert_never
 
 from shlo_disc.analysis.formula import Producers
 from shlo_disc.artifact import SourceFile
+from shlo_disc.codegen.contraction import product_types
 from shlo_disc.codegen.group_structure import GroupStructure, group_structure
 from shlo_disc.codegen.groups import REAL_PRODUCTS, Abilities, Group, GroupKind, Launches
 from shlo_disc.codegen.host import KernelRef, LaunchRef
@@ -42,6 +43,7 @@ from shlo_disc.lower_cpu import (
 )
 from shlo_disc.lower_cpu import scatter as scatters
 from shlo_disc.lower_cpu import sort as sorts
+from shlo_disc.lower_cpu.multiplication import MULTIPLIED, multiplication
 from shlo_disc.lower_cpu.parallel import Part, parallel_extent, print_parallel
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.templates import SIZES, Body, signature
@@ -62,7 +64,7 @@ _HEADERS = {
 class CpuLowering:
     """Lowers groups one by one, and collects what was printed."""
 
-    abilities: ClassVar[Abilities] = replace(REAL_PRODUCTS, parallel=_LAUNCHES, prologues=True)
+    abilities: ClassVar[Abilities] = replace(REAL_PRODUCTS, contractions=MULTIPLIED, parallel=_LAUNCHES, prologues=True)
 
     def __init__(self, program: Program, producers: Producers) -> None:
         require_types(program, VectorSpelling.memory, "CPU")
@@ -108,10 +110,15 @@ class CpuLowering:
             case GroupKind.ROWS:
                 return self._rows(group, alone=alone)
             case GroupKind.DOT:
-                dot, tensors = build_dot(group, self.facts, self.producers)
-                body = products.print_dot(dot, NAME)
+                assert group.anchor is not None, "a product has its op"
+                kind = multiplication(product_types(group.anchor))
+                assert kind is not None, "fusion makes a product only of types that there is a kernel for"
+                dot, tensors = build_dot(group, self.facts, self.producers, kind.read_as)
+                dot = products.read_transposed(dot)
+                body = products.print_dot(dot, kind, NAME)
                 flops = _capped(dot.row.extent, 64) * _capped(dot.column.extent, 64) * dot.depth
-                part = self._ref(group, body, tensors, products.dot_extent(dot), flops // 8, products.dot_scratch(dot))
+                scratch = products.dot_scratch(dot, kind)
+                part = self._ref(group, body, tensors, products.dot_extent(dot), flops // 8, scratch)
                 return part.sharing(positions(epilogue_pairs(dot), dot.params))
             case GroupKind.CONVOLUTION:
                 conv, tensors = build_convolution(group, self.facts, self.producers)

@@ -8,12 +8,13 @@ If both operands are panels, that of A is kept, and B's columns are computed for
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.kernel import Axis, DotKernel, Panel, Param, RowKernel, Stage, Store
+from shlo_disc.codegen.kernel import Axis, DotKernel, MatrixView, Panel, Param, RowKernel, Stage, Store
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, minimum, of, product
-from shlo_disc.expr.dtypes import DType
+from shlo_disc.lower_cpu.multiplication import Multiplication
 from shlo_disc.lower_cpu.rows import RowPrinter, pointer
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.templates import Body, CallBack, call_back, epilogue, prelude_constants, start, union
@@ -21,6 +22,21 @@ from shlo_disc.lower_cpu.templates import Body, CallBack, call_back, epilogue, p
 PANEL_BYTES = 1 << 20  # of A's rows: what stays in a second-level cache
 FEWEST_ROWS = 48  # of a panel: packing B must pay
 PANEL_COLUMNS = 64  # of B: as many as the prelude packs at a time
+
+
+def read_transposed(kernel: DotKernel) -> DotKernel:
+    """A product of one column as one of one row, so that its epilogue has neighbours to work on."""
+    if kernel.column.extent.constant != 1 or kernel.row.extent.constant == 1:
+        return kernel
+    a, b = (_transposed(x) for x in (kernel.b, kernel.a))
+    return replace(kernel, row=kernel.column, column=kernel.row, a=a, b=b)
+
+
+def _transposed(operand: MatrixView | Panel) -> MatrixView | Panel:
+    """The same memory; a panel's lines are rows or columns, wherever it stands."""
+    if isinstance(operand, Panel):
+        return operand
+    return replace(operand, row_stride=operand.column_stride, column_stride=operand.row_stride)
 
 
 def dot_extent(kernel: DotKernel) -> Dim:
@@ -31,9 +47,9 @@ def dot_extent(kernel: DotKernel) -> Dim:
     return product(axis.extent for axis in kernel.batch) * row_blocks * column_blocks
 
 
-def dot_scratch(kernel: DotKernel) -> Dim:
+def dot_scratch(kernel: DotKernel, kind: Multiplication) -> Dim:
     """Bytes of private memory for packing and for panels."""
-    found = const(prelude_constants("gemm.h")["SHLO_GEMM_SCRATCH"])
+    found = const(kind.scratch)
     for operand, lines in zip((kernel.a, kernel.b), _block(kernel), strict=True):
         if isinstance(operand, Panel):
             found += _panel_bytes(operand, lines)
@@ -63,16 +79,15 @@ def _panel_bytes(panel: Panel, lines: Dim) -> Dim:
     return count * _pitch(panel, lines) * panel.dtype.bytes
 
 
-def print_dot(kernel: DotKernel, name: str) -> Body:
+def print_dot(kernel: DotKernel, kind: Multiplication, name: str) -> Body:
     """Each piece of work is one block of rows and columns of one batch."""
-    store = epilogue(name, kernel, kernel.batch)
+    store = epilogue(name, kernel, kernel.batch, kind.sums)
     emit = Emitter(VectorSpelling())
-    suffix = "f64" if kernel.accumulator.dtype is DType.F64 else "f32"
     operands = [x.source for x in (kernel.a, kernel.b) if not isinstance(x, Panel)]
     lines = [pointer(VectorSpelling(), k, p, written=False) for k, p in enumerate(kernel.params) if p in operands]
     lines += [
         f"const int64_t m = {emit.dim_scalar(kernel.row.extent)}, n = {emit.dim_scalar(kernel.column.extent)};",
-        *_partition(emit, kernel),
+        *_partition(emit, kernel, kind),
         "for (int64_t task = begin; task < end; ++task) {",
         *(INDENT + line for line in _position(kernel)),
         f"{INDENT}int64_t rest = task / column_blocks / row_blocks;",
@@ -85,16 +100,16 @@ def print_dot(kernel: DotKernel, name: str) -> Body:
             f"ShloTask at = {{buffers, dims, {{{batch}}}}};",
             "const int64_t i1 = min_(i0 + (int64_t)block_rows, m), j1 = min_(j0 + (int64_t)block_columns, n);",
             *_filled(emit, kernel, name),
-            f"shlo_gemm_{suffix}(&product, {_range(kernel.a, 'i')}, {_range(kernel.b, 'j')}, scratch,"
+            f"shlo_gemm_{kind.name}(&product, {_range(kernel.a, 'i')}, {_range(kernel.b, 'j')}, scratch,"
             f" {name}_store, &at);",
         ]
     statements = [*emit.scopes[0].lines, *lines, *(INDENT + line for line in scope.lines), "}"]
     functions = [line for fill in (*fills, store) for line in fill.lines]
     sizes = union(*(fill.sizes for fill in (*fills, store)), tuple(emit.sizes))
-    return Body(tuple(functions), tuple(statements), sizes, (f"gemm_{suffix}",))
+    return Body(tuple(functions), tuple(statements), sizes, (f"gemm_{kind.name}",))
 
 
-def _partition(emit: Emitter, kernel: DotKernel) -> list[str]:
+def _partition(emit: Emitter, kernel: DotKernel, kind: Multiplication) -> list[str]:
     """How many blocks there are, and where panels lie."""
     rows, columns = _block(kernel)
     lines = [
@@ -102,12 +117,12 @@ def _partition(emit: Emitter, kernel: DotKernel) -> list[str]:
         "const int64_t row_blocks = (m + block_rows - 1) / block_rows;",
         "const int64_t column_blocks = (n + block_columns - 1) / block_columns;",
     ]
-    offset = const(prelude_constants("gemm.h")["SHLO_GEMM_SCRATCH"])
+    offset = const(kind.scratch)
     for letter, operand, count in (("a", kernel.a, rows), ("b", kernel.b, columns)):
         if isinstance(operand, Panel):
-            kind = VectorSpelling().memory_type(operand.dtype)
+            element = VectorSpelling().memory_type(operand.dtype)
             place = emit.dim_scalar(offset)
-            lines.append(f"{kind}* const panel_{letter} = ({kind}*)((char*)scratch + {place});")
+            lines.append(f"{element}* const panel_{letter} = ({element}*)((char*)scratch + {place});")
             offset += _panel_bytes(operand, count)
     if _keeps(kernel):
         lines.append("int64_t filled = -1;")

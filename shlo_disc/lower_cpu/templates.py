@@ -22,6 +22,7 @@ from shlo_disc.codegen.kernel import (
 from shlo_disc.codegen.rewrite import ArgRewriter
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.codegen.simplify_kernel import rewrite_store
+from shlo_disc.dynamic_ops.elementwise import converted
 from shlo_disc.expr.dim import Dim, Sym, const, of, product
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Load
@@ -83,15 +84,15 @@ def call_back(head: Sequence[str], printer: RowPrinter, batch: Sequence[Axis]) -
     return CallBack((*head, *lines, SIZES, *(INDENT + line for line in body), "}"), sizes)
 
 
-def epilogue(name: str, kernel: DotKernel | ConvKernel, batch: Sequence[Axis]) -> CallBack:
-    """The function that the prelude calls with rows `i0 …`, columns `j0 …` of a product."""
+def epilogue(name: str, kernel: DotKernel | ConvKernel, batch: Sequence[Axis], sums: DType) -> CallBack:
+    """The function that the prelude calls with rows `i0 …`, columns `j0 …` of a product, whose sums it rounds."""
     row, column, accumulator = kernel.row, kernel.column, kernel.accumulator
-    tile = Param("tile", accumulator.dtype)
+    tile = Param("tile", sums)
     place = (of(row.symbol) - of(Sym("%i0"))) * of(Sym("%ld")) + of(column.symbol) - of(Sym("%j0"))
-    rewriter = ArgRewriter({accumulator.name: Load(tile, (place,))})
+    rewriter = ArgRewriter({accumulator.name: converted(Load(tile, (place,)), accumulator.dtype)})
     stage = Stage((column,), (False,), tuple(rewrite_store(s, rewriter) for s in kernel.epilogue), ())
     printer = RowPrinter(RowKernel(kernel.params, (row,), (stage,), ()), {column: ("j0", "j1")})
-    kind = printer.spell.memory_type(accumulator.dtype)
+    kind = printer.spell.memory_type(sums)
     head = [
         f"static void {name}_store(void* context, const void* tile_, int64_t ld, int64_t i0, int64_t rows_,",
         "                         int64_t j0, int64_t columns_) {",
@@ -151,7 +152,7 @@ def convolution_work(kernel: ConvKernel) -> Dim:
 
 def print_convolution(kernel: ConvKernel, name: str) -> Body:
     """Each piece of work is one block of output positions and features."""
-    store = epilogue(name, kernel, ())
+    store = epilogue(name, kernel, (), kernel.accumulator.dtype)
     emit, attrs = Emitter(VectorSpelling()), kernel.attrs
     suffix = "f64" if kernel.accumulator.dtype is DType.F64 else "f32"
     operands = (kernel.input.source, kernel.kernel.source)

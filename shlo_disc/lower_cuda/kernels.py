@@ -47,7 +47,13 @@ class CudaLowering:
     """Lowers groups one by one, and collects what was printed."""
 
     abilities: ClassVar[Abilities] = Abilities(
-        CONTRACTIONS, attention=True, parallel=_LAUNCHES, prologues=True, product_tile=SMALL.rows, machine=GPU
+        contractions=CONTRACTIONS,
+        convolutions=CONTRACTIONS,
+        attention=True,
+        parallel=_LAUNCHES,
+        prologues=True,
+        product_tile=SMALL.rows,
+        machine=GPU,
     )
 
     def __init__(self, program: Program, producers: Producers) -> None:

@@ -131,7 +131,7 @@ def printed(function: Function, *inputs: In, wide: bool = False) -> Printed:
     with jax.enable_x64(wide):
         found = planned(function, *inputs)
     program, producers = found.program, found.producers
-    (group,) = plan_fusion(program.body, context_of(program, Abilities(CONTRACTIONS))).groups
+    (group,) = plan_fusion(program.body, context_of(program, Abilities(convolutions=CONTRACTIONS))).groups
     assert group.kind is GroupKind.CONVOLUTION
     return print_convolution(build_convolution(group, program.facts, producers)[0], program.facts)
 

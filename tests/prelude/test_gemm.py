@@ -77,7 +77,8 @@ def build(compiler: str, folder: Path) -> Path:
         pytest.skip("needs the package ziglang")
     source, library = folder / "harness.cc", folder / "gemm.so"
     source.write_text(HARNESS)
-    command = [*COMPILERS[compiler], *FLAGS, f"-I{PRELUDE}", str(PRELUDE / "gemm.cc"), str(source)]
+    kernels = [str(PRELUDE / f"gemm_{name}.cc") for name in ("f32", "f64")]
+    command = [*COMPILERS[compiler], *FLAGS, f"-I{PRELUDE}", *kernels, str(source)]
     done = subprocess.run([*command, "-o", str(library)], check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return library

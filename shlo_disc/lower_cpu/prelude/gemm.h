@@ -1,4 +1,4 @@
-// Matrix products: the interface between generated kernels and gemm.cc.
+// Matrix products: the interface between generated kernels and gemm_product.h.
 #pragma once
 #include <stdint.h>
 
@@ -6,6 +6,7 @@
 #define SHLO_GEMM_ROWS 192
 #define SHLO_GEMM_COLUMNS 256
 #define SHLO_GEMM_SCRATCH 393216
+#define SHLO_GEMM_WIDE_SCRATCH 753664  // for elements that are converted, and for c128
 
 // c[i, j] = sum over p < k of a[i * a_row + p * a_k] * b[p * b_k + j * b_col], for i < m and j < n. Any strides.
 struct ShloGemm {
@@ -22,8 +23,12 @@ typedef void (*ShloEpilogue)(void* context, const void* tile, int64_t ld, int64_
                              int64_t columns);
 #endif
 
-// Compute rows [i0, i1) and columns [j0, j1) and hand them to the epilogue, block by block, each element once.
-extern "C" void shlo_gemm_f32(const ShloGemm* gemm, int64_t i0, int64_t i1, int64_t j0, int64_t j1, void* scratch,
-                              ShloEpilogue epilogue, void* context);
-extern "C" void shlo_gemm_f64(const ShloGemm* gemm, int64_t i0, int64_t i1, int64_t j0, int64_t j1, void* scratch,
-                              ShloEpilogue epilogue, void* context);
+// Compute rows [i0, i1) and columns [j0, j1) and hand them to the epilogue, block by block, each element once. A and B hold
+// elements of the kernel's name; what the epilogue gets are their sums: those of f16 and bf16 are f32, those of i8, u8
+// and i16 are i32. Integers wrap, so that the signs of wider ones do not matter.
+#define SHLO_GEMM_KERNEL(name)                                                                                        \
+  extern "C" void shlo_gemm_##name(const ShloGemm* gemm, int64_t i0, int64_t i1, int64_t j0, int64_t j1, void* scratch, \
+                                   ShloEpilogue epilogue, void* context);
+SHLO_GEMM_KERNEL(f32) SHLO_GEMM_KERNEL(f64) SHLO_GEMM_KERNEL(f16) SHLO_GEMM_KERNEL(bf16)
+SHLO_GEMM_KERNEL(i8) SHLO_GEMM_KERNEL(u8) SHLO_GEMM_KERNEL(i16) SHLO_GEMM_KERNEL(i32) SHLO_GEMM_KERNEL(i64)
+SHLO_GEMM_KERNEL(c64) SHLO_GEMM_KERNEL(c128)

@@ -1,3 +1,5 @@
-// gemm.cc for one element type: half the compile time.
-#define SHLO_ONLY_F32
-#include "gemm.cc"
+// Matrix products of f32.
+#include "gemm_product.h"
+
+typedef Real<float, float> Kind;
+SHLO_GEMM(f32, Kind)

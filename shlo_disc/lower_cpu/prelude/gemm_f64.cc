@@ -1,3 +1,5 @@
-// gemm.cc for one element type: half the compile time.
-#define SHLO_ONLY_F64
-#include "gemm.cc"
+// Matrix products of f64.
+#include "gemm_product.h"
+
+typedef Real<double, double> Kind;
+SHLO_GEMM(f64, Kind)

@@ -1,0 +1,92 @@
+"""Which kernel of the prelude multiplies which element types, and what it reads and adds up."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from shlo_disc.codegen.groups import ProductTypes
+from shlo_disc.dynamic_ops.contract import accumulator
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.lower_cpu.templates import prelude_constants
+
+
+@dataclass(frozen=True, slots=True)
+class Multiplication:
+    """A kernel of the prelude, by its name there: what it reads, the type of its sums, bytes of its scratch memory.
+
+    `operands` are the same to it: integers which wrap, and i1, whose pairs of ones it counts.
+    """
+
+    name: str
+    operands: tuple[DType, ...]
+    sums: DType
+    scratch: int
+
+    def read_as(self, dtype: DType) -> DType:
+        """The type of a panel that holds such elements."""
+        return dtype if dtype in self.operands else self.operands[0]
+
+
+def _kernels() -> Mapping[str, Multiplication]:
+    sizes = prelude_constants("gemm.h")
+    narrow, wide = sizes["SHLO_GEMM_SCRATCH"], sizes["SHLO_GEMM_WIDE_SCRATCH"]
+    found = (
+        Multiplication("f32", (DType.F32,), DType.F32, narrow),
+        Multiplication("f64", (DType.F64,), DType.F64, narrow),
+        Multiplication("f16", (DType.F16,), DType.F32, wide),
+        Multiplication("bf16", (DType.BF16,), DType.F32, wide),
+        Multiplication("i8", (DType.I8,), DType.I32, wide),
+        Multiplication("u8", (DType.UI8, DType.I1), DType.I32, wide),
+        Multiplication("i16", (DType.I16, DType.UI16), DType.I32, wide),
+        Multiplication("i32", (DType.I32, DType.UI32), DType.I32, narrow),
+        Multiplication("i64", (DType.I64, DType.UI64), DType.I64, narrow),
+        Multiplication("c64", (DType.C64,), DType.C64, narrow),
+        Multiplication("c128", (DType.C128,), DType.C128, wide),
+    )
+    return {one.name: one for one in found}
+
+
+_KERNELS = _kernels()
+_OF_SUMS = {one.sums: one for one in _KERNELS.values() if one.sums in one.operands}
+
+
+def multiplication(types: ProductTypes) -> Multiplication | None:
+    """The kernel for operands and a result of these types, if there is one.
+
+    It reads both operands from memory, or what it cannot read is converted to what it can, exactly: to the type of
+    the sums, or integers of up to 16 bits to those. Integers wrap, so that wider ones than the sums may be cut.
+    """
+    left, right, result = types
+    operands = (left, right)
+    whole = result.is_integer or result.is_bool
+    if whole and not all(x.is_bool or (x.is_integer and result.is_integer) for x in operands):
+        return None
+    sums = _sums(result)
+    for kernel in _KERNELS.values():
+        signed = DType.UI16 in operands and result.bits > DType.UI16.bits and kernel.name == "i16"
+        if kernel.sums is sums and not signed and all(x in kernel.operands for x in operands):
+            return kernel
+    if sums is DType.I32 and all(map(_fits_16, operands)):
+        return _KERNELS["i16"]
+    return _OF_SUMS[sums]
+
+
+def _sums(result: DType) -> DType:
+    """What products are added up in; integers that are right modulo 2^32 are right modulo less."""
+    if result.is_integer or result.is_bool:
+        return DType.I64 if result.bits > DType.I32.bits else DType.I32
+    return accumulator(result)
+
+
+def _fits_16(dtype: DType) -> bool:
+    return dtype.bits <= (DType.I16.bits if dtype.is_signed else DType.I8.bits)
+
+
+class _Multiplied(Container[ProductTypes]):
+    def __contains__(self, types: Any, /) -> bool:
+        return multiplication(types) is not None
+
+
+MULTIPLIED: Container[ProductTypes] = _Multiplied()  # the element types for which there is a kernel

@@ -1,0 +1,221 @@
+// What products multiply: how elements in memory become registers, and registers sums.
+//
+//   Real<S, T>     elements S, multiplied and summed as T. Integers are unsigned here, so that they wrap
+//   Pairs<S>       integers of at most 16 bits, two neighbouring depths at a time: see gemm_pairs.h
+//   Complexes<T>   real and imaginary parts in registers of their own
+//
+// A kind has
+//   Storage, Packed, Element   types in memory, of packed operands, of sums
+//   vector, lanes, registers   `lanes` elements in so many registers; `zero()`, `keep(x)`: see KEEP
+//   step                       how many depths one packed element holds
+//   in_place                   whether A is read where it is: its elements are packed elements
+//   Single                     the kind that reads B where it is
+//   read, read_n               neighbouring elements of one depth as numbers; only the first n, then zeros
+//   along, along_n             `lanes` packed elements from neighbouring depths
+//   join                       two depths of numbers as packed elements (step 2)
+//   pack, unpack               to and from packed memory, a vector at a time
+//   load, store                sums
+//   turn                       transposes a square of packed elements
+//   broadcast, multiply_add    sum + x * y
+//   keep_last                  the last n lanes, then zeros before them
+//   sum                        to[j] = the sum of x[j], for four j
+#pragma once
+#include "tile.h"
+
+// Keeps a value in a register: gcc would rather read it again from memory for every use.
+#if defined(__clang__)
+#define KEEP(x) (void)(x)
+#elif defined(__aarch64__)
+#define KEEP(x) asm("" : "+w"(x))
+#elif defined(__x86_64__)
+#define KEEP(x) asm("" : "+v"(x))
+#else
+#define KEEP(x) (void)(x)
+#endif
+
+namespace {
+
+constexpr int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
+
+template <class V>
+SHLO_INLINE V read_as(const void* p) {
+  V x;
+  __builtin_memcpy(&x, p, sizeof x);
+  return x;
+}
+
+template <class S> struct Bits { typedef S type; };
+template <> struct Bits<f16> { typedef uint16_t type; };
+template <> struct Bits<bf16> { typedef uint16_t type; };
+
+// The first n elements of a vector, then zeros.
+template <class V>
+SHLO_INLINE V read_first(const void* p, int64_t n) {
+  constexpr int64_t size = sizeof(V{}[0]), count = sizeof(V) / size;
+#ifdef SHLO_AVX512
+  if constexpr (size * count == 64 ? size >= 4 : count == 16) return load_bytes<V>(p, n);
+#endif
+  V x = {};
+  __builtin_memcpy(&x, p, n * size);
+  return x;
+}
+
+// All ones in the last n lanes, otherwise zero.
+template <class T>
+SHLO_INLINE auto last_lanes(int64_t n) {
+  constexpr int L = Register<T>::lanes;
+  typedef typename Pick<sizeof(T) == 4, int32_t, int64_t>::type integer;
+  register_t<integer> lane;
+  for (int i = 0; i < L; ++i) lane[i] = i;
+  return lane >= (integer)(L - n);
+}
+
+// to[q * stride] = the sum of the elements of x[q], for four q.
+template <class T>
+SHLO_INLINE void sum_of_four(const register_t<T>* x, T* to, int64_t stride) {
+  constexpr int L = Register<T>::lanes;
+  if constexpr (L < 4) {
+#pragma GCC unroll 16
+    for (int q = 0; q < 4; ++q) to[q * stride] = x[q][0] + x[q][1];
+  } else {
+    const register_t<T> even = interleave_low(x[0], x[2]) + interleave_high(x[0], x[2]);
+    const register_t<T> odd = interleave_low(x[1], x[3]) + interleave_high(x[1], x[3]);
+    const register_t<T> all = interleave_low(even, odd) + interleave_high(even, odd);
+    T sum[4] = {all[0], all[1], all[2], all[3]};
+#pragma GCC unroll 16
+    for (int q = 4; q < L; ++q) sum[q % 4] += all[q];
+#pragma GCC unroll 16
+    for (int q = 0; q < 4; ++q) to[q * stride] = sum[q];
+  }
+}
+
+template <class S, class T>
+struct Real {
+  typedef S Storage;
+  typedef T Packed;
+  typedef T Element;
+  typedef register_t<T> vector;
+  typedef Real Single;
+  static constexpr int lanes = Register<T>::lanes, registers = 1, step = 1;
+  static constexpr bool in_place = same<S, T>;
+  typedef lanes_t<typename Bits<S>::type, lanes> Memory;
+
+  SHLO_INLINE vector zero() { return vector{}; }
+  SHLO_INLINE void keep(vector& x) { KEEP(x); }
+
+  SHLO_INLINE vector widen(Memory x) {
+    if constexpr (in_place) return x;
+    else if constexpr (same<S, bf16>) return (vector)(__builtin_convertvector(x, register_t<uint32_t>) << 16);
+    else if constexpr (same<S, f16>) {
+#if defined(SHLO_AVX512)
+      return __builtin_ia32_vcvtph2ps512_mask((i16v)x, f32v{}, (uint16_t)-1, 4);
+#elif defined(__F16C__)
+      return __builtin_ia32_vcvtph2ps256((lanes_t<int16_t, 8>)x);
+#else
+      typedef register_t<uint32_t> U;
+      const U wide = __builtin_convertvector(x, U), size = wide & 0x7fffu, sign = (wide & 0x8000u) << 16;
+      const U number = (U)((vector)(U)(size << 13) * 5.192296858534828e33f);  // 2^112 moves the exponent's bias; exact
+      return (vector)((size >= 0x7c00u ? (U)(size << 13 | 0x7f800000u) : number) | sign);
+#endif
+    } else return __builtin_convertvector(x, vector);
+  }
+  SHLO_INLINE vector read(const S* p) { return widen(read_as<Memory>(p)); }
+  SHLO_INLINE vector read_n(const S* p, int64_t n) { return widen(read_first<Memory>(p, n)); }
+  SHLO_INLINE vector along(const S* p) { return read(p); }
+  SHLO_INLINE vector along_n(const S* p, int64_t n) { return read_n(p, n); }
+
+  SHLO_INLINE void pack(T* p, vector x) { write(p, x); }
+  SHLO_INLINE vector unpack(const T* p) { return ::read(p); }
+  SHLO_INLINE vector load(const T* p) { return ::read(p); }
+  SHLO_INLINE void store(T* p, vector x) { write(p, x); }
+  SHLO_INLINE void turn(vector* square) { transpose_square<lanes>(square); }
+
+  SHLO_INLINE vector broadcast(T x) { return x - vector{}; }  // x - 0 is x, also when x is -0
+  SHLO_INLINE vector multiply_add(vector sum, vector x, vector y) { return sum + x * y; }
+  SHLO_INLINE vector keep_last(vector x, int64_t n) {
+    const auto mask = last_lanes<T>(n);
+    return (vector)((decltype(mask))x & mask);
+  }
+  SHLO_INLINE void sum(const vector* x, T* to) { sum_of_four<T>(x, to, 1); }
+};
+
+template <class T>
+struct ComplexNumber {
+  T re, im;
+};
+
+template <class T>
+struct Complexes {
+  typedef ComplexNumber<T> Storage, Packed, Element;
+  typedef register_t<T> part;
+  struct vector {
+    part re, im;
+  };
+  typedef Complexes Single;
+  static constexpr int lanes = Register<T>::lanes, registers = 2, step = 1;
+  static constexpr bool in_place = true;
+
+  SHLO_INLINE vector zero() { return {part{}, part{}}; }
+  SHLO_INLINE void keep(vector& x) {
+    KEEP(x.re);
+    KEEP(x.im);
+  }
+  SHLO_INLINE vector split(part x, part y) {
+    if constexpr (lanes == 16)
+      return {__builtin_shufflevector(x, y, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30),
+              __builtin_shufflevector(x, y, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31)};
+    else if constexpr (lanes == 8)
+      return {__builtin_shufflevector(x, y, 0, 2, 4, 6, 8, 10, 12, 14),
+              __builtin_shufflevector(x, y, 1, 3, 5, 7, 9, 11, 13, 15)};
+    else if constexpr (lanes == 4)
+      return {__builtin_shufflevector(x, y, 0, 2, 4, 6), __builtin_shufflevector(x, y, 1, 3, 5, 7)};
+    else
+      return {__builtin_shufflevector(x, y, 0, 2), __builtin_shufflevector(x, y, 1, 3)};
+  }
+  SHLO_INLINE vector read(const Storage* p) { return split(::read((const T*)p), ::read((const T*)p + lanes)); }
+  SHLO_INLINE vector read_n(const Storage* p, int64_t n) {
+    const T* const from = (const T*)p;
+    const int64_t first = min(2 * n, lanes);
+    return split(read_first<part>(from, first), read_first<part>(from + first, 2 * n - first));
+  }
+  SHLO_INLINE vector along(const Storage* p) { return read(p); }
+  SHLO_INLINE vector along_n(const Storage* p, int64_t n) { return read_n(p, n); }
+
+  SHLO_INLINE void pack(Packed* p, vector x) {
+    write((T*)p, x.re);
+    write((T*)p + lanes, x.im);
+  }
+  SHLO_INLINE vector unpack(const Packed* p) { return {::read((const T*)p), ::read((const T*)p + lanes)}; }
+  SHLO_INLINE vector load(const Element* p) { return read(p); }
+  SHLO_INLINE void store(Element* p, vector x) {
+    write((T*)p, interleave_low(x.re, x.im));
+    write((T*)p + lanes, interleave_high(x.re, x.im));
+  }
+  SHLO_INLINE void turn(vector* square) {
+    part re[lanes], im[lanes];
+    for (int i = 0; i < lanes; ++i) re[i] = square[i].re, im[i] = square[i].im;
+    transpose_square<lanes>(re);
+    transpose_square<lanes>(im);
+    for (int i = 0; i < lanes; ++i) square[i] = {re[i], im[i]};
+  }
+
+  SHLO_INLINE vector broadcast(const Packed& x) { return {x.re - part{}, x.im - part{}}; }
+  SHLO_INLINE vector multiply_add(vector sum, vector x, vector y) {
+    sum.re += x.re * y.re;
+    sum.im += x.re * y.im;
+    sum.re -= x.im * y.im;
+    sum.im += x.im * y.re;
+    return sum;
+  }
+  SHLO_INLINE vector keep_last(vector x, int64_t n) {
+    typedef Real<T, T> Part;
+    return {Part::keep_last(x.re, n), Part::keep_last(x.im, n)};
+  }
+  SHLO_INLINE void sum(const vector* x, Element* to) {
+    const part re[4] = {x[0].re, x[1].re, x[2].re, x[3].re}, im[4] = {x[0].im, x[1].im, x[2].im, x[3].im};
+    sum_of_four<T>(re, &to->re, 2);
+    sum_of_four<T>(im, &to->im, 2);
+  }
+};
+
+}  // namespace

@@ -1,0 +1,41 @@
+// Integers of at most 16 bits, two depths at a time. (What a kind is: gemm_kinds.h.)
+#pragma once
+#include "gemm_kinds.h"
+
+namespace {
+
+// A packed element is a pair of i16 in 32 bits, the lower depth in the lower half. A sum of two products of i16 is right
+// modulo 2^32, also that of -2^15 * -2^15 twice.
+template <class S>
+struct Pairs : Real<uint32_t, uint32_t> {
+  typedef S Storage;
+  typedef Real<S, uint32_t> Single;
+  static constexpr int step = 2;
+  static constexpr bool in_place = false;
+  typedef lanes_t<S, 2 * lanes> Line;
+
+  SHLO_INLINE vector read(const S* p) { return Single::read(p); }
+  SHLO_INLINE vector read_n(const S* p, int64_t n) { return Single::read_n(p, n); }
+  SHLO_INLINE vector join(vector x, vector y) { return (x & 0xffffu) | y << 16; }
+  SHLO_INLINE vector pairs(Line x) { return (vector)__builtin_convertvector(x, lanes_t<int16_t, 2 * lanes>); }
+  SHLO_INLINE vector along(const S* p) { return pairs(read_as<Line>(p)); }
+  SHLO_INLINE vector along_n(const S* p, int64_t n) { return pairs(read_first<Line>(p, n)); }
+
+  // In assembler: compilers name these instructions differently.
+  SHLO_INLINE vector multiply_add(vector sum, vector x, vector y) {
+#if defined(SHLO_AVX512) && defined(__AVX512VNNI__)
+    asm("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(x), "v"(y));
+    return sum;
+#elif defined(SHLO_AVX512) || defined(__AVX2__)
+    vector products;
+    asm("vpmaddwd %2, %1, %0" : "=v"(products) : "v"(x), "v"(y));
+    return sum + products;
+#else
+    typedef register_t<int32_t> I;
+    const vector low = (vector)((I)(x << 16) >> 16) * (vector)((I)(y << 16) >> 16);
+    return sum + low + (vector)((I)x >> 16) * (vector)((I)y >> 16);
+#endif
+  }
+};
+
+}  // namespace
