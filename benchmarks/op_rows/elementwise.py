@@ -53,6 +53,19 @@ COMPLEX = {
     "abs": lambda x, _: jnp.abs(x),
     "exp": lambda x, _: jnp.exp(x),
     "divide": lambda x, y: x / y,
+    "sqrt": lambda x, _: jnp.sqrt(x),
+    "log": lambda x, _: jnp.log(x),
+    "sin": lambda x, _: jnp.sin(x),
+    "tanh": lambda x, _: jnp.tanh(x),
+    "pow": lambda x, y: x**y,
+    "conj": lambda x, _: jnp.conj(x),
+    "real": lambda x, _: jnp.real(x),
+    "from parts": lambda x, y: lax.complex(jnp.real(x), jnp.imag(y)),
+    "select": lambda x, y: jnp.where(x == y, x, -y),
+    "sum": lambda x, _: x.sum(),
+    "product": lambda x, _: (x / jnp.abs(x)).prod(),
+    "sum of squares": lambda x, _: (jnp.abs(x) ** 2).sum(),
+    "mean modulus": lambda x, _: jnp.abs(x).mean(),
 }
 
 

@@ -9,7 +9,8 @@ LANES = 16
 
 VECTOR_DTYPES = frozenset({
     DType.F32, DType.F64, DType.I1, DType.I8, DType.I16, DType.I32, DType.I64,
-    DType.UI8, DType.UI16, DType.UI32, DType.UI64, *(dtype for dtype in DType if dtype.is_encoded),
+    DType.UI8, DType.UI16, DType.UI32, DType.UI64, DType.C64, DType.C128,
+    *(dtype for dtype in DType if dtype.is_encoded),
 })  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from shlo_disc.expr.dim import Dim, FloorDiv, Max, Min, Mod, Sym, of
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import (
+    BinaryFn,
     Bitcast,
     Convert,
     Fold,
@@ -58,7 +59,9 @@ def lanes_fit(stage: Stage, lane: Axis, deps: Dependence) -> bool:
 
 def _reduction_fits(reduction: Reduction) -> bool:
     dtype = reduction.carries[0].dtype
-    return reduction.fn is not None and dtype in VECTOR_DTYPES and len(reduction.carries) == 1
+    if reduction.fn is None or dtype not in VECTOR_DTYPES or len(reduction.carries) != 1:
+        return False
+    return not dtype.is_complex or reduction.fn in (BinaryFn.ADD, BinaryFn.MULTIPLY)  # an extreme has no identity
 
 
 def _unit_stride(store: Store, lane: Axis, deps: Dependence) -> bool:

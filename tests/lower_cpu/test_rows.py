@@ -57,7 +57,8 @@ VECTORS: dict[str, tuple[Callable[..., Any], tuple[In, ...], tuple[str, ...], tu
     "join of rows": (lambda x, y: jnp.concatenate([x, y]) * 2, (X, In("t, s")), ("if (", "store("), ()),
     "short axis": (lambda x: x.T * 2, (In("3, b"),), (), ("store(",)),
     "running sum": (lambda x: jnp.cumsum(x, 1), (X,), (), ("hsum(",)),
-    "complex": (lambda x: x * x, (In("b, s", np.complex64),), (), ("store(",)),
+    "complex": (lambda x: x * x, (In("b, s", np.complex64),), ("store(", "load("), ()),
+    "sum of complex": (lambda x: x.sum(1), (In("b, s", np.complex64),), ("hsum(", "keep_n("), ()),
     "argmax": (lambda x: jnp.argmax(x, 1), (X,), ("select(",), ("hmax(",)),
 }  # fmt: skip
 

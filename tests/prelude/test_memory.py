@@ -21,6 +21,7 @@ TYPES: dict[str, tuple[str, type[Any]]] = {
     "i8": ("int8_t", np.int8), "u16": ("uint16_t", np.uint16), "i32": ("int32_t", np.int32),
     "u64": ("uint64_t", np.uint64), "f32": ("float", np.float32), "f64": ("double", np.float64),
     "bf16": ("bf16", ml_dtypes.bfloat16), "f16": ("f16", np.float16), "bool": ("uint8_t", np.bool_),
+    "c64": ("c64", np.complex64), "c128": ("c128", np.complex128),
 }  # fmt: skip
 
 FUNCTIONS = """

@@ -76,7 +76,7 @@ SHLO_INLINE c128 sinh_(c128 z) {
   return {real, cosh_(x) * sin_(z.im) * again};
 }
 SHLO_INLINE c128 cosh_(c128 z) {
-  if (z.im == 0) return {cosh_(z.re), z.re == 0 ? z.re * z.im : signed_like(z.im, z.re < 0 ? -z.im : z.im)};
+  if (z.im == 0) return {cosh_(z.re), z.re == 0 ? z.re * z.im : z.re < 0 ? -z.im : z.im};
   const bool large = abs_(z.re) > 700;
   const double x = large ? z.re * 0.5 : z.re, again = large ? 2 * cosh_(x) : 1;
   const double imaginary = z.re == 0 ? z.re * sin_(z.im) : sinh_(x) * sin_(z.im) * again;

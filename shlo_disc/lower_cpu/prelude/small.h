@@ -115,11 +115,11 @@ SHLO_INLINE like_t<X, E> to_narrow(X x) {
     typedef u8v bytes;                                                                                       \
     typedef vector_type vector;                                                                              \
     typedef scalar_type scalar;                                                                              \
-    static constexpr bool is_small = true;                                                                   \
+    static constexpr bool is_coded = true;                                                                   \
   };                                                                                                         \
   SHLO_INLINE uint8_t raw(name x) { return x.bits; }                                                         \
-  template <class X> SHLO_INLINE auto unpack_small(name, X bytes) { return bits_##name(bytes); }             \
-  template <class V> SHLO_INLINE like_t<V, uint8_t> pack_small(name, V v) { return pack_##name(v); }
+  template <class X> SHLO_INLINE auto decode(name, X bytes) { return bits_##name(bytes); }                   \
+  template <class V> SHLO_INLINE like_t<V, uint8_t> encode(name, V v) { return pack_##name(v); }
 
 #define SHLO_SMALL_FLOAT(name, exponent_bits, mantissa_bits, exponent_bias, rule)                            \
   struct name {                                                                                              \

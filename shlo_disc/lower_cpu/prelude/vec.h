@@ -6,7 +6,7 @@
 //   element  i8 .. i64, u8 .. u64  f32    f64     i1       f16, bf16                           c64, c128
 //   memory   int8_t .. uint64_t    float  double  uint8_t  f16, bf16                           c64, c128
 //   scalar   int8_t .. uint64_t    float  double  bool     float, rounded when stored          c64, c128 (re, im)
-//   vector   i8v .. i64v, u64v     f32v   f64v    maskv    f32v                                none
+//   vector   i8v .. i64v, u64v     f32v   f64v    maskv    f32v                                c64v, c128v (re, im)
 //
 // Floats of 8 bits and fewer (f8E5M2 ..) are as bf16 is, integers of fewer than 8 (i2 i4 ui2 ui4) are computed in 8 and
 // wrapped: see small.h.
@@ -17,7 +17,8 @@
 //                p[index[i]] for i < n; store_stride(p, stride, v, n). i1 is a byte 0 or 1: load_bool, load_bool_n,
 //                load_stride_bool, gather_bool, store_bool, store_bool_n, store_stride_bool. Scalar mode: p[i] for plain
 //                types; value(p[i]), assign(p + i, x) for all.
-//   constants    splat_f32 splat_f64 splat_i8 .. splat_u64 splat_bool; lanes_i32() lanes_i64(): 0, 1, .. 15
+//   constants    splat_f32 splat_f64 splat_i8 .. splat_u64 splat_c64 splat_c128 splat_bool; lanes_i32() lanes_i64(): 0, 1,
+//                .. 15
 //   compare      eq ne lt le gt ge -> maskv / bool; t_eq t_ne t_lt t_le t_gt t_ge: IEEE total order of floats
 //   masks        and_ or_ xor_ not_ (also on integers), m_and m_or m_xor m_not; mask_n(n): lane < n; m_01(mask): 0, 1
 //                select(condition, a, b): also with a bool that holds for all lanes
@@ -34,8 +35,8 @@
 //                saturates, NaN is 0. round_bf16 round_f16: to the narrow type's values, still f32
 //   bits         bits_f32 bits_f64 bits_i8 .. bits_u64: reinterpret, same width; pack_bf16 pack_f16: f32 -> u16,
 //                bits_bf16 bits_f16: u16 -> f32
-//   complex      complex_(re, im) real_ imag_ conj_ eq ne abs_ (real) sign_ exp_ expm1_ log_ log1p_ logistic_ tanh_ sin_
-//                cos_ tan_ sqrt_ rsqrt_ cbrt_ pow_ is_finite acos_ asin_ atan_ acosh_ asinh_ atanh_ cosh_ sinh_
+//   complex      complex_(re, im) real_ imag_ conj_ eq ne hsum hprod abs_ (real) sign_ exp_ expm1_ log_ log1p_ logistic_
+//                tanh_ sin_ cos_ tan_ sqrt_ rsqrt_ cbrt_ pow_ is_finite acos_ asin_ atan_ acosh_ asinh_ atanh_ cosh_ sinh_
 #pragma once
 #include <stdint.h>
 #pragma GCC diagnostic ignored "-Wpsabi"  // everything here is inlined: no vector crosses a call
@@ -116,7 +117,8 @@ template <class T> using mask_t = typename Type<T>::mask;
 template <class T> using sint_t = typename Type<T>::sint;
 template <class T> using uint_t = typename Type<T>::uint;
 template <class T> constexpr bool is_scalar = Type<T>::lanes == 1;
-template <class T> constexpr bool is_pair = sizeof(T) == 128;
+template <class T> constexpr bool is_pair = false;
+template <class H> constexpr bool is_pair<Pair<H>> = true;
 template <bool, class A, class B> struct Pick { typedef A type; };
 template <class A, class B> struct Pick<false, A, B> { typedef B type; };
 template <class A, class B> constexpr bool same = __is_same(A, B);
@@ -243,15 +245,15 @@ template <class X> SHLO_INLINE like_t<X, float> bits_f16(X bits);
 template <class F> SHLO_INLINE like_t<F, uint16_t> pack_bf16(F x);
 template <class F> SHLO_INLINE like_t<F, uint16_t> pack_f16(F x);
 
-template <class T, class = void> constexpr bool is_small = false;
-template <class T> constexpr bool is_small<T, decltype(void(Stored<T>::is_small))> = true;  // a type of small.h
+template <class T, class = void> constexpr bool is_coded = false;  // whether encode and decode are declared elsewhere
+template <class T> constexpr bool is_coded<T, decltype(void(Stored<T>::is_coded))> = true;
 
 template <class T, class B>
 SHLO_INLINE auto unpack(B bytes) {
   if constexpr (same<T, boolean>) return ne(bytes, splat<B>(0));
   else if constexpr (same<T, bf16>) return bits_bf16(bytes);
   else if constexpr (same<T, f16>) return bits_f16(bytes);
-  else if constexpr (is_small<T>) return unpack_small(T{}, bytes);
+  else if constexpr (is_coded<T>) return decode(T{}, bytes);
   else return bytes;
 }
 template <class T, class V>
@@ -260,7 +262,7 @@ SHLO_INLINE auto pack(V v) {
   else if constexpr (same<T, boolean>) return uint8_t(v);
   else if constexpr (same<T, bf16>) return pack_bf16(v);
   else if constexpr (same<T, f16>) return pack_f16(v);
-  else if constexpr (is_small<T>) return pack_small(T{}, v);
+  else if constexpr (is_coded<T>) return encode(T{}, v);
   else return v;
 }
 
