@@ -215,7 +215,9 @@ def _erf(x: Array) -> Array:
 
 def _logistic(x: Array) -> Array:
     x = wide(x)
-    return np.exp(np.minimum(x, 0)) / (1 + np.exp(-np.abs(x)))  # of no large power: e^89 is infinite in f32
+    falls = np.real(x) < 0
+    power = np.exp(np.where(falls, x, -x))  # not a large one: e^89 is infinite in f32
+    return np.where(falls, power, 1) / (1 + power)
 
 
 def _round_away(x: Array) -> Array:
