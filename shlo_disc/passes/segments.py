@@ -140,7 +140,8 @@ class _Cutter:
     def _give(self, tensor: Tensor) -> None:
         """Have a caller get a tensor, which may be one of several times."""
         made = self._producers.get(tensor)
-        part = self._parts[self._home(tensor)] if made not in self._outlined else self._outlined[made]
+        ordinary = made is None or not is_outlined(made)
+        part = self._parts[self._home(tensor)] if ordinary else self._outlined[made]
         if tensor in part.outputs:
             if part.outlined is not None:  # its results are no copies of each other: the last segment makes one
                 part = self._parts[-1]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 
 _MOST = 24  # elements that a size out of nowhere may have
+_DEEPEST = 2  # regions in regions
+_CARRIED = "tensor<?xf32>, tensor<i32>"
 
 
 class Writer:
@@ -15,7 +18,7 @@ class Writer:
         self.lines = list[str]()
         self.vectors = ["%x", "%y"]
         self.scalars = ["%k", "%m"]
-        self._count = 0
+        self._count = self._depth = 0
 
     def op(self, text: str) -> str:
         """Add an op; return its value."""
@@ -159,12 +162,81 @@ class Writer:
         found = self.op(f"stablehlo.{name} {x} : tensor<?xf32>")
         self.vectors.append(self.binary("add", found, self.filled(1.5, x), "tensor<?xf32>"))
 
-    def text(self, steps: int) -> str:
-        """A whole program of so many of these."""
+    # what runs a part of a program, and what that computes
+
+    def branches(self) -> None:
+        """A `case` of which every branch computes a vector and a scalar."""
+        index = self.scalar()
+        inner = [self.region(self.random.randint(1, 2)) for _ in range(self.random.choice([2, 3]))]
+        regions = [
+            "{\n" + "\n".join(lines) + f"\n  stablehlo.return {v}, {s} : {_CARRIED}\n}}" for lines, v, s in inner
+        ]
+        self.carried(f'"stablehlo.case"({index}) ({", ".join(regions)}) : (tensor<i32>) -> ({_CARRIED})')
+
+    def loop(self) -> None:
+        """A `while` of a few turns that carries a vector and a scalar."""
+        start, bound, one = self.constant(0), self.within(self.scalar(), self.constant(3)), self.constant(1)
+        x, s = self.vector(), self.scalar()
+        self._count += 1
+        turn, vector, scalar = (f"%{kind}{self._count}" for kind in "ijk")
+        lines, v, t = self.region(self.random.randint(1, 3), [vector], [scalar, turn])
+        held = f"%held{self._count}"
+        text = "\n".join(
+            [
+                f"stablehlo.while({turn} = {start}, {vector} = {x}, {scalar} = {s}) : tensor<i32>, {_CARRIED}",
+                "  cond {",
+                f"    {held} = stablehlo.compare LT, {turn}, {bound} : (tensor<i32>, tensor<i32>) -> tensor<i1>",
+                f"    stablehlo.return {held} : tensor<i1>",
+                "  } do {",
+                *lines,
+                f"    {turn}n = stablehlo.add {turn}, {one} : tensor<i32>",
+                f"    stablehlo.return {turn}n, {v}, {t} : tensor<i32>, {_CARRIED}",
+                "  }",
+            ]
+        )
+        self.carried(text, first=1)
+
+    def carried(self, text: str, first: int = 0) -> None:
+        """Add an op whose results from number `first` on are a vector and a scalar."""
+        self._count += 1
+        self.lines.append(f"  %{self._count}:{first + 2} = {text}")
+        self.vectors.append(f"%{self._count}#{first}")
+        self.scalars.append(f"%{self._count}#{first + 1}")
+
+    def region(
+        self, steps: int, vectors: Sequence[str] = (), scalars: Sequence[str] = ()
+    ) -> tuple[list[str], str, str]:
+        """The lines of a region that sees what is around it, and has these arguments; a vector and a scalar of it."""
+        around = self.lines, self.vectors, self.scalars
+        self.lines, self.vectors, self.scalars = [], [*self.vectors, *vectors * 3], [*self.scalars, *scalars * 3]
+        self._depth += 1
+        kinds = [self.count, self.arithmetic, self.iota, self.slice, self.pad, self.concatenate, self.elementwise]
+        nested = [self.branches, self.loop] if self._depth < _DEEPEST else []
+        for _ in range(steps):
+            self.random.choice([*kinds, *nested])()
+        short = self.within(self.size_of(self.vectors[-1]), self.constant(_MOST))  # or it grows without end
+        found = self.cut(self.vectors[-1], short), self.scalars[-1]
+        self._depth -= 1
+        lines = self.lines
+        self.lines, self.vectors, self.scalars = around
+        return lines, *found
+
+    def cut(self, x: str, size: str) -> str:
+        """The first elements of a vector."""
+        zero, one = (self.shaped(self.constant(k)) for k in (0, 1))
+        types = ", ".join(["tensor<1xi32>"] * 3)
+        return self.op(
+            f"stablehlo.real_dynamic_slice {x}, {zero}, {self.shaped(size)}, {one} "
+            f": (tensor<?xf32>, {types}) -> tensor<?xf32>"
+        )
+
+    def text(self, steps: int, *, control: bool = False) -> str:
+        """A whole program of so many of these; with loops and branches if there is `control`."""
         kinds = [self.count, self.arithmetic, self.select, self.iota, self.slice, self.pad, self.concatenate, self.rows,
                  self.gather, self.elementwise, self.count, self.slice]  # fmt: skip
-        for _ in range(steps):
-            self.random.choice(kinds)()
+        for number in range(steps):
+            nested = [self.branches, self.loop] if control and number % 3 == 2 else []
+            self.random.choice(nested or kinds)()
         given = self.random.sample(self.vectors, min(3, len(self.vectors)))
         last = self.scalars[-1]
         types = ["tensor<?xf32>"] * len(given) + ["tensor<i32>"]
