@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from keyword import iskeyword
@@ -36,6 +36,15 @@ class _Scope:
     known: dict[Contents, Tensor] = field(default_factory=dict[Contents, Tensor])
 
 
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What a builder has learned and demanded of sizes up to some op."""
+
+    facts: Facts
+    assumptions: tuple[Assumption | Definition, ...]
+    checks: Mapping[tuple[Dim, Relation, Dim], Check]
+
+
 class FirstOp(Exception):  # noqa: N818 - it is no error
     """The program starts to compute."""
 
@@ -57,6 +66,7 @@ class Builder:
         self.late: list[Sym] = []  # symbols that become known during a call, in this order
         self.draws = 0  # how often an op has drawn random numbers from no state of the program
         self.loops = 0  # how many loops are around what is built
+        self.outer_loops = 0  # those of them that are around the whole program
         self._control: list[tuple[int, ir.Op]] = []  # loops and branches around what is built: how deep, and which
         self._literals: dict[tuple[bytes, tuple[int, ...], DType], Tensor] = {}
         self._scopes = [_Scope()]
@@ -185,6 +195,15 @@ class Builder:
         return made if len(shape) <= 1 else self.one("d_reshape", (made,), NoAttrs(), shape, value.dtype, span)
 
     # facts and checks
+
+    @property
+    def learned(self) -> Learned:
+        """What is known of sizes here."""
+        return Learned(self.facts, tuple(self.assumptions), dict(self.checks))
+
+    def go_back(self, learned: Learned) -> None:
+        """Forget everything else."""
+        self.facts, self.assumptions, self.checks = learned.facts, list(learned.assumptions), dict(learned.checks)
 
     def raw(self, dim: Dim) -> Dim:
         """Write a dim in the raw sizes of the arguments."""

@@ -264,7 +264,7 @@ def _bind_captured(outline: Outline, frame: Frame, raw: tuple[RawDim, ...]) -> N
     sizes = {size_of(each.argument, each.axis): of(each.symbol) for each in raw}
     for value, known in outline.known:
         frame.bind(value, replace(known, dims=tuple([dim.substitute(sizes) for dim in known.dims])))
-    frame.build.loops = int(outline.is_repeated)
+    frame.build.loops = frame.build.outer_loops = int(outline.is_repeated)
     frame.build.draws = (outline.op.span.start << 24) + (outline.number << 16)
 
 

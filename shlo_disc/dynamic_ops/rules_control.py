@@ -9,7 +9,7 @@ from functools import partial
 from shlo_disc.diagnostics import UnsupportedOpError, VerifyError
 from shlo_disc.dynamic_ops import rules_random
 from shlo_disc.dynamic_ops.attribute_values import dictionary, integer, string, symbols
-from shlo_disc.dynamic_ops.builder import Bound, tensor_type
+from shlo_disc.dynamic_ops.builder import Bound, Learned, tensor_type
 from shlo_disc.dynamic_ops.create import IotaAttrs
 from shlo_disc.dynamic_ops.elementwise import CompareAttrs
 from shlo_disc.dynamic_ops.frame import Frame, Rule
@@ -122,11 +122,36 @@ def _case(frame: Frame, op: ir.Op) -> Sequence[Bound]:
         regions = op.regions[::-1]
     if op in frame.legalizer.outliner.ops:
         return outlined_case(frame, op, selector, regions)
+    before = frame.build.learned
     with frame.build.within(op):
         bodies = tuple(frame.body(region, ()) for region in regions)
+        if frame.build.loops == frame.build.outer_loops and _demands_differ(frame, regions, bodies, before):
+            raise NeedsOutlining(op)  # the demands of the branch that runs count
     columns = zip(*(body.results for body in bodies), strict=True)
     types = [(_shape_of_branches(frame, op, k, branch), branch[0].dtype) for k, branch in enumerate(columns)]
     return frame.build.emit("d_case", (selector,), NoAttrs(), types, op.span, bodies)
+
+
+def _demands_differ(frame: Frame, regions: Sequence[ir.Region], bodies: Sequence[Body], before: Learned) -> bool:
+    """Whether a branch demands something of sizes that another one does not, and nobody did before."""
+    build, after = frame.build, frame.build.learned
+    if any(map(partial(_may_be_negative, frame), bodies)):
+        return True
+    if len(after.checks) == len(before.checks):
+        return False
+    found = set[frozenset[object]]()
+    for region in regions:
+        build.go_back(before)
+        frame.body(region, ())
+        found.add(frozenset(build.checks.keys() - before.checks.keys()))
+    build.go_back(after)
+    return len(found) > 1
+
+
+def _may_be_negative(frame: Frame, body: Body) -> bool:
+    """Whether a size in a body may be negative: that is demanded of all sizes."""
+    sizes = {size for op in body.walk() for x in op.results for size in x.shape if size.constant is None}
+    return not all(frame.build.facts.at_least(size, 0).is_true for size in sizes)
 
 
 def _shape_of_branches(frame: Frame, op: ir.Op, number: int, branches: Sequence[Tensor]) -> Shape:

@@ -279,3 +279,42 @@ def test_what_is_said_of_loops(tmp_path: Path) -> None:
     seen = list[object]()
     run.executable.trace([np.array(9, np.int32)], lambda step, _buffers: seen.append(step))
     assert len(seen) > 3
+
+
+# Neither branch computes a size, but one demands more of those of the arguments than the other.
+GUARD = """
+func.func @main(%x: tensor<?xf32>, %n: tensor<i32>) -> (tensor<?xf32>, tensor<?xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %starts = stablehlo.constant dense<2> : tensor<1xi32>
+  %one = stablehlo.constant dense<1> : tensor<1xi32>
+  %ends = stablehlo.reshape %n : (tensor<i32>) -> tensor<1xi32>
+  %some = stablehlo.compare GE, %n, %zero : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %0 = "stablehlo.if"(%some) ({
+    %part = stablehlo.real_dynamic_slice %x, %starts, %ends, %one
+      : (tensor<?xf32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<?xf32>
+    stablehlo.return %part : tensor<?xf32>
+  }, {
+    stablehlo.return %x : tensor<?xf32>
+  }) : (tensor<i1>) -> tensor<?xf32>
+  %1 = "stablehlo.if"(%some) ({
+    %negated = stablehlo.negate %0 : tensor<?xf32>
+    stablehlo.return %negated : tensor<?xf32>
+  }, {
+    stablehlo.return %0 : tensor<?xf32>
+  }) : (tensor<i1>) -> tensor<?xf32>
+  return %0, %1 : tensor<?xf32>, tensor<?xf32>
+}"""
+
+
+def test_a_branch_that_does_not_run_demands_nothing() -> None:
+    x = np.arange(5, dtype=np.float32)
+    calls = [(x, np.array(n, np.int32)) for n in (-3, 2, 4, 5)]
+    for (_, n), (found, other) in zip(calls, run_all(GUARD, calls), strict=True):
+        wanted = x[2 : int(n)] if n >= 0 else x
+        np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(other, -wanted if n >= 0 else x)
+    run = shlo_disc.compile(GUARD, device="cpu")
+    assert run.host_source.count("switch (") == 1  # the second one knows its sizes
+    for n in (1, 6):
+        with pytest.raises(RuntimeShapeError, match="in branch 1 at <string>:8:8"):
+            run(x, np.array(n, np.int32))
