@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, assert_never
 
 import numpy as np
 
-from shlo_disc.artifact import Artifact, Branches, Loop
+from shlo_disc.artifact import Artifact, Branches, Callee, Loop
 from shlo_disc.diagnostics import RuntimeShapeError
 from shlo_disc.runtime.visits import Part, Visit
 
@@ -63,7 +63,10 @@ class LoopRunner:
         loop, part = self.loop, self.body.parts[0]
         arguments = loop.body.artifact.arguments
         count = len(loop.body.artifact.results)
-        carried, captured = list(inputs[:count]), inputs[count:]
+        carried, captured = list(inputs[:count]), list(inputs[count:])
+        for k in read_of(loop.condition) | read_of(loop.body):
+            if k >= count:  # it is the same in every turn: a GPU is waited for once
+                captured[k - count] = part.on_host(inputs[k])
         shared = Counter(map(id, inputs))
         own = [k in owned and shared[id(inputs[k])] == 1 for k in range(count)]
         turn = 0
@@ -123,6 +126,27 @@ def overwritten(artifact: Artifact) -> frozenset[int]:
     own = range(len(artifact.arguments))
     last = [number for segment in artifact.segments for number in segment.last if number in own]
     return frozenset([*last, *(donation.argument for donation in artifact.donations)])
+
+
+def read_of(callee: Callee) -> frozenset[int]:
+    """The numbers of those of a segment's inputs of which a program that it calls reads sizes."""
+    return frozenset(callee.takes[k] for k in _arguments_read(callee.artifact))
+
+
+def _arguments_read(artifact: Artifact) -> frozenset[int]:
+    found = {reading.argument for reading in artifact.readings}
+    for segment in artifact.segments:
+        match segment.runs:
+            case Loop(condition, body):
+                read = read_of(condition) | read_of(body)
+            case Branches(branches):
+                read = frozenset[int]().union(*map(read_of, branches))
+            case Artifact() as inner:
+                read = _arguments_read(inner)
+            case _:
+                assert_never(segment.runs)
+        found.update(segment.inputs[k] for k in read)
+    return frozenset(found.intersection(range(len(artifact.arguments))))
 
 
 def _sizes(results: Sequence[Any], sized: Sequence[tuple[int, int]]) -> Any:

@@ -158,11 +158,16 @@ class GpuExecutable:
 
     def read(self, value: Any) -> int:
         """The only element of an integer. One that is on the device is waited for."""
-        if kind_of(value) not in _OTHER_LIBRARIES:
-            return int(np.asarray(value).reshape(-1)[0])
-        found = self.device.import_array(value)
+        return int(np.asarray(self.on_host(value)).reshape(-1)[0])
+
+    def on_host(self, array: Any) -> Any:
+        """An array where its elements are read without waiting; one that is on the device is waited for."""
+        if kind_of(array) not in _OTHER_LIBRARIES:
+            return array
+        found = self.device.import_array(array)
         dtype = dtype_of(found.dtype)
-        return int(np.frombuffer(self.device.download(found.pointer, dtype.itemsize), dtype)[0])
+        data = self.device.download(found.pointer, math.prod(found.shape) * dtype.itemsize)
+        return np.frombuffer(data, dtype).reshape(found.shape)
 
     def choices(self, arrays: Sequence[Any]) -> tuple[int, ...]:
         """The variant of every choice, by number, that a call with these arrays takes."""

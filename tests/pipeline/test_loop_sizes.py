@@ -10,8 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 import shlo_disc
+from shlo_disc.artifact import Loop
 from shlo_disc.diagnostics import RuntimeShapeError, ShloDiscError
-from tests.emulator.run import emulate
+from tests.emulator.device import EmulatedDevice
+from tests.emulator.run import compiled, emulate
 from tests.pipeline.test_readings import run_all
 from tests.pipeline.test_segments import COUNT, TAKE, kept_first
 
@@ -318,3 +320,57 @@ def test_a_branch_that_does_not_run_demands_nothing() -> None:
     for n in (1, 6):
         with pytest.raises(RuntimeShapeError, match="in branch 1 at <string>:8:8"):
             run(x, np.array(n, np.int32))
+
+
+# What every turn appends has a size that is computed before the loop; another carried value keeps its shape.
+APPENDS = """
+func.func @main(%x: tensor<?xf32>, %n: tensor<i32>, %m: tensor<i32>) -> (tensor<?xf32>, tensor<?xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %size = stablehlo.multiply %m, %m : tensor<i32>
+  %r:3 = stablehlo.while(%i = %zero, %a = %x, %b = %x) : tensor<i32>, tensor<?xf32>, tensor<?xf32>
+  cond {
+    %more = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %shape = stablehlo.reshape %size : (tensor<i32>) -> tensor<1xi32>
+    %line = stablehlo.dynamic_iota %shape, dim = 0 : (tensor<1xi32>) -> tensor<?xf32>
+    %c = stablehlo.concatenate %a, %line, dim = 0 : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+    %d = stablehlo.multiply %b, %b : tensor<?xf32>
+    %j = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %j, %c, %d : tensor<i32>, tensor<?xf32>, tensor<?xf32>
+  }
+  return %r#1, %r#2 : tensor<?xf32>, tensor<?xf32>
+}"""
+
+
+class _Counting(EmulatedDevice):
+    downloads = 0
+
+    def download(self, pointer: int, size: int) -> bytes:
+        self.downloads += 1
+        return super().download(pointer, size)
+
+
+def test_a_turn_on_a_gpu_waits_for_its_predicate_alone() -> None:
+    device = _Counting()
+    run = compiled(APPENDS, device)
+    x, m, waited = np.array([2, 3], np.float32), np.array(2, np.int32), list[int]()
+    for turns in (1, 2, 3):
+        before = device.downloads
+        longer, squared = run.executable(tuple(map(device.array, (x, np.array(turns, np.int32), m))))
+        waited.append(device.downloads - before)
+        np.testing.assert_array_equal(longer, np.concatenate([x, *[np.arange(4, dtype=np.float32)] * turns]))
+        np.testing.assert_array_equal(squared, x ** (2**turns))
+    assert np.diff(waited).tolist() == [1, 1]
+
+
+def test_a_turn_overwrites_what_the_one_before_left() -> None:
+    run = shlo_disc.compile(APPENDS, device="cpu")
+    x, m = np.full(1000, 1, np.float32), np.array(2, np.int32)
+    (loop,) = [one.runs for one in run.executable.artifact.segments if isinstance(one.runs, Loop)]
+    assert any(donation.argument == 2 for donation in loop.body.artifact.donations)  # %b
+    kept = x.copy()
+    _, squared = run(x, np.array(3, np.int32), m)
+    np.testing.assert_array_equal(x, kept)
+    assert not np.shares_memory(squared, x)
