@@ -26,10 +26,10 @@ def inputs(random: Random) -> list[NDArray[Any]]:
     return [*vectors, *(np.array(random.choice([-3, 0, 1, 2, 5, 30]), np.int32) for _ in range(2))]
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_random_program(seed: int) -> None:
+@pytest.mark.parametrize(("seed", "control"), [*((seed, False) for seed in SEEDS), (4, True)])
+def test_a_random_program(seed: int, *, control: bool) -> None:
     random = Random(seed)
-    text = Writer(random).text(STEPS)
+    text = Writer(random).text(STEPS, control=control)
     program = legalize(parse_module(text))
     generated, vm = (
         shlo_disc.compile(text, device="cpu", options=CompileOptions(driver=driver, optimize=0))
