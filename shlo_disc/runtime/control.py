@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, assert_never
 
@@ -69,25 +68,26 @@ class LoopRunner:
                 captured[k - count] = part.on_host(inputs[k])
         shared = Counter(map(id, inputs))
         own = [k in owned and shared[id(inputs[k])] == 1 for k in range(count)]
-        turn = 0
-        while True:
-            with _in_turn(turn + 1, loop.place, "the condition of "):
+        turn, asks = 0, "the condition of "
+        try:
+            while True:
                 values = (*carried, *captured)
                 (holds,) = self.condition.visit([values[k] for k in loop.condition.takes], visit, is_inner=True)
-            visit.release(holds)
-            if not part.read(holds):
-                break
-            if not turn:
-                for k in overwritten(loop.body.artifact):
-                    if k < count and not own[k]:
-                        carried[k] = part.copied(arguments[k], carried[k])
-                values = (*carried, *captured)
-            turn += 1
-            with _in_turn(turn, loop.place):
+                visit.release(holds)
+                if not part.read(holds):
+                    break
+                if not turn:
+                    for k in overwritten(loop.body.artifact):
+                        if k < count and not own[k]:
+                            carried[k] = part.copied(arguments[k], carried[k])
+                    values = (*carried, *captured)
+                asks = ""
                 after = self.body.visit([values[k] for k in loop.body.takes], visit, is_inner=True)
-            for array in carried if turn > 1 else ():
-                visit.release(array)
-            carried = list(after)
+                for array in carried if turn else ():
+                    visit.release(array)
+                carried, asks, turn = list(after), "the condition of ", turn + 1
+        except RuntimeShapeError as error:
+            raise RuntimeShapeError(f"{error}\n  in {asks}turn {turn + 1} of the loop at {loop.place}") from error
         if not turn:
             carried = [x if own[k] else part.copied(arguments[k], x) for k, x in enumerate(carried)]
         for array in carried if turn else ():
@@ -113,9 +113,11 @@ class BranchRunner:
         last = len(self.programs) - 1
         index = self.parts[0].read(inputs[0])
         number = index if 0 <= index <= last else last
-        with _named(f"in branch {number} at {self.branches.place}"):
-            taken = [inputs[k] for k in self.branches.branches[number].takes]
+        taken = [inputs[k] for k in self.branches.branches[number].takes]
+        try:
             found = self.programs[number].visit(taken, visit, is_inner=True)
+        except RuntimeShapeError as error:
+            raise RuntimeShapeError(f"{error}\n  in branch {number} at {self.branches.place}") from error
         for array in found:
             visit.release(array)  # whoever takes them keeps them
         return (*found, _sizes(found, self.branches.sized))
@@ -151,16 +153,3 @@ def _arguments_read(artifact: Artifact) -> frozenset[int]:
 
 def _sizes(results: Sequence[Any], sized: Sequence[tuple[int, int]]) -> Any:
     return np.array([results[k].shape[axis] for k, axis in sized], np.int64)
-
-
-def _in_turn(turn: int, place: str, what: str = "") -> Any:
-    return _named(f"in {what}turn {turn} of the loop at {place}")
-
-
-@contextmanager
-def _named(where: str) -> Generator[None]:
-    """Say where a demand on sizes was broken."""
-    try:
-        yield
-    except RuntimeShapeError as error:
-        raise RuntimeShapeError(f"{error}\n  {where}") from error

@@ -15,9 +15,9 @@ class Writer:
 
     def __init__(self, random: Random) -> None:
         self.random = random
-        self.lines = list[str]()
-        self.vectors = ["%x", "%y"]
-        self.scalars = ["%k", "%m"]
+        self.lines: list[str] = []
+        self.vectors: list[str] = ["%x", "%y"]
+        self.scalars: list[str] = ["%k", "%m"]
         self._count = self._depth = 0
 
     def op(self, text: str) -> str:
@@ -208,7 +208,9 @@ class Writer:
     ) -> tuple[list[str], str, str]:
         """The lines of a region that sees what is around it, and has these arguments; a vector and a scalar of it."""
         around = self.lines, self.vectors, self.scalars
-        self.lines, self.vectors, self.scalars = [], [*self.vectors, *vectors * 3], [*self.scalars, *scalars * 3]
+        self.lines = list[str]()
+        self.vectors = [*self.vectors, *(x for x in vectors for _ in range(3))]  # of its own more often
+        self.scalars = [*self.scalars, *(x for x in scalars for _ in range(3))]
         self._depth += 1
         kinds = [self.count, self.arithmetic, self.iota, self.slice, self.pad, self.concatenate, self.elementwise]
         nested = [self.branches, self.loop] if self._depth < _DEEPEST else []
