@@ -140,10 +140,7 @@ class _Cutter:
     def _give(self, tensor: Tensor) -> None:
         """Have a caller get a tensor, which may be one of several times."""
         made = self._producers.get(tensor)
-        if made is not None and is_outlined(made):
-            part = self._outlined[made]
-        else:
-            part = self._parts[self._home(tensor)]
+        part = self._outlined[made] if made is not None and is_outlined(made) else self._parts[self._home(tensor)]
         if tensor in part.outputs:
             if part.outlined is not None:  # its results are no copies of each other: the last segment makes one
                 part = self._parts[-1]
