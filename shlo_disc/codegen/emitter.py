@@ -205,7 +205,7 @@ class Emitter(IndexPrinter):
 
     def _in_range(self, dim: Dim, lower: Dim, upper: Dim) -> str:
         at, low, high = self.dim(dim), self.dim(lower), self.dim(upper)
-        if self.lane is not None and self.lane in self.deps.of(dim):
+        if self.is_vector(dim):
             low, high = (self.index_lanes(d, t) for d, t in ((lower, low), (upper, high)))
             return f"m_and(ge({at}, {low}), lt({at}, {high}))"
         if lower == const(0):

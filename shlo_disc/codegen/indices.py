@@ -31,7 +31,7 @@ class IndexPrinter(ScopeStack, ABC):
             return self.dim_scalar(dim)
         split = dim.linear(Sym(self.lane))
         if split is None or self.lane in self.deps.of(split[0]) | self.deps.of(split[1]):
-            return self._dim_lanes(dim)
+            return self.dim_lanes(dim)
         stride, rest = split
         text = f"lanes_i64({clean(self.lane)})"
         if stride != const(1):
@@ -51,7 +51,7 @@ class IndexPrinter(ScopeStack, ABC):
         finally:
             self.wide = False
 
-    def _dim_lanes(self, dim: Dim) -> str:
+    def dim_lanes(self, dim: Dim) -> str:
         """A dim that the lane enters through data or a clamp, computed for all lanes."""
         parts = list[str]()
         for atoms, weight in dim.terms:
@@ -62,7 +62,7 @@ class IndexPrinter(ScopeStack, ABC):
         return f"({' + '.join(parts)})"
 
     def _lanes_of(self, dim: Dim) -> str:
-        if self.lane not in self.deps.of(dim):
+        if not self.is_vector(dim):
             return f"splat_i64({self.dim_scalar(dim)})"
         match dim.atom:
             case Data(formula):
@@ -166,7 +166,7 @@ class IndexPrinter(ScopeStack, ABC):
         return f"(int64_t){text}" if self.wide else text
 
     def index_lanes(self, dim: Dim, text: str) -> str:
-        return text if self.lane is not None and self.lane in self.deps.of(dim) else self.spell.splat(text, DType.I64)
+        return text if self.is_vector(dim) else self.spell.splat(text, DType.I64)
 
 
 def size_name(name: str) -> str:

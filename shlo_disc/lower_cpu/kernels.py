@@ -35,6 +35,7 @@ from shlo_disc.lower_cpu import (
     rows,
     scan,
     serial,
+    short_maps,
     short_rows,
     spread,
     templates,
@@ -190,6 +191,9 @@ class CpuLowering:
                 forms.append(rows.Form(rows.RowPrinter(whole), rows.LONG_ROW))
         if (short := short_rows.short_rows(forms[-1].printer.kernel)) is not None:
             forms.append(rows.Form(short_rows.ShortRowPrinter(short), short_rows.LONGEST + 1))
+        if (short := short_maps.short_maps(forms[-1].printer.kernel)) is not None:
+            printer = short_maps.ShortMapPrinter(short)
+            forms.append(rows.Form(printer, short_rows.LONGEST + 1, short_maps.FEWEST))
         return forms
 
     def _spread(self, group: Group) -> Part | None:

@@ -224,10 +224,14 @@ class RowPrinter:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One way to print a kernel, for rows of fewer than `limit` points; of any number, if that is None."""
+    """One way to print a kernel, for rows of fewer than `limit` points; of any number, if that is None.
+
+    `fewest`: it is worth while for that many rows of a piece.
+    """
 
     printer: RowPrinter
     limit: int | None = None
+    fewest: int = 1
 
 
 def longest_row(kernel: RowKernel) -> Dim:
@@ -240,10 +244,15 @@ def by_length(forms: Sequence[Form]) -> tuple[list[str], tuple[str, ...]]:
     lines, sizes = list[str](), dict[str, None]()
     for form in forms:
         text, _ = form.printer.lines()
-        if form.limit is None or (length := longest_row(form.printer.kernel)).constant is not None:
+        conditions = list[str]()
+        if form.limit is not None and (length := longest_row(form.printer.kernel)).constant is None:
+            conditions.append(f"{form.printer.emit.dim_scalar(length)} < {form.limit}")
+        if form.fewest > 1:
+            conditions.append(f"end - begin >= {form.fewest}")
+        if not conditions:
             lines, sizes = text, dict.fromkeys(form.printer.emit.sizes)
             continue
-        head = f"if ({form.printer.emit.dim_scalar(length)} < {form.limit}) {{"
+        head = f"if ({' && '.join(conditions)}) {{"
         lines = [head, *(INDENT + x for x in text), "} else {", *(INDENT + x for x in lines), "}"]
         sizes = dict.fromkeys((*form.printer.emit.sizes, *sizes))
     return lines, tuple(sizes)

@@ -45,7 +45,7 @@ def _fits(stage: Stage, lane: Axis, deps: Dependence) -> bool:
     carries = (carry for reduction in stage.reductions for carry in (*reduction.carries, *reduction.inputs))
     stores = (*stage.stores, *(s for r in stage.reductions for s in r.stores))
     types = {*(carry.dtype for carry in carries), *(store.value.dtype for store in stores)}
-    return types <= VECTOR_DTYPES and all(_strided(s, lane, deps) for s in stores) and lanes_fit(stage, lane, deps)
+    return types <= VECTOR_DTYPES and all(_strided(s, lane, deps) for s in stores) and lanes_fit(stage, (lane,), deps)
 
 
 def _strided(store: Store, lane: Axis, deps: Dependence) -> bool:

@@ -42,6 +42,12 @@ class VectorSpelling(Spelling):
         name = "store_bool" if dtype.is_bool else "store"
         return f"{name}_n({pointer}, {value}, {left});" if left else f"{name}({pointer}, {value});"
 
+    def load_at(self, pointer: str, places: str, dtype: DType) -> str:
+        return f"{'load_bool_at' if dtype.is_bool else 'load_at'}({pointer}, {places})"
+
+    def store_at(self, pointer: str, value: str, dtype: DType, spread: str) -> str:
+        return f"{'store_bool_at' if dtype.is_bool else 'store_at'}({pointer}, {value}, {spread});"
+
     def store_strided(self, pointer: str, stride: str, value: str, dtype: DType, left: str) -> str:
         """The statement that stores the first `left` lanes, `stride` elements apart."""
         name = "store_stride_bool" if dtype.is_bool else "store_stride"

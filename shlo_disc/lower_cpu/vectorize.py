@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from shlo_disc.codegen.dependence import Dependence
 from shlo_disc.codegen.emitter import is_guard
@@ -44,16 +44,18 @@ def can_vectorize(stage: Stage, deps: Dependence) -> bool:
         stores += [s for r in stage.reductions for s in r.stores]
     if not all(s.value.dtype in VECTOR_DTYPES and _unit_stride(s, lane, deps) for s in stores):
         return False
-    return lanes_fit(stage, lane, deps)
+    return lanes_fit(stage, (lane,), deps)
 
 
-def lanes_fit(stage: Stage, lane: Axis, deps: Dependence) -> bool:
-    """Whether every formula of `stage` can be computed for several steps of `lane` at once."""
-    nodes = list(nodes_of(stage_formulas(stage)))
-    folds = [node.fold for node in nodes if isinstance(node, FoldResult) and lane.symbol.name in deps.of(node)]
-    varying = {lane.symbol.name, *(carry.name for fold in folds for carry in fold.carries)}
-    return all(_fold_fits(fold, lane, varying, deps) for fold in folds) and all(
-        _node_fits(node, lane, varying, deps) for node in nodes
+def lanes_fit(stage: Stage, lanes: Sequence[Axis], deps: Dependence) -> bool:
+    """Whether every formula of `stage` can be computed for several points of the table of `lanes` at once."""
+    nodes, symbols = list(nodes_of(stage_formulas(stage))), {lane.symbol.name for lane in lanes}
+    folds = [node.fold for node in nodes if isinstance(node, FoldResult) and not symbols.isdisjoint(deps.of(node))]
+    if folds and len(lanes) > 1:
+        return False
+    varying = {*symbols, *(carry.name for fold in folds for carry in fold.carries)}
+    return all(_fold_fits(fold, lanes[0], varying, deps) for fold in folds) and all(
+        _node_fits(node, lane, varying, deps) for node in nodes for lane in lanes
     )
 
 

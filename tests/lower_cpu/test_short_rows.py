@@ -16,7 +16,9 @@ import shlo_disc
 from shlo_disc.codegen.kernel import RowKernel
 from shlo_disc.codegen.stages import build_row_kernel
 from shlo_disc.lower_cpu.rows import SEAMS
+from shlo_disc.lower_cpu.short_maps import BLOCKS, FEWEST
 from shlo_disc.lower_cpu.short_rows import LONGEST, short_rows
+from shlo_disc.lower_cpu.spelling import LANES
 from tests.codegen.programs import planned, softmax
 from tests.pipeline.exports import BF16, FAST, Array, In, check, exported, special
 from tests.pipeline.guarded import guarded
@@ -64,6 +66,47 @@ def test_reductions() -> None:
             with np.errstate(invalid="ignore"):
                 wanted = by_numpy(*given)
             check(list(run(list(given))), wanted, str(shape))
+
+
+def maps(*inputs: Any) -> tuple[Any, ...]:
+    """Places that are linear in row and column, or read from a table; results whose rows are cut in several pieces."""
+    x, wide, half, small, flags, at, rows = inputs
+    steps = jnp.arange(x.shape[1], dtype=jnp.int32)
+    return (
+        x[:, ::-1], small[:, ::-1], wide[:, ::-1], half[:, at], flags[:, at], jnp.take_along_axis(x, rows, 0),
+        jnp.concatenate([small, small * 2], 1), jnp.concatenate([wide, wide[:, ::-1]], 1),
+        jnp.concatenate([flags, ~flags], 1), steps < small[:, :1], x * 2 + steps, jnp.roll(half, 1, 1), x[1:, 1:],
+    )  # fmt: skip
+
+
+def maps_by_numpy(*inputs: Array) -> list[Array]:
+    x, wide, half, small, flags, at, rows = inputs
+    steps = np.arange(x.shape[1], dtype=np.int32)
+    found: list[Any] = [
+        x[:, ::-1], small[:, ::-1], wide[:, ::-1], half[:, at], flags[:, at], np.take_along_axis(x, rows, 0),
+        np.concatenate([small, small * np.int8(2)], 1), np.concatenate([wide, wide[:, ::-1]], 1),
+        np.concatenate([flags, ~flags], 1), steps < small[:, :1], x * np.float32(2) + steps.astype(np.float32),
+        np.roll(half, 1, 1), x[1:, 1:],
+    ]  # fmt: skip
+    return found
+
+
+def test_maps() -> None:
+    with jax.enable_x64(True):
+        program = exported(maps, (*INPUTS, In("t", np.int32), In("b, s", np.int32)))
+    run = guarded(shlo_disc.compile(program, options=replace(FAST, driver="vm")))
+    rng = np.random.default_rng(6)
+    for height in (1, FEWEST, 2 * FEWEST + 37, LANES * BLOCKS + 2 * FEWEST + 5):
+        for length in LENGTHS:
+            shape, at = (height, length), rng.integers(0, length, 1 + length // 2, np.int32)
+            x, half = special(rng, shape, np.dtype(np.float32)), special(rng, shape, np.dtype(BF16))
+            wide, small, flags = (
+                rng.standard_normal(shape),
+                rng.integers(-9, 9, shape, np.int8),
+                rng.random(shape) < 0.7,
+            )
+            given = x, wide, half, small, flags, at, rng.integers(0, height, shape, np.int32)
+            check(list(run(list(given))), maps_by_numpy(*given), str(shape))
 
 
 def test_only_rows_that_may_be_short_have_a_form() -> None:

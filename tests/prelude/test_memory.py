@@ -37,6 +37,9 @@ extern "C" void spread_{tag}(const {kind}* from, {kind}* to, int64_t n, int64_t 
 extern "C" void gather_{tag}(const {kind}* from, {kind}* to, int64_t n, const int64_t* index) {{
   store{b}(to, gather{b}(from, load(index), n));
 }}
+extern "C" void at_{tag}(const {kind}* from, {kind}* to, int64_t n, const int64_t* index, const int64_t* back) {{
+  store{b}_at(to, load{b}_at(from, places(load(index), n)), spread(load(back), n));
+}}
 extern "C" void keep_{tag}(const {kind}* from, {kind}* to, int64_t n) {{
   auto v = load{b}(from);
   store{b}(to, keep_n(v, n, load{b}(from + 16)));
@@ -146,3 +149,19 @@ def test_gathered(call: Call, tag: str) -> None:
         taken = np.ones(16, dtype)
         call(f"gather_{tag}", given, taken, n, index)
         np.testing.assert_array_equal(taken, np.concatenate([given[index[:n]], np.zeros(16 - n, dtype)]))
+
+
+@pytest.mark.parametrize("tag", TYPES)
+def test_places(call: Call, tag: str) -> None:
+    dtype = TYPES[tag][1]
+    for n in range(1, 17):
+        for reach in (n, 30, 60, 120, 200):  # in one register, in a few, in too many
+            rng = np.random.default_rng(n)
+            source, target = Guarded().last(max(reach, n), dtype), Guarded().last(max(reach, n), dtype)
+            source[:], target[:] = numbers(len(source), dtype), 0
+            index, back = (np.zeros(16, np.int64) for _ in range(2))
+            index[:n], back[:n] = rng.integers(0, len(source), n), np.sort(rng.permutation(len(target))[:n])
+            call(f"at_{tag}", source, target, n, index, back)
+            wanted = np.zeros_like(target)
+            wanted[back[:n]] = source[index[:n]]
+            np.testing.assert_array_equal(target, wanted)

@@ -127,3 +127,91 @@ SHLO_INLINE void store_stride(T* p, int64_t stride, loaded_t<T> v, int64_t n) {
 SHLO_INLINE void store_stride_bool(uint8_t* p, int64_t stride, maskv v, int64_t n) {
   store_stride((boolean*)p, stride, v, n);
 }
+
+// ---- lanes over a table ----------------------------------------------------------------------------------------------
+
+// What `of(row, column)` is for the points e .. e + n - 1 of rows of `width` columns; then again what it is for the first.
+template <class F>
+SHLO_INLINE i64v lanes_of(int64_t e, int64_t width, int64_t n, F of) {
+  int64_t found[16], row = e / width, column = e % width;
+  for (int i = 0; i < 16; ++i) {
+    found[i] = i < n ? of(row, column) : found[0];
+    if (++column == width) column = 0, ++row;
+  }
+  return load(found);
+}
+
+// Places of the first n lanes (1 .. 16), from the first place to the last.
+struct Places {
+  i64v at;
+  int64_t first, span, n;
+};
+SHLO_INLINE Places places(i64v at, int64_t n) {
+  int64_t first = at.lo[0], last = first;
+  for (int i = 1; i < n; ++i) {
+    const int64_t place = i < 8 ? at.lo[i] : at.hi[i - 8];
+    first = place < first ? place : first;
+    last = place > last ? place : last;
+  }
+  return {at, first, last - first + 1, n};
+}
+// p[places]: what absent lanes hold is anything that the others do.
+template <class T>
+SHLO_INLINE loaded_t<T> load_at(const T* p, const Places& places) {
+#ifdef SHLO_AVX512
+  typedef bytes_t<T> B;
+  if constexpr (permutes<B>)
+    if (places.span <= 128) {
+      const i64v at = places.at - places.first;
+      if constexpr (is_pair<B>) {
+        typedef decltype(B::lo) H;
+        return unpack<T>(B{(H)pick<i64h>(p + places.first, at.lo, places.span),
+                           (H)pick<i64h>(p + places.first, at.hi, places.span)});
+      } else {
+        typedef sint_t<B> V;
+        const i32v lanes = join(narrow(at.lo), narrow(at.hi));
+        return unpack<T>((B)pick<V>(p + places.first, __builtin_convertvector(lanes, V), places.span));
+      }
+    }
+#endif
+  return gather(p, places.at, places.n);
+}
+
+// Where a vector goes, 16 elements of memory at a time: which lane each takes, and whether it takes any.
+struct Spread {
+  Places places;
+  i32v lane[4];
+  uint32_t mask[4];
+};
+SHLO_INLINE Spread spread(i64v at, int64_t n) {
+  Spread found = {places(at, n), {}, {}};
+  if (found.places.span <= 64)
+    for (int i = 0; i < n; ++i) {
+      const int64_t place = (i < 8 ? at.lo[i] : at.hi[i - 8]) - found.places.first;
+      found.lane[place / 16][place % 16] = i;
+      found.mask[place / 16] |= 1u << place % 16;
+    }
+  return found;
+}
+// p[places] = v.
+template <class T>
+SHLO_INLINE void store_at(T* p, loaded_t<T> v, const Spread& to) {
+  const bytes_t<T> bytes = pack<T>(v);
+#ifdef SHLO_AVX512
+  typedef bytes_t<T> B;
+  if constexpr (permutes<B> && !is_pair<B>)
+    if (to.places.span <= 64) {
+      typedef sint_t<B> V;
+      for (int k = 0; k * 16 < to.places.span; ++k) {
+        const V lane = __builtin_convertvector(to.lane[k], V);
+        store_masked(p + to.places.first + 16 * k, permute((V)bytes, (V)bytes, lane), to.mask[k]);
+      }
+      return;
+    }
+#endif
+  T lanes[16];
+  __builtin_memcpy(lanes, &bytes, sizeof bytes);
+  for (int i = 0; i < to.places.n; ++i) p[i < 8 ? to.places.at.lo[i] : to.places.at.hi[i - 8]] = lanes[i];
+}
+SHLO_INLINE maskv load_bool_at(const uint8_t* p, const Places& places) { return load_at((const boolean*)p, places); }
+SHLO_INLINE void store_bool_at(uint8_t* p, maskv v, const Spread& to) { store_at((boolean*)p, v, to); }

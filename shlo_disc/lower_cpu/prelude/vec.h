@@ -305,6 +305,19 @@ SHLO_INLINE B load_bytes(const void* p, int64_t n) {
 #endif
   }
 }
+#ifdef SHLO_AVX512
+template <class B>
+SHLO_INLINE void store_masked(void* p, B bytes, uint32_t mask) {
+  if constexpr (sizeof(elem_t<B>) == 8)
+    __builtin_ia32_storedqudi512_mask(Address{p}, (lanes_t<long long, 8>)bytes, (uint8_t)mask);
+  else if constexpr (sizeof(elem_t<B>) == 4)
+    __builtin_ia32_storedqusi512_mask(Address{p}, (i32v)bytes, (uint16_t)mask);
+  else if constexpr (sizeof(elem_t<B>) == 2)
+    __builtin_ia32_storedquhi256_mask(Address{p}, (i16v)bytes, (uint16_t)mask);
+  else
+    __builtin_ia32_storedquqi128_mask(Address{p}, (lanes_t<char, 16>)bytes, (uint16_t)mask);
+}
+#endif
 template <class B>
 SHLO_INLINE void store_bytes(void* p, B bytes, int64_t n) {
   if constexpr (is_pair<B>) {
@@ -313,15 +326,7 @@ SHLO_INLINE void store_bytes(void* p, B bytes, int64_t n) {
     store_bytes((char*)p + sizeof(bytes.lo), bytes.hi, n - first);
   } else {
 #ifdef SHLO_AVX512
-    uint32_t mask = (1u << n) - 1;
-    if constexpr (sizeof(elem_t<B>) == 8)
-      __builtin_ia32_storedqudi512_mask(Address{p}, (lanes_t<long long, 8>)bytes, (uint8_t)mask);
-    else if constexpr (sizeof(elem_t<B>) == 4)
-      __builtin_ia32_storedqusi512_mask(Address{p}, (i32v)bytes, (uint16_t)mask);
-    else if constexpr (sizeof(elem_t<B>) == 2)
-      __builtin_ia32_storedquhi256_mask(Address{p}, (i16v)bytes, (uint16_t)mask);
-    else
-      __builtin_ia32_storedquqi128_mask(Address{p}, (lanes_t<char, 16>)bytes, (uint16_t)mask);
+    store_masked(p, bytes, (1u << n) - 1);
 #else
     __builtin_memcpy(p, &bytes, n * sizeof(elem_t<B>));
 #endif
