@@ -189,11 +189,12 @@ class CpuLowering:
             whole, _ = build_row_kernel(group, self.facts, self.producers, rows.FIXED_SEAMS)
             if rows.unrolled(whole):
                 forms.append(rows.Form(rows.RowPrinter(whole), rows.LONG_ROW))
-        if (short := short_rows.short_rows(forms[-1].printer.kernel)) is not None:
-            forms.append(rows.Form(short_rows.ShortRowPrinter(short), short_rows.LONGEST + 1))
-        if (short := short_maps.short_maps(forms[-1].printer.kernel)) is not None:
-            printer = short_maps.ShortMapPrinter(short)
-            forms.append(rows.Form(printer, short_rows.LONGEST + 1, short_maps.FEWEST))
+        kernel = forms[-1].printer.kernel
+        if (short := short_rows.short_rows(kernel)) is not None:
+            forms.append(rows.Form(short_rows.ShortRowPrinter(short), short_rows.limit(kernel) + 1))
+        if (short := short_maps.short_maps(kernel)) is not None:
+            limit = short_maps.limit(kernel) + 1
+            forms.append(rows.Form(short_maps.ShortMapPrinter(short), limit, short_maps.FEWEST))
         return forms
 
     def _spread(self, group: Group) -> Part | None:

@@ -6,15 +6,17 @@ these places are found once for many blocks. Vectors are loaded from there by pe
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from shlo_disc.codegen.dependence import Dependence
 from shlo_disc.codegen.emitter import Emitter
 from shlo_disc.codegen.kernel import Axis, Param, RowKernel, Scratch, Stage, Store
-from shlo_disc.codegen.rewrite import DimRewriter
+from shlo_disc.codegen.rewrite import DimRewriter, nodes_of
 from shlo_disc.codegen.scopes import INDENT, clean
 from shlo_disc.codegen.simplify_kernel import rewrite_stage, stage_formulas
 from shlo_disc.expr.dim import Dim, Sym, of, total
+from shlo_disc.expr.scalar import Load
 from shlo_disc.lower_cpu import rows
 from shlo_disc.lower_cpu.short_rows import LONGEST
 from shlo_disc.lower_cpu.spelling import LANES, VECTOR_DTYPES, VectorSpelling
@@ -32,13 +34,28 @@ def short_maps(kernel: RowKernel) -> RowKernel | None:
     if any(stage.reductions or len(stage.axes) != 1 for stage in kernel.stages):
         return None
     length = rows.longest_row(kernel).constant
-    if length is not None and length > LONGEST:
+    if length is not None and length > limit(kernel):
         return None
     (row,), deps = kernel.rows, Dependence()
     if not all(_fits(stage, row, deps) for stage in kernel.stages):
         return None
     rewriter = DimRewriter(lambda dim: dim.substitute({row.symbol: of(_FIRST) + of(_ROW)}))
     return replace(kernel, stages=tuple(rewrite_stage(stage, rewriter) for stage in kernel.stages))
+
+
+def limit(kernel: RowKernel) -> int:
+    """The points of a row up to which lanes over several rows are faster than a masked vector for each."""
+    loads = (node for stage in kernel.stages for node in nodes_of(stage_formulas(stage)) if isinstance(node, Load))
+    columns = {stage.axes[0].symbol for stage in kernel.stages}
+    masked = all(_follow(load, columns) for load in loads)
+    return LONGEST if masked else LANES - 1
+
+
+def _follow(load: Load, columns: Collection[Sym]) -> bool:
+    """Whether the elements of a row lie side by side, or are one."""
+    (offset,), names, deps = load.index, {column.name for column in columns}, Dependence()
+    splits = (offset.linear(column) for column in columns if column.name in deps.of(offset))
+    return all(split and split[0].constant == 1 and names.isdisjoint(deps.of(split[1])) for split in splits)
 
 
 def _fits(stage: Stage, row: Axis, deps: Dependence) -> bool:

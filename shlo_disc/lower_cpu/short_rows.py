@@ -19,18 +19,19 @@ from shlo_disc.expr.scalar import Load, Scalar
 from shlo_disc.lower_cpu import rows
 from shlo_disc.lower_cpu.spelling import LANES, VECTOR_DTYPES, VectorSpelling
 from shlo_disc.lower_cpu.stage_text import RowContext, stage_lines
-from shlo_disc.lower_cpu.vectorize import lanes_fit
+from shlo_disc.lower_cpu.vectorize import can_vectorize, lanes_fit
 
 LONGEST = 8  # points of a row: registers hold 16 such rows, and are permuted (`load_stride`)
+LONGEST_SCALAR = 2 * LANES  # of a row that is computed one element at a time otherwise
 _FIRST = Sym("%first")  # of the 16 rows
 
 
 def short_rows(kernel: RowKernel) -> RowKernel | None:
-    """The kernel whose scratch holds 16 rows, if they can be computed together; valid for rows of `LONGEST` points."""
+    """The kernel whose scratch holds 16 rows, if they can be computed together; valid for rows up to `limit`."""
     if len(kernel.rows) != 1 or not any(stage.reductions for stage in kernel.stages) or rows.moves(kernel):
         return None
     length = rows.longest_row(kernel).constant
-    if length is not None and length > LONGEST:
+    if length is not None and length > limit(kernel):
         return None
     (lane,), deps = kernel.rows, Dependence()
     if not all(_fits(stage, lane, deps) for stage in kernel.stages):
@@ -38,6 +39,13 @@ def short_rows(kernel: RowKernel) -> RowKernel | None:
     rewriter = _SixteenRows(kernel, lane)
     stages = tuple(rewriter.stage(stage) for stage in kernel.stages)
     return replace(kernel, stages=stages, scratch=tuple(rewriter.scratch.values()))
+
+
+def limit(kernel: RowKernel) -> int:
+    """The points of a row up to which 16 rows at once are faster than one after the other."""
+    deps = Dependence()
+    vectors = all(can_vectorize(stage, deps) for stage in kernel.stages if stage.axes)
+    return LONGEST if vectors else LONGEST_SCALAR
 
 
 def _fits(stage: Stage, lane: Axis, deps: Dependence) -> bool:
@@ -60,7 +68,7 @@ class _SixteenRows(DimRewriter):
 
     def __init__(self, kernel: RowKernel, lane: Axis) -> None:
         super().__init__(lambda dim: dim)
-        self.scratch = {s: replace(s, size=const(LONGEST * LANES)) for s in kernel.scratch}
+        self.scratch = {s: replace(s, size=const(limit(kernel) * LANES)) for s in kernel.scratch}
         self._row = of(lane.symbol) - of(_FIRST)
 
     def stage(self, stage: Stage) -> Stage:

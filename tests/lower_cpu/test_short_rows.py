@@ -17,14 +17,14 @@ from shlo_disc.codegen.kernel import RowKernel
 from shlo_disc.codegen.stages import build_row_kernel
 from shlo_disc.lower_cpu.rows import SEAMS
 from shlo_disc.lower_cpu.short_maps import BLOCKS, FEWEST
-from shlo_disc.lower_cpu.short_rows import LONGEST, short_rows
+from shlo_disc.lower_cpu.short_rows import LONGEST, LONGEST_SCALAR, short_rows
 from shlo_disc.lower_cpu.spelling import LANES
 from tests.codegen.programs import planned, softmax
 from tests.pipeline.exports import BF16, FAST, Array, In, check, exported, special
 from tests.pipeline.guarded import guarded
 
 HEIGHTS = (1, 15, 16, 37)
-LENGTHS = (*range(1, LONGEST + 2), 17)
+LENGTHS = (*range(1, LONGEST + 2), LANES - 1, 17, LONGEST_SCALAR, LONGEST_SCALAR + 1)
 
 
 def reductions(x: Any, wide: Any, half: Any, small: Any, flags: Any) -> tuple[Any, ...]:
