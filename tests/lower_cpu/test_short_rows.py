@@ -76,6 +76,7 @@ def maps(*inputs: Any) -> tuple[Any, ...]:
         x[:, ::-1], small[:, ::-1], wide[:, ::-1], half[:, at], flags[:, at], jnp.take_along_axis(x, rows, 0),
         jnp.concatenate([small, small * 2], 1), jnp.concatenate([wide, wide[:, ::-1]], 1),
         jnp.concatenate([flags, ~flags], 1), steps < small[:, :1], x * 2 + steps, jnp.roll(half, 1, 1), x[1:, 1:],
+        (wide + 2j)[:, ::-1], jnp.concatenate([wide * 1j, wide + 0j], 1), (wide * 1j)[:, ::-1].astype(jnp.complex64),
     )  # fmt: skip
 
 
@@ -87,6 +88,7 @@ def maps_by_numpy(*inputs: Array) -> list[Array]:
         np.concatenate([small, small * np.int8(2)], 1), np.concatenate([wide, wide[:, ::-1]], 1),
         np.concatenate([flags, ~flags], 1), steps < small[:, :1], x * np.float32(2) + steps.astype(np.float32),
         np.roll(half, 1, 1), x[1:, 1:],
+        (wide + 2j)[:, ::-1], np.concatenate([wide * 1j, wide + 0j], 1), (wide * 1j)[:, ::-1].astype(np.complex64),
     ]  # fmt: skip
     return found
 
@@ -118,4 +120,3 @@ def test_only_rows_that_may_be_short_have_a_form() -> None:
     assert form(In("b, s")) is not None
     assert form(In("b, 8")) is not None
     assert form(In("b, 9")) is None
-    assert form(In("b, s", np.complex64)) is None

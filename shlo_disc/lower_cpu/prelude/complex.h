@@ -91,6 +91,12 @@ SHLO_INLINE void store_stride(c128* p, int64_t stride, c128v v, int64_t n) {
 SHLO_INLINE c128v gather(const c128* p, i64v index, int64_t n) {
   return {gather(&p->re, index + index, n), gather(&p->im, index + index, n)};
 }
+SHLO_INLINE c128v load_at(const c128* p, const Places& places) { return gather(p, places.at, places.n); }
+SHLO_INLINE void store_at(c128* p, c128v v, const Spread& to) {
+  c128 lanes[16];
+  store(lanes, v);
+  for (int i = 0; i < to.places.n; ++i) p[i < 8 ? to.places.at.lo[i] : to.places.at.hi[i - 8]] = lanes[i];
+}
 
 // ---- arithmetic ------------------------------------------------------------------------------------------------------
 
