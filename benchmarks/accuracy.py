@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 
 from shlo_disc.runtime import nvrtc
 from tests.prelude.compilers import build
-from tests.prelude.oracles import SPECIAL, WIDER, errors
-from tests.prelude.test_functions import HARNESS, SPECIALS
+from tests.prelude.oracles import SPECIAL, SPECIAL_OF_TWO, WIDER, errors, errors_of_two
+from tests.prelude.test_functions import HARNESS, HARNESS_OF_TWO, SPECIALS, call_of_two, pairs
 
 Floats: TypeAlias = NDArray[Any]
 Side: TypeAlias = Callable[[Floats], Floats]
@@ -41,6 +41,9 @@ XLA: Mapping[str, Callable[[Any], Any]] = {
     "digamma_": lax.digamma, "erf_": lax.erf, "erf_inv_": lax.erf_inv, "erfc_": lax.erfc, "exp_": lax.exp,
     "expm1_": lax.expm1, "lgamma_": lax.lgamma, "log_": lax.log, "log1p_": lax.log1p, "logistic_": lax.logistic,
     "rsqrt_": lax.rsqrt, "sin_": lax.sin, "sinh_": lax.sinh, "sqrt_": lax.sqrt, "tan_": lax.tan, "tanh_": lax.tanh,
+}  # fmt: skip
+XLA_OF_TWO: Mapping[str, Callable[[Any, Any], Any]] = {
+    "pow_": lax.pow, "atan2_": lax.atan2, "rem_": lax.rem, "zeta_": lax.zeta, "polygamma_": lax.polygamma,
 }  # fmt: skip
 EXACTLY = 3000  # points of a function that only mpmath knows in f64
 CUDA = """#define __CUDA_EMU__ 1
@@ -132,6 +135,28 @@ def table(dtype: type[Any], count: int, libraries: tuple[ctypes.CDLL, ctypes.CDL
     return lines
 
 
+def table_of_two(count: int, folder: Path) -> list[str]:
+    """The errors of functions of two numbers, in both types."""
+    library = build("gcc", HARNESS_OF_TWO, folder)
+    lines = ["| function | type | 16 lanes | one element | XLA | largest of 16 lanes at | points |", "|" + "---|" * 7]
+    for name, function in XLA_OF_TWO.items():
+        for dtype in (np.float32, np.float64):
+            few = name in SPECIAL_OF_TWO and dtype is np.float64
+            x, y = pairs(name, dtype, EXACTLY // 5 if few else count, seed=0)
+            found = (*call_of_two(library, name, x, y), np.asarray(jax.jit(function)(x, y)))
+            tiny = np.finfo(dtype).tiny
+            normal = (abs(x) >= tiny) & (abs(y) >= tiny) & ~(abs(found[0]) < tiny)
+            every = [errors_of_two(name, x, y, got) for got in found]
+            every[-1] = np.where(normal, every[-1], 0)
+            worst = int(every[0].argmax())
+            cells = [f"{_spelled(float(e.max()))} ({_spelled(float(e[np.isfinite(e)].mean()))})" for e in every]
+            at = f"{x[worst]:.9g}, {y[worst]:.9g}"
+            kind = "f32" if dtype is np.float32 else "f64"
+            lines.append(f"| {name.removesuffix('_')} | {kind} | {' | '.join(cells)} | {at} | {x.size} |")
+            print(lines[-1], flush=True)
+    return lines
+
+
 def narrow(libraries: tuple[ctypes.CDLL, ctypes.CDLL]) -> list[str]:
     """How many of all 65536 values of f16 and bf16 are rounded to a neighbour of the nearest number, or farther."""
     lines = ["| function | f16: not the nearest | farthest | bf16: not the nearest | farthest |", "|" + "---|" * 5]
@@ -160,15 +185,16 @@ def page(count: int) -> str:
     """The text of docs/accuracy.md."""
     with tempfile.TemporaryDirectory() as folder:
         libraries = preludes(Path(folder))
-        singles, doubles, small = (
+        singles, doubles, two, small = (
             "\n".join(lines)
             for lines in (
                 table(np.float32, count, libraries),
                 table(np.float64, count, libraries),
+                table_of_two(count, Path(folder)),
                 narrow(libraries),
             )
         )
-    return TEXT.format(singles=singles, doubles=doubles, small=small)
+    return TEXT.format(singles=singles, doubles=doubles, two=two, small=small)
 
 
 TEXT = """# How exact the functions are
@@ -184,7 +210,8 @@ differs most).
 has the errors of [its guide](https://docs.nvidia.com/cuda/cuda-c-programming-guide/#mathematical-functions) on a GPU.
 XLA (jaxlib's CPU) flushes subnormal numbers, so it is judged where argument and result are normal.
 
-`tests/prelude/test_functions.py` holds the limits at random points (others with `SHLO_DISC_SEED=1`): 4 ulp in f32.
+`tests/prelude/test_functions.py` holds the limits at random points (others with `SHLO_DISC_SEED=1`): 4 ulp in f32, 2
+in f64.
 
 ## f32
 
@@ -192,9 +219,19 @@ XLA (jaxlib's CPU) flushes subnormal numbers, so it is judged where argument and
 
 ## f64
 
-In f64, lgamma and digamma are measured for x > 0: below they have roots, near which their digits cancel.
+In f64, lgamma and digamma are measured for x > 0. Below they have roots, near which their digits cancel: they are exact
+to about 4 ulp of the larger term of the reflection formula (lgamma of 1 - x; pi / tan(pi x)), not of the result.
 
 {doubles}
+
+## Functions of two numbers
+
+pow, atan2 and remainder of numbers of all sizes, near 1, and special ones; zeta and polygamma of positive ones. Where
+zeta(x, q) has q < 0 and x is odd, terms of both sides of 0 cancel and there are roots; the ten nearest pairs of terms
+are combined first, and cancel exactly where they are equal. XLA has other values for q < 0, and NaN at q = inf (0 here
+and in SciPy). An integer power is repeated multiplication for every exponent; XLA takes exponents modulo 64.
+
+{two}
 
 ## f16 and bf16
 

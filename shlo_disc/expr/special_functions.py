@@ -44,26 +44,32 @@ def digamma(x: Array) -> Array:
 
 
 def zeta(x: Array, q: Array) -> Array:
-    """The sum of (q + k)^-x for k >= 0; where q < 0, for whole x, SciPy's value of q + n and the n terms before it.
+    """The sum of (q + k)^-x for k >= 0; where q < 0, for whole x, pairs of terms about 0, and SciPy's rest.
 
     Its poles are infinite for even x and NaN else, as XLA has it; 1000 terms are enough for tests.
     """
     x, q = np.broadcast_arrays(x.astype(np.float64), q.astype(np.float64))
-    whole_x, pole = x == np.floor(x), (q <= 0) & (q == np.floor(q))
+    whole_x, pole = (x == np.floor(x)) & np.isfinite(x), (q <= 0) & (q == np.floor(q))
     defined = (x > 1) & ~np.isnan(q) & ((q > 0) | whole_x) & ~pole & (q > -1000)
-    exponent, start = np.where(defined, x, 2), np.where(defined, q, 1)
-    steps = np.maximum(np.ceil(-np.where(np.isinf(start), 0, start)), 0)
-    found = _special("zeta")(exponent, start + steps)
+    exponent, start = np.where(defined & np.isfinite(x), x, 2), np.where(defined, q, 1)
+    even = np.fmod(exponent, 2) == 0
+    finite = np.where(np.isinf(start), 1, start)
+    steps = np.maximum(np.ceil(-finite), 0)
+    above, below = start + steps, np.ceil(finite) - finite  # how far the nearest two terms are from 0
+    found = _special("zeta")(exponent, above + steps)
     for k in range(int(steps.max(initial=0))):
-        found = found + np.where(k < steps, np.power(np.where(k < steps, start + k, 1), -exponent), 0)
-    at_pole = np.where(whole_x & (np.fmod(x, 2) == 0), np.inf, np.nan)
+        first, second = (np.power(np.where(k < steps, size + k, 1), -exponent) for size in (above, below))
+        pair = np.where(even, first + second, np.where(first == second, 0, first - second))
+        found = found + np.where(k < steps, pair, 0)
+    found = np.where(np.isinf(x), np.power(np.where(defined, q, 1), -np.where(np.isinf(x), x, 1)), found)
+    at_pole = np.where(np.fmod(np.where(whole_x, x, 1), 2) == 0, np.inf, np.nan)
     return np.where(x == 1, np.inf, np.where(pole, at_pole, np.where(defined, found, np.nan)))
 
 
 def polygamma(n: Array, x: Array) -> Array:
     """The n-th derivative of digamma; NaN unless n is a whole number that is not negative."""
     n, x = np.broadcast_arrays(n.astype(np.float64), x.astype(np.float64))
-    defined = (n >= 0) & (n == np.floor(n))
+    defined = (n >= 0) & (n == np.floor(n)) & np.isfinite(n)
     order = np.where(defined, n, 1)
     sign = np.where(np.fmod(order, 2) == 0, -1.0, 1.0)
     found = sign * _special("gamma")(order + 1) * zeta(order + 1, x)

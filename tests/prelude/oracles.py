@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
 import mpmath
@@ -52,6 +53,27 @@ SPECIAL: Mapping[str, tuple[Callable[[Floats], Floats], Callable[[Any], Any]]] =
 }
 
 
+def _zeta(x: Any, q: Any) -> Any:
+    """Compute with digits to spare: mpmath loses as many as q^x has."""
+    with mpmath.workdps(200):
+        return mpmath.zeta(x, q)
+
+
+def _polygamma(n: Any, x: Any) -> Any:
+    with mpmath.workdps(200):
+        return mpmath.polygamma(int(n), x)
+
+
+# The same of functions of two numbers.
+WIDER_OF_TWO: Mapping[str, Callable[[Floats, Floats], Floats]] = {
+    "pow_": np.power, "atan2_": np.arctan2, "rem_": np.fmod,
+}  # fmt: skip
+SPECIAL_OF_TWO: Mapping[str, tuple[Callable[[Floats, Floats], Floats], Callable[[Any, Any], Any]]] = {
+    "zeta_": (special_functions.zeta, _zeta),
+    "polygamma_": (special_functions.polygamma, _polygamma),
+}
+
+
 def ulps(got: Floats, exact: Floats) -> Floats:
     """Distances in units in the last place of the nearest float; infinite where only one is finite."""
     limits = np.finfo(got.dtype)
@@ -61,6 +83,19 @@ def ulps(got: Floats, exact: Floats) -> Floats:
     same = (got == nearest) | (np.isnan(got) & np.isnan(nearest))
     beyond = ~np.isfinite(got) | ~np.isfinite(nearest)
     return np.where(beyond, np.where(same, 0, np.inf), distance)
+
+
+def errors_of_two(name: str, x: Floats, y: Floats, got: Floats) -> Floats:
+    """As `errors`, for a function of x and y; of a special function at every point, in f64 by mpmath."""
+    wider = np.float64 if x.dtype == np.float32 else np.longdouble
+    with np.errstate(all="ignore"):
+        if name in WIDER_OF_TWO:
+            return ulps(got, WIDER_OF_TWO[name](x.astype(wider), y.astype(wider)))
+        library, exact = SPECIAL_OF_TWO[name]
+        if x.dtype == np.float32:
+            return ulps(got, library(x, y))
+        pairs = zip(x.tolist(), y.tolist(), strict=True)
+        return ulps(got, np.array([_longdouble(partial(exact, mpmath.mpf(a)), b) for a, b in pairs]))
 
 
 def errors(name: str, x: Floats, got: Floats) -> Floats:

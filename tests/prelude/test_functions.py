@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from shlo_disc.expr import special_functions
 from tests.conftest import SEED
 from tests.prelude.compilers import COMPILERS, build
-from tests.prelude.oracles import SPECIAL, WIDER, errors
+from tests.prelude.oracles import SPECIAL, SPECIAL_OF_TWO, WIDER, WIDER_OF_TWO, errors, errors_of_two
 
 Floats: TypeAlias = NDArray[Any]
 Apply: TypeAlias = Callable[[str, Floats], tuple[Floats, Floats]]
@@ -28,6 +29,10 @@ LIMITS = {
     "digamma_": (0.51, 2), "acos_": (1, 1.5), "acosh_": (1, 2), "asin_": (1, 1.5), "asinh_": (1, 2), "atan_": (1, 1.5),
     "atanh_": (1, 2), "cosh_": (1, 2), "sinh_": (1, 2), "tan_": (1, 2),
 }  # fmt: skip
+# The same of functions of two numbers: x and y.
+LIMITS_OF_TWO = {
+    "pow_": (0.51, 0.75), "atan2_": (0.51, 1.5), "rem_": (0, 0), "zeta_": (0.51, 5), "polygamma_": (0.51, 5),
+}  # fmt: skip
 
 HARNESS = '#include "math.h"\n' + "".join(
     f"""
@@ -39,6 +44,19 @@ extern "C" void {name}_{kind}(const {kind}* x, {kind}* lanes, {kind}* scalars, i
 }}
 """
     for name in LIMITS
+    for kind in ("float", "double")
+)
+HARNESS_OF_TWO = '#include "math.h"\n' + "".join(
+    f"""
+extern "C" void {name}_{kind}(const {kind}* x, const {kind}* y, {kind}* lanes, {kind}* scalars, int64_t n) {{
+  for (int64_t i = 0; i < n; i += 16) {{
+    const int64_t count = n - i < 16 ? n - i : 16;
+    store_n(lanes + i, {name}(load_n(x + i, count), load_n(y + i, count)), count);
+  }}
+  for (int64_t i = 0; i < n; i++) scalars[i] = {name}(x[i], y[i]);
+}}
+"""
+    for name in LIMITS_OF_TWO
     for kind in ("float", "double")
 )
 
@@ -97,6 +115,72 @@ def test_error(apply: Apply, name: str, dtype: type) -> None:
                 exact = WIDER[name](x)
             zeros = (exact == 0) & (got == 0)
             np.testing.assert_array_equal(np.signbit(got[zeros]), np.signbit(exact[zeros]))
+
+
+def pairs(name: str, dtype: type, count: int, seed: int) -> tuple[Floats, Floats]:
+    """Arguments of a function of two numbers: where it is most used, of all sizes, and special ones."""
+    rng = np.random.default_rng(seed)
+    integer = np.int32 if dtype is np.float32 else np.int64
+    limits, quarter = np.iinfo(integer), count // 4
+
+    def anything() -> Floats:
+        return rng.integers(limits.min, limits.max, quarter, dtype=integer).view(dtype)
+
+    sizes = np.exp(rng.uniform(-5, 5, quarter))
+    match name:
+        case "zeta_":
+            x = (1 + sizes, rng.uniform(1.01, 30, quarter), rng.integers(2, 40, quarter))
+            y = (np.exp(rng.uniform(-2, 6, quarter)), rng.uniform(0.01, 20, quarter), rng.uniform(0, 100, quarter))
+        case "polygamma_":
+            x = (rng.integers(1, 6, quarter), rng.integers(1, 20, quarter), rng.integers(1, 10, quarter))
+            y = (np.exp(rng.uniform(-2, 6, quarter)), rng.uniform(0.5, 20, quarter), rng.uniform(0.1, 100, quarter))
+        case _:
+            x = (anything(), sizes, rng.uniform(0.5, 2, quarter), rng.normal(size=quarter))
+            y = (anything(), rng.uniform(-9, 9, quarter), rng.uniform(-99, 99, quarter), rng.integers(-9, 9, quarter))
+            special = np.array([0.0, -0.0, 1, -1, 2, -3, 0.5, -2.5, math.inf, -math.inf, math.nan, 2.0**31, 2.0**53])
+            x, y = (*x, np.repeat(special, special.size)), (*y, np.tile(special, special.size))
+    with np.errstate(all="ignore"):
+        return np.concatenate([a.astype(dtype) for a in x]), np.concatenate([a.astype(dtype) for a in y])
+
+
+@pytest.fixture(scope="module", params=tuple(COMPILERS))
+def library_of_two(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    return build(str(request.param), HARNESS_OF_TWO, tmp_path_factory.mktemp("functions_of_two"))
+
+
+def call_of_two(library: ctypes.CDLL, name: str, x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    lanes, scalars = np.empty_like(x), np.empty_like(x)
+    pointers = (ctypes.c_void_p(a.ctypes.data) for a in (x, y, lanes, scalars))
+    library[f"{name}_{'float' if x.dtype == np.float32 else 'double'}"](*pointers, ctypes.c_int64(x.size))
+    return lanes, scalars
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", tuple(LIMITS_OF_TWO))
+def test_error_of_two(library_of_two: ctypes.CDLL, name: str, dtype: type) -> None:
+    x, y = pairs(name, dtype, 100 if name in SPECIAL_OF_TWO else 1 << 14, SEED)
+    lanes, scalars = call_of_two(library_of_two, name, x, y)
+    np.testing.assert_array_equal(lanes, scalars)
+    found = errors_of_two(name, x, y, lanes)
+    worst = int(found.argmax())
+    assert found[worst] <= LIMITS_OF_TWO[name][dtype is np.float64], f"{name}({x[worst]!r}, {y[worst]!r})"
+    if name in WIDER_OF_TWO:
+        with np.errstate(all="ignore"):
+            exact = WIDER_OF_TWO[name](x.astype(np.longdouble), y.astype(np.longdouble))
+        zeros = (exact == 0) & (lanes == 0)
+        np.testing.assert_array_equal(np.signbit(lanes[zeros]), np.signbit(exact[zeros]))
+
+
+def test_zeta_of_negative_numbers(library_of_two: ctypes.CDLL) -> None:
+    """Terms on both sides of 0 cancel, the largest exactly; poles, and numbers where there is no value."""
+    for dtype, tolerance in ((np.float32, 1e-6), (np.float64, 1e-14)):
+        x = np.array([30, 31, 101, 3, 2, 2, 3, 2.5, math.inf, 2, math.nan], dtype)
+        q = np.array([-0.5, -0.5, -1.5, -100.25, -0.25, -3, -3, -0.5, 5, math.inf, 1], dtype)
+        wanted = [2.0**31 + 5.215077e-6, 3.476730495079927e-06, 2.5**-101.0, -62.01250410345885]
+        wanted += [18.541879647671607, math.inf, math.nan, math.nan, 0, 0, math.nan]
+        for got in call_of_two(library_of_two, "zeta_", x, q):
+            np.testing.assert_allclose(got, np.array(wanted).astype(dtype), rtol=tolerance)
+        np.testing.assert_allclose(special_functions.zeta(x, q), wanted, rtol=1e-13)
 
 
 @pytest.mark.parametrize("name", ["tanh_", "erf_", "logistic_", "sin_", "cos_"])

@@ -66,13 +66,23 @@ SHLO_INLINE D inverse_power(D a, D x) {
   if constexpr (Exact) return pow_(a, (D)-x);
   else return a == splat<D>(1) ? a : exp_((D)(-x * log_(a)));
 }
+// (q + k)^-x; what the sum loses counts x times.
+template <bool Exact, class D>
+SHLO_INLINE D inverse_power(D q, double k, D x) {
+  if constexpr (!Exact) return inverse_power<Exact>((D)(q + k), x);
+  else {
+    Parts<D> a = sum_of_any(q, splat<D>(k));
+    D power = inverse_power<Exact>(a.head, x), more = power * (x * (a.rest / a.head));
+    return abs_(more) < splat<D>(inf_f64()) ? (D)(power - more) : power;
+  }
+}
 // zeta(x, q) for x > 1, q > 0: ten terms, and the rest by Euler and Maclaurin's formula (Cephes, zeta.c).
 template <bool Exact, class D>
 SHLO_OUTLINE D zeta_of_positive(D x, D q) {
   D sum = inverse_power<Exact>(q, x);
-  for (int k = 1; k < 10; k++) sum = sum + inverse_power<Exact>((D)(q + (double)k), x);
-  D a = q + 10.0, power = inverse_power<Exact>(a, x), z = 1.0 / a;
-  D rest = power * a / (x - 1.0) + power * 0.5, rising = x, falling = power * z;
+  for (int k = 1; k < 10; k++) sum = sum + inverse_power<Exact>(q, (double)k, x);
+  D a = q + 10.0, power = inverse_power<Exact>(q, 10.0, x), z = 1.0 / a;
+  D rest = a / (x - 1.0) + 0.5, rising = x, falling = z;  // in units of `power`
   const double bernoulli[] = {  // B(2k) / (2k)!
       1. / 12, -1. / 720, 1. / 30240, -1. / 1209600, 1. / 47900160, -691. / 1307674368e3, 1. / 74724249600.,
       -3617. / 1067062284288e4, 43867. / 5109094217170944e3, -174611. / 802857662698291200e3};
@@ -81,22 +91,29 @@ SHLO_OUTLINE D zeta_of_positive(D x, D q) {
     rising = rising * ((x + (2. * k + 1)) * (x + (2. * k + 2)));
     falling = falling * (z * z);
   }
-  return abs_(power) <= abs_(sum) * 0x1p-54 ? sum : (D)(sum + rest);
+  return abs_(power) <= abs_(sum) * 0x1p-54 ? sum : (D)(sum + power * rest);
 }
-// q < 0, x whole: the terms below 0 are those of zeta(x, ceil(q) - q) - zeta(x, 1 - q). Elsewhere as XLA has it.
+// q < 0, x whole: the terms of q + k < 0 are those of zeta(x, ceil(q) - q) - zeta(x, 1 - q). If x is odd they cancel with
+// the first terms above 0, so the ten largest of both are combined one by one. Elsewhere as SciPy has it.
 template <bool Exact, class D>
 SHLO_OUTLINE D zeta_d(D x, D q) {
-  D zero = splat<D>(0), one = splat<D>(1), nan = splat<D>(nan_f64()), infinity = splat<D>(inf_f64());
-  D whole = floor_(q);
-  auto negative = (q < zero) & (whole < q);
-  D found = zeta_of_positive<Exact>(x, negative ? (D)(q - whole) : q);
-  D half = x * 0.5;
-  auto even = (floor_(half) == half) & (x - x == zero);
+  D zero = splat<D>(0), one = splat<D>(1), ten = splat<D>(10), nan = splat<D>(nan_f64()), infinity = splat<D>(inf_f64());
+  D whole = floor_(q), count = -whole, combined = count < ten ? count : ten;
+  D half = x * 0.5, of_half = floor_(half), of_x = floor_(x);
+  auto negative = (q < zero) & (whole < q), even = (of_half == half) & (x - x == zero);
+  D above = q - whole, below = ceil_(q) - q;
+  D found = zeta_of_positive<Exact>(x, negative ? (D)(above + combined) : q);
   if (some(negative)) {
-    D below = zeta_of_positive<Exact>(x, (D)(ceil_(q) - q)) - zeta_of_positive<Exact>(x, (D)(one - q));
-    found = negative ? (even ? (D)(found + below) : (D)(found - below)) : found;
+    D sum = zero, from = zeta_of_positive<Exact>(x, (D)(below + combined)), to = zeta_of_positive<Exact>(x, (D)(one - q));
+    for (int k = 0; k < 10; k++) {
+      D a = inverse_power<Exact>(above, (double)k, x), b = inverse_power<Exact>(below, (double)k, x);
+      D both = even ? (D)(a + b) : a == b ? zero : (D)(a - b);  // infinite ones too
+      sum = combined > splat<D>(k) ? (D)(sum + both) : sum;
+    }
+    D rest = even ? (D)(found + (from - to)) : (D)((found - from) + to);
+    found = negative ? (D)(rest + sum) : found;
   }
-  found = ((x > one) & (q == q) & ((q > zero) | (floor_(x) == x))) ? found : nan;
+  found = ((x > one) & (q == q) & ((q > zero) | ((of_x == x) & (x < infinity)))) ? found : nan;
   found = ((q <= zero) & (whole == q)) ? (even ? infinity : nan) : found;
   return x == one ? infinity : found;
 }
@@ -112,5 +129,6 @@ SHLO_OUTLINE D polygamma_d(D n, D x) {
   D size = factorial * zeta_d<Exact>((D)(n + 1.0), x);
   D found = floor_(half) == half ? (D)-size : size;
   found = n == zero ? digamma_d(x) : found;
-  return ((n >= zero) & (floor_(n) == n)) ? found : splat<D>(nan_f64());
+  D whole = floor_(n), infinity = splat<D>(inf_f64());
+  return ((n >= zero) & (n < infinity) & (whole == n)) ? found : splat<D>(nan_f64());
 }

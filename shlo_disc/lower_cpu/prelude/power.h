@@ -53,10 +53,11 @@ SHLO_INLINE D size_of_power_of_singles(D a, D y) {
 template <class D, class Size>
 SHLO_INLINE D power_with(D x, D y, Size size) {
   D a = abs_(x), zero = splat<D>(0), one = splat<D>(1), infinity = splat<D>(inf_f64()), half = y * 0.5;
-  auto ends = (a == zero) | (a == infinity), odd = (floor_(y) == y) & (floor_(half) != half);
+  D down = floor_(y), half_down = floor_(half);
+  auto ends = (a == zero) | (a == infinity), odd = (down == y) & (half_down != half);
   D found = size((ends | (a != a)) ? one : a, y);
   found = ends ? ((a == zero) == (y < zero) ? infinity : zero) : a == one ? one : found;
-  found = ((x < zero) & (a < infinity) & (floor_(y) != y)) ? splat<D>(nan_f64()) : found;
+  found = ((x < zero) & (a < infinity) & (down != y)) ? splat<D>(nan_f64()) : found;
   found = (odd & (as<sint_t<D>>(x) < sint_t<D>{})) ? (D)-found : found;
   found = ((x == x) & (y == y)) ? found : splat<D>(nan_f64());
   return ((y == zero) | (x == one)) ? one : found;
