@@ -20,7 +20,7 @@ from shlo_disc.codegen.dependence import Dependence
 from shlo_disc.codegen.kernel import Axis, Reduction, RowKernel, Scratch, Stage, Store
 from shlo_disc.codegen.rewrite import ArgRewriter, DimRewriter
 from shlo_disc.codegen.simplify_kernel import rewrite_stage, stage_formulas
-from shlo_disc.expr.dim import Dim, Sym, const, maximum, minimum, of
+from shlo_disc.expr.dim import Dim, Max, Min, Sym, const, maximum, minimum, of
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import (
@@ -123,7 +123,9 @@ class _Cutter:
                 short = axis.extent.constant is not None and axis.extent.constant < SHORTEST
                 if not short and _may_cut(stage, number) and self._steady(condition, axis, deps):
                     cut = _solve(condition, number, axis.symbol, deps)
-                    if cut is not None and (self.hidden or not self._is_hidden(cut)):
+                    if cut is None or _multiplies_extremes(cut.first, cut.last, axis.extent):
+                        continue
+                    if self.hidden or not self._is_hidden(cut):
                         return cut
         return None
 
@@ -167,6 +169,16 @@ class _Cutter:
         change = {axis.symbol: of(axis.symbol) + start}
         rewriter = Decided(facts, change, {cut.condition: TRUE if holds else FALSE})
         return replace(rewrite_stage(stage, rewriter), axes=axes)
+
+
+def _multiplies_extremes(*dims: Dim) -> bool:
+    """Whether a size is a product with a minimum or a maximum, as that of a pad whose interior padding is not known.
+
+    It says too little about its segments to prove anything, each attempt takes long, and with every pad of such a pad
+    the formula doubles.
+    """
+    products = (product for dim in dims for product, _ in dim.terms)
+    return any(len(product) > 1 and any(isinstance(atom, Min | Max) for atom in product) for product in products)
 
 
 class Decided(DimRewriter):

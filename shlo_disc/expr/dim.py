@@ -300,12 +300,7 @@ class Dim(Node):
 
         Raise KeyError for a symbol without value and for data.
         """
-        result = 0
-        for factors, weight in self.terms:
-            for atom in factors:
-                weight *= _evaluate(atom, values)  # noqa: PLW2901
-            result += weight
-        return result
+        return _value(self, values, {})
 
     def __str__(self) -> str:
         return _sum_text(self, str)
@@ -564,20 +559,33 @@ def _occurs(needle: Atom, atom: Atom) -> bool:
     return needle == atom or any(inner == needle for child in children(atom) for inner in child.atoms())
 
 
-def _evaluate(atom: Atom, values: Mapping[Sym, int]) -> int:
+def _value(dim: Dim, values: Mapping[Sym, int], known: dict[Atom, int]) -> int:
+    """The value of a dim. `known` has those of the atoms with parts that were met before: dims share them."""
+    result = 0
+    for factors, weight in dim.terms:
+        for atom in factors:
+            if isinstance(atom, Sym):
+                weight *= values[atom]  # noqa: PLW2901
+                continue
+            if (value := known.get(atom)) is None:
+                value = known[atom] = _evaluate(atom, values, known)
+            weight *= value  # noqa: PLW2901
+        result += weight
+    return result
+
+
+def _evaluate(atom: FloorDiv | Mod | Min | Max | Data, values: Mapping[Sym, int], known: dict[Atom, int]) -> int:
     match atom:
-        case Sym():
-            return values[atom]
         case FloorDiv(numerator, denominator):
-            divisor = denominator.evaluate(values)
-            return numerator.evaluate(values) // divisor if divisor else 0
+            divisor = _value(denominator, values, known)
+            return _value(numerator, values, known) // divisor if divisor else 0
         case Mod(numerator, denominator):
-            divisor = denominator.evaluate(values)
-            return numerator.evaluate(values) % divisor if divisor else 0
+            divisor = _value(denominator, values, known)
+            return _value(numerator, values, known) % divisor if divisor else 0
         case Min(members):
-            return min(member.evaluate(values) for member in members)
+            return min(_value(member, values, known) for member in members)
         case Max(members):
-            return max(member.evaluate(values) for member in members)
+            return max(_value(member, values, known) for member in members)
         case Data():
             raise KeyError(str(atom))
         case _:

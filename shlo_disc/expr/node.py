@@ -43,7 +43,15 @@ class Node:
 
 
 def _last(node: Node) -> Node:
-    """The end of the chain of nodes that were found equal to this one."""
-    while (twin := getattr(node, "_twin", None)) is not None:
-        node = twin
-    return node
+    """The end of the chain of nodes that were found equal to this one.
+
+    All nodes on the way are made to point to it: each look-up with a node that was built anew lengthens the chain.
+    """
+    last = node
+    while (twin := getattr(last, "_twin", None)) is not None:
+        last = twin
+    while node is not last:
+        following = node._twin  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        object.__setattr__(node, "_twin", last)
+        node = following
+    return last

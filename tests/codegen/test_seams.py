@@ -13,14 +13,18 @@ import jax.numpy as jnp
 import pytest
 
 from shlo_disc.codegen.dependence import Dependence
+from shlo_disc.codegen.fusion import plan_fusion
 from shlo_disc.codegen.kernel import RowKernel
 from shlo_disc.codegen.rewrite import nodes_of
 from shlo_disc.codegen.seams import MOST_SEGMENTS, Seams
 from shlo_disc.codegen.simplify_kernel import stage_formulas
 from shlo_disc.codegen.stages import build_row_kernel
-from shlo_disc.expr.dim import const, symbol, total
+from shlo_disc.dynamic_ops.legalize import legalize
+from shlo_disc.expr.dim import Dim, const, symbol, total
+from shlo_disc.expr.prover import Prover
 from shlo_disc.expr.scalar import Arg, InRange, Select
-from tests.codegen.programs import planned
+from shlo_disc.parse.parser import parse_module
+from tests.codegen.programs import context_of, planned
 from tests.pipeline.exports import In
 
 X, Y = In("b, s"), In("b, t")
@@ -99,3 +103,36 @@ def test_what_keeps_its_conditions(function: Callable[..., Any], inputs: tuple[I
     kernel = cut(function, *inputs, seams=seams)
     assert len(kernel.stages) == 1
     assert conditions(kernel) > 0
+
+
+def _pads(depth: int) -> str:
+    """A pad of a pad of …, each by amounts of its own that are known when the program runs."""
+    sizes, line = ["%x: tensor<?xf32>"], list[str]()
+    for k in range(depth):
+        before = "%x" if k == 0 else f"%p{k - 1}"
+        sizes += [f"%{side}{k}: tensor<1xi64>" for side in ("low", "high", "interior")]
+        types = "tensor<?xf32>, tensor<f32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>"
+        amounts = ", ".join(sizes[-3 + n].partition(":")[0] for n in range(3))
+        line.append(f"%p{k} = stablehlo.dynamic_pad {before}, %z, {amounts} : ({types}) -> tensor<?xf32>")
+    zero = "%z = stablehlo.constant dense<0.0> : tensor<f32>"
+    body = "\n".join([zero, *line, f"return %p{depth - 1} : tensor<?xf32>"])
+    return f"func.func @main({', '.join(sizes)}) -> tensor<?xf32> {{\n{body}\n}}"
+
+
+def test_pads_of_pads_are_proven_in_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The formula of a size doubles with each pad; the number of proofs must not."""
+    proofs, prove = [0], Prover.nonnegative
+
+    def counted(self: Prover, dim: Dim) -> bool:
+        proofs[-1] += 1
+        return prove(self, dim)
+
+    monkeypatch.setattr(Prover, "nonnegative", counted)
+    for depth in (1, 2, 6):
+        program = legalize(parse_module(_pads(depth), "pads.mlir"))
+        context = context_of(program)
+        proofs.append(0)
+        for group in plan_fusion(program.body, context).groups:
+            build_row_kernel(group, program.facts, context.producers, ALL)
+    _, one, two, six = proofs
+    assert six <= one + 6 * (two - one) + 10

@@ -1,0 +1,32 @@
+"""What is shared in dims is looked at once."""
+
+from __future__ import annotations
+
+from shlo_disc.expr.dim import Sym, maximum, symbol
+
+
+def test_a_shared_part_is_evaluated_once() -> None:
+    class Values(dict[Sym, int]):
+        reads = 0
+
+        def __getitem__(self, key: Sym) -> int:
+            self.reads += 1
+            return super().__getitem__(key)
+
+    s, t = symbol("s"), symbol("t")
+    dim = s
+    for _ in range(10):
+        dim = dim + t * maximum(dim - 1, 0)
+    values = Values({Sym("s"): 2, Sym("t"): 1})
+    assert dim.evaluate(values) == 2**10 + 1
+    assert values.reads < 200  # of 2^10 ways from the root to s
+
+
+def test_look_ups_with_equal_nodes_leave_no_chain() -> None:
+    first = maximum(symbol("s"), 0)
+    for _ in range(100):
+        assert first == maximum(symbol("s"), 0)
+    links, node = 0, first
+    while (node := getattr(node, "_twin", None)) is not None:
+        links += 1
+    assert links <= 2
