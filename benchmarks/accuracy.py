@@ -222,7 +222,7 @@ in f64.
 In f64, lgamma and digamma are measured for x > 0. Below they have roots, near which the digits of the reflection
 formula's terms cancel, and no bound holds: at 6e5 points from -1e6 to 0, lgamma is off by at most 5.3 ulp of the larger
 term and digamma, about x = -1/2, by 78; in ulp of the result 1 in 20 and 1 in 9 are off by more than 2, and 1 in 900
-and 1 in 450 by more than 100. At 1e6 points x > 0 against numbers of 113 bits (libquadmath, measured once): lgamma 1.63,
+and 1 in 450 by more than 100. At 1e6 points x > 0 against numbers of 113 bits (libquadmath, once): lgamma 1.63,
 digamma 1.91, bessel_i1e 1.79, erf 1.58, erfc 1.05, logistic 0.61.
 
 {doubles}
