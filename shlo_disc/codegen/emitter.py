@@ -8,6 +8,8 @@ in a vector scope values that depend on the lane symbol are vectors, everything 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import reduce
 
 from shlo_disc.codegen.indices import IndexPrinter
 from shlo_disc.codegen.kernel import Param, Scratch
@@ -154,16 +156,16 @@ class Emitter(IndexPrinter):
         if self.lane is None or self.lane not in self.deps.of(offset):
             return self.spell.load(pointer, self.dim(offset), source.dtype)
         split = offset.linear(Sym(self.lane))
-        absent = self.partial and not self.is_padded(source, offset)
-        left = "left" if absent else ""
         if split is None or self.lane in self.deps.of(split[0]) | self.deps.of(split[1]):
-            return self.spell.gather(pointer, self.dim(offset), source.dtype, "left" if self.partial else "")
+            left = "left" if self.partial else ""
+            return self.spell.gather(pointer, self.dim(offset), source.dtype, left, self.mask)
         stride, rest = split
         start = self.dim_scalar(rest + stride * of(Sym(self.lane)))
         if stride == const(1):
-            return self.spell.load_vector(f"{pointer} + {start}", source.dtype, left)
-        left = "left" if self.partial else ""
-        return self.spell.load_strided(f"{pointer} + {start}", self.dim_scalar(stride), source.dtype, left)
+            left = "left" if self.partial and not self.is_padded(source, offset) else ""
+            return self.spell.load_vector(f"{pointer} + {start}", source.dtype, left, self.mask)
+        left, step = "left" if self.partial else "", self.dim_scalar(stride)
+        return self.spell.load_strided(f"{pointer} + {start}", step, source.dtype, left, self.mask)
 
     def is_padded(self, buffer: Param | Scratch, offset: Dim) -> bool:
         """Whether the last vector along the lane lies whole in the buffer: scratch is rounded up to whole vectors."""
@@ -172,10 +174,7 @@ class Emitter(IndexPrinter):
     def _select(self, node: Select) -> str:
         vector = self.is_vector(node)
         if is_guard(node.condition):
-            assert not self.is_vector(node.condition), (
-                "stages with a guard that differs from lane to lane have no lanes"
-            )
-            return self._branch(node, vector)
+            return self._masked(node) if self.is_vector(node.condition) else self._branch(node, vector)
         go = self.lanes if vector else self.value
         return f"select({self.value(node.condition)}, {go(node.then)}, {go(node.other)})"
 
@@ -197,6 +196,30 @@ class Emitter(IndexPrinter):
         self._statements(lines)
         return name
 
+    def _masked(self, node: Select) -> str:
+        """Let each lane load on the side that the guard chooses for it; what all lanes agree on is a branch."""
+        parts = list(_conjuncts(node.condition))
+        if agreed := [part for part in parts if not self.is_vector(part)]:
+            differing = [part for part in parts if self.is_vector(part)]
+            inner = Select(_all_of(differing), node.then, node.other)
+            return self._branch(Select(_all_of(agreed), inner, node.other), vector=True)
+        around = self.mask or ("mask_n(left)" if self.partial else "")
+        condition, chosen, name = self.value(node.condition), self.fresh("m"), self.fresh("g")
+        lines = [f"const maskv {chosen} = {condition};", f"{self.spell.vector_type(node.dtype)} {name};"]
+        outer, floor, self.floor = self.mask, self.floor, len(self.scopes)
+        for side, held, kept in (
+            (node.then, chosen, ""),
+            (node.other, f"m_not({chosen})", f"select({chosen}, {name}, "),
+        ):
+            with self.inside() as scope:
+                self.mask = f"m_and({held}, {around})" if around else held
+                text = self.lanes(side)
+            store = f"{name} = {kept}{text}{')' if kept else ''};"
+            lines += ["{", *(INDENT + line for line in (*scope.lines, store)), "}"] if scope.lines else [store]
+        self.mask, self.floor = outer, floor
+        self._statements(lines)
+        return name
+
     def _statements(self, lines: list[str]) -> None:
         if self.scope.arrayed:
             self.scope.pending.extend(lines)
@@ -204,6 +227,8 @@ class Emitter(IndexPrinter):
             self.scope.lines.extend(lines)
 
     def _in_range(self, dim: Dim, lower: Dim, upper: Dim) -> str:
+        if (between := self._lanes_between(dim, lower, upper)) is not None:
+            return between
         at, low, high = self.dim(dim), self.dim(lower), self.dim(upper)
         if self.is_vector(dim):
             low, high = (self.index_lanes(d, t) for d, t in ((lower, low), (upper, high)))
@@ -211,6 +236,21 @@ class Emitter(IndexPrinter):
         if lower == const(0):
             return f"(uint64_t)({at}) < (uint64_t)({high})" if upper.constant else f"(({at}) >= 0 && ({at}) < {high})"
         return f"(({at}) >= {low} && ({at}) < {high})"
+
+    def _lanes_between(self, dim: Dim, lower: Dim, upper: Dim) -> str | None:
+        """The lanes whose index is in range, if they are neighbours: all but those before one and from another on."""
+        if self.lane is None or self.lane not in self.deps.of(dim):
+            return None
+        split = dim.linear(Sym(self.lane))
+        if split is None or (step := split[0].constant) is None or not step:
+            return None
+        if self.lane in self.deps.of(split[1]) | self.deps.of(lower) | self.deps.of(upper):
+            return None
+        if step > 0:
+            first, last = ((bound - dim + (step - 1)) // step for bound in (lower, upper))
+        else:
+            first, last = ((dim - bound) // -step + 1 for bound in (upper, lower))
+        return f"lanes_between({self.dim_scalar(first)}, {self.dim_scalar(last)})"
 
     def _fold(self, fold: Fold, position: int) -> str:
         """A loop inside one element: carries are variables, updated together."""
@@ -256,6 +296,19 @@ def is_guard(condition: Scalar) -> bool:
             return is_guard(a) or is_guard(b)
         case _:
             return False
+
+
+def _conjuncts(condition: Scalar) -> Iterator[Scalar]:
+    match condition:
+        case Binary(BinaryFn.AND, a, b, DType.I1):
+            yield from _conjuncts(a)
+            yield from _conjuncts(b)
+        case _:
+            yield condition
+
+
+def _all_of(conditions: Sequence[Scalar]) -> Scalar:
+    return reduce(lambda a, b: Binary(BinaryFn.AND, a, b, DType.I1), conditions)
 
 
 def _assign_together(names: list[str], texts: list[str]) -> list[str]:

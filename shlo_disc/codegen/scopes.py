@@ -48,6 +48,7 @@ class ScopeStack:
         self.home = dict[str, int]()  # which scope binds a loop symbol or an arg
         self.lane: str | None = None  # the symbol whose values are vector lanes
         self.partial = False  # lanes beyond `left` are absent
+        self.mask = ""  # the name of the lanes that may load, if a guard differs from lane to lane
         self.deps = Dependence()
         self.uses = Counter[Node]()
         self.count = 0

@@ -228,14 +228,14 @@ class Spelling:
     def splat(self, value: str, dtype: DType) -> str:
         raise AssertionError(f"this target has no vectors of {dtype.value} ({value})")
 
-    def load_vector(self, pointer: str, dtype: DType, left: str) -> str:
-        raise AssertionError(f"this target has no vectors of {dtype.value} ({pointer}, {left})")
+    def load_vector(self, pointer: str, dtype: DType, left: str, mask: str = "") -> str:
+        raise AssertionError(f"this target has no vectors of {dtype.value} ({pointer}, {left}, {mask})")
 
-    def load_strided(self, pointer: str, stride: str, dtype: DType, left: str) -> str:
-        raise AssertionError(f"this target has no vectors of {dtype.value} ({pointer}, {stride}, {left})")
+    def load_strided(self, pointer: str, stride: str, dtype: DType, left: str, mask: str = "") -> str:
+        raise AssertionError(f"this target has no vectors of {dtype.value} ({pointer}, {stride}, {left}, {mask})")
 
-    def gather(self, pointer: str, index: str, dtype: DType, left: str) -> str:
-        raise AssertionError(f"this target has no vectors of {dtype.value} ({pointer}, {index}, {left})")
+    def gather(self, pointer: str, index: str, dtype: DType, left: str, mask: str = "") -> str:
+        raise AssertionError(f"this target has no vectors of {dtype.value} ({pointer}, {index}, {left}, {mask})")
 
 
 def _known(table: Mapping[DType, str], dtype: DType) -> str:

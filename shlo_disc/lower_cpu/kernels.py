@@ -46,6 +46,7 @@ from shlo_disc.lower_cpu import scatter as scatters
 from shlo_disc.lower_cpu import sort as sorts
 from shlo_disc.lower_cpu.multiplication import MULTIPLIED, multiplication
 from shlo_disc.lower_cpu.parallel import Part, parallel_extent, print_parallel
+from shlo_disc.lower_cpu.phases import join_short_rows
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.templates import SIZES, Body, signature
 
@@ -164,6 +165,7 @@ class CpuLowering:
 
     def _rows(self, group: Group, *, alone: bool) -> Part:
         kernel, tensors = build_row_kernel(group, self.facts, self.producers, rows.SEAMS)
+        kernel = join_short_rows(kernel)
         if (blocks := transposed.tiled(kernel)) is not None:
             statements, sizes = transposed.TiledPrinter(blocks).lines()
             body = Body((), tuple(statements), sizes)

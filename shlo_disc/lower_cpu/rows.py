@@ -15,7 +15,8 @@ from shlo_disc.codegen.simplify_kernel import stage_formulas
 from shlo_disc.expr.dim import Dim, const, divide, maximum, product, total
 from shlo_disc.expr.scalar import Load
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
-from shlo_disc.lower_cpu.stage_text import STRIP, RowContext, stage_lines
+from shlo_disc.lower_cpu.stage_loops import RowContext
+from shlo_disc.lower_cpu.stage_text import STRIP, stage_lines
 from shlo_disc.lower_cpu.vectorize import can_vectorize
 
 SEAMS, FIXED_SEAMS = (Seams(maps=True, hidden=hidden, strips=True) for hidden in (True, False))

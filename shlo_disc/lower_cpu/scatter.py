@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from shlo_disc.codegen.emitter import Emitter
 from shlo_disc.codegen.inplace import scatter_pairs
 from shlo_disc.codegen.kernel import Axis, RowKernel, ScatterKernel, Slabs, Stage, Sweep
+from shlo_disc.codegen.rewrite import DimRewriter
 from shlo_disc.expr.dim import Dim, const, maximum, of, product, total
 from shlo_disc.lower_cpu.rows import RowPrinter
 from shlo_disc.lower_cpu.serial import indented, loops, pointers
@@ -15,6 +16,8 @@ from shlo_disc.lower_cpu.templates import Body, union
 
 _SPELL = VectorSpelling()
 UPDATE_WORK = 4  # of one element, in additions: it is read, and the element in place is read and written
+AHEAD = 32  # updates: an element far away is asked for as many earlier
+FAR = 1 << 20  # bytes of a result, from which on its elements are not in a second-level cache
 FINDING_WORK = 256  # of where a window goes, which every thread finds out about all of them; branches mispredict
 
 
@@ -49,6 +52,7 @@ def print_scatter(kernel: ScatterKernel) -> Body:
     inside = [axis for axis in kernel.axes if axis.symbol in kernel.window]
     with emit.inside(*(axis.symbol.name for axis in outside)) as position:
         across = None
+        position.lines += _ahead(kernel, emit, outside, inside)
         if kernel.slabs is not None:  # first: what goes to a slab of this piece is in bounds there
             across = kernel.slabs.axis if kernel.slabs.axis in inside else None
             position.lines += _chosen(kernel.slabs, emit, across)
@@ -84,6 +88,27 @@ def _starts(kernel: ScatterKernel, emit: Emitter) -> list[str]:
             copy = f"__builtin_memcpy({target}{where}, {source.name}{where}, {size});"
             lines.append(f"if ({source.name} != {target}) {copy}")
     return lines
+
+
+def _ahead(kernel: ScatterKernel, emit: Emitter, outside: Sequence[Axis], inside: Sequence[Axis]) -> list[str]:
+    """Ask for the element of a later update: a core sees too few updates at once to wait for all of them together."""
+    if inside or not outside or kernel.slabs is None or not kernel.targets[0].offset.data():
+        return []
+    last, slabs = outside[-1], kernel.slabs
+    later = DimRewriter(lambda dim: dim.substitute({last.symbol: of(last.symbol) + AHEAD}))
+    name, bytes_ = last.symbol.name.removeprefix("%"), kernel.starts[0].target.dtype.bytes
+    count, extent = emit.dim_scalar(kernel.starts[0].count), emit.dim_scalar(last.extent)
+    with emit.inside() as scope:
+        floor, emit.floor = emit.floor, len(emit.scopes) - 1
+        slab = emit.dim_scalar(later.dim(slabs.start if slabs.axis is None else slabs.start + of(slabs.axis.symbol)))
+        place = emit.dim_scalar(later.dim(kernel.targets[0].offset))
+        emit.floor = floor
+    return [
+        f"if ({count} * {bytes_} > {FAR} && {name} + {AHEAD} < {extent}) {{",
+        *indented([*scope.lines, f"const int64_t slab = {slab};"]),
+        f"  if (slab >= begin && slab < end) prefetch({kernel.targets[0].target.name}, {place});",
+        "}",
+    ]
 
 
 def _chosen(slabs: Slabs, emit: Emitter, across: Axis | None) -> list[str]:

@@ -18,7 +18,8 @@ from shlo_disc.expr.dim import Dim, Sym, const, of
 from shlo_disc.expr.scalar import Load, Scalar
 from shlo_disc.lower_cpu import rows
 from shlo_disc.lower_cpu.spelling import LANES, VECTOR_DTYPES, VectorSpelling
-from shlo_disc.lower_cpu.stage_text import RowContext, stage_lines
+from shlo_disc.lower_cpu.stage_loops import RowContext
+from shlo_disc.lower_cpu.stage_text import stage_lines
 from shlo_disc.lower_cpu.vectorize import can_vectorize, lanes_fit
 
 LONGEST = 8  # points of a row: registers hold 16 such rows, and are permuted (`load_stride`)

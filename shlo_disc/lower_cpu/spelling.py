@@ -25,17 +25,20 @@ class VectorSpelling(Spelling):
             return f"splat_bool({value})"
         return f"splat_{self.suffixes[dtype]}({value})"
 
-    def load_vector(self, pointer: str, dtype: DType, left: str) -> str:
+    def load_vector(self, pointer: str, dtype: DType, left: str, mask: str = "") -> str:
+        """A vector of neighbours: all, the first `left`, or those that lanes of `mask` read."""
         name = "load_bool" if dtype.is_bool else "load"
+        if mask:
+            return f"{name}_where({pointer}, {mask})"
         return f"{name}_n({pointer}, {left})" if left else f"{name}({pointer})"
 
-    def load_strided(self, pointer: str, stride: str, dtype: DType, left: str) -> str:
+    def load_strided(self, pointer: str, stride: str, dtype: DType, left: str, mask: str = "") -> str:
         name = "load_stride_bool" if dtype.is_bool else "load_stride"
-        return f"{name}({pointer}, {stride}, {left or LANES})"
+        return f"{name}_where({pointer}, {stride}, {mask})" if mask else f"{name}({pointer}, {stride}, {left or LANES})"
 
-    def gather(self, pointer: str, index: str, dtype: DType, left: str) -> str:
+    def gather(self, pointer: str, index: str, dtype: DType, left: str, mask: str = "") -> str:
         name = "gather_bool" if dtype.is_bool else "gather"
-        return f"{name}({pointer}, {index}, {left or LANES})"
+        return f"{name}_where({pointer}, {index}, {mask})" if mask else f"{name}({pointer}, {index}, {left or LANES})"
 
     def store_vector(self, pointer: str, value: str, dtype: DType, left: str) -> str:
         """The statement that stores a vector, or its first `left` lanes."""
@@ -52,6 +55,10 @@ class VectorSpelling(Spelling):
         """The statement that stores the first `left` lanes, `stride` elements apart."""
         name = "store_stride_bool" if dtype.is_bool else "store_stride"
         return f"{name}({pointer}, {stride}, {value}, {left});"
+
+    def store_interleaved(self, pointer: str, values: str, dtype: DType) -> str:
+        """The statement that stores the first lanes of several vectors, then their second lanes, and so on."""
+        return f"{'store_bool' if dtype.is_bool else 'store'}_interleaved({pointer}, {values});"
 
     def convert_lanes(self, x: str, source: DType, target: DType) -> str:
         """Convert a vector; masks become 0 and 1."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 from shlo_disc.codegen.emitter import Emitter
 from shlo_disc.codegen.kernel import Axis, Reduction, Scratch, Stage, Store
@@ -13,7 +12,10 @@ from shlo_disc.codegen.simplify_kernel import stage_formulas
 from shlo_disc.expr.dim import Sym
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import BinaryFn
+from shlo_disc.lower_cpu.phased_text import PhasedStage
+from shlo_disc.lower_cpu.phases import phases
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
+from shlo_disc.lower_cpu.stage_loops import RowContext, StageLines
 from shlo_disc.lower_cpu.vectorize import can_vectorize
 
 ChunkBody = Callable[[str], list[str]]  # what happens to one vector; the argument: how many lanes are left, or ""
@@ -26,51 +28,19 @@ _HORIZONTAL = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class RowContext:
-    """What the stages of one kernel share: `bounds` says where a loop starts and ends if not at 0 and its extent."""
-
-    emit: Emitter
-    spell: VectorSpelling
-    unroll: bool
-    bounds: Mapping[Axis, tuple[str, str]]
-
-
 def stage_lines(row: RowContext, stage: Stage) -> list[str]:
     """The statements of one stage."""
     row.emit.count_uses(stage_formulas(stage))
-    if row.emit.lane is None and can_vectorize(stage, row.emit.deps):
+    if row.emit.lane is not None:
+        return _ScalarStage(row, stage).lines()
+    if can_vectorize(stage, row.emit.deps):
         return _VectorStage(row, stage).lines()
+    if not row.unroll and (found := phases(stage, row.emit.deps)) is not None:
+        return PhasedStage(row, stage, found).lines()
     return _ScalarStage(row, stage).lines()
 
 
-class _StageLines:
-    """What both ways of printing a stage share."""
-
-    def __init__(self, row: RowContext, stage: Stage) -> None:
-        self.row, self.stage = row, stage
-        self.emit, self.spell = row.emit, row.spell
-
-    def bounds(self, axis: Axis) -> tuple[str, str]:
-        """First index of a loop, and the one after the last."""
-        if (known := self.row.bounds.get(axis)) is not None:
-            return known
-        return "0", self.emit.dim_scalar(axis.extent)
-
-    def head(self, axis: Axis) -> str:
-        name = axis.symbol.name.removeprefix("%")
-        first, last = self.bounds(axis)
-        return f"for (int64_t {name} = {first}; {name} < {last}; ++{name}) {{"
-
-    def nest(self, axes: Sequence[Axis], body: list[str]) -> list[str]:
-        """Loops around a body; their bounds were printed before."""
-        heads = [self.head(axis) for axis in axes]
-        lines = [INDENT * depth + head for depth, head in enumerate(heads)]
-        lines += [INDENT * len(heads) + line for line in body]
-        return lines + [INDENT * depth + "}" for depth in range(len(heads) - 1, -1, -1)]
-
-
-class _ScalarStage(_StageLines):
+class _ScalarStage(StageLines):
     """One point at a time: one element, or one of each of 16 rows where rows are the lanes."""
 
     def lines(self) -> list[str]:
@@ -157,7 +127,7 @@ class _ScalarStage(_StageLines):
             scope.lines.append(f"{self.emit.arg(carry.name)} = next_{carry.name};")
 
 
-class _VectorStage(_StageLines):
+class _VectorStage(StageLines):
     """Sixteen elements at a time along the last axis."""
 
     def lines(self) -> list[str]:

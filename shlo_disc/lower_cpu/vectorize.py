@@ -44,6 +44,8 @@ def can_vectorize(stage: Stage, deps: Dependence) -> bool:
         stores += [s for r in stage.reductions for s in r.stores]
     if not all(s.value.dtype in VECTOR_DTYPES and _unit_stride(s, lane, deps) for s in stores):
         return False
+    if stage.reductions and stage.reduced[-1] and _differs(stage, lane, deps):
+        return False  # the order of its elements is the order of their sum
     return lanes_fit(stage, (lane,), deps)
 
 
@@ -51,12 +53,18 @@ def lanes_fit(stage: Stage, lanes: Sequence[Axis], deps: Dependence) -> bool:
     """Whether every formula of `stage` can be computed for several points of the table of `lanes` at once."""
     nodes, symbols = list(nodes_of(stage_formulas(stage))), {lane.symbol.name for lane in lanes}
     folds = [node.fold for node in nodes if isinstance(node, FoldResult) and not symbols.isdisjoint(deps.of(node))]
-    if folds and len(lanes) > 1:
+    if len(lanes) > 1 and (folds or any(_differs(stage, lane, deps) for lane in lanes)):
         return False
     varying = {*symbols, *(carry.name for fold in folds for carry in fold.carries)}
     return all(_fold_fits(fold, lanes[0], varying, deps) for fold in folds) and all(
         _node_fits(node, lane, varying, deps) for node in nodes for lane in lanes
     )
+
+
+def _differs(stage: Stage, lane: Axis, deps: Dependence) -> bool:
+    """Whether a guard differs from lane to lane."""
+    selects = (node for node in nodes_of(stage_formulas(stage)) if isinstance(node, Select))
+    return any(is_guard(node.condition) and lane.symbol.name in deps.of(node.condition) for node in selects)
 
 
 def _reduction_fits(reduction: Reduction) -> bool:
@@ -90,8 +98,8 @@ def _node_fits(node: Node, lane: Axis, varying: Collection[str], deps: Dependenc
     if node.dtype not in VECTOR_DTYPES:
         return False
     match node:
-        case Select(condition, _, _) if is_guard(condition):
-            return deps.of(condition).isdisjoint(varying)
+        case Select(condition, then, other) if is_guard(condition):
+            return deps.of(condition).isdisjoint(varying) or _may_mask((then, other), varying, deps)
         case Load(_, (offset,)):
             return _dim_fits(offset, lane.symbol)
         case FromDim(dim, _):
@@ -102,6 +110,12 @@ def _node_fits(node: Node, lane: Axis, varying: Collection[str], deps: Dependenc
             return x.dtype in VECTOR_DTYPES and dtype in VECTOR_DTYPES and not _narrow_float(x.dtype, dtype, node)
         case _:
             return True
+
+
+def _may_mask(sides: tuple[Scalar, Scalar], varying: Collection[str], deps: Dependence) -> bool:
+    """Whether all loads under a guard that differs from lane to lane are vectors of real numbers: these have masks."""
+    loads = [node for node in nodes_of(sides) if isinstance(node, Load)]
+    return not any(load.dtype.is_complex or deps.of(load).isdisjoint(varying) for load in loads)
 
 
 def _narrow_float(source: DType, target: DType, node: Node) -> bool:

@@ -17,6 +17,7 @@ from jax import lax
 from shlo_disc.codegen.kernel import RowKernel
 from shlo_disc.codegen.stages import build_row_kernel
 from shlo_disc.expr.dim import const, symbol
+from shlo_disc.lower_cpu.phases import join_short_rows
 from shlo_disc.lower_cpu.rows import SEAMS, RowPrinter, extent, is_flat, scratch_bytes, unrolled
 from shlo_disc.lower_cpu.turned import print_turned, turned
 from tests.codegen.programs import chain, planned, softmax
@@ -30,7 +31,7 @@ def kernel(function: Callable[..., Any], *inputs: In) -> RowKernel:
     """The kernel of a program that has only one."""
     found = planned(function, *inputs)
     (group,) = found.plan.groups
-    return build_row_kernel(group, found.program.facts, found.producers, SEAMS)[0]
+    return join_short_rows(build_row_kernel(group, found.program.facts, found.producers, SEAMS)[0])
 
 
 def text(function: Callable[..., Any], *inputs: In) -> str:
@@ -55,6 +56,12 @@ VECTORS: dict[str, tuple[Callable[..., Any], tuple[In, ...], tuple[str, ...], tu
     "maximum": (lambda x: x.max(1), (X,), ("hmax(",), ()),
     "join along the lane": (lambda x, y: jnp.concatenate([x, y], 1), (X, In("b, t")), ("store(",), ("if (v",)),
     "join of rows": (lambda x, y: jnp.concatenate([x, y]) * 2, (X, In("t, s")), ("if (", "store("), ()),
+    "windows in padding": (lambda x: lax.reduce_window(x, 0.0, lax.add, (3, 5), (1, 2), "SAME"), (X,),
+                           ("store(", "load_stride_where(", "lanes_between("), ()),
+    "padding between": (lambda x: lax.pad(x, 0.0, ((0, 0, 0), (0, 0, 1))), (X,), ("store_interleaved(",), ()),
+    "repeated rows of few": (lambda x: jnp.repeat(x[:, None], 3, 1), (In("b"),), ("v1, v1, v1",), ()),
+    "too many phases": (lambda x: jnp.repeat(x, 9), (In("b"),), ("floordiv(",), ("store",)),
+    "phases of a sum": (lambda x: jnp.repeat(x, 3, 1).sum(1), (X,), (), ("store_interleaved(",)),
     "short axis": (lambda x: x.T * 2, (In("3, b"),), (), ("store(",)),
     "running sum": (lambda x: jnp.cumsum(x, 1), (X,), (), ("hsum(",)),
     "complex": (lambda x: x * x, (In("b, s", np.complex64),), ("store(", "load("), ()),

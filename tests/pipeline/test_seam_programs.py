@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from tests.pipeline.exports import In, Program, between, infinite, program, special, verify
+from tests.pipeline.exports import F16, In, Program, between, infinite, program, special, verify
 
 X, EMPTY = In("b, s", draw=special), In("b, t - 1", draw=special)
 PLAIN = In("b, s")
@@ -59,7 +59,23 @@ def tiles(x: Any) -> Any:
     return line, line[2:-1], jnp.tile(x, (2, 3)), beside, x.T.reshape(b * s), jnp.repeat(x, 19, 1) + 1
 
 
+def phases(x: Any, y: Any, z: Any, m: Any) -> Any:
+    """Indices divided by small constants along the lanes: repeated, bytes, parts between, of types of all widths."""
+    return (
+        jnp.repeat(x, 3, 1) + 1,
+        jnp.repeat(x.reshape(-1), 8),
+        jnp.stack([x, x * 2, -x], -1),
+        lax.bitcast_convert_type(x, np.uint8),
+        lax.bitcast_convert_type(y, np.int8),
+        lax.pad(z, z.dtype.type(1), ((0, 0, 2), (1, 2, 4))),
+        lax.pad(m, np.bool_(1), ((0, 0, 0), (0, 0, 1))),
+        jnp.repeat(z, 5, 1)[:, 2:],
+        lax.pad(jnp.repeat(y, 2, 1), y.dtype.type(1), ((0, 1, 0), (3, 0, 3))),
+    )
+
+
 PROGRAMS = (
+    program("phases", phases, X, In("b, s", F16), In("b, s", np.int8), In("b, s", np.bool_, between(0, 1))),
     program("tiles", tiles, X),
     program("join of columns", lambda x, y: jnp.concatenate([x, y], 1) * 2, X, EMPTY),
     program("join of rows", lambda x, y: jnp.concatenate([x, y]) * 2, X, In("t - 1, s", draw=special)),
@@ -93,7 +109,8 @@ PROGRAMS = (
     program("joins of joins", lambda x, y: jnp.concatenate([jnp.concatenate([x, y], 1)] * 2), PLAIN, In("b, t")),
     program("bytes", lambda x, y: jnp.concatenate([x, y], 1) + x.dtype.type(1), In("b, s", np.int8),
             In("b, t - 1", np.int8)),
-    program("complex", lambda x, y: jnp.concatenate([x, y], 1) * 2, In("b, s", np.complex64), In("b, t", np.complex64)),
+    program("complex", lambda x, y: (jnp.concatenate([x, y], 1) * 2, jnp.repeat(x, 2, 1), jnp.tile(x, (1, 2))),
+            In("b, s", np.complex64), In("b, t", np.complex64)),
     program("positions", lambda x: jnp.where(jnp.arange(x.shape[0]) < 5, x, jnp.arange(x.shape[0])), In("s")),
 )  # fmt: skip
 

@@ -40,13 +40,28 @@ extern "C" void gather_{tag}(const {kind}* from, {kind}* to, int64_t n, const in
 extern "C" void at_{tag}(const {kind}* from, {kind}* to, int64_t n, const int64_t* index, const int64_t* back) {{
   store{b}_at(to, load{b}_at(from, places(load(index), n)), spread(load(back), n));
 }}
+extern "C" void where_{tag}(const {kind}* from, {kind}* to, int64_t first, int64_t last) {{
+  store{b}(to, load{b}_where(from, lanes_between(first, last)));
+}}
+extern "C" void stride_where_{tag}(const {kind}* from, {kind}* to, int64_t first, int64_t last, int64_t stride) {{
+  store{b}(to, load_stride{b}_where(from, stride, lanes_between(first, last)));
+}}
+extern "C" void gather_where_{tag}(const {kind}* from, {kind}* to, int64_t first, int64_t last, const int64_t* index) {{
+  store{b}(to, gather{b}_where(from, load(index), lanes_between(first, last)));
+}}
+extern "C" void interleave_{tag}(const {kind}* from, {kind}* to, int64_t count) {{
+  auto v = [&](int k) {{ return load{b}(from + 16 * k); }};
+  if (count == 2) store{b}_interleaved(to, v(0), v(1));
+  if (count == 3) store{b}_interleaved(to, v(0), v(1), v(2));
+  if (count == 8) store{b}_interleaved(to, v(0), v(1), v(2), v(3), v(4), v(5), v(6), v(7));
+}}
 extern "C" void keep_{tag}(const {kind}* from, {kind}* to, int64_t n) {{
   auto v = load{b}(from);
   store{b}(to, keep_n(v, n, load{b}(from + 16)));
 }}
 """
 
-HARNESS = '#include "math.h"\n' + "".join(
+HARNESS = '#include "math.h"\n#include "interleave.h"\n#include "masked.h"\n' + "".join(
     FUNCTIONS.format(tag=tag, kind=kind, b="_bool" if tag == "bool" else "") for tag, (kind, _) in TYPES.items()
 )
 
@@ -165,3 +180,34 @@ def test_places(call: Call, tag: str) -> None:
             wanted = np.zeros_like(target)
             wanted[back[:n]] = source[index[:n]]
             np.testing.assert_array_equal(target, wanted)
+
+
+@pytest.mark.parametrize("tag", TYPES)
+def test_under_a_mask(call: Call, tag: str) -> None:
+    dtype = TYPES[tag][1]
+    memory, lanes = Guarded(), np.arange(16)
+    for first, last in ((0, 16), (-9, 99), (3, 11), (0, 8), (8, 16), (15, 16), (7, 7), (12, 3), (20, 1 << 40)):
+        held = (lanes >= first) & (lanes < last)
+        count = int(held.sum())
+        given = memory.last(count, dtype)
+        given[:] = numbers(count, dtype)
+        wanted = np.zeros(16, dtype)
+        wanted[held] = given
+        start = memory.page[mmap.PAGESIZE - given.nbytes - max(first, 0) * given.itemsize :]  # where lane 0 would read
+        for name, step in (("where", ()), ("stride_where", (1,))):
+            taken = np.ones(16, dtype)
+            call(f"{name}_{tag}", start, taken, first, last, *step)
+            np.testing.assert_array_equal(taken, wanted)
+        index = np.where(held, np.cumsum(held) - 1, 1 << 60)  # absent lanes point nowhere
+        taken = np.ones(16, dtype)
+        call(f"gather_where_{tag}", given, taken, first, last, index)
+        np.testing.assert_array_equal(taken, wanted)
+
+
+@pytest.mark.parametrize("tag", TYPES)
+def test_interleaved(call: Call, tag: str) -> None:
+    dtype, memory = TYPES[tag][1], Guarded()
+    for count in (2, 3, 8):
+        given, taken = numbers(16 * count, dtype), memory.last(16 * count, dtype)
+        call(f"interleave_{tag}", given, taken, count)
+        np.testing.assert_array_equal(taken, given.reshape(count, 16).T.ravel())

@@ -1,5 +1,7 @@
 // What every generated file includes: the vocabulary of formulas, indices, and the ABI.
 #pragma once
+#include "interleave.h"
+#include "masked.h"
 #include "math.h"
 #include "ranked.h"
 #include "runtime.h"
@@ -18,6 +20,12 @@ SHLO_INLINE int64_t floordiv(int64_t a, int64_t b) {
   return q - ((a % b != 0) & ((a < 0) != (b < 0)));
 }
 SHLO_INLINE int64_t mod(int64_t a, int64_t b) { return b == 0 ? 0 : a - floordiv(a, b) * b; }
+
+// Asks for an element that will be written. The index may be any.
+template <class T>
+SHLO_INLINE void prefetch(const T* p, int64_t index) {
+  __builtin_prefetch((const void*)((uintptr_t)p + (uintptr_t)index * sizeof(T)), 1);
+}
 
 // What the epilogue of a product or a convolution gets besides the tile, and its prologue besides the panel. `row` and
 // `column`: where the prelude begins to count, if it sees only a panel.

@@ -275,35 +275,38 @@ struct Address {
 #endif
 
 #ifdef SHLO_AVX512
-// The lanes of a register whose bits are set; other elements are not touched, and 0.
+// The lanes whose bit is set in the mask, else 0.
 template <class B>
 SHLO_INLINE B load_masked(const void* p, uint32_t mask) {
-  if constexpr (sizeof(elem_t<B>) == 8)
+  if constexpr (is_pair<B>) {
+    typedef decltype(B::lo) H;
+    return B{load_masked<H>(p, mask & 0xff), load_masked<H>((const char*)p + sizeof(H), mask >> 8)};
+  } else if constexpr (sizeof(elem_t<B>) == 8) {
     return (B)__builtin_ia32_loaddqudi512_mask(Address{p}, lanes_t<long long, 8>{}, (uint8_t)mask);
-  else if constexpr (sizeof(elem_t<B>) == 4)
+  } else if constexpr (sizeof(elem_t<B>) == 4) {
     return (B)__builtin_ia32_loaddqusi512_mask(Address{p}, i32v{}, (uint16_t)mask);
-  else if constexpr (sizeof(elem_t<B>) == 2)
+  } else if constexpr (sizeof(elem_t<B>) == 2) {
     return (B)__builtin_ia32_loaddquhi256_mask(Address{p}, i16v{}, (uint16_t)mask);
-  else
+  } else {
     return (B)__builtin_ia32_loaddquqi128_mask(Address{p}, lanes_t<char, 16>{}, (uint16_t)mask);
+  }
 }
 #endif
-
 template <class B>
 SHLO_INLINE B load_bytes(const void* p, int64_t n) {
+#ifdef SHLO_AVX512
+  return load_masked<B>(p, (1u << n) - 1);
+#else
   if constexpr (is_pair<B>) {
     typedef decltype(B::lo) H;
     int64_t first = n < 8 ? n : 8;
     return B{load_bytes<H>(p, first), load_bytes<H>((const char*)p + sizeof(H), n - first)};
   } else {
-#ifdef SHLO_AVX512
-    return load_masked<B>(p, (1u << n) - 1);
-#else
     B bytes = {};
     __builtin_memcpy(&bytes, p, n * sizeof(elem_t<B>));
     return bytes;
-#endif
   }
+#endif
 }
 #ifdef SHLO_AVX512
 template <class B>

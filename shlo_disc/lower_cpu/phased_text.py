@@ -1,0 +1,55 @@
+"""Stages whose index is divided by a small constant as C++: see `phases`."""
+
+from __future__ import annotations
+
+from shlo_disc.codegen.kernel import Stage
+from shlo_disc.codegen.scopes import INDENT
+from shlo_disc.codegen.simplify_kernel import stage_formulas
+from shlo_disc.lower_cpu.phases import Phases
+from shlo_disc.lower_cpu.stage_loops import RowContext, StageLines
+
+
+class PhasedStage(StageLines):
+    """Sixteen quotients at a time where they begin; single elements before and after."""
+
+    def __init__(self, row: RowContext, stage: Stage, phases: Phases) -> None:
+        super().__init__(row, stage)
+        self.phases = phases
+
+    def lines(self) -> list[str]:
+        """The statements of the stage."""
+        *outer, lane = self.stage.axes
+        name, (first, last), step = lane.symbol.name.removeprefix("%"), self.bounds(lane), self.phases.step
+        with self.emit.inside(*(axis.symbol.name for axis in outer)) as scope:
+            with self.emit.inside(lane.symbol.name) as vector:
+                self._vectors(name)
+            self.emit.count_uses(stage_formulas(self.stage))
+            with self.emit.inside(lane.symbol.name) as single:
+                for store in self.stage.stores:
+                    value, offset = self.emit.value(store.value), self.emit.dim_scalar(store.offset)
+                    single.lines.append(self.spell.store(store.target.name, offset, value, store.target.dtype))
+            scope.block(
+                [
+                    f"for (int64_t {name} = {first}; {name} < {last};) {{",
+                    f"{INDENT}if ({name} % {len(self.phases.stages)} == 0 && {name} + {step} <= {last}) {{",
+                    *(INDENT * 2 + line for line in (*vector.lines, f"{name} += {step};")),
+                    f"{INDENT}}} else {{",
+                    *(INDENT * 2 + line for line in (*single.lines, f"++{name};")),
+                    f"{INDENT}}}",
+                    "}",
+                ]
+            )
+        return self.nest(outer, scope.lines)
+
+    def _vectors(self, name: str) -> None:
+        emit, scope, count = self.emit, self.emit.scope, len(self.phases.stages)
+        quotient = self.phases.quotient.name
+        emit.count_uses(formula for phase in self.phases.stages for formula in stage_formulas(phase))
+        scope.lines.append(f"const int64_t {quotient.removeprefix('%')} = {name} / {count};")
+        emit.bind(quotient, len(emit.scopes) - 1)
+        emit.lane = quotient
+        for store, *same in zip(self.stage.stores, *(phase.stores for phase in self.phases.stages), strict=True):
+            values = ", ".join(emit.lanes(each.value) for each in same)
+            start = f"{store.target.name} + {emit.dim_scalar(store.offset)}"
+            scope.lines.append(self.spell.store_interleaved(start, values, store.target.dtype))
+        emit.lane = None
