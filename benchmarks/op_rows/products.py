@@ -13,6 +13,7 @@ import numpy as np
 from benchmarks.op_rows.row import Row, Sizes, booleans, integers, normal
 
 SQUARES: tuple[Sizes, ...] = ((16, 16, 16), (64, 128, 64), (512, 512, 512), (97, 101, 3))
+THIN: tuple[Sizes, ...] = ((1, 768, 3072), (4, 768, 768), (8, 2_000, 2_000), (1, 1_009, 1_013))
 BATCHES: tuple[Sizes, ...] = ((4, 8, 8, 8), (32, 32, 32, 32), (64, 128, 128, 128), (1_009, 3, 5, 7))
 
 
@@ -21,6 +22,16 @@ def _product(name, left, right, **options):
         return jnp.matmul(x, y, **options)
 
     return Row("product", name, program, (left("n, k"), right("k, m")), SQUARES)
+
+
+def _thin(name, dtype, **options):
+    def operand(shape):
+        return normal(shape, dtype) if np.dtype(dtype) == jnp.bfloat16 else integers(shape, -9, 9, dtype)
+
+    def program(x, y):
+        return jnp.matmul(x, y, **options)
+
+    return Row("product", name, program, (operand("n, k"), operand("k, m")), THIN)
 
 
 ROWS_OF_FAMILY = (
@@ -35,7 +46,23 @@ ROWS_OF_FAMILY = (
         lambda s: integers(s, -9, 9, np.int8),
         preferred_element_type=jnp.int32,
     ),
+    _product("i64", lambda s: integers(s, -9, 9, np.int64), lambda s: integers(s, -9, 9, np.int64)),
+    _product(
+        "u8 as i32",
+        lambda s: integers(s, 0, 9, np.uint8),
+        lambda s: integers(s, 0, 9, np.uint8),
+        preferred_element_type=jnp.int32,
+    ),
+    _product(
+        "i16 as i32",
+        lambda s: integers(s, -9, 9, np.int16),
+        lambda s: integers(s, -9, 9, np.int16),
+        preferred_element_type=jnp.int32,
+    ),
     _product("complex", lambda s: normal(s, np.complex64), lambda s: normal(s, np.complex64)),
+    _product("c128", lambda s: normal(s, np.complex128), lambda s: normal(s, np.complex128)),
+    _thin("bf16, few rows", jnp.bfloat16),
+    _thin("i8 as i32, few rows", np.int8, preferred_element_type=jnp.int32),
     Row("product", "batched", jnp.matmul, (normal("b, n, k"), normal("b, k, m")), BATCHES),
     Row(
         "product",

@@ -1,0 +1,106 @@
+"""Products of every element type, and of mixed ones, at sizes around blocks; prologues and epilogues go with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import shlo_disc
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.numpy_math import numpy_dtype
+
+Array = NDArray[Any]
+
+# The type of both operands, that of the result, and which operand is transposed.
+INTEGERS = ("i8 i32 -", "i8 i8 b", "ui8 i32 a", "i16 i32 b", "ui16 ui32 -", "ui16 ui16 a", "ui32 ui32 b", "i64 i64 -")
+FLOATS = (
+    "f16 f16 -", "bf16 bf16 b", "bf16 f32 a", "f8E5M2 f32 -",
+    "complex<f32> complex<f32> b", "complex<f64> complex<f64> a",
+)  # fmt: skip
+# m, k, n: empty, a vector, few rows and columns, primes, beyond a block of rows and beyond packed depths.
+SIZES = (
+    (0, 3, 4), (3, 0, 4), (1, 1, 1), (1, 67, 130), (5, 63, 17), (9, 16, 33), (70, 33, 1), (97, 101, 3), (65, 64, 65),
+    (3, 1100, 70), (200, 1101, 70),
+)  # fmt: skip
+
+
+def program(case: str) -> str:
+    operand, result, turned = case.split()
+    a, c = (f"tensor<?x?x{name}>" for name in (operand, result))
+    dims = f"[{int(turned != 'a')}] x [{int(turned == 'b')}]"
+    return f"""func.func @main(%a: {a}, %b: {a}) -> {c} {{
+  %c = stablehlo.dot_general %a, %b, contracting_dims = {dims} : ({a}, {a}) -> {c}
+  return %c : {c}
+}}"""
+
+
+def draw(rng: np.random.Generator, shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
+    """Integers of the whole range, other numbers around 0."""
+    if dtype.kind == "c":
+        return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype)
+    if dtype.kind in "iu" or dtype == ml_dtypes.int4:
+        limits = ml_dtypes.iinfo(dtype)
+        return rng.integers(int(limits.min), int(limits.max), shape, np.dtype(f"{'u' * (limits.min == 0)}int64"),
+                            endpoint=True).astype(dtype)  # fmt: skip
+    return rng.standard_normal(shape).astype(dtype)
+
+
+def agree(found: Array, a: Array, b: Array, integer: bool, what: str) -> None:
+    """Integers wrap; floats are sums with the error that their type allows, rounded once."""
+    if integer:
+        left, right = (x.astype(np.uint64 if x.dtype == np.uint64 else np.int64).view(np.uint64) for x in (a, b))
+        np.testing.assert_array_equal(found, (left @ right).astype(found.dtype), what)
+        return
+    wide = np.complex128 if found.dtype.kind == "c" else np.float64
+    left, right, got = (x.astype(wide) for x in (a, b, found))
+    sums = 2.0**-52 if found.dtype in (np.float64, np.complex128) else 2.0**-23
+    once = float(ml_dtypes.finfo(found.dtype).eps) if found.dtype.kind != "c" else sums
+    bound = np.abs(left) @ np.abs(right) * (sums * (2 * a.shape[1] + 2)) + np.abs(left @ right) * once
+    assert (np.abs(got - left @ right) <= bound).all(), what
+
+
+@pytest.mark.parametrize("case", [*INTEGERS, *FLOATS])
+def test_all_types_and_sizes(case: str) -> None:
+    run, rng = shlo_disc.compile(program(case)), np.random.default_rng(5)
+    operand, result, turned = case.split()
+    for m, k, n in SIZES:
+        a, b = (draw(rng, shape, numpy_dtype(DType(operand))) for shape in ((m, k), (k, n)))
+        sides = (np.ascontiguousarray(x.T) if name == turned else x for name, x in (("a", a), ("b", b)))
+        (found,) = run(*sides)
+        assert found.dtype == numpy_dtype(DType(result))
+        agree(found, a, b, case in INTEGERS, f"{case} {m} x {k} x {n}")
+
+
+FUSED = """
+func.func @main(%a: tensor<?x?xTYPE>, %b: tensor<?x?xTYPE>) -> tensor<?x?xTYPE> {
+  %x = stablehlo.negate %a : tensor<?x?xTYPE>
+  %y = stablehlo.dot_general %x, %b, contracting_dims = [1] x [0]
+    : (tensor<?x?xTYPE>, tensor<?x?xTYPE>) -> tensor<?x?xTYPE>
+  %z = stablehlo.add %y, %y : tensor<?x?xTYPE>
+  return %z : tensor<?x?xTYPE>
+}
+"""
+
+
+def results_of(name: str, a: Array, b: Array) -> Array:
+    run = shlo_disc.compile(FUSED.replace("TYPE", name))
+    assert run.kernels_source.count('extern "C"') == 1, "one kernel: prologue, product and epilogue"
+    (found,) = run(a, b)
+    return found
+
+
+@pytest.mark.parametrize("name", ["f16", "bf16", "complex<f32>"])
+@pytest.mark.parametrize("special", [np.nan, np.inf])
+def test_nan_and_infinity_stay_in_their_row_and_column(name: str, special: float) -> None:
+    dtype = numpy_dtype(DType(name))
+    for m, k, n in ((1, 70, 70), (70, 35, 33), (70, 64, 3)):
+        a, b = np.ones((m, k), dtype), np.ones((k, n), dtype)
+        a[m - 1, k - 1] = b[k - 1, n - 1] = special
+        found = results_of(name, a, b)
+        assert (found[:-1, :-1] == -2 * k).all()
+        assert not np.isfinite(found[-1]).any()
+        assert not np.isfinite(found[:, -1]).any()
