@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from random import Random
 from typing import Any, TypeAlias
 
@@ -22,7 +23,7 @@ from shlo_disc.artifact import CompileOptions
 from shlo_disc.check.comparing import Tolerance, compare
 from shlo_disc.check.function_errors import CORRECTLY_ROUNDED, MEASURED
 from shlo_disc.check.generate.programs import generate_at
-from shlo_disc.check.rounding import perturbed_runs, units
+from shlo_disc.check.rounding import units
 from shlo_disc.check.running import InProcess, Stop, program_of, standard_ways
 from shlo_disc.check.sampling import DISTRIBUTIONS, draw_inputs, varied_points
 from shlo_disc.dynamic_ops.opdef import Arrays, RunBody
@@ -120,24 +121,19 @@ MISTAKES = (
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of a module of programs: what the interpreter gave, what `way` gave, and legal runs, drawn once."""
+    """One call of a module of programs: what the interpreter and another way gave, and legal runs, drawn once."""
 
-    way: str
     program: Program
     inputs: tuple[Array, ...]
     right: Sequence[Array]
     found: Sequence[Array]
-    runs: list[Sequence[Array]]
+    samples: Callable[[int, range], Sequence[Array]]
 
     def differs(self, number: int, found: Array) -> bool:
         """Whether the tester takes one result for wrong."""
 
-        def samples(numbers: range) -> list[list[Array]]:
-            if len(self.runs) < numbers.stop:
-                missing = range(len(self.runs), numbers.stop)
-                implementation = "xla" if self.way == "xla" else "compiled"
-                self.runs.extend(perturbed_runs(self.program, self.inputs, missing, implementation))
-            return [[self.runs[k][number]] for k in numbers]
+        def samples(_result: int, numbers: range) -> Sequence[Array]:
+            return self.samples(number, numbers)
 
         return compare([found], [self.right[number]], samples, Tolerance(), frozenset()) is not None
 
@@ -150,8 +146,14 @@ def calls(module: Module, seed: int, ways: InProcess, way: str) -> Iterator[Call
         inputs = draw_inputs(program, point, kinds[seed % len(kinds)], (seed, number, 0))
         right, found = ways.run("interpreter", module, inputs), ways.run(way, module, inputs)
         known = way == "xla" and ways.deviation(way, module, inputs)
-        if not (isinstance(right, Stop) or isinstance(found, Stop) or known):
-            yield Call(way, program, inputs, right, found, [])
+        if isinstance(right, Stop) or isinstance(found, Stop) or known:
+            continue
+
+        @cache
+        def samples(result: int, numbers: range, inputs: Sequence[Array] = inputs) -> Sequence[Array]:
+            return ways.samples(way, module, inputs, result, numbers)
+
+        yield Call(program, inputs, right, found, samples)
 
 
 def programs_of(program: Program) -> list[tuple[list[int], list[Op[Any]]]]:
@@ -269,7 +271,7 @@ def count_found(every: Sequence[Call], random: Random, counts: Mapping[str, Coun
         places = [[op for op in ops if mistake.concerns(op)] for _, ops in programs]
         chosen = frozenset(random.choice(ops).results[0].name for ops in places if ops)
         wrong = [with_mistake(call, mistake, chosen) for call in every]
-        for numbers, _ in programs:
+        for numbers, ops in programs:
             shown = found = steady = False
             for call, results, condition in zip(every, wrong, conditions, strict=True):
                 for k in numbers:
@@ -283,6 +285,9 @@ def count_found(every: Sequence[Call], random: Random, counts: Mapping[str, Coun
             counts[mistake.name].found += found
             counts[mistake.name].steady += steady
             counts[mistake.name].steady_found += steady and found
+            if steady and not found:
+                places_ = ", ".join(f"{op.name} at {op.span.where()}" for op in ops if op.results[0].name in chosen)
+                print(f"missed: {mistake.name} in {places_}", flush=True)
 
 
 def main() -> None:

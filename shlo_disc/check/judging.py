@@ -101,7 +101,7 @@ class Judge:
         difference = compare(
             found,
             expected,
-            lambda numbers: self.ways.samples(way, case.module, case.inputs, numbers),
+            lambda result, numbers: self.ways.samples(way, case.module, case.inputs, result, numbers),
             self.tolerance,
             skipped,
         )

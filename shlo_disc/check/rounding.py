@@ -38,6 +38,9 @@ _EXACT = frozenset({
     "round_nearest_even", "select", "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign", "xor",
 })  # fmt: skip
 _COMBINES = frozenset({"and", "compare", "d_constant", "maximum", "minimum", "not", "or", "select", "xor"})  # exactly
+_SUMS = frozenset({
+    "d_convolution", "d_dot", "d_reduce", "d_reduce_window", "d_scatter", "d_select_and_scatter",
+})  # fmt: skip  # of what is short, exactly; a transform or a factorization has other numbers on its way
 _SUMMED = 0.5  # units in the last place by which an addition rounds
 
 
@@ -104,9 +107,9 @@ class _Perturbed:
             inputs = self._shuffled(inputs, op.attrs.dims)
         first = by_definition(op, inputs, run)
         terms = _terms(inputs, first)
-        ulps = max(1.0, _SUMMED * terms**0.5)
-        moved = tuple([self._moved(x, ulps, Noise.APART, True) for x in inputs])
-        return tuple([self._moved(x, ulps, Noise.APART, True) for x in by_definition(op, moved, run)])
+        ulps, exactly = max(1.0, _SUMMED * terms**0.5), op.name in _SUMS
+        moved = tuple([self._moved(x, ulps, Noise.APART, exactly) for x in inputs])
+        return tuple([self._moved(x, ulps, Noise.APART, exactly) for x in by_definition(op, moved, run)])
 
     def _shuffled(self, inputs: Arrays, dims: Sequence[int]) -> Arrays:
         """The terms of a reduction of one array in another order, which counts where partial results overflow."""
@@ -125,9 +128,13 @@ class _Perturbed:
         what is near.
         """
         if x.dtype.kind == "c":
-            unit = np.spacing(np.maximum(abs(np.real(x)), abs(np.imag(x))))
-            moves = self._drawn(np.real(x), noise) * unit + 1j * self._drawn(np.imag(x), noise) * unit
-            return np.where(_is_short(np.real(x)) & _is_short(np.imag(x)), x, x + ulps * moves).astype(x.dtype)
+            parts = (np.real(x), np.imag(x))
+            unit = np.spacing(np.max([np.where(np.isfinite(part), abs(part), 0) for part in parts], axis=0))
+            real, imaginary = (part + np.rint(self._drawn(part, noise) * ulps) * unit for part in parts)
+            moved = np.empty_like(x)
+            moved.real, moved.imag = real, imaginary  # (a product with 1j makes NaN of infinity)
+            kept = _is_short(parts[0]) & _is_short(parts[1]) if exactly else False
+            return np.where(kept, x, moved)
         if not _is_float(x.dtype):
             return x
         wide = x.astype(np.float64)
@@ -184,7 +191,7 @@ def significand_bits(dtype: np.dtype[Any]) -> int:
 
 
 def _finfo(dtype: np.dtype[Any]) -> Any:
-    if dtype.kind == "f":
+    if dtype.kind == "f" and dtype.isbuiltin == 1:  # which some floats of 8 bits are not
         return cast("Any", np.finfo(dtype))
     import ml_dtypes  # noqa: PLC0415  # whoever has an array of such a type has the package
 

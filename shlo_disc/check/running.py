@@ -22,6 +22,7 @@ from shlo_disc.dynamic_ops.reference import interpret
 from shlo_disc.ir.core import Module, Op
 from shlo_disc.ir.rewrite import Replacement, Surroundings, replace_ops
 from shlo_disc.parse.printer import print_module
+from shlo_disc.passes.dce import eliminate_dead_ops
 from shlo_disc.pipeline import Request, Stopwatch, compile_module
 from shlo_disc.runtime.executable import build
 from shlo_disc.runtime.segments import load
@@ -62,8 +63,13 @@ class Ways(Protocol):
         """Run a module in one way; nothing is raised."""
         ...
 
-    def samples(self, way: str, module: Module, inputs: Sequence[Array], numbers: range) -> Sequence[Sequence[Array]]:
-        """Run the reference, each time rounded in another way that is legal for this way; nothing if it cannot run."""
+    def samples(
+        self, way: str, module: Module, inputs: Sequence[Array], result: int, numbers: range
+    ) -> Sequence[Array]:
+        """Give one result of the reference, each time rounded in another way that is legal for this way.
+
+        Gives nothing if the reference cannot run.
+        """
         ...
 
     def deviation(self, way: str, module: Module, inputs: Sequence[Array]) -> str:
@@ -89,9 +95,19 @@ class InProcess:
         # A way may write to what it is given, if the program donates it.
         return _guarded(lambda: tuple([np.asarray(x) for x in ready([x.copy() for x in inputs])]))
 
-    def samples(self, way: str, module: Module, inputs: Sequence[Array], numbers: range) -> Sequence[Sequence[Array]]:
-        """Run the reference, each time rounded in another way that is legal for this way; nothing if it cannot run."""
-        found = _guarded(lambda: perturbed_runs(program_of(module), inputs, numbers, _implementation(way)))
+    def samples(
+        self, way: str, module: Module, inputs: Sequence[Array], result: int, numbers: range
+    ) -> Sequence[Array]:
+        """Give one result of the reference, each time rounded in another way that is legal for this way.
+
+        Gives nothing if the reference cannot run.
+        """
+
+        def runs() -> list[Array]:
+            program, place = _computing(module, result)
+            return [run[place] for run in perturbed_runs(program, inputs, numbers, _implementation(way))]
+
+        found = _guarded(runs)
         return [] if isinstance(found, Stop) else found
 
     def deviation(self, way: str, module: Module, inputs: Sequence[Array]) -> str:
@@ -125,6 +141,19 @@ def _guarded(action: Callable[[], Any]) -> Any:
 def program_of(module: Module) -> Program:
     """The DHLO program of a module."""
     return legalize(module)
+
+
+@lru_cache(8 * _KEPT)
+def _computing(module: Module, result: int) -> tuple[Program, int]:
+    """The program with no more than one of its results needs, and the number of that there.
+
+    A program that reads sizes from what it computes stays whole.
+    """
+    program = program_of(module)
+    if program.late:
+        return program, result
+    body = replace(program.body, results=(program.returned[result],))
+    return eliminate_dead_ops(replace(program, body=body)), 0
 
 
 @lru_cache(_KEPT)

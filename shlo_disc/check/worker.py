@@ -22,7 +22,7 @@ _START = "from shlo_disc.check.worker import serve; serve()"
 _MODULES_KEPT = 8
 
 
-_Request: TypeAlias = tuple[Literal["run", "samples", "deviation"], str, str, tuple[Array, ...], range]
+_Request: TypeAlias = tuple[Literal["run", "samples", "deviation"], str, str, tuple[Array, ...], int, range]
 
 
 class Worker:
@@ -42,16 +42,21 @@ class Worker:
 
     def run(self, way: str, module: Module, inputs: Sequence[Array]) -> Outcome:
         """Run a module in one way."""
-        return self._ask(("run", way, print_module(module), tuple(inputs), range(0)))
+        return self._ask(("run", way, print_module(module), tuple(inputs), 0, range(0)))
 
-    def samples(self, way: str, module: Module, inputs: Sequence[Array], numbers: range) -> Sequence[Sequence[Array]]:
-        """Run the reference, each time rounded in another way that is legal for this way; nothing if it cannot run."""
-        found = self._ask(("samples", way, print_module(module), tuple(inputs), numbers))
+    def samples(
+        self, way: str, module: Module, inputs: Sequence[Array], result: int, numbers: range
+    ) -> Sequence[Array]:
+        """Give one result of the reference, each time rounded in another way that is legal for this way.
+
+        Gives nothing if the reference cannot run.
+        """
+        found = self._ask(("samples", way, print_module(module), tuple(inputs), result, numbers))
         return [] if isinstance(found, Stop) else found
 
     def deviation(self, way: str, module: Module, inputs: Sequence[Array]) -> str:
         """Say why a way may break the specification for these inputs, as far as that is known; or nothing."""
-        found = self._ask(("deviation", way, print_module(module), tuple(inputs), range(0)))
+        found = self._ask(("deviation", way, print_module(module), tuple(inputs), 0, range(0)))
         return "" if isinstance(found, Stop) else found
 
     def _ask(self, request: _Request) -> Any:
@@ -107,7 +112,7 @@ def serve() -> None:
             request: _Request = pickle.load(source)
         except EOFError:
             return
-        kind, way, text, inputs, numbers = request
+        kind, way, text, inputs, result, numbers = request
         if text not in modules:
             if len(modules) >= _MODULES_KEPT:
                 modules.pop(next(iter(modules)))
@@ -116,7 +121,7 @@ def serve() -> None:
             case "run":
                 answer: object = ways.run(way, modules[text], inputs)
             case "samples":
-                answer = ways.samples(way, modules[text], inputs, numbers)
+                answer = ways.samples(way, modules[text], inputs, result, numbers)
             case "deviation":
                 answer = ways.deviation(way, modules[text], inputs)
             case _:

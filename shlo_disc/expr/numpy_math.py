@@ -215,8 +215,9 @@ def _erf(x: Array) -> Array:
 
 def _logistic(x: Array) -> Array:
     x = wide(x)
+    x = x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
     falls = np.real(x) < 0
-    power = np.exp(np.where(falls, x, -x))  # not a large one: e^89 is infinite in f32
+    power = np.exp(np.where(falls, x, -x))  # not a large one: e^710 is infinite
     return np.where(falls, power, 1) / (1 + power)
 
 

@@ -22,6 +22,7 @@ STABLEHLO = {
     "cbrt", "cosine", "exponential", "exponential_minus_one", "log", "log_plus_one", "logistic", "rsqrt", "sine", "tan",
     "tanh",
 }  # fmt: skip
+PAIRS = {"atan2", "power"}  # the page is about functions of one number
 PAGE = Path(__file__).parents[2] / "docs" / "accuracy.md"
 POINTS = 20_000
 
@@ -52,6 +53,8 @@ def test_no_measured_error_is_larger(dtype: DType) -> None:
     rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| ")][1:]
     found = {row[0]: [float(cell.partition(" ")[0]) for cell in row[1:5]] for row in rows}
     for name, errors_ in MEASURED[dtype].items():
+        if name in PAIRS:
+            continue
         *ours, xla = found[SHORT.get(name, name)]
         assert max(ours) <= errors_.compiled, name
         assert xla <= errors_.xla or name in ("lgamma", "digamma"), name
