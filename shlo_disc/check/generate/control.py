@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shlo_disc.check.generate.builder import Builder, Made
+from shlo_disc.check.generate.builder import Builder, Made, spell
 from shlo_disc.check.generate.choices import chance, pick
 from shlo_disc.check.generate.elements import partner
 from shlo_disc.expr.dtypes import DType
@@ -32,6 +32,39 @@ def loop(b: Builder) -> bool:
         f"}}"
     )
     b.values.append(Made(f"{made}#1", x.shape, x.dtype))
+    return True
+
+
+def search(b: Builder) -> bool:
+    """A loop that two tensors decide about: as long as one has an element below a number, a few times at most."""
+    x = b.pick(lambda v: v.dtype is DType.F32 and len(v.shape) >= 1)
+    if x is None:
+        return False
+    dims = list(range(len(x.shape)))
+    start, one, most = b.splat("0", DType.I32), b.splat("1", DType.I32), b.splat("3", DType.I32)
+    high, false = b.splat("2.000000e+00", x.dtype, x.shape), b.splat("false", DType.I1)
+    truth = spell(x.shape, DType.I1)
+    made, count, value, total = b.fresh(), b.fresh(), b.fresh(), b.fresh()
+    below, some, few, more, next_, grown, sum_ = (b.fresh() for _ in range(7))
+    b.line(
+        f"{made}:3 = stablehlo.while({count} = {start.name}, {value} = {x.name}, {total} = {x.name}) : "
+        f"tensor<i32>, {x.type}, {x.type}\n"
+        f"cond {{\n"
+        f"  {below} = stablehlo.compare LT, {value}, {high.name} : ({x.type}, {x.type}) -> {truth}\n"
+        f"  {some} = stablehlo.reduce({below} init: {false.name}) applies stablehlo.or across dimensions = {dims} : "
+        f"({truth}, tensor<i1>) -> tensor<i1>\n"
+        f"  {few} = stablehlo.compare LT, {count}, {most.name} : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+        f"  {more} = stablehlo.and {some}, {few} : tensor<i1>\n"
+        f"  stablehlo.return {more} : tensor<i1>\n"
+        f"}} do {{\n"
+        f"  {next_} = stablehlo.add {count}, {one.name} : tensor<i32>\n"
+        f"  {grown} = stablehlo.add {value}, {high.name} : {x.type}\n"
+        f"  {sum_} = stablehlo.maximum {total}, {grown} : {x.type}\n"
+        f"  stablehlo.return {next_}, {grown}, {sum_} : tensor<i32>, {x.type}, {x.type}\n"
+        f"}}"
+    )
+    b.values += [Made(f"{made}#0", (), DType.I32), Made(f"{made}#1", x.shape, x.dtype)]
+    b.values.append(Made(f"{made}#2", x.shape, x.dtype))
     return True
 
 
@@ -78,4 +111,4 @@ def call(b: Builder) -> bool:
     return True
 
 
-FAMILIES = (loop, case, call)
+FAMILIES = (loop, search, case, call)

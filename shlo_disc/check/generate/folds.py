@@ -7,9 +7,11 @@ from shlo_disc.check.generate.choices import chance, pick
 from shlo_disc.expr.dim import const
 from shlo_disc.expr.dtypes import DType
 
+_PADDING = (const(1), const(2))  # of a convolution of one dim
+
 
 def _is_number(v: Made) -> bool:
-    return v.dtype.is_float or v.dtype.is_integer
+    return v.dtype.bits >= (16 if v.dtype.is_float else 8) and not (v.dtype.is_bool or v.dtype.is_complex)
 
 
 def _extreme(dtype: DType, *, least: bool) -> str:
@@ -194,6 +196,15 @@ def convolution(b: Builder) -> bool:
     low = b.choices.below(width.constant or 1)
     high = (width.constant or 1) - 1 - low
     shape = (*x.shape[:-1], out)
+    if chance(b.choices, 3):
+        padding = b.quiet(f"stablehlo.constant dense<[[{low}, {high}]]> : tensor<1x2xi32>", _PADDING, DType.I32)
+        text = (
+            f'"stablehlo.dynamic_conv"({x.name}, {kernel.name}, {padding.name}) <{{batch_group_count = 1 : i64, '
+            f"dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, feature_group_count = 1 : i64}}> : "
+            f"({x.type}, {kernel.type}, {padding.type}) -> {spell(shape, x.dtype)}"
+        )
+        b.op(text, shape, x.dtype)
+        return True
     text = (
         f"stablehlo.convolution({x.name}, {kernel.name}) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], "
         f"window = {{pad = [[{low}, {high}]]}} {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}} : "
@@ -204,7 +215,7 @@ def convolution(b: Builder) -> bool:
 
 
 def sort(b: Builder) -> bool:
-    """One dim sorted, stably; with positions of equal shape beside it now and then."""
+    """One dim sorted, stably; with a value of equal shape beside it now and then, by which ties are broken."""
     x = b.pick(lambda v: len(v.shape) >= 1 and _is_number(v))
     if x is None:
         return False
@@ -212,26 +223,36 @@ def sort(b: Builder) -> bool:
     if x.dtype.is_float:  # no rule says which sign a NaN has, but it says where it comes in total order
         x = b.op(f"stablehlo.abs {x.name} : {x.type}", x.shape, x.dtype)
     y = b.pick(lambda v: v.shape == x.shape and v is not x)
-    others = [] if y is None or not chance(b.choices, 2) else [y]
-    everyone = [x, *others]
-    made, less = b.fresh(), b.fresh()
+    everyone = [x] if y is None or not chance(b.choices, 2) else [x, y]
+    made, direction = b.fresh(), pick(b.choices, ("LT", "GT"))
     pairs = [(b.fresh(), b.fresh(), spell((), v.dtype)) for v in everyone]
     places = ", ".join(f"{p}: {t}, {q}: {t}" for p, q, t in pairs)
     p, q, t = pairs[0]
     order = ", TOTALORDER" if x.dtype.is_float else ""
+    before = b.fresh()
+    lines = [f"{before} = stablehlo.compare {direction}, {p}, {q}{order} : ({t}, {t}) -> tensor<i1>"]
+    if len(everyone) == 2 and everyone[1].dtype.is_integer:
+        tie, less, both, either = (b.fresh() for _ in range(4))
+        r, s, u = pairs[1]
+        lines += [
+            f"{tie} = stablehlo.compare EQ, {p}, {q}{order} : ({t}, {t}) -> tensor<i1>",
+            f"{less} = stablehlo.compare LT, {r}, {s} : ({u}, {u}) -> tensor<i1>",
+            f"{both} = stablehlo.and {tie}, {less} : tensor<i1>",
+            f"{either} = stablehlo.or {before}, {both} : tensor<i1>",
+        ]
+        before = either
     types = ", ".join(v.type for v in everyone)
-    results = types if len(everyone) == 1 else f"({types})"
-    head = f"{made}:{len(everyone)}" if len(everyone) > 1 else made
+    several = len(everyone) > 1
+    body = "\n".join(f"  {line}" for line in lines)
     b.line(
-        f'{head} = "stablehlo.sort"({", ".join(v.name for v in everyone)}) '
+        f'{made}{":2" if several else ""} = "stablehlo.sort"({", ".join(v.name for v in everyone)}) '
         f"<{{dimension = {axis} : i64, is_stable = true}}> ({{\n"
-        f"^bb0({places}):\n"
-        f"  {less} = stablehlo.compare {pick(b.choices, ('LT', 'GT'))}, {p}, {q}{order} : ({t}, {t}) -> tensor<i1>\n"
-        f"  stablehlo.return {less} : tensor<i1>\n"
-        f"}}) : ({types}) -> {results}"
+        f"^bb0({places}):\n{body}\n"
+        f"  stablehlo.return {before} : tensor<i1>\n"
+        f"}}) : ({types}) -> {f'({types})' if several else types}"
     )
     for number, v in enumerate(everyone):
-        b.values.append(Made(f"{made}#{number}" if len(everyone) > 1 else made, v.shape, v.dtype))
+        b.values.append(Made(f"{made}#{number}" if several else made, v.shape, v.dtype))
     return True
 
 

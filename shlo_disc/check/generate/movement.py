@@ -10,6 +10,7 @@ from shlo_disc.expr.dtypes import DType
 
 _MOST_RANK = 4
 _ONE = const(1)
+_GATHERED = (DType.F32, DType.I32, DType.F64, DType.I64)
 
 
 def _is_fixed(shape: Shape) -> bool:
@@ -238,6 +239,11 @@ def scatter(b: Builder) -> bool:
         f"#stablehlo.scatter<update_window_dims = {windows}, inserted_window_dims = [{axis}], "
         f"scatter_dims_to_operand_dims = [{axis}], index_vector_dim = {len(rows.shape)}>"
     )
+    _scattered(b, x, rows, updates, numbers)
+    return True
+
+
+def _scattered(b: Builder, x: Made, rows: Made, updates: Made, numbers: str) -> None:
     combine = pick(b.choices, ("add", "maximum", "minimum"))
     scalar, one, other, both = spell((), x.dtype), b.fresh(), b.fresh(), b.fresh()
     text = (
@@ -249,6 +255,38 @@ def scatter(b: Builder) -> bool:
         f"}}) : ({x.type}, {rows.type}, {updates.type}) -> {x.type}"
     )
     b.op(text, x.shape, x.dtype)
+
+
+def batched(b: Builder) -> bool:
+    """In each batch, elements of the second dim at indices of its own; and put back, added, now and then."""
+    x = b.pick(lambda v: 2 <= len(v.shape) <= 3 and bool(v.shape[1].constant) and v.dtype in _GATHERED)
+    if x is None:
+        return False
+    shape = (x.shape[0], const(3))
+    rows = b.pick(lambda v: v.dtype is DType.I32 and len(v.shape) == 2 and v.shape[0] == x.shape[0])
+    if rows is None:
+        rows = b.broadcast(b.quiet(_vector([2, 0, 7]), shape[1:], DType.I32), [1], shape)
+    window, rest = (_ONE, _ONE, *x.shape[2:]), x.shape[2:]
+    result = (*rows.shape, *rest)
+    offsets = [2] if rest else []
+    taken = (
+        f"#stablehlo.gather<offset_dims = {offsets}, collapsed_slice_dims = [1], operand_batching_dims = [0], "
+        f"start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>"
+    )
+    sizes = b.sizes(window)
+    updates = b.op(
+        f'"stablehlo.dynamic_gather"({x.name}, {rows.name}, {sizes.name}) <{{dimension_numbers = {taken}, '
+        f"indices_are_sorted = false}}> : ({x.type}, {rows.type}, {sizes.type}) -> {spell(result, x.dtype)}",
+        result,
+        x.dtype,
+    )
+    if chance(b.choices, 2):
+        numbers = (
+            f"#stablehlo.scatter<update_window_dims = {offsets}, inserted_window_dims = [1], "
+            f"input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], "
+            f"index_vector_dim = 2>"
+        )
+        _scattered(b, x, rows, updates, numbers)
     return True
 
 
@@ -293,6 +331,6 @@ def dynamic_update_slice(b: Builder) -> bool:
 
 
 FAMILIES = (
-    transpose, transpose, reshape, reshape, broadcast, cut, pad, concatenate, iota, gather, scatter, dynamic_slice,
-    dynamic_update_slice, reverse,
+    transpose, transpose, reshape, reshape, broadcast, cut, pad, concatenate, iota, gather, scatter, batched,
+    dynamic_slice, dynamic_update_slice, reverse,
 )  # fmt: skip

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from shlo_disc.check.generate import control, elements, folds, movement
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from shlo_disc.check.generate import control, elements, folds, functions, libraries, movement
 from shlo_disc.check.generate.builder import Builder, Made, Shape
 from shlo_disc.check.generate.choices import Choices, RandomChoices, chance, pick
 from shlo_disc.expr.dim import Dim, const, symbol
 from shlo_disc.expr.dtypes import DType
 
+Family: TypeAlias = Callable[[Builder], bool]  # makes a step, if it finds values to work on
+
 MOST_OPS = 15
 _MOST_ARGUMENTS = 4
 _KINDS = (
     elements.FAMILIES, movement.FAMILIES, folds.FAMILIES, elements.FAMILIES, movement.FAMILIES, folds.FAMILIES,
-    control.FAMILIES,
+    control.FAMILIES, functions.FAMILIES, libraries.FAMILIES,
 )  # fmt: skip
+_BEYOND_XLA = (libraries.BEYOND_XLA, *_KINDS)
 _DTYPES = (
     DType.F32, DType.F32, DType.F32, DType.F32, DType.I32, DType.I32, DType.F64, DType.BF16, DType.F16, DType.I64,
     DType.I8, DType.UI8, DType.I1, DType.UI32, DType.C64,
@@ -29,9 +35,10 @@ def generate(choices: Choices, count: int = 1) -> str:
     """
     builder = Builder(choices)
     results = list[Made]()
+    kinds = _BEYOND_XLA if chance(choices, 8) else _KINDS  # what XLA does not know would keep it from the whole module
     for number in range(count):
         builder.forget()
-        results += _program(builder, str(number))
+        results += _program(builder, str(number), kinds)
     return builder.text(results)
 
 
@@ -40,7 +47,7 @@ def generate_at(seed: int, count: int = 1) -> str:
     return generate(RandomChoices(seed), count)
 
 
-def _program(builder: Builder, suffix: str) -> list[Made]:
+def _program(builder: Builder, suffix: str, kinds: Sequence[Sequence[Family]]) -> list[Made]:
     """Make one program, and give its results."""
     choices = builder.choices
     is_static = chance(choices, 4)
@@ -52,7 +59,7 @@ def _program(builder: Builder, suffix: str) -> list[Made]:
     wanted = 1 + choices.below(MOST_OPS)
     made = 0
     for _ in range(3 * wanted):  # a step may find no value that it could work on
-        made += pick(choices, pick(choices, _KINDS))(builder)
+        made += pick(choices, pick(choices, kinds))(builder)
         if made == wanted:
             break
     computed = [value for value in builder.values if value not in builder.arguments] or builder.values
