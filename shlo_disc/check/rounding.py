@@ -108,7 +108,7 @@ class _Perturbed:
         first = by_definition(op, inputs, run)
         terms = _terms(inputs, first)
         ulps, exactly = max(1.0, _SUMMED * terms**0.5), op.name in _SUMS
-        moved = tuple([self._moved(x, ulps, Noise.APART, exactly) for x in inputs])
+        moved = tuple([self._moved(x, ulps, self._noise, exactly) for x in inputs])  # equal terms may cancel exactly
         return tuple([self._moved(x, ulps, Noise.APART, exactly) for x in by_definition(op, moved, run)])
 
     def _shuffled(self, inputs: Arrays, dims: Sequence[int]) -> Arrays:
@@ -151,12 +151,15 @@ class _Perturbed:
             case Noise.APART:
                 drawn = self._random.random(x.shape)
             case Noise.ALIKE:
-                drawn = _hashed(x, self._random)
+                drawn = _hashed(abs(x), self._random)
             case Noise.TOGETHER:
                 drawn = np.full(x.shape, self._random.random())
             case _:
                 assert_never(noise)
-        return self._sign * np.clip(6 * drawn - 3, -1, 1)
+        sign = (
+            self._sign if noise is Noise.APART else np.copysign(self._sign, self._sign * x)
+        )  # functions are odd, or even
+        return sign * np.clip(6 * drawn - 3, -1, 1)
 
 
 def _hashed(x: Array, random: np.random.Generator) -> Array:
