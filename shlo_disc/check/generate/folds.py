@@ -65,7 +65,7 @@ def reduce(b: Builder) -> bool:
 
 def normalize(b: Builder) -> bool:
     """A softmax, or a sum of squares, along one dim."""
-    x = b.pick(lambda v: len(v.shape) >= 1 and v.dtype.is_float)
+    x = b.pick(lambda v: len(v.shape) >= 1 and v.dtype.is_float and _is_number(v))
     if x is None:
         return False
     axis = len(x.shape) - 1 - b.choices.below(len(x.shape))
