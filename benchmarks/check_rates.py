@@ -19,7 +19,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from shlo_disc.artifact import CompileOptions
 from shlo_disc.check.comparing import Tolerance, compare
 from shlo_disc.check.function_errors import CORRECTLY_ROUNDED, MEASURED
 from shlo_disc.check.generate.programs import generate_at
@@ -32,6 +31,7 @@ from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.dynamic_ops.reference import by_definition, interpret
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.core import Module
+from shlo_disc.options import CompileOptions
 from shlo_disc.parse.parser import parse_module
 
 Array: TypeAlias = NDArray[Any]

@@ -30,7 +30,6 @@ from rich.table import Table
 from benchmarks.xla_kernels import KernelCount, xla_kernels
 from shlo_disc.analysis.formula import producers_of
 from shlo_disc.analysis.sizes import Point, free_symbols, likely_points
-from shlo_disc.artifact import FusionRules
 from shlo_disc.codegen.groups import Abilities, Context, FusionPlan, Group
 from shlo_disc.codegen.op_graph import is_control
 from shlo_disc.codegen.planners import FUSIONS
@@ -42,6 +41,7 @@ from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.dim import const
 from shlo_disc.lower_cpu.kernels import CpuLowering
 from shlo_disc.lower_cuda.kernels import CudaLowering
+from shlo_disc.options import FusionRules
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes import PASSES
 from tests.models.recorded import MODELS

@@ -27,7 +27,7 @@ from jax import export
 
 import shlo_disc
 from shlo_disc import CompileOptions
-from shlo_disc.artifact import FusionRules
+from shlo_disc.options import FusionRules
 
 SHARED = 1 << 15  # floats, which threads share
 ROUNDS = 200

@@ -1,6 +1,5 @@
 """shlo_disc: a dynamic-shape compiler for JAX and StableHLO. Compile once, run any shape."""
 
-from shlo_disc.artifact import CompileOptions
 from shlo_disc.compiled import Compiled
 from shlo_disc.custom_calls import register_custom_call
 from shlo_disc.diagnostics import (
@@ -16,6 +15,7 @@ from shlo_disc.diagnostics import (
     VerifyError,
 )
 from shlo_disc.ir.core import Module, Op, Value
+from shlo_disc.options import CompileOptions
 from shlo_disc.parse.parser import parse_module as parse
 from shlo_disc.pipeline import compile_program as compile  # noqa: A004 - the name users expect
 from shlo_disc.rewriting import Build, remove_unused, rewrite

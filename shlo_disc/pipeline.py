@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from shlo_disc.analysis.formula import producers_of
 from shlo_disc.analysis.sizes import Point, likely_points
-from shlo_disc.artifact import Artifact, Branches, CompileOptions, DeviceKind, Hints, Loop, SourceFile
+from shlo_disc.artifact import Artifact, Branches, DeviceKind, Loop, SourceFile
 from shlo_disc.codegen.assemble import assemble
 from shlo_disc.codegen.groups import Context, Fuse, FusionPlan
 from shlo_disc.codegen.host import HostProgram
@@ -32,6 +32,7 @@ from shlo_disc.exported import Signature, bind_platform, is_exported, read_expor
 from shlo_disc.ir.core import Module
 from shlo_disc.lower_cpu.host import print_host
 from shlo_disc.lower_cpu.kernels import CpuLowering
+from shlo_disc.options import CompileOptions, Hints
 from shlo_disc.parse.bytecode import read_program
 from shlo_disc.parse.origins import naming_origins
 from shlo_disc.parse.parser import parse_module

@@ -13,7 +13,6 @@ FOLDERS = ("shlo_disc", "tests", "examples", "benchmarks", "tools")
 
 # "path" or "path::function" -> why it may be longer
 EXCEPTIONS: dict[str, str] = {
-    "shlo_disc/artifact.py": "one page of plain records: all that the runtime knows of a program",
     "shlo_disc/expr/dim.py": "a dim, its atoms and its arithmetic are one recursive type",
 }
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from shlo_disc.artifact import Artifact, CompileOptions
+from shlo_disc.artifact import Artifact
 from shlo_disc.check import xla
 from shlo_disc.check.deviations import xla_deviation
 from shlo_disc.check.function_errors import Implementation
@@ -21,6 +21,7 @@ from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.dynamic_ops.reference import interpret
 from shlo_disc.ir.core import Module, Op
 from shlo_disc.ir.rewrite import Replacement, Surroundings, replace_ops
+from shlo_disc.options import CompileOptions
 from shlo_disc.parse.printer import print_module
 from shlo_disc.passes.dce import eliminate_dead_ops
 from shlo_disc.pipeline import Request, Stopwatch, compile_module

@@ -10,7 +10,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-from shlo_disc.artifact import CompileOptions
 from shlo_disc.check.case import Array, Case
 from shlo_disc.check.generate.programs import generate_at
 from shlo_disc.check.judging import Failure, Judge, Verdict
@@ -27,6 +26,7 @@ from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.expr.numpy_math import numpy_dtype
 from shlo_disc.ir.core import Module
+from shlo_disc.options import CompileOptions
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.parse.printer import print_module
 from shlo_disc.verify.ops import verify

@@ -12,9 +12,9 @@ import sys
 from collections.abc import Sequence
 from typing import IO, Any, Literal, TypeAlias, assert_never, cast
 
-from shlo_disc.artifact import CompileOptions
 from shlo_disc.check.running import Array, InProcess, Outcome, Stop, standard_ways
 from shlo_disc.ir.core import Module
+from shlo_disc.options import CompileOptions
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.parse.printer import print_module
 

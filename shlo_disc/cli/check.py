@@ -6,7 +6,6 @@ import argparse
 import sys
 from pathlib import Path
 
-from shlo_disc.artifact import CompileOptions
 from shlo_disc.check import xla
 from shlo_disc.check.comparing import Tolerance
 from shlo_disc.check.judging import Judge
@@ -18,6 +17,7 @@ from shlo_disc.cli.inputs import InputError, read_modules
 from shlo_disc.cli.progress import Bar
 from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.ir.core import Module
+from shlo_disc.options import CompileOptions
 from shlo_disc.parse.printer import print_module
 from shlo_disc.verify.ops import verify
 

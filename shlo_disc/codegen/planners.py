@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from shlo_disc.artifact import FusionRules
 from shlo_disc.codegen.attention_groups import merge_attention
 from shlo_disc.codegen.baselines import plan_bladedisc, plan_disc
 from shlo_disc.codegen.fusion import plan_fusion, plan_unfused
@@ -12,6 +11,7 @@ from shlo_disc.codegen.groups import Context, Fuse, FusionPlan
 from shlo_disc.codegen.parallel import merge_parallel
 from shlo_disc.codegen.prologue import merge_prologues
 from shlo_disc.dynamic_ops.program import Body
+from shlo_disc.options import FusionRules
 
 
 def plan_full(body: Body, context: Context) -> FusionPlan:

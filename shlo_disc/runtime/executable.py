@@ -10,8 +10,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from shlo_disc.artifact import Argument, Artifact, CompileOptions
+from shlo_disc.artifact import Argument, Artifact
 from shlo_disc.diagnostics import InternalError
+from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.arguments import conform, conform_one
 from shlo_disc.runtime.build import Builder, available_threads
 from shlo_disc.runtime.cache import open_cache

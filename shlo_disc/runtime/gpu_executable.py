@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from shlo_disc.artifact import Argument, Artifact, CompileOptions, Reading
+from shlo_disc.artifact import Argument, Artifact, Reading
 from shlo_disc.diagnostics import ArgumentTypeError, InternalError, ToolchainError
+from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.arguments import check_count, check_sizes, check_type, conform_one
 from shlo_disc.runtime.build import Builder
 from shlo_disc.runtime.cache import open_cache

@@ -6,10 +6,10 @@ import pytest
 
 from examples.data_dependent import PROGRAM
 from shlo_disc import parse
-from shlo_disc.artifact import CompileOptions
 from shlo_disc.check.judging import Judge
 from shlo_disc.check.running import InProcess, standard_ways
 from shlo_disc.check.session import Plan, Report, check
+from shlo_disc.options import CompileOptions
 from tests.check.bugs import BUGS
 from tests.check.programs import ATTENTION
 

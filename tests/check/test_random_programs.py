@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shlo_disc import parse, verify
-from shlo_disc.artifact import CompileOptions
 from shlo_disc.check.generate.choices import RandomChoices
 from shlo_disc.check.generate.programs import generate
 from shlo_disc.check.judging import Judge
 from shlo_disc.check.running import InProcess, standard_ways
 from shlo_disc.check.session import TOGETHER, Plan, fuzz
 from shlo_disc.cli.check import describe
+from shlo_disc.options import CompileOptions
 from tests.check.test_check import silent
 from tests.conftest import SEED
 from tests.verify.jaxlib_verifier import complaint

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from jax import export
 
-from shlo_disc.artifact import CompileOptions
 from shlo_disc.check import worker
 from shlo_disc.check.running import InProcess, Prepare, Run, standard_ways
 from shlo_disc.check.worker import Worker
 from shlo_disc.cli import check as command
 from shlo_disc.cli.main import main
 from shlo_disc.ir.core import Module
+from shlo_disc.options import CompileOptions
 from shlo_disc.parse.parser import parse_module
 
 TEXT = """\

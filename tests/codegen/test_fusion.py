@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 from jax import lax
 
-from shlo_disc.artifact import CompileOptions
 from shlo_disc.codegen.fusion import MERGED, REPEATED
 from shlo_disc.codegen.groups import Group, GroupKind
 from shlo_disc.codegen.kernel import RowKernel
@@ -26,6 +25,7 @@ from shlo_disc.codegen.stages import build_row_kernel
 from shlo_disc.codegen.weights import weight
 from shlo_disc.expr.scalar import Unary, UnaryFn
 from shlo_disc.lower_cpu.rows import SEAMS
+from shlo_disc.options import CompileOptions
 from shlo_disc.report.text import explain
 from tests.codegen.programs import (
     LAYER,

@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 import shlo_disc
-from shlo_disc.artifact import CompileOptions
+from shlo_disc.options import CompileOptions
 
 Array = NDArray[Any]
 

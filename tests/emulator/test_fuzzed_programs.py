@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from shlo_disc.artifact import CompileOptions
 from shlo_disc.check.judging import Judge
 from shlo_disc.check.running import Array, InProcess, Run, standard_ways
 from shlo_disc.check.session import Plan, fuzz
 from shlo_disc.cli.check import describe
 from shlo_disc.ir.core import Module
+from shlo_disc.options import CompileOptions
 from tests.check.test_check import silent
 from tests.conftest import SEED
 from tests.emulator.device import EmulatedDevice

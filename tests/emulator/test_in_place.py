@@ -14,9 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from shlo_disc.artifact import Artifact, Choice, Copy, Hints
+from shlo_disc.artifact import Artifact, Choice, Copy
 from shlo_disc.codegen import inplace
 from shlo_disc.compiled import Compiled
+from shlo_disc.options import Hints
 from shlo_disc.pipeline import compile_for
 from shlo_disc.runtime.launch_table import cheapest
 from shlo_disc.runtime.steps import leaves, slots_of

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shlo_disc.artifact import CompileOptions
+from shlo_disc.options import CompileOptions
 from tests.emulator.device import EmulatedDevice, Schedule
 from tests.emulator.run import compiled, variants
 from tests.models.recorded import MODELS, RECORDED, assert_close, load

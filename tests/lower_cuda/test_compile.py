@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
-from shlo_disc.artifact import CompileOptions
 from shlo_disc.codegen.groups import GroupKind
 from shlo_disc.codegen.host import CallVariant, GridCall
+from shlo_disc.options import CompileOptions
 from shlo_disc.runtime import nvrtc
 from shlo_disc.runtime.build import available_threads
 from shlo_disc.runtime.device import IndexType

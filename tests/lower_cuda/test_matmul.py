@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 from jax import lax
 
-from shlo_disc.artifact import CompileOptions
 from shlo_disc.codegen.fusion import plan_fusion
 from shlo_disc.codegen.groups import Abilities, GroupKind
 from shlo_disc.codegen.host import GridCall, ProductCall
@@ -24,6 +23,7 @@ from shlo_disc.codegen.naming import NAME
 from shlo_disc.codegen.templates import build_dot
 from shlo_disc.lower_cuda.matmul import CONTRACTIONS, print_dot
 from shlo_disc.lower_cuda.printed import Printed
+from shlo_disc.options import CompileOptions
 from shlo_disc.runtime import nvrtc
 from tests.codegen.programs import context_of, planned
 from tests.emulator.device import Array, EmulatedDevice

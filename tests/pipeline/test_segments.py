@@ -12,8 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 import shlo_disc
-from shlo_disc.artifact import CompileOptions
 from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError
+from shlo_disc.options import CompileOptions
 from tests.emulator.run import emulate
 from tests.pipeline.test_readings import run_all
 

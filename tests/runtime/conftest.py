@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shlo_disc.artifact import CompileOptions
+from shlo_disc.options import CompileOptions
 
 PRESENT = {
     "gcc": shutil.which("g++") is not None,

@@ -15,7 +15,6 @@ from shlo_disc.artifact import (
     Buffer,
     Case,
     CheckText,
-    CompileOptions,
     Constant,
     Copy,
     Launch,
@@ -23,6 +22,7 @@ from shlo_disc.artifact import (
     SourceFile,
     While,
 )
+from shlo_disc.options import CompileOptions
 from shlo_disc.overview import Overview
 from shlo_disc.runtime.cache import Cache, digest
 from shlo_disc.runtime.executable import build

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from shlo_disc.artifact import CompileOptions
 from shlo_disc.diagnostics import ToolchainError
+from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.cache import Cache, default_root, digest, package_digest
 from shlo_disc.runtime.executable import build
 from shlo_disc.runtime.toolchain import Compiler

@@ -17,8 +17,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from shlo_disc.artifact import CompileOptions, SourceFile
+from shlo_disc.artifact import SourceFile
 from shlo_disc.diagnostics import ArgumentTypeError, InternalError, ToolchainError
+from shlo_disc.options import CompileOptions
 from shlo_disc.runtime import cuda, nvrtc
 from shlo_disc.runtime.cache import Cache
 from shlo_disc.runtime.cuda import CudaDevice

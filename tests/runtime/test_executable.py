@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shlo_disc.artifact import CompileOptions
 from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError
+from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.executable import Executable, build
 from shlo_disc.runtime.memory import ALIGNMENT
 from tests.runtime.sample import LOOP, SAMPLE, expected

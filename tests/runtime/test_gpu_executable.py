@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shlo_disc.artifact import Choice, CompileOptions, GridLaunch, Slot, Step
+from shlo_disc.artifact import Choice, GridLaunch, Slot, Step
 from shlo_disc.diagnostics import ArgumentTypeError, InternalError, RuntimeShapeError, ToolchainError
+from shlo_disc.options import CompileOptions
 from shlo_disc.runtime import gpu_executable
 from shlo_disc.runtime.gpu_executable import GpuExecutable, build_gpu
 from shlo_disc.runtime.graphs import GraphCache

@@ -11,8 +11,9 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from shlo_disc.artifact import Argument, CompileOptions, Result
+from shlo_disc.artifact import Argument, Result
 from shlo_disc.diagnostics import ArgumentTypeError
+from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.arguments import conform
 from shlo_disc.runtime.executable import build
 from shlo_disc.runtime.interop import Array, as_numpy, dtype_of, jax_put, jax_types, kind_of, to_jax

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import shlo_disc
-from shlo_disc.artifact import CompileOptions
 from shlo_disc.diagnostics import ToolchainError
+from shlo_disc.options import CompileOptions
 from shlo_disc.runtime import lapack
 from tests.pipeline.exports import FAST
 

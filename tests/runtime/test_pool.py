@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shlo_disc.artifact import CompileOptions
+from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.executable import Executable, build
 from shlo_disc.runtime.library import open_runtime, pointers, words
 from tests.runtime.sample import PROBE

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from shlo_disc.artifact import CompileOptions, SourceFile
+from shlo_disc.artifact import SourceFile
 from shlo_disc.diagnostics import ToolchainError
+from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.build import Builder
 from shlo_disc.runtime.cache import Cache
 from shlo_disc.runtime.executable import build

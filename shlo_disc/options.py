@@ -1,0 +1,48 @@
+"""What a user may choose, and say about a program beyond its text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+FusionRules: TypeAlias = Literal["none", "disc", "bladedisc", "full"]
+
+
+@dataclass(frozen=True, slots=True)
+class CompileOptions:
+    """What a user may choose. Every field has a default that is right for most programs.
+
+    `driver`: the generated C++ host program, or the VM that runs the same program step by step.
+    `compiler`: a path, or `clang`, `gcc` or `zig`; None takes the best one there is.
+    `optimize`: the compiler's -O level. `threads`: None takes all cores this process may use.
+    `cache_dir`: None takes $XDG_CACHE_HOME/shlo_disc, or ~/.cache/shlo_disc.
+    `fusion`: `none` gives every operation a kernel of its own; `disc` and `bladedisc` follow the rules of those
+    compilers, to compare with; `full` is ours.
+    `cuda_graphs`: on a GPU, record the launches of a signature that comes back, and replay them.
+    `matmul_precision`: `default` lets a GPU round the f32 inputs of matrix products to TF32, as XLA does; `highest`
+    does not.
+    """
+
+    driver: Literal["c", "vm"] = "c"
+    compiler: str | None = None
+    optimize: int = 3
+    threads: int | None = None
+    cache_dir: Path | None = None
+    fusion: FusionRules = "full"
+    cuda_graphs: bool = True
+    matmul_precision: Literal["default", "highest"] = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """What the caller knows of one program beyond its text.
+
+    `constraints`: in JAX's language, such as `mod(b, 8) == 0` or `s <= 2*t`; checked at every call. `likely`: values
+    that a size often has; they guide choices and are never relied on. `donated`: numbers of arguments whose memory a
+    call may overwrite.
+    """
+
+    constraints: tuple[str, ...] = ()
+    likely: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    donated: tuple[int, ...] = ()
