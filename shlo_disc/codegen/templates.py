@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from operator import or_
 from typing import cast
 
 from shlo_disc.analysis.access import AffineView, affine_view, is_free
@@ -46,8 +45,12 @@ def build_dot(
     """
     op = cast("Op[DotAttrs]", group.anchor)
     types = [read_as(operand.dtype) for operand in op.operands]
-    converted = [operand.dtype is not dtype for operand, dtype in zip(op.operands, types, strict=True)]
-    computed = tuple(map(or_, computed_operands(group, producers), converted))
+    computed = tuple(
+        [
+            is_computed or operand.dtype is not dtype
+            for is_computed, operand, dtype in zip(computed_operands(group, producers), op.operands, types, strict=True)
+        ]
+    )
     form = matrix_form(op, Structures(facts, producers), computed)
     result = op.results[0]
     axes, loop_index = list[Axis](), list[Dim]()
