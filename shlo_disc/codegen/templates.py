@@ -45,13 +45,7 @@ def build_dot(
     """
     op = cast("Op[DotAttrs]", group.anchor)
     types = [read_as(operand.dtype) for operand in op.operands]
-    computed = tuple(
-        [
-            is_computed or operand.dtype is not dtype
-            for is_computed, operand, dtype in zip(computed_operands(group, producers), op.operands, types, strict=True)
-        ]
-    )
-    form = matrix_form(op, Structures(facts, producers), computed)
+    form = matrix_form(op, Structures(facts, producers), _computed(op, computed_operands(group, producers), types))
     result = op.results[0]
     axes, loop_index = list[Axis](), list[Dim]()
     for number, loop in enumerate(form.batch):
@@ -97,6 +91,12 @@ def build_dot(
         precision=op.attrs.precision,
     )
     return kernel, tuple(params.tensors)
+
+
+def _computed(op: Op[DotAttrs], computed: Sequence[bool], types: Sequence[DType]) -> tuple[bool, ...]:
+    """Which operands of a product a prologue computes: also those that it only converts to a type."""
+    flags = zip(computed, op.operands, types, strict=True)
+    return tuple([is_computed or operand.dtype is not dtype for is_computed, operand, dtype in flags])
 
 
 def _moved(loops: Index, strides: Sequence[Dim]) -> Dim:
