@@ -373,7 +373,8 @@ struct Product : Operands<typename K::Storage> {
 
   // B where it is; only the columns of a last vector that is not full are packed.
   void stream() const {
-    const int64_t rows = i1 - i0, most = stream_columns<Element>(rows), depth = K::in_place ? k : Memory::THIN_DEPTH;
+    const int64_t rows = i1 - i0, most = stream_columns<Element>(rows);
+    const int64_t depth = K::in_place ? largest(1, k) : Memory::THIN_DEPTH;
     for (int64_t j = j0; j < j1; j += most) {
       const int64_t columns = min(most, j1 - j), ld = (columns + 15) / 16 * 16;
       for (int64_t p = 0; p == 0 || p < k; p += depth) {
@@ -386,7 +387,7 @@ struct Product : Operands<typename K::Storage> {
 
   void stream_columns_at(int64_t j, int64_t columns, int64_t ld, Left x, int64_t start, int64_t depth) const {
     const int64_t rows = i1 - i0, full = columns / L * L;
-    const int64_t at_once = rows == 1 && full > widest<K>(rows) * L ? STREAM_DEPTH : depth;
+    const int64_t at_once = rows == 1 && full > widest<K>(rows) * L ? STREAM_DEPTH : largest(1, depth);
     for (int64_t p = 0; full > 0 && (p == 0 || p < depth); p += at_once) {
       const int64_t deep = min(at_once, depth - p);
       for (int64_t c = 0, width; c < full; c += width * L) {
