@@ -153,10 +153,10 @@ class Emitter(IndexPrinter):
         pointer = clean(source.name)
         if isinstance(source, Scratch):
             pointer = self.spell.scratch_row(pointer, arrayed=self.scopes[self.row_scope].arrayed)
-        if self.lane is None or self.lane not in self.deps.of(offset):
+        if self.lane is None or not self.is_vector(offset):
             return self.spell.load(pointer, self.dim(offset), source.dtype)
         split = offset.linear(Sym(self.lane))
-        if split is None or self.lane in self.deps.of(split[0]) | self.deps.of(split[1]):
+        if split is None or any(map(self.is_vector, split)):
             left = "left" if self.partial else ""
             return self.spell.gather(pointer, self.dim(offset), source.dtype, left, self.mask)
         stride, rest = split
@@ -244,7 +244,7 @@ class Emitter(IndexPrinter):
         split = dim.linear(Sym(self.lane))
         if split is None or (step := split[0].constant) is None or not step:
             return None
-        if self.lane in self.deps.of(split[1]) | self.deps.of(lower) | self.deps.of(upper):
+        if any(map(self.is_vector, (split[1], lower, upper))):
             return None
         if step > 0:
             first, last = ((bound - dim + (step - 1)) // step for bound in (lower, upper))

@@ -27,10 +27,10 @@ class IndexPrinter(ScopeStack, ABC):
 
     def dim(self, dim: Dim) -> str:
         """An index or size: int64_t, or a vector of them where it depends on the lane."""
-        if self.lane is None or self.lane not in self.deps.of(dim):
+        if self.lane is None or not self.is_vector(dim):
             return self.dim_scalar(dim)
         split = dim.linear(Sym(self.lane))
-        if split is None or self.lane in self.deps.of(split[0]) | self.deps.of(split[1]):
+        if split is None or any(map(self.is_vector, split)):
             return self.dim_lanes(dim)
         stride, rest = split
         text = f"lanes_i64({clean(self.lane)})"

@@ -33,9 +33,9 @@ def short_maps(kernel: RowKernel) -> RowKernel | None:
         return None
     if any(stage.reductions or len(stage.axes) != 1 for stage in kernel.stages):
         return None
-    length = rows.longest_row(kernel).constant
-    if length is not None and length > limit(kernel):
-        return None
+    length = rows.longest_row(kernel)
+    if length.data() or (length.constant is not None and length.constant > limit(kernel)):
+        return None  # the form is chosen by the length before any element is read
     (row,), deps = kernel.rows, Dependence()
     if not all(_fits(stage, row, deps) for stage in kernel.stages):
         return None

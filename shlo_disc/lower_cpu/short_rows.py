@@ -6,6 +6,7 @@ may be known to the call only: then a kernel has both forms.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from shlo_disc.codegen.dependence import Dependence
@@ -20,7 +21,7 @@ from shlo_disc.lower_cpu import rows
 from shlo_disc.lower_cpu.spelling import LANES, VECTOR_DTYPES, VectorSpelling
 from shlo_disc.lower_cpu.stage_loops import RowContext
 from shlo_disc.lower_cpu.stage_text import stage_lines
-from shlo_disc.lower_cpu.vectorize import can_vectorize, lanes_fit
+from shlo_disc.lower_cpu.vectorize import can_vectorize, carries, lanes_fit
 
 LONGEST = 8  # points of a row: registers hold 16 such rows, and are permuted (`load_stride`)
 LONGEST_SCALAR = 2 * LANES  # of a row that is computed one element at a time otherwise
@@ -31,11 +32,12 @@ def short_rows(kernel: RowKernel) -> RowKernel | None:
     """The kernel whose scratch holds 16 rows, if they can be computed together; valid for rows up to `limit`."""
     if len(kernel.rows) != 1 or not any(stage.reductions for stage in kernel.stages) or rows.moves(kernel):
         return None
-    length = rows.longest_row(kernel).constant
-    if length is not None and length > limit(kernel):
-        return None
+    length = rows.longest_row(kernel)
+    if length.data() or (length.constant is not None and length.constant > limit(kernel)):
+        return None  # the form is chosen by the length before any element is read
     (lane,), deps = kernel.rows, Dependence()
-    if not all(_fits(stage, lane, deps) for stage in kernel.stages):
+    vectors = tuple([name for stage in kernel.stages for name in carries(stage)])
+    if not all(_fits(stage, lane, deps, vectors) for stage in kernel.stages):
         return None
     rewriter = _SixteenRows(kernel, lane)
     stages = tuple(rewriter.stage(stage) for stage in kernel.stages)
@@ -49,12 +51,13 @@ def limit(kernel: RowKernel) -> int:
     return LONGEST if vectors else LONGEST_SCALAR
 
 
-def _fits(stage: Stage, lane: Axis, deps: Dependence) -> bool:
+def _fits(stage: Stage, lane: Axis, deps: Dependence, vectors: Sequence[str]) -> bool:
     """Whether lanes may run over the rows: values have vectors, and rows are stored a fixed distance apart."""
-    carries = (carry for reduction in stage.reductions for carry in (*reduction.carries, *reduction.inputs))
+    carried = (carry for reduction in stage.reductions for carry in (*reduction.carries, *reduction.inputs))
     stores = (*stage.stores, *(s for r in stage.reductions for s in r.stores))
-    types = {*(carry.dtype for carry in carries), *(store.value.dtype for store in stores)}
-    return types <= VECTOR_DTYPES and all(_strided(s, lane, deps) for s in stores) and lanes_fit(stage, (lane,), deps)
+    types = {*(carry.dtype for carry in carried), *(store.value.dtype for store in stores)}
+    strided = all(_strided(s, lane, deps) for s in stores)
+    return types <= VECTOR_DTYPES and strided and lanes_fit(stage, (lane,), deps, vectors)
 
 
 def _strided(store: Store, lane: Axis, deps: Dependence) -> bool:

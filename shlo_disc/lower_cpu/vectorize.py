@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from shlo_disc.codegen.dependence import Dependence
 from shlo_disc.codegen.emitter import is_guard
@@ -46,16 +46,24 @@ def can_vectorize(stage: Stage, deps: Dependence) -> bool:
         return False
     if stage.reductions and stage.reduced[-1] and _differs(stage, lane, deps):
         return False  # the order of its elements is the order of their sum
-    return lanes_fit(stage, (lane,), deps)
+    return lanes_fit(stage, (lane,), deps, () if stage.reduced[-1] else carries(stage))
 
 
-def lanes_fit(stage: Stage, lanes: Sequence[Axis], deps: Dependence) -> bool:
-    """Whether every formula of `stage` can be computed for several points of the table of `lanes` at once."""
-    nodes, symbols = list(nodes_of(stage_formulas(stage))), {lane.symbol.name for lane in lanes}
-    folds = [node.fold for node in nodes if isinstance(node, FoldResult) and not symbols.isdisjoint(deps.of(node))]
+def carries(stage: Stage) -> tuple[str, ...]:
+    """The names of what the reductions of a stage carry."""
+    return tuple([carry.name for reduction in stage.reductions for carry in reduction.carries])
+
+
+def lanes_fit(stage: Stage, lanes: Sequence[Axis], deps: Dependence, vectors: Iterable[str] = ()) -> bool:
+    """Whether every formula of `stage` can be computed for several points of the table of `lanes` at once.
+
+    `vectors` are args that differ from lane to lane.
+    """
+    nodes, varying = list(nodes_of(stage_formulas(stage))), {*(lane.symbol.name for lane in lanes), *vectors}
+    folds = [node.fold for node in nodes if isinstance(node, FoldResult) and not varying.isdisjoint(deps.of(node))]
     if len(lanes) > 1 and (folds or any(_differs(stage, lane, deps) for lane in lanes)):
         return False
-    varying = {*symbols, *(carry.name for fold in folds for carry in fold.carries)}
+    varying.update(carry.name for fold in folds for carry in fold.carries)
     return all(_fold_fits(fold, lanes[0], varying, deps) for fold in folds) and all(
         _node_fits(node, lane, varying, deps) for node in nodes for lane in lanes
     )
@@ -101,11 +109,11 @@ def _node_fits(node: Node, lane: Axis, varying: Collection[str], deps: Dependenc
         case Select(condition, then, other) if is_guard(condition):
             return deps.of(condition).isdisjoint(varying) or _may_mask((then, other), varying, deps)
         case Load(_, (offset,)):
-            return _dim_fits(offset, lane.symbol)
+            return _dim_fits(offset, lane.symbol, varying, deps)
         case FromDim(dim, _):
-            return _dim_fits(dim, lane.symbol)
+            return _dim_fits(dim, lane.symbol, varying, deps)
         case InRange(dim, lower, upper):
-            return all(_dim_fits(d, lane.symbol) for d in (dim, lower, upper))
+            return all(_dim_fits(d, lane.symbol, varying, deps) for d in (dim, lower, upper))
         case Convert(x, dtype) | Bitcast(x, dtype):
             return x.dtype in VECTOR_DTYPES and dtype in VECTOR_DTYPES and not _narrow_float(x.dtype, dtype, node)
         case _:
@@ -123,6 +131,10 @@ def _narrow_float(source: DType, target: DType, node: Node) -> bool:
     return isinstance(node, Bitcast) and (source.is_narrow_float or target.is_narrow_float)
 
 
-def _dim_fits(dim: Dim, lane: Sym) -> bool:
-    """Divisions by lane cost more as vectors than one by one."""
-    return not any(isinstance(a, FloorDiv | Mod | Min | Max) and lane in of(a).symbols() for a in dim.atoms())
+def _dim_fits(dim: Dim, lane: Sym, varying: Collection[str], deps: Dependence) -> bool:
+    """Divisions by lane cost more as vectors than one by one, and what is read lane by lane is not divided at all."""
+    return not any(
+        (isinstance(a, FloorDiv | Mod | Min | Max) and lane in of(a).symbols())
+        or (isinstance(a, FloorDiv | Mod) and not deps.of(of(a)).isdisjoint(varying))
+        for a in dim.atoms()
+    )
