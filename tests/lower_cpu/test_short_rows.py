@@ -120,3 +120,21 @@ def test_only_rows_that_may_be_short_have_a_form() -> None:
     assert form(In("b, s")) is not None
     assert form(In("b, 8")) is not None
     assert form(In("b, 9")) is None
+
+
+def picked(x: Any, start: Any) -> tuple[Any, ...]:
+    """What a row found is where to look; and rows whose length an element says."""
+    best = jnp.argmax(x, 1)
+    return x[jnp.arange(x.shape[0]), best], x[best % x.shape[0]], jax.lax.dynamic_update_slice(x, -x[:, :1], (0, start))
+
+
+def test_what_is_read_is_an_index() -> None:
+    run = shlo_disc.compile(exported(picked, (In("b, s"), In("", np.int32))), options=FAST)
+    rng = np.random.default_rng(7)
+    for height, length in ((1, 1), (16, 3), (37, 8), (FEWEST + 3, 2), (70, 9), (70, LONGEST_SCALAR + 1)):
+        x = rng.standard_normal((height, length)).astype(np.float32)
+        best, moved = x.argmax(1), x.copy()
+        moved[:, length - 1] = -x[:, 0]
+        found = run(x, np.int32(length))
+        for one, wanted in zip(found, (x[np.arange(height), best], x[best % height], moved), strict=True):
+            np.testing.assert_array_equal(one, wanted)
