@@ -18,7 +18,7 @@ from tests.pipeline.compositions import RULES, Step, Value, compose, symbol
 from tests.pipeline.exports import FAST, In, by_jax, check, exported, flat
 from tests.pipeline.guarded import guarded
 
-EXAMPLES = 40
+EXAMPLES = 20
 INPUTS = (In("b, s"), In("s, n"), In("b, s, n"))
 SIZES = ({"b": 3, "s": 5, "n": 2}, {"b": 1, "s": 17, "n": 1}, {"b": 9, "s": 2, "n": 16})
 UNFUSED = replace(FAST, fusion="none")
