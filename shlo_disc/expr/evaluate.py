@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, assert_never
 
@@ -35,11 +35,15 @@ Value = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What a scalar's leaves stand for: sizes and indices, tensors by name, named scalars."""
+    """What a scalar's leaves stand for: sizes and indices, tensors by name, named scalars.
+
+    `known` is what has been computed with them: scalars are graphs with much sharing.
+    """
 
     symbols: Mapping[Sym, int]
     arrays: Mapping[str, Value]
     arguments: Mapping[str, Value]
+    known: dict[Scalar, Value] = field(default_factory=dict[Scalar, Value])
 
 
 def evaluate(
@@ -88,7 +92,9 @@ def _value(scalar: Scalar, env: Environment) -> Value:
         case Select(condition, then, other):
             return _value(then if bool(_value(condition, env)) else other, env)
         case _:
-            return _computed(scalar, env)
+            if (known := env.known.get(scalar)) is None:
+                known = env.known[scalar] = _computed(scalar, env)
+            return known
 
 
 def _computed(scalar: Unary | Binary | Compare | Convert | Bitcast | ReducePrecision, env: Environment) -> Value:

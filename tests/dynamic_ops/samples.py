@@ -334,7 +334,7 @@ def _random() -> Iterator[Sample]:
         for blocks in (0, 7):
             yield sample("d_rng_state", [state], RngStateAttrs(const(blocks)), state.shape)
     for dtype in (DType.UI8, DType.UI32, DType.UI64):
-        for shape in ((0,), (3,), (2, 2)):  # formulas of a hundred steps: a second per element
+        for shape in ((0,), (3,), (2, 2)):
             for split in range(max(1, len(shape))):
                 threefry = RngBitsAttrs(RngAlgorithm.THREE_FRY, const(split))
                 yield sample("d_rng_bits", [states[0]], threefry, shape, dtype)
