@@ -53,7 +53,7 @@ def test_no_two_threads_race(name: str) -> None:
     assert outcome.clean, str(outcome)[:3000]
 
 
-@pytest.mark.parametrize(("number", "name"), enumerate(TEMPLATES))
+@pytest.mark.parametrize(("number", "name"), list(enumerate(TEMPLATES)))
 def test_every_barrier_is_needed(number: int, name: str, exhaustive: bool) -> None:
     if number % 3 and not exhaustive:
         pytest.skip("one template of three: --exhaustive")
