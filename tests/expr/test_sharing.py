@@ -1,8 +1,14 @@
-"""What is shared in dims is looked at once."""
+"""What is shared in dims and formulas is looked at once."""
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from shlo_disc.expr.dim import Sym, maximum, symbol
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.evaluate import evaluate
+from shlo_disc.expr.scalar import Arg, Binary, BinaryFn, Scalar
 
 
 def test_a_shared_part_is_evaluated_once() -> None:
@@ -30,3 +36,19 @@ def test_look_ups_with_equal_nodes_leave_no_chain() -> None:
     while (node := getattr(node, "_twin", None)) is not None:
         links += 1
     assert links <= 2
+
+
+def test_a_shared_formula_is_computed_once() -> None:
+    class Arguments(dict[str, NDArray[np.uint32]]):
+        reads = 0
+
+        def __getitem__(self, key: str) -> NDArray[np.uint32]:
+            self.reads += 1
+            return super().__getitem__(key)
+
+    formula: Scalar = Arg("x", DType.UI32)
+    for _ in range(10):
+        formula = Binary(BinaryFn.ADD, formula, formula, DType.UI32)
+    arguments = Arguments(x=np.array(3, np.uint32))
+    assert evaluate(formula, {}, {}, arguments) == 3 * 2**10
+    assert arguments.reads == 2  # of 2^10 ways from the root to x
