@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 USABLE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
 
-.PHONY: help demo test check format golden bench bench-ops bench-compile bench-fusion bench-parse clean
+.PHONY: help demo test check format golden bench bench-peers bench-ops bench-compile bench-fusion bench-parse clean
 
 help:
 	@echo "make demo    an encoder, 50 shapes, one compilation, checked against XLA"
@@ -18,6 +18,7 @@ help:
 	@echo "make format  rewrite the sources as 'make check' wants them"
 	@echo "make golden  rewrite tests/golden from what is generated now"
 	@echo "make bench   workloads W1-W5, side by side with XLA"
+	@echo "make bench-peers  workloads W0-W7 beside JAX, ONNX Runtime, OpenVINO and PyTorch (environments: benchmarks/peers.py)"
 	@echo "make bench-compile  where compilation spends its time, from 1 to 48 layers"
 	@echo "make bench-fusion  kernels and bytes of the corpus' models, beside other rules and XLA's"
 	@echo "make bench-parse  the parser, side by side with xDSL's and jaxlib's"
@@ -58,6 +59,9 @@ golden: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.run
+
+bench-peers: $(INSTALLED)
+	$(BIN)/python -m benchmarks.peers
 
 bench-ops: $(INSTALLED)
 	$(BIN)/python -m benchmarks.ops --threads 1,2
