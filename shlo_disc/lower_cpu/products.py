@@ -25,11 +25,25 @@ PANEL_COLUMNS = 64  # of B: as many as the prelude packs at a time
 
 
 def read_transposed(kernel: DotKernel) -> DotKernel:
-    """A product of one column as one of one row, so that its epilogue has neighbours to work on."""
-    if kernel.column.extent.constant != 1 or kernel.row.extent.constant == 1:
+    """The transposed product, where the epilogue's neighbours in memory are those along rows.
+
+    So is a product of one column; and a gradient, which JAX contracts as `dy^T x` and transposes when it is finished.
+    """
+    if not _stored_along_rows(kernel):
         return kernel
     a, b = (_transposed(x) for x in (kernel.b, kernel.a))
     return replace(kernel, row=kernel.column, column=kernel.row, a=a, b=b)
+
+
+def _stored_along_rows(kernel: DotKernel) -> bool:
+    """Whether rows, and not columns, of every result are adjacent. A dim of size 1 has no neighbours."""
+    if 1 in (kernel.row.extent.constant, kernel.column.extent.constant):
+        return kernel.row.extent.constant != 1
+    steps = [[store.offset.linear(axis.symbol) for axis in (kernel.row, kernel.column)] for store in kernel.epilogue]
+    return all(
+        row is not None and row[0].constant == 1 and (column is None or column[0].constant != 1)
+        for row, column in steps
+    )
 
 
 def _transposed(operand: MatrixView | Panel) -> MatrixView | Panel:
