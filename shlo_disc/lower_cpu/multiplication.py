@@ -73,6 +73,11 @@ def multiplication(types: ProductTypes) -> Multiplication | None:
     return _OF_SUMS[sums]
 
 
+def kernel_named(name: str) -> Multiplication:
+    """The kernel that the prelude calls so."""
+    return _KERNELS[name]
+
+
 def _sums(result: DType) -> DType:
     """What products are added up in; integers that are right modulo 2^32 are right modulo less."""
     if result.is_integer or result.is_bool:

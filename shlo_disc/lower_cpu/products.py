@@ -70,6 +70,13 @@ def dot_scratch(kernel: DotKernel, kind: Multiplication) -> Dim:
     return found
 
 
+def packed_bytes(kind: Multiplication, depth: Dim, columns: Dim) -> Dim:
+    """What `shlo_packed_bytes_NAME` says: bytes of all of B, as `shlo_pack_NAME` leaves it."""
+    sizes = prelude_constants("gemm.h")
+    panel, step, element = (sizes[f"SHLO_GEMM_{name}"] for name in ("PANEL", f"STEP_{kind.name}", f"BYTES_{kind.name}"))
+    return (columns + (panel - 1)) // panel * panel * ((depth + (step - 1)) // step * step) * element
+
+
 def _block(kernel: DotKernel) -> tuple[Dim, Dim]:
     """Rows and columns of a block."""
     sizes = prelude_constants("gemm.h")

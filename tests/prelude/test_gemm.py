@@ -3,13 +3,8 @@
 import ctypes
 import mmap
 import os
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable
-from importlib.util import find_spec
 from itertools import product
-from pathlib import Path
 from random import Random
 from typing import TypeAlias
 
@@ -17,105 +12,22 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-PRELUDE = Path(__file__).parents[2] / "shlo_disc" / "lower_cpu" / "prelude"
-FLAGS = [
-    *("-O3", "-march=native", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-fno-trapping-math"),
-    *("-ffp-contract=fast", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"),
-]
-COMPILERS = {
-    "gcc": ["g++", "-mprefer-vector-width=512"],
-    "zig": [sys.executable, "-m", "ziglang", "c++"],
-}
-# The epilogue counts how often it gets each element and reads the columns up to a multiple of 16.
-HARNESS = r"""
-#include "gemm.h"
-template <class T> struct Result { T* c; int32_t* times; int64_t columns; volatile T seen; bool bad; };
-template <class T>
-static void store(void* context, const void* tile, int64_t ld, int64_t i0, int64_t rows, int64_t j0, int64_t columns) {
-  Result<T>& out = *(Result<T>*)context;
-  if ((uint64_t)tile % 64 != 0 || ld % 16 != 0 || (columns + 15) / 16 * 16 > ld) out.bad = true;
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < (columns + 15) / 16 * 16; ++j) {
-      const T x = ((const T*)tile)[i * ld + j];
-      if (j >= columns) { out.seen = x; continue; }
-      out.c[(i0 + i) * out.columns + j0 + j] = x;
-      out.times[(i0 + i) * out.columns + j0 + j] += 1;
-    }
-}
-template <class T, class Gemm>
-static int64_t run(Gemm gemm, const ShloGemm* g, const int64_t* at, void* scratch, T* c, int32_t* times) {
-  Result<T> out = {c, times, g->n, 0, false};
-  gemm(g, at[0], at[1], at[2], at[3], scratch, store<T>, &out);
-  return out.bad;
-}
-extern "C" int64_t run_f32(const ShloGemm* g, const int64_t* at, void* scratch, float* c, int32_t* times) {
-  return run(shlo_gemm_f32, g, at, scratch, c, times);
-}
-extern "C" int64_t run_f64(const ShloGemm* g, const int64_t* at, void* scratch, double* c, int32_t* times) {
-  return run(shlo_gemm_f64, g, at, scratch, c, times);
-}
-extern "C" const int64_t scratch_bytes = SHLO_GEMM_SCRATCH;
-"""
+from shlo_disc.lower_cpu.multiplication import kernel_named
+from tests.prelude.compilers import COMPILERS
+from tests.prelude.gemm_kinds import OF_NAME, Products, build
 
 Float: TypeAlias = np.float32 | np.float64
 Floats: TypeAlias = npt.NDArray[Float]
 Multiply: TypeAlias = Callable[[Floats, Floats, tuple[int, int, int, int]], Floats]
 
 
-class ShloGemm(ctypes.Structure):
-    _fields_ = (
-        ("a", ctypes.c_void_p),
-        ("b", ctypes.c_void_p),
-        *((name, ctypes.c_int64) for name in ("a_row", "a_k", "b_k", "b_col", "m", "n", "k")),
-    )
-
-
-def build(compiler: str, folder: Path) -> Path:
-    if compiler == "gcc" and shutil.which("g++") is None:
-        pytest.skip("needs g++")
-    if compiler == "zig" and find_spec("ziglang") is None:
-        pytest.skip("needs the package ziglang")
-    source, library = folder / "harness.cc", folder / "gemm.so"
-    source.write_text(HARNESS)
-    kernels = [str(PRELUDE / f"gemm_{name}.cc") for name in ("f32", "f64")]
-    command = [*COMPILERS[compiler], *FLAGS, f"-I{PRELUDE}", *kernels, str(source)]
-    done = subprocess.run([*command, "-o", str(library)], check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return library
-
-
 @pytest.fixture(scope="module", params=tuple(COMPILERS))
 def multiply(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Multiply:
     """Rows [i0, i1) and columns [j0, j1) of a product, which must be handed out exactly once."""
-    library = ctypes.CDLL(str(build(request.param, tmp_path_factory.mktemp("gemm"))))
-    guard = 4096
-    bytes_ = ctypes.c_int64.in_dll(library, "scratch_bytes").value
-    memory = np.full(bytes_ + 64 + guard, 0xAB, np.uint8)
-    start = -memory.ctypes.data % 64
-
-    def run(a: Floats, b: Floats, at: tuple[int, int, int, int]) -> Floats:
-        (m, k), n, size = a.shape, b.shape[1], a.itemsize
-        c = np.full((m, n), 7, a.dtype)
-        times = np.zeros((m, n), np.int32)
-        strides = (stride // size for stride in (*a.strides, *b.strides))
-        gemm = ShloGemm(a.ctypes.data, b.ctypes.data, *strides, m, n, k)
-        function = library.run_f32 if a.dtype == np.float32 else library.run_f64
-        bad = function(
-            ctypes.byref(gemm),
-            (ctypes.c_int64 * 4)(*at),
-            ctypes.c_void_p(memory.ctypes.data + start),
-            ctypes.c_void_p(c.ctypes.data),
-            ctypes.c_void_p(times.ctypes.data),
-        )
-        assert not bad, "tile not aligned, or its leading dimension is too small"
-        i0, i1, j0, j1 = at
-        expected = np.zeros((m, n), np.int32)
-        expected[i0:i1, j0:j1] = 1
-        np.testing.assert_array_equal(times, expected)
-        assert (memory[start + bytes_ :] == 0xAB).all(), "wrote beyond the scratch memory"
-        return c[i0:i1, j0:j1]
-
-    return run
+    kinds = (OF_NAME["f32"], OF_NAME["f64"])
+    library = build(request.param, tmp_path_factory.mktemp("gemm"), kinds)
+    products = Products(library, lambda kind: kernel_named(kind.name).scratch)
+    return lambda a, b, at: products.run(kinds[a.dtype == np.float64], a, b, at)
 
 
 def row_major(x: Floats) -> Floats:

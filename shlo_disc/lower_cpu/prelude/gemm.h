@@ -14,11 +14,51 @@
 #define SHLO_GEMM_SMALL_DEPTH 64
 #define SHLO_GEMM_SMALL_ELEMENTS 2048
 
+// Packed B: panels of PANEL columns, one after the other; a panel is [k rounded up to STEP][PANEL], and where STEP is more
+// than 1, so many neighbouring depths of a column are neighbours. Columns beyond n are anything, depths beyond k are zeros.
+// Elements have BYTES. Tiles of all shapes read it.
+#define SHLO_GEMM_PANEL 64
+#define SHLO_GEMM_STEP_f32 1
+#define SHLO_GEMM_STEP_f64 1
+#define SHLO_GEMM_STEP_f16 1
+#define SHLO_GEMM_STEP_bf16 1
+#define SHLO_GEMM_STEP_i8 2
+#define SHLO_GEMM_STEP_u8 2
+#define SHLO_GEMM_STEP_i16 2
+#define SHLO_GEMM_STEP_i32 1
+#define SHLO_GEMM_STEP_i64 1
+#define SHLO_GEMM_STEP_c64 1
+#define SHLO_GEMM_STEP_c128 1
+#define SHLO_GEMM_BYTES_f32 4
+#define SHLO_GEMM_BYTES_f64 8
+#define SHLO_GEMM_BYTES_f16 4
+#define SHLO_GEMM_BYTES_bf16 4
+#define SHLO_GEMM_BYTES_i8 2
+#define SHLO_GEMM_BYTES_u8 2
+#define SHLO_GEMM_BYTES_i16 2
+#define SHLO_GEMM_BYTES_i32 4
+#define SHLO_GEMM_BYTES_i64 8
+#define SHLO_GEMM_BYTES_c64 8
+#define SHLO_GEMM_BYTES_c128 16
+
+// How to compute a product; 0 in any field: the prelude chooses. What a kernel cannot do as asked (a tile that it does not
+// have, a block larger than its scratch memory), it does with the nearest that it can. (Kernels do not read it yet.)
+struct ShloSchedule {
+  int32_t form;                      // 1 tiles, 2 stream: few rows, B where it is, 3 dot: few rows, B adjacent along k
+  int32_t tile_rows, tile_vectors;   // of results in registers
+  int32_t pack_left, pack_right;     // 1: yes, 2: no
+  int64_t depth, rows, columns;      // of a block: as much of k as is summed up at once, rows of A, columns of B
+};
+
 // c[i, j] = sum over p < k of a[i * a_row + p * a_k] * b[p * b_k + j * b_col], for i < m and j < n. Any strides.
+// Where B is packed too (else null), it is read from there, whatever the strides of b, which may then be null; j0 of a call
+// is a multiple of PANEL.
 struct ShloGemm {
   const void *a, *b;
   int64_t a_row, a_k, b_k, b_col;
   int64_t m, n, k;
+  const void* packed;
+  const struct ShloSchedule* schedule;  // null: the prelude chooses everything
 };
 
 #ifndef SHLO_EPILOGUE_DEFINED
@@ -33,11 +73,16 @@ typedef void (*ShloEpilogue)(void* context, const void* tile, int64_t ld, int64_
 // elements of the kernel's name; what the epilogue gets are their sums: those of f16 and bf16 are f32, those of i8, u8
 // and i16 are i32. Integers wrap, so that the signs of wider ones do not matter.
 //
+// shlo_packed_bytes_NAME: how many bytes all of B takes when it is packed. The memory is 64-byte aligned.
+// shlo_pack_NAME: packs columns [j0, j1) of B; both are multiples of PANEL, or j1 is n. Reads b, its strides, n and k.
+//
 // shlo_gemm_small_NAME: scratch[count, m, n] = the sums of `count` small products, with no gaps; the operands of the next
 // one are a_next and b_next elements further.
 #define SHLO_GEMM_KERNEL(name)                                                                                        \
   extern "C" void shlo_gemm_##name(const ShloGemm* gemm, int64_t i0, int64_t i1, int64_t j0, int64_t j1, void* scratch, \
                                    ShloEpilogue epilogue, void* context);                                             \
+  extern "C" int64_t shlo_packed_bytes_##name(int64_t k, int64_t n);                                                  \
+  extern "C" void shlo_pack_##name(const ShloGemm* gemm, int64_t j0, int64_t j1, void* packed);                       \
   extern "C" void shlo_gemm_small_##name(const ShloGemm* gemm, int64_t count, int64_t a_next, int64_t b_next,         \
                                          void* scratch);
 SHLO_GEMM_KERNEL(f32) SHLO_GEMM_KERNEL(f64) SHLO_GEMM_KERNEL(f16) SHLO_GEMM_KERNEL(bf16)

@@ -175,12 +175,12 @@ SHLO_INLINE typename K::vector read_line(const typename K::Storage* row, int64_t
   return K::read(line);
 }
 
-// packed[k, vectors] = b[k, columns]; beyond the columns come arbitrary numbers, beyond k zeros.
+// packed[k, width] = b[k, columns], whole vectors; beyond the columns come arbitrary numbers, beyond k zeros.
 template <class K>
 void pack(const typename K::Storage* b, int64_t b_k, int64_t b_col, int64_t k, int64_t columns,
-          typename K::Packed* packed, int64_t vectors) {
+          typename K::Packed* packed, int64_t width) {
   constexpr int64_t L = K::lanes, step = K::step;
-  const int64_t width = vectors * L, units = (k + step - 1) / step;
+  const int64_t units = (k + step - 1) / step;
   if (b_k == 1 && b_col != 1) {
     for (int64_t j = 0; j < columns; j += L)
       for (int64_t u = 0; u < units; u += L) {
@@ -204,7 +204,7 @@ void pack(const typename K::Storage* b, int64_t b_k, int64_t b_col, int64_t k, i
     return;
   }
   for (int64_t p = 0; p < k; p += step, b += step * b_k, packed += width)
-    for (int64_t j = 0; j < width; j += L) {
+    for (int64_t j = 0; j < columns; j += L) {
       typename K::vector x = read_line<K>(b + j * b_col, b_col, columns - j);
       if constexpr (step == 2)
         x = K::join(x, p + 1 < k ? read_line<K>(b + b_k + j * b_col, b_col, columns - j) : K::zero());
@@ -340,7 +340,7 @@ struct Product : Operands<typename K::Storage> {
     else {
       Packed* const to = (Packed*)(scratch + Memory::PACKED + Memory::BLOCK + Memory::TURNED);
       const int64_t vectors = (rows + L - 1) / L;
-      pack<K>(a_at(i, p), a_k, a_row, deep, rows, to, vectors);
+      pack<K>(a_at(i, p), a_k, a_row, deep, rows, to, vectors * L);
       return {to, 1, vectors * L};
     }
   }
@@ -399,7 +399,7 @@ struct Product : Operands<typename K::Storage> {
     }
     for (int64_t p = 0; full < columns && (p == 0 || p < depth); p += DEPTH) {
       const int64_t deep = min(DEPTH, depth - p);
-      pack<K>(b_at(start + p, j + full), b_k, b_col, deep, columns - full, packed(), 1);
+      pack<K>(b_at(start + p, j + full), b_k, b_col, deep, columns - full, packed(), L);
       for (int64_t r = 0, height; r < rows; r += height) {
         height = part(rows - r, TILE_ROWS);
         tile_of<K, PACKED>(height, 1)(x(r, p), x.row, x.k, packed(), L, block() + r * ld + full, ld, deep,
@@ -418,7 +418,7 @@ struct Product : Operands<typename K::Storage> {
       const int64_t wide = min(most, columns - c), width = (wide + L - 1) / L;
       Packed* const right = packed() + c * units;
       const bool packing = K::step == 1 && first && b_col == 1 && wide % L == 0;
-      if (first && !packing) pack<K>(b_at(p, j + c), b_k, b_col, deep, wide, right, width);
+      if (first && !packing) pack<K>(b_at(p, j + c), b_k, b_col, deep, wide, right, width * L);
       for (int64_t r = 0, height; r < rows; r += height) {
         height = part(rows - r, TILE_ROWS);
         if constexpr (K::step == 1)
@@ -469,6 +469,32 @@ struct Product : Operands<typename K::Storage> {
     }
   }
 
+  // B is packed already: nothing but sums is written.
+  void panels(const ShloGemm& g) const {
+    const int64_t chunk = CHUNK_BYTES / (PANEL * (int64_t)sizeof(Element)), units = (k + K::step - 1) / K::step;
+    const int64_t most = TILE_VECTORS<K> * L, depth = K::in_place ? DEPTH : min(DEPTH, Memory::THIN_DEPTH / 8);
+    const Packed* const data = (const Packed*)g.packed;
+    for (int64_t i = i0; i < i1; i += chunk) {
+      const int64_t rows = min(chunk, i1 - i);
+      for (int64_t j = j0; j < j1; j += PANEL) {
+        const int64_t columns = min(PANEL, j1 - j);
+        for (int64_t p = 0; p == 0 || p < k; p += depth) {
+          const int64_t deep = (min(depth, k - p) + K::step - 1) / K::step;
+          const Left x = left(i, rows, p, min(depth, k - p));
+          const Packed* const right = data + j * units + p / K::step * PANEL;
+          for (int64_t c = 0; c < columns; c += most)
+            for (int64_t r = 0, height; r < rows; r += height) {
+              height = part(rows - r, TILE_ROWS);
+              const int64_t width = (min(most, columns - c) + L - 1) / L;
+              tile_of<K, PACKED>(height, width)(x(r, 0), x.row, x.k, right + c, PANEL, block() + r * PANEL + c, PANEL,
+                                                deep, p > 0, nullptr);
+            }
+        }
+        epilogue(context, block(), PANEL, i, rows, j, columns);
+      }
+    }
+  }
+
   void run() const {
     const int64_t rows = i1 - i0, columns = j1 - j0;
     const Product<typename K::Single> thin = {*this};
@@ -482,6 +508,20 @@ struct Product : Operands<typename K::Storage> {
 };
 
 template <class K>
+int64_t packed_bytes(int64_t k, int64_t n) {
+  return (n + PANEL - 1) / PANEL * PANEL * ((k + K::step - 1) / K::step) * (int64_t)sizeof(typename K::Packed);
+}
+
+template <class K>
+void pack_panels(const ShloGemm& g, int64_t j0, int64_t j1, void* packed) {
+  typedef typename K::Packed Packed;
+  const int64_t units = (g.k + K::step - 1) / K::step;
+  for (int64_t j = j0; j < j1; j += PANEL)
+    pack<K>((const typename K::Storage*)g.b + j * g.b_col, g.b_k, g.b_col, g.k, min(PANEL, j1 - j),
+            (Packed*)packed + j * units, PANEL);
+}
+
+template <class K>
 void product(const ShloGemm* g, int64_t i0, int64_t i1, int64_t j0, int64_t j1, void* scratch, ShloEpilogue epilogue,
              void* context) {
   typedef typename K::Storage S;
@@ -492,13 +532,17 @@ void product(const ShloGemm* g, int64_t i0, int64_t i1, int64_t j0, int64_t j1, 
   Turned<Element> turned = {epilogue, context, (Element*)(memory + Scratch<K>::PACKED + Scratch<K>::BLOCK)};
   const Product<K> transposed = {{b, a, g->b_col, g->b_k, g->a_k, g->a_row, g->k, j0, j1, i0, i1, memory,
                                   Turned<Element>::take, &turned}};
+  const Product<K> plain = {{a, b, g->a_row, g->a_k, g->b_k, g->b_col, g->k, i0, i1, j0, j1, memory, epilogue,
+                             context}};
+  if (g->packed) {
+    plain.panels(*g);
+    return;
+  }
   const int64_t rows = i1 - i0, columns = j1 - j0;
   if (columns <= DOT_ROWS && columns < rows && (g->a_row == 1 || transposed.can_dot(columns))) {
     transposed.run();
     return;
   }
-  const Product<K> plain = {{a, b, g->a_row, g->a_k, g->b_k, g->b_col, g->k, i0, i1, j0, j1, memory, epilogue,
-                             context}};
   plain.run();
 }
 
@@ -508,6 +552,12 @@ void product(const ShloGemm* g, int64_t i0, int64_t i1, int64_t j0, int64_t j1, 
   extern "C" void shlo_gemm_##name(const ShloGemm* gemm, int64_t i0, int64_t i1, int64_t j0, int64_t j1,            \
                                    void* scratch, ShloEpilogue epilogue, void* context) {                           \
     product<K>(gemm, i0, i1, j0, j1, scratch, epilogue, context);                                                   \
+  }                                                                                                                 \
+  extern "C" int64_t shlo_packed_bytes_##name(int64_t k, int64_t n) { return packed_bytes<K>(k, n); }               \
+  extern "C" void shlo_pack_##name(const ShloGemm* gemm, int64_t j0, int64_t j1, void* packed) {                    \
+    static_assert(K::step == SHLO_GEMM_STEP_##name && sizeof(K::Packed) == SHLO_GEMM_BYTES_##name * K::step,        \
+                  "gemm.h says what packed elements are");                                                          \
+    pack_panels<K>(*gemm, j0, j1, packed);                                                                          \
   }                                                                                                                 \
   extern "C" void shlo_gemm_small_##name(const ShloGemm* gemm, int64_t count, int64_t a_next, int64_t b_next,       \
                                          void* scratch) {                                                           \
