@@ -1,6 +1,6 @@
 """shlo_disc: a dynamic-shape compiler for JAX and StableHLO. Compile once, run any shape."""
 
-from shlo_disc.compiled import Compiled
+from shlo_disc.compiled import Bound, Compiled
 from shlo_disc.custom_calls import register_custom_call
 from shlo_disc.diagnostics import (
     ArgumentTypeError,
@@ -23,6 +23,7 @@ from shlo_disc.verify.ops import verify
 
 __all__ = [
     "ArgumentTypeError",
+    "Bound",
     "Build",
     "CompileError",
     "CompileOptions",

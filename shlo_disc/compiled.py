@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import ArgumentTypeError
-from shlo_disc.exported import Signature
+from shlo_disc.exported import Signature, SignaturePart
 from shlo_disc.overview import FactText
 from shlo_disc.report.page import write_page
 from shlo_disc.report.text import explain
+from shlo_disc.runtime.binding import BoundMemory, check_same
 from shlo_disc.runtime.executable import Executable, Stats
 from shlo_disc.runtime.gpu_executable import GpuExecutable
 from shlo_disc.runtime.peak import largest_size, peak_memory
@@ -34,12 +35,15 @@ class Compiled:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run. Raises `RuntimeShapeError` or `ArgumentTypeError` before anything is written."""
-        signature = self._signature
-        if signature is not None:
-            return signature.unflatten(self._executable.mirror(signature.flatten(args, kwargs)))
-        if kwargs:
-            raise ArgumentTypeError(f"found the keyword arguments {', '.join(kwargs)}, expected positional ones only")
-        return self._executable.mirror(args)
+        return _call(self._executable, self._signature, args, kwargs)
+
+    def bind(self, *args: Any, **kwargs: Any) -> Bound:
+        """Fix the leading arguments, and keywords: `bound = run.bind(params)`, then `bound(x)` is `run(params, x)`.
+
+        What is bound is checked and packed once, here, and calls only look at the rest. Nothing is compiled. The arrays
+        must not be written to afterwards: `bound.rebind` replaces them. See docs/binding.md.
+        """
+        return Bound(self._executable, self._signature, args, kwargs)
 
     def __repr__(self) -> str:
         artifact = self._executable.artifact
@@ -98,6 +102,84 @@ class Compiled:
     def facts(self) -> tuple[FactText, ...]:
         """Everything that is known of the sizes of the program's values, each with its reason."""
         return self._executable.artifact.overview.all_facts()
+
+
+class Bound:
+    """A program some of whose arguments are bound: called with the others, from several threads if need be."""
+
+    def __init__(
+        self, executable: Runnable, signature: Signature | None, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        self._program = executable
+        self._given: SignaturePart | None = None
+        self._rest: Signature | None = None
+        if signature is not None:
+            self._given, rest = signature.split(args, kwargs)
+            self._rest = rest.signature
+        self._count = len(args)
+        self._executable = executable.bind(self._flatten(args, kwargs))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run. Raises `RuntimeShapeError` or `ArgumentTypeError` before anything is written."""
+        return _call(self._executable, self._rest, args, kwargs)
+
+    def rebind(self, *args: Any, **kwargs: Any) -> None:
+        """Replace what is bound, by arrays of the same shapes and dtypes. Nothing is compiled.
+
+        Calls that run at this moment end with what they began with; those that begin after this return see the new
+        arrays, all of them.
+        """
+        bound = self._program.bind(self._flatten(args, kwargs))
+        check_same(bound.artifact, bound.bound, self._executable.bound)
+        self._executable = bound
+
+    def __repr__(self) -> str:
+        artifact = self._executable.artifact
+        names = [one.name for k, one in enumerate(artifact.arguments) if k not in self._executable.bound]
+        return f"<Bound {artifact.name}({_few(names)}), {len(self._executable.bound)} arguments bound>"
+
+    @property
+    def memory(self) -> BoundMemory:
+        """Bytes of what is bound: as it was given, as it is kept, and of packed copies."""
+        return self._executable.bound_memory
+
+    @property
+    def executable(self) -> Runnable:
+        """The flat program, without the arguments that are bound."""
+        return self._executable
+
+    @property
+    def stats(self) -> Stats:
+        """Those of the compiled program: calls are counted together."""
+        return self._executable.stats
+
+    def explain(self) -> str:
+        """What is bound, what is packed, and what that takes."""
+        return "\n".join(self.memory.lines())
+
+    def _flatten(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Mapping[int, Any]:
+        """The arrays to bind, by the numbers of the program's arguments."""
+        if self._given is not None:
+            leaves = self._given.signature.flatten(args, kwargs)
+            return dict(zip(self._given.places, leaves, strict=True))
+        _refuse_keywords(kwargs)
+        expected, most = self._count, len(self._program.artifact.arguments)
+        if len(args) != expected or len(args) > most:
+            wanted = f"at most {most}" if len(args) > most else f"{expected}, as many as are bound"
+            raise ArgumentTypeError(f"found {len(args)} arrays to bind, expected {wanted}")
+        return dict(enumerate(args))
+
+
+def _call(executable: Runnable, signature: Signature | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if signature is not None:
+        return signature.unflatten(executable.mirror(signature.flatten(args, kwargs)))
+    _refuse_keywords(kwargs)
+    return executable.mirror(args)
+
+
+def _refuse_keywords(kwargs: Mapping[str, Any]) -> None:
+    if kwargs:
+        raise ArgumentTypeError(f"found the keyword arguments {', '.join(kwargs)}, expected positional ones only")
 
 
 def peak_formula(artifact: Artifact) -> Any:

@@ -7,7 +7,7 @@ The one place that touches JAX. Whoever holds an `Exported` has JAX, so it is im
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,6 +29,7 @@ class Signature:
     kept: tuple[int, ...]  # the leaves that the program takes
     platform: int  # the position of the device among the platforms of the export
     is_flat: bool  # every positional argument is one leaf, and the program takes all of them
+    leading: int = 0  # positional arguments before these, which are bound
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -50,9 +51,45 @@ class Signature:
         """The results as the exported function returns them."""
         return self.out_tree.unflatten(leaves)
 
+    def split(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[SignaturePart, SignaturePart]:
+        """The signatures of as many leading arguments with these keywords, and of all other arguments.
+
+        Raises `ArgumentTypeError` if the exported function has fewer arguments, or none of such a name.
+        """
+        import jax  # noqa: PLC0415
+
+        every, named = jax.tree_util.tree_unflatten(self.in_tree, range(self.in_tree.num_leaves))
+        if len(args) > len(every):
+            raise ArgumentTypeError(f"found {len(args)} positional arguments to bind, expected at most {len(every)}")
+        if unknown := [name for name in kwargs if name not in named]:
+            known = f"one of {_list(sorted(named))}" if named else "none: all arguments are positional"
+            raise ArgumentTypeError(f"found the keyword argument {unknown[0]} to bind, expected {known}")
+        bound = every[: len(args)], {name: named[name] for name in kwargs}
+        rest = every[len(args) :], {name: one for name, one in named.items() if name not in kwargs}
+        return self._part(bound, 0), self._part(rest, len(args))
+
+    def _part(self, numbers: tuple[tuple[Any, ...], dict[str, Any]], leading: int) -> SignaturePart:
+        """The signature of some arguments, given with the numbers of all leaves in the places of these."""
+        import jax  # noqa: PLC0415
+
+        leaves, tree = jax.tree_util.tree_flatten(numbers)
+        place = {leaf: k for k, leaf in enumerate(self.kept)}
+        flat = jax.tree_util.tree_structure(((0,) * len(leaves), {}))
+        signature = replace(
+            self,
+            in_tree=tree,
+            names=tuple(self.names[leaf] for leaf in leaves),
+            kept=tuple(k for k, leaf in enumerate(leaves) if leaf in place),
+            is_flat=tree == flat and place.keys() >= set(leaves),
+            leading=leading,
+        )
+        return SignaturePart(signature, tuple(place[leaf] for leaf in leaves if leaf in place))
+
     def _difference(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         """Which leaves are missing or extra; both structures if they differ in their containers alone."""
-        found, tree = _paths((args, kwargs))
+        import jax  # noqa: PLC0415
+
+        found, _ = _paths(((None,) * self.leading + args, kwargs))
         lines = ["the arguments have another structure than those of the exported function"]
         missing = [name for name in self.names if name not in set(found)]
         extra = [name for name in found if name not in set(self.names)]
@@ -61,8 +98,17 @@ class Signature:
         if extra:
             lines.append(f"  extra: {_list(extra)}")
         if not missing and not extra:
+            tree = jax.tree_util.tree_structure((args, kwargs))
             lines += [f"  found {tree}", f"  expected {self.in_tree}"]
         return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class SignaturePart:
+    """The signature of some of a function's arguments, and the numbers of the program's arguments that it gives."""
+
+    signature: Signature
+    places: tuple[int, ...]
 
 
 def is_exported(program: object) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
@@ -16,23 +17,32 @@ _ACCEPTS = {  # kinds of dtype that a Python number may become without losing wh
     float: "fcV",
     complex: "c",
 }
+NONE_BOUND: Mapping[int, tuple[int, ...]] = MappingProxyType({})
 _NARROW_INTEGERS = frozenset({"int2", "int4", "uint2", "uint4"})  # of ml_dtypes, whose kinds do not tell
 
 
-def conform(artifact: Artifact, dtypes: Sequence[np.dtype[np.generic]], arrays: Sequence[object]) -> list[Array]:
-    """Turn the arrays of a call into contiguous NumPy arrays of the dtypes and sizes expected."""
-    expected = artifact.arguments
-    check_count(artifact, arrays)
-    found = [conform_one(*one) for one in zip(expected, dtypes, arrays, strict=True)]
-    check_sizes(artifact, [array.shape for array in found])
+def conform(
+    artifact: Artifact,
+    dtypes: Sequence[np.dtype[np.generic]],
+    arrays: Sequence[object],
+    bound: Mapping[int, tuple[int, ...]] = NONE_BOUND,
+) -> list[Array]:
+    """Turn the arrays of a call into contiguous NumPy arrays of the dtypes and sizes expected.
+
+    `bound` are the shapes of the arguments that it leaves out, because they are bound.
+    """
+    check_count(artifact, arrays, bound)
+    places = [k for k in range(len(artifact.arguments)) if k not in bound]
+    found = [conform_one(artifact.arguments[k], dtypes[k], one) for k, one in zip(places, arrays, strict=True)]
+    check_sizes(artifact, {**bound, **{k: array.shape for k, array in zip(places, found, strict=True)}}, bound)
     return found
 
 
-def check_count(artifact: Artifact, arrays: Sequence[object]) -> None:
-    """Refuse too few or too many arrays."""
-    if len(arrays) != len(artifact.arguments):
-        names = ", ".join(argument.name for argument in artifact.arguments)
-        raise ArgumentTypeError(f"found {len(arrays)} arrays, expected {len(artifact.arguments)}: {names}")
+def check_count(artifact: Artifact, arrays: Sequence[object], bound: Container[int] = ()) -> None:
+    """Refuse too few or too many arrays, where those that are bound are left out."""
+    expected = [argument.name for k, argument in enumerate(artifact.arguments) if k not in bound]
+    if len(arrays) != len(expected):
+        raise ArgumentTypeError(f"found {len(arrays)} arrays, expected {len(expected)}: {', '.join(expected)}")
 
 
 def conform_one(argument: Argument, dtype: np.dtype[np.generic], value: object) -> Array:
@@ -61,8 +71,8 @@ def check_type(argument: Argument, dtype: object, shape: tuple[int, ...], *, sam
         )
     if len(shape) != len(argument.shape):
         raise ArgumentTypeError(
-            f"{argument.name}: found rank {len(shape)}, shape {_show(shape)}, "
-            f"expected rank {len(argument.shape)}, shape {_show(argument.shape)}"
+            f"{argument.name}: found rank {len(shape)}, shape {show_shape(shape)}, "
+            f"expected rank {len(argument.shape)}, shape {show_shape(argument.shape)}"
         )
 
 
@@ -80,33 +90,34 @@ def _number(value: object, dtype: np.dtype[np.generic]) -> Array:
     return made
 
 
-def check_sizes(artifact: Artifact, shapes: Sequence[tuple[int, ...]]) -> None:
-    """Refuse sizes that are not the fixed ones, or differ where they should be equal; ranks are right."""
-    names = artifact.symbols[: len(artifact.raw)]
-    owner = dict(zip(names, artifact.raw, strict=True))
-    for i, (argument, shape) in enumerate(zip(artifact.arguments, shapes, strict=True)):
+def check_sizes(artifact: Artifact, shapes: Mapping[int, tuple[int, ...]], bound: Container[int] = ()) -> None:
+    """Refuse sizes that are not the fixed ones, or differ where they should be equal; ranks are right.
+
+    `shapes` by the number of the argument: a size counts where it is met first. `bound`: which of them are bound.
+    """
+    first = dict[str, tuple[int, int]]()
+    for i, shape in shapes.items():
+        argument = artifact.arguments[i]
         for axis, (size, wanted) in enumerate(zip(shape, argument.shape, strict=True)):
             if isinstance(wanted, int):
                 expected, reason = wanted, ""
             else:
-                first, first_axis = owner[wanted]
-                if (first, first_axis) == (i, axis):
-                    continue
-                expected = shapes[first][first_axis]
-                name = artifact.arguments[first].name
-                reason = f", the size {wanted} of {name}, dim {first_axis}"
+                one, dim = first.setdefault(wanted, (i, axis))
+                expected = shapes[one][dim]
+                what = "bound as the size" if one in bound else "the size"
+                reason = f", {what} {wanted} of {artifact.arguments[one].name}, dim {dim}"
             if size != expected:
                 raise RuntimeShapeError(
                     f"{argument.name}, dim {axis}: "
                     f"found size {size}, expected {expected}{reason}\n"
-                    f"  found shape {_show(shape)}, expected {_show(argument.shape)}"
+                    f"  found shape {show_shape(shape)}, expected {show_shape(argument.shape)}"
                 )
 
 
-def _show(shape: tuple[int | str, ...]) -> str:
+def show_shape(shape: tuple[int | str, ...]) -> str:
     """A shape as Python prints it, with bare names.
 
-    >>> _show((2, "b")), _show(("n",)), _show(())
+    >>> show_shape((2, "b")), show_shape(("n",)), show_shape(())
     ('(2, b)', '(n,)', '()')
     """
     return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"

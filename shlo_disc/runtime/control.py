@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Protocol, assert_never
 
@@ -26,12 +27,20 @@ class Inner(Protocol):
         """Run it; what it returns is kept."""
         ...
 
+    def bind(self, given: Mapping[int, Any]) -> Inner:
+        """The same with some of its arguments bound, by number."""
+        ...
+
 
 class Single:
     """A program in one part, as loops and branches call it."""
 
     def __init__(self, part: Part) -> None:
         self.parts = (part,)
+
+    def bind(self, given: Mapping[int, Any]) -> Single:
+        """The same with some of its arguments bound, by number."""
+        return Single(self.parts[0].bind(given))
 
     def visit(self, arrays: Sequence[Any], visit: Visit, *, is_inner: bool) -> tuple[Any, ...]:
         """Run it; what it returns is kept, as everything is that an inner program returns."""
@@ -43,9 +52,15 @@ class Single:
 
 @dataclass(frozen=True, slots=True)
 class PartRunner:
-    """Runs a program that knows its sizes."""
+    """Runs a program that knows its sizes. `takes`: which of the inputs it takes, those that are not bound."""
 
     part: Part
+    takes: tuple[int, ...]
+
+    def bind(self, given: Mapping[int, Any]) -> tuple[PartRunner, frozenset[int]]:
+        """The same with some inputs bound, by number, and which of them it does not look at any more."""
+        takes = tuple([k for k in self.takes if k not in given])
+        return PartRunner(self.part.bind(given), takes), frozenset(given)
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -55,7 +70,7 @@ class PartRunner:
     def __call__(self, inputs: Sequence[Any], owned: Sequence[int], visit: Visit) -> tuple[Any, ...]:
         """Its results."""
         del owned
-        return visit.run(self.part, inputs)
+        return visit.run(self.part, [inputs[k] for k in self.takes])
 
 
 class LoopRunner:
@@ -63,13 +78,24 @@ class LoopRunner:
 
     def __init__(self, loop: Loop, condition: Inner, body: Inner) -> None:
         self.loop, self.condition, self.body = loop, condition, body
+        self.takes = (loop.condition.takes, loop.body.takes)
         self._carried = len(loop.body.artifact.results) - 1
         read = read_of(loop.condition) | read_of(loop.body)
         given = dict[int, Argument]()
         for callee in (loop.condition, loop.body):
             given.update(zip(callee.takes, callee.artifact.arguments, strict=True))
-        self._captured = [(k, argument, k in read) for k, argument in given.items() if k >= self._carried]
+        self.captured = [(k, argument, k in read) for k, argument in given.items() if k >= self._carried]
         self._overwritten = [k for k in overwritten(loop.body.artifact) if k < self._carried]
+
+    def bind(self, given: Mapping[int, Any]) -> tuple[LoopRunner, frozenset[int]]:
+        """The same with inputs bound that are the same in every turn, and which these are."""
+        captured = {k: value for k, value in given.items() if k >= self._carried}
+        bound = copy(self)
+        bound.condition = _bind_taken(self.condition, self.loop.condition.takes, captured)
+        bound.body = _bind_taken(self.body, self.loop.body.takes, captured)
+        bound.takes = tuple([tuple([k for k in takes if k not in captured]) for takes in self.takes])
+        bound.captured = [one for one in self.captured if one[0] not in captured]
+        return bound, frozenset(captured)
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -82,15 +108,15 @@ class LoopRunner:
         An array that a turn leaves is overwritten in the next one where that saves memory.
         """
         part, body, arguments = self.body.parts[0], self.body, self.loop.body.artifact.arguments
-        count, takes = self._carried, self.loop.body.takes
+        count, (asked, takes) = self._carried, self.takes
         values = list(inputs)
-        for k, argument, is_read in self._captured:  # the same in every turn: looked at once
+        for k, argument, is_read in self.captured:  # the same in every turn: looked at once
             values[k] = part.settled(argument, values[k], is_read=is_read)
         shared = Counter(map(id, inputs))
         own = [k in owned and shared[id(inputs[k])] == 1 for k in range(count)]
         turn, asks = 0, "the condition of "
         try:
-            (holds,) = self.condition.visit([values[k] for k in self.loop.condition.takes], visit, is_inner=True)
+            (holds,) = self.condition.visit([values[k] for k in asked], visit, is_inner=True)
             visit.release(holds)
             while part.read(holds):
                 if not turn:
@@ -115,10 +141,19 @@ class LoopRunner:
 
 @dataclass(frozen=True, slots=True)
 class BranchRunner:
-    """Runs one of several programs. On a GPU the index is waited for."""
+    """Runs one of several programs. On a GPU the index is waited for. `takes`: which inputs each takes."""
 
     branches: Branches
     programs: tuple[Inner, ...]
+    takes: tuple[tuple[int, ...], ...]
+
+    def bind(self, given: Mapping[int, Any]) -> tuple[BranchRunner, frozenset[int]]:
+        """The same with inputs bound, the index excepted, and which these are."""
+        bound = {k: value for k, value in given.items() if k}
+        pairs = zip(self.programs, self.branches.branches, strict=True)
+        programs = tuple([_bind_taken(program, branch.takes, bound) for program, branch in pairs])
+        takes = tuple([tuple([k for k in takes if k not in bound]) for takes in self.takes])
+        return BranchRunner(self.branches, programs, takes), frozenset(bound)
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -133,12 +168,17 @@ class BranchRunner:
         number = index if 0 <= index <= last else last
         branch = self.branches.branches[number]
         try:
-            found = self.programs[number].visit([inputs[k] for k in branch.takes], visit, is_inner=True)
+            found = self.programs[number].visit([inputs[k] for k in self.takes[number]], visit, is_inner=True)
         except RuntimeShapeError as error:
             raise RuntimeShapeError(f"{error}\n  in {branch.name}") from error
         for array in found:
             visit.release(array)  # whoever takes them keeps them
         return (*found, _sizes(found, self.branches.sized))
+
+
+def _bind_taken(program: Inner, takes: Sequence[int], given: Mapping[int, Any]) -> Inner:
+    """A program with those of a segment's inputs bound that it takes."""
+    return program.bind({place: given[k] for place, k in enumerate(takes) if k in given})
 
 
 def overwritten(artifact: Artifact) -> frozenset[int]:

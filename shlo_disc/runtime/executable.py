@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
+from copy import copy
 from ctypes import py_object
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -15,6 +16,7 @@ from shlo_disc.artifact import Argument, Artifact
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.arguments import conform, conform_one
+from shlo_disc.runtime.binding import Binding, BoundMemory, Span, bind_arrays, bound_memory
 from shlo_disc.runtime.build import Builder, available_threads
 from shlo_disc.runtime.cache import open_cache
 from shlo_disc.runtime.donation import take
@@ -28,7 +30,6 @@ from shlo_disc.runtime.library import (
     open_program,
     open_runtime,
     pointers,
-    words,
 )
 from shlo_disc.runtime.steps import Observer, host_calls
 from shlo_disc.runtime.toolchain import find_compiler
@@ -53,12 +54,17 @@ class Stats:
 class _Frame:
     """The C arrays of one call. Used by one call at a time, and kept for the next."""
 
-    def __init__(self, arguments: int, results: int, raw: int) -> None:
-        self.pointers = pointers([0] * arguments)
+    def __init__(self, results: int, binding: Binding) -> None:
         self.results = pointers([0] * results)
-        self.raw = words([0] * raw)
-        self.key = memoryview(self.raw).cast("B")
         self.calls = 0
+        self.begin(binding)
+
+    def begin(self, binding: Binding) -> None:
+        """Start from what is bound, but do not keep it alive."""
+        self.token = binding.token
+        self.pointers = type(binding.addresses).from_buffer_copy(binding.addresses)
+        self.raw = type(binding.raw).from_buffer_copy(binding.raw)
+        self.key = memoryview(self.raw).cast("B")
 
 
 class Executable:
@@ -73,7 +79,7 @@ class Executable:
         self._driver = driver
         self._run = driver.run
         self._dtypes = tuple(dtype_of(argument.dtype) for argument in artifact.arguments)
-        self._binder = Binder(artifact, self._dtypes)
+        self.binding = bind_arrays(artifact, self._dtypes, {})
         self._bind = runtime.bind
         self._locate = runtime.locate
         self._has_host_calls = bool(host_calls(artifact.steps))
@@ -84,30 +90,35 @@ class Executable:
         self._frames: list[_Frame] = []
 
     def __call__(self, arrays: Sequence[Any]) -> tuple[Array, ...]:
-        """Run the program on `arrays`, in the order of `artifact.arguments`.
+        """Run the program on `arrays`, in the order of `artifact.arguments`, without those that are bound.
 
         Takes C-contiguous NumPy arrays and CPU arrays of JAX and DLPack as they are, and copies
         others contiguous. Returns fresh arrays, 64-byte aligned, or arrays on the memory of donated arguments.
         """
-        idle = self._idle
+        idle, binding = self._idle, self.binding
         try:
             frame = idle.pop()
         except IndexError:
             frame = self._new_frame()
+        if frame.token is not binding.token:
+            frame.begin(binding)
         try:
-            held = self._bind_arrays(frame, tuple(arrays))
+            held = self._bind_arrays(frame, binding, tuple(arrays))
             key = frame.key.tobytes()
             plan = self._plans.get(key) or self._new_plan(frame, key)
             taken: Mapping[int, Array] = {}
             if self.artifact.donations:
-                taken = take(self.artifact.donations, arrays, held, frame.pointers)
+                every = binding.everything
+                taken = take(self.artifact.donations, every(arrays), every(held), frame.pointers)
                 found = self._outputs(plan, taken)
             else:
                 found = tuple([shelf.array(shape, dtype) for shelf, shape, dtype in plan.outputs])
-            self._locate(self._binder.pointer, py_object(found), frame.results)
+            self._locate(binding.binder.pointer, py_object(found), frame.results)
             arena = plan.arena.take()
             if self._has_host_calls:
-                self._run(frame.pointers, frame.results, plan, arena.pointer, (held, taken, found, arena.lend()))
+                self._run(
+                    frame.pointers, frame.results, plan, arena.pointer, (binding, held, taken, found, arena.lend())
+                )
             else:
                 self._run(frame.pointers, frame.results, plan, arena.pointer)
                 arena.give_back()
@@ -118,17 +129,21 @@ class Executable:
             idle.append(frame)
 
     def mirror(
-        self, arrays: Sequence[Any], run: Callable[[Sequence[Any]], tuple[Array, ...]] | None = None
+        self,
+        arrays: Sequence[Any],
+        run: Callable[[Sequence[Any]], tuple[Array, ...]] | None = None,
+        *,
+        of_jax: bool = False,
     ) -> tuple[object, ...]:
         """Run this, or `run`, and return arrays of the library that the arguments came from.
 
-        They are JAX's if any of the arguments is, else NumPy's.
+        They are JAX's if any of the arguments is, one that is bound too (or `of_jax` says so), else NumPy's.
         """
         run = run or self
-        of_jax = jax_types(arrays)
-        if not of_jax:
-            return run(arrays)
-        views = [np.asarray(array) if type(array) in of_jax else array for array in arrays]
+        types = jax_types(arrays)
+        if not types:
+            return to_jax(run(arrays)) if of_jax or self.binding.of_jax else run(arrays)
+        views = [np.asarray(array) if type(array) in types else array for array in arrays]
         return to_jax(run(views))
 
     @property
@@ -139,8 +154,9 @@ class Executable:
 
     def arena_bytes(self, arrays: Sequence[Any]) -> int:
         """Bytes of temporaries that a call with these arrays needs."""
-        frame = _Frame(len(arrays), len(self.artifact.results), self.artifact.given)
-        self._bind_arrays(frame, tuple(arrays))
+        binding = self.binding
+        frame = _Frame(len(self.artifact.results), binding)
+        self._bind_arrays(frame, binding, tuple(arrays))
         return self._driver.plan(self._raw(frame)).arena_bytes
 
     def copied(self, argument: Argument, value: Any) -> Array:
@@ -159,7 +175,37 @@ class Executable:
     def trace(self, arrays: Sequence[Any], observe: Observer) -> tuple[Array, ...]:
         """Run on the VM; `observe` gets each step after it ran, and all buffers as arrays."""
         vm = Vm(self.artifact, self.program, self.runtime, observe)
-        return Executable(self.artifact, self.program, self.runtime, vm)(arrays)
+        traced = Executable(self.artifact, self.program, self.runtime, vm)
+        traced.binding = self.binding
+        return traced(arrays)
+
+    def bind(self, given: Mapping[int, Any]) -> Executable:
+        """The same program with some arguments bound, by number: calls bring the others alone. Nothing is compiled.
+
+        Calls are counted together. Arrays that are kept as they are must not be written to any more.
+        """
+        bound = copy(self)
+        bound.binding = bind_arrays(self.artifact, self._dtypes, given)
+        return bound
+
+    @property
+    def bound(self) -> Mapping[int, tuple[int, ...]]:
+        """The shapes of the arguments that are bound, by number."""
+        return self.binding.shapes
+
+    @property
+    def kept(self) -> tuple[Span, ...]:
+        """Where the bound arrays are that calls read as they are."""
+        return self.binding.kept
+
+    @property
+    def bound_memory(self) -> BoundMemory:
+        """What the bound arguments take."""
+        return bound_memory(self.artifact, self.binding.given, self.kept)
+
+    def prepared(self, argument: Argument, value: Any) -> Array:
+        """An array as the program takes it, to be bound in several parts."""
+        return conform_one(argument, dtype_of(argument.dtype), value)
 
     def _outputs(self, plan: Plan, taken: Mapping[int, Array]) -> tuple[Array, ...]:
         """Arrays for the results: fresh, or on the memory of an argument that was taken."""
@@ -169,25 +215,24 @@ class Executable:
             found.append(shelf.array(shape, dtype) if argument is None else np.ndarray(shape, dtype, taken[argument]))
         return tuple(found)
 
-    def _bind_arrays(self, frame: _Frame, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _bind_arrays(self, frame: _Frame, binding: Binding, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         """Fill the frame's pointers and raw sizes; returns what must live during the call."""
-        if self._fits(frame, arrays):
+        if self._fits(frame, binding.binder, arrays):
             return arrays
-        usable = tuple(conform(self.artifact, self._dtypes, arrays))
-        if not self._fits(frame, usable):
+        usable = tuple(conform(self.artifact, self._dtypes, arrays, binding.shapes))
+        if not self._fits(frame, binding.binder, usable):
             shapes = ", ".join(f"{array.dtype}{list(array.shape)}" for array in usable)
             raise InternalError(f"cannot bind the arrays of a call: found {shapes}")
         return usable
 
-    def _fits(self, frame: _Frame, arrays: tuple[Any, ...]) -> bool:
+    def _fits(self, frame: _Frame, binder: Binder, arrays: tuple[Any, ...]) -> bool:
         """Bind the arrays if all are exactly as the program takes them."""
-        if len(arrays) != len(self._dtypes):
+        if len(arrays) != len(binder.places):
             return False
-        return self._bind(self._binder.pointer, py_object(arrays), frame.pointers, frame.raw) == 0
+        return self._bind(binder.pointer, py_object(arrays), frame.pointers, frame.raw) == 0
 
     def _new_frame(self) -> _Frame:
-        artifact = self.artifact
-        frame = _Frame(len(artifact.arguments), len(artifact.results), artifact.given)
+        frame = _Frame(len(self.artifact.results), self.binding)
         self._frames.append(frame)
         return frame
 

@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +18,7 @@ from shlo_disc.artifact import Argument, Artifact, Reading
 from shlo_disc.diagnostics import ArgumentTypeError, InternalError, ToolchainError
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.arguments import check_count, check_sizes, check_type, conform_one
+from shlo_disc.runtime.binding import BoundMemory, Span, bound_memory, refuse_donated, span_of
 from shlo_disc.runtime.build import Builder
 from shlo_disc.runtime.cache import open_cache
 from shlo_disc.runtime.device import Device, DeviceArray, IndexType, Memory
@@ -58,6 +60,13 @@ class _Plan:
     choices: dict[frozenset[int], tuple[int, ...]] = field(default_factory=dict[frozenset[int], tuple[int, ...]])
 
 
+@dataclass(slots=True)
+class _Tally:
+    """Calls, those with bound arguments too."""
+
+    count: int = 0
+
+
 class GpuExecutable:
     """Runs one artifact at any sizes. May be called from several threads at once, each with its own current stream."""
 
@@ -85,16 +94,22 @@ class GpuExecutable:
         self._places = pointers([memory.pointer for memory in self._constants])
         self._plans: dict[tuple[tuple[int, ...], ...], _Plan] = {}
         self._signatures: set[tuple[int, ...]] = set()
-        self._calls = 0
+        self._calls = _Tally()
+        self.held: Mapping[int, DeviceArray] = {}  # what is bound, by number
+        self.given: Mapping[int, Span] = {}
+        self.like: tuple[Any, ...] = ()  # a bound array of the library whose arrays the results should be
         self._lock = threading.Lock()
 
     def __call__(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
-        """Run the program on `arrays`, in the order of `artifact.arguments`; returns arrays of the device's library.
+        """Run the program on `arrays`, in the order of `artifact.arguments`, without those that are bound.
+
+        Returns arrays of the device's library.
 
         Takes C-contiguous arrays on the device as they are, copies others there. All temporaries are one allocation;
         each result is one of its own, so that who keeps one does not keep the others, or a donated argument's.
         """
         device = self.device
+        arrays = self._everything(arrays)
         bound = self._bind(arrays)
         plan = self._plan(bound, arrays)
         taken = take_on_device(device, self.artifact.donations, arrays, bound)
@@ -106,7 +121,7 @@ class GpuExecutable:
         self._queue(call, plan)
         device.hold([array if one.owner is None else one.owner for one, array in zip(bound, arrays, strict=True)])
         with self._lock:
-            self._calls += 1
+            self._calls.count += 1
             self._signatures.add(plan.signature)
         return tuple(
             device.export_array(memory, shape, result.dtype)
@@ -134,19 +149,62 @@ class GpuExecutable:
         run(self.device.table(products=self._products))
 
     def mirror(
-        self, arrays: Sequence[Any], run: Callable[[Sequence[Any]], tuple[Any, ...]] | None = None
+        self,
+        arrays: Sequence[Any],
+        run: Callable[[Sequence[Any]], tuple[Any, ...]] | None = None,
+        *,
+        of_jax: bool = False,
     ) -> tuple[object, ...]:
-        """Run this, or `run`, and return arrays of the library that the arguments came from, as the device knows it."""
-        return self.device.mirror(run or self, arrays)
+        """Run this, or `run`, and return arrays of the library that the arguments came from, as the device knows it.
+
+        Arguments that are bound count too, which `of_jax` says of arrays on the host.
+        """
+        del of_jax
+        run, brought = run or self, len(arrays)
+        return self.device.mirror(lambda every: run(every[:brought]), [*arrays, *self.like])
+
+    def bind(self, given: Mapping[int, Any]) -> GpuExecutable:
+        """The same program with some arguments bound, by number, which stay on the device."""
+        artifact = self.artifact
+        refuse_donated(artifact, given)
+        held = {k: self._import(artifact.arguments[k], self._dtypes[k], given[k]) for k in sorted(given)}
+        check_sizes(artifact, {k: one.shape for k, one in held.items()})
+        if held:  # what is copied is there before another stream reads it
+            self.device.download(next(iter(held.values())).pointer, 0)
+        bound = copy(self)
+        bound.held = {k: one if one.owner is not None else one._replace(owner=given[k]) for k, one in held.items()}
+        bound.given = {k: span_of(given[k]) for k in held}
+        bound.like = tuple([array for array in given.values() if kind_of(array) in _OTHER_LIBRARIES])[:1]
+        return bound
+
+    @property
+    def bound(self) -> Mapping[int, tuple[int, ...]]:
+        """The shapes of the arguments that are bound, by number."""
+        return {k: one.shape for k, one in self.held.items()}
+
+    @property
+    def kept(self) -> tuple[Span, ...]:
+        """Where the bound arrays are: all of them are read."""
+        return tuple(self.given.values())
+
+    @property
+    def bound_memory(self) -> BoundMemory:
+        """What the bound arguments take."""
+        return bound_memory(self.artifact, self.given, self.kept)
+
+    def prepared(self, argument: Argument, value: Any) -> Any:
+        """An array as the program takes it, to be bound in several parts, each of which copies it to the device."""
+        return value if kind_of(value) in _OTHER_LIBRARIES else conform_one(argument, dtype_of(argument.dtype), value)
 
     @property
     def stats(self) -> Stats:
         """Calls, signatures, and the seconds that compiling took."""
         captured, replayed = (0, 0) if self.graphs is None else (self.graphs.captures, self.graphs.launches)
-        return Stats(1, self._calls, len(self._signatures), self.seconds, self._driver.kind, captured, replayed)
+        return Stats(1, self._calls.count, len(self._signatures), self.seconds, self._driver.kind, captured, replayed)
 
     def arena_bytes(self, arrays: Sequence[Any]) -> int:
         """Bytes of temporaries that a call with these arrays needs."""
+        arrays = self._everything(arrays)
         return self._plan(self._bind(arrays), arrays).sizes.arena_bytes
 
     def copied(self, argument: Argument, value: Any) -> Any:
@@ -177,22 +235,33 @@ class GpuExecutable:
 
     def choices(self, arrays: Sequence[Any]) -> tuple[int, ...]:
         """The variant of every choice, by number, that a call with these arrays takes."""
+        arrays = self._everything(arrays)
         bound = self._bind(arrays)
         return self._choose(self._plan(bound, arrays), bound)
 
     def trace(self, arrays: Sequence[Any], observe: Observer) -> tuple[Any, ...]:
         """Run on the VM; `observe` gets each step after it ran, and all buffers as arrays (copies of them)."""
         driver = GpuVm(self.artifact, self.device, observe)
-        return GpuExecutable(self.artifact, self.device, driver, self._kernels, index=self._index)(arrays)
+        traced = GpuExecutable(self.artifact, self.device, driver, self._kernels, index=self._index)
+        return traced(self._everything(arrays))
 
     # -- arguments
 
+    def _everything(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        """All arguments by number; those which are bound as they are on the device."""
+        check_count(self.artifact, arrays, self.held)
+        if not self.held:
+            return arrays
+        brought = iter(arrays)
+        return [self.held[k] if k in self.held else next(brought) for k in range(len(self._dtypes))]
+
     def _bind(self, arrays: Sequence[Any]) -> list[DeviceArray]:
         artifact = self.artifact
-        check_count(artifact, arrays)
         return [self._import(*one) for one in zip(artifact.arguments, self._dtypes, arrays, strict=True)]
 
     def _import(self, argument: Argument, dtype: np.dtype[np.generic], array: object) -> DeviceArray:
+        if isinstance(array, DeviceArray):
+            return array
         if kind_of(array) not in _OTHER_LIBRARIES:
             return self.device.import_array(conform_one(argument, dtype, array))
         try:
@@ -213,12 +282,12 @@ class GpuExecutable:
         shapes = tuple([array.shape for array in bound])
         artifact = self.artifact
         if artifact.readings:
-            check_sizes(artifact, shapes)
+            check_sizes(artifact, dict(enumerate(shapes)), self.held)
         read = tuple([self._read(reading, bound, arrays) for reading in artifact.readings])
         key = (*shapes, read)
         if (found := self._plans.get(key)) is not None:
             return found
-        check_sizes(artifact, shapes)
+        check_sizes(artifact, dict(enumerate(shapes)), self.held)
         raw = (*(shapes[argument][axis] for argument, axis in artifact.raw), *read)
         sizes = self._driver.sizes(raw)
         symbols = dict(zip(artifact.symbols, sizes.symbols, strict=False))
@@ -235,7 +304,7 @@ class GpuExecutable:
     def _read(self, reading: Reading, bound: Sequence[DeviceArray], arrays: Sequence[Any]) -> int:
         """An element of an argument. One that is on the device is waited for."""
         number, dtype = reading.argument, self._dtypes[reading.argument]
-        if kind_of(arrays[number]) not in _OTHER_LIBRARIES:
+        if not isinstance(arrays[number], DeviceArray) and kind_of(arrays[number]) not in _OTHER_LIBRARIES:
             return int(np.asarray(arrays[number]).reshape(-1)[reading.element])
         data = self.device.download(bound[number].pointer + reading.element * dtype.itemsize, dtype.itemsize)
         return int(np.frombuffer(data, dtype)[0])

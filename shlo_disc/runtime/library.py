@@ -5,9 +5,10 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import cast
 
 import numpy as np
@@ -51,6 +52,7 @@ class _Bind(ctypes.Structure):
         ("tuple_header", ctypes.c_int64),
         ("array_type", ctypes.c_void_p),
         ("arguments", ctypes.c_int64),
+        ("places", ctypes.POINTER(ctypes.c_int64)),
         ("dtypes", ctypes.POINTER(ctypes.c_void_p)),
         ("ranks", ctypes.POINTER(ctypes.c_int64)),
         ("results", ctypes.c_int64),
@@ -149,49 +151,76 @@ def _show_libm() -> None:
 
 
 class Binder:
-    """Reads the arrays of a call in one native step; see `shlo_bind` and `shlo_locate` in runtime.cc."""
+    """Reads the arrays of a call in one native step; see `shlo_bind` and `shlo_locate` in runtime.cc.
 
-    def __init__(self, artifact: Artifact, dtypes: Sequence[np.dtype[np.generic]]) -> None:
-        raw, same, fixed = _sizes(artifact)
+    A call brings the arguments that are not `bound`, in their order; `known` are the raw symbols that those which are
+    bound fix, by number.
+    """
+
+    def __init__(
+        self,
+        artifact: Artifact,
+        dtypes: Sequence[np.dtype[np.generic]],
+        bound: Container[int] = (),
+        known: Mapping[int, int] = MappingProxyType({}),
+    ) -> None:
+        self.places = tuple([k for k in range(len(artifact.arguments)) if k not in bound])
+        raw, same, fixed = _sizes(artifact, self.places, known)
         every = [*raw, *same, *fixed]
+        found = _readings(artifact, dtypes, self.places)
         self._keep = (
             dtypes,
-            pointers([id(dtype) for dtype in dtypes]),
-            words([len(argument.shape) for argument in artifact.arguments]),
+            words(self.places),
+            pointers([id(dtypes[k]) for k in self.places]),
+            words([len(artifact.arguments[k].shape) for k in self.places]),
             (_Size * max(1, len(every)))(*every),
-            (_Reading * max(1, len(artifact.readings)))(*_readings(artifact, dtypes)),
+            (_Reading * max(1, len(found)))(*found),
         )
-        _, types, ranks, sizes, readings = self._keep
+        _, places, types, ranks, sizes, readings = self._keep
         self._bind = _Bind(
-            object.__basicsize__, tuple.__basicsize__, id(np.ndarray), len(dtypes),
+            object.__basicsize__, tuple.__basicsize__, id(np.ndarray), len(self.places),
+            ctypes.cast(places, ctypes.POINTER(ctypes.c_int64)),
             ctypes.cast(types, ctypes.POINTER(ctypes.c_void_p)),
             ctypes.cast(ranks, ctypes.POINTER(ctypes.c_int64)),
             len(artifact.results), len(raw), len(same), len(fixed), ctypes.cast(sizes, ctypes.POINTER(_Size)),
-            len(artifact.readings), ctypes.cast(readings, ctypes.POINTER(_Reading)),
+            len(found), ctypes.cast(readings, ctypes.POINTER(_Reading)),
         )  # fmt: skip
         self.pointer = ctypes.byref(self._bind)
 
 
-def _readings(artifact: Artifact, dtypes: Sequence[np.dtype[np.generic]]) -> list[tuple[int, int, int, int]]:
-    """Elements of arguments that are raw symbols: (argument, offset in bytes, width, number of the symbol)."""
+def _readings(
+    artifact: Artifact, dtypes: Sequence[np.dtype[np.generic]], places: Sequence[int]
+) -> list[tuple[int, int, int, int]]:
+    """Elements of arguments that are raw symbols: (argument, offset in bytes, width, number of the symbol).
+
+    Arguments are counted among those that a call brings, whose numbers are `places`; here and below.
+    """
     found: list[tuple[int, int, int, int]] = []
     for symbol, reading in enumerate(artifact.readings, start=len(artifact.raw)):
         dtype = dtypes[reading.argument]
         width = -dtype.itemsize if np.issubdtype(dtype, np.signedinteger) else dtype.itemsize
-        found.append((reading.argument, reading.element * dtype.itemsize, width, symbol))
+        if reading.argument in places:
+            place = places.index(reading.argument)
+            found.append((place, reading.element * dtype.itemsize, width, symbol))
     return found
 
 
-def _sizes(artifact: Artifact) -> tuple[list[tuple[int, int, int]], ...]:
+def _sizes(
+    artifact: Artifact, places: Sequence[int], known: Mapping[int, int]
+) -> tuple[list[tuple[int, int, int]], ...]:
     """Sizes that define a raw symbol, that repeat one, that are fixed: (argument, axis, value)."""
-    raw = [(argument, axis, k) for k, (argument, axis) in enumerate(artifact.raw)]
-    number = {name: k for k, name in enumerate(artifact.symbols[: len(raw)])}
+    number = {name: k for k, name in enumerate(artifact.symbols[: len(artifact.raw)])}
+    raw: list[tuple[int, int, int]] = []
     same: list[tuple[int, int, int]] = []
     fixed: list[tuple[int, int, int]] = []
-    for i, argument in enumerate(artifact.arguments):
-        for axis, size in enumerate(argument.shape):
+    for place, i in enumerate(places):
+        for axis, size in enumerate(artifact.arguments[i].shape):
             if isinstance(size, int):
-                fixed.append((i, axis, size))
-            elif artifact.raw[number[size]] != (i, axis):
-                same.append((i, axis, number[size]))
+                fixed.append((place, axis, size))
+            elif (symbol := number[size]) in known:
+                fixed.append((place, axis, known[symbol]))
+            elif artifact.raw[symbol] == (i, axis):
+                raw.append((place, axis, symbol))
+            else:
+                same.append((place, axis, symbol))
     return raw, same, fixed

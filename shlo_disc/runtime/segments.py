@@ -5,13 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from typing import Any, NamedTuple, TypeAlias, TypeVar, assert_never
 
 from shlo_disc.artifact import Artifact, Branches, Callee, Loop
-from shlo_disc.runtime.arguments import check_count
+from shlo_disc.runtime.arguments import check_count, check_sizes
+from shlo_disc.runtime.binding import BoundMemory, Span, bound_memory, span_of
 from shlo_disc.runtime.control import BranchRunner, Inner, LoopRunner, PartRunner, Single
 from shlo_disc.runtime.executable import Executable, Stats
 from shlo_disc.runtime.gpu_executable import GpuExecutable
+from shlo_disc.runtime.interop import jax_types
 from shlo_disc.runtime.steps import Observer
 from shlo_disc.runtime.visits import Meter, Part, Traced, Visit
 
@@ -29,6 +32,15 @@ class _Stage(NamedTuple):
     stored: tuple[tuple[bool, bool], ...]
 
 
+class _Held(NamedTuple):
+    """Bound arguments by number: shapes, places, arrays (None where parts have them), whether some are JAX's."""
+
+    shapes: Mapping[int, tuple[int, ...]]
+    given: Mapping[int, Span]
+    arrays: Mapping[int, Any]
+    of_jax: bool
+
+
 class SegmentedExecutable:
     """Runs the segments of one artifact at any sizes. May be called from several threads at once.
 
@@ -38,14 +50,15 @@ class SegmentedExecutable:
 
     def __init__(self, artifact: Artifact, runners: Sequence[Runner]) -> None:
         self.artifact = artifact
-        self._stages = _stages(artifact, runners)
+        self.stages = _stages(artifact, runners)
+        self.held = _Held({}, {}, {}, of_jax=False)
         self.seconds: Mapping[str, float] = {}
         self.notes = tuple(dict.fromkeys(note for part in self.parts for note in part.notes))
 
     @property
     def parts(self) -> tuple[Part, ...]:
         """All programs that a call may run, in the order of `artifact.parts`."""
-        return tuple([part for stage in self._stages for part in stage.run.parts])
+        return tuple([part for stage in self.stages for part in stage.run.parts])
 
     def __call__(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """Run the program on `arrays`, in the order of `artifact.arguments`; see the executables of the segments."""
@@ -53,7 +66,42 @@ class SegmentedExecutable:
 
     def mirror(self, arrays: Sequence[Any]) -> tuple[object, ...]:
         """Run, and return arrays of the library that the arguments came from."""
-        return self.parts[0].mirror(arrays, self)
+        return self.parts[0].mirror(arrays, self, of_jax=self.held.of_jax)
+
+    def bind(self, given: Mapping[int, Any]) -> SegmentedExecutable:
+        """The same program with some arguments bound, by number: in every part that takes them. Nothing is compiled."""
+        arguments, part = self.artifact.arguments, self.parts[0]
+        arrays = {k: part.prepared(arguments[k], given[k]) for k in sorted(given)}
+        shapes = {k: tuple(array.shape) for k, array in arrays.items()}
+        check_sizes(self.artifact, shapes)
+        rest, stages = dict[int, Any](dict.fromkeys(arrays)), list[_Stage]()
+        for stage in self.stages:
+            places = {k: arrays[number] for k, number in enumerate(stage.inputs) if number in arrays}
+            run, taken = stage.run.bind(places) if places else (stage.run, frozenset[int]())
+            rest.update((stage.inputs[k], array) for k, array in places.items() if k not in taken)
+            stages.append(stage._replace(run=run))
+        rest.update((k, arrays[k]) for k in self.artifact.returned if k in arrays)
+        bound = copy(self)
+        bound.stages = tuple(stages)
+        spans = {k: span_of(array) for k, array in arrays.items()}
+        bound.held = _Held(shapes, spans, rest, bool(jax_types(tuple(given.values()))))
+        return bound
+
+    @property
+    def bound(self) -> Mapping[int, tuple[int, ...]]:
+        """The shapes of the arguments that are bound, by number."""
+        return self.held.shapes
+
+    @property
+    def kept(self) -> tuple[Span, ...]:
+        """Where the bound arrays are that calls read as they are."""
+        rest = [span_of(array) for array in self.held.arrays.values() if array is not None]
+        return (*rest, *(span for part in self.parts for span in part.kept))
+
+    @property
+    def bound_memory(self) -> BoundMemory:
+        """What the bound arguments take."""
+        return bound_memory(self.artifact, self.held.given, self.kept)
 
     def trace(self, arrays: Sequence[Any], observe: Observer) -> tuple[Any, ...]:
         """Run on the VM; `observe` gets each step of each segment after it ran, and the buffers of that segment."""
@@ -76,9 +124,12 @@ class SegmentedExecutable:
 
     def visit(self, arrays: Sequence[Any], visit: Visit, *, is_inner: bool) -> tuple[Any, ...]:
         """Run the program. The results of an inner one are temporaries of the whole call."""
-        check_count(self.artifact, arrays)
-        values = list(arrays)
-        for run, taken, owned, last, stored in self._stages:
+        bound = self.held.arrays
+        check_count(self.artifact, arrays, bound)
+        brought = iter(arrays)
+        count = len(self.artifact.arguments)
+        values = [bound[k] if k in bound else next(brought) for k in range(count)]
+        for run, taken, owned, last, stored in self.stages:
             inputs = [values[number] for number in taken]
             found = run(inputs, owned, visit)
             del inputs
@@ -87,7 +138,7 @@ class SegmentedExecutable:
                 if is_taken or (is_inner and is_returned):
                     visit.keep(array)
             for number in last:
-                if number >= len(arrays):
+                if number >= count:
                     visit.release(values[number])
                 values[number] = None  # nothing needs it any more
         return tuple([values[number] for number in self.artifact.returned])
@@ -144,9 +195,9 @@ def _assembled(artifact: Artifact, parts: Iterator[Part]) -> SegmentedExecutable
             case Loop(condition, body):
                 return LoopRunner(runs, inner(condition), inner(body))
             case Branches(branches):
-                return BranchRunner(runs, tuple(map(inner, branches)))
+                return BranchRunner(runs, tuple(map(inner, branches)), tuple([one.takes for one in branches]))
             case Artifact():
-                return PartRunner(next(parts))
+                return PartRunner(next(parts), tuple(range(len(runs.arguments))))
             case _:
                 assert_never(runs)
 

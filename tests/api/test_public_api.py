@@ -8,6 +8,7 @@ import shlo_disc
 
 PUBLIC = (
     "ArgumentTypeError",
+    "Bound",
     "Build",
     "CompileError",
     "CompileOptions",
@@ -54,6 +55,6 @@ def test_errors_of_a_call_are_also_the_builtin_ones() -> None:
 def test_a_compiled_program_offers_this() -> None:
     public = {name for name in vars(shlo_disc.Compiled) if not name.startswith("_")}
     assert public == {
-        "executable", "explain", "facts", "host_source", "kernels_source", "max_size", "peak_formula",
+        "bind", "executable", "explain", "facts", "host_source", "kernels_source", "max_size", "peak_formula",
         "peak_memory", "report", "stats",
     }  # fmt: skip

@@ -241,7 +241,7 @@ struct ShloArray {
   int32_t flags;
 };
 
-struct ShloSize {  // axis `axis` of argument `argument` ...
+struct ShloSize {  // axis `axis` of argument `argument` of those that a call brings ...
   int64_t argument;
   int64_t axis;
   int64_t value;  // ... has this size, or is raw symbol number `value`
@@ -258,9 +258,10 @@ struct ShloBind {
   int64_t object_header;      // bytes before what is an object's own; its type is the last word of them
   int64_t tuple_header;       // bytes before the members of a tuple
   const void* array_type;
-  int64_t arguments;
-  const void* const* dtypes;  // one per argument
-  const int64_t* ranks;       // one per argument
+  int64_t arguments;          // that a call brings: all but those that are bound
+  const int64_t* places;      // the number of each among all arguments
+  const void* const* dtypes;  // one per argument that a call brings
+  const int64_t* ranks;       // as many
   int64_t results;
   int64_t raw_sizes, same_sizes, fixed_sizes;
   const ShloSize* sizes;      // those that define a raw symbol, then those that repeat one, then fixed ones
@@ -282,7 +283,8 @@ static int64_t read_integer(const char* at, int64_t width) {
 }
 
 // Fills `pointers` and `raw` from a tuple with the arrays of a call. 0, or 1 if any is not what the program takes as
-// it is: exactly a C-contiguous aligned ndarray of the dtype, rank and fixed sizes. The caller holds the GIL.
+// it is: exactly a C-contiguous aligned ndarray of the dtype, rank and fixed sizes. What is bound stays as it is in both.
+// The caller holds the GIL.
 int64_t shlo_bind(const ShloBind* bind, const char* tuple, char** pointers, int64_t* raw) {
   constexpr int32_t kUsable = 0x0001 | 0x0100;  // NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED
   const int64_t header = bind->object_header;
@@ -293,7 +295,7 @@ int64_t shlo_bind(const ShloBind* bind, const char* tuple, char** pointers, int6
     if (type != bind->array_type) return 1;
     const ShloArray* it = array(i);
     if (it->dtype != bind->dtypes[i] || it->rank != bind->ranks[i] || (it->flags & kUsable) != kUsable) return 1;
-    pointers[i] = it->data;
+    pointers[bind->places[i]] = it->data;
   }
   const ShloSize* size = bind->sizes;
   for (const ShloSize* end = size + bind->raw_sizes; size < end; size++)
@@ -304,7 +306,7 @@ int64_t shlo_bind(const ShloBind* bind, const char* tuple, char** pointers, int6
     if (array(size->argument)->shape[size->axis] != size->value) return 1;
   const ShloReading* reading = bind->readings;
   for (const ShloReading* end = reading + bind->read_elements; reading < end; reading++)
-    raw[reading->value] = read_integer(pointers[reading->argument] + reading->offset, reading->width);
+    raw[reading->value] = read_integer(array(reading->argument)->data + reading->offset, reading->width);
   return 0;
 }
 

@@ -1,0 +1,128 @@
+"""What the calls of a program have in common: the arguments that are bound, and how a call brings the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from shlo_disc.artifact import Artifact
+from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError
+from shlo_disc.runtime.arguments import check_sizes, conform_one, show_shape
+from shlo_disc.runtime.interop import Array, jax_types
+from shlo_disc.runtime.library import Binder, Pointers, Words, pointers, words
+
+Span: TypeAlias = tuple[int, int]  # where an array is (of a device: which object), and its bytes
+
+
+def span_of(array: Any) -> Span:
+    """Where an array is."""
+    return (array.ctypes.data, array.nbytes) if type(array) is np.ndarray else (id(array), getattr(array, "nbytes", 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """The bound arguments of a program, by number, and the frame that calls begin with. Never changed.
+
+    `shapes` are those of all bound arguments, `given` where they were, `arrays` those arrays that are kept. `raw` and
+    `addresses` hold what is known before a call; `binder` fills in the rest. The `token` stands for all of it, and
+    keeps none of it alive.
+    """
+
+    binder: Binder
+    shapes: Mapping[int, tuple[int, ...]]
+    given: Mapping[int, Span]
+    arrays: Mapping[int, Array]
+    of_jax: bool
+    addresses: Pointers
+    raw: Words
+    token: object
+
+    @property
+    def kept(self) -> tuple[Span, ...]:
+        """Where the arrays are that are kept."""
+        return tuple([self.given[k] for k in self.arrays])
+
+    def everything(self, arrays: Sequence[Any]) -> list[Any]:
+        """All arguments by number; those which are bound and not kept as arrays without elements."""
+        found: list[Any] = [np.empty(0)] * (len(arrays) + len(self.shapes))
+        for number, array in (*self.arrays.items(), *zip(self.binder.places, arrays, strict=True)):
+            found[number] = array
+        return found
+
+
+def bind_arrays(artifact: Artifact, dtypes: Sequence[np.dtype[np.generic]], given: Mapping[int, object]) -> Binding:
+    """Bind some arguments, by number. Raises `ArgumentTypeError` and `RuntimeShapeError` as a call does."""
+    refuse_donated(artifact, given)
+    arrays = {k: conform_one(artifact.arguments[k], dtypes[k], given[k]) for k in sorted(given)}
+    shapes = {k: array.shape for k, array in arrays.items()}
+    check_sizes(artifact, shapes)
+    known = known_symbols(artifact, arrays)
+    binder = Binder(artifact, dtypes, given, known)
+    addresses = pointers([arrays[k].ctypes.data if k in arrays else 0 for k in range(len(artifact.arguments))])
+    raw = words([known.get(k, 0) for k in range(artifact.given)])
+    spans = {k: span_of(array) for k, array in arrays.items()}
+    of_jax = bool(jax_types(tuple(given.values())))
+    return Binding(binder, shapes, spans, arrays, of_jax, addresses, raw, object())
+
+
+def known_symbols(artifact: Artifact, arrays: Mapping[int, Array]) -> Mapping[int, int]:
+    """The values of those of the symbols which a call would bring that bound arguments have, by number."""
+    number = {name: k for k, name in enumerate(artifact.symbols[: len(artifact.raw)])}
+    found = dict[int, int]()
+    for k, array in arrays.items():
+        named = zip(artifact.arguments[k].shape, array.shape, strict=True)
+        found.update((number[name], size) for name, size in named if isinstance(name, str))
+    for symbol, reading in enumerate(artifact.readings, start=len(artifact.raw)):
+        if reading.argument in arrays:
+            found[symbol] = int(arrays[reading.argument].reshape(-1)[reading.element])
+    return found
+
+
+def refuse_donated(artifact: Artifact, given: Iterable[int]) -> None:
+    """Refuse to bind an argument whose memory a call overwrites."""
+    donated = {donation.argument for donation in artifact.donations}
+    for number in sorted(donated.intersection(given)):
+        raise ArgumentTypeError(
+            f"{artifact.arguments[number].name}: found a donated argument, expected one that calls leave as it is\n"
+            "  help: bind the arguments before it, or compile without donating it"
+        )
+
+
+def check_same(artifact: Artifact, found: Mapping[int, tuple[int, ...]], bound: Mapping[int, tuple[int, ...]]) -> None:
+    """Refuse to replace bound arrays by others than of the same shapes."""
+    for number, shape in bound.items():
+        if found[number] != shape:
+            raise RuntimeShapeError(
+                f"{artifact.arguments[number].name}: found shape {show_shape(found[number])}, expected "
+                f"{show_shape(shape)}, that of the array which is bound\n"
+                "  help: bind arrays of other sizes by another bind, which compiles nothing either"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class BoundMemory:
+    """Bytes of bound arguments: of the arrays as they were given, and of those among them that are kept.
+
+    `dropped` are the names of the arguments that are not: nothing reads them as they were given.
+    """
+
+    given: int
+    kept: int
+    dropped: tuple[str, ...]
+
+    def lines(self) -> list[str]:
+        """The same for people."""
+        found = [f"bound: {self.given} bytes given, {self.kept} kept"]
+        return [*found, *(f"  dropped {name}: nothing reads it as it was given" for name in self.dropped)]
+
+
+def bound_memory(artifact: Artifact, given: Mapping[int, Span], kept: Iterable[Span]) -> BoundMemory:
+    """What is kept of the arrays that a program was `given`, by number."""
+    spans = set(kept)
+    dropped = [k for k, span in given.items() if span[1] and span not in spans]
+    total = sum(size for _, size in given.values())
+    kept_bytes = total - sum(given[k][1] for k in dropped)
+    return BoundMemory(total, kept_bytes, tuple(artifact.arguments[k].name for k in dropped))
