@@ -71,7 +71,8 @@ def bind_arrays(artifact: Artifact, dtypes: Sequence[np.dtype[np.generic]], give
 def known_symbols(artifact: Artifact, arrays: Mapping[int, Array]) -> Mapping[int, int]:
     """The values of those of the symbols which a call would bring that bound arguments have, by number."""
     number = {name: k for k, name in enumerate(artifact.symbols[: len(artifact.raw)])}
-    found = dict[int, int]()
+    places = enumerate(artifact.raw)
+    found = {symbol: arrays[k].shape[axis] for symbol, (k, axis) in places if k in arrays}
     for k, array in arrays.items():
         named = zip(artifact.arguments[k].shape, array.shape, strict=True)
         found.update((number[name], size) for name, size in named if isinstance(name, str))

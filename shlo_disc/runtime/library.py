@@ -209,18 +209,18 @@ def _sizes(
     artifact: Artifact, places: Sequence[int], known: Mapping[int, int]
 ) -> tuple[list[tuple[int, int, int]], ...]:
     """Sizes that define a raw symbol, that repeat one, that are fixed: (argument, axis, value)."""
+    place = {argument: k for k, argument in enumerate(places)}
     number = {name: k for k, name in enumerate(artifact.symbols[: len(artifact.raw)])}
-    raw: list[tuple[int, int, int]] = []
+    given = [(i, axis, k) for k, (i, axis) in enumerate(artifact.raw) if k not in known]
+    raw = [(place[i], axis, k) for i, axis, k in given if i in place]
     same: list[tuple[int, int, int]] = []
     fixed: list[tuple[int, int, int]] = []
-    for place, i in enumerate(places):
+    for i in places:
         for axis, size in enumerate(artifact.arguments[i].shape):
             if isinstance(size, int):
-                fixed.append((place, axis, size))
+                fixed.append((place[i], axis, size))
             elif (symbol := number[size]) in known:
-                fixed.append((place, axis, known[symbol]))
-            elif artifact.raw[symbol] == (i, axis):
-                raw.append((place, axis, symbol))
-            else:
-                same.append((place, axis, symbol))
+                fixed.append((place[i], axis, known[symbol]))
+            elif artifact.raw[symbol] != (i, axis):
+                same.append((place[i], axis, symbol))
     return raw, same, fixed
