@@ -15,7 +15,8 @@ class CompileOptions:
 
     `driver`: the generated C++ host program, or the VM that runs the same program step by step.
     `compiler`: a path, or `clang`, `gcc` or `zig`; None takes the best one there is.
-    `optimize`: the compiler's -O level. `threads`: None takes all cores this process may use.
+    `optimize`: the compiler's -O level. `threads` of a call: None takes `$OMP_NUM_THREADS`, else all
+    cores this process may use (docs/threads.md).
     `cache_dir`: None takes $XDG_CACHE_HOME/shlo_disc, or ~/.cache/shlo_disc.
     `fusion`: `none` gives every operation a kernel of its own; `disc` and `bladedisc` follow the rules of those
     compilers, to compare with; `full` is ours.

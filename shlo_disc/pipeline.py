@@ -46,7 +46,6 @@ from shlo_disc.passes import PASSES
 from shlo_disc.passes.convolved import convert_convolutions
 from shlo_disc.passes.precision import demand_highest_precision
 from shlo_disc.passes.segments import is_segmented, split
-from shlo_disc.runtime.build import available_threads
 from shlo_disc.runtime.cache import digest, open_cache, package_digest
 from shlo_disc.runtime.cuda import cuda_is_available, open_gpu
 from shlo_disc.runtime.device import Device, IndexType
@@ -55,6 +54,7 @@ from shlo_disc.runtime.gpu_executable import GpuExecutable, build_gpu
 from shlo_disc.runtime.launch_table import Chooser, cheapest
 from shlo_disc.runtime.segments import load
 from shlo_disc.runtime.steps import host_calls
+from shlo_disc.runtime.threads import available_threads
 from shlo_disc.verify.ops import verify
 
 _DEFAULTS, _NO_HINTS = CompileOptions(), Hints()
@@ -278,13 +278,14 @@ def _generate_cuda(
     return host, SourceFile("host", print_cuda_host(program, host)), cuda.sources()
 
 
-def compile_program(
+def compile_program(  # noqa: PLR0913 - what is known and wished of one program
     program: Any,
     *,
     device: str | None = None,
     constraints: Sequence[str] = (),
     likely: Mapping[str, Sequence[int]] | None = None,
     donate: Sequence[int] = (),
+    threads: int | None = None,
     options: CompileOptions | None = None,
 ) -> Compiled:
     """Compile a StableHLO program once, for every shape.
@@ -296,17 +297,26 @@ def compile_program(
     `constraints` on sizes, beyond those of the export, in JAX's language: `"mod(b, 8) == 0"`, `"s <= 2*t"`; every call
     is checked. `likely` values of sizes, `{"b": [1, 8], "s": [128]}`, guide what is fused and how, and are never relied
     on. `donate`: numbers of flat arguments whose memory a call may overwrite, beside those that the text marks
-    (docs/memory.md).
+    (docs/memory.md). `threads`: as in the options.
 
     Raises `ParseError`, `VerifyError`, `UnsupportedOpError` with the place in the source, `ToolchainError` if a
     compiler, or for "cuda" a GPU or a library, is missing.
     """
-    options = options or CompileOptions()
+    options = _with_threads(options or CompileOptions(), threads)
     _check_choices(device, options)
     wants_gpu = device == "cuda" or (device is None and cuda_is_available())
     usual = tuple((name, tuple(values)) for name, values in (likely or {}).items())
     hints = Hints(tuple(constraints), usual, tuple(donate))
     return compile_for(open_gpu(options.cache_dir) if wants_gpu else None, program, options, hints=hints)
+
+
+def _with_threads(options: CompileOptions, threads: int | None) -> CompileOptions:
+    """The options with a number of threads that may be given beside them."""
+    if threads is None or threads == options.threads:
+        return options
+    if options.threads is not None:
+        raise ShloDiscError(f"found threads={threads} beside options with threads={options.threads}, expected one")
+    return replace(options, threads=threads)
 
 
 def compile_for(

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.runtime.cache import PACKAGE, Cache, digest
+from shlo_disc.runtime.threads import available_threads
 from shlo_disc.runtime.toolchain import Compiler, cpu_name
 
 SHARED = PACKAGE / "codegen" / "prelude"  # what both preludes include
@@ -90,11 +91,6 @@ class Builder:
     def _key(self, text: str, prelude: Path) -> str:
         flags = self.compiler.flags(self.optimize)
         return digest(self.compiler.version, *flags, cpu_name(), *_included(text, prelude), text)
-
-
-def available_threads() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _included(text: str, prelude: Path) -> list[str]:

@@ -25,12 +25,12 @@ from typing import Any, cast
 from shlo_disc.artifact import SourceFile
 from shlo_disc.diagnostics import InternalError, ToolchainError
 from shlo_disc.runtime import nvrtc
-from shlo_disc.runtime.build import available_threads
 from shlo_disc.runtime.cache import Cache, digest, open_cache
 from shlo_disc.runtime.cuda_interop import Interop
 from shlo_disc.runtime.cuda_table import CUBLAS_ERROR, Functions, Table
 from shlo_disc.runtime.device import Function, IndexType, Limits, Memory
 from shlo_disc.runtime.interop import dtype_of
+from shlo_disc.runtime.threads import available_threads
 
 OLDEST = 80  # compute capability 8.0: the first with bf16 and TF32 on tensor cores
 _DRIVER = "libcuda.so.1"

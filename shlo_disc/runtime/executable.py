@@ -17,7 +17,7 @@ from shlo_disc.diagnostics import InternalError
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.arguments import conform, conform_one
 from shlo_disc.runtime.binding import Binding, BoundMemory, Span, bind_arrays, bound_memory
-from shlo_disc.runtime.build import Builder, available_threads
+from shlo_disc.runtime.build import Builder
 from shlo_disc.runtime.cache import open_cache
 from shlo_disc.runtime.donation import take
 from shlo_disc.runtime.driver import Driver, HostDriver, Plan
@@ -32,6 +32,7 @@ from shlo_disc.runtime.library import (
     pointers,
 )
 from shlo_disc.runtime.steps import Observer, host_calls
+from shlo_disc.runtime.threads import default_threads
 from shlo_disc.runtime.toolchain import find_compiler
 from shlo_disc.runtime.vm import Vm
 
@@ -268,7 +269,7 @@ def build(
     except FileNotFoundError:  # another process made room in the cache in this moment
         program = open_program(builder.program(artifact))
     bind_lapack(artifact, program)
-    runtime = open_runtime(builder.runtime, options.threads or available_threads())
+    runtime = open_runtime(builder.runtime, options.threads or default_threads())
     driver = (Vm if options.driver == "vm" else HostDriver)(artifact, program, runtime)
     executable = Executable(artifact, program, runtime, driver)
     loaded = time.perf_counter()

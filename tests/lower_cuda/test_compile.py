@@ -21,8 +21,8 @@ from shlo_disc.codegen.groups import GroupKind
 from shlo_disc.codegen.host import CallVariant, GridCall
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime import nvrtc
-from shlo_disc.runtime.build import available_threads
 from shlo_disc.runtime.device import IndexType
+from shlo_disc.runtime.threads import available_threads
 from tests.lower_cuda.collected import Collection, Printed
 from tests.lower_cuda.compilers import require_nvrtc
 from tests.lower_cuda.sass import Resources, disassembler, instructions, resources

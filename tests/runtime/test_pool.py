@@ -106,6 +106,53 @@ def test_sleeping_workers_wake_up(probe: Executable) -> None:
         assert (launch(probe, 100).visits == 1).all()
 
 
+def test_small_loops_wake_nobody_until_many_come(probe: Executable) -> None:
+    """While all others sleep, each loop is done alone; loops that follow each other at once share the next wake-up."""
+    count = 1 << 14
+    seen = np.zeros((4, count), np.int64)
+    runtime = open_runtime(lambda: pytest.fail("the runtime is loaded already"), 2)
+    rows = [pointers([row.ctypes.data + 8 * at for row in seen]) for at in range(0, count, 4)]
+    fixed = [ctypes.c_void_p(runtime.address), ctypes.c_void_p(probe.program.address("probe"))]
+    rest = [words([20_000]), ctypes.c_int64(4), ctypes.c_int64(1), ctypes.c_int64(512)]
+    for buffers in rows[:8]:
+        threading.Event().wait(0.05)  # long enough to fall asleep
+        runtime.parallel(*fixed, buffers, *rest)
+    assert set(seen[1, :32].tolist()) == {threading.get_ident()}
+    for start in range(8, len(rows), 200):  # a busy machine may leave the second thread waiting for a core
+        for buffers in rows[start : start + 200]:
+            runtime.parallel(*fixed, buffers, *rest)
+        if len(set(seen[1].tolist()) - {0}) > 1:
+            break
+    assert len(set(seen[1].tolist()) - {0}) == 2
+
+
+def test_callers_leave_each_other_cores(probe: Executable) -> None:
+    """While one caller has a loop, another one of this process gets a thread less, also from a pool of its own."""
+    begun, done = threading.Event(), threading.Event()
+    overlapped, pieces = False, list[int]()
+
+    def occupy() -> None:
+        begun.set()
+        launch(probe, 4, threads=2, spin=30_000_000)
+        done.set()
+
+    launch(probe, 400, threads=3, spin=10)  # the threads are there
+    for _ in range(20):  # on a busy machine the other caller may not have come so far, or be done
+        begun.clear()
+        done.clear()
+        other = threading.Thread(target=occupy)
+        other.start()
+        begun.wait()
+        threading.Event().wait(0.01)
+        pieces = [int(launch(probe, 400, threads=n).piece.max()) for n in (2, 3)]
+        overlapped = not done.is_set()
+        other.join()
+        if overlapped:
+            break
+    assert overlapped
+    assert pieces == [400, 50]  # one piece, and four for each of two threads
+
+
 def test_a_pool_can_be_destroyed(probe: Executable) -> None:
     library = ctypes.CDLL(str(probe.runtime.path))
     library.shlo_runtime_create.restype = ctypes.c_void_p
