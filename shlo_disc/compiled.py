@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -32,9 +32,12 @@ class Compiled:
     def __init__(self, executable: Runnable, signature: Signature | None) -> None:
         self._executable = executable
         self._signature = signature
+        self._quick = _quick(executable, signature)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run. Raises `RuntimeShapeError` or `ArgumentTypeError` before anything is written."""
+        if not kwargs and (found := self._quick(*args)) is not NotImplemented:
+            return found
         return _call(self._executable, self._signature, args, kwargs)
 
     def bind(self, *args: Any, **kwargs: Any) -> Bound:
@@ -118,9 +121,12 @@ class Bound:
             self._rest = rest.signature
         self._count = len(args)
         self._executable = executable.bind(self._flatten(args, kwargs))
+        self._quick = _quick(self._executable, self._rest)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run. Raises `RuntimeShapeError` or `ArgumentTypeError` before anything is written."""
+        if not kwargs and (found := self._quick(*args)) is not NotImplemented:
+            return found
         return _call(self._executable, self._rest, args, kwargs)
 
     def rebind(self, *args: Any, **kwargs: Any) -> None:
@@ -132,6 +138,7 @@ class Bound:
         bound = self._program.bind(self._flatten(args, kwargs))
         check_same(bound.artifact, bound.bound, self._executable.bound)
         self._executable = bound
+        self._quick = _quick(bound, self._rest)
 
     def __repr__(self) -> str:
         artifact = self._executable.artifact
@@ -168,6 +175,22 @@ class Bound:
             wanted = f"at most {most}" if len(args) > most else f"{expected}, as many as are bound"
             raise ArgumentTypeError(f"found {len(args)} arrays to bind, expected {wanted}")
         return dict(enumerate(args))
+
+
+def _quick(executable: Runnable, signature: Signature | None) -> Callable[..., Any]:
+    """A function that serves the calls which need no conversion and raise no error; `NotImplemented` for all others."""
+    entry = executable.entry if isinstance(executable, Executable) else None
+    if entry is None:
+        return _serve_none
+    if signature is None:
+        args, result = tuple(range(entry.arguments)), tuple(range(entry.results))
+        return entry.tree(args, result, args) or _serve_none
+    args, kwargs, result = signature.example()
+    return (None if kwargs else entry.tree(args, result, signature.kept)) or _serve_none
+
+
+def _serve_none(*_: object) -> Any:
+    return NotImplemented
 
 
 def _call(executable: Runnable, signature: Signature | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

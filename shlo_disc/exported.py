@@ -51,14 +51,17 @@ class Signature:
         """The results as the exported function returns them."""
         return self.out_tree.unflatten(leaves)
 
+    def example(self) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
+        """The positional and the keyword arguments and the result, with the numbers of the leaves in their places."""
+        args, kwargs = self.in_tree.unflatten(range(self.in_tree.num_leaves))
+        return args, kwargs, self.out_tree.unflatten(range(self.out_tree.num_leaves))
+
     def split(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[SignaturePart, SignaturePart]:
         """The signatures of as many leading arguments with these keywords, and of all other arguments.
 
         Raises `ArgumentTypeError` if the exported function has fewer arguments, or none of such a name.
         """
-        import jax  # noqa: PLC0415
-
-        every, named = jax.tree_util.tree_unflatten(self.in_tree, range(self.in_tree.num_leaves))
+        every, named, _ = self.example()
         if len(args) > len(every):
             raise ArgumentTypeError(f"found {len(args)} positional arguments to bind, expected at most {len(every)}")
         if unknown := [name for name in kwargs if name not in named]:

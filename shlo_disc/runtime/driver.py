@@ -13,12 +13,13 @@ from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.runtime.callees import bind_on_host
 from shlo_disc.runtime.checks import broken, verify
+from shlo_disc.runtime.entry import HostProgram
 from shlo_disc.runtime.formulas import Symbols, evaluate
 from shlo_disc.runtime.host_calls import HostCalls, Session, memory_of, view_on_host
 from shlo_disc.runtime.interop import Array, dtype_of
 from shlo_disc.runtime.library import Native, Pointers, Program, Runtime, Words, pointers, words
 from shlo_disc.runtime.memory import POOL, Shelf, aligned
-from shlo_disc.runtime.steps import host_calls
+from shlo_disc.runtime.steps import has_control_flow, host_calls
 
 
 class Output(NamedTuple):
@@ -34,6 +35,7 @@ class Plan:
     """What a call needs that depends on its sizes alone."""
 
     symbols: Words
+    shapes: tuple[tuple[int, ...], ...]  # of the results
     outputs: tuple[Output, ...]
     arena_bytes: int
     arena: Shelf
@@ -51,6 +53,7 @@ class Driver(Protocol):
     """Runs a program whose arrays are bound."""
 
     kind: Literal["c", "vm"]
+    entry_point: HostProgram | None  # how C runs the program by itself, if it can
 
     def plan(self, raw: tuple[int, ...]) -> Plan:
         """Check the sizes, and compute all others from them."""
@@ -78,6 +81,10 @@ class HostDriver:
         self._constants = Constants(artifact)
         self._host_calls = calls_on_host(artifact, runtime)
         self._run = program.function("shlo_run", None if self._host_calls is None else ctypes.c_int64)
+        self.entry_point: HostProgram | None = None
+        if self._host_calls is None and not artifact.donations:
+            is_steady = not has_control_flow(artifact.steps)
+            self.entry_point = HostProgram(program.address("shlo_run"), self._constants.pointers, is_steady)
 
     def plan(self, raw: tuple[int, ...]) -> Plan:
         return allot(self._artifact, sizes_in_c(self._artifact, self._plan, raw))
@@ -147,7 +154,7 @@ def allot(artifact: Artifact, sizes: Sizes) -> Plan:
     for result, shape in zip(artifact.results, sizes.shapes, strict=True):
         dtype = dtype_of(result.dtype)
         outputs.append(Output(POOL.shelf(math.prod(shape) * dtype.itemsize), shape, dtype))
-    return Plan(sizes.symbols, tuple(outputs), sizes.arena_bytes, POOL.shelf(sizes.arena_bytes))
+    return Plan(sizes.symbols, sizes.shapes, tuple(outputs), sizes.arena_bytes, POOL.shelf(sizes.arena_bytes))
 
 
 class Constants:

@@ -15,6 +15,7 @@ import numpy as np
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import ToolchainError
+from shlo_disc.runtime.interpreter import teach
 
 Words = ctypes.Array[ctypes.c_int64]
 Pointers = ctypes.Array[ctypes.c_void_p]
@@ -72,6 +73,8 @@ class Runtime:
     path: Path
     address: int
     threads: int
+    library: ctypes.PyDLL  # keeps the GIL
+    refusal: str | None  # why a call cannot cross into C once
     bind: Native
     locate: Native
     parallel: Native
@@ -101,7 +104,7 @@ def open_program(path: Path) -> Program:
 
 
 _lock = threading.Lock()
-_libraries: list[tuple[Path, ctypes.CDLL, ctypes.PyDLL]] = []
+_libraries: list[tuple[Path, ctypes.CDLL, ctypes.PyDLL, str | None]] = []
 _runtimes: dict[int, Runtime] = {}
 
 
@@ -110,16 +113,17 @@ def open_runtime(path: Callable[[], Path], threads: int) -> Runtime:
     with _lock:
         if not _libraries:
             file = path()
-            _libraries.append((file, _open(file, ctypes.CDLL), cast("ctypes.PyDLL", _open(file, ctypes.PyDLL))))
+            holding = cast("ctypes.PyDLL", _open(file, ctypes.PyDLL))
+            _libraries.append((file, _open(file, ctypes.CDLL), holding, teach(holding)))
             os.register_at_fork(after_in_child=_after_fork)
         if threads not in _runtimes:
-            file, library, holding = _libraries[0]
+            file, library, holding, why = _libraries[0]
             library.shlo_runtime_create.restype = ctypes.c_void_p
             address = cast("int | None", library.shlo_runtime_create(ctypes.c_int64(threads)))
             if address is None:
                 raise MemoryError(f"no memory for a pool of {threads} threads")
             _runtimes[threads] = Runtime(
-                file, address, threads, holding.shlo_bind, holding.shlo_locate, library.shlo_parallel
+                file, address, threads, holding, why, holding.shlo_bind, holding.shlo_locate, library.shlo_parallel
             )
         return _runtimes[threads]
 

@@ -9,6 +9,7 @@ from typing import Literal
 from shlo_disc.artifact import Artifact, Choice, Copy, HostCall, Launch
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.runtime.driver import Constants, Plan, allot, calls_on_host, sizes_in_python
+from shlo_disc.runtime.entry import HostProgram
 from shlo_disc.runtime.host_calls import memory_of
 from shlo_disc.runtime.library import Pointers, Program, Runtime, pointers, words
 from shlo_disc.runtime.steps import Buffers, Leaf, Observer, Places, fetch_from_host, leaves, walk
@@ -18,6 +19,7 @@ class Vm:
     """Executes `Artifact.steps`: the same kernels and results as the generated host program."""
 
     kind: Literal["c", "vm"] = "vm"
+    entry_point: HostProgram | None = None
 
     def __init__(
         self,

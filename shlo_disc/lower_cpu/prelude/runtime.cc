@@ -1,18 +1,8 @@
-// The thread pool that kernels are shared out on, and the check of a call's arrays. Built once, loaded once.
+// The thread pool that kernels are shared out on, and whole calls of programs. Built once, loaded once.
+#include "interpreter.h"
 #include "pool.h"
 
 extern "C" {
-
-// What an ndarray is after Python's object header: NumPy's documented `PyArrayObject_fields`.
-struct ShloArray {
-  char* data;
-  int32_t rank;
-  const int64_t* shape;
-  const int64_t* strides;
-  const void* base;
-  const void* dtype;
-  int32_t flags;
-};
 
 struct ShloSize {  // axis `axis` of argument `argument` of those that a call brings ...
   int64_t argument;
@@ -42,6 +32,8 @@ struct ShloBind {
   const ShloReading* readings;
 };
 
+}  // extern "C"
+
 static int64_t read_integer(const char* at, int64_t width) {
   auto as = [&]<class T>(T value) { return __builtin_memcpy(&value, at, sizeof value), (int64_t)value; };
   switch (width) {
@@ -55,32 +47,45 @@ static int64_t read_integer(const char* at, int64_t width) {
   }
 }
 
-// Fills `pointers` and `raw` from a tuple with the arrays of a call. 0, or 1 if any is not what the program takes as
-// it is: exactly a C-contiguous aligned ndarray of the dtype, rank and fixed sizes. What is bound stays as it is in both.
-// The caller holds the GIL.
-int64_t shlo_bind(const ShloBind* bind, const char* tuple, char** pointers, int64_t* raw) {
-  constexpr int32_t kUsable = 0x0001 | 0x0100;  // NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED
-  const int64_t header = bind->object_header;
-  const char* const* objects = reinterpret_cast<const char* const*>(tuple + bind->tuple_header);
-  auto array = [&](int64_t i) { return reinterpret_cast<const ShloArray*>(objects[i] + header); };
-  for (int64_t i = 0; i < bind->arguments; i++) {
-    const void* type = *reinterpret_cast<const void* const*>(objects[i] + header - sizeof(void*));
-    if (type != bind->array_type) return 1;
-    const ShloArray* it = array(i);
-    if (it->dtype != bind->dtypes[i] || it->rank != bind->ranks[i] || (it->flags & kUsable) != kUsable) return 1;
-    pointers[bind->places[i]] = it->data;
-  }
+// Whether it is exactly what argument `i` of a call is taken as: a C-contiguous aligned ndarray of the dtype and rank.
+static bool array_fits(const ShloBind* bind, int64_t i, const ShloArray* array) {
+  constexpr int32_t kUsable = kShloContiguous | kShloAligned;
+  return array->dtype == bind->dtypes[i] && array->rank == bind->ranks[i] && (array->flags & kUsable) == kUsable;
+}
+
+// Fills `raw` from the shapes and elements of the arrays of a call. False if a size is not what the program takes.
+static bool sizes_fit(const ShloBind* bind, const int64_t* const* shapes, const char* const* data, int64_t* raw) {
   const ShloSize* size = bind->sizes;
   for (const ShloSize* end = size + bind->raw_sizes; size < end; size++)
-    raw[size->value] = array(size->argument)->shape[size->axis];
+    raw[size->value] = shapes[size->argument][size->axis];
   for (const ShloSize* end = size + bind->same_sizes; size < end; size++)
-    if (array(size->argument)->shape[size->axis] != raw[size->value]) return 1;
+    if (shapes[size->argument][size->axis] != raw[size->value]) return false;
   for (const ShloSize* end = size + bind->fixed_sizes; size < end; size++)
-    if (array(size->argument)->shape[size->axis] != size->value) return 1;
+    if (shapes[size->argument][size->axis] != size->value) return false;
   const ShloReading* reading = bind->readings;
   for (const ShloReading* end = reading + bind->read_elements; reading < end; reading++)
-    raw[reading->value] = read_integer(array(reading->argument)->data + reading->offset, reading->width);
-  return 0;
+    raw[reading->value] = read_integer(data[reading->argument] + reading->offset, reading->width);
+  return true;
+}
+
+extern "C" {
+
+// Fills `pointers` and `raw` from a tuple with the arrays of a call. 0, or 1 if any is not what the program takes as
+// it is. What is bound stays as it is in both. The caller holds the GIL.
+int64_t shlo_bind(const ShloBind* bind, const char* tuple, char** pointers, int64_t* raw) {
+  const int64_t header = bind->object_header;
+  const char* const* objects = reinterpret_cast<const char* const*>(tuple + bind->tuple_header);
+  const size_t room = static_cast<size_t>(bind->arguments + 1) * sizeof(char*);
+  const int64_t** shapes = static_cast<const int64_t**>(__builtin_alloca(room));
+  const char** data = static_cast<const char**>(__builtin_alloca(room));
+  for (int64_t i = 0; i < bind->arguments; i++) {
+    const void* type = *reinterpret_cast<const void* const*>(objects[i] + header - sizeof(void*));
+    const ShloArray* array = reinterpret_cast<const ShloArray*>(objects[i] + header);
+    if (type != bind->array_type || !array_fits(bind, i, array)) return 1;
+    shapes[i] = array->shape;
+    data[i] = pointers[bind->places[i]] = array->data;
+  }
+  return sizes_fit(bind, shapes, data, raw) ? 0 : 1;
 }
 
 // Fills `pointers` from a tuple with the ndarrays that the results go to. The caller holds the GIL.
@@ -91,3 +96,5 @@ void shlo_locate(const ShloBind* bind, const char* tuple, char** pointers) {
 }
 
 }  // extern "C"
+
+#include "call.h"

@@ -1,0 +1,191 @@
+"""The way into a program that crosses into C once per call; see `call.h` of the CPU's prelude."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Callable, Sequence
+from ctypes import POINTER, c_char_p, c_int64, c_void_p, py_object
+from dataclasses import dataclass
+from typing import Any
+
+from shlo_disc.artifact import Artifact
+from shlo_disc.runtime.binding import Binding
+from shlo_disc.runtime.interop import dtype_of, jax_put
+from shlo_disc.runtime.interpreter import teach_jax
+from shlo_disc.runtime.library import Pointers, Runtime, Words, pointers, words
+from shlo_disc.runtime.pytrees import Tree, read_tree
+
+Quick = Callable[..., Any]
+
+_BUCKETS = 1024
+_PLANS_KEPT = 4096
+_FORMATS = {  # of a buffer, by the kind of a dtype and its bytes
+    "b1": b"?", "i1": b"b", "i2": b"h", "i4": b"i", "i8": b"q", "u1": b"B", "u2": b"H", "u4": b"I", "u8": b"Q",
+    "f2": b"e", "f4": b"f", "f8": b"d", "c8": b"Zf", "c16": b"Zd",
+}  # fmt: skip
+
+
+class _Plan(ctypes.Structure):
+    """`ShloPlan` of call.h, its own owner: it refers to all that it points to."""
+
+    _fields_ = [
+        ("next", c_void_p),
+        ("owner", c_void_p),
+        ("raw", POINTER(c_int64)),
+        ("symbols", POINTER(c_int64)),
+        ("dims", POINTER(c_int64)),
+        ("bytes", POINTER(c_int64)),
+        ("arena_bytes", c_int64),
+        ("avals", POINTER(py_object)),
+        ("timed", c_int64),
+        ("nanoseconds", c_int64),
+    ]
+    shapes: tuple[tuple[int, ...], ...]
+
+
+class _Entry(ctypes.Structure):
+    """`ShloEntry` of call.h."""
+
+    _fields_ = [
+        ("bind", c_void_p),
+        ("addresses", POINTER(c_void_p)),
+        ("raw", POINTER(c_int64)),
+        ("arguments", c_int64),
+        ("raw_count", c_int64),
+        ("formats", POINTER(c_char_p)),
+        ("results", c_int64),
+        ("dtypes", POINTER(py_object)),
+        ("ranks", POINTER(c_int64)),
+        ("run", c_void_p),
+        ("runtime", c_void_p),
+        ("constants", POINTER(c_void_p)),
+        ("is_steady", c_int64),
+        ("of_jax", c_int64),
+        ("calls", POINTER(c_int64)),
+        ("buckets", POINTER(c_void_p)),
+    ]
+    kept: tuple[object, ...]  # what it refers to besides
+    plans: dict[bytes, _Plan]
+
+
+class _Node(ctypes.Structure):
+    """`ShloTree` of call.h."""
+
+    _fields_ = [("kind", c_int64), ("children", c_int64), ("keys", POINTER(py_object))]
+
+
+class _Signature(ctypes.Structure):
+    """`ShloSignature` of call.h."""
+
+    _fields_ = [("into", POINTER(_Node)), ("places", POINTER(c_int64)), ("nested", c_int64), ("out", POINTER(_Node))]
+
+
+@dataclass(frozen=True, slots=True)
+class HostProgram:
+    """A program that C runs by itself: where its `shlo_run` is, and what that takes besides the arrays of a call."""
+
+    run: int
+    constants: Pointers
+    is_steady: bool  # how long a call takes depends on the sizes of its arguments alone
+
+
+class Entry:
+    """Functions of Python that run a program whose sizes are known; they return `NotImplemented` for all else."""
+
+    def __init__(
+        self, artifact: Artifact, binding: Binding, program: HostProgram, runtime: Runtime, calls: Words
+    ) -> None:
+        """`calls` counts those that are served."""
+        dtypes = [dtype_of(argument.dtype) for argument in artifact.arguments]
+        self._results = tuple([dtype_of(result.dtype) for result in artifact.results])
+        self._raw = artifact.given
+        self._library = runtime.library
+        self._binding = binding
+        self._knows_jax = False
+        formats = [_FORMATS.get(f"{dtypes[k].kind}{dtypes[k].itemsize}") for k in binding.binder.places]
+        self._entry = _Entry(
+            ctypes.cast(binding.binder.pointer, c_void_p), binding.addresses, binding.raw,
+            len(dtypes), artifact.given, (c_char_p * max(1, len(formats)))(*formats),
+            len(self._results), _objects(self._results), words([len(result.shape) for result in artifact.results]),
+            program.run, runtime.address, program.constants, program.is_steady, binding.of_jax, calls,
+            pointers([0] * _BUCKETS),
+        )  # fmt: skip
+        self._entry.kept = (binding, program)
+        self._entry.plans = {}
+        self.flat: Quick = self._callable(None, self._entry)  # takes a tuple of arrays, returns one of NumPy's
+
+    @property
+    def arguments(self) -> int:
+        """How many arrays a call brings."""
+        return len(self._binding.binder.places)
+
+    @property
+    def results(self) -> int:
+        """How many arrays it returns."""
+        return len(self._results)
+
+    def tree(self, given: object, result: object, kept: Sequence[int]) -> Quick | None:
+        """A function of pytrees, which returns a pytree of JAX's arrays if it gets one of them, else of NumPy's.
+
+        `given` are the positional arguments and `result` is the result, with the numbers of the leaves in their places;
+        the program takes the leaves that are `kept`. None if they are made of anything but tuples, lists and dicts.
+        """
+        into, out = read_tree(given), read_tree(result)
+        if into is None or out is None or out.leaves != tuple(range(len(self._results))):
+            return None
+        place = {leaf: number for number, leaf in enumerate(kept)}
+        places = words([place.get(leaf, -1) for leaf in into.leaves])
+        is_nested = len(into.nodes) > 1 + len(into.leaves)
+        signature = _Signature(_nodes(into), places, is_nested, _nodes(out))
+        return self._callable(ctypes.byref(signature), (self._entry, signature))
+
+    def add(self, key: bytes, symbols: Words, shapes: tuple[tuple[int, ...], ...], arena_bytes: int) -> None:
+        """From now on serve calls with the raw sizes in `key`."""
+        if key in self._entry.plans:
+            return
+        if len(self._entry.plans) >= _PLANS_KEPT:
+            self._library.shlo_forget_plans(ctypes.byref(self._entry))
+            self._entry.plans.clear()
+        sizes = [math.prod(shape) * dtype.itemsize for shape, dtype in zip(shapes, self._results, strict=True)]
+        dims = [size for shape in shapes for size in shape]
+        raw = words(memoryview(key).cast("q").tolist())
+        plan = _Plan(None, None, raw, symbols, words(dims), words(sizes), arena_bytes, None, 0, 0)
+        plan.owner = id(plan)
+        plan.shapes = shapes
+        if self._knows_jax:
+            self._name_types(plan)
+        self._entry.plans[key] = plan
+        self._library.shlo_add_plan(ctypes.byref(self._entry), ctypes.byref(plan))
+
+    def know_jax(self, kind: type) -> None:
+        """From now on also take arrays of JAX's own type, and return such."""
+        if not self._knows_jax:
+            teach_jax(self._library, kind)
+            self._knows_jax = True
+            for plan in self._entry.plans.values():
+                self._name_types(plan)
+
+    def _name_types(self, plan: _Plan) -> None:
+        _, shaped, _, _ = jax_put()
+        plan.avals = _objects([shaped(*one) for one in zip(plan.shapes, self._results, strict=True)])
+
+    def _callable(self, signature: object, owner: object) -> Quick:
+        return self._library.shlo_callable(ctypes.byref(self._entry), signature, py_object(owner))
+
+
+def open_entry(
+    artifact: Artifact, binding: Binding, program: HostProgram | None, runtime: Runtime, calls: Words
+) -> Entry | None:
+    """The entry of a program; None if the program or the interpreter wants Python between the crossings."""
+    if program is None or runtime.refusal is not None:
+        return None
+    return Entry(artifact, binding, program, runtime, calls)
+
+
+def _objects(values: Sequence[object]) -> ctypes.Array[py_object[Any]]:
+    return (py_object * max(1, len(values)))(*values)
+
+
+def _nodes(tree: Tree) -> ctypes.Array[_Node]:
+    return (_Node * len(tree.nodes))(*[_Node(one.kind, one.children, _objects(one.keys)) for one in tree.nodes])

@@ -1,0 +1,68 @@
+"""What a pytree is made of, for code that takes it apart and puts it together again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import NamedTuple, cast
+
+
+class Kind(IntEnum):
+    """What a node is: `ShloTreeKind` of call.h."""
+
+    LEAF = 0
+    TUPLE = 1
+    LIST = 2
+    DICT = 3
+    NONE = 4
+
+
+class Node(NamedTuple):
+    """A node, before its children."""
+
+    kind: Kind
+    children: int = 0
+    keys: tuple[object, ...] = ()  # of a dict
+
+
+class Tree(NamedTuple):
+    """A pytree: all nodes, each before its children, and the numbers of the leaves among them."""
+
+    nodes: tuple[Node, ...]
+    leaves: tuple[int, ...]
+
+
+def read_tree(example: object) -> Tree | None:
+    """The tree that an example has, whose leaves are ints; None if it has nodes of other types.
+
+    >>> read_tree((0, {"b": [1], "a": None})).leaves
+    (0, 1)
+    >>> read_tree(range(3))
+    """
+    try:
+        nodes, leaves = zip(*_visit(example), strict=True)
+    except TypeError:
+        return None
+    return Tree(nodes, tuple([leaf for leaf in leaves if leaf is not None]))
+
+
+def _visit(example: object) -> Iterator[tuple[Node, int | None]]:
+    """Raises `TypeError` for a node of another type."""
+    kind = type(example)
+    if kind is int:
+        yield Node(Kind.LEAF), cast("int", example)
+        return
+    if example is None:
+        yield Node(Kind.NONE), None
+        return
+    if kind is dict:
+        named = cast("dict[object, object]", example)
+        children = list(named.values())
+        yield Node(Kind.DICT, len(named), tuple(named)), None
+    elif kind in {tuple, list}:
+        children = list(cast("list[object]", example))
+        yield Node(Kind.TUPLE if kind is tuple else Kind.LIST, len(children)), None
+    else:
+        raise TypeError(kind)
+    for child in children:
+        yield from _visit(child)

@@ -1,0 +1,350 @@
+"""A call crosses into C once where nothing has to be converted, and is as right as by Python in between."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import resource
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shlo_disc
+from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError
+from shlo_disc.options import CompileOptions
+from shlo_disc.runtime.entry import Entry
+from shlo_disc.runtime.executable import Executable, build
+from shlo_disc.runtime.interop import Array
+from shlo_disc.runtime.library import Runtime
+from shlo_disc.runtime.memory import size_class
+from shlo_disc.runtime.pytrees import read_tree
+from tests.runtime.sample import LOOP, SAMPLE, expected
+
+X = np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3)
+W = np.ones(3, np.float32)
+
+ADD_ONE = """
+func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %y = stablehlo.add %x, %x : tensor<?xf32>
+  return %y : tensor<?xf32>
+}
+"""
+
+
+@pytest.fixture
+def run(options: CompileOptions) -> Executable:
+    """The sample program, which has seen the sizes of `X` and `W`."""
+    run = build(SAMPLE, options)
+    run((X, W))
+    return run
+
+
+def entry_of(run: Executable) -> Entry:
+    assert run.entry is not None
+    return run.entry
+
+
+def check(found: Any, x: Array = X, weight: Array = W) -> None:
+    for got, wanted in zip(found, expected(x, weight), strict=True):
+        assert type(got) is np.ndarray
+        assert got.dtype == wanted.dtype
+        assert got.flags.c_contiguous
+        assert got.flags.writeable
+        np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-3)
+
+
+def test_known_sizes_are_served(run: Executable) -> None:
+    check(entry_of(run).flat((X, W)))
+    assert run.stats.calls == 2
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        (np.ones((5, 3), np.float32), W),
+        (X.astype(np.float64), W),
+        (X.astype(">f4"), W),
+        (np.asfortranarray(X), W),
+        (X[:, ::2], W[:2]),
+        (np.frombuffer(b"\0" + X.tobytes(), np.uint8)[1:].view(np.float32).reshape(2, 3), W),
+        (X.view(np.matrix), W),
+        (X.tolist(), W),
+        (X[0], W),
+        (X, W[:2]),
+        (X,),
+        (X, W, W),
+        [X, W],
+    ],
+    ids=[
+        "new sizes", "dtype", "byte order", "fortran", "strided", "misaligned", "subclass", "list", "rank", "unequal",
+        "few", "many", "no tuple",
+    ],
+)  # fmt: skip
+def test_what_is_to_be_converted_or_refused_is_left_to_python(run: Executable, arrays: Any) -> None:
+    assert entry_of(run).flat(arrays) is NotImplemented
+    assert run.stats.calls == 1
+
+
+def test_both_ways_give_the_same(run: Executable, options: CompileOptions, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Runtime, "refusal", "asked by a test", raising=False)
+    by_ctypes = build(SAMPLE, options)
+    assert by_ctypes.entry is None
+    assert by_ctypes.notes == ("calls cross into C three times: asked by a test",)
+    for sizes in ((0, 0), (1, 1), (7, 5), (300, 40)):
+        x, weight = np.ones(sizes, np.float32), np.ones(sizes[1], np.float32)
+        for _ in range(2):
+            for found, wanted in zip(run((x, weight)), by_ctypes((x, weight)), strict=True):
+                np.testing.assert_array_equal(found, wanted)
+
+
+def test_results_live_as_long_as_somebody_looks_at_them(run: Executable) -> None:
+    flat = entry_of(run).flat
+    first, rest = flat((X, W)), flat((X, W))
+    view = rest[0][1:]
+    del rest
+    gc.collect()
+    kept = view.copy()
+    for _ in range(50):
+        flat((X + 1, W))
+    np.testing.assert_array_equal(view, kept)
+    check(first)
+
+
+def test_memory_is_used_again(run: Executable) -> None:
+    flat = entry_of(run).flat
+    address = flat((X, W))[0].ctypes.data
+    assert address in {flat((X, W))[0].ctypes.data for _ in range(3)}
+
+
+def test_too_much_unused_memory_is_let_go(run: Executable, options: CompileOptions) -> None:
+    unused = run.runtime.library.shlo_unused_memory
+    assert unused(ctypes.c_int64(1)) == 0
+    double = build(SAMPLE, options)
+    x, weight = np.ones((1000, 512), np.float32), np.ones(512, np.float32)
+    double((x, weight))
+    del x
+    assert unused(ctypes.c_int64(0)) >= size_class(1000 * 512 * 4)
+    assert unused(ctypes.c_int64(1)) == 0
+
+
+def test_no_reference_is_lost_or_kept(options: CompileOptions) -> None:
+    run = shlo_disc.compile(ADD_ONE, options=options)
+    x = np.ones(3, np.float32)
+    assert isinstance(run.executable, Executable)
+    flat = entry_of(run.executable).flat
+    watched = (x, x.dtype, None, NotImplemented, run.executable)
+
+    def counts() -> list[int]:
+        gc.collect()
+        return [sys.getrefcount(one) for one in watched]
+
+    for _ in range(3):
+        run(x)
+    before = counts()
+    for _ in range(1000):
+        run(x)
+        assert flat((x.dtype,)) is NotImplemented
+    assert np.abs(np.subtract(counts(), before)).max() < 10
+
+
+def test_calls_leave_nothing_behind(options: CompileOptions) -> None:
+    run = shlo_disc.compile(ADD_ONE, options=options)
+    x = np.ones(1000, np.float32)
+
+    def calls(count: int) -> int:
+        for _ in range(count):
+            run(x)
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    grown = calls(100_000) - calls(1000)  # KiB; a lost result would be 400 MB
+    assert grown < 50_000
+
+
+def test_a_function_keeps_what_it_needs(options: CompileOptions) -> None:
+    run = build(SAMPLE, options)
+    run((X, W))
+    flat = entry_of(run).flat
+    executable, alive = run, sys.getrefcount(run)
+    del run
+    assert sys.getrefcount(executable) == alive - 1  # no cycle through C
+    del executable
+    gc.collect()
+    check(flat((X, W)))
+
+
+def test_many_sizes(options: CompileOptions) -> None:
+    run = shlo_disc.compile(ADD_ONE, options=options)
+    for _ in range(2):
+        for size in range(5000):  # more than plans are kept
+            x = np.full(size, size, np.float32)
+            np.testing.assert_array_equal(run(x)[0], x + x)
+
+
+def test_short_calls_hold_the_lock_and_long_ones_do_not(options: CompileOptions) -> None:
+    run = shlo_disc.compile(ADD_ONE, options=options)
+    large, small = np.ones(8_000_000, np.float32), np.ones(1, np.float32)
+
+    def ticks_during(calls: Callable[[], object]) -> int:
+        """How often another thread gets its turn: by itself it would only after 5 ms."""
+        ticks, done = 0, threading.Event()
+
+        def count() -> None:
+            nonlocal ticks
+            while not done.is_set():
+                ticks += 1
+
+        other = threading.Thread(target=count)
+        other.start()
+        calls()
+        done.set()
+        other.join()
+        return ticks
+
+    for x in (large, small):
+        for _ in range(10):
+            run(x)
+    assert ticks_during(lambda: [run(large) for _ in range(3)]) > 100
+
+
+def test_a_loop_is_never_taken_for_short(options: CompileOptions) -> None:
+    run = build(LOOP, options)
+    x = np.ones(1000, np.float32)
+    for _ in range(20):
+        run((x, 0, 0))  # no turns: as short as can be
+    done, ticks = threading.Event(), 0
+
+    def call() -> None:
+        run((x, 100_000, 0))
+        done.set()
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    while not done.is_set():
+        ticks += 1
+    thread.join()
+    assert ticks > 100
+
+
+def test_arrays_stay_while_another_thread_empties_their_list() -> None:
+    jax = pytest.importorskip("jax")
+    export: Any = pytest.importorskip("jax.export")
+    (n,) = export.symbolic_shape("n")
+    one = jax.ShapeDtypeStruct((n,), np.float32)
+
+    def model(xs: Any) -> Any:
+        return xs[0] * 2 + xs[1]
+
+    run = shlo_disc.compile(export.export(jax.jit(model))([one, one]))
+    stop = threading.Event()
+    pairs = [[np.ones(500_000, np.float32), np.ones(500_000, np.float32)]]
+
+    def replace_arrays() -> None:
+        while not stop.is_set():
+            pairs[0][:] = [np.ones(500_000, np.float32), np.ones(500_000, np.float32)]
+
+    other = threading.Thread(target=replace_arrays)
+    other.start()
+    try:
+        for _ in range(50):
+            assert (run(pairs[0]) == 3).all()
+    finally:
+        stop.set()
+        other.join()
+
+
+@pytest.mark.parametrize(
+    ("example", "leaves"),
+    [
+        (0, (0,)),
+        ((0, [1, {"a": 2}], None, ()), (0, 1, 2)),
+        ({"b": 1, "a": 0}, (1, 0)),
+        ((0, 1.5), None),
+        (frozenset({0}), None),
+        (True, None),
+    ],
+)
+def test_pytrees_are_read(example: object, leaves: tuple[int, ...] | None) -> None:
+    tree = read_tree(example)
+    assert (None if tree is None else tree.leaves) == leaves
+
+
+def test_pytrees_are_served() -> None:
+    jax = pytest.importorskip("jax")
+    export: Any = pytest.importorskip("jax.export")
+    (n,) = export.symbolic_shape("n")
+    one = jax.ShapeDtypeStruct((n,), np.float32)
+
+    def model(p: Any, x: Any, _unused: Any) -> Any:
+        first, (second, nothing) = p["layers"]
+        assert nothing is None
+        return {"z": [x + first["w"], ()], "a": (second * x,), "n": None}
+
+    tree = {"layers": [{"w": one}, (one, None)], "a": one}
+    run = shlo_disc.compile(export.export(jax.jit(model))(tree, one, one))
+    w, v, x = (np.full(3, k, np.float32) for k in (1, 2, 3))
+
+    def params(**changed: Any) -> dict[str, Any]:
+        return {"layers": [{"w": w}, (v, None)], "a": "not looked at", **changed}
+
+    for _ in range(2):
+        found = run(params(a=x), x, x)
+        assert jax.tree.structure(found) == jax.tree.structure({"z": [x, ()], "a": (x,), "n": None})
+        np.testing.assert_array_equal(found["z"][0], x + w)
+        np.testing.assert_array_equal(found["a"][0], v * x)
+    calls = run.stats.calls
+    for bad in (
+        params(layers=[{"w": w}, [v, None]]),
+        params(layers=[{"v": w}, (v, None)]),
+        params(layers=[{"w": w, "b": w}, (v, None)]),
+        params(layers=[{"w": w}, (v, v)]),
+        params(layers=[{"w": w}]),
+        {"layers": [{"w": w}, (v, None)]},
+        [1],
+    ):
+        with pytest.raises(ArgumentTypeError, match="another structure"):
+            run(bad, x, x)
+    with pytest.raises(RuntimeShapeError):
+        run(params(a=x), x[:2], x)
+    assert run.stats.calls == calls
+    with pytest.raises(ArgumentTypeError, match="another structure"):
+        run(params(a=x), x, _unused=x)
+
+
+def test_arrays_of_jax(options: CompileOptions) -> None:
+    jnp = pytest.importorskip("jax.numpy")
+    run = shlo_disc.compile(ADD_ONE, options=options)
+    x = np.arange(5, dtype=np.float32)
+    for _ in range(3):
+        (found,) = run(jnp.asarray(x))
+        assert isinstance(found, type(jnp.asarray(x)))
+        np.testing.assert_array_equal(np.asarray(found), x + x)
+        (found,) = run(x)
+        assert type(found) is np.ndarray
+    calls, deleted = run.stats.calls, jnp.asarray(x)
+    deleted.delete()
+    with pytest.raises(RuntimeError, match="deleted"):
+        run(deleted)
+    with pytest.raises(ArgumentTypeError, match="found dtype int32"):
+        run(jnp.arange(5))
+    assert run.stats.calls == calls
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    ["bool", "int8", "int16", "int32", "uint8", "uint16", "uint32", "float16", "bfloat16", "float32", "complex64"],
+)
+def test_arrays_of_jax_of_each_type(dtype: str, options: CompileOptions) -> None:
+    jnp = pytest.importorskip("jax.numpy")
+    short = {"bool": "i1", "bfloat16": "bf16", "complex64": "complex<f32>"}
+    kind = short.get(dtype, dtype.replace("uint", "ui").replace("int", "i").replace("float", "f").replace("uii", "ui"))
+    text = f"func.func @main(%x: tensor<?x{kind}>) -> tensor<?x{kind}> {{\n return %x : tensor<?x{kind}>\n}}\n"
+    run = shlo_disc.compile(text, options=options)
+    x = jnp.asarray([0, 1, 1, 0]).astype(dtype)
+    for _ in range(3):
+        (found,) = run(x)
+        assert found.dtype == x.dtype
+        np.testing.assert_array_equal(np.asarray(found), np.asarray(x))
