@@ -76,17 +76,17 @@ def measure(row: Row, threads: int) -> Iterator[Measured]:
             inputs = row.draw(sizes)
             run = symbolic or shlo_disc.compile(row.export(sizes))
             ours = partial(run, *inputs)
-            xla = partial(_wait_for, jax.jit(row.program), *jax.device_put(inputs))
-            apart = _apart(ours(), xla())
+            xla = partial(wait_for, jax.jit(row.program), *jax.device_put(inputs))
+            difference = apart(ours(), xla())
             of_us, of_xla = (min(seconds) for seconds in time_in_turns((ours, xla), ROUNDS, TURN, WARM_UP))
-            yield Measured(row.family, row.name, threads, sizes, row.static, of_us, of_xla, apart)
+            yield Measured(row.family, row.name, threads, sizes, row.static, of_us, of_xla, difference)
 
 
-def _wait_for(program: Callable[..., Any], *arguments: object) -> object:
+def wait_for(program: Callable[..., Any], *arguments: object) -> object:
     return jax.block_until_ready(program(*arguments))
 
 
-def _apart(ours: object, xla: object) -> float:
+def apart(ours: object, xla: object) -> float:
     """Largest max |difference| / max |value| over the outputs; infinite if shapes or what is finite differ."""
     pairs = zip(jax.tree.leaves(ours), jax.tree.leaves(xla), strict=True)
     return max(_distance(np.asarray(a), np.asarray(b)) for a, b in pairs)

@@ -32,7 +32,9 @@ def measure_in_process(module: str, arguments: Sequence[str], threads: int, cach
         raise SystemExit(f"{' '.join(command)} failed with {process.returncode}")
 
 
-def time_in_turns(calls: Sequence[Call], rounds: int, turn: float, warm_up: int) -> list[list[float]]:
+def time_in_turns(
+    calls: Sequence[Call], rounds: int, turn: float, warm_up: int, clock: Callable[[], float] = time.perf_counter
+) -> list[list[float]]:
     """Seconds of every call of each; in turns of `turn` seconds, so that a slow moment of the machine hits all."""
     seconds = [list[float]() for _ in calls]
     for call in calls:
@@ -40,16 +42,16 @@ def time_in_turns(calls: Sequence[Call], rounds: int, turn: float, warm_up: int)
             call()
     for _ in range(rounds):
         for call, so_far in zip(calls, seconds, strict=True):
-            so_far.extend(_turn(call, turn))
+            so_far.extend(_turn(call, turn, clock))
     return seconds
 
 
-def _turn(call: Call, length: float) -> list[float]:
-    seconds, end = list[float](), time.perf_counter() + length
-    while not seconds or time.perf_counter() < end:
-        start = time.perf_counter()
+def _turn(call: Call, length: float, clock: Callable[[], float]) -> list[float]:
+    seconds, end = list[float](), clock() + length
+    while not seconds or clock() < end:
+        start = clock()
         call()
-        seconds.append(time.perf_counter() - start)
+        seconds.append(clock() - start)
     return seconds
 
 

@@ -137,17 +137,19 @@ def start(emit: Emitter, view: MatrixView) -> str:
 def convolution_extent(kernel: ConvKernel) -> Dim:
     """How many blocks of the results there are: positions x groups x features of a group."""
     sizes = prelude_constants("conv.h")
-    groups = 1 if _is_depthwise(kernel) else kernel.attrs.feature_groups
+    groups = 1 if _is_narrow(kernel) else kernel.attrs.feature_groups
     per_group = kernel.column.extent // groups
     rows = (kernel.row.extent + (sizes["SHLO_CONV_ROWS"] - 1)) // sizes["SHLO_CONV_ROWS"]
     columns = (per_group + (sizes["SHLO_CONV_COLUMNS"] - 1)) // sizes["SHLO_CONV_COLUMNS"]
     return rows * columns * groups
 
 
-def _is_depthwise(kernel: ConvKernel) -> bool:
-    """Whether every feature is a group of its own; then the prelude takes blocks of features as columns."""
-    groups = kernel.attrs.feature_groups
-    return groups == kernel.input_sizes[1].constant == kernel.column.extent.constant
+def _is_narrow(kernel: ConvKernel) -> bool:
+    """Whether groups have as few features as conv.h says; then the prelude takes blocks of all features as columns."""
+    groups, features = kernel.attrs.feature_groups, kernel.input_sizes[1].constant
+    if features is None or features != kernel.column.extent.constant:
+        return False
+    return groups > 1 and features // groups in (1, 2, 4, 8)
 
 
 def convolution_scratch() -> Dim:

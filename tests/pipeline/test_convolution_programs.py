@@ -55,6 +55,8 @@ PROGRAMS = (
     image("groups", conv(feature_group_count=2), In("b, h, w, 6"), In("3, 3, 3, 8")),
     image("depthwise", conv(feature_group_count=6), In("b, h, w, 6"), In("3, 3, 1, 6")),
     image("depthwise, multiplied", conv(feature_group_count=3), IMAGE, In("3, 3, 1, 6")),
+    image("narrow groups", conv(feature_group_count=5), In("b, h, w, 20"), In("3, 3, 4, 20")),
+    image("narrow groups, strides", conv((2, 2), feature_group_count=12), In("b, h, w, 24"), In("3, 3, 2, 24")),
     image("batch groups", conv(batch_group_count=2), In("4, h, w, 3"), In("3, 3, 3, 6")),
     image("one by one", conv(), IMAGE, In("1, 1, 3, 33")),
     image("channels first", conv(layout=NCHW), In("b, 3, h, w"), In("5, 3, 3, 3")),

@@ -10,9 +10,9 @@
 //   task t is position block t % position_blocks of column block t / position_blocks % column_blocks of group
 //   t / position_blocks / column_blocks
 //
-// Depthwise (groups == in_features == out_features): all features are columns of one group, so that `groups` counts as 1.
-// Tasks beyond the last are allowed and do nothing: a caller who does not know that a convolution is depthwise may count
-// its groups.
+// Narrow groups (in_features == out_features, 1, 2, 4 or 8 of them in a group): all features are columns of one group, so
+// that `groups` counts as 1. Tasks beyond the last are allowed and do nothing: a caller who does not know that groups are
+// narrow may count them.
 #pragma once
 #include <stdint.h>
 

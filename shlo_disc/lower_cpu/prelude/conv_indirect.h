@@ -13,90 +13,15 @@
 //            with a dilated input the positions of a strip have the same phase, so that almost no zeros are multiplied
 // Depthwise convolutions take the same way with a kernel whose vectors run along the features.
 #pragma once
-#include "conv.h"
-#include "conv_tile.h"
+#include "conv_narrow.h"
+#include "conv_problem.h"
 
 namespace {
 
-constexpr int64_t COLUMNS = SHLO_CONV_COLUMNS;    // also the leading dimension of the tile
 constexpr int64_t TILE_ROWS = SHLO_CONV_ROWS;     // positions whose sums stay in the nearest cache
 constexpr int64_t CHANNELS = 16;                  // parts of channels are multiples of this
 constexpr int64_t MERGE_CHANNELS = 32;            // up to here longer runs are worth copying the input
 constexpr int64_t SEGMENT = 96;                   // positions of a line that are worth a chunk of their own
-
-// ---- the problem -----------------------------------------------------------------------------------------------------
-
-struct Axis {
-  int64_t in, taps, out, step, low, hole, gap, in_stride, kernel_stride;  // hole, gap: dilation of input, window
-
-  // The first place in the padded and dilated input that output `o` looks at.
-  int64_t start(int64_t o) const { return o * step - low; }
-  // The input index at a place, -1 in padding and holes.
-  int64_t index(int64_t place) const {
-    if (place < 0) return -1;
-    if (hole != 1) {
-      if (place % hole != 0) return -1;
-      place /= hole;
-    }
-    return place < in ? place : -1;
-  }
-};
-
-// Always three spatial axes; a reversed window is one with negative strides.
-template <class E>
-struct Problem {
-  const E *input, *kernel;
-  Axis axis[3];
-  int64_t batch_stride, feature_stride, kernel_in_stride, kernel_out_stride;
-  int64_t channels, features, groups, positions;  // channels, features: input and output features of one group
-  bool depthwise;
-};
-
-// Makes one axis of three where the window is one point that visits every point, and memory allows it.
-void join_axes(Axis* axis) {
-  Axis all = {1, 1, 1, 1, 0, 1, 1, 0, 0};
-  for (int k = 2; k >= 0; --k) {
-    const Axis& a = axis[k];
-    if (a.taps != 1 || a.step != 1 || a.low != 0 || a.hole != 1 || a.in != a.out) return;
-    if (a.in == 1) continue;
-    if (all.in == 1) all.in_stride = a.in_stride;
-    else if (a.in_stride != all.in * all.in_stride) return;
-    all.in = all.out = all.in * a.in;
-  }
-  axis[0] = axis[1] = Axis{1, 1, 1, 1, 0, 1, 1, 0, 0};
-  axis[2] = all;
-}
-
-template <class E>
-Problem<E> normalize(const ShloConv& conv) {
-  Problem<E> p = {};
-  p.input = (const E*)conv.input;
-  p.kernel = (const E*)conv.kernel;
-  p.batch_stride = conv.in_batch_stride;
-  p.feature_stride = conv.in_feature_stride;
-  p.kernel_in_stride = conv.kernel_in_stride;
-  p.kernel_out_stride = conv.kernel_out_stride;
-  p.depthwise = conv.groups == conv.in_features && conv.groups == conv.out_features;
-  p.groups = p.depthwise ? 1 : conv.groups;
-  p.channels = conv.groups > 0 ? conv.in_features / conv.groups : 0;
-  p.features = p.groups > 0 ? conv.out_features / p.groups : 0;
-  p.positions = conv.batch;
-  for (int k = 0; k < 3; ++k) {
-    const int64_t d = k - (3 - conv.rank);
-    Axis& a = p.axis[k];
-    a = Axis{1, 1, 1, 1, 0, 1, 1, 0, 0};
-    if (d < 0) continue;
-    a = {conv.in_sizes[d],     conv.kernel_sizes[d], conv.out_sizes[d],    conv.window_strides[d], conv.low_padding[d],
-         conv.lhs_dilation[d], conv.rhs_dilation[d], conv.in_strides[d], conv.kernel_strides[d]};
-    p.positions *= a.out;
-    if (conv.reversal[d]) {
-      p.kernel += (a.taps - 1) * a.kernel_stride;
-      a.kernel_stride = -a.kernel_stride;
-    }
-  }
-  join_axes(p.axis);
-  return p;
-}
 
 // ---- one block of columns --------------------------------------------------------------------------------------------
 
@@ -151,6 +76,7 @@ struct Memory {
   int32_t slots[LINE_TAPS];     // [output line][tap across lines]: which copied line, -1 for padding
   const E* sources[LINE_TAPS];  // of the copied lines
 };
+static_assert(Memory<double>::ROWS * COLUMNS >= NarrowBlock<double, Whole<double>>::TILE, "a tile fits");
 static_assert(sizeof(Memory<float>) <= SHLO_CONV_SCRATCH && sizeof(Memory<double>) <= SHLO_CONV_SCRATCH,
               "SHLO_CONV_SCRATCH is too small");
 
@@ -277,12 +203,6 @@ class ColumnBlock {
 
   int64_t run_length(const Part& part) const { return part.cn * (merged ? x_axis.taps : 1); }
 
-  int64_t tap_offset(int64_t t) const {
-    const int64_t k1 = t / x_axis.taps, k2 = t % x_axis.taps;
-    return k1 / p.axis[1].taps * p.axis[0].kernel_stride + k1 % p.axis[1].taps * p.axis[1].kernel_stride +
-           k2 * x_axis.kernel_stride;
-  }
-
   // Whether the numbers of an output feature follow each other in memory, taps fastest.
   bool is_feature_major() const {
     const Axis* a = p.axis;
@@ -306,7 +226,7 @@ class ColumnBlock {
         continue;
       }
       for (int64_t t = part.t0 * each; t < (part.t0 + part.tn) * each; ++t) {
-        const E* weight = from + tap_offset(t);
+        const E* weight = from + p.tap_offset(t);
         for (int64_t c = 0; c < cn; ++c, weight += p.kernel_in_stride, to += wide) {
           if (p.kernel_out_stride == 1) __builtin_memcpy(to, weight, width * sizeof(E));
           else
@@ -498,7 +418,7 @@ class ColumnBlock {
           found |= valid;
         }
         if (dilated && !any(found)) continue;
-        s.weights[s.taps++] = unpacked ? tap_offset(t) : t - part.t0;
+        s.weights[s.taps++] = unpacked ? p.tap_offset(t) : t - part.t0;
         to += height;
       }
     }
@@ -552,17 +472,26 @@ void convolve(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, S
     const int64_t first = begin % position_blocks * SHLO_CONV_ROWS;
     const int64_t last = smallest(p.positions, first + (stop - begin) * SHLO_CONV_ROWS);
     const int64_t group = block / column_blocks, j0 = block % column_blocks * COLUMNS;
-    const int64_t feature = group * p.features + j0, channel = p.depthwise ? j0 : group * p.channels;
+    const int64_t feature = group * p.features + j0, channel = p.narrow ? j0 : group * p.channels;
+    const int64_t columns = smallest(COLUMNS, p.features - j0);
+    const E* const input = p.input + channel * p.feature_stride;
+    const E* const kernel = p.kernel + feature * p.kernel_out_stride;
     const auto compute = [&](int64_t skip, int64_t count, bool depthwise) {
-      ColumnBlock<E, A> part(p, memory, p.input + (channel + skip) * p.feature_stride,
-                          p.kernel + (feature + skip) * p.kernel_out_stride, count, depthwise);
+      ColumnBlock<E, A> part(p, memory, input + skip * p.feature_stride, kernel + skip * p.kernel_out_stride, count,
+                             depthwise);
       if (!part.plan(last - first)) return false;
       part.run(first, last, feature + skip, epilogue, context);
       return true;
     };
-    const int64_t columns = smallest(COLUMNS, p.features - j0);
-    if (!compute(0, columns, p.depthwise))
-      for (int64_t j = 0; j < columns; ++j) compute(j, 1, false);
+    const auto compute_narrow = [&] {
+      NarrowBlock<E, A> part(p, input, kernel, columns);
+      if (!part.plan(memory.weights, Memory<E>::WEIGHTS)) return false;
+      part.run(first, last, feature, memory.tile, epilogue, context);
+      return true;
+    };
+    if (!p.narrow) compute(0, columns, false);
+    else if (!compute_narrow() && !(p.channels == 1 && compute(0, columns, true)))
+      for (int64_t j = 0; j < columns; j += p.channels) compute(j, p.channels, false);
     begin = stop;
   }
 }

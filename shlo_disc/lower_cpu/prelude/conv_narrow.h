@@ -1,0 +1,224 @@
+// Convolutions with narrow groups: each has 1, 2, 4 or 8 input features and as many output features, so that a register of
+// features holds whole groups. Lanes are output features: a vector of input features, whose lanes are spread within their
+// groups, is multiplied by a row of weights. Features lie next to each other in memory, and nothing is copied.
+//
+// Positions of a line whose windows meet the same holes of a dilated input (a phase) differ only in where the input
+// begins, by the same distance from one to the next. So the taps are listed once for each phase of a line; where windows
+// reach into the padding, once more for a single position.
+#pragma once
+#include "conv_problem.h"
+
+namespace {
+
+// The lanes 0 to sizeof(V) / sizeof(V[0]) as constants.
+template <int... I> struct Lanes {};
+template <int N, int... I> struct AllLanes : AllLanes<N - 1, N - 1, I...> {};
+template <int... I> struct AllLanes<0, I...> { typedef Lanes<I...> type; };
+
+// Gives all lanes of a group of F its member C.
+template <int F, int C, class V, int... I>
+SHLO_INLINE V spread(V x, Lanes<I...>) {
+  return __builtin_shufflevector(x, x, (I / F * F + C)...);
+}
+template <int F, int C, class E>
+SHLO_INLINE register_t<E> spread(register_t<E> x) {
+  if constexpr (F == 1) return x;
+  else return spread<F, C>(x, typename AllLanes<LANES<E>>::type());
+}
+
+struct NarrowTap {
+  int64_t input, weights;  // offsets
+  int64_t index;           // of the input along the line, at the first position of the phase
+};
+
+template <class E>
+struct NarrowStrip {
+  const NarrowTap* taps;
+  int64_t count;
+  const E *input, *weights;
+  int64_t next;                 // from the input of one position to that of the next
+  int64_t row;                  // from the weights of one input feature of a group to those of the next
+  E* out;
+  int64_t out_next;
+};
+
+// Adds what a tap gives to M positions and N vectors of features: input features C to F of each group.
+template <class E, class A, int F, int C, int M, int N>
+SHLO_INLINE void add_members(const NarrowStrip<E>& strip, register_t<E> (&sum)[M][N], const E* x, const E* w,
+                             const int64_t (&at)[N]) {
+  register_t<E> row[N];
+  UNROLL for (int v = 0; v < N; ++v) row[v] = A::weights(read(w + C * strip.row + at[v]));
+  UNROLL for (int r = 0; r < M; ++r)
+    UNROLL for (int v = 0; v < N; ++v)
+      sum[r][v] = A::multiply_add(sum[r][v], spread<F, C, E>(read(x + r * strip.next + at[v])), row[v]);
+  if constexpr (C + 1 < F) add_members<E, A, F, C + 1>(strip, sum, x, w, at);
+}
+
+// Sums of M positions and N vectors of features, the first at `column`, the last at `last`.
+template <class E, class A, int F, int M, int N>
+void multiply_narrow(const NarrowStrip<E>& strip, int64_t column, int64_t last) {
+  int64_t at[N];
+  UNROLL for (int v = 0; v < N; ++v) at[v] = column + v * LANES<E>;
+  at[N - 1] = last;
+  register_t<E> sum[M][N] = {};
+  for (int64_t t = 0; t < strip.count; ++t) {
+    const E* const x = strip.input + strip.taps[t].input;
+    const E* const w = strip.weights + strip.taps[t].weights;
+    add_members<E, A, F, 0>(strip, sum, x, w, at);
+  }
+  UNROLL for (int r = 0; r < M; ++r)
+    UNROLL for (int v = 0; v < N; ++v) write(strip.out + r * strip.out_next + at[v], sum[r][v]);
+}
+
+template <class E, class A>
+class NarrowBlock {
+  static constexpr int64_t ROWS = 64;  // positions of a piece of a line; a tile has two pieces
+  static constexpr int64_t MOST_TAPS = 512;
+
+ public:
+  static constexpr int64_t TILE = 2 * ROWS * COLUMNS;
+
+  NarrowBlock(const Problem<E>& problem, const E* input, const E* kernel, int64_t columns)
+      : p(problem), x_axis(problem.axis[2]), input(input), weights(kernel), columns(columns),
+        taps(problem.axis[0].taps * problem.axis[1].taps * x_axis.taps),
+        period(x_axis.hole / common_divisor(x_axis.step, x_axis.hole)) {}
+
+  // Whether this way is open: features are neighbours, and weights that are not fit into `room` elements at `copy`.
+  bool plan(E* copy, int64_t room) {
+    if (p.feature_stride != 1 || columns < LANES<E> || p.channels > LANES<E> || taps > MOST_TAPS) return false;
+    if (p.kernel_out_stride == 1) return true;
+    if (taps * p.channels * COLUMNS > room) return false;
+    for (int64_t t = 0; t < taps; ++t)
+      for (int64_t c = 0; c < p.channels; ++c)
+        for (int64_t j = 0; j < columns; ++j)
+          copy[(t * p.channels + c) * COLUMNS + j] =
+              weights[p.tap_offset(t) + c * p.kernel_in_stride + j * p.kernel_out_stride];
+    weights = copy;
+    packed = true;
+    return true;
+  }
+
+  void run(int64_t first, int64_t last, int64_t j0, E* tile, ShloEpilogue epilogue, void* context) {
+    while (first < last) {
+      int64_t end = first;
+      while (end < last && end - first < ROWS)
+        end = take_line(end, smallest(last, end + ROWS), tile + (end - first) * COLUMNS);
+      epilogue(context, tile, COLUMNS, first, end - first, j0, columns);
+      first = end;
+    }
+  }
+
+ private:
+  static int64_t common_divisor(int64_t a, int64_t b) {
+    while (b != 0) {
+      const int64_t rest = a % b;
+      a = b;
+      b = rest;
+    }
+    return a;
+  }
+
+  // Computes positions of the line of `begin`, up to `end`; says where it stops.
+  int64_t take_line(int64_t begin, int64_t end, E* out) {
+    const int64_t x0 = begin % x_axis.out, x1 = smallest(x0 + end - begin, x_axis.out);
+    int64_t rest = begin / x_axis.out;
+    const int64_t o1 = rest % p.axis[1].out;
+    rest /= p.axis[1].out;
+    const E* const image = input + rest / p.axis[0].out * p.batch_stride;
+    for (int64_t phase = 0; phase < period; ++phase)
+      take_phase(phase, image, rest % p.axis[0].out, o1, x0, x1, out - x0 * COLUMNS);
+    return begin + x1 - x0;
+  }
+
+  // Lists the taps that positions phase, phase + period, ... see, whatever the padding along the line is.
+  int64_t list_taps(int64_t phase, int64_t o0, int64_t o1) {
+    const Axis &a = p.axis[0], &b = p.axis[1], &c = x_axis;
+    int64_t count = 0;
+    for (int64_t k0 = 0; k0 < a.taps; ++k0) {
+      const int64_t y0 = a.index(a.start(o0) + k0 * a.gap);
+      if (y0 < 0) continue;
+      for (int64_t k1 = 0; k1 < b.taps; ++k1) {
+        const int64_t y1 = b.index(b.start(o1) + k1 * b.gap);
+        if (y1 < 0) continue;
+        for (int64_t k2 = 0; k2 < c.taps; ++k2) {
+          const int64_t place = c.start(phase) + k2 * c.gap;
+          if (positive_mod(place, c.hole) != 0) continue;
+          const int64_t index = (place - positive_mod(place, c.hole)) / c.hole, t = (k0 * b.taps + k1) * c.taps + k2;
+          list[count++] = {y0 * a.in_stride + y1 * b.in_stride + index * c.in_stride,
+                           packed ? t * p.channels * COLUMNS : p.tap_offset(t), index};
+        }
+      }
+    }
+    return count;
+  }
+
+  void take_phase(int64_t phase, const E* image, int64_t o0, int64_t o1, int64_t x0, int64_t x1, E* out) {
+    if (phase >= x1) return;
+    const int64_t advance = x_axis.step * period / x_axis.hole, count = list_taps(phase, o0, o1);
+    const int64_t begin = x0 > phase ? ceil_div(x0 - phase, period) : 0, end = ceil_div(x1 - phase, period);
+    int64_t low = begin, high = end;  // between them all taps see the input
+    for (int64_t t = 0; t < count; ++t) {
+      low = largest(low, ceil_div(largest(-list[t].index, 0), advance));
+      high = smallest(high, list[t].index < x_axis.in ? (x_axis.in - 1 - list[t].index) / advance + 1 : 0);
+    }
+    low = smallest(low, end);
+    high = largest(high, low);
+    NarrowStrip<E> strip = {list, count, image, weights, advance * x_axis.in_stride,
+                            packed ? COLUMNS : p.kernel_in_stride, out, period * COLUMNS};
+    const auto at = [&](int64_t i) {
+      strip.input = image + i * strip.next;
+      strip.out = out + (phase + i * period) * COLUMNS;
+    };
+    const int64_t most = high - low >= 6 ? 6 : high - low >= 3 ? 3 : 1;
+    for (int64_t i = low; i < high; i += most) {
+      at(smallest(i, high - most));  // the last strip may overlap the one before
+      multiply(strip, most);
+    }
+    strip.taps = few;
+    const auto at_edge = [&](int64_t i) {
+      at(i);
+      strip.count = 0;
+      for (int64_t t = 0; t < count; ++t) {
+        const int64_t index = list[t].index + i * advance;
+        if (index >= 0 && index < x_axis.in) few[strip.count++] = list[t];
+      }
+      multiply(strip, 1);
+    };
+    for (int64_t i = begin; i < low; ++i) at_edge(i);
+    for (int64_t i = high; i < end; ++i) at_edge(i);
+  }
+
+  void multiply(const NarrowStrip<E>& strip, int64_t height) {
+    switch (p.channels) {
+      case 1: return multiply_rows<1>(strip, height);
+      case 2: return multiply_rows<2>(strip, height);
+      case 4: return multiply_rows<(LANES<E> >= 4 ? 4 : 1)>(strip, height);
+      default: return multiply_rows<(LANES<E> >= 8 ? 8 : 1)>(strip, height);
+    }
+  }
+  template <int F>
+  void multiply_rows(const NarrowStrip<E>& strip, int64_t height) {
+    if (height == 6) multiply_columns<F, 6>(strip);
+    else if (height == 3) multiply_columns<F, 3>(strip);
+    else multiply_columns<F, 1>(strip);
+  }
+  template <int F, int ROWS_>
+  void multiply_columns(const NarrowStrip<E>& strip) {
+    constexpr int N = F == 1 ? 2 : 1;
+    constexpr int64_t L = LANES<E>;
+    const int64_t last = columns - L;
+    int64_t j = 0;
+    for (; N == 2 && j + L < columns; j += 2 * L) multiply_narrow<E, A, F, ROWS_, N>(strip, j, smallest(j + L, last));
+    for (; j < columns; j += L) multiply_narrow<E, A, F, ROWS_, 1>(strip, 0, smallest(j, last));
+  }
+
+  const Problem<E>& p;
+  const Axis& x_axis;
+  const E *input, *weights;
+  int64_t columns, taps;
+  int64_t period;  // of the phases
+  bool packed = false;
+  NarrowTap list[MOST_TAPS], few[MOST_TAPS];
+};
+
+}  // namespace

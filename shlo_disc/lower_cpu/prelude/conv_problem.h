@@ -1,0 +1,90 @@
+// What a convolution is, as all its kernels see it: three spatial axes, blocks of features.
+#pragma once
+#include "conv.h"
+#include "conv_tile.h"
+
+namespace {
+
+constexpr int64_t COLUMNS = SHLO_CONV_COLUMNS;    // also the leading dimension of the tile
+
+struct Axis {
+  int64_t in, taps, out, step, low, hole, gap, in_stride, kernel_stride;  // hole, gap: dilation of input, window
+
+  // The first place in the padded and dilated input that output `o` looks at.
+  int64_t start(int64_t o) const { return o * step - low; }
+  // The input index at a place, -1 in padding and holes.
+  int64_t index(int64_t place) const {
+    if (place < 0) return -1;
+    if (hole != 1) {
+      if (place % hole != 0) return -1;
+      place /= hole;
+    }
+    return place < in ? place : -1;
+  }
+};
+
+// Always three spatial axes; a reversed window is one with negative strides.
+template <class E>
+struct Problem {
+  const E *input, *kernel;
+  Axis axis[3];
+  int64_t batch_stride, feature_stride, kernel_in_stride, kernel_out_stride;
+  int64_t channels, features, groups, positions;  // channels, features: input and output features of one group
+  bool narrow;  // groups are so narrow that all features count as those of one group
+
+  // Where the weights of a tap begin; taps of the last axis come first.
+  int64_t tap_offset(int64_t t) const {
+    const int64_t k1 = t / axis[2].taps, k2 = t % axis[2].taps;
+    return k1 / axis[1].taps * axis[0].kernel_stride + k1 % axis[1].taps * axis[1].kernel_stride +
+           k2 * axis[2].kernel_stride;
+  }
+};
+
+// Makes one axis of three where the window is one point that visits every point, and memory allows it.
+void join_axes(Axis* axis) {
+  Axis all = {1, 1, 1, 1, 0, 1, 1, 0, 0};
+  for (int k = 2; k >= 0; --k) {
+    const Axis& a = axis[k];
+    if (a.taps != 1 || a.step != 1 || a.low != 0 || a.hole != 1 || a.in != a.out) return;
+    if (a.in == 1) continue;
+    if (all.in == 1) all.in_stride = a.in_stride;
+    else if (a.in_stride != all.in * all.in_stride) return;
+    all.in = all.out = all.in * a.in;
+  }
+  axis[0] = axis[1] = Axis{1, 1, 1, 1, 0, 1, 1, 0, 0};
+  axis[2] = all;
+}
+
+template <class E>
+Problem<E> normalize(const ShloConv& conv) {
+  Problem<E> p = {};
+  p.input = (const E*)conv.input;
+  p.kernel = (const E*)conv.kernel;
+  p.batch_stride = conv.in_batch_stride;
+  p.feature_stride = conv.in_feature_stride;
+  p.kernel_in_stride = conv.kernel_in_stride;
+  p.kernel_out_stride = conv.kernel_out_stride;
+  p.channels = conv.groups > 0 ? conv.in_features / conv.groups : 0;
+  p.narrow = conv.in_features == conv.out_features && conv.groups > 1 &&
+             (p.channels == 1 || p.channels == 2 || p.channels == 4 || p.channels == 8);
+  p.groups = p.narrow ? 1 : conv.groups;
+  p.features = p.groups > 0 ? conv.out_features / p.groups : 0;
+  p.positions = conv.batch;
+  for (int k = 0; k < 3; ++k) {
+    const int64_t d = k - (3 - conv.rank);
+    Axis& a = p.axis[k];
+    a = Axis{1, 1, 1, 1, 0, 1, 1, 0, 0};
+    if (d < 0) continue;
+    a = {conv.in_sizes[d],     conv.kernel_sizes[d], conv.out_sizes[d],    conv.window_strides[d], conv.low_padding[d],
+         conv.lhs_dilation[d], conv.rhs_dilation[d], conv.in_strides[d], conv.kernel_strides[d]};
+    p.positions *= a.out;
+    if (conv.reversal[d]) {
+      p.kernel += (a.taps - 1) * a.kernel_stride;
+      a.kernel_stride = -a.kernel_stride;
+    }
+  }
+  join_axes(p.axis);
+  return p;
+}
+
+}  // namespace
