@@ -113,6 +113,15 @@ def test_several_blocks(multiply: Multiply, dtype: type[Float], layout: Callable
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_little_depth(multiply: Multiply, dtype: type[Float]) -> None:
+    """As gradients of few rows have: strips of rows on B where it is, up to a depth of 48 and from 128 columns on."""
+    for m, n, k in product((11, 12, 13, 25, 193), (127, 128, 131, 300), (2, 47, 48, 49)):
+        a, b = operands(m, k, n, dtype)
+        for layout in (row_major, column_major):
+            check(multiply, layout(a), b)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_parts(multiply: Multiply, dtype: type[Float]) -> None:
     rng = Random(5)
     for _ in range(300):

@@ -3,7 +3,7 @@
 // The result is made in blocks of sums that lie in scratch memory and go to the epilogue when finished. There are three ways:
 //   blocks  B is packed, 64 columns at a time; a tile of up to 6 rows by 4 registers of the result runs over k, loads
 //           rows of packed B and broadcasts elements of A, from where they are or packed.
-//   stream  Few rows, columns of B adjacent: the same with wider tiles, on B where it is.
+//   stream  Few rows, or little depth, columns of B adjacent: the same with wider tiles, on B where it is.
 //   dot     Few rows, B adjacent along k: dot products.
 // A product with few columns is computed as the transposed product with few rows. What is packed is converted on the way.
 #pragma once
@@ -32,6 +32,8 @@ constexpr int64_t PANEL = 64;                   // columns of a block
 constexpr int64_t COLUMNS = SHLO_GEMM_COLUMNS;  // at most, of a block with few rows
 constexpr int TILE_ROWS = 6;
 constexpr int STREAM_ROWS = 12;   // at most, to read B where it is
+constexpr int SHALLOW_DEPTH = 48;  // at most, to do so for any number of rows: the results, long rows of them, are most
+constexpr int SHALLOW_COLUMNS = 128;  // of what moves, and rows of blocks of 64 columns make worse use of the caches
 constexpr int DOT_ROWS = 8;       // at most, for dot products
 constexpr int PREFETCH_ROWS = 8;  // of B, ahead of packing
 constexpr int STREAM_DEPTH = 8;   // rows of B read at a time, when one row of A leaves several tiles side by side
@@ -372,8 +374,18 @@ struct Product : Operands<typename K::Storage> {
     }
   }
 
-  // B where it is; only the columns of a last vector that is not full are packed.
+  // B where it is, for a few rows after the other; only the columns of a last vector that is not full are packed.
   void stream() const {
+    for (int64_t i = i0, rows; i < i1; i += rows) {
+      rows = part(i1 - i, STREAM_ROWS);
+      Product strip = *this;
+      strip.i0 = i;
+      strip.i1 = i + rows;
+      strip.stream_rows();
+    }
+  }
+
+  void stream_rows() const {
     const int64_t rows = i1 - i0, most = stream_columns<Element>(rows);
     const int64_t depth = K::in_place ? largest(1, k) : Memory::THIN_DEPTH;
     for (int64_t j = j0; j < j1; j += most) {
@@ -500,7 +512,7 @@ struct Product : Operands<typename K::Storage> {
     const Product<typename K::Single> thin = {*this};
     if (rows <= DOT_ROWS && (b_col != 1 || columns < L) && can_dot(rows))
       thin.dot();
-    else if (rows <= STREAM_ROWS && b_col == 1)
+    else if (b_col == 1 && (rows <= STREAM_ROWS || (k <= SHALLOW_DEPTH && columns >= SHALLOW_COLUMNS)))
       thin.stream();
     else
       blocks();
