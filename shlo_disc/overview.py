@@ -128,7 +128,8 @@ class Overview:
     """Everything that people may ask about a compiled program, besides what the artifact says itself.
 
     `steps` has the number of the group of every step of the artifact (a loop before its condition and body, a case
-    before its branches); None for copies. `arena`: the bytes of all `buffers` together.
+    before its branches); None for copies. `arena`: the bytes of all `buffers` together. `notes`: what passes
+    decided for the whole program.
     """
 
     facts: tuple[FactText, ...] = ()
@@ -138,6 +139,7 @@ class Overview:
     shapes: tuple[ShapeText, ...] = ()
     arena: str = "0"
     buffers: tuple[BufferText, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def dims(self) -> Iterator[tuple[int, ShapeText, int]]:
         """Every dim of a value that is not a number: as which of `all_facts`, of which shape, on which axis."""

@@ -44,6 +44,7 @@ from shlo_disc.parse.parser import parse_module
 from shlo_disc.parse.printer import print_module
 from shlo_disc.passes import PASSES
 from shlo_disc.passes.convolved import convert_convolutions
+from shlo_disc.passes.layouts import LAYOUTS
 from shlo_disc.passes.precision import demand_highest_precision
 from shlo_disc.passes.segments import is_segmented, split
 from shlo_disc.runtime.cache import digest, open_cache, package_digest
@@ -175,6 +176,8 @@ class _Generator:
     def whole(self, program: Program, names: Sequence[str], donated: frozenset[int]) -> tuple[Artifact, Need]:
         """The artifact of a program as it was legalized, and the memory that it needs."""
         with self.watch.stage("passes"):
+            if self.request.device == "cpu":
+                program = LAYOUTS.run(program)
             for step in PASSES:
                 program = step.run(program)
             if self.request.device == "cpu":

@@ -40,6 +40,7 @@ def describe(
         shape_texts(program, groups.name, groups.where, groups.origin),
         groups.bytes(host.arena_bytes),
         tuple(groups.buffers(host)),
+        program.notes,
     )
 
 

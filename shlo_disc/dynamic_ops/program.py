@@ -185,7 +185,7 @@ class Program:
     ops of the text made tensors, such as the shape that a reshape was asked for. It tells people where sizes come from.
     `readings` are sizes that are no sizes of arguments but elements of them. `late` are those that are elements of what
     the program computes, in an order in which they become known; the tensors they are read from are the last results of
-    the body, beyond those that a caller gets.
+    the body, beyond those that a caller gets. `notes`: what passes decided for the whole program, for people.
     """
 
     name: str
@@ -201,6 +201,7 @@ class Program:
     sized: Mapping[Tensor, tuple[Contents, ...]]
     readings: tuple[Reading, ...] = ()
     late: tuple[LateReading, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def given(self) -> tuple[Sym, ...]:

@@ -62,6 +62,7 @@ def _fusion(artifact: Artifact) -> Iterator[str]:
     launched = [name for step in steps for name in kernel_names(step)]
     launches = sum(bool(kernel_names(step)) for step in steps)
     yield f"{launches} launches of {len(set(launched))} kernels"
+    yield from artifact.overview.notes
     groups = artifact.overview.groups
     ways = {group: step for group, step in zip(artifact.overview.steps, steps, strict=True) if isinstance(step, Choice)}
     calls = {

@@ -38,6 +38,13 @@ def loss(x: Any, k: Any) -> Any:
     return (jnp.tanh(conv(padding=((1, 1), (1, 1)))(x, k)) ** 2).sum()
 
 
+def block_first(x: Any, k: Any, bias: Any, deep: Any) -> Any:
+    """The same with features first, and without what is returned on the way."""
+    y = jax.nn.silu(conv(layout=NCHW)(x, k) + bias[:, None, None])
+    z = conv(layout=NCHW, feature_group_count=4)(y, deep) + y
+    return lax.reduce_window(z, -np.inf, lax.max, (1, 1, 3, 3), (1, 1, 2, 2), "SAME"), z.mean((2, 3))
+
+
 def image(name: str, function: Callable[..., Any], *inputs: In, **options: Any) -> Program:
     return program(name, function, *inputs, **{"fixed": SMALL, **options})
 
@@ -70,6 +77,14 @@ PROGRAMS = (
     image("i32", conv(), In("b, h, w, 3", np.int32), In("3, 3, 3, 4", np.int32)),
     image("constant kernel", lambda x: conv()(x, jnp.ones((3, 3, 3, 4))), IMAGE),
     image("block", block, IMAGE, In("3, 3, 3, 4"), In("4"), In("3, 3, 1, 4"), scale=3),
+    image("block, channels first", block_first, In("b, 3, h, w"), In("4, 3, 3, 3"), In("4"), In("4, 1, 3, 3"), scale=3),
+    image(
+        "gradient of a block, channels first",
+        jax.grad(lambda *x: (block_first(*x)[1] ** 2).sum(), (1, 3)),
+        *(In("b, 3, h, w"), In("4, 3, 3, 3"), In("4"), In("4, 1, 3, 3")),
+        constraints=LARGE,
+        scale=10,
+    ),
     image("then transposed", lambda x, k: conv()(x, k).transpose(0, 3, 1, 2) * 2, IMAGE, In("3, 3, 3, 4")),
     image("then cut", lambda x, k: conv()(x, k)[..., :2] * 2, IMAGE, In("3, 3, 3, 4")),
     image("gradient", jax.grad(loss, (0, 1)), IMAGE, In("3, 3, 3, 4"), constraints=("h >= 4", "w >= 4"), scale=10),
