@@ -63,13 +63,13 @@ class CheckText:
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """Where the bytes of a buffer are.
+    """Where the bytes of a buffer are: `size` of them.
 
-    `kind` is `argument`, `result`, `constant` (numbered by `number`), or `arena` (at byte offset `offset`).
-    `size` is in bytes. It holds what is needed from moment `first` to moment `last`, inclusive (never if `first` is
-    larger). Moments count the leaves of the program's steps from 0, and each reading of a loop's flag (between
-    condition and body) or of a branch's number. Buffers of the same `memory` (a slot of the program) are one piece of
-    memory at different times; None: no other buffer is the same piece.
+    `kind` is `argument`, `result` or `constant` (by `number`), `arena` (at byte `offset`), `packed` (what its packing
+    left, or a null pointer), or `null`. It holds what is needed from moment `first` to moment `last`, inclusive (never
+    if `first` is larger). Moments count the leaves of the program's steps from 0, and each reading of a loop's
+    flag (between condition and body) or of a branch's number. Buffers of the same `memory` (a slot of the program) are
+    one piece of memory at different times; None: no other buffer is the same piece.
     """
 
     kind: str
@@ -88,7 +88,7 @@ class Buffer:
 class Launch:
     """Run a kernel over `[0, extent)`, split among threads in pieces of at least `grain` (skipped if `extent` is 0).
 
-    A kernel is a `ShloKernel` of `lower_cpu/prelude/runtime.h`.
+    A kernel is a `ShloKernel` of `lower_cpu/prelude/runtime.h`. `replaced`: slots not read if others are there.
     """
 
     kernel: str
@@ -97,6 +97,7 @@ class Launch:
     extent: Formula
     grain: Formula
     scratch: Formula  # bytes of private memory each thread needs
+    replaced: tuple[tuple[Slot, Slot], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,6 +325,7 @@ class Artifact:
     `donations` names the arguments that a call writes to: who runs it gives it others where that is not safe.
     `host` is the generated driver with `shlo_plan` and `shlo_run`; `steps` is the same program for the VM.
     `free` are the names of the sizes that all others follow from, `raw_sizes` the first symbols in terms of them.
+    `packings`, by number, fill their last buffer from arguments and constants, before any call or never.
     On "cuda" indices are 32 bits wide in calls where all `index_spaces` (numbers of elements) are small enough.
     """
 
@@ -350,6 +352,7 @@ class Artifact:
     late: tuple[str, ...] = ()
     segments: tuple[Segment, ...] = ()
     returned: tuple[int, ...] = ()
+    packings: tuple[Launch, ...] = ()
 
     @property
     def given(self) -> int:

@@ -46,7 +46,6 @@ from shlo_disc.codegen.host import (
     HostProgram,
     HostStep,
     KernelRef,
-    LaunchRef,
     LaunchStep,
     ProductCall,
     WhileStep,
@@ -91,6 +90,7 @@ def assemble(
             program.facts.unfolded(program.facts.canonical(of(symbol))).python() for symbol in program.given
         ),
         donations=host.donations,
+        packings=tuple([_run(step) for step in host.packings]),
     )
 
 
@@ -143,8 +143,8 @@ def _steps(steps: Sequence[HostStep], numbers: _Numbers) -> tuple[Step, ...]:
 
 def _step(step: HostStep, numbers: _Numbers) -> Step:
     match step:
-        case LaunchStep(kernel, slots):
-            return _launch(kernel, slots, numbers)
+        case LaunchStep():
+            return _launch(step, numbers)
         case CopyStep(source, target):
             return Copy(source, target)
         case WhileStep(condition, flag, body):
@@ -155,7 +155,15 @@ def _step(step: HostStep, numbers: _Numbers) -> Step:
             assert_never(step)
 
 
-def _launch(kernel: LaunchRef, slots: tuple[int, ...], numbers: _Numbers) -> Step:
+def _run(step: LaunchStep) -> Launch:
+    kernel = step.kernel
+    assert isinstance(kernel, KernelRef), "threads share what runs on the CPU"
+    sizes = (kernel.extent.python(), kernel.grain.python(), kernel.scratch.python())
+    return Launch(kernel.name, step.slots, kernel.symbols, *sizes, step.replaced)
+
+
+def _launch(step: LaunchStep, numbers: _Numbers) -> Step:
+    kernel, slots = step.kernel, step.slots
     match kernel:
         case GridRef():
             return Choice(next(numbers.choices), tuple(_variant(v, slots) for v in kernel.variants))
@@ -164,14 +172,7 @@ def _launch(kernel: LaunchRef, slots: tuple[int, ...], numbers: _Numbers) -> Ste
             number = next(numbers.host_calls)
             return HostCall(number, kernel.name, slots[:first], slots[first:], kernel.attributes, kernel.place)
         case KernelRef():
-            return Launch(
-                kernel.name,
-                slots,
-                kernel.symbols,
-                kernel.extent.python(),
-                kernel.grain.python(),
-                kernel.scratch.python(),
-            )
+            return _run(step)
         case _:
             assert_never(kernel)
 

@@ -7,7 +7,7 @@ launches what it printed for a group.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from shlo_disc.artifact import Donation
@@ -17,15 +17,35 @@ from shlo_disc.expr.dim import Dim, Sym
 from shlo_disc.expr.dtypes import DType
 
 InPlace: TypeAlias = tuple[tuple[int, int], ...]
-BufferKind: TypeAlias = Literal["argument", "result", "constant", "arena"]
+BufferKind: TypeAlias = Literal["argument", "result", "constant", "arena", "packed", "null"]
+
+
+@dataclass(frozen=True, slots=True)
+class PackRef:
+    """Memory that may hold operands of a kernel in the form that it reads fastest: a buffer of it, or a null pointer.
+
+    `kernel` makes it: its buffers are those of the tensors at the positions `sources` of the kernel's, then the memory,
+    of `size` bytes. The kernel does not read those at `replaced` if it has it.
+    """
+
+    kernel: KernelRef
+    sources: tuple[int, ...]
+    replaced: tuple[int, ...]
+    size: Dim
+
+    def moved(self, by: int) -> PackRef:
+        """The same of a kernel among others, whose tensors stand so many positions further."""
+        return replace(
+            self, sources=tuple([k + by for k in self.sources]), replaced=tuple([k + by for k in self.replaced])
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class KernelRef:
     """A printed kernel, ready to launch: `extent` pieces, at least `grain` at a time per thread.
 
-    Its buffers are `tensors`, then `workspaces` (sizes in bytes; they live for this step alone). `in_place`: pairs of
-    positions in `tensors`, one that is read and one that is written, that may be the same memory.
+    Its buffers are `tensors`, then `workspaces` (sizes in bytes; they live for this step alone), then those of `packs`.
+    `in_place`: pairs of positions in `tensors`, one that is read and one that is written, that may be the same memory.
     """
 
     name: str
@@ -36,6 +56,7 @@ class KernelRef:
     scratch: Dim
     in_place: InPlace = ()
     workspaces: tuple[Dim, ...] = ()
+    packs: tuple[PackRef, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,14 +183,23 @@ LaunchRef: TypeAlias = KernelRef | GridRef | HostCallRef
 class LaunchStep:
     """Launch a kernel, or call a function.
 
-    `slots` are the buffers of `kernel.tensors`, then of the workspaces if it has some; `written` are those of `slots`
-    that are filled, whole.
+    `slots` are the buffers of `kernel.tensors`, then of the workspaces if it has some, then of what is packed;
+    `written` are those of `slots` that are filled, whole.
     """
 
     kernel: LaunchRef
     slots: tuple[int, ...]
     group: Group
     written: tuple[int, ...]
+
+    @property
+    def replaced(self) -> tuple[tuple[int, int], ...]:
+        """Slots that are not read if another one (the second of each pair) is there."""
+        packs = self.kernel.packs if isinstance(self.kernel, KernelRef) else ()
+        first = len(self.slots) - len(packs)
+        return tuple(
+            (self.slots[place], self.slots[k]) for k, pack in enumerate(packs, start=first) for place in pack.replaced
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +231,7 @@ HostStep: TypeAlias = LaunchStep | CopyStep | WhileStep | CaseStep
 class HostBuffer:
     """A buffer: `kind` is `argument`, `result`, `constant` (by `number`) or `arena` (at `offset`); sizes in bytes.
 
+    Or it is `packed`: what the packing of that `number` fills before a call, or nothing; or always nothing, `null`.
     Steps count from 0 in the order of the program's text, a loop's or a branch's body in its place; the buffer holds
     what is needed from step `first` to step `last`, inclusive (`first` > `last`: never). Buffers of one `memory`, which
     is one of their slots, are the same bytes at different times.
@@ -221,7 +252,8 @@ class HostProgram:
     """Everything that happens in one call.
 
     `definitions` are symbols that offsets are written in, beside the program's: each in terms of those before it.
-    `donations` name the arguments that are overwritten.
+    `donations` name the arguments that are overwritten. `packings` read arguments and constants, and fill the buffers
+    that are `packed`: once for many calls, if they are launched at all.
     """
 
     buffers: tuple[HostBuffer, ...]
@@ -231,3 +263,4 @@ class HostProgram:
     plans: tuple[FusionPlan, ...]
     index_spaces: tuple[Dim, ...] = ()
     donations: tuple[Donation, ...] = ()
+    packings: tuple[LaunchStep, ...] = ()

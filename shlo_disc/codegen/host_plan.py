@@ -13,8 +13,10 @@ from shlo_disc.codegen.host import (
     GridRef,
     HostProgram,
     HostStep,
+    KernelRef,
     LaunchRef,
     LaunchStep,
+    PackRef,
     WhileStep,
 )
 from shlo_disc.codegen.memory import Place, allocate
@@ -29,7 +31,7 @@ def plan_host(
     program: Program, context: Context, fuse: Fuse, lower: LowerGroup, donated: Collection[int] = ()
 ) -> HostProgram:
     """Fuse, lower each group, order the launches, and give every buffer its memory; `donated` arguments have some."""
-    planner = _HostPlanner(program, context, fuse, lower)
+    planner = _HostPlanner(program, context, fuse, lower, donated)
     steps = planner.run()
     memory = allocate(planner.places, steps, context, donated)
     return HostProgram(
@@ -40,18 +42,23 @@ def plan_host(
         tuple(planner.plans),
         tuple(planner.spaces),
         memory.donations,
+        tuple(planner.packings),
     )
 
 
 class _HostPlanner:
     """Makes the steps. Every tensor gets a slot of its own; which of them share memory is decided later."""
 
-    def __init__(self, program: Program, context: Context, fuse: Fuse, lower: LowerGroup) -> None:
-        self.program, self.context, self.fuse, self.lower = program, context, fuse, lower
+    def __init__(
+        self, program: Program, context: Context, fuse: Fuse, lower: LowerGroup, donated: Collection[int]
+    ) -> None:
+        self.program, self.context, self.fuse, self.lower, self.donated = program, context, fuse, lower, donated
         self.places = list[Place]()
         self.slots = dict[Tensor, int]()
         self.plans = list[FusionPlan]()
         self.spaces = dict[Dim, None]()  # numbers of elements that 32-bit indices have to count
+        self.packings = list[LaunchStep]()
+        self.packed = dict[tuple[str, tuple[int, ...]], int]()  # the slots that they fill, by kernel and what they read
 
     def run(self) -> tuple[HostStep, ...]:
         for number, parameter in enumerate(self.program.parameters):
@@ -112,7 +119,26 @@ class _HostPlanner:
             tensor = Tensor(f"workspace{number}", (size,), DType.UI8, group.ops[0].span)
             slots.append(self._place("arena", 0, tensor))
             written.append(slots[-1])
+        if isinstance(kernel, KernelRef):
+            slots += [self._packed(pack, [slots[place] for place in pack.sources], group) for pack in kernel.packs]
         return LaunchStep(kernel, tuple(slots), group, tuple(written))
+
+    def _packed(self, pack: PackRef, sources: Sequence[int], group: Group) -> int:
+        """The slot of packed operands: filled once for all calls if they are arguments that stay, or constants."""
+        key = pack.kernel.name, tuple(sources)
+        if (known := self.packed.get(key)) is not None:
+            return known
+        tensor = Tensor(f"packed{len(self.packings)}", (pack.size,), DType.UI8, group.ops[0].span)
+        if not all(map(self._stays, sources)):
+            return self._place("null", 0, tensor)
+        slot = self.packed[key] = self._place("packed", len(self.packings), tensor)
+        self.packings.append(LaunchStep(pack.kernel, (*sources, slot), group, (slot,)))
+        return slot
+
+    def _stays(self, slot: int) -> bool:
+        """Whether no call writes to a buffer that is there before it."""
+        at = self.places[slot]
+        return at.kind == "constant" or (at.kind == "argument" and at.number not in self.donated)
 
     def _while(self, group: Group) -> list[HostStep]:
         op = group.anchor

@@ -79,15 +79,18 @@ def print_names(program: Program, host: HostProgram) -> list[str]:
     lines = list[str]()
     for k, name in enumerate(symbol_names(program, host)):
         lines.append(f"{INDENT}[[maybe_unused]] const int64_t {size_name(name)} = symbols[{k}];")
-    return lines + [INDENT + _declare(slot, buffer) for slot, buffer in enumerate(host.buffers)]
+    arguments = len(program.parameters)
+    return lines + [INDENT + _declare(slot, buffer, arguments) for slot, buffer in enumerate(host.buffers)]
 
 
-def _declare(slot: int, buffer: HostBuffer) -> str:
+def _declare(slot: int, buffer: HostBuffer, arguments: int) -> str:
     source = {
         "argument": f"(char*)arguments[{buffer.number}]",
         "result": f"(char*)results[{buffer.number}]",
         "constant": f"(char*)constants[{buffer.number}]",
         "arena": f"arena + {print_dim(buffer.offset)}",
+        "packed": f"(char*)arguments[{arguments + buffer.number}]",
+        "null": "nullptr",
     }[buffer.kind]
     return f"[[maybe_unused]] char* const b{slot} = {source};  // {buffer.tensor!r}"
 

@@ -109,7 +109,7 @@ def _formulas(dim: Dim | None) -> list[Node]:
 def epilogue_pairs(kernel: DotKernel | ConvKernel) -> Pairs:
     """The pairs of an epilogue: each finished element is stored once, but the operands are read all the time."""
     others = [getattr(kernel, field.name) for field in fields(kernel) if field.name not in ("params", "epilogue")]
-    busy = set(_mentioned(others))
+    busy = set(mentioned(others))
     stage = Stage((), (), kernel.epilogue, ())
     return tuple(pair for pair in row_pairs(RowKernel(kernel.params, (), (stage,), ())) if pair[0] not in busy)
 
@@ -128,7 +128,7 @@ def scatter_pairs(kernel: ScatterKernel) -> Pairs:
     )
 
 
-def _mentioned(value: object) -> Iterator[Param]:
+def mentioned(value: object) -> Iterator[Param]:
     """Every param that a part of a kernel names."""
     match value:
         case Param():
@@ -137,9 +137,9 @@ def _mentioned(value: object) -> Iterator[Param]:
             yield from (load.source for load in _loads((value,)) if isinstance(load.source, Param))
         case tuple() | list():
             for one in cast("Sequence[object]", value):
-                yield from _mentioned(one)
+                yield from mentioned(one)
         case _ if is_dataclass(value):
-            yield from _mentioned([getattr(value, field.name) for field in fields(value)])
+            yield from mentioned([getattr(value, field.name) for field in fields(value)])
         case _:
             pass
 

@@ -36,7 +36,8 @@ from shlo_disc.codegen.traffic import bytes_of
 from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.expr.dim import Dim, Sym, const
 
-_RANK: Mapping[BufferKind, int] = {"arena": 0, "result": 1, "argument": 2, "constant": 2}
+_RANK: Mapping[BufferKind, int] = {"arena": 0, "result": 1, "argument": 2, "constant": 2, "packed": 2, "null": 2}
+_LENT: frozenset[BufferKind] = frozenset({"argument", "constant", "packed", "null"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +202,7 @@ class _Sharing:
         kinds = [self.places[k].kind for k in (a, b)]
         if "arena" not in kinds and set(kinds) != {"argument", "result"}:
             return False
-        if any(self.places[k].kind in ("constant", "argument") and k not in self.donated for k in (a, b)):
+        if any(self.places[k].kind in _LENT and k not in self.donated for k in (a, b)):
             return False
         for moment in members(self.moments[a] & self.moments[b]):
             alive = [slot for root in (a, b) for slot in self.members[root] if self.live.alive[slot] >> moment & 1]

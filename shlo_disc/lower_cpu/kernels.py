@@ -11,11 +11,12 @@ from shlo_disc.artifact import SourceFile
 from shlo_disc.codegen.contraction import product_types
 from shlo_disc.codegen.group_structure import GroupStructure, group_structure
 from shlo_disc.codegen.groups import Abilities, Group, GroupKind, Launches
-from shlo_disc.codegen.host import KernelRef, LaunchRef
+from shlo_disc.codegen.host import KernelRef, LaunchRef, PackRef
 from shlo_disc.codegen.host_calls import host_call
 from shlo_disc.codegen.indices import size_name
 from shlo_disc.codegen.inplace import epilogue_pairs, positions, row_pairs, scatter_pairs
-from shlo_disc.codegen.kernel import RowKernel
+from shlo_disc.codegen.kernel import DotKernel, RowKernel
+from shlo_disc.codegen.lasting import Lasting
 from shlo_disc.codegen.naming import NAME, comment, require_types, title
 from shlo_disc.codegen.scan import build_scan
 from shlo_disc.codegen.scatter import build_scatter
@@ -31,6 +32,7 @@ from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.expr.dim import Dim, const, maximum, minimum
 from shlo_disc.lower_cpu import (
     lapack,
+    packing,
     products,
     rows,
     scan,
@@ -44,7 +46,7 @@ from shlo_disc.lower_cpu import (
 )
 from shlo_disc.lower_cpu import scatter as scatters
 from shlo_disc.lower_cpu import sort as sorts
-from shlo_disc.lower_cpu.multiplication import MULTIPLIED, multiplication
+from shlo_disc.lower_cpu.multiplication import MULTIPLIED, Multiplication, multiplication
 from shlo_disc.lower_cpu.parallel import Part, parallel_extent, print_parallel
 from shlo_disc.lower_cpu.phases import MOST_COLUMNS, join_columns, join_short_rows
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
@@ -73,6 +75,7 @@ class CpuLowering:
     def __init__(self, program: Program, producers: Producers) -> None:
         require_types(program, VectorSpelling.memory, "CPU")
         self.facts, self.producers = program.facts, producers
+        self.lasting = Lasting(program)
         self.texts = dict[str, str]()  # the text, with NAME for its name -> its name
         self.libraries = dict[str, tuple[str, ...]]()
         self.comments = dict[str, str]()
@@ -93,18 +96,21 @@ class CpuLowering:
         body = print_parallel(parts)
         made = self._ref(group, body, tensors, parallel_extent(parts), const(1), scratch)
         symbols = (*made.kernel.symbols, *(s for kernel in kernels for s in kernel.symbols))
-        pairs, start = list[tuple[int, int]](), 0
+        pairs, packs, start = list[tuple[int, int]](), list[PackRef](), 0
         for kernel in kernels:
             pairs += [(start + a, start + b) for a, b in kernel.in_place if tensors.count(kernel.tensors[a]) == 1]
+            packs += [pack.moved(start) for pack in kernel.packs]
             start += len(kernel.tensors)
-        return replace(made, kernel=replace(made.kernel, symbols=symbols)).sharing(tuple(pairs))
+        return replace(made, kernel=replace(made.kernel, symbols=symbols, packs=tuple(packs))).sharing(tuple(pairs))
 
     def _part(self, group: Group, *, alone: bool) -> Part:
         """A kernel; one that is `alone` in its launch may launch loops of its own."""
         structure = group_structure(group, self.producers)
-        if (known := self._parts.get((structure.key, alone))) is None:
+        lasting = tuple(self.lasting.among(structure.tensors, group)) if group.kind is GroupKind.DOT else ()
+        key = structure.key, alone, lasting
+        if (known := self._parts.get(key)) is None:
             part = self._print(group, alone=alone)
-            self._parts[structure.key, alone] = part, structure
+            self._parts[key] = part, structure
             return part
         part, other = known
         return replace(part, kernel=replace(part.kernel, tensors=other.renamed(part.kernel.tensors, structure)))
@@ -119,11 +125,13 @@ class CpuLowering:
                 assert kind is not None, "fusion makes a product only of types that there is a kernel for"
                 dot, tensors = build_dot(group, self.facts, self.producers, kind.read_as)
                 dot = products.read_transposed(dot)
-                body = products.print_dot(dot, kind, NAME)
+                operand = packing.packed_operand(dot, kind, self.lasting.among(tensors, group))
+                body = products.print_dot(dot, kind, NAME, packed=operand is not None)
                 flops = _capped(dot.row.extent, 64) * _capped(dot.column.extent, 64) * dot.depth
                 scratch = products.dot_scratch(dot, kind)
                 part = self._ref(group, body, tensors, products.dot_extent(dot), flops // 8, scratch)
-                return part.sharing(positions(epilogue_pairs(dot), dot.params))
+                part = part.sharing(positions(epilogue_pairs(dot), dot.params))
+                return part if operand is None else self._packing(group, part, dot, kind, operand)
             case GroupKind.CONVOLUTION:
                 conv, tensors = build_convolution(group, self.facts, self.producers)
                 body = templates.print_convolution(conv, NAME)
@@ -236,6 +244,16 @@ class CpuLowering:
         part = self._ref(group, body, kernel.tensors, const(1), kernel.batch * kernel.work, kernel.scratch)
         return part.sharing(kernel.in_place)
 
+    def _packing(
+        self, group: Group, part: Part, dot: DotKernel, kind: Multiplication, operand: packing.PackedOperand
+    ) -> Part:
+        """A product that takes its right operand packed too, and what packs it."""
+        body = packing.print_packing(dot, kind, operand, NAME)
+        pack = self._ref(group, body, (), operand.extent, operand.work, operand.scratch)
+        sources, replaced = (tuple(map(dot.params.index, some)) for some in (operand.sources, operand.replaced))
+        packed = PackRef(pack.kernel, sources, replaced, operand.bytes)
+        return replace(part, kernel=replace(part.kernel, packs=(packed,)))
+
     def _ref(
         self,
         group: Group,
@@ -254,7 +272,7 @@ class CpuLowering:
         lines += [*sizes, *(INDENT + line for line in body.statements), "}"]
         text = "\n".join(lines)
         if (name := self.texts.get(text)) is None:
-            name = self.texts[text] = f"{title(group)}_{len(self.texts)}"
+            name = self.texts[text] = f"{body.title or title(group)}_{len(self.texts)}"
             self.libraries[name] = body.libraries
             self.comments[name] = comment(group)
         work = maximum(1, work)
@@ -263,7 +281,8 @@ class CpuLowering:
 
     def sources(self, pieces: int) -> tuple[SourceFile, ...]:
         """The kernels in up to `pieces` files of about the same length, to be compiled side by side."""
-        files = [list[str]() for _ in range(max(1, min(pieces, len(self.texts))))]
+        launched = sum(not name.startswith(packing.TITLE) for name in self.texts.values())  # what packs is short
+        files = [list[str]() for _ in range(max(1, min(pieces, launched)))]
         weights = [0] * len(files)
         for text in sorted(self.texts, key=len, reverse=True):
             lightest = weights.index(min(weights))

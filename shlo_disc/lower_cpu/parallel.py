@@ -38,17 +38,19 @@ def print_parallel(parts: Sequence[Part]) -> Body:
     emit = Emitter(VectorSpelling())
     counts = [(emit.dim_scalar(part.kernel.extent), emit.dim_scalar(part.work)) for part in parts]
     rows, whole, buffers, sizes = list[str](), list[str](), 0, len(emit.sizes)
+    own, order = ("own", _runs(parts)) if any(part.kernel.packs for part in parts) else ("buffers", ())
     for part, (extent, work) in zip(parts, counts, strict=True):
         rows.append(f"{INDENT}{{{part.kernel.name}, {buffers}, {sizes}, {extent}, {work}}},")
-        call = f"{part.kernel.name}(runtime, buffers + {buffers}, dims + {sizes}, 0, {extent}, scratch);"
+        call = f"{part.kernel.name}(runtime, {own} + {buffers}, dims + {sizes}, 0, {extent}, scratch);"
         whole.append(call if part.kernel.extent.constant else f"if ({extent} > 0) {call}")
-        buffers += len(part.kernel.tensors)
+        buffers += len(part.kernel.tensors) + len(part.kernel.packs)
         sizes += len(part.kernel.symbols)
     names = dict.fromkeys(part.kernel.name for part in parts)
     declared = tuple(declaration(name) for name in names)
     everything = emit.dim_scalar(parallel_extent(parts))
     statements = [
         *emit.scopes[0].lines,
+        *([f"void* const own[] = {{{', '.join(order)}}};"] if order else ()),
         f"if (begin <= 0 && end >= {everything}) {{",
         *(INDENT + call for call in whole),
         f"{INDENT}return;",
@@ -56,6 +58,17 @@ def print_parallel(parts: Sequence[Part]) -> Body:
         "const ShloPart parts[] = {",
         *rows,
         "};",
-        f"run_parts(runtime, parts, {len(parts)}, buffers, dims, begin, end, scratch);",
+        f"run_parts(runtime, parts, {len(parts)}, {own}, dims, begin, end, scratch);",
     ]
     return Body(declared, tuple(statements), tuple(emit.sizes))
+
+
+def _runs(parts: Sequence[Part]) -> tuple[str, ...]:
+    """The buffers in the order of the parts, where those of the tensors of all come before what is packed."""
+    found, tensor, packed = list[str](), 0, sum(len(part.kernel.tensors) for part in parts)
+    for part in parts:
+        kernel = part.kernel
+        found += [f"buffers[{k}]" for k in range(tensor, tensor + len(kernel.tensors))]
+        found += [f"buffers[{k}]" for k in range(packed, packed + len(kernel.packs))]
+        tensor, packed = tensor + len(kernel.tensors), packed + len(kernel.packs)
+    return tuple(found)

@@ -66,7 +66,7 @@ def dot_scratch(kernel: DotKernel, kind: Multiplication) -> Dim:
     found = const(kind.scratch)
     for operand, lines in zip((kernel.a, kernel.b), _block(kernel), strict=True):
         if isinstance(operand, Panel):
-            found += _panel_bytes(operand, lines)
+            found += panel_bytes(operand, lines)
     return found
 
 
@@ -89,19 +89,22 @@ def _block(kernel: DotKernel) -> tuple[Dim, Dim]:
     return rows, columns
 
 
-def _pitch(panel: Panel, lines: Dim) -> Dim:
+def panel_pitch(panel: Panel, lines: Dim) -> Dim:
     """From one line of a panel to the next, or from one depth to the next."""
     width = panel.depth.extent if panel.along_depth else minimum(lines, panel.line.extent)
     return (width + (LANES - 1)) // LANES * LANES
 
 
-def _panel_bytes(panel: Panel, lines: Dim) -> Dim:
+def panel_bytes(panel: Panel, lines: Dim) -> Dim:
     count = minimum(lines, panel.line.extent) if panel.along_depth else panel.depth.extent
-    return count * _pitch(panel, lines) * panel.dtype.bytes
+    return count * panel_pitch(panel, lines) * panel.dtype.bytes
 
 
-def print_dot(kernel: DotKernel, kind: Multiplication, name: str) -> Body:
-    """Each piece of work is one block of rows and columns of one batch; in the form for small sizes, one product."""
+def print_dot(kernel: DotKernel, kind: Multiplication, name: str, *, packed: bool = False) -> Body:
+    """Each piece of work is one block of rows and columns of one batch; in the form for small sizes, one product.
+
+    `packed`: a buffer after those of the kernel's params is B as `packing.py` packs it, or null.
+    """
     emit = Emitter(VectorSpelling())
     operands = [x.source for x in (kernel.a, kernel.b) if not isinstance(x, Panel)]
     lines = [pointer(VectorSpelling(), k, p, written=False) for k, p in enumerate(kernel.params) if p in operands]
@@ -113,16 +116,17 @@ def print_dot(kernel: DotKernel, kind: Multiplication, name: str) -> Body:
         lines += small.statements
     if small is None or not small.always:
         functions += [*_fills(kernel, name), epilogue(name, kernel, kernel.batch, kind.sums)]
-        lines += _print_blocks(kernel, kind, name, emit)
+        lines += _print_blocks(kernel, kind, name, emit, packed=packed)
     statements = (*emit.scopes[0].lines, *lines)
     sizes = union(*(function.sizes for function in functions), tuple(emit.sizes))
     texts = tuple(line for function in functions for line in function.lines)
     return Body(texts, statements, sizes, (f"gemm_{kind.name}",))
 
 
-def _print_blocks(kernel: DotKernel, kind: Multiplication, name: str, emit: Emitter) -> list[str]:
+def _print_blocks(kernel: DotKernel, kind: Multiplication, name: str, emit: Emitter, *, packed: bool) -> list[str]:
     """The loop over blocks."""
     lines = [
+        *([f"const char* const packed = (const char*)buffers[{len(kernel.params)}];"] if packed else ()),
         *_partition(emit, kernel, kind),
         "for (int64_t task = begin; task < end; ++task) {",
         *(INDENT + line for line in _position(kernel)),
@@ -134,7 +138,7 @@ def _print_blocks(kernel: DotKernel, kind: Multiplication, name: str, emit: Emit
         scope.lines += [
             f"ShloTask at = {{buffers, dims, {{{batch}}}}};",
             "const int64_t i1 = min_(i0 + (int64_t)block_rows, m), j1 = min_(j0 + (int64_t)block_columns, n);",
-            *_filled(emit, kernel, name),
+            *_filled(emit, kernel, kind, name, packed=packed),
             f"shlo_gemm_{kind.name}(&product, {_range(kernel.a, 'i')}, {_range(kernel.b, 'j')}, scratch,"
             f" {name}_store, &at);",
         ]
@@ -155,7 +159,7 @@ def _partition(emit: Emitter, kernel: DotKernel, kind: Multiplication) -> list[s
             element = VectorSpelling().memory_type(operand.dtype)
             place = emit.dim_scalar(offset)
             lines.append(f"{element}* const panel_{letter} = ({element}*)((char*)scratch + {place});")
-            offset += _panel_bytes(operand, count)
+            offset += panel_bytes(operand, count)
     if _keeps(kernel):
         lines.append("int64_t filled = -1;")
     return lines
@@ -179,7 +183,7 @@ def _position(kernel: DotKernel) -> list[str]:
     ]
 
 
-def _filled(emit: Emitter, kernel: DotKernel, name: str) -> list[str]:
+def _filled(emit: Emitter, kernel: DotKernel, kind: Multiplication, name: str, *, packed: bool) -> list[str]:
     """Statements that bring the panels up to date, and the operands of the product."""
     rows, columns = _block(kernel)
     keeps, lines = _keeps(kernel), list[str]()
@@ -188,22 +192,23 @@ def _filled(emit: Emitter, kernel: DotKernel, name: str) -> list[str]:
     for letter, index, field, operand, count in sides:
         if not isinstance(operand, Panel):
             continue
-        pitch = emit.dim_scalar(_pitch(operand, count))
+        pitch = emit.dim_scalar(panel_pitch(operand, count))
         call = f"{name}_fill_{letter}(&at, panel_{letter}, {pitch}, {depth}, {index}0, {index}1);"
         lines.append(f"at.{field} = {index}0;")
+        unless = "packed == nullptr" if packed and letter == "b" else ""
         if letter == keeps:
             place = f"task / {'column' if letter == 'a' else 'row'}_blocks"
-            lines.append(f"if (filled != {place}) {call}")
+            lines.append(f"if ({' && '.join(filter(None, (unless, f'filled != {place}')))}) {call}")
             lines.append(f"filled = {place};")
         else:
-            lines.append(call)
+            lines.append(f"if ({unless}) {call}" if unless else call)
     a, b = kernel.a, kernel.b
     starts = [
         "panel_a" if isinstance(a, Panel) else start(emit, a),
         "panel_b" if isinstance(b, Panel) else start(emit, b),
     ]
-    left = [_pitch(a, rows), const(1)] if isinstance(a, Panel) else [a.row_stride, a.column_stride]
-    right = [_pitch(b, columns), const(1)] if isinstance(b, Panel) else [b.column_stride, b.row_stride]
+    left = [panel_pitch(a, rows), const(1)] if isinstance(a, Panel) else [a.row_stride, a.column_stride]
+    right = [panel_pitch(b, columns), const(1)] if isinstance(b, Panel) else [b.column_stride, b.row_stride]
     if isinstance(a, Panel) and not a.along_depth:
         left.reverse()
     if isinstance(b, Panel) and not b.along_depth:
@@ -211,7 +216,16 @@ def _filled(emit: Emitter, kernel: DotKernel, name: str) -> list[str]:
     strides = ", ".join(emit.dim_scalar(d) for d in (*left, *reversed(right)))
     m = "i1 - i0" if isinstance(a, Panel) else "m"
     n = "j1 - j0" if isinstance(b, Panel) else "n"
-    return [*lines, f"const ShloGemm product = {{{starts[0]}, {starts[1]}, {strides}, {m}, {n}, {depth}}};"]
+    end = f", {_packed(emit, kernel, kind)}" if packed else ""
+    return [*lines, f"const ShloGemm product = {{{starts[0]}, {starts[1]}, {strides}, {m}, {n}, {depth}{end}}};"]
+
+
+def _packed(emit: Emitter, kernel: DotKernel, kind: Multiplication) -> str:
+    """Where packed B begins: of a product that takes a panel, at that panel."""
+    if not isinstance(kernel.b, Panel):
+        return "packed"
+    size = emit.dim_scalar(packed_bytes(kind, kernel.depth, const(PANEL_COLUMNS)))
+    return f"packed == nullptr ? nullptr : packed + j0 / {PANEL_COLUMNS} * {size}"
 
 
 def _range(operand: object, index: str) -> str:
@@ -221,10 +235,10 @@ def _range(operand: object, index: str) -> str:
 
 def _fills(kernel: DotKernel, name: str) -> list[CallBack]:
     sides = (("a", kernel.a), ("b", kernel.b))
-    return [_fill(f"{name}_fill_{letter}", kernel, panel) for letter, panel in sides if isinstance(panel, Panel)]
+    return [fill(f"{name}_fill_{letter}", kernel, panel) for letter, panel in sides if isinstance(panel, Panel)]
 
 
-def _fill(name: str, kernel: DotKernel, panel: Panel) -> CallBack:
+def fill(name: str, kernel: DotKernel, panel: Panel) -> CallBack:
     """The function that computes lines `first` to `last` of a panel."""
     line, depth = panel.line, panel.depth
     above = of(line.symbol) - of(Sym("%first"))

@@ -65,13 +65,24 @@ def _batch(kernel: DotKernel) -> _Batch | None:
     return batch
 
 
+def may_be_small(kernel: DotKernel) -> bool:
+    """Whether there is a batch of products which no constant size makes large."""
+    is_large = any(size.constant is not None and size.constant > most for size, most in _limits(kernel))
+    return _batch(kernel) is not None and not is_large
+
+
+def _limits(kernel: DotKernel) -> tuple[tuple[Dim, int], ...]:
+    """The sizes of a product, and how large a small one may be."""
+    sizes = prelude_constants("gemm.h")
+    lines, depth = sizes["SHLO_GEMM_SMALL_LINES"], sizes["SHLO_GEMM_SMALL_DEPTH"]
+    return (kernel.row.extent, lines), (kernel.column.extent, lines), (kernel.depth, depth)
+
+
 def print_small(kernel: DotKernel, kind: Multiplication, name: str, emit: Emitter) -> SmallProducts | None:
     """The form of a product for small sizes, if sizes may be small and there is a batch."""
-    sizes = prelude_constants("gemm.h")
-    lines, depth, most_elements = (sizes[f"SHLO_GEMM_SMALL_{name}"] for name in ("LINES", "DEPTH", "ELEMENTS"))
-    limits = ((kernel.row.extent, lines), (kernel.column.extent, lines), (kernel.depth, depth))
-    batch = _batch(kernel)
-    if batch is None or any(size.constant is not None and size.constant > most for size, most in limits):
+    batch, limits = _batch(kernel), _limits(kernel)
+    most_elements = prelude_constants("gemm.h")["SHLO_GEMM_SMALL_ELEMENTS"]
+    if batch is None or not may_be_small(kernel):
         return None
     *_, inner = batch.axes
     steps = [view.offset.linear(inner.symbol) for view in (batch.a, batch.b)]

@@ -46,12 +46,16 @@ SIZES = "@sizes"  # stands where the declarations of the program's sizes go
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A printed kernel: functions it needs, its own statements, the sizes it reads, the prelude objects it calls."""
+    """A printed kernel: functions it needs, its own statements, the sizes it reads, the prelude objects it calls.
+
+    It is named after its `title`, or after an op of its group.
+    """
 
     functions: tuple[str, ...]
     statements: tuple[str, ...]
     sizes: tuple[str, ...]
     libraries: tuple[str, ...] = ()
+    title: str = ""
 
 
 def signature(linkage: str, name: str) -> list[str]:

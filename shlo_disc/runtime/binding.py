@@ -13,6 +13,7 @@ from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError
 from shlo_disc.runtime.arguments import check_sizes, conform_one, show_shape
 from shlo_disc.runtime.interop import Array, jax_types
 from shlo_disc.runtime.library import Binder, Pointers, Words, pointers, words
+from shlo_disc.runtime.packing import Constants, read_slots
 
 Span: TypeAlias = tuple[int, int]  # where an array is (of a device: which object), and its bytes
 
@@ -23,18 +24,28 @@ def span_of(array: Any) -> Span:
 
 
 @dataclass(frozen=True, slots=True)
+class PackedArray:
+    """Something that is packed of bound arguments: their names, and how many bytes it takes."""
+
+    names: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Binding:
     """The bound arguments of a program, by number, and the frame that calls begin with. Never changed.
 
     `shapes` are those of all bound arguments, `given` where they were, `arrays` those arrays that are kept. `raw` and
-    `addresses` hold what is known before a call; `binder` fills in the rest. The `token` stands for all of it, and
-    keeps none of it alive.
+    `addresses` hold what is known before a call; `binder` fills in the rest. `packed` is by the number of the packing,
+    that of constants too. The `token` stands for all of it, and keeps none of it alive.
     """
 
     binder: Binder
     shapes: Mapping[int, tuple[int, ...]]
     given: Mapping[int, Span]
     arrays: Mapping[int, Array]
+    packed: Mapping[int, Array]
+    packed_arrays: tuple[PackedArray, ...]
     of_jax: bool
     addresses: Pointers
     raw: Words
@@ -53,19 +64,43 @@ class Binding:
         return found
 
 
-def bind_arrays(artifact: Artifact, dtypes: Sequence[np.dtype[np.generic]], given: Mapping[int, object]) -> Binding:
+def bind_arrays(constants: Constants, dtypes: Sequence[np.dtype[np.generic]], given: Mapping[int, object]) -> Binding:
     """Bind some arguments, by number. Raises `ArgumentTypeError` and `RuntimeShapeError` as a call does."""
+    artifact = constants.packer.artifact
     refuse_donated(artifact, given)
     arrays = {k: conform_one(artifact.arguments[k], dtypes[k], given[k]) for k in sorted(given)}
     shapes = {k: array.shape for k, array in arrays.items()}
     check_sizes(artifact, shapes)
     known = known_symbols(artifact, arrays)
-    binder = Binder(artifact, dtypes, given, known)
-    addresses = pointers([arrays[k].ctypes.data if k in arrays else 0 for k in range(len(artifact.arguments))])
-    raw = words([known.get(k, 0) for k in range(artifact.given)])
-    spans = {k: span_of(array) for k, array in arrays.items()}
-    of_jax = bool(jax_types(tuple(given.values())))
-    return Binding(binder, shapes, spans, arrays, of_jax, addresses, raw, object())
+    slots = {b.number: slot for slot, b in enumerate(artifact.buffers) if b.kind == "argument" and b.number in arrays}
+    packed = dict(constants.packed)
+    if arrays:
+        places = {slots[k]: array.ctypes.data for k, array in arrays.items() if k in slots}
+        packed.update(constants.packer.pack({**constants.addresses, **places}, known, packed))
+    used = read_slots(artifact, packed)
+    kept = {k: array for k, array in arrays.items() if not array.nbytes or slots.get(k) in used}
+    return Binding(
+        binder=Binder(artifact, dtypes, given, known),
+        shapes=shapes,
+        given={k: span_of(array) for k, array in arrays.items()},
+        arrays=kept,
+        packed=packed,
+        packed_arrays=tuple([_packed(artifact, k, x) for k, x in packed.items() if k not in constants.packed]),
+        of_jax=bool(jax_types(tuple(given.values()))),
+        addresses=pointers(
+            [kept[k].ctypes.data if k in kept else 0 for k in range(len(artifact.arguments))]
+            + [packed[k].ctypes.data if k in packed else 0 for k in range(len(artifact.packings))]
+        ),
+        raw=words([known.get(k, 0) for k in range(artifact.given)]),
+        token=object(),
+    )
+
+
+def _packed(artifact: Artifact, number: int, memory: Array) -> PackedArray:
+    """What a packing made, for people."""
+    buffers = [artifact.buffers[slot] for slot in artifact.packings[number].buffers[:-1]]
+    names = [artifact.arguments[b.number].name if b.kind == "argument" else b.label for b in buffers]
+    return PackedArray(" and ".join(names), memory.nbytes)
 
 
 def known_symbols(artifact: Artifact, arrays: Mapping[int, Array]) -> Mapping[int, int]:
@@ -105,25 +140,31 @@ def check_same(artifact: Artifact, found: Mapping[int, tuple[int, ...]], bound: 
 
 @dataclass(frozen=True, slots=True)
 class BoundMemory:
-    """Bytes of bound arguments: of the arrays as they were given, and of those among them that are kept.
+    """Bytes of bound arguments: of the arrays as they were given, of those that are kept of them, and of packed ones.
 
-    `dropped` are the names of the arguments that are not: nothing reads them as they were given.
+    `dropped` are the names of the arguments that are not kept: nothing reads them as they were given.
     """
 
     given: int
     kept: int
+    packed: int
     dropped: tuple[str, ...]
+    arrays: tuple[PackedArray, ...]
 
     def lines(self) -> list[str]:
         """The same for people."""
-        found = [f"bound: {self.given} bytes given, {self.kept} kept"]
+        found = [f"bound: {self.given} bytes given, {self.kept} kept, {self.packed} packed"]
+        found += [f"  packed {one.names}: {one.bytes} bytes" for one in self.arrays]
         return [*found, *(f"  dropped {name}: nothing reads it as it was given" for name in self.dropped)]
 
 
-def bound_memory(artifact: Artifact, given: Mapping[int, Span], kept: Iterable[Span]) -> BoundMemory:
-    """What is kept of the arrays that a program was `given`, by number."""
+def bound_memory(
+    artifact: Artifact, given: Mapping[int, Span], kept: Iterable[Span], packed: tuple[PackedArray, ...] = ()
+) -> BoundMemory:
+    """What is kept of the arrays that a program was `given`, by number, and what is `packed` of them."""
     spans = set(kept)
     dropped = [k for k, span in given.items() if span[1] and span not in spans]
     total = sum(size for _, size in given.values())
     kept_bytes = total - sum(given[k][1] for k in dropped)
-    return BoundMemory(total, kept_bytes, tuple(artifact.arguments[k].name for k in dropped))
+    names = tuple(artifact.arguments[k].name for k in dropped)
+    return BoundMemory(total, kept_bytes, sum(one.bytes for one in packed), names, packed)

@@ -16,9 +16,10 @@ from shlo_disc.runtime.checks import broken, verify
 from shlo_disc.runtime.entry import HostProgram
 from shlo_disc.runtime.formulas import Symbols, evaluate
 from shlo_disc.runtime.host_calls import HostCalls, Session, memory_of, view_on_host
-from shlo_disc.runtime.interop import Array, dtype_of
-from shlo_disc.runtime.library import Native, Pointers, Program, Runtime, Words, pointers, words
-from shlo_disc.runtime.memory import POOL, Shelf, aligned
+from shlo_disc.runtime.interop import dtype_of
+from shlo_disc.runtime.library import Native, Pointers, Program, Runtime, Words, words
+from shlo_disc.runtime.memory import POOL, Shelf
+from shlo_disc.runtime.packing import Constants, Packer
 from shlo_disc.runtime.steps import has_control_flow, host_calls
 
 
@@ -54,6 +55,7 @@ class Driver(Protocol):
 
     kind: Literal["c", "vm"]
     entry_point: HostProgram | None  # how C runs the program by itself, if it can
+    constants: Constants
 
     def plan(self, raw: tuple[int, ...]) -> Plan:
         """Check the sizes, and compute all others from them."""
@@ -64,6 +66,7 @@ class Driver(Protocol):
     ) -> None:
         """Fill the results. Releases the GIL.
 
+        `arguments` are followed by the addresses of what is packed, null where nothing is.
         `owner` keeps all memory of the call alive for the arrays that host calls get. What these raise is raised.
         """
         ...
@@ -78,13 +81,13 @@ class HostDriver:
         self._artifact = artifact
         self._plan = program.function("shlo_plan", ctypes.c_int64)
         self._runtime = ctypes.c_void_p(runtime.address)
-        self._constants = Constants(artifact)
+        self.constants = Constants(Packer(artifact, program, runtime))
         self._host_calls = calls_on_host(artifact, runtime)
         self._run = program.function("shlo_run", None if self._host_calls is None else ctypes.c_int64)
         self.entry_point: HostProgram | None = None
         if self._host_calls is None and not artifact.donations:
             is_steady = not has_control_flow(artifact.steps)
-            self.entry_point = HostProgram(program.address("shlo_run"), self._constants.pointers, is_steady)
+            self.entry_point = HostProgram(program.address("shlo_run"), self.constants.pointers, is_steady)
 
     def plan(self, raw: tuple[int, ...]) -> Plan:
         return allot(self._artifact, sizes_in_c(self._artifact, self._plan, raw))
@@ -93,11 +96,11 @@ class HostDriver:
         self, arguments: Pointers, results: Pointers, plan: Plan, arena: ctypes.c_void_p, owner: object = None
     ) -> None:
         if self._host_calls is None:
-            self._run(self._runtime, arguments, results, self._constants.pointers, plan.symbols, arena)
+            self._run(self._runtime, arguments, results, self.constants.pointers, plan.symbols, arena)
             return
-        session = Session(memory_of((owner, self._constants)))
+        session = Session(memory_of((owner, self.constants)))
         done = self._run(
-            self._runtime, arguments, results, self._constants.pointers, plan.symbols, arena,
+            self._runtime, arguments, results, self.constants.pointers, plan.symbols, arena,
             self._host_calls.function, ctypes.py_object(session),
         )  # fmt: skip
         if not done:
@@ -155,15 +158,3 @@ def allot(artifact: Artifact, sizes: Sizes) -> Plan:
         dtype = dtype_of(result.dtype)
         outputs.append(Output(POOL.shelf(math.prod(shape) * dtype.itemsize), shape, dtype))
     return Plan(sizes.symbols, sizes.shapes, tuple(outputs), sizes.arena_bytes, POOL.shelf(sizes.arena_bytes))
-
-
-class Constants:
-    """The large literals of a program, aligned; never written."""
-
-    def __init__(self, artifact: Artifact) -> None:
-        self._keep: list[Array] = []
-        for constant in artifact.constants:
-            memory = aligned(len(constant.data))
-            memory[:] = np.frombuffer(constant.data, np.uint8)
-            self._keep.append(memory)
-        self.pointers = pointers([memory.ctypes.data for memory in self._keep])

@@ -106,7 +106,7 @@ class Entry:
         formats = [_FORMATS.get(f"{dtypes[k].kind}{dtypes[k].itemsize}") for k in binding.binder.places]
         self._entry = _Entry(
             ctypes.cast(binding.binder.pointer, c_void_p), binding.addresses, binding.raw,
-            len(dtypes), artifact.given, (c_char_p * max(1, len(formats)))(*formats),
+            len(dtypes) + len(artifact.packings), artifact.given, (c_char_p * max(1, len(formats)))(*formats),
             len(self._results), _objects(self._results), words([len(result.shape) for result in artifact.results]),
             program.run, runtime.address, program.constants, program.is_steady, binding.of_jax, calls,
             pointers([0] * _BUCKETS),

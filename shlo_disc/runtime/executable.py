@@ -16,7 +16,7 @@ from shlo_disc.artifact import Argument, Artifact
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.arguments import conform, conform_one
-from shlo_disc.runtime.binding import Binding, BoundMemory, Span, bind_arrays, bound_memory
+from shlo_disc.runtime.binding import Binding, BoundMemory, PackedArray, Span, bind_arrays, bound_memory
 from shlo_disc.runtime.build import Builder
 from shlo_disc.runtime.cache import open_cache
 from shlo_disc.runtime.donation import take
@@ -83,7 +83,7 @@ class Executable:
         self._driver = driver
         self._run = driver.run
         self._dtypes = tuple(dtype_of(argument.dtype) for argument in artifact.arguments)
-        self.binding = bind_arrays(artifact, self._dtypes, {})
+        self.binding = bind_arrays(driver.constants, self._dtypes, {})
         self._served = words([0])
         self.entry = open_entry(artifact, self.binding, driver.entry_point, runtime, self._served)
         self._bind = runtime.bind
@@ -200,7 +200,7 @@ class Executable:
         Calls are counted together. Arrays that are kept as they are must not be written to any more.
         """
         bound = copy(self)
-        bound.binding = bind_arrays(self.artifact, self._dtypes, given)
+        bound.binding = bind_arrays(self._driver.constants, self._dtypes, given)
         bound.entry = open_entry(self.artifact, bound.binding, self._driver.entry_point, self.runtime, self._served)
         return bound
 
@@ -217,7 +217,12 @@ class Executable:
     @property
     def bound_memory(self) -> BoundMemory:
         """What the bound arguments take."""
-        return bound_memory(self.artifact, self.binding.given, self.kept)
+        return bound_memory(self.artifact, self.binding.given, self.kept, self.packed)
+
+    @property
+    def packed(self) -> tuple[PackedArray, ...]:
+        """What is packed of bound arguments."""
+        return self.binding.packed_arrays
 
     def prepared(self, argument: Argument, value: Any) -> Array:
         """An array as the program takes it, to be bound in several parts."""

@@ -18,7 +18,7 @@ from shlo_disc.artifact import Argument, Artifact, Reading
 from shlo_disc.diagnostics import ArgumentTypeError, InternalError, ToolchainError
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.arguments import check_count, check_sizes, check_type, conform_one
-from shlo_disc.runtime.binding import BoundMemory, Span, bound_memory, refuse_donated, span_of
+from shlo_disc.runtime.binding import BoundMemory, PackedArray, Span, bound_memory, refuse_donated, span_of
 from shlo_disc.runtime.build import Builder
 from shlo_disc.runtime.cache import open_cache
 from shlo_disc.runtime.device import Device, DeviceArray, IndexType, Memory
@@ -186,6 +186,11 @@ class GpuExecutable:
     def kept(self) -> tuple[Span, ...]:
         """Where the bound arrays are: all of them are read."""
         return tuple(self.given.values())
+
+    @property
+    def packed(self) -> tuple[PackedArray, ...]:
+        """Nothing: a GPU's kernels read arrays as they are."""
+        return ()
 
     @property
     def bound_memory(self) -> BoundMemory:

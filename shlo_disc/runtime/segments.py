@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, assert_never
 
 from shlo_disc.artifact import Artifact, Branches, Callee, Loop
 from shlo_disc.runtime.arguments import check_count, check_sizes
-from shlo_disc.runtime.binding import BoundMemory, Span, bound_memory, span_of
+from shlo_disc.runtime.binding import BoundMemory, PackedArray, Span, bound_memory, span_of
 from shlo_disc.runtime.control import BranchRunner, Inner, LoopRunner, PartRunner, Single
 from shlo_disc.runtime.executable import Executable, Stats
 from shlo_disc.runtime.gpu_executable import GpuExecutable
@@ -101,7 +101,12 @@ class SegmentedExecutable:
     @property
     def bound_memory(self) -> BoundMemory:
         """What the bound arguments take."""
-        return bound_memory(self.artifact, self.held.given, self.kept)
+        return bound_memory(self.artifact, self.held.given, self.kept, self.packed)
+
+    @property
+    def packed(self) -> tuple[PackedArray, ...]:
+        """What is packed of bound arguments, part by part."""
+        return tuple([one for part in self.parts for one in part.packed])
 
     def trace(self, arrays: Sequence[Any], observe: Observer) -> tuple[Any, ...]:
         """Run on the VM; `observe` gets each step of each segment after it ran, and the buffers of that segment."""

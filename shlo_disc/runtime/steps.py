@@ -52,6 +52,7 @@ class Buffers(Mapping[Slot, Array]):
         self.symbols = symbols
         self._outside = {"argument": places.arguments, "result": places.results, "constant": places.constants}
         self._arena = places.arena
+        self._arguments = len(artifact.arguments)
         self._fetch = fetch
 
     def __getitem__(self, slot: Slot) -> Array:
@@ -77,15 +78,24 @@ class Buffers(Mapping[Slot, Array]):
         buffer = self._buffers[slot]
         if buffer.kind == "arena":
             return self._arena + self.value(buffer.offset)
+        if buffer.kind == "null":
+            return 0
+        if buffer.kind == "packed":
+            return self._outside["argument"][self._arguments + buffer.number] or 0
         if buffer.kind not in self._outside:
-            raise InternalError(f"a buffer of kind {buffer.kind!r}, expected argument, result, constant or arena")
+            raise InternalError(
+                f"a buffer of kind {buffer.kind!r}, expected argument, result, constant, arena or packed"
+            )
         return self._outside[buffer.kind][buffer.number] or 0
 
     def typed(self, slot: Slot, dtype: str, shape: tuple[int, ...]) -> Array:
         """A buffer as an array; valid during this call."""
         kind = dtype_of(dtype)
         size = math.prod(shape) * kind.itemsize
-        raw = self._fetch(self.address(slot), size) if size else b""
+        address = self.address(slot)
+        if size and not address:
+            raise LookupError(f"buffer {slot} is not kept: calls read a packed form of it, or none is there")
+        raw = self._fetch(address, size) if size else b""
         return np.ndarray(shape, kind, buffer=raw)
 
     def shape(self, slot: Slot) -> tuple[int, ...]:

@@ -8,10 +8,11 @@ from typing import Literal
 
 from shlo_disc.artifact import Artifact, Choice, Copy, HostCall, Launch
 from shlo_disc.diagnostics import InternalError
-from shlo_disc.runtime.driver import Constants, Plan, allot, calls_on_host, sizes_in_python
+from shlo_disc.runtime.driver import Plan, allot, calls_on_host, sizes_in_python
 from shlo_disc.runtime.entry import HostProgram
 from shlo_disc.runtime.host_calls import memory_of
 from shlo_disc.runtime.library import Pointers, Program, Runtime, pointers, words
+from shlo_disc.runtime.packing import Constants, Packer
 from shlo_disc.runtime.steps import Buffers, Leaf, Observer, Places, fetch_from_host, leaves, walk
 
 
@@ -33,7 +34,7 @@ class Vm:
         self._observe = observe
         self._runtime = ctypes.c_void_p(runtime.address)
         self._parallel = runtime.parallel
-        self._constants = Constants(artifact)
+        self.constants = Constants(Packer(artifact, program, runtime), keep=observe is not None)
         names = {step.kernel for step in leaves(artifact.steps) if isinstance(step, Launch)}
         self._host_calls = calls_on_host(artifact, runtime)
         self._kernels = {name: ctypes.c_void_p(program.address(name)) for name in names}
@@ -47,9 +48,9 @@ class Vm:
     ) -> None:
         """Fill the results, one step after the other."""
         symbols = dict(zip(self._artifact.symbols, plan.symbols, strict=False))
-        places = Places(arguments, results, self._constants.pointers, arena.value or 0)
+        places = Places(arguments, results, self.constants.pointers, arena.value or 0)
         buffers = Buffers(self._artifact, symbols, places, fetch_from_host)
-        memory = memory_of((owner, self._constants))
+        memory = memory_of((owner, self.constants))
         walk(self._artifact.steps, buffers, partial(self._execute, memory), self._observe)
 
     def _execute(self, memory: object, step: Leaf, buffers: Buffers) -> None:

@@ -36,9 +36,9 @@ constexpr int64_t kBuckets = 1024;
 
 struct ShloEntry {
   const ShloBind* bind;
-  char* const* addresses;  // of the arguments that are bound
+  char* const* addresses;  // of the arguments that are bound, and of what is packed
   const int64_t* raw;      // the sizes that these bring
-  int64_t arguments;       // all of them
+  int64_t arguments;       // all of them, and all that may be packed
   int64_t raw_count;
   const char* const* formats;  // of each argument that a call brings: as a buffer has it; null: never as a buffer
   int64_t results;

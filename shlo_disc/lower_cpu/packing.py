@@ -1,0 +1,115 @@
+"""Right operands of matrix products that are packed once, for all the calls, or turns of a loop, which read them.
+
+A kernel takes the address of packed memory after its own buffers, and null where nobody packed it. What packs is a
+kernel too: a piece of its work is one panel of columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from shlo_disc.codegen.emitter import Emitter
+from shlo_disc.codegen.inplace import mentioned
+from shlo_disc.codegen.kernel import DotKernel, MatrixView, Panel, Param
+from shlo_disc.codegen.rewrite import dims_of
+from shlo_disc.codegen.scopes import INDENT
+from shlo_disc.expr.dim import Dim, const
+from shlo_disc.lower_cpu.multiplication import Multiplication
+from shlo_disc.lower_cpu.products import PANEL_COLUMNS, fill, packed_bytes, panel_bytes, panel_pitch
+from shlo_disc.lower_cpu.rows import pointer
+from shlo_disc.lower_cpu.small_products import may_be_small
+from shlo_disc.lower_cpu.spelling import VectorSpelling
+from shlo_disc.lower_cpu.templates import Body, CallBack, start, union
+
+TITLE = "pack"  # what kernels that pack are called
+
+# Whole panels are read: of an operand with few columns most of that would be padding.
+_MOST_PADDING = 3  # times the columns, of what is packed
+
+
+@dataclass(frozen=True, slots=True)
+class PackedOperand:
+    """The right operand of a product as it may be packed: `sources` are read to do so.
+
+    Of these the product reads `replaced` no more. What is packed takes `bytes`. `extent` pieces of work cost so many
+    additions (`work`) each, and bytes of scratch memory.
+    """
+
+    sources: tuple[Param, ...]
+    replaced: tuple[Param, ...]
+    bytes: Dim
+    extent: Dim
+    work: Dim
+    scratch: Dim
+
+
+def packed_operand(kernel: DotKernel, kind: Multiplication, lasting: Sequence[bool]) -> PackedOperand | None:
+    """How the right operand may be packed: if all products of a batch share it, and it is wide enough.
+
+    `lasting`: which of the kernel's params stay as they are for many launches.
+    """
+    columns, sources = kernel.column.extent, set(mentioned(kernel.b))
+    if may_be_small(kernel) or not _is_wide(columns) or not _is_shared(kernel):
+        return None
+    if not all(lasts for p, lasts in zip(kernel.params, lasting, strict=True) if p in sources):
+        return None
+    read = set(mentioned((kernel.a, kernel.batch, kernel.row, kernel.column, kernel.depth, kernel.epilogue)))
+    return PackedOperand(
+        sources=tuple(p for p in kernel.params if p in sources),
+        replaced=tuple(p for p in kernel.params if p in sources and p not in read),
+        bytes=packed_bytes(kind, kernel.depth, columns),
+        extent=(columns + (PANEL_COLUMNS - 1)) // PANEL_COLUMNS,
+        work=kernel.depth * (PANEL_COLUMNS // 8),
+        scratch=panel_bytes(kernel.b, const(PANEL_COLUMNS)) if isinstance(kernel.b, Panel) else const(0),
+    )
+
+
+def _is_wide(columns: Dim) -> bool:
+    count = columns.constant
+    return count is None or -(-count // PANEL_COLUMNS) * PANEL_COLUMNS <= _MOST_PADDING * count
+
+
+def _is_shared(kernel: DotKernel) -> bool:
+    """Whether the operand is the same for the whole batch, and no data decides where it is."""
+    operand, loops = kernel.b, {axis.symbol for axis in kernel.batch}
+    places = tuple(dims_of((operand.value,))) if isinstance(operand, Panel) else (operand.offset,)
+    return not any(loops & place.symbols() or place.data() for place in places)
+
+
+def print_packing(kernel: DotKernel, kind: Multiplication, operand: PackedOperand, name: str) -> Body:
+    """The kernel that packs: its buffers are those of the sources, then the memory that it fills."""
+    emit, own = Emitter(VectorSpelling()), replace(kernel, params=operand.sources, batch=())
+    b, functions = kernel.b, list[CallBack]()
+    lines = [f"const int64_t n = {emit.dim_scalar(kernel.column.extent)}, k = {emit.dim_scalar(kernel.depth)};"]
+    lines.append(f"char* const packed = (char*)buffers[{len(operand.sources)}];")
+    if isinstance(b, MatrixView):
+        lines.append(pointer(VectorSpelling(), 0, b.source, written=False))
+        strides = ", ".join(map(emit.dim_scalar, (b.row_stride, b.column_stride)))
+        lines += [
+            f"const ShloGemm product = {{nullptr, {start(emit, b)}, 0, 0, {strides}, 0, n, k}};",
+            f"shlo_pack_{kind.name}(&product, begin * {PANEL_COLUMNS}, min_(end * {PANEL_COLUMNS}, n), packed);",
+        ]
+    else:
+        functions.append(fill(f"{name}_fill", own, b))
+        lines += _fill_and_pack(emit, b, kernel, kind, name)
+    sizes = union(*(function.sizes for function in functions), tuple(emit.sizes))
+    texts = tuple(line for function in functions for line in function.lines)
+    return Body(texts, (*emit.scopes[0].lines, *lines), sizes, (f"gemm_{kind.name}",), TITLE)
+
+
+def _fill_and_pack(emit: Emitter, panel: Panel, kernel: DotKernel, kind: Multiplication, name: str) -> list[str]:
+    """Compute one panel after the other in scratch memory, and pack it."""
+    element, width = VectorSpelling().memory_type(panel.dtype), const(PANEL_COLUMNS)
+    ld = emit.dim_scalar(panel_pitch(panel, width))
+    strides = f"1, {ld}" if panel.along_depth else f"{ld}, 1"
+    size = emit.dim_scalar(packed_bytes(kind, kernel.depth, width))
+    return [
+        "const ShloTask at = {buffers, dims, {}};",
+        "for (int64_t task = begin; task < end; ++task) {",
+        f"{INDENT}const int64_t j0 = task * {PANEL_COLUMNS}, j1 = min_(j0 + {PANEL_COLUMNS}, n);",
+        f"{INDENT}{name}_fill(&at, ({element}*)scratch, {ld}, k, j0, j1);",
+        f"{INDENT}const ShloGemm product = {{nullptr, scratch, 0, 0, {strides}, 0, j1 - j0, k}};",
+        f"{INDENT}shlo_pack_{kind.name}(&product, 0, j1 - j0, packed + task * {size});",
+        "}",
+    ]

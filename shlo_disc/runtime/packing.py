@@ -1,0 +1,134 @@
+"""Operands of kernels that are packed before any call: of constants when a program is loaded, of arguments when bound.
+
+An operand is packed if all that it is made from is there, and all sizes that say how. What nothing reads any more as it
+was given, a constant or a bound argument, is dropped.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+import numpy as np
+
+from shlo_disc.artifact import Artifact, Case, Copy, HostCall, Launch, Slot, Step, While
+from shlo_disc.runtime.formulas import evaluate
+from shlo_disc.runtime.interop import Array
+from shlo_disc.runtime.library import Pointers, Program, Runtime, pointers, words
+from shlo_disc.runtime.memory import aligned
+
+_NAME = re.compile(r"[^\W\d]\w*")
+_FUNCTIONS = frozenset({"floordiv", "mod", "min", "max"})
+
+
+class Packer:
+    """Packs what one program's kernels take packed."""
+
+    def __init__(self, artifact: Artifact, program: Program, runtime: Runtime) -> None:
+        self.artifact = artifact
+        self._runtime = ctypes.c_void_p(runtime.address)
+        self._parallel = runtime.parallel
+        self._kernels = {one.kernel: ctypes.c_void_p(program.address(one.kernel)) for one in artifact.packings}
+
+    def pack(
+        self, addresses: Mapping[Slot, int], given: Mapping[int, int], done: Collection[int] = ()
+    ) -> Mapping[int, Array]:
+        """Packed memory by the number of its packing, for all whose operands are at `addresses`, but not what is done.
+
+        `given` are the symbols that are known of those which a call brings, by number.
+        """
+        known = _known(self.artifact, given)
+        found = dict[int, Array]()
+        for number, packing in enumerate(self.artifact.packings):
+            *sources, target = packing.buffers
+            size = self.artifact.buffers[target].size
+            formulas = (size, packing.extent, packing.grain, packing.scratch, *packing.dims)
+            if number in done or not all(slot in addresses for slot in sources):
+                continue
+            if _names(formulas) <= known.keys():
+                found[number] = memory = aligned(evaluate(size, known))
+                self._launch(packing, [*(addresses[slot] for slot in sources), memory.ctypes.data], known)
+        return found
+
+    def _launch(self, packing: Launch, addresses: list[int], known: Mapping[str, int]) -> None:
+        extent, grain, scratch = (evaluate(one, known) for one in (packing.extent, packing.grain, packing.scratch))
+        if extent > 0:
+            self._parallel(
+                self._runtime, self._kernels[packing.kernel], pointers(addresses),
+                words([evaluate(one, known) for one in packing.dims]),
+                ctypes.c_int64(extent), ctypes.c_int64(grain), ctypes.c_int64(scratch),
+            )  # fmt: skip
+
+
+def _known(artifact: Artifact, given: Mapping[int, int]) -> dict[str, int]:
+    """The values of all symbols that follow from some of those that a call brings."""
+    known = {artifact.symbols[number]: value for number, value in given.items()}
+    for name, formula in zip(artifact.symbols[artifact.given :], artifact.definitions, strict=True):
+        if _names((formula,)) <= known.keys():
+            known[name] = evaluate(formula, known)
+    return known
+
+
+def _names(formulas: Iterable[str]) -> set[str]:
+    return {name for formula in formulas for name in _NAME.findall(formula)} - _FUNCTIONS
+
+
+def read_slots(artifact: Artifact, packed: Collection[int]) -> frozenset[Slot]:
+    """The buffers that calls read as they are, if the packings of these numbers were made."""
+    there = {artifact.packings[number].buffers[-1] for number in packed}
+    return frozenset(_read(artifact.steps, there))
+
+
+def _read(steps: Iterable[Step], packed: Collection[Slot]) -> Iterator[Slot]:
+    for step in steps:
+        match step:
+            case Launch():
+                spared = Counter(slot for slot, instead in step.replaced if instead in packed)
+                yield from Counter(step.buffers) - spared
+            case Copy(source, _):
+                yield source
+            case HostCall():
+                yield from step.operands
+            case While(condition, flag, body):
+                yield flag
+                yield from _read((*condition, *body), packed)
+            case Case(index, _, branches):
+                yield index
+                for branch in branches:
+                    yield from _read(branch, packed)
+            case _:
+                raise AssertionError(f"a step of a GPU in a program for the CPU: {step}")
+
+
+class Constants:
+    """The large literals of a program, aligned and never written, and what is packed of them."""
+
+    def __init__(self, packer: Packer, *, keep: bool = False) -> None:
+        """A literal that nothing reads as it is, is dropped, unless all are to be kept."""
+        self.packer, artifact = packer, packer.artifact
+        arrays = list(map(_aligned, (constant.data for constant in artifact.constants)))
+        slots = {slot: b.number for slot, b in enumerate(artifact.buffers) if b.kind == "constant"}
+        self.packed = packer.pack({slot: arrays[number].ctypes.data for slot, number in slots.items()}, {})
+        used = read_slots(artifact, self.packed)
+        for number, packing in enumerate(artifact.packings):
+            used |= frozenset() if number in self.packed else frozenset(packing.buffers)  # binding arguments reads them
+        kept = {number for slot, number in slots.items() if keep or slot in used}
+        self._keep = {number: array for number, array in enumerate(arrays) if number in kept}
+        self.pointers: Pointers = pointers(
+            [array.ctypes.data if number in kept else 0 for number, array in enumerate(arrays)]
+        )
+
+    @property
+    def addresses(self) -> Mapping[Slot, int]:
+        """Where those that are kept are, by slot."""
+        buffers = self.packer.artifact.buffers
+        places = {slot: self.pointers[b.number] for slot, b in enumerate(buffers) if b.kind == "constant"}
+        return {slot: address for slot, address in places.items() if address}
+
+
+def _aligned(data: bytes) -> Array:
+    memory = aligned(len(data))
+    memory[:] = np.frombuffer(data, np.uint8)
+    return memory
