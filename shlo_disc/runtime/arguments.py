@@ -31,11 +31,19 @@ def conform(
 
     `bound` are the shapes of the arguments that it leaves out, because they are bound.
     """
-    check_count(artifact, arrays, bound)
+    found = conform_each(artifact, dtypes, arrays, bound)
     places = [k for k in range(len(artifact.arguments)) if k not in bound]
-    found = [conform_one(artifact.arguments[k], dtypes[k], one) for k, one in zip(places, arrays, strict=True)]
     check_sizes(artifact, {**bound, **{k: array.shape for k, array in zip(places, found, strict=True)}}, bound)
     return found
+
+
+def conform_each(
+    artifact: Artifact, dtypes: Sequence[np.dtype[np.generic]], arrays: Sequence[object], bound: Container[int]
+) -> list[Array]:
+    """The same, without a look at the sizes."""
+    check_count(artifact, arrays, bound)
+    places = [k for k in range(len(artifact.arguments)) if k not in bound]
+    return [conform_one(artifact.arguments[k], dtypes[k], one) for k, one in zip(places, arrays, strict=True)]
 
 
 def check_count(artifact: Artifact, arrays: Sequence[object], bound: Container[int] = ()) -> None:

@@ -43,6 +43,18 @@ def take(
     return found
 
 
+def own(
+    donations: Sequence[Donation], places: Sequence[int], given: Sequence[object], arrays: tuple[Array, ...]
+) -> tuple[Array, ...]:
+    """The arrays, those that were converted, with copies of those donated which were lent by another library.
+
+    `places` are the numbers of the arguments among all.
+    """
+    donated = {places.index(donation.argument) for donation in donations}
+    lent = {k for k in donated if type(given[k]) is not np.ndarray}
+    return tuple([array.copy() if k in lent else array for k, array in enumerate(arrays)]) if lent else arrays
+
+
 def take_on_device(
     device: Device, donations: Sequence[Donation], given: Sequence[object], bound: Sequence[DeviceArray]
 ) -> Mapping[int, Memory]:

@@ -44,6 +44,12 @@ class _Plan(ctypes.Structure):
     shapes: tuple[tuple[int, ...], ...]
 
 
+class _Donation(ctypes.Structure):
+    """`ShloDonation` of call.h."""
+
+    _fields_ = [("place", c_int64), ("argument", c_int64), ("result", c_int64)]
+
+
 class _Entry(ctypes.Structure):
     """`ShloEntry` of call.h."""
 
@@ -60,6 +66,11 @@ class _Entry(ctypes.Structure):
         ("run", c_void_p),
         ("runtime", c_void_p),
         ("constants", POINTER(c_void_p)),
+        ("donations", c_int64),
+        ("donated", POINTER(_Donation)),
+        ("donation_of", POINTER(c_int64)),
+        ("items", POINTER(c_int64)),
+        ("bound_bytes", POINTER(c_int64)),
         ("is_steady", c_int64),
         ("of_jax", c_int64),
         ("calls", POINTER(c_int64)),
@@ -88,10 +99,14 @@ class HostProgram:
     run: int
     constants: Pointers
     is_steady: bool  # how long a call takes depends on the sizes of its arguments alone
+    owner: object  # keeps all of it alive
 
 
 class Entry:
-    """Functions of Python that run a program whose sizes are known; they return `NotImplemented` for all else."""
+    """Functions of Python that run a program in C; `NotImplemented` is what they return if Python has to help.
+
+    `flat` takes a tuple of arrays and returns one of NumPy's arrays, or None if only the plan of the sizes is missing.
+    """
 
     def __init__(
         self, artifact: Artifact, binding: Binding, program: HostProgram, runtime: Runtime, calls: Words
@@ -99,21 +114,30 @@ class Entry:
         """`calls` counts those that are served."""
         dtypes = [dtype_of(argument.dtype) for argument in artifact.arguments]
         self._results = tuple([dtype_of(result.dtype) for result in artifact.results])
-        self._raw = artifact.given
         self._library = runtime.library
         self._binding = binding
         self._knows_jax = False
-        formats = [_FORMATS.get(f"{dtypes[k].kind}{dtypes[k].itemsize}") for k in binding.binder.places]
+        places = binding.binder.places
+        formats = [_FORMATS.get(f"{dtypes[k].kind}{dtypes[k].itemsize}") for k in places]
+        donated = [
+            _Donation(places.index(one.argument), one.argument, -1 if one.result is None else one.result)
+            for one in artifact.donations
+        ]
+        donation_of = {one.result: number for number, one in enumerate(donated)}
+        bound_bytes = [binding.arrays[k].nbytes if k in binding.arrays else 0 for k in range(len(binding.addresses))]
         self._entry = _Entry(
             ctypes.cast(binding.binder.pointer, c_void_p), binding.addresses, binding.raw,
             len(dtypes) + len(artifact.packings), artifact.given, (c_char_p * max(1, len(formats)))(*formats),
             len(self._results), _objects(self._results), words([len(result.shape) for result in artifact.results]),
-            program.run, runtime.address, program.constants, program.is_steady, binding.of_jax, calls,
-            pointers([0] * _BUCKETS),
+            program.run, runtime.address, program.constants,
+            len(donated), (_Donation * max(1, len(donated)))(*donated),
+            words([donation_of.get(k, -1) for k in range(len(self._results))]),
+            words([dtypes[k].itemsize for k in places]), words(bound_bytes),
+            program.is_steady, binding.of_jax, calls, pointers([0] * _BUCKETS),
         )  # fmt: skip
         self._entry.kept = (binding, program)
         self._entry.plans = {}
-        self.flat: Quick = self._callable(None, self._entry)  # takes a tuple of arrays, returns one of NumPy's
+        self.flat: Quick = self._callable(None, self._entry)
 
     @property
     def arguments(self) -> int:

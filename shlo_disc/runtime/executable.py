@@ -15,13 +15,13 @@ import numpy as np
 from shlo_disc.artifact import Argument, Artifact
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.options import CompileOptions
-from shlo_disc.runtime.arguments import conform, conform_one
+from shlo_disc.runtime.arguments import conform, conform_each, conform_one
 from shlo_disc.runtime.binding import Binding, BoundMemory, PackedArray, Span, bind_arrays, bound_memory
 from shlo_disc.runtime.build import Builder
 from shlo_disc.runtime.cache import open_cache
-from shlo_disc.runtime.donation import take
+from shlo_disc.runtime.donation import own, take
 from shlo_disc.runtime.driver import Driver, HostDriver, Plan
-from shlo_disc.runtime.entry import open_entry
+from shlo_disc.runtime.entry import Entry, open_entry
 from shlo_disc.runtime.interop import Array, dtype_of, jax_types, to_jax
 from shlo_disc.runtime.lapack import bind_lapack
 from shlo_disc.runtime.library import (
@@ -101,9 +101,8 @@ class Executable:
         Takes C-contiguous NumPy arrays and CPU arrays of JAX and DLPack as they are, and copies
         others contiguous. Returns fresh arrays, 64-byte aligned, or arrays on the memory of donated arguments.
         """
-        given, entry = tuple(arrays), self.entry
-        if entry is not None and (served := entry.flat(given)) is not NotImplemented:
-            return served
+        if self.entry is not None:
+            return self._serve(self.entry, tuple(arrays))
         idle, binding = self._idle, self.binding
         try:
             frame = idle.pop()
@@ -112,13 +111,9 @@ class Executable:
         if frame.token is not binding.token:
             frame.begin(binding)
         try:
-            held = self._bind_arrays(frame, binding, given)
+            held = self._bind_arrays(frame, binding, tuple(arrays))
             key = frame.key.tobytes()
             plan = self._plans.get(key) or self._new_plan(frame, key)
-            if entry is not None:
-                entry.add(key, plan.symbols, plan.shapes, plan.arena_bytes)
-                if (served := entry.flat(held)) is not NotImplemented:
-                    return served
             taken: Mapping[int, Array] = {}
             if self.artifact.donations:
                 every = binding.everything
@@ -228,6 +223,26 @@ class Executable:
         """An array as the program takes it, to be bound in several parts."""
         return conform_one(argument, dtype_of(argument.dtype), value)
 
+    def _serve(self, entry: Entry, arrays: tuple[Any, ...]) -> tuple[Array, ...]:
+        """Run in one crossing into C, once the arrays are such as it takes them and the plan is there."""
+        found = entry.flat(arrays)
+        if found is NotImplemented:
+            given = arrays
+            arrays = tuple(conform_each(self.artifact, self._dtypes, given, self.binding.shapes))
+            arrays = own(self.artifact.donations, self.binding.binder.places, given, arrays)
+            found = entry.flat(arrays)
+        if found is NotImplemented:
+            conform(self.artifact, self._dtypes, arrays, self.binding.shapes)  # says which size is wrong
+            raise _cannot_bind(arrays)
+        while found is None:  # again if another thread has just made room for its plans
+            frame = _Frame(0, self.binding)
+            self._bind_arrays(frame, self.binding, arrays)
+            key = frame.key.tobytes()
+            plan = self._plans.get(key) or self._new_plan(frame, key)
+            entry.add(key, plan.symbols, plan.shapes, plan.arena_bytes)
+            found = entry.flat(arrays)
+        return found
+
     def _outputs(self, plan: Plan, taken: Mapping[int, Array]) -> tuple[Array, ...]:
         """Arrays for the results: fresh, or on the memory of an argument that was taken."""
         found = list[Array]()
@@ -242,8 +257,7 @@ class Executable:
             return arrays
         usable = tuple(conform(self.artifact, self._dtypes, arrays, binding.shapes))
         if not self._fits(frame, binding.binder, usable):
-            shapes = ", ".join(f"{array.dtype}{list(array.shape)}" for array in usable)
-            raise InternalError(f"cannot bind the arrays of a call: found {shapes}")
+            raise _cannot_bind(usable)
         return usable
 
     def _fits(self, frame: _Frame, binder: Binder, arrays: tuple[Any, ...]) -> bool:
@@ -267,6 +281,11 @@ class Executable:
         self._plans[key] = plan
         self._signatures.add(key)
         return plan
+
+
+def _cannot_bind(arrays: Sequence[Array]) -> InternalError:
+    shapes = ", ".join(f"{array.dtype}{list(array.shape)}" for array in arrays)
+    return InternalError(f"cannot bind the arrays of a call: found {shapes}")
 
 
 def build(

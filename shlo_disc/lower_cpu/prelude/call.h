@@ -32,6 +32,12 @@ struct ShloTree {  // a node of a pytree, before its children
 
 enum ShloTreeKind : int64_t { kLeaf, kTuple, kList, kDict, kNone };
 
+struct ShloDonation {  // an argument whose memory a call overwrites; see runtime/donation.py for when it may be its own
+  int64_t place;     // among the arguments that a call brings
+  int64_t argument;  // among all
+  int64_t result;    // that is there in the end, or -1
+};
+
 constexpr int64_t kBuckets = 1024;
 
 struct ShloEntry {
@@ -47,6 +53,11 @@ struct ShloEntry {
   void (*run)(const ShloRuntime*, void* const*, void* const*, const void* const*, const int64_t*, void*);
   const ShloRuntime* runtime;
   const void* const* constants;
+  int64_t donations;
+  const ShloDonation* donated;
+  const int64_t* donation_of;  // each result: the number of its donation, or -1
+  const int64_t* items;        // bytes of an element of each argument that a call brings
+  const int64_t* bound_bytes;  // of each argument; 0 if it is not bound
   int64_t is_steady;  // how long a call takes depends on its sizes alone
   int64_t of_jax;     // an argument that is bound was JAX's
   int64_t* calls;         // how many were served
@@ -75,12 +86,14 @@ constexpr int64_t kTimedCalls = 8;
 constexpr int64_t kBrief = 5000;  // nanoseconds for which it does not pay to let other threads of Python run
 constexpr int32_t kFormatAndShape = 0x0004 | 0x0008;  // PyBUF_FORMAT | PyBUF_ND: contiguous
 
-enum Outcome { kDone, kUnfit, kFailed };
+enum Outcome { kDone, kUnfit, kUnplanned, kFailed };
 
 const void* type_of(const ShloObject* object) {
   const char* own = reinterpret_cast<const char*>(object) + python.object_header;
   return *reinterpret_cast<const void* const*>(own - sizeof(void*));
 }
+
+ShloObject* one_more(ShloObject* object) { return python.increase(object), object; }
 
 ShloArray* array_of(ShloObject* object) {
   return reinterpret_cast<ShloArray*>(reinterpret_cast<char*>(object) + python.object_header);
@@ -147,31 +160,85 @@ ShloPlan* plan_of(const ShloEntry* entry, const int64_t* raw) {
 
 void destroy_result(ShloObject* capsule) { give_back(static_cast<Cell*>(python.capsule_pointer(capsule, nullptr))); }
 
-// An ndarray whose base gives the memory back when nothing refers to it any more.
-ShloObject* new_result(const ShloEntry* entry, int64_t k, const int64_t* dims, int64_t bytes) {
-  Cell* cell = take(bytes);
-  if (cell == nullptr) return python.out_of_memory();
-  ShloObject* base = python.new_capsule(cell, nullptr, destroy_result);
-  if (base == nullptr) return give_back(cell), nullptr;
+// Result number `k`, an ndarray on memory that `base` keeps.
+ShloObject* new_result(const ShloEntry* entry, int64_t k, const int64_t* dims, char* data, ShloObject* base) {
+  if (base == nullptr) return nullptr;
   python.increase(entry->dtypes[k]);
   ShloObject* array =
-      python.new_array(python.array_type, entry->dtypes[k], static_cast<int32_t>(entry->ranks[k]), dims, nullptr,
-                       cell->data, kShloContiguous | kShloAligned | kShloWriteable, nullptr);
+      python.new_array(python.array_type, entry->dtypes[k], static_cast<int32_t>(entry->ranks[k]), dims, nullptr, data,
+                       kShloContiguous | kShloAligned | kShloWriteable, nullptr);
   if (array == nullptr) return python.decrease(base), nullptr;
   if (python.set_base(array, base) != 0) return python.decrease(array), nullptr;
   return array;
+}
+
+// What gives a cell back when nothing refers to it any more.
+ShloObject* owner_of(Cell* cell) {
+  if (cell == nullptr) return python.out_of_memory();
+  ShloObject* capsule = python.new_capsule(cell, nullptr, destroy_result);
+  if (capsule == nullptr) give_back(cell);
+  return capsule;
 }
 
 void let_go(ShloObject** objects, int64_t count) {
   for (int64_t k = 0; k < count; k++) python.decrease(objects[k]);
 }
 
-bool new_results(const ShloEntry* entry, const ShloPlan* plan, ShloObject** results, void** pointers) {
+// Arrays for the results: on fresh memory, or on that of a donated argument, or of its copy, which they take over.
+bool new_results(const Call& call, const ShloPlan* plan, Cell** copies, ShloObject** results, void** pointers) {
+  const ShloEntry* entry = call.entry;
   const int64_t* dims = plan->dims;
   for (int64_t k = 0; k < entry->results; dims += entry->ranks[k++]) {
-    results[k] = new_result(entry, k, dims, plan->bytes[k]);
+    const int64_t donation = entry->donations ? entry->donation_of[k] : -1;
+    if (donation >= 0 && copies[donation] == nullptr) {
+      const ShloDonation& taken = entry->donated[donation];
+      results[k] = new_result(entry, k, dims, call.pointers[taken.argument], one_more(call.given[taken.place]));
+    } else {
+      Cell* cell = donation >= 0 ? copies[donation] : take(plan->bytes[k]);
+      if (donation >= 0) copies[donation] = nullptr;
+      results[k] = new_result(entry, k, dims, cell == nullptr ? nullptr : cell->data, owner_of(cell));
+    }
     if (results[k] == nullptr) return let_go(results, k), false;
     pointers[k] = array_of(results[k])->data;
+  }
+  return true;
+}
+
+// Whether nobody can see that the memory of an argument is overwritten: it shares no byte with another one.
+bool is_apart(const ShloEntry* entry, char* const* pointers, const int64_t* bytes, int64_t argument) {
+  bool apart = true;
+  for (int64_t k = 0; k < entry->arguments; k++)
+    apart &= k == argument || pointers[k] + bytes[k] <= pointers[argument] ||
+             pointers[argument] + bytes[argument] <= pointers[k];
+  return apart;
+}
+
+// Replaces the donated arguments that must not be overwritten by copies. False if there is no memory.
+bool take_donated(Call& call, Cell** copies) {
+  const ShloEntry* entry = call.entry;
+  const ShloBind* bind = entry->bind;
+  const size_t room = static_cast<size_t>(entry->arguments) * sizeof(int64_t);
+  int64_t* bytes = static_cast<int64_t*>(__builtin_alloca(room));
+  char** pointers = static_cast<char**>(__builtin_alloca(room));
+  memcpy(bytes, entry->bound_bytes, room);
+  memcpy(pointers, call.pointers, room);
+  for (int64_t i = 0; i < bind->arguments; i++) {
+    int64_t size = entry->items[i];
+    for (int64_t axis = 0; axis < bind->ranks[i]; axis++) size *= call.shapes[i][axis];
+    bytes[bind->places[i]] = size;
+  }
+  for (int64_t k = 0; k < entry->donations; k++) {
+    const ShloDonation& donation = entry->donated[k];
+    char* data = pointers[donation.argument];
+    const bool is_own = type_of(call.given[donation.place]) == python.array_type &&
+                        (array_of(call.given[donation.place])->flags & kShloWriteable) != 0 &&
+                        reinterpret_cast<uintptr_t>(data) % 16 == 0 &&
+                        is_apart(entry, pointers, bytes, donation.argument);
+    if (is_own) continue;
+    copies[k] = take(bytes[donation.argument]);
+    if (copies[k] == nullptr) return false;
+    memcpy(copies[k]->data, data, static_cast<size_t>(bytes[donation.argument]));
+    call.pointers[donation.argument] = copies[k]->data;
   }
   return true;
 }
@@ -209,21 +276,35 @@ void run_program(const ShloEntry* entry, ShloPlan* plan, char* const* pointers, 
   plan->nanoseconds = plan->timed++ == 0 || took < plan->nanoseconds ? took : plan->nanoseconds;
 }
 
+// Takes memory, runs the program, and gives back what nobody gets.
+Outcome run_planned(Call& call, ShloPlan* plan, Cell** copies, ShloObject** results) {
+  const ShloEntry* entry = call.entry;
+  void** pointers = static_cast<void**>(__builtin_alloca(static_cast<size_t>(entry->results + 1) * sizeof(void*)));
+  if (entry->donations && !take_donated(call, copies)) return python.out_of_memory(), kFailed;
+  if (!new_results(call, plan, copies, results, pointers)) return kFailed;
+  Cell* arena = take(plan->arena_bytes);
+  if (arena == nullptr) return let_go(results, entry->results), python.out_of_memory(), kFailed;
+  run_program(entry, plan, call.pointers, pointers, arena->data);
+  give_back(arena);
+  return kDone;
+}
+
 Outcome run_bound(Call& call, bool of_jax, ShloObject** results) {
   const ShloEntry* entry = call.entry;
   ShloPlan* plan = plan_of(entry, call.raw);
-  if (plan == nullptr || (of_jax && plan->avals == nullptr)) return kUnfit;
-  ShloObject* owner = plan->owner;  // the plan may be dropped while other threads run
-  void** pointers = static_cast<void**>(__builtin_alloca(static_cast<size_t>(entry->results + 1) * sizeof(void*)));
-  if (!new_results(entry, plan, results, pointers)) return kFailed;
-  Cell* arena = take(plan->arena_bytes);
-  if (arena == nullptr) return let_go(results, entry->results), python.out_of_memory(), kFailed;
-  python.increase(owner);
-  run_program(entry, plan, call.pointers, pointers, arena->data);
-  give_back(arena);
-  const bool is_done = !of_jax || give_to_jax(entry, plan, results);
+  if (plan == nullptr || (of_jax && plan->avals == nullptr)) return kUnplanned;
+  ShloObject* owner = one_more(plan->owner);  // the plan may be dropped while other threads run
+  const size_t room = static_cast<size_t>(entry->donations + 1) * sizeof(Cell*);
+  Cell** copies = static_cast<Cell**>(memset(__builtin_alloca(room), 0, room));
+  Outcome outcome = run_planned(call, plan, copies, results);
+  for (int64_t k = 0; k < entry->donations; k++)
+    if (copies[k] != nullptr) give_back(copies[k]);
+  if (outcome == kDone && of_jax && !give_to_jax(entry, plan, results)) {
+    let_go(results, entry->results);
+    outcome = kFailed;
+  }
   python.decrease(owner);
-  return is_done ? kDone : (let_go(results, entry->results), kFailed);
+  return outcome;
 }
 
 // Runs the program on the arrays that a call brings; `results` get references. `mirrors`: JAX's arrays give JAX's.
@@ -285,7 +366,7 @@ bool flatten(const ShloSignature* signature, const ShloTree*& node, ShloObject* 
 ShloObject* unflatten(const ShloTree*& node, ShloObject**& leaf) {
   const ShloTree* self = node++;
   if (self->kind == kLeaf) return *leaf++;
-  if (self->kind == kNone) return python.increase(python.none), python.none;
+  if (self->kind == kNone) return one_more(python.none);
   const bool is_tuple = self->kind == kTuple, is_list = self->kind == kList;
   ShloObject* made = is_tuple  ? python.new_tuple(self->children)
                      : is_list ? python.new_list(self->children)
@@ -322,19 +403,16 @@ void destroy_callable(ShloObject* capsule) {
   free(callable);
 }
 
-ShloObject* unfit() {
-  python.increase(python.not_implemented);
-  return python.not_implemented;
-}
-
-// `function(arrays)`: the arguments in a tuple, the results in a tuple.
+// `function(arrays)`: the arguments in a tuple, the results in a tuple. `None` if only the plan is missing.
 ShloObject* call_flat(ShloObject* self, ShloObject* arrays) {
   const ShloEntry* entry = static_cast<Callable*>(python.capsule_pointer(self, nullptr))->entry;
-  if (type_of(arrays) != python.tuple_type || length_of(arrays) != entry->bind->arguments) return unfit();
+  if (type_of(arrays) != python.tuple_type || length_of(arrays) != entry->bind->arguments)
+    return one_more(python.not_implemented);
   ShloObject** results =
       static_cast<ShloObject**>(__builtin_alloca(static_cast<size_t>(entry->results + 1) * sizeof(ShloObject*)));
   const Outcome outcome = run_entry(entry, members_of(arrays), false, results);
-  if (outcome != kDone) return outcome == kUnfit ? unfit() : nullptr;
+  if (outcome == kFailed) return nullptr;
+  if (outcome != kDone) return one_more(outcome == kUnfit ? python.not_implemented : python.none);
   ShloObject* tuple = python.new_tuple(entry->results);
   if (tuple == nullptr) return let_go(results, entry->results), nullptr;
   for (int64_t k = 0; k < entry->results; k++) python.set_in_tuple(tuple, k, results[k]);
@@ -346,7 +424,7 @@ ShloObject* call_tree(ShloObject* self, ShloObject* const* objects, int64_t coun
   const Callable* callable = static_cast<Callable*>(python.capsule_pointer(self, nullptr));
   const ShloEntry* entry = callable->entry;
   const ShloSignature* signature = callable->signature;
-  if (count != signature->in->children) return unfit();
+  if (count != signature->in->children) return one_more(python.not_implemented);
   const int64_t arguments = entry->bind->arguments;
   ShloObject** given = static_cast<ShloObject**>(
       __builtin_alloca(static_cast<size_t>(arguments + entry->results + 1) * sizeof(ShloObject*)));
@@ -354,12 +432,12 @@ ShloObject* call_tree(ShloObject* self, ShloObject* const* objects, int64_t coun
   const ShloTree* node = signature->in + 1;
   int64_t leaf = 0;
   for (int64_t k = 0; k < count; k++)
-    if (!flatten(signature, node, objects[k], leaf, given)) return unfit();
+    if (!flatten(signature, node, objects[k], leaf, given)) return one_more(python.not_implemented);
   // Another thread may change a list or a dict while this one waits: its members stay until the end of the call.
   for (int64_t k = 0; signature->nested && k < arguments; k++) python.increase(given[k]);
   const Outcome outcome = run_entry(entry, given, true, results);
   if (signature->nested) let_go(given, arguments);
-  if (outcome != kDone) return outcome == kUnfit ? unfit() : nullptr;
+  if (outcome != kDone) return outcome == kFailed ? nullptr : one_more(python.not_implemented);
   const ShloTree* out = signature->out;
   return unflatten(out, results);
 }
