@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable
 from dataclasses import replace
 from typing import ClassVar, assert_never
@@ -53,6 +54,7 @@ from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.templates import SIZES, Body, signature
 
 WORK_PER_THREAD = 1 << 15  # elements (of one addition each) that pay for waking a thread
+FILE = 24_000  # characters of kernels from which on a file of their own pays for its 0.1 s of start and headers
 
 # Sharing a loop costs 0.25 us where all threads spin (two cores of a Zen 4), in which one of them moves 2^15 bytes. It
 # is worth while to share it with others up to four times that: then a launch still is a fifth of the time.
@@ -63,6 +65,9 @@ _HEADERS = {
     "conv": '#include "conv.h"',
     "lapack": '#include "lapack.h"',
 }  # by the first part of a library's name
+
+# The names of what is in the prelude of complex numbers, which is half of the text that a file would have to parse.
+_IS_COMPLEX = re.compile(r"c64|c128|\b(complex|real|imag|conj)_\(")
 
 
 class CpuLowering:
@@ -280,9 +285,9 @@ class CpuLowering:
         return Part(KernelRef(name, tensors, body.sizes, extent, grain, scratch), work)
 
     def sources(self, pieces: int) -> tuple[SourceFile, ...]:
-        """The kernels in up to `pieces` files of about the same length, to be compiled side by side."""
-        launched = sum(not name.startswith(packing.TITLE) for name in self.texts.values())  # what packs is short
-        files = [list[str]() for _ in range(max(1, min(pieces, launched)))]
+        """The kernels in up to `pieces` files of about the same length, to be compiled side by side if long enough."""
+        length = sum(map(len, self.texts))
+        files = [list[str]() for _ in range(max(1, min(pieces, len(self.texts), length // FILE)))]
         weights = [0] * len(files)
         for text in sorted(self.texts, key=len, reverse=True):
             lightest = weights.index(min(weights))
@@ -293,7 +298,10 @@ class CpuLowering:
     def _file(self, number: int, texts: list[str]) -> SourceFile:
         names = [self.texts[t] for t in texts]
         libraries = tuple(sorted({x for name in names for x in self.libraries[name]}))
-        parts = ['#include "kernel.h"', *dict.fromkeys(_HEADERS[x.split("_")[0]] for x in libraries), ""]
+        parts = ['#include "kernel.h"', *dict.fromkeys(_HEADERS[x.split("_")[0]] for x in libraries)]
+        if any(map(_IS_COMPLEX.search, texts)):
+            parts.append('#include "complex_elementary.h"')
+        parts.append("")
         parts += [f"{self.comments[name]}\n{t.replace(NAME, name)}\n" for t, name in zip(texts, names, strict=True)]
         return SourceFile(f"kernels_{number}", "\n".join(parts), libraries)
 

@@ -1,6 +1,6 @@
 // Functions of floats. Part of the vocabulary described in vec.h; docs/accuracy.md has their errors.
 #pragma once
-#include "complex_elementary.h"
+#include "elementary.h"
 #include "gamma.h"
 #include "gather.h"
 #include "small.h"
