@@ -25,13 +25,10 @@ from shlo_disc.dynamic_ops.indexing import linear
 from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.expr.dim import Dim, Sym, const, of, product
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import Arg, FoldResult, Index, Load, Scalar
 
-LARGEST_WIDTH = 128  # of a query, a key or a value: a row of them lives in registers
 ROW, KEY, DEPTH, COLUMN = Sym("%i"), Sym("%j"), Sym("%d"), Sym("%c")
-OPERANDS = frozenset({DType.F32, DType.F16, DType.BF16})
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +110,8 @@ class _Reader:
             return f"there are {len(firsts)} products before it and {len(reduces)} reductions, not 1 and 2"
         (first,) = firsts
         types = {t.dtype for op in (first, self.second) for t in op.operands}
-        if len(types) != 1 or not types <= OPERANDS:
-            return "its operands are not all of one type of f32, f16 and bf16"
+        if len(types) != 1:
+            return "its operands are not all of one type"
         space = self._space()
         if isinstance(space, str):
             return space
@@ -151,8 +148,8 @@ class _Reader:
         if len(keys) != 1 or len(wide) > 1:
             return "keys or values have several dims"
         width = values[wide[0]].constant if wide else 1
-        if width is None or width > LARGEST_WIDTH:
-            return f"values are {values[wide[0]]} wide, not a constant of at most {LARGEST_WIDTH}"
+        if width is None:
+            return f"values are {values[wide[0]]} wide, which is no constant"
         rows = [d for d in range(len(weights)) if d not in contract[side] + batch[side]]
         row, loops = _row_dim(weights, rows), list[Axis]()
         at_weights = {p: const(0) for p, _ in pairs} | {p: of(KEY) for p, _ in keys}
@@ -195,8 +192,8 @@ class _Reader:
             return "scores need sums of their own"
         depths = [size for d in first.attrs.lhs_contract if (size := first.operands[0].shape[d]).constant != 1]
         depth = depths[0].constant if depths else 1
-        if len(depths) > 1 or depth is None or depth > LARGEST_WIDTH:
-            return f"queries are {' x '.join(map(str, depths))} wide, not a constant of at most {LARGEST_WIDTH}"
+        if len(depths) > 1 or depth is None:
+            return f"queries are {' x '.join(map(str, depths))} wide, which is no constant"
         operands = self._operands(first, softmax.read, space.facts.with_index(DEPTH, const(depth)))
         form = matrix_form(self.second, self.structures)
         v = self._matrix((form.a, form.b)[1 - space.side], space.values, KEY, COLUMN, space.facts)

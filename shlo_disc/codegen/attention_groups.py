@@ -21,7 +21,9 @@ def merge_attention(plan: FusionPlan, body: Body, context: Context) -> FusionPla
 
 class _Merger:
     def __init__(self, plan: FusionPlan, body: Body, context: Context) -> None:
+        assert context.abilities.attention is not None, "the target has a kernel for attention"
         self.plan, self.facts, self.producers = plan, context.facts, context.producers
+        self.ability = context.abilities.attention
         self.order = {op: k for k, op in enumerate(body.ops)}
         self.outputs = set(body.results)
         self.home = {t: group for group in plan.groups for t in group.roots}
@@ -140,7 +142,13 @@ class _Merger:
         built = read_attention(whole, self.facts, self.producers)
         if isinstance(built, str):
             return built
-        made = [t for t in built[1] if t in self.producers and self.producers[t][0] in self.order]
+        kernel, tensors = built
+        if kernel.q.dtype not in self.ability.dtypes:
+            known = ", ".join(sorted(dtype.value for dtype in self.ability.dtypes))
+            return f"its operands are {kernel.q.dtype.value}, none of {known}"
+        if (widest := max(kernel.depth, kernel.width)) > self.ability.width:
+            return f"queries or values are {widest} wide, more than {self.ability.width}"
+        made = [t for t in tensors if t in self.producers and self.producers[t][0] in self.order]
         absent = [t.name for t in made if t not in self.home]
         return f"no attention: %{absent[0]} is not in memory" if absent else ""
 

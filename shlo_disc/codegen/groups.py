@@ -83,6 +83,14 @@ WIDE_FLOATS: frozenset[ProductTypes] = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
+class AttentionAbility:
+    """Attention that a target has a kernel for: operands of one of these types, at most so wide."""
+
+    dtypes: frozenset[DType]
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
 class Abilities:
     """What a target has templates for: contractions and convolutions of some types, attention.
 
@@ -92,7 +100,7 @@ class Abilities:
 
     contractions: Container[ProductTypes] = WIDE_FLOATS
     convolutions: Container[ProductTypes] = WIDE_FLOATS
-    attention: bool = False
+    attention: AttentionAbility | None = None
     parallel: Launches | None = None
     prologues: bool = False
     product_tile: int = 0

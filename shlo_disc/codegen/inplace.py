@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import cast
 
+from shlo_disc.codegen.attention import AttentionKernel
 from shlo_disc.codegen.kernel import (
     Axis,
     ConvKernel,
@@ -106,7 +107,7 @@ def _formulas(dim: Dim | None) -> list[Node]:
     return [] if dim is None else [data.formula for data in dim.data()]
 
 
-def epilogue_pairs(kernel: DotKernel | ConvKernel) -> Pairs:
+def epilogue_pairs(kernel: DotKernel | ConvKernel | AttentionKernel) -> Pairs:
     """The pairs of an epilogue: each finished element is stored once, but the operands are read all the time."""
     others = [getattr(kernel, field.name) for field in fields(kernel) if field.name not in ("params", "epilogue")]
     busy = set(mentioned(others))

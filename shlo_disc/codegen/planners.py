@@ -17,7 +17,7 @@ from shlo_disc.options import FusionRules
 def plan_full(body: Body, context: Context) -> FusionPlan:
     """Everything that is proven and pays."""
     plan = plan_fusion(body, context)
-    if context.abilities.attention:
+    if context.abilities.attention is not None:
         plan = merge_attention(plan, body, context)
     if context.abilities.prologues:
         plan = merge_prologues(plan, body, context)

@@ -9,6 +9,7 @@ from typing import ClassVar, assert_never
 
 from shlo_disc.analysis.formula import Producers
 from shlo_disc.artifact import SourceFile
+from shlo_disc.codegen.attention import build_attention
 from shlo_disc.codegen.contraction import product_types
 from shlo_disc.codegen.group_structure import GroupStructure, group_structure
 from shlo_disc.codegen.groups import Abilities, Group, GroupKind, Launches
@@ -32,6 +33,7 @@ from shlo_disc.codegen.templates import (
 from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.expr.dim import Dim, const, maximum, minimum
 from shlo_disc.lower_cpu import (
+    attention,
     lapack,
     packing,
     products,
@@ -61,6 +63,7 @@ FILE = 24_000  # characters of kernels from which on a file of their own pays fo
 _LAUNCHES = Launches(frozenset({GroupKind.ROWS, GroupKind.DOT, GroupKind.SCAN}), 1 << 17, WORK_PER_THREAD)
 
 _HEADERS = {
+    "attention": '#include "attention.h"',
     "gemm": '#include "gemm.h"',
     "conv": '#include "conv.h"',
     "lapack": '#include "lapack.h"',
@@ -74,7 +77,11 @@ class CpuLowering:
     """Lowers groups one by one, and collects what was printed."""
 
     abilities: ClassVar[Abilities] = Abilities(
-        contractions=MULTIPLIED, convolutions=templates.CONVOLUTIONS, parallel=_LAUNCHES, prologues=True
+        contractions=MULTIPLIED,
+        convolutions=templates.CONVOLUTIONS,
+        attention=attention.ATTENTION,
+        parallel=_LAUNCHES,
+        prologues=True,
     )
 
     def __init__(self, program: Program, producers: Producers) -> None:
@@ -173,7 +180,9 @@ class CpuLowering:
                 return self._ref(group, scan.print_scan(found), tensors, extent, work, const(0))
             case GroupKind.LIBRARY:
                 return self._lapack(group)
-            case GroupKind.ATTENTION | GroupKind.PARALLEL | GroupKind.WHILE | GroupKind.CASE:
+            case GroupKind.ATTENTION:
+                return self._attention(group)
+            case GroupKind.PARALLEL | GroupKind.WHILE | GroupKind.CASE:
                 raise AssertionError(f"no kernel is a {group.kind.value}")
             case _:
                 assert_never(group.kind)
@@ -241,6 +250,13 @@ class CpuLowering:
         part = self._ref(group, body, tensors, const(1), work, const(0))
         pairs = positions(row_pairs(kernel), kernel.params)
         return replace(part, kernel=replace(part.kernel, in_place=pairs, workspaces=found.bytes))
+
+    def _attention(self, group: Group) -> Part:
+        kernel, tensors = build_attention(group, self.facts, self.producers)
+        body, scratch = attention.print_attention(kernel, NAME), attention.attention_scratch(kernel)
+        extent, work = attention.attention_extent(kernel), attention.attention_work(kernel)
+        part = self._ref(group, body, tensors, extent, work, scratch)
+        return part.sharing(positions(epilogue_pairs(kernel), kernel.params))
 
     def _lapack(self, group: Group) -> Part:
         """A batch of matrices: one piece, which hands them to the threads itself."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from shlo_disc.codegen.attention import AttentionKernel
 from shlo_disc.codegen.emitter import Emitter
 from shlo_disc.codegen.groups import ProductTypes
 from shlo_disc.codegen.kernel import (
@@ -19,6 +20,7 @@ from shlo_disc.codegen.kernel import (
     Param,
     RowKernel,
     Stage,
+    Store,
 )
 from shlo_disc.codegen.rewrite import ArgRewriter
 from shlo_disc.codegen.scopes import INDENT
@@ -26,7 +28,7 @@ from shlo_disc.codegen.simplify_kernel import rewrite_store
 from shlo_disc.dynamic_ops.elementwise import converted
 from shlo_disc.expr.dim import Dim, Sym, const, of, product
 from shlo_disc.expr.dtypes import DType
-from shlo_disc.expr.scalar import Bounds, Load
+from shlo_disc.expr.scalar import Arg, Bounds, Load, Scalar
 from shlo_disc.lower_cpu.rows import RowPrinter, pointer
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 
@@ -100,32 +102,65 @@ def call_back(head: Sequence[str], printer: RowPrinter, batch: Sequence[Axis]) -
     return CallBack((*head, *lines, SIZES, *(INDENT + line for line in body), "}"), sizes)
 
 
-def epilogue(name: str, kernel: DotKernel | ConvKernel, batch: Sequence[Axis], sums: DType) -> CallBack:
-    """The function that the prelude calls with rows `i0 …`, columns `j0 …` of a product, whose sums it rounds."""
-    row, column, accumulator = kernel.row, kernel.column, kernel.accumulator
-    tile = Param("tile", sums)
-    place = (of(row.symbol) - of(Sym("%i0"))) * of(Sym("%ld")) + of(column.symbol) - of(Sym("%j0"))
-    rewriter = ArgRewriter({accumulator.name: converted(Load(tile, (place,)), accumulator.dtype)})
-    stage = Stage((column,), (False,), tuple(rewrite_store(s, rewriter) for s in kernel.epilogue), ())
-    printer = RowPrinter(RowKernel(kernel.params, (row,), (stage,), ()), {column: ("j0", "j1")})
-    kind = printer.spell.memory_type(sums)
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A block of numbers that the prelude calls a function with: rows `i0 …` and columns `j0 …` of something."""
+
+    row: Axis
+    column: Axis
+    dtype: DType
+
+    @property
+    def element(self) -> Load:
+        """The number at the symbols of the row and the column."""
+        row, column = (of(axis.symbol) - of(Sym(first)) for axis, first in ((self.row, "%i0"), (self.column, "%j0")))
+        return Load(Param("tile", self.dtype), (row * of(Sym("%ld")) + column,))
+
+    def replacing(self, arg: Arg) -> ArgRewriter:
+        """Reads of `arg` become the number, rounded to the type of `arg`."""
+        return ArgRewriter({arg.name: converted(self.element, arg.dtype)})
+
+    def changed(self, value: Scalar) -> Store:
+        """The store that puts `value` into the number's place."""
+        load = self.element
+        assert isinstance(load.source, Param), "a tile is a buffer"
+        return Store(load.source, load.index[0], converted(value, self.dtype))
+
+
+def tile_function(
+    name: str, tile: Tile, params: tuple[Param, ...], stores: tuple[Store, ...], batch: Sequence[Axis], origin: str = ""
+) -> CallBack:
+    """The function that the prelude calls with a tile, as it calls epilogues."""
+    stage = Stage((tile.column,), (False,), stores, ())
+    printer = RowPrinter(RowKernel(params, (tile.row,), (stage,), ()), {tile.column: ("j0", "j1")})
+    written = any(store.target not in params for store in stores)
+    kind = ("" if written else "const ") + printer.spell.memory_type(tile.dtype)
     head = [
-        f"static void {name}_store(void* context, const void* tile_, int64_t ld, int64_t i0, int64_t rows_,",
+        f"static void {name}(void* context, const void* tile_, int64_t ld, int64_t i0, int64_t rows_,",
         "                         int64_t j0, int64_t columns_) {",
         f"{INDENT}const ShloTask* const at = (const ShloTask*)context;",
-        *_origin(kernel),
-        f"{INDENT}const {kind}* __restrict__ const tile = (const {kind}*)tile_;",
+        *([INDENT + origin] if origin else []),
+        f"{INDENT}{kind}* __restrict__ const tile = ({kind}*)tile_;",
         f"{INDENT}const int64_t begin = i0, end = i0 + rows_, j1 = j0 + columns_;",
     ]
     return call_back(head, printer, batch)
 
 
-def _origin(kernel: DotKernel | ConvKernel) -> list[str]:
+def epilogue(
+    name: str, kernel: DotKernel | ConvKernel | AttentionKernel, batch: Sequence[Axis], sums: DType
+) -> CallBack:
+    """The function that the prelude calls with rows `i0 …`, columns `j0 …` of a product, whose sums it rounds."""
+    tile = Tile(kernel.row, kernel.column, sums)
+    rewriter = tile.replacing(kernel.accumulator)
+    stores = tuple(rewrite_store(s, rewriter) for s in kernel.epilogue)
+    origin = _origin(kernel) if isinstance(kernel, DotKernel) else ""
+    return tile_function(f"{name}_store", tile, kernel.params, stores, batch, origin)
+
+
+def _origin(kernel: DotKernel) -> str:
     """Panels count lines from the start of their block."""
-    if isinstance(kernel, ConvKernel):
-        return []
     sides = ((kernel.a, "i0 += at->row;"), (kernel.b, "j0 += at->column;"))
-    return [INDENT + text for operand, text in sides if isinstance(operand, Panel)]
+    return " ".join(text for operand, text in sides if isinstance(operand, Panel))
 
 
 def union(*groups: tuple[str, ...]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from shlo_disc.codegen.attention import AttentionKernel
 from shlo_disc.codegen.emitter import Emitter
+from shlo_disc.codegen.groups import AttentionAbility
 from shlo_disc.codegen.host import CallVariant, Condition, GridCall
 from shlo_disc.codegen.kernel import Param, Store
 from shlo_disc.codegen.naming import NAME
@@ -15,6 +16,7 @@ from shlo_disc.codegen.rewrite import nodes_of
 from shlo_disc.codegen.scopes import INDENT, Scope, clean
 from shlo_disc.codegen.softmax import unconverted
 from shlo_disc.expr.dim import Dim, const, minimum, product
+from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import Arg, Load, Scalar
 from shlo_disc.lower_cuda.attention_tiles import QUERIES, Tile, tiles_for
@@ -22,6 +24,8 @@ from shlo_disc.lower_cuda.cost import LOAD_LATENCY, memory_cycles
 from shlo_disc.lower_cuda.printed import Printed, signature
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 
+# A row of a query, a key or a value lives in registers.
+ATTENTION = AttentionAbility(frozenset({DType.F32, DType.F16, DType.BF16}), 128)
 MOST_BLOCKS = 2**31 - 1
 SPLIT_BATCH = 256  # so many rows of blocks fill a GPU without sharing keys
 

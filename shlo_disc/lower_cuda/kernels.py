@@ -25,7 +25,7 @@ from shlo_disc.codegen.templates import (
 )
 from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.expr.dim import Sym, of, product
-from shlo_disc.lower_cuda.attention import print_attention
+from shlo_disc.lower_cuda.attention import ATTENTION, print_attention
 from shlo_disc.lower_cuda.convolution import print_convolution
 from shlo_disc.lower_cuda.matmul import CONTRACTIONS, print_dot
 from shlo_disc.lower_cuda.parallel import build_part, print_parallel
@@ -49,7 +49,7 @@ class CudaLowering:
     abilities: ClassVar[Abilities] = Abilities(
         contractions=CONTRACTIONS,
         convolutions=CONTRACTIONS,
-        attention=True,
+        attention=ATTENTION,
         parallel=_LAUNCHES,
         prologues=True,
         product_tile=SMALL.rows,

@@ -1,0 +1,43 @@
+// Attention: the interface between generated kernels and attention_online.h.
+#pragma once
+#include <stdint.h>
+
+// A launch has batch * ceil(rows / ROWS) tasks; neighbours of one matrix are best taken together, up to GROUP rows.
+#define SHLO_ATTENTION_ROWS 48
+#define SHLO_ATTENTION_GROUP 192
+#define SHLO_ATTENTION_KEYS 256  // of a block
+#define SHLO_ATTENTION_BLOCK 24  // rows whose scores are computed together
+
+#ifndef SHLO_EPILOGUE_DEFINED
+#define SHLO_EPILOGUE_DEFINED
+// Takes a finished block: rows [i0, i0 + rows) and columns [j0, j0 + columns) of the result, row-major at `tile`, which
+// is 64-byte aligned; ld and the readable columns are multiples of 16. The tile may be overwritten.
+typedef void (*ShloEpilogue)(void* context, const void* tile, int64_t ld, int64_t i0, int64_t rows, int64_t j0,
+                             int64_t columns);
+#endif
+
+// Element (i, j) is at[i * row + j * column].
+struct ShloMatrix {
+  const void* at;
+  int64_t row, column;
+};
+
+// softmax(score(q k^T)) v: `rows` queries and `keys` keys of `depth` elements, values of `width`. The functions get
+// blocks of numbers as epilogues do and change them in place; those that may be null say so.
+struct ShloAttention {
+  ShloMatrix q, k, v;
+  int64_t rows, keys, depth, width;
+  ShloEpilogue score;   // products of queries and keys become scores
+  ShloEpilogue weigh;   // null, or exponentials become what values are multiplied by
+  ShloEpilogue kept;    // null, or numbers become 1 where the weight may be other than 0, else 0
+  bool (*hidden)(void* context, int64_t i0, int64_t i1, int64_t j0, int64_t j1);  // null, or whether it proves that
+  double fill;                                                                    // these scores are at most `fill`
+  ShloEpilogue epilogue;  // takes rows of the result
+  void* context;
+};
+
+// Compute rows [i0, i1), at most GROUP. Scratch: 64-byte aligned, KEYS * (depth + width + BLOCK) + BLOCK * depth + GROUP *
+// (width + 2) numbers of 4 or 8 bytes, where depth, width and the second BLOCK are rounded up to 16.
+#define SHLO_ATTENTION_KERNEL(name) \
+  extern "C" void shlo_attention_##name(const ShloAttention* attention, int64_t i0, int64_t i1, void* scratch);
+SHLO_ATTENTION_KERNEL(f32) SHLO_ATTENTION_KERNEL(f64) SHLO_ATTENTION_KERNEL(f16) SHLO_ATTENTION_KERNEL(bf16)

@@ -1,0 +1,325 @@
+// Attention with online softmax (Milakov & Gimelshein 2018; FlashAttention-2, Dao 2023, section 3.1) over blocks of keys.
+// (The interface: attention.h.)
+//
+// A block of keys and its values are laid out once for up to GROUP rows: keys as columns, 64 side by side, so that both
+// products are register tiles of 6 rows by 4 registers. Of each row it is known what the largest score so far is, the sum
+// of exp(score - largest), and the sum of values with these weights, which shrinks when the largest score grows.
+//
+// Means what softmax and products mean that store all scores. While all scores of a row are -inf, 0 is subtracted
+// instead of the largest; in the end 0 / 0 is the NaN of such a row. NaN scores do not become the largest, but make the
+// sum NaN. Scores that are hidden may be left out where exp(score - largest) is 0 and the value is finite: 0 * inf is NaN.
+#pragma once
+#include "attention.h"
+#include "convert.h"
+#include "elementary.h"
+#include "tile.h"
+
+namespace {
+
+constexpr int64_t GROUP = SHLO_ATTENTION_GROUP, KEYS = SHLO_ATTENTION_KEYS, BLOCK = SHLO_ATTENTION_BLOCK;
+constexpr int64_t STRIP = 64;  // keys that a mask may hide together; whole panels
+constexpr int64_t FEW = 48;  // rows at most, for which it does not pay to move values together
+
+constexpr int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+constexpr int64_t whole_lines(int64_t n) { return (n + 15) / 16 * 16; }
+
+// ---- layout ----------------------------------------------------------------------------------------------------------
+
+// to[r * ld + c] = from[r * row + c * column] for r < rows, c < columns; columns up to the next multiple of 16, and 15 rows
+// more, may be written, with anything.
+template <class S, class T>
+void lay_out(const S* from, int64_t row, int64_t column, int64_t rows, int64_t columns, T* to, int64_t ld) {
+  if (column == 1) {
+    for (int64_t r = 0; r < rows; ++r, from += row, to += ld) {
+      int64_t c = 0;
+      for (; c + 16 <= columns; c += 16) store(to + c, load(from + c));
+      if (c < columns) store(to + c, load_n(from + c, columns - c));
+    }
+  } else if (row == 1) {
+    for (int64_t c = 0; c < columns; c += 16)
+      for (int64_t r = 0; r < rows; r += 16) {
+        const S* const at = from + r + c * column;
+        const int64_t high = least(16, rows - r), wide = least(16, columns - c);
+        if constexpr (same<S, T>) {
+          load_transposed(to + r * ld + c, at, column, high, wide, ld);
+        } else {
+          S square[256];
+          load_transposed(square, at, column, high, wide);
+          for (int64_t k = 0; k < high; ++k) store(to + (r + k) * ld + c, load(square + 16 * k));
+        }
+      }
+  } else {
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t c = 0; c < columns; ++c) to[r * ld + c] = value(from[r * row + c * column]);
+  }
+}
+
+template <class T>
+bool all_finite(const T* x, int64_t ld, int64_t rows, int64_t columns) {
+  auto sum = splat<vector_t<T>>(0);  // x * 0 is NaN where x is not finite
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < columns; c += 16)
+      sum = sum + load_n(x + r * ld + c, least(16, columns - c)) * T(0);
+  return hsum(sum) == T(0);
+}
+
+// ---- products --------------------------------------------------------------------------------------------------------
+
+// c[M, V registers] (+)= a[M, k] * b[k, V registers].
+template <class T, int M, int V>
+void tile(const T* a, int64_t lda, const T* b, int64_t ldb, T* c, int64_t ldc, int64_t k, bool add) {
+  constexpr int L = Register<T>::lanes;
+  register_t<T> sum[M][V];
+#pragma GCC unroll 16
+  for (int i = 0; i < M; ++i)
+#pragma GCC unroll 16
+    for (int v = 0; v < V; ++v) sum[i][v] = add ? read(c + i * ldc + v * L) : register_t<T>{};
+  for (int64_t p = 0; p < k; ++p, ++a, b += ldb) {
+    register_t<T> y[V];
+#pragma GCC unroll 16
+    for (int v = 0; v < V; ++v) y[v] = read(b + v * L);
+#pragma GCC unroll 16
+    for (int i = 0; i < M; ++i) {
+      const register_t<T> x = a[i * lda] - register_t<T>{};
+#pragma GCC unroll 16
+      for (int v = 0; v < V; ++v) sum[i][v] += x * y[v];
+    }
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < M; ++i)
+#pragma GCC unroll 16
+    for (int v = 0; v < V; ++v) write(c + i * ldc + v * L, sum[i][v]);
+}
+
+template <class T, int V>
+void tiles(const T* a, int64_t lda, int64_t rows, const T* b, int64_t ldb, T* c, int64_t ldc, int64_t k, bool add) {
+  for (int64_t i = 0, high; i < rows; i += high) {
+    const int64_t left = rows - i;
+    high = left >= 6 ? 6 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+    const auto multiply = high == 6 ? tile<T, 6, V> : high == 4 ? tile<T, 4, V> : high == 2 ? tile<T, 2, V> : tile<T, 1, V>;
+    multiply(a + i * lda, lda, b, ldb, c + i * ldc, ldc, k, add);
+  }
+}
+
+// The operand on the right: element (p, j) of a panel of PANEL columns, or fewer at the end, which begins at column c, is
+// at[c * high + (first + p) * ld + j]. ld is the panel's width if it is 0 here.
+template <class T>
+struct Panels {
+  const T* at;
+  int64_t high, ld, first;
+};
+template <class T> constexpr int64_t PANEL = SHLO_TILE_VECTORS * Register<T>::lanes;
+template <class T>
+constexpr int64_t panel_width(int64_t c, int64_t columns) {
+  return least(PANEL<T>, whole_lines(columns) - c);
+}
+template <class S, class T>
+void lay_out_panels(const S* from, int64_t row, int64_t column, int64_t rows, int64_t columns, T* panels, int64_t high) {
+  for (int64_t c = 0; c < columns; c += PANEL<T>)
+    lay_out(from + c * column, row, column, rows, least(PANEL<T>, columns - c), panels + c * high,
+            panel_width<T>(c, columns));
+}
+
+// c[rows, columns] (+)= a[rows, k] * b[k, columns]; of c whole lines of 16 are written.
+template <class T>
+void multiply(const T* a, int64_t lda, int64_t rows, Panels<T> b, T* c, int64_t ldc, int64_t k, int64_t columns,
+              bool add) {
+  constexpr int L = Register<T>::lanes, V = SHLO_TILE_VECTORS;
+  for (int64_t start = 0; start < columns; start += PANEL<T>) {
+    const int64_t width = panel_width<T>(start, columns), ldb = b.ld == 0 ? width : b.ld;
+    for (int64_t j = 0, vectors; j < width; j += vectors * L) {
+      const int64_t left = (width - j) / L;
+      vectors = left >= V ? V : left >= 2 ? 2 : 1;
+      const auto panel = vectors == V ? tiles<T, V> : vectors == 2 ? tiles<T, 2> : tiles<T, 1>;
+      panel(a, lda, rows, b.at + start * b.high + b.first * ldb + j, ldb, c + start + j, ldc, k, add);
+    }
+  }
+}
+
+// ---- attention -------------------------------------------------------------------------------------------------------
+
+// The larger numbers; `most` where x is NaN.
+template <class V>
+SHLO_INLINE V larger_of(V x, V most) {
+  if constexpr (is_pair<V>) return V{hardware_max(x.lo, most.lo), hardware_max(x.hi, most.hi)};
+  else return hardware_max(x, most);
+}
+
+template <class S, class T>
+struct Attention {
+  static constexpr T INFINITE = __builtin_inf();
+  static constexpr T VANISHED = sizeof(T) == 4 ? T(-104) : T(-746);  // exp of this is 0
+
+  const ShloAttention& it;
+  const int64_t i0, i1;
+  const int64_t deep = whole_lines(it.depth), wide = whole_lines(it.width);
+  T *const keys, *const values, *const scores, *const queries, *const sums, *const greatest, *const total;
+
+  Attention(const ShloAttention& attention, int64_t first, int64_t last, T* scratch)
+      : it(attention), i0(first), i1(last), keys(scratch), values(keys + KEYS * deep), scores(values + KEYS * wide),
+        queries(scores + KEYS * BLOCK), sums(queries + whole_lines(BLOCK) * deep), greatest(sums + GROUP * wide),
+        total(greatest + GROUP) {}
+
+  static const S* at(const ShloMatrix& m, int64_t i) { return (const S*)m.at + i * m.row; }
+
+  void take_keys(int64_t j, int64_t count) const {
+    lay_out_panels(at(it.k, j), it.k.column, it.k.row, it.depth, count, keys, deep);
+  }
+  // Few rows read values where they are, if these are whole registers.
+  bool reads_values() const { return same<S, T> && it.v.column == 1 && it.width % 16 == 0 && i1 - i0 <= FEW; }
+  Panels<T> values_at(int64_t j, int64_t c) const {
+    if (reads_values()) return {(const T*)at(it.v, j), 1, it.v.row, c};
+    return {values, KEYS, 0, c};
+  }
+  void take_values(int64_t j, int64_t count) const {
+    if (!reads_values()) lay_out_panels(at(it.v, j), it.v.row, it.v.column, count, it.width, values, KEYS);
+  }
+  bool finite_values(int64_t j, int64_t count) const {
+    const Panels<T> v = values_at(j, 0);
+    for (int64_t c = 0; c < it.width; c += PANEL<T>) {
+      const int64_t width = panel_width<T>(c, it.width), ld = v.ld == 0 ? width : v.ld;
+      if (!all_finite(v.at + c * v.high, ld, count, least(width, it.width - c))) return false;
+    }
+    return true;
+  }
+
+  // One row of scores becomes exponentials; what is summed so far shrinks.
+  void weigh_row(int64_t r, T* x, int64_t count) const {
+    typedef vector_t<T> vector;
+    const int64_t last = (count - 1) / 16 * 16;
+    store(x + last, keep_n(load(x + last), count - last, splat<vector>(-INFINITE)));
+    vector most = splat<vector>(-INFINITE);
+    for (int64_t j = 0; j < count; j += 16) most = larger_of(load(x + j), most);
+    const T before = greatest[r], here = horizontal(most, [](auto a, auto b) { return hardware_max(a, b); });
+    const T now = here > before ? here : before, shift = now == -INFINITE ? T(0) : now;
+    const vector shifts = splat<vector>(shift);
+    vector sum = splat<vector>(0);
+    for (int64_t j = 0; j < count; j += 16) {
+      const vector e = exp_((vector)(load(x + j) - shifts));
+      store(x + j, e);
+      sum = sum + e;
+    }
+    if (now != before && before != -INFINITE) {
+      const T scale = exp_(before - shift);
+      total[r] *= scale;
+      T* const o = sums + r * wide;
+      for (int64_t c = 0; c < wide; c += 16) store(o + c, load(o + c) * scale);
+    }
+    greatest[r] = now;
+    total[r] += hsum(sum);
+  }
+
+  // Rows [i, i + rows) meet `count` keys, from number c on of the block that begins at j.
+  void meet(int64_t i, int64_t rows, int64_t j, int64_t c, int64_t count) const {
+    const Panels<T> right = {keys + c * deep, deep, 0, 0};
+    if (same<S, T> && it.q.column == 1) {
+      multiply((const T*)at(it.q, i), it.q.row, rows, right, scores, KEYS, it.depth, count, false);
+    } else {
+      lay_out(at(it.q, i), it.q.row, it.q.column, rows, it.depth, queries, deep);
+      multiply(queries, deep, rows, right, scores, KEYS, it.depth, count, false);
+    }
+    it.score(it.context, scores, KEYS, i, rows, j + c, count);
+    for (int64_t r = 0; r < rows; ++r) weigh_row(i - i0 + r, scores + r * KEYS, count);
+    if (it.weigh != nullptr) it.weigh(it.context, scores, KEYS, i, rows, j + c, count);
+    multiply(scores, KEYS, rows, values_at(j, c), sums + (i - i0) * wide, wide, count, it.width, true);
+  }
+
+  // How many keys from number c on of the block are all hidden from these rows, or all not. `hides`: which.
+  int64_t run_of(int64_t i, int64_t rows, int64_t j, int64_t c, int64_t count, bool& hides) const {
+    hides = false;
+    if (it.hidden == nullptr) return count - c;
+    const auto hidden = [&](int64_t from) {
+      return it.hidden(it.context, i, i + rows, j + from, j + least(from + STRIP, count));
+    };
+    hides = hidden(c);
+    int64_t end = c + STRIP;
+    while (end < count && hidden(end) == hides) end += STRIP;
+    return least(end, count) - c;
+  }
+
+  // All pairs of rows and keys that are hidden, or those that are not: if their rows are not `excused`. Whether the values
+  // of all that is left out are finite.
+  bool meet_all(bool hidden, const bool* excused) const {
+    const int64_t blocks = (it.keys + KEYS - 1) / KEYS;
+    const int64_t block = blocks == 0 ? KEYS : (it.keys + blocks * STRIP - 1) / (blocks * STRIP) * STRIP;
+    bool finite = true;
+    for (int64_t j = 0; j < it.keys; j += block) {
+      const int64_t count = least(block, it.keys - j);
+      bool taken = false, left_out = false, hides;
+      for (int64_t i = i0; i < i1; i += BLOCK) {
+        const int64_t rows = least(BLOCK, i1 - i);
+        if (excused != nullptr && excused[(i - i0) / BLOCK]) continue;
+        for (int64_t c = 0, run; c < count; c += run) {
+          run = run_of(i, rows, j, c, count, hides);
+          if (hides != hidden) {
+            left_out = true;
+            continue;
+          }
+          if (!taken) {
+            take_keys(j, count);
+            take_values(j, count);
+            taken = true;
+          }
+          meet(i, rows, j, c, run);
+        }
+      }
+      if (left_out && finite) {
+        if (!taken) take_values(j, count);
+        finite = finite_values(j, count);
+      }
+    }
+    return finite;
+  }
+
+  // Whether scores of at most `fill` add nothing to these rows.
+  bool vanish(int64_t first, int64_t rows) const {
+    if (it.fill == -__builtin_inf()) return true;
+    for (int64_t r = first; r < first + rows; ++r)
+      if (!(T(it.fill) - greatest[r] <= VANISHED)) return false;
+    return true;
+  }
+
+  bool any_kept(int64_t i) const {
+    for (int64_t j = 0; j < it.keys; j += KEYS) {
+      const int64_t count = least(KEYS, it.keys - j);
+      it.kept(it.context, scores, KEYS, i, 1, j, count);
+      for (int64_t c = 0; c < count; ++c)
+        if (scores[c] != 0) return true;
+    }
+    return false;
+  }
+
+  // Where no weight of a row is kept, its sum is one of zeros, even if the softmax is NaN.
+  void divide(int64_t i) const {
+    const T all = total[i - i0];
+    if (it.keys == 0 || (!(all > 0) && it.kept != nullptr && !any_kept(i))) return;
+    const T part = 1 / all;
+    T* const o = sums + (i - i0) * wide;
+    for (int64_t c = 0; c < wide; c += 16) store(o + c, load(o + c) * part);
+  }
+
+  void run() const {
+    for (int64_t r = 0; r < i1 - i0; ++r) greatest[r] = -INFINITE, total[r] = 0;
+    for (int64_t k = 0; k < (i1 - i0) * wide; k += 16) store(sums + k, splat<vector_t<T>>(0));
+    const bool finite = meet_all(false, nullptr);
+    if (it.hidden != nullptr) {
+      bool excused[GROUP / BLOCK];
+      bool all = true;
+      for (int64_t i = i0; i < i1; i += BLOCK) {
+        const bool one = finite && vanish(i - i0, least(BLOCK, i1 - i));
+        excused[(i - i0) / BLOCK] = one;
+        all &= one;
+      }
+      if (!all) meet_all(true, excused);
+    }
+    for (int64_t i = i0; i < i1; ++i) divide(i);
+    it.epilogue(it.context, sums, wide, i0, i1 - i0, 0, it.width);
+  }
+};
+
+}  // namespace
+
+#define SHLO_ATTENTION(name, S, T)                                                                                 \
+  extern "C" void shlo_attention_##name(const ShloAttention* attention, int64_t i0, int64_t i1, void* scratch) {   \
+    Attention<S, T>(*attention, i0, i1, (T*)scratch).run();                                                        \
+  }
