@@ -31,7 +31,7 @@ from shlo_disc.codegen.templates import (
     build_window_scatter,
 )
 from shlo_disc.dynamic_ops.program import Program, Tensor
-from shlo_disc.expr.dim import Dim, const, maximum, minimum
+from shlo_disc.expr.dim import Dim, const, maximum
 from shlo_disc.lower_cpu import (
     attention,
     lapack,
@@ -54,8 +54,8 @@ from shlo_disc.lower_cpu.parallel import Part, parallel_extent, print_parallel
 from shlo_disc.lower_cpu.phases import MOST_COLUMNS, join_columns, join_short_rows
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.templates import SIZES, Body, signature
+from shlo_disc.lower_cpu.work import WORK_PER_THREAD, effort, product_work, scan_work, sort_work
 
-WORK_PER_THREAD = 1 << 15  # elements (of one addition each) that pay for waking a thread
 FILE = 24_000  # characters of kernels from which on a file of their own pays for its 0.1 s of start and headers
 
 # Sharing a loop costs 0.25 us where all threads spin (two cores of a Zen 4), in which one of them moves 2^15 bytes. It
@@ -139,9 +139,9 @@ class CpuLowering:
                 dot = products.read_transposed(dot)
                 operand = packing.packed_operand(dot, kind, self.lasting.among(tensors, group))
                 body = products.print_dot(dot, kind, NAME, packed=operand is not None)
-                flops = _capped(dot.row.extent, 64) * _capped(dot.column.extent, 64) * dot.depth
+                work = product_work(dot, *products.block(dot))
                 scratch = products.dot_scratch(dot, kind)
-                part = self._ref(group, body, tensors, products.dot_extent(dot), flops // 8, scratch)
+                part = self._ref(group, body, tensors, products.dot_extent(dot), work, scratch)
                 part = part.sharing(positions(epilogue_pairs(dot), dot.params))
                 return part if operand is None else self._packing(group, part, dot, kind, operand)
             case GroupKind.CONVOLUTION:
@@ -157,7 +157,7 @@ class CpuLowering:
             case GroupKind.SORT:
                 sort, tensors = build_sort(group, self.facts, self.producers)
                 body, scratch = sorts.print_sort(sort), sorts.sort_scratch(sort)
-                return self._ref(group, body, tensors, sort.outer * sort.inner, sort.extent * 16, scratch)
+                return self._ref(group, body, tensors, sort.outer * sort.inner, sort_work(sort), scratch)
             case GroupKind.SCATTER:
                 scatter, tensors = build_scatter(group, self.facts, self.producers)
                 extent, grain = scatters.scatter_extent(scatter), scatters.scatter_grain(scatter, WORK_PER_THREAD)
@@ -176,7 +176,7 @@ class CpuLowering:
                 )
             case GroupKind.SCAN:
                 found, tensors = build_scan(group, self.facts, self.producers)
-                extent, work = scan.scan_extent(found), found.along.extent * _capped(found.inner.extent, 64)
+                extent, work = scan.scan_extent(found), scan_work(found, scan.SIDE_BY_SIDE)
                 return self._ref(group, scan.print_scan(found), tensors, extent, work, const(0))
             case GroupKind.LIBRARY:
                 return self._lapack(group)
@@ -193,17 +193,17 @@ class CpuLowering:
         if (blocks := transposed.tiled(kernel)) is not None:
             statements, sizes = transposed.TiledPrinter(blocks).lines()
             body = Body((), tuple(statements), sizes)
-            return self._ref(group, body, tensors, blocks.extent, blocks.piece * _effort(kernel), const(0))
+            return self._ref(group, body, tensors, blocks.extent, blocks.piece * effort(group, kernel), const(0))
         if alone and not kernel.rows and (shared := self._spread(group)) is not None:
             return shared
         if not rows.moves(kernel) and (blocked := turned.turned(kernel)) is not None:
-            body, work = turned.print_turned(blocked), rows.piece(kernel) * (LANES * _effort(kernel))
+            body, work = turned.print_turned(blocked), rows.piece(kernel) * (LANES * effort(group, kernel))
             part = self._ref(group, body, tensors, blocked.extent, work, blocked.places[-1])
             return part.sharing(positions(row_pairs(kernel), kernel.params))
         forms = self._forms(group, kernel)
         statements, sizes = rows.by_length(forms)
         body = Body((), tuple(statements), sizes)
-        work = rows.piece(kernel) * _effort(kernel)
+        work = rows.piece(kernel) * effort(group, kernel)
         scratch = maximum(*(rows.scratch_bytes(form.printer.kernel) for form in forms))
         part = self._ref(group, body, tensors, rows.extent(kernel), work, scratch)
         return part.sharing(positions(rows.shared_pairs(forms), kernel.params))
@@ -244,9 +244,9 @@ class CpuLowering:
     def _spread(self, group: Group) -> Part | None:
         """The kernel of one row that all threads share, if it pays to take it apart."""
         kernel, tensors = build_row_kernel(group, self.facts, self.producers, rows.FIXED_SEAMS)
-        if (found := spread.spread(kernel, _effort(kernel))) is None:
+        if (found := spread.spread(kernel, effort(group, kernel))) is None:
             return None
-        body, work = spread.print_spread(found, WORK_PER_THREAD), rows.points(kernel.stages) * _effort(kernel)
+        body, work = spread.print_spread(found, WORK_PER_THREAD), rows.points(kernel.stages) * effort(group, kernel)
         part = self._ref(group, body, tensors, const(1), work, const(0))
         pairs = positions(row_pairs(kernel), kernel.params)
         return replace(part, kernel=replace(part.kernel, in_place=pairs, workspaces=found.bytes))
@@ -320,12 +320,3 @@ class CpuLowering:
         parts.append("")
         parts += [f"{self.comments[name]}\n{t.replace(NAME, name)}\n" for t, name in zip(texts, names, strict=True)]
         return SourceFile(f"kernels_{number}", "\n".join(parts), libraries)
-
-
-def _capped(size: Dim, most: int) -> Dim:
-    return minimum(size, most)
-
-
-def _effort(kernel: RowKernel) -> int:
-    """Roughly how many additions one element of a row kernel costs."""
-    return 2 + 2 * len(kernel.stages)

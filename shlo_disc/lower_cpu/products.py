@@ -55,7 +55,7 @@ def _transposed(operand: MatrixView | Panel) -> MatrixView | Panel:
 
 def dot_extent(kernel: DotKernel) -> Dim:
     """How many blocks of the results there are."""
-    rows, columns = _block(kernel)
+    rows, columns = block(kernel)
     row_blocks = (kernel.row.extent + (rows - 1)) // rows
     column_blocks = (kernel.column.extent + (columns - 1)) // columns
     return product(axis.extent for axis in kernel.batch) * row_blocks * column_blocks
@@ -64,7 +64,7 @@ def dot_extent(kernel: DotKernel) -> Dim:
 def dot_scratch(kernel: DotKernel, kind: Multiplication) -> Dim:
     """Bytes of private memory for packing and for panels."""
     found = const(kind.scratch)
-    for operand, lines in zip((kernel.a, kernel.b), _block(kernel), strict=True):
+    for operand, lines in zip((kernel.a, kernel.b), block(kernel), strict=True):
         if isinstance(operand, Panel):
             found += panel_bytes(operand, lines)
     return found
@@ -77,7 +77,7 @@ def packed_bytes(kind: Multiplication, depth: Dim, columns: Dim) -> Dim:
     return (columns + (panel - 1)) // panel * panel * ((depth + (step - 1)) // step * step) * element
 
 
-def _block(kernel: DotKernel) -> tuple[Dim, Dim]:
+def block(kernel: DotKernel) -> tuple[Dim, Dim]:
     """Rows and columns of a block."""
     sizes = prelude_constants("gemm.h")
     rows, columns = const(sizes["SHLO_GEMM_ROWS"]), const(sizes["SHLO_GEMM_COLUMNS"])
@@ -147,7 +147,7 @@ def _print_blocks(kernel: DotKernel, kind: Multiplication, name: str, emit: Emit
 
 def _partition(emit: Emitter, kernel: DotKernel, kind: Multiplication) -> list[str]:
     """How many blocks there are, and where panels lie."""
-    rows, columns = _block(kernel)
+    rows, columns = block(kernel)
     lines = [
         f"const int64_t block_rows = {emit.dim_scalar(rows)}, block_columns = {emit.dim_scalar(columns)};",
         "const int64_t row_blocks = (m + block_rows - 1) / block_rows;",
@@ -185,7 +185,7 @@ def _position(kernel: DotKernel) -> list[str]:
 
 def _filled(emit: Emitter, kernel: DotKernel, kind: Multiplication, name: str, *, packed: bool) -> list[str]:
     """Statements that bring the panels up to date, and the operands of the product."""
-    rows, columns = _block(kernel)
+    rows, columns = block(kernel)
     keeps, lines = _keeps(kernel), list[str]()
     depth = emit.dim_scalar(kernel.depth)
     sides = (("a", "i", "row", kernel.a, rows), ("b", "j", "column", kernel.b, columns))

@@ -14,7 +14,8 @@ constexpr int64_t kMaxThreads = 256;
 constexpr int64_t kPiecesPerThread = 4;  // more balance the load, fewer repeat less set-up inside kernels
 constexpr int kPolls = 32;               // between two looks at the clock
 constexpr int64_t kSpinTime = 20000;     // nanoseconds that a thread waits awake: longer than most gaps between launches
-constexpr int64_t kWorthWaking = 16;     // grains (of about a microsecond) that a thread which sleeps is woken for
+constexpr int64_t kWorthWaking = 16;     // grains (of about a microsecond) that a thread which sleeps is woken for,
+constexpr int64_t kAloneTime = 16000;    // or nanoseconds that were spent alone because all slept
 
 inline void relax() {
 #if defined(__x86_64__)
@@ -107,8 +108,8 @@ struct Pool {
   pthread_t handles[kMaxThreads];
   Worker workers[kMaxThreads];
   // of the caller that owns the job
-  int64_t alone_grains;  // that it did alone since the last pause, because all others slept
-  int64_t alone_until;   // when the last of them was done
+  int64_t alone_time;   // that it took to do loops alone, since the last pause, because all others slept
+  int64_t alone_until;  // when the last of them was done
   // the job
   ShloKernel kernel;
   void* const* buffers;
@@ -194,16 +195,16 @@ void divide(Pool* pool, int64_t extent, int64_t grain) {
 // How many threads to wake for a loop of so many grains; -1: to do it alone is sooner done.
 // Threads that are awake are free. If all sleep, launches that follow each other are waited for until together they are
 // worth a wake-up: what is lost by then is no more than that costs (the rule of ski rental).
+// The time they took is measured: a piece may be worth many grains.
 int64_t wanted(Pool* pool, int64_t grains) {
   const int64_t sleepers = load(&pool->sleepers), awake = pool->started_workers - sleepers;
   const int64_t useful = (grains < pool->members ? grains : pool->members) - 1 - awake;
   if (useful <= 0 || sleepers == 0) return 0;
   if (grains >= kWorthWaking) return useful;
   if (awake > 0) return 0;
-  if (now() - pool->alone_until > kSpinTime) pool->alone_grains = 0;  // they would have fallen asleep again
-  pool->alone_grains += grains;
-  if (pool->alone_grains < kWorthWaking) return -1;
-  pool->alone_grains = 0;
+  if (now() - pool->alone_until > kSpinTime) pool->alone_time = 0;  // they would have fallen asleep again
+  if (pool->alone_time < kAloneTime) return -1;
+  pool->alone_time = 0;
   return useful;
 }
 
@@ -235,8 +236,10 @@ void parallel(const ShloRuntime* runtime, ShloKernel kernel, void* const* buffer
     pool->members = members;
     const int64_t grains = (extent + grain - 1) / grain, sleepers = wanted(pool, grains);
     if (sleepers < 0) {
+      const int64_t begin = now();
       alone();
       pool->alone_until = now();
+      pool->alone_time += pool->alone_until - begin;
     } else {
       pool->kernel = kernel;
       pool->buffers = buffers;
@@ -252,7 +255,7 @@ void parallel(const ShloRuntime* runtime, ShloKernel kernel, void* const* buffer
 void reset(Pool* pool) {
   pool->busy = 0;
   pool->epoch = pool->active = pool->sleepers = pool->started_workers = 0;
-  pool->alone_grains = pool->alone_until = 0;
+  pool->alone_time = pool->alone_until = 0;
   pool->started = pool->stopping = false;
   pthread_mutex_init(&pool->mutex, nullptr);
   pthread_cond_init(&pool->wake, nullptr);

@@ -1,0 +1,47 @@
+"""What a piece of a launch costs: what decides whether threads share it (docs/threads.md).
+
+The unit is a quarter of what it takes to read an element, add to it and store it; 2^15 of them are about a microsecond
+of one core. The numbers were fitted to the time of single launches on a Zen 4. They need to be right within a factor of
+a few: a launch that is shared in vain loses a quarter of a microsecond.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+from shlo_disc.codegen.groups import Group
+from shlo_disc.codegen.kernel import DotKernel, RowKernel, ScanKernel, SortKernel
+from shlo_disc.codegen.weights import weight
+from shlo_disc.dynamic_ops.opdef import Template
+from shlo_disc.dynamic_ops.registry import definition
+from shlo_disc.expr.dim import Dim, maximum, minimum
+
+WORK_PER_THREAD = 1 << 15  # of a thread that joins in
+
+_MULTIPLICATIONS = 2  # and additions, of a matrix product
+_LOADED = 4  # an element of an operand, which a product of few rows reads more often than it multiplies
+_SORTED = 192
+_SCANNED, _STEP = 6, 24  # an element, but lines wait for their last element that long
+
+
+def effort(group: Group, kernel: RowKernel) -> int:
+    """Of one point of a row kernel: loads, stores and reductions, or what is computed, whichever takes longer."""
+    stages = max(1, len(kernel.stages))
+    computed = sum(weight(op) for op in group.ops if definition(op).template is not Template.REDUCE)
+    return max(2 + 2 * stages, ceil(computed / stages))
+
+
+def product_work(kernel: DotKernel, rows: Dim, columns: Dim) -> Dim:
+    """Of one block of so many rows and columns: its arithmetic, and its part of the operands."""
+    height, width = minimum(kernel.row.extent, rows), minimum(kernel.column.extent, columns)
+    return height * width * kernel.depth // _MULTIPLICATIONS + (height + width) * kernel.depth * _LOADED
+
+
+def sort_work(kernel: SortKernel) -> Dim:
+    """Of one line."""
+    return kernel.extent * _SORTED
+
+
+def scan_work(kernel: ScanKernel, columns: int) -> Dim:
+    """Of one line, or of so many side by side."""
+    return kernel.along.extent * maximum(_STEP, _SCANNED * minimum(kernel.inner.extent, columns))
