@@ -153,6 +153,20 @@ def test_callers_leave_each_other_cores(probe: Executable) -> None:
     assert pieces == [400, 50]  # one piece, and four for each of two threads
 
 
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs Linux")
+def test_who_has_nothing_to_do_sleeps(probe: Executable) -> None:
+    """A thread that spins is running or waits for a core; one that sleeps does neither."""
+    before = set(Path("/proc/self/task").iterdir())
+    launch(probe, 100, threads=5, spin=100)
+    workers = set(Path("/proc/self/task").iterdir()) - before
+    assert len(workers) == 4
+    for _ in range(100):  # a busy machine may let them spin late
+        threading.Event().wait(0.05)
+        if all((worker / "stat").read_text().rsplit(")", 1)[1].split()[0] == "S" for worker in workers):
+            return
+    pytest.fail("some thread still spins after five seconds")
+
+
 def test_a_pool_can_be_destroyed(probe: Executable) -> None:
     library = ctypes.CDLL(str(probe.runtime.path))
     library.shlo_runtime_create.restype = ctypes.c_void_p
