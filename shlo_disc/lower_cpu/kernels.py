@@ -149,7 +149,7 @@ class CpuLowering:
                 body = templates.print_convolution(conv, NAME)
                 extent, scratch = (
                     templates.convolution_extent(conv),
-                    templates.convolution_scratch(),
+                    templates.convolution_scratch(conv),
                 )
                 work = templates.convolution_work(conv)
                 part = self._ref(group, body, tensors, extent, work, scratch)

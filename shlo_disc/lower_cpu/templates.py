@@ -26,11 +26,11 @@ from shlo_disc.codegen.rewrite import ArgRewriter
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.codegen.simplify_kernel import rewrite_store
 from shlo_disc.dynamic_ops.elementwise import converted
-from shlo_disc.expr.dim import Dim, Sym, const, of, product
+from shlo_disc.expr.dim import Dim, Sym, const, minimum, of, product
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Arg, Bounds, Load, Scalar
 from shlo_disc.lower_cpu.rows import RowPrinter, pointer
-from shlo_disc.lower_cpu.spelling import VectorSpelling
+from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 
 # The prelude's convolutions: operands, sums and result have one type. Those of integers wrap.
 _CONVOLVED = {
@@ -191,9 +191,27 @@ def _is_narrow(kernel: ConvKernel) -> bool:
     return groups > 1 and features // groups in (1, 2, 4, 8)
 
 
-def convolution_scratch() -> Dim:
+_KEPT_BYTES = 448 << 10  # of weights of a column block, which every thread has memory for
+_MOST_KEPT_BYTES = 8 << 20
+
+
+def convolution_scratch(kernel: ConvKernel) -> Dim:
     """Bytes of private memory for packing."""
-    return const(prelude_constants("conv.h")["SHLO_CONV_SCRATCH"])
+    return _room(kernel) + prelude_constants("conv.h")["SHLO_CONV_SCRATCH"]
+
+
+def _room(kernel: ConvKernel) -> Dim:
+    """Bytes for the packed weights of a column block, if they are many."""
+    if _is_narrow(kernel):
+        return const(0)
+    columns = minimum(
+        kernel.column.extent // kernel.attrs.feature_groups, prelude_constants("conv.h")["SHLO_CONV_COLUMNS"]
+    )
+    columns = (columns + (LANES - 1)) // LANES * LANES
+    needed = product(kernel.kernel_sizes[2:]) * kernel.kernel_sizes[0] * columns * kernel.accumulator.dtype.bytes
+    if needed.constant is not None and not _KEPT_BYTES < needed.constant <= _MOST_KEPT_BYTES:
+        return const(0)
+    return minimum(needed, _MOST_KEPT_BYTES)
 
 
 def convolution_work(kernel: ConvKernel) -> Dim:
@@ -242,6 +260,7 @@ def print_convolution(kernel: ConvKernel, name: str) -> Body:
         "rhs_dilation": attrs.rhs_dilation,
         "reversal": tuple(const(int(flag)) for flag in attrs.reversal),
         "groups": const(attrs.feature_groups),
+        "room": _room(kernel),
     }
     lines += [
         "ShloConv conv = {};",

@@ -7,20 +7,21 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from importlib.util import find_spec
 from math import prod
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import Literal, Protocol, cast, get_args
 
 import jax
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from tests.prelude.conv_cases import CASES, Case, Floats, cases
+from tests.prelude.conv_cases import CASES, FIRST, MAJOR, SAME, Case, Floats, cases
 
 PRELUDE = Path(__file__).parents[2] / "shlo_disc" / "lower_cpu" / "prelude"
 FLAGS = (
@@ -90,8 +91,8 @@ Triple = ctypes.c_int64 * 3
 
 class ShloConv(ctypes.Structure):
     _fields_ = (
-        *((name, ctypes.c_void_p) for name in ("input", "kernel")),
-        *((name, ctypes.c_int64) for name in ("rank", "batch", "in_features", "out_features")),
+        *((name, ctypes.c_void_p) for name in ("input", "kernel", "packed")),
+        *((name, ctypes.c_int64) for name in ("room", "rank", "batch", "in_features", "out_features")),
         *((name, Triple) for name in ("in_sizes", "kernel_sizes", "out_sizes")),
         *((name, ctypes.c_int64) for name in ("in_batch_stride", "in_feature_stride")),
         ("in_strides", Triple),
@@ -110,6 +111,8 @@ def describe(case: Case, x: Floats, w: Floats) -> ShloConv:
     return ShloConv(
         x.ctypes.data,
         w.ctypes.data,
+        None,
+        0,
         len(case.sizes),
         case.batch,
         case.channels,
@@ -138,15 +141,34 @@ CONSTANTS = {
 }
 
 
+def is_narrow(case: Case) -> bool:
+    """Whether all features count as those of one group, by the rule of conv.h."""
+    return case.groups > 1 and case.channels == case.features and case.channels // case.groups in (1, 2, 4, 8)
+
+
 def task_count(case: Case) -> int:
     """The number of tasks, by the rule of conv.h."""
-    narrow = case.groups > 1 and case.channels == case.features and case.channels // case.groups in (1, 2, 4, 8)
-    groups = 1 if narrow else case.groups
+    groups = 1 if is_narrow(case) else case.groups
     positions = case.batch * prod(case.out)
     return -(-positions // CONSTANTS["ROWS"]) * groups * -(-(case.features // groups) // CONSTANTS["COLUMNS"])
 
 
-Convolve: TypeAlias = Callable[[Case, Sequence[tuple[int, int]]], Floats]
+Weights = Literal["as they are", "kept", "packed"]
+
+
+class Convolve(Protocol):
+    """Computes pieces of the tasks, with weights as they are, packed where there is room, or packed before."""
+
+    def __call__(self, case: Case, pieces: Sequence[tuple[int, int]], weights: Weights = "as they are") -> Floats: ...
+
+
+def packed_size(case: Case) -> tuple[int, int]:
+    """How many column blocks there are to pack, and how many elements they take, by the rule of conv.h."""
+    groups = max(case.groups, 1)
+    features = case.features // groups
+    padded = -(-features // CONSTANTS["PADDING"]) * CONSTANTS["PADDING"]
+    blocks = groups * -(-features // CONSTANTS["COLUMNS"])
+    return blocks, prod(case.kernel) * (case.channels // groups) * padded * groups
 
 
 def build(compiler: str, folder: Path) -> Path:
@@ -167,16 +189,28 @@ def build(compiler: str, folder: Path) -> Path:
 def convolve(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Convolve:
     """The tasks of all pieces, which together must hand out each element exactly once, as [N, spatial, O]."""
     library = ctypes.CDLL(str(build(str(request.param), tmp_path_factory.mktemp("conv"))))
-    scratch, guard = CONSTANTS["SCRATCH"], 4096
-    memory = np.full(scratch + 64 + guard, 0xFF, np.uint8)  # NaNs
+    guard, most = 4096, 4 << 20
+    memory = np.full(CONSTANTS["SCRATCH"] + most + 64 + guard, 0xFF, np.uint8)  # NaNs
     start = -memory.ctypes.data % 64
 
-    def run(case: Case, pieces: Sequence[tuple[int, int]]) -> Floats:
+    def run(case: Case, pieces: Sequence[tuple[int, int]], weights: Weights = "as they are") -> Floats:
         x, w = case.operands()
         shape = (case.batch, *case.out, case.features)
         result, times = np.full(shape, 7, case.dtype), np.zeros(shape, np.int32)
         conv = describe(case, x, w)
-        function = library.run_f32 if case.dtype == "f4" else library.run_f64
+        conv.room = most if weights == "kept" else 0
+        scratch = CONSTANTS["SCRATCH"] + conv.room
+        memory[:] = 0xFF
+        name = "f32" if case.dtype == "f4" else "f64"
+        blocks, size = packed_size(case)
+        packed = np.full(size + 8, np.nan, case.dtype)
+        if weights == "packed":
+            getattr(library, f"shlo_conv_pack_{name}")(
+                ctypes.byref(conv), ctypes.c_int64(0), ctypes.c_int64(blocks), ctypes.c_void_p(packed.ctypes.data)
+            )
+            assert np.isnan(packed[size:]).all(), "wrote beyond the packed weights"
+            conv.packed = packed.ctypes.data
+        function = getattr(library, f"run_{name}")
         for begin, end in pieces:
             bad = function(
                 ctypes.byref(conv),
@@ -194,8 +228,13 @@ def convolve(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return run
 
 
-def check(convolve: Convolve, case: Case, pieces: Sequence[tuple[int, int]] | None = None) -> None:
-    got = convolve(case, pieces or [(0, task_count(case))])
+def check(
+    convolve: Convolve,
+    case: Case,
+    pieces: Sequence[tuple[int, int]] | None = None,
+    weights: Weights = "as they are",
+) -> None:
+    got = convolve(case, pieces or [(0, task_count(case))], weights)
     np.testing.assert_array_equal(got, reference(case).astype(case.dtype))
 
 
@@ -203,6 +242,26 @@ def check(convolve: Convolve, case: Case, pieces: Sequence[tuple[int, int]] | No
 @pytest.mark.parametrize("name", CASES)
 def test_case(convolve: Convolve, name: str, dtype: str) -> None:
     check(convolve, replace(CASES[name], dtype=dtype))
+
+
+WIDE = {
+    "many channels": Case((12, 40), (3, 3), 240, 80, pad=SAME),
+    "many channels first": Case((12, 40), (3, 3), 240, 80, pad=SAME, input=FIRST, weights=MAJOR),
+    "wide kernel groups": Case((21, 20), (3, 3), 400, 130, groups=2, pad=SAME),
+}
+
+
+@pytest.mark.parametrize("weights", ["kept", "packed"])
+@pytest.mark.parametrize("name", [*WIDE, *(name for name in CASES if "group" not in name and "depth" not in name)])
+def test_packed_weights(convolve: Convolve, name: str, weights: Weights) -> None:
+    case = (WIDE | CASES)[name]
+    check(convolve, case, weights=weights)
+    check(convolve, case, [(k, k + 3) for k in range(0, task_count(case), 3)], weights)
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_weights_that_do_not_fit(convolve: Convolve, name: str) -> None:
+    check(convolve, replace(WIDE[name], dtype="f8"))
 
 
 @pytest.mark.parametrize("name", ["wide groups", "pointwise", "channels first", "few channels", "depthwise, tails"])
@@ -220,6 +279,6 @@ def test_tasks_beyond_the_last_do_nothing(convolve: Convolve) -> None:
 
 
 @settings(max_examples=40)
-@given(case=cases())
-def test_drawn(convolve: Convolve, case: Case) -> None:
-    check(convolve, case)
+@given(case=cases(), weights=st.sampled_from(get_args(Weights)))
+def test_drawn(convolve: Convolve, case: Case, weights: Weights) -> None:
+    check(convolve, case, weights="kept" if is_narrow(case) else weights)

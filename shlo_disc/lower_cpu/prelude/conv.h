@@ -19,6 +19,7 @@
 #define SHLO_CONV_ROWS 48
 #define SHLO_CONV_COLUMNS 64
 #define SHLO_CONV_SCRATCH 1048576
+#define SHLO_CONV_PADDING 16
 
 #ifndef SHLO_EPILOGUE_DEFINED
 #define SHLO_EPILOGUE_DEFINED
@@ -32,9 +33,13 @@ extern "C" {
 
 // Strides count elements. Entries beyond `rank` (0 to 3) are ignored. `in_features` is that of the whole input, the kernel
 // has in_features / groups of them. Low padding may be negative; how far the high padding goes follows from `out_sizes`.
+// `packed`: the kernel as shlo_conv_pack_NAME left it, or null. `room`: bytes of scratch memory beyond SHLO_CONV_SCRATCH, for
+// the packed weights of one column block.
 struct ShloConv {
   const void* input;
   const void* kernel;
+  const void* packed;
+  int64_t room;
   int64_t rank;
   int64_t batch, in_features, out_features;
   int64_t in_sizes[3], kernel_sizes[3], out_sizes[3];
@@ -44,11 +49,16 @@ struct ShloConv {
   int64_t groups;
 };
 
-// Computes the tasks [begin, end). `scratch` is SHLO_CONV_SCRATCH bytes of private memory, 64-byte aligned. Integers wrap,
-// so that their signs do not matter; those of i16 are i32 in memory, and fit into 16 bits.
+// Computes the tasks [begin, end). `scratch` is SHLO_CONV_SCRATCH + room bytes of private memory, 64-byte aligned.
+// Integers wrap, so that their signs do not matter; those of i16 are i32 in memory, and fit into 16 bits.
+//
+// shlo_conv_pack_NAME: packs the weights of column blocks [begin, end), of which there are groups * column_blocks, and
+// which take taps * in_features / groups * round_up(features, SHLO_CONV_PADDING) elements for each group; memory is 64-byte
+// aligned. Not for narrow groups, whose weights are read where they are.
 #define SHLO_CONV_KERNEL(name)                                                                                        \
   void shlo_conv_##name(const ShloConv* conv, int64_t begin, int64_t end, void* scratch, ShloEpilogue epilogue,      \
-                        void* context);
+                        void* context);                                                                               \
+  void shlo_conv_pack_##name(const ShloConv* conv, int64_t begin, int64_t end, void* packed);
 SHLO_CONV_KERNEL(f32) SHLO_CONV_KERNEL(f64) SHLO_CONV_KERNEL(i16) SHLO_CONV_KERNEL(i32) SHLO_CONV_KERNEL(i64)
 
 }  // extern "C"

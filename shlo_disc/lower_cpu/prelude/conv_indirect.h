@@ -23,6 +23,50 @@ constexpr int64_t CHANNELS = 16;                  // parts of channels are multi
 constexpr int64_t MERGE_CHANNELS = 32;            // up to here longer runs are worth copying the input
 constexpr int64_t SEGMENT = 96;                   // positions of a line that are worth a chunk of their own
 
+// ---- weights ---------------------------------------------------------------------------------------------------------
+
+// Whether the numbers of an output feature follow each other in memory, taps fastest.
+template <class E>
+bool is_feature_major(const Problem<E>& p) {
+  const Axis* a = p.axis;
+  return p.kernel_out_stride != 1 && p.kernel_in_stride == p.taps() && (a[2].taps == 1 || a[2].kernel_stride == 1) &&
+         (a[1].taps == 1 || a[1].kernel_stride == a[2].taps) &&
+         (a[0].taps == 1 || a[0].kernel_stride == a[1].taps * a[2].taps);
+}
+
+// Channels [c0, c0 + cn) of taps [t0, t1), for `columns` features from `kernel` on: [panel][tap][channel][column], columns
+// rounded up to vectors.
+template <class E>
+void pack_weights(const Problem<E>& p, const E* kernel, int64_t columns, int64_t panel, int64_t c0, int64_t cn,
+                  int64_t t0, int64_t t1, E* to) {
+  const bool transposed = t1 - t0 == p.taps() && is_feature_major(p);
+  for (int64_t j = 0; j < columns; j += panel) {
+    const int64_t width = smallest(panel, columns - j), wide = round_up(width, LANES<E>);
+    const E* const from = kernel + c0 * p.kernel_in_stride + j * p.kernel_out_stride;
+    if (transposed) {
+      const uint32_t all = (uint32_t)p.taps();
+      const auto row = [=](int64_t x) { return to + ((uint32_t)x % all * cn + (uint32_t)x / all) * wide; };
+      transpose_features(row, from, p.kernel_out_stride, cn * all, width);
+      to += cn * all * wide;
+      continue;
+    }
+    for (int64_t t = t0; t < t1; ++t) {
+      const E* weight = from + p.tap_offset(t);
+      for (int64_t c = 0; c < cn; ++c, weight += p.kernel_in_stride, to += wide) {
+        if (p.kernel_out_stride == 1) __builtin_memcpy(to, weight, width * sizeof(E));
+        else
+          for (int64_t i = 0; i < width; ++i) to[i] = weight[i * p.kernel_out_stride];
+        for (int64_t i = width; i < wide; ++i) to[i] = 0;
+      }
+    }
+  }
+}
+
+template <class E>
+int64_t panel_columns(int64_t columns) {
+  return smallest(round_up(columns, LANES<E>), SHLO_TILE_VECTORS * LANES<E>);
+}
+
 // ---- one block of columns --------------------------------------------------------------------------------------------
 
 // Eight positions at a time.
@@ -98,9 +142,15 @@ class ColumnBlock {
         lines_per_output(problem.axis[0].taps * problem.axis[1].taps), taps(lines_per_output * x_axis.taps),
         capacity(M::WEIGHTS / padded) {}
 
+  // Gives it all weights of the block packed, or `bytes` of memory where they may be kept for all positions.
+  void use(const E* packed) { ready = packed; }
+  void use(E* memory, int64_t bytes) {
+    if (taps * channels * padded * M::SIZE <= bytes) kept = memory;
+  }
+
   // Decides how to compute `rows` positions. False: there is no way (a depthwise window larger than the memory).
   bool plan(int64_t rows) {
-    panel = depthwise ? padded : smallest(padded, SHLO_TILE_VECTORS * LANES<E>);
+    panel = depthwise ? padded : panel_columns<E>(columns);
     full = full_strip(panel / LANES<E>, !depthwise && padded == panel);
     const bool contiguous = p.feature_stride == 1 || channels == 1;
     const bool mergeable = !depthwise && x_axis.hole == 1 && x_axis.gap == 1 && x_axis.taps > 1;
@@ -111,23 +161,30 @@ class ColumnBlock {
       plan_in_place(rows, contiguous || depthwise);
     }
     steps = lines_per_output * x_taps;
+    if (depthwise || (merged && channel_block < channels)) ready = kept = nullptr;
+    if (ready) unpacked = false;
     cached = !unpacked && taps * channels <= capacity;
     dilated = p.axis[0].hole * p.axis[1].hole * p.axis[2].hole != 1;
     near = channel_block >= channels && tap_block >= steps && !dilated;
     chunk = near && !copied ? TILE_ROWS : M::ROWS;
     if (segment > 0) chunk = smallest(chunk, segment);
+    else chunk = smallest(chunk, round_up(ceil_div(rows, ceil_div(largest(rows, 1), chunk)), full));
+    if (!ready && kept && !unpacked && !cached && rows > chunk) {
+      pack_weights(p, kernel, columns, panel, 0, channels, 0, taps, kept);
+      ready = kept;
+    }
     return true;
   }
 
   void run(int64_t first, int64_t last, int64_t j0, ShloEpilogue epilogue, void* context) {
     const int64_t zeros = largest(COLUMNS, channel_block * (merged ? x_axis.taps : 1));
     __builtin_memset(m.zeros, 0, smallest(zeros, M::ZEROS) * sizeof(E));
-    if (cached) for_parts([&](const Part& part) { pack(m.weights + part.before * padded, part); });
+    if (cached && !ready) for_parts([&](const Part& part) { pack(m.weights + part.before * padded, part); });
     while (first < last) {
       const int64_t rows = take_positions(first, last);
       bool add = false;
       for_parts([&](const Part& part) {
-        if (!cached && !unpacked) pack(m.weights, part);
+        if (!cached && !unpacked && !ready) pack(m.weights, part);
         if (copied) copy_lines(part);
         if (!near) multiply_rows(0, rows, part, add);
         add = true;
@@ -201,41 +258,12 @@ class ColumnBlock {
       }
   }
 
-  int64_t run_length(const Part& part) const { return part.cn * (merged ? x_axis.taps : 1); }
-
-  // Whether the numbers of an output feature follow each other in memory, taps fastest.
-  bool is_feature_major() const {
-    const Axis* a = p.axis;
-    return p.kernel_out_stride != 1 && p.kernel_in_stride == taps && (a[2].taps == 1 || a[2].kernel_stride == 1) &&
-           (a[1].taps == 1 || a[1].kernel_stride == a[2].taps) &&
-           (a[0].taps == 1 || a[0].kernel_stride == a[1].taps * a[2].taps);
-  }
-
-  // The weights of a part: [panel][tap][channel][column], columns rounded up to vectors.
   void pack(E* to, const Part& part) {
-    const bool transposed = part.tn == steps && is_feature_major();
-    const int64_t each = merged ? x_axis.taps : 1, cn = part.cn;
-    for (int64_t j = 0; j < columns; j += panel) {
-      const int64_t width = smallest(panel, columns - j), wide = round_up(width, LANES<E>);
-      const E* const from = kernel + part.c0 * p.kernel_in_stride + j * p.kernel_out_stride;
-      if (transposed) {
-        const uint32_t all = (uint32_t)taps;
-        const auto row = [=](int64_t x) { return to + ((uint32_t)x % all * cn + (uint32_t)x / all) * wide; };
-        transpose_features(row, from, p.kernel_out_stride, cn * taps, width);
-        to += cn * taps * wide;
-        continue;
-      }
-      for (int64_t t = part.t0 * each; t < (part.t0 + part.tn) * each; ++t) {
-        const E* weight = from + p.tap_offset(t);
-        for (int64_t c = 0; c < cn; ++c, weight += p.kernel_in_stride, to += wide) {
-          if (p.kernel_out_stride == 1) __builtin_memcpy(to, weight, width * sizeof(E));
-          else
-            for (int64_t i = 0; i < width; ++i) to[i] = weight[i * p.kernel_out_stride];
-          for (int64_t i = width; i < wide; ++i) to[i] = 0;
-        }
-      }
-    }
+    const int64_t each = merged ? x_axis.taps : 1;
+    pack_weights(p, kernel, columns, panel, part.c0, part.cn, part.t0 * each, (part.t0 + part.tn) * each, to);
   }
+
+  int64_t run_length(const Part& part) const { return part.cn * (merged ? x_axis.taps : 1); }
 
   // Lists positions from `first`, as many as the scratch memory has room for.
   int64_t take_positions(int64_t first, int64_t last) {
@@ -365,8 +393,11 @@ class ColumnBlock {
           const Panel<E> panel = {weights, padded, 0, j, last};
           choose<E, Kernels<E, A>::template Depthwise>(height, wide / LANES<E>)(m.strip, run, panel, add);
         } else {
+          const int64_t step = channels * (merged ? x_axis.taps : 1);
           const Panel<E> panel = unpacked ? Panel<E>{kernel + j, 1, p.kernel_in_stride, j, 0}
-                                          : Panel<E>{weights + j * part.tn * run, run * wide, wide, j, 0};
+                                 : ready ? Panel<E>{ready + j * taps * channels + (part.t0 * step + part.c0) * wide,
+                                                    step * wide, wide, j, 0}
+                                         : Panel<E>{weights + j * part.tn * run, run * wide, wide, j, 0};
           choose<E, Kernels<E, A>::template Dense>(height, wide / LANES<E>)(m.strip, run, panel, add);
         }
       }
@@ -451,6 +482,8 @@ class ColumnBlock {
   // The plan.
   bool copied, merged;         // lines are copied; the taps along a line are one run
   bool unpacked, cached;       // weights are read in place; are packed once
+  const E* ready = nullptr;    // all weights, packed for all positions
+  E* kept = nullptr;           // memory for that
   bool dilated, near;          // holes in the input; everything is one part, so that the tile can be small
   int64_t panel, full;         // columns and positions that fill the registers
   int64_t channel_block, tap_block, x_taps, steps;
@@ -479,6 +512,8 @@ void convolve(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, S
     const auto compute = [&](int64_t skip, int64_t count, bool depthwise) {
       ColumnBlock<E, A> part(p, memory, input + skip * p.feature_stride, kernel + skip * p.kernel_out_stride, count,
                              depthwise);
+      if (p.packed) part.use(p.packed + p.packed_offset(group, j0));
+      else part.use((E*)((char*)scratch + SHLO_CONV_SCRATCH), conv.room);
       if (!part.plan(last - first)) return false;
       part.run(first, last, feature + skip, epilogue, context);
       return true;
@@ -496,10 +531,24 @@ void convolve(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, S
   }
 }
 
+template <class E>
+void pack(const ShloConv& conv, int64_t begin, int64_t end, E* packed) {
+  const Problem<E> p = normalize<E>(conv);
+  const int64_t blocks = ceil_div(p.features, COLUMNS);
+  for (int64_t block = begin; block < end; ++block) {
+    const int64_t group = block / blocks, j0 = block % blocks * COLUMNS, columns = smallest(COLUMNS, p.features - j0);
+    pack_weights(p, p.kernel + (group * p.features + j0) * p.kernel_out_stride, columns, panel_columns<E>(columns), 0,
+                 p.channels, 0, p.taps(), packed + p.packed_offset(group, j0));
+  }
+}
+
 }  // namespace
 
 #define SHLO_CONVOLUTION(name, E, A)                                                                                  \
   void shlo_conv_##name(const ShloConv* conv, int64_t begin, int64_t end, void* scratch, ShloEpilogue epilogue,      \
                         void* context) {                                                                              \
     convolve<E, A>(*conv, begin, end, scratch, epilogue, context);                                                    \
+  }                                                                                                                   \
+  void shlo_conv_pack_##name(const ShloConv* conv, int64_t begin, int64_t end, void* packed) {                       \
+    pack<E>(*conv, begin, end, (E*)packed);                                                                           \
   }

@@ -26,11 +26,17 @@ struct Axis {
 // Always three spatial axes; a reversed window is one with negative strides.
 template <class E>
 struct Problem {
-  const E *input, *kernel;
+  const E *input, *kernel, *packed;
   Axis axis[3];
   int64_t batch_stride, feature_stride, kernel_in_stride, kernel_out_stride;
   int64_t channels, features, groups, positions;  // channels, features: input and output features of one group
   bool narrow;  // groups are so narrow that all features count as those of one group
+
+  int64_t taps() const { return axis[0].taps * axis[1].taps * axis[2].taps; }
+  // Where the weights of a column block begin among those that are packed.
+  int64_t packed_offset(int64_t group, int64_t column) const {
+    return (group * round_up(features, SHLO_CONV_PADDING) + column) * taps() * channels;
+  }
 
   // Where the weights of a tap begin; taps of the last axis come first.
   int64_t tap_offset(int64_t t) const {
@@ -60,6 +66,7 @@ Problem<E> normalize(const ShloConv& conv) {
   Problem<E> p = {};
   p.input = (const E*)conv.input;
   p.kernel = (const E*)conv.kernel;
+  p.packed = (const E*)conv.packed;
   p.batch_stride = conv.in_batch_stride;
   p.feature_stride = conv.in_feature_stride;
   p.kernel_in_stride = conv.kernel_in_stride;
