@@ -17,7 +17,7 @@ from shlo_disc.codegen.host import KernelRef, LaunchRef, PackRef
 from shlo_disc.codegen.host_calls import host_call
 from shlo_disc.codegen.indices import size_name
 from shlo_disc.codegen.inplace import epilogue_pairs, positions, row_pairs, scatter_pairs
-from shlo_disc.codegen.kernel import DotKernel, RowKernel
+from shlo_disc.codegen.kernel import ConvKernel, DotKernel, RowKernel
 from shlo_disc.codegen.lasting import Lasting
 from shlo_disc.codegen.naming import NAME, comment, require_types, title
 from shlo_disc.codegen.scan import build_scan
@@ -34,6 +34,7 @@ from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.expr.dim import Dim, const, maximum
 from shlo_disc.lower_cpu import (
     attention,
+    convolutions,
     lapack,
     packing,
     products,
@@ -43,13 +44,12 @@ from shlo_disc.lower_cpu import (
     short_maps,
     short_rows,
     spread,
-    templates,
     transposed,
     turned,
 )
 from shlo_disc.lower_cpu import scatter as scatters
 from shlo_disc.lower_cpu import sort as sorts
-from shlo_disc.lower_cpu.multiplication import MULTIPLIED, Multiplication, multiplication
+from shlo_disc.lower_cpu.multiplication import MULTIPLIED, multiplication
 from shlo_disc.lower_cpu.parallel import Part, parallel_extent, print_parallel
 from shlo_disc.lower_cpu.phases import MOST_COLUMNS, join_columns, join_short_rows
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
@@ -61,6 +61,8 @@ FILE = 24_000  # characters of kernels from which on a file of their own pays fo
 # Sharing a loop costs 0.25 us where all threads spin (two cores of a Zen 4), in which one of them moves 2^15 bytes. It
 # is worth while to share it with others up to four times that: then a launch still is a fifth of the time.
 _LAUNCHES = Launches(frozenset({GroupKind.ROWS, GroupKind.DOT, GroupKind.SCAN}), 1 << 17, WORK_PER_THREAD)
+
+_PACKED = (GroupKind.DOT, GroupKind.CONVOLUTION)  # kernels that may read what was packed before
 
 _HEADERS = {
     "attention": '#include "attention.h"',
@@ -78,7 +80,7 @@ class CpuLowering:
 
     abilities: ClassVar[Abilities] = Abilities(
         contractions=MULTIPLIED,
-        convolutions=templates.CONVOLUTIONS,
+        convolutions=convolutions.CONVOLUTIONS,
         attention=attention.ATTENTION,
         parallel=_LAUNCHES,
         prologues=True,
@@ -118,7 +120,7 @@ class CpuLowering:
     def _part(self, group: Group, *, alone: bool) -> Part:
         """A kernel; one that is `alone` in its launch may launch loops of its own."""
         structure = group_structure(group, self.producers)
-        lasting = tuple(self.lasting.among(structure.tensors, group)) if group.kind is GroupKind.DOT else ()
+        lasting = tuple(self.lasting.among(structure.tensors, group)) if group.kind in _PACKED else ()
         key = structure.key, alone, lasting
         if (known := self._parts.get(key)) is None:
             part = self._print(group, alone=alone)
@@ -143,17 +145,11 @@ class CpuLowering:
                 scratch = products.dot_scratch(dot, kind)
                 part = self._ref(group, body, tensors, products.dot_extent(dot), work, scratch)
                 part = part.sharing(positions(epilogue_pairs(dot), dot.params))
-                return part if operand is None else self._packing(group, part, dot, kind, operand)
+                if operand is None:
+                    return part
+                return self._packing(group, part, dot, operand, packing.print_packing(dot, kind, operand, NAME))
             case GroupKind.CONVOLUTION:
-                conv, tensors = build_convolution(group, self.facts, self.producers)
-                body = templates.print_convolution(conv, NAME)
-                extent, scratch = (
-                    templates.convolution_extent(conv),
-                    templates.convolution_scratch(conv),
-                )
-                work = templates.convolution_work(conv)
-                part = self._ref(group, body, tensors, extent, work, scratch)
-                return part.sharing(positions(epilogue_pairs(conv), conv.params))
+                return self._convolution(group)
             case GroupKind.SORT:
                 sort, tensors = build_sort(group, self.facts, self.producers)
                 body, scratch = sorts.print_sort(sort), sorts.sort_scratch(sort)
@@ -186,6 +182,18 @@ class CpuLowering:
                 raise AssertionError(f"no kernel is a {group.kind.value}")
             case _:
                 assert_never(group.kind)
+
+    def _convolution(self, group: Group) -> Part:
+        """A convolution; its weights may be packed before."""
+        conv, tensors = build_convolution(group, self.facts, self.producers)
+        operand = convolutions.packed_weights(conv, self.lasting.among(tensors, group))
+        body = convolutions.print_convolution(conv, NAME, packed=operand is not None)
+        extent, scratch = convolutions.convolution_extent(conv), convolutions.convolution_scratch(conv)
+        part = self._ref(group, body, tensors, extent, convolutions.convolution_work(conv), scratch)
+        part = part.sharing(positions(epilogue_pairs(conv), conv.params))
+        if operand is None:
+            return part
+        return self._packing(group, part, conv, operand, convolutions.print_packing(conv))
 
     def _rows(self, group: Group, *, alone: bool) -> Part:
         kernel, tensors = build_row_kernel(group, self.facts, self.producers, rows.SEAMS)
@@ -266,12 +274,11 @@ class CpuLowering:
         return part.sharing(kernel.in_place)
 
     def _packing(
-        self, group: Group, part: Part, dot: DotKernel, kind: Multiplication, operand: packing.PackedOperand
+        self, group: Group, part: Part, kernel: DotKernel | ConvKernel, operand: packing.PackedOperand, body: Body
     ) -> Part:
-        """A product that takes its right operand packed too, and what packs it."""
-        body = packing.print_packing(dot, kind, operand, NAME)
+        """A kernel that takes its right operand, or its weights, packed too, and what packs it."""
         pack = self._ref(group, body, (), operand.extent, operand.work, operand.scratch)
-        sources, replaced = (tuple(map(dot.params.index, some)) for some in (operand.sources, operand.replaced))
+        sources, replaced = (tuple(map(kernel.params.index, some)) for some in (operand.sources, operand.replaced))
         packed = PackRef(pack.kernel, sources, replaced, operand.bytes)
         return replace(part, kernel=replace(part.kernel, packs=(packed,)))
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
 from shlo_disc.codegen.attention import AttentionKernel
 from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.groups import ProductTypes
 from shlo_disc.codegen.kernel import (
     Axis,
     ConvKernel,
@@ -26,22 +25,10 @@ from shlo_disc.codegen.rewrite import ArgRewriter
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.codegen.simplify_kernel import rewrite_store
 from shlo_disc.dynamic_ops.elementwise import converted
-from shlo_disc.expr.dim import Dim, Sym, const, minimum, of, product
+from shlo_disc.expr.dim import Sym, of
 from shlo_disc.expr.dtypes import DType
-from shlo_disc.expr.scalar import Arg, Bounds, Load, Scalar
-from shlo_disc.lower_cpu.rows import RowPrinter, pointer
-from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
-
-# The prelude's convolutions: operands, sums and result have one type. Those of integers wrap.
-_CONVOLVED = {
-    DType.F32: "f32",
-    DType.F64: "f64",
-    DType.I32: "i32",
-    DType.UI32: "i32",
-    DType.I64: "i64",
-    DType.UI64: "i64",
-}
-CONVOLUTIONS: Container[ProductTypes] = frozenset((dtype,) * 3 for dtype in _CONVOLVED)
+from shlo_disc.expr.scalar import Arg, Load, Scalar
+from shlo_disc.lower_cpu.rows import RowPrinter
 
 SIZES = "@sizes"  # stands where the declarations of the program's sizes go
 
@@ -171,110 +158,3 @@ def union(*groups: tuple[str, ...]) -> tuple[str, ...]:
 def start(emit: Emitter, view: MatrixView) -> str:
     """The address of a matrix's first element."""
     return f"{view.source.name} + {emit.dim_scalar(view.offset)}"
-
-
-def convolution_extent(kernel: ConvKernel) -> Dim:
-    """How many blocks of the results there are: positions x groups x features of a group."""
-    sizes = prelude_constants("conv.h")
-    groups = 1 if _is_narrow(kernel) else kernel.attrs.feature_groups
-    per_group = kernel.column.extent // groups
-    rows = (kernel.row.extent + (sizes["SHLO_CONV_ROWS"] - 1)) // sizes["SHLO_CONV_ROWS"]
-    columns = (per_group + (sizes["SHLO_CONV_COLUMNS"] - 1)) // sizes["SHLO_CONV_COLUMNS"]
-    return rows * columns * groups
-
-
-def _is_narrow(kernel: ConvKernel) -> bool:
-    """Whether groups have as few features as conv.h says; then the prelude takes blocks of all features as columns."""
-    groups, features = kernel.attrs.feature_groups, kernel.input_sizes[1].constant
-    if features is None or features != kernel.column.extent.constant:
-        return False
-    return groups > 1 and features // groups in (1, 2, 4, 8)
-
-
-_KEPT_BYTES = 448 << 10  # of weights of a column block, which every thread has memory for
-_MOST_KEPT_BYTES = 8 << 20
-
-
-def convolution_scratch(kernel: ConvKernel) -> Dim:
-    """Bytes of private memory for packing."""
-    return _room(kernel) + prelude_constants("conv.h")["SHLO_CONV_SCRATCH"]
-
-
-def _room(kernel: ConvKernel) -> Dim:
-    """Bytes for the packed weights of a column block, if they are many."""
-    if _is_narrow(kernel):
-        return const(0)
-    columns = minimum(
-        kernel.column.extent // kernel.attrs.feature_groups, prelude_constants("conv.h")["SHLO_CONV_COLUMNS"]
-    )
-    columns = (columns + (LANES - 1)) // LANES * LANES
-    needed = product(kernel.kernel_sizes[2:]) * kernel.kernel_sizes[0] * columns * kernel.accumulator.dtype.bytes
-    if needed.constant is not None and not _KEPT_BYTES < needed.constant <= _MOST_KEPT_BYTES:
-        return const(0)
-    return minimum(needed, _MOST_KEPT_BYTES)
-
-
-def convolution_work(kernel: ConvKernel) -> Dim:
-    """The multiplications of one block, counted as vectors."""
-    sizes = prelude_constants("conv.h")
-    taps = product(kernel.kernel_sizes[2:]) * kernel.kernel_sizes[0]
-    return taps * (sizes["SHLO_CONV_ROWS"] * min(64, sizes["SHLO_CONV_COLUMNS"]) // 16)
-
-
-def _convolved(kernel: ConvKernel) -> str:
-    """The name of the prelude's convolution."""
-    name = _CONVOLVED[kernel.accumulator.dtype]
-    return "i16" if name == "i32" and all(map(_fits_16, kernel.operand_bounds)) else name
-
-
-def _fits_16(bounds: Bounds) -> bool:
-    low, high = (None if end is None else end.constant for end in bounds)
-    least, greatest = DType.I16.integer_bounds
-    return low is not None and high is not None and least <= low and high <= greatest
-
-
-def print_convolution(kernel: ConvKernel, name: str) -> Body:
-    """Each piece of work is one block of output positions and features."""
-    store = epilogue(name, kernel, (), kernel.accumulator.dtype)
-    emit, attrs = Emitter(VectorSpelling()), kernel.attrs
-    suffix = _convolved(kernel)
-    operands = (kernel.input.source, kernel.kernel.source)
-    lines = [pointer(VectorSpelling(), k, p, written=False) for k, p in enumerate(kernel.params) if p in operands]
-    fields: dict[str, Dim | Sequence[Dim]] = {
-        "rank": const(len(attrs.strides)),
-        "batch": kernel.input_sizes[0],
-        "in_features": kernel.input_sizes[1],
-        "out_features": kernel.column.extent,
-        "in_sizes": kernel.input_sizes[2:],
-        "kernel_sizes": kernel.kernel_sizes[2:],
-        "out_sizes": kernel.output_spatial,
-        "in_batch_stride": kernel.input_strides[0],
-        "in_feature_stride": kernel.input_strides[1],
-        "in_strides": kernel.input_strides[2:],
-        "kernel_in_stride": kernel.kernel_strides[0],
-        "kernel_out_stride": kernel.kernel_strides[1],
-        "kernel_strides": kernel.kernel_strides[2:],
-        "window_strides": attrs.strides,
-        "low_padding": tuple(low for low, _ in attrs.padding),
-        "lhs_dilation": attrs.lhs_dilation,
-        "rhs_dilation": attrs.rhs_dilation,
-        "reversal": tuple(const(int(flag)) for flag in attrs.reversal),
-        "groups": const(attrs.feature_groups),
-        "room": _room(kernel),
-    }
-    lines += [
-        "ShloConv conv = {};",
-        f"conv.input = {start(emit, kernel.input)};",
-        f"conv.kernel = {start(emit, kernel.kernel)};",
-    ]
-    for field, value in fields.items():
-        if isinstance(value, Dim):
-            lines.append(f"conv.{field} = {emit.dim_scalar(value)};")
-        else:
-            lines += [f"conv.{field}[{k}] = {emit.dim_scalar(d)};" for k, d in enumerate(value)]
-    lines += [
-        "ShloTask at = {buffers, dims, {}};",
-        f"shlo_conv_{suffix}(&conv, begin, end, scratch, {name}_store, &at);",
-    ]
-    statements = (*emit.scopes[0].lines, *lines)
-    return Body(store.lines, statements, union(store.sizes, tuple(emit.sizes)), (f"conv_{suffix}",))

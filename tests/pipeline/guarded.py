@@ -122,7 +122,8 @@ class _GuardedVm(Vm):
                 start = evaluate(buffer.offset, symbols)
                 temporaries.allow(start, start // ROOM * ROOM + ROOM // 2)
         base = ctypes.c_void_p(temporaries.address)
-        inputs, outputs = pointers([m.address for m in kept]), pointers([m.address for m in made])
+        packed = [arguments[len(kept) + k] or 0 for k in range(len(self.artifact.packings))]
+        inputs, outputs = pointers([*(m.address for m in kept), *packed]), pointers([m.address for m in made])
         super().run(inputs, outputs, plan, base, (kept, made, temporaries))
         assert all(m.slack_is_untouched() for m in made), "a kernel wrote beyond a result"
         for number, (memory, size) in enumerate(zip(made, sizes, strict=True)):

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 from jax import lax
 
-from tests.pipeline.exports import BF16, In, Program, program, verify
+import shlo_disc
+from tests.pipeline.exports import BF16, In, Program, exported, program, verify
 
 NHWC, NCHW, NWC = ("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW"), ("NWC", "WIO", "NWC")
 IMAGE, SMALL = In("b, h, w, 3"), {"b": 2}
@@ -100,3 +101,26 @@ PROGRAMS = (
 @pytest.mark.parametrize("one", PROGRAMS, ids=lambda one: one.name)
 def test_convolution_is_that_of_jax(one: Program) -> None:
     verify(one)
+
+
+@pytest.mark.parametrize(
+    ("layout", "groups", "packed"),
+    [(NHWC, 1, True), (NCHW, 1, True), (NHWC, 2, True), (NHWC, 20, False)],
+    ids=["last", "first", "groups", "narrow groups"],
+)
+def test_bound_weights_are_packed_once(layout: Any, groups: int, packed: bool) -> None:
+    """They give what unbound ones do, also after others were bound."""
+    features = {"NHWC": "b, h, w, 40", "NCHW": "b, 40, h, w"}[layout[0]]
+    kernel = (3, 3, 40 // groups, 80) if layout is NHWC else (80, 40, 3, 3)
+    kernel = (3, 3, 2, 40) if groups == 20 else kernel
+    rng = np.random.default_rng(3)
+    function = conv(layout=layout, feature_group_count=groups)
+    run = shlo_disc.compile(exported(lambda k, x: function(x, k), (In(", ".join(map(str, kernel))), In(features))))
+    first, second = (rng.standard_normal(kernel, np.float32) for _ in range(2))
+    bound = run.bind(first)
+    assert (bound.memory.packed > 0) == packed
+    for weights in (first, second):
+        bound.rebind(weights)
+        for b, h, w in ((1, 1, 1), (2, 7, 7), (3, 31, 17)):
+            image = rng.standard_normal((b, h, w, 40) if layout is NHWC else (b, 40, h, w), np.float32)
+            np.testing.assert_allclose(bound(image), run(weights, image), rtol=1e-5, atol=1e-4)

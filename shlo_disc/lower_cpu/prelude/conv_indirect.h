@@ -159,6 +159,8 @@ class ColumnBlock {
     if (in_place || !plan_lines(mergeable, rows)) {
       if (!in_place && depthwise) return false;
       plan_in_place(rows, contiguous || depthwise);
+    } else if (ready && merged && channel_block < channels && !plan_lines(false, rows)) {
+      plan_lines(mergeable, rows);  // runs over taps and a part of the channels: not how weights were packed
     }
     steps = lines_per_output * x_taps;
     if (depthwise || (merged && channel_block < channels)) ready = kept = nullptr;

@@ -1,0 +1,181 @@
+"""Convolutions as C++: the prelude computes blocks of positions and features; weights may be packed before."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+
+from shlo_disc.codegen.emitter import Emitter
+from shlo_disc.codegen.groups import ProductTypes
+from shlo_disc.codegen.kernel import ConvKernel
+from shlo_disc.expr.dim import Dim, const, minimum, product
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.scalar import Bounds
+from shlo_disc.lower_cpu.packing import TITLE, PackedOperand
+from shlo_disc.lower_cpu.rows import pointer
+from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
+from shlo_disc.lower_cpu.templates import Body, epilogue, prelude_constants, start, union
+
+# The prelude's convolutions: operands, sums and result have one type. Those of integers wrap.
+_CONVOLVED = {
+    DType.F32: "f32",
+    DType.F64: "f64",
+    DType.I32: "i32",
+    DType.UI32: "i32",
+    DType.I64: "i64",
+    DType.UI64: "i64",
+}
+CONVOLUTIONS: Container[ProductTypes] = frozenset((dtype,) * 3 for dtype in _CONVOLVED)
+
+
+def convolution_extent(kernel: ConvKernel) -> Dim:
+    """How many blocks of the results there are: positions x groups x features of a group."""
+    sizes = prelude_constants("conv.h")
+    groups = 1 if _is_narrow(kernel) else kernel.attrs.feature_groups
+    per_group = kernel.column.extent // groups
+    rows = (kernel.row.extent + (sizes["SHLO_CONV_ROWS"] - 1)) // sizes["SHLO_CONV_ROWS"]
+    columns = (per_group + (sizes["SHLO_CONV_COLUMNS"] - 1)) // sizes["SHLO_CONV_COLUMNS"]
+    return rows * columns * groups
+
+
+def _is_narrow(kernel: ConvKernel) -> bool:
+    """Whether groups have as few features as conv.h says; then the prelude takes blocks of all features as columns."""
+    groups, features = kernel.attrs.feature_groups, kernel.input_sizes[1].constant
+    if features is None or features != kernel.column.extent.constant:
+        return False
+    return groups > 1 and features // groups in (1, 2, 4, 8)
+
+
+_KEPT_BYTES = 448 << 10  # of weights of a column block, which every thread has memory for
+_MOST_KEPT_BYTES = 8 << 20
+
+
+def convolution_scratch(kernel: ConvKernel) -> Dim:
+    """Bytes of private memory for packing."""
+    return _room(kernel) + prelude_constants("conv.h")["SHLO_CONV_SCRATCH"]
+
+
+def _room(kernel: ConvKernel) -> Dim:
+    """Bytes for the packed weights of a column block, if they are many."""
+    if _is_narrow(kernel):
+        return const(0)
+    columns = minimum(
+        kernel.column.extent // kernel.attrs.feature_groups, prelude_constants("conv.h")["SHLO_CONV_COLUMNS"]
+    )
+    columns = (columns + (LANES - 1)) // LANES * LANES
+    needed = product(kernel.kernel_sizes[2:]) * kernel.kernel_sizes[0] * columns * kernel.accumulator.dtype.bytes
+    if needed.constant is not None and not _KEPT_BYTES < needed.constant <= _MOST_KEPT_BYTES:
+        return const(0)
+    return minimum(needed, _MOST_KEPT_BYTES)
+
+
+def convolution_work(kernel: ConvKernel) -> Dim:
+    """The multiplications of one block, counted as vectors."""
+    sizes = prelude_constants("conv.h")
+    taps = product(kernel.kernel_sizes[2:]) * kernel.kernel_sizes[0]
+    return taps * (sizes["SHLO_CONV_ROWS"] * min(64, sizes["SHLO_CONV_COLUMNS"]) // 16)
+
+
+def _convolved(kernel: ConvKernel) -> str:
+    """The name of the prelude's convolution."""
+    name = _CONVOLVED[kernel.accumulator.dtype]
+    return "i16" if name == "i32" and all(map(_fits_16, kernel.operand_bounds)) else name
+
+
+def _fits_16(bounds: Bounds) -> bool:
+    low, high = (None if end is None else end.constant for end in bounds)
+    least, greatest = DType.I16.integer_bounds
+    return low is not None and high is not None and least <= low and high <= greatest
+
+
+def print_convolution(kernel: ConvKernel, name: str, *, packed: bool = False) -> Body:
+    """Each piece of work is one block of output positions and features.
+
+    `packed`: a buffer after those of the kernel's params is the weights as `print_packing` packs them, or null.
+    """
+    store = epilogue(name, kernel, (), kernel.accumulator.dtype)
+    emit, suffix = Emitter(VectorSpelling()), _convolved(kernel)
+    operands = (kernel.input.source, kernel.kernel.source)
+    lines = [pointer(VectorSpelling(), k, p, written=False) for k, p in enumerate(kernel.params) if p in operands]
+    lines += _described(kernel, emit)
+    lines.append(f"conv.input = {start(emit, kernel.input)};")
+    if packed:
+        lines.append(f"conv.packed = buffers[{len(kernel.params)}];")
+    lines += [
+        "ShloTask at = {buffers, dims, {}};",
+        f"shlo_conv_{suffix}(&conv, begin, end, scratch, {name}_store, &at);",
+    ]
+    statements = (*emit.scopes[0].lines, *lines)
+    return Body(store.lines, statements, union(store.sizes, tuple(emit.sizes)), (f"conv_{suffix}",))
+
+
+def packed_weights(kernel: ConvKernel, lasting: Sequence[bool]) -> PackedOperand | None:
+    """How the weights may be packed: not those of narrow groups, which are read where they are.
+
+    `lasting`: which of the kernel's params stay as they are for many launches. Weights stay where they are, too: for
+    some sizes they are read there.
+    """
+    source = kernel.kernel.source
+    if _is_narrow(kernel) or not lasting[kernel.params.index(source)] or kernel.kernel.offset.data():
+        return None
+    sizes, groups = prelude_constants("conv.h"), kernel.attrs.feature_groups
+    features, depth = kernel.column.extent // groups, product(kernel.kernel_sizes[2:]) * kernel.kernel_sizes[0]
+    padded = (features + (sizes["SHLO_CONV_PADDING"] - 1)) // sizes["SHLO_CONV_PADDING"] * sizes["SHLO_CONV_PADDING"]
+    blocks = (features + (sizes["SHLO_CONV_COLUMNS"] - 1)) // sizes["SHLO_CONV_COLUMNS"]
+    return PackedOperand(
+        sources=(source,),
+        replaced=(),
+        bytes=padded * depth * (groups * kernel.accumulator.dtype.bytes),
+        extent=blocks * groups,
+        work=depth * (sizes["SHLO_CONV_COLUMNS"] // 8),
+        scratch=const(0),
+    )
+
+
+def print_packing(kernel: ConvKernel) -> Body:
+    """The kernel that packs weights: its buffers are the weights, then the memory that it fills."""
+    emit, suffix = Emitter(VectorSpelling()), _convolved(kernel)
+    lines = [pointer(VectorSpelling(), 0, kernel.kernel.source, written=False), *_described(kernel, emit, _WEIGHTS)]
+    lines.append(f"shlo_conv_pack_{suffix}(&conv, begin, end, buffers[1]);")
+    statements = (*emit.scopes[0].lines, *lines)
+    return Body((), statements, tuple(emit.sizes), (f"conv_{suffix}",), TITLE)
+
+
+# What the packing of weights reads: nothing of the sizes of images, which only a call knows.
+_WEIGHTS = ("rank", "in_features", "out_features", "kernel_sizes", "kernel_in_stride", "kernel_out_stride",
+            "kernel_strides", "reversal", "groups")  # fmt: skip
+
+
+def _described(kernel: ConvKernel, emit: Emitter, only: Container[str] | None = None) -> list[str]:
+    """Statements that declare `conv`, all but its input, or `only` some of its fields."""
+    attrs = kernel.attrs
+    fields: dict[str, Dim | Sequence[Dim]] = {
+        "rank": const(len(attrs.strides)),
+        "batch": kernel.input_sizes[0],
+        "in_features": kernel.input_sizes[1],
+        "out_features": kernel.column.extent,
+        "in_sizes": kernel.input_sizes[2:],
+        "kernel_sizes": kernel.kernel_sizes[2:],
+        "out_sizes": kernel.output_spatial,
+        "in_batch_stride": kernel.input_strides[0],
+        "in_feature_stride": kernel.input_strides[1],
+        "in_strides": kernel.input_strides[2:],
+        "kernel_in_stride": kernel.kernel_strides[0],
+        "kernel_out_stride": kernel.kernel_strides[1],
+        "kernel_strides": kernel.kernel_strides[2:],
+        "window_strides": attrs.strides,
+        "low_padding": tuple(low for low, _ in attrs.padding),
+        "lhs_dilation": attrs.lhs_dilation,
+        "rhs_dilation": attrs.rhs_dilation,
+        "reversal": tuple(const(int(flag)) for flag in attrs.reversal),
+        "groups": const(attrs.feature_groups),
+        "room": _room(kernel),
+    }
+    lines = ["ShloConv conv = {};", f"conv.kernel = {start(emit, kernel.kernel)};"]
+    for field, value in fields.items():
+        if only is not None and field not in only:
+            continue
+        if isinstance(value, Dim):
+            lines.append(f"conv.{field} = {emit.dim_scalar(value)};")
+        else:
+            lines += [f"conv.{field}[{k}] = {emit.dim_scalar(d)};" for k, d in enumerate(value)]
+    return lines
