@@ -36,11 +36,29 @@ SHLO_INLINE F exp_tail(F r) {
   p = p * r + 1.6666665459e-1f;
   return p * r + 5.0000001201e-1f;
 }
+#ifdef SHLO_AVX512
+// exp(x) = 2^floor(n) 2^(n - floor(n)) exp(r), n a number of sixteenths, |r| <= ln(2)/32: a register holds the powers, and
+// the polynomial needs three terms less. 10 instructions of multipliers instead of 13.
+constexpr float SHLO_EXP_16[16] = {1.f, 1.04427373f, 1.09050775f, 1.13878858f, 1.18920708f, 1.24185777f,
+                                   1.29683959f, 1.35425556f, 1.41421354f, 1.47682619f, 1.54221082f, 1.61049032f,
+                                   1.68179286f, 1.75625217f, 1.8340081f, 1.91520655f};  // 2^(k / 16)
+template <class F>
+SHLO_INLINE F exp_f32(F x) {
+  x = at_most(at_least(x, -104.f), 89.f);
+  F shifted = x * 1.44269504f + 786432.f, n = shifted - 786432.f;  // 1.5 * 2^19: its low bits hold sixteenths
+  F r = x - n * 0.693359375f;
+  r = r + n * 2.12194440e-4f;
+  F power = looked_up<F>(SHLO_EXP_16, as<sint_t<F>>(shifted)), p = (r * 1.6666667e-1f + 0.5f) * r + 1.f;
+  if constexpr (is_scalar<F>) n = __builtin_floorf(n);  // lanes are rounded down as they are scaled
+  return scale<F>(power + power * (r * p), n);
+}
+#else
 template <class F>
 SHLO_INLINE F exp_f32(F x) {
   Reduced<F> e = reduce_exp(at_most(at_least(x, -104.f), 89.f));
   return scale<F>(exp_tail(e.r) * (e.r * e.r) + e.r + 1.f, e.n);
 }
+#endif
 template <class F>
 SHLO_INLINE F expm1_f32(F x) {
   Reduced<F> e = reduce_exp(at_most(at_least(x, -20.f), 89.f));
