@@ -114,13 +114,15 @@ def print_dot(kernel: DotKernel, kind: Multiplication, name: str, *, packed: boo
     if small is not None:
         functions.append(small.epilogue)
         lines += small.statements
-    if small is None or not small.always:
+    always = small is not None and small.always
+    if not always:
         functions += [*_fills(kernel, name), epilogue(name, kernel, kernel.batch, kind.sums)]
         lines += _print_blocks(kernel, kind, name, emit, packed=packed)
     statements = (*emit.scopes[0].lines, *lines)
     sizes = union(*(function.sizes for function in functions), tuple(emit.sizes))
     texts = tuple(line for function in functions for line in function.lines)
-    return Body(texts, statements, sizes, (f"gemm_{kind.name}",))
+    libraries = (f"gemm_small_{kind.name}",) * (small is not None) + (f"gemm_{kind.name}",) * (not always)
+    return Body(texts, statements, sizes, libraries)
 
 
 def _print_blocks(kernel: DotKernel, kind: Multiplication, name: str, emit: Emitter, *, packed: bool) -> list[str]:
@@ -128,7 +130,8 @@ def _print_blocks(kernel: DotKernel, kind: Multiplication, name: str, emit: Emit
     lines = [
         *([f"const char* const packed = (const char*)buffers[{len(kernel.params)}];"] if packed else ()),
         *_partition(emit, kernel, kind),
-        "for (int64_t task = begin; task < end; ++task) {",
+        "for (int64_t task = begin, run; task < end; task += run) {",
+        f"{INDENT}run = {_run(kernel)};",
         *(INDENT + line for line in _position(kernel)),
         f"{INDENT}int64_t rest = task / column_blocks / row_blocks;",
     ]
@@ -137,12 +140,19 @@ def _print_blocks(kernel: DotKernel, kind: Multiplication, name: str, emit: Emit
         batch = ", ".join(axis.symbol.name.removeprefix("%") for axis in kernel.batch)
         scope.lines += [
             f"ShloTask at = {{buffers, dims, {{{batch}}}}};",
-            "const int64_t i1 = min_(i0 + (int64_t)block_rows, m), j1 = min_(j0 + (int64_t)block_columns, n);",
+            "const int64_t i1 = min_(i0 + (int64_t)block_rows, m), j1 = min_(j0 + run * block_columns, n);",
             *_filled(emit, kernel, kind, name, packed=packed),
             f"shlo_gemm_{kind.name}(&product, {_range(kernel.a, 'i')}, {_range(kernel.b, 'j')}, scratch,"
             f" {name}_store, &at);",
         ]
     return [*lines, *(INDENT + line for line in scope.lines), "}"]
+
+
+def _run(kernel: DotKernel) -> str:
+    """How many pieces of work are one call: neighbours in a block of rows, so that rows of B are read along."""
+    if isinstance(kernel.a, Panel) or isinstance(kernel.b, Panel):
+        return "1"
+    return "min_(end - task, column_blocks - task % column_blocks)"
 
 
 def _partition(emit: Emitter, kernel: DotKernel, kind: Multiplication) -> list[str]:

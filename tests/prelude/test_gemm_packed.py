@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from itertools import product
+from random import Random
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from shlo_disc.expr.dim import const
 from shlo_disc.lower_cpu.multiplication import kernel_named
 from shlo_disc.lower_cpu.products import packed_bytes
 from tests.prelude.compilers import COMPILERS
-from tests.prelude.gemm_kinds import KINDS, Array, Kind, Products, build
+from tests.prelude.gemm_kinds import KINDS, Array, Kind, Products, ShloSchedule, build
 
 # m, k, n: nothing, one, a panel and just beyond, a lone column, beyond a block of rows and of depth.
 SIZES = (
@@ -61,3 +62,25 @@ def test_the_compiler_knows_how_much_memory_it_takes(products: Products, kind: K
     for k, n in product((0, 1, 2, 3, 63, 64, 65), repeat=2):
         expected = packed_bytes(kernel_named(kind.name), const(k), const(n)).constant
         assert count(ctypes.c_int64(k), ctypes.c_int64(n)) == expected
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_every_schedule_computes_the_same(products: Products, kind: Kind) -> None:
+    """Forms, tiles and blocks at random, also ones that a product or a CPU does not have."""
+    draw, rng = Random(7), np.random.default_rng(3)
+    for _ in range(60):
+        m, k, n = draw.choice((1, 2, 7, 13, 70, 200)), draw.choice((0, 1, 33, 130, 1100)), draw.choice((1, 40, 64, 150))
+        a, b = kind.draw(rng, (m, k)), kind.draw(rng, (k, n))
+        y = draw.choice(layouts(b))
+        schedule = ShloSchedule(
+            form=draw.randrange(4),
+            tile_rows=draw.choice((0, 1, 3, 6, 12, 50)),
+            tile_vectors=draw.choice((0, 1, 2, 3, 4, 16, 100)),
+            pack_left=draw.randrange(2),
+            pack_right=draw.randrange(2),
+            depth=draw.choice((0, 1, 16, 100, 5000)),
+            rows=draw.choice((0, 1, 5, 48, 1000)),
+            columns=draw.choice((0, 1, 100, 5000)),
+        )
+        for packed in (None, products.pack(kind, y)):
+            kind.check(products.run(kind, a, y, packed=packed, schedule=schedule), a, b)

@@ -5,7 +5,7 @@
 // A launch of one product has batch * ceil(m / ROWS) * ceil(n / COLUMNS) tasks; each needs SCRATCH bytes, 64-byte aligned.
 #define SHLO_GEMM_ROWS 192
 #define SHLO_GEMM_COLUMNS 256
-#define SHLO_GEMM_SCRATCH 393216
+#define SHLO_GEMM_SCRATCH 589824
 #define SHLO_GEMM_WIDE_SCRATCH 753664  // for elements that are converted, and for c128
 
 // Products with at most so many rows and columns, and such a depth, are small: one call computes many of them. All rows,
@@ -41,13 +41,24 @@
 #define SHLO_GEMM_BYTES_c64 8
 #define SHLO_GEMM_BYTES_c128 16
 
-// How to compute a product; 0 in any field: the prelude chooses. What a kernel cannot do as asked (a tile that it does not
-// have, a block larger than its scratch memory), it does with the nearest that it can. (Kernels do not read it yet.)
+// Register tiles of CPUs with 32 vector registers (AVX-512, NEON) and with 16 (AVX2, SSE): T(rows, vectors of columns). Complex
+// numbers take two registers, so that their tiles have half of the vectors.
+#define SHLO_GEMM_TILES_32(T) \
+  T(1, 16) T(1, 4) T(2, 4) T(3, 4) T(4, 4) T(5, 4) T(6, 4) T(1, 2) T(4, 2) T(8, 2) T(1, 1) T(4, 1) T(8, 1)
+#define SHLO_GEMM_TILES_16(T) \
+  T(1, 8) T(1, 4) T(2, 4) T(3, 4) T(1, 2) T(2, 2) T(3, 2) T(4, 2) T(5, 2) T(6, 2) T(1, 1) T(4, 1) T(8, 1) T(12, 1)
+
+// How to compute a product. 0 in any field: the prelude chooses. A form that does not apply to a product is not taken (stream
+// wants columns of B adjacent and B not packed, dot few rows and B adjacent along k); numbers beyond what scratch memory
+// holds are lowered to that.
 struct ShloSchedule {
-  int32_t form;                      // 1 tiles, 2 stream: few rows, B where it is, 3 dot: few rows, B adjacent along k
-  int32_t tile_rows, tile_vectors;   // of results in registers
-  int32_t pack_left, pack_right;     // 1: yes, 2: no
-  int64_t depth, rows, columns;      // of a block: as much of k as is summed up at once, rows of A, columns of B
+  int32_t form;                     // 1 tiles, 2 stream: B where it is, 3 dot: dot products
+  int32_t tile_rows, tile_vectors;  // at most, of the results in registers: see SHLO_GEMM_TILES
+  int32_t pack_left;                // 1: rows of A are packed too, unless complex (those that are converted always are)
+  int32_t pack_right;               // 1: of two ways, the one that packs B: tiles, not stream
+  int64_t depth;                    // of a block: so much of k is summed up while sums are in registers
+  int64_t rows;                     // of A that are multiplied by packed columns of B before the next columns
+  int64_t columns;                  // of a block where B is streamed; packed B comes in panels
 };
 
 // c[i, j] = sum over p < k of a[i * a_row + p * a_k] * b[p * b_k + j * b_col], for i < m and j < n. Any strides.

@@ -118,3 +118,9 @@ void small_products(const ShloGemm& g, int64_t count, int64_t a_next, int64_t b_
 }
 
 }  // namespace
+
+#define SHLO_GEMM_SMALL(name, K)                                                                                    \
+  extern "C" void shlo_gemm_small_##name(const ShloGemm* gemm, int64_t count, int64_t a_next, int64_t b_next,       \
+                                         void* scratch) {                                                           \
+    small_products<K>(*gemm, count, a_next, b_next, scratch);                                                       \
+  }

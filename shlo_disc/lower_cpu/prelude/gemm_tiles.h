@@ -1,0 +1,147 @@
+// Register tiles of matrix products: which there are, and how they multiply. (What a kind of elements is: gemm_kinds.h.)
+#pragma once
+#include "gemm.h"
+#include "gemm_kinds.h"
+
+// How many registers may hold results, and which tiles use them.
+#if defined(SHLO_AVX512) || defined(__aarch64__)
+#define ACCUMULATORS 24
+#define SHLO_GEMM_TILES SHLO_GEMM_TILES_32
+#else
+#define ACCUMULATORS 12
+#define SHLO_GEMM_TILES SHLO_GEMM_TILES_16
+#endif
+
+namespace {
+
+// How a tile reads B: packed, or where it is.
+enum Reading { PACKED, IN_PLACE };
+
+// Packed elements of some kinds are those in memory: one tile reads both.
+template <class K, Reading R>
+constexpr Reading READING = K::in_place && K::registers == 1 ? PACKED : R;
+template <class K, Reading R>
+using Right = typename Pick<R == PACKED, typename K::Packed, typename K::Storage>::type;
+
+template <class K, Reading R>
+SHLO_INLINE typename K::vector read_right(const Right<K, R>* at) {
+  if constexpr (R == PACKED) return K::unpack(at);
+  else return K::read(at);
+}
+
+// c[M, V vectors] (+)= a[M, k] * b[k, V vectors]; k counts packed elements. What is needed again stays in registers: a row of
+// B or a column of A, whichever is shorter.
+template <class K, Reading R, int M, int V>
+void tile(const typename K::Packed* a, int64_t a_row, int64_t a_k, const Right<K, R>* b, int64_t b_k,
+          typename K::Element* c, int64_t ldc, int64_t k, bool add) {
+  constexpr int L = K::lanes;
+  typedef typename K::vector vector;
+  vector sum[M * V];
+#pragma GCC unroll 32
+  for (int i = 0; i < M * V; ++i) sum[i] = add ? K::load(c + i / V * ldc + i % V * L) : K::zero();
+  for (; k > 0; --k, a += a_k, b += b_k) {
+    if constexpr (V <= M) {
+      vector y[V];
+#pragma GCC unroll 16
+      for (int v = 0; v < V; ++v) {
+        y[v] = read_right<K, R>(b + v * L);
+        K::keep(y[v]);
+      }
+#pragma GCC unroll 32
+      for (int i = 0; i < M; ++i) {
+        vector x = K::broadcast(a[i * a_row]);
+        K::keep(x);
+#pragma GCC unroll 16
+        for (int v = 0; v < V; ++v) sum[i * V + v] = K::multiply_add(sum[i * V + v], x, y[v]);
+      }
+    } else {
+      vector x[M];
+#pragma GCC unroll 16
+      for (int i = 0; i < M; ++i) {
+        x[i] = K::broadcast(a[i * a_row]);
+        K::keep(x[i]);
+      }
+#pragma GCC unroll 16
+      for (int v = 0; v < V; ++v) {
+        vector y = read_right<K, R>(b + v * L);
+        if (M > 1) K::keep(y);
+#pragma GCC unroll 16
+        for (int i = 0; i < M; ++i) sum[i * V + v] = K::multiply_add(sum[i * V + v], x[i], y);
+      }
+    }
+  }
+#pragma GCC unroll 32
+  for (int i = 0; i < M * V; ++i) K::store(c + i / V * ldc + i % V * L, sum[i]);
+}
+
+template <class K, Reading R>
+using Tile = void (*)(const typename K::Packed*, int64_t, int64_t, const Right<K, R>*, int64_t, typename K::Element*,
+                      int64_t, int64_t, bool);
+
+// All tiles of a kind, by the logarithm of their vectors and by their rows; null: there is none.
+template <class K, Reading R>
+struct Tiles {
+  static constexpr int MOST_ROWS = 12, WIDTHS = 5;
+  Tile<K, R> at[WIDTHS][MOST_ROWS + 1];
+
+  template <int M, int V>
+  constexpr void put() {
+    constexpr int wide = V / K::registers < 1 ? 1 : V / K::registers;  // complex numbers take two registers
+    at[__builtin_ctz(wide)][M] = tile<K, READING<K, R>, M, wide>;
+  }
+  constexpr Tiles() : at() {
+#define TILE(M, V) put<M, V>();
+    SHLO_GEMM_TILES(TILE)
+#undef TILE
+  }
+};
+template <class K, Reading R>
+constexpr Tiles<K, R> TILES = {};
+
+// The first of the fewest parts of n, each at most `most`, that differ by one at most.
+constexpr int64_t part(int64_t n, int64_t most) {
+  const int64_t parts = (n + most - 1) / most;
+  return (n + parts - 1) / parts;
+}
+
+// The widest tiles of at most so many vectors, and the tallest of that width for `left` rows. Every width has a tile of one
+// row. Parts of equal height are preferred to tall ones and a rest.
+template <class K, Reading R>
+int width_of(int64_t vectors) {
+  int width = (int)min(63 - __builtin_clzll((uint64_t)vectors), Tiles<K, R>::WIDTHS - 1);
+  while (!TILES<K, R>.at[width][1]) --width;
+  return width;
+}
+template <class K, Reading R>
+int64_t height_of(int width, int64_t left, int64_t most) {
+  const auto& tiles = TILES<K, R>.at[width];
+  int64_t rows = part(left, most);
+  if (!tiles[rows])
+    for (rows = min(left, most); !tiles[rows]; --rows) {}
+  return rows;
+}
+
+// The shape of tiles: at most so many rows and vectors. 0 rows: as many as registers hold.
+struct Shape {
+  int64_t rows, vectors;
+};
+
+// c[rows, vectors] (+)= a * b for any number of rows and vectors, tile by tile: all rows of some columns come one after the
+// other, so that these columns of B stay near.
+template <class K, Reading R>
+SHLO_ONCE void multiply_tiles(const typename K::Packed* a, int64_t a_row, int64_t a_k, const Right<K, R>* b, int64_t b_k,
+                    typename K::Element* c, int64_t ldc, int64_t k, bool add, int64_t rows, int64_t vectors,
+                    Shape shape) {
+  constexpr int64_t L = K::lanes;
+  for (int64_t v = 0; v < vectors;) {
+    const int width = width_of<K, R>(min(vectors - v, shape.vectors));
+    const int64_t most = min(shape.rows ? shape.rows : ACCUMULATORS / K::registers >> width, Tiles<K, R>::MOST_ROWS);
+    for (int64_t i = 0, height; i < rows; i += height) {
+      height = height_of<K, R>(width, rows - i, most);
+      TILES<K, R>.at[width][height](a + i * a_row, a_row, a_k, b + v * L, b_k, c + i * ldc + v * L, ldc, k, add);
+    }
+    v += 1 << width;
+  }
+}
+
+}  // namespace
