@@ -16,6 +16,8 @@ constexpr int kPolls = 32;               // between two looks at the clock
 constexpr int64_t kSpinTime = 20000;     // nanoseconds that a thread waits awake: longer than most gaps between launches
 constexpr int64_t kWorthWaking = 16;     // grains (of about a microsecond) that a thread which sleeps is woken for,
 constexpr int64_t kAloneTime = 16000;    // or nanoseconds that were spent alone because all slept
+constexpr int64_t kBackOff = 10;         // times what was lost to a thread without a core, nothing is shared
+constexpr int64_t kLongest = 1000000000;  // nanoseconds of that
 
 inline void relax() {
 #if defined(__x86_64__)
@@ -31,7 +33,7 @@ inline int64_t now() {
   return time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-// Polls until `done`, for at most kSpinTime.
+// Polls until `done` is true, for at most kSpinTime. Whom it may be waiting for can have the core now and then.
 template <class Done>
 inline bool spin(Done done) {
   for (int64_t begin = 0;;) {
@@ -42,6 +44,7 @@ inline bool spin(Done done) {
     const int64_t time = now();
     if (begin == 0) begin = time;
     if (time - begin >= kSpinTime) return false;
+    sched_yield();
   }
 }
 
@@ -110,6 +113,7 @@ struct Pool {
   // of the caller that owns the job
   int64_t alone_time;   // that it took to do loops alone, since the last pause, because all others slept
   int64_t alone_until;  // when the last of them was done
+  int64_t crowded_until;  // 0: or until when cores are taken by others
   // the job
   ShloKernel kernel;
   void* const* buffers;
@@ -216,9 +220,24 @@ void share_out(Pool* pool, int64_t extent, int64_t grain, int64_t sleepers) {
     pthread_mutex_unlock(&pool->mutex);
     for (int64_t i = 0; i < sleepers; i++) pthread_cond_signal(&pool->wake);
   }
+  const int64_t begin = now();
   work(pool, 0);
   __atomic_fetch_add(&pool->epoch, 1, __ATOMIC_SEQ_CST);
-  while (!spin([=] { return load(&pool->active) == 0; })) sched_yield();  // one of them has no core to finish on
+  const auto all_done = [=] { return load(&pool->active) == 0; };
+  if (spin(all_done)) return;
+  const int64_t end = now() - kSpinTime;
+  while (!all_done()) sched_yield();
+  // Pieces are alike: who takes longer for the last one than the caller for all of its own has no core to itself.
+  const int64_t time = now(), lost = time - end - (end - begin);
+  if (lost > kSpinTime) pool->crowded_until = time + (lost < kLongest / kBackOff ? kBackOff * lost : kLongest);
+}
+
+// Whether other threads, of this process or not, were seen to need the cores.
+bool crowded(Pool* pool) {
+  if (pool->crowded_until == 0) return false;
+  if (now() < pool->crowded_until) return true;
+  pool->crowded_until = 0;
+  return false;
 }
 
 void parallel(const ShloRuntime* runtime, ShloKernel kernel, void* const* buffers, const int64_t* dims,
@@ -234,8 +253,12 @@ void parallel(const ShloRuntime* runtime, ShloKernel kernel, void* const* buffer
   } else {
     if (!pool->started) start(pool);
     pool->members = members;
-    const int64_t grains = (extent + grain - 1) / grain, sleepers = wanted(pool, grains);
-    if (sleepers < 0) {
+    const int64_t grains = (extent + grain - 1) / grain;
+    const bool is_crowded = crowded(pool);
+    const int64_t sleepers = is_crowded ? 0 : wanted(pool, grains);
+    if (is_crowded) {
+      alone();
+    } else if (sleepers < 0) {
       const int64_t begin = now();
       alone();
       pool->alone_until = now();
@@ -255,7 +278,7 @@ void parallel(const ShloRuntime* runtime, ShloKernel kernel, void* const* buffer
 void reset(Pool* pool) {
   pool->busy = 0;
   pool->epoch = pool->active = pool->sleepers = pool->started_workers = 0;
-  pool->alone_time = pool->alone_until = 0;
+  pool->alone_time = pool->alone_until = pool->crowded_until = 0;
   pool->started = pool->stopping = false;
   pthread_mutex_init(&pool->mutex, nullptr);
   pthread_cond_init(&pool->wake, nullptr);
