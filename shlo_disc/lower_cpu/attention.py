@@ -56,8 +56,8 @@ def attention_scratch(kernel: AttentionKernel) -> Dim:
     """Bytes of private memory, see `attention.h`."""
     sizes = prelude_constants("attention.h")
     group, keys, block = (sizes[f"SHLO_ATTENTION_{name}"] for name in ("GROUP", "KEYS", "BLOCK"))
-    deep, wide, high = ((size + 15) // 16 * 16 for size in (kernel.depth, kernel.width, block))
-    elements = keys * (deep + wide + block) + high * deep + group * (wide + 2)
+    deep, wide = ((size + 15) // 16 * 16 for size in (kernel.depth, kernel.width))
+    elements = keys * (deep + wide) + block * (keys + 16 + deep) + group * (wide + 2)
     return const(elements * _SUMS[kernel.q.dtype].bytes)
 
 

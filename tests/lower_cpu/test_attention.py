@@ -39,8 +39,22 @@ from tests.pipeline.exports import Array, In, between, by_jax, check, exported, 
 
 Function = Callable[..., Any]
 
-# Queries and keys: none, one, around vectors, strips of 64 and blocks of 24, 48, 192 rows and 256 keys.
-SIZES = ((0, 5), (5, 0), (1, 1), (1, 70), (24, 16), (25, 63), (47, 65), (49, 129), (191, 255), (193, 257), (16, 523))
+# Queries and keys: none, one, very few, around vectors, strips of 64 and blocks of 48 and 192 rows and 256 keys.
+SIZES = (
+    (0, 5),
+    (5, 0),
+    (1, 1),
+    (1, 70),
+    (2, 261),
+    (7, 66),
+    (9, 16),
+    (25, 63),
+    (47, 65),
+    (49, 129),
+    (191, 255),
+    (193, 257),
+    (16, 523),
+)
 
 
 def sized(queries: int, keys: int, batch: int = 2) -> Mapping[str, int]:

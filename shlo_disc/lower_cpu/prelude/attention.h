@@ -6,7 +6,7 @@
 #define SHLO_ATTENTION_ROWS 48
 #define SHLO_ATTENTION_GROUP 192
 #define SHLO_ATTENTION_KEYS 256  // of a block
-#define SHLO_ATTENTION_BLOCK 24  // rows whose scores are computed together
+#define SHLO_ATTENTION_BLOCK 48  // rows whose scores are computed together
 
 #ifndef SHLO_EPILOGUE_DEFINED
 #define SHLO_EPILOGUE_DEFINED
@@ -36,8 +36,9 @@ struct ShloAttention {
   void* context;
 };
 
-// Compute rows [i0, i1), at most GROUP. Scratch: 64-byte aligned, KEYS * (depth + width + BLOCK) + BLOCK * depth + GROUP *
-// (width + 2) numbers of 4 or 8 bytes, where depth, width and the second BLOCK are rounded up to 16.
+// Compute rows [i0, i1), at most GROUP. Scratch: 64-byte aligned, KEYS * (depth + width) + BLOCK * (KEYS + 16 + depth) + GROUP *
+// (width + 2) numbers of 4 or 8 bytes, where depth and width are rounded up to 16. ROWS, GROUP and BLOCK are multiples of
+// 16.
 #define SHLO_ATTENTION_KERNEL(name) \
   extern "C" void shlo_attention_##name(const ShloAttention* attention, int64_t i0, int64_t i1, void* scratch);
 SHLO_ATTENTION_KERNEL(f32) SHLO_ATTENTION_KERNEL(f64) SHLO_ATTENTION_KERNEL(f16) SHLO_ATTENTION_KERNEL(bf16)

@@ -18,10 +18,13 @@ namespace {
 
 constexpr int64_t GROUP = SHLO_ATTENTION_GROUP, KEYS = SHLO_ATTENTION_KEYS, BLOCK = SHLO_ATTENTION_BLOCK;
 constexpr int64_t STRIP = 64;  // keys that a mask may hide together; whole panels
+constexpr int64_t VERY_FEW = 8;  // rows at most, for which it does not pay to turn keys
 constexpr int64_t FEW = 48;  // rows at most, for which it does not pay to move values together
 
 constexpr int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 constexpr int64_t whole_lines(int64_t n) { return (n + 15) / 16 * 16; }
+// From a row of scores to the next: mostly no power of two, so that rows meet in few sets of a cache.
+constexpr int64_t pitch(int64_t count) { return whole_lines(count) + 16; }
 
 // ---- layout ----------------------------------------------------------------------------------------------------------
 
@@ -94,10 +97,11 @@ void tile(const T* a, int64_t lda, const T* b, int64_t ldb, T* c, int64_t ldc, i
 template <class T, int V>
 void tiles(const T* a, int64_t lda, int64_t rows, const T* b, int64_t ldb, T* c, int64_t ldc, int64_t k, bool add) {
   for (int64_t i = 0, high; i < rows; i += high) {
-    const int64_t left = rows - i;
-    high = left >= 6 ? 6 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
-    const auto multiply = high == 6 ? tile<T, 6, V> : high == 4 ? tile<T, 4, V> : high == 2 ? tile<T, 2, V> : tile<T, 1, V>;
-    multiply(a + i * lda, lda, b, ldb, c + i * ldc, ldc, k, add);
+    const int64_t parts = (rows - i + 5) / 6;  // that differ by one row at most
+    high = (rows - i + parts - 1) / parts;
+    constexpr decltype(tile<T, 1, V>)* of_height[] = {tile<T, 1, V>, tile<T, 2, V>, tile<T, 3, V>,
+                                                      tile<T, 4, V>, tile<T, 5, V>, tile<T, 6, V>};
+    of_height[high - 1](a + i * lda, lda, b, ldb, c + i * ldc, ldc, k, add);
   }
 }
 
@@ -136,6 +140,27 @@ void multiply(const T* a, int64_t lda, int64_t rows, Panels<T> b, T* c, int64_t 
   }
 }
 
+// c[M, count] = a[M, k] * b[count, k], k being whole registers; columns up to the next multiple of four are written.
+template <class T, int M>
+void dots(const T* a, int64_t lda, const T* b, int64_t ldb, int64_t count, T* c, int64_t ldc, int64_t k) {
+  for (int64_t j = 0; j < count; j += 4) {
+    register_t<T> sum[M][4] = {};
+    for (int64_t p = 0; p < k; p += Register<T>::lanes) {
+      register_t<T> y[4];
+#pragma GCC unroll 4
+      for (int q = 0; q < 4; ++q) y[q] = read(b + least(j + q, count - 1) * ldb + p);
+#pragma GCC unroll 4
+      for (int i = 0; i < M; ++i) {
+        const register_t<T> x = read(a + i * lda + p);
+#pragma GCC unroll 4
+        for (int q = 0; q < 4; ++q) sum[i][q] += x * y[q];
+      }
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < M; ++i) sum_of_four<T>(sum[i], c + i * ldc + j, 1);
+  }
+}
+
 // ---- attention -------------------------------------------------------------------------------------------------------
 
 // The larger numbers; `most` where x is NaN.
@@ -143,6 +168,23 @@ template <class V>
 SHLO_INLINE V larger_of(V x, V most) {
   if constexpr (is_pair<V>) return V{hardware_max(x.lo, most.lo), hardware_max(x.hi, most.hi)};
   else return hardware_max(x, most);
+}
+
+// Lane k: all lanes of x[k] combined.
+template <class V, class Op>
+SHLO_INLINE V across(V* x, Op op) {
+  if constexpr (is_pair<V>) {
+    elem_t<V> each[16];
+    for (int k = 0; k < 16; ++k) each[k] = horizontal(x[k], [=](auto a, auto b) { return op(a, b); });
+    return load(each);
+  } else {
+#pragma GCC unroll 4
+    for (int half = 8; half > 0; half /= 2)
+#pragma GCC unroll 8
+      for (int k = 0; k < half; ++k)
+        x[k] = op(interleave_low(x[k], x[k + half]), interleave_high(x[k], x[k + half]));
+    return x[0];
+  }
 }
 
 template <class S, class T>
@@ -157,13 +199,26 @@ struct Attention {
 
   Attention(const ShloAttention& attention, int64_t first, int64_t last, T* scratch)
       : it(attention), i0(first), i1(last), keys(scratch), values(keys + KEYS * deep), scores(values + KEYS * wide),
-        queries(scores + KEYS * BLOCK), sums(queries + whole_lines(BLOCK) * deep), greatest(sums + GROUP * wide),
+        queries(scores + pitch(KEYS) * BLOCK), sums(queries + BLOCK * deep), greatest(sums + GROUP * wide),
         total(greatest + GROUP) {}
 
   static const S* at(const ShloMatrix& m, int64_t i) { return (const S*)m.at + i * m.row; }
 
+  // Very few rows are multiplied with keys where they are.
+  bool dots_keys() const {
+    const bool adjacent = it.q.column == 1 && it.k.column == 1 && it.depth % Register<T>::lanes == 0;
+    return same<S, T> && i1 - i0 <= VERY_FEW && adjacent;
+  }
+  void dot(int64_t i, int64_t rows, int64_t j, int64_t count, int64_t ld) const {
+    const T *const a = (const T*)at(it.q, i), *const b = (const T*)at(it.k, j);
+    for (int64_t r = 0, high; r < rows; r += high) {
+      high = rows - r >= 4 ? 4 : rows - r >= 2 ? 2 : 1;
+      const auto multiply = high == 4 ? dots<T, 4> : high == 2 ? dots<T, 2> : dots<T, 1>;
+      multiply(a + r * it.q.row, it.q.row, b, it.k.row, count, scores + r * ld, ld, it.depth);
+    }
+  }
   void take_keys(int64_t j, int64_t count) const {
-    lay_out_panels(at(it.k, j), it.k.column, it.k.row, it.depth, count, keys, deep);
+    if (!dots_keys()) lay_out_panels(at(it.k, j), it.k.column, it.k.row, it.depth, count, keys, deep);
   }
   // Few rows read values where they are, if these are whole registers.
   bool reads_values() const { return same<S, T> && it.v.column == 1 && it.width % 16 == 0 && i1 - i0 <= FEW; }
@@ -183,45 +238,74 @@ struct Attention {
     return true;
   }
 
-  // One row of scores becomes exponentials; what is summed so far shrinks.
-  void weigh_row(int64_t r, T* x, int64_t count) const {
+  // Up to 16 rows of scores become exponentials; what is summed so far shrinks. A lane of `greatest` and of `total` is a
+  // row; those of rows that are absent stay what they are.
+  void weigh_rows(int64_t r, T* x, int64_t ld, int64_t rows, int64_t count) const {
     typedef vector_t<T> vector;
     const int64_t last = (count - 1) / 16 * 16;
-    store(x + last, keep_n(load(x + last), count - last, splat<vector>(-INFINITE)));
-    vector most = splat<vector>(-INFINITE);
-    for (int64_t j = 0; j < count; j += 16) most = larger_of(load(x + j), most);
-    const T before = greatest[r], here = horizontal(most, [](auto a, auto b) { return hardware_max(a, b); });
-    const T now = here > before ? here : before, shift = now == -INFINITE ? T(0) : now;
-    const vector shifts = splat<vector>(shift);
-    vector sum = splat<vector>(0);
-    for (int64_t j = 0; j < count; j += 16) {
-      const vector e = exp_((vector)(load(x + j) - shifts));
-      store(x + j, e);
-      sum = sum + e;
+    const vector lowest = splat<vector>(-INFINITE), zero = splat<vector>(0);
+    vector each[16];
+    for (int64_t k = 0; k < 16; ++k) {
+      each[k] = lowest;
+      if (k >= rows) continue;
+      T* const row = x + k * ld;
+      if (count % 16 != 0) store(row + last, keep_n(load(row + last), count - last, lowest));
+      vector most = lowest;
+      for (int64_t j = 0; j < count; j += 16) most = larger_of(load(row + j), most);
+      each[k] = most;
     }
-    if (now != before && before != -INFINITE) {
-      const T scale = exp_(before - shift);
-      total[r] *= scale;
-      T* const o = sums + r * wide;
-      for (int64_t c = 0; c < wide; c += 16) store(o + c, load(o + c) * scale);
+    const vector before = load(greatest + r);
+    const vector now = larger_of(across(each, [](auto a, auto b) { return larger_of(a, b); }), before);
+    const vector shift = select(eq(now, lowest), zero, now);
+    T shifts[16];
+    store(shifts, shift);
+    store(greatest + r, now);
+    for (int64_t k = 0; k < 16; ++k) {
+      each[k] = zero;
+      if (k >= rows) continue;
+      T* const row = x + k * ld;
+      const vector down = splat<vector>(shifts[k]);
+      vector sum = zero;
+      for (int64_t j = 0; j < count; j += 16) {
+        const vector e = exp_((vector)(load(row + j) - down));
+        store(row + j, e);
+        sum = sum + e;
+      }
+      each[k] = sum;
     }
-    greatest[r] = now;
-    total[r] += hsum(sum);
+    const vector sum = across(each, [](auto a, auto b) { return a + b; }), all = load(total + r);
+    const maskv grown = ne(now, before);
+    if (!hor(grown)) {
+      store(total + r, all + sum);
+      return;
+    }
+    const vector scale = select(grown, exp_((vector)(before - shift)), splat<vector>(1));
+    store(total + r, all * scale + sum);
+    T scales[16];
+    store(scales, scale);
+    for (int64_t k = 0; k < rows; ++k) {
+      T* const o = sums + (r + k) * wide;
+      if (scales[k] != 1)
+        for (int64_t c = 0; c < wide; c += 16) store(o + c, load(o + c) * scales[k]);
+    }
   }
 
   // Rows [i, i + rows) meet `count` keys, from number c on of the block that begins at j.
   void meet(int64_t i, int64_t rows, int64_t j, int64_t c, int64_t count) const {
+    const int64_t ld = pitch(count);
     const Panels<T> right = {keys + c * deep, deep, 0, 0};
-    if (same<S, T> && it.q.column == 1) {
-      multiply((const T*)at(it.q, i), it.q.row, rows, right, scores, KEYS, it.depth, count, false);
+    if (dots_keys()) {
+      dot(i, rows, j + c, count, ld);
+    } else if (same<S, T> && it.q.column == 1) {
+      multiply((const T*)at(it.q, i), it.q.row, rows, right, scores, ld, it.depth, count, false);
     } else {
       lay_out(at(it.q, i), it.q.row, it.q.column, rows, it.depth, queries, deep);
-      multiply(queries, deep, rows, right, scores, KEYS, it.depth, count, false);
+      multiply(queries, deep, rows, right, scores, ld, it.depth, count, false);
     }
-    it.score(it.context, scores, KEYS, i, rows, j + c, count);
-    for (int64_t r = 0; r < rows; ++r) weigh_row(i - i0 + r, scores + r * KEYS, count);
-    if (it.weigh != nullptr) it.weigh(it.context, scores, KEYS, i, rows, j + c, count);
-    multiply(scores, KEYS, rows, values_at(j, c), sums + (i - i0) * wide, wide, count, it.width, true);
+    it.score(it.context, scores, ld, i, rows, j + c, count);
+    for (int64_t r = 0; r < rows; r += 16) weigh_rows(i - i0 + r, scores + r * ld, ld, least(16, rows - r), count);
+    if (it.weigh != nullptr) it.weigh(it.context, scores, ld, i, rows, j + c, count);
+    multiply(scores, ld, rows, values_at(j, c), sums + (i - i0) * wide, wide, count, it.width, true);
   }
 
   // How many keys from number c on of the block are all hidden from these rows, or all not. `hides`: which.

@@ -98,25 +98,6 @@ SHLO_INLINE auto last_lanes(int64_t n) {
   return lane >= (integer)(L - n);
 }
 
-// to[q * stride] = the sum of the elements of x[q], for four q.
-template <class T>
-SHLO_INLINE void sum_of_four(const register_t<T>* x, T* to, int64_t stride) {
-  constexpr int L = Register<T>::lanes;
-  if constexpr (L < 4) {
-#pragma GCC unroll 16
-    for (int q = 0; q < 4; ++q) to[q * stride] = x[q][0] + x[q][1];
-  } else {
-    const register_t<T> even = interleave_low(x[0], x[2]) + interleave_high(x[0], x[2]);
-    const register_t<T> odd = interleave_low(x[1], x[3]) + interleave_high(x[1], x[3]);
-    const register_t<T> all = interleave_low(even, odd) + interleave_high(even, odd);
-    T sum[4] = {all[0], all[1], all[2], all[3]};
-#pragma GCC unroll 16
-    for (int q = 4; q < L; ++q) sum[q % 4] += all[q];
-#pragma GCC unroll 16
-    for (int q = 0; q < 4; ++q) to[q * stride] = sum[q];
-  }
-}
-
 template <class S, class T, int N = Register<T>::lanes>
 struct Real {
   typedef S Storage;

@@ -83,6 +83,25 @@ SHLO_INLINE V interleave_high(V a, V b) {
   else if constexpr (lanes == 4) return __builtin_shufflevector(a, b, 2, 6, 3, 7);
   else return __builtin_shufflevector(a, b, 1, 3);
 }
+// to[q * stride] = the sum of the elements of x[q], for four q.
+template <class T>
+SHLO_INLINE void sum_of_four(const register_t<T>* x, T* to, int64_t stride) {
+  constexpr int L = Register<T>::lanes;
+  if constexpr (L < 4) {
+#pragma GCC unroll 16
+    for (int q = 0; q < 4; ++q) to[q * stride] = x[q][0] + x[q][1];
+  } else {
+    const register_t<T> even = interleave_low(x[0], x[2]) + interleave_high(x[0], x[2]);
+    const register_t<T> odd = interleave_low(x[1], x[3]) + interleave_high(x[1], x[3]);
+    const register_t<T> all = interleave_low(even, odd) + interleave_high(even, odd);
+    T sum[4] = {all[0], all[1], all[2], all[3]};
+#pragma GCC unroll 16
+    for (int q = 4; q < L; ++q) sum[q % 4] += all[q];
+#pragma GCC unroll 16
+    for (int q = 0; q < 4; ++q) to[q * stride] = sum[q];
+  }
+}
+
 // A square of N vectors: interleaving the halves log2(N) times transposes it.
 template <int N, class V>
 SHLO_INLINE void transpose_square(V* rows) {
