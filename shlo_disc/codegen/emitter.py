@@ -143,10 +143,6 @@ class Emitter(IndexPrinter):
         if (sign := self.spell.infix(fn, dtype)) is None:
             text = self.spell.binary(fn, go(node.a), go(node.b), dtype)
             return self.spell.rounded(text, dtype, exact=fn in EXACT), 100
-        if fn is BinaryFn.DIVIDE and self.is_vector(node) and not self.is_vector(node.b):
-            text = self.spell.quotient_lanes(go(node.a), self.value(node.b), dtype)
-            if text is not None:
-                return self.spell.rounded(text, dtype, exact=False), 100
         level = 12 if fn in (BinaryFn.MULTIPLY, BinaryFn.DIVIDE) else 11
         plain = f"{go(node.a, level)} {sign} {go(node.b, level + 1)}"
         text = self.spell.rounded(plain, dtype, exact=False)

@@ -222,10 +222,6 @@ class Spelling:
     def convert_lanes(self, x: str, source: DType, target: DType) -> str:
         raise AssertionError(f"this target has no vectors of {source.value} ({x}, {target})")
 
-    def quotient_lanes(self, a: str, b: str, dtype: DType) -> str | None:
-        """A vector divided by one number, if there is a function for it."""
-        del a, b, dtype
-
     def vector_type(self, dtype: DType) -> str:
         raise AssertionError(f"this target has no vectors of {dtype.value}")
 

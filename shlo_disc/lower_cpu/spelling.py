@@ -65,9 +65,6 @@ class VectorSpelling(Spelling):
         """The statement that stores the first lanes of several vectors, then their second lanes, and so on."""
         return f"{'store_bool' if dtype.is_bool else 'store'}_interleaved({pointer}, {values});"
 
-    def quotient_lanes(self, a: str, b: str, dtype: DType) -> str | None:
-        return f"over({a}, {b})" if self.value_type(dtype) == "float" else None
-
     def convert_lanes(self, x: str, source: DType, target: DType) -> str:
         """Convert a vector; masks become 0 and 1."""
         if source.is_bool and not target.is_bool:

@@ -3,7 +3,6 @@
 #include "interleave.h"
 #include "masked.h"
 #include "math.h"
-#include "quotient.h"
 #include "ranked.h"
 #include "runtime.h"
 #include "tile.h"
