@@ -20,6 +20,7 @@ Quick = Callable[..., Any]
 
 _BUCKETS = 1024
 _PLANS_KEPT = 4096
+_MOST_ARRAYS = 2000  # what a call finds of them is on the stack: up to 130 bytes each
 _FORMATS = {  # of a buffer, by the kind of a dtype and its bytes
     "b1": b"?", "i1": b"b", "i2": b"h", "i4": b"i", "i8": b"q", "u1": b"B", "u2": b"H", "u4": b"I", "u8": b"Q",
     "f2": b"e", "f4": b"f", "f8": b"d", "c8": b"Zf", "c16": b"Zd",
@@ -201,8 +202,9 @@ class Entry:
 def open_entry(
     artifact: Artifact, binding: Binding, program: HostProgram | None, runtime: Runtime, calls: Words
 ) -> Entry | None:
-    """The entry of a program; None if the program or the interpreter wants Python between the crossings."""
-    if program is None or runtime.refusal is not None:
+    """The entry of a program; None if it has host calls or very many arrays, or the interpreter is another one."""
+    too_many = len(artifact.arguments) + len(artifact.results) > _MOST_ARRAYS
+    if program is None or runtime.refusal is not None or too_many:
         return None
     return Entry(artifact, binding, program, runtime, calls)
 

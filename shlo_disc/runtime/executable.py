@@ -149,12 +149,12 @@ class Executable:
         """
         run = run or self
         types = jax_types(arrays)
-        if not types:
-            return to_jax(run(arrays)) if of_jax or self.binding.of_jax else run(arrays)
-        if self.entry is not None and len(types) == 1:
-            self.entry.know_jax(*types)
-        views = [np.asarray(array) if type(array) in types else array for array in arrays]
-        return to_jax(run(views))
+        if not (types or of_jax or self.binding.of_jax):
+            return run(arrays)
+        results = to_jax(run([np.asarray(array) if type(array) in types else array for array in arrays]))
+        if self.entry is not None and results:
+            self.entry.know_jax(type(results[0]))
+        return results
 
     @property
     def stats(self) -> Stats:

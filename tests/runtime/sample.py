@@ -27,6 +27,13 @@ from shlo_disc.overview import Overview
 from shlo_disc.runtime.cache import Cache, digest
 from shlo_disc.runtime.executable import build
 
+DOUBLE = """
+func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %y = stablehlo.add %x, %x : tensor<?xf32>
+  return %y : tensor<?xf32>
+}
+"""
+
 _KERNELS = r"""
 #include "runtime.h"
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import os
 import resource
+import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,25 +17,16 @@ import numpy as np
 import pytest
 
 import shlo_disc
-from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.entry import Entry
 from shlo_disc.runtime.executable import Executable, build
 from shlo_disc.runtime.interop import Array
 from shlo_disc.runtime.library import Runtime
 from shlo_disc.runtime.memory import size_class
-from shlo_disc.runtime.pytrees import read_tree
-from tests.runtime.sample import LOOP, SAMPLE, expected
+from tests.runtime.sample import DOUBLE, LOOP, SAMPLE, expected
 
 X = np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3)
 W = np.ones(3, np.float32)
-
-DOUBLE = """
-func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
-  %y = stablehlo.add %x, %x : tensor<?xf32>
-  return %y : tensor<?xf32>
-}
-"""
 
 
 @pytest.fixture
@@ -173,8 +167,35 @@ def test_calls_leave_nothing_behind(options: CompileOptions) -> None:
             run(x)
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
-    grown = calls(100_000) - calls(1000)  # KiB; a lost result would be 400 MB
-    assert grown < 50_000
+    before = calls(1000)
+    assert calls(100_000) - before < 50_000  # KiB; a lost result would be 400 MB
+    sample = build(SAMPLE, options)
+    large, weight = np.ones((1000, 60), np.float32), np.ones(60, np.float32)
+    for _ in range(3):
+        sample((large, weight))
+    before = calls(1)
+    for _ in range(2000):
+        sample((large, weight))
+    assert calls(1) - before < 50_000  # lost temporaries would be 480 MB
+
+
+def test_donated_memory_of_another_library_is_copied(options: CompileOptions) -> None:
+    class Lender:
+        def __init__(self, array: Array) -> None:
+            self._array = array
+
+        def __dlpack__(self, **options: Any) -> object:
+            return self._array.__dlpack__(**options)
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return self._array.__dlpack_device__()
+
+    run = shlo_disc.compile(DOUBLE, options=options, donate=[0])
+    x = np.ones(16, np.float32)
+    for _ in range(2):
+        np.testing.assert_array_equal(run(Lender(x))[0], x + x)
+        np.testing.assert_array_equal(x, 1)
+    assert run(x)[0].ctypes.data == x.ctypes.data
 
 
 def test_a_function_keeps_what_it_needs(options: CompileOptions) -> None:
@@ -197,30 +218,36 @@ def test_many_sizes(options: CompileOptions) -> None:
             np.testing.assert_array_equal(run(x)[0], x + x)
 
 
-def test_short_calls_hold_the_lock_and_long_ones_do_not(options: CompileOptions) -> None:
+def ticks_during(call: Callable[[], object]) -> int:
+    """How often this thread gets its turn while another one makes a call."""
+    ticks, seen = 0, list[int]()
+
+    def watched() -> None:
+        seen.append(ticks)
+        call()
+        seen.append(ticks)
+
+    other, interval = threading.Thread(target=watched), sys.getswitchinterval()
+    sys.setswitchinterval(10)  # a thread gets its turn when the other one leaves it
+    try:
+        other.start()
+        while len(seen) < 2:
+            ticks += 1
+            time.sleep(0)
+        other.join()
+    finally:
+        sys.setswitchinterval(interval)
+    return seen[1] - seen[0]
+
+
+def test_short_calls_keep_the_lock_and_long_ones_do_not(options: CompileOptions) -> None:
     run = shlo_disc.compile(DOUBLE, options=options)
     large, small = np.ones(8_000_000, np.float32), np.ones(1, np.float32)
-
-    def ticks_during(calls: Callable[[], object]) -> int:
-        """How often another thread gets its turn: by itself it would only after 5 ms."""
-        ticks, done = 0, threading.Event()
-
-        def count() -> None:
-            nonlocal ticks
-            while not done.is_set():
-                ticks += 1
-
-        other = threading.Thread(target=count)
-        other.start()
-        calls()
-        done.set()
-        other.join()
-        return ticks
-
     for x in (large, small):
         for _ in range(10):
             run(x)
-    assert ticks_during(lambda: [run(large) for _ in range(3)]) > 100
+    assert any(ticks_during(lambda: run(large)) for _ in range(100))  # a busy machine may have no core for this thread
+    assert ticks_during(lambda: [run(small) for _ in range(1000)]) == 0
 
 
 def test_a_loop_is_never_taken_for_short(options: CompileOptions) -> None:
@@ -228,18 +255,7 @@ def test_a_loop_is_never_taken_for_short(options: CompileOptions) -> None:
     x = np.ones(1000, np.float32)
     for _ in range(20):
         run((x, 0, 0))  # no turns: as short as can be
-    done, ticks = threading.Event(), 0
-
-    def call() -> None:
-        run((x, 100_000, 0))
-        done.set()
-
-    thread = threading.Thread(target=call)
-    thread.start()
-    while not done.is_set():
-        ticks += 1
-    thread.join()
-    assert ticks > 100
+    assert any(ticks_during(lambda: run((x, 100_000, 0))) for _ in range(100))
 
 
 def test_arrays_stay_while_another_thread_empties_their_list() -> None:
@@ -269,95 +285,25 @@ def test_arrays_stay_while_another_thread_empties_their_list() -> None:
         other.join()
 
 
-@pytest.mark.parametrize(
-    ("example", "leaves"),
-    [
-        (0, (0,)),
-        ((0, [1, {"a": 2}], None, ()), (0, 1, 2)),
-        ({"b": 1, "a": 0}, (1, 0)),
-        ((0, 1.5), None),
-        (frozenset({0}), None),
-        (True, None),
-    ],
-)
-def test_pytrees_are_read(example: object, leaves: tuple[int, ...] | None) -> None:
-    tree = read_tree(example)
-    assert (None if tree is None else tree.leaves) == leaves
-
-
-def test_pytrees_are_served() -> None:
-    jax = pytest.importorskip("jax")
-    export: Any = pytest.importorskip("jax.export")
-    (n,) = export.symbolic_shape("n")
-    one = jax.ShapeDtypeStruct((n,), np.float32)
-
-    def model(p: Any, x: Any, _unused: Any) -> Any:
-        first, (second, nothing) = p["layers"]
-        assert nothing is None
-        return {"z": [x + first["w"], ()], "a": (second * x,), "n": None}
-
-    tree = {"layers": [{"w": one}, (one, None)], "a": one}
-    run = shlo_disc.compile(export.export(jax.jit(model))(tree, one, one))
-    w, v, x = (np.full(3, k, np.float32) for k in (1, 2, 3))
-
-    def params(**changed: Any) -> dict[str, Any]:
-        return {"layers": [{"w": w}, (v, None)], "a": "not looked at", **changed}
-
-    for _ in range(2):
-        found = run(params(a=x), x, x)
-        assert jax.tree.structure(found) == jax.tree.structure({"z": [x, ()], "a": (x,), "n": None})
-        np.testing.assert_array_equal(found["z"][0], x + w)
-        np.testing.assert_array_equal(found["a"][0], v * x)
-    calls = run.stats.calls
-    for bad in (
-        params(layers=[{"w": w}, [v, None]]),
-        params(layers=[{"v": w}, (v, None)]),
-        params(layers=[{"w": w, "b": w}, (v, None)]),
-        params(layers=[{"w": w}, (v, v)]),
-        params(layers=[{"w": w}]),
-        {"layers": [{"w": w}, (v, None)]},
-        [1],
-    ):
-        with pytest.raises(ArgumentTypeError, match="another structure"):
-            run(bad, x, x)
-    with pytest.raises(RuntimeShapeError):
-        run(params(a=x), x[:2], x)
-    assert run.stats.calls == calls
-    with pytest.raises(ArgumentTypeError, match="another structure"):
-        run(params(a=x), x, _unused=x)
-
-
-def test_arrays_of_jax(options: CompileOptions) -> None:
-    jnp = pytest.importorskip("jax.numpy")
-    run = shlo_disc.compile(DOUBLE, options=options)
-    x = np.arange(5, dtype=np.float32)
-    for _ in range(3):
-        (found,) = run(jnp.asarray(x))
-        assert isinstance(found, type(jnp.asarray(x)))
-        np.testing.assert_array_equal(np.asarray(found), x + x)
-        (found,) = run(x)
-        assert type(found) is np.ndarray
-    calls, deleted = run.stats.calls, jnp.asarray(x)
-    deleted.delete()
-    with pytest.raises(RuntimeError, match="deleted"):
-        run(deleted)
-    with pytest.raises(ArgumentTypeError, match="found dtype int32"):
-        run(jnp.arange(5))
-    assert run.stats.calls == calls
-
-
-@pytest.mark.parametrize(
-    "dtype",
-    ["bool", "int8", "int16", "int32", "uint8", "uint16", "uint32", "float16", "bfloat16", "float32", "complex64"],
-)
-def test_arrays_of_jax_of_each_type(dtype: str, options: CompileOptions) -> None:
-    jnp = pytest.importorskip("jax.numpy")
-    short = {"bool": "i1", "bfloat16": "bf16", "complex64": "complex<f32>"}
-    kind = short.get(dtype, dtype.replace("uint", "ui").replace("int", "i").replace("float", "f").replace("uii", "ui"))
-    text = f"func.func @main(%x: tensor<?x{kind}>) -> tensor<?x{kind}> {{\n return %x : tensor<?x{kind}>\n}}\n"
+def test_very_many_arrays_go_the_other_way(options: CompileOptions) -> None:
+    arguments = ", ".join(f"%a{k}: tensor<?xf32>" for k in range(2100))
+    text = f"func.func @main({arguments}) -> tensor<?xf32> {{\n return %a7 : tensor<?xf32>\n}}\n"
     run = shlo_disc.compile(text, options=options)
-    x = jnp.asarray([0, 1, 1, 0]).astype(dtype)
-    for _ in range(3):
-        (found,) = run(x)
-        assert found.dtype == x.dtype
-        np.testing.assert_array_equal(np.asarray(found), np.asarray(x))
+    assert isinstance(run.executable, Executable)
+    assert run.executable.entry is None
+    arrays = [np.full(2, k, np.float32) for k in range(2100)]
+    np.testing.assert_array_equal(run(*arrays)[0], arrays[7])
+
+
+def test_results_may_outlive_the_interpreter_s_modules(options: CompileOptions) -> None:
+    script = (
+        "import sys, numpy as np, shlo_disc\n"
+        f"run = shlo_disc.compile('''{DOUBLE}''')\n"
+        "x = np.ones(5, np.float32)\n"
+        "run(x); sys.kept = run(x), run, run._quick\n"
+    )
+    environment = {**os.environ, "XDG_CACHE_HOME": str(options.cache_dir)}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert (done.returncode, done.stderr) == (0, "")

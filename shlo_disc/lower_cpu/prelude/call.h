@@ -103,8 +103,8 @@ ShloObject* const* members_of(ShloObject* tuple) {
   return reinterpret_cast<ShloObject* const*>(reinterpret_cast<char*>(tuple) + python.tuple_header);
 }
 
-int64_t length_of(ShloObject* tuple) {  // ob_size, the word before the members
-  return reinterpret_cast<const int64_t*>(members_of(tuple))[-1];
+int64_t length_of(ShloObject* tuple) {  // ob_size, the first word of its own
+  return *reinterpret_cast<const int64_t*>(reinterpret_cast<char*>(tuple) + python.object_header);
 }
 
 // --- one call -------------------------------------------------------------------------------------------------------
@@ -432,7 +432,8 @@ ShloObject* call_tree(ShloObject* self, ShloObject* const* objects, int64_t coun
   const ShloTree* node = signature->in + 1;
   int64_t leaf = 0;
   for (int64_t k = 0; k < count; k++)
-    if (!flatten(signature, node, objects[k], leaf, given)) return one_more(python.not_implemented);
+    if (!flatten(signature, node, objects[k], leaf, given))
+      return python.clear_error(), one_more(python.not_implemented);  // comparing keys may have raised one
   // Another thread may change a list or a dict while this one waits: its members stay until the end of the call.
   for (int64_t k = 0; signature->nested && k < arguments; k++) python.increase(given[k]);
   const Outcome outcome = run_entry(entry, given, true, results);
