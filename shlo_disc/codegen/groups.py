@@ -94,6 +94,7 @@ class AttentionAbility:
 class Abilities:
     """What a target has templates for: contractions and convolutions of some types, attention.
 
+    `batch_groups`: convolutions whose groups share the batch, not the features, too.
     `parallel`: one launch may hold several groups. `prologues`: products compute their operands, once for all of the
     result, or once for `product_tile` of its columns (of a left operand) or rows.
     """
@@ -104,6 +105,7 @@ class Abilities:
     parallel: Launches | None = None
     prologues: bool = False
     product_tile: int = 0
+    batch_groups: bool = False
     machine: Machine = CPU
 
 

@@ -30,7 +30,7 @@ CONVOLUTIONS: Container[ProductTypes] = frozenset((dtype,) * 3 for dtype in _CON
 def convolution_extent(kernel: ConvKernel) -> Dim:
     """How many blocks of the results there are: positions x groups x features of a group."""
     sizes = prelude_constants("conv.h")
-    groups = 1 if _is_narrow(kernel) else kernel.attrs.feature_groups
+    groups = 1 if _is_narrow(kernel) else _groups(kernel)
     per_group = kernel.column.extent // groups
     rows = (kernel.row.extent + (sizes["SHLO_CONV_ROWS"] - 1)) // sizes["SHLO_CONV_ROWS"]
     columns = (per_group + (sizes["SHLO_CONV_COLUMNS"] - 1)) // sizes["SHLO_CONV_COLUMNS"]
@@ -39,10 +39,15 @@ def convolution_extent(kernel: ConvKernel) -> Dim:
 
 def _is_narrow(kernel: ConvKernel) -> bool:
     """Whether groups have as few features as conv.h says; then the prelude takes blocks of all features as columns."""
-    groups, features = kernel.attrs.feature_groups, kernel.input_sizes[1].constant
-    if features is None or features != kernel.column.extent.constant:
-        return False
-    return groups > 1 and features // groups in (1, 2, 4, 8)
+    groups, members = _groups(kernel), (kernel.column.extent // _groups(kernel)).constant
+    if groups == 1 or members == 1:
+        return groups > 1
+    return members in (2, 4, 8) and members == kernel.kernel_sizes[0].constant
+
+
+def _groups(kernel: ConvKernel) -> int:
+    """How many groups share the features of the input, or its batch."""
+    return kernel.attrs.feature_groups * kernel.attrs.batch_groups
 
 
 _KEPT_BYTES = 448 << 10  # of weights of a column block, which every thread has memory for
@@ -58,9 +63,7 @@ def _room(kernel: ConvKernel) -> Dim:
     """Bytes for the packed weights of a column block, if they are many."""
     if _is_narrow(kernel):
         return const(0)
-    columns = minimum(
-        kernel.column.extent // kernel.attrs.feature_groups, prelude_constants("conv.h")["SHLO_CONV_COLUMNS"]
-    )
+    columns = minimum(kernel.column.extent // _groups(kernel), prelude_constants("conv.h")["SHLO_CONV_COLUMNS"])
     columns = (columns + (LANES - 1)) // LANES * LANES
     needed = product(kernel.kernel_sizes[2:]) * kernel.kernel_sizes[0] * columns * kernel.accumulator.dtype.bytes
     if needed.constant is not None and not _KEPT_BYTES < needed.constant <= _MOST_KEPT_BYTES:
@@ -117,7 +120,7 @@ def packed_weights(kernel: ConvKernel, lasting: Sequence[bool]) -> PackedOperand
     source = kernel.kernel.source
     if _is_narrow(kernel) or not lasting[kernel.params.index(source)] or kernel.kernel.offset.data():
         return None
-    sizes, groups = prelude_constants("conv.h"), kernel.attrs.feature_groups
+    sizes, groups = prelude_constants("conv.h"), _groups(kernel)
     features, depth = kernel.column.extent // groups, product(kernel.kernel_sizes[2:]) * kernel.kernel_sizes[0]
     padded = (features + (sizes["SHLO_CONV_PADDING"] - 1)) // sizes["SHLO_CONV_PADDING"] * sizes["SHLO_CONV_PADDING"]
     blocks = (features + (sizes["SHLO_CONV_COLUMNS"] - 1)) // sizes["SHLO_CONV_COLUMNS"]
@@ -148,14 +151,19 @@ _WEIGHTS = ("rank", "in_features", "out_features", "kernel_sizes", "kernel_in_st
 def _described(kernel: ConvKernel, emit: Emitter, only: Container[str] | None = None) -> list[str]:
     """Statements that declare `conv`, all but its input, or `only` some of its fields."""
     attrs = kernel.attrs
+    batch = kernel.input_sizes[0] // attrs.batch_groups
+    group_stride = kernel.input_strides[1] * kernel.kernel_sizes[0]
+    if attrs.batch_groups > 1:
+        group_stride = kernel.input_strides[0] * batch
     fields: dict[str, Dim | Sequence[Dim]] = {
         "rank": const(len(attrs.strides)),
-        "batch": kernel.input_sizes[0],
-        "in_features": kernel.input_sizes[1],
+        "batch": batch,
+        "in_features": kernel.input_sizes[1] * attrs.batch_groups,
         "out_features": kernel.column.extent,
         "in_sizes": kernel.input_sizes[2:],
         "kernel_sizes": kernel.kernel_sizes[2:],
         "out_sizes": kernel.output_spatial,
+        "in_group_stride": group_stride,
         "in_batch_stride": kernel.input_strides[0],
         "in_feature_stride": kernel.input_strides[1],
         "in_strides": kernel.input_strides[2:],
@@ -167,7 +175,7 @@ def _described(kernel: ConvKernel, emit: Emitter, only: Container[str] | None = 
         "lhs_dilation": attrs.lhs_dilation,
         "rhs_dilation": attrs.rhs_dilation,
         "reversal": tuple(const(int(flag)) for flag in attrs.reversal),
-        "groups": const(attrs.feature_groups),
+        "groups": const(_groups(kernel)),
         "room": _room(kernel),
     }
     lines = ["ShloConv conv = {};", f"conv.kernel = {start(emit, kernel.kernel)};"]

@@ -81,6 +81,7 @@ class CpuLowering:
     abilities: ClassVar[Abilities] = Abilities(
         contractions=MULTIPLIED,
         convolutions=convolutions.CONVOLUTIONS,
+        batch_groups=True,
         attention=attention.ATTENTION,
         parallel=_LAUNCHES,
         prologues=True,

@@ -30,6 +30,7 @@ class Case:
     gap: tuple[int, ...] = ()
     reverse: tuple[bool, ...] = ()
     groups: int = 1
+    batch_groups: int = 1
     input: str = "N*C"  # * stands for the spatial dimensions
     weights: str = "*IO"
     dtype: str = "f4"
@@ -154,6 +155,19 @@ CASES = {
     "groups of 4, channels first": Case((9, 12), (3, 3), 24, 24, groups=6, pad=SAME, input=FIRST),
     "groups of 8": Case((5, 6), (3, 3), 72, 72, groups=9, pad=SAME, weights=MAJOR),
     "groups of 8, with holes": Case((5, 6), (3, 3), 72, 72, groups=9, pad=((2, 1), (1, 2)), hole=(2, 3)),
+    "batch groups": Case((9, 8), (3, 3), 20, 36, batch=6, batch_groups=3, pad=SAME),
+    "batch groups, channels first": Case((9, 8), (3, 3), 20, 36, batch=6, batch_groups=3, pad=SAME, input=FIRST),
+    "batch groups of 4": Case((9, 8), (3, 3), 4, 64, batch=32, batch_groups=16, pad=SAME),
+    "depthwise gradient": Case((9, 8), (7, 6), 3, 40, batch=40, batch_groups=40, pad=SAME, input="C*N", weights="I*O"),
+    "depthwise gradient, long": Case((30, 30), (28, 28), 2, 35, batch=35, batch_groups=35, input="C*N", weights="I*O"),
+    "depthwise gradient, whole vectors": Case(
+        (30, 30), (28, 28), 2, 48, batch=48, batch_groups=48, input="C*N", weights="I*O"
+    ),
+    "depthwise gradient, steps": Case(
+        (9, 12), (4, 5), 3, 16, batch=16, batch_groups=16, pad=SAME, gap=(2, 2), input="C*N", weights="I*O"
+    ),
+    "depthwise gradient, channels first": Case((9, 8), (7, 6), 3, 8, batch=8, batch_groups=8, pad=SAME, input="N*C"),
+    "one feature of several": Case((9, 8), (3, 3), 72, 24, groups=24, pad=SAME),
     "multiplied": Case((9, 8), (3, 3), 6, 12, groups=6, pad=SAME),
     "no batch": Case((9, 8), (3, 3), 6, 12, batch=0),
     "no input": Case((0, 8), (3, 3), 6, 12, pad=((2, 2),)),

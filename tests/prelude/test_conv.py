@@ -71,7 +71,7 @@ def reference(case: Case) -> Floats:
     for d, flag in enumerate(case.reverse):
         w = np.flip(w, 2 + d) if flag else w
     if prod((case.batch, *case.out, case.features, case.channels, *case.kernel, *case.sizes)) == 0:
-        return np.zeros((case.batch, *case.out, case.features))
+        return np.zeros((case.batch // case.batch_groups, *case.out, case.features))
     with jax.enable_x64(True):
         result = jax.lax.conv_general_dilated(
             *(cast("jax.Array", array.astype("f8")) for array in (x, w)),  # JAX takes NumPy's arrays too
@@ -81,8 +81,11 @@ def reference(case: Case) -> Floats:
             rhs_dilation=case.full(case.gap),
             dimension_numbers=(f"NC{case.space}", f"OI{case.space}", f"N{case.space}C"),
             feature_group_count=case.groups,
+            batch_group_count=case.batch_groups,
         )
-    assert result.shape == (case.batch, *case.out, case.features), "the test computes the wrong shape"
+    assert result.shape == (case.batch // case.batch_groups, *case.out, case.features), (
+        "the test computes the wrong shape"
+    )
     return np.asarray(result)
 
 
@@ -94,7 +97,7 @@ class ShloConv(ctypes.Structure):
         *((name, ctypes.c_void_p) for name in ("input", "kernel", "packed")),
         *((name, ctypes.c_int64) for name in ("room", "rank", "batch", "in_features", "out_features")),
         *((name, Triple) for name in ("in_sizes", "kernel_sizes", "out_sizes")),
-        *((name, ctypes.c_int64) for name in ("in_batch_stride", "in_feature_stride")),
+        *((name, ctypes.c_int64) for name in ("in_group_stride", "in_batch_stride", "in_feature_stride")),
         ("in_strides", Triple),
         *((name, ctypes.c_int64) for name in ("kernel_in_stride", "kernel_out_stride")),
         *((name, Triple) for name in ("kernel_strides", "window_strides", "low_padding", "lhs_dilation")),
@@ -114,12 +117,15 @@ def describe(case: Case, x: Floats, w: Floats) -> ShloConv:
         None,
         0,
         len(case.sizes),
-        case.batch,
-        case.channels,
+        case.batch // case.batch_groups,
+        case.channels * case.batch_groups,
         case.features,
         Triple(*case.sizes),
         Triple(*case.kernel),
         Triple(*case.out),
+        batch_stride * (case.batch // case.batch_groups)
+        if case.batch_groups > 1
+        else feature_stride * (case.channels // max(case.groups, 1)),
         batch_stride,
         feature_stride,
         Triple(*in_strides),
@@ -131,7 +137,7 @@ def describe(case: Case, x: Floats, w: Floats) -> ShloConv:
         Triple(*case.full(case.hole)),
         Triple(*case.full(case.gap)),
         Triple(*map(int, case.reverse)),
-        case.groups,
+        case.groups * case.batch_groups,
     )
 
 
@@ -143,13 +149,15 @@ CONSTANTS = {
 
 def is_narrow(case: Case) -> bool:
     """Whether all features count as those of one group, by the rule of conv.h."""
-    return case.groups > 1 and case.channels == case.features and case.channels // case.groups in (1, 2, 4, 8)
+    groups = case.groups * case.batch_groups
+    members, channels = case.features // max(groups, 1), case.channels // max(case.groups, 1)
+    return groups > 1 and (members == 1 or (members in (2, 4, 8) and members == channels))
 
 
 def task_count(case: Case) -> int:
     """The number of tasks, by the rule of conv.h."""
-    groups = 1 if is_narrow(case) else case.groups
-    positions = case.batch * prod(case.out)
+    groups = 1 if is_narrow(case) else case.groups * case.batch_groups
+    positions = case.batch // case.batch_groups * prod(case.out)
     return -(-positions // CONSTANTS["ROWS"]) * groups * -(-(case.features // groups) // CONSTANTS["COLUMNS"])
 
 
@@ -164,11 +172,11 @@ class Convolve(Protocol):
 
 def packed_size(case: Case) -> tuple[int, int]:
     """How many column blocks there are to pack, and how many elements they take, by the rule of conv.h."""
-    groups = max(case.groups, 1)
+    groups = max(case.groups * case.batch_groups, 1)
     features = case.features // groups
     padded = -(-features // CONSTANTS["PADDING"]) * CONSTANTS["PADDING"]
     blocks = groups * -(-features // CONSTANTS["COLUMNS"])
-    return blocks, prod(case.kernel) * (case.channels // groups) * padded * groups
+    return blocks, prod(case.kernel) * (case.channels // max(case.groups, 1)) * padded * groups
 
 
 def build(compiler: str, folder: Path) -> Path:
@@ -195,7 +203,7 @@ def convolve(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
     def run(case: Case, pieces: Sequence[tuple[int, int]], weights: Weights = "as they are") -> Floats:
         x, w = case.operands()
-        shape = (case.batch, *case.out, case.features)
+        shape = (case.batch // case.batch_groups, *case.out, case.features)
         result, times = np.full(shape, 7, case.dtype), np.zeros(shape, np.int32)
         conv = describe(case, x, w)
         conv.room = most if weights == "kept" else 0

@@ -10,8 +10,8 @@
 //   task t is position block t % position_blocks of column block t / position_blocks % column_blocks of group
 //   t / position_blocks / column_blocks
 //
-// Narrow groups (in_features == out_features, 1, 2, 4 or 8 of them in a group): all features are columns of one group, so
-// that `groups` counts as 1. Tasks beyond the last are allowed and do nothing: a caller who does not know that groups are
+// Narrow groups (of one output feature, or of 2, 4 or 8 and as many input features): all features are columns of one group,
+// so that `groups` counts as 1. Tasks beyond the last are allowed and do nothing: a caller who does not know that groups are
 // narrow may count them.
 #pragma once
 #include <stdint.h>
@@ -31,8 +31,9 @@ typedef void (*ShloEpilogue)(void* context, const void* tile, int64_t ld, int64_
 
 extern "C" {
 
-// Strides count elements. Entries beyond `rank` (0 to 3) are ignored. `in_features` is that of the whole input, the kernel
-// has in_features / groups of them. Low padding may be negative; how far the high padding goes follows from `out_sizes`.
+// Strides count elements. Entries beyond `rank` (0 to 3) are ignored. `in_features` is that of all groups, the kernel has
+// in_features / groups of them. The input of each group begins `in_group_stride` behind that of the one before: groups share
+// the features, or the batch (then `batch` is that of one group). Low padding may be negative; how far the high padding goes follows from `out_sizes`.
 // `packed`: the kernel as shlo_conv_pack_NAME left it, or null. `room`: bytes of scratch memory beyond SHLO_CONV_SCRATCH, for
 // the packed weights of one column block.
 struct ShloConv {
@@ -43,7 +44,7 @@ struct ShloConv {
   int64_t rank;
   int64_t batch, in_features, out_features;
   int64_t in_sizes[3], kernel_sizes[3], out_sizes[3];
-  int64_t in_batch_stride, in_feature_stride, in_strides[3];
+  int64_t in_group_stride, in_batch_stride, in_feature_stride, in_strides[3];
   int64_t kernel_in_stride, kernel_out_stride, kernel_strides[3];
   int64_t window_strides[3], low_padding[3], lhs_dilation[3], rhs_dilation[3], reversal[3];
   int64_t groups;

@@ -507,12 +507,12 @@ void convolve(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, S
     const int64_t first = begin % position_blocks * SHLO_CONV_ROWS;
     const int64_t last = smallest(p.positions, first + (stop - begin) * SHLO_CONV_ROWS);
     const int64_t group = block / column_blocks, j0 = block % column_blocks * COLUMNS;
-    const int64_t feature = group * p.features + j0, channel = p.narrow ? j0 : group * p.channels;
+    const int64_t feature = group * p.features + j0, first_group = p.narrow ? j0 / p.members : group;
     const int64_t columns = smallest(COLUMNS, p.features - j0);
-    const E* const input = p.input + channel * p.feature_stride;
+    const E* const input = p.input + first_group * p.group_stride;
     const E* const kernel = p.kernel + feature * p.kernel_out_stride;
     const auto compute = [&](int64_t skip, int64_t count, bool depthwise) {
-      ColumnBlock<E, A> part(p, memory, input + skip * p.feature_stride, kernel + skip * p.kernel_out_stride, count,
+      ColumnBlock<E, A> part(p, memory, input + skip / p.members * p.group_stride, kernel + skip * p.kernel_out_stride, count,
                              depthwise);
       if (p.packed) part.use(p.packed + p.packed_offset(group, j0));
       else part.use((E*)((char*)scratch + SHLO_CONV_SCRATCH), conv.room);
@@ -528,7 +528,7 @@ void convolve(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, S
     };
     if (!p.narrow) compute(0, columns, false);
     else if (!compute_narrow() && !(p.channels == 1 && compute(0, columns, true)))
-      for (int64_t j = 0; j < columns; j += p.channels) compute(j, p.channels, false);
+      for (int64_t j = 0; j < columns; j += p.members) compute(j, p.members, false);
     begin = stop;
   }
 }

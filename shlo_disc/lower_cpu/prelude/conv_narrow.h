@@ -1,6 +1,7 @@
-// Convolutions with narrow groups: each has 1, 2, 4 or 8 input features and as many output features, so that a register of
+// Convolutions with narrow groups: each has one output feature, or 2, 4 or 8 and as many input features, so that a register of
 // features holds whole groups. Lanes are output features: a vector of input features, whose lanes are spread within their
-// groups, is multiplied by a row of weights. Features lie next to each other in memory, and nothing is copied.
+// groups, is multiplied by a row of weights. Features (or, where each has one output feature, groups) lie next to each other
+// in memory, and nothing is copied.
 //
 // Positions of a line whose windows meet the same holes of a dilated input (a phase) differ only in where the input
 // begins, by the same distance from one to the next. So the taps are listed once for each phase of a line; where windows
@@ -40,6 +41,7 @@ struct NarrowStrip {
   int64_t row;                  // from the weights of one input feature of a group to those of the next
   E* out;
   int64_t out_next;
+  bool add;                     // to what is in `out`
 };
 
 // Adds what a tap gives to M positions and N vectors of features: input features C to F of each group.
@@ -60,7 +62,10 @@ void multiply_narrow(const NarrowStrip<E>& strip, int64_t column, int64_t last) 
   int64_t at[N];
   UNROLL for (int v = 0; v < N; ++v) at[v] = column + v * LANES<E>;
   at[N - 1] = last;
-  register_t<E> sum[M][N] = {};
+  register_t<E> sum[M][N];
+  UNROLL for (int r = 0; r < M; ++r)
+    UNROLL for (int v = 0; v < N; ++v)
+      sum[r][v] = strip.add ? read(strip.out + r * strip.out_next + at[v]) : register_t<E>{};
   for (int64_t t = 0; t < strip.count; ++t) {
     const E* const x = strip.input + strip.taps[t].input;
     const E* const w = strip.weights + strip.taps[t].weights;
@@ -85,7 +90,11 @@ class NarrowBlock {
 
   // Whether this way is open: features are neighbours, and weights that are not fit into `room` elements at `copy`.
   bool plan(E* copy, int64_t room) {
-    if (p.feature_stride != 1 || columns < LANES<E> || p.channels > LANES<E> || taps > MOST_TAPS) return false;
+    const bool neighbours = p.group_stride == p.members && (p.members == 1 || p.feature_stride == 1);
+    if (!neighbours || columns < LANES<E> || p.members > LANES<E>) return false;
+    // The last vector may overlap the one before, which must not add to the same sums twice.
+    const int64_t each = p.members == 1 ? p.channels : 1;
+    if (taps * each > MOST_TAPS && columns % LANES<E> != 0) return false;
     if (p.kernel_out_stride == 1) return true;
     if (taps * p.channels * COLUMNS > room) return false;
     for (int64_t t = 0; t < taps; ++t)
@@ -130,9 +139,12 @@ class NarrowBlock {
     return begin + x1 - x0;
   }
 
-  // Lists the taps that positions phase, phase + period, ... see, whatever the padding along the line is.
-  int64_t list_taps(int64_t phase, int64_t o0, int64_t o1) {
+  // Lists the taps that positions phase, phase + period, ... see, whatever the padding along the line is; hands them out
+  // when the list is full, and what is left. All input features of a group are taps if it has one output feature.
+  template <class Take>
+  __attribute__((always_inline)) void list_taps(int64_t phase, int64_t o0, int64_t o1, Take take) {
     const Axis &a = p.axis[0], &b = p.axis[1], &c = x_axis;
+    const int64_t channels = p.members == 1 ? p.channels : 1;
     int64_t count = 0;
     for (int64_t k0 = 0; k0 < a.taps; ++k0) {
       const int64_t y0 = a.index(a.start(o0) + k0 * a.gap);
@@ -144,18 +156,34 @@ class NarrowBlock {
           const int64_t place = c.start(phase) + k2 * c.gap;
           if (positive_mod(place, c.hole) != 0) continue;
           const int64_t index = (place - positive_mod(place, c.hole)) / c.hole, t = (k0 * b.taps + k1) * c.taps + k2;
-          list[count++] = {y0 * a.in_stride + y1 * b.in_stride + index * c.in_stride,
-                           packed ? t * p.channels * COLUMNS : p.tap_offset(t), index};
+          const int64_t from = y0 * a.in_stride + y1 * b.in_stride + index * c.in_stride;
+          const int64_t of = packed ? t * p.channels * COLUMNS : p.tap_offset(t);
+          for (int64_t k = 0; k < channels; ++k) {
+            if (count == MOST_TAPS) {
+              take(count);
+              count = 0;
+            }
+            list[count++] = {from + k * p.feature_stride, of + k * (packed ? COLUMNS : p.kernel_in_stride), index};
+          }
         }
       }
     }
-    return count;
+    take(count);
   }
 
   void take_phase(int64_t phase, const E* image, int64_t o0, int64_t o1, int64_t x0, int64_t x1, E* out) {
     if (phase >= x1) return;
-    const int64_t advance = x_axis.step * period / x_axis.hole, count = list_taps(phase, o0, o1);
     const int64_t begin = x0 > phase ? ceil_div(x0 - phase, period) : 0, end = ceil_div(x1 - phase, period);
+    bool add = false;
+    list_taps(phase, o0, o1, [&](int64_t count) {
+      multiply_positions(phase, image, begin, end, count, add, out);
+      add = true;
+    });
+  }
+
+  // Positions phase + i * period for begin <= i < end, and the taps of the list.
+  void multiply_positions(int64_t phase, const E* image, int64_t begin, int64_t end, int64_t count, bool add, E* out) {
+    const int64_t advance = x_axis.step * period / x_axis.hole;
     int64_t low = begin, high = end;  // between them all taps see the input
     for (int64_t t = 0; t < count; ++t) {
       low = largest(low, ceil_div(largest(-list[t].index, 0), advance));
@@ -164,15 +192,17 @@ class NarrowBlock {
     low = smallest(low, end);
     high = largest(high, low);
     NarrowStrip<E> strip = {list, count, image, weights, advance * x_axis.in_stride,
-                            packed ? COLUMNS : p.kernel_in_stride, out, period * COLUMNS};
+                            packed ? COLUMNS : p.kernel_in_stride, out, period * COLUMNS, add};
     const auto at = [&](int64_t i) {
       strip.input = image + i * strip.next;
       strip.out = out + (phase + i * period) * COLUMNS;
     };
     const int64_t most = high - low >= 6 ? 6 : high - low >= 3 ? 3 : 1;
-    for (int64_t i = low; i < high; i += most) {
-      at(smallest(i, high - most));  // the last strip may overlap the one before
-      multiply(strip, most);
+    for (int64_t i = low; i < high;) {
+      const int64_t left = high - i, height = left >= most ? most : !add ? most : left >= 3 ? 3 : 1;
+      at(smallest(i, high - height));  // the last strip may overlap the one before, unless it adds
+      multiply(strip, height);
+      i += height;
     }
     strip.taps = few;
     const auto at_edge = [&](int64_t i) {
@@ -189,7 +219,7 @@ class NarrowBlock {
   }
 
   void multiply(const NarrowStrip<E>& strip, int64_t height) {
-    switch (p.channels) {
+    switch (p.members) {
       case 1: return multiply_rows<1>(strip, height);
       case 2: return multiply_rows<2>(strip, height);
       case 4: return multiply_rows<(LANES<E> >= 4 ? 4 : 1)>(strip, height);

@@ -28,7 +28,8 @@ template <class E>
 struct Problem {
   const E *input, *kernel, *packed;
   Axis axis[3];
-  int64_t batch_stride, feature_stride, kernel_in_stride, kernel_out_stride;
+  int64_t group_stride, batch_stride, feature_stride, kernel_in_stride, kernel_out_stride;
+  int64_t members;  // output features of a group
   int64_t channels, features, groups, positions;  // channels, features: input and output features of one group
   bool narrow;  // groups are so narrow that all features count as those of one group
 
@@ -67,13 +68,16 @@ Problem<E> normalize(const ShloConv& conv) {
   p.input = (const E*)conv.input;
   p.kernel = (const E*)conv.kernel;
   p.packed = (const E*)conv.packed;
+  p.group_stride = conv.in_group_stride;
   p.batch_stride = conv.in_batch_stride;
   p.feature_stride = conv.in_feature_stride;
   p.kernel_in_stride = conv.kernel_in_stride;
   p.kernel_out_stride = conv.kernel_out_stride;
   p.channels = conv.groups > 0 ? conv.in_features / conv.groups : 0;
-  p.narrow = conv.in_features == conv.out_features && conv.groups > 1 &&
-             (p.channels == 1 || p.channels == 2 || p.channels == 4 || p.channels == 8);
+  if (p.channels == 1) p.feature_stride = p.group_stride;  // the only stride that leads to another feature
+  p.members = conv.groups > 0 ? conv.out_features / conv.groups : 0;
+  p.narrow = conv.groups > 1 && (p.members == 1 || (p.members == p.channels &&
+                                                    (p.members == 2 || p.members == 4 || p.members == 8)));
   p.groups = p.narrow ? 1 : conv.groups;
   p.features = p.groups > 0 ? conv.out_features / p.groups : 0;
   p.positions = conv.batch;
