@@ -199,12 +199,17 @@ class Entry:
         return self._library.shlo_callable(ctypes.byref(self._entry), signature, py_object(owner))
 
 
+def refusal(artifact: Artifact, runtime: Runtime) -> str | None:
+    """Why calls of a program cannot cross into C once, if they cannot."""
+    count = len(artifact.arguments) + len(artifact.results)
+    return f"found {count} arrays, expected at most {_MOST_ARRAYS}" if count > _MOST_ARRAYS else runtime.refusal
+
+
 def open_entry(
     artifact: Artifact, binding: Binding, program: HostProgram | None, runtime: Runtime, calls: Words
 ) -> Entry | None:
-    """The entry of a program; None if it has host calls or very many arrays, or the interpreter is another one."""
-    too_many = len(artifact.arguments) + len(artifact.results) > _MOST_ARRAYS
-    if program is None or runtime.refusal is not None or too_many:
+    """The entry of a program; None if it is refused, or Python runs the program (host calls, the VM)."""
+    if program is None or refusal(artifact, runtime) is not None:
         return None
     return Entry(artifact, binding, program, runtime, calls)
 

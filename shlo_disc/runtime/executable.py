@@ -21,7 +21,7 @@ from shlo_disc.runtime.build import Builder
 from shlo_disc.runtime.cache import open_cache
 from shlo_disc.runtime.donation import own, take
 from shlo_disc.runtime.driver import Driver, HostDriver, Plan
-from shlo_disc.runtime.entry import Entry, open_entry
+from shlo_disc.runtime.entry import Entry, open_entry, refusal
 from shlo_disc.runtime.interop import Array, dtype_of, jax_types, to_jax
 from shlo_disc.runtime.lapack import bind_lapack
 from shlo_disc.runtime.library import (
@@ -78,7 +78,7 @@ class Executable:
         self.program = program
         self.runtime = runtime
         self.seconds: Mapping[str, float] = {}
-        why = runtime.refusal
+        why = refusal(artifact, runtime)
         self.notes: tuple[str, ...] = () if why is None else (f"calls cross into C three times: {why}",)
         self._driver = driver
         self._run = driver.run
