@@ -19,6 +19,8 @@ from shlo_disc.options import CompileOptions
 from shlo_disc.parse.parser import parse_module as parse
 from shlo_disc.pipeline import compile_program as compile  # noqa: A004 - the name users expect
 from shlo_disc.rewriting import Build, remove_unused, rewrite
+from shlo_disc.schedules.tables import Schedules
+from shlo_disc.tuning import tune
 from shlo_disc.verify.ops import verify
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     "Op",
     "ParseError",
     "RuntimeShapeError",
+    "Schedules",
     "ShapeError",
     "ShloDiscError",
     "ToolchainError",
@@ -44,5 +47,6 @@ __all__ = [
     "register_custom_call",
     "remove_unused",
     "rewrite",
+    "tune",
     "verify",
 ]

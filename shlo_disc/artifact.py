@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, assert_never
 
 from shlo_disc.overview import Overview
+from shlo_disc.schedules.selection import Selection
 
 Formula: TypeAlias = str
 Slot: TypeAlias = int  # a number of a buffer of the program
@@ -98,6 +99,7 @@ class Launch:
     grain: Formula
     scratch: Formula  # bytes of private memory each thread needs
     replaced: tuple[tuple[Slot, Slot], ...] = ()
+    selections: tuple[Selection, ...] = ()  # of its products
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +188,7 @@ class Product:
 
     The last batch loop is cuBLAS's own. Matrices are m x k, k x n and m x n from element `*_offset` of their buffers;
     `*_leading` is the distance of two rows, or of two columns where `*_transposed`. `dtypes` are those of A and B, and
-    of C; `compute` is `f32`, `tf32` or `f64`. Skipped if m, n or the batch is empty; if k is 0, all of C's buffer
-    becomes 0.
+    of C; `compute` is `f32`, `tf32` or `f64`. Skipped if m, n or the batch is empty; if k is 0, C becomes 0.
     """
 
     a: Slot
@@ -322,10 +323,9 @@ class Artifact:
     `symbols` lists raw symbols first (`raw`: argument number and axis of each), then those of `readings`, then one per
     entry of `late` and of `definitions`. `late` says where sizes come from that become known during a call: then the
     program is its `segments`, whose values numbered `returned` are its results, and has no steps itself.
-    `donations` names the arguments that a call writes to: who runs it gives it others where that is not safe.
-    `host` is the generated driver with `shlo_plan` and `shlo_run`; `steps` is the same program for the VM.
-    `free` are the names of the sizes that all others follow from, `raw_sizes` the first symbols in terms of them.
-    `packings`, by number, fill their last buffer from arguments and constants, before any call or never.
+    `donations` names the arguments that a call writes to: who runs it gives it others where that is not safe. `host` is
+    the generated driver with `shlo_plan` and `shlo_run`; `steps` is the same for the VM. `free` are the names of the
+    sizes that all follow from, `raw_sizes` the first symbols in terms of them. `packings` fill their last buffer once.
     On "cuda" indices are 32 bits wide in calls where all `index_spaces` (numbers of elements) are small enough.
     """
 

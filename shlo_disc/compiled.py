@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from shlo_disc.artifact import Artifact
-from shlo_disc.diagnostics import ArgumentTypeError
+from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
 from shlo_disc.exported import Signature, SignaturePart
 from shlo_disc.overview import FactText
 from shlo_disc.report.page import write_page
 from shlo_disc.report.text import explain
 from shlo_disc.runtime.binding import BoundMemory, check_same
+from shlo_disc.runtime.dispatch import Choice, Log
 from shlo_disc.runtime.executable import Executable, Stats
 from shlo_disc.runtime.gpu_executable import GpuExecutable
 from shlo_disc.runtime.peak import largest_size, peak_memory
@@ -29,9 +30,10 @@ class Compiled:
     arguments are of: JAX, or on a GPU CuPy or Torch, if one of them is, else NumPy.
     """
 
-    def __init__(self, executable: Runnable, signature: Signature | None) -> None:
+    def __init__(self, executable: Runnable, signature: Signature | None, log: Log | None = None) -> None:
         self._executable = executable
         self._signature = signature
+        self._log = log
         self._quick = _quick(executable, signature)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -75,7 +77,7 @@ class Compiled:
         return self._executable
 
     def explain(self, topic: str | None = None, value: str | None = None) -> str:
-        """What was known and decided, in text: about "facts", "fusion" or "memory", or about everything.
+        """What was known and decided, in text: about "facts", "fusion", "memory" or "schedules", or everything.
 
         `explain("facts", value="%42")` tells why a value of the program has its shape, link by link.
         """
@@ -97,6 +99,26 @@ class Compiled:
     def max_size(self, symbol: str, *, budget: int | str, **sizes: int) -> int:
         """The largest value of a size whose call keeps within a budget: `max_size("b", s=512, budget="2GiB")`."""
         return largest_size(self._executable.artifact, symbol, budget, sizes)
+
+    def explain_dispatch(self, **sizes: int) -> str:
+        """Print which schedule each matrix product takes at these sizes: `explain_dispatch(s=77)`.
+
+        With what is padding, how many threads are busy, and how long it is expected to take, and takes on arrays of
+        zeros. Raises `ShloDiscError` for unknown sizes, on a GPU, and for a program in segments.
+        """
+        if not isinstance(self._executable, Executable):
+            raise ShloDiscError("found a program in segments or on a GPU, expected one whole program on the CPU")
+        return self._executable.explain_dispatch(sizes)
+
+    @property
+    def selections(self) -> tuple[tuple[Choice, ...], ...]:
+        """The schedules of the products of each call so far: of the last 65536 calls, or parts of a program.
+
+        Raises `ShloDiscError` if the program was not compiled with `CompileOptions(trace_selection=True)`.
+        """
+        if self._log is None:
+            raise ShloDiscError("found no trace of calls, expected CompileOptions(trace_selection=True) on the CPU")
+        return tuple(self._log)
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write a self-contained HTML page: groups, kernels, facts, decisions, memory over time."""

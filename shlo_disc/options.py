@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from shlo_disc.schedules.tables import Schedules
+
 FusionRules: TypeAlias = Literal["none", "disc", "bladedisc", "full"]
 
 
@@ -23,6 +25,8 @@ class CompileOptions:
     `cuda_graphs`: on a GPU, record the launches of a signature that comes back, and replay them.
     `matmul_precision`: `default` lets a GPU round the f32 inputs of matrix products to TF32, as XLA does; `highest`
     does not.
+    `schedules`: what matrix products are scheduled by (`shlo_disc.tune` gives them); None takes the best that is known
+    of this CPU and of the program. `trace_selection`: keep which schedule each call took, for `Compiled.selections`.
     """
 
     driver: Literal["c", "vm"] = "c"
@@ -33,6 +37,8 @@ class CompileOptions:
     fusion: FusionRules = "full"
     cuda_graphs: bool = True
     matmul_precision: Literal["default", "highest"] = "default"
+    schedules: Schedules | None = None
+    trace_selection: bool = False
 
 
 @dataclass(frozen=True, slots=True)

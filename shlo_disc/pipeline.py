@@ -50,12 +50,15 @@ from shlo_disc.passes.segments import is_segmented, split
 from shlo_disc.runtime.cache import digest, open_cache, package_digest
 from shlo_disc.runtime.cuda import cuda_is_available, open_gpu
 from shlo_disc.runtime.device import Device, IndexType
+from shlo_disc.runtime.dispatch import Log
 from shlo_disc.runtime.executable import build
-from shlo_disc.runtime.gpu_executable import GpuExecutable, build_gpu
+from shlo_disc.runtime.gpu_executable import build_gpu
 from shlo_disc.runtime.launch_table import Chooser, cheapest
+from shlo_disc.runtime.schedules import scheduling
 from shlo_disc.runtime.segments import load
 from shlo_disc.runtime.steps import host_calls
 from shlo_disc.runtime.threads import available_threads
+from shlo_disc.schedules.tables import UNKNOWN, Scheduling
 from shlo_disc.verify.ops import verify
 
 _DEFAULTS, _NO_HINTS = CompileOptions(), Hints()
@@ -128,6 +131,7 @@ class Request:
     options: CompileOptions = _DEFAULTS
     signature: Signature | None = None
     hints: Hints = _NO_HINTS
+    scheduling: Scheduling = UNKNOWN
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -135,7 +139,7 @@ class Request:
         signature, options = self.signature, self.options
         known = () if signature is None else (*signature.arguments, str(signature.platform))
         chosen = (options.fusion, options.matmul_precision, self.device)
-        return repr(known), repr(chosen), repr(self.hints)
+        return repr(known), repr(chosen), repr(self.hints), repr(self.scheduling)
 
 
 @_without_collector()
@@ -261,7 +265,7 @@ def _generate(
     if request.device == "cuda":
         return _generate_cuda(program, points, fuse, donated)
     producers = producers_of(program.body)
-    cpu = CpuLowering(program, producers)
+    cpu = CpuLowering(program, producers, request.scheduling)
     context = Context(program.facts, producers, cpu.abilities, points, program.kept(donated))
     host = plan_host(program, context, fuse, cpu.lower, donated)
     return host, SourceFile("host", print_host(program, host)), cpu.sources(KERNEL_FILES)
@@ -335,23 +339,22 @@ def compile_for(
     device: DeviceKind = "cpu" if gpu is None else "cuda"
     watch = Stopwatch()
     with watch.stage("read"):
-        text, file, signature = _read(program, device)
-    request = Request(device, options, signature, hints)
+        text, file, signature = read_source(program, device)
     cache = open_cache(options.cache_dir)
+    request = Request(device, options, signature, hints, UNKNOWN if gpu else scheduling(cache, options, text))
     key = digest(text, file, *request.key, package_digest())
     artifact = cache.load_artifact(key)
     if artifact is None or not _has_hooks(artifact):  # compiling says where a target without a function is
         artifact = compile_text(text, file, request, watch)
         cache.store_artifact(key, artifact)
     if gpu is None:
+        log = Log() if options.trace_selection else None
         with ThreadPoolExecutor(available_threads()) as pool:  # compilers at a time, of whichever parts
-            made = load(artifact, lambda part: build(part, options, watch.seconds, pool), len(artifact.parts))
-        return Compiled(made, signature)
+            made = load(artifact, lambda part: build(part, options, watch.seconds, pool, log), len(artifact.parts))
+        return Compiled(made, signature, log)
 
-    def on_gpu(part: Artifact) -> GpuExecutable:
-        return build_gpu(part, options, gpu, watch.seconds, chooser=chooser, index=index)
-
-    return Compiled(load(artifact, on_gpu), signature)
+    choose = partial(build_gpu, chooser=chooser, index=index)
+    return Compiled(load(artifact, lambda part: choose(part, options, gpu, watch.seconds)), signature)
 
 
 def _has_hooks(artifact: Artifact) -> bool:
@@ -377,7 +380,7 @@ def _check_choices(device: str | None, options: CompileOptions) -> None:
         raise ShloDiscError(f"found threads {options.threads}, expected None or at least 1")
 
 
-def _read(program: Any, device: DeviceKind) -> tuple[str, str, Signature | None]:
+def read_source(program: Any, device: DeviceKind) -> tuple[str, str, Signature | None]:
     """The text, the name that errors call it by, and the pytrees of a program in any form."""
     if is_exported(program):
         text, name, signature = read_exported(program, device)

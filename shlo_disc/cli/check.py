@@ -14,11 +14,11 @@ from shlo_disc.check.sampling import DISTRIBUTIONS, read_shapes
 from shlo_disc.check.session import Finding, Plan, Report, check, fuzz, read_inputs, save
 from shlo_disc.check.worker import Worker
 from shlo_disc.cli.inputs import InputError, read_modules
-from shlo_disc.cli.progress import Bar
 from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.ir.core import Module
 from shlo_disc.options import CompileOptions
 from shlo_disc.parse.printer import print_module
+from shlo_disc.progress import Bar
 from shlo_disc.runtime.cuda import open_gpu
 from shlo_disc.verify.ops import verify
 

@@ -1,4 +1,4 @@
-"""`python -m shlo_disc print|verify|ops|report|check FILE…`, and `fuzz`.
+"""`python -m shlo_disc print|verify|ops|report|check FILE…`, `fuzz` and `tune`.
 
 Exit codes: 0 if all is well, 1 if a program is refused, 2 if the command or a file cannot be read.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NoReturn, TextIO, cast
 
 from shlo_disc.artifact import DeviceKind
-from shlo_disc.cli import check
+from shlo_disc.cli import check, tune
 from shlo_disc.cli.inputs import InputError, read_modules
 from shlo_disc.cli.ops_table import print_json, print_table, report_on
 from shlo_disc.diagnostics import CompileError
@@ -49,6 +49,8 @@ def main(arguments: Sequence[str]) -> int:
         return check.run_check(options)
     if options.command == "fuzz":
         return check.run_fuzz(options)
+    if options.command == "tune":
+        return tune.run_tune(options)
     programs = _Programs(options.files)
     match options.command:
         case "print":
@@ -67,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m shlo_disc",
         description="Look at StableHLO programs. Exit codes: 0 fine, 1 a program is refused, 2 a file cannot be read.",
     )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="print|verify|ops|report|check|fuzz")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="print|verify|ops|report|check|fuzz|tune")
     printing = commands.add_parser("print", help="parse programs and print them as MLIR does")
     printing.add_argument("--generic", action="store_true", help="every op in generic form")
     printing.add_argument("--locations", action="store_true", help="with the places in the user's source")
@@ -82,6 +84,8 @@ def _parser() -> argparse.ArgumentParser:
     check.add_options(checking)
     fuzzing = commands.add_parser("fuzz", help="check random programs")
     check.add_fuzz_options(fuzzing)
+    tuning = commands.add_parser("tune", help="time the matrix products of this CPU, and those of a program")
+    tune.add_options(tuning)
     for command in (printing, verifying, tabulating, reporting):
         command.add_argument("files", nargs="+", metavar="FILE", help="text or MLIR bytecode; - is the standard input")
     return parser

@@ -36,6 +36,7 @@ from shlo_disc.codegen.host import (
     Call,
     CallVariant,
     CaseStep,
+    Chosen,
     CopyCall,
     CopyStep,
     FillCall,
@@ -54,6 +55,7 @@ from shlo_disc.diagnostics import from_line
 from shlo_disc.dynamic_ops.program import Check, Parameter, Program
 from shlo_disc.expr.dim import Dim, of
 from shlo_disc.overview import Overview
+from shlo_disc.schedules.selection import Selection
 
 
 def assemble(
@@ -159,7 +161,8 @@ def _run(step: LaunchStep) -> Launch:
     kernel = step.kernel
     assert isinstance(kernel, KernelRef), "threads share what runs on the CPU"
     sizes = (kernel.extent.python(), kernel.grain.python(), kernel.scratch.python())
-    return Launch(kernel.name, step.slots, kernel.symbols, *sizes, step.replaced)
+    chosen = tuple(map(_selection, kernel.selections))
+    return Launch(kernel.name, step.slots, kernel.symbols, *sizes, step.replaced, chosen)
 
 
 def _launch(step: LaunchStep, numbers: _Numbers) -> Step:
@@ -175,6 +178,22 @@ def _launch(step: LaunchStep, numbers: _Numbers) -> Step:
             return _run(step)
         case _:
             assert_never(kernel)
+
+
+def _selection(chosen: Chosen) -> Selection:
+    m, n, k, batch = _texts((chosen.shape.m, chosen.shape.n, chosen.shape.k, chosen.shape.batch))
+    return Selection(
+        chosen.product,
+        m,
+        n,
+        k,
+        batch,
+        chosen.candidates,
+        chosen.rates,
+        chosen.number.python(),
+        chosen.threads,
+        chosen.how,
+    )
 
 
 def _variant(variant: CallVariant, slots: Sequence[int]) -> Variant:

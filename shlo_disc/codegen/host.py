@@ -15,6 +15,8 @@ from shlo_disc.codegen.groups import FusionPlan, Group
 from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.expr.dim import Dim, Sym
 from shlo_disc.expr.dtypes import DType
+from shlo_disc.schedules.candidates import Candidate
+from shlo_disc.schedules.model import Rates, Shape
 
 InPlace: TypeAlias = tuple[tuple[int, int], ...]
 BufferKind: TypeAlias = Literal["argument", "result", "constant", "arena", "packed", "null"]
@@ -41,11 +43,29 @@ class PackRef:
 
 
 @dataclass(frozen=True, slots=True)
+class Chosen:
+    """How a product of a launch is computed: by the candidate of this number, see `artifact.Selection`.
+
+    The sizes of `shape` and `number` are dims; a number that depends on sizes is a symbol that the launch defines.
+    Without candidates the prelude chooses.
+    """
+
+    product: str
+    shape: Shape
+    candidates: tuple[Candidate, ...]
+    rates: tuple[Rates, ...]
+    number: Dim
+    threads: int
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
 class KernelRef:
     """A printed kernel, ready to launch: `extent` pieces, at least `grain` at a time per thread.
 
     Its buffers are `tensors`, then `workspaces` (sizes in bytes; they live for this step alone), then those of `packs`.
     `in_place`: pairs of positions in `tensors`, one that is read and one that is written, that may be the same memory.
+    `definitions`: symbols that are computed before the launch, in terms of the program's.
     """
 
     name: str
@@ -57,6 +77,8 @@ class KernelRef:
     in_place: InPlace = ()
     workspaces: tuple[Dim, ...] = ()
     packs: tuple[PackRef, ...] = ()
+    definitions: tuple[tuple[Sym, Dim], ...] = ()
+    selections: tuple[Chosen, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,9 +273,9 @@ class HostBuffer:
 class HostProgram:
     """Everything that happens in one call.
 
-    `definitions` are symbols that offsets are written in, beside the program's: each in terms of those before it.
-    `donations` name the arguments that are overwritten. `packings` read arguments and constants, and fill the buffers
-    that are `packed`: once for many calls, if they are launched at all.
+    `definitions` are symbols beside the program's, which launches and offsets are written in: each in terms of those
+    before it. `donations` name the arguments that are overwritten. `packings` read arguments and constants, and fill
+    the buffers that are `packed`: once for many calls, if they are launched at all.
     """
 
     buffers: tuple[HostBuffer, ...]

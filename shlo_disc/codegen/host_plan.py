@@ -21,7 +21,7 @@ from shlo_disc.codegen.host import (
 )
 from shlo_disc.codegen.memory import Place, allocate
 from shlo_disc.dynamic_ops.program import Body, Program, Tensor
-from shlo_disc.expr.dim import Dim
+from shlo_disc.expr.dim import Dim, Sym
 from shlo_disc.expr.dtypes import DType
 
 LowerGroup: TypeAlias = Callable[[Group], LaunchRef]
@@ -37,7 +37,7 @@ def plan_host(
     return HostProgram(
         memory.buffers,
         memory.steps,
-        memory.definitions,
+        (*planner.definitions.items(), *memory.definitions),
         memory.arena_bytes,
         tuple(planner.plans),
         tuple(planner.spaces),
@@ -56,6 +56,7 @@ class _HostPlanner:
         self.places = list[Place]()
         self.slots = dict[Tensor, int]()
         self.plans = list[FusionPlan]()
+        self.definitions = dict[Sym, Dim]()  # of launches
         self.spaces = dict[Dim, None]()  # numbers of elements that 32-bit indices have to count
         self.packings = list[LaunchStep]()
         self.packed = dict[tuple[str, tuple[int, ...]], int]()  # the slots that they fill, by kernel and what they read
@@ -113,6 +114,8 @@ class _HostPlanner:
         roots = set(group.roots)
         slots = [self._write(t) if t in roots else self._read(t) for t in kernel.tensors]
         written = [slot for t, slot in zip(kernel.tensors, slots, strict=True) if t in roots]
+        if isinstance(kernel, KernelRef):
+            self.definitions.update(kernel.definitions)
         if isinstance(kernel, GridRef):
             self.spaces.update(dict.fromkeys(kernel.spaces))
         for number, size in enumerate(kernel.workspaces):

@@ -31,7 +31,7 @@ from shlo_disc.codegen.templates import (
     build_window_scatter,
 )
 from shlo_disc.dynamic_ops.program import Program, Tensor
-from shlo_disc.expr.dim import Dim, const, maximum
+from shlo_disc.expr.dim import Dim, Sym, const, maximum, of
 from shlo_disc.lower_cpu import (
     attention,
     convolutions,
@@ -49,12 +49,14 @@ from shlo_disc.lower_cpu import (
 )
 from shlo_disc.lower_cpu import scatter as scatters
 from shlo_disc.lower_cpu import sort as sorts
-from shlo_disc.lower_cpu.multiplication import MULTIPLIED, multiplication
+from shlo_disc.lower_cpu.multiplication import MULTIPLIED, Multiplication, multiplication
 from shlo_disc.lower_cpu.parallel import Part, parallel_extent, print_parallel
 from shlo_disc.lower_cpu.phases import MOST_COLUMNS, join_columns, join_short_rows
+from shlo_disc.lower_cpu.selection import select
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.templates import SIZES, Body, signature
 from shlo_disc.lower_cpu.work import WORK_PER_THREAD, effort, product_work, scan_work, sort_work
+from shlo_disc.schedules.tables import UNKNOWN, Scheduling
 
 FILE = 24_000  # characters of kernels from which on a file of their own pays for its 0.1 s of start and headers
 
@@ -87,8 +89,11 @@ class CpuLowering:
         prologues=True,
     )
 
-    def __init__(self, program: Program, producers: Producers) -> None:
+    def __init__(self, program: Program, producers: Producers, scheduling: Scheduling = UNKNOWN) -> None:
         require_types(program, VectorSpelling.memory, "CPU")
+        self.scheduling = scheduling
+        self.decisions = dict[Dim, Sym]()  # a formula that a schedule is chosen by -> its name
+        self.names = {symbol.name for symbol in (*program.given, *(s for s, _ in program.definitions))}
         self.facts, self.producers = program.facts, producers
         self.lasting = Lasting(program)
         self.texts = dict[str, str]()  # the text, with NAME for its name -> its name
@@ -111,12 +116,17 @@ class CpuLowering:
         body = print_parallel(parts)
         made = self._ref(group, body, tensors, parallel_extent(parts), const(1), scratch)
         symbols = (*made.kernel.symbols, *(s for kernel in kernels for s in kernel.symbols))
+        definitions = tuple(dict.fromkeys(one for kernel in kernels for one in kernel.definitions))
+        selections = tuple(one for kernel in kernels for one in kernel.selections)
         pairs, packs, start = list[tuple[int, int]](), list[PackRef](), 0
         for kernel in kernels:
             pairs += [(start + a, start + b) for a, b in kernel.in_place if tensors.count(kernel.tensors[a]) == 1]
             packs += [pack.moved(start) for pack in kernel.packs]
             start += len(kernel.tensors)
-        return replace(made, kernel=replace(made.kernel, symbols=symbols, packs=tuple(packs))).sharing(tuple(pairs))
+        kernel = replace(
+            made.kernel, symbols=symbols, packs=tuple(packs), definitions=definitions, selections=selections
+        )
+        return replace(made, kernel=kernel).sharing(tuple(pairs))
 
     def _part(self, group: Group, *, alone: bool) -> Part:
         """A kernel; one that is `alone` in its launch may launch loops of its own."""
@@ -139,16 +149,7 @@ class CpuLowering:
                 kind = multiplication(product_types(group.anchor))
                 assert kind is not None, "fusion makes a product only of types that there is a kernel for"
                 dot, tensors = build_dot(group, self.facts, self.producers, kind.read_as)
-                dot = products.read_transposed(dot)
-                operand = packing.packed_operand(dot, kind, self.lasting.among(tensors, group))
-                body = products.print_dot(dot, kind, NAME, packed=operand is not None)
-                work = product_work(dot, *products.block(dot))
-                scratch = products.dot_scratch(dot, kind)
-                part = self._ref(group, body, tensors, products.dot_extent(dot), work, scratch)
-                part = part.sharing(positions(epilogue_pairs(dot), dot.params))
-                if operand is None:
-                    return part
-                return self._packing(group, part, dot, operand, packing.print_packing(dot, kind, operand, NAME))
+                return self._product(group, products.read_transposed(dot), tensors, kind)
             case GroupKind.CONVOLUTION:
                 return self._convolution(group)
             case GroupKind.SORT:
@@ -216,6 +217,39 @@ class CpuLowering:
         scratch = maximum(*(rows.scratch_bytes(form.printer.kernel) for form in forms))
         part = self._ref(group, body, tensors, rows.extent(kernel), work, scratch)
         return part.sharing(positions(rows.shared_pairs(forms), kernel.params))
+
+    def _product(self, group: Group, dot: DotKernel, tensors: tuple[Tensor, ...], kind: Multiplication) -> Part:
+        """A product, under the schedule that its sizes take."""
+        definitions = dict[Sym, Dim]()
+
+        def name(formula: Dim) -> Dim:
+            if formula.constant is not None or isinstance(formula.atom, Sym):
+                return formula
+            symbol = self._symbol(formula)
+            definitions[symbol] = formula
+            return of(symbol)
+
+        chosen = select(dot, kind, self.scheduling, name)
+        operand = packing.packed_operand(dot, kind, self.lasting.among(tensors, group))
+        blocks = products.blocks_of(dot, chosen, is_packed=operand is not None)
+        body = products.print_dot(dot, kind, NAME, blocks)
+        work = product_work(dot, blocks.rows, blocks.columns)
+        scratch = products.dot_scratch(dot, kind, blocks)
+        part = self._ref(group, body, tensors, products.dot_extent(dot, blocks), work, scratch)
+        kernel = replace(part.kernel, definitions=tuple(definitions.items()), selections=(chosen,))
+        part = replace(part, kernel=kernel).sharing(positions(epilogue_pairs(dot), dot.params))
+        if operand is None:
+            return part
+        return self._packing(group, part, dot, operand, packing.print_packing(dot, kind, operand, NAME))
+
+    def _symbol(self, number: Dim) -> Sym:
+        """What a formula is called that a choice is made by, the same wherever it is the same."""
+        if (known := self.decisions.get(number)) is None:
+            name = f"schedule{len(self.decisions)}"
+            while name in self.names:
+                name += "_"
+            known = self.decisions[number] = Sym(name)
+        return known
 
     def _forms(self, group: Group, kernel: RowKernel) -> list[rows.Form]:
         """The forms of a kernel: for rows of any length, then for shorter and shorter ones."""

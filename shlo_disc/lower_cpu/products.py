@@ -7,20 +7,25 @@ If both operands are panels, that of A is kept, and B's columns are computed for
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from shlo_disc.codegen.emitter import Emitter
+from shlo_disc.codegen.host import Chosen
 from shlo_disc.codegen.kernel import DotKernel, MatrixView, Panel, Param, RowKernel, Stage, Store
+from shlo_disc.codegen.naming import NAME
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, minimum, of, product
 from shlo_disc.lower_cpu.multiplication import Multiplication
 from shlo_disc.lower_cpu.rows import RowPrinter, pointer
+from shlo_disc.lower_cpu.selection import block_of
 from shlo_disc.lower_cpu.small_products import decode_batch, print_small
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.templates import Body, CallBack, call_back, epilogue, prelude_constants, start, union
+from shlo_disc.schedules.candidates import FORMS
 
 PANEL_BYTES = 1 << 20  # of A's rows: what stays in a second-level cache
 FEWEST_ROWS = 48  # of a panel: packing B must pay
+FEW_COLUMNS = 8  # as many as rows of a dot product
 PANEL_COLUMNS = 64  # of B: as many as the prelude packs at a time
 
 
@@ -53,21 +58,30 @@ def _transposed(operand: MatrixView | Panel) -> MatrixView | Panel:
     return replace(operand, row_stride=operand.column_stride, column_stride=operand.row_stride)
 
 
-def dot_extent(kernel: DotKernel) -> Dim:
-    """How many blocks of the results there are."""
-    rows, columns = block(kernel)
-    row_blocks = (kernel.row.extent + (rows - 1)) // rows
-    column_blocks = (kernel.column.extent + (columns - 1)) // columns
-    return product(axis.extent for axis in kernel.batch) * row_blocks * column_blocks
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """Rows and columns of the blocks that a product is computed in, and what its kernel is told.
 
+    `is_packed`: a buffer after those of the kernel's params is B as `packing.py` packs it, or null.
+    """
 
-def dot_scratch(kernel: DotKernel, kind: Multiplication) -> Dim:
-    """Bytes of private memory for packing and for panels."""
-    found = const(kind.scratch)
-    for operand, lines in zip((kernel.a, kernel.b), block(kernel), strict=True):
-        if isinstance(operand, Panel):
-            found += panel_bytes(operand, lines)
-    return found
+    rows: Dim
+    columns: Dim
+    chosen: Chosen
+    is_packed: bool = False
+
+    @property
+    def is_told(self) -> bool:
+        """Whether there is more to tell than the block: which micro-kernel."""
+        return any(one.kernel.form != "own" for one in self.chosen.candidates)
+
+    @property
+    def table(self) -> tuple[str, ...]:
+        """The schedules of the candidates, as C."""
+        if not self.is_told:
+            return ()
+        rows = [f"{{{FORMS.index(one.kernel.form)}, {one.kernel.tile_rows}}}" for one in self.chosen.candidates]
+        return (f"static const ShloSchedule {NAME}_schedules[] = {{{', '.join(rows)}}};",)
 
 
 def packed_bytes(kind: Multiplication, depth: Dim, columns: Dim) -> Dim:
@@ -77,16 +91,34 @@ def packed_bytes(kind: Multiplication, depth: Dim, columns: Dim) -> Dim:
     return (columns + (panel - 1)) // panel * panel * ((depth + (step - 1)) // step * step) * element
 
 
-def block(kernel: DotKernel) -> tuple[Dim, Dim]:
-    """Rows and columns of a block."""
+def blocks_of(kernel: DotKernel, chosen: Chosen, *, is_packed: bool) -> Blocks:
+    """The blocks of the schedule, as far as panels let it; the prelude's if it chooses."""
     sizes = prelude_constants("gemm.h")
     rows, columns = const(sizes["SHLO_GEMM_ROWS"]), const(sizes["SHLO_GEMM_COLUMNS"])
+    if chosen.candidates:
+        rows, columns = block_of(chosen)
     if isinstance(kernel.a, Panel):
         fitting = const(PANEL_BYTES // kernel.a.dtype.bytes) // kernel.depth
         rows = minimum(rows, maximum(FEWEST_ROWS, fitting))
     if isinstance(kernel.b, Panel):
         columns = const(PANEL_COLUMNS)
-    return rows, columns
+    return Blocks(rows, columns, chosen, is_packed)
+
+
+def dot_extent(kernel: DotKernel, blocks: Blocks) -> Dim:
+    """How many blocks of the results there are."""
+    row_blocks = (kernel.row.extent + (blocks.rows - 1)) // blocks.rows
+    column_blocks = (kernel.column.extent + (blocks.columns - 1)) // blocks.columns
+    return product(axis.extent for axis in kernel.batch) * row_blocks * column_blocks
+
+
+def dot_scratch(kernel: DotKernel, kind: Multiplication, blocks: Blocks) -> Dim:
+    """Bytes of private memory for packing and for panels."""
+    found = const(kind.scratch)
+    for operand, lines in ((kernel.a, blocks.rows), (kernel.b, blocks.columns)):
+        if isinstance(operand, Panel):
+            found += panel_bytes(operand, lines)
+    return found
 
 
 def panel_pitch(panel: Panel, lines: Dim) -> Dim:
@@ -100,11 +132,8 @@ def panel_bytes(panel: Panel, lines: Dim) -> Dim:
     return count * panel_pitch(panel, lines) * panel.dtype.bytes
 
 
-def print_dot(kernel: DotKernel, kind: Multiplication, name: str, *, packed: bool = False) -> Body:
-    """Each piece of work is one block of rows and columns of one batch; in the form for small sizes, one product.
-
-    `packed`: a buffer after those of the kernel's params is B as `packing.py` packs it, or null.
-    """
+def print_dot(kernel: DotKernel, kind: Multiplication, name: str, blocks: Blocks) -> Body:
+    """Each piece of work is one block of rows and columns of one batch; in the form for small sizes, one product."""
     emit = Emitter(VectorSpelling())
     operands = [x.source for x in (kernel.a, kernel.b) if not isinstance(x, Panel)]
     lines = [pointer(VectorSpelling(), k, p, written=False) for k, p in enumerate(kernel.params) if p in operands]
@@ -117,19 +146,19 @@ def print_dot(kernel: DotKernel, kind: Multiplication, name: str, *, packed: boo
     always = small is not None and small.always
     if not always:
         functions += [*_fills(kernel, name), epilogue(name, kernel, kernel.batch, kind.sums)]
-        lines += _print_blocks(kernel, kind, name, emit, packed=packed)
+        lines += _print_blocks(kernel, kind, name, emit, blocks)
     statements = (*emit.scopes[0].lines, *lines)
     sizes = union(*(function.sizes for function in functions), tuple(emit.sizes))
-    texts = tuple(line for function in functions for line in function.lines)
+    texts = (*blocks.table, *(line for function in functions for line in function.lines))
     libraries = (f"gemm_small_{kind.name}",) * (small is not None) + (f"gemm_{kind.name}",) * (not always)
     return Body(texts, statements, sizes, libraries)
 
 
-def _print_blocks(kernel: DotKernel, kind: Multiplication, name: str, emit: Emitter, *, packed: bool) -> list[str]:
+def _print_blocks(kernel: DotKernel, kind: Multiplication, name: str, emit: Emitter, blocks: Blocks) -> list[str]:
     """The loop over blocks."""
     lines = [
-        *([f"const char* const packed = (const char*)buffers[{len(kernel.params)}];"] if packed else ()),
-        *_partition(emit, kernel, kind),
+        *([f"const char* const packed = (const char*)buffers[{len(kernel.params)}];"] if blocks.is_packed else ()),
+        *_partition(emit, kernel, kind, blocks),
         "for (int64_t task = begin, run; task < end; task += run) {",
         f"{INDENT}run = {_run(kernel)};",
         *(INDENT + line for line in _position(kernel)),
@@ -141,7 +170,7 @@ def _print_blocks(kernel: DotKernel, kind: Multiplication, name: str, emit: Emit
         scope.lines += [
             f"ShloTask at = {{buffers, dims, {{{batch}}}}};",
             "const int64_t i1 = min_(i0 + (int64_t)block_rows, m), j1 = min_(j0 + run * block_columns, n);",
-            *_filled(emit, kernel, kind, name, packed=packed),
+            *_filled(emit, kernel, kind, name, blocks),
             f"shlo_gemm_{kind.name}(&product, {_range(kernel.a, 'i')}, {_range(kernel.b, 'j')}, scratch,"
             f" {name}_store, &at);",
         ]
@@ -155,9 +184,9 @@ def _run(kernel: DotKernel) -> str:
     return "min_(end - task, column_blocks - task % column_blocks)"
 
 
-def _partition(emit: Emitter, kernel: DotKernel, kind: Multiplication) -> list[str]:
+def _partition(emit: Emitter, kernel: DotKernel, kind: Multiplication, blocks: Blocks) -> list[str]:
     """How many blocks there are, and where panels lie."""
-    rows, columns = block(kernel)
+    rows, columns = blocks.rows, blocks.columns
     lines = [
         f"const int64_t block_rows = {emit.dim_scalar(rows)}, block_columns = {emit.dim_scalar(columns)};",
         "const int64_t row_blocks = (m + block_rows - 1) / block_rows;",
@@ -193,9 +222,9 @@ def _position(kernel: DotKernel) -> list[str]:
     ]
 
 
-def _filled(emit: Emitter, kernel: DotKernel, kind: Multiplication, name: str, *, packed: bool) -> list[str]:
+def _filled(emit: Emitter, kernel: DotKernel, kind: Multiplication, name: str, blocks: Blocks) -> list[str]:
     """Statements that bring the panels up to date, and the operands of the product."""
-    rows, columns = block(kernel)
+    rows, columns = blocks.rows, blocks.columns
     keeps, lines = _keeps(kernel), list[str]()
     depth = emit.dim_scalar(kernel.depth)
     sides = (("a", "i", "row", kernel.a, rows), ("b", "j", "column", kernel.b, columns))
@@ -205,7 +234,7 @@ def _filled(emit: Emitter, kernel: DotKernel, kind: Multiplication, name: str, *
         pitch = emit.dim_scalar(panel_pitch(operand, count))
         call = f"{name}_fill_{letter}(&at, panel_{letter}, {pitch}, {depth}, {index}0, {index}1);"
         lines.append(f"at.{field} = {index}0;")
-        unless = "packed == nullptr" if packed and letter == "b" else ""
+        unless = "packed == nullptr" if blocks.is_packed and letter == "b" else ""
         if letter == keeps:
             place = f"task / {'column' if letter == 'a' else 'row'}_blocks"
             lines.append(f"if ({' && '.join(filter(None, (unless, f'filled != {place}')))}) {call}")
@@ -226,8 +255,18 @@ def _filled(emit: Emitter, kernel: DotKernel, kind: Multiplication, name: str, *
     strides = ", ".join(emit.dim_scalar(d) for d in (*left, *reversed(right)))
     m = "i1 - i0" if isinstance(a, Panel) else "m"
     n = "j1 - j0" if isinstance(b, Panel) else "n"
-    end = f", {_packed(emit, kernel, kind)}" if packed else ""
-    return [*lines, f"const ShloGemm product = {{{starts[0]}, {starts[1]}, {strides}, {m}, {n}, {depth}{end}}};"]
+    fields = [*starts, strides, m, n, depth]
+    if blocks.is_packed or blocks.is_told:
+        fields.append(_packed(emit, kernel, kind) if blocks.is_packed else "nullptr")
+    if blocks.is_told:
+        chosen = f"&{NAME}_schedules[{emit.dim_scalar(blocks.chosen.number)}]"
+        count = kernel.column.extent.constant
+        if (
+            count is None or count <= FEW_COLUMNS
+        ):  # the prelude turns such a product, if nobody tells it how to compute it
+            chosen = f"n <= {FEW_COLUMNS} ? nullptr : {chosen}"
+        fields.append(chosen)
+    return [*lines, f"const ShloGemm product = {{{', '.join(fields)}}};"]
 
 
 def _packed(emit: Emitter, kernel: DotKernel, kind: Multiplication) -> str:

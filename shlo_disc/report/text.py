@@ -107,14 +107,39 @@ def _memory(artifact: Artifact) -> Iterator[str]:
     """The arena, and what lives in it when."""
     needed = lifetimes(artifact)
     yield f"arena: {artifact.overview.arena} bytes"
-    sizes = artifact.overview.sizes
-    for name, formula in zip(artifact.symbols[artifact.given :], artifact.definitions, strict=True):
-        if name not in sizes.names and name not in sizes.auxiliary:
-            yield f"  {name} = {formula}"
+    yield from reversed(list(_offset_names(artifact)))
     for buffer in artifact.overview.buffers:
         if buffer.slot in needed:
             first, last = needed[buffer.slot]
             yield f"  steps {first} to {last}, at {buffer.offset}: {buffer.size} bytes, {buffer.tensor}"
+
+
+def _offset_names(artifact: Artifact) -> Iterator[str]:
+    """The names that offsets are written in, the last one first: each is in terms of those before it."""
+    sizes = artifact.overview.sizes
+    used = _words(artifact.overview.arena, *(buffer.offset for buffer in artifact.overview.buffers))
+    names = artifact.symbols[artifact.given :]
+    for name, formula in reversed(list(zip(names, artifact.definitions, strict=True))):
+        if name in used and name not in sizes.names and name not in sizes.auxiliary:
+            used |= _words(formula)
+            yield f"  {name} = {formula}"
+
+
+def _words(*texts: str) -> set[str]:
+    return {word for text in texts for word in re.findall(r"\w+", text)}
+
+
+def _schedules(artifact: Artifact) -> Iterator[str]:
+    """How every matrix product is computed, and what decides."""
+    known = dict(zip(artifact.symbols[artifact.given :], artifact.definitions, strict=True))
+    found = dict.fromkeys(one for place in places(artifact) for one in getattr(place.step, "selections", ()))
+    yield f"{len(found)} kinds of matrix products"
+    for one in found:
+        yield f"{one.product}: {one.how}"
+        if one.candidates:
+            yield f"  {' | '.join(candidate.name for candidate in one.candidates)}"
+        if len(one.candidates) > 1:
+            yield f"  number {known.get(one.number, one.number)}"
 
 
 def _by_segment(show: Callable[[Artifact], Iterator[str]]) -> Callable[[Artifact], Iterator[str]]:
@@ -144,4 +169,5 @@ TOPICS: Mapping[str, Callable[[Artifact], Iterator[str]]] = {
     "facts": _facts,
     "fusion": _by_segment(_fusion),
     "memory": _peak,
+    "schedules": _by_segment(_schedules),
 }

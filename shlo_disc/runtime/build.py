@@ -48,6 +48,11 @@ class Builder:
         """The shared object of the thread pool."""
         return self._shared([("runtime.cc", (PRELUDE / "runtime.cc").read_text())])
 
+    def timing(self, kind: str) -> Path:
+        """The shared object that runs products of a type of elements over and over."""
+        text = f'#include "gemm_timing.h"\nSHLO_GEMM_TIMING({kind})\n'
+        return self._shared([("gemm_timing.cc", text), (f"gemm_{kind}.cc", (PRELUDE / f"gemm_{kind}.cc").read_text())])
+
     def gpu_host(self, artifact: Artifact) -> Path:
         """The shared object of a GPU program's host side."""
         return self._shared([(artifact.host.name, artifact.host.text)], GPU_PRELUDE)

@@ -19,6 +19,7 @@ from shlo_disc.runtime.arguments import conform, conform_each, conform_one
 from shlo_disc.runtime.binding import Binding, BoundMemory, PackedArray, Span, bind_arrays, bound_memory
 from shlo_disc.runtime.build import Builder
 from shlo_disc.runtime.cache import open_cache
+from shlo_disc.runtime.dispatch import Log, TracingDriver, explain_dispatch
 from shlo_disc.runtime.donation import own, take
 from shlo_disc.runtime.driver import Driver, HostDriver, Plan
 from shlo_disc.runtime.entry import Entry, open_entry, refusal
@@ -182,6 +183,10 @@ class Executable:
         del is_read
         return conform_one(argument, dtype_of(argument.dtype), value)
 
+    def explain_dispatch(self, sizes: Mapping[str, int]) -> str:
+        """What each product takes at these sizes, and how long that is."""
+        return explain_dispatch(self.artifact, self.program, self.runtime, sizes)
+
     def trace(self, arrays: Sequence[Any], observe: Observer) -> tuple[Array, ...]:
         """Run on the VM; `observe` gets each step after it ran, and all buffers as arrays."""
         vm = Vm(self.artifact, self.program, self.runtime, observe)
@@ -293,10 +298,11 @@ def build(
     options: CompileOptions | None = None,
     seconds: Mapping[str, float] | None = None,
     pool: Executor | None = None,
+    log: Log | None = None,
 ) -> Executable:
     """Compile an artifact's code, in the threads of a pool, or find it in the cache, and load it.
 
-    `seconds` are those of the stages before; `build` and `load` are added.
+    `seconds` are those of the stages before; `build` and `load` are added. `log` gets the schedules that calls take.
     """
     options = CompileOptions() if options is None else options
     started = time.perf_counter()
@@ -310,7 +316,8 @@ def build(
     bind_lapack(artifact, program)
     runtime = open_runtime(builder.runtime, options.threads or default_threads())
     driver = (Vm if options.driver == "vm" else HostDriver)(artifact, program, runtime)
-    executable = Executable(artifact, program, runtime, driver)
+    traced = driver if log is None else TracingDriver(artifact, driver, log)
+    executable = Executable(artifact, program, runtime, traced)
     loaded = time.perf_counter()
     executable.seconds = {**(seconds or {}), "build": built - started, "load": loaded - built}
     return executable

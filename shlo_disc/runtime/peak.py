@@ -27,8 +27,13 @@ def peak_memory(artifact: Artifact, sizes: Mapping[str, int]) -> int:
 
     Raises `ShloDiscError` if a size is missing or unknown, `RuntimeShapeError` if such a call is refused.
     """
+    return evaluate(artifact.arena_bytes, symbols_at(artifact, sizes))
+
+
+def symbols_at(artifact: Artifact, sizes: Mapping[str, int]) -> Symbols:
+    """All symbols of a call with these sizes. Raises like `peak_memory`."""
     _check_names(artifact, sizes)
-    if (found := _peak(artifact, sizes)) is None:
+    if (found := _symbols(artifact, sizes)) is None:
         given = ", ".join(f"{name}={value}" for name, value in sizes.items())
         raise RuntimeShapeError(f"found the sizes {given}, expected some that meet the program's demands on sizes")
     return found
@@ -90,6 +95,12 @@ def _listed(names: Sequence[str]) -> str:
 
 def _peak(artifact: Artifact, sizes: Mapping[str, int]) -> int | None:
     """The peak, or None if such a call is refused."""
+    found = _symbols(artifact, sizes)
+    return None if found is None else evaluate(artifact.arena_bytes, found)
+
+
+def _symbols(artifact: Artifact, sizes: Mapping[str, int]) -> Symbols | None:
+    """All symbols, or None if such a call is refused."""
     raw = tuple(evaluate(size, sizes) for size in artifact.raw_sizes)
     if any(size < 0 for size in raw[: len(artifact.raw)]):
         return None
@@ -98,7 +109,7 @@ def _peak(artifact: Artifact, sizes: Mapping[str, int]) -> int | None:
         return None
     if any(name in artifact.symbols and symbols[name] != value for name, value in sizes.items()):
         return None
-    return evaluate(artifact.arena_bytes, symbols)
+    return symbols
 
 
 def _least(artifact: Artifact, sizes: Mapping[str, int | tuple[int, int]]) -> float:

@@ -217,6 +217,16 @@ def _machine() -> tuple[str, ...]:
     return ("-march=native", "-mprefer-vector-width=512")
 
 
+def cpu_title() -> str:
+    """What this CPU is called."""
+    names = [
+        line.partition(":")[2].strip()
+        for line in cpu_name().splitlines()
+        if line.startswith(("model name", "CPU part"))
+    ]
+    return names[0] if names else platform.machine()
+
+
 @lru_cache
 def cpu_name() -> str:
     """The model and features of this CPU: code for one must not be run on another."""

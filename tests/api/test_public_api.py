@@ -18,6 +18,7 @@ PUBLIC = (
     "Op",
     "ParseError",
     "RuntimeShapeError",
+    "Schedules",
     "ShapeError",
     "ShloDiscError",
     "ToolchainError",
@@ -29,6 +30,7 @@ PUBLIC = (
     "register_custom_call",
     "remove_unused",
     "rewrite",
+    "tune",
     "verify",
 )
 
@@ -55,6 +57,6 @@ def test_errors_of_a_call_are_also_the_builtin_ones() -> None:
 def test_a_compiled_program_offers_this() -> None:
     public = {name for name in vars(shlo_disc.Compiled) if not name.startswith("_")}
     assert public == {
-        "bind", "executable", "explain", "facts", "host_source", "kernels_source", "max_size", "peak_formula",
-        "peak_memory", "report", "stats",
+        "bind", "executable", "explain", "explain_dispatch", "facts", "host_source", "kernels_source", "max_size",
+        "peak_formula", "peak_memory", "report", "selections", "stats",
     }  # fmt: skip

@@ -1,0 +1,44 @@
+"""`python -m shlo_disc tune [FILE] [--dim s=1:129]`: measure what schedules are chosen by, and keep it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from shlo_disc.diagnostics import ShloDiscError
+from shlo_disc.tuning import tune
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What the command takes."""
+    parser.add_argument("file", nargs="?", metavar="FILE", help="a program to tune too: text or MLIR bytecode")
+    parser.add_argument(
+        "--dim", action="append", default=[], metavar="NAME=FIRST:END", help="values of a size, such as s=1:129; repeat"
+    )
+
+
+def run_tune(options: argparse.Namespace) -> int:
+    """Tune, and say what is known now. Gives the exit code."""
+    try:
+        dims = dict(_dim(text) for text in options.dim)
+        found = tune(options.file, dims=dims)
+    except (ShloDiscError, OSError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    sys.stdout.write(f"costs are {found.costs.text}\n")
+    for one in found.tuned:
+        sys.stdout.write(f"{one.product}: measured at {len(one.counts)} counts\n")
+    return 0
+
+
+def _dim(text: str) -> tuple[str, range]:
+    """The values of a size.
+
+    >>> _dim("s=1:129")
+    ('s', range(1, 129))
+    """
+    name, _, values = text.partition("=")
+    first, _, end = values.partition(":")
+    if not (name and first.isdecimal() and end.isdecimal()):
+        raise ShloDiscError(f"found --dim {text}, expected one such as s=1:129")
+    return name, range(int(first), int(end))

@@ -1,0 +1,163 @@
+"""Which schedule each product of a call takes: for the sizes that a user names, or call by call."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from shlo_disc.artifact import Artifact, Launch
+from shlo_disc.runtime.driver import Driver, Plan
+from shlo_disc.runtime.entry import HostProgram
+from shlo_disc.runtime.formulas import evaluate
+from shlo_disc.runtime.library import Pointers, Program, Runtime, pointers, words
+from shlo_disc.runtime.memory import aligned
+from shlo_disc.runtime.peak import symbols_at
+from shlo_disc.runtime.steps import leaves
+from shlo_disc.schedules.candidates import Candidate
+from shlo_disc.schedules.model import Shape, cost, occupancy, seconds, waste
+from shlo_disc.schedules.selection import Selection
+
+_LEAST_RUNS, _PATIENCE = 5, 0.05  # of a launch that is measured; seconds
+_CALLS_KEPT = 1 << 16
+_ABSENT = ("packed", "null")  # buffers that are there only for what is bound
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The schedule that a product took: `candidate` is its name, empty if the prelude chose."""
+
+    product: str
+    m: int
+    n: int
+    k: int
+    batch: int
+    candidate: str
+
+
+class Log(deque[tuple[Choice, ...]]):
+    """The choices of the last calls, oldest first."""
+
+    def __init__(self) -> None:
+        super().__init__(maxlen=_CALLS_KEPT)
+
+
+class TracingDriver:
+    """A driver that notes the choices of each call. C does not run the program by itself then: each call comes here."""
+
+    def __init__(self, artifact: Artifact, driver: Driver, log: Log) -> None:
+        self.kind: Literal["c", "vm"] = driver.kind
+        self.entry_point: HostProgram | None = None
+        self.constants = driver.constants
+        self._artifact, self._driver, self._log = artifact, driver, log
+
+    def plan(self, raw: tuple[int, ...]) -> Plan:
+        """As without tracing."""
+        return self._driver.plan(raw)
+
+    def run(
+        self, arguments: Pointers, results: Pointers, plan: Plan, arena: ctypes.c_void_p, owner: object = None
+    ) -> None:
+        """As without tracing, and note the choices."""
+        symbols = dict(zip(self._artifact.symbols, plan.symbols, strict=False))
+        self._log.append(tuple(_choice(one, symbols) for one in selections(self._artifact)))
+        self._driver.run(arguments, results, plan, arena, owner)
+
+
+def selections(artifact: Artifact) -> Iterator[Selection]:
+    """Of all products that the artifact's steps launch, in the order of the text."""
+    for step in leaves(artifact.steps):
+        if isinstance(step, Launch):
+            yield from step.selections
+
+
+def _choice(selection: Selection, symbols: Mapping[str, int]) -> Choice:
+    chosen = candidate_of(selection, symbols)
+    shape = shape_of(selection, symbols)
+    return Choice(selection.product, shape.m, shape.n, shape.k, shape.batch, "" if chosen is None else chosen.name)
+
+
+def shape_of(selection: Selection, symbols: Mapping[str, int]) -> Shape:
+    """The sizes of a product in one call."""
+    return Shape(*(evaluate(size, symbols) for size in (selection.m, selection.n, selection.k, selection.batch)))
+
+
+def candidate_of(selection: Selection, symbols: Mapping[str, int]) -> Candidate | None:
+    """What a product takes in one call; None if the prelude chooses."""
+    return selection.candidates[evaluate(selection.number, symbols)] if selection.candidates else None
+
+
+def explain_dispatch(artifact: Artifact, program: Program, runtime: Runtime, sizes: Mapping[str, int]) -> str:
+    """For each product at these sizes: what it takes, why, and how long that is expected to take and takes.
+
+    Measured is the whole launch, on arrays of its own: with what is computed on the way into the product and out of it.
+    """
+    symbols = symbols_at(artifact, sizes)
+    lines = [f"products at {', '.join(f'{name}={value}' for name, value in sizes.items()) or 'all sizes'}"]
+    measured = dict[tuple[object, ...], float]()
+    for step in leaves(artifact.steps):
+        if not isinstance(step, Launch) or not step.selections:
+            continue
+        key = (step.kernel, *(evaluate(size, symbols) for size in step.dims))
+        if key not in measured:
+            measured[key] = _measure(artifact, program, runtime, step, symbols)
+        for selection in step.selections:
+            lines += _product(selection, symbols)
+        several = f", with the {len(step.selections)} products of its launch" if len(step.selections) > 1 else ""
+        lines.append(f"  measured {_duration(measured[key])} as {step.kernel}{several}")
+    return "\n".join(lines if len(lines) > 1 else [*lines, "  none: no launch multiplies matrices"])
+
+
+def _product(selection: Selection, symbols: Mapping[str, int]) -> Iterator[str]:
+    shape, chosen = shape_of(selection, symbols), candidate_of(selection, symbols)
+    batch = f"{shape.batch} times " if selection.batch != "1" else ""
+    yield f"{selection.product}: {batch}{shape.m} x {shape.n} x {shape.k}"
+    if chosen is None:
+        yield f"  {selection.how}"
+        return
+    rates = selection.rates[selection.candidates.index(chosen)]
+    predicted = seconds(cost(chosen, rates, shape, selection.threads))
+    busy = occupancy(chosen, shape, selection.threads)
+    yield f"  {chosen.name}, one of {len(selection.candidates)} that some sizes take, {selection.how}"
+    yield (
+        f"  padding {waste(chosen, shape):.1%}, occupancy {busy:.0%} of {selection.threads} threads,"
+        f" predicted {_duration(predicted)}"
+    )
+
+
+def _duration(value: float) -> str:
+    """Seconds, for people.
+
+    >>> _duration(2.5e-6), _duration(0.0123)
+    ('2.5 us', '12.3 ms')
+    """
+    return f"{value * 1e6:.1f} us" if value < 1e-3 else f"{value * 1e3:.1f} ms"
+
+
+def _measure(artifact: Artifact, program: Program, runtime: Runtime, step: Launch, symbols: Mapping[str, int]) -> float:
+    """The least seconds of a launch on zeros."""
+    buffers = [artifact.buffers[slot] for slot in step.buffers]
+    arrays = [None if one.kind in _ABSENT else aligned(max(1, evaluate(one.size, symbols))) for one in buffers]
+    for array in arrays:
+        if array is not None:
+            array[:] = 0
+    extent, grain, scratch = (evaluate(size, symbols) for size in (step.extent, step.grain, step.scratch))
+    if extent <= 0:
+        return 0.0
+    arguments = (
+        ctypes.c_void_p(runtime.address), ctypes.c_void_p(program.address(step.kernel)),
+        pointers([0 if array is None else array.ctypes.data for array in arrays]),
+        words([evaluate(size, symbols) for size in step.dims]),
+        ctypes.c_int64(extent), ctypes.c_int64(grain), ctypes.c_int64(scratch),
+    )  # fmt: skip
+    least, runs, begun = math.inf, 0, time.perf_counter()
+    while runs < _LEAST_RUNS or time.perf_counter() - begun < _PATIENCE:
+        started = time.perf_counter()
+        runtime.parallel(*arguments)
+        least = min(least, time.perf_counter() - started)
+        runs += 1
+    return least

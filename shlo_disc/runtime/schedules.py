@@ -1,0 +1,120 @@
+"""Which costs of micro-kernels hold on this machine: measured ones from the cache, shipped ones, or a guess.
+
+Nothing here measures. What `shlo_disc.tune` has measured lies in the cache, by CPU, compiler and prelude; what it has
+measured for one program lies beside it, by the program's text too.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+
+from shlo_disc.options import CompileOptions
+from shlo_disc.runtime.build import PRELUDE
+from shlo_disc.runtime.cache import Cache, digest
+from shlo_disc.runtime.threads import default_threads
+from shlo_disc.runtime.toolchain import Compiler, cpu_name, find_compiler
+from shlo_disc.schedules.candidates import Hardware
+from shlo_disc.schedules.tables import CostTable, Schedules, Scheduling, TunedProduct, analytic, parse_schedules
+
+_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+_CPU_INFO = Path("/proc/cpuinfo")
+_L1, _L2 = 32 << 10, 512 << 10  # bytes, where the system does not say
+
+# Costs that come with the package: vendor, family and models as the CPU gives them -> the file.
+_ZEN4 = frozenset({17, 24, 97, 116, 117, 120, 160})
+_SHIPPED: Mapping[tuple[str, int], tuple[frozenset[int], str]] = {("AuthenticAMD", 25): (_ZEN4, "zen4.json")}
+
+
+def scheduling(cache: Cache, options: CompileOptions, text: str) -> Scheduling:
+    """What the products of a program are scheduled by: what the user gives, or what is known; for so many threads."""
+    known = options.schedules or find_schedules(cache, find_compiler(options.compiler), options, text)
+    return Scheduling(known, options.threads or default_threads())
+
+
+def find_schedules(cache: Cache, compiler: Compiler, options: CompileOptions, text: str) -> Schedules:
+    """What a program is compiled by, unless its options say: the best that is known of this CPU, and of the program."""
+    key = costs_key(compiler, options.optimize)
+    known = _load(cache, key)
+    costs = known_costs() if known is None else known.costs
+    tuned = _load(cache, digest(key, text))
+    return Schedules(costs, () if tuned is None else tuned.tuned)
+
+
+def store_costs(cache: Cache, compiler: Compiler, options: CompileOptions, costs: CostTable) -> None:
+    """Keep what was measured of this CPU, for all programs."""
+    cache.store("schedules", costs_key(compiler, options.optimize), Schedules(costs).to_json().encode())
+
+
+def store_tuned(
+    cache: Cache, compiler: Compiler, options: CompileOptions, text: str, tuned: tuple[TunedProduct, ...]
+) -> None:
+    """Keep what was measured of one program, by its text."""
+    key = digest(costs_key(compiler, options.optimize), text)
+    cache.store("schedules", key, Schedules(known_costs(), tuned).to_json().encode())
+
+
+def costs_key(compiler: Compiler, optimize: int) -> str:
+    """What measurements depend on: the CPU, the compiler, and the prelude's products."""
+    return digest("schedules", cpu_name(), compiler.version, *compiler.flags(optimize), _prelude())
+
+
+def known_costs() -> CostTable:
+    """Shipped costs, if there are some for such a CPU, else a guess."""
+    return _shipped(*_identity()) or analytic(hardware())
+
+
+@lru_cache
+def hardware() -> Hardware:
+    """The vectors and caches of this CPU."""
+    words = set(cpu_name().split())
+    wide = "avx512f" in words
+    register = 64 if wide else 32 if "avx" in words else 16
+    accumulators = 24 if wide or platform.machine() in {"aarch64", "arm64"} else 12
+    return Hardware(register, accumulators, _cache_bytes(1, _L1), _cache_bytes(2, _L2))
+
+
+def _cache_bytes(level: int, otherwise: int) -> int:
+    """The size of the data cache of a level."""
+    try:
+        for folder in sorted(_CACHES.glob("index*")):
+            if int((folder / "level").read_text()) == level and "Instr" not in (folder / "type").read_text():
+                return int((folder / "size").read_text().strip().removesuffix("K")) << 10
+    except (OSError, ValueError):
+        pass
+    return otherwise
+
+
+@lru_cache
+def _identity() -> tuple[str, int, int]:
+    """Vendor, family and model of this CPU, as x86 gives them."""
+    try:
+        first = _CPU_INFO.read_text(errors="replace").partition("\n\n")[0]
+    except OSError:
+        return "", 0, 0
+    fields = dict(re.findall(r"^(vendor_id|cpu family|model)\s*: (.*)$", first, re.MULTILINE))
+    return fields.get("vendor_id", ""), int(fields.get("cpu family", 0)), int(fields.get("model", 0))
+
+
+@lru_cache
+def _shipped(vendor: str, family: int, model: int) -> CostTable | None:
+    models, name = _SHIPPED.get((vendor, family), (frozenset[int](), ""))
+    if model not in models:
+        return None
+    return parse_schedules((files("shlo_disc.schedules") / name).read_bytes()).costs
+
+
+@lru_cache
+def _prelude() -> str:
+    """A key for the prelude's products."""
+    return digest(*(path.read_bytes() for path in sorted(PRELUDE.glob("gemm*"))))
+
+
+def _load(cache: Cache, key: str) -> Schedules | None:
+    """What was stored, or None; a damaged entry is none."""
+    data = cache.load("schedules", key)
+    return None if data is None else parse_schedules(data)

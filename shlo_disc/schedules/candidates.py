@@ -1,0 +1,116 @@
+"""Schedules that a product may be computed by, sampled from what a CPU has, not from any shape.
+
+DietCode (Zheng et al., "DietCode: Automatic Optimization for Dynamic Tensor Programs", MLSys 2022) calls such a set a
+shape-generic search space: a micro-kernel computes a block of any product, so that what is learnt of it holds for all
+shapes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Form: TypeAlias = Literal["own", "tiles", "stream"]
+FORMS: tuple[Form, ...] = ("own", "tiles", "stream")  # by their numbers in `ShloSchedule`
+
+PANEL = 64  # columns that are packed together: blocks have whole ones
+TILE_ROWS = 6  # of a tile
+ROWS = 192  # for which `tiles` packs B once
+
+
+@dataclass(frozen=True, slots=True)
+class Hardware:
+    """What bounds schedules: bytes of a vector register, how many of them hold results, bytes of caches."""
+
+    register: int
+    accumulators: int
+    l1: int
+    l2: int
+
+    @property
+    def text(self) -> str:
+        """The same for people."""
+        return f"{self.register * 8}-bit vectors, {self.l1 >> 10} KiB of L1, {self.l2 >> 10} KiB of L2"
+
+
+@dataclass(frozen=True, slots=True)
+class MicroKernel:
+    """What fills a block: `tiles` packs its columns of B, `stream` reads them where they are, tile by tile.
+
+    `own` is what the prelude takes where neither is right: columns of B that are not adjacent.
+    """
+
+    form: Form
+    tile_rows: int
+
+    @property
+    def name(self) -> str:
+        """The same for people, and in files.
+
+        >>> MicroKernel("stream", 12).name
+        'stream 12'
+        """
+        return f"{self.form} {self.tile_rows}"
+
+
+def parse_kernel(name: str) -> MicroKernel:
+    """The micro-kernel of a name. Raises `ValueError` for any other text.
+
+    >>> parse_kernel("tiles 6")
+    MicroKernel(form='tiles', tile_rows=6)
+    """
+    form, _, tile_rows = name.partition(" ")
+    for known in FORMS:
+        if form == known:
+            return MicroKernel(known, int(tile_rows))
+    raise ValueError(f"found the form {form!r}, expected {' or '.join(map(repr, FORMS))}")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A micro-kernel, and the block of the result that one piece of work is: what a launch is told."""
+
+    kernel: MicroKernel
+    rows: int
+    columns: int
+
+    @property
+    def name(self) -> str:
+        """The same for people, and in files.
+
+        >>> Candidate(MicroKernel("stream", 12), 96, 256).name
+        'stream 12, 96x256'
+        """
+        return f"{self.kernel.name}, {self.rows}x{self.columns}"
+
+
+def parse_candidate(name: str) -> Candidate:
+    """The candidate of a name. Raises `ValueError` for any other text.
+
+    >>> parse_candidate("tiles 6, 192x64")
+    Candidate(kernel=MicroKernel(form='tiles', tile_rows=6), rows=192, columns=64)
+    """
+    kernel, _, block = name.partition(", ")
+    rows, _, columns = block.partition("x")
+    return Candidate(parse_kernel(kernel), int(rows), int(columns))
+
+
+# Those of the prelude whose sums fill the registers (of AVX-512 and NEON with 4 vectors of columns, of others with 2).
+MICRO_KERNELS = (MicroKernel("tiles", TILE_ROWS), MicroKernel("stream", TILE_ROWS))
+
+
+def blocks(threads: int) -> tuple[tuple[int, int], ...]:
+    """Rows and columns that pieces of work may have.
+
+    128 columns of B, 768 deep, are 384 KiB: they stay in a second-level cache while all rows go by. One thread has no
+    reason for less; several share better what is cut in smaller pieces, be it few rows or few columns.
+    """
+    whole = (4 * ROWS, 2 * PANEL)
+    if threads == 1:
+        return (whole,)
+    return (whole, (ROWS, 2 * PANEL), (ROWS, PANEL), (ROWS // 2, 2 * PANEL), (ROWS // 4, PANEL))
+
+
+def candidates(kernels: tuple[MicroKernel, ...], threads: int) -> tuple[Candidate, ...]:
+    """Every micro-kernel on blocks of every size."""
+    return tuple(Candidate(kernel, rows, columns) for kernel in kernels for rows, columns in blocks(threads))

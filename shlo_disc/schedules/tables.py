@@ -1,0 +1,139 @@
+"""What is known of a CPU, the rates of its micro-kernels, and what was tuned for a program: plain data, and JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass
+from typing import Any, Literal, TypeAlias
+
+from shlo_disc.schedules.candidates import MICRO_KERNELS, Hardware, MicroKernel, parse_kernel
+from shlo_disc.schedules.model import UNIT, Rates
+
+Origin: TypeAlias = Literal["measured", "shipped", "analytic"]
+Kinds: TypeAlias = tuple[tuple[str, tuple[tuple[MicroKernel, Rates], ...]], ...]
+
+# What analytic tables assume where nothing is known: a slow clock, one multiply-add of vectors per cycle, memory that
+# gives a core 10 bytes per ns. Pessimism about multiplications alone would favour packing.
+_CYCLE = 0.4  # ns
+_READ = 0.1  # ns per byte
+_SIZES: Mapping[str, int] = {"f32": 4, "f64": 8}  # the kinds of elements that analytic tables have
+
+
+@dataclass(frozen=True, slots=True)
+class CostTable:
+    """The rates of micro-kernels on one CPU, by the prelude's name of the type of elements.
+
+    `origin`: `measured` here, `shipped` with the package for such a CPU, or `analytic`, which is a guess.
+    """
+
+    cpu: str
+    origin: Origin
+    kinds: Kinds
+
+    def rates(self, kind: str) -> Mapping[MicroKernel, Rates]:
+        """Those for one type of elements; none if it was not measured."""
+        return dict(next((rates for name, rates in self.kinds if name == kind), ()))
+
+    @property
+    def text(self) -> str:
+        """Where the numbers come from, for people."""
+        sources: Mapping[Origin, str] = {
+            "measured": f"measured on this CPU ({self.cpu})",
+            "shipped": f"shipped with the package for {self.cpu}",
+            "analytic": f"not measured: guessed from {self.cpu}; `python -m shlo_disc tune` measures",
+        }
+        return sources[self.origin]
+
+
+@dataclass(frozen=True, slots=True)
+class TunedProduct:
+    """What was measured of one product, on one core: `UNIT`s by micro-kernel, at some values of the count that varies.
+
+    `product` is what the compiler calls it (`f32 ? x 2304 x 768`: the rows vary). Between two counts, and beyond them,
+    the model's costs are corrected by how far they are off at the nearest ones.
+    """
+
+    product: str
+    counts: tuple[int, ...]
+    times: tuple[tuple[MicroKernel, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Schedules:
+    """What compile takes to choose by: the costs of micro-kernels, and what was tuned for a program."""
+
+    costs: CostTable
+    tuned: tuple[TunedProduct, ...] = ()
+
+    def find(self, product: str) -> TunedProduct | None:
+        """What was tuned for a product."""
+        return next((one for one in self.tuned if one.product == product), None)
+
+    def to_json(self) -> str:
+        """The same as text, see `parse_schedules`."""
+        kinds = {kind: {kernel.name: astuple(rates) for kernel, rates in found} for kind, found in self.costs.kinds}
+        tuned = {
+            one.product: {"counts": one.counts, "times": {kernel.name: found for kernel, found in one.times}}
+            for one in self.tuned
+        }
+        content = {"cpu": self.costs.cpu, "origin": self.costs.origin, "kinds": kinds, "tuned": tuned}
+        return json.dumps(content, indent=1)
+
+
+def parse_schedules(text: str | bytes) -> Schedules:
+    """What `to_json` wrote. Raises `ValueError` for any other text.
+
+    >>> parse_schedules(Schedules(CostTable("a", "analytic", ())).to_json())
+    Schedules(costs=CostTable(cpu='a', origin='analytic', kinds=()), tuned=())
+    """
+    try:
+        content: Any = json.loads(text)
+        kinds = tuple(
+            (kind, tuple((parse_kernel(name), Rates(*map(int, rates))) for name, rates in found.items()))
+            for kind, found in content["kinds"].items()
+        )
+        tuned = tuple(
+            TunedProduct(
+                product,
+                tuple(map(int, found["counts"])),
+                tuple((parse_kernel(name), tuple(map(int, times))) for name, times in found["times"].items()),
+            )
+            for product, found in content["tuned"].items()
+        )
+        return Schedules(CostTable(str(content["cpu"]), content["origin"], kinds), tuned)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"found no schedules: {error!r}") from error
+
+
+def analytic(hardware: Hardware) -> CostTable:
+    """Rates from what a CPU has: which micro-kernel is better follows from registers and loads, how fast does not.
+
+    A tile takes a multiply-add per vector of results and depth, and at least a load per vector of B, which
+    come one per cycle. Packing reads and writes B.
+    """
+    kinds = list[tuple[str, tuple[tuple[MicroKernel, Rates], ...]]]()
+    for kind, size in _SIZES.items():
+        lanes = hardware.register // size
+        found = list[tuple[MicroKernel, Rates]]()
+        for kernel in MICRO_KERNELS:
+            read, step = _READ * size, _CYCLE / lanes
+            pack = 2 * step if kernel.form == "tiles" else 0.0
+            tile = step if kernel.form == "tiles" else 2 * step
+            ns = {"call": 100.0, "pack": pack, "tile": tile, "product": step, "store": 2 * step, "read": read}
+            units = {name: round(value / UNIT) for name, value in ns.items()}
+            found.append((kernel, Rates(**units, alias_a=0, alias_b=0, near=hardware.l2 // size)))
+        kinds.append((kind, tuple(found)))
+    return CostTable(hardware.text, "analytic", tuple(kinds))
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduling:
+    """What choices are made by: costs, and how many cores there are."""
+
+    schedules: Schedules
+    threads: int = 1
+
+
+# What chooses where no CPU is known: as generated text must not depend on the machine that generates it.
+UNKNOWN = Scheduling(Schedules(analytic(Hardware(64, 24, 32 << 10, 1 << 20))))

@@ -1,0 +1,171 @@
+"""Measure what schedules are chosen by: the micro-kernels of this CPU, and the products of one program.
+
+`compile` never measures. It takes the best that is known: what was measured here, what is shipped, or a guess.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from shlo_disc.artifact import Artifact
+from shlo_disc.diagnostics import RuntimeShapeError, ShloDiscError
+from shlo_disc.options import CompileOptions
+from shlo_disc.pipeline import compile_program, read_source
+from shlo_disc.progress import Bar
+from shlo_disc.runtime.build import Builder
+from shlo_disc.runtime.cache import open_cache
+from shlo_disc.runtime.dispatch import selections, shape_of
+from shlo_disc.runtime.peak import symbols_at
+from shlo_disc.runtime.product_timing import KINDS, Sizes, Stand, Trial, learn, time_trials
+from shlo_disc.runtime.schedules import find_schedules, hardware, store_costs, store_tuned
+from shlo_disc.runtime.toolchain import cpu_title, find_compiler
+from shlo_disc.schedules.candidates import MICRO_KERNELS, Candidate, MicroKernel, blocks
+from shlo_disc.schedules.model import UNIT
+from shlo_disc.schedules.selection import Selection
+from shlo_disc.schedules.tables import CostTable, Schedules, TunedProduct
+
+MOST_COUNTS = 24  # of a product that are measured; between them the model is corrected as at their neighbours
+_MOST_POINTS = 1 << 14  # of all dims together
+_ROUNDS = 7
+
+
+def tune(
+    program: Any = None,
+    *,
+    dims: Mapping[str, Iterable[int]] | None = None,
+    weights: Mapping[str, Sequence[float]] | Sequence[float] | None = None,
+    options: CompileOptions | None = None,
+) -> Schedules:
+    """Measure, keep the result in the cache, and return it; `compile` then takes it by itself.
+
+    Without a program: the micro-kernels of this CPU, seconds in all. With one, whatever `compile` takes, also its
+    products, at up to 24 counts each of those that `dims` lead to, `{"s": range(1, 129)}`, those of most weight first.
+    `weights`: how often the values of a dim come, `{"s": histogram}`, or of the only dim, `histogram`.
+
+    What is returned fits `CompileOptions(schedules=...)`, and `to_json` and `parse_schedules` carry it to other
+    machines of the kind. Raises `ShloDiscError` for dims that the program does not have.
+    """
+    options = options or CompileOptions()
+    points = _weighed(dims or {}, weights)
+    builder = Builder(find_compiler(options.compiler), options.optimize, open_cache(options.cache_dir))
+    with Bar() as bar:
+        if program is None:
+            return Schedules(_measure_costs(builder, options, bar))
+        text = read_source(program, "cpu")[0]
+        known = options.schedules or find_schedules(builder.cache, builder.compiler, options, text)
+        if known.costs.origin != "measured":
+            known = replace(known, costs=_measure_costs(builder, options, bar))
+        plain = replace(options, schedules=Schedules(known.costs))
+        artifact = compile_program(program, device="cpu", options=plain).executable.artifact
+        found = tuple(_tuned(one, builder, bar) for one in _products(artifact, points))
+    store_tuned(builder.cache, builder.compiler, options, text, found)
+    return Schedules(known.costs, found)
+
+
+def _measure_costs(builder: Builder, options: CompileOptions, bar: Bar) -> CostTable:
+    """The rates of all micro-kernels, kept in the cache for all programs."""
+    has = hardware()
+    kernels, kinds = MICRO_KERNELS, list[tuple[str, tuple[tuple[MicroKernel, Any], ...]]]()
+    for kind, size in KINDS.items():
+        stand = Stand(builder, kind)
+        rates = learn(stand, kernels, has.l2 // size, lambda done, total, kind=kind: bar.show(kind, done, total))
+        kinds.append((kind, tuple(rates)))
+    costs = CostTable(cpu_title(), "measured", tuple(kinds))
+    store_costs(builder.cache, builder.compiler, options, costs)
+    return costs
+
+
+@dataclass(frozen=True, slots=True)
+class _Product:
+    """A product of a program, of which one count varies: its name, micro-kernels, and sizes by that count."""
+
+    name: str
+    kernels: tuple[MicroKernel, ...]
+    sizes: Mapping[int, Sizes]
+
+
+def _weighed(
+    dims: Mapping[str, Iterable[int]], weights: Mapping[str, Sequence[float]] | Sequence[float] | None
+) -> list[tuple[Mapping[str, int], float]]:
+    """All combinations of values, with how often they come."""
+    values = {name: list(found) for name, found in dims.items()}
+    if weights is None:
+        weights = {}
+    elif not isinstance(weights, Mapping):
+        if len(values) != 1:
+            raise ShloDiscError(f"found one list of weights for {len(values)} dims, expected a list for each by name")
+        weights = dict.fromkeys(values, weights)
+    for name, given in weights.items():
+        if len(given) != len(values.get(name, ())):
+            raise ShloDiscError(f"found {len(given)} weights of {name}, expected {len(values.get(name, ()))}")
+    if math.prod(map(len, values.values())) > _MOST_POINTS:
+        raise ShloDiscError(f"found more than {_MOST_POINTS} combinations of dims, expected fewer")
+    shares = [weights.get(name) or [1.0] * len(found) for name, found in values.items()]
+    found = zip(itertools.product(*values.values()), itertools.product(*shares), strict=True)
+    return [(dict(zip(values, point, strict=True)), math.prod(share)) for point, share in found]
+
+
+def _products(artifact: Artifact, points: Sequence[tuple[Mapping[str, int], float]]) -> list[_Product]:
+    """The products of which one count varies, with the counts that matter most."""
+    weights, sizes = dict[str, dict[int, float]](), dict[str, dict[int, Sizes]]()
+    known = [
+        (part, one, axis) for part in artifact.parts for one in selections(part) if (axis := _varying(one)) is not None
+    ]
+    for point, share in points:
+        for part, one, axis in known:
+            try:
+                shape = shape_of(one, symbols_at(part, point))
+            except RuntimeShapeError:  # such a call is refused
+                continue
+            found = (shape.m, shape.n, shape.k)
+            if min(found) > 0 and share > 0:
+                shares = weights.setdefault(one.product, {})
+                shares[found[axis]] = shares.get(found[axis], 0.0) + share
+                sizes.setdefault(one.product, {})[found[axis]] = found
+    return [
+        _Product(name, MICRO_KERNELS, {count: sizes[name][count] for count in _spread(found)})
+        for name, found in weights.items()
+    ]
+
+
+def _varying(selection: Selection) -> int | None:
+    """Which of m, n and k varies, if it is one, and there are micro-kernels to choose from."""
+    is_own = not selection.candidates or any(one.kernel.form == "own" for one in selection.candidates)
+    varying = [k for k, size in enumerate((selection.m, selection.n, selection.k)) if not size.isdigit()]
+    if is_own or len(varying) != 1 or selection.product.partition(" ")[0] not in KINDS:
+        return None
+    return varying[0]
+
+
+def _spread(weights: Mapping[int, float]) -> list[int]:
+    """At most `MOST_COUNTS` counts: the ends, and those at equal shares of the weight.
+
+    >>> _spread({1: 1.0, 5: 2.0})
+    [1, 5]
+    """
+    counts = sorted(weights)
+    if len(counts) <= MOST_COUNTS:
+        return counts
+    total, reached, found = sum(weights.values()), 0.0, {counts[0], counts[-1]}
+    for count in counts:
+        before, reached = reached, reached + weights[count]
+        if int(before / total * (MOST_COUNTS - 2)) != int(reached / total * (MOST_COUNTS - 2)):
+            found.add(count)
+    return sorted(found)
+
+
+def _tuned(product: _Product, builder: Builder, bar: Bar) -> TunedProduct:
+    """Time each micro-kernel at each count, on one core."""
+    stand = Stand(builder, product.name.partition(" ")[0])
+    tried = [
+        Trial(Candidate(kernel, *blocks(1)[0]), size) for kernel in product.kernels for size in product.sizes.values()
+    ]
+    seconds = time_trials(stand, tried, _ROUNDS, lambda done, total: bar.show(product.name, done, total))
+    units = [round(one * 1e9 / UNIT) for one in seconds]
+    length = len(product.sizes)
+    times = tuple((kernel, tuple(units[k * length : (k + 1) * length])) for k, kernel in enumerate(product.kernels))
+    return TunedProduct(product.name, tuple(product.sizes), times)

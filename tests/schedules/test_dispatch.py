@@ -1,0 +1,175 @@
+"""Schedules in compiled programs: right results under each, what is told about them, and where they are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pytest
+
+import shlo_disc
+from shlo_disc import Compiled, CompileOptions, Schedules, tuning
+from shlo_disc.runtime import schedules as known
+from shlo_disc.runtime.cache import Cache, open_cache
+from shlo_disc.runtime.product_timing import Stand, Trial
+from shlo_disc.runtime.toolchain import find_compiler
+from shlo_disc.schedules.candidates import MICRO_KERNELS, Hardware, MicroKernel
+from shlo_disc.schedules.model import Rates
+from shlo_disc.schedules.tables import CostTable, Kinds, analytic
+
+KERNELS = MICRO_KERNELS
+CHEAP, DEAR = Rates(0, 0, 0, 1, 0, 0, 0, 0, 1), Rates(0, 0, 0, 9, 0, 0, 0, 0, 1)
+# 100 for each row, or 60 and 4000 more for each 192 rows: the choice changes at 111 rows
+CROSSING: Kinds = (
+    ("f32", ((KERNELS[1], Rates(0, 0, 0, 100, 0, 0, 0, 0, 1)), (KERNELS[0], Rates(0, 4000, 0, 60, 0, 0, 0, 0, 1)))),
+)
+
+
+def text(kind: str, n: int = 100, k: int = 70) -> str:
+    """A product with any number of rows."""
+    left, right, result = f"tensor<?x{k}x{kind}>", f"tensor<{k}x{n}x{kind}>", f"tensor<?x{n}x{kind}>"
+    return f"""
+        func.func @main(%x: {left}, %w: {right}) -> {result} {{
+          %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : ({left}, {right}) -> {result}
+          return %0 : {result}
+        }}"""
+
+
+def favouring(kernel: MicroKernel, kind: str) -> Schedules:
+    """Costs by which one micro-kernel is the best everywhere."""
+    rates = tuple((one, CHEAP if one == kernel else DEAR) for one in KERNELS)
+    return Schedules(CostTable("by hand", "measured", ((kind, rates),)))
+
+
+def compiled(schedules: Schedules | None, driver: Literal["c", "vm"] = "c", *, traced: bool = False) -> Compiled:
+    """The product of f32 on one thread."""
+    options = CompileOptions(threads=1, driver=driver, schedules=schedules, trace_selection=traced)
+    return shlo_disc.compile(text("f32"), device="cpu", options=options)
+
+
+@pytest.mark.parametrize("kind", ["f32", "f64"])
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+def test_every_candidate_computes_the_product(kernel: MicroKernel, kind: str) -> None:
+    options = CompileOptions(threads=2, schedules=favouring(kernel, kind))
+    run = shlo_disc.compile(text(kind), device="cpu", options=options)
+    assert kernel.name in run.explain("schedules")
+    random = np.random.default_rng(0)
+    for m in (0, 1, 2, 5, 7, 13, 25, 49, 193, 800):
+        x = random.standard_normal((m, 70)).astype(np.float32 if kind == "f32" else np.float64)
+        w = random.standard_normal((70, 100)).astype(x.dtype)
+        (found,) = run(x, w)
+        np.testing.assert_allclose(found, x @ w, rtol=1e-4, atol=1e-4)
+
+
+def test_both_drivers_take_the_same_and_tell_it() -> None:
+    schedules = Schedules(CostTable("by hand", "measured", CROSSING))
+    w, sizes = np.ones((70, 100), np.float32), (1, 110, 111, 500)
+    traces = list[Sequence[str]]()
+    for driver in ("c", "vm"):
+        run = compiled(schedules, driver, traced=True)
+        for m in sizes:
+            run(np.ones((m, 70), np.float32), w)
+        assert [(one.m, one.n, one.k) for (one,) in run.selections] == [(m, 100, 70) for m in sizes]
+        traces.append([one.candidate.partition(",")[0] for (one,) in run.selections])
+    few, many = KERNELS[1].name, KERNELS[0].name
+    assert traces == [[few, few, many, many]] * 2
+
+
+def test_who_did_not_ask_for_a_trace_is_told_how() -> None:
+    with pytest.raises(shlo_disc.ShloDiscError, match="trace_selection=True"):
+        _ = compiled(None).selections
+
+
+def test_a_dispatch_is_explained_with_what_it_takes() -> None:
+    run = compiled(Schedules(CostTable("by hand", "measured", CROSSING)))
+    (size,) = run.executable.artifact.free
+    found = run.explain_dispatch(**{size: 111})
+    assert "f32 ? x 100 x 70: 111 x 100 x 70" in found
+    assert "tiles 6, 768x128, one of 2" in found
+    assert "padding 13.1%, occupancy 100% of 1 threads, predicted" in found
+    assert "measured" in found.splitlines()[-1]
+    assert "predicted" in run.explain_dispatch(**{size: 0})
+    with pytest.raises(shlo_disc.ShloDiscError, match="no_such"):
+        run.explain_dispatch(no_such=1)
+
+
+def test_an_unknown_cpu_is_told_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(known, "_identity", lambda: ("SomeVendor", 1, 2))
+    options = CompileOptions(threads=1, cache_dir=tmp_path)
+    run = shlo_disc.compile(text("f32"), device="cpu", options=options)
+    assert "not measured: guessed from" in run.explain("schedules")
+
+
+def test_a_type_without_costs_is_told_of() -> None:
+    run = shlo_disc.compile(text("i32"), device="cpu", options=CompileOptions(threads=1))
+    assert "the prelude chooses: no costs are known of i32" in run.explain("schedules")
+
+
+def test_shipped_costs_are_found_by_family_and_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known, "_identity", lambda: ("AuthenticAMD", 25, 97))
+    costs = known.known_costs()
+    assert costs.origin == "shipped"
+    assert {kind for kind, _ in costs.kinds} == {"f32", "f64"}
+    monkeypatch.setattr(known, "_identity", lambda: ("AuthenticAMD", 25, 1))  # of Zen 3
+    assert known.known_costs().origin == "analytic"
+
+
+def test_what_was_measured_is_kept_for_this_cpu_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    cache, options = Cache(tmp_path), CompileOptions()
+    costs = CostTable("here", "measured", CROSSING)
+    known.store_costs(cache, find_compiler(), options, costs)
+    assert known.find_schedules(cache, find_compiler(), options, "a program").costs == costs
+    monkeypatch.setattr(known, "cpu_name", lambda: "another one")
+    assert known.find_schedules(cache, find_compiler(), options, "a program").costs != costs
+
+
+def test_a_damaged_entry_is_none(tmp_path: Path) -> None:
+    cache, options = Cache(tmp_path), CompileOptions()
+    known.store_costs(cache, find_compiler(), options, CostTable("here", "measured", CROSSING))
+    (path,) = (tmp_path / "schedules").glob("*/*")
+    path.write_bytes(path.read_bytes()[:50] + b"x" + path.read_bytes()[51:])
+    assert known.find_schedules(cache, find_compiler(), options, "a program").costs == known.known_costs()
+
+
+def preferring(kernel: MicroKernel) -> Callable[..., list[float]]:
+    """What timing would say on a machine where one micro-kernel is the best."""
+
+    def times(stand: Stand, trials: Sequence[Trial], rounds: int, show: object = None) -> list[float]:
+        del stand, rounds, show
+        return [1e-6 * trial.sizes[0] * (1 if trial.candidate.kernel == kernel else 3) for trial in trials]
+
+    return times
+
+
+def test_what_is_tuned_is_returned_and_found_by_the_next_compile(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    options = CompileOptions(threads=1, cache_dir=tmp_path)
+    monkeypatch.setattr(known, "hardware", lambda: Hardware(64, 24, 32 << 10, 1 << 20))
+    has = known.hardware()
+    known.store_costs(
+        open_cache(tmp_path), find_compiler(), options, CostTable("here", "measured", analytic(has).kinds)
+    )
+    before = shlo_disc.compile(text("f32"), device="cpu", options=options)
+    (size,) = before.executable.artifact.free
+    monkeypatch.setattr(tuning, "hardware", lambda: has)
+    for kernel in (KERNELS[0], KERNELS[1]):
+        monkeypatch.setattr(tuning, "time_trials", preferring(kernel))
+        found = shlo_disc.tune(text("f32"), dims={size: range(1, 400)}, weights=[1.0] * 399, options=options)
+        (tuned,) = found.tuned
+        assert tuned.product == "f32 ? x 100 x 70"
+        assert len(tuned.counts) <= tuning.MOST_COUNTS
+        assert (tuned.counts[0], tuned.counts[-1]) == (1, 399)
+        after = shlo_disc.compile(text("f32"), device="cpu", options=options)
+        given = shlo_disc.compile(text("f32"), device="cpu", options=CompileOptions(threads=1, schedules=found))
+        for run in (after, given):
+            assert "measured for this product" in run.explain("schedules")
+            assert kernel.name in run.explain_dispatch(**{size: 77})
+    assert "measured for this product" not in before.explain("schedules")
+
+
+def test_weights_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(shlo_disc.ShloDiscError, match="found 2 weights of s, expected 3"):
+        shlo_disc.tune(text("f32"), dims={"s": range(3)}, weights=[1, 2], options=CompileOptions(threads=1))
