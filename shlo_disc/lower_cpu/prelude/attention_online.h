@@ -129,6 +129,11 @@ template <class T>
 void multiply(const T* a, int64_t lda, int64_t rows, Panels<T> b, T* c, int64_t ldc, int64_t k, int64_t columns,
               bool add) {
   constexpr int L = Register<T>::lanes, V = SHLO_TILE_VECTORS;
+  if (rows == 1 && b.high == 1 && columns % (2 * V * L) == 0) {  // one row reads longer pieces of lines of memory
+    for (int64_t j = 0; j < columns; j += 2 * V * L)
+      tile<T, 1, 2 * V>(a, lda, b.at + b.first * b.ld + j, b.ld, c + j, ldc, k, add);
+    return;
+  }
   for (int64_t start = 0; start < columns; start += PANEL<T>) {
     const int64_t width = panel_width<T>(start, columns), ldb = b.ld == 0 ? width : b.ld;
     for (int64_t j = 0, vectors; j < width; j += vectors * L) {
