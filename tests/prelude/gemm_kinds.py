@@ -131,7 +131,7 @@ KINDS = tuple(
 OF_NAME = {kind.name: kind for kind in KINDS}
 
 
-def build(compiler: str, folder: Path, kinds: tuple[Kind, ...]) -> ctypes.CDLL:
+def build(compiler: str, folder: Path, kinds: tuple[Kind, ...], machine: str = "native") -> ctypes.CDLL:
     """Compile products of these kinds and a harness for them; skip where this compiler is absent."""
     if compiler == "gcc" and shutil.which("g++") is None:
         pytest.skip("needs g++")
@@ -139,22 +139,24 @@ def build(compiler: str, folder: Path, kinds: tuple[Kind, ...]) -> ctypes.CDLL:
         pytest.skip("needs the package ziglang")
     harness, library = folder / "harness.cc", folder / "gemm.so"
     harness.write_text(_HARNESS + "".join(_RUN.format(name=kind.name, sums=kind.c_sums) for kind in kinds))
-    command = [*COMPILERS[compiler], *(flag for flag in FLAGS if flag != "-shared")]
+    flags = (flag for flag in FLAGS if flag != "-shared")
+    command = [*COMPILERS[compiler], *(f"-march={machine}" if flag == "-march=native" else flag for flag in flags)]
 
     def run(*arguments: object) -> None:
-        done = subprocess.run([*command, *map(str, arguments)], check=False, capture_output=True, text=True)
+        done = subprocess.run([*map(str, arguments)], check=False, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
 
     sources = [harness, *(PRELUDE / f"gemm_{kind.name}.cc" for kind in kinds)]
     objects = [folder / f"{source.stem}.o" for source in sources]
     with ThreadPoolExecutor(2) as pool:
         jobs = [
-            pool.submit(run, f"-I{PRELUDE}", "-c", source, "-o", target)
+            pool.submit(run, *command, f"-I{PRELUDE}", "-c", source, "-o", target)
             for source, target in zip(sources, objects, strict=True)
         ]
     for job in jobs:
         job.result()
-    run("-shared", *objects, "-o", library)
+    alone = () if machine == "native" else ("-nostdlib",)  # zig would build a C library for that machine
+    run(*COMPILERS[compiler], "-shared", *alone, *objects, "-o", library)
     return ctypes.CDLL(str(library))
 
 

@@ -61,14 +61,14 @@ template <class V> using elem_of = decltype(first_lane(V{}, 0));
 // The first n elements of a vector, then zeros.
 template <class V>
 SHLO_INLINE V read_first(const void* p, int64_t n) {
-  constexpr int64_t size = sizeof(V{}[0]), count = sizeof(V) / size;
+  constexpr int64_t size = sizeof(V{}[0]);
   V x = {};
 #ifdef SHLO_AVX512
   if constexpr (size >= 4) {
     const auto all = load_bytes<lanes_t<elem_of<V>, 64 / size>>(p, n);
     __builtin_memcpy(&x, &all, sizeof x);
     return x;
-  } else if constexpr (count == 16) {
+  } else if constexpr (sizeof(V) == 16 * size) {
     return load_bytes<V>(p, n);
   }
 #endif
@@ -120,7 +120,9 @@ struct Real {
 #if defined(SHLO_AVX512)
       return __builtin_ia32_vcvtph2ps512_mask((i16v)x, f32v{}, (uint16_t)-1, 4);
 #elif defined(__F16C__)
-      return __builtin_ia32_vcvtph2ps256((lanes_t<int16_t, 8>)x);
+      vector wide;  // compilers name this instruction differently
+      asm("vcvtph2ps %1, %0" : "=x"(wide) : "x"(x));
+      return wide;
 #else
       typedef register_t<uint32_t> U;
       const U wide = __builtin_convertvector(x, U), size = wide & 0x7fffu, sign = (wide & 0x8000u) << 16;

@@ -163,7 +163,7 @@ struct Product : Operands<typename K::Storage> {
       const int64_t columns = min(COLUMNS, j1 - j), ld = (columns + 15) / 16 * 16;
       for (int64_t c = 0; c < columns; c += width)
         for (int64_t i = 0; i < rows; i += TALL) {  // what a lone last row writes too much is behind all results
-          const auto run = rows - i >= TALL ? dots<K, TALL, 4> : dots<K, 1, 8>;
+          const auto run = TALL > 1 && rows - i >= TALL ? dots<K, TALL, 4> : dots<K, 1, 8>;
           run(from + i * row, row, b_at(0, j + c), b_col, columns - c - 1, block() + i * ld + c, ld, k);
         }
       epilogue(context, block(), ld, i0, rows, j, columns);
