@@ -77,7 +77,7 @@ class Stand:
         schedule = _Schedule(FORMS.index(candidate.kernel.form), candidate.kernel.tile_rows)
         gemm = _Gemm(a.ctypes.data, b.ctypes.data, k, 1, n, 1, m, n, k, None, ctypes.addressof(schedule))
         keep = (a, b, c, schedule, gemm)
-        fixed = [ctypes.c_int64(x) for x in (candidate.rows, candidate.columns, self.size)]
+        fixed = [ctypes.c_int64(x) for x in (candidate.rows, self.size)]
         places = [ctypes.c_void_p(x.ctypes.data) for x in (c, self._scratch)]
 
         def run(times: int) -> None:
