@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, assert_never
+from typing import Any, Literal, TypeAlias
 
 from shlo_disc.overview import Overview
 from shlo_disc.schedules.selection import Selection
@@ -68,9 +68,10 @@ class Buffer:
 
     `kind` is `argument`, `result` or `constant` (by `number`), `arena` (at byte `offset`), `packed` (what its packing
     left, or a null pointer), or `null`. It holds what is needed from moment `first` to moment `last`, inclusive (never
-    if `first` is larger). Moments count the leaves of the program's steps from 0, and each reading of a loop's
-    flag (between condition and body) or of a branch's number. Buffers of the same `memory` (a slot of the program) are
-    one piece of memory at different times; None: no other buffer is the same piece.
+    if `first` is larger). Moments count the leaves of the program's steps from 0, and each reading of a loop's flag
+    (between condition and body) or of a branch's number. Buffers of the same `memory` (a slot) are one piece of memory
+    at different times; None: no other buffer is. `packed`: an operand packed before a loop; it is that buffer if there
+    is one, else in the arena, else (of size 0) a null pointer.
     """
 
     kind: str
@@ -83,6 +84,7 @@ class Buffer:
     first: int = 0
     last: int = 0
     memory: Slot | None = None
+    packed: Slot | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,7 @@ class Launch:
     """Run a kernel over `[0, extent)`, split among threads in pieces of at least `grain` (skipped if `extent` is 0).
 
     A kernel is a `ShloKernel` of `lower_cpu/prelude/runtime.h`. `replaced`: slots not read if others are there.
+    Skipped if there is a buffer in `unless`.
     """
 
     kernel: str
@@ -100,6 +103,7 @@ class Launch:
     scratch: Formula  # bytes of private memory each thread needs
     replaced: tuple[tuple[Slot, Slot], ...] = ()
     selections: tuple[Selection, ...] = ()  # of its products
+    unless: Slot | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,12 +393,7 @@ class Artifact:
 
 def called(runs: Artifact | Loop | Branches) -> tuple[tuple[str, Artifact], ...]:
     """The programs that a segment runs, each with what it is there."""
-    match runs:
-        case Loop(condition, body):
-            return ((condition.name, condition.artifact), (body.name, body.artifact))
-        case Branches(branches):
-            return tuple([(branch.name, branch.artifact) for branch in branches])
-        case Artifact():
-            return (("", runs),)
-        case _:
-            assert_never(runs)
+    if isinstance(runs, Artifact):
+        return (("", runs),)
+    callees = (runs.condition, runs.body) if isinstance(runs, Loop) else runs.branches
+    return tuple([(one.name, one.artifact) for one in callees])

@@ -124,6 +124,7 @@ def _buffer(buffer: HostBuffer) -> Buffer:
         buffer.first,
         buffer.last,
         buffer.memory,
+        buffer.packed,
     )
 
 
@@ -162,7 +163,7 @@ def _run(step: LaunchStep) -> Launch:
     assert isinstance(kernel, KernelRef), "threads share what runs on the CPU"
     sizes = (kernel.extent.python(), kernel.grain.python(), kernel.scratch.python())
     chosen = tuple(map(_selection, kernel.selections))
-    return Launch(kernel.name, step.slots, kernel.symbols, *sizes, step.replaced, chosen)
+    return Launch(kernel.name, step.slots, kernel.symbols, *sizes, step.replaced, chosen, step.unless)
 
 
 def _launch(step: LaunchStep, numbers: _Numbers) -> Step:

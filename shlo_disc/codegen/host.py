@@ -27,13 +27,15 @@ class PackRef:
     """Memory that may hold operands of a kernel in the form that it reads fastest: a buffer of it, or a null pointer.
 
     `kernel` makes it: its buffers are those of the tensors at the positions `sources` of the kernel's, then the memory,
-    of `size` bytes. The kernel does not read those at `replaced` if it has it.
+    of `size` bytes. The kernel does not read those at `replaced` if it has it. `worth`: 1 where that pays for a loop,
+    else 0.
     """
 
     kernel: KernelRef
     sources: tuple[int, ...]
     replaced: tuple[int, ...]
     size: Dim
+    worth: Dim
 
     def moved(self, by: int) -> PackRef:
         """The same of a kernel among others, whose tensors stand so many positions further."""
@@ -206,13 +208,14 @@ class LaunchStep:
     """Launch a kernel, or call a function.
 
     `slots` are the buffers of `kernel.tensors`, then of the workspaces if it has some, then of what is packed;
-    `written` are those of `slots` that are filled, whole.
+    `written` are those of `slots` that are filled, whole. It is skipped if there is a buffer in the slot `unless`.
     """
 
     kernel: LaunchRef
     slots: tuple[int, ...]
     group: Group
     written: tuple[int, ...]
+    unless: int | None = None
 
     @property
     def replaced(self) -> tuple[tuple[int, int], ...]:
@@ -256,7 +259,7 @@ class HostBuffer:
     Or it is `packed`: what the packing of that `number` fills before a call, or nothing; or always nothing, `null`.
     Steps count from 0 in the order of the program's text, a loop's or a branch's body in its place; the buffer holds
     what is needed from step `first` to step `last`, inclusive (`first` > `last`: never). Buffers of one `memory`, which
-    is one of their slots, are the same bytes at different times.
+    is one of their slots, are the same bytes at different times. `packed`: see `artifact.Buffer`.
     """
 
     kind: BufferKind
@@ -267,6 +270,7 @@ class HostBuffer:
     first: int
     last: int
     memory: int
+    packed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from shlo_disc.codegen.groups import Context, Fuse, FusionPlan, Group, GroupKind
@@ -46,6 +47,20 @@ def plan_host(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    """A loop whose body is planned: how many slots there were before it, which are carried, and what is packed."""
+
+    slots: int
+    carries: frozenset[int]
+    before: list[HostStep] = field(default_factory=list[HostStep])
+    packed: dict[tuple[str, tuple[int, ...]], int] = field(default_factory=dict[tuple[str, tuple[int, ...]], int])
+
+    def is_before(self, slot: int) -> bool:
+        """Whether a buffer holds in every turn what it held before the loop."""
+        return slot < self.slots and slot not in self.carries
+
+
 class _HostPlanner:
     """Makes the steps. Every tensor gets a slot of its own; which of them share memory is decided later."""
 
@@ -59,6 +74,7 @@ class _HostPlanner:
         self.definitions = dict[Sym, Dim]()  # of launches
         self.spaces = dict[Dim, None]()  # numbers of elements that 32-bit indices have to count
         self.packings = list[LaunchStep]()
+        self.loops = list[_Loop]()  # around what is planned, the outermost first
         self.packed = dict[tuple[str, tuple[int, ...]], int]()  # the slots that they fill, by kernel and what they read
 
     def run(self) -> tuple[HostStep, ...]:
@@ -129,13 +145,27 @@ class _HostPlanner:
     def _packed(self, pack: PackRef, sources: Sequence[int], group: Group) -> int:
         """The slot of packed operands: filled once for all calls if they are arguments that stay, or constants."""
         key = pack.kernel.name, tuple(sources)
-        if (known := self.packed.get(key)) is not None:
+        if (slot := self.packed.get(key)) is None:
+            tensor = Tensor(f"packed{len(self.packed)}", (pack.size,), DType.UI8, group.ops[0].span)
+            stays = all(map(self._stays, sources))
+            slot = self.packed[key] = self._place("packed" if stays else "null", len(self.packings), tensor)
+            if stays:
+                self.packings.append(LaunchStep(pack.kernel, (*sources, slot), group, (slot,)))
+        loop = next((loop for loop in self.loops if all(map(loop.is_before, sources))), None)
+        if loop is None or pack.worth.constant == 0 or all(self.places[k].kind == "constant" for k in sources):
+            return slot
+        return self._packed_before(loop, pack, sources, slot, group)
+
+    def _packed_before(self, loop: _Loop, pack: PackRef, sources: Sequence[int], given: int, group: Group) -> int:
+        """The slot of operands that are packed before a loop, at sizes where that pays, unless they are `given`."""
+        key = pack.kernel.name, tuple(sources)
+        if (known := loop.packed.get(key)) is not None:
             return known
-        tensor = Tensor(f"packed{len(self.packings)}", (pack.size,), DType.UI8, group.ops[0].span)
-        if not all(map(self._stays, sources)):
-            return self._place("null", 0, tensor)
-        slot = self.packed[key] = self._place("packed", len(self.packings), tensor)
-        self.packings.append(LaunchStep(pack.kernel, (*sources, slot), group, (slot,)))
+        size, span = (pack.size * pack.worth,), group.ops[0].span
+        self.places.append(Place("arena", 0, Tensor(f"packed{len(self.places)}", size, DType.UI8, span), given))
+        slot = loop.packed[key] = len(self.places) - 1
+        kernel = replace(pack.kernel, extent=pack.kernel.extent * pack.worth)
+        loop.before.append(LaunchStep(kernel, (*sources, slot), group, (slot,), given))
         return slot
 
     def _stays(self, slot: int) -> bool:
@@ -151,10 +181,13 @@ class _HostPlanner:
         before = [CopyStep(self._read(x), slot) for x, slot in zip(op.operands, carries, strict=True)]
         for arguments in (condition.arguments, body.arguments):
             self.slots.update(zip(arguments, carries, strict=True))
+        loop = _Loop(len(self.places), frozenset(carries))
+        self.loops.append(loop)
         condition_steps = tuple(self._body(condition))
         flag = self._read(condition.results[0])
         body_steps = (*self._body(body), *self._rebind(body.results, carries))
-        return [*before, WhileStep(condition_steps, flag, body_steps, group)]
+        self.loops.pop()
+        return [*before, *loop.before, WhileStep(condition_steps, flag, body_steps, group)]
 
     def _rebind(self, results: Sequence[Tensor], carries: Sequence[int]) -> list[HostStep]:
         """Copy the new carries over the old ones, all at once: what another copy overwrites waits aside."""

@@ -92,6 +92,8 @@ def _declare(slot: int, buffer: HostBuffer, arguments: int) -> str:
         "packed": f"(char*)arguments[{arguments + buffer.number}]",
         "null": "nullptr",
     }[buffer.kind]
+    if (given := buffer.packed) is not None:
+        source = f"b{given} != nullptr ? b{given} : {print_dim(buffer.size)} > 0 ? {source} : nullptr"
     return f"[[maybe_unused]] char* const b{slot} = {source};  // {buffer.tensor!r}"
 
 
@@ -176,7 +178,10 @@ class StepPrinter(ABC):
     def _step(self, step: HostStep) -> list[str]:
         match step:
             case LaunchStep(kernel, slots):
-                return self.launch(kernel, slots)
+                lines = self.launch(kernel, slots)
+                if step.unless is None:
+                    return lines
+                return [f"if (b{step.unless} == nullptr) {{", *(INDENT + line for line in lines), "}"]
             case CopyStep(source, target):
                 return self.copy(source, target)
             case WhileStep(condition, flag, body):

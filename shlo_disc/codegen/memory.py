@@ -47,6 +47,7 @@ class Place:
     kind: BufferKind
     number: int
     tensor: Tensor
+    packed: int | None = None
 
     @property
     def size(self) -> Dim:
@@ -131,7 +132,7 @@ class _Layout:
         buffers = [
             HostBuffer(
                 places[home].kind, places[home].number, offsets.get(home, const(0)), at.size, at.tensor,
-                *clock.span(self._live.alive[slot]), home,
+                *clock.span(self._live.alive[slot]), home, at.packed,
             )
             for slot, (at, home) in enumerate(zip(places, homes, strict=True))
         ]  # fmt: skip

@@ -314,7 +314,7 @@ class CpuLowering:
         """A kernel that takes its right operand, or its weights, packed too, and what packs it."""
         pack = self._ref(group, body, (), operand.extent, operand.work, operand.scratch)
         sources, replaced = (tuple(map(kernel.params.index, some)) for some in (operand.sources, operand.replaced))
-        packed = PackRef(pack.kernel, sources, replaced, operand.bytes)
+        packed = PackRef(pack.kernel, sources, replaced, operand.bytes, operand.worth)
         return replace(part, kernel=replace(part.kernel, packs=(packed,)))
 
     def _ref(

@@ -14,7 +14,7 @@ from shlo_disc.codegen.inplace import mentioned
 from shlo_disc.codegen.kernel import DotKernel, MatrixView, Panel, Param
 from shlo_disc.codegen.rewrite import dims_of
 from shlo_disc.codegen.scopes import INDENT
-from shlo_disc.expr.dim import Dim, const
+from shlo_disc.expr.dim import Dim, const, maximum, minimum
 from shlo_disc.lower_cpu.multiplication import Multiplication
 from shlo_disc.lower_cpu.products import PANEL_COLUMNS, fill, packed_bytes, panel_bytes, panel_pitch
 from shlo_disc.lower_cpu.rows import pointer
@@ -25,6 +25,7 @@ from shlo_disc.lower_cpu.templates import Body, CallBack, start, union
 TITLE = "pack"  # what kernels that pack are called
 
 # Whole panels are read: of an operand with few columns most of that would be padding.
+_STREAMED_ROWS = 12  # of a product with so many rows, B is read where it is: the prelude's STREAM_ROWS
 _MOST_PADDING = 3  # times the columns, of what is packed
 
 
@@ -33,7 +34,8 @@ class PackedOperand:
     """The right operand of a product as it may be packed: `sources` are read to do so.
 
     Of these the product reads `replaced` no more. What is packed takes `bytes`. `extent` pieces of work cost so many
-    additions (`work`) each, and bytes of scratch memory.
+    additions (`work`) each, and bytes of scratch memory. `worth`: 1 where the product would pack it in each turn of a
+    loop, else 0.
     """
 
     sources: tuple[Param, ...]
@@ -42,6 +44,7 @@ class PackedOperand:
     extent: Dim
     work: Dim
     scratch: Dim
+    worth: Dim = const(0)
 
 
 def packed_operand(kernel: DotKernel, kind: Multiplication, lasting: Sequence[bool]) -> PackedOperand | None:
@@ -62,6 +65,7 @@ def packed_operand(kernel: DotKernel, kind: Multiplication, lasting: Sequence[bo
         extent=(columns + (PANEL_COLUMNS - 1)) // PANEL_COLUMNS,
         work=kernel.depth * (PANEL_COLUMNS // 8),
         scratch=panel_bytes(kernel.b, const(PANEL_COLUMNS)) if isinstance(kernel.b, Panel) else const(0),
+        worth=const(1) if isinstance(kernel.b, Panel) else minimum(1, maximum(0, kernel.row.extent - _STREAMED_ROWS)),
     )
 
 

@@ -78,12 +78,15 @@ def _names(formulas: Iterable[str]) -> set[str]:
 def read_slots(artifact: Artifact, packed: Collection[int]) -> frozenset[Slot]:
     """The buffers that calls read as they are, if the packings of these numbers were made."""
     there = {artifact.packings[number].buffers[-1] for number in packed}
+    there.update(slot for slot, buffer in enumerate(artifact.buffers) if buffer.packed in there)
     return frozenset(_read(artifact.steps, there))
 
 
 def _read(steps: Iterable[Step], packed: Collection[Slot]) -> Iterator[Slot]:
     for step in steps:
         match step:
+            case Launch(unless=unless) if unless in packed:
+                pass
             case Launch():
                 spared = Counter(slot for slot, instead in step.replaced if instead in packed)
                 yield from Counter(step.buffers) - spared

@@ -76,6 +76,9 @@ class Buffers(Mapping[Slot, Array]):
     def address(self, slot: Slot) -> int:
         """Where a buffer is."""
         buffer = self._buffers[slot]
+        given = None if buffer.packed is None else self.address(buffer.packed)
+        if given or (given == 0 and not self.value(buffer.size)):
+            return given
         if buffer.kind == "arena":
             return self._arena + self.value(buffer.offset)
         if buffer.kind == "null":

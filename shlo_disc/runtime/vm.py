@@ -67,7 +67,8 @@ class Vm:
 
     def _launch(self, step: Launch, buffers: Buffers) -> None:
         extent, grain, scratch = (buffers.value(size) for size in (step.extent, step.grain, step.scratch))
-        if extent > 0:
+        is_done = step.unless is not None and buffers.address(step.unless)
+        if extent > 0 and not is_done:
             self._parallel(
                 self._runtime,
                 self._kernels[step.kernel],
