@@ -20,7 +20,7 @@ from shlo_disc.lower_cpu.products import PANEL_COLUMNS, fill, packed_bytes, pane
 from shlo_disc.lower_cpu.rows import pointer
 from shlo_disc.lower_cpu.small_products import may_be_small
 from shlo_disc.lower_cpu.spelling import VectorSpelling
-from shlo_disc.lower_cpu.templates import Body, CallBack, start, union
+from shlo_disc.lower_cpu.templates import Body, CallBack, prelude_constants, start, union
 
 TITLE = "pack"  # what kernels that pack are called
 
@@ -53,7 +53,7 @@ def packed_operand(kernel: DotKernel, kind: Multiplication, lasting: Sequence[bo
     `lasting`: which of the kernel's params stay as they are for many launches.
     """
     columns, sources = kernel.column.extent, set(mentioned(kernel.b))
-    if may_be_small(kernel) or not _is_wide(columns) or not _is_shared(kernel):
+    if may_be_small(kernel) or not _is_wide(columns) or not _is_shared(kernel) or _grows(kernel, kind):
         return None
     if not all(lasts for p, lasts in zip(kernel.params, lasting, strict=True) if p in sources):
         return None
@@ -65,13 +65,31 @@ def packed_operand(kernel: DotKernel, kind: Multiplication, lasting: Sequence[bo
         extent=(columns + (PANEL_COLUMNS - 1)) // PANEL_COLUMNS,
         work=kernel.depth * (PANEL_COLUMNS // 8),
         scratch=panel_bytes(kernel.b, const(PANEL_COLUMNS)) if isinstance(kernel.b, Panel) else const(0),
-        worth=const(1) if isinstance(kernel.b, Panel) else minimum(1, maximum(0, kernel.row.extent - _STREAMED_ROWS)),
+        worth=_worth(kernel),
     )
+
+
+def _worth(kernel: DotKernel) -> Dim:
+    """Whether packing B before a loop pays from the second turn on, and costs nothing if there is only one.
+
+    So it is where every turn computes B, or packs columns that are not adjacent. Adjacent ones it packs while it reads
+    them, as it has to anyway.
+    """
+    if isinstance(kernel.b, Panel):
+        return const(1)
+    if kernel.b.column_stride.constant == 1:
+        return const(0)
+    return minimum(1, maximum(0, kernel.row.extent - _STREAMED_ROWS))
 
 
 def _is_wide(columns: Dim) -> bool:
     count = columns.constant
     return count is None or -(-count // PANEL_COLUMNS) * PANEL_COLUMNS <= _MOST_PADDING * count
+
+
+def _grows(kernel: DotKernel, kind: Multiplication) -> bool:
+    """Whether packed elements are wider: to read more bytes takes longer than to convert what is read."""
+    return prelude_constants("gemm.h")[f"SHLO_GEMM_BYTES_{kind.name}"] > kernel.b.dtype.bytes
 
 
 def _is_shared(kernel: DotKernel) -> bool:

@@ -102,7 +102,7 @@ def test_special_values_stay_in_their_columns(special: float) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16", "int8", "int32"])
-def test_weights_of_other_types_are_packed(dtype: str) -> None:
+def test_weights_of_other_types_are_packed_unless_that_makes_them_wider(dtype: str) -> None:
     kind = jnp.dtype(dtype)
     with jax.enable_x64(True):
         program = exported(lambda w, x: x @ w, spec(33, 66, dtype=kind), spec(B, 33, dtype=kind))
@@ -110,7 +110,8 @@ def test_weights_of_other_types_are_packed(dtype: str) -> None:
         wanted = np.asarray(jax.jit(lambda w, x: x @ w)(w, x))
     bound = shlo_disc.compile(program, device="cpu").bind(w)
     np.testing.assert_allclose(bound(x).astype(float), wanted.astype(float), rtol=1e-2, atol=1e-2)
-    assert bound.memory.dropped == ("args[0]",)
+    assert bound.memory.packed in (0, 33 * 128 * kind.itemsize)
+    assert bool(bound.memory.packed) == bool(bound.memory.dropped)
 
 
 def test_what_is_read_as_it_is_stays_and_all_else_is_dropped() -> None:
@@ -143,8 +144,9 @@ def test_narrow_weights_are_not_packed() -> None:
 def test_weights_of_symbolic_sizes_are_packed_when_these_are_bound() -> None:
     run = compiled(lambda w, x: x @ w, spec(D, S), spec(B, D))
     for depth, columns in ((1, 1), (7, 64), (65, 100)):
-        bound, x = run.bind(numbers(depth, columns)), numbers(3, depth)
+        bound = run.bind(numbers(depth, columns))
         assert bound.memory.packed == packed_bytes(depth, columns)
+        x = numbers(3, depth)
         np.testing.assert_allclose(bound(x), x @ numbers(depth, columns), rtol=1e-4, atol=1e-4)
 
 
@@ -163,14 +165,13 @@ def test_large_constants_are_packed_when_a_program_is_loaded(driver: Any) -> Non
     run = compiled(lambda x: jnp.tanh(x @ w) @ w.T, spec(B, 200), driver=driver)
     artifact = run.executable.artifact
     assert len(artifact.packings) == 2
-    for rows in ROWS:
-        x = numbers(rows, 200)
+    for x in (numbers(rows, 200) for rows in ROWS):
         np.testing.assert_allclose(run(x), np.tanh(x @ w) @ w.T, rtol=1e-3, atol=1e-3)
     slots = [packing.buffers[-1] for packing in artifact.packings]
     there = [at for launch in seen(run, numbers(3, 200)) for slot, at in launch.items() if slot in slots]
     assert len(there) == 2
     assert all(there)
-    np.testing.assert_allclose(run.bind(x)(), run(x), rtol=1e-6)
+    np.testing.assert_array_equal(run.bind(numbers(3, 200))(), run(numbers(3, 200)))
 
 
 def test_threads_share_the_panels() -> None:
@@ -180,12 +181,15 @@ def test_threads_share_the_panels() -> None:
 
 
 def looped(w: Any, v: Any, x: Any) -> Any:
-    """`w` and what is made of it stay as they are in all turns, `v` in the turns of the inner loop."""
+    """`w` and what is made of it stay as they are in all turns, `v` in the turns of the inner loop.
+
+    What is read by columns that are adjacent is not packed before a loop.
+    """
     made = jnp.sin(w)
 
     def turn(carried: Any) -> Any:
         k, v, x = carried
-        inner = lambda one: (one[0] + 1, jnp.tanh(one[1] @ v + one[1] @ w))  # noqa: E731
+        inner = lambda one: (one[0] + 1, jnp.tanh(one[1] @ v.T + one[1] @ w.T + one[1] @ w))  # noqa: E731
         _, y = jax.lax.while_loop(lambda one: one[0] < 2, inner, (0, x))
         return k + 1, v * 0.5, y @ made.T
 
@@ -222,9 +226,10 @@ def test_with_few_rows_a_loop_packs_nothing_and_with_more_once() -> None:
 def test_what_is_bound_is_not_packed_again_for_a_loop() -> None:
     run = compiled(looped, spec(70, 70), spec(70, 70), spec(B, 70))
     artifact = run.executable.artifact
-    of_w = next(k for k, b in enumerate(artifact.buffers) if b.packed == artifact.packings[0].buffers[-1])
+    packed = {packing.buffers[-1]: number for number, packing in enumerate(artifact.packings)}
+    (of_w,) = (k for k, b in enumerate(artifact.buffers) if b.packed in packed)
     bound = run.bind(numbers(70, 70))
-    assert bound.memory.packed == packed_bytes(70, 70)
+    assert bound.memory.packed == 2 * packed_bytes(70, 70)
     launches = seen(bound, numbers(70, 70), numbers(13, 70))
-    memory = bound.executable.binding.packed[0].ctypes.data
+    memory = bound.executable.binding.packed[packed[artifact.buffers[of_w].packed]].ctypes.data
     assert {launch[of_w] for launch in launches if of_w in launch} == {memory}
