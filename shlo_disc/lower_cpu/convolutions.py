@@ -131,6 +131,7 @@ def packed_weights(kernel: ConvKernel, lasting: Sequence[bool]) -> PackedOperand
         extent=blocks * groups,
         work=depth * (sizes["SHLO_CONV_COLUMNS"] // 8),
         scratch=const(0),
+        worth=const(0),  # not measured for loops
     )
 
 

@@ -24,8 +24,9 @@ from shlo_disc.lower_cpu.templates import Body, CallBack, prelude_constants, sta
 
 TITLE = "pack"  # what kernels that pack are called
 
+_STREAMED_ROWS = 12  # with up to so many rows B is not packed in each turn, or that costs little
+
 # Whole panels are read: of an operand with few columns most of that would be padding.
-_STREAMED_ROWS = 12  # of a product with so many rows, B is read where it is: the prelude's STREAM_ROWS
 _MOST_PADDING = 3  # times the columns, of what is packed
 
 
@@ -44,7 +45,7 @@ class PackedOperand:
     extent: Dim
     work: Dim
     scratch: Dim
-    worth: Dim = const(0)
+    worth: Dim
 
 
 def packed_operand(kernel: DotKernel, kind: Multiplication, lasting: Sequence[bool]) -> PackedOperand | None:
