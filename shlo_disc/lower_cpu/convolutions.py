@@ -81,7 +81,9 @@ def convolution_work(kernel: ConvKernel) -> Dim:
 def _convolved(kernel: ConvKernel) -> str:
     """The name of the prelude's convolution."""
     name = _CONVOLVED[kernel.accumulator.dtype]
-    return "i16" if name == "i32" and all(map(_fits_16, kernel.operand_bounds)) else name
+    if name == "i32" and all(map(_fits_16, kernel.operand_bounds)):
+        name = "i16"
+    return name if _groups(kernel) == 1 else f"groups_{name}"
 
 
 def _fits_16(bounds: Bounds) -> bool:

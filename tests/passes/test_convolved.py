@@ -113,8 +113,8 @@ def test_all_types(convolutions: shlo_disc.Compiled, sizes: Sequence[int]) -> No
 def test_every_convolution_has_a_kernel(convolutions: shlo_disc.Compiled) -> None:
     """Those of complex numbers are four, two of which have the same text as the others."""
     source = convolutions.kernels_source
-    assert "shlo_conv_i16(" in source
-    assert "shlo_conv_i32(" in source
-    assert "shlo_conv_i64(" in source
+    assert "shlo_conv_groups_i16(" in source
+    assert "shlo_conv_groups_i32(" in source
+    assert "shlo_conv_groups_i64(" in source
     groups = convolutions.explain()
     assert groups.count("d_convolution") >= len(TYPES) + 2 * 3

@@ -56,10 +56,10 @@ static int64_t run(Convolve convolve, const ShloConv* c, int64_t begin, int64_t 
   return out.bad;
 }
 extern "C" int64_t run_f32(const ShloConv* c, int64_t begin, int64_t end, void* scratch, float* data, int32_t* times) {
-  return run(shlo_conv_f32, c, begin, end, scratch, data, times);
+  return run(c->groups == 1 ? shlo_conv_f32 : shlo_conv_groups_f32, c, begin, end, scratch, data, times);
 }
 extern "C" int64_t run_f64(const ShloConv* c, int64_t begin, int64_t end, void* scratch, double* data, int32_t* times) {
-  return run(shlo_conv_f64, c, begin, end, scratch, data, times);
+  return run(c->groups == 1 ? shlo_conv_f64 : shlo_conv_groups_f64, c, begin, end, scratch, data, times);
 }
 """
 
@@ -186,7 +186,7 @@ def build(compiler: str, folder: Path) -> Path:
         pytest.skip("needs the package ziglang")
     source, library = folder / "harness.cc", folder / "conv.so"
     source.write_text(HARNESS)
-    kernels = [str(PRELUDE / f"conv_{name}.cc") for name in ("f32", "f64")]
+    kernels = [str(PRELUDE / f"conv_{name}.cc") for name in ("f32", "f64", "groups_f32", "groups_f64")]
     command = [*COMPILERS[compiler], *FLAGS, f"-I{PRELUDE}", *kernels, str(source)]
     done = subprocess.run([*command, "-o", str(library)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -260,7 +260,7 @@ WIDE = {
 
 
 @pytest.mark.parametrize("weights", ["kept", "packed"])
-@pytest.mark.parametrize("name", [*WIDE, *(name for name in CASES if "group" not in name and "depth" not in name)])
+@pytest.mark.parametrize("name", [*WIDE, *(name for name in CASES if not is_narrow(CASES[name]))])
 def test_packed_weights(convolve: Convolve, name: str, weights: Weights) -> None:
     case = (WIDE | CASES)[name]
     check(convolve, case, weights=weights)

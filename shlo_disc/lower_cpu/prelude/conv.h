@@ -61,5 +61,8 @@ struct ShloConv {
                         void* context);                                                                               \
   void shlo_conv_pack_##name(const ShloConv* conv, int64_t begin, int64_t end, void* packed);
 SHLO_CONV_KERNEL(f32) SHLO_CONV_KERNEL(f64) SHLO_CONV_KERNEL(i16) SHLO_CONV_KERNEL(i32) SHLO_CONV_KERNEL(i64)
+// The same for several groups (the others take one).
+SHLO_CONV_KERNEL(groups_f32) SHLO_CONV_KERNEL(groups_f64)
+SHLO_CONV_KERNEL(groups_i16) SHLO_CONV_KERNEL(groups_i32) SHLO_CONV_KERNEL(groups_i64)
 
 }  // extern "C"

@@ -130,7 +130,7 @@ struct Part {
   int64_t before;  // weights for one column in earlier parts
 };
 
-template <class E, class A>
+template <class E, class A, bool GROUPED>
 class ColumnBlock {
   typedef Memory<E> M;
 
@@ -390,18 +390,19 @@ class ColumnBlock {
       else find_inputs<1>(first + i, height, part);
       for (int64_t j = 0; j < columns; j += SHLO_TILE_VECTORS * LANES<E>) {
         const int64_t width = smallest(SHLO_TILE_VECTORS * LANES<E>, columns - j), wide = round_up(width, LANES<E>);
-        if (depthwise) {
-          const int64_t last = j + (copied ? wide : width) - LANES<E>;
-          const Panel<E> panel = {weights, padded, 0, j, last};
-          choose<E, Kernels<E, A>::template Depthwise>(height, wide / LANES<E>)(m.strip, run, panel, add);
-        } else {
-          const int64_t step = channels * (merged ? x_axis.taps : 1);
-          const Panel<E> panel = unpacked ? Panel<E>{kernel + j, 1, p.kernel_in_stride, j, 0}
-                                 : ready ? Panel<E>{ready + j * taps * channels + (part.t0 * step + part.c0) * wide,
-                                                    step * wide, wide, j, 0}
-                                         : Panel<E>{weights + j * part.tn * run, run * wide, wide, j, 0};
-          choose<E, Kernels<E, A>::template Dense>(height, wide / LANES<E>)(m.strip, run, panel, add);
-        }
+        if constexpr (GROUPED)
+          if (depthwise) {
+            const int64_t last = j + (copied ? wide : width) - LANES<E>;
+            const Panel<E> panel = {weights, padded, 0, j, last};
+            choose<E, Kernels<E, A>::template Depthwise>(height, wide / LANES<E>)(m.strip, run, panel, add);
+            continue;
+          }
+        const int64_t step = channels * (merged ? x_axis.taps : 1);
+        const Panel<E> panel = unpacked ? Panel<E>{kernel + j, 1, p.kernel_in_stride, j, 0}
+                               : ready ? Panel<E>{ready + j * taps * channels + (part.t0 * step + part.c0) * wide,
+                                                  step * wide, wide, j, 0}
+                                       : Panel<E>{weights + j * part.tn * run, run * wide, wide, j, 0};
+        choose<E, Kernels<E, A>::template Dense>(height, wide / LANES<E>)(m.strip, run, panel, add);
       }
       i += count;
     }
@@ -496,7 +497,8 @@ class ColumnBlock {
   int64_t used_slots, x_first, x_count;
 };
 
-template <class E, class A>
+// What has no groups is compiled alone: the kernels of narrow groups are most of the code.
+template <class E, class A, bool GROUPED>
 void convolve(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, ShloEpilogue epilogue, void* context) {
   const Problem<E> p = normalize<E>(conv);
   Memory<E>& memory = *(Memory<E>*)scratch;
@@ -512,7 +514,7 @@ void convolve(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, S
     const E* const input = p.input + first_group * p.group_stride;
     const E* const kernel = p.kernel + feature * p.kernel_out_stride;
     const auto compute = [&](int64_t skip, int64_t count, bool depthwise) {
-      ColumnBlock<E, A> part(p, memory, input + skip / p.members * p.group_stride, kernel + skip * p.kernel_out_stride, count,
+      ColumnBlock<E, A, GROUPED> part(p, memory, input + skip / p.members * p.group_stride, kernel + skip * p.kernel_out_stride, count,
                              depthwise);
       if (p.packed) part.use(p.packed + p.packed_offset(group, j0));
       else part.use((E*)((char*)scratch + SHLO_CONV_SCRATCH), conv.room);
@@ -520,16 +522,21 @@ void convolve(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, S
       part.run(first, last, feature + skip, epilogue, context);
       return true;
     };
-    const auto compute_narrow = [&] {
-      NarrowBlock<E, A> part(p, input, kernel, columns);
-      if (!part.plan(memory.weights, Memory<E>::WEIGHTS)) return false;
-      part.run(first, last, feature, memory.tile, epilogue, context);
-      return true;
-    };
-    if (!p.narrow) compute(0, columns, false);
-    else if (!compute_narrow() && !(p.channels == 1 && compute(0, columns, true)))
-      for (int64_t j = 0; j < columns; j += p.members) compute(j, p.members, false);
     begin = stop;
+    if constexpr (GROUPED) {
+      const auto compute_narrow = [&] {
+        NarrowBlock<E, A> part(p, input, kernel, columns);
+        if (!part.plan(memory.weights, Memory<E>::WEIGHTS)) return false;
+        part.run(first, last, feature, memory.tile, epilogue, context);
+        return true;
+      };
+      if (p.narrow) {
+        if (!compute_narrow() && !(p.channels == 1 && compute(0, columns, true)))
+          for (int64_t j = 0; j < columns; j += p.members) compute(j, p.members, false);
+        continue;
+      }
+    }
+    compute(0, columns, false);
   }
 }
 
@@ -546,10 +553,11 @@ void pack(const ShloConv& conv, int64_t begin, int64_t end, E* packed) {
 
 }  // namespace
 
-#define SHLO_CONVOLUTION(name, E, A)                                                                                  \
+// NAME is for what has no groups, groups_NAME for the rest.
+#define SHLO_CONVOLUTION(name, E, A, grouped)                                                                         \
   void shlo_conv_##name(const ShloConv* conv, int64_t begin, int64_t end, void* scratch, ShloEpilogue epilogue,      \
                         void* context) {                                                                              \
-    convolve<E, A>(*conv, begin, end, scratch, epilogue, context);                                                    \
+    convolve<E, A, grouped>(*conv, begin, end, scratch, epilogue, context);                                           \
   }                                                                                                                   \
   void shlo_conv_pack_##name(const ShloConv* conv, int64_t begin, int64_t end, void* packed) {                       \
     pack<E>(*conv, begin, end, (E*)packed);                                                                           \
