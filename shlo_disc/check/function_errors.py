@@ -47,7 +47,7 @@ _SINGLE: Mapping[str, Errors] = {
     "lgamma": Errors(0.6, 0.6, 1e6),
     "log": Errors(0.9, 3.5, 1.3),
     "log_plus_one": Errors(1.5, 2.0, 2.6),
-    "logistic": Errors(2.4, 0.6, 2.6),
+    "logistic": Errors(2.8, 0.6, 2.6),
     "power": Errors(0.6, 1.2, 0.6),
     "rsqrt": Errors(1.6, 1.6, 1.6),
     "sine": Errors(2.4, 2.0, 1.0),

@@ -31,8 +31,8 @@ _BLOCK = blocks(1)[0]
 
 # What rates are learnt of, columns and depths: B in a second-level cache and beyond it; rows of A, of B, and of both
 # that share cache sets. Rows from one to several tiles and blocks.
-_PANELS = ((320, 256), (2304, 768), (1024, 768), (768, 1024), (1024, 1024))
-_ROWS = (1, 2, 5, 12, 25, 60, 200)
+_PANELS = ((320, 256), (768, 256), (2304, 768), (1024, 768), (768, 1024), (1024, 1024))
+_ROWS = (1, 2, 5, 12, 25, 60, 200, 400)
 _ROUNDS = 7
 
 
@@ -144,11 +144,15 @@ def fit_rates(trials: Sequence[Trial], seconds: Sequence[float], near: int) -> R
     candidate = trials[0].candidate
     packs = candidate.kernel.form == "tiles"
     product = float((units / (shape.m * shape.n * shape.k)).min())
-    guess = np.array([100.0 / UNIT, product, product, product, product, product / 10, product / 10, product])
+    guess = np.array(
+        [100.0 / UNIT, product, product, product, product, product / 10, product / 10, product, product / 10]
+    )
 
     def rates(scales: NDArray[np.float64], finer: int = 1) -> Rates:
-        call, pack, tile, each, store, alias_a, alias_b, read = (round(x) for x in (scales * guess * finer).tolist())
-        return Rates(call, pack if packs else 0, tile, each, store, alias_a, alias_b, read, near)
+        call, pack, tile, each, store, alias_a, alias_b, read, reread = (
+            round(x) for x in (scales * guess * finer).tolist()
+        )
+        return Rates(call, pack if packs else 0, tile, each, store, alias_a, alias_b, read, reread, near)
 
     def ratios(scales: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.log(cost(candidate, rates(scales, _FINER), shape, 1, np.maximum) / (units * _FINER))

@@ -9,7 +9,7 @@ DietCode (Zheng et al., MLSys 2022) learns the speed of each micro-kernel once a
 without which 1 row and 1000 would differ by their multiplications alone (docs/schedules.md has the numbers):
 
     loads     a tile of few rows waits for its row of B, whatever the registers do; B beyond a second-level cache
-              bounds even the whole product
+              bounds even the whole product, and where it lies its rows are read slower each time than packed ones
     packing   what is packed is read and written once more: for every 192 rows
     aliasing  lines that are a multiple of 4 KiB apart share the few places of one cache set: the rows of A that a tile
               reads side by side, and the rows of B that it reads one after the other
@@ -20,7 +20,8 @@ For `m x n x k`, blocks of `rows x columns`, tiles of `tile_rows` and `threads` 
     tiles    = ceil(m / tile_rows)                 tasks  = batch * blocks * ceil(n / columns)
     passes   = ceil(m / 192) where B is packed, else tiles
     f        = max(tiles * tile, m * product, read if B is not near)
-    extra    = passes * pack + (tiles * alias_a if rows of A alias) + (passes * alias_b if rows of B do)
+    extra    = passes * (pack + (alias_b if rows of B alias) + (reread if B is not near))
+               + (tiles * alias_a if rows of A alias)
     serial   = width * k * (f + extra) + m * width * store + tasks / batch * call
     cost     = batch * serial * ceil(tasks / threads) / tasks
 
@@ -53,9 +54,9 @@ class Rates:
     """What a micro-kernel takes on one core, in `UNIT`s.
 
     `call`: for a block. For an element of B: `pack`, where it is packed; `tile`, in each tile; `alias_a` and `alias_b`,
-    in each tile, and each time that it is read where it lies, if rows of A, or of B, share cache sets; `read`, from
-    beyond the second-level cache, where more than `near` of them are. `product`: for a multiplication. `store`: for a
-    result.
+    in each tile, and each time that it is read where it lies, if rows of A, or of B, share cache sets. Where there are
+    more of them than `near`, which a second-level cache holds: `read` once, and `reread` each time that it is read
+    where it lies. `product`: for a multiplication. `store`: for a result.
     """
 
     call: int
@@ -66,6 +67,7 @@ class Rates:
     alias_a: int
     alias_b: int
     read: int
+    reread: int
     near: int
 
 
@@ -98,7 +100,7 @@ def cost(
     width = name(_parts(shape.n, VECTOR) * VECTOR)
     is_far = name(_more(shape.k * shape.n, rates.near))
     f = maximum(maximum(tiles * rates.tile, shape.m * rates.product), is_far * rates.read)
-    per_pass = _aliased(shape.n) * rates.alias_b + (rates.pack if packs else 0)
+    per_pass = _aliased(shape.n) * rates.alias_b + is_far * rates.reread + (rates.pack if packs else 0)
     extra = passes * per_pass + tiles * (_aliased(shape.k) * rates.alias_a)
     work = name(width * shape.k * name(f + extra) + shape.m * width * rates.store)
     each = name(maximum(_parts(shape.m, candidate.rows) * _parts(shape.n, candidate.columns), 1))

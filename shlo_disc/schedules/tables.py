@@ -122,7 +122,7 @@ def analytic(hardware: Hardware) -> CostTable:
             tile = step if kernel.form == "tiles" else 2 * step
             ns = {"call": 100.0, "pack": pack, "tile": tile, "product": step, "store": 2 * step, "read": read}
             units = {name: round(value / UNIT) for name, value in ns.items()}
-            found.append((kernel, Rates(**units, alias_a=0, alias_b=0, near=hardware.l2 // size)))
+            found.append((kernel, Rates(**units, alias_a=0, alias_b=0, reread=0, near=hardware.l2 // size)))
         kinds.append((kind, tuple(found)))
     return CostTable(hardware.text, "analytic", tuple(kinds))
 

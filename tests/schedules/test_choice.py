@@ -32,7 +32,7 @@ HARDWARE = Hardware(64, 24, 32 << 10, 1 << 20)
 FEW, MANY = MicroKernel("stream", 12), MicroKernel("tiles", 6)
 SIZE = st.integers(1, 5000)
 RATE = st.integers(0, 20_000)
-RATES = st.builds(Rates, RATE, RATE, RATE, RATE, RATE, RATE, RATE, RATE, st.integers(1, 1 << 18))
+RATES = st.builds(Rates, RATE, RATE, RATE, RATE, RATE, RATE, RATE, RATE, RATE, st.integers(1, 1 << 18))
 
 
 def table(**rates: Rates) -> CostTable:
@@ -42,7 +42,7 @@ def table(**rates: Rates) -> CostTable:
 
 
 # `few` takes 100 for each row and element, `many` 60, and 4000 more for each 192 rows: equal from 101 rows on.
-BY_HAND = table(few=Rates(0, 0, 0, 100, 0, 0, 0, 0, 1), many=Rates(0, 4000, 0, 60, 0, 0, 0, 0, 1))
+BY_HAND = table(few=Rates(0, 0, 0, 100, 0, 0, 0, 0, 0, 1), many=Rates(0, 4000, 0, 60, 0, 0, 0, 0, 0, 1))
 
 
 def product(m: Dim, n: Dim, k: Dim, batch: Dim | None = None, column_stride: int = 1) -> DotKernel:

@@ -20,10 +20,13 @@ from shlo_disc.schedules.model import Rates
 from shlo_disc.schedules.tables import CostTable, Kinds, analytic
 
 KERNELS = MICRO_KERNELS
-CHEAP, DEAR = Rates(0, 0, 0, 1, 0, 0, 0, 0, 1), Rates(0, 0, 0, 9, 0, 0, 0, 0, 1)
+CHEAP, DEAR = Rates(0, 0, 0, 1, 0, 0, 0, 0, 0, 1), Rates(0, 0, 0, 9, 0, 0, 0, 0, 0, 1)
 # 100 for each row, or 60 and 4000 more for each 192 rows: the choice changes at 111 rows
 CROSSING: Kinds = (
-    ("f32", ((KERNELS[1], Rates(0, 0, 0, 100, 0, 0, 0, 0, 1)), (KERNELS[0], Rates(0, 4000, 0, 60, 0, 0, 0, 0, 1)))),
+    (
+        "f32",
+        ((KERNELS[1], Rates(0, 0, 0, 100, 0, 0, 0, 0, 0, 1)), (KERNELS[0], Rates(0, 4000, 0, 60, 0, 0, 0, 0, 0, 1))),
+    ),
 )
 
 
