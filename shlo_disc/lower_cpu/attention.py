@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from shlo_disc.codegen.attention import AttentionKernel
 from shlo_disc.codegen.emitter import Emitter
 from shlo_disc.codegen.groups import AttentionAbility
@@ -31,13 +29,9 @@ from shlo_disc.lower_cpu.templates import (
     union,
 )
 
-_SUMS: Mapping[DType, DType] = {
-    DType.F32: DType.F32,
-    DType.F64: DType.F64,
-    DType.F16: DType.F32,
-    DType.BF16: DType.F32,
-}  # what is computed in
-ATTENTION = AttentionAbility(frozenset(_SUMS), 512)  # a block of so wide keys and values stays in a second-level cache
+# A block of keys and values of the largest width stays in a second-level cache. Types narrower than f32 round after
+# every operation (docs/types.md), which weights that are divided last cannot.
+ATTENTION = AttentionAbility(frozenset({DType.F32, DType.F64}), 512)
 
 
 def attention_extent(kernel: AttentionKernel) -> Dim:
@@ -58,7 +52,7 @@ def attention_scratch(kernel: AttentionKernel) -> Dim:
     group, keys, block = (sizes[f"SHLO_ATTENTION_{name}"] for name in ("GROUP", "KEYS", "BLOCK"))
     deep, wide = ((size + 15) // 16 * 16 for size in (kernel.depth, kernel.width))
     elements = keys * (deep + wide) + block * (keys + 16 + deep) + group * (wide + 2)
-    return const(elements * _SUMS[kernel.q.dtype].bytes)
+    return const(elements * kernel.q.dtype.bytes)
 
 
 def print_attention(kernel: AttentionKernel, name: str) -> Body:
@@ -100,7 +94,7 @@ def _matrix(emit: Emitter, view: MatrixView) -> str:
 
 def _functions(kernel: AttentionKernel, name: str) -> tuple[list[CallBack], str]:
     """The functions that the prelude calls, and their names in the order of its arguments."""
-    tile = Tile(kernel.row, kernel.key, _SUMS[kernel.q.dtype])
+    tile = Tile(kernel.row, kernel.key, kernel.q.dtype)
 
     def changing(suffix: str, store: Store) -> CallBack:
         return tile_function(f"{name}_{suffix}", tile, kernel.params, (store,), kernel.batch)

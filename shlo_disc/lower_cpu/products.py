@@ -253,9 +253,7 @@ def _filled(emit: Emitter, kernel: DotKernel, kind: Multiplication, name: str, b
     if isinstance(b, Panel) and not b.along_depth:
         right.reverse()
     strides = ", ".join(emit.dim_scalar(d) for d in (*left, *reversed(right)))
-    m = "i1 - i0" if isinstance(a, Panel) else "m"
-    n = "j1 - j0" if isinstance(b, Panel) else "n"
-    fields = [*starts, strides, m, n, depth]
+    fields = [*starts, strides, "m", "n", depth]
     if blocks.is_packed or blocks.is_told:
         fields.append(_packed(emit, kernel, kind) if blocks.is_packed else "nullptr")
     if blocks.is_told:

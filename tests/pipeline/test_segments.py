@@ -136,7 +136,7 @@ def test_what_is_said_of_it_names_what_is_read(tmp_path: Path) -> None:
     run = shlo_disc.compile(FILTERS, device="cpu")
     text = run.explain()
     assert "  v0: the value of %many\n  v1: the value of %few\n" in text
-    assert re.findall("^segment .*", text, re.MULTILINE) == ["segment 0", "segment 1", "segment 2"] * 2
+    assert re.findall("^segment .*", text, re.MULTILINE) == ["segment 0", "segment 1", "segment 2"] * 3
     run.report(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text().count("<iframe") == 3
 

@@ -72,7 +72,7 @@ extern "C" void interleave_{tag}(const {kind}* from, {kind}* to, int64_t count) 
 """
 
 REALS = [tag for tag in TYPES if not tag.startswith("c")]
-HARNESS = '#include "math.h"\n#include "interleave.h"\n#include "masked.h"\n' + "".join(
+HARNESS = '#include "math.h"\n#include "complex.h"\n#include "interleave.h"\n#include "masked.h"\n' + "".join(
     (FUNCTIONS + (REAL_FUNCTIONS if tag in REALS else "")).format(
         tag=tag, kind=kind, b="_bool" if tag == "bool" else ""
     )

@@ -82,7 +82,8 @@ def test_every_view_shows_all_of_its_things(opened: Page, model: Artifact) -> No
     opened.go("#facts")
     assert opened.count(".facts > li") == min(len(model.overview.all_facts()), len(model.overview.facts) + 300)
     opened.go("#kernels")
-    assert opened.count(".side a") == len({name for step in model.steps for name in kernel_names(step)})
+    kernels = {name for step in (*model.steps, *model.packings) for name in kernel_names(step)}
+    assert opened.count(".side a") == len(kernels)
     opened.go("#host")
     assert opened.count(".steps tbody tr") == len(places(model))
     assert complaints(opened) == []

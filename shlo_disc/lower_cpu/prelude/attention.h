@@ -41,4 +41,4 @@ struct ShloAttention {
 // 16.
 #define SHLO_ATTENTION_KERNEL(name) \
   extern "C" void shlo_attention_##name(const ShloAttention* attention, int64_t i0, int64_t i1, void* scratch);
-SHLO_ATTENTION_KERNEL(f32) SHLO_ATTENTION_KERNEL(f64) SHLO_ATTENTION_KERNEL(f16) SHLO_ATTENTION_KERNEL(bf16)
+SHLO_ATTENTION_KERNEL(f32) SHLO_ATTENTION_KERNEL(f64)

@@ -1,4 +1,4 @@
 // Attention of f64.
 #include "attention_online.h"
 
-SHLO_ATTENTION(f64, double, double)
+SHLO_ATTENTION(f64, double)

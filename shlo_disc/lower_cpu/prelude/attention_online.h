@@ -30,8 +30,8 @@ constexpr int64_t pitch(int64_t count) { return whole_lines(count) + 16; }
 
 // to[r * ld + c] = from[r * row + c * column] for r < rows, c < columns; columns up to the next multiple of 16, and 15 rows
 // more, may be written, with anything.
-template <class S, class T>
-void lay_out(const S* from, int64_t row, int64_t column, int64_t rows, int64_t columns, T* to, int64_t ld) {
+template <class T>
+void lay_out(const T* from, int64_t row, int64_t column, int64_t rows, int64_t columns, T* to, int64_t ld) {
   if (column == 1) {
     for (int64_t r = 0; r < rows; ++r, from += row, to += ld) {
       int64_t c = 0;
@@ -41,19 +41,12 @@ void lay_out(const S* from, int64_t row, int64_t column, int64_t rows, int64_t c
   } else if (row == 1) {
     for (int64_t c = 0; c < columns; c += 16)
       for (int64_t r = 0; r < rows; r += 16) {
-        const S* const at = from + r + c * column;
         const int64_t high = least(16, rows - r), wide = least(16, columns - c);
-        if constexpr (same<S, T>) {
-          load_transposed(to + r * ld + c, at, column, high, wide, ld);
-        } else {
-          S square[256];
-          load_transposed(square, at, column, high, wide);
-          for (int64_t k = 0; k < high; ++k) store(to + (r + k) * ld + c, load(square + 16 * k));
-        }
+        load_transposed(to + r * ld + c, from + r + c * column, column, high, wide, ld);
       }
   } else {
     for (int64_t r = 0; r < rows; ++r)
-      for (int64_t c = 0; c < columns; ++c) to[r * ld + c] = value(from[r * row + c * column]);
+      for (int64_t c = 0; c < columns; ++c) to[r * ld + c] = from[r * row + c * column];
   }
 }
 
@@ -117,8 +110,8 @@ template <class T>
 constexpr int64_t panel_width(int64_t c, int64_t columns) {
   return least(PANEL<T>, whole_lines(columns) - c);
 }
-template <class S, class T>
-void lay_out_panels(const S* from, int64_t row, int64_t column, int64_t rows, int64_t columns, T* panels, int64_t high) {
+template <class T>
+void lay_out_panels(const T* from, int64_t row, int64_t column, int64_t rows, int64_t columns, T* panels, int64_t high) {
   for (int64_t c = 0; c < columns; c += PANEL<T>)
     lay_out(from + c * column, row, column, rows, least(PANEL<T>, columns - c), panels + c * high,
             panel_width<T>(c, columns));
@@ -192,7 +185,7 @@ SHLO_INLINE V across(V* x, Op op) {
   }
 }
 
-template <class S, class T>
+template <class T>
 struct Attention {
   static constexpr T INFINITE = __builtin_inf();
   static constexpr T VANISHED = sizeof(T) == 4 ? T(-104) : T(-746);  // exp of this is 0
@@ -207,15 +200,15 @@ struct Attention {
         queries(scores + pitch(KEYS) * BLOCK), sums(queries + BLOCK * deep), greatest(sums + GROUP * wide),
         total(greatest + GROUP) {}
 
-  static const S* at(const ShloMatrix& m, int64_t i) { return (const S*)m.at + i * m.row; }
+  static const T* at(const ShloMatrix& m, int64_t i) { return (const T*)m.at + i * m.row; }
 
   // Very few rows are multiplied with keys where they are.
   bool dots_keys() const {
     const bool adjacent = it.q.column == 1 && it.k.column == 1 && it.depth % Register<T>::lanes == 0;
-    return same<S, T> && i1 - i0 <= VERY_FEW && adjacent;
+    return i1 - i0 <= VERY_FEW && adjacent;
   }
   void dot(int64_t i, int64_t rows, int64_t j, int64_t count, int64_t ld) const {
-    const T *const a = (const T*)at(it.q, i), *const b = (const T*)at(it.k, j);
+    const T *const a = at(it.q, i), *const b = at(it.k, j);
     for (int64_t r = 0, high; r < rows; r += high) {
       high = rows - r >= 4 ? 4 : rows - r >= 2 ? 2 : 1;
       const auto multiply = high == 4 ? dots<T, 4> : high == 2 ? dots<T, 2> : dots<T, 1>;
@@ -226,9 +219,9 @@ struct Attention {
     if (!dots_keys()) lay_out_panels(at(it.k, j), it.k.column, it.k.row, it.depth, count, keys, deep);
   }
   // Few rows read values where they are, if these are whole registers.
-  bool reads_values() const { return same<S, T> && it.v.column == 1 && it.width % 16 == 0 && i1 - i0 <= FEW; }
+  bool reads_values() const { return it.v.column == 1 && it.width % 16 == 0 && i1 - i0 <= FEW; }
   Panels<T> values_at(int64_t j, int64_t c) const {
-    if (reads_values()) return {(const T*)at(it.v, j), 1, it.v.row, c};
+    if (reads_values()) return {at(it.v, j), 1, it.v.row, c};
     return {values, KEYS, 0, c};
   }
   void take_values(int64_t j, int64_t count) const {
@@ -301,8 +294,8 @@ struct Attention {
     const Panels<T> right = {keys + c * deep, deep, 0, 0};
     if (dots_keys()) {
       dot(i, rows, j + c, count, ld);
-    } else if (same<S, T> && it.q.column == 1) {
-      multiply((const T*)at(it.q, i), it.q.row, rows, right, scores, ld, it.depth, count, false);
+    } else if (it.q.column == 1) {
+      multiply(at(it.q, i), it.q.row, rows, right, scores, ld, it.depth, count, false);
     } else {
       lay_out(at(it.q, i), it.q.row, it.q.column, rows, it.depth, queries, deep);
       multiply(queries, deep, rows, right, scores, ld, it.depth, count, false);
@@ -408,7 +401,7 @@ struct Attention {
 
 }  // namespace
 
-#define SHLO_ATTENTION(name, S, T)                                                                                 \
+#define SHLO_ATTENTION(name, T)                                                                                   \
   extern "C" void shlo_attention_##name(const ShloAttention* attention, int64_t i0, int64_t i1, void* scratch) {   \
-    Attention<S, T>(*attention, i0, i1, (T*)scratch).run();                                                        \
+    Attention<T>(*attention, i0, i1, (T*)scratch).run();                                                           \
   }

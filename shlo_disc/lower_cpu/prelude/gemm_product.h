@@ -94,6 +94,7 @@ struct Operands {
   void* context;
   const void* packed_right;  // all of B, or null
   ShloSchedule how;
+  int64_t m, n;  // of the whole product, whatever part of it a call computes
 };
 
 template <class K>
@@ -106,6 +107,7 @@ struct Product : Operands<typename K::Storage> {
   using Operands<Storage>::b_k, Operands<Storage>::b_col, Operands<Storage>::k, Operands<Storage>::i0;
   using Operands<Storage>::i1, Operands<Storage>::j0, Operands<Storage>::j1, Operands<Storage>::scratch;
   using Operands<Storage>::epilogue, Operands<Storage>::context, Operands<Storage>::packed_right, Operands<Storage>::how;
+  using Operands<Storage>::m, Operands<Storage>::n;
 
   static constexpr int L = K::lanes;
   static constexpr int64_t DEPTH = Memory::DEPTH;
@@ -277,7 +279,9 @@ struct Product : Operands<typename K::Storage> {
     }
     if (!packed_right && !tiles) {
       const Product<typename K::Single> thin = {*this};
-      if (rows <= DOT_ROWS && (b_col != 1 || columns < L || how.form == 3) && can_dot(rows) && how.form != 2) {
+      // Lanes of dot products are sums of their own. So all parts of a product are, or none: else its bits would depend on
+      // who computes which part. All other ways add up the same numbers in the same order.
+      if (m <= DOT_ROWS && (b_col != 1 || n < L || how.form == 3) && can_dot(m) && how.form != 2) {
         thin.dot();
         return;
       }
@@ -315,12 +319,11 @@ void product(const ShloGemm* g, int64_t i0, int64_t i1, int64_t j0, int64_t j1, 
   const S *const a = (const S*)g->a, *const b = (const S*)g->b;
   Turned<Element> turned = {epilogue, context, (Element*)(memory + Scratch<K>::PACKED + Scratch<K>::BLOCK)};
   const Product<K> transposed = {{b, a, g->b_col, g->b_k, g->a_k, g->a_row, g->k, j0, j1, i0, i1, memory,
-                                  Turned<Element>::take, &turned, nullptr, {}}};
+                                  Turned<Element>::take, &turned, nullptr, {}, g->n, g->m}};
   const Product<K> plain = {{a, b, g->a_row, g->a_k, g->b_k, g->b_col, g->k, i0, i1, j0, j1, memory, epilogue,
-                             context, g->packed, g->schedule ? *g->schedule : ShloSchedule{}}};
-  const int64_t rows = i1 - i0, columns = j1 - j0;
-  const bool turns = columns <= DOT_ROWS && columns < rows && (g->a_row == 1 || transposed.can_dot(columns));
-  if (turns && !g->packed && !g->schedule) {
+                             context, g->packed, g->schedule ? *g->schedule : ShloSchedule{}, g->m, g->n}};
+  const bool turns = g->n <= DOT_ROWS && g->n < g->m && (g->a_row == 1 || transposed.can_dot(g->n));
+  if (turns && !g->packed && plain.how.form == 0) {
     transposed.run();
     return;
   }
