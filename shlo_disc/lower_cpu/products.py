@@ -259,9 +259,8 @@ def _filled(emit: Emitter, kernel: DotKernel, kind: Multiplication, name: str, b
     if blocks.is_told:
         chosen = f"&{NAME}_schedules[{emit.dim_scalar(blocks.chosen.number)}]"
         count = kernel.column.extent.constant
-        if (
-            count is None or count <= FEW_COLUMNS
-        ):  # the prelude turns such a product, if nobody tells it how to compute it
+        # The prelude turns a product of few columns, if nobody tells it how to compute it.
+        if count is None or count <= FEW_COLUMNS:
             chosen = f"n <= {FEW_COLUMNS} ? nullptr : {chosen}"
         fields.append(chosen)
     return [*lines, f"const ShloGemm product = {{{', '.join(fields)}}};"]

@@ -62,6 +62,7 @@ struct ShloSchedule {
 };
 
 // c[i, j] = sum over p < k of a[i * a_row + p * a_k] * b[p * b_k + j * b_col], for i < m and j < n. Any strides.
+// What is read may be a part of the product alone: m and n are of all of it, and decide what has to be alike in all parts.
 // Where B is packed too (else null), it is read from there, whatever the strides of b, which may then be null; j0 of a call
 // is a multiple of PANEL.
 struct ShloGemm {
