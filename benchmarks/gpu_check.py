@@ -25,9 +25,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 LIMITS: Mapping[str, int] = {  # seconds
     "environment": 30,
-    "correctness": 130,
-    "kernels": 55,
-    "products": 45,
+    "correctness": 190,
+    "kernels": 70,
+    "products": 60,
     "libraries": 60,
     "models": 60,
     "corpus_models": 60,

@@ -13,11 +13,10 @@ from typing import Any
 import cupy
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import export
 
 import shlo_disc
-from benchmarks.gpu.section import Section, geometric_mean, gpu_seconds, wall_seconds
+from benchmarks.gpu.section import Section, as_cupy, geometric_mean, gpu_seconds, random_on_gpu, wall_seconds
 
 Program = Callable[..., Any]
 N = 8192  # [N, N] f32 is 268 MB
@@ -82,11 +81,9 @@ def copy_bandwidth() -> float:
 
 def measure(name: str, program: Program, symbolic: tuple[str, ...], shapes: Any, dtype: str) -> dict[str, Any]:
     """Seconds of one case, ours and XLA's, and whether the results agree."""
-    rng = np.random.default_rng(0)
     kinds = ["int32" if name == "gather_rows" and k == 1 else dtype for k in range(len(shapes))]
     host = [
-        jnp.asarray(rng.integers(0, 65_536, s) if kind == "int32" else rng.standard_normal(s, np.float32), kind)
-        for s, kind in zip(shapes, kinds, strict=True)
+        random_on_gpu(s, kind, below=65_536 if kind == "int32" else 0) for s, kind in zip(shapes, kinds, strict=True)
     ]
     scope = export.SymbolicScope()
     specs = [
@@ -103,7 +100,7 @@ def measure(name: str, program: Program, symbolic: tuple[str, ...], shapes: Any,
     traffic = sum(int(x.nbytes) for x in (*host, wanted))
     if name == "gather_rows":
         traffic = 2 * int(wanted.nbytes)
-    (seconds,) = gpu_seconds(partial(run, *host))
+    (seconds,) = gpu_seconds(partial(run, *map(as_cupy, host)))
     xla = wall_seconds(partial(jitted, *host))
     return {
         "name": name, "dtype": dtype, "seconds": seconds, "xla_seconds": xla, "bytes": traffic,

@@ -99,7 +99,9 @@ def _program(x: Any) -> Sequence[Any]:
 
 def _compiled(device: Literal["cpu", "cuda"]) -> Any:
     shape = jax.ShapeDtypeStruct(export.symbolic_shape("b, 8, 8"), np.float32)
-    return shlo_disc.compile(export.export(jax.jit(_program), platforms=(device,))(shape), device=device)
+    options = shlo_disc.CompileOptions(matmul_precision="highest")
+    exported = export.export(jax.jit(_program), platforms=(device,))(shape)
+    return shlo_disc.compile(exported, device=device, options=options)
 
 
 def _judge_program(section: Section) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from jax import export
 
 import shlo_disc
-from benchmarks.gpu.section import Section, geometric_mean, gpu_seconds, wall_seconds
+from benchmarks.gpu.section import Section, as_cupy, geometric_mean, gpu_seconds, random_on_gpu, wall_seconds
 
 SIZES = ((1, 4096, 4096), (8, 4096, 4096), (64, 1024, 1024), (256, 1024, 4096), (2048, 2048, 2048), (8192, 8192, 8192))
 ATTENTION = ((1, 16, 64, 64), (8, 16, 512, 64), (4, 16, 2048, 64), (8, 32, 1, 128))  # batch, heads, queries, width
@@ -64,7 +64,7 @@ def _compare(run: Any, program: Any, arrays: list[Any], dtype: str) -> dict[str,
     found, wanted = jnp.asarray(run(*arrays), jnp.float32), jitted(*arrays).astype(jnp.float32)
     tolerance = 5e-3 if dtype == "float32" else 3e-2  # TF32 and bf16 on both sides
     right = bool(jnp.abs(found - wanted).max() <= tolerance * jnp.abs(wanted).max())
-    (seconds,) = gpu_seconds(partial(run, *arrays))
+    (seconds,) = gpu_seconds(partial(run, *map(as_cupy, arrays)))
     return {"dtype": dtype, "seconds": seconds, "xla_seconds": wall_seconds(partial(jitted, *arrays)), "right": right}
 
 
@@ -74,8 +74,7 @@ def _gelu_dense(x: Any, w: Any, b: Any) -> Any:
 
 def _dot(size: tuple[int, int, int], dtype: str, *, fused: bool) -> dict[str, Any]:
     m, n, k = size
-    rng = np.random.default_rng(0)
-    arrays: list[Any] = [jnp.asarray(rng.standard_normal(s, np.float32), dtype) for s in ((m, k), (k, n), (n,))]
+    arrays: list[Any] = [random_on_gpu(s, dtype) for s in ((m, k), (k, n), (n,))]
     program = _gelu_dense if fused else jnp.matmul
     arrays = arrays if fused else arrays[:2]
     run = _compiled(program, (f"m, {k}", f"{k}, {n}", f"{n}")[: len(arrays)], dtype)
@@ -91,9 +90,8 @@ def _attention_program(q: Any, k: Any, v: Any) -> Any:
 
 def _attention(shape: tuple[int, int, int, int], dtype: str) -> dict[str, Any]:
     b, h, q, d = shape
-    rng = np.random.default_rng(0)
     sizes = ((b, h, q, d), (b, h, KEYS, d), (b, h, KEYS, d))
-    arrays: list[Any] = [jnp.asarray(rng.standard_normal(s, np.float32), dtype) for s in sizes]
+    arrays: list[Any] = [random_on_gpu(s, dtype) for s in sizes]
     run = _compiled(_attention_program, (f"b, {h}, q, {d}", f"b, {h}, k, {d}", f"b, {h}, k, {d}"), dtype)
     return _compare(run, _attention_program, arrays, dtype) | {"name": "attention", "size": shape}
 

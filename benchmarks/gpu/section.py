@@ -17,6 +17,9 @@ from typing import Any
 
 import cupy
 import jax
+import numpy as np
+
+from shlo_disc.runtime.cuda import open_gpu
 
 Report = dict[str, Any]
 ROUNDS = 9
@@ -66,6 +69,21 @@ def _timed(call: Callable[[], object], count: int) -> float:
     end.record()
     end.synchronize()
     return cupy.cuda.get_elapsed_time(start, end) / 1e3 / count
+
+
+def random_on_gpu(shape: tuple[int, ...], dtype: str, *, below: int = 0) -> Any:
+    """A JAX array on the GPU: normal numbers, or integers from 0 to `below`."""
+    key = jax.random.key(math.prod(shape))
+    if below:
+        return jax.random.randint(key, shape, 0, below, dtype)
+    return jax.random.normal(key, shape, "float32").astype(dtype)
+
+
+def as_cupy(array: Any) -> Any:
+    """A JAX array as CuPy sees it, also where CuPy knows its type only by name: to time kernels, not arrays' ways."""
+    gpu = open_gpu()
+    found = gpu.import_array(jax.block_until_ready(array))
+    return gpu.view(found.pointer, found.shape, np.dtype(array.dtype), array)
 
 
 def wall_seconds(call: Callable[[], Any], count: int = 20) -> float:
