@@ -24,15 +24,15 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 LIMITS: Mapping[str, int] = {  # seconds
-    "environment": 30,
-    "correctness": 190,
-    "kernels": 70,
-    "products": 60,
-    "libraries": 60,
-    "models": 60,
-    "corpus_models": 60,
-    "overhead": 40,
-    "sanitizer": 55,
+    "environment": 20,
+    "correctness": 110,
+    "kernels": 55,
+    "products": 75,
+    "libraries": 45,
+    "models": 80,
+    "corpus_models": 80,
+    "overhead": 30,
+    "sanitizer": 45,
 }
 CORPORA = (ROOT.parent / "shared" / "corpus", ROOT / "shared" / "corpus")
 

@@ -24,6 +24,9 @@ from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import Arg, Binary, BinaryFn, Const, Index, InRange, Load, Scalar
 
+_CLAMPS = frozenset({"clamp", "maximum", "minimum"})
+_MOVES = frozenset({"convert", "d_broadcast", "d_concatenate", "d_reshape", "d_slice", "d_transpose"})
+
 
 def accumulators(group: Group, facts: Facts, producers: Producers) -> tuple[Tensor, ...] | None:
     """Where the updates are combined: in the results, or in a result of the epilogue of the same type and order.
@@ -109,7 +112,7 @@ def build_scatter(group: Group, facts: Facts, producers: Producers) -> tuple[Sca
         axes=axes if apart else (*positions, *inside),
         window=tuple(axis.symbol for axis in inside),
         apart=apart,
-        unique=attrs.unique_indices or product(axis.extent for axis in positions).constant == 1,
+        unique=_are_distinct(op, producers),
         slabs=_slabs(tensors[0].shape, first, window, axes),
         in_bounds=_in_bounds(op, first, window),
         carries=carries,
@@ -118,6 +121,35 @@ def build_scatter(group: Group, facts: Facts, producers: Producers) -> tuple[Sca
         reads_ahead=reads_ahead,
     )
     return merge_windows(kernel), tuple(params.tensors)
+
+
+def _are_distinct(op: Op[ScatterAttrs], producers: Producers) -> bool:
+    """Whether no two updates have the same target: each batch has one window, or the program promises it.
+
+    A promise about indices that the program clamps is not relied on: JAX's `mode="clip"` hands on what the user
+    promised of the indices before they were clamped, and two that were out of bounds meet at the edge.
+    """
+    attrs, (indices, updates) = op.attrs, op.operands[len(op.operands) // 2 :][:2]
+    positions = [size for k, size in enumerate(updates.shape) if k not in attrs.update_window_dims]
+    axes = [k for k in range(len(indices.shape)) if k != attrs.index_vector_dim]
+    apart = [size for k, size in zip(axes, positions, strict=True) if k not in attrs.scatter_indices_batching_dims]
+    return product(apart).constant == 1 or (attrs.unique_indices and not _is_clamped(indices, producers))
+
+
+def _is_clamped(indices: Tensor, producers: Producers) -> bool:
+    """Whether indices were limited to a range before they were brought into the shape that a scatter wants."""
+    waiting, seen = [indices], set[Tensor]()
+    while waiting:
+        found = producers.get(waiting.pop())
+        if found is None or found[0].results[0] in seen:
+            continue
+        op = found[0]
+        seen.add(op.results[0])
+        if op.name in _CLAMPS:
+            return True
+        if op.name in _MOVES:
+            waiting += op.operands
+    return False
 
 
 def _in_bounds(op: Op[ScatterAttrs], first: Sequence[Dim], window: Sequence[tuple[Dim, Dim]]) -> Scalar:
@@ -164,7 +196,7 @@ def reads_before_overwriting(group: Group, facts: Facts, producers: Producers) -
     first, window = _scatter_window(op, at, read)
     lone = product(updates.shape[k] for k in range(len(axes)) if k not in op.attrs.update_window_dims).constant == 1
     places = [data.formula for start in first for data in start.data()]
-    if not (lone or op.attrs.unique_indices) or any(_loads_of(operand, place) for place in places):
+    if not _are_distinct(op, producers) or any(_loads_of(operand, place) for place in places):
         return False
     (value,) = inline_region(read, op.bodies[0], (Arg("old", operand.dtype), read.at(updates, at)))
     targets = [  # also of a start that is clamped: what is out of bounds is no update

@@ -56,6 +56,12 @@ PROGRAMS: dict[str, Program] = {
     "min integers": table(lambda x, i, u: x.at[i].min(u), ("atomic",), I32),
     "max unsigned": table(lambda x, i, u: x.at[i].max(u), ("atomic",), U32),
     "unique": table(lambda x, i, u: x.at[i].add(u, unique_indices=True), ("direct",)),
+    "unique before they are clamped": table(lambda x, i, u: x.at[i].add(u, unique_indices=True, mode="clip"), ORDERED),
+    "one window per batch": (
+        jax.vmap(lambda x, i, u: jax.lax.dynamic_update_slice(x, u, (i,))),
+        (In("v, d"), In("v", I32), In("v, 1")),
+        ("direct",),
+    ),
     "one row": (lambda x, i, u: x.at[i].add(u), (In("v, d"), In("", I32), In("d")), ("direct",)),
     "columns": (
         lambda x, i, u: x.at[:, i].add(u, mode="drop"),
