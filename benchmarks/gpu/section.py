@@ -24,6 +24,7 @@ from shlo_disc.runtime.cuda import open_gpu
 Report = dict[str, Any]
 ROUNDS = 9
 ROUND_SECONDS = 0.02
+WARM_ROWS, TIMED_ROWS = 4, 5
 
 
 class Section:
@@ -87,16 +88,18 @@ def as_cupy(array: Any) -> Any:
 
 
 def wall_seconds(call: Callable[[], Any], count: int = 20) -> float:
-    """Seconds of a call of JAX, which has streams of its own: by the clock, over `count` calls in a row."""
-    for _ in range(3):
-        jax.block_until_ready(call())
+    """Seconds of a call of JAX, which has streams of its own: by the clock, over `count` calls in a row.
+
+    The results of a row are kept to its end, so that there are `count` sets of addresses: the first rows, in which
+    graphs are recorded for each of them, do not count.
+    """
     seconds = list[float]()
-    for _ in range(5):
+    for _ in range(WARM_ROWS + TIMED_ROWS):
         start = time.perf_counter()
         found = [call() for _ in range(count)]
         jax.block_until_ready(found)
         seconds.append((time.perf_counter() - start) / count)
-    return statistics.median(seconds)
+    return statistics.median(seconds[WARM_ROWS:])
 
 
 def geometric_mean(values: Iterable[float]) -> float:
