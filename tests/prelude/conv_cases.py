@@ -116,9 +116,17 @@ CASES = {
     "wide lines, channels first": Case((4, 1500), (3, 3), 40, 4, batch=1, pad=SAME, input=FIRST),
     "wide lines with gaps": Case((3, 9000), (2, 3), 16, 4, batch=1, pad=SAME, gap=(1, 2), input=FIRST),
     "wide lines with holes": Case((3, 5000), (2, 3), 16, 4, batch=1, pad=SAME, hole=(1, 2), input=FIRST),
+    "wide lines with holes, even window": Case(
+        (3, 5000), (2, 2), 16, 4, batch=1, pad=((1, 1), (0, 1)), hole=(1, 2), input=FIRST
+    ),
     "many short lines": Case((700, 1), (3, 1), 20, 4, pad=((1, 1),), input=FIRST),
     "holes": Case((7, 8), (3, 3), 16, 20, pad=((2, 1), (2, 1)), hole=(2, 2)),
     "holes, channels first": Case((7, 8), (4, 4), 16, 20, pad=((2, 2), (2, 1)), hole=(2, 3), input=FIRST),
+    "holes, steps and gaps": Case((6, 7), (3, 4), 33, 20, stride=(2, 3), pad=((2, 3), (5, 1)), hole=(3, 4), gap=(2, 3)),
+    "holes, negative padding": Case((6, 7), (3, 2), 17, 20, pad=((-2, 3), (-1, -3)), hole=(3, 2), stride=(1, 3)),
+    "holes in a volume": Case((3, 2, 5), (2, 3, 2), 18, 7, pad=((1, 1), (2, 0), (0, 2)), hole=(2, 3, 2)),
+    "more phases than are sorted": Case((3, 4), (5, 3), 17, 20, pad=((9, 9), (11, 5)), hole=(13, 12), gap=(3, 1)),
+    "wide holes, channels first": Case((4, 3), (3, 3), 40, 20, pad=((7, 7), (3, 4)), hole=(16, 11), input=FIRST),
     "everything": Case(
         (7, 6), (3, 2), 3, 4, stride=(2, 1), pad=((1, 2), (0, 1)), hole=(1, 2), gap=(2, 1), reverse=(True, False)
     ),

@@ -22,6 +22,7 @@ constexpr int64_t TILE_ROWS = SHLO_CONV_ROWS;     // positions whose sums stay i
 constexpr int64_t CHANNELS = 16;                  // parts of channels are multiples of this
 constexpr int64_t MERGE_CHANNELS = 32;            // up to here longer runs are worth copying the input
 constexpr int64_t SEGMENT = 96;                   // positions of a line that are worth a chunk of their own
+constexpr int64_t MOST_PHASES = 144;              // by which positions are sorted
 
 // ---- weights ---------------------------------------------------------------------------------------------------------
 
@@ -83,25 +84,21 @@ SHLO_INLINE bool any(const eight& mask) {
   const lanes_t<int64_t, 4> both = half[0] | half[1];
   return (both[0] | both[1] | both[2] | both[3]) != 0;
 }
-SHLO_INLINE eight indices(const Axis& axis, const eight& place) {
-  eight index = (place >= 0) & (place < axis.in);
-  index = index ? place : eight{} - 1;
-  if (axis.hole == 1) return index;
-  for (int i = 0; i < 8; ++i) index[i] = axis.index(place[i]);
-  return index;
-}
 
-// The positions of a chunk; what follows the last repeats it.
+// The positions of a chunk; what follows the last repeats it. Those whose windows begin equally far behind the input that
+// precedes them meet the same holes: they have the same phase.
 template <int64_t N>
 struct Positions {
   int64_t image[N + 16];     // address
-  int64_t place[3][N + 16];  // where the window begins
+  int64_t index[3][N + 16];  // of the input where the window begins
+  int64_t phase[N + 16];
   int64_t line[N + 16];      // which output line of the chunk
   int64_t row[N + 16];       // of the chunk
 
   void set(int64_t to, const Positions& from, int64_t i) {
     image[to] = from.image[i];
-    for (int k = 0; k < 3; ++k) place[k][to] = from.place[k][i];
+    for (int k = 0; k < 3; ++k) index[k][to] = from.index[k][i];
+    phase[to] = from.phase[i];
     line[to] = from.line[i];
     row[to] = from.row[i];
   }
@@ -167,6 +164,7 @@ class ColumnBlock {
     if (ready) unpacked = false;
     cached = !unpacked && taps * channels <= capacity;
     dilated = p.axis[0].hole * p.axis[1].hole * p.axis[2].hole != 1;
+    for (int k = 0; k < 3; ++k) gaps[k] = p.axis[k].place(p.axis[k].gap);
     near = channel_block >= channels && tap_block >= steps && !dilated;
     chunk = near && !copied ? TILE_ROWS : M::ROWS;
     if (segment > 0) chunk = smallest(chunk, segment);
@@ -276,6 +274,12 @@ class ColumnBlock {
       rest /= p.axis[k - 1].out;
     }
     at[0] = rest;
+    Place begin[3], now[3], by[3];
+    for (int k = 0; k < 3; ++k) {
+      begin[k] = p.axis[k].place(p.axis[k].start(0));
+      now[k] = p.axis[k].place(p.axis[k].start(at[k + 1]));
+      by[k] = p.axis[k].place(p.axis[k].step);
+    }
     int64_t line = -1, n = 0;
     used_slots = 0;
     for (; n < limit; ++n) {
@@ -285,13 +289,16 @@ class ColumnBlock {
         if (!take_line(++line, image, at)) break;
       }
       m.positions.image[n] = (int64_t)image;
-      for (int k = 0; k < 3; ++k) m.positions.place[k][n] = p.axis[k].start(at[k + 1]);
+      for (int k = 0; k < 3; ++k) m.positions.index[k][n] = now[k].index;
+      m.positions.phase[n] = (now[0].rest * p.axis[1].hole + now[1].rest) * p.axis[2].hole + now[2].rest;
       m.positions.line[n] = line;
       m.positions.row[n] = n;
       for (int k = 3; k >= 0; --k) {
         ++at[k];
+        if (k > 0) now[k - 1] = p.axis[k - 1].behind(now[k - 1], by[k - 1]);
         if (k == 0 || at[k] < p.axis[k - 1].out) break;
         at[k] = 0;
+        now[k - 1] = begin[k - 1];
       }
     }
     if (copied) place_lines(n);
@@ -332,25 +339,30 @@ class ColumnBlock {
     x_first = merged ? -x_axis.low : 0;
     x_count = line_width;
     if (segment == 0) return;
-    const int64_t* const place = m.positions.place[2];
-    const int64_t from = place[0], to = place[rows - 1] + (x_axis.taps - 1) * x_axis.gap;
-    x_first = merged ? from : largest(from, 0) / x_axis.hole;
-    x_count = merged ? to - from + 1 : largest(smallest(to / x_axis.hole, x_axis.in - 1) - x_first + 1, 0);
+    const int64_t from = m.positions.index[2][0], last = m.positions.index[2][rows - 1];
+    const int64_t reach = (x_axis.taps - 1) * x_axis.gap + m.positions.phase[rows - 1] % x_axis.hole;
+    const int64_t to = last + reach / x_axis.hole;
+    x_first = merged ? from : largest(from, 0);
+    x_count = merged ? to - from + 1 : largest(smallest(to, x_axis.in - 1) - x_first + 1, 0);
   }
 
-  // Positions in the same phase of a dilated input come together.
+  // Positions of the same phase come together, in their order.
   void sort_positions(int64_t rows) {
-    const Axis* a = p.axis;
-    const int64_t phases = a[0].hole * a[1].hole * a[2].hole;
-    if (phases > MAX_STRIP * MAX_STRIP) return;
+    const int64_t phases = p.axis[0].hole * p.axis[1].hole * p.axis[2].hole;
+    if (phases > MOST_PHASES) return;
+    int64_t begin[MOST_PHASES + 1] = {};
+    for (int64_t i = 0; i < rows; ++i) ++begin[m.positions.phase[i] + 1];
+    for (int64_t k = 0; k < phases; ++k) begin[k + 1] += begin[k];
     m.unsorted = m.positions;
-    int64_t n = 0;
-    for (int64_t phase = 0; phase < phases; ++phase)
-      for (int64_t i = 0; i < rows; ++i) {
-        int64_t of_row = 0;
-        for (int k = 0; k < 3; ++k) of_row = of_row * a[k].hole + positive_mod(m.unsorted.place[k][i], a[k].hole);
-        if (of_row == phase) m.positions.set(n++, m.unsorted, i);
-      }
+    for (int64_t i = 0; i < rows; ++i) m.positions.set(begin[m.unsorted.phase[i]]++, m.unsorted, i);
+  }
+
+  // How many positions from `first` on have its phase, of at most `most`: the holes that they meet are the same.
+  int64_t alike(int64_t first, int64_t most) const {
+    if (!dilated) return most;
+    int64_t n = 1;
+    while (n < most && m.positions.phase[first + n] == m.positions.phase[first]) ++n;
+    return n;
   }
 
   // Copies the noted lines to [line][x][feature], zeros where there is no input. In ascending order, because transposing
@@ -383,7 +395,8 @@ class ColumnBlock {
     const int64_t run = run_length(part);
     const E* const weights = cached ? m.weights + part.before * padded : m.weights;
     for (int64_t i = 0; i < rows;) {
-      const int64_t height = strip_of(rows - i, full), count = smallest(height, rows - i);
+      const int64_t left = alike(first + i, smallest(rows - i, full));
+      const int64_t height = strip_of(left, full), count = smallest(height, left);
       for (int64_t r = 0; r < height; ++r)
         m.strip.out[r] = m.tile + (r < count ? m.positions.row[first + i + r] - first : M::ROWS) * COLUMNS;
       if (height > 8) find_inputs<2>(first + i, height, part);
@@ -409,7 +422,7 @@ class ColumnBlock {
   }
 
   // The pointers of positions [first, first + height) to their inputs. Eight or sixteen are written for each tap; the next
-  // tap overwrites what is too much, or everything if there is only padding.
+  // tap overwrites what is too much, or everything if there is only padding. Taps that meet holes are left out.
   template <int HALVES>
   void find_inputs(int64_t first, int64_t height, const Part& part) {
     Strip<E>& s = m.strip;
@@ -418,35 +431,45 @@ class ColumnBlock {
     const E** to = s.input;
     s.taps = 0;
     int64_t k = part.t0 > 0 ? part.t0 / x_taps : 0, k0 = k > 0 ? k / p.axis[1].taps : 0, k1 = k - k0 * p.axis[1].taps;
+    const uint32_t phase = dilated ? (uint32_t)m.positions.phase[first] : 0;
+    const uint32_t hole1 = (uint32_t)p.axis[1].hole, hole2 = (uint32_t)x_axis.hole;
+    const int64_t rest[3] = {phase / hole2 / hole1, phase / hole2 % hole1, phase % hole2};
+    // From where windows begin to the tap, by axis.
+    const Place begin1 = {0, rest[1]}, begin2 = {0, rest[2]};
+    Place to0 = tap_of(0, k0, rest[0]), to1 = tap_of(1, k1, rest[1]), to2 = tap_of(2, part.t0 - k * x_taps, rest[2]);
     for (int64_t t = part.t0; t < end; ++k) {
       const int64_t stop = smallest(end, (k + 1) * x_taps);
-      eight place[HALVES], line[HALVES], inside[HALVES];
-      UNROLL for (int h = 0; h < HALVES; ++h) {
-        place[h] = read_eight(m.positions.place[2] + first + 8 * h);
-        if (copied) find_copied_line(first + 8 * h, k, line[h], inside[h]);
-        else find_line(first + 8 * h, k0, k1, part.c0, line[h], inside[h]);
-        if (x_axis.hole == 1) line[h] += place[h] * scale;
-      }
+      const Place line_to[2] = {to0, to1};
+      to1 = p.axis[1].behind(to1, gaps[1]);
       if (++k1 == p.axis[1].taps) {
         k1 = 0;
-        ++k0;
+        to1 = begin1;
+        to0 = p.axis[0].behind(to0, gaps[0]);
+      }
+      Place x = to2;
+      to2 = begin2;
+      if (line_to[0].rest != 0 || line_to[1].rest != 0) {
+        t = stop;
+        continue;
+      }
+      eight index[HALVES], line[HALVES], inside[HALVES];
+      UNROLL for (int h = 0; h < HALVES; ++h) {
+        index[h] = read_eight(m.positions.index[2] + first + 8 * h);
+        if (copied) find_copied_line(first + 8 * h, k, line[h], inside[h]);
+        else find_line(first + 8 * h, line_to[0].index, line_to[1].index, part.c0, line[h], inside[h]);
+        line[h] += index[h] * scale;
       }
       if (!any(inside[0] | inside[HALVES - 1])) {
         t = stop;
         continue;
       }
-      for (; t < stop; ++t) {
-        const int64_t step = (t - k * x_taps) * x_axis.gap;
+      for (; t < stop; ++t, x = x_axis.behind(x, gaps[2])) {
+        if (x.rest != 0) continue;
+        const int64_t step = x.index;
         eight found = {};
         UNROLL for (int h = 0; h < HALVES; ++h) {
           eight valid = inside[h], address = line[h] + step * scale;
-          if (x_axis.hole != 1) {
-            const eight x = indices(x_axis, place[h] + step);
-            valid &= x >= 0;
-            address = line[h] + x * scale;
-          } else if (!merged) {
-            valid &= (place[h] >= -step) & (place[h] < x_axis.in - step);
-          }
+          if (!merged) valid &= (index[h] >= -step) & (index[h] < x_axis.in - step);
           address = valid ? address : nothing;
           __builtin_memcpy(to + 8 * h, &address, sizeof address);
           found |= valid;
@@ -458,13 +481,18 @@ class ColumnBlock {
     }
   }
 
-  // Where input lines begin for eight positions, and whether they exist: taps k0, k1 across lines, together tap k.
-  __attribute__((always_inline)) void find_line(int64_t first, int64_t k0, int64_t k1, int64_t c0, eight& line,
+  // From where a window begins, `rest` behind an index of the input, to a tap.
+  Place tap_of(int axis, int64_t tap, int64_t rest) const {
+    return tap == 0 ? Place{0, rest} : p.axis[axis].place(tap * p.axis[axis].gap + rest);
+  }
+
+  // Where input lines begin for eight positions, and whether they exist: of taps that are so far behind the positions.
+  __attribute__((always_inline)) void find_line(int64_t first, int64_t step0, int64_t step1, int64_t c0, eight& line,
                                                 eight& inside) {
     const Axis &a = p.axis[0], &b = p.axis[1];
-    const eight y0 = indices(a, read_eight(m.positions.place[0] + first) + k0 * a.gap);
-    const eight y1 = indices(b, read_eight(m.positions.place[1] + first) + k1 * b.gap);
-    inside = (y0 >= 0) & (y1 >= 0);
+    const eight y0 = read_eight(m.positions.index[0] + first) + step0;
+    const eight y1 = read_eight(m.positions.index[1] + first) + step1;
+    inside = (y0 >= 0) & (y0 < a.in) & (y1 >= 0) & (y1 < b.in);
     line = read_eight(m.positions.image + first) + y0 * (a.in_stride * M::SIZE) + y1 * (b.in_stride * M::SIZE) +
            c0 * p.feature_stride * M::SIZE;
   }
@@ -488,6 +516,7 @@ class ColumnBlock {
   const E* ready = nullptr;    // all weights, packed for all positions
   E* kept = nullptr;           // memory for that
   bool dilated, near;          // holes in the input; everything is one part, so that the tile can be small
+  Place gaps[3];               // from one tap to the next
   int64_t panel, full;         // columns and positions that fill the registers
   int64_t channel_block, tap_block, x_taps, steps;
   int64_t chunk, segment;      // positions at a time; of one line if the lines are copied in parts, else 0

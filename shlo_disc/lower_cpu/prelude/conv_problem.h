@@ -7,8 +7,24 @@ namespace {
 
 constexpr int64_t COLUMNS = SHLO_CONV_COLUMNS;    // also the leading dimension of the tile
 
+// A place in the padded and dilated input: the last index of the input that is not behind it, and how far away that is.
+struct Place {
+  int64_t index, rest;
+};
+
 struct Axis {
   int64_t in, taps, out, step, low, hole, gap, in_stride, kernel_stride;  // hole, gap: dilation of input, window
+
+  Place place(int64_t at) const {
+    const int64_t rest = hole == 1 ? 0 : positive_mod(at, hole);
+    return {hole == 1 ? at : (at - rest) / hole, rest};
+  }
+  // The place that is `by` behind `from`.
+  Place behind(Place from, Place by) const {
+    Place to = {from.index + by.index, from.rest + by.rest};
+    if (to.rest >= hole) to = {to.index + 1, to.rest - hole};
+    return to;
+  }
 
   // The first place in the padded and dilated input that output `o` looks at.
   int64_t start(int64_t o) const { return o * step - low; }
