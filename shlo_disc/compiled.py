@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -200,7 +201,9 @@ class Bound:
 
 
 def _quick(executable: Runnable, signature: Signature | None) -> Callable[..., Any]:
-    """A function that serves the calls which need no conversion and raise no error; `NotImplemented` for all others."""
+    """A function that serves calls of positional arguments; `NotImplemented` for those that it cannot."""
+    if isinstance(executable, GpuExecutable):
+        return partial(_call_positional, executable, signature)
     entry = executable.entry if isinstance(executable, Executable) else None
     if entry is None:
         return _serve_none
@@ -220,6 +223,12 @@ def _call(executable: Runnable, signature: Signature | None, args: tuple[Any, ..
         return signature.unflatten(executable.mirror(signature.flatten(args, kwargs)))
     _refuse_keywords(kwargs)
     return executable.mirror(args)
+
+
+def _call_positional(executable: GpuExecutable, signature: Signature | None, *args: Any) -> Any:
+    if signature is None:
+        return executable.mirror(args)
+    return signature.unflatten(executable.mirror(signature.flatten(args, {})))
 
 
 def _refuse_keywords(kwargs: Mapping[str, Any]) -> None:

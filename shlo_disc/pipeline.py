@@ -52,7 +52,7 @@ from shlo_disc.runtime.cuda import cuda_is_available, open_gpu
 from shlo_disc.runtime.device import Device, IndexType
 from shlo_disc.runtime.dispatch import Log
 from shlo_disc.runtime.executable import build
-from shlo_disc.runtime.gpu_executable import build_gpu
+from shlo_disc.runtime.gpu_build import build_gpu
 from shlo_disc.runtime.launch_table import Chooser, cheapest
 from shlo_disc.runtime.schedules import scheduling
 from shlo_disc.runtime.segments import load

@@ -28,7 +28,7 @@ from shlo_disc.passes.dce import eliminate_dead_ops
 from shlo_disc.pipeline import Request, Stopwatch, compile_module
 from shlo_disc.runtime.cuda import open_gpu
 from shlo_disc.runtime.executable import build
-from shlo_disc.runtime.gpu_executable import build_gpu
+from shlo_disc.runtime.gpu_build import build_gpu
 from shlo_disc.runtime.segments import load
 
 Array: TypeAlias = NDArray[Any]

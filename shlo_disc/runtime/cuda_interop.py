@@ -8,7 +8,7 @@ import ctypes
 import math
 import weakref
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from importlib import import_module
 from typing import Any, Literal, cast
@@ -18,7 +18,9 @@ import numpy as np
 from shlo_disc.diagnostics import ArgumentTypeError
 from shlo_disc.linear_algebra import Routine
 from shlo_disc.runtime import dlpack
+from shlo_disc.runtime.cuda_events import Events
 from shlo_disc.runtime.cuda_matrices import open_libraries
+from shlo_disc.runtime.cuda_to_jax import JaxResults
 from shlo_disc.runtime.cusolver import bind_routine
 from shlo_disc.runtime.device import DeviceArray
 from shlo_disc.runtime.fourier import Transform
@@ -27,7 +29,7 @@ from shlo_disc.runtime.interop import Array, as_numpy, kind_of
 
 _HOST_DEVICES = frozenset({1, 3})  # DLDeviceType: CPU, CUDA host
 _SEEN = 4096  # JAX arrays that are remembered
-_X64 = frozenset(map(np.dtype, ("int64", "uint64", "float64", "complex128")))
+_SHARDINGS = 64  # of JAX, that are known to be this GPU
 
 Library = Literal["cupy", "jax", "torch", "numpy"]
 
@@ -48,14 +50,22 @@ class Interop:
 
     def __init__(self, cupy: Any, number: int) -> None:
         self.cupy, self.number = cupy, number
+        self._own: type = cupy.ndarray
         self._seen: dict[int, tuple[weakref.ref[Any], DeviceArray]] = {}
+        self._shardings: dict[int, object] = {}
+        self._events = Events(cupy)
+        self._jax_results = JaxResults(cupy, number)
+        self.hold = self._events.hold
 
-    def import_array(self, array: object) -> DeviceArray:
+    def import_array(self, array: Any) -> DeviceArray:
         """The memory of an array, ready on the current stream. Never written: JAX's arrays are read-only."""
-        seen = self._seen.get(id(array))
-        if seen is not None and seen[0]() is array and self._is_as_before(array, seen[1]):
-            return seen[1]
-        if isinstance(array, self.cupy.ndarray):
+        is_own = isinstance(array, self._own)
+        if (seen := self._seen.get(id(array))) is not None:
+            reference, found = seen
+            # CuPy's arrays may change their shape; JAX's, which were ready, may be given away
+            if reference() is array and (array.shape == found.shape if is_own else not array.is_deleted()):
+                return found
+        if is_own:
             return self._of_cupy(array)
         if kind_of(array) == "jax":
             return self._of_jax(array)
@@ -109,32 +119,27 @@ class Interop:
 
         return compute
 
-    def _is_as_before(self, array: Any, found: DeviceArray) -> bool:
-        """CuPy's arrays may change their shape, JAX's may be given away; and JAX's must be computed on any stream."""
-        if isinstance(array, self.cupy.ndarray):
-            return array.shape == found.shape
-        return not array.is_deleted() and bool(array.is_ready())
-
     def _remember(self, array: Any, found: DeviceArray) -> None:
         """Weights come at every call: where they are is asked once."""
         if len(self._seen) >= _SEEN:
             self._seen = {}
-        self._seen[id(array)] = (weakref.ref(array), found._replace(owner=None))
+        self._seen[id(array)] = (weakref.ref(array), DeviceArray(found.pointer, found.shape, found.dtype, None))
 
-    def mirror(self, run: Callable[[Sequence[Any]], tuple[Any, ...]], arrays: Sequence[Any]) -> tuple[object, ...]:
+    def mirror(
+        self, run: Callable[[Sequence[Any]], tuple[Any, ...]], arrays: Sequence[Any], like: tuple[Any, ...] = ()
+    ) -> tuple[object, ...]:
         """Run as the library of the arguments does.
 
-        Torch: on its current stream, so that both agree on when memory is free. JAX: its results wait for ours by
-        DLPack's protocol. NumPy arrays alone come back as NumPy arrays; if one argument is on the GPU, so are the
-        results.
+        Torch: on its current stream, so that both agree on when memory is free. JAX: its results wait for ours by an
+        event. NumPy arrays alone come back as NumPy arrays; if one argument is on the GPU, so are the results.
         """
-        match library_of(frozenset(map(type, arrays))):
+        match library_of(frozenset([type(array) for array in (*arrays, *like)])):
             case "torch":
                 torch = cast("Any", import_module("torch"))
                 with self._stream(int(torch.cuda.current_stream(self.number).cuda_stream)):
                     return tuple([torch.from_dlpack(result) for result in run(arrays)])
             case "jax":
-                return tuple([_to_jax(result) for result in run(arrays)])
+                return self._jax_results.of(run(arrays), self._events.after_all)
             case "cupy":
                 return run(arrays)
             case "numpy":
@@ -155,15 +160,20 @@ class Interop:
         return found
 
     def _of_jax(self, array: Any) -> DeviceArray:
-        """JAX's arrays do not change: one that came before, and is computed, is where it was.
+        """JAX's arrays do not change: one that came before when it was computed is where it was, on any stream.
 
         What is seen for the first time is held by DLPack until our work is done, so that JAX cannot give its memory
         away (donate it); later only the array itself is.
         """
-        if self._is_on_host(array):
-            return self._from_host(as_numpy(array))
+        sharding = array.sharding
+        if self._shardings.get(id(sharding)) is not sharding:
+            if self._is_on_host(array):
+                return self._from_host(as_numpy(array))
+            if len(self._shardings) >= _SHARDINGS:
+                self._shardings = {}
+            self._shardings[id(sharding)] = sharding
         found = self._by_dlpack(array)
-        if isinstance(found.owner, tuple):  # it is the array's own memory, not a contiguous copy
+        if isinstance(found.owner, tuple) and array.is_ready():  # its own memory, not a contiguous copy
             self._remember(array, found)
         return found
 
@@ -212,13 +222,6 @@ def library_of(types: frozenset[type]) -> Library:
     if "jaxlib" in roots:
         return "jax"
     return "torch" if "torch" in roots else "cupy" if "cupy" in roots else "numpy"
-
-
-def _to_jax(array: Any) -> object:
-    """An empty array has no memory to share; 64-bit types stay what they are, also where x64 is off."""
-    jax = cast("Any", import_module("jax"))
-    with jax.enable_x64(True) if array.dtype in _X64 else nullcontext():
-        return jax.dlpack.from_dlpack(array) if array.size else jax.numpy.empty(array.shape, array.dtype)
 
 
 def _elsewhere(found: int, expected: int) -> ArgumentTypeError:

@@ -59,8 +59,9 @@ class Memory(Protocol):
 class Graph(Protocol):
     """Recorded commands."""
 
-    def launch(self) -> None:
-        """Queue all of them on the current stream."""
+    @property
+    def launch(self) -> Callable[[], object]:
+        """Queues all of them on the current stream."""
         ...
 
 
@@ -148,8 +149,13 @@ class Device(Protocol):
         """Record what `run` queues through the table whose address it is given; nothing is executed."""
         ...
 
-    def mirror(self, run: Callable[[Sequence[Any]], tuple[Any, ...]], arrays: Sequence[Any]) -> tuple[object, ...]:
-        """Run on the stream of the arrays' library; the results are arrays of that library."""
+    def mirror(
+        self, run: Callable[[Sequence[Any]], tuple[Any, ...]], arrays: Sequence[Any], like: tuple[Any, ...] = ()
+    ) -> tuple[object, ...]:
+        """Run on the stream of the arrays' library; the results are arrays of that library.
+
+        The arrays `like` count as well, but are not given to `run`.
+        """
         ...
 
     def explain_error(self, code: int) -> str:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable, Mapping
+import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, cast
 
 from shlo_disc.diagnostics import ArgumentTypeError
@@ -16,29 +18,12 @@ from shlo_disc.diagnostics import ArgumentTypeError
 CUDA = 2  # DLDeviceType
 _KINDS: Mapping[int, str] = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex"}  # DLDataTypeCode
 _BOOL = 6
+_TENSOR = struct.Struct("=QiiiBBHQQQ")  # DLTensor: data, device's type and number, rank, dtype, shape, strides, offset
+_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer.restype, _pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
 _SMALL_FLOATS: Mapping[int, str] = {
     7: "e3m4", 8: "e4m3", 9: "e4m3b11fnuz", 10: "e4m3fn", 11: "e4m3fnuz", 12: "e5m2", 13: "e5m2fnuz", 14: "e8m0fnu",
 }  # fmt: skip
-
-
-class _Device(ctypes.Structure):
-    _fields_ = [("kind", ctypes.c_int32), ("number", ctypes.c_int32)]
-
-
-class _Type(ctypes.Structure):
-    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
-
-
-class _Tensor(ctypes.Structure):
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device", _Device),
-        ("rank", ctypes.c_int32),
-        ("type", _Type),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("offset", ctypes.c_uint64),
-    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,32 +40,25 @@ class View:
 def read(array: object, stream: int | None) -> View:
     """See the memory of `array`, ready for work on `stream` (DLPack's number: 1 is CUDA's default stream)."""
     capsule: object = cast("Any", array).__dlpack__(stream=stream)
-    tensor = _Tensor.from_address(_pointer(capsule))
-    rank = cast("int", tensor.rank)
-    shape = tuple(cast("list[int]", tensor.shape[:rank]))
-    strides = tuple(cast("list[int]", tensor.strides[:rank])) if tensor.strides else _row_major(shape)
-    return View(
-        (cast("int | None", tensor.data) or 0) + cast("int", tensor.offset),
-        shape,
-        _dtype_of(tensor),
-        math.prod(shape) == 0
-        or all(size == 1 or a == b for size, a, b in zip(shape, strides, _row_major(shape), strict=True)),
-        capsule,
+    data, _, _, rank, code, bits, lanes, dims, steps, offset = _TENSOR.unpack(
+        ctypes.string_at(_pointer(capsule, b"dltensor"), _TENSOR.size)
     )
+    shape = _integers(dims, rank)
+    plain = _row_major(shape)
+    contiguous = (
+        not steps
+        or (strides := _integers(steps, rank)) == plain
+        or math.prod(shape) == 0
+        or all(size == 1 or a == b for size, a, b in zip(shape, strides, plain, strict=True))
+    )
+    return View(data + offset, shape, dtype_name(code, bits, lanes), contiguous, capsule)
 
 
-def _dtype_of(tensor: _Tensor) -> str:
-    kind = cast("_Type", tensor.type)
-    return dtype_name(cast("int", kind.code), cast("int", kind.bits), cast("int", kind.lanes))
+def _integers(address: int, count: int) -> tuple[int, ...]:
+    return struct.unpack(f"={count}q", ctypes.string_at(address, 8 * count)) if count else ()
 
 
-def _pointer(capsule: object) -> int:
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype = ctypes.c_void_p
-    get.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    return cast("Callable[[object, bytes], int]", get)(capsule, b"dltensor")
-
-
+@lru_cache(maxsize=256)
 def dtype_name(code: int, bits: int, lanes: int) -> str:
     """NumPy's or ml_dtypes' name of a DLDataType.
 

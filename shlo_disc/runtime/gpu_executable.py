@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import math
 import threading
-import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass, field
+from itertools import count
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from shlo_disc.artifact import Argument, Artifact, Reading
-from shlo_disc.diagnostics import ArgumentTypeError, InternalError, ToolchainError
-from shlo_disc.options import CompileOptions
+from shlo_disc.diagnostics import ArgumentTypeError, InternalError
 from shlo_disc.runtime.arguments import check_count, check_sizes, check_type, conform_one
 from shlo_disc.runtime.binding import BoundMemory, PackedArray, Span, bound_memory, refuse_donated, span_of
-from shlo_disc.runtime.build import Builder
-from shlo_disc.runtime.cache import open_cache
 from shlo_disc.runtime.device import Device, DeviceArray, IndexType, Memory
 from shlo_disc.runtime.donation import take_on_device
 from shlo_disc.runtime.driver import Sizes
@@ -28,7 +25,6 @@ from shlo_disc.runtime.executable import Stats
 from shlo_disc.runtime.gpu_driver import (
     GpuCall,
     GpuDriver,
-    GpuHostDriver,
     GpuVm,
     has_products,
     is_wide,
@@ -36,16 +32,12 @@ from shlo_disc.runtime.gpu_driver import (
 from shlo_disc.runtime.graphs import GraphCache
 from shlo_disc.runtime.interop import dtype_of, kind_of
 from shlo_disc.runtime.kernel_sets import KernelSets
-from shlo_disc.runtime.launch_table import Chooser, cheapest
-from shlo_disc.runtime.library import open_program, pointers
+from shlo_disc.runtime.library import pointers
 from shlo_disc.runtime.steps import Observer, Places, has_control_flow, host_calls
-from shlo_disc.runtime.toolchain import find_compiler
 
 _PLANS_KEPT = 4096
+_NONE_TAKEN: Mapping[int, Memory] = MappingProxyType({})
 _OTHER_LIBRARIES = frozenset({"jax", "dlpack"})
-# The host program is long and does little: of a launch's microseconds it takes nanoseconds even so, and T5's compiles
-# in 0.24 s instead of 1.8 s.
-_HOST_OPTIMIZE = 0
 _ALIGNED = 16  # bytes that one vectorized access moves
 
 
@@ -53,6 +45,7 @@ _ALIGNED = 16  # bytes that one vectorized access moves
 class _Plan:
     """What a call needs that depends on its sizes alone; and the choices, by which arguments are not aligned."""
 
+    number: int  # of no other plan of the program, whatever is bound
     sizes: Sizes
     signature: tuple[int, ...]  # all sizes
     index: IndexType
@@ -90,11 +83,17 @@ class GpuExecutable:
         self._index: IndexType | None = index
         self._products = has_products(artifact)
         self._dtypes = tuple(dtype_of(argument.dtype) for argument in artifact.arguments)
+        self._result_dtypes = tuple(result.dtype for result in artifact.results)
         self._constants = [device.upload(constant.data) for constant in artifact.constants]
-        self._places = pointers([memory.pointer for memory in self._constants])
+        self._constant_places = pointers([memory.pointer for memory in self._constants])
         self._plans: dict[tuple[tuple[int, ...], ...], _Plan] = {}
-        self._signatures: set[tuple[int, ...]] = set()
+        self._numbers = count()
+        self._signatures: dict[int, tuple[int, ...]] = {}  # of the plans that were called, by number
         self._calls = _Tally()
+        self._empty = device.allocate(0)  # where there are no temporaries
+        self._brought = tuple(zip(artifact.arguments, self._dtypes, strict=True))  # what a call brings
+        self._places: Sequence[int] = range(len(self._dtypes))  # their numbers
+        self._owners: tuple[object, ...] = ()  # what keeps that which is bound, if it is not the device's own
         self.held: Mapping[int, DeviceArray] = {}  # what is bound, by number
         self.given: Mapping[int, Span] = {}
         self.like: tuple[Any, ...] = ()  # a bound array of the library whose arrays the results should be
@@ -108,35 +107,48 @@ class GpuExecutable:
         Takes C-contiguous arrays on the device as they are, copies others there. All temporaries are one allocation;
         each result is one of its own, so that who keeps one does not keep the others, or a donated argument's.
         """
-        device = self.device
-        arrays = self._everything(arrays)
+        device, donations = self.device, self.artifact.donations
         bound = self._bind(arrays)
         plan = self._plan(bound, arrays)
-        taken = take_on_device(device, self.artifact.donations, arrays, bound)
-        used = [one._replace(pointer=taken[k].pointer) if k in taken else one for k, one in enumerate(bound)]
-        kept = {one.result: taken[one.argument] for one in self.artifact.donations}
+        used, taken = (bound, _NONE_TAKEN) if not donations else self._take(bound, arrays)
+        kept = {one.result: taken[one.argument] for one in donations}
         results = [kept.get(k) or device.allocate(size) for k, size in enumerate(plan.result_bytes)]
-        arena = device.allocate(plan.sizes.arena_bytes)
-        call = self._prepare(plan, used, results, arena, (self._constants, arrays, bound, taken, results, arena))
-        self._queue(call, plan)
-        device.hold([array if one.owner is None else one.owner for one, array in zip(bound, arrays, strict=True)])
+        arena = device.allocate(plan.sizes.arena_bytes) if plan.sizes.arena_bytes else self._empty
+        key = (plan.number, *[one.pointer for one in used], *[one.pointer for one in results], arena.pointer)
+        graph = None if self.graphs is None else self.graphs.get(key)
+        if graph is None:
+            owner = (self._constants, arrays, bound, used, self.held, taken, results, arena)
+            self._queue(key, self._prepare(plan, self._among(used), results, arena, owner))
+        else:
+            graph.launch()
+        owners = [array if one.owner is None else one.owner for one, array in zip(bound, arrays, strict=True)]
+        device.hold([*owners, *self._owners] if self._owners else owners)
         with self._lock:
             self._calls.count += 1
-            self._signatures.add(plan.signature)
+            if plan.number not in self._signatures:
+                self._signatures[plan.number] = plan.signature
         return tuple(
-            device.export_array(memory, shape, result.dtype)
-            for memory, shape, result in zip(results, plan.sizes.shapes, self.artifact.results, strict=True)
+            [
+                device.export_array(memory, shape, dtype)
+                for memory, shape, dtype in zip(results, plan.sizes.shapes, self._result_dtypes, strict=True)
+            ]
         )
 
-    def _queue(self, call: GpuCall, plan: _Plan) -> None:
-        """Run a call, through a graph if it has come with these sizes and addresses before."""
+    def _take(
+        self, bound: Sequence[DeviceArray], arrays: Sequence[Any]
+    ) -> tuple[Sequence[DeviceArray], Mapping[int, Memory]]:
+        """The arrays as the call reads them, and the memory of those that it overwrites, by their numbers."""
+        taken = take_on_device(self.device, self.artifact.donations, self._among(arrays), self._among(bound))
+        every = zip(self._places, bound, strict=True)
+        return [one._replace(pointer=taken[k].pointer) if k in taken else one for k, one in every], taken
+
+    def _queue(self, key: tuple[int, ...], call: GpuCall) -> None:
+        """Run a call whose commands are not recorded yet: record them if it has come with this key before."""
 
         def run(table: int) -> None:
             self._driver.run(table, call)
 
         if self.graphs is not None:
-            places = call.places
-            key = (plan.signature, bytes(places.arguments), bytes(places.results), places.arena)
             try:
                 graph = self.graphs.find(key, lambda: self.device.capture(run, products=self._products))
             except (RuntimeError, InternalError) as error:  # something that this driver cannot record
@@ -160,8 +172,7 @@ class GpuExecutable:
         Arguments that are bound count too, which `of_jax` says of arrays on the host.
         """
         del of_jax
-        run, brought = run or self, len(arrays)
-        return self.device.mirror(lambda every: run(every[:brought]), [*arrays, *self.like])
+        return self.device.mirror(run or self, arrays, self.like)
 
     def bind(self, given: Mapping[int, Any]) -> GpuExecutable:
         """The same program with some arguments bound, by number, which stay on the device."""
@@ -173,6 +184,11 @@ class GpuExecutable:
             self.device.download(next(iter(held.values())).pointer, 0)
         bound = copy(self)
         bound.held = {k: one if one.owner is not None else one._replace(owner=given[k]) for k, one in held.items()}
+        bound._places = [k for k in range(len(artifact.arguments)) if k not in held]  # noqa: SLF001  (a copy of ours)
+        bound._brought = tuple([self._brought[k] for k in bound._places])  # noqa: SLF001
+        bound._plans = {}  # noqa: SLF001  (those of other bound arrays know their sizes)
+        lent = any(self.device.writable(one.owner) is None for one in bound.held.values())
+        bound._owners = (bound.held,) if lent else ()  # noqa: SLF001
         bound.given = {k: span_of(given[k]) for k in held}
         bound.like = tuple([array for array in given.values() if kind_of(array) in _OTHER_LIBRARIES])[:1]
         return bound
@@ -205,11 +221,18 @@ class GpuExecutable:
     def stats(self) -> Stats:
         """Calls, signatures, and the seconds that compiling took."""
         captured, replayed = (0, 0) if self.graphs is None else (self.graphs.captures, self.graphs.launches)
-        return Stats(1, self._calls.count, len(self._signatures), self.seconds, self._driver.kind, captured, replayed)
+        return Stats(
+            1,
+            self._calls.count,
+            len(set(self._signatures.values())),
+            self.seconds,
+            self._driver.kind,
+            captured,
+            replayed,
+        )
 
     def arena_bytes(self, arrays: Sequence[Any]) -> int:
         """Bytes of temporaries that a call with these arrays needs."""
-        arrays = self._everything(arrays)
         return self._plan(self._bind(arrays), arrays).sizes.arena_bytes
 
     def copied(self, argument: Argument, value: Any) -> Any:
@@ -240,35 +263,39 @@ class GpuExecutable:
 
     def choices(self, arrays: Sequence[Any]) -> tuple[int, ...]:
         """The variant of every choice, by number, that a call with these arrays takes."""
-        arrays = self._everything(arrays)
         bound = self._bind(arrays)
-        return self._choose(self._plan(bound, arrays), bound)
+        return self._choose(self._plan(bound, arrays), self._among(bound))
 
     def trace(self, arrays: Sequence[Any], observe: Observer) -> tuple[Any, ...]:
         """Run on the VM; `observe` gets each step after it ran, and all buffers as arrays (copies of them)."""
         driver = GpuVm(self.artifact, self.device, observe)
         traced = GpuExecutable(self.artifact, self.device, driver, self._kernels, index=self._index)
-        return traced(self._everything(arrays))
+        check_count(self.artifact, arrays, self.held)
+        return traced(self._among(arrays))
 
     # -- arguments
 
-    def _everything(self, arrays: Sequence[Any]) -> Sequence[Any]:
-        """All arguments by number; those which are bound as they are on the device."""
-        check_count(self.artifact, arrays, self.held)
+    def _among(self, brought: Sequence[Any]) -> Sequence[Any]:
+        """What a call brings among what is bound, by number; the latter as it is on the device."""
         if not self.held:
-            return arrays
-        brought = iter(arrays)
-        return [self.held[k] if k in self.held else next(brought) for k in range(len(self._dtypes))]
+            return brought
+        every: dict[int, Any] = {**self.held, **dict(zip(self._places, brought, strict=True))}
+        return [every[k] for k in range(len(every))]
 
     def _bind(self, arrays: Sequence[Any]) -> list[DeviceArray]:
-        artifact = self.artifact
-        return [self._import(*one) for one in zip(artifact.arguments, self._dtypes, arrays, strict=True)]
+        """The arrays that a call brings, on the device."""
+        if len(arrays) != len(self._brought):
+            check_count(self.artifact, arrays, self.held)
+        take = self._import
+        return [take(argument, dtype, one) for (argument, dtype), one in zip(self._brought, arrays, strict=True)]
 
     def _import(self, argument: Argument, dtype: np.dtype[np.generic], array: object) -> DeviceArray:
-        if isinstance(array, DeviceArray):
-            return array
         if kind_of(array) not in _OTHER_LIBRARIES:
-            return self.device.import_array(conform_one(argument, dtype, array))
+            return (
+                array
+                if isinstance(array, DeviceArray)
+                else self.device.import_array(conform_one(argument, dtype, array))
+            )
         try:
             found = self.device.import_array(array)
         except ArgumentTypeError as error:
@@ -279,28 +306,32 @@ class GpuExecutable:
 
     # -- plans
 
-    def _plan(self, bound: Sequence[DeviceArray], arrays: Sequence[Any]) -> _Plan:
+    def _plan(self, brought: Sequence[DeviceArray], arrays: Sequence[Any]) -> _Plan:
         """The plan for the shapes of the arguments and what is read from them; what came before is known to be right.
 
-        `arrays` are what is `bound`: of those that are on the host, elements are read there.
+        `arrays` are what is `brought`: of those that are on the host, elements are read there.
         """
-        shapes = tuple([array.shape for array in bound])
-        artifact = self.artifact
-        if artifact.readings:
-            check_sizes(artifact, dict(enumerate(shapes)), self.held)
-        read = tuple([self._read(reading, bound, arrays) for reading in artifact.readings])
+        shapes = tuple([array.shape for array in brought])
+        if not self.artifact.readings:
+            return self._plans.get(shapes) or self._new_plan(shapes, self._among(brought), ())
+        bound = self._among(brought)
+        check_sizes(self.artifact, {k: one.shape for k, one in enumerate(bound)}, self.held)
+        given = self._among(arrays)
+        read = tuple([self._read(reading, bound, given) for reading in self.artifact.readings])
         key = (*shapes, read)
-        if (found := self._plans.get(key)) is not None:
-            return found
+        return self._plans.get(key) or self._new_plan(key, bound, read)
+
+    def _new_plan(self, key: tuple[tuple[int, ...], ...], bound: Sequence[DeviceArray], read: tuple[int, ...]) -> _Plan:
+        """Check the sizes, and find all others."""
+        artifact, shapes = self.artifact, [one.shape for one in bound]
         check_sizes(artifact, dict(enumerate(shapes)), self.held)
         raw = (*(shapes[argument][axis] for argument, axis in artifact.raw), *read)
         sizes = self._driver.sizes(raw)
         symbols = dict(zip(artifact.symbols, sizes.symbols, strict=False))
         index: IndexType = self._index or ("int64_t" if is_wide(artifact, symbols) else "int32_t")
         wanted = zip(artifact.results, sizes.shapes, strict=True)
-        plan = _Plan(
-            sizes, tuple(sizes.symbols), index, tuple(math.prod(s) * dtype_of(r.dtype).itemsize for r, s in wanted)
-        )
+        result_bytes = tuple(math.prod(s) * dtype_of(r.dtype).itemsize for r, s in wanted)
+        plan = _Plan(next(self._numbers), sizes, tuple(sizes.symbols), index, result_bytes)
         if len(self._plans) >= _PLANS_KEPT:
             self._plans = {}
         self._plans[key] = plan
@@ -329,57 +360,8 @@ class GpuExecutable:
         places = Places(
             pointers([array.pointer for array in bound]),
             pointers([memory.pointer for memory in results]),
-            self._places,
+            self._constant_places,
             arena.pointer,
         )
         choices = self._choose(plan, bound)
         return GpuCall(places, plan.sizes.symbols, kernels.handles, kernels.functions, choices, owner)
-
-
-def build_gpu(
-    artifact: Artifact,
-    options: CompileOptions,
-    device: Device,
-    seconds: Mapping[str, float] | None = None,
-    *,
-    chooser: Chooser = cheapest,
-    index: IndexType | None = None,
-) -> GpuExecutable:
-    """Compile an artifact's host program and kernels, or find them in the cache, and load them.
-
-    Without a C++ compiler the VM takes the host program's place, unless the user names a compiler.
-    """
-    started = time.perf_counter()
-    kernels = KernelSets(artifact, device, chooser)
-    with ThreadPoolExecutor(1) as side:  # the host program is compiled while the kernels are
-        hosting = side.submit(_driver, artifact, options, device)
-        kernels.of(index or "int32_t")
-        driver, note = hosting.result()
-    built = time.perf_counter()
-    graphs = GraphCache() if options.cuda_graphs else None
-    executable = GpuExecutable(artifact, device, driver, kernels, graphs=graphs, index=index)
-    missing = has_products(artifact) and not device.has_cublas
-    library = "cuBLAS is missing: all matrix products run on generated kernels" if missing else ""
-    executable.notes = tuple(filter(None, (note, library)))
-    loaded = time.perf_counter()
-    executable.seconds = {**(seconds or {}), "build": built - started, "load": loaded - built}
-    return executable
-
-
-def _driver(artifact: Artifact, options: CompileOptions, device: Device) -> tuple[GpuDriver, str]:
-    """Who queues the commands, and why it is not the one that the options name."""
-    vm = GpuVm(artifact, device)
-    if options.driver == "vm":
-        return vm, ""
-    try:
-        compiler = find_compiler(options.compiler)
-    except ToolchainError as error:
-        if options.compiler is not None:
-            raise
-        return vm, f"the host program runs on the VM, which takes longer per launch: {error}"
-    builder = Builder(compiler, _HOST_OPTIMIZE, open_cache(options.cache_dir))
-    try:
-        program = open_program(builder.gpu_host(artifact))
-    except FileNotFoundError:  # another process made room in the cache in this moment
-        program = open_program(builder.gpu_host(artifact))
-    return GpuHostDriver(artifact, program, device), ""

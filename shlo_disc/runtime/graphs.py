@@ -30,14 +30,20 @@ class GraphCache:
         self._lock = threading.Lock()
         self.captures = self.launches = 0
 
-    def find(self, key: Hashable, capture: Callable[[], Graph]) -> Graph | None:
-        """The graph of a key, captured when it comes for the third time; None if it has to be run the usual way."""
+    def get(self, key: Hashable) -> Graph | None:
+        """The graph of a key, to be launched; None if there is none yet."""
         with self._lock:
             found = self._graphs.get(key)
             if found is not None:
                 self._graphs.move_to_end(key)
                 self.launches += 1
-                return found
+            return found
+
+    def find(self, key: Hashable, capture: Callable[[], Graph]) -> Graph | None:
+        """The same, captured when the key comes for the third time; None if it has to be run the usual way."""
+        if (found := self.get(key)) is not None:
+            return found
+        with self._lock:
             calls = self._calls.pop(key, 0) + 1
             if calls <= _CALLS_BEFORE:
                 self._calls[key] = calls

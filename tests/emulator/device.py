@@ -207,10 +207,12 @@ class EmulatedDevice(HostMemoryDevice):
             _function("emu_end_recording")(ctypes.c_void_p(self._stream))
         return EmulatedGraph(self, graph)
 
-    def mirror(self, run: Callable[[Sequence[Any]], tuple[Any, ...]], arrays: Sequence[Any]) -> tuple[object, ...]:
+    def mirror(
+        self, run: Callable[[Sequence[Any]], tuple[Any, ...]], arrays: Sequence[Any], like: tuple[Any, ...] = ()
+    ) -> tuple[object, ...]:
         """Arrays of the device if one came in, else NumPy's."""
         results = run(arrays)
-        if any(isinstance(array, EmulatedArray) for array in arrays):
+        if any(isinstance(array, EmulatedArray) for array in (*arrays, *like)):
             return results
         return tuple(result.numpy() for result in results)
 

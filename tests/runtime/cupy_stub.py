@@ -102,7 +102,8 @@ class ndarray:  # noqa: N801 - CuPy's name
     def flags(self) -> SimpleNamespace:
         return SimpleNamespace(c_contiguous=self.view.flags.c_contiguous)
 
-    def __dlpack__(self, **given: Any) -> object:
+    def __dlpack__(self, *, stream: int | None = None) -> object:
+        self.shared_on = stream
         return self.view.__dlpack__()
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -154,12 +155,16 @@ class Event:
     """`cupy.cuda.Event`."""
 
     finished = False
+    made = 0
+    recorded: list[tuple[int, int]] = []  # noqa: RUF012 - which event on which stream; one for the process
 
     def __init__(self, *, disable_timing: bool) -> None:
         assert disable_timing
+        Event.made += 1
+        self.ptr = 1000 + Event.made
 
     def record(self) -> None:
-        pass
+        Event.recorded.append((self.ptr, _current().ptr))
 
     @property
     def done(self) -> bool:
@@ -192,9 +197,13 @@ class Runtime:
 
     def __init__(self, attributes: Mapping[int, int]) -> None:
         self.attributes, self.current, self.entered = attributes, 0, 0
+        self.waits: list[tuple[int, int]] = []  # which stream for which event
 
     def getDevice(self) -> int:  # noqa: N802 - CUDA's name
         return self.current
+
+    def streamWaitEvent(self, stream: int, event: int) -> None:  # noqa: N802
+        self.waits.append((stream, event))
 
     def getDeviceProperties(self, number: int) -> dict[str, bytes]:  # noqa: N802
         return {"name": b"Stub GPU", "number": bytes(number)}

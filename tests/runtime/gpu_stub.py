@@ -252,7 +252,10 @@ class StubDevice(HostMemoryDevice):
         self.log.append("captured")
         return Recorded(commands)
 
-    def mirror(self, run: Callable[[Sequence[Any]], tuple[Any, ...]], arrays: Sequence[Any]) -> tuple[object, ...]:
+    def mirror(
+        self, run: Callable[[Sequence[Any]], tuple[Any, ...]], arrays: Sequence[Any], like: tuple[Any, ...] = ()
+    ) -> tuple[object, ...]:
+        del like
         return run(arrays)
 
     def explain_error(self, code: int) -> str:

@@ -9,8 +9,10 @@ import ctypes
 import gc
 import weakref
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -24,10 +26,11 @@ from shlo_disc.runtime import cuda, nvrtc
 from shlo_disc.runtime.cache import Cache
 from shlo_disc.runtime.cuda import CudaDevice
 from shlo_disc.runtime.cuda_table import Functions, Launch
-from shlo_disc.runtime.gpu_executable import build_gpu
+from shlo_disc.runtime.gpu_build import build_gpu
 from tests.runtime import cupy_stub
 from tests.runtime.gpu_stub import StubDevice, lowered
 
+_jax = cast("Any", import_module("jaxlib._jax"))
 LIMITS = {16: 132, 39: 2048, 106: 32, 82: 65536, 81: 233472, 97: 232448}
 CHAIN = """
 func.func @main(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
@@ -49,6 +52,8 @@ def device(driver: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cud
     monkeypatch.setattr(nvrtc, "architectures", lambda: (80, 90))
     cupy_stub.Stream.launched.clear()
     cupy_stub.Event.finished = False
+    cupy_stub.Event.made = 0
+    cupy_stub.Event.recorded.clear()
     return CudaDevice(cupy_stub.stub_cupy(LIMITS), 0, Cache(tmp_path))
 
 
@@ -210,6 +215,9 @@ def test_an_array_that_comes_again_is_known(device: CudaDevice) -> None:
     assert gone() is None
 
 
+SHARDING = object()
+
+
 class Given:
     """A JAX array on the GPU, as far as we look at it."""
 
@@ -217,6 +225,7 @@ class Given:
 
     def __init__(self, array: Any) -> None:
         self.array, self.reads, self.deleted, self.ready = array, 0, False, True
+        self.shape, self.sharding = array.shape, SHARDING
 
     def __dlpack__(self, *, stream: int) -> object:
         self.reads += 1
@@ -241,8 +250,10 @@ def test_jax_arrays_are_asked_again_only_if_they_may_have_changed(device: CudaDe
         assert device.import_array(array).owner is not None
         assert array.reads == reads
     array.ready = True
-    assert device.import_array(array) == (array.array.ctypes.data, (2, 3), "float32", None)
-    assert array.reads == 2
+    for _ in range(2):
+        assert device.import_array(array)[:3] == (array.array.ctypes.data, (2, 3), "float32")
+        assert array.reads == 3  # it stays ready
+    assert device.import_array(array).owner is None
     array.deleted = True
     with pytest.raises(ArgumentTypeError, match="Array has been deleted"):
         device.import_array(array)
@@ -293,6 +304,88 @@ def test_results_are_of_the_library_of_the_arguments(device: CudaDevice) -> None
         assert (first.shape, str(first.dtype), second.shape, str(second.dtype)) == ((2,), "float64", (0, 3), "int64")
     assert isinstance(device.mirror(run, [cupy_stub.ndarray((1,), np.float32)])[0], np.ndarray)  # no module named cupy
     assert isinstance(device.mirror(run, [np.ones(2)])[0], np.ndarray)
+
+
+class Door:
+    """What jaxlib does for `jax.dlpack.from_dlpack`; it puts arrays on the CPU."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, names_type: bool) -> None:
+        self.streams = list[int]()
+        convert = _jax.dlpack_managed_tensor_to_buffer
+        cpu = cast("Any", jax).local_devices(backend="cpu")[0]
+
+        def new(capsule: object, device: object, stream: int, copy: bool | None, dl_device_type: int) -> object:
+            """As jaxlib's own: it takes dl_device_type."""
+            assert (device, copy, dl_device_type) == (self, None, 2)
+            self.streams.append(stream)
+            return convert(capsule, cpu, None, None, 1)
+
+        def old(capsule: object, device: object, stream: int, copy: bool | None) -> object:
+            return new(capsule, device, stream, copy, 2)
+
+        monkeypatch.setattr(_jax, "dlpack_managed_tensor_to_buffer", new if names_type else old)
+        gpus: dict[str, list[Any]] = {"cuda": [SimpleNamespace(local_hardware_id=7), self]}
+
+        def local_devices(*, backend: str) -> list[Any]:
+            return gpus[backend]
+
+        monkeypatch.setattr(jax, "local_devices", local_devices)
+        self.local_hardware_id = 0
+
+    def get_stream_for_external_ready_events(self) -> int:
+        return 55
+
+
+@pytest.mark.parametrize("names_type", [True, False])
+def test_results_become_jax_arrays_behind_one_event(
+    device: CudaDevice, names_type: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    door, ran = Door(monkeypatch, names_type=names_type), list[Any]()
+
+    def run(arrays: Sequence[Any]) -> tuple[Any, ...]:
+        ran.append(arrays)
+        every = [((2, 3), np.float64), ((0, 3), np.int64), ((5,), np.float32)]
+        found = [cupy_stub.ndarray(shape, dtype) for shape, dtype in every]
+        found[0].view[:], found[2].view[:] = 4, 5
+        device.hold(arrays)
+        ran.append(found)
+        return tuple(found)
+
+    given = jnp.ones(2)
+    with cupy_stub.Stream(5):
+        results = cast("tuple[Any, ...]", device.mirror(run, [given]))
+    assert [(x.shape, x.dtype.name) for x in results] == [((2, 3), "float64"), ((0, 3), "int64"), ((5,), "float32")]
+    assert all(isinstance(x, jax.Array) for x in results)
+    np.testing.assert_array_equal(np.asarray(results[0]), 4)
+    assert door.streams == [55, 55]
+    assert [x.shared_on for x in (ran[1][0], ran[1][2])] == [-1, -1]  # they wait for the event instead
+    assert cupy_stub.Event.recorded == [(1001, 5)]  # that which holds the arguments
+    assert device.cupy.cuda.runtime.waits == [(55, 1001)]
+    # only bound arrays are of JAX, and nothing is held: the event is the results' own, and made anew
+    device.mirror(lambda _: (device.hold(()), cupy_stub.ndarray((1,), np.float32))[1:], [], (given,))
+    assert device.cupy.cuda.runtime.waits[1:] == [(55, 1002)]
+    cupy_stub.Event.finished = True
+    for _ in range(3):
+        device.mirror(run, [given])
+    assert cupy_stub.Event.made == 2  # those that came are used again
+
+
+def test_a_jaxlib_without_that_call_is_served_by_the_public_one(
+    device: CudaDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Door(monkeypatch, names_type=True)
+    monkeypatch.delattr(_jax, "dlpack_managed_tensor_to_buffer")
+    asked = list[Any]()
+
+    def from_dlpack(array: Any) -> jax.Array:
+        asked.append(array)
+        return jnp.zeros(1)
+
+    monkeypatch.setattr(jax.dlpack, "from_dlpack", from_dlpack)
+    array = cupy_stub.ndarray((2,), np.float32)
+    assert np.shape(cast("Any", device.mirror(lambda _: (array,), [jnp.ones(2)])[0])) == (1,)
+    assert asked == [array]
+    assert cupy_stub.Event.made == 0  # it waits by itself
 
 
 def test_errors_are_said_in_cudas_words(device: CudaDevice) -> None:

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from shlo_disc.artifact import Choice, GridLaunch, Slot, Step
 from shlo_disc.diagnostics import ArgumentTypeError, InternalError, RuntimeShapeError, ToolchainError
 from shlo_disc.options import CompileOptions
-from shlo_disc.runtime import gpu_executable
-from shlo_disc.runtime.gpu_executable import GpuExecutable, build_gpu
+from shlo_disc.runtime import gpu_build
+from shlo_disc.runtime.gpu_build import build_gpu
+from shlo_disc.runtime.gpu_executable import GpuExecutable
 from shlo_disc.runtime.graphs import GraphCache
 from shlo_disc.runtime.launch_table import Chooser, Estimate, cheapest
 from shlo_disc.runtime.peak import peak_memory
@@ -200,6 +201,34 @@ def test_graphs_are_captured_at_the_third_call_and_replayed(options: CompileOpti
     assert (run.stats.graphs, run.stats.replays, run.stats.calls) == (1, 4, 8)
 
 
+@pytest.mark.parametrize("graphs", [True, False])
+def test_bound_arrays_are_not_looked_at_by_calls(graphs: bool, options: CompileOptions) -> None:
+    """Graphs are found by what a call brings: those of other bound arrays, of the same sizes too, are others."""
+    run, device = ready(CHAIN, replace(options, cuda_graphs=graphs))
+    x, y = vectors(8)
+    wholes = [run.bind({number: array}) for number in (0, 1) for array in (x, y, x[:5], -x)]
+    imported, take = list[object](), device.import_array
+    device.import_array = lambda array: (imported.append(array), take(array))[1]  # type: ignore[method-assign]
+    for _ in range(5):
+        for whole in wholes:
+            ((number, held),) = whole.held.items()
+            (size,), other = held.shape, y[: held.shape[0]]
+            array = np.asarray(held.owner)
+            pair = (array, other) if number == 0 else (other, array)
+            total, last = whole((other,))
+            np.testing.assert_array_equal(total, pair[0] + pair[1])
+            np.testing.assert_array_equal(last, (pair[0] + pair[1]) * pair[0] - pair[1])
+            assert size in {5, 8}
+    assert len(imported) == 5 * len(wholes)
+    assert device.held == 2 * len(imported)  # what a call brings, and all that is bound as one
+    assert run.stats.graphs == (len(wholes) if graphs else 0)
+    assert run.stats.signatures == 2
+    with pytest.raises(RuntimeShapeError):
+        wholes[0]((x[:5],))
+    with pytest.raises(ArgumentTypeError, match=r"found 2 arrays, expected 1: y"):
+        wholes[0]((x, y))
+
+
 def test_graphs_that_were_not_used_for_long_are_dropped() -> None:
     cache = GraphCache(kept=2, watched=3)
     made: list[object] = []
@@ -288,8 +317,8 @@ def test_the_peak_is_what_a_call_takes(driver: Driver, options: CompileOptions) 
 def test_memory_is_allocated_once_for_temporaries_and_let_go(options: CompileOptions) -> None:
     run, device = ready(CHAIN, replace(options, cuda_graphs=False))
     run(vectors(100))
-    assert device.allocated == [400, 400, run.arena_bytes(vectors(100))]
-    assert all(len(free) % 4 == 0 for free in device.free.values())  # nothing is out
+    assert device.allocated == [0, 400, 400, run.arena_bytes(vectors(100))]  # the first one is of the program
+    assert all(len(free) % 4 == 0 for size, free in device.free.items() if size)  # nothing is out
     assert device.held == 2
 
 
@@ -312,7 +341,7 @@ def test_without_a_compiler_the_vm_runs_and_says_so(options: CompileOptions, mon
     def none(_: object) -> Any:
         raise ToolchainError("no C++ compiler")
 
-    monkeypatch.setattr(gpu_executable, "find_compiler", none)
+    monkeypatch.setattr(gpu_build, "find_compiler", none)
     run, _ = ready(CHAIN, options)
     check_chain(run, *vectors(9))
     assert run.stats.driver == "vm"

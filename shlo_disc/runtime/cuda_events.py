@@ -1,0 +1,62 @@
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# CuPy has no types here; nothing untyped leaves this module.
+"""Events on CUDA's streams: how long arrays of other libraries are held, and what the results of a call wait for."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+
+class _Local(threading.local):
+    """What each thread has of its own."""
+
+    last: Any = None  # the event of its last `hold`, if that needed one
+
+
+class Events:
+    """Those of one GPU. An event that came is recorded again: making one costs as much as recording it twice."""
+
+    def __init__(self, cupy: Any) -> None:
+        self._cupy, self._own = cupy, cupy.ndarray
+        self._local = _Local()
+        self._lock = threading.Lock()
+        self._held: deque[tuple[Any, Sequence[object]]] = deque()  # events that did not come yet, when last asked
+        self._free: list[Any] = []
+
+    def hold(self, owners: Sequence[object]) -> None:
+        """Keep owners until the current stream has done what it was given.
+
+        CuPy's own arrays are freed in the order of the stream; those of others wait here for an event.
+        """
+        own = self._own
+        foreign = [owner for owner in owners if not isinstance(owner, own)]
+        if foreign:
+            self._local.last = self._record(foreign)
+        else:
+            self._local.last = None
+            if self._held:
+                self._let_go()
+
+    def after_all(self) -> Any:
+        """An event after everything that this thread has queued: every call of a program ends with `hold`."""
+        event, self._local.last = self._local.last, None
+        return event or self._record(())
+
+    def _record(self, owners: Sequence[object]) -> Any:
+        self._let_go()
+        try:
+            event = self._free.pop()
+        except IndexError:
+            event = self._cupy.cuda.Event(disable_timing=True)
+        event.record()
+        self._held.append((event, owners))
+        return event
+
+    def _let_go(self) -> None:
+        """A stream that waits for an event keeps to the moment at which it was told to: it may be recorded anew."""
+        with self._lock:
+            while self._held and self._held[0][0].done:
+                self._free.append(self._held.popleft()[0])
