@@ -119,6 +119,7 @@ CASES = {
     "wide lines with holes, even window": Case(
         (3, 5000), (2, 2), 16, 4, batch=1, pad=((1, 1), (0, 1)), hole=(1, 2), input=FIRST
     ),
+    "long line of one channel": Case((2600,), (10,), 1, 70, stride=(5,), pad=((3, 4),)),
     "many short lines": Case((700, 1), (3, 1), 20, 4, pad=((1, 1),), input=FIRST),
     "holes": Case((7, 8), (3, 3), 16, 20, pad=((2, 1), (2, 1)), hole=(2, 2)),
     "holes, channels first": Case((7, 8), (4, 4), 16, 20, pad=((2, 2), (2, 1)), hole=(2, 3), input=FIRST),

@@ -334,11 +334,11 @@ class ColumnBlock {
     return true;
   }
 
-  // Which part of the lines is copied for `rows` positions.
+  // Which part of the lines is copied for `rows` positions: of one output line only what its positions see.
   void place_lines(int64_t rows) {
     x_first = merged ? -x_axis.low : 0;
     x_count = line_width;
-    if (segment == 0) return;
+    if (m.positions.line[0] != m.positions.line[rows - 1]) return;
     const int64_t from = m.positions.index[2][0], last = m.positions.index[2][rows - 1];
     const int64_t reach = (x_axis.taps - 1) * x_axis.gap + m.positions.phase[rows - 1] % x_axis.hole;
     const int64_t to = last + reach / x_axis.hole;
