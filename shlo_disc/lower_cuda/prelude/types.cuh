@@ -115,11 +115,18 @@ SHLO_DEVICE float bits_f16(uint16_t bits) {
 SHLO_DEVICE uint16_t narrow_bf16(float x) { return pack_bf16(x); }
 SHLO_DEVICE uint16_t narrow_f16(float x) { return pack_f16(x); }
 SHLO_DEVICE float widen_f16(uint16_t bits) { return bits_f16(bits); }
+SHLO_DEVICE float round_bf16(float x) { return bits_bf16(narrow_bf16(x)); }
 #else
 SHLO_DEVICE uint16_t narrow_bf16(float x) {
   uint16_t bits;
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
   return bits;
+}
+// The conversion of two numbers is four times as fast as that of one, and its upper half is the f32 of its bits.
+SHLO_DEVICE float round_bf16(float x) {
+  uint32_t bits;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(x), "f"(0.f));
+  return as<float>(bits);
 }
 SHLO_DEVICE uint16_t narrow_f16(float x) {
   uint16_t bits;
@@ -132,7 +139,6 @@ SHLO_DEVICE float widen_f16(uint16_t bits) {
   return x;
 }
 #endif
-SHLO_DEVICE float round_bf16(float x) { return bits_bf16(narrow_bf16(x)); }
 SHLO_DEVICE float round_f16(float x) { return widen_f16(narrow_f16(x)); }
 
 // ---- memory ----------------------------------------------------------------------------------------------------------
