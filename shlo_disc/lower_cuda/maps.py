@@ -64,8 +64,7 @@ def map_pieces(stage: Stage, buffers: Sequence[Param], facts: Facts, name: str, 
     pieces, aliases = list[Way](), frozenset(param for pair in pairs for param in pair)
     if (packing := pack_stage(stage, facts)) is not None:
         pieces.append(_print_map(stage, packing, buffers, facts, name, aliases))
-    if (tiled := print_tiled(stage, buffers, facts, name)) is not None:
-        pieces.append(tiled)
+    pieces += print_tiled(stage, buffers, facts, name)
     pieces.append(_print_map(stage, None, buffers, facts, name, aliases))
     return pieces
 

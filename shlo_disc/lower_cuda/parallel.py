@@ -73,7 +73,7 @@ class Part:
 
     def pick(self, style: Style) -> int:
         """The number of the way that suits a style best."""
-        labels = ["packs" if way.label.startswith("packs") else way.label for way in self.ways]
+        labels = [way.label.split(" of ")[0] for way in self.ways]  # packs of 4, tiles of 32
         return next((labels.index(wish) for wish in style.wishes if wish in labels), len(labels) - 1)
 
 

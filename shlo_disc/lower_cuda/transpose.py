@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shlo_disc.analysis.access import children
 from shlo_disc.codegen.dependence import Dependence
@@ -24,12 +24,22 @@ from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import Load, Select
 from shlo_disc.lower_cuda.cost import BARRIER_LATENCY, LOAD_LATENCY
-from shlo_disc.lower_cuda.points import MOST_BLOCKS, THREADS, blocks_for, decode, params_of, point_bytes, shared_cycles
+from shlo_disc.lower_cuda.points import (
+    MOST_BLOCKS,
+    SECTOR,
+    THREADS,
+    blocks_for,
+    decode,
+    params_of,
+    point_bytes,
+    shared_cycles,
+)
 from shlo_disc.lower_cuda.printed import KernelText, Shared, Way
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 
 SIDE = 32  # of a tile: a warp
 NARROW_SIDE = 64  # of a tile of elements of at most 2 bytes: a line of 128 bytes
+SCALES = 1, 2  # of a tile's side: where lines do not begin at sectors, long runs waste less
 BANK = 4  # bytes; rows of a tile are longer by one bank than its side
 MOST_SHARED = 48 * 1024  # bytes of static shared memory
 NARROWEST = 8  # an axis that is always shorter is not worth a tile
@@ -44,10 +54,11 @@ class Tiles:
 
     axis: Axis
     reads: tuple[Access, ...]
+    scale: int = 1
 
     @property
     def side(self) -> int:
-        return NARROW_SIDE if all(p.dtype.bytes <= 2 for p, _ in self.reads) else SIDE
+        return self.scale * (NARROW_SIDE if all(p.dtype.bytes <= 2 for p, _ in self.reads) else SIDE)
 
     @property
     def rows(self) -> int:
@@ -132,26 +143,31 @@ def _reads(stage: Stage) -> Iterator[Access]:
         stack.extend(children(node))
 
 
-def print_tiled(stage: Stage, buffers: Sequence[Param], facts: Facts, name: str) -> Way | None:
-    """A map with transposed reads by tiles; None if it has none."""
-    if (tiles := find_tiles(stage)) is None:
-        return None
+def print_tiled(stage: Stage, buffers: Sequence[Param], facts: Facts, name: str) -> list[Way]:
+    """A map with transposed reads by tiles, small ones and large ones; none if it has no such reads."""
+    if (found := find_tiles(stage)) is None:
+        return []
+    scaled = [replace(found, scale=scale) for scale in SCALES]
+    return [_print_tiles(stage, tiles, buffers, facts, name) for tiles in scaled if tiles.shared <= MOST_SHARED]
+
+
+def _print_tiles(stage: Stage, tiles: Tiles, buffers: Sequence[Param], facts: Facts, name: str) -> Way:
     printer = _TilePrinter(stage, tiles)
     used, written = params_of(stage)
-    kernel = f"{name}_tiled"
+    kernel = f"{name}_tiled{tiles.side}"
     body = printer.lines(facts)
     symbols = tuple(printer.emit.sizes)
     text = KernelText(kernel, tuple(used), tuple(written), symbols, THREADS, printer.shared(), tuple(body))
     count = facts.canonical(printer.count)
     blocks = blocks_for(count, 1)
     up, down = PENALTY
-    moved = sum(2 * p.dtype.bytes for p, _ in tiles.reads)
     rest = point_bytes(stage, stage.axes[-1], Dependence(), skip=tiles.reads)
-    cycles = shared_cycles(count, blocks, (moved + rest) * tiles.side**2 * up // down)
+    lines = sum(tiles.side * p.dtype.bytes + SECTOR for p, _ in tiles.reads) + tiles.side * rest + SECTOR
+    cycles = shared_cycles(count, blocks, lines * tiles.side * up // down)
     latency = (2 * LOAD_LATENCY + 2 * BARRIER_LATENCY) * ((count + (MOST_BLOCKS - 1)) // MOST_BLOCKS)
     places = tuple(buffers.index(p) for p in used)
     call = GridCall(kernel, places, symbols, blocks, THREADS, const(0), cycles, latency)
-    return Way("tiles", (call,), (text,))
+    return Way(f"tiles of {tiles.side}", (call,), (text,))
 
 
 class _TilePrinter:
