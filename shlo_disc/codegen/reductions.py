@@ -29,7 +29,7 @@ def picks_position(stage: Stage, reduction: Reduction) -> bool:
     """Whether this is JAX's argmax or argmin: the first extreme value, or the first NaN, and its position.
 
     Which of two partial results counts is then a matter of their positions, so elements may meet in any order as long
-    as the partial result of the lower position stands on the left.
+    as the partial result of the lower position stands on the left. A result that meets itself stays what it is.
     """
     reduced = [a for a, flag in zip(stage.axes, stage.reduced, strict=True) if flag]
     if len(reduction.carries) != 2 or len(reduced) != 1:

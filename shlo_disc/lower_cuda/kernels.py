@@ -31,6 +31,7 @@ from shlo_disc.lower_cuda.matmul import CONTRACTIONS, print_dot
 from shlo_disc.lower_cuda.parallel import build_part, print_parallel
 from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.lower_cuda.products import SMALL
+from shlo_disc.lower_cuda.results import store_results
 from shlo_disc.lower_cuda.row_schedules import SEAMS, print_rows
 from shlo_disc.lower_cuda.scan import print_scan
 from shlo_disc.lower_cuda.scatter import print_scatter
@@ -90,7 +91,7 @@ class CudaLowering:
         match group.kind:
             case GroupKind.ROWS:
                 rows, tensors = build_row_kernel(group, facts, producers, SEAMS)
-                return print_rows(rows, facts), tensors
+                return print_rows(store_results(rows), facts), tensors
             case GroupKind.DOT:
                 dot, tensors = build_dot(group, facts, producers)
                 return print_dot(dot, facts), tensors
@@ -114,7 +115,7 @@ class CudaLowering:
                 return print_scan(scan, facts), tensors
             case GroupKind.PARALLEL:
                 built = [build_row_kernel(part, facts, producers, SEAMS) for part in group.parts]
-                return print_parallel([build_part(*one, facts) for one in built], facts)
+                return print_parallel([build_part(store_results(r), tensors, facts) for r, tensors in built], facts)
             case GroupKind.WHILE | GroupKind.CASE | GroupKind.LIBRARY:
                 raise AssertionError(f"no kernel is a {group.kind.value}")
             case _:

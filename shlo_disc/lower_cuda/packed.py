@@ -53,14 +53,14 @@ class Packing:
         return split[1]
 
 
-def pack_stage(stage: Stage, facts: Facts) -> Packing | None:
-    """Split the innermost axis of `stage` into packs; None if none of its accesses would be one.
+def pack_stage(stage: Stage, facts: Facts, most: int = PACK_BYTES) -> Packing | None:
+    """Split the innermost axis of `stage` into packs of at most `most`; None if none of its accesses would be one.
 
     Where every lane has a loop of its own packs are no use: loops take more time than loads.
     """
     if not stage.axes or _has_loops(stage):
         return None
-    width = PACK_BYTES // _widest(stage)
+    width = min(PACK_BYTES // _widest(stage), most)
     while width > 1:
         if (found := _Packer(stage, width, facts).run()) is not None:
             return found
@@ -269,6 +269,7 @@ class PackedEmitter(Emitter):
         self.packing: Packing | None = None
         self.finished = list[str]()  # stores of packs, behind all values: loops over lanes side by side spill less
         self.registers = dict[tuple[Scope, Param | Scratch, Dim], str]()  # packs that were loaded, by scope
+        self.held = frozenset[Param | Scratch]()  # what is in registers: an array over `u`
         self.singles = dict[tuple[Scope, Scalar], str]()  # values that all lanes share, in the scope of a pack
 
     @contextmanager
@@ -285,8 +286,11 @@ class PackedEmitter(Emitter):
     def store(self, store: Store) -> None:
         """Add the statements of one store to the current scope."""
         scope, target = self.scope, store.target
-        value = self.value(store.value)
         start = self.packing.start(target, store.offset) if self.packing and scope.arrayed else None
+        if start is not None and (name := self._copied(store)) is not None:
+            self.finished.append(self._store_pack(target, start, name))
+            return
+        value = self.value(store.value)
         if start is None:
             text = self.spell.store(clean(target.name), self.dim_scalar(store.offset), value, target.dtype)
             (scope.pending if scope.arrayed else scope.lines).append(text)
@@ -294,7 +298,23 @@ class PackedEmitter(Emitter):
         name = self.fresh("s")
         scope.lines.append(f"Pack<{self.spell.memory_type(target.dtype)}, R> {name};")
         scope.pending.append(self.spell.store(f"{name}.at", "k", value, target.dtype))
-        self.finished.append(f"pack_store({clean(target.name)} + {self.dim_scalar(start)}, {name});")
+        self.finished.append(self._store_pack(target, start, name))
+
+    def _copied(self, store: Store) -> str | None:
+        """The pack that a store copies as it is, if that is all it does."""
+        match store.value:
+            case Load(source, (offset,)) if source.dtype == store.target.dtype:
+                assert isinstance(source, Param | Scratch), "tensors were replaced by params"
+                assert self.packing is not None, "only packs are copied whole"
+                start = self.packing.start(source, offset)
+                return None if start is None else self._pack(source, start)
+            case _:
+                return None
+
+    def _store_pack(self, target: Param | Scratch, start: Dim, name: str) -> str:
+        if target in self.held:
+            return f"{clean(target.name)}[u] = {name};"
+        return f"pack_store({clean(target.name)} + {self.dim_scalar(start)}, {name});"
 
     def arg(self, name: str) -> str:
         return "k" if name == LANE.name else super().arg(name)
@@ -304,13 +324,18 @@ class PackedEmitter(Emitter):
         start = self.packing.start(source, offset) if self.packing and self.scope.arrayed else None
         if start is None:
             return super().load(source, offset)
+        return self.spell.load(f"{self._pack(source, start)}.at", "k", source.dtype)
+
+    def _pack(self, source: Param | Scratch, start: Dim) -> str:
+        """The name of the pack that begins at `start`, loaded once."""
         for scope in self.scopes:
             if (known := self.registers.get((scope, source, start))) is not None:
-                return self.spell.load(f"{known}.at", "k", source.dtype)
+                return known
         name = self.registers[self.scope, source, start] = self.fresh("q")
-        text = f"pack_load<R>({clean(source.name)} + {self.dim_scalar(start)})"
+        place = f"{clean(source.name)}[u]" if source in self.held else None
+        text = place or f"pack_load<R>({clean(source.name)} + {self.dim_scalar(start)})"
         self.scope.lines.append(f"const Pack<{self.spell.memory_type(source.dtype)}, R> {name} = {text};")
-        return self.spell.load(f"{name}.at", "k", source.dtype)
+        return name
 
     def value(self, node: Scalar, outer: int = 0) -> str:
         for scope in self.scopes:

@@ -83,7 +83,7 @@ def _work(node: Node) -> int:
 
 def block_cost(costs: Sequence[StageCost], rows: Dim, most: int, team: Team) -> tuple[Dim, Dim]:
     """Cycles and latency of a block of teams; at most `most` blocks share the rows."""
-    turns = rows // (team.rows * most) + 1  # rows that a team computes one after the other
+    turns = (rows + (team.rows * most - 1)) // (team.rows * most)  # rows that a team computes one after the other
     issue = total(_issue(c, team.size) for c in costs)
     memory = memory_cycles(total(_traffic(c) for c in costs) * team.rows)
     cycles = maximum(issue * team.rows // FMA_PER_CYCLE, memory)

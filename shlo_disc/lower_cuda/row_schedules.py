@@ -12,6 +12,7 @@ from shlo_disc.codegen.seams import Seams
 from shlo_disc.expr.dim import Dim, const, minimum, product
 from shlo_disc.expr.facts import Facts
 from shlo_disc.lower_cuda.columns import is_columns, print_columns, with_columns
+from shlo_disc.lower_cuda.held import HELD, held, may_hold
 from shlo_disc.lower_cuda.maps import is_map, print_map
 from shlo_disc.lower_cuda.printed import KernelText, Printed, Way
 from shlo_disc.lower_cuda.row_cost import MOST_BLOCKS, block_cost, stage_costs, turn_cost
@@ -19,6 +20,7 @@ from shlo_disc.lower_cuda.row_scratch import offsets
 from shlo_disc.lower_cuda.stage_text import StagePlan, is_ordered, pack
 from shlo_disc.lower_cuda.teams import (
     BLOCK,
+    HOLDING,
     OCTET,
     SPILL,
     THREAD,
@@ -79,6 +81,9 @@ def print_teams(kernel: RowKernel, facts: Facts, pairs: Pairs = ()) -> Printed:
     plans = schedules[-1].plans
     lines, variants = list[str](), list[CallVariant]()
     dealt = [(schedule, _teams(kernel, plans, packed=schedule is not single)) for schedule in schedules]
+    if (row := held(kernel, facts)) is not None:
+        schedule = _Schedule(row.kernel, row.plans, single.aliases, "_held", packs=row.packs)
+        dealt.append((schedule, [team for team in HOLDING if may_hold(team, row.packs)]))
     if (found := turned(kernel)) is not None:
         tiled = _Schedule(found.kernel, _single_points(found.kernel), single.aliases, "_turned", found.turns)
         dealt.append((tiled, _of_length(kernel, _TILE_LENGTHS, tiled.scratch)))
@@ -178,16 +183,21 @@ class _Schedule:
     aliases: frozenset[Param]
     suffix: str = ""
     turns: tuple[Turn, ...] = ()
+    packs: Dim | None = None  # of a row that threads hold in registers
 
     @property
     def scratch(self) -> Dim:
         """The bytes from one row's scratch to the next."""
-        size = offsets(self.kernel)[1]
+        size = const(0) if self.packs is not None else offsets(self.kernel)[1]
         return spread(size) if self.turns else size
+
+    @property
+    def _holds(self) -> int:
+        return HELD if self.packs is not None else 0
 
     def ways(self, teams: Sequence[Team]) -> list[Way]:
         """A kernel per team; they share a function."""
-        printer = TeamPrinter(self.kernel, self.plans, self.suffix, self.aliases, self.turns)
+        printer = TeamPrinter(self.kernel, self.plans, self.suffix, self.aliases, self.turns, holds=self._holds)
         text = printer.function_text()
         return [self._way(team, printer.kernel_text(team, text), text) for team in teams]
 
@@ -203,9 +213,12 @@ class _Schedule:
         fits = Condition(shared, "<=", const(MOST_SHARED))
         guard = Condition(scratch, ">=", const(EVERY_SHARED + 1)) if team.spills else fits
         guards = [g for plan in self.plans if plan.packing for g in plan.packing.guards]
-        if kernel.scratch and guard.lhs.constant is None:
+        if self.packs is not None:
+            guards.append(Condition(self.packs, "<=", const(team.size * HELD)))
+        elif kernel.scratch and guard.lhs.constant is None:
             guards.append(guard)
         buffers = tuple(range(len(kernel.params) + team.spills))
         call = GridCall(printed.name, buffers, text.sizes, blocks, team.block, shared, cycles, latency)
         label = f"{team.label}, packs" if packed else team.label
+        label = f"{team.label}, held" if self.packs is not None else label
         return Way(label, (call,), (printed,), text.lines, tuple(dict.fromkeys(guards)), packed)

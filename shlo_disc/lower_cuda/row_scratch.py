@@ -55,6 +55,12 @@ def syncs(kernel: RowKernel, widths: Sequence[int]) -> Syncs:
     return Syncs(tuple(before), SYNC if ends[1] else SYNC_REDUCED if ends[0] else "")
 
 
+def private_scratch(kernel: RowKernel, widths: Sequence[int]) -> set[Scratch]:
+    """Scratch whose every element is read only by the thread that wrote it; `widths` as for `syncs`."""
+    uses = [_uses(stage, width) for stage, width in zip(kernel.stages, widths, strict=True)]
+    return {s for s in kernel.scratch if _is_private(s, uses)}
+
+
 @dataclass(frozen=True, slots=True)
 class _Use:
     """What a stage does with scratch: `shape` says which thread is at which point, `None` if not one fixed thread."""

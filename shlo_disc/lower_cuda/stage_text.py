@@ -19,7 +19,7 @@ from shlo_disc.codegen.scopes import INDENT, Scope, clean
 from shlo_disc.codegen.simplify_kernel import stage_formulas
 from shlo_disc.expr.dim import product
 from shlo_disc.expr.facts import Facts
-from shlo_disc.lower_cuda.packed import PackedEmitter, Packing, pack_stage
+from shlo_disc.lower_cuda.packed import PACK_BYTES, PackedEmitter, Packing, pack_stage
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 
 
@@ -41,10 +41,16 @@ ALONE = Threads("1", "0", "")
 
 @dataclass(frozen=True, slots=True)
 class StagePlan:
-    """A stage, and how its innermost axis is read and written in packs (then the axis counts packs)."""
+    """A stage, how its innermost axis is read and written in packs (then the axis counts packs), and without them."""
 
     stage: Stage
     packing: Packing | None = None
+    unpacked: Stage | None = None
+
+    @property
+    def whole(self) -> Stage:
+        """The stage, point by point."""
+        return self.unpacked or self.stage
 
     @property
     def width(self) -> int:
@@ -52,16 +58,16 @@ class StagePlan:
         return self.packing.width if self.packing else 1
 
 
-def pack(stage: Stage, facts: Facts) -> StagePlan:
-    """Take a stage in packs where threads share its innermost axis in any order."""
-    if any(r.fn is None for r in stage.reductions) or (stage.reductions and not (stage.reduced and stage.reduced[-1])):
+def pack(stage: Stage, facts: Facts, most: int = PACK_BYTES) -> StagePlan:
+    """Take a stage in packs of at most `most` where threads share its innermost axis in any order."""
+    if is_ordered(stage) or (stage.reductions and not (stage.reduced and stage.reduced[-1])):
         return StagePlan(stage)
     bare = replace(stage, reductions=tuple(replace(r, stores=()) for r in stage.reductions))
-    if (packing := pack_stage(bare, facts)) is None:
+    if (packing := pack_stage(bare, facts, most)) is None:
         return StagePlan(stage)
     results = zip(packing.stage.reductions, stage.reductions, strict=True)
     reductions = tuple(replace(packed, stores=whole.stores) for packed, whole in results)
-    return StagePlan(replace(packing.stage, reductions=reductions), packing)
+    return StagePlan(replace(packing.stage, reductions=reductions), packing, stage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +98,8 @@ def reduces_row(stage: Stage) -> bool:
 class _StagePrinter:
     def __init__(self, emit: PackedEmitter, plan: StagePlan, number: str) -> None:
         self.emit, self.spell = emit, CudaSpelling()
-        stage = self.stage = plan.stage
+        stage, self.whole = plan.stage, plan.whole
+        self.stage = stage
         self.packing = plan.packing
         self.partial = f"{NAME}_partial{number}"
         self.number = number
@@ -121,7 +128,10 @@ class _StagePrinter:
             head = f"for (idx {name} = 0; {name} < {size}; ++{name}) {{"
         else:
             head = f"for (idx {name} = {threads.place}; {name} < {size}; {name} += {threads.count}) {{"
-        if self.packing and self.stage.axes[-1] in axes:
+        if self.emit.held and self.packing:
+            place = f"const idx {name} = {threads.place} + u * {threads.count}"
+            head = f"SHLO_UNROLL for (int u = 0; u < HELD; ++u) if ({place}; {name} < {size}) {{"
+        elif self.packing and self.stage.axes[-1] in axes:
             head = f"SHLO_UNROLL_TWICE {head}"
         return [head, *_indented([*decode, *body]), "}"]
 
@@ -192,9 +202,11 @@ class _StagePrinter:
         for name in carries:
             self.emit.bind(name, outer)
         lines += [line for r in self.stage.reductions for line in self._finish(r)]
-        with self.emit.inside() as final:
+        with self.emit.inside(*carries) as final:  # what is computed of the carries stands behind them
             for store in (s for r in self.stage.reductions for s in r.stores):
                 self.emit.store(store)
+        for name in carries:
+            self.emit.bind(name, outer)
         if threads is ALONE or not final.lines:
             return [*lines, *final.lines]
         return [*lines, f"if ({threads.place} == 0) {{", *_indented(final.lines), "}"]
@@ -202,7 +214,7 @@ class _StagePrinter:
     def _loop(self, body: list[str], threads: Threads) -> list[str]:
         if not self.reduced:
             return ["{" if threads is ALONE else f"if ({threads.place} == 0) {{", *_indented(body), "}"]
-        spread = self._runs if is_ordered(self.stage) and threads is not ALONE else self._spread
+        spread = self._runs if is_ordered(self.whole) and threads is not ALONE else self._spread
         return spread(self.reduced, body, threads)
 
     def _start(self, reduction: Reduction, threads: Threads) -> list[str]:
@@ -214,10 +226,15 @@ class _StagePrinter:
             f"{self.spell.value_type(carry.dtype)} {carry.name} = {self.emit.value(init)};"
             for carry, init in zip(reduction.carries, reduction.init, strict=True)
         ]
-        return [*lines, f"bool {_has(reduction)} = {threads.place} == 0;"]
+        return lines if self._picks(reduction) else [*lines, f"bool {_has(reduction)} = {threads.place} == 0;"]
+
+    def _picks(self, reduction: Reduction) -> bool:
+        """Whether every thread may start with the initial value, and elements may meet in any order."""
+        (whole,) = (r for r in self.whole.reductions if r.carries == reduction.carries)
+        return picks_position(self.whole, whole)
 
     def _update(self, reduction: Reduction, scope: Scope) -> None:
-        emit, number = self.emit, len(self.emit.scopes) - 1
+        emit = self.emit
         if reduction.fn is not None:
             (carry,), (element,) = reduction.carries, reduction.elements
             tightest = 13 if self.spell.infix(reduction.fn, carry.dtype) else 0
@@ -225,21 +242,26 @@ class _StagePrinter:
             (scope.pending if scope.arrayed else scope.lines).append(f"{carry.name} = {text};")
             return
         texts = [emit.value(x) for x in reduction.elements]
-        for name, text in zip(reduction.inputs, texts, strict=True):
-            scope.lines.append(f"const {self.spell.value_type(name.dtype)} {name.name} = {text};")
-            emit.bind(name.name, number)
-        has = _has(reduction)
-        news = [emit.value(u) for u in reduction.update]
+        lines = [
+            f"const {self.spell.value_type(name.dtype)} {name.name} = {text};"
+            for name, text in zip(reduction.inputs, texts, strict=True)
+        ]
+        has, picks = _has(reduction), self._picks(reduction)
+        with emit.inside(*(a.name for a in (*reduction.carries, *reduction.inputs))) as step:  # each lane has a step
+            news = [emit.value(u) for u in reduction.update]
+        lines += step.lines
         for carry, element, text in zip(reduction.carries, reduction.inputs, news, strict=True):
             kind = self.spell.value_type(carry.dtype)
-            scope.lines.append(f"const {kind} next_{carry.name} = {has} ? {text} : {element.name};")
-        scope.lines += [f"{carry.name} = next_{carry.name};" for carry in reduction.carries]
-        scope.lines.append(f"{has} = true;")
+            either = text if picks else f"{has} ? {text} : {element.name}"
+            lines.append(f"const {kind} next_{carry.name} = {either};")
+        lines += [f"{carry.name} = next_{carry.name};" for carry in reduction.carries]
+        lines += [] if picks else [f"{has} = true;"]
+        (scope.pending if scope.arrayed else scope.lines).extend(lines)
 
     def _meet(self, threads: Threads) -> list[str]:
         """Join the partial results of the threads: all reductions of the stage travel together."""
         fields = [(self.spell.value_type(c.dtype), c.name) for r in self.stage.reductions for c in r.carries]
-        fields += [("bool", _has(r)) for r in self.stage.reductions if r.fn is None]
+        fields += [("bool", _has(r)) for r in self.stage.reductions if r.fn is None and not self._picks(r)]
         self.types.append(f"struct {self.partial} {{ {' '.join(f'{kind} {name};' for kind, name in fields)} }};")
         body = [line for r in self.stage.reductions for line in self._join(r)]
         names = ", ".join(name for _, name in fields)
@@ -258,12 +280,12 @@ class _StagePrinter:
         if reduction.fn is not None:
             name = reduction.carries[0].name
             return [f"both.{name} = {combine(self.spell, reduction, f'left.{name}', f'right.{name}')};"]
-        has = _has(reduction)
+        has, picks = _has(reduction), self._picks(reduction)
         lines = list[str]()
         first, second = "left.{0}", "right.{0}"
-        if picks_position(self.stage, reduction):
+        if picks:
             place = reduction.carries[1].name
-            lines.append(f"const bool swaps = left.{has} && right.{has} && right.{place} < left.{place};")
+            lines.append(f"const bool swaps = right.{place} < left.{place};")
             first, second = "swaps ? right.{0} : left.{0}", "swaps ? left.{0} : right.{0}"
         for carry, element in zip(reduction.carries, reduction.inputs, strict=True):
             kind = self.spell.value_type(carry.dtype)
@@ -273,9 +295,9 @@ class _StagePrinter:
         with self.emit.inside(*inside) as scope:
             news = [self.emit.value(u) for u in reduction.update]
         for carry, element, text in zip(reduction.carries, reduction.inputs, news, strict=True):
-            some = f"!left.{has} ? {element.name} : !right.{has} ? {carry.name} : {text}"
+            some = text if picks else f"!left.{has} ? {element.name} : !right.{has} ? {carry.name} : {text}"
             scope.lines.append(f"both.{carry.name} = {some};")
-        scope.lines.append(f"both.{has} = left.{has} || right.{has};")
+        scope.lines += [] if picks else [f"both.{has} = left.{has} || right.{has};"]
         return ["{", *_indented([*lines, *scope.lines]), "}"]
 
     def _finish(self, reduction: Reduction) -> list[str]:

@@ -40,6 +40,8 @@ class Team:
 
 THREAD, OCTET, WARP = Team("thread", 1, 128, 8), Team("octet", 8, 128, 8), Team("warp", 32, 128, 8)
 BLOCK, WIDE = Team("block", 256, 256, 4), Team("wide", 1024, 1024, 1)
+# Those that hold rows in registers: up to 80 of them per thread.
+HOLDING = Team("warp", 32, 128, 6), Team("quarter", 128, 128, 6), Team("block", 256, 256, 3), Team("half", 512, 512, 2)
 SPILL = Team("spill", 1024, 1024, 1, spills=True)
 # Of as many rows as a block has, whose tiles of transposed operands it turns.
 TILE8, TILE16, TILE32 = Team("tile8", 32, 256, 4), Team("tile16", 32, 512, 2), Team("tile32", 8, 256, 4)
@@ -58,6 +60,7 @@ class TeamPrinter:
 
     `plans` are the kernel's stages, some of them perhaps in packs; `suffix` tells several ways to print it apart;
     `aliases` are buffers that may be one memory with another; `turns` are what the kernel's blocks turn first.
+    `holds`: how many packs of a row a thread holds in registers, which are then all the scratch there is.
     """
 
     def __init__(
@@ -67,11 +70,15 @@ class TeamPrinter:
         suffix: str = "",
         aliases: frozenset[Param] = frozenset(),
         turns: Sequence[Turn] = (),
+        *,
+        holds: int = 0,
     ) -> None:
         self.kernel = replace(kernel, stages=tuple(p.stage for p in plans))
         self.plans, self.suffix, self.aliases, self.turns = plans, suffix, aliases, turns
         self.spell = CudaSpelling()
         self.emit = PackedEmitter(self.spell)
+        self.holds, self.scratch = holds, () if holds else kernel.scratch
+        self.emit.held = frozenset(kernel.scratch if holds else ())
         self.types = list[str]()
         self.function = f"{NAME}_rows{suffix}"
         self.written = _written(kernel)
@@ -83,7 +90,7 @@ class TeamPrinter:
         before, after = self._tile()
         row_lines = self._row()
         head = self._scratch_pointers()
-        spills = ", bool SPILLS" if self.kernel.scratch else ""
+        spills = ", bool SPILLS" if self.scratch else ""
         turn = ["int turn = 0;"] if any(map(reduces_row, self.kernel.stages)) else []
         loop = [f"const idx rows = {rows};", *before]
         body = [*turn, *emit.scopes[0].lines, *head, *loop]
@@ -123,7 +130,7 @@ class TeamPrinter:
 
     def kernel_text(self, team: Team, text: TeamText) -> KernelText:
         """The kernel of one variant."""
-        params, scratch = self.kernel.params, bool(self.kernel.scratch)
+        params, scratch = self.kernel.params, bool(self.scratch)
         lines = ["SHLO_DYNAMIC(shared);"] if scratch and not team.spills else []
         region = ["spilled" if team.spills else "shared"] if scratch else []
         flags = f", {str(team.spills).lower()}" if scratch else ""
@@ -143,10 +150,12 @@ class TeamPrinter:
     def _pointers(self) -> list[str]:
         """The parameters of the function: buffers, and the memory of all rows' scratch."""
         lines = pointers(self.kernel.params, self.written, self.aliases)
-        return [*lines, "char* const region"] if self.kernel.scratch else lines
+        return [*lines, "char* const region"] if self.scratch else lines
 
     def _scratch_pointers(self) -> list[str]:
-        if not self.kernel.scratch:
+        if self.holds:
+            return [f"constexpr int HELD = {self.holds};"]
+        if not self.scratch:
             return []
         starts, size = offsets(self.kernel)
         size = spread(size) if self.turns else size
@@ -157,12 +166,19 @@ class TeamPrinter:
             lines.append(f"{kind}* const {scratch.name} = ({kind}*)(own + {self.emit.dim_scalar(start)});")
         return lines
 
+    def _registers(self) -> list[str]:
+        """The packs that a thread holds."""
+        width = max(plan.width for plan in self.plans)
+        kinds = [(self.spell.memory_type(s.dtype), s.name) for s in self.kernel.scratch if s in self.emit.held]
+        return [f"Pack<{kind}, {width}> {name}[HELD];" for kind, name in kinds]
+
     def _row(self) -> list[str]:
         kernel, emit = self.kernel, self.emit
         waits = syncs(kernel, [p.width for p in self.plans])
         emit.row_scope = 1
         with emit.inside("%row", *(axis.symbol.name for axis in kernel.rows)) as scope:
             scope.lines += decode(emit, kernel.rows, "row")
+            scope.lines += self._registers()
             for number, wait in enumerate(waits.before):
                 if len(kernel.stages) > 1:
                     scope.block([f"// stage {number}"])

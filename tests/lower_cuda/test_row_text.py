@@ -52,7 +52,7 @@ TEXTS: dict[str, tuple[Function, tuple[In, ...], tuple[str, ...], tuple[str, ...
         ("team_reduce<TEAM>(",),
     ),
     # Positions say which partial result is the first, so threads need no runs of neighbours.
-    "argmax": (lambda x: jnp.argmax(x, 1), (X,), ("swaps", "c0 += TEAM"), ("run_first", "pack_load")),
+    "argmax": (lambda x: jnp.argmax(x, 1), (X,), ("swaps", "c0 += TEAM", "pack_load"), ("run_first", "has_")),
     "not commutative": (lambda x: last_of(x, (1,)), (X,), ("run_first<TEAM>(lane",), ("c0 += TEAM", "pack_load")),
     "f16": (softmax, (In("b, s", F16),), ("Pack<f16, R>", "constexpr int R = 8;"), ()),
     "odd rows": (lambda x: x - x.max(1, keepdims=True), (In("b, 33"),), ("c0 += TEAM",), ("pack_load",)),
@@ -82,10 +82,18 @@ LABELS: dict[str, tuple[Function, tuple[In, ...], list[str]]] = {
             "block, packs",
             "wide, packs",
             "spill, packs",
+            "warp, held",
+            "quarter, held",
+            "block, held",
+            "half, held",
         ],
     ),
-    "no packs": (lambda x: jnp.argmax(x, 1), (X,), ["thread", "octet", "warp", "block", "wide"]),
-    "short rows": (layer_norm, (In("b, 64"), In("64"), In("64")), ["octet", "octet, packs", "warp, packs"]),
+    "no packs": (lambda x: last_of(x, (1,)), (X,), ["thread", "octet", "warp", "block", "wide"]),
+    "short rows": (
+        layer_norm,
+        (In("b, 64"), In("64"), In("64")),
+        ["octet", "octet, packs", "warp, packs", "warp, held"],
+    ),
     "tiny rows": (softmax, (In("b, 4"),), ["thread", "thread, packs"]),
     "tiny odd rows": (softmax, (In("b, 5"),), ["thread"]),
     "rows that fit nowhere": (softmax, (In("b, 65540"),), ["spill", "spill, packs"]),
@@ -102,7 +110,7 @@ def test_guards() -> None:
     """Packs ask for sizes and alignment, shared memory for room; one element per thread asks for nothing else."""
     variants = {v.label: v for v in printed(softmax, X).variants}
     s = symbol("s")
-    assert [v.aligned for v in variants.values()] == ["packs" in label for label in variants]
+    assert [v.aligned for v in variants.values()] == [label.endswith(("packs", "held")) for label in variants]
     assert any(g.lhs == s % 4 and g.relation == "==" for g in variants["warp, packs"].guards)
     assert [g.relation for g in variants["wide"].guards] == ["<="]
     assert [g.relation for g in variants["spill"].guards] == [">="]
