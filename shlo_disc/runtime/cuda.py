@@ -124,7 +124,7 @@ class _Memory:
 
     def __init__(self, owner: Any) -> None:
         self.owner = owner  # a MemoryPointer
-        self.pointer = int(owner.ptr)
+        self.pointer: int = owner.ptr
 
 
 class _Loaded(dict[str, Function]):
@@ -154,6 +154,7 @@ class CudaDevice(Interop):
         super().__init__(cupy, number)
         self._cache = cache
         self._local = _Local()
+        self._alloc = cupy.cuda.alloc
         self._driver = ctypes.CDLL(_DRIVER)
         device = cupy.cuda.Device(number)
         self.architecture = architecture_for(int(device.compute_capability))
@@ -275,7 +276,7 @@ class CudaDevice(Interop):
     # -- memory
 
     def allocate(self, size: int) -> _Memory:
-        return _Memory(self.cupy.cuda.alloc(max(size, 1)))
+        return _Memory(self._alloc(size or 1))
 
     def upload(self, data: bytes) -> _Memory:
         memory = self.allocate(len(data))

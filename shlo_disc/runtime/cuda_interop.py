@@ -57,15 +57,20 @@ class Interop:
         self._jax_results = JaxResults(cupy, number)
         self.hold = self._events.hold
 
+    def known(self, array: Any) -> DeviceArray | None:
+        """What was remembered of an array. CuPy's may change their shape, JAX's (which were ready) be given away."""
+        seen = self._seen.get(id(array))
+        if seen is None or seen[0]() is not array:
+            return None
+        found = seen[1]
+        is_as_before = array.shape == found.shape if isinstance(array, self._own) else not array.is_deleted()
+        return found if is_as_before else None
+
     def import_array(self, array: Any) -> DeviceArray:
         """The memory of an array, ready on the current stream. Never written: JAX's arrays are read-only."""
-        is_own = isinstance(array, self._own)
-        if (seen := self._seen.get(id(array))) is not None:
-            reference, found = seen
-            # CuPy's arrays may change their shape; JAX's, which were ready, may be given away
-            if reference() is array and (array.shape == found.shape if is_own else not array.is_deleted()):
-                return found
-        if is_own:
+        if (known := self.known(array)) is not None:
+            return known
+        if isinstance(array, self._own):
             return self._of_cupy(array)
         if kind_of(array) == "jax":
             return self._of_jax(array)
@@ -133,7 +138,7 @@ class Interop:
         Torch: on its current stream, so that both agree on when memory is free. JAX: its results wait for ours by an
         event. NumPy arrays alone come back as NumPy arrays; if one argument is on the GPU, so are the results.
         """
-        match library_of(frozenset([type(array) for array in (*arrays, *like)])):
+        match library_of(frozenset(map(type, (*arrays, *like) if like else arrays))):
             case "torch":
                 torch = cast("Any", import_module("torch"))
                 with self._stream(int(torch.cuda.current_stream(self.number).cuda_stream)):

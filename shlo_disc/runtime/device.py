@@ -102,6 +102,10 @@ class Device(Protocol):
         """Bytes of the device, after everything that the current stream has to do before."""
         ...
 
+    def known(self, array: object) -> DeviceArray | None:
+        """What `import_array` found before, if that still holds; None if it has to be asked."""
+        ...
+
     def import_array(self, array: object) -> DeviceArray:
         """See an array (NumPy's, JAX's, or one with DLPack) on this device, ready on the current stream.
 

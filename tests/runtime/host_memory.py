@@ -17,6 +17,9 @@ from shlo_disc.runtime.interop import as_numpy
 class HostMemoryDevice:
     """That part of `shlo_disc.runtime.device.Device`."""
 
+    def known(self, array: object) -> None:
+        """Nothing is remembered."""
+
     def download(self, pointer: int, size: int) -> bytes:
         """Bytes of the device."""
         return ctypes.string_at(pointer, size)
