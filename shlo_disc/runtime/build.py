@@ -22,6 +22,18 @@ GPU_PRELUDE = PACKAGE / "lower_cuda" / "prelude"  # of which the host program ne
 _INCLUDE = re.compile(r'^#include "([\w.]+)"', re.MULTILINE)
 
 
+_GLUE = 1  # the -O level of what computes no elements: more takes a quarter longer, and calls are no faster
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A file to compile, and the -O level that it is worth."""
+
+    name: str
+    text: str
+    optimize: int
+
+
 @dataclass(frozen=True, slots=True)
 class Builder:
     """A compiler, how hard it tries, where its results are kept, and the threads that wait for it.
@@ -36,36 +48,43 @@ class Builder:
 
     def program(self, artifact: Artifact) -> Path:
         """The shared object of a program: kernels, host program and the prelude they name."""
-        files = (*artifact.kernels, artifact.host)
-        libraries = sorted({name for file in files for name in file.libraries})
-        texts = [(file.name, file.text) for file in files]
-        if len(artifact.kernels) == 1:  # starting the compiler once less is a tenth of the time of a small program
-            texts = [(artifact.host.name, "\n".join(text for _, text in texts))]
-        texts += [(f"{name}.cc", (PRELUDE / f"{name}.cc").read_text()) for name in libraries]
-        return self._shared(texts)
+        libraries = sorted({name for file in (*artifact.kernels, artifact.host) for name in file.libraries})
+        sources = [_Source(file.name, file.text, self.optimize) for file in artifact.kernels]
+        host = self._glue(artifact.host.name, artifact.host.text)
+        if len(sources) == 1:  # starting the compiler once less is a tenth of the time of a small program
+            sources = [_Source(host.name, f"{sources[0].text}\n{host.text}", self.optimize)]
+        else:
+            sources.append(host)
+        return self._shared([*sources, *map(self._prelude, libraries)])
 
     def runtime(self) -> Path:
         """The shared object of the thread pool."""
-        return self._shared([("runtime.cc", (PRELUDE / "runtime.cc").read_text())])
+        return self._shared([self._glue("runtime.cc", (PRELUDE / "runtime.cc").read_text())])
 
     def timing(self, kind: str) -> Path:
         """The shared object that runs products of a type of elements over and over."""
         text = f'#include "gemm_timing.h"\nSHLO_GEMM_TIMING({kind})\n'
-        return self._shared([("gemm_timing.cc", text), (f"gemm_{kind}.cc", (PRELUDE / f"gemm_{kind}.cc").read_text())])
+        return self._shared([_Source("gemm_timing.cc", text, self.optimize), self._prelude(f"gemm_{kind}")])
 
     def gpu_host(self, artifact: Artifact) -> Path:
         """The shared object of a GPU program's host side."""
-        return self._shared([(artifact.host.name, artifact.host.text)], GPU_PRELUDE)
+        return self._shared([self._glue(artifact.host.name, artifact.host.text)], GPU_PRELUDE)
 
-    def _shared(self, texts: list[tuple[str, str]], prelude: Path = PRELUDE) -> Path:
-        keys = [self._key(text, prelude) for _, text in texts]
+    def _glue(self, name: str, text: str) -> _Source:
+        return _Source(name, text, min(self.optimize, _GLUE))
+
+    def _prelude(self, name: str) -> _Source:
+        return _Source(f"{name}.cc", (PRELUDE / f"{name}.cc").read_text(), self.optimize)
+
+    def _shared(self, sources: list[_Source], prelude: Path = PRELUDE) -> Path:
+        keys = [self._key(source, prelude) for source in sources]
         key = digest("shared", *keys)
         found = self.cache.find("shared", key, ".so")
         if found is not None:
             return found
         with self.cache.workspace() as folder:
             work = Path(folder)
-            once = dict(zip(keys, texts, strict=True))  # equal files are compiled once
+            once = dict(zip(keys, sources, strict=True))  # equal files are compiled once
             with ThreadPoolExecutor(available_threads()) if self.pool is None else nullcontext(self.pool) as pool:
                 jobs = [pool.submit(self._object, work, k, once[k], prelude) for k in once]
                 wait(jobs)  # all of them, also after an error: they write into the folder
@@ -74,9 +93,8 @@ class Builder:
             self.compiler.link(objects, target)
             return self.cache.store("shared", key, target.read_bytes(), ".so")
 
-    def _object(self, work: Path, key: str, file: tuple[str, str], prelude: Path) -> Path:
+    def _object(self, work: Path, key: str, source: _Source, prelude: Path) -> Path:
         """One object file in the folder it is linked in: a cached one may vanish at any time."""
-        name, text = file
         target = work / f"{key}.o"
         found = self.cache.find("objects", key, ".o")
         if found is not None:
@@ -87,15 +105,16 @@ class Builder:
         if found is None:
             folder = work / key
             folder.mkdir()
-            source = folder / f"{Path(name).stem}.cc"
-            source.write_text(text)
-            self.compiler.compile(source, target, self.optimize, (prelude, SHARED))
+            file = folder / f"{Path(source.name).stem}.cc"
+            file.write_text(source.text)
+            self.compiler.compile(file, target, source.optimize, (prelude, SHARED))
             self.cache.store("objects", key, target.read_bytes(), ".o")
         return target
 
-    def _key(self, text: str, prelude: Path) -> str:
-        flags = self.compiler.flags(self.optimize)
-        return digest(self.compiler.version, *flags, cpu_name(), *_included(text, prelude), text)
+    def _key(self, source: _Source, prelude: Path) -> str:
+        flags = self.compiler.flags(source.optimize)
+        included = _included(source.text, prelude)
+        return digest(self.compiler.version, *flags, cpu_name(), *included, source.text)
 
 
 def _included(text: str, prelude: Path) -> list[str]:

@@ -138,6 +138,26 @@ def test_too_much_unused_memory_is_let_go(run: Executable, options: CompileOptio
     assert unused(ctypes.c_int64(1)) == 0
 
 
+def test_calls_of_all_sizes_share_their_temporaries(run: Executable, options: CompileOptions) -> None:
+    unused = run.runtime.library.shlo_unused_memory
+    sample, weight = build(SAMPLE, options), np.ones(512, np.float32)
+    unused(ctypes.c_int64(1))
+    held = list[object]()  # so that results are not what lies unused
+
+    def temporaries(rows: int) -> int:
+        found = sample((np.ones((rows, 512), np.float32), weight))
+        check(found, np.ones((rows, 512), np.float32), weight)
+        held.append(found)
+        return unused(ctypes.c_int64(0))
+
+    assert temporaries(500) == temporaries(500) == size_class(500 * 512 * 4) == 1 << 20  # once, whoever keeps it
+    assert temporaries(1000) == size_class(1000 * 512 * 4)
+    assert temporaries(3000) == size_class(3000 * 512 * 4)  # in its place
+    assert temporaries(700) == temporaries(2999) == size_class(3000 * 512 * 4)  # in the same
+    held.append(sample((np.zeros((270_000, 512), np.float32), weight)))
+    assert unused(ctypes.c_int64(0)) == 0  # that was more than may lie unused
+
+
 def test_no_reference_is_lost_or_kept(options: CompileOptions) -> None:
     run = shlo_disc.compile(DOUBLE, options=options)
     x = np.ones(3, np.float32)

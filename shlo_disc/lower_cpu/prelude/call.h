@@ -282,10 +282,10 @@ Outcome run_planned(Call& call, ShloPlan* plan, Cell** copies, ShloObject** resu
   void** pointers = static_cast<void**>(__builtin_alloca(static_cast<size_t>(entry->results + 1) * sizeof(void*)));
   if (entry->donations && !take_donated(call, copies)) return python.out_of_memory(), kFailed;
   if (!new_results(call, plan, copies, results, pointers)) return kFailed;
-  Cell* arena = take(plan->arena_bytes);
+  Cell* arena = take_arena(plan->arena_bytes);
   if (arena == nullptr) return let_go(results, entry->results), python.out_of_memory(), kFailed;
   run_program(entry, plan, call.pointers, pointers, arena->data);
-  give_back(arena);
+  give_back_arena(arena);
   return kDone;
 }
 
