@@ -93,10 +93,11 @@ def wall_seconds(call: Callable[[], Any], count: int = 20) -> float:
     The results of a row are kept to its end, so that there are `count` sets of addresses: the first rows, in which
     graphs are recorded for each of them, do not count.
     """
-    seconds = list[float]()
+    seconds, found = list[float](), list[Any]()
     for _ in range(WARM_ROWS + TIMED_ROWS):
+        found.clear()
         start = time.perf_counter()
-        found = [call() for _ in range(count)]
+        found += [call() for _ in range(count)]
         jax.block_until_ready(found)
         seconds.append((time.perf_counter() - start) / count)
     return statistics.median(seconds[WARM_ROWS:])
