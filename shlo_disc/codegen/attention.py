@@ -151,7 +151,7 @@ class _Reader:
         if width is None:
             return f"values are {values[wide[0]]} wide, which is no constant"
         rows = [d for d in range(len(weights)) if d not in contract[side] + batch[side]]
-        row, loops = _row_dim(weights, rows), list[Axis]()
+        row, loops = row_dim(weights, rows), list[Axis]()
         at_weights = {p: const(0) for p, _ in pairs} | {p: of(KEY) for p, _ in keys}
         at_values = {q: const(0) for _, q in pairs} | {q: of(KEY) for _, q in keys}
         at_values |= {d: of(COLUMN) if d in wide else const(0) for d in columns}
@@ -272,7 +272,7 @@ def _listed(at: Mapping[int, Dim]) -> Index:
     return tuple(at[d] for d in range(len(at)))
 
 
-def _row_dim(shape: Shape, rows: Sequence[int]) -> int | None:
+def row_dim(shape: Shape, rows: Sequence[int]) -> int | None:
     """The dim whose positions share keys in one block: one of unknown size if there is one, else the largest."""
     wide = [d for d in rows if shape[d].constant != 1]
     return max(wide, key=lambda d: (shape[d].constant is None, shape[d].constant or 0, d), default=None)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection
 from dataclasses import replace
 
 from shlo_disc.analysis.access import is_free
 from shlo_disc.codegen.attention import read_attention
 from shlo_disc.codegen.groups import Context, Decision, FusionPlan, Group, GroupKind
 from shlo_disc.codegen.op_graph import group_inputs
-from shlo_disc.dynamic_ops.program import Body, Op, Tensor
+from shlo_disc.codegen.plan_view import PlanView
+from shlo_disc.dynamic_ops.program import Body, Op
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 
 
@@ -22,17 +23,8 @@ def merge_attention(plan: FusionPlan, body: Body, context: Context) -> FusionPla
 class _Merger:
     def __init__(self, plan: FusionPlan, body: Body, context: Context) -> None:
         assert context.abilities.attention is not None, "the target has a kernel for attention"
-        self.plan, self.facts, self.producers = plan, context.facts, context.producers
+        self.plan, self.view = plan, PlanView(plan, body, context)
         self.ability = context.abilities.attention
-        self.order = {op: k for k, op in enumerate(body.ops)}
-        self.outputs = set(body.results)
-        self.home = {t: group for group in plan.groups for t in group.roots}
-        self.inputs = {id(group): group_inputs(group, context.producers) for group in plan.groups}
-        self.readers = dict[Tensor, list[Group]]()
-        for group in plan.groups:
-            for tensor in self.inputs[id(group)]:
-                if tensor in self.home and self.home[tensor] is not group:
-                    self.readers.setdefault(tensor, []).append(group)
         self.decisions = list[Decision]()
 
     def run(self) -> FusionPlan:
@@ -60,18 +52,14 @@ class _Merger:
         if last.kind is not GroupKind.DOT:
             return []
         chains = list[tuple[Group, ...]]()
-        for middle in self._below(last, GroupKind.ROWS):
-            for first in self._below(middle, GroupKind.DOT):
-                rows = [g for root in first.roots for g in self.readers.get(root, []) if g.kind is GroupKind.ROWS]
+        for middle in self.view.below(last, GroupKind.ROWS):
+            for first in self.view.below(middle, GroupKind.DOT):
+                rows = [g for root in first.roots for g in self.view.readers.get(root, []) if g.kind is GroupKind.ROWS]
                 between = tuple(dict.fromkeys((*rows, middle)))
                 reduces = [op for g in between for op in g.ops if isinstance(op.attrs, ReduceAttrs)]
                 if len(reduces) == 2 and any(_takes_maximum(op) for op in reduces):
                     chains.append((first, *between, last))
         return chains
-
-    def _below(self, group: Group, kind: GroupKind) -> list[Group]:
-        homes = [self.home[t] for t in self.inputs[id(group)] if t in self.home]
-        return list({id(g): g for g in homes if g is not group and g.kind is kind}.values())
 
     def _merge(self, chain: tuple[Group, ...]) -> tuple[Group, tuple[Group, ...], dict[int, tuple[Group, ...]]] | None:
         """The group that stands for a chain, for which groups it does, and what these stored for others, by group.
@@ -85,7 +73,7 @@ class _Merger:
         assert producer is not None, "a product has its op"
         found = None
         for copies in (self._copies(chain), ()) if not reason else ():
-            ops = sorted({op for group in (*copies, *inner) for op in group.ops}, key=self.order.__getitem__)
+            ops = sorted({op for group in (*copies, *inner) for op in group.ops}, key=self.view.order.__getitem__)
             whole = Group(GroupKind.ATTENTION, tuple(ops), last.roots, None, last.anchor)
             if not (reason := self._refusal(whole)):
                 found = whole, (*copies, *chain), masks
@@ -103,43 +91,26 @@ class _Merger:
             makers = {t: op for op in group.ops for t in op.results}
             found = list[Group]()
             for root in group.roots if group.kind is GroupKind.ROWS else ():
-                if all(id(reader) in inside for reader in self.readers.get(root, [])):
+                if all(id(reader) in inside for reader in self.view.readers.get(root, [])):
                     continue
-                ops = self._needed([root], makers, frozenset())
+                ops = self.view.needed([root], makers, frozenset())
                 if not any(isinstance(op.attrs, ReduceAttrs) or self._reads_product(op, chain[0]) for op in ops):
                     found.append(Group(GroupKind.ROWS, ops, (root,), None, None))
             stored = frozenset(root for mask in found for root in mask.roots)
             if found and (kept := tuple(root for root in group.roots if root not in stored)):
                 masks[id(group)] = tuple(found)
-                group = replace(group, ops=self._needed(kept, makers, stored), roots=kept)  # noqa: PLW2901
+                group = replace(group, ops=self.view.needed(kept, makers, stored), roots=kept)  # noqa: PLW2901
             inner.append(group)
         return tuple(inner), masks
 
-    def _needed(
-        self, roots: Iterable[Tensor], makers: Mapping[Tensor, Op[object]], stored: frozenset[Tensor]
-    ) -> tuple[Op[object], ...]:
-        """The ops of a group that some of its values need, `stored` ones being read."""
-        found, stack = set[Op[object]](), list(roots)
-        seen = set(stored)
-        while stack:
-            tensor = stack.pop()
-            op = makers.get(tensor) or (self.producers[tensor][0] if tensor in self.producers else None)
-            if tensor in seen or op is None or not (tensor in makers or is_free(op)):
-                continue
-            seen.add(tensor)
-            stack.extend(op.operands)
-            if tensor in makers:
-                found.add(op)
-        return tuple(sorted(found, key=self.order.__getitem__))
-
     def _reads_product(self, op: Op[object], product: Group) -> bool:
         return any(
-            t in product.roots for t in group_inputs(Group(GroupKind.ROWS, (op,), (), None, None), self.producers)
+            t in product.roots for t in group_inputs(Group(GroupKind.ROWS, (op,), (), None, None), self.view.producers)
         )
 
     def _refusal(self, whole: Group) -> str:
         """Why these ops are not attention that reads what is in memory."""
-        built = read_attention(whole, self.facts, self.producers)
+        built = read_attention(whole, self.view.facts, self.view.producers)
         if isinstance(built, str):
             return built
         kernel, tensors = built
@@ -148,13 +119,11 @@ class _Merger:
             return f"its operands are {kernel.q.dtype.value}, none of {known}"
         if (widest := max(kernel.depth, kernel.width)) > self.ability.width:
             return f"queries or values are {widest} wide, more than {self.ability.width}"
-        made = [t for t in tensors if t in self.producers and self.producers[t][0] in self.order]
-        absent = [t.name for t in made if t not in self.home]
-        return f"no attention: %{absent[0]} is not in memory" if absent else ""
+        return self.view.absent(tensors)
 
     def _copies(self, chain: tuple[Group, ...]) -> tuple[Group, ...]:
         """Groups that only bring queries, keys or values into another form for these products."""
-        below = [g for group in (chain[0], chain[-1]) for g in self._below(group, GroupKind.ROWS) if g not in chain]
+        below = [g for group in (chain[0], chain[-1]) for g in self.view.below(group, GroupKind.ROWS) if g not in chain]
         free = [g for g in dict.fromkeys(below) if all(map(is_free, g.ops))]
         return tuple(g for g in free if not self._stored((g, chain[-1]), {id(part) for part in (g, *chain)}))
 
@@ -166,13 +135,7 @@ class _Merger:
 
     def _stored(self, chain: tuple[Group, ...], inside: set[int]) -> str:
         """Why a result in between needs memory anyway: something outside of `inside` reads it."""
-        for group in chain[:-1]:
-            for root in group.roots:
-                if root in self.outputs:
-                    return f"no attention: %{root.name} is a result of the program"
-                if any(id(reader) not in inside for reader in self.readers.get(root, [])):
-                    return f"no attention: %{root.name} is read by another group too"
-        return ""
+        return next(filter(None, (self.view.stored(group, inside) for group in chain[:-1])), "")
 
 
 def _takes_maximum(op: Op[object]) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from shlo_disc.analysis.access import is_free
 from shlo_disc.analysis.formula import Producers
-from shlo_disc.codegen.groups import Group
+from shlo_disc.codegen.groups import Group, GroupKind
 from shlo_disc.dynamic_ops.program import Body, Op, Tensor
 
 
@@ -45,14 +45,21 @@ class _Walk:
     entries: list[Hashable] = field(default_factory=list[Hashable])
 
     def group(self, group: Group) -> Hashable:
-        if group.parts:
+        if group.kind is GroupKind.PARALLEL:
             return (group.kind, *map(self.group, group.parts))
         inside = {t for op in group.ops for t in op.results}
         for op in group.ops:
             self._op(op, inside)
         roots = tuple(self.numbers[t] for t in group.roots)
         anchor = None if group.anchor is None else group.ops.index(group.anchor)
-        return group.kind, len(group.ops), roots, group.rows, anchor
+        parts = tuple(self._part(part, group) for part in group.parts)
+        return group.kind, len(group.ops), roots, group.rows, anchor, parts
+
+    def _part(self, part: Group, group: Group) -> Hashable:
+        """Which ops and roots of a group are a part of it, and what that is built around."""
+        ops = tuple(group.ops.index(op) for op in part.ops)
+        anchor = None if part.anchor is None else part.ops.index(part.anchor)
+        return ops, tuple(self.numbers[t] for t in part.roots), anchor
 
     def _op(self, op: Op[object], inside: set[Tensor]) -> None:
         operands = tuple(self._number(t, inside) for t in op.operands)

@@ -24,6 +24,7 @@ class GroupKind(Enum):
     DOT = "matrix product"
     CONVOLUTION = "convolution"
     ATTENTION = "attention"
+    ATTENTION_BACKWARD = "attention, backward"
     SORT = "sort"
     SCATTER = "scatter"
     WINDOW_SCATTER = "select_and_scatter"
@@ -84,10 +85,11 @@ WIDE_FLOATS: frozenset[ProductTypes] = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class AttentionAbility:
-    """Attention that a target has a kernel for: operands of one of these types, at most so wide."""
+    """Attention that a target has a kernel for: of these types, at most so wide, and its `backward` pass or not."""
 
     dtypes: frozenset[DType]
     width: int
+    backward: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,8 @@ class Group:
 
     `rows` is the shared row space where reductions fix one. `roots` are the tensors that other groups, or the caller,
     read: they get memory. `anchor` is the op that a template is built around. `parts`: the groups of one launch, if
-    the kind is PARALLEL; `ops` and `roots` are then theirs, one after the other.
+    the kind is PARALLEL; `ops` and `roots` are then theirs, one after the other. If it is ATTENTION_BACKWARD: the
+    products at the end, with their epilogues.
     """
 
     kind: GroupKind

@@ -15,8 +15,8 @@ NAME = "@name"  # stands where a kernel's name goes until its text is known to b
 
 def title(group: Group) -> str:
     """A kernel is named after the op it is built around, or the op of its first result."""
-    if group.kind in (GroupKind.ATTENTION, GroupKind.PARALLEL):
-        return group.kind.value
+    if group.kind in (GroupKind.ATTENTION, GroupKind.ATTENTION_BACKWARD, GroupKind.PARALLEL):
+        return group.kind.value.replace(", ", "_")
     named = group.anchor or next(op for op in reversed(group.ops) if group.roots[0] in op.results)
     return named.name.removeprefix("d_")
 

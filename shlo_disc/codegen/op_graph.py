@@ -14,7 +14,7 @@ from shlo_disc.dynamic_ops.registry import definition
 
 
 def group_inputs(group: Group, producers: Producers) -> tuple[Tensor, ...]:
-    """Every tensor that the ops of a group may read from memory, nested bodies included."""
+    """Every tensor that the ops of a group may read from memory, nested bodies included; none that it computes."""
     found, stack, seen = (
         dict[Tensor, None](),
         [t for op in group.ops for t in all_operands(op)],
@@ -30,7 +30,7 @@ def group_inputs(group: Group, producers: Producers) -> tuple[Tensor, ...]:
         made = producers.get(tensor)
         if made is not None and tensor not in inside and is_free(made[0]):
             stack.extend(made[0].operands)
-    return tuple(found)
+    return tuple(tensor for tensor in found if tensor not in inside)
 
 
 def all_operands(op: Op[object]) -> list[Tensor]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from shlo_disc.codegen.attention_groups import merge_attention
+from shlo_disc.codegen.backward_groups import merge_backward
 from shlo_disc.codegen.baselines import plan_bladedisc, plan_disc
 from shlo_disc.codegen.fusion import plan_fusion, plan_unfused
 from shlo_disc.codegen.groups import Context, Fuse, FusionPlan
@@ -18,6 +19,8 @@ def plan_full(body: Body, context: Context) -> FusionPlan:
     """Everything that is proven and pays."""
     plan = plan_fusion(body, context)
     if context.abilities.attention is not None:
+        if context.abilities.attention.backward:
+            plan = merge_backward(plan, body, context)
         plan = merge_attention(plan, body, context)
     if context.abilities.prologues:
         plan = merge_prologues(plan, body, context)

@@ -83,7 +83,7 @@ class _Reader:
         stands: dict[Tensor, Arg] = {question.below: raw}
         plain = question.formulas({})
         for op in question.reduces:
-            if (name := _operation(plain, op)) is None:
+            if (name := reduction_name(plain, op)) is None:
                 return "a reduction is neither a maximum from -inf nor a sum from 0"
             stands[op.results[0]] = Arg(name, op.results[0].dtype)
         self.reads = {arg.name: set[Index]() for arg in stands.values()}
@@ -126,7 +126,7 @@ class _Reader:
         return None if any(key.symbol in dim.symbols() for dim in kept) else index
 
 
-def _operation(formulas: Formulas, op: Op[object]) -> str | None:
+def reduction_name(formulas: Formulas, op: Op[object]) -> str | None:
     """Which of the two reductions of a softmax this is."""
     if len(op.results) != 1:
         return None
@@ -144,6 +144,21 @@ def _operation(formulas: Formulas, op: Op[object]) -> str | None:
 
 def _match(whole: Scalar, summed: Scalar, compared: Scalar, raw: Arg, read: Index) -> Softmax | str:
     """Is `whole` made of `exp(x - greatest) / total`, `total` the sum of the same exponentials, and `greatest` of x?"""
+    score = exponential_of(summed, compared)
+    if isinstance(score, str):
+        return score
+    names = args_of(score)
+    if names != {RAW}:
+        return "a score does not depend on the first product alone"
+    found = _weight(whole, unconverted(summed))
+    if found is None:
+        return "the exponentials are not divided by their sum, or the quotient is used in a way that sums do not allow"
+    weight, exponential, kept = found
+    return Softmax(raw, read, score, exponential, weight, kept)
+
+
+def exponential_of(summed: Scalar, compared: Scalar) -> Scalar | str:
+    """The scores whose exponentials are summed, the largest one subtracted; or what is amiss."""
     match unconverted(summed):
         case Unary(UnaryFn.EXPONENTIAL, power, _):
             pass
@@ -156,14 +171,7 @@ def _match(whole: Scalar, summed: Scalar, compared: Scalar, raw: Arg, read: Inde
             return "the row's maximum is not subtracted before exp"
     if unconverted(score) != unconverted(compared):
         return "the maximum is taken of something else than exp is"
-    names = args_of(score)
-    if names != {RAW}:
-        return "a score does not depend on the first product alone"
-    found = _weight(whole, unconverted(summed))
-    if found is None:
-        return "the exponentials are not divided by their sum, or the quotient is used in a way that sums do not allow"
-    weight, exponential, kept = found
-    return Softmax(raw, read, score, exponential, weight, kept)
+    return score
 
 
 def _is_greatest(shift: Scalar) -> bool:

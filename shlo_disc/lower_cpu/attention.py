@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from shlo_disc.codegen.attention import AttentionKernel
 from shlo_disc.codegen.emitter import Emitter
 from shlo_disc.codegen.groups import AttentionAbility
-from shlo_disc.codegen.kernel import MatrixView, Store
+from shlo_disc.codegen.kernel import MatrixView, Param, Store
 from shlo_disc.codegen.masks import Hidden, hidden_blocks
 from shlo_disc.codegen.rewrite import nodes_of
 from shlo_disc.codegen.scopes import INDENT
@@ -31,7 +33,7 @@ from shlo_disc.lower_cpu.templates import (
 
 # A block of keys and values of the largest width stays in a second-level cache. Types narrower than f32 round after
 # every operation (docs/types.md), which weights that are divided last cannot.
-ATTENTION = AttentionAbility(frozenset({DType.F32, DType.F64}), 512)
+ATTENTION = AttentionAbility(frozenset({DType.F32, DType.F64}), 512, backward=True)
 
 
 def attention_extent(kernel: AttentionKernel) -> Dim:
@@ -74,7 +76,7 @@ def print_attention(kernel: AttentionKernel, name: str) -> Body:
     with emit.inside(*(axis.symbol.name for axis in kernel.batch)) as scope:
         decode_batch(emit, kernel.batch, scope.lines)
         batch = ", ".join(axis.symbol.name.removeprefix("%") for axis in kernel.batch)
-        views = ", ".join(_matrix(emit, view) for view in (kernel.q, kernel.k, kernel.v))
+        views = ", ".join(matrix(emit, view) for view in (kernel.q, kernel.k, kernel.v))
         shape = f"m, {emit.dim_scalar(kernel.key.extent)}, {kernel.depth}, {kernel.width}"
         scope.lines += [
             f"ShloTask at = {{buffers, dims, {{{batch}}}}};",
@@ -88,7 +90,8 @@ def print_attention(kernel: AttentionKernel, name: str) -> Body:
     return Body(texts, (*emit.scopes[0].lines, *lines), read, (f"attention_{kernel.q.dtype.value}",))
 
 
-def _matrix(emit: Emitter, view: MatrixView) -> str:
+def matrix(emit: Emitter, view: MatrixView) -> str:
+    """A `ShloMatrix`."""
     return f"{{{start(emit, view)}, {emit.dim_scalar(view.row_stride)}, {emit.dim_scalar(view.column_stride)}}}"
 
 
@@ -108,17 +111,17 @@ def _functions(kernel: AttentionKernel, name: str) -> tuple[list[CallBack], str]
         found["kept"] = changing("kept", tile.changed(Select(kernel.kept, one, zero)))
     hidden = hidden_blocks(kernel.score, kernel.row.symbol, kernel.key.symbol)
     if hidden is not None:
-        found["hidden"] = _hidden(kernel, hidden, f"{name}_hidden")
+        loops = [axis.symbol.name for axis in kernel.batch]
+        found["hidden"] = hidden_function(kernel.params, loops, hidden, f"{name}_hidden")
     names = [f"{name}_{one}" if one in found else "nullptr" for one in ("score", "weigh", "kept", "hidden")]
     fill = VectorSpelling().const(hidden.fill, DType.F64) if hidden is not None else "0"
     found["store"] = epilogue(name, kernel, kernel.batch, tile.dtype)
     return [*found.values()], ", ".join((*names, fill, f"{name}_store"))
 
 
-def _hidden(kernel: AttentionKernel, hidden: Hidden, name: str) -> CallBack:
+def hidden_function(params: Sequence[Param], loops: Sequence[str], hidden: Hidden, name: str) -> CallBack:
     """The function that says whether all scores of a block are hidden."""
     emit, spell = Emitter(VectorSpelling()), VectorSpelling()
-    loops = [axis.symbol.name for axis in kernel.batch]
     with emit.inside(*loops, "%i0", "%i1", "%j0", "%j1") as scope:
         emit.count_uses([hidden.proof])
         text = emit.value(hidden.proof)
@@ -130,7 +133,7 @@ def _hidden(kernel: AttentionKernel, hidden: Hidden, name: str) -> CallBack:
         f"{INDENT}const int64_t* const dims = at->dims;",
         *(f"{INDENT}const int64_t {loop.removeprefix('%')} = at->batch[{k}];" for k, loop in enumerate(loops)),
         SIZES,
-        *(INDENT + pointer(spell, k, p, written=False) for k, p in enumerate(kernel.params) if p in read),
+        *(INDENT + pointer(spell, k, p, written=False) for k, p in enumerate(params) if p in read),
         *(INDENT + line for line in (*emit.scopes[0].lines, *scope.lines)),
         f"{INDENT}return {text};",
         "}",

@@ -10,6 +10,7 @@ from typing import ClassVar, assert_never
 from shlo_disc.analysis.formula import Producers
 from shlo_disc.artifact import SourceFile
 from shlo_disc.codegen.attention import build_attention
+from shlo_disc.codegen.attention_backward import build_backward
 from shlo_disc.codegen.contraction import product_types
 from shlo_disc.codegen.group_structure import GroupStructure, group_structure
 from shlo_disc.codegen.groups import Abilities, Group, GroupKind, Launches
@@ -34,6 +35,7 @@ from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, of
 from shlo_disc.lower_cpu import (
     attention,
+    attention_backward,
     convolutions,
     lapack,
     packing,
@@ -180,6 +182,11 @@ class CpuLowering:
                 return self._lapack(group)
             case GroupKind.ATTENTION:
                 return self._attention(group)
+            case GroupKind.ATTENTION_BACKWARD:
+                backward, tensors = build_backward(group, self.facts, self.producers)
+                body = attention_backward.print_backward(backward, NAME)
+                extent, work = attention_backward.backward_extent(backward), attention_backward.backward_work(backward)
+                return self._ref(group, body, tensors, extent, work, attention_backward.backward_scratch(backward))
             case GroupKind.PARALLEL | GroupKind.WHILE | GroupKind.CASE:
                 raise AssertionError(f"no kernel is a {group.kind.value}")
             case _:

@@ -116,7 +116,7 @@ class CudaLowering:
             case GroupKind.PARALLEL:
                 built = [build_row_kernel(part, facts, producers, SEAMS) for part in group.parts]
                 return print_parallel([build_part(store_results(r), tensors, facts) for r, tensors in built], facts)
-            case GroupKind.WHILE | GroupKind.CASE | GroupKind.LIBRARY:
+            case GroupKind.WHILE | GroupKind.CASE | GroupKind.LIBRARY | GroupKind.ATTENTION_BACKWARD:
                 raise AssertionError(f"no kernel is a {group.kind.value}")
             case _:
                 assert_never(group.kind)

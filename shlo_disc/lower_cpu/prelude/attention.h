@@ -42,3 +42,49 @@ struct ShloAttention {
 #define SHLO_ATTENTION_KERNEL(name) \
   extern "C" void shlo_attention_##name(const ShloAttention* attention, int64_t i0, int64_t i1, void* scratch);
 SHLO_ATTENTION_KERNEL(f32) SHLO_ATTENTION_KERNEL(f64)
+
+// ---- gradients (attention_gradients.h) ---------------------------------------------------------------------------------
+
+#define SHLO_BACKWARD_ROWS 48   // that meet all keys together
+#define SHLO_BACKWARD_KEYS 256  // whose weights are in a cache together
+
+// Computes `to` from blocks of pairs of a row and a key: their products `raw` and `gradient`, both with lines of ld numbers,
+// and sums of rows. Number k of the sums of row i is sums[k * ROWS + i - i0]. `to` may be `raw`.
+typedef void (*ShloPairs)(void* context, const void* raw, const void* gradient, void* to, const void* sums, int64_t ld,
+                          int64_t to_ld, int64_t i0, int64_t rows, int64_t j0, int64_t columns);
+
+// The largest, or the sum, of all elements of a row; kept: these take the place of `raw`.
+struct ShloRowSum {
+  ShloPairs element;
+  bool greatest, kept;
+};
+
+// The sum of weights[number] times `right`: over rows for each key, or over keys for each row.
+struct ShloGradient {
+  ShloMatrix right;
+  int64_t columns, number;
+  bool by_key;
+  ShloEpilogue epilogue;
+};
+
+struct ShloAttentionBackward {
+  ShloMatrix q, k, g, v;  // raw = q k^T over `depth`, gradient = g v^T over `width`
+  int64_t rows, keys, depth, width;
+  const ShloRowSum* sums;  // the largest score is the first
+  int64_t sum_count;
+  const ShloPairs* weights;
+  int64_t weight_count;
+  const ShloGradient* gradients;
+  int64_t gradient_count;
+  bool (*hidden)(void* context, int64_t i0, int64_t i1, int64_t j0, int64_t j1);  // as in ShloAttention
+  double fill;
+  double moderate;  // pairs of exponential 0 add nothing if all numbers of q, k, g and v are at most so large
+  void* context;
+};
+
+// Computes all rows. Sums over rows begin with the `first` call and are handed on in the `last`. Scratch: 64-byte aligned;
+// its size is in lower_cpu/attention_backward.py.
+#define SHLO_ATTENTION_BACKWARD_KERNEL(name)                                                                        \
+  extern "C" void shlo_attention_backward_##name(const ShloAttentionBackward* attention, bool first, bool last,    \
+                                                 void* scratch);
+SHLO_ATTENTION_BACKWARD_KERNEL(f32) SHLO_ATTENTION_BACKWARD_KERNEL(f64)

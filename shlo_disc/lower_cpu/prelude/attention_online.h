@@ -61,8 +61,8 @@ bool all_finite(const T* x, int64_t ld, int64_t rows, int64_t columns) {
 
 // ---- products --------------------------------------------------------------------------------------------------------
 
-// c[M, V registers] (+)= a[M, k] * b[k, V registers].
-template <class T, int M, int V>
+// c[M, V registers] (+)= a[M, k] * b[k, V registers]; of a matrix that is TURNED, a[k, M] is in memory.
+template <class T, int M, int V, bool TURNED>
 void tile(const T* a, int64_t lda, const T* b, int64_t ldb, T* c, int64_t ldc, int64_t k, bool add) {
   constexpr int L = Register<T>::lanes;
   register_t<T> sum[M][V];
@@ -70,13 +70,13 @@ void tile(const T* a, int64_t lda, const T* b, int64_t ldb, T* c, int64_t ldc, i
   for (int i = 0; i < M; ++i)
 #pragma GCC unroll 16
     for (int v = 0; v < V; ++v) sum[i][v] = add ? read(c + i * ldc + v * L) : register_t<T>{};
-  for (int64_t p = 0; p < k; ++p, ++a, b += ldb) {
+  for (int64_t p = 0; p < k; ++p, a += TURNED ? lda : 1, b += ldb) {
     register_t<T> y[V];
 #pragma GCC unroll 16
     for (int v = 0; v < V; ++v) y[v] = read(b + v * L);
 #pragma GCC unroll 16
     for (int i = 0; i < M; ++i) {
-      const register_t<T> x = a[i * lda] - register_t<T>{};
+      const register_t<T> x = a[TURNED ? i : i * lda] - register_t<T>{};
 #pragma GCC unroll 16
       for (int v = 0; v < V; ++v) sum[i][v] += x * y[v];
     }
@@ -87,14 +87,15 @@ void tile(const T* a, int64_t lda, const T* b, int64_t ldb, T* c, int64_t ldc, i
     for (int v = 0; v < V; ++v) write(c + i * ldc + v * L, sum[i][v]);
 }
 
-template <class T, int V>
+template <class T, int V, bool TURNED>
 void tiles(const T* a, int64_t lda, int64_t rows, const T* b, int64_t ldb, T* c, int64_t ldc, int64_t k, bool add) {
   for (int64_t i = 0, high; i < rows; i += high) {
     const int64_t parts = (rows - i + 5) / 6;  // that differ by one row at most
     high = (rows - i + parts - 1) / parts;
-    constexpr decltype(tile<T, 1, V>)* of_height[] = {tile<T, 1, V>, tile<T, 2, V>, tile<T, 3, V>,
-                                                      tile<T, 4, V>, tile<T, 5, V>, tile<T, 6, V>};
-    of_height[high - 1](a + i * lda, lda, b, ldb, c + i * ldc, ldc, k, add);
+    constexpr decltype(tile<T, 1, V, TURNED>)* of_height[] = {tile<T, 1, V, TURNED>, tile<T, 2, V, TURNED>,
+                                                              tile<T, 3, V, TURNED>, tile<T, 4, V, TURNED>,
+                                                              tile<T, 5, V, TURNED>, tile<T, 6, V, TURNED>};
+    of_height[high - 1](a + (TURNED ? i : i * lda), lda, b, ldb, c + i * ldc, ldc, k, add);
   }
 }
 
@@ -118,13 +119,13 @@ void lay_out_panels(const T* from, int64_t row, int64_t column, int64_t rows, in
 }
 
 // c[rows, columns] (+)= a[rows, k] * b[k, columns]; of c whole lines of 16 are written.
-template <class T>
+template <bool TURNED = false, class T>
 void multiply(const T* a, int64_t lda, int64_t rows, Panels<T> b, T* c, int64_t ldc, int64_t k, int64_t columns,
               bool add) {
   constexpr int L = Register<T>::lanes, V = SHLO_TILE_VECTORS;
   if (rows == 1 && b.high == 1 && columns % (2 * V * L) == 0) {  // one row reads longer pieces of lines of memory
     for (int64_t j = 0; j < columns; j += 2 * V * L)
-      tile<T, 1, 2 * V>(a, lda, b.at + b.first * b.ld + j, b.ld, c + j, ldc, k, add);
+      tile<T, 1, 2 * V, TURNED>(a, lda, b.at + b.first * b.ld + j, b.ld, c + j, ldc, k, add);
     return;
   }
   for (int64_t start = 0; start < columns; start += PANEL<T>) {
@@ -132,7 +133,7 @@ void multiply(const T* a, int64_t lda, int64_t rows, Panels<T> b, T* c, int64_t 
     for (int64_t j = 0, vectors; j < width; j += vectors * L) {
       const int64_t left = (width - j) / L;
       vectors = left >= V ? V : left >= 2 ? 2 : 1;
-      const auto panel = vectors == V ? tiles<T, V> : vectors == 2 ? tiles<T, 2> : tiles<T, 1>;
+      const auto panel = vectors == V ? tiles<T, V, TURNED> : vectors == 2 ? tiles<T, 2, TURNED> : tiles<T, 1, TURNED>;
       panel(a, lda, rows, b.at + start * b.high + b.first * ldb + j, ldb, c + start + j, ldc, k, add);
     }
   }
@@ -205,7 +206,7 @@ struct Attention {
   // Very few rows are multiplied with keys where they are.
   bool dots_keys() const {
     const bool adjacent = it.q.column == 1 && it.k.column == 1 && it.depth % Register<T>::lanes == 0;
-    return i1 - i0 <= VERY_FEW && adjacent;
+    return it.rows <= VERY_FEW && adjacent;  // not of these: the bits must not depend on how threads share rows
   }
   void dot(int64_t i, int64_t rows, int64_t j, int64_t count, int64_t ld) const {
     const T *const a = at(it.q, i), *const b = at(it.k, j);

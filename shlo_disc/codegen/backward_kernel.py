@@ -1,0 +1,105 @@
+"""The kernel of attention's backward pass, and what its formulas allow: elements in place, pairs left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shlo_disc.codegen.kernel import Axis, MatrixView, Param, Store
+from shlo_disc.codegen.rewrite import ArgRewriter
+from shlo_disc.codegen.softmax import EXPONENTIAL, RAW, args_of, exponential_of
+from shlo_disc.codegen.vanishing import vanishes
+from shlo_disc.expr.scalar import Arg, Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class RowSum:
+    """A maximum from -inf, or a sum from 0, of a formula over a row's keys. `kept`: it takes the place of `raw`."""
+
+    arg: Arg
+    greatest: bool
+    element: Scalar
+    kept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BackwardProduct:
+    """`weights` (a number of the kernel's) times `right`, summed over keys; `by_key`: over rows, for each key.
+
+    `right` is key x column, or row x column. The epilogue reads the sum as `accumulator`.
+    """
+
+    weights: int
+    by_key: bool
+    right: MatrixView
+    column: Axis
+    accumulator: Arg
+    epilogue: tuple[Store, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BackwardKernel:
+    """Per point of `batch`: `raw = q @ k^T` and `gradient = g @ v^T` by rows, sums of rows, and products of both.
+
+    Sums over rows go over all points of `inner` too. `score`: what the first of `sums`, the largest score, is taken of.
+    Every formula is in terms of `raw`, `gradient` and earlier sums; `raw` stands for the element of the last sum that
+    was kept. `masked`: pairs whose exponential is 0 change nothing, if q, k, g and v are of moderate size.
+    """
+
+    params: tuple[Param, ...]
+    batch: tuple[Axis, ...]
+    inner: tuple[Axis, ...]
+    row: Axis
+    key: Axis
+    depth: int
+    width: int
+    q: MatrixView
+    k: MatrixView
+    g: MatrixView
+    v: MatrixView
+    raw: Arg
+    gradient: Arg
+    score: Scalar
+    sums: tuple[RowSum, ...]
+    weights: tuple[Scalar, ...]
+    products: tuple[BackwardProduct, ...]
+    masked: bool
+
+
+def keep_in_place(
+    order: Sequence[RowSum], weights: Sequence[Scalar], raw: Arg
+) -> tuple[tuple[RowSum, ...], tuple[Scalar, ...]]:
+    """Let the element of a sum take the place of `raw` where later formulas need `raw` for nothing else."""
+    sums, later, stand = list[RowSum](), [*(one.element for one in order), *weights], Arg("in place", raw.dtype)
+    for one in order:
+        element, *later = later
+        changed = later if element == raw else [_Replacer(element, stand).scalar(formula) for formula in later]
+        used = [args_of(formula) for formula in changed]
+        kept = any(stand.name in names for names in used) and not any(RAW in names for names in used)
+        if kept:
+            later = [ArgRewriter({stand.name: raw}).scalar(formula) for formula in changed]
+        sums.append(RowSum(one.arg, one.greatest, element, kept))
+    return tuple(sums), tuple(later)
+
+
+class _Replacer(ArgRewriter):
+    """Puts an arg in the place of a formula."""
+
+    def __init__(self, formula: Scalar, arg: Arg) -> None:
+        super().__init__({})
+        self._formula, self._arg = formula, arg
+
+    def _rebuild(self, node: Scalar) -> Scalar:
+        return self._arg if node == self._formula else super()._rebuild(node)
+
+
+def hidden_vanish(order: Sequence[RowSum], weights: Sequence[Scalar]) -> bool:
+    """Whether a pair of a row and a key adds nothing to any sum or product where its exponential is 0."""
+    if len(order) < 2:
+        return False
+    greatest, total, *rest = order
+    if total.greatest or isinstance(exponential_of(total.element, greatest.element), str):
+        return False
+    exponential = Arg(EXPONENTIAL, total.arg.dtype)
+    formulas = [*(one.element for one in rest), *weights]
+    return all(vanishes(_Replacer(total.element, exponential).scalar(one), exponential, total.arg) for one in formulas)

@@ -1,0 +1,171 @@
+"""The backward pass of attention as C++: the prelude goes over blocks of rows, generated functions over scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shlo_disc.codegen.backward_kernel import BackwardKernel, BackwardProduct
+from shlo_disc.codegen.emitter import Emitter
+from shlo_disc.codegen.kernel import Axis, Param, RowKernel, Stage, Store
+from shlo_disc.codegen.masks import hidden_blocks
+from shlo_disc.codegen.rewrite import ArgRewriter
+from shlo_disc.codegen.scopes import INDENT
+from shlo_disc.codegen.simplify_kernel import rewrite_store
+from shlo_disc.codegen.vanishing import LARGEST
+from shlo_disc.dynamic_ops.elementwise import converted
+from shlo_disc.expr.dim import Dim, Sym, const, maximum, of, product, total
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.scalar import Load, Scalar
+from shlo_disc.lower_cpu.attention import hidden_function, matrix
+from shlo_disc.lower_cpu.rows import RowPrinter, pointer
+from shlo_disc.lower_cpu.small_products import decode_batch
+from shlo_disc.lower_cpu.spelling import VectorSpelling
+from shlo_disc.lower_cpu.templates import Body, CallBack, Tile, call_back, prelude_constants, tile_function, union
+
+
+def backward_extent(kernel: BackwardKernel) -> Dim:
+    """How many pieces of work there are: gradients of keys are sums over all that one piece goes over."""
+    return product(axis.extent for axis in kernel.batch)
+
+
+def backward_work(kernel: BackwardKernel) -> Dim:
+    """The multiplications of one piece, counted as vectors."""
+    pairs = product(axis.extent for axis in (*kernel.inner, kernel.row, kernel.key))
+    widths = kernel.depth + kernel.width + sum(one.column.extent.constant or 0 for one in kernel.products)
+    return pairs * widths // 16
+
+
+def backward_scratch(kernel: BackwardKernel) -> Dim:
+    """Bytes of private memory: as `AttentionBackward` lays it out (attention_gradients.h)."""
+    rows, chunk = _sizes()
+    high = _lines(kernel.key.extent)
+    deep, wide = (_lines(const(size)) for size in (kernel.depth, kernel.width))
+    elements = (deep + wide) * (high + rows) + (high + 16) * (2 * rows)
+    elements += max(1, len(kernel.weights)) * rows * (chunk + 16) + len(kernel.sums) * rows
+    elements += total(_lines(one.column.extent) * (high + rows) for one in kernel.products)
+    return elements * kernel.q.dtype.bytes
+
+
+def _lines(size: Dim) -> Dim:
+    return (size + 15) // 16 * 16
+
+
+def _sizes() -> tuple[int, int]:
+    sizes = prelude_constants("attention.h")
+    return sizes["SHLO_BACKWARD_ROWS"], sizes["SHLO_BACKWARD_KEYS"]
+
+
+def print_backward(kernel: BackwardKernel, name: str) -> Body:
+    """A piece of work is a point of the batch, with all rows and keys."""
+    emit, dtype = Emitter(VectorSpelling()), kernel.q.dtype
+    functions, tables = _functions(kernel, name)
+    views = [kernel.q, kernel.k, kernel.g, kernel.v, *(one.right for one in kernel.products)]
+    read = {view.source for view in views}
+    lines = [pointer(VectorSpelling(), k, p, written=False) for k, p in enumerate(kernel.params) if p in read]
+    inner = emit.dim_scalar(product(axis.extent for axis in kernel.inner))
+    lines += [
+        f"const int64_t inner = {inner}, turns = max_(inner, (int64_t)1);",
+        "for (int64_t task = begin; task < end; ++task)",
+        f"{INDENT}for (int64_t turn = 0; turn < turns; ++turn) {{",
+    ]
+    axes = (*kernel.batch, *kernel.inner)
+    with emit.inside(*(axis.symbol.name for axis in axes)) as scope:
+        scope.lines.append("int64_t rest = task;")
+        decode_batch(emit, kernel.batch, scope.lines)
+        if kernel.inner:
+            scope.lines.append("rest = turn;")
+            decode_batch(emit, [Axis(a.symbol, maximum(a.extent, 1)) for a in kernel.inner], scope.lines)
+        scope.lines += _call(kernel, emit, name, tables)
+    lines += [*(2 * INDENT + line for line in scope.lines), f"{INDENT}}}"]
+    texts = tuple(line for function in functions for line in function.lines)
+    sizes = union(*(function.sizes for function in functions), tuple(emit.sizes))
+    return Body(texts, (*emit.scopes[0].lines, *lines), sizes, (f"attention_backward_{dtype.value}",))
+
+
+def _call(kernel: BackwardKernel, emit: Emitter, name: str, tables: dict[str, str]) -> Iterator[str]:
+    """Statements that describe one matrix to the prelude."""
+    batch = ", ".join(axis.symbol.name.removeprefix("%") for axis in (*kernel.batch, *kernel.inner))
+    yield f"ShloTask at = {{buffers, dims, {{{batch}}}}};"
+    for table in ("sums", "weights"):
+        yield tables[table]
+    rights = [
+        f"{{{matrix(emit, one.right)}, {one.column.extent}, {one.weights}, {_bool(one.by_key)}, {name}_store{k}}}"
+        for k, one in enumerate(kernel.products)
+    ]
+    yield f"const ShloGradient gradients[] = {{{', '.join(rights)}}};"
+    views = ", ".join(matrix(emit, view) for view in (kernel.q, kernel.k, kernel.g, kernel.v))
+    rows, keys = emit.dim_scalar(kernel.row.extent), emit.dim_scalar(kernel.key.extent)
+    counts = (("sums", len(kernel.sums)), ("weights", len(kernel.weights)), ("gradients", len(kernel.products)))
+    given = ", ".join(f"{table}, {count}" for table, count in counts)
+    yield "const ShloAttentionBackward attention = {"
+    yield f"{INDENT}{views}, turn < inner ? {rows} : 0, {keys}, {kernel.depth}, {kernel.width},"
+    yield f"{INDENT}{given}, {tables['hidden']}, {LARGEST}, &at}};"
+    call = f"shlo_attention_backward_{kernel.q.dtype.value}"
+    yield f"{call}(&attention, turn == 0, turn == turns - 1, scratch);"
+
+
+def _functions(kernel: BackwardKernel, name: str) -> tuple[list[CallBack], dict[str, str]]:
+    """The functions that the prelude calls, and the tables of their names."""
+    found, sums, weights = list[CallBack](), list[str](), list[str]()
+    for k, one in enumerate(kernel.sums):
+        found.append(_pairs(kernel, f"{name}_sum{k}", one.element))
+        sums.append(f"{{{name}_sum{k}, {_bool(one.greatest)}, {_bool(one.kept)}}}")
+    for k, weight in enumerate(kernel.weights):
+        found.append(_pairs(kernel, f"{name}_weight{k}", weight))
+        weights.append(f"{name}_weight{k}")
+    found += [_epilogue(kernel, f"{name}_store{k}", one) for k, one in enumerate(kernel.products)]
+    hidden = hidden_blocks(kernel.score, kernel.row.symbol, kernel.key.symbol) if kernel.masked else None
+    said = "nullptr, 0"
+    if hidden is not None:
+        loops = [axis.symbol.name for axis in (*kernel.batch, *kernel.inner)]
+        found.append(hidden_function(kernel.params, loops, hidden, f"{name}_hidden"))
+        said = f"{name}_hidden, {VectorSpelling().const(hidden.fill, DType.F64)}"
+    tables = {
+        "sums": f"static const ShloRowSum sums[] = {{{', '.join(sums)}}};",
+        "weights": f"static const ShloPairs weights[] = {{{', '.join(weights)}}};",
+        "hidden": said,
+    }
+    return found, tables
+
+
+def _pairs(kernel: BackwardKernel, name: str, value: Scalar) -> CallBack:
+    """The function that computes a formula of a block of pairs, see `ShloPairs`."""
+    rows, _ = _sizes()
+    dtype = kernel.q.dtype
+    row, column = (of(axis.symbol) - of(Sym(first)) for axis, first in ((kernel.row, "%i0"), (kernel.key, "%j0")))
+
+    def element(buffer: str, ld: str) -> Load:
+        return Load(Param(buffer, dtype), (row * of(Sym(ld)) + column,))
+
+    stands: dict[str, Scalar] = {
+        kernel.raw.name: element("raw", "%ld"),
+        kernel.gradient.name: element("gradient", "%ld"),
+    }
+    for k, one in enumerate(kernel.sums):
+        stands[one.arg.name] = Load(Param("sums", dtype), (row + k * rows,))
+    to = element("to", "%to_ld")
+    assert isinstance(to.source, Param), "a block is a buffer"
+    store = Store(to.source, to.index[0], converted(value, dtype))
+    stage = Stage((kernel.key,), (False,), (rewrite_store(store, ArgRewriter(stands)),), ())
+    printer = RowPrinter(RowKernel(kernel.params, (kernel.row,), (stage,), ()), {kernel.key: ("j0", "j1")})
+    kind = printer.spell.memory_type(dtype)
+    head = [
+        f"static void {name}(void* context, const void* raw_, const void* gradient_, void* to_, const void* sums_,",
+        "                    int64_t ld, int64_t to_ld, int64_t i0, int64_t rows_, int64_t j0, int64_t columns_) {",
+        f"{INDENT}const ShloTask* const at = (const ShloTask*)context;",
+        *(f"{INDENT}const {kind}* const {p} = (const {kind}*){p}_;" for p in ("raw", "gradient", "sums")),
+        f"{INDENT}{kind}* const to = ({kind}*)to_;",
+        f"{INDENT}const int64_t begin = i0, end = i0 + rows_, j1 = j0 + columns_;",
+    ]
+    return call_back(head, printer, (*kernel.batch, *kernel.inner))
+
+
+def _epilogue(kernel: BackwardKernel, name: str, one: BackwardProduct) -> CallBack:
+    """The function that takes rows of a gradient, of keys or of queries."""
+    tile = Tile(kernel.key if one.by_key else kernel.row, one.column, kernel.q.dtype)
+    stores = tuple(rewrite_store(store, tile.replacing(one.accumulator)) for store in one.epilogue)
+    return tile_function(name, tile, kernel.params, stores, (*kernel.batch, *kernel.inner))
+
+
+def _bool(value: bool) -> str:
+    return "true" if value else "false"

@@ -1,0 +1,197 @@
+// The gradients of attention, for blocks of rows with all their keys. (The interface: attention.h.)
+//
+// What a row's softmax needs is found as in a program that stores scores, since all scores of a few rows are there at once;
+// only products of whole matrices never are. Gradients of keys and values grow from one block of rows to the next, in one
+// order, so that threads share no matrix.
+#pragma once
+#include "attention_online.h"
+
+namespace {
+
+constexpr int64_t ROWS = SHLO_BACKWARD_ROWS, CHUNK = SHLO_BACKWARD_KEYS;
+
+// Whether all numbers are at most so large, and none is NaN.
+template <class T>
+bool moderate(const T* x, int64_t row, int64_t column, int64_t rows, int64_t columns, T most) {
+  if (row == 1 && column != 1) return moderate(x, column, row, columns, rows, most);
+  auto greatest = splat<vector_t<T>>(0);
+  for (int64_t r = 0; r < rows; ++r, x += row) {
+    for (int64_t c = 0; column == 1 && c < columns; c += 16)
+      greatest = max_(greatest, abs_(load_n(x + c, least(16, columns - c))));
+    for (int64_t c = 0; column != 1 && c < columns; ++c)
+      if (!(abs_(x[c * column]) <= most)) return false;
+  }
+  return hmax(greatest) <= most;
+}
+
+template <class T>
+struct AttentionBackward {
+  static constexpr T INFINITE = __builtin_inf();
+  static constexpr T VANISHED = sizeof(T) == 4 ? T(-104) : T(-746);  // exp of this is 0
+  static constexpr int64_t MOST = 8;  // gradients
+  enum Pairs { SEEN, HIDDEN, ALL };
+
+  const ShloAttentionBackward& it;
+  const int64_t deep = whole_lines(it.depth), wide = whole_lines(it.width), high = whole_lines(it.keys);
+  const int64_t ld = pitch(it.keys), weights_ld = pitch(CHUNK);
+  T *const keys, *const values, *const raw, *const gradient, *const weights, *const queries, *const upstream, *const sums;
+  T *right[MOST], *sum[MOST];  // of gradients
+
+  AttentionBackward(const ShloAttentionBackward& attention, T* scratch)
+      : it(attention), keys(scratch), values(keys + deep * high), raw(values + wide * high), gradient(raw + ROWS * ld),
+        weights(gradient + ROWS * ld), queries(weights + least_one(it.weight_count) * ROWS * weights_ld),
+        upstream(queries + ROWS * deep), sums(upstream + ROWS * wide) {
+    T* next = sums + it.sum_count * ROWS;
+    for (int64_t n = 0; n < it.gradient_count; ++n) {
+      const ShloGradient& one = it.gradients[n];
+      const int64_t line = whole_lines(one.columns);
+      right[n] = next;
+      sum[n] = next += line * (one.by_key ? ROWS : high);
+      next += line * (one.by_key ? high : ROWS);
+    }
+  }
+  static int64_t least_one(int64_t n) { return n < 1 ? 1 : n; }
+
+  // Calls `take` with pieces of at most CHUNK keys, from number `c` on, that are all hidden from these rows, or all not.
+  template <class F>
+  void each_piece(int64_t i, int64_t rows, Pairs which, F take) const {
+    for (int64_t c = 0, end; c < it.keys; c = end) {
+      const int64_t most = least(c / CHUNK * CHUNK + CHUNK, it.keys);
+      end = most;
+      if (which != ALL) {
+        const auto hides = [&](int64_t from) {
+          return it.hidden != nullptr && it.hidden(it.context, i, i + rows, from, least(from + STRIP, it.keys));
+        };
+        const bool hidden = hides(c);
+        end = c + STRIP;
+        while (end < most && hides(end) == hidden) end += STRIP;
+        end = least(end, most);
+        if (hidden != (which == HIDDEN)) continue;
+      }
+      take(c, end - c);
+    }
+  }
+
+  static const T* at(const ShloMatrix& m, int64_t i) { return (const T*)m.at + i * m.row; }
+
+  // Rows as products read them: where they are, or laid out.
+  struct Lines {
+    const T* at;
+    int64_t ld;
+  };
+  static Lines lines(const ShloMatrix& m, int64_t i, int64_t rows, int64_t columns, T* to, int64_t to_ld) {
+    if (m.column == 1) return {at(m, i), m.row};
+    lay_out(at(m, i), m.row, m.column, rows, columns, to, to_ld);
+    return {to, to_ld};
+  }
+
+  void add_to_sum(int64_t k, int64_t r, const T* x, int64_t count) const {
+    typedef vector_t<T> vector;
+    const bool greatest = it.sums[k].greatest;
+    const vector nothing = splat<vector>(greatest ? -INFINITE : T(0));
+    vector all = nothing;
+    for (int64_t j = 0; j < count; j += 16) {
+      const vector some = count - j < 16 ? keep_n(load_n(x + j, count - j), count - j, nothing) : load(x + j);
+      all = greatest ? max_(all, some) : (vector)(all + some);
+    }
+    T& to = sums[k * ROWS + r];
+    to = greatest ? max_(to, hmax(all)) : T(to + hsum(all));
+  }
+
+  void reduce(int64_t k, int64_t i, int64_t rows, Pairs which) const {
+    const ShloRowSum& one = it.sums[k];
+    each_piece(i, rows, which, [&](int64_t c, int64_t count) {
+      T* const to = one.kept ? raw + c : weights;
+      const int64_t to_ld = one.kept ? ld : weights_ld;
+      one.element(it.context, raw + c, gradient + c, to, sums, ld, to_ld, i, rows, c, count);
+      for (int64_t r = 0; r < rows; ++r) add_to_sum(k, r, to + r * to_ld, count);
+    });
+  }
+
+  void multiply_pairs(Lines q, Lines g, int64_t i, int64_t rows, Pairs which) const {
+    each_piece(i, rows, which, [&](int64_t c, int64_t count) {
+      multiply(q.at, q.ld, rows, Panels<T>{keys + c * deep, deep, 0, 0}, raw + c, ld, it.depth, count, false);
+      multiply(g.at, g.ld, rows, Panels<T>{values + c * wide, wide, 0, 0}, gradient + c, ld, it.width, count, false);
+    });
+  }
+
+  // Whether pairs with scores of at most `fill` add nothing to these rows, nor to sums over them.
+  bool vanish(Lines q, Lines g, int64_t rows) const {
+    for (int64_t r = 0; r < rows; ++r)
+      if (!(T(it.fill) - sums[r] <= VANISHED)) return false;
+    const T most = T(it.moderate);
+    return moderate(q.at, q.ld, int64_t(1), rows, it.depth, most) && moderate(g.at, g.ld, int64_t(1), rows, it.width, most);
+  }
+
+  void take_rows(int64_t i, int64_t rows, bool moderate_keys) const {
+    for (int64_t k = 0; k < it.sum_count; ++k)
+      for (int64_t r = 0; r < ROWS; ++r) sums[k * ROWS + r] = it.sums[k].greatest ? -INFINITE : T(0);
+    const Lines q = lines(it.q, i, rows, it.depth, queries, deep), g = lines(it.g, i, rows, it.width, upstream, wide);
+    Pairs which = it.hidden == nullptr ? ALL : SEEN;
+    multiply_pairs(q, g, i, rows, which);
+    reduce(0, i, rows, which);
+    if (which == SEEN && !(moderate_keys && vanish(q, g, rows))) {
+      multiply_pairs(q, g, i, rows, HIDDEN);
+      reduce(0, i, rows, HIDDEN);
+      which = ALL;
+    }
+    for (int64_t k = 1; k < it.sum_count; ++k) reduce(k, i, rows, which);
+    for (int64_t n = 0; n < it.gradient_count; ++n) {
+      const ShloGradient& one = it.gradients[n];
+      if (one.by_key) lay_out_panels(at(one.right, i), one.right.row, one.right.column, rows, one.columns, right[n], ROWS);
+      else clear(sum[n], ROWS * whole_lines(one.columns));
+    }
+    each_piece(i, rows, which, [&](int64_t c, int64_t count) { add_gradients(i, rows, c, count); });
+    for (int64_t n = 0; n < it.gradient_count; ++n) {
+      const ShloGradient& one = it.gradients[n];
+      if (!one.by_key) one.epilogue(it.context, sum[n], whole_lines(one.columns), i, rows, 0, one.columns);
+    }
+  }
+
+  void add_gradients(int64_t i, int64_t rows, int64_t c, int64_t count) const {
+    for (int64_t w = 0; w < it.weight_count; ++w)
+      it.weights[w](it.context, raw + c, gradient + c, weights + w * ROWS * weights_ld, sums, ld, weights_ld, i, rows, c,
+                    count);
+    for (int64_t n = 0; n < it.gradient_count; ++n) {
+      const ShloGradient& one = it.gradients[n];
+      const int64_t line = whole_lines(one.columns);
+      const T* const a = weights + one.number * ROWS * weights_ld;
+      if (one.by_key)
+        multiply<true>(a, weights_ld, count, Panels<T>{right[n], ROWS, 0, 0}, sum[n] + c * line, line, rows, one.columns, true);
+      else
+        multiply(a, weights_ld, rows, Panels<T>{right[n], high, 0, c}, sum[n], line, count, one.columns, true);
+    }
+  }
+
+  static void clear(T* x, int64_t count) {
+    for (int64_t k = 0; k < count; k += 16) store(x + k, splat<vector_t<T>>(0));
+  }
+
+  void run(bool first, bool last) const {
+    lay_out_panels((const T*)it.k.at, it.k.column, it.k.row, it.depth, it.keys, keys, deep);
+    lay_out_panels((const T*)it.v.at, it.v.column, it.v.row, it.width, it.keys, values, wide);
+    for (int64_t n = 0; n < it.gradient_count; ++n) {
+      const ShloGradient& one = it.gradients[n];
+      if (one.by_key && first) clear(sum[n], high * whole_lines(one.columns));
+      if (!one.by_key)
+        lay_out_panels((const T*)one.right.at, one.right.row, one.right.column, it.keys, one.columns, right[n], high);
+    }
+    const T most = T(it.moderate);
+    const bool moderate_keys = it.hidden != nullptr &&
+                               moderate((const T*)it.k.at, it.k.row, it.k.column, it.keys, it.depth, most) &&
+                               moderate((const T*)it.v.at, it.v.row, it.v.column, it.keys, it.width, most);
+    for (int64_t i = 0; i < it.rows; i += ROWS) take_rows(i, least(ROWS, it.rows - i), moderate_keys);
+    for (int64_t n = 0; last && n < it.gradient_count; ++n) {
+      const ShloGradient& one = it.gradients[n];
+      if (one.by_key) one.epilogue(it.context, sum[n], whole_lines(one.columns), 0, it.keys, 0, one.columns);
+    }
+  }
+};
+
+}  // namespace
+
+#define SHLO_ATTENTION_BACKWARD(name, T)                                                                           \
+  extern "C" void shlo_attention_backward_##name(const ShloAttentionBackward* attention, bool first, bool last,   \
+                                                 void* scratch) {                                                   \
+    AttentionBackward<T>(*attention, (T*)scratch).run(first, last);                                                \
+  }
