@@ -2,15 +2,24 @@
 #include "gemm.h"
 #include "tile.h"
 
+static const int64_t BLOCK_ROWS = 4 * SHLO_GEMM_ROWS;  // as schedules have them: shlo_disc/schedules/candidates.py, `blocks`
+
 struct Result {
   float* c;
   int64_t columns;
 };
 
+// By whole vectors, as epilogues of programs do.
 static void store(void* context, const void* tile, int64_t ld, int64_t i0, int64_t rows, int64_t j0, int64_t columns) {
   const Result& to = *(const Result*)context;
-  for (int64_t i = 0; i < rows; ++i)
-    __builtin_memcpy(to.c + (i0 + i) * to.columns + j0, (const float*)tile + i * ld, columns * (int64_t)sizeof(float));
+  constexpr int64_t lanes = Register<float>::lanes;
+  for (int64_t i = 0; i < rows; ++i) {
+    float* const row = to.c + (i0 + i) * to.columns + j0;
+    const float* const sums = (const float*)tile + i * ld;
+    int64_t j = 0;
+    for (; j + lanes <= columns; j += lanes) write(row + j, read(sums + j));
+    __builtin_memcpy(row + j, sums + j, (columns - j) * (int64_t)sizeof(float));
+  }
 }
 
 // c[m, n] = a[m, k] * b[k, n], in the blocks of rows that generated kernels ask for. `packed` may be null.
@@ -18,8 +27,8 @@ extern "C" void multiply(const float* a, const float* b, float* c, int64_t m, in
                          void* scratch) {
   ShloGemm gemm = {a, b, k, 1, n, 1, m, n, k, packed, nullptr};
   Result to = {c, n};
-  for (int64_t i = 0; i < m; i += SHLO_GEMM_ROWS)
-    shlo_gemm_f32(&gemm, i, i + SHLO_GEMM_ROWS < m ? i + SHLO_GEMM_ROWS : m, 0, n, scratch, store, &to);
+  for (int64_t i = 0; i < m; i += BLOCK_ROWS)
+    shlo_gemm_f32(&gemm, i, i + BLOCK_ROWS < m ? i + BLOCK_ROWS : m, 0, n, scratch, store, &to);
 }
 
 extern "C" void pack(const float* b, int64_t n, int64_t k, void* packed) {

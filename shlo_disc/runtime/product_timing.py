@@ -7,7 +7,7 @@ import importlib
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -34,6 +34,7 @@ _BLOCK = blocks(1)[0]
 _PANELS = ((320, 256), (768, 256), (2304, 768), (1024, 768), (768, 1024), (1024, 1024))
 _ROWS = (1, 2, 5, 12, 25, 60, 200, 400)
 _ROUNDS = 7
+_LEAST_PRODUCT = 0.95  # of a multiplication's share of the fastest trial: no trial is further from the peak
 
 
 def _nobody(done: int, total: int) -> None:
@@ -138,6 +139,8 @@ def fit_rates(trials: Sequence[Trial], seconds: Sequence[float], near: int) -> R
 
     Least squares of the logarithms of ratios, under a loss that grows like their absolute value where they are large
     (`soft_l1`): what another process slowed does not bend the rest. `near`: elements that a second-level cache holds.
+    Multiplications take about what they do in the fastest trial. Else their time is shared out among rates of results
+    and tiles, of which trials of one depth have as many, and deeper products seem too cheap.
     """
     units = np.array([one * 1e9 / UNIT for one in seconds])
     shape = Shape(*(np.array(sizes) for sizes in zip(*(trial.sizes for trial in trials), strict=True)))
@@ -158,8 +161,9 @@ def fit_rates(trials: Sequence[Trial], seconds: Sequence[float], near: int) -> R
         return np.log(cost(candidate, rates(scales, _FINER), shape, 1, np.maximum) / (units * _FINER))
 
     optimize: Any = importlib.import_module("scipy.optimize")  # untyped; a third of a second, which only tuning takes
+    least = [_LEAST_PRODUCT if field.name == "product" else 0.0 for field in fields(Rates)[: len(guess)]]
     found = optimize.least_squares(
-        ratios, np.ones(len(guess)), bounds=(0, np.inf), loss="soft_l1", f_scale=0.05, diff_step=1e-3
+        ratios, np.ones(len(guess)), bounds=(least, np.inf), loss="soft_l1", f_scale=0.05, diff_step=1e-3
     )
     return rates(found.x)
 

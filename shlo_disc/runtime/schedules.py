@@ -17,17 +17,21 @@ from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.build import PRELUDE
 from shlo_disc.runtime.cache import Cache, digest
 from shlo_disc.runtime.threads import default_threads
-from shlo_disc.runtime.toolchain import Compiler, cpu_name, find_compiler
+from shlo_disc.runtime.toolchain import Compiler, cache_bytes, cpu_name, find_compiler
 from shlo_disc.schedules.candidates import Hardware
 from shlo_disc.schedules.tables import CostTable, Schedules, Scheduling, TunedProduct, analytic, parse_schedules
 
-_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _CPU_INFO = Path("/proc/cpuinfo")
-_L1, _L2 = 32 << 10, 512 << 10  # bytes, where the system does not say
 
 # Costs that come with the package: vendor, family and models as the CPU gives them -> the file.
 _ZEN4 = frozenset({17, 24, 97, 116, 117, 120, 160})
-_SHIPPED: Mapping[tuple[str, int], tuple[frozenset[int], str]] = {("AuthenticAMD", 25): (_ZEN4, "zen4.json")}
+# Of Zen 5 (models as Linux' arch/x86/kernel/cpu/amd.c has them) those for servers and desktops: a vector of 512 bits
+# takes others two cycles.
+_ZEN5 = frozenset({*range(0x20), *range(0x40, 0x50)})
+_SHIPPED: Mapping[tuple[str, int], tuple[frozenset[int], str]] = {
+    ("AuthenticAMD", 25): (_ZEN4, "zen4.json"),
+    ("AuthenticAMD", 26): (_ZEN5, "zen5.json"),
+}
 
 
 def scheduling(cache: Cache, options: CompileOptions, text: str) -> Scheduling:
@@ -75,18 +79,7 @@ def hardware() -> Hardware:
     wide = "avx512f" in words
     register = 64 if wide else 32 if "avx" in words else 16
     accumulators = 24 if wide or platform.machine() in {"aarch64", "arm64"} else 12
-    return Hardware(register, accumulators, _cache_bytes(1, _L1), _cache_bytes(2, _L2))
-
-
-def _cache_bytes(level: int, otherwise: int) -> int:
-    """The size of the data cache of a level."""
-    try:
-        for folder in sorted(_CACHES.glob("index*")):
-            if int((folder / "level").read_text()) == level and "Instr" not in (folder / "type").read_text():
-                return int((folder / "size").read_text().strip().removesuffix("K")) << 10
-    except (OSError, ValueError):
-        pass
-    return otherwise
+    return Hardware(register, accumulators, cache_bytes(1), cache_bytes(2))
 
 
 @lru_cache

@@ -51,6 +51,8 @@ _ONLY: dict[Kind, tuple[str, ...]] = {
 # of the kernels of an encoder grow from 2490 to 4340 lines of assembly, and from 0.33 to 0.45 s.
 _UNTUNED = ("-mtune=generic",)
 _ZIG_DRIVER = ("c++",)
+_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+_CACHE_BYTES = {1: 32 << 10, 2: 512 << 10}  # by level, where the system does not say
 # The process has loaded the C library and libm; no more may be needed, but gcc's half floats.
 _LINK = ("-shared", "-nostdlib", "-Wl,-Bsymbolic")
 _LINK_ONLY: dict[Kind, tuple[str, ...]] = {"clang": (), "zig": (), "gcc": ("-lgcc",)}
@@ -66,7 +68,8 @@ class Compiler:
 
     def flags(self, optimize: int) -> tuple[str, ...]:
         """The flags that an object file depends on."""
-        fixed = (*_LANGUAGE, *_ARITHMETIC, *_ONLY[self.kind])
+        caches = [f"-DSHLO_L{level}_BYTES={cache_bytes(level)}" for level in _CACHE_BYTES]
+        fixed = (*_LANGUAGE, *_ARITHMETIC, *_ONLY[self.kind], *caches)
         if self.kind != "zig":
             return (f"-O{optimize}", *_machine(), *fixed)
         if self.is_driven_by_zig:
@@ -225,6 +228,18 @@ def cpu_title() -> str:
         if line.startswith(("model name", "CPU part"))
     ]
     return names[0] if names else platform.machine()
+
+
+@lru_cache
+def cache_bytes(level: int) -> int:
+    """The size of a data cache of level 1 or 2, of which a core has its own, else a common one."""
+    try:
+        for folder in sorted(_CACHES.glob("index*")):
+            if int((folder / "level").read_text()) == level and "Instr" not in (folder / "type").read_text():
+                return int((folder / "size").read_text().strip().removesuffix("K")) << 10
+    except (OSError, ValueError):
+        pass
+    return _CACHE_BYTES[level]
 
 
 @lru_cache

@@ -15,7 +15,7 @@ FORMS: tuple[Form, ...] = ("own", "tiles", "stream")  # by their numbers in `Shl
 
 PANEL = 64  # columns that are packed together: blocks have whole ones
 TILE_ROWS = 6  # of a tile
-ROWS = 192  # for which `tiles` packs B once
+ROWS = 192  # of blocks, or a multiple, or a part
 
 
 @dataclass(frozen=True, slots=True)

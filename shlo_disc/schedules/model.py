@@ -10,7 +10,7 @@ without which 1 row and 1000 would differ by their multiplications alone (docs/s
 
     loads     a tile of few rows waits for its row of B, whatever the registers do; B beyond a second-level cache
               bounds even the whole product, and where it lies its rows are read slower each time than packed ones
-    packing   what is packed is read and written once more: for every 192 rows
+    packing   what is packed is read and written once more: for every block of rows
     aliasing  lines that are a multiple of 4 KiB apart share the few places of one cache set: the rows of A that a tile
               reads side by side, and the rows of B that it reads one after the other
 
@@ -18,7 +18,7 @@ For `m x n x k`, blocks of `rows x columns`, tiles of `tile_rows` and `threads` 
 
     width    = n rounded up to whole vectors       blocks = ceil(m / rows)
     tiles    = ceil(m / tile_rows)                 tasks  = batch * blocks * ceil(n / columns)
-    passes   = ceil(m / 192) where B is packed, else tiles
+    passes   = blocks where B is packed, else tiles
     f        = max(tiles * tile, m * product, read if B is not near)
     extra    = passes * (pack + (alias_b if rows of B alias) + (reread if B is not near))
                + (tiles * alias_a if rows of A alias)
@@ -38,7 +38,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from shlo_disc.schedules.candidates import ROWS, Candidate
+from shlo_disc.schedules.candidates import Candidate
 
 UNIT = 2.0**-16  # nanoseconds that rates count: costs are integers, alike in every interpreter
 LARGEST = 1 << 12  # sizes beyond are compared as this one, so that no cost overflows: choices have settled by then
@@ -96,7 +96,7 @@ def cost(
     """
     packs, tile_rows = candidate.kernel.form != "stream", candidate.kernel.tile_rows
     tiles = name(_parts(shape.m, tile_rows))
-    passes = name(_parts(shape.m, ROWS)) if packs else tiles
+    passes = name(_parts(shape.m, candidate.rows)) if packs else tiles
     width = name(_parts(shape.n, VECTOR) * VECTOR)
     is_far = name(_more(shape.k * shape.n, rates.near))
     f = maximum(maximum(tiles * rates.tile, shape.m * rates.product), is_far * rates.read)

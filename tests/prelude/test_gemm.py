@@ -106,8 +106,17 @@ def test_all_layouts(multiply: Multiply, dtype: type[Float]) -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("layout", [row_major, column_major])
 def test_several_blocks(multiply: Multiply, dtype: type[Float], layout: Callable[[Floats], Floats]) -> None:
-    """Sizes beyond one task, beyond the packed memory and beyond a chunk of rows."""
-    for m, k, n in ((1, 2500, 530), (9, 1100, 270), (200, 1100, 70), (390, 40, 300), (5000, 40, 1), (530, 2500, 3)):
+    """Sizes beyond one task, beyond the packed memory, beyond a chunk of rows, and beyond unfinished sums."""
+    sizes = (
+        (1, 2500, 530),
+        (9, 1100, 270),
+        (200, 1100, 70),
+        (390, 40, 300),
+        (5000, 40, 1),
+        (530, 2500, 3),
+        (900, 1100, 70),
+    )
+    for m, k, n in sizes:
         a, b = operands(m, k, n, dtype)
         check(multiply, layout(a), layout(b))
 
@@ -119,6 +128,14 @@ def test_little_depth(multiply: Multiply, dtype: type[Float]) -> None:
         a, b = operands(m, k, n, dtype)
         for layout in (row_major, column_major):
             check(multiply, layout(a), b)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_right_operands_beyond_the_caches(multiply: Multiply, dtype: type[Float]) -> None:
+    """Of more than 2 MiB, by tiles that fetch what comes next: each height alone, and followed by tiles that do not."""
+    for m in (1, 2, 3, 4, 5, 6, 8, 13, 25, 193):
+        a, b = operands(m, 520, 1027, dtype)
+        check(multiply, a, b)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

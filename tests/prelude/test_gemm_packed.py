@@ -65,6 +65,14 @@ def test_the_compiler_knows_how_much_memory_it_takes(products: Products, kind: K
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_parts_of_the_depth_serve_as_many_rows_as_scratch_memory_has_sums_of(products: Products, kind: Kind) -> None:
+    rng = np.random.default_rng(4)
+    a, b = kind.draw(rng, (900, 70)), kind.draw(rng, (70, 66))
+    for packed in (None, products.pack(kind, b)):
+        kind.check(products.run(kind, a, b, packed=packed, schedule=ShloSchedule(form=1, depth=34)), a, b)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_every_schedule_computes_the_same(products: Products, kind: Kind) -> None:
     """Forms, tiles and blocks at random, also ones that a product or a CPU does not have."""
     draw, rng = Random(7), np.random.default_rng(3)

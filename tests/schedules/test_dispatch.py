@@ -110,12 +110,23 @@ def test_a_type_without_costs_is_told_of() -> None:
     assert "the prelude chooses: no costs are known of i32" in run.explain("schedules")
 
 
-def test_shipped_costs_are_found_by_family_and_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known, "_identity", lambda: ("AuthenticAMD", 25, 97))
+@pytest.mark.parametrize(("family", "model", "cpu"), [(25, 97, "Zen 4"), (26, 2, "Zen 5"), (26, 68, "Zen 5")])
+def test_shipped_costs_are_found_by_family_and_model(
+    monkeypatch: pytest.MonkeyPatch, family: int, model: int, cpu: str
+) -> None:
+    monkeypatch.setattr(known, "_identity", lambda: ("AuthenticAMD", family, model))
     costs = known.known_costs()
     assert costs.origin == "shipped"
+    assert costs.cpu == f"{cpu} (AMD family {family})"
     assert {kind for kind, _ in costs.kinds} == {"f32", "f64"}
-    monkeypatch.setattr(known, "_identity", lambda: ("AuthenticAMD", 25, 1))  # of Zen 3
+
+
+# Of Zen 3, of a Zen 5 with vectors of half the width, of Zen 6, and of a CPU by someone else.
+@pytest.mark.parametrize(
+    "identity", [("AuthenticAMD", 25, 1), ("AuthenticAMD", 26, 36), ("AuthenticAMD", 26, 80), ("", 26, 2)]
+)
+def test_costs_of_other_cpus_are_guessed(monkeypatch: pytest.MonkeyPatch, identity: tuple[str, int, int]) -> None:
+    monkeypatch.setattr(known, "_identity", lambda: identity)
     assert known.known_costs().origin == "analytic"
 
 

@@ -5,7 +5,7 @@
 // A launch of one product has batch * ceil(m / ROWS) * ceil(n / COLUMNS) tasks; each needs SCRATCH bytes, 64-byte aligned.
 #define SHLO_GEMM_ROWS 192
 #define SHLO_GEMM_COLUMNS 256
-#define SHLO_GEMM_SCRATCH 589824
+#define SHLO_GEMM_SCRATCH 688128
 #define SHLO_GEMM_WIDE_SCRATCH 753664  // for elements that are converted, and for c128
 
 // Products with at most so many rows and columns, and such a depth, are small: one call computes many of them. All rows,

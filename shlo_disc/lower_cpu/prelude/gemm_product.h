@@ -21,25 +21,35 @@ constexpr int64_t ROWS = SHLO_GEMM_ROWS;        // at most, of a block
 constexpr int64_t PANEL = SHLO_GEMM_PANEL;      // columns of a block
 constexpr int64_t COLUMNS = SHLO_GEMM_COLUMNS;  // at most, of a block with few rows
 constexpr int64_t THIN_ROWS = 12;    // at most, to read B where it is if it has to be converted
-constexpr int64_t STREAM_ROWS = 64;  // and if not. Measured on Zen 4: packing gains nothing below
+constexpr int64_t STREAM_ROWS = 192;  // and if not. Measured on Zen 5: packing gains nothing below,
+constexpr int64_t NEAR_ROWS = 768;    // and where B is near, even here
 constexpr int64_t SHALLOW_DEPTH = 48;     // at most, to do so for any number of rows: the results, long rows of them, are
 constexpr int64_t SHALLOW_COLUMNS = 128;  // most of what moves, and rows of blocks of 64 columns make worse use of the caches
 constexpr int64_t DOT_ROWS = 8;      // at most, for dot products
 
-// Rows of B that are streamed at a time: many where it comes from a cache; where it comes from memory so few that each is read
-// along its columns, as prefetchers like it.
-constexpr int64_t CACHED_BYTES = 4194304, CACHED_DEPTH = 256, STREAM_DEPTH = 16;
+// Caches of the machine that this is compiled for, if whoever compiles knows.
+#ifndef SHLO_L1_BYTES
+#define SHLO_L1_BYTES 32768
+#endif
+#ifndef SHLO_L2_BYTES
+#define SHLO_L2_BYTES 524288
+#endif
+
+// Rows of B that are streamed at a time. Of a B that is larger than a core's share of the caches, what comes next is fetched.
+constexpr int64_t STREAM_DEPTH = 256;
+constexpr int64_t NEAR_BYTES = 4 * SHLO_L2_BYTES;
 
 // Blocks that stay in the first-level cache: those finished in one go, and those with few rows.
-constexpr int64_t CHUNK_BYTES = 24576;
-constexpr int64_t STREAM_BYTES = 16384;
+constexpr int64_t CHUNK_BYTES = SHLO_L1_BYTES / 4 * 3;
+constexpr int64_t STREAM_BYTES = SHLO_L1_BYTES / 2;
 
 // Scratch memory: packed B (or A, for dot products), the block, the block transposed, and packed A.
 template <class K>
 struct Scratch {
   static constexpr int64_t SIZE = largest(8, sizeof(typename K::Element));
   static constexpr int64_t PACKED = K::in_place ? 262144 : 131072;
-  static constexpr int64_t BLOCK = ROWS * (K::in_place ? PANEL * SIZE : COLUMNS * sizeof(typename K::Element));
+  static constexpr int64_t BLOCK = K::in_place ? 196608 : ROWS * COLUMNS * sizeof(typename K::Element);
+  static constexpr int64_t BLOCK_ROWS = BLOCK / (PANEL * (int64_t)sizeof(typename K::Element));
   static constexpr int64_t TURNED = COLUMNS * 16 * SIZE;
   static constexpr int64_t LEFT = K::in_place ? 196608 : 393216;
   static constexpr int64_t ALL = PACKED + BLOCK + TURNED + LEFT;
@@ -195,16 +205,20 @@ struct Product : Operands<typename K::Storage> {
     }
   }
 
+  // Whether a core's share of the caches holds B.
+  bool is_near() const { return k * n * (int64_t)sizeof(Storage) <= NEAR_BYTES; }
+
+  int64_t stream_rows() const { return !K::in_place ? THIN_ROWS : is_near() ? NEAR_ROWS : STREAM_ROWS; }
+
   // B where it is; only the columns of a last vector that is not full are packed.
   void stream_columns_at(Left x, int64_t rows, int64_t start, int64_t depth, int64_t j, int64_t columns,
                          int64_t ld) const {
     constexpr Reading HERE = READING<K, IN_PLACE>;
-    const bool cached = k * b_k * (int64_t)sizeof(Storage) <= CACHED_BYTES;
-    const int64_t at_once = limited(how.depth, cached ? CACHED_DEPTH : STREAM_DEPTH, largest(1, depth), 1);
+    const int64_t at_once = limited(how.depth, STREAM_DEPTH, largest(1, depth), 1);
     const int64_t full = columns / L * L;
     for (int64_t p = 0; full > 0 && (p == 0 || p < depth); p += at_once)
       multiply_tiles<K, HERE>(x.at + p * x.k, x.row, x.k, (const Right<K, HERE>*)b_at(start + p, j), b_k, block(), ld,
-                              min(at_once, depth - p), start + p > 0, rows, full / L, shape(rows, true));
+                              min(at_once, depth - p), start + p > 0, rows, full / L, shape(rows, true), !is_near());
     for (int64_t p = 0; full < columns && (p == 0 || p < depth); p += DEPTH) {
       const int64_t deep = min(DEPTH, depth - p);
       pack<K>(b_at(start + p, j + full), b_k, b_col, deep, columns - full, packed(), L);
@@ -214,11 +228,11 @@ struct Product : Operands<typename K::Storage> {
   }
 
   // to[rows, columns] (+)= the product of rows of A as `x` reads them and at most PANEL columns from j on, over `deep` of k from
-  // p on. If B was not packed before, `packing` says whether to do it now, and `kept` where in scratch memory.
-  SHLO_ONCE void multiply(Left x, int64_t rows, int64_t p, int64_t deep, int64_t j, int64_t columns, Element* to, int64_t ld, bool packing,
-                int64_t kept = 0) const {
+  // p on. If B was not packed before, `packing` says whether to do it now.
+  SHLO_ONCE void multiply(Left x, int64_t rows, int64_t p, int64_t deep, int64_t j, int64_t columns, Element* to,
+                          int64_t ld, bool packing) const {
     const int64_t units = (deep + K::step - 1) / K::step;
-    const Packed* right = packed() + kept / K::step * PANEL;
+    const Packed* right = packed();
     if (packed_right)
       right = (const Packed*)packed_right + j * ((k + K::step - 1) / K::step) + p / K::step * PANEL;
     else if (packing)
@@ -227,23 +241,29 @@ struct Product : Operands<typename K::Storage> {
                               shape(rows, false));
   }
 
+  // A part of B is packed once for all rows that it meets: those of a call if their sums are finished at once, or else as many as
+  // scratch memory holds unfinished sums of.
   SHLO_ONCE void blocks() const {
-    const bool whole = k <= DEPTH;  // packed columns serve all rows
     const int64_t depth = limited(how.depth, DEPTH, DEPTH, K::step);
-    const int64_t fitting = whole || packed_right ? CHUNK_BYTES / (PANEL * (int64_t)sizeof(Element)) : ROWS;
-    const int64_t chunk = limited(how.rows, fitting, ROWS, 1);
-    for (int64_t start = i0; start < i1; start += ROWS) {
-      const int64_t end = min(start + ROWS, i1);
+    const bool whole = k <= depth;
+    const int64_t chunk = limited(how.rows, CHUNK_BYTES / (PANEL * (int64_t)sizeof(Element)), ROWS, 1);
+    // Sums that a row keeps. (Asked once: where the loops ask `whole`, clang 22 at -O3 takes all rows of a part of the depth.)
+    const int64_t unfinished = whole ? 0 : PANEL;
+    const int64_t most = !K::in_place ? ROWS : whole ? i1 - i0 : Memory::BLOCK_ROWS;
+    for (int64_t start = i0; start < i1; start += most) {
+      const int64_t end = min(start + most, i1);
       const Left all = left(start, end - start, 0, k);
       for (int64_t j = j0; j < j1; j += PANEL) {
         const int64_t columns = min(PANEL, j1 - j);
-        for (int64_t i = start; i < end; i += chunk) {
-          const int64_t rows = min(chunk, end - i);
-          for (int64_t p = 0; p == 0 || p < k; p += depth) {
+        for (int64_t p = 0; p == 0 || p < k; p += depth) {
+          const int64_t deep = min(depth, k - p);
+          for (int64_t i = start; i < end; i += chunk) {
+            const int64_t rows = min(chunk, end - i);
             const Left x = {all.at + (i - start) * all.row + p / K::step * all.k, all.row, all.k};
-            multiply(x, rows, p, min(depth, k - p), j, columns, block(), PANEL, !whole || i == start, whole ? p : 0);
+            Element* const sums = block() + (i - start) * unfinished;
+            multiply(x, rows, p, deep, j, columns, sums, PANEL, i == start);
+            if (p + depth >= k) epilogue(context, sums, PANEL, i, rows, j, columns);
           }
-          epilogue(context, block(), PANEL, i, rows, j, columns);
         }
       }
     }
@@ -285,7 +305,7 @@ struct Product : Operands<typename K::Storage> {
         thin.dot();
         return;
       }
-      if (b_col == 1 && (rows <= (K::in_place ? STREAM_ROWS : THIN_ROWS) || shallow || how.form == 2)) {
+      if (b_col == 1 && (rows <= stream_rows() || shallow || how.form == 2)) {
         thin.stream();
         return;
       }

@@ -29,17 +29,29 @@ SHLO_INLINE typename K::vector read_right(const Right<K, R>* at) {
   else return K::read(at);
 }
 
+// A tile on B that is not near fetches, while it multiplies, lines of the columns beside its own into the second-level cache: all of
+// them if it has few rows, or else half, and the next tile of the same columns the other half.
+constexpr int WHOLE_ROWS = 4;
+constexpr int LINE = 64;  // bytes
+template <class K, int M, int V>
+constexpr int fetched() {
+  constexpr int lines = (int)(V * K::lanes * sizeof(typename K::Packed)) / LINE;
+  return M <= WHOLE_ROWS || lines < 2 ? lines : lines / 2;
+}
+
 // c[M, V vectors] (+)= a[M, k] * b[k, V vectors]; k counts packed elements. What is needed again stays in registers: a row of
-// B or a column of A, whichever is shorter.
-template <class K, Reading R, int M, int V>
+// B or a column of A, whichever is shorter. Fetches lines `ahead` bytes after b, if FETCHES.
+template <class K, Reading R, int M, int V, bool FETCHES>
 void tile(const typename K::Packed* a, int64_t a_row, int64_t a_k, const Right<K, R>* b, int64_t b_k,
-          typename K::Element* c, int64_t ldc, int64_t k, bool add) {
+          typename K::Element* c, int64_t ldc, int64_t k, bool add, int64_t ahead) {
   constexpr int L = K::lanes;
   typedef typename K::vector vector;
   vector sum[M * V];
 #pragma GCC unroll 32
   for (int i = 0; i < M * V; ++i) sum[i] = add ? K::load(c + i / V * ldc + i % V * L) : K::zero();
   for (; k > 0; --k, a += a_k, b += b_k) {
+    if constexpr (FETCHES)
+      for (int i = 0; i < fetched<K, M, V>(); ++i) __builtin_prefetch((const char*)b + ahead + i * LINE, 0, 2);
     if constexpr (V <= M) {
       vector y[V];
 #pragma GCC unroll 16
@@ -76,20 +88,25 @@ void tile(const typename K::Packed* a, int64_t a_row, int64_t a_k, const Right<K
 
 template <class K, Reading R>
 using Tile = void (*)(const typename K::Packed*, int64_t, int64_t, const Right<K, R>*, int64_t, typename K::Element*,
-                      int64_t, int64_t, bool);
+                      int64_t, int64_t, bool, int64_t);
 
-// All tiles of a kind, by the logarithm of their vectors and by their rows; null: there is none.
+// All tiles of a kind, by the logarithm of their vectors and by their rows; null: there is none. Those that fetch are of the
+// width that products of many columns take, and of some rows: less have little to do but to wait for B.
 template <class K, Reading R>
 struct Tiles {
   static constexpr int MOST_ROWS = 12, WIDTHS = 5;
+  static constexpr int FETCHING = ACCUMULATORS == 24 ? 2 : 1;  // the logarithm of their vectors
   Tile<K, R> at[WIDTHS][MOST_ROWS + 1];
+  Tile<K, R> fetching[MOST_ROWS + 1];
 
   template <int M, int V>
   constexpr void put() {
     constexpr int wide = V / K::registers < 1 ? 1 : V / K::registers;  // complex numbers take two registers
-    at[__builtin_ctz(wide)][M] = tile<K, READING<K, R>, M, wide>;
+    at[__builtin_ctz(wide)][M] = tile<K, READING<K, R>, M, wide, false>;
+    if constexpr (K::in_place && K::registers == 1 && V == 1 << FETCHING && M >= WHOLE_ROWS)
+      fetching[M] = tile<K, READING<K, R>, M, wide, true>;
   }
-  constexpr Tiles() : at() {
+  constexpr Tiles() : at(), fetching() {
 #define TILE(M, V) put<M, V>();
     SHLO_GEMM_TILES(TILE)
 #undef TILE
@@ -127,18 +144,24 @@ struct Shape {
 };
 
 // c[rows, vectors] (+)= a * b for any number of rows and vectors, tile by tile: all rows of some columns come one after the
-// other, so that these columns of B stay near.
+// other, so that these columns of B stay near. `far`: B is not near, so the next columns are fetched.
 template <class K, Reading R>
 SHLO_ONCE void multiply_tiles(const typename K::Packed* a, int64_t a_row, int64_t a_k, const Right<K, R>* b, int64_t b_k,
                     typename K::Element* c, int64_t ldc, int64_t k, bool add, int64_t rows, int64_t vectors,
-                    Shape shape) {
+                    Shape shape, bool far = false) {
   constexpr int64_t L = K::lanes;
   for (int64_t v = 0; v < vectors;) {
     const int width = width_of<K, R>(min(vectors - v, shape.vectors));
     const int64_t most = min(shape.rows ? shape.rows : ACCUMULATORS / K::registers >> width, Tiles<K, R>::MOST_ROWS);
+    const int64_t bytes = (int64_t)(L * sizeof(*b)) << width;
+    const bool fetches = far && width == Tiles<K, R>::FETCHING;
+    int64_t fetched = 0;  // bytes of each row of the next columns
     for (int64_t i = 0, height; i < rows; i += height) {
       height = height_of<K, R>(width, rows - i, most);
-      TILES<K, R>.at[width][height](a + i * a_row, a_row, a_k, b + v * L, b_k, c + i * ldc + v * L, ldc, k, add);
+      const auto& tiles =
+          fetches && fetched < bytes && TILES<K, R>.fetching[height] ? TILES<K, R>.fetching : TILES<K, R>.at[width];
+      tiles[height](a + i * a_row, a_row, a_k, b + v * L, b_k, c + i * ldc + v * L, ldc, k, add, bytes + fetched);
+      fetched += height <= WHOLE_ROWS ? bytes : bytes / 2;
     }
     v += 1 << width;
   }
