@@ -5,13 +5,15 @@
 NumPy and JAX are those of this interpreter. Every library runs in a process of its own, bound to the same core; they
 take turns, and only one works at a time. Printed for each size: the share of the CPU's peak of multiply-adds that ours
 reaches with B as it is and packed before, and its time as a ratio to the best library, from the least times of all
-turns. A machine that others use slows long calls more than short ones: then `gflops` of `peak` is less than the peak.
+turns. The peak is measured in the same turns, as the clock of a core drifts: of as many multiply-adds as a product of
+256 has.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
@@ -22,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.timing import ROOT, geometric_mean
+from shlo_disc.runtime.toolchain import cpu_title
 
 SQUARE = (64, 128, 256, 512, 1024, 2048)
 SIZES = (
@@ -77,15 +80,15 @@ def start(name: str, core: int, peer: str | None) -> Worker:
 
 def measure(workers: Sequence[Worker], size: Sequence[int], rounds: int, turn: float) -> dict[str, float]:
     """GFLOP/s of each by its least time."""
-    least = dict.fromkeys((worker.name for worker in workers), float("inf"))
+    sizes = {worker.name: PEAK_SIZE if worker.name == "peak" else size for worker in workers}
+    least = dict.fromkeys(sizes, float("inf"))
     for _ in range(rounds):
         for worker in workers:
-            least[worker.name] = min(least[worker.name], *worker.ask(size, turn))
-    m, n, k = size
-    return {name: 2e-9 * m * n * k / seconds for name, seconds in least.items()}
+            least[worker.name] = min(least[worker.name], *worker.ask(sizes[worker.name], turn))
+    return {name: 2e-9 * math.prod(sizes[name]) / seconds for name, seconds in least.items()}
 
 
-def row(size: Sequence[int], rates: Mapping[str, float], peak: float) -> dict[str, Any]:
+def row(size: Sequence[int], rates: Mapping[str, float]) -> dict[str, Any]:
     """What is reported of a size: rates, shares of the peak, and times as ratios to the best library's."""
     peers = {name: rate for name, rate in rates.items() if name not in (*OURS, "peak")}
     best = max(peers, key=lambda name: peers[name])
@@ -93,7 +96,7 @@ def row(size: Sequence[int], rates: Mapping[str, float], peak: float) -> dict[st
         "size": list(size),
         "gflops": {name: round(rate, 1) for name, rate in rates.items()},
         "best": best,
-        "of_peak": {name: round(rates[name] / peak, 3) for name in OURS},
+        "of_peak": {name: round(rates[name] / rates["peak"], 3) for name in OURS},
         "to_best": {name: round(peers[best] / rates[name], 3) for name in OURS},
     }
 
@@ -112,11 +115,9 @@ def main() -> None:
     workers = [start(name, options.core, peers.get(name)) for name in names]
     for worker in workers:
         worker.wait_until_ready()
-    (counting,) = (worker for worker in workers if worker.name == "peak")
-    peak = measure([counting], PEAK_SIZE, options.rounds, options.turn)["peak"]
     rows = list[dict[str, Any]]()
     for size in SIZES:
-        rows.append(row(size, measure(workers, size, options.rounds, options.turn), peak))
+        rows.append(row(size, measure(workers, size, options.rounds, options.turn)))
         print(json.dumps(rows[-1]), flush=True)
     for name in OURS:
         print(name, "to the best library:", round(geometric_mean([found["to_best"][name] for found in rows]), 3))
@@ -124,7 +125,8 @@ def main() -> None:
         found = {
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
             "threads": 1,
-            "peak": round(peak, 1),
+            "machine": cpu_title(),
+            "peak": max(found["gflops"]["peak"] for found in rows),
             "rows": rows,
         }
         options.out.write_text(json.dumps(found, indent=1) + "\n")
