@@ -1,4 +1,4 @@
-"""`python -m shlo_disc print|verify|ops|report|check FILE…`, `fuzz` and `tune`.
+"""`python -m shlo_disc print|verify|ops|report|check FILE…`, `fuzz`, `tune` and `warm`.
 
 Exit codes: 0 if all is well, 1 if a program is refused, 2 if the command or a file cannot be read.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NoReturn, TextIO, cast
 
 from shlo_disc.artifact import DeviceKind
-from shlo_disc.cli import check, tune
+from shlo_disc.cli import check, tune, warm
 from shlo_disc.cli.inputs import InputError, read_modules
 from shlo_disc.cli.ops_table import print_json, print_table, report_on
 from shlo_disc.diagnostics import CompileError
@@ -45,12 +45,9 @@ def run() -> NoReturn:
 def main(arguments: Sequence[str]) -> int:
     """Do what the arguments say, and give the exit code; of several files the worst counts."""
     options = _parser().parse_args(arguments)
-    if options.command == "check":
-        return check.run_check(options)
-    if options.command == "fuzz":
-        return check.run_fuzz(options)
-    if options.command == "tune":
-        return tune.run_tune(options)
+    others = {"check": check.run_check, "fuzz": check.run_fuzz, "tune": tune.run_tune, "warm": warm.run_warm}
+    if options.command in others:
+        return others[options.command](options)
     programs = _Programs(options.files)
     match options.command:
         case "print":
@@ -69,7 +66,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m shlo_disc",
         description="Look at StableHLO programs. Exit codes: 0 fine, 1 a program is refused, 2 a file cannot be read.",
     )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="print|verify|ops|report|check|fuzz|tune")
+    names = "print|verify|ops|report|check|fuzz|tune|warm"
+    commands = parser.add_subparsers(dest="command", required=True, metavar=names)
     printing = commands.add_parser("print", help="parse programs and print them as MLIR does")
     printing.add_argument("--generic", action="store_true", help="every op in generic form")
     printing.add_argument("--locations", action="store_true", help="with the places in the user's source")
@@ -86,6 +84,8 @@ def _parser() -> argparse.ArgumentParser:
     check.add_fuzz_options(fuzzing)
     tuning = commands.add_parser("tune", help="time the matrix products of this CPU, and those of a program")
     tune.add_options(tuning)
+    warming = commands.add_parser("warm", help="compile once what no program changes")
+    warm.add_options(warming)
     for command in (printing, verifying, tabulating, reporting):
         command.add_argument("files", nargs="+", metavar="FILE", help="text or MLIR bytecode; - is the standard input")
     return parser

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from concurrent.futures import Executor, ThreadPoolExecutor, wait
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor, as_completed, wait
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
@@ -60,6 +61,20 @@ class Builder:
     def runtime(self) -> Path:
         """The shared object of the thread pool."""
         return self._shared([self._glue("runtime.cc", (PRELUDE / "runtime.cc").read_text())])
+
+    def warm(self, show: Callable[[str, int, int], None]) -> int:
+        """Compile what no program changes into the cache: the pool, and all of the prelude that programs link.
+
+        `show` gets the file that is done, how many are, and of how many. Gives how many there are.
+        """
+        self.runtime()
+        sources = [self._prelude(path.stem) for path in sorted(PRELUDE.glob("*.cc")) if path.stem != "runtime"]
+        with self.cache.workspace() as folder, ThreadPoolExecutor(available_threads()) as pool:
+            jobs = {pool.submit(self._object, Path(folder), self._key(x, PRELUDE), x, PRELUDE): x for x in sources}
+            for done, job in enumerate(as_completed(jobs), start=1):
+                job.result()
+                show(jobs[job].name, done, len(jobs))
+        return 1 + len(sources)
 
     def timing(self, kind: str) -> Path:
         """The shared object that runs products of a type of elements over and over."""

@@ -6,6 +6,7 @@ import ctypes
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -19,7 +20,7 @@ from shlo_disc.runtime.build import PRELUDE, SHARED, Builder
 from shlo_disc.runtime.cache import Cache
 from shlo_disc.runtime.executable import build
 from shlo_disc.runtime.library import open_program
-from shlo_disc.runtime.toolchain import cpu_name, find_compiler
+from shlo_disc.runtime.toolchain import Compiler, cpu_name, find_compiler
 from tests.runtime.sample import PROBE, SAMPLE
 
 
@@ -127,3 +128,24 @@ def test_code_is_for_this_cpu_and_keeps_nan(compiler: str, optimize: int, cache_
     assert program.function("wide_vectors", ctypes.c_int64)() == ("avx512f" in cpu_name())
     nan = ctypes.c_double(float("nan"))
     assert program.function("keeps_nan", ctypes.c_int64)(ctypes.byref(nan)) == 1
+
+
+def test_what_no_program_changes_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled, seen, run = list[str](), list[tuple[str, int, int]](), Compiler.compile
+
+    def compile_fast(self: Compiler, source: Path, target: Path, _: int, include: Sequence[Path]) -> None:
+        compiled.append(source.name)
+        run(self, source, target, 0, include)
+
+    monkeypatch.setattr(Compiler, "compile", compile_fast)
+    builder = Builder(find_compiler(), 3, Cache(tmp_path))
+    files = sorted(path.name for path in PRELUDE.glob("*.cc"))
+    assert builder.warm(lambda name, done, total: seen.append((name, done, total))) == len(files)
+    assert sorted(compiled) == files
+    assert [done for _, done, _ in seen] == list(range(1, len(files)))
+    assert {total for *_, total in seen} == {len(files) - 1}
+    compiled.clear()
+    builder.warm(lambda name, done, total: seen.append((name, done, total)))
+    builder.program(replace(PROBE, host=replace(PROBE.host, libraries=("gemm_f32", "conv_f32"))))
+    assert compiled
+    assert not set(compiled) & set(files)

@@ -1,0 +1,35 @@
+"""`python -m shlo_disc warm`: compile once what no program changes, so that programs compile their own code alone."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from shlo_disc.diagnostics import ToolchainError
+from shlo_disc.options import CompileOptions
+from shlo_disc.progress import Bar
+from shlo_disc.runtime.build import Builder
+from shlo_disc.runtime.cache import open_cache
+from shlo_disc.runtime.toolchain import find_compiler
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("--compiler", metavar="NAME", help="a path, clang, gcc or zig (default: as compile takes it)")
+
+
+def run_warm(options: argparse.Namespace) -> int:
+    """Fill the cache, and say how long it took. Gives the exit code."""
+    chosen, started = CompileOptions(compiler=options.compiler), time.monotonic()
+    try:
+        compiler = find_compiler(chosen.compiler)
+        builder = Builder(compiler, chosen.optimize, open_cache(chosen.cache_dir))
+        with Bar() as bar:
+            count = builder.warm(bar.show)
+    except ToolchainError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    took = time.monotonic() - started
+    sys.stdout.write(f"{count} files are in {builder.cache.root}, compiled by {compiler.version}: {took:.1f} s\n")
+    return 0
