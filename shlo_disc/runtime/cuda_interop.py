@@ -63,8 +63,9 @@ class Interop:
         if seen is None or seen[0]() is not array:
             return None
         found = seen[1]
-        is_as_before = array.shape == found.shape if isinstance(array, self._own) else not array.is_deleted()
-        return found if is_as_before else None
+        if isinstance(array, self._own):
+            return found if array.shape == found.shape else None
+        return None if array.is_deleted() else found
 
     def import_array(self, array: Any) -> DeviceArray:
         """The memory of an array, ready on the current stream. Never written: JAX's arrays are read-only."""

@@ -92,7 +92,12 @@ class GpuExecutable:
         self._signatures: dict[int, tuple[int, ...]] = {}  # of the plans that were called, by number
         self._calls = _Tally()
         self._empty = device.allocate(0)  # where there are no temporaries
-        self._brought = tuple(zip(artifact.arguments, self._dtypes, strict=True))  # what a call brings
+        self._brought = tuple(
+            [  # what a call brings
+                (argument, dtype, argument.dtype, len(argument.shape))
+                for argument, dtype in zip(artifact.arguments, self._dtypes, strict=True)
+            ]
+        )
         self._places: Sequence[int] = range(len(self._dtypes))  # their numbers
         self._owners: tuple[object, ...] = ()  # what keeps that which is bound, if it is not the device's own
         self.held: Mapping[int, DeviceArray] = {}  # what is bound, by number
@@ -294,9 +299,9 @@ class GpuExecutable:
             check_count(self.artifact, arrays, self.held)
         known = self.device.known
         found: list[DeviceArray] = []  # made in a tenth of the time of list[DeviceArray]()
-        for (argument, dtype), array in zip(self._brought, arrays, strict=True):
+        for array, (argument, dtype, name, rank) in zip(arrays, self._brought):  # noqa: B905  (as many: see above)
             one = known(array)
-            if one is None or one.dtype != argument.dtype or len(one.shape) != len(argument.shape):
+            if one is None or one.dtype != name or len(one.shape) != rank:
                 one = self._import(argument, dtype, array)
             found.append(one)
         return found
