@@ -74,11 +74,7 @@ def is_direct_convolution(op: Op[object], abilities: Abilities) -> bool:
     """Whether a target's convolution kernel can compute this: known dtypes, up to 3 spatial dims, groups it knows."""
     if not isinstance(op.attrs, ConvAttrs) or product_types(op) not in abilities.convolutions:
         return False
-    if len(op.attrs.strides) > 3 or op.attrs.batch_groups == 1:
-        return len(op.attrs.strides) <= 3
-    # One feature of each group is a sum over all other dims: its element rule is faster than a block of one column.
-    features = op.operands[1].shape[op.attrs.kernel.output_feature]
-    return abilities.batch_groups and features.constant != op.attrs.batch_groups
+    return len(op.attrs.strides) <= 3 and (op.attrs.batch_groups == 1 or abilities.batch_groups)
 
 
 def product_types(op: Op[object]) -> ProductTypes:

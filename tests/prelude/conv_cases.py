@@ -176,6 +176,29 @@ CASES = {
         (9, 12), (4, 5), 3, 16, batch=16, batch_groups=16, pad=SAME, gap=(2, 2), input="C*N", weights="I*O"
     ),
     "depthwise gradient, channels first": Case((9, 8), (7, 6), 3, 8, batch=8, batch_groups=8, pad=SAME, input="N*C"),
+    "long window": Case(
+        (9, 21), (8, 19), 2, 40, batch=40, batch_groups=40, pad=((1, 1), (2, 1)), input="C*N", weights="I*O"
+    ),
+    "long window, few features": Case(
+        (9, 21), (8, 19), 2, 3, batch=3, batch_groups=3, pad=((1, 1), (2, 1)), input="C*N", weights="I*O"
+    ),
+    "long window, channels first": Case(
+        (9, 21), (8, 19), 3, 6, batch=6, batch_groups=6, pad=((1, 1), (2, 1)), input="CN*", weights="IO*"
+    ),
+    "long window, channels first, gaps": Case(
+        (12, 41), (5, 19), 3, 6, batch=6, batch_groups=6, pad=((1, 1), (2, 1)), gap=(2, 2), input="CN*", weights="IO*"
+    ),
+    "long window, steps and gaps": Case(
+        (9, 50), (3, 11), 3, 6, batch=6, batch_groups=6, pad=((1, 1), (5, 4)), stride=(2, 3), gap=(3, 4), input="CN*"
+    ),
+    "long window, images": Case((9, 20), (8, 18), 72, 36, groups=36, batch=3, pad=SAME),
+    "long window, much padding": Case((2, 3), (2, 9), 24, 24, groups=24, pad=((1, 1), (9, 8))),
+    "long window, negative padding": Case((9, 40), (3, 20), 24, 24, groups=24, pad=((-1, 2), (-2, -1))),
+    "long window, 17 positions": Case((40,), (24,), 40, 40, groups=40),
+    "long window, large lines": Case((30, 9000), (2, 8990), 2, 2, batch=2, batch_groups=2, input="CN*", weights="IO*"),
+    "long window, larger lines": Case(
+        (3, 70000), (2, 69990), 2, 2, batch=2, batch_groups=2, input="CN*", weights="IO*"
+    ),
     "one feature of several": Case((9, 8), (3, 3), 72, 24, groups=24, pad=SAME),
     "multiplied": Case((9, 8), (3, 3), 6, 12, groups=6, pad=SAME),
     "no batch": Case((9, 8), (3, 3), 6, 12, batch=0),
@@ -215,5 +238,29 @@ def cases(draw: st.DrawFn) -> Case:
         groups=groups,
         input=draw(st.sampled_from(("N*C", "NC*", "*NC", "C*N"))),
         weights=draw(st.sampled_from(("*IO", "OI*", "*OI", "IO*"))),
+        dtype=draw(st.sampled_from(("f4", "f8"))),
+    )
+
+
+@st.composite
+def long_windows(draw: st.DrawFn) -> Case:
+    """Depthwise convolutions with windows about as long as the lines of the input: gradients of weights."""
+    groups, length = draw(st.sampled_from((2, 3, 16, 33, 64, 70))), draw(st.integers(8, 40))
+    pad, gap, steps = draw(st.integers(0, 3)), draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    lines = draw(st.integers(0, 4))
+    return Case(
+        (lines, gap * (length - 1) + draw(st.integers(1, 9))),
+        (max(lines - draw(st.integers(0, 2)), 1), length),
+        draw(st.integers(1, 3)),
+        groups,
+        batch=groups * draw(st.integers(1, 2)),
+        stride=(1, steps),
+        pad=((draw(PADS), draw(PADS)), (pad, draw(PADS))),
+        hole=(draw(st.sampled_from((1, 1, 2))), 1),
+        gap=(draw(st.integers(1, 2)), gap),
+        reverse=(draw(st.booleans()), draw(st.booleans())),
+        batch_groups=groups,
+        input=draw(st.sampled_from(("N*C", "NC*", "*NC", "C*N", "CN*"))),
+        weights=draw(st.sampled_from(("*IO", "OI*", "I*O", "IO*"))),
         dtype=draw(st.sampled_from(("f4", "f8"))),
     )

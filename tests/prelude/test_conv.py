@@ -21,7 +21,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.prelude.conv_cases import CASES, FIRST, MAJOR, SAME, Case, Floats, cases
+from tests.prelude.conv_cases import CASES, FIRST, MAJOR, SAME, Case, Floats, cases, long_windows
 
 PRELUDE = Path(__file__).parents[2] / "shlo_disc" / "lower_cpu" / "prelude"
 FLAGS = (
@@ -290,3 +290,10 @@ def test_tasks_beyond_the_last_do_nothing(convolve: Convolve) -> None:
 @given(case=cases(), weights=st.sampled_from(get_args(Weights)))
 def test_drawn(convolve: Convolve, case: Case, weights: Weights) -> None:
     check(convolve, case, weights="kept" if is_narrow(case) else weights)
+
+
+@settings(max_examples=40)
+@given(case=long_windows(), cut=st.integers(1, 3))
+def test_drawn_long_windows(convolve: Convolve, case: Case, cut: int) -> None:
+    check(convolve, case)
+    check(convolve, case, [(k, k + cut) for k in range(0, task_count(case), cut)])

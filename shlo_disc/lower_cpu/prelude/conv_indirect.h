@@ -15,6 +15,7 @@
 #pragma once
 #include "conv_narrow.h"
 #include "conv_problem.h"
+#include "conv_window.h"
 
 namespace {
 
@@ -118,6 +119,7 @@ struct Memory {
   const E* sources[LINE_TAPS];  // of the copied lines
 };
 static_assert(Memory<double>::ROWS * COLUMNS >= NarrowBlock<double, Whole<double>>::TILE, "a tile fits");
+static_assert(Memory<double>::ROWS * COLUMNS >= WindowBlock<double, Whole<double>>::TILE, "a tile fits");
 static_assert(sizeof(Memory<float>) <= SHLO_CONV_SCRATCH && sizeof(Memory<double>) <= SHLO_CONV_SCRATCH,
               "SHLO_CONV_SCRATCH is too small");
 
@@ -560,6 +562,11 @@ void convolve(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, S
         return true;
       };
       if (p.narrow) {
+        WindowBlock<E, A> window(p, input, kernel, columns);
+        if (window.plan(memory.lines, Memory<E>::LINES)) {
+          window.run(first, last, feature, memory.tile, epilogue, context);
+          continue;
+        }
         if (!compute_narrow() && !(p.channels == 1 && compute(0, columns, true)))
           for (int64_t j = 0; j < columns; j += p.members) compute(j, p.members, false);
         continue;

@@ -11,11 +11,6 @@
 
 namespace {
 
-// The lanes 0 to sizeof(V) / sizeof(V[0]) as constants.
-template <int... I> struct Lanes {};
-template <int N, int... I> struct AllLanes : AllLanes<N - 1, N - 1, I...> {};
-template <int... I> struct AllLanes<0, I...> { typedef Lanes<I...> type; };
-
 // Gives all lanes of a group of F its member C.
 template <int F, int C, class V, int... I>
 SHLO_INLINE V spread(V x, Lanes<I...>) {
@@ -118,15 +113,6 @@ class NarrowBlock {
   }
 
  private:
-  static int64_t common_divisor(int64_t a, int64_t b) {
-    while (b != 0) {
-      const int64_t rest = a % b;
-      a = b;
-      b = rest;
-    }
-    return a;
-  }
-
   // Computes positions of the line of `begin`, up to `end`; says where it stops.
   int64_t take_line(int64_t begin, int64_t end, E* out) {
     const int64_t x0 = begin % x_axis.out, x1 = smallest(x0 + end - begin, x_axis.out);

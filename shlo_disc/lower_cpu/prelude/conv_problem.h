@@ -7,6 +7,20 @@ namespace {
 
 constexpr int64_t COLUMNS = SHLO_CONV_COLUMNS;    // also the leading dimension of the tile
 
+// The lanes 0 to sizeof(V) / sizeof(V[0]) as constants.
+template <int... I> struct Lanes {};
+template <int N, int... I> struct AllLanes : AllLanes<N - 1, N - 1, I...> {};
+template <int... I> struct AllLanes<0, I...> { typedef Lanes<I...> type; };
+
+constexpr int64_t common_divisor(int64_t a, int64_t b) {
+  while (b != 0) {
+    const int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
 // A place in the padded and dilated input: the last index of the input that is not behind it, and how far away that is.
 struct Place {
   int64_t index, rest;
