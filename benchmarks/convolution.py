@@ -53,7 +53,11 @@ CLOCKS: Mapping[Clock, Callable[[], float]] = {"wall": time.perf_counter, "cpu":
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One convolution of images of `sizes`; a number stands for all spatial dims."""
+    """One convolution of images of `sizes`; a number stands for all spatial dims.
+
+    `same`: JAX's padding "SAME", which depends on the sizes: a number that only a call knows. PyTorch pads by `pad`, which
+    is as much work.
+    """
 
     name: str
     sizes: tuple[int, ...]
@@ -65,6 +69,7 @@ class Layer:
     dilation: int = 1
     groups: int = 1
     transposed: bool = False
+    same: bool = False
     kind: Kind = "forward"
     layout: Layout = "last"
     batch: int = 1
@@ -111,7 +116,7 @@ class Layer:
             x,
             w,
             strides,
-            padding,
+            "SAME" if self.same else padding,
             lhs_dilation=dilation,
             rhs_dilation=(self.dilation,) * rank,
             dimension_numbers=self.dimension_numbers,
@@ -165,6 +170,9 @@ LAYERS = (
     Layer("ResNet: 56", (56, 56), 64, 64, 3, pad=1),
     Layer("ResNet: 28", (28, 28), 128, 128, 3, pad=1),
     Layer("ResNet: 28, step", (28, 28), 128, 256, 3, stride=2, pad=1),
+    Layer("dynamic padding: first", (224, 224), 3, 64, 7, stride=2, pad=3, same=True),
+    Layer("dynamic padding: 28, step", (28, 28), 128, 256, 3, stride=2, pad=1, same=True),
+    Layer("dynamic padding: line", (1600,), 80, 128, 5, stride=2, pad=2, same=True),
     Layer("ResNet: 14", (14, 14), 256, 256, 3, pad=1),
     Layer("ResNet: 7", (7, 7), 512, 512, 3, pad=1),
     Layer("1x1: 56, wider", (56, 56), 64, 256, 1),
