@@ -55,8 +55,8 @@ CLOCKS: Mapping[Clock, Callable[[], float]] = {"wall": time.perf_counter, "cpu":
 class Layer:
     """One convolution of images of `sizes`; a number stands for all spatial dims.
 
-    `same`: JAX's padding "SAME", which depends on the sizes: a number that only a call knows. PyTorch pads by `pad`, which
-    is as much work.
+    `same`: JAX's padding "SAME", which depends on the sizes: a number that only a call knows. PyTorch pads by `pad`,
+    which is as much work.
     """
 
     name: str
