@@ -52,7 +52,7 @@ _ONLY: dict[Kind, tuple[str, ...]] = {
 _UNTUNED = ("-mtune=generic",)
 _ZIG_DRIVER = ("c++",)
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
-_CACHE_BYTES = {1: 32 << 10, 2: 512 << 10}  # by level, where the system does not say
+_CACHE_BYTES = {1: 32 << 10, 2: 512 << 10, 3: 8 << 20}  # by level, where the system does not say
 # The process has loaded the C library and libm; no more may be needed, but gcc's half floats.
 _LINK = ("-shared", "-nostdlib", "-Wl,-Bsymbolic")
 _LINK_ONLY: dict[Kind, tuple[str, ...]] = {"clang": (), "zig": (), "gcc": ("-lgcc",)}
@@ -232,7 +232,7 @@ def cpu_title() -> str:
 
 @lru_cache
 def cache_bytes(level: int) -> int:
-    """The size of a data cache of level 1 or 2, of which a core has its own, else a common one."""
+    """The size of the data cache of level 1, 2 or 3, or of a common one if the system does not say."""
     try:
         for folder in sorted(_CACHES.glob("index*")):
             if int((folder / "level").read_text()) == level and "Instr" not in (folder / "type").read_text():

@@ -132,7 +132,12 @@ def test_little_depth(multiply: Multiply, dtype: type[Float]) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_right_operands_beyond_the_caches(multiply: Multiply, dtype: type[Float]) -> None:
-    """Of more than 2 MiB, by tiles that fetch what comes next: each height alone, and followed by tiles that do not."""
+    """Of more than 2 MiB, by tiles that fetch what comes next: each height alone, and followed by tiles that do not.
+
+    Of more than 8 MiB, whose rows are read along by a lone row of A.
+    """
+    a, b = operands(1, 2100, 1027, dtype)
+    check(multiply, a, b)
     for m in (1, 2, 3, 4, 5, 6, 8, 13, 25, 193):
         a, b = operands(m, 520, 1027, dtype)
         check(multiply, a, b)

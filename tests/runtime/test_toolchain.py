@@ -16,11 +16,12 @@ import pytest
 from shlo_disc.artifact import SourceFile
 from shlo_disc.diagnostics import ToolchainError
 from shlo_disc.options import CompileOptions
+from shlo_disc.runtime import toolchain
 from shlo_disc.runtime.build import PRELUDE, SHARED, Builder
 from shlo_disc.runtime.cache import Cache
 from shlo_disc.runtime.executable import build
 from shlo_disc.runtime.library import open_program
-from shlo_disc.runtime.toolchain import Compiler, cpu_name, find_compiler
+from shlo_disc.runtime.toolchain import Compiler, cache_bytes, cpu_name, find_compiler
 from tests.runtime.sample import PROBE, SAMPLE
 
 
@@ -33,6 +34,19 @@ def bare_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither a compiler on the path nor the package `ziglang`."""
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr("importlib.util.find_spec", nothing)
+
+
+def test_sizes_of_data_caches_are_the_systems(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for number, (level, kind, size) in enumerate(
+        ((1, "Instruction", "64K"), (1, "Data", "48K"), (2, "Unified", "1024K"))
+    ):
+        folder = tmp_path / f"index{number}"
+        folder.mkdir()
+        for name, text in (("level", str(level)), ("type", kind), ("size", size)):
+            (folder / name).write_text(f"{text}\n")
+    monkeypatch.setattr(toolchain, "_CACHES", tmp_path)
+    assert [cache_bytes.__wrapped__(level) for level in (1, 2, 3)] == [48 << 10, 1 << 20, 8 << 20]
+    assert f"-DSHLO_L1_BYTES={cache_bytes(1)}" in find_compiler().flags(2)
 
 
 def test_a_named_compiler_is_taken(compiler: str) -> None:

@@ -34,9 +34,13 @@ constexpr int64_t DOT_ROWS = 8;      // at most, for dot products
 #ifndef SHLO_L2_BYTES
 #define SHLO_L2_BYTES 524288
 #endif
+#ifndef SHLO_L3_BYTES
+#define SHLO_L3_BYTES 8388608
+#endif
 
 // Rows of B that are streamed at a time. Of a B that is larger than a core's share of the caches, what comes next is fetched.
-constexpr int64_t STREAM_DEPTH = 256;
+// A lone row does nothing but wait for B: if that comes from memory, so few rows that each is read along.
+constexpr int64_t STREAM_DEPTH = 256, LONE_DEPTH = 16;
 constexpr int64_t NEAR_BYTES = 4 * SHLO_L2_BYTES;
 
 // Blocks that stay in the first-level cache: those finished in one go, and those with few rows.
@@ -214,7 +218,8 @@ struct Product : Operands<typename K::Storage> {
   void stream_columns_at(Left x, int64_t rows, int64_t start, int64_t depth, int64_t j, int64_t columns,
                          int64_t ld) const {
     constexpr Reading HERE = READING<K, IN_PLACE>;
-    const int64_t at_once = limited(how.depth, STREAM_DEPTH, largest(1, depth), 1);
+    const bool along = rows == 1 && k * n * (int64_t)sizeof(Storage) > SHLO_L3_BYTES;
+    const int64_t at_once = limited(how.depth, along ? LONE_DEPTH : STREAM_DEPTH, largest(1, depth), 1);
     const int64_t full = columns / L * L;
     for (int64_t p = 0; full > 0 && (p == 0 || p < depth); p += at_once)
       multiply_tiles<K, HERE>(x.at + p * x.k, x.row, x.k, (const Right<K, HERE>*)b_at(start + p, j), b_k, block(), ld,
