@@ -23,8 +23,8 @@ class CompileOptions:
     `fusion`: `none` gives every operation a kernel of its own; `disc` and `bladedisc` follow the rules of those
     compilers, to compare with; `full` is ours.
     `cuda_graphs`: on a GPU, record the launches of a signature that comes back, and replay them.
-    `matmul_precision`: `default` lets a GPU round the f32 inputs of matrix products to TF32, as XLA does; `highest`
-    does not.
+    `matmul_precision`: `default` lets a GPU round the f32 inputs of matrix products to TF32, as XLA does, and a CPU
+    multiply bf16 by dot products of pairs (docs/kernels.md); `highest` does neither.
     `schedules`: what matrix products are scheduled by (`shlo_disc.tune` gives them); None takes the best that is known
     of this CPU and of the program. `trace_selection`: keep which schedule each call took, for `Compiled.selections`.
     """

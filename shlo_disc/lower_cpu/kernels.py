@@ -31,6 +31,7 @@ from shlo_disc.codegen.templates import (
     build_sort,
     build_window_scatter,
 )
+from shlo_disc.dynamic_ops.contract import DotAttrs
 from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, of
 from shlo_disc.lower_cpu import (
@@ -148,7 +149,8 @@ class CpuLowering:
                 return self._rows(group, alone=alone)
             case GroupKind.DOT:
                 assert group.anchor is not None, "a product has its op"
-                kind = multiplication(product_types(group.anchor))
+                assert isinstance(group.anchor.attrs, DotAttrs), "the op of a product is a dot"
+                kind = multiplication(product_types(group.anchor), group.anchor.attrs.precision)
                 assert kind is not None, "fusion makes a product only of types that there is a kernel for"
                 dot, tensors = build_dot(group, self.facts, self.producers, kind.read_as)
                 return self._product(group, products.read_transposed(dot), tensors, kind)

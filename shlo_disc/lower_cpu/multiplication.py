@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from shlo_disc.codegen.groups import ProductTypes
-from shlo_disc.dynamic_ops.contract import accumulator
+from shlo_disc.dynamic_ops.contract import Precision, accumulator
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.lower_cpu.templates import prelude_constants
 
@@ -16,13 +16,15 @@ from shlo_disc.lower_cpu.templates import prelude_constants
 class Multiplication:
     """A kernel of the prelude, by its name there: what it reads, the type of its sums, bytes of its scratch memory.
 
-    `operands` are the same to it: integers which wrap, and i1, whose pairs of ones it counts.
+    `operands` are the same to it: integers which wrap, and i1, whose pairs of ones it counts. `small`: which kernel
+    computes its batches of small products.
     """
 
     name: str
     operands: tuple[DType, ...]
     sums: DType
     scratch: int
+    small: str
 
     def read_as(self, dtype: DType) -> DType:
         """The type of a panel that holds such elements."""
@@ -33,31 +35,40 @@ def _kernels() -> Mapping[str, Multiplication]:
     sizes = prelude_constants("gemm.h")
     narrow, wide = sizes["SHLO_GEMM_SCRATCH"], sizes["SHLO_GEMM_WIDE_SCRATCH"]
     found = (
-        Multiplication("f32", (DType.F32,), DType.F32, narrow),
-        Multiplication("f64", (DType.F64,), DType.F64, narrow),
-        Multiplication("f16", (DType.F16,), DType.F32, wide),
-        Multiplication("bf16", (DType.BF16,), DType.F32, wide),
-        Multiplication("i8", (DType.I8,), DType.I32, wide),
-        Multiplication("u8", (DType.UI8, DType.I1), DType.I32, wide),
-        Multiplication("i16", (DType.I16, DType.UI16), DType.I32, wide),
-        Multiplication("i32", (DType.I32, DType.UI32), DType.I32, narrow),
-        Multiplication("i64", (DType.I64, DType.UI64), DType.I64, narrow),
-        Multiplication("c64", (DType.C64,), DType.C64, narrow),
-        Multiplication("c128", (DType.C128,), DType.C128, wide),
+        Multiplication("f32", (DType.F32,), DType.F32, narrow, "f32"),
+        Multiplication("f64", (DType.F64,), DType.F64, narrow, "f64"),
+        Multiplication("f16", (DType.F16,), DType.F32, wide, "f16"),
+        Multiplication("bf16", (DType.BF16,), DType.F32, wide, "bf16"),
+        Multiplication("i8", (DType.I8,), DType.I32, wide, "i8"),
+        Multiplication("u8", (DType.UI8, DType.I1), DType.I32, wide, "u8"),
+        Multiplication("i16", (DType.I16, DType.UI16), DType.I32, wide, "i16"),
+        Multiplication("i32", (DType.I32, DType.UI32), DType.I32, narrow, "i32"),
+        Multiplication("i64", (DType.I64, DType.UI64), DType.I64, narrow, "i64"),
+        Multiplication("c64", (DType.C64,), DType.C64, narrow, "c64"),
+        Multiplication("c128", (DType.C128,), DType.C128, wide, "c128"),
     )
     return {one.name: one for one in found}
 
 
 _KERNELS = _kernels()
+# What a CPU may multiply faster than exactly, by the kernel that is exact. Types alone find only the latter.
+_ROUNDED = {"bf16": replace(_KERNELS["bf16"], name="bf16_rounded")}
 _OF_SUMS = {one.sums: one for one in _KERNELS.values() if one.sums in one.operands}
 
 
-def multiplication(types: ProductTypes) -> Multiplication | None:
+def multiplication(types: ProductTypes, precision: Precision = Precision.HIGHEST) -> Multiplication | None:
     """The kernel for operands and a result of these types, if there is one.
 
     It reads both operands from memory, or what it cannot read is converted to what it can, exactly: to the type of
     the sums, or integers of up to 16 bits to those. Integers wrap, so that wider ones than the sums may be cut.
+    Where a program leaves the precision to the target, bf16 may go to the CPU's dot products of pairs, which take
+    subnormal numbers for zeros.
     """
+    found = _exact(types)
+    return _ROUNDED.get(found.name, found) if found and precision is Precision.DEFAULT else found
+
+
+def _exact(types: ProductTypes) -> Multiplication | None:
     left, right, result = types
     operands = (left, right)
     whole = result.is_integer or result.is_bool
@@ -75,7 +86,7 @@ def multiplication(types: ProductTypes) -> Multiplication | None:
 
 def kernel_named(name: str) -> Multiplication:
     """The kernel that the prelude calls so."""
-    return _KERNELS[name]
+    return next(one for one in (*_KERNELS.values(), *_ROUNDED.values()) if one.name == name)
 
 
 def _sums(result: DType) -> DType:

@@ -20,7 +20,7 @@ from shlo_disc.lower_cpu.products import PANEL_COLUMNS, fill, packed_bytes, pane
 from shlo_disc.lower_cpu.rows import pointer
 from shlo_disc.lower_cpu.small_products import may_be_small
 from shlo_disc.lower_cpu.spelling import VectorSpelling
-from shlo_disc.lower_cpu.templates import Body, CallBack, prelude_constants, start, union
+from shlo_disc.lower_cpu.templates import Body, CallBack, start, union
 
 TITLE = "pack"  # what kernels that pack are called
 
@@ -54,7 +54,7 @@ def packed_operand(kernel: DotKernel, kind: Multiplication, lasting: Sequence[bo
     `lasting`: which of the kernel's params stay as they are for many launches.
     """
     columns, sources = kernel.column.extent, set(mentioned(kernel.b))
-    if may_be_small(kernel) or not _is_wide(columns) or not _is_shared(kernel) or _grows(kernel, kind):
+    if may_be_small(kernel) or not _is_wide(columns) or not _is_shared(kernel):
         return None
     if not all(lasts for p, lasts in zip(kernel.params, lasting, strict=True) if p in sources):
         return None
@@ -86,11 +86,6 @@ def _worth(kernel: DotKernel) -> Dim:
 def _is_wide(columns: Dim) -> bool:
     count = columns.constant
     return count is None or -(-count // PANEL_COLUMNS) * PANEL_COLUMNS <= _MOST_PADDING * count
-
-
-def _grows(kernel: DotKernel, kind: Multiplication) -> bool:
-    """Whether packed elements are wider: to read more bytes takes longer than to convert what is read."""
-    return prelude_constants("gemm.h")[f"SHLO_GEMM_BYTES_{kind.name}"] > kernel.b.dtype.bytes
 
 
 def _is_shared(kernel: DotKernel) -> bool:

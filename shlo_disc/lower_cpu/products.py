@@ -150,7 +150,7 @@ def print_dot(kernel: DotKernel, kind: Multiplication, name: str, blocks: Blocks
     statements = (*emit.scopes[0].lines, *lines)
     sizes = union(*(function.sizes for function in functions), tuple(emit.sizes))
     texts = (*blocks.table, *(line for function in functions for line in function.lines))
-    libraries = (f"gemm_small_{kind.name}",) * (small is not None) + (f"gemm_{kind.name}",) * (not always)
+    libraries = (f"gemm_small_{kind.small}",) * (small is not None) + (f"gemm_{kind.name}",) * (not always)
     return Body(texts, statements, sizes, libraries)
 
 

@@ -99,7 +99,7 @@ def print_small(kernel: DotKernel, kind: Multiplication, name: str, emit: Emitte
         scope.lines += [
             f"last = min_(min_(end, first + most), first + {run});",
             f"const ShloGemm products = {{{operands}, m, n, k}};",
-            f"shlo_gemm_small_{kind.name}(&products, last - first, {moves}, scratch);",
+            f"shlo_gemm_small_{kind.small}(&products, last - first, {moves}, scratch);",
             f"{name}_store_small(&at, scratch, first, first * piece, last * piece);",
         ]
     body = [

@@ -41,7 +41,7 @@ def _nobody(done: int, total: int) -> None:
     """Shows nothing."""
 
 
-class _Gemm(ctypes.Structure):
+class Gemm(ctypes.Structure):
     """`ShloGemm` of gemm.h."""
 
     _fields_ = [
@@ -76,7 +76,7 @@ class Stand:
         m, n, k = sizes
         a, b, c = (self._memory(name, count) for name, count in (("a", m * k), ("b", k * n), ("c", m * n)))
         schedule = _Schedule(FORMS.index(candidate.kernel.form), candidate.kernel.tile_rows)
-        gemm = _Gemm(a.ctypes.data, b.ctypes.data, k, 1, n, 1, m, n, k, None, ctypes.addressof(schedule))
+        gemm = Gemm(a.ctypes.data, b.ctypes.data, k, 1, n, 1, m, n, k, None, ctypes.addressof(schedule))
         keep = (a, b, c, schedule, gemm)
         fixed = [ctypes.c_int64(x) for x in (candidate.rows, self.size)]
         places = [ctypes.c_void_p(x.ctypes.data) for x in (c, self._scratch)]

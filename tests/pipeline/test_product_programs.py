@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import ml_dtypes
 import numpy as np
@@ -13,8 +13,15 @@ import shlo_disc
 from shlo_disc.check.rounding import significand_bits
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.numpy_math import numpy_dtype
+from shlo_disc.options import CompileOptions
 
 Array = NDArray[Any]
+
+_ALGORITHM = (
+    ", algorithm = <lhs_precision_type = bf16, rhs_precision_type = bf16, accumulation_type = f32,"
+    " lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1,"
+    " allow_imprecise_accumulation = false>"
+)
 
 # The type of both operands, that of the result, and which operand is transposed.
 INTEGERS = ("i8 i32 -", "i8 i8 b", "ui8 i32 a", "i16 i32 b", "ui16 ui32 -", "ui16 ui16 a", "ui32 ui32 b", "i64 i64 -")
@@ -179,3 +186,30 @@ def test_every_algorithm_is_at_least_as_exact_as_it_says() -> None:
             summing = 2.0**-52 if sums == "f64" else 2.0**-23
             error = np.abs(found - wanted)
             assert (error <= 4 * k**0.5 * summing * size + rounding * np.abs(wanted)).all(), (operand, sums)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "demanded", "library"),
+    [
+        ("", "default", "gemm_bf16_rounded"),
+        (", precision = [DEFAULT, HIGHEST]", "default", "gemm_bf16"),
+        (_ALGORITHM, "default", "gemm_bf16"),
+        ("", "highest", "gemm_bf16"),
+    ],
+)
+def test_products_of_bf16_are_exact_where_a_program_or_an_option_says_so(
+    attribute: str, demanded: Literal["default", "highest"], library: str
+) -> None:
+    text = (
+        "func.func @main(%a: tensor<?x70xbf16>, %b: tensor<70x90xbf16>) -> tensor<?x90xf32> {\n"
+        f"  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]{attribute}"
+        " : (tensor<?x70xbf16>, tensor<70x90xbf16>) -> tensor<?x90xf32>\n"
+        "  return %0 : tensor<?x90xf32>\n}"
+    )
+    run = shlo_disc.compile(text, options=CompileOptions(matmul_precision=demanded))
+    assert library in {name for kernel in run.executable.artifact.kernels for name in kernel.libraries}
+    rng = np.random.default_rng(1)
+    a, b = (rng.standard_normal(shape).astype(ml_dtypes.bfloat16) for shape in ((5, 70), (70, 90)))
+    left, right = a.astype(np.float64), b.astype(np.float64)
+    bound = np.abs(left) @ np.abs(right) * (2 * 70 * np.finfo(np.float32).eps)
+    assert (np.abs(np.asarray(run(a, b)) - left @ right) <= bound).all()

@@ -85,7 +85,7 @@ class Kind:
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, int]) -> Array:
         """Integers of the whole range, other numbers around 0."""
-        if self.name == "bf16":
+        if self.name.startswith("bf16"):
             return (rng.standard_normal(shape).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
         if self.memory.kind in "iu":
             limits = np.iinfo(self.memory)
@@ -97,7 +97,7 @@ class Kind:
 
     def numbers(self, x: Array) -> Array:
         """What elements in memory mean."""
-        if self.name == "bf16":
+        if self.name.startswith("bf16"):
             return (x.astype(np.uint32) << 16).view(np.float32).astype(self.wide)
         return x.astype(self.wide)
 
@@ -119,6 +119,7 @@ KINDS = tuple(
         ("f64", "float64", "float64", "double", "float64"),
         ("f16", "float16", "float32", "float", "float64"),
         ("bf16", "uint16", "float32", "float", "float64"),
+        ("bf16_rounded", "uint16", "float32", "float", "float64"),
         ("i8", "int8", "int32", "int32_t", "int64"),
         ("u8", "uint8", "int32", "int32_t", "int64"),
         ("i16", "int16", "int32", "int32_t", "int64"),

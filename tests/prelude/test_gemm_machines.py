@@ -20,13 +20,16 @@ SOME = tuple(OF_NAME[name] for name in ("f32", "f16", "bf16", "i8", "c64"))
 X86 = platform.machine() in {"x86_64", "AMD64"}
 
 
-@pytest.fixture(scope="module", params=("haswell", "nehalem"))
+NEEDED = {"haswell": "avx2", "nehalem": "sse4_2", "alderlake": "avx_vnni"}  # by what compilers call a CPU
+
+
+@pytest.fixture(scope="module", params=tuple(NEEDED))
 def products(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Products:
-    """Kernels with AVX2 and with SSE."""
+    """Kernels with AVX2, with SSE, and with AVX2 and products of bytes."""
     if not X86:
         pytest.skip("needs an x86")
-    if request.param == "haswell" and "avx2" not in Path("/proc/cpuinfo").read_text():
-        pytest.skip("needs AVX2")
+    if NEEDED[request.param] not in Path("/proc/cpuinfo").read_text().split():
+        pytest.skip(f"needs {NEEDED[request.param]}")
     library = build("zig", tmp_path_factory.mktemp("gemm"), SOME, request.param)
     return Products(library, lambda kind: kernel_named(kind.name).scratch)
 
@@ -43,11 +46,21 @@ def test_narrower_vectors(products: Products, kind: Kind) -> None:
 
 @pytest.mark.parametrize("kind", SOME, ids=lambda kind: kind.name)
 def test_arm_compiles(tmp_path: Path, kind: Kind) -> None:
+    for name in (f"gemm_{kind.name}", f"gemm_small_{kind.name}"):
+        compile_for(["-target", "aarch64-linux-gnu"], name, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["gemm_i8", "gemm_u8"])
+def test_products_of_bytes_of_equal_signs_compile(tmp_path: Path, name: str) -> None:
+    compile_for(["-target", "x86_64-linux-gnu", "-mcpu=sierraforest"], name, tmp_path)
+
+
+def compile_for(machine: list[str], name: str, folder: Path) -> None:
+    """Compile a library of the prelude for another machine."""
     if find_spec("ziglang") is None:
         pytest.skip("needs the package ziglang")
     flags = [flag for flag in FLAGS if flag not in {"-march=native", "-shared"}]
-    command = [sys.executable, "-m", "ziglang", "c++", "-target", "aarch64-linux-gnu", *flags, f"-I{PRELUDE}", "-c"]
-    for name in (f"gemm_{kind.name}", f"gemm_small_{kind.name}"):
-        source, target = PRELUDE / f"{name}.cc", tmp_path / f"{name}.o"
-        done = subprocess.run([*command, str(source), "-o", str(target)], check=False, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
+    command = [sys.executable, "-m", "ziglang", "c++", *machine, *flags, f"-I{PRELUDE}", "-c"]
+    source, target = PRELUDE / f"{name}.cc", folder / f"{name}.o"
+    done = subprocess.run([*command, str(source), "-o", str(target)], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

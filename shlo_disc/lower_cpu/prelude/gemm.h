@@ -6,7 +6,7 @@
 #define SHLO_GEMM_ROWS 192
 #define SHLO_GEMM_COLUMNS 256
 #define SHLO_GEMM_SCRATCH 688128
-#define SHLO_GEMM_WIDE_SCRATCH 753664  // for elements that are converted, and for c128
+#define SHLO_GEMM_WIDE_SCRATCH 754688  // for elements that are converted, and for c128
 
 // Products with at most so many rows and columns, and such a depth, are small: one call computes many of them. All rows,
 // all columns and all results of a call are SMALL_ELEMENTS each, at most.
@@ -21,9 +21,10 @@
 #define SHLO_GEMM_STEP_f32 1
 #define SHLO_GEMM_STEP_f64 1
 #define SHLO_GEMM_STEP_f16 1
-#define SHLO_GEMM_STEP_bf16 1
-#define SHLO_GEMM_STEP_i8 2
-#define SHLO_GEMM_STEP_u8 2
+#define SHLO_GEMM_STEP_bf16 2
+#define SHLO_GEMM_STEP_bf16_rounded 2
+#define SHLO_GEMM_STEP_i8 4
+#define SHLO_GEMM_STEP_u8 4
 #define SHLO_GEMM_STEP_i16 2
 #define SHLO_GEMM_STEP_i32 1
 #define SHLO_GEMM_STEP_i64 1
@@ -31,10 +32,11 @@
 #define SHLO_GEMM_STEP_c128 1
 #define SHLO_GEMM_BYTES_f32 4
 #define SHLO_GEMM_BYTES_f64 8
-#define SHLO_GEMM_BYTES_f16 4
-#define SHLO_GEMM_BYTES_bf16 4
-#define SHLO_GEMM_BYTES_i8 2
-#define SHLO_GEMM_BYTES_u8 2
+#define SHLO_GEMM_BYTES_f16 2
+#define SHLO_GEMM_BYTES_bf16 2
+#define SHLO_GEMM_BYTES_bf16_rounded 2
+#define SHLO_GEMM_BYTES_i8 1
+#define SHLO_GEMM_BYTES_u8 1
 #define SHLO_GEMM_BYTES_i16 2
 #define SHLO_GEMM_BYTES_i32 4
 #define SHLO_GEMM_BYTES_i64 8
@@ -97,6 +99,6 @@ typedef void (*ShloEpilogue)(void* context, const void* tile, int64_t ld, int64_
   extern "C" void shlo_pack_##name(const ShloGemm* gemm, int64_t j0, int64_t j1, void* packed);                       \
   extern "C" void shlo_gemm_small_##name(const ShloGemm* gemm, int64_t count, int64_t a_next, int64_t b_next,         \
                                          void* scratch);
-SHLO_GEMM_KERNEL(f32) SHLO_GEMM_KERNEL(f64) SHLO_GEMM_KERNEL(f16) SHLO_GEMM_KERNEL(bf16)
+SHLO_GEMM_KERNEL(f32) SHLO_GEMM_KERNEL(f64) SHLO_GEMM_KERNEL(f16) SHLO_GEMM_KERNEL(bf16) SHLO_GEMM_KERNEL(bf16_rounded)
 SHLO_GEMM_KERNEL(i8) SHLO_GEMM_KERNEL(u8) SHLO_GEMM_KERNEL(i16) SHLO_GEMM_KERNEL(i32) SHLO_GEMM_KERNEL(i64)
 SHLO_GEMM_KERNEL(c64) SHLO_GEMM_KERNEL(c128)

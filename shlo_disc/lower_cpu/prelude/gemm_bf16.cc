@@ -1,5 +1,5 @@
-// Matrix products of bf16.
+// Matrix products of bf16, whose products are exact.
+#include "gemm_narrow.h"
 #include "gemm_product.h"
 
-typedef Real<bf16, float> Kind;
-SHLO_GEMM(bf16, Kind)
+SHLO_GEMM(bf16, BrainPairs)

@@ -1,5 +1,5 @@
 // Matrix products of f16.
+#include "gemm_narrow.h"
 #include "gemm_product.h"
 
-typedef Real<f16, float> Kind;
-SHLO_GEMM(f16, Kind)
+SHLO_GEMM(f16, Halves)

@@ -1,5 +1,5 @@
 // Matrix products of i8.
-#include "gemm_pairs.h"
+#include "gemm_narrow.h"
 #include "gemm_product.h"
 
-SHLO_GEMM(i8, Pairs<int8_t>)
+SHLO_GEMM(i8, Bytes<int8_t>)

@@ -3,17 +3,25 @@
 //   Real<S, T, N>     elements S, multiplied and summed as T. Integers are unsigned here, so that they wrap
 //   Pairs<S>          integers of at most 16 bits, two neighbouring depths at a time: see gemm_pairs.h
 //   Complexes<T, N>   real and imaginary parts in registers of their own
+//   Bytes, Halves ..  elements that are packed as narrow as they are: see gemm_narrow.h
 //
 // A kind has
 //   Storage, Packed, Element   types in memory, of packed operands, of sums
 //   vector, lanes, registers   `lanes` elements in so many registers; `zero()`, `keep(x)`: see KEEP
+//   Sum                        a vector of sums, and of what is multiplied
 //   step                       how many depths one packed element holds
+//   parts                      how many multiplications that takes; if 2, `unpack` and `broadcast` are told which one
 //   in_place                   whether A is read where it is: its elements are packed elements
+//   is_raw                     whether packed elements of A are neighbouring depths as they are in memory
+//   Left                       the kind that packs A
+//   has_excess                 whether products are too much by the excess of a row of A: excess(sum, x) adds that of x
+//   sums_alike                 whether sums are those of Single, to the last bit
+//   few_rows                   up to so many, B is read where it is if its elements are converted. Measured
 //   Single                     the kind that reads B where it is
 //   Sums<N>                    the kind that reads sums, N at a time
 //   read, read_n               neighbouring elements of one depth as numbers; only the first n, then zeros
 //   along, along_n             `lanes` packed elements from neighbouring depths
-//   join                       two depths of numbers as packed elements (step 2)
+//   join                       packed elements and the numbers of the next depth, of this number (step > 1)
 //   pack, unpack               to and from packed memory, a vector at a time
 //   load, store, store_n       sums; only the first n
 //   turn                       transposes a square of packed elements
@@ -103,11 +111,12 @@ struct Real {
   typedef S Storage;
   typedef T Packed;
   typedef T Element;
-  typedef lanes_t<T, N> vector;
-  typedef Real Single;
+  typedef lanes_t<T, N> vector, Sum;
+  typedef Real Single, Left;
   template <int M> using Sums = Real<T, T, M>;
-  static constexpr int lanes = N, registers = 1, step = 1;
-  static constexpr bool in_place = same<S, T>;
+  static constexpr int lanes = N, registers = 1, step = 1, parts = 1;
+  static constexpr bool in_place = same<S, T>, is_raw = in_place, has_excess = false, sums_alike = true;
+  static constexpr int few_rows = 12;
   typedef lanes_t<typename Bits<S>::type, lanes> Memory;
 
   SHLO_INLINE vector zero() { return vector{}; }
@@ -164,10 +173,12 @@ struct Complexes {
   struct vector {
     part re, im;
   };
-  typedef Complexes Single;
+  typedef Complexes Single, Left;
+  typedef vector Sum;
   template <int M> using Sums = Complexes<T, M>;
-  static constexpr int lanes = N, registers = 2, step = 1;
-  static constexpr bool in_place = true;
+  static constexpr int lanes = N, registers = 2, step = 1, parts = 1;
+  static constexpr bool in_place = true, is_raw = true, has_excess = false, sums_alike = true;
+  static constexpr int few_rows = 12;
 
   SHLO_INLINE vector zero() { return {part{}, part{}}; }
   SHLO_INLINE void keep(vector& x) {

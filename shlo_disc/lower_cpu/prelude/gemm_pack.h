@@ -14,6 +14,26 @@ SHLO_INLINE typename K::vector read_line(const typename K::Storage* row, int64_t
   return K::read(line);
 }
 
+// `step` depths of them, of which the first `deep` exist, as packed elements.
+template <class K>
+SHLO_INLINE typename K::vector read_depths(const typename K::Storage* row, int64_t b_k, int64_t b_col, int64_t columns,
+                                           int64_t deep) {
+  typename K::vector x = read_line<K>(row, b_col, columns);
+  if constexpr (K::step > 1)
+    for (int depth = 1; depth < min(K::step, deep); ++depth)
+      x = K::join(x, read_line<K>(row + depth * b_k, b_col, columns), depth);
+  return x;
+}
+
+// The same where all exist and columns are adjacent.
+template <class K>
+SHLO_INLINE typename K::vector read_whole_depths(const typename K::Storage* row, int64_t b_k) {
+  typename K::vector x = K::read(row);
+  if constexpr (K::step >= 2) x = K::join(x, K::read(row + b_k), 1);
+  if constexpr (K::step == 4) x = K::join(K::join(x, K::read(row + 2 * b_k), 2), K::read(row + 3 * b_k), 3);
+  return x;
+}
+
 // packed[k, width] = b[k, columns], whole vectors; beyond the columns come arbitrary numbers, beyond k zeros.
 template <class K>
 SHLO_ONCE void pack(const typename K::Storage* b, int64_t b_k, int64_t b_col, int64_t k, int64_t columns,
@@ -28,24 +48,20 @@ SHLO_ONCE void pack(const typename K::Storage* b, int64_t b_k, int64_t b_col, in
         K::turn(square);
         for (int64_t i = 0; i < L; ++i) K::pack(packed + j + i * width, square[i]);
       }
-  const bool lines = b_col == 1 && step == 1 && columns % (4 * L) == 0;
+  const bool lines = b_col == 1 && columns % (4 * L) == 0;
   for (; p < k; p += step, packed += width) {
     const typename K::Storage* const row = b + p * b_k;
-    if (lines)
+    if (lines && p + step <= k)
       for (int64_t j = 0; j < columns; j += 4 * L) {
         typename K::vector x[4];
 #pragma GCC unroll 4
-        for (int v = 0; v < 4; ++v) x[v] = K::read(row + j + v * L);
+        for (int v = 0; v < 4; ++v) x[v] = read_whole_depths<K>(row + j + v * L, b_k);
 #pragma GCC unroll 4
         for (int v = 0; v < 4; ++v) K::pack(packed + j + v * L, x[v]);
       }
     else
-      for (int64_t j = 0; j < columns; j += L) {
-        typename K::vector x = read_line<K>(row + j * b_col, b_col, columns - j);
-        if constexpr (step == 2)
-          x = K::join(x, p + 1 < k ? read_line<K>(row + b_k + j * b_col, b_col, columns - j) : K::zero());
-        K::pack(packed + j, x);
-      }
+      for (int64_t j = 0; j < columns; j += L)
+        K::pack(packed + j, read_depths<K>(row + j * b_col, b_k, b_col, columns - j, k - p));
   }
 }
 

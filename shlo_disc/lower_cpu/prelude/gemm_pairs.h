@@ -9,16 +9,15 @@ template <class S>
 struct Pairs : Real<uint32_t, uint32_t> {
   typedef S Storage;
   typedef Real<S, uint32_t> Single;
+  typedef Pairs Left;
   static constexpr int step = 2;
-  static constexpr bool in_place = false;
+  static constexpr bool in_place = false, is_raw = same<S, int16_t>;
   typedef lanes_t<S, 2 * lanes> Line;
 
-  SHLO_INLINE vector read(const S* p) { return Single::read(p); }
-  SHLO_INLINE vector read_n(const S* p, int64_t n) { return Single::read_n(p, n); }
-  SHLO_INLINE vector join(vector x, vector y) { return (x & 0xffffu) | y << 16; }
+  SHLO_INLINE vector read(const S* p) { return Single::read(p) & 0xffffu; }
+  SHLO_INLINE vector join(vector x, vector y, int) { return x | y << 16; }
   SHLO_INLINE vector pairs(Line x) { return (vector)__builtin_convertvector(x, lanes_t<int16_t, 2 * lanes>); }
   SHLO_INLINE vector along(const S* p) { return pairs(read_as<Line>(p)); }
-  SHLO_INLINE vector along_n(const S* p, int64_t n) { return pairs(read_first<Line>(p, n)); }
 
   SHLO_INLINE vector multiply_add(vector sum, vector x, vector y) { return add_products_of_pairs(sum, x, y); }
 };

@@ -20,8 +20,8 @@ namespace {
 constexpr int64_t ROWS = SHLO_GEMM_ROWS;        // at most, of a block
 constexpr int64_t PANEL = SHLO_GEMM_PANEL;      // columns of a block
 constexpr int64_t COLUMNS = SHLO_GEMM_COLUMNS;  // at most, of a block with few rows
-constexpr int64_t THIN_ROWS = 12;    // at most, to read B where it is if it has to be converted
-constexpr int64_t STREAM_ROWS = 192;  // and if not. Measured on Zen 5: packing gains nothing below,
+constexpr int64_t THIN_ROWS = 12;    // at most, for blocks as wide as packed B allows
+constexpr int64_t STREAM_ROWS = 192;  // at most, to read B where it is, unconverted. Measured on Zen 5: packing gains nothing below,
 constexpr int64_t NEAR_ROWS = 768;    // and where B is near, even here
 constexpr int64_t SHALLOW_DEPTH = 48;     // at most, to do so for any number of rows: the results, long rows of them, are
 constexpr int64_t SHALLOW_COLUMNS = 128;  // most of what moves, and rows of blocks of 64 columns make worse use of the caches
@@ -56,12 +56,15 @@ struct Scratch {
   static constexpr int64_t BLOCK_ROWS = BLOCK / (PANEL * (int64_t)sizeof(typename K::Element));
   static constexpr int64_t TURNED = COLUMNS * 16 * SIZE;
   static constexpr int64_t LEFT = K::in_place ? 196608 : 393216;
-  static constexpr int64_t ALL = PACKED + BLOCK + TURNED + LEFT;
+  static constexpr int64_t EXCESS = K::has_excess ? (ROWS + 16) * sizeof(typename K::Element) : 0;
+  static constexpr int64_t ALL = PACKED + BLOCK + TURNED + LEFT + EXCESS;
   static_assert(BLOCK >= THIN_ROWS * COLUMNS * SIZE && BLOCK >= STREAM_BYTES, "blocks of all kinds fit");
   static_assert(ALL <= (K::in_place && SIZE == 8 ? SHLO_GEMM_SCRATCH : SHLO_GEMM_WIDE_SCRATCH), "all parts fit");
 
-  static constexpr int64_t UNIT = sizeof(typename K::Packed);
-  static constexpr int64_t DEPTH = PACKED / (PANEL * UNIT) * K::step;  // of packed B
+  // Depth of packed B: if all of k fits, so do rows of packed A.
+  static constexpr int64_t UNIT = sizeof(typename K::Left::Packed);
+  static constexpr int64_t RIGHT_DEPTH = PACKED / (PANEL * (int64_t)sizeof(typename K::Packed)) * K::step;
+  static constexpr int64_t DEPTH = K::in_place ? RIGHT_DEPTH : min(RIGHT_DEPTH, LEFT / (ROWS * UNIT) * K::step);
   static constexpr int64_t SLAB_ROWS = min(ROWS, BLOCK / (COLUMNS * (int64_t)sizeof(typename K::Element)));
   static constexpr int64_t SLAB_DEPTH = min(DEPTH, LEFT / (SLAB_ROWS * UNIT) * K::step);
   static constexpr int64_t THIN_DEPTH = LEFT / (THIN_ROWS + 4) / UNIT * K::step;  // of A with few rows
@@ -143,19 +146,58 @@ struct Product : Operands<typename K::Storage> {
 
   // A as tiles read it.
   struct Left {
-    const Packed* at;
+    const LeftPacked<K>* at;
     int64_t row, k;
+    const Element* excess;  // of each row, or null
   };
   // Where it is. Only of elements that are not converted.
-  Left left_at(int64_t i, int64_t p) const { return {(const Packed*)a_at(i, p), a_row, a_k}; }
+  Left left_at(int64_t i, int64_t p) const {
+    return {(const LeftPacked<K>*)a_at(i, p), a_row / K::step, K::step == 1 ? a_k : 1, nullptr};
+  }
+  // Whether it can be read so: neighbouring depths are one packed element.
+  bool is_left_packed(int64_t rows, int64_t deep) const {
+    return K::is_raw && (K::step == 1 || (a_k == 1 && deep % K::step == 0 && (rows == 1 || a_row % K::step == 0)));
+  }
   SHLO_ONCE Left pack_left(int64_t i, int64_t rows, int64_t p, int64_t deep) const {
-    Packed* const to = (Packed*)(scratch + Memory::PACKED + Memory::BLOCK + Memory::TURNED);
+    LeftPacked<K>* const to = (LeftPacked<K>*)(scratch + Memory::PACKED + Memory::BLOCK + Memory::TURNED);
     const int64_t width = (rows + L - 1) / L * L;
-    pack<K>(a_at(i, p), a_k, a_row, deep, rows, to, width);
-    return {to, 1, width};
+    pack<typename K::Left>(a_at(i, p), a_k, a_row, deep, rows, to, width);
+    return {to, 1, width, nullptr};
   }
   Left left(int64_t i, int64_t rows, int64_t p, int64_t deep) const {
-    return K::in_place ? left_at(i, p) : pack_left(i, rows, p, deep);
+    if constexpr (K::in_place) return left_at(i, p);
+    Left x = is_left_packed(rows, deep) ? left_at(i, p) : pack_left(i, rows, p, deep);
+    if constexpr (K::has_excess) x.excess = excess_of(x, rows, (deep + K::step - 1) / K::step);
+    return x;
+  }
+
+  // The excess of rows of A, in scratch memory: vectors along the depth, or where A was packed, along the rows.
+  SHLO_ONCE const Element* excess_of(Left x, int64_t rows, int64_t units) const {
+    typedef typename K::Sum vector;
+    Element* const to = (Element*)(scratch + Memory::PACKED + Memory::BLOCK + Memory::TURNED + Memory::LEFT);
+    for (int64_t i = 0; i < rows; i += x.k == 1 ? 1 : L) {
+      vector sum = K::zero();
+      const LeftPacked<K>* at = x.at + i * x.row;
+      if (x.k != 1) {
+        for (int64_t p = 0; p < units; ++p, at += x.k) sum = K::excess(sum, K::load(at));
+        K::store(to + i, sum);
+        continue;
+      }
+      int64_t p = 0;
+      for (; p + L <= units; p += L) sum = K::excess(sum, K::load(at + p));
+      if (p < units) sum = K::excess(sum, read_first<vector>(at + p, units - p));
+      to[i] = 0;
+      for (int64_t lane = 0; lane < L; ++lane) to[i] += sum[lane];
+    }
+    return to;
+  }
+  // to[rows, columns] = what was there, or zero, less the excess of the rows.
+  static void subtract(const Element* excess, int64_t rows, int64_t columns, Element* to, int64_t ld, bool add) {
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < columns; j += L) {
+        const typename K::Sum before = add ? K::load(to + i * ld + j) : K::zero();
+        K::store(to + i * ld + j, before - excess[i]);
+      }
   }
 
   // Whether the rows of A are adjacent along k, or fit into the scratch memory to be made so.
@@ -212,7 +254,7 @@ struct Product : Operands<typename K::Storage> {
   // Whether a core's share of the caches holds B.
   bool is_near() const { return k * n * (int64_t)sizeof(Storage) <= NEAR_BYTES; }
 
-  int64_t stream_rows() const { return !K::in_place ? THIN_ROWS : is_near() ? NEAR_ROWS : STREAM_ROWS; }
+  int64_t stream_rows() const { return !K::in_place ? K::few_rows : is_near() ? NEAR_ROWS : STREAM_ROWS; }
 
   // B where it is; only the columns of a last vector that is not full are packed.
   void stream_columns_at(Left x, int64_t rows, int64_t start, int64_t depth, int64_t j, int64_t columns,
@@ -242,7 +284,13 @@ struct Product : Operands<typename K::Storage> {
       right = (const Packed*)packed_right + j * ((k + K::step - 1) / K::step) + p / K::step * PANEL;
     else if (packing)
       pack<K>(b_at(p, j), b_k, b_col, deep, columns, (Packed*)right, PANEL);
-    multiply_tiles<K, PACKED>(x.at, x.row, x.k, right, PANEL, to, ld, units, p > 0, rows, (columns + L - 1) / L,
+    bool add = p > 0;
+    if constexpr (K::has_excess)
+      if (x.excess) {
+        subtract(x.excess, rows, columns, to, ld, add);
+        add = true;
+      }
+    multiply_tiles<K, PACKED>(x.at, x.row, x.k, right, PANEL, to, ld, units, add, rows, (columns + L - 1) / L,
                               shape(rows, false));
   }
 
@@ -264,7 +312,8 @@ struct Product : Operands<typename K::Storage> {
           const int64_t deep = min(depth, k - p);
           for (int64_t i = start; i < end; i += chunk) {
             const int64_t rows = min(chunk, end - i);
-            const Left x = {all.at + (i - start) * all.row + p / K::step * all.k, all.row, all.k};
+            const Element* const excess = p == 0 && all.excess ? all.excess + (i - start) : nullptr;  // of all of k
+            const Left x = {all.at + (i - start) * all.row + p / K::step * all.k, all.row, all.k, excess};
             Element* const sums = block() + (i - start) * unfinished;
             multiply(x, rows, p, deep, j, columns, sums, PANEL, i == start);
             if (p + depth >= k) epilogue(context, sums, PANEL, i, rows, j, columns);
@@ -284,7 +333,7 @@ struct Product : Operands<typename K::Storage> {
         const int64_t columns = min(COLUMNS, j1 - j);
         for (int64_t p = 0; p == 0 || p < k; p += depth) {
           const int64_t deep = min(depth, k - p);
-          const Left x = pack_left(start, rows, p, deep);
+          const Left x = K::in_place ? pack_left(start, rows, p, deep) : left(start, rows, p, deep);
           for (int64_t c = 0; c < columns; c += PANEL)
             multiply(x, rows, p, deep, j + c, min(PANEL, columns - c), block() + c, COLUMNS, true);
         }
@@ -310,7 +359,9 @@ struct Product : Operands<typename K::Storage> {
         thin.dot();
         return;
       }
-      if (b_col == 1 && (rows <= stream_rows() || shallow || how.form == 2)) {
+      // So it is with kinds whose sums differ from those of elements where they are.
+      const bool few = K::sums_alike ? rows <= stream_rows() || shallow : m <= stream_rows();
+      if (b_col == 1 && (few || how.form == 2)) {
         thin.stream();
         return;
       }

@@ -22,11 +22,18 @@ template <class K, Reading R>
 constexpr Reading READING = K::in_place && K::registers == 1 ? PACKED : R;
 template <class K, Reading R>
 using Right = typename Pick<R == PACKED, typename K::Packed, typename K::Storage>::type;
+template <class K> using LeftPacked = typename K::Left::Packed;
 
-template <class K, Reading R>
-SHLO_INLINE typename K::vector read_right(const Right<K, R>* at) {
-  if constexpr (R == PACKED) return K::unpack(at);
-  else return K::read(at);
+template <class K, Reading R, int part>
+SHLO_INLINE typename K::Sum read_right(const Right<K, R>* at) {
+  if constexpr (R != PACKED) return K::read(at);
+  else if constexpr (K::parts == 1) return K::unpack(at);
+  else return K::template unpack<part>(at);
+}
+template <class K, int part>
+SHLO_INLINE typename K::Sum read_left(const LeftPacked<K>& x) {
+  if constexpr (K::parts == 1) return K::broadcast(x);
+  else return K::template broadcast<part>(x);
 }
 
 // A tile on B that is not near fetches, while it multiplies, lines of the columns beside its own into the second-level cache: all of
@@ -39,55 +46,63 @@ constexpr int fetched() {
   return M <= WHOLE_ROWS || lines < 2 ? lines : lines / 2;
 }
 
-// c[M, V vectors] (+)= a[M, k] * b[k, V vectors]; k counts packed elements. What is needed again stays in registers: a row of
-// B or a column of A, whichever is shorter. Fetches lines `ahead` bytes after b, if FETCHES.
-template <class K, Reading R, int M, int V, bool FETCHES>
-void tile(const typename K::Packed* a, int64_t a_row, int64_t a_k, const Right<K, R>* b, int64_t b_k,
-          typename K::Element* c, int64_t ldc, int64_t k, bool add, int64_t ahead) {
+// sum[M, V] += a[M, 1] * b[1, V vectors], for one part of packed elements. What is needed again stays in registers: a row of B
+// or a column of A, whichever is shorter.
+template <class K, Reading R, int M, int V, int part>
+SHLO_INLINE void add_depth(typename K::Sum* sum, const LeftPacked<K>* a, int64_t a_row, const Right<K, R>* b) {
   constexpr int L = K::lanes;
-  typedef typename K::vector vector;
-  vector sum[M * V];
+  typedef typename K::Sum vector;
+  if constexpr (V <= M) {
+    vector y[V];
+#pragma GCC unroll 16
+    for (int v = 0; v < V; ++v) {
+      y[v] = read_right<K, R, part>(b + v * L);
+      K::keep(y[v]);
+    }
+#pragma GCC unroll 32
+    for (int i = 0; i < M; ++i) {
+      vector x = read_left<K, part>(a[i * a_row]);
+      K::keep(x);
+#pragma GCC unroll 16
+      for (int v = 0; v < V; ++v) sum[i * V + v] = K::multiply_add(sum[i * V + v], x, y[v]);
+    }
+  } else {
+    vector x[M];
+#pragma GCC unroll 16
+    for (int i = 0; i < M; ++i) {
+      x[i] = read_left<K, part>(a[i * a_row]);
+      K::keep(x[i]);
+    }
+#pragma GCC unroll 16
+    for (int v = 0; v < V; ++v) {
+      vector y = read_right<K, R, part>(b + v * L);
+      if (M > 1) K::keep(y);
+#pragma GCC unroll 16
+      for (int i = 0; i < M; ++i) sum[i * V + v] = K::multiply_add(sum[i * V + v], x[i], y);
+    }
+  }
+}
+
+// c[M, V vectors] (+)= a[M, k] * b[k, V vectors]; k counts packed elements. Fetches lines `ahead` bytes after b, if FETCHES.
+template <class K, Reading R, int M, int V, bool FETCHES>
+void tile(const LeftPacked<K>* a, int64_t a_row, int64_t a_k, const Right<K, R>* b, int64_t b_k, typename K::Element* c,
+          int64_t ldc, int64_t k, bool add, int64_t ahead) {
+  constexpr int L = K::lanes;
+  typename K::Sum sum[M * V];
 #pragma GCC unroll 32
   for (int i = 0; i < M * V; ++i) sum[i] = add ? K::load(c + i / V * ldc + i % V * L) : K::zero();
   for (; k > 0; --k, a += a_k, b += b_k) {
     if constexpr (FETCHES)
       for (int i = 0; i < fetched<K, M, V>(); ++i) __builtin_prefetch((const char*)b + ahead + i * LINE, 0, 2);
-    if constexpr (V <= M) {
-      vector y[V];
-#pragma GCC unroll 16
-      for (int v = 0; v < V; ++v) {
-        y[v] = read_right<K, R>(b + v * L);
-        K::keep(y[v]);
-      }
-#pragma GCC unroll 32
-      for (int i = 0; i < M; ++i) {
-        vector x = K::broadcast(a[i * a_row]);
-        K::keep(x);
-#pragma GCC unroll 16
-        for (int v = 0; v < V; ++v) sum[i * V + v] = K::multiply_add(sum[i * V + v], x, y[v]);
-      }
-    } else {
-      vector x[M];
-#pragma GCC unroll 16
-      for (int i = 0; i < M; ++i) {
-        x[i] = K::broadcast(a[i * a_row]);
-        K::keep(x[i]);
-      }
-#pragma GCC unroll 16
-      for (int v = 0; v < V; ++v) {
-        vector y = read_right<K, R>(b + v * L);
-        if (M > 1) K::keep(y);
-#pragma GCC unroll 16
-        for (int i = 0; i < M; ++i) sum[i * V + v] = K::multiply_add(sum[i * V + v], x[i], y);
-      }
-    }
+    add_depth<K, R, M, V, 0>(sum, a, a_row, b);
+    if constexpr (K::parts == 2) add_depth<K, R, M, V, 1>(sum, a, a_row, b);
   }
 #pragma GCC unroll 32
   for (int i = 0; i < M * V; ++i) K::store(c + i / V * ldc + i % V * L, sum[i]);
 }
 
 template <class K, Reading R>
-using Tile = void (*)(const typename K::Packed*, int64_t, int64_t, const Right<K, R>*, int64_t, typename K::Element*,
+using Tile = void (*)(const LeftPacked<K>*, int64_t, int64_t, const Right<K, R>*, int64_t, typename K::Element*,
                       int64_t, int64_t, bool, int64_t);
 
 // All tiles of a kind, by the logarithm of their vectors and by their rows; null: there is none. Those that fetch are of the
@@ -146,7 +161,7 @@ struct Shape {
 // c[rows, vectors] (+)= a * b for any number of rows and vectors, tile by tile: all rows of some columns come one after the
 // other, so that these columns of B stay near. `far`: B is not near, so the next columns are fetched.
 template <class K, Reading R>
-SHLO_ONCE void multiply_tiles(const typename K::Packed* a, int64_t a_row, int64_t a_k, const Right<K, R>* b, int64_t b_k,
+SHLO_ONCE void multiply_tiles(const LeftPacked<K>* a, int64_t a_row, int64_t a_k, const Right<K, R>* b, int64_t b_k,
                     typename K::Element* c, int64_t ldc, int64_t k, bool add, int64_t rows, int64_t vectors,
                     Shape shape, bool far = false) {
   constexpr int64_t L = K::lanes;
