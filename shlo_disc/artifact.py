@@ -9,57 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from shlo_disc.interface import Argument, CheckText, Donation, Formula, Reading, Result
 from shlo_disc.overview import Overview
 from shlo_disc.schedules.selection import Selection
 
-Formula: TypeAlias = str
 Slot: TypeAlias = int  # a number of a buffer of the program
 DeviceKind: TypeAlias = Literal["cpu", "cuda"]
-
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """One array the program takes. `shape` has an int per static dim and the name of a raw symbol per dynamic one."""
-
-    name: str
-    dtype: str
-    shape: tuple[int | str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """One array the program returns."""
-
-    dtype: str
-    shape: tuple[Formula, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """An element (row-major) of an integer argument whose value decides sizes."""
-
-    argument: int
-    element: int
-
-
-@dataclass(frozen=True, slots=True)
-class Donation:
-    """An argument whose memory a call overwrites, and the result that is there in the end, if one is."""
-
-    argument: int
-    result: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CheckText:
-    """A demand on sizes. `message` may hold `{0}` …, the values of `values`; `where` is the demanding line."""
-
-    lhs: Formula
-    relation: str
-    rhs: Formula
-    message: str
-    values: tuple[Formula, ...]
-    where: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +59,37 @@ class Launch:
     replaced: tuple[tuple[Slot, Slot], ...] = ()
     selections: tuple[Selection, ...] = ()  # of its products
     unless: Slot | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A launch of a region: its `pieces` in each unit, of `extent` in all, at the sizes `dims`."""
+
+    launch: Launch
+    dims: tuple[Formula, ...]
+    pieces: Formula
+    extent: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Launches by rows: a thread goes through all of them for units of `rows` rows, and nobody waits between them.
+
+    Threads share the `units` in pieces of at least `grain`; `work` is that of all, in grains of launches. If there are
+    no units, or one thread, it is a launch after the other.
+    """
+
+    members: tuple[Member, ...]
+    rows: Formula
+    units: Formula
+    grain: Formula
+    work: Formula
+    scratch: Formula
+
+    @property
+    def launches(self) -> tuple[Launch, ...]:
+        """In order."""
+        return tuple(member.launch for member in self.members)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +238,7 @@ class Choice:
     variants: tuple[Variant, ...]
 
 
-Step: TypeAlias = Launch | Choice | HostCall | Copy | While | Case
+Step: TypeAlias = Launch | Region | Choice | HostCall | Copy | While | Case
 
 
 @dataclass(frozen=True, slots=True)

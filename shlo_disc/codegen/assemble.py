@@ -24,8 +24,10 @@ from shlo_disc.artifact import (
     Guard,
     HostCall,
     Launch,
+    Member,
     Product,
     Reading,
+    Region,
     Result,
     SourceFile,
     Step,
@@ -49,6 +51,7 @@ from shlo_disc.codegen.host import (
     KernelRef,
     LaunchStep,
     ProductCall,
+    RegionStep,
     WhileStep,
 )
 from shlo_disc.diagnostics import from_line
@@ -148,6 +151,8 @@ def _step(step: HostStep, numbers: _Numbers) -> Step:
     match step:
         case LaunchStep():
             return _launch(step, numbers)
+        case RegionStep():
+            return _region(step)
         case CopyStep(source, target):
             return Copy(source, target)
         case WhileStep(condition, flag, body):
@@ -164,6 +169,11 @@ def _run(step: LaunchStep) -> Launch:
     sizes = (kernel.extent.python(), kernel.grain.python(), kernel.scratch.python())
     chosen = tuple(map(_selection, kernel.selections))
     return Launch(kernel.name, step.slots, kernel.symbols, *sizes, step.replaced, chosen, step.unless)
+
+
+def _region(step: RegionStep) -> Region:
+    members = [Member(_run(m.launch), m.symbols, m.pieces.python(), m.extent.python()) for m in step.members]
+    return Region(tuple(members), *_texts((step.rows, step.units, step.grain, step.work, step.scratch)))
 
 
 def _launch(step: LaunchStep, numbers: _Numbers) -> Step:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from shlo_disc.artifact import Donation
+from shlo_disc.codegen.division import Division
 from shlo_disc.codegen.groups import FusionPlan, Group
 from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.expr.dim import Dim, Sym
@@ -67,7 +68,8 @@ class KernelRef:
 
     Its buffers are `tensors`, then `workspaces` (sizes in bytes; they live for this step alone), then those of `packs`.
     `in_place`: pairs of positions in `tensors`, one that is read and one that is written, that may be the same memory.
-    `definitions`: symbols that are computed before the launch, in terms of the program's.
+    `definitions`: symbols that are computed before the launch, in terms of the program's. `division`: how it can be cut
+    by rows; None where that is not known, or one thread does everything.
     """
 
     name: str
@@ -81,6 +83,7 @@ class KernelRef:
     packs: tuple[PackRef, ...] = ()
     definitions: tuple[tuple[Sym, Dim], ...] = ()
     selections: tuple[Chosen, ...] = ()
+    division: Division | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +231,28 @@ class LaunchStep:
 
 
 @dataclass(frozen=True, slots=True)
+class Member:
+    """A launch of a region: its `pieces` in each unit of rows, of `extent` in all, at the sizes that `symbols` name."""
+
+    launch: LaunchStep
+    symbols: tuple[str, ...]
+    pieces: Dim
+    extent: Dim
+
+
+@dataclass(frozen=True, slots=True)
+class RegionStep:
+    """Launches that a thread goes through for its rows (`regions.py`): see `artifact.Region`."""
+
+    members: tuple[Member, ...]
+    rows: Dim
+    units: Dim
+    grain: Dim
+    work: Dim
+    scratch: Dim
+
+
+@dataclass(frozen=True, slots=True)
 class CopyStep:
     source: int
     target: int
@@ -249,7 +274,7 @@ class CaseStep:
     group: Group
 
 
-HostStep: TypeAlias = LaunchStep | CopyStep | WhileStep | CaseStep
+HostStep: TypeAlias = LaunchStep | RegionStep | CopyStep | WhileStep | CaseStep
 
 
 @dataclass(frozen=True, slots=True)

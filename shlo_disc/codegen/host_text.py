@@ -16,6 +16,7 @@ from shlo_disc.codegen.host import (
     HostStep,
     LaunchRef,
     LaunchStep,
+    RegionStep,
     WhileStep,
 )
 from shlo_disc.codegen.indices import size_name
@@ -105,6 +106,8 @@ def kernel_names(steps: Sequence[HostStep]) -> list[str]:
             case LaunchStep(kernel, _):
                 if not isinstance(kernel, HostCallRef):
                     found[kernel.name] = None
+            case RegionStep(members):
+                found |= dict.fromkeys(kernel_names([member.launch for member in members]))
             case WhileStep(condition, _, body):
                 found |= dict.fromkeys(kernel_names((*condition, *body)))
             case CaseStep(_, _, branches):
@@ -126,7 +129,7 @@ def has_host_calls(steps: Sequence[HostStep]) -> bool:
                 inside = has_host_calls((*condition, *body))
             case CaseStep(_, _, branches):
                 inside = any(map(has_host_calls, branches))
-            case CopyStep():
+            case CopyStep() | RegionStep():
                 inside = False
             case _:
                 assert_never(step)
@@ -151,6 +154,10 @@ class StepPrinter(ABC):
     @abstractmethod
     def launch(self, kernel: LaunchRef, slots: Sequence[int]) -> list[str]:
         """The statements that launch a group."""
+
+    @abstractmethod
+    def region(self, region: RegionStep) -> list[str]:
+        """The statements that run launches by rows."""
 
     @abstractmethod
     def copy(self, source: int, target: int) -> list[str]:
@@ -182,6 +189,8 @@ class StepPrinter(ABC):
                 if step.unless is None:
                     return lines
                 return [f"if (b{step.unless} == nullptr) {{", *(INDENT + line for line in lines), "}"]
+            case RegionStep():
+                return self.region(step)
             case CopyStep(source, target):
                 return self.copy(source, target)
             case WhileStep(condition, flag, body):

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import reduce
 from typing import assert_never
 
-from shlo_disc.codegen.host import CaseStep, CopyStep, HostStep, LaunchStep, WhileStep
+from shlo_disc.codegen.host import CaseStep, CopyStep, HostStep, LaunchStep, RegionStep, WhileStep
 
 
 class Liveness:
@@ -67,6 +67,8 @@ class Liveness:
                     self._moment(step, (index,), ())
                     for branch in branches:
                         self._number(branch)
+                case RegionStep():
+                    raise AssertionError("launches are put together when their order and memory is known")
                 case _:
                     assert_never(step)
 
@@ -81,6 +83,8 @@ class Liveness:
                 case CaseStep(_, _, branches):
                     entries = [self._flow(branch, needed) for branch in branches]
                     needed = self._before(step, reduce(int.__or__, entries, 0))
+                case RegionStep():
+                    raise AssertionError("launches are put together when their order and memory is known")
                 case _:
                     assert_never(step)
         return needed

@@ -26,10 +26,12 @@ from shlo_disc.codegen.host import (
     HostBuffer,
     HostStep,
     LaunchStep,
+    RegionStep,
     WhileStep,
 )
 from shlo_disc.codegen.liveness import Liveness, members
 from shlo_disc.codegen.placement import Tenant, place, sizes_at, stack
+from shlo_disc.codegen.regions import Region, as_step, find_regions
 from shlo_disc.codegen.scheduling import AtPoints
 from shlo_disc.codegen.step_order import other_orders, pairs_in_place
 from shlo_disc.codegen.traffic import bytes_of
@@ -97,15 +99,16 @@ class _Layout:
         """`in_place`: launches may write in place of temporaries, and not of donated arguments alone."""
         self._places, self.steps, self._context = places, steps, context
         self._live = Liveness(steps, len(places), [slot for slot, at in enumerate(places) if at.kind == "result"])
-        self._shared = shared = _Sharing(places, self._live, context, donated)
+        self._regions = _Regions(steps, self._live, context)
+        self._shared = shared = _Sharing(places, self._live, self._regions, context, donated)
         shared.in_place(steps, of_temporaries=in_place)
         shared.as_results()
         shared.as_guests()
         self._homes = homes = shared.homes()
         self._tenants = [k for k in range(len(places)) if homes[k] == k and _is_tenant(places[k], shared.moments[k])]
-        tenants = [Tenant(shared.moments[k], shared.sizes[k]) for k in self._tenants]
+        tenants = [Tenant(self._regions.widened(shared.moments[k]), shared.sizes[k]) for k in self._tenants]
         self._stacking = stack(tenants, context.facts, context.points)
-        self._kept = _without_copies(steps, homes)
+        self._kept = _without_copies(steps, homes)  # in a region is none
 
     def sizes_in_arena(self) -> AtPoints:
         """Bytes by slot and point, 0 for what is no temporary."""
@@ -126,6 +129,7 @@ class _Layout:
         """The buffers, at offsets that hold for all sizes."""
         places, homes, context = self._places, self._homes, self._context
         names = {s.name for at in places for s in at.size.symbols()}.union(s.name for p in context.points for s in p)
+        kept, units = self._regions.wrapped(self._kept, names)
         found = place(self._stacking, context.facts, context.points, names)
         offsets = dict(zip(self._tenants, found.offsets, strict=True))
         clock = _Clock(self.steps, self._live, homes)
@@ -136,7 +140,8 @@ class _Layout:
             )
             for slot, (at, home) in enumerate(zip(places, homes, strict=True))
         ]  # fmt: skip
-        return Memory(tuple(buffers), self._kept, found.definitions, found.arena, _donations(places, homes))
+        definitions = (*units, *found.definitions)
+        return Memory(tuple(buffers), kept, definitions, found.arena, _donations(places, homes))
 
 
 def _is_tenant(at: Place, moments: int) -> bool:
@@ -153,11 +158,69 @@ def _donations(places: Sequence[Place], homes: Sequence[int]) -> tuple[Donation,
     return tuple(Donation(argument, result) for argument, result in found.items())
 
 
+class _Regions:
+    """The launches that threads go through by rows, and the moments in which a buffer of theirs is needed for that."""
+
+    def __init__(self, steps: Sequence[HostStep], live: Liveness, context: Context) -> None:
+        self._regions = list(find_regions(steps, context.facts))
+        self._live = live
+        self._first = {id(region.steps[0]): region for region in self._regions}
+        self._by_moment = dict[int, Region]()
+        self._spans = list[int]()
+        for region in self._regions:
+            moments = [live.numbered[id(step)] for step in region.steps]
+            self._by_moment.update(dict.fromkeys(moments, region))
+            self._spans.append(sum(1 << moment for moment in moments))
+
+    def widened(self, moments: int) -> int:
+        """Some moments of a buffer, with all those of the regions that they are in: threads are at different ones."""
+        for span in self._spans:
+            if moments & span:
+                moments |= span
+        return moments
+
+    def is_by_rows(self, moment: int, slots: Sequence[int], *, fits: bool) -> bool:
+        """Whether what happens to these slots in the region of a moment, if it is in one, is local, and that `fits`."""
+        region = self._by_moment.get(moment)
+        return region is None or (fits and all(slot not in region.others for slot in slots))
+
+    def wrapped(
+        self, steps: Sequence[HostStep], taken: set[str]
+    ) -> tuple[tuple[HostStep, ...], tuple[tuple[Sym, Dim], ...]]:
+        """The steps with regions as one step each, and what a unit of each is."""
+        definitions = dict[Sym, Dim]()
+
+        def wrap(steps: Sequence[HostStep]) -> tuple[HostStep, ...]:
+            found, rest = list[HostStep](), list(steps)
+            while rest:
+                step = rest.pop(0)
+                match step:
+                    case LaunchStep() if (region := self._first.get(id(step))) is not None:
+                        del rest[: len(region.steps) - 1]
+                        name = f"unit{len(definitions)}"
+                        while name in taken:
+                            name += "_"
+                        made, size = as_step(region, Sym(name))
+                        definitions[Sym(name)] = size
+                        found.append(made)
+                    case WhileStep(condition, _, body):
+                        found.append(replace(step, condition=wrap(condition), body=wrap(body)))
+                    case CaseStep(_, _, branches):
+                        found.append(replace(step, branches=tuple(map(wrap, branches))))
+                    case _:
+                        found.append(step)
+            return tuple(found)
+
+        return wrap(steps), tuple(definitions.items())
+
+
 class _Sharing:
     """Slots that are one memory: a union-find whose roots know when their memory is needed and how large it is."""
 
-    def __init__(self, places: Sequence[Place], live: Liveness, context: Context, donated: Collection[int]) -> None:
-        self.places, self.live, self.facts = places, live, context.facts
+    def __init__(
+        self, places: Sequence[Place], live: Liveness, regions: _Regions, context: Context, donated: Collection[int]
+    ) -> None:
+        self.places, self.live, self.regions, self.facts = places, live, regions, context.facts
         self.points = context.points
         self.donated = [k for k, at in enumerate(places) if at.kind == "argument" and at.number in donated]
         self.sizes = [context.facts.canonical(at.size) for at in places]
@@ -209,7 +272,21 @@ class _Sharing:
             alive = [slot for root in (a, b) for slot in self.members[root] if self.live.alive[slot] >> moment & 1]
             if len(alive) != 2 or not self._handed_on(moment, alive, allowed.get(moment, set())):
                 return False
-        return True
+        return self._is_by_rows(a, b)
+
+    def _is_by_rows(self, a: int, b: int) -> bool:
+        """Whether no thread may be ahead of another, in a region that both are needed in, that still needs the other's.
+
+        Of equal sizes, rows of one are where the same rows of the other are.
+        """
+        shared = self.regions.widened(self.moments[a]) & self.regions.widened(self.moments[b])
+        slots = [*self.members[a], *self.members[b]]
+        fits = self.sizes[a] == self.sizes[b]
+        return all(self.regions.is_by_rows(moment, slots, fits=fits) for moment in members(shared))
+
+    def _are_apart(self, a: int, b: int) -> bool:
+        """Whether the two are never needed at the same time."""
+        return not self.moments[a] & self.moments[b] and self._is_by_rows(a, b)
 
     def _handed_on(self, moment: int, alive: Sequence[int], allowed: set[tuple[int, int]]) -> bool:
         """Whether one of two slots ends at a moment, in a step that may write the other in its place."""
@@ -225,7 +302,7 @@ class _Sharing:
             if at.kind != "result" or self._root(result) != result:
                 continue
             for argument in self.donated:
-                if self.sizes[argument] == self.sizes[result] and not self.moments[argument] & self.moments[result]:
+                if self.sizes[argument] == self.sizes[result] and self._are_apart(argument, result):
                     self._join(argument, result)
                     break
 
@@ -245,7 +322,7 @@ class _Sharing:
         guests = [k for k, at in enumerate(self.places) if at.kind == "arena" and self._root(k) == k]
         for guest in sorted(guests, key=lambda k: -weights[self.sizes[k]]):
             for root in map(self._root, chain.from_iterable(roomy[self.sizes[guest]])):
-                if not self.moments[root] & self.moments[guest]:
+                if self._are_apart(root, guest):
                     self._join(root, guest)
                     break
 
@@ -269,6 +346,8 @@ def _leaves(steps: Sequence[HostStep]) -> Iterator[LaunchStep | CopyStep]:
             case CaseStep(_, _, branches):
                 for branch in branches:
                     yield from _leaves(branch)
+            case RegionStep():
+                raise AssertionError("launches are put together when their order and memory is known")
             case _:
                 assert_never(step)
 

@@ -14,7 +14,7 @@ from shlo_disc.analysis.access import is_free
 from shlo_disc.analysis.formula import Producers, producers_of
 from shlo_disc.analysis.sizes import Point, free_symbols
 from shlo_disc.codegen.groups import FusionPlan, Group
-from shlo_disc.codegen.host import CaseStep, CopyStep, HostProgram, HostStep, LaunchStep, WhileStep
+from shlo_disc.codegen.host import CaseStep, CopyStep, HostProgram, HostStep, LaunchStep, RegionStep, WhileStep
 from shlo_disc.codegen.op_graph import group_inputs, is_control
 from shlo_disc.codegen.traffic import traffic
 from shlo_disc.diagnostics import Source, Span
@@ -113,6 +113,9 @@ class _Groups:
             match step:
                 case LaunchStep():
                     yield self._numbers[step.group]
+                case RegionStep(members):
+                    yield None
+                    yield from self.numbers_of([member.launch for member in members])
                 case CopyStep():
                     yield None
                 case WhileStep(condition, _, body):
@@ -208,6 +211,8 @@ def _launches(steps: Sequence[HostStep]) -> Iterator[LaunchStep]:
         match step:
             case LaunchStep():
                 yield step
+            case RegionStep(members):
+                yield from (member.launch for member in members)
             case WhileStep(condition, _, body):
                 yield from _launches((*condition, *body))
             case CaseStep(_, _, branches):

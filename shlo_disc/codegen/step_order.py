@@ -13,7 +13,7 @@ from typing import TypeAlias, assert_never
 
 import numpy as np
 
-from shlo_disc.codegen.host import CaseStep, CopyStep, HostStep, InPlace, LaunchStep, WhileStep
+from shlo_disc.codegen.host import CaseStep, CopyStep, HostStep, InPlace, LaunchStep, RegionStep, WhileStep
 from shlo_disc.codegen.scheduling import AtPoints, Task, Tasks
 
 _KEPT = 2  # orders that are worth a closer look
@@ -80,6 +80,8 @@ class _Program:
                 found = [self._ordered(branch) for branch in branches]
                 is_same = all(new is old for (new, _), old in zip(found, branches, strict=True))
                 ordered = step if is_same else replace(step, branches=tuple(new for new, _ in found))
+            case RegionStep():
+                raise AssertionError("launches are put together when their order and memory is known")
             case _:
                 assert_never(step)
         hidden = {slot for body in _bodies(step) for slot in self._only_in(body)}
@@ -89,7 +91,7 @@ class _Program:
 
 def _bodies(step: HostStep) -> tuple[_Steps, ...]:
     match step:
-        case LaunchStep() | CopyStep():
+        case LaunchStep() | CopyStep() | RegionStep():
             return ()
         case WhileStep(condition, _, body):
             return condition, body
@@ -114,6 +116,8 @@ def _reads(step: HostStep) -> Iterator[int]:
             yield flag
         case CaseStep(index, _, _):
             yield index
+        case RegionStep():
+            raise AssertionError("launches are put together when their order and memory is known")
         case _:
             assert_never(step)
     yield from (slot for body in _bodies(step) for inner in body for slot in _reads(inner))
@@ -127,5 +131,7 @@ def _writes(step: HostStep) -> Iterator[int]:
             yield target
         case WhileStep() | CaseStep():
             yield from (slot for body in _bodies(step) for inner in body for slot in _writes(inner))
+        case RegionStep():
+            raise AssertionError("launches are put together when their order and memory is known")
         case _:
             assert_never(step)

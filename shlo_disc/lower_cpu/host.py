@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shlo_disc.codegen.host import HostCallRef, HostProgram, KernelRef, LaunchRef
+from shlo_disc.codegen.host import HostCallRef, HostProgram, KernelRef, LaunchRef, RegionStep
 from shlo_disc.codegen.host_text import (
     ARITHMETIC,
     HOST_CALL_PARAMS,
@@ -63,6 +63,28 @@ class _Steps(StepPrinter):
             f"{INDENT}const int64_t dims[] = {{{sizes}}};",
             f"{INDENT}shlo_launch(rt, {kernel.name}, buffers, dims, {print_dim(kernel.extent)},"
             f" {print_dim(kernel.grain)}, {print_dim(kernel.scratch)});",
+            "}",
+        ]
+
+    def region(self, region: RegionStep) -> list[str]:
+        lines, members = list[str](), list[str]()
+        for k, member in enumerate(region.members):
+            kernel = member.launch.kernel
+            assert isinstance(kernel, KernelRef), "threads share what runs on the CPU"
+            buffers = ", ".join(f"b{s}" for s in member.launch.slots)
+            sizes, unit_sizes = (", ".join(map(size_name, names)) or "0" for names in (kernel.symbols, member.symbols))
+            lines += [
+                f"void* const buffers{k}[] = {{{buffers}}};",
+                f"const int64_t dims{k}[] = {{{sizes}}}, unit_dims{k}[] = {{{unit_sizes}}};",
+            ]
+            launch = [print_dim(size) for size in (kernel.extent, kernel.grain, kernel.scratch)]
+            unit = [f"unit_dims{k}", print_dim(member.pieces), print_dim(member.extent)]
+            members.append(f"{INDENT}{{{', '.join([kernel.name, f'buffers{k}', f'dims{k}', *launch, *unit])}}},")
+        sizes = ", ".join(map(print_dim, (region.units, region.grain, region.work, region.scratch)))
+        return [
+            f"{{  // a thread takes {print_dim(region.rows)} rows at a time through all of these",
+            *(INDENT + line for line in (*lines, "const ShloMember members[] = {", *members, "};")),
+            f"{INDENT}rt->region(rt, members, {len(members)}, {sizes});",
             "}",
         ]
 

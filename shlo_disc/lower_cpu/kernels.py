@@ -12,6 +12,7 @@ from shlo_disc.artifact import SourceFile
 from shlo_disc.codegen.attention import build_attention
 from shlo_disc.codegen.attention_backward import build_backward
 from shlo_disc.codegen.contraction import product_types
+from shlo_disc.codegen.division import Access, Division, product_accesses, row_accesses, row_line
 from shlo_disc.codegen.group_structure import GroupStructure, group_structure
 from shlo_disc.codegen.groups import Abilities, Group, GroupKind, Launches
 from shlo_disc.codegen.host import KernelRef, LaunchRef, PackRef
@@ -225,7 +226,10 @@ class CpuLowering:
         work = rows.piece(kernel) * effort(group, kernel)
         scratch = maximum(*(rows.scratch_bytes(form.printer.kernel) for form in forms))
         part = self._ref(group, body, tensors, rows.extent(kernel), work, scratch)
-        return part.sharing(positions(rows.shared_pairs(forms), kernel.params))
+        part = part.sharing(positions(rows.shared_pairs(forms), kernel.params))
+        if not kernel.rows and not (rows.is_flat(kernel) and len(kernel.stages) == 1):
+            return part
+        return self._divided(part, *row_line(kernel), row_accesses(kernel))
 
     def _product(self, group: Group, dot: DotKernel, tensors: tuple[Tensor, ...], kind: Multiplication) -> Part:
         """A product, under the schedule that its sizes take."""
@@ -241,15 +245,39 @@ class CpuLowering:
         chosen = select(dot, kind, self.scheduling, name)
         operand = packing.packed_operand(dot, kind, self.lasting.among(tensors, group))
         blocks = products.blocks_of(dot, chosen, is_packed=operand is not None)
+        block: Sym | None = None
+        if self.scheduling.threads > 1 and products.is_by_rows(dot):
+            block = self._symbol(blocks.rows)
+            definitions[block], blocks = blocks.rows, replace(blocks, rows=of(block))
         body = products.print_dot(dot, kind, NAME, blocks)
         work = product_work(dot, blocks.rows, blocks.columns)
         scratch = products.dot_scratch(dot, kind, blocks)
         part = self._ref(group, body, tensors, products.dot_extent(dot, blocks), work, scratch)
         kernel = replace(part.kernel, definitions=tuple(definitions.items()), selections=(chosen,))
         part = replace(part, kernel=kernel).sharing(positions(epilogue_pairs(dot), dot.params))
+        if block is not None:
+            columns = products.column_blocks(dot, blocks)
+            line, count = of(dot.row.symbol), dot.row.extent
+            part = self._divided(part, line, count, product_accesses(dot), columns, block)
         if operand is None:
             return part
         return self._packing(group, part, dot, operand, packing.print_packing(dot, kind, operand, NAME))
+
+    def _divided(
+        self,
+        part: Part,
+        line: Dim,
+        count: Dim,
+        accesses: tuple[Access, ...],
+        pieces: Dim | None = None,
+        block: Sym | None = None,
+    ) -> Part:
+        """The same, which threads may cut by its lines."""
+        if (threads := self.scheduling.threads) == 1:
+            return part
+        work = part.kernel.extent * part.work
+        division = Division(line, count, accesses, pieces or const(1), block, work, WORK_PER_THREAD, threads)
+        return replace(part, kernel=replace(part.kernel, division=division))
 
     def _symbol(self, number: Dim) -> Sym:
         """What a formula is called that a choice is made by, the same wherever it is the same."""

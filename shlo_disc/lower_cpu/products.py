@@ -108,8 +108,17 @@ def blocks_of(kernel: DotKernel, chosen: Chosen, *, is_packed: bool) -> Blocks:
 def dot_extent(kernel: DotKernel, blocks: Blocks) -> Dim:
     """How many blocks of the results there are."""
     row_blocks = (kernel.row.extent + (blocks.rows - 1)) // blocks.rows
-    column_blocks = (kernel.column.extent + (blocks.columns - 1)) // blocks.columns
-    return product(axis.extent for axis in kernel.batch) * row_blocks * column_blocks
+    return product(axis.extent for axis in kernel.batch) * row_blocks * column_blocks(kernel, blocks)
+
+
+def column_blocks(kernel: DotKernel, blocks: Blocks) -> Dim:
+    """How many blocks lie beside each other."""
+    return (kernel.column.extent + (blocks.columns - 1)) // blocks.columns
+
+
+def is_by_rows(kernel: DotKernel) -> bool:
+    """Whether blocks of the same rows come one after the other, and are of one product."""
+    return not kernel.batch and _keeps(kernel) != "b"
 
 
 def dot_scratch(kernel: DotKernel, kind: Multiplication, blocks: Blocks) -> Dim:

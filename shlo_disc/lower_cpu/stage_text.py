@@ -21,6 +21,8 @@ from shlo_disc.lower_cpu.vectorize import can_vectorize
 ChunkBody = Callable[[str], list[str]]  # what happens to one vector; the argument: how many lanes are left, or ""
 
 STRIP = 4 * LANES  # results of a column reduction that are computed at once
+WAYS = 4  # accumulators of a long extreme: one comparison waits for the one before it, and for no memory
+_FEW_STEPS = 16  # of a loop, for which they are not worth it
 
 _HORIZONTAL = {
     BinaryFn.ADD: "hsum", BinaryFn.MULTIPLY: "hprod", BinaryFn.MAXIMUM: "hmax", BinaryFn.MINIMUM: "hmin",
@@ -130,6 +132,8 @@ class _ScalarStage(StageLines):
 class _VectorStage(StageLines):
     """Sixteen elements at a time along the last axis."""
 
+    _way = ""  # which of several accumulators is meant, if there are some
+
     def lines(self) -> list[str]:
         stage = self.stage
         lane, outer = stage.axes[-1], list(zip(stage.axes[:-1], stage.reduced[:-1], strict=True))
@@ -154,6 +158,8 @@ class _VectorStage(StageLines):
     # lanes are reduced: vector accumulators, one horizontal step at the end
 
     def _across(self, lane: Axis, reduced: Sequence[Axis]) -> list[str]:
+        if self._has_ways(lane):
+            return self._in_ways(lane, reduced)
         outer = len(self.emit.scopes) - 1
         lines = list[str]()
         for reduction in self.stage.reductions:
@@ -171,6 +177,40 @@ class _VectorStage(StageLines):
             lines += self._chunks(lane, self._accumulate)
         return lines + self._finish(outer)
 
+    def _has_ways(self, lane: Axis) -> bool:
+        """Whether several accumulators pay, and give the same bits: those of extremes do in any order."""
+        size = lane.extent.constant
+        is_long = size is None or size >= _FEW_STEPS * STRIP
+        fns = {reduction.fn for reduction in self.stage.reductions}
+        return not self.row.unroll and is_long and fns <= {BinaryFn.MAXIMUM, BinaryFn.MINIMUM}
+
+    def _in_ways(self, lane: Axis, reduced: Sequence[Axis]) -> list[str]:
+        """As `_across`, of one row, where the vectors of a strip go to accumulators of their own."""
+        outer, name = len(self.emit.scopes) - 1, lane.symbol.name.removeprefix("%")
+        lines, joined = list[str](), list[str]()
+        for reduction in self.stage.reductions:
+            carry = f"v{reduction.carries[0].name}"
+            kind = self.spell.vector_type(reduction.carries[0].dtype)
+            start = self.spell.splat(identity(self.spell, reduction), reduction.carries[0].dtype)
+            lines += [f"{kind} {carry}_ways[{WAYS}];", f"for (int w = 0; w < {WAYS}; ++w) {carry}_ways[w] = {start};"]
+            halves = (combine(self.spell, reduction, f"{carry}_ways[{k}]", f"{carry}_ways[{k + 1}]") for k in (0, 2))
+            joined.append(f"const {kind} {carry} = {combine(self.spell, reduction, *halves)};")
+
+        def loop() -> list[str]:
+            self._way = "w"
+            strip = [f"for (int w = 0; w < {WAYS}; ++w, {name} += {LANES}) {{"]
+            strip += [*(INDENT + line for line in self._chunk(lane, self._accumulate, "")), "}"]
+            self._way = "0"
+            return self._chunks(lane, self._accumulate, ["#pragma GCC unroll 4", *strip], step="")
+
+        if reduced:
+            with self.emit.inside(*(a.symbol.name for a in reduced)) as scope:
+                scope.block(loop())
+            lines += self.nest(reduced, scope.lines)
+        else:
+            lines += loop()
+        return lines + joined + self._finish(outer)
+
     @property
     def _k(self) -> str:
         return "[k]" if self.row.unroll else ""
@@ -186,7 +226,7 @@ class _VectorStage(StageLines):
             if left:
                 fill = self.spell.splat(identity(self.spell, reduction), carry.dtype)
                 text = f"keep_n({text}, {left}, {fill})"
-            target = f"v{carry.name}{self._k}"
+            target = f"v{carry.name}_ways[{self._way}]" if self._way else f"v{carry.name}{self._k}"
             lines.append(f"{target} = {combine(self.spell, reduction, target, text)};")
             self.emit.scope.lines.extend(lines)
             lines = []
@@ -278,8 +318,11 @@ class _VectorStage(StageLines):
 
     # chunks of lanes
 
-    def _chunks(self, lane: Axis, body: ChunkBody, strips: Sequence[str] = ()) -> list[str]:
-        """Strips of several vectors if there is text for them, whole vectors, then what is left."""
+    def _chunks(self, lane: Axis, body: ChunkBody, strips: Sequence[str] = (), *, step: str | None = None) -> list[str]:
+        """Strips of several vectors if there is text for them, whole vectors, then what is left.
+
+        `step`: how a strip goes on to the next one, if it does not leave that to the loop.
+        """
         name = lane.symbol.name.removeprefix("%")
         first, last = self.bounds(lane)
         size = lane.extent.constant if first == "0" else None
@@ -288,7 +331,8 @@ class _VectorStage(StageLines):
             lines.append(f"const int64_t stop = {last};")
             last = "stop"
         if strips:
-            lines.append(f"for (; {name} + {STRIP} <= {last}; {name} += {STRIP}) {{")
+            on = f"{name} += {STRIP}" if step is None else step
+            lines.append(f"for (; {name} + {STRIP} <= {last}; {on}) {{")
             lines += [*(INDENT + x for x in strips), "}"]
         if size is None or size >= LANES:
             lines.append(f"for (; {name} + {LANES} <= {last}; {name} += {LANES}) {{")

@@ -22,6 +22,7 @@ from shlo_disc.codegen.host import (
     LaunchRef,
     LaunchStep,
     ProductCall,
+    RegionStep,
     WhileStep,
 )
 from shlo_disc.codegen.host_text import (
@@ -72,7 +73,7 @@ def _variants(steps: Sequence[HostStep]) -> list[CallVariant]:
                 found += group.variants
             case LaunchStep(HostCallRef(), _):
                 pass
-            case LaunchStep():
+            case LaunchStep() | RegionStep():
                 raise AssertionError("the GPU's lowering gives variants of grid launches")
             case WhileStep(condition, _, body):
                 found += _variants((*condition, *body))
@@ -111,6 +112,9 @@ class _Steps(StepPrinter):
         for k, variant in enumerate(kernel.variants):
             lines += [f"case {k}: {{  // {variant.label}", *self._calls(variant, slots), f"{INDENT}break;", "}"]
         return [*lines, "}"]
+
+    def region(self, region: RegionStep) -> list[str]:
+        raise AssertionError(f"{len(region.members)} launches by rows: only threads of a CPU take these")
 
     def copy(self, source: int, target: int) -> list[str]:
         return [self._checked(f"shlo_copy(rt, b{target}, b{source}, {self.size(target)})")]

@@ -3,6 +3,7 @@
 from shlo_disc.passes.cse import CSE
 from shlo_disc.passes.dce import DCE
 from shlo_disc.passes.fold import FOLD
+from shlo_disc.passes.inner import INNER
 from shlo_disc.passes.leading import LEADING
 from shlo_disc.passes.padding import PADDING
 from shlo_disc.passes.places import PLACES
@@ -11,6 +12,6 @@ from shlo_disc.passes.rewriting import Pass
 from shlo_disc.passes.units import UNITS
 from shlo_disc.passes.updates import UPDATES
 
-PASSES: tuple[Pass, ...] = (DCE, CSE, UNITS, FOLD, PLACES, CSE, PADDING, POINTWISE, UPDATES, DCE, LEADING)
+PASSES: tuple[Pass, ...] = (DCE, CSE, UNITS, FOLD, PLACES, CSE, PADDING, POINTWISE, INNER, UPDATES, DCE, LEADING)
 
 __all__ = ["PASSES", "Pass"]

@@ -24,6 +24,7 @@ from shlo_disc.artifact import (
     HostCall,
     Launch,
     Product,
+    Region,
     Variant,
     While,
 )
@@ -166,6 +167,8 @@ def _step(place: Place, group: int | None) -> Json:
     match place.step:
         case Launch() as launch:
             return {**shared, "kind": "launch", **asdict(launch)}
+        case Region(members, rows, units):
+            return {**shared, "kind": "region", "launches": len(members), "rows": rows, "units": units}
         case Choice(_, variants):
             return {**shared, "kind": "choice", "variants": [_variant(variant) for variant in variants]}
         case HostCall(callee=callee, operands=operands, results=results, place=where):

@@ -14,6 +14,7 @@ from shlo_disc.artifact import (
     GridLaunch,
     HostCall,
     Launch,
+    Region,
     Slot,
     Step,
     While,
@@ -48,6 +49,8 @@ def _inner(step: Step) -> Sequence[Step]:
             return (*condition, *body)
         case Case(_, _, branches):
             return [step for branch in branches for step in branch]
+        case Region():
+            return step.launches
         case Launch() | Choice() | HostCall() | Copy():
             return ()
         case _:
@@ -76,6 +79,8 @@ def _moments(steps: Sequence[Step], number: int) -> Iterator[int]:
             case Case():
                 yield number
                 yield from _moments(_inner(step), number + 1)
+            case Region():
+                yield from _moments(step.launches, number + 1)
             case Launch() | Choice() | HostCall() | Copy():
                 yield number
             case _:
@@ -96,7 +101,7 @@ def kernel_names(step: Step) -> tuple[str, ...]:
         case Choice(_, variants):
             commands = [command for variant in variants for command in variant.commands]
             return tuple(dict.fromkeys(c.kernel for c in commands if isinstance(c, GridLaunch)))
-        case HostCall() | Copy() | While() | Case():
+        case HostCall() | Copy() | While() | Case() | Region():
             return ()
         case _:
             assert_never(step)

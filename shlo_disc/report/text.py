@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from shlo_disc.artifact import Artifact, Choice, HostCall, Variant
+from shlo_disc.artifact import Artifact, Choice, HostCall, Region, Variant
 from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.overview import GroupText
 from shlo_disc.report.chains import folded_facts, folded_shapes, value_chains
@@ -62,6 +62,9 @@ def _fusion(artifact: Artifact) -> Iterator[str]:
     launched = [name for step in steps for name in kernel_names(step)]
     launches = sum(bool(kernel_names(step)) for step in steps)
     yield f"{launches} launches of {len(set(launched))} kernels"
+    for step in steps:
+        if isinstance(step, Region):
+            yield f"by rows, no thread waits in between: {' '.join([launch.kernel for launch in step.launches])}"
     yield from artifact.overview.notes
     groups = artifact.overview.groups
     ways = {group: step for group, step in zip(artifact.overview.steps, steps, strict=True) if isinstance(step, Choice)}

@@ -18,6 +18,7 @@ from shlo_disc.artifact import (
     HostCall,
     Launch,
     Product,
+    Region,
     Step,
     While,
 )
@@ -145,8 +146,8 @@ class GpuVm:
                         one(command, buffers)
                 case Copy():
                     one(step, buffers)
-                case Launch():
-                    raise InternalError(f"a kernel for CPU threads in a program for a GPU: {step.kernel}")
+                case Launch() | Region():
+                    raise InternalError(f"a launch for CPU threads in a program for a GPU: {step}")
 
         buffers = Buffers(self._artifact, symbols, call.places, self._fetch)
         walk(self._artifact.steps, buffers, step, self._observe)
@@ -180,8 +181,8 @@ def _labels(steps: Sequence[Step]) -> Iterator[str]:
                 yield "reading the number of a branch"
                 for branch in branches:
                     yield from _labels(branch)
-            case Launch():
-                raise InternalError(f"a kernel for CPU threads in a program for a GPU: {step.kernel}")
+            case Launch() | Region():
+                raise InternalError(f"a launch for CPU threads in a program for a GPU: {step}")
             case _:
                 assert_never(step)
 

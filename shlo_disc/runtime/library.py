@@ -78,6 +78,7 @@ class Runtime:
     bind: Native
     locate: Native
     parallel: Native
+    region: Native
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,15 @@ def open_runtime(path: Callable[[], Path], threads: int) -> Runtime:
             if address is None:
                 raise MemoryError(f"no memory for a pool of {threads} threads")
             _runtimes[threads] = Runtime(
-                file, address, threads, holding, why, holding.shlo_bind, holding.shlo_locate, library.shlo_parallel
+                file,
+                address,
+                threads,
+                holding,
+                why,
+                holding.shlo_bind,
+                holding.shlo_locate,
+                library.shlo_parallel,
+                library.shlo_region,
             )
         return _runtimes[threads]
 

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import numpy as np
 
-from shlo_disc.artifact import Artifact, Case, Copy, HostCall, Launch, Slot, Step, While
+from shlo_disc.artifact import Artifact, Case, Copy, HostCall, Launch, Region, Slot, Step, While
 from shlo_disc.runtime.formulas import evaluate
 from shlo_disc.runtime.interop import Array
 from shlo_disc.runtime.library import Pointers, Program, Runtime, pointers, words
@@ -90,6 +90,8 @@ def _read(steps: Iterable[Step], packed: Collection[Slot]) -> Iterator[Slot]:
             case Launch():
                 spared = Counter(slot for slot, instead in step.replaced if instead in packed)
                 yield from Counter(step.buffers) - spared
+            case Region():
+                yield from _read(step.launches, packed)
             case Copy(source, _):
                 yield source
             case HostCall():

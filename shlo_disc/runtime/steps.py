@@ -22,6 +22,7 @@ from shlo_disc.artifact import (
     HostCall,
     Launch,
     Product,
+    Region,
     Slot,
     Step,
     While,
@@ -114,7 +115,7 @@ class Buffers(Mapping[Slot, Array]):
 
 
 Observer: TypeAlias = Callable[[Step, Mapping[Slot, Array]], None]
-Leaf: TypeAlias = Launch | Choice | HostCall | Copy  # a step that does something itself
+Leaf: TypeAlias = Launch | Region | Choice | HostCall | Copy  # a step that does something itself
 Execute: TypeAlias = Callable[[Leaf, Buffers], None]
 
 
@@ -122,7 +123,10 @@ def walk(steps: Sequence[Step], buffers: Buffers, execute: Execute, observe: Obs
     """Run steps one after the other; `observe` sees every one after it ran, and all buffers as arrays."""
     for step in steps:
         match step:
-            case Launch() | Choice() | HostCall() | Copy():
+            case Region() if observe is not None:  # a launch after the other, to be seen
+                walk(step.launches, buffers, execute, observe)
+                continue
+            case Launch() | Region() | Choice() | HostCall() | Copy():
                 execute(step, buffers)
             case While(condition, flag, body):
                 walk(condition, buffers, execute, observe)
@@ -139,12 +143,14 @@ def walk(steps: Sequence[Step], buffers: Buffers, execute: Execute, observe: Obs
             observe(step, buffers)
 
 
-def leaves(steps: Iterable[Step]) -> Iterator[Leaf]:
-    """All steps that do something themselves, also in loops and branches, in the order of the program's text."""
+def leaves(steps: Iterable[Step]) -> Iterator[Launch | Choice | HostCall | Copy]:
+    """All steps that do something themselves, in regions, loops and branches too, in the order of the text."""
     for step in steps:
         match step:
             case Launch() | Choice() | HostCall() | Copy():
                 yield step
+            case Region():
+                yield from step.launches
             case While(condition, _, body):
                 yield from leaves((*condition, *body))
             case Case(_, _, branches):

@@ -6,7 +6,7 @@ import ctypes
 from functools import partial
 from typing import Literal
 
-from shlo_disc.artifact import Artifact, Choice, Copy, HostCall, Launch
+from shlo_disc.artifact import Artifact, Choice, Copy, HostCall, Launch, Region
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.runtime.driver import Plan, allot, calls_on_host, sizes_in_python
 from shlo_disc.runtime.entry import HostProgram
@@ -33,7 +33,7 @@ class Vm:
         self._artifact = artifact
         self._observe = observe
         self._runtime = ctypes.c_void_p(runtime.address)
-        self._parallel = runtime.parallel
+        self._parallel, self._region = runtime.parallel, runtime.region
         self.constants = Constants(Packer(artifact, program, runtime), keep=observe is not None)
         names = {step.kernel for step in leaves(artifact.steps) if isinstance(step, Launch)}
         self._host_calls = calls_on_host(artifact, runtime)
@@ -60,6 +60,8 @@ class Vm:
                 self._host_calls.run(step, buffers, memory)
             case Launch():
                 self._launch(step, buffers)
+            case Region():
+                self._by_rows(step, buffers)
             case Copy(source, target):
                 ctypes.memmove(buffers.address(target), buffers.address(source), buffers.size(target))
             case Choice():
@@ -76,3 +78,21 @@ class Vm:
                 words([buffers.value(size) for size in step.dims]),
                 ctypes.c_int64(extent), ctypes.c_int64(grain), ctypes.c_int64(scratch),
             )  # fmt: skip
+
+    def _by_rows(self, region: Region, buffers: Buffers) -> None:
+        """Launches by rows, each as a `ShloMember` of `lower_cpu/prelude/runtime.h`: all of its fields are words."""
+        kept, members = list[object](), list[int]()
+        for member in region.members:
+            launch = member.launch
+            slots = pointers([buffers.address(slot) for slot in launch.buffers])
+            dims, unit_dims = (words([buffers.value(size) for size in sizes]) for sizes in (launch.dims, member.dims))
+            sizes = (launch.extent, launch.grain, launch.scratch)
+            kept += (slots, dims, unit_dims)
+            members += (self._kernels[launch.kernel].value or 0, ctypes.addressof(slots), ctypes.addressof(dims))
+            members += (*map(buffers.value, sizes), ctypes.addressof(unit_dims))
+            members += (buffers.value(member.pieces), buffers.value(member.extent))
+        sizes = (region.units, region.grain, region.work, region.scratch)
+        self._region(
+            self._runtime, words(members), ctypes.c_int64(len(region.members)),
+            *(ctypes.c_int64(buffers.value(size)) for size in sizes),
+        )  # fmt: skip

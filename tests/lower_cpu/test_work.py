@@ -16,7 +16,7 @@ import pytest
 import shlo_disc
 from shlo_disc.artifact import Launch
 from shlo_disc.runtime.executable import Executable
-from shlo_disc.runtime.formulas import evaluate
+from shlo_disc.runtime.formulas import Symbols, evaluate
 from tests.pipeline.exports import FAST, In, exported
 
 # The function, its arguments, and between which numbers of grains its only launch is.
@@ -46,5 +46,6 @@ def test_grains(name: str) -> None:
     assert isinstance(run, Executable)
     (step,) = run.artifact.steps
     assert isinstance(step, Launch)
-    extent, grain = (evaluate(formula, {}) for formula in (step.extent, step.grain))
+    symbols = Symbols(run.artifact, ())
+    extent, grain = (evaluate(formula, symbols) for formula in (step.extent, step.grain))
     assert least <= -(-extent // grain) <= most, f"{extent} pieces, at least {grain} at a time"

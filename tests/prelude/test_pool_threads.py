@@ -33,8 +33,17 @@ void inner(const ShloRuntime* runtime, void* const* buffers, const int64_t* dims
   shlo_launch(runtime, add, buffers, dims, kExtent, 1, 0);
 }
 
+// y += one and z += y by rows, `units` of three: a race if a thread takes a unit of z whose part of y is another's.
+void chain(const ShloRuntime* pool, int64_t* one, int64_t* y, int64_t* z, int64_t units) {
+  void* const first[] = {one, y};
+  void* const second[] = {y, z};
+  const ShloMember members[] = {{add, first, nullptr, kExtent, 1, 0, nullptr, 3, kExtent},
+                                {add, second, nullptr, kExtent, 1, 64, nullptr, 3, kExtent}};
+  pool->region(pool, members, 2, units, 1, units, 64);
+}
+
 void* call(void* failed) {
-  int64_t one[kExtent], y[kExtent] = {}, z[kExtent] = {};
+  int64_t one[kExtent], y[kExtent] = {}, z[kExtent] = {}, u[kExtent] = {}, v[kExtent] = {};
   for (int64_t i = 0; i < kExtent; i++) one[i] = 1;
   for (int64_t round = 0; round < kRounds; round++) {
     const ShloRuntime* pool = pools[round % 2];
@@ -42,11 +51,13 @@ void* call(void* failed) {
     void* const second[] = {y, z};
     shlo_launch(pool, add, first, nullptr, kExtent, 1 + round % 9, 64);
     shlo_launch(pool, inner, second, nullptr, 1, 1, 0);
+    chain(pool, one, u, v, round % 5 == 0 ? 0 : (kExtent + 2) / 3);
     const timespec pause = {0, 50000};
     if (round % 50 == 0) nanosleep(&pause, nullptr);
   }
   for (int64_t i = 0; i < kExtent; i++)
-    if (y[i] != kRounds || z[i] != kRounds * (kRounds + 1) / 2) __atomic_store_n(static_cast<int64_t*>(failed), 1, 5);
+    if (y[i] != kRounds || z[i] != kRounds * (kRounds + 1) / 2 || u[i] != y[i] || v[i] != z[i])
+      __atomic_store_n(static_cast<int64_t*>(failed), 1, 5);
   return nullptr;
 }
 

@@ -200,11 +200,11 @@ void divide(Pool* pool, int64_t extent, int64_t grain) {
 // Threads that are awake are free. If all sleep, launches that follow each other are waited for until together they are
 // worth a wake-up: what is lost by then is no more than that costs (the rule of ski rental).
 // The time they took is measured: a piece may be worth many grains.
-int64_t wanted(Pool* pool, int64_t grains) {
+int64_t wanted(Pool* pool, int64_t grains, int64_t work) {
   const int64_t sleepers = load(&pool->sleepers), awake = pool->started_workers - sleepers;
   const int64_t useful = (grains < pool->members ? grains : pool->members) - 1 - awake;
   if (useful <= 0 || sleepers == 0) return 0;
-  if (grains >= kWorthWaking) return useful;
+  if (work >= kWorthWaking) return useful;
   if (awake > 0) return 0;
   if (now() - pool->alone_until > kSpinTime) pool->alone_time = 0;  // they would have fallen asleep again
   if (pool->alone_time < kAloneTime) return -1;
@@ -240,11 +240,11 @@ bool crowded(Pool* pool) {
   return false;
 }
 
-void parallel(const ShloRuntime* runtime, ShloKernel kernel, void* const* buffers, const int64_t* dims,
-              int64_t extent, int64_t grain, int64_t scratch_bytes) {
+// `work`: what the loop is worth, in grains of about a microsecond.
+void run_shared(const ShloRuntime* runtime, ShloKernel kernel, void* const* buffers, const int64_t* dims, int64_t extent,
+                int64_t grain, int64_t work, int64_t scratch_bytes) {
   Pool* pool = reinterpret_cast<Pool*>(const_cast<ShloRuntime*>(runtime));
   if (extent <= 0) return;
-  if (grain < 1) grain = 1;
   const auto alone = [=] { kernel(runtime, buffers, dims, 0, extent, scratch(scratch_bytes)); };
   if (extent <= grain || runtime->threads == 1) return alone();
   const int64_t others = __atomic_fetch_add(&callers, 1, __ATOMIC_RELAXED), members = runtime->threads - others;
@@ -253,9 +253,8 @@ void parallel(const ShloRuntime* runtime, ShloKernel kernel, void* const* buffer
   } else {
     if (!pool->started) start(pool);
     pool->members = members;
-    const int64_t grains = (extent + grain - 1) / grain;
     const bool is_crowded = crowded(pool);
-    const int64_t sleepers = is_crowded ? 0 : wanted(pool, grains);
+    const int64_t sleepers = is_crowded ? 0 : wanted(pool, (extent + grain - 1) / grain, work);
     if (is_crowded) {
       alone();
     } else if (sleepers < 0) {
@@ -273,6 +272,36 @@ void parallel(const ShloRuntime* runtime, ShloKernel kernel, void* const* buffer
     __atomic_store_n(&pool->busy, 0, __ATOMIC_RELEASE);
   }
   __atomic_fetch_sub(&callers, 1, __ATOMIC_RELAXED);
+}
+
+void parallel(const ShloRuntime* runtime, ShloKernel kernel, void* const* buffers, const int64_t* dims,
+              int64_t extent, int64_t grain, int64_t scratch_bytes) {
+  if (grain < 1) grain = 1;
+  run_shared(runtime, kernel, buffers, dims, extent, grain, (extent + grain - 1) / grain, scratch_bytes);
+}
+
+// The units [begin, end) of all members (`buffers`; how many: `dims`), one member after the other.
+void run_units(const ShloRuntime* runtime, void* const* buffers, const int64_t* dims, int64_t begin, int64_t end,
+               void* scratch) {
+  const ShloMember* const members = reinterpret_cast<const ShloMember*>(buffers);
+  for (int64_t k = 0; k < dims[0]; k++) {
+    const ShloMember& it = members[k];
+    const int64_t last = end * it.unit_pieces < it.unit_extent ? end * it.unit_pieces : it.unit_extent;
+    if (begin * it.unit_pieces < last)
+      it.kernel(runtime, it.buffers, it.unit_dims, begin * it.unit_pieces, last, scratch);
+  }
+}
+
+void region(const ShloRuntime* runtime, const ShloMember* members, int64_t count, int64_t units, int64_t grain,
+            int64_t work, int64_t scratch_bytes) {
+  if (runtime->threads > 1 && units > grain) {
+    run_shared(runtime, run_units, reinterpret_cast<void* const*>(members), &count, units, grain, work, scratch_bytes);
+    return;
+  }
+  for (int64_t k = 0; k < count; k++) {
+    const ShloMember& it = members[k];
+    shlo_launch(runtime, it.kernel, it.buffers, it.dims, it.extent, it.grain, it.scratch_bytes);
+  }
 }
 
 void reset(Pool* pool) {
@@ -293,6 +322,7 @@ ShloRuntime* shlo_runtime_create(int64_t threads) {
   Pool* pool = static_cast<Pool*>(aligned_alloc(kLine, (sizeof(Pool) + kLine - 1) / kLine * kLine));
   if (pool == nullptr) return nullptr;
   pool->head.parallel = parallel;
+  pool->head.region = region;
   pool->head.threads = threads < 1 ? 1 : threads > kMaxThreads ? kMaxThreads : threads;
   reset(pool);
   return &pool->head;
@@ -317,6 +347,11 @@ void shlo_runtime_after_fork(ShloRuntime* runtime) {
 void shlo_parallel(const ShloRuntime* runtime, ShloKernel kernel, void* const* buffers, const int64_t* dims,
                    int64_t extent, int64_t grain, int64_t scratch_bytes) {
   runtime->parallel(runtime, kernel, buffers, dims, extent, grain, scratch_bytes);
+}
+
+void shlo_region(const ShloRuntime* runtime, const ShloMember* members, int64_t count, int64_t units, int64_t grain,
+                 int64_t work, int64_t scratch_bytes) {
+  runtime->region(runtime, members, count, units, grain, work, scratch_bytes);
 }
 
 }  // extern "C"

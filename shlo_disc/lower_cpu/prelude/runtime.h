@@ -13,11 +13,26 @@ struct ShloRuntime;
 typedef void (*ShloKernel)(const ShloRuntime* runtime, void* const* buffers, const int64_t* dims, int64_t begin,
                            int64_t end, void* scratch);
 
+// One of several launches that follow each other by rows: a launch, and how it is cut where a thread takes the same rows
+// of all of them. Then it has `unit_pieces` pieces in each unit of rows, of `unit_extent` in all, at sizes `unit_dims`.
+struct ShloMember {
+  ShloKernel kernel;
+  void* const* buffers;
+  const int64_t* dims;
+  int64_t extent, grain, scratch_bytes;
+  const int64_t* unit_dims;
+  int64_t unit_pieces, unit_extent;
+};
+
 struct ShloRuntime {
   // Runs `kernel` over [0, extent), split among the threads in pieces of at least `grain`; returns when all is done.
   void (*parallel)(const ShloRuntime* runtime, ShloKernel kernel, void* const* buffers, const int64_t* dims,
                    int64_t extent, int64_t grain, int64_t scratch_bytes);
   int64_t threads;
+  // Runs launches of which each reads only those rows of the ones before it that it has itself: a thread goes through all
+  // of them for its units, and nobody waits between them. `work`: of all, in grains. One after the other if units are 0.
+  void (*region)(const ShloRuntime* runtime, const ShloMember* members, int64_t count, int64_t units, int64_t grain,
+                 int64_t work, int64_t scratch_bytes);
 };
 
 }  // extern "C"

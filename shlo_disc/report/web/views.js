@@ -113,6 +113,7 @@ function stepText(step) {
     case "choice": return `${kernelsOf(step)[0] ?? "cuBLAS"}, ${step.variants.length} variants`;
     case "host_call": return `${step.callee} in Python, for ${step.place}`;
     case "copy": return `copy ${DATA.buffers[step.source].name} to ${DATA.buffers[step.target].name}`;
+    case "region": return `${step.launches} launches by rows, each thread ${step.rows} at a time`;
     case "while": return `while ${DATA.buffers[step.flag].name}`;
     default: return `case ${DATA.buffers[step.index].name}`;
   }

@@ -1,0 +1,56 @@
+"""What a program takes, gives back and demands: the part of an artifact that callers see.
+
+Formulas are Python expressions over symbol names; besides operators they may call `floordiv`, `mod`, `min`, `max`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Formula: TypeAlias = str
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One array the program takes. `shape` has an int per static dim and the name of a raw symbol per dynamic one."""
+
+    name: str
+    dtype: str
+    shape: tuple[int | str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One array the program returns."""
+
+    dtype: str
+    shape: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """An element (row-major) of an integer argument whose value decides sizes."""
+
+    argument: int
+    element: int
+
+
+@dataclass(frozen=True, slots=True)
+class Donation:
+    """An argument whose memory a call overwrites, and the result that is there in the end, if one is."""
+
+    argument: int
+    result: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckText:
+    """A demand on sizes. `message` may hold `{0}` …, the values of `values`; `where` is the demanding line."""
+
+    lhs: Formula
+    relation: str
+    rhs: Formula
+    message: str
+    values: tuple[Formula, ...]
+    where: str

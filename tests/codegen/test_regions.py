@@ -1,0 +1,149 @@
+"""Launches that threads go through by rows: which are found, what shares memory in them, and that bits stay."""
+
+# JAX's functions are partly untyped; this file is about what they export.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import shlo_disc
+from shlo_disc import CompileOptions
+from shlo_disc.artifact import Artifact, Region
+from shlo_disc.runtime.executable import Executable
+from shlo_disc.runtime.formulas import evaluate
+from shlo_disc.runtime.peak import symbols_at
+from tests.pipeline.exports import In, exported
+
+SIZES = (0, 1, 2, 47, 95, 96, 97, 191, 192, 193, 401)
+MLP = (In("s - 1, 40"), In("40, 96"), In("96, 40"))
+
+
+def blocks(x: jax.Array, up: jax.Array, down: jax.Array) -> jax.Array:
+    """Two blocks of layer norm and products, row by row."""
+    for _ in range(2):
+        y = (x - x.mean(-1, keepdims=True)) * jax.lax.rsqrt(x.var(-1, keepdims=True) + 1e-5)
+        x = x + jnp.tanh(y @ up) @ down
+    return x
+
+
+def reversed_between(x: jax.Array, up: jax.Array, down: jax.Array) -> jax.Array:
+    """The second product reads rows that another thread may have."""
+    return jax.lax.rev(jnp.tanh(x @ up), (0,)) @ down
+
+
+def summed_between(x: jax.Array, up: jax.Array, down: jax.Array) -> jax.Array:
+    """Each row needs something of all others."""
+    y = jnp.tanh(x @ up)
+    return (y - y.sum(0)) @ down + x
+
+
+def by_columns(x: jax.Array, up: jax.Array, down: jax.Array) -> jax.Array:
+    """Every row of the second product needs all of the first."""
+    y = jnp.tanh(x @ up)
+    return y @ (y.T @ x) + x @ (up @ down)
+
+
+def softmax_of_product(x: jax.Array, up: jax.Array, down: jax.Array) -> jax.Array:
+    return jax.nn.softmax(x @ up, axis=-1) @ down
+
+
+def of_several_widths(x: jax.Array, up: jax.Array, down: jax.Array) -> jax.Array:
+    """Rows of the third product would fit where longer ones of the first were."""
+    y = jnp.tanh(jnp.tanh(x @ up) @ down)
+    return jnp.tanh(y @ up[:, :64]) @ down[:64]
+
+
+def in_a_loop(x: jax.Array, up: jax.Array, down: jax.Array) -> jax.Array:
+    def turn(_: Any, y: jax.Array) -> jax.Array:
+        return jnp.tanh(y @ up) @ down + y
+
+    return jax.lax.fori_loop(0, 3, turn, x)
+
+
+def compiled(function: Callable[..., Any], threads: int, driver: Literal["c", "vm"] = "c") -> shlo_disc.Compiled:
+    options = CompileOptions(threads=threads, driver=driver, optimize=1)
+    return shlo_disc.compile(exported(function, MLP), device="cpu", options=options)
+
+
+def artifact_of(run: shlo_disc.Compiled) -> Artifact:
+    assert isinstance(run.executable, Executable)
+    return run.executable.artifact
+
+
+def regions(run: shlo_disc.Compiled) -> list[Region]:
+    found, left = list[Region](), list(artifact_of(run).steps)
+    while left:
+        step = left.pop()
+        left += (*getattr(step, "condition", ()), *getattr(step, "body", ()))
+        if isinstance(step, Region):
+            found.append(step)
+    return found
+
+
+def arrays(size: int) -> list[NDArray[Any]]:
+    rng = np.random.default_rng(size)
+    found = [one.array(rng, {"s": size + 1}) * np.float32(0.3) for one in MLP]
+    if size > 2:
+        found[0][1, 3], found[0][2, 0] = np.nan, np.inf
+    return found
+
+
+def test_a_chain_of_rows_is_one_region() -> None:
+    (only,) = regions(compiled(blocks, 2))
+    assert len(only.launches) == len(artifact_of(compiled(blocks, 1)).steps) > 3
+
+
+def test_one_thread_has_no_regions() -> None:
+    assert regions(compiled(blocks, 1)) == []
+
+
+@pytest.mark.parametrize("function", [reversed_between, summed_between])
+def test_what_needs_other_rows_is_not_in_a_region(function: Callable[..., Any]) -> None:
+    assert regions(compiled(function, 2)) == []
+
+
+@pytest.mark.parametrize("driver", ["c", "vm"])
+@pytest.mark.parametrize(
+    "function", [blocks, reversed_between, summed_between, by_columns, softmax_of_product, in_a_loop]
+)
+def test_bits_do_not_depend_on_threads(function: Callable[..., Any], driver: Literal["c", "vm"]) -> None:
+    runs = [compiled(function, threads, driver) for threads in (1, 2, 3)]
+    for size in SIZES:
+        given = arrays(size)
+        alone, *others = [np.asarray(run(*given)) for run in runs]
+        wanted = np.asarray(jax.jit(function)(*given))
+        np.testing.assert_allclose(alone, wanted, rtol=2e-4, atol=2e-5)
+        for found in (*others, *(np.asarray(run(*given)) for run in runs for _ in range(5))):
+            np.testing.assert_array_equal(found.view(np.int32), alone.view(np.int32), f"{size} rows")
+
+
+def test_rows_of_a_region_have_memory_of_their_own() -> None:
+    """What lives in one place at different times of a region is as large, and used by rows: else threads would meet."""
+    artifact = artifact_of(compiled(of_several_widths, 2))
+    (only,) = [step for step in artifact.steps if isinstance(step, Region)]
+    used = sorted({slot for launch in only.launches for slot in launch.buffers})
+    for size in (100, 1000):
+        symbols = symbols_at(artifact, {"s": size})
+        spans = dict[int, tuple[int, int]]()
+        for slot in used:
+            buffer = artifact.buffers[slot]
+            if buffer.kind == "arena":
+                start, length = (evaluate(text, symbols) for text in (buffer.offset, buffer.size))
+                spans[slot] = start, start + length
+        for a, (first, last) in spans.items():
+            for b, (start, end) in spans.items():
+                assert a == b or last <= start or end <= first or (first, last) == (start, end)
+
+
+def test_reports_show_regions() -> None:
+    run = compiled(blocks, 2)
+    assert "by rows" in run.explain("fusion")
+    assert "region" in run.host_source
