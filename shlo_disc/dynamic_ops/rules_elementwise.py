@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from shlo_disc.diagnostics import UnsupportedOpError
 from shlo_disc.dynamic_ops.attribute_values import integer, literal, string
 from shlo_disc.dynamic_ops.builder import Bound, tensor_type
+from shlo_disc.dynamic_ops.create import IotaAttrs
 from shlo_disc.dynamic_ops.elementwise import CompareAttrs, ReducePrecisionAttrs
 from shlo_disc.dynamic_ops.frame import Frame, Rule
 from shlo_disc.dynamic_ops.opdef import NoAttrs
@@ -90,6 +93,9 @@ def _bitcast(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     return [frame.build.one("bitcast_convert", (x,), NoAttrs(), shape, dtype, op.span)]
 
 
+COUNTED = 8  # a literal 0, 1, 2 … that is so long says of its elements what indices are, as in masks of windows
+
+
 def _constant(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     value = op.attributes["value"]
     assert isinstance(value, DenseAttr), "the verifier checked the attribute"
@@ -97,6 +103,8 @@ def _constant(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     if values.size and (value.splat or values.size == 1):
         shape = tuple(map(const, values.shape))
         return [frame.build.constant(values.reshape(-1)[0].item(), shape, dtype, op.span)]
+    if dtype.is_integer and values.ndim == 1 and values.size >= COUNTED and (values == np.arange(values.size)).all():
+        return [frame.build.one("d_iota", (), IotaAttrs(0), tuple(map(const, values.shape)), dtype, op.span)]
     return [frame.build.literal(values, dtype, op.span)]
 
 
