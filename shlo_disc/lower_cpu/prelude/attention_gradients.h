@@ -24,6 +24,13 @@ bool moderate(const T* x, int64_t row, int64_t column, int64_t rows, int64_t col
   return hmax(greatest) <= most;
 }
 
+// The larger numbers; NaN wins.
+template <class V>
+SHLO_INLINE V largest(V a, V b) {
+  if constexpr (is_pair<V>) return V{larger(a.lo, b.lo), larger(a.hi, b.hi)};
+  else return larger(a, b);
+}
+
 template <class T>
 struct AttentionBackward {
   static constexpr T INFINITE = __builtin_inf();
@@ -85,17 +92,23 @@ struct AttentionBackward {
     return {to, to_ld};
   }
 
-  void add_to_sum(int64_t k, int64_t r, const T* x, int64_t count) const {
+  // Rows of numbers join the sums of their rows, 16 of which are lanes of one vector.
+  template <class Op>
+  void add_to_sums(T* sums_of_rows, T nothing, const T* x, int64_t x_ld, int64_t rows, int64_t count, Op op) const {
     typedef vector_t<T> vector;
-    const bool greatest = it.sums[k].greatest;
-    const vector nothing = splat<vector>(greatest ? -INFINITE : T(0));
-    vector all = nothing;
-    for (int64_t j = 0; j < count; j += 16) {
-      const vector some = count - j < 16 ? keep_n(load_n(x + j, count - j), count - j, nothing) : load(x + j);
-      all = greatest ? max_(all, some) : (vector)(all + some);
+    const vector none = splat<vector>(nothing);
+    for (int64_t r = 0; r < rows; r += 16) {
+      vector each[16];
+      for (int64_t k = 0; k < 16; ++k) {
+        each[k] = none;
+        if (r + k >= rows) continue;
+        const T* const row = x + (r + k) * x_ld;
+        int64_t j = 0;
+        for (; j + 16 <= count; j += 16) each[k] = op(each[k], load(row + j));
+        if (j < count) each[k] = op(each[k], keep_n(load_n(row + j, count - j), count - j, none));
+      }
+      store(sums_of_rows + r, op(load(sums_of_rows + r), across(each, op)));
     }
-    T& to = sums[k * ROWS + r];
-    to = greatest ? max_(to, hmax(all)) : T(to + hsum(all));
   }
 
   void reduce(int64_t k, int64_t i, int64_t rows, Pairs which) const {
@@ -104,7 +117,9 @@ struct AttentionBackward {
       T* const to = one.kept ? raw + c : weights;
       const int64_t to_ld = one.kept ? ld : weights_ld;
       one.element(it.context, raw + c, gradient + c, to, sums, ld, to_ld, i, rows, c, count);
-      for (int64_t r = 0; r < rows; ++r) add_to_sum(k, r, to + r * to_ld, count);
+      T* const all = sums + k * ROWS;
+      if (one.greatest) add_to_sums(all, -INFINITE, to, to_ld, rows, count, [](auto a, auto b) { return largest(a, b); });
+      else add_to_sums(all, T(0), to, to_ld, rows, count, [](auto a, auto b) { return a + b; });
     });
   }
 
@@ -138,14 +153,26 @@ struct AttentionBackward {
     for (int64_t k = 1; k < it.sum_count; ++k) reduce(k, i, rows, which);
     for (int64_t n = 0; n < it.gradient_count; ++n) {
       const ShloGradient& one = it.gradients[n];
-      if (one.by_key) lay_out_panels(at(one.right, i), one.right.row, one.right.column, rows, one.columns, right[n], ROWS);
-      else clear(sum[n], ROWS * whole_lines(one.columns));
+      if (one.by_key && !reads_in_place(one))
+        lay_out_panels(at(one.right, i), one.right.row, one.right.column, rows, one.columns, right[n], ROWS);
+      if (!one.by_key) clear(sum[n], ROWS * whole_lines(one.columns));
     }
     each_piece(i, rows, which, [&](int64_t c, int64_t count) { add_gradients(i, rows, c, count); });
     for (int64_t n = 0; n < it.gradient_count; ++n) {
       const ShloGradient& one = it.gradients[n];
       if (!one.by_key) one.epilogue(it.context, sum[n], whole_lines(one.columns), i, rows, 0, one.columns);
     }
+  }
+
+  // Rows of whole registers are read where they are, and keys by a few blocks of rows.
+  bool reads_in_place(const ShloGradient& one) const {
+    return one.right.column == 1 && one.columns % 16 == 0 && (one.by_key || it.rows <= 2 * ROWS);
+  }
+  // What weights of rows from number i on, or of keys from number c on, are multiplied with.
+  Panels<T> right_of(int64_t n, int64_t i, int64_t c) const {
+    const ShloGradient& one = it.gradients[n];
+    if (reads_in_place(one)) return {at(one.right, i), 1, one.right.row, c};
+    return {right[n], one.by_key ? ROWS : high, 0, c};
   }
 
   void add_gradients(int64_t i, int64_t rows, int64_t c, int64_t count) const {
@@ -157,9 +184,9 @@ struct AttentionBackward {
       const int64_t line = whole_lines(one.columns);
       const T* const a = weights + one.number * ROWS * weights_ld;
       if (one.by_key)
-        multiply<true>(a, weights_ld, count, Panels<T>{right[n], ROWS, 0, 0}, sum[n] + c * line, line, rows, one.columns, true);
+        multiply<true>(a, weights_ld, count, right_of(n, i, 0), sum[n] + c * line, line, rows, one.columns, true);
       else
-        multiply(a, weights_ld, rows, Panels<T>{right[n], high, 0, c}, sum[n], line, count, one.columns, true);
+        multiply(a, weights_ld, rows, right_of(n, 0, c), sum[n], line, count, one.columns, true);
     }
   }
 
@@ -173,7 +200,7 @@ struct AttentionBackward {
     for (int64_t n = 0; n < it.gradient_count; ++n) {
       const ShloGradient& one = it.gradients[n];
       if (one.by_key && first) clear(sum[n], high * whole_lines(one.columns));
-      if (!one.by_key)
+      if (!one.by_key && !reads_in_place(one))
         lay_out_panels((const T*)one.right.at, one.right.row, one.right.column, it.keys, one.columns, right[n], high);
     }
     const T most = T(it.moderate);
