@@ -256,9 +256,8 @@ class CpuLowering:
         kernel = replace(part.kernel, definitions=tuple(definitions.items()), selections=(chosen,))
         part = replace(part, kernel=kernel).sharing(positions(epilogue_pairs(dot), dot.params))
         if block is not None:
-            columns = products.column_blocks(dot, blocks)
-            line, count = of(dot.row.symbol), dot.row.extent
-            part = self._divided(part, line, count, product_accesses(dot), columns, block)
+            line, columns = of(dot.row.symbol), products.column_blocks(dot, blocks)
+            part = self._divided(part, line, dot.row.extent, product_accesses(dot), columns, block)
         if operand is None:
             return part
         return self._packing(group, part, dot, operand, packing.print_packing(dot, kind, operand, NAME))
