@@ -141,7 +141,7 @@ class GridLaunch:
     A kernel is `void name(T* …, int64_t …)`: a pointer per entry of `buffers`, then a number per entry of `dims`.
     `shared` is its dynamic shared memory in bytes. For the launch table, in clock cycles: `cycles` is how long one
     block keeps a multiprocessor busy (its share of memory traffic or arithmetic), `latency` how long one block takes at
-    least (the longest chain of steps that wait for each other).
+    least (the longest chain of steps that wait for each other). `pipelined`: a block loads ahead while it computes.
     """
 
     kernel: str
@@ -152,6 +152,7 @@ class GridLaunch:
     shared: Formula
     cycles: Formula
     latency: Formula
+    pipelined: bool = False
 
 
 # What CUDA's headers call the types that a `Product` names: cudaDataType_t and cublasComputeType_t.

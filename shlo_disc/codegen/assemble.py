@@ -224,6 +224,7 @@ def _command(call: Call, slots: Sequence[int]) -> Command:
                 call.shared.python(),
                 call.cycles.python(),
                 call.latency.python(),
+                call.pipelined,
             )
         case ProductCall():
             return _product(call, slots)

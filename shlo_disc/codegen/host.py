@@ -98,6 +98,7 @@ class GridCall:
     shared: Dim
     cycles: Dim
     latency: Dim
+    pipelined: bool = False
 
 
 @dataclass(frozen=True, slots=True)

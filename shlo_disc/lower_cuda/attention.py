@@ -158,6 +158,7 @@ class _Printer:
             shared=const(0),
             cycles=launch.cycles,
             latency=launch.latency,
+            pipelined=True,
         )
         return _Function((*head, *(INDENT + line for line in lines), "}"), call)
 

@@ -59,12 +59,16 @@ def params_of(stage: Stage) -> tuple[list[Param], list[Param]]:
     return used, [p for p in used if p in written]
 
 
+def operands_of(stage: Stage) -> set[tuple[Param, Dim]]:
+    """What a stage loads from the kernel's operands."""
+    loads = [n for n in nodes_of(formulas_of(stage)) if isinstance(n, Load)]
+    return {(n.source, n.index[0]) for n in loads if isinstance(n.source, Param)}
+
+
 def point_bytes(stage: Stage, lane: Axis, deps: Dependence, skip: Collection[tuple[Param, Dim]] = ()) -> int:
     """The memory traffic of one point, where neighbouring threads are neighbours along `lane`."""
-    accesses = {(s.target, s.offset) for s in stores_of(stage)}
-    for node in nodes_of(formulas_of(stage)):
-        if isinstance(node, Load) and isinstance(node.source, Param) and (node.source, node.index[0]) not in skip:
-            accesses.add((node.source, node.index[0]))
+    accesses = {(s.target, s.offset) for s in stores_of(stage) if isinstance(s.target, Param)}
+    accesses |= operands_of(stage).difference(skip)
     return sum(_bytes(source.dtype.bytes, offset, lane, deps) for source, offset in accesses)
 
 

@@ -100,7 +100,7 @@ class Function:
     def call(self, blocks: Dim, threads: int, cycles: int | Dim, latency: Dim) -> GridCall:
         """A launch without dynamic shared memory."""
         busy = const(cycles) if isinstance(cycles, int) else cycles
-        return GridCall(self.name, self.buffers, self.symbols, capped(blocks), threads, const(0), busy, latency)
+        return GridCall(self.name, self.buffers, self.symbols, capped(blocks), threads, const(0), busy, latency, True)
 
 
 class Body:

@@ -5,26 +5,36 @@ A stage with n points keeps TEAM threads busy for ceil(n / TEAM) steps, however 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from shlo_disc.codegen.dependence import Dependence
-from shlo_disc.codegen.kernel import RowKernel, Stage
+from shlo_disc.codegen.kernel import Param, RowKernel, Scratch, Stage
 from shlo_disc.codegen.rewrite import nodes_of
 from shlo_disc.codegen.simplify_kernel import stage_formulas
 from shlo_disc.expr.dim import Dim, const, maximum, minimum, product, total
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import Binary, BinaryFn, Load, Unary
-from shlo_disc.lower_cuda.cost import BARRIER_LATENCY, FMA_PER_CYCLE, LOAD_LATENCY, SHUFFLE_LATENCY, memory_cycles
-from shlo_disc.lower_cuda.points import point_bytes, stores_of
+from shlo_disc.lower_cuda.cost import (
+    BARRIER_LATENCY,
+    FMA_PER_CYCLE,
+    LOAD_LATENCY,
+    SHARED_LATENCY,
+    SHUFFLE_LATENCY,
+    memory_cycles,
+)
+from shlo_disc.lower_cuda.points import operands_of, point_bytes, stores_of
 from shlo_disc.lower_cuda.stage_text import is_ordered
 from shlo_disc.lower_cuda.teams import Team
 from shlo_disc.lower_cuda.turned import Turn
 
+ISSUED = 96  # instructions of one lane per cycle and multiprocessor, of at most 128
+TURN_WORK = 3  # instructions of an unrolled turn that has no point
 IN_FLIGHT, PACKS_IN_FLIGHT = 4, 2  # loads of one thread that wait together
 STEP = 8  # clock cycles from one accumulation to the next, with the loop around it
 PLAIN_PENALTY = 9, 8  # single elements take more instructions than packs for the same bytes
 INDEX_WORK = 4  # instructions of a point besides those of its formulas
+L2_SPEED = 2  # how much faster it is than memory
 SPILLED = 2  # how much longer a row takes whose scratch lies in global memory (mostly in the L2 cache)
 MOST_BLOCKS = 1 << 14
 
@@ -39,36 +49,65 @@ class StageCost:
     width: int  # points that a thread takes at once
     ordered: bool  # whether a thread's points are neighbours
     work: int
-    loads: int
+    loads: int  # of operands
+    shared: int  # of scratch
+    in_flight: int  # points, or packs of them, that a thread loads at a time
+    held: int  # turns of unrolled loops over them, 0 if loops are as long as rows are
     traffic: int
     meets: int  # words that threads exchange when they meet, 0 if they do not
     barriers: int = 0  # of the whole block, besides those where a team of its size meets
 
 
-def stage_costs(kernel: RowKernel, widths: Sequence[int]) -> tuple[StageCost, ...]:
-    """The costs of all stages."""
-    deps = Dependence()
-    return tuple(_stage_cost(stage, width, deps) for stage, width in zip(kernel.stages, widths, strict=True))
+def stage_costs(kernel: RowKernel, widths: Sequence[int], holds: int = 0) -> tuple[StageCost, ...]:
+    """The costs of all stages; `holds`: packs that a thread loads at a time, to keep them in registers."""
+    deps, costs, known = Dependence(), list[StageCost](), set[tuple[Param, Dim]]()
+    for stage, width in zip(kernel.stages, widths, strict=True):
+        costs.append(_stage_cost(stage, width, deps, known, holds))
+        known |= operands_of(stage)
+    return tuple(costs)
 
 
-def _stage_cost(stage: Stage, width: int, deps: Dependence) -> StageCost:
+def _stage_cost(
+    stage: Stage, width: int, deps: Dependence, known: Collection[tuple[Param, Dim]], holds: int
+) -> StageCost:
     inner = frozenset(a.symbol.name for a in stage.axes)
     nodes = [n for n in nodes_of(stage_formulas(stage)) if inner & deps.of(n)]
-    loads = sum(isinstance(n, Load) for n in nodes)
-    work = sum(map(_work, nodes)) + len(stores_of(stage))
-    traffic = point_bytes(stage, stage.axes[-1], deps) if stage.axes else 8
+    loads = sum(isinstance(n, Load) and isinstance(n.source, Param) for n in nodes)
+    shared = 0 if holds else sum(isinstance(n, Load) and isinstance(n.source, Scratch) for n in nodes)
+    moved = sum(isinstance(s.target, Param) or not holds for s in stores_of(stage))
+    work = sum(_work(n) + _is_narrow(n) for n in nodes if not (holds and isinstance(n, Load))) + moved
+    traffic = _traffic_of(stage, deps, known)
+    in_flight = holds or (IN_FLIGHT if width == 1 else PACKS_IN_FLIGHT)
     meets = sum(max(1, c.dtype.bytes // 4) for r in stage.reductions for c in r.carries)
     points = product(a.extent for a in stage.axes)
     kept = None
     if stage.reductions and not all(stage.reduced):
         kept = product(a.extent for a, flag in zip(stage.axes, stage.reduced, strict=True) if not flag)
     serial = kept is not None and not stage.reduced[-1]
-    return StageCost(points, kept, serial, width, is_ordered(stage), work, loads, traffic, 0 if serial else meets)
+    meets = 0 if serial else meets
+    return StageCost(
+        points, kept, serial, width, is_ordered(stage), work, loads, shared, in_flight, holds, traffic, meets
+    )
+
+
+def _traffic_of(stage: Stage, deps: Dependence, known: Collection[tuple[Param, Dim]]) -> int:
+    """Bytes of global memory per point: what an earlier stage of the row has loaded comes from the L2 cache."""
+    if not stage.axes:
+        return 8
+    lane = stage.axes[-1]
+    once = point_bytes(stage, lane, deps, skip=known)
+    return once + (point_bytes(stage, lane, deps) - once) // L2_SPEED
 
 
 def turn_cost(turn: Turn, team: Team) -> StageCost:
     """What the tile of an operand costs per row: a load and a store to scratch, and a barrier on either side."""
-    return StageCost(turn.lane.extent, None, False, 1, False, 1, 1, turn.traffic(team.rows), 0, barriers=2)
+    traffic = turn.traffic(team.rows)
+    return StageCost(turn.lane.extent, None, False, 1, False, 1, 1, 0, IN_FLIGHT, 0, traffic, 0, barriers=2)
+
+
+def _is_narrow(node: Node) -> bool:
+    """Whether a value is rounded, or unpacked, to or from fewer bits than it is computed in."""
+    return isinstance(node, Unary | Binary | Load) and node.dtype.is_float and node.dtype.bytes < 4
 
 
 def _work(node: Node) -> int:
@@ -83,13 +122,18 @@ def _work(node: Node) -> int:
 
 def block_cost(costs: Sequence[StageCost], rows: Dim, most: int, team: Team) -> tuple[Dim, Dim]:
     """Cycles and latency of a block of teams; at most `most` blocks share the rows."""
-    turns = (rows + (team.rows * most - 1)) // (team.rows * most)  # rows that a team computes one after the other
+    teams = minimum((rows + (team.rows - 1)) // team.rows, most) * team.rows
+    each = maximum(rows, teams)  # over `teams`: the rows that one computes, one after the other
     issue = total(_issue(c, team.size) for c in costs)
     memory = memory_cycles(total(_traffic(c) for c in costs) * team.rows)
-    cycles = maximum(issue * team.rows // FMA_PER_CYCLE, memory)
+    cycles = maximum(issue * team.rows // ISSUED, memory)
     latency = total(_latency(c, team.size) for c in costs)
-    turns *= SPILLED if team.spills else 1
-    return turns * cycles, turns * latency
+    each *= SPILLED if team.spills else 1
+    return _part(cycles * each, teams), _part(latency * each, teams)
+
+
+def _part(whole: Dim, count: Dim) -> Dim:
+    return whole // maximum(count, 1)
 
 
 def _traffic(cost: StageCost) -> Dim:
@@ -114,7 +158,8 @@ def _shares(points: Dim, size: int) -> Dim:
 
 def _issue(cost: StageCost, size: int) -> Dim:
     """Instruction slots (of one lane) that a row takes."""
-    slots = _steps(cost, size) * (size * (cost.work * cost.width + cost.loads + INDEX_WORK))
+    slots = _steps(cost, size) * (size * (cost.work * cost.width + cost.loads + cost.shared + INDEX_WORK))
+    slots += cost.held * TURN_WORK * size
     if cost.loads and (size == 1 or cost.ordered):
         # lanes of a warp are a row or a run apart: a load touches up to 32 lines of memory, one per cycle
         apart = (cost.points + (size - 1)) // size * cost.traffic // 4
@@ -123,7 +168,7 @@ def _issue(cost: StageCost, size: int) -> Dim:
 
 
 def _latency(cost: StageCost, size: int) -> Dim:
-    waiting = LOAD_LATENCY // (IN_FLIGHT if cost.width == 1 else PACKS_IN_FLIGHT) if cost.loads else 0
+    waiting = LOAD_LATENCY // cost.in_flight if cost.loads else SHARED_LATENCY // cost.in_flight if cost.shared else 0
     step = max(STEP * cost.width, waiting)
     meeting = _meetings(size) * SHUFFLE_LATENCY + (BARRIER_LATENCY if size > 32 else 0)
     first = max(LOAD_LATENCY, step) if cost.loads else step

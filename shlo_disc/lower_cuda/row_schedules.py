@@ -207,7 +207,7 @@ class _Schedule:
         most = SPILL_BLOCKS if team.spills else MOST_BLOCKS
         blocks = minimum((rows + (team.rows - 1)) // team.rows, most)
         costs = [turn_cost(turn, team) for turn in self.turns]
-        costs += stage_costs(kernel, [p.width for p in self.plans])
+        costs += stage_costs(kernel, [p.width for p in self.plans], self._holds)
         cycles, latency = block_cost(costs, rows, most, team)
         shared = const(0) if team.spills else scratch * team.rows
         fits = Condition(shared, "<=", const(MOST_SHARED))

@@ -19,7 +19,7 @@ from shlo_disc.codegen.host import GridCall
 from shlo_disc.codegen.kernel import Axis, Param, Scratch, Stage
 from shlo_disc.codegen.scopes import INDENT, clean
 from shlo_disc.codegen.simplify_kernel import stage_formulas
-from shlo_disc.expr.dim import Dim, Sym, const, product
+from shlo_disc.expr.dim import Dim, Sym, const, minimum, product, total
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import Load, Select
@@ -44,6 +44,9 @@ BANK = 4  # bytes; rows of a tile are longer by one bank than its side
 MOST_SHARED = 48 * 1024  # bytes of static shared memory
 NARROWEST = 8  # an axis that is always shorter is not worth a tile
 PENALTY = 5, 4  # a tile's two barriers and its way through shared memory
+MOST_MOVED = 16  # elements of a tile that a thread moves; of more it waits for some
+LONG_PENALTY = 23, 20  # of a tile with more: measured on an H100, 8192 x 8192 in bf16 with sides of 128 and of 64
+FETCH = 64  # bytes that a line costs more if lines do not begin at sectors: so many come from memory at a time
 
 Access = tuple[Param, Dim]
 
@@ -162,12 +165,22 @@ def _print_tiles(stage: Stage, tiles: Tiles, buffers: Sequence[Param], facts: Fa
     blocks = blocks_for(count, 1)
     up, down = PENALTY
     rest = point_bytes(stage, stage.axes[-1], Dependence(), skip=tiles.reads)
-    lines = sum(tiles.side * p.dtype.bytes + SECTOR for p, _ in tiles.reads) + tiles.side * rest + SECTOR
-    cycles = shared_cycles(count, blocks, lines * tiles.side * up // down)
+    moved = sum(tiles.side * p.dtype.bytes for p, _ in tiles.reads) + tiles.side * rest
+    wasted = [_is_ragged(tiles.axis, p.dtype.bytes) for p, _ in tiles.reads]
+    wasted += [_is_ragged(stage.axes[-1], s.target.dtype.bytes) for s in stage.stores]
+    each = (total(wasted) * FETCH + moved) * tiles.side * up // down
+    if tiles.side**2 > MOST_MOVED * THREADS:
+        each = each * LONG_PENALTY[0] // LONG_PENALTY[1]
+    cycles = shared_cycles(count * each, blocks, 1)
     latency = (2 * LOAD_LATENCY + 2 * BARRIER_LATENCY) * ((count + (MOST_BLOCKS - 1)) // MOST_BLOCKS)
     places = tuple(buffers.index(p) for p in used)
     call = GridCall(kernel, places, symbols, blocks, THREADS, const(0), cycles, latency)
     return Way(f"tiles of {tiles.side}", (call,), (text,))
+
+
+def _is_ragged(axis: Axis, size: int) -> Dim:
+    """1 if lines of elements of so many bytes along an axis do not all begin at sectors, else 0."""
+    return minimum(1, axis.extent % (SECTOR // size))
 
 
 class _TilePrinter:

@@ -11,8 +11,12 @@ the last wave leaves idle.
                      blocks per multiprocessor)
     capacity   = occupancy * multiprocessors
     waves, rest = divmod(blocks, capacity)
-    time       = overhead + waves * max(latency, occupancy * cycles)
-                          + (max(latency, ceil(rest / multiprocessors) * cycles) if rest else 0)
+    time       = overhead + waves * both(latency, occupancy * cycles)
+                          + (both(latency, ceil(rest / multiprocessors) * cycles) if rest else 0)
+    both(a, b) = max(a, b) in kernels that load ahead, else (a^1.5 + b^1.5)^(2/3)
+
+What blocks wait for and what they keep busy overlap less the closer the two are: blocks of a wave wait and load in
+step, and memory answers later the busier it is. The exponent is fitted to kernels on an H100 (docs/cuda.md).
 
 `cycles` and `latency` of a block come with the launch (see `artifact.GridLaunch`); a variant takes the sum of its
 commands. Variants themselves are BladeDISC's speculation (Zheng et al., "BladeDISC: Optimizing Dynamic Shape Machine
@@ -36,7 +40,8 @@ from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.steps import leaves, slots_of
 
 OVERHEAD = 2500  # cycles between two kernels that wait for each other
-BYTES_PER_CYCLE = 20  # of global memory, per multiprocessor, as the kernels' own costs assume
+BYTES_PER_CYCLE = 13  # of global memory, per multiprocessor, as the kernels' own costs assume
+OVERLAP = 1.5  # of waiting and working: 1 is none, infinity is the longer of the two
 RESERVED_SHARED = 1024  # bytes that CUDA takes per block
 REGISTER_UNIT = 256  # registers are given to warps in such pieces
 WARP = 32
@@ -89,16 +94,23 @@ def occupancy(limits: Limits, function: Function, threads: int, shared: int) -> 
     )
 
 
-def launch_cycles(limits: Limits, resident: int, blocks: int, cycles: int, latency: int) -> float:
+def launch_cycles(
+    limits: Limits, resident: int, blocks: int, cycles: int, latency: int, *, pipelined: bool = False
+) -> float:
     """How long a kernel takes that holds `resident` blocks per multiprocessor; see the formula above.
 
     >>> limits = Limits(100, 2048, 32, 65536, 233472, 232448)
-    >>> launch_cycles(limits, 2, 200, 700, 1000) - OVERHEAD, launch_cycles(limits, 2, 201, 700, 1000) - OVERHEAD
-    (1400, 2400)
+    >>> [launch_cycles(limits, 2, n, 700, 1000, pipelined=True) - OVERHEAD for n in (200, 201)]
+    [1400, 2400]
     """
+    both = max if pipelined else _overlapped
     waves, rest = divmod(blocks, resident * limits.multiprocessors)
-    tail = max(latency, -(-rest // limits.multiprocessors) * cycles) if rest else 0
-    return OVERHEAD + waves * max(latency, resident * cycles) + tail
+    tail = both(latency, -(-rest // limits.multiprocessors) * cycles) if rest else 0
+    return OVERHEAD + waves * both(latency, resident * cycles) + tail
+
+
+def _overlapped(latency: float, busy: float) -> float:
+    return (latency**OVERLAP + busy**OVERLAP) ** (1 / OVERLAP)
 
 
 def product_cycles(limits: Limits, product: Product, sizes: tuple[int, int, int, int]) -> float:
@@ -196,7 +208,8 @@ class LaunchTable:
                     return 0
                 function = self._functions[command.kernel]
                 resident = occupancy(self._limits, function, command.threads, values[command.shared])
-                return launch_cycles(self._limits, resident, blocks, values[command.cycles], values[command.latency])
+                cycles, latency = values[command.cycles], values[command.latency]
+                return launch_cycles(self._limits, resident, blocks, cycles, latency, pipelined=command.pipelined)
             case Product():
                 sizes = values[command.m], values[command.n], values[command.k]
                 loops = [values[loop.extent] for loop in command.batch]

@@ -154,6 +154,15 @@ def test_positions(dtype: Any) -> None:
         assert [picks_position(stage, r) for r in stage.reductions] == [known]
 
 
+def test_rows_that_the_blocks_divide() -> None:
+    """As many rows as all teams take in one turn cost a block what fewer do; one and a half turns cost that."""
+    (call,) = next(v for v in printed(softmax, X).variants if v.label == "warp, packs").calls
+    assert isinstance(call, GridCall)
+    few, even, half_more = (call.cycles.evaluate({Sym("b"): 4 * rows, Sym("s"): 1024}) for rows in (99, 16384, 24576))
+    assert few == even
+    assert half_more == pytest.approx(1.5 * even, rel=1e-3)
+
+
 def cheapest(variants: tuple[CallVariant, ...], sizes: Mapping[str, int]) -> str:
     """The label that the launch table takes on a large card."""
     values = {Sym(name): size for name, size in sizes.items()}
@@ -179,8 +188,8 @@ def cheapest(variants: tuple[CallVariant, ...], sizes: Mapping[str, int]) -> str
         (1_000_000, 4, "thread"),
         (100_000, 64, "octet, packs"),
         (16_384, 1001, "warp"),
-        (4096, 1024, "warp, packs"),
-        (128, 1024, "block, packs"),
+        (4096, 1024, "quarter, held"),
+        (128, 1024, "block, held"),
         (8, 50_257, "wide"),
         (8, 50_256, "wide, packs"),
         (1, 1_000_000, "spill, packs"),

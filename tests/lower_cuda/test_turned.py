@@ -170,13 +170,13 @@ def test_rows_of_scratch_are_in_other_banks(size: int) -> None:
 @pytest.mark.parametrize(
     ("rows", "length", "label"),
     [
-        (1_000_000, 4, "thread"),
+        (1_000_000, 4, "tile32"),
         (100_000, 64, "tile32"),
-        (16_384, 1001, "tile8"),
+        (16_384, 1001, "tile16"),
         (4096, 1024, "tile16"),
         (4096, 3500, "tile8"),
-        (4096, 50_000, "block, packs"),
-        (8, 1024, "block, packs"),
+        (4096, 50_000, "wide, packs"),
+        (8, 1024, "wide, packs"),
     ],
 )
 def test_choices(rows: int, length: int, label: str) -> None:

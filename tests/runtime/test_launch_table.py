@@ -85,7 +85,14 @@ def test_occupancy(registers: int, static: int, threads: int, dynamic: int, resi
     ],
 )
 def test_waves_and_tail(blocks: int, cycles: int, latency: int, time: int) -> None:
-    assert launch_cycles(H200, 2, blocks, cycles, latency) == OVERHEAD + time
+    assert launch_cycles(H200, 2, blocks, cycles, latency, pipelined=True) == OVERHEAD + time
+
+
+@pytest.mark.parametrize(("cycles", "share"), [(1, 1.0), (500, 2 ** (2 / 3)), (100_000, 200.0)])
+def test_waiting_and_working_overlap_in_part(cycles: int, share: float) -> None:
+    """Where one of the two is much longer it alone counts; where they are equal, neither hides the other."""
+    found = launch_cycles(H200, 2, 264, cycles, 1000) - OVERHEAD
+    assert found == pytest.approx(share * 1000, rel=2e-3)
 
 
 def test_the_choice_turns_with_the_sizes() -> None:
