@@ -24,15 +24,15 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 LIMITS: Mapping[str, int] = {  # seconds
-    "environment": 20,
+    "environment": 10,
     "correctness": 110,
     "kernels": 55,
-    "products": 75,
+    "products": 105,
     "libraries": 45,
     "models": 80,
-    "corpus_models": 80,
-    "overhead": 30,
-    "sanitizer": 45,
+    "corpus_models": 75,
+    "overhead": 20,
+    "sanitizer": 40,
 }
 CORPORA = (ROOT.parent / "shared" / "corpus", ROOT / "shared" / "corpus")
 

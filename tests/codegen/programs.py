@@ -14,7 +14,7 @@ from jax import lax
 
 from shlo_disc.analysis.formula import Producers, producers_of
 from shlo_disc.analysis.sizes import likely_points
-from shlo_disc.artifact import Artifact, Case, Choice, Copy, HostCall, Launch, Step, While
+from shlo_disc.artifact import Artifact, Case, Choice, Copy, HostCall, Launch, Region, Step, While
 from shlo_disc.codegen.fusion import plan_fusion, plan_unfused
 from shlo_disc.codegen.groups import REAL_PRODUCTS, Abilities, Context, FusionPlan, Group
 from shlo_disc.dynamic_ops.legalize import legalize
@@ -111,6 +111,8 @@ def launches(steps: tuple[Step, ...]) -> Iterator[Launch]:
         match step:
             case Launch():
                 yield step
+            case Region():
+                yield from step.launches
             case While(condition, _, body):
                 yield from launches((*condition, *body))
             case Case(_, _, branches):

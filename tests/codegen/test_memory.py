@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shlo_disc
-from shlo_disc.artifact import Artifact, Case, Choice, Copy, HostCall, Launch, Step, While
+from shlo_disc.artifact import Artifact, Case, Choice, Copy, HostCall, Launch, Region, Step, While
 from shlo_disc.codegen.placement import ALIGNMENT, Placement, Tenant, aligned, place, stack
 from shlo_disc.diagnostics import NOWHERE
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, of, symbol
@@ -145,6 +145,8 @@ def uses(artifact: Artifact) -> list[Use]:
             match step:
                 case Launch():
                     touch(step.buffers, next(clock))
+                case Region():  # what may share memory within one is tested with the regions
+                    visit(step.launches)
                 case Copy() | Choice() | HostCall():
                     touch(list(_slots((step,))), next(clock))
                 case While(condition, flag, body):
@@ -168,6 +170,8 @@ def _slots(steps: Sequence[Step]) -> Iterator[int]:
         match step:
             case Launch():
                 yield from step.buffers
+            case Region():
+                yield from _slots(step.launches)
             case Copy():
                 yield from slots_of(step)
             case HostCall():

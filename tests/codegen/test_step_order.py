@@ -18,7 +18,16 @@ from hypothesis import strategies as st
 import shlo_disc
 from shlo_disc.codegen import host_plan, memory
 from shlo_disc.codegen.groups import REAL_PRODUCTS, Context, Group, GroupKind
-from shlo_disc.codegen.host import BufferKind, CaseStep, CopyStep, HostStep, KernelRef, LaunchStep, WhileStep
+from shlo_disc.codegen.host import (
+    BufferKind,
+    CaseStep,
+    CopyStep,
+    HostStep,
+    KernelRef,
+    LaunchStep,
+    RegionStep,
+    WhileStep,
+)
 from shlo_disc.codegen.memory import Memory, Place, allocate
 from shlo_disc.codegen.scheduling import Task, Tasks
 from shlo_disc.codegen.step_order import other_orders
@@ -75,6 +84,8 @@ def outcome(steps: Steps, state: dict[int, Any]) -> dict[int, Any]:
             case LaunchStep(_, slots, _, written):
                 read = tuple(state[slot] for slot in slots if slot not in written)
                 state = {**state, **{slot: hash((read, k, len(written))) for k, slot in enumerate(written)}}
+            case RegionStep(members):
+                state = outcome(tuple([member.launch for member in members]), state)
             case CopyStep(source, target):
                 state = {**state, target: state[source]}
             case WhileStep(condition, flag, body):

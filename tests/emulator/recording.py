@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from shlo_disc.artifact import Artifact, Choice, Command, Copy, GridLaunch, HostCall, Launch
+from shlo_disc.artifact import Artifact, Choice, Command, Copy, GridLaunch, HostCall, Launch, Region
 from shlo_disc.compiled import Compiled
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.runtime.cuda_table import Functions
@@ -98,8 +98,8 @@ class _Recorder:
                     checked(step, buffers)
                 case HostCall():
                     raise InternalError(f"launches before and after the host call of {step.callee} are not recorded")
-                case Launch():
-                    raise InternalError(f"a kernel for CPU threads in a program for a GPU: {step.kernel}")
+                case Launch() | Region():
+                    raise InternalError(f"kernels for CPU threads in a program for a GPU: {step}")
 
         buffers = Buffers(self._artifact, symbols, call.places, self._device.download)
         walk(self._artifact.steps, buffers, step, None)
