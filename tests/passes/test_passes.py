@@ -141,7 +141,20 @@ def test_fold(body: str, expected: np.ndarray, left: dict[str, int]) -> None:
 
 
 def test_passes_run_in_a_stated_order() -> None:
-    order = ["dce", "cse", "units", "fold", "places", "cse", "padding", "pointwise", "updates", "dce", "leading"]
+    order = [
+        "dce",
+        "cse",
+        "units",
+        "fold",
+        "places",
+        "cse",
+        "padding",
+        "pointwise",
+        "inner",
+        "updates",
+        "dce",
+        "leading",
+    ]
     assert [one.name for one in PASSES] == order
 
 
