@@ -54,7 +54,7 @@ class Division:
         """
         width, rest = divide(elements, rows)
         lines, other = divide(self.count, rows)
-        if rest.terms or other.terms:
+        if rest.terms or other.terms or not (width.terms and lines.terms):  # the last: a row of no elements
             return False
         found = [access for access in self.accesses if access.position == position]
         return all(self._in_row(access, width, lines, facts) for access in found)

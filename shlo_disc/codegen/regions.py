@@ -67,10 +67,11 @@ class Region:
 
 
 def division_of(step: HostStep) -> Division | None:
-    """How a step can be cut, if at all."""
-    if isinstance(step, LaunchStep) and isinstance(step.kernel, KernelRef) and step.unless is None:
-        return step.kernel.division
-    return None
+    """How a step can be cut, if at all: one that has no lines cannot."""
+    if not (isinstance(step, LaunchStep) and isinstance(step.kernel, KernelRef) and step.unless is None):
+        return None
+    division = step.kernel.division
+    return None if division is None or division.count.constant == 0 else division
 
 
 def local_slots(step: LaunchStep, division: Division, rows: Dim, facts: Facts) -> set[int]:
