@@ -149,6 +149,25 @@ def test_sizes_that_a_transform_does_not_have_are_refused() -> None:
         run(np.ones((2, 11), np.complex64), real)
 
 
+@pytest.mark.parametrize(
+    ("shape", "wanted"),
+    [((331, 101), 3), ((256, 256), 3), ((128, 128), 1), ((8, 4096), 1), ((4099, 8), 3), ((1, 1), 1)],
+)
+def test_threads_are_started_for_what_takes_long(
+    shape: tuple[int, int], wanted: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the steps of a transform: a large prime factor costs more than many small ones."""
+    seen = list[int]()
+
+    def to_complex(*arguments: Any) -> None:
+        seen.append(arguments[-1])
+
+    monkeypatch.setattr(fourier, "pocketfft", lambda: (to_complex, None, None))
+    x = np.ones(shape, np.complex64)
+    fourier.bind_fft("FFT", 2, threads=3)([x], [x.copy()])
+    assert set(seen) == {wanted}
+
+
 @pytest.fixture
 def without_inner_functions(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A SciPy that keeps pocketfft elsewhere."""
