@@ -24,7 +24,16 @@ from shlo_disc.codegen.planners import plan_full
 from shlo_disc.lower_cpu.kernels import CpuLowering
 from tests.codegen.programs import context_of, planned
 from tests.lower_cpu.test_attention import FORMS, plan_of, sized
-from tests.lower_cuda.attention_programs import MASK, causal, heads, library, masked, masked_twice, matrices, plain
+from tests.lower_cuda.attention_programs import (
+    FEW_KEYS,
+    causal,
+    heads,
+    library,
+    masked,
+    masked_twice,
+    matrices,
+    plain,
+)
 from tests.pipeline.exports import Array, In, by_jax, check, exported, flat, special
 
 Function = Callable[..., Any]
@@ -202,18 +211,9 @@ def test_threads(driver: Any) -> None:
         np.testing.assert_array_equal(a, b)
 
 
-def _few_keys(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """Most keys are masked: of some queries all, of some all but the last ones."""
-    del dtype
-    mask = rng.random(shape) < 0.5
-    mask[:, ::3] = False
-    mask[:, 1::3, :-2] = False
-    return mask
-
-
 @pytest.mark.parametrize("function", [masked, masked_twice])
 def test_rows_that_are_masked_throughout(function: Function) -> None:
-    inputs = with_upstream((*heads(), replace(MASK, draw=_few_keys)))
+    inputs = with_upstream((*heads(), FEW_KEYS))
     verify(gradients(function), inputs, [sized(20, 600), sized(5, 7)])
 
 

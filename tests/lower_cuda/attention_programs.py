@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -22,7 +22,7 @@ from shlo_disc.lower_cuda.kernels import CudaLowering
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes import PASSES
 from tests.codegen.programs import context_of
-from tests.pipeline.exports import In, exported
+from tests.pipeline.exports import Array, In, exported
 
 Function = Callable[..., Any]
 
@@ -140,7 +140,17 @@ def own_softmax(q: Any, k: Any, v: Any) -> Any:
     return mixed(e / e.sum(-1, keepdims=True), v)
 
 
+def few_keys(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Most keys are masked: of some queries all, of some all but the last ones."""
+    del dtype
+    mask = rng.random(shape) < 0.5
+    mask[:, ::3] = False
+    mask[:, 1::3, :-2] = False
+    return mask
+
+
 MASK = In("b, t - 1, s - 1", np.bool_)
+FEW_KEYS = replace(MASK, draw=few_keys)
 ONE_QUERY = (In("b, 1, 2, 16"), *heads()[1:])
 
 ATTENTION: Mapping[str, tuple[Function, Sequence[In]]] = {

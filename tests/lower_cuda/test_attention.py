@@ -28,6 +28,7 @@ from tests.emulator.device import EmulatedDevice
 from tests.emulator.run import OPTIONS, compiled
 from tests.lower_cuda.attention_programs import (
     ATTENTION,
+    FEW_KEYS,
     MASK,
     REFUSED,
     Function,
@@ -167,17 +168,8 @@ def test_keys_that_are_no_packs() -> None:
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
 def test_rows_that_are_masked_throughout(function: Function, dtype: str) -> None:
     """-inf everywhere is NaN, unless the mask is applied to the weights too; and whole blocks of keys are masked."""
-    inputs = (*heads(DTYPES[dtype]), replace(MASK, draw=_few_keys))
+    inputs = (*heads(DTYPES[dtype]), FEW_KEYS)
     verify(function, inputs, [sized(20, 150), sized(5, 7)], scale=2)
-
-
-def _few_keys(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """Most keys are masked: of some queries all, of some all but the last ones."""
-    del dtype
-    mask = rng.random(shape) < 0.5
-    mask[:, ::3] = False
-    mask[:, 1::3, :-2] = False
-    return mask
 
 
 def _only(position: int, draw: Draw) -> tuple[In, ...]:
