@@ -37,6 +37,7 @@ struct AttentionBackward {
   static constexpr T VANISHED = sizeof(T) == 4 ? T(-104) : T(-746);  // exp of this is 0
   static constexpr int64_t MOST = 8;  // gradients
   enum Pairs { SEEN, HIDDEN, ALL };
+  enum Answer { UNKNOWN, NO, YES };
 
   const ShloAttentionBackward& it;
   const int64_t deep = whole_lines(it.depth), wide = whole_lines(it.width), high = whole_lines(it.keys);
@@ -77,6 +78,13 @@ struct AttentionBackward {
       }
       take(c, end - c);
     }
+  }
+
+  bool any_hidden(int64_t i, int64_t rows) const {
+    if (it.hidden == nullptr) return false;
+    for (int64_t c = 0; c < it.keys; c += STRIP)
+      if (it.hidden(it.context, i, i + rows, c, least(c + STRIP, it.keys))) return true;
+    return false;
   }
 
   static const T* at(const ShloMatrix& m, int64_t i) { return (const T*)m.at + i * m.row; }
@@ -138,14 +146,25 @@ struct AttentionBackward {
     return moderate(q.at, q.ld, int64_t(1), rows, it.depth, most) && moderate(g.at, g.ld, int64_t(1), rows, it.width, most);
   }
 
-  void take_rows(int64_t i, int64_t rows, bool moderate_keys) const {
+  // Asked only where a mask hides something, and then once.
+  bool are_moderate(Answer& keys_and_values) const {
+    const T most = T(it.moderate);
+    if (keys_and_values == UNKNOWN)
+      keys_and_values = moderate((const T*)it.k.at, it.k.row, it.k.column, it.keys, it.depth, most) &&
+                                moderate((const T*)it.v.at, it.v.row, it.v.column, it.keys, it.width, most)
+                            ? YES
+                            : NO;
+    return keys_and_values == YES;
+  }
+
+  void take_rows(int64_t i, int64_t rows, Answer& moderate_keys) const {
     for (int64_t k = 0; k < it.sum_count; ++k)
       for (int64_t r = 0; r < ROWS; ++r) sums[k * ROWS + r] = it.sums[k].greatest ? -INFINITE : T(0);
     const Lines q = lines(it.q, i, rows, it.depth, queries, deep), g = lines(it.g, i, rows, it.width, upstream, wide);
-    Pairs which = it.hidden == nullptr ? ALL : SEEN;
+    Pairs which = any_hidden(i, rows) ? SEEN : ALL;
     multiply_pairs(q, g, i, rows, which);
     reduce(0, i, rows, which);
-    if (which == SEEN && !(moderate_keys && vanish(q, g, rows))) {
+    if (which == SEEN && !(are_moderate(moderate_keys) && vanish(q, g, rows))) {
       multiply_pairs(q, g, i, rows, HIDDEN);
       reduce(0, i, rows, HIDDEN);
       which = ALL;
@@ -203,10 +222,7 @@ struct AttentionBackward {
       if (!one.by_key && !reads_in_place(one))
         lay_out_panels((const T*)one.right.at, one.right.row, one.right.column, it.keys, one.columns, right[n], high);
     }
-    const T most = T(it.moderate);
-    const bool moderate_keys = it.hidden != nullptr &&
-                               moderate((const T*)it.k.at, it.k.row, it.k.column, it.keys, it.depth, most) &&
-                               moderate((const T*)it.v.at, it.v.row, it.v.column, it.keys, it.width, most);
+    Answer moderate_keys = UNKNOWN;
     for (int64_t i = 0; i < it.rows; i += ROWS) take_rows(i, least(ROWS, it.rows - i), moderate_keys);
     for (int64_t n = 0; last && n < it.gradient_count; ++n) {
       const ShloGradient& one = it.gradients[n];
