@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib import import_module
@@ -14,50 +15,74 @@ from shlo_disc.runtime.host_calls import Callee
 from shlo_disc.runtime.interop import Array
 
 Transform: TypeAlias = Literal["FFT", "IFFT", "RFFT", "IRFFT"]
+Way: TypeAlias = Callable[[Array, Array], object]
+"""Fills its second array with the transform of the first."""
 _NOT_SCALED, _BY_LENGTH = 0, 2  # what pocketfft divides the result by
 _SHARED = 1 << 21  # steps (`_steps`) that pay for starting threads: they take 180 us, and starting two 60 to 80
-_CACHE_WAY = 4096  # bytes: addresses so far apart share a set of a first-level cache
+_LARGE = 1 << 15  # elements: columns of fewer stay in a first-level cache
+_TWO_SETS = 2048  # bytes: addresses so far apart share two sets of a first-level cache
 _CACHE_LINE = 64  # bytes
 _SIDE_BY_SIDE = 4  # lines of complex64 in one of pocketfft's vectors
+_CONJUGATED = 512  # elements from which on two conjugations, of 0.3 us each, pay
 
 
 def bind_fft(transform: Transform, rank: int, threads: int) -> Callee:
     """What computes a transform of the last `rank` dimensions. Raises `ToolchainError` without SciPy."""
-    forward = transform in {"FFT", "RFFT"}
-    scale = _NOT_SCALED if forward else _BY_LENGTH
-    to_complex, from_real, to_real = pocketfft()
+    pocketfft()
 
-    def of_complex(x: Array, axes: Sequence[int], found: Array, workers: int) -> None:
-        if rank > 1 and _collides(found):
-            # Of 1024 x 1024 complex64 (Zen 5) the columns take 1.76 ms in padded memory, and 4.03 ms 8 KiB apart.
-            padded = _padded(found)
-            to_complex(x, axes[-1:], forward, scale, padded, workers)
-            to_complex(padded, axes[:-1], forward, scale, padded, workers)
-            np.copyto(found, padded)
-        elif rank == 1 and not forward and found.size < _SIDE_BY_SIDE * found.shape[-1]:
-            # Lines that are not computed side by side take 1.5 times as long backwards as forwards.
-            np.conjugate(x, out=found)
-            to_complex(found, axes, True, scale, found, workers)
-            np.conjugate(found, out=found)
-        else:
-            to_complex(x, axes, forward, scale, found, workers)
+    @lru_cache(maxsize=256)
+    def way(shape: tuple[int, ...], found: tuple[int, ...], item: int) -> Way:
+        return _way(transform, rank, threads, shape, found, item)
 
     def compute(operands: Sequence[Array], results: Sequence[Array]) -> None:
         (x,), (found,) = operands, results
-        if not found.size:
-            return
-        axes = tuple(range(x.ndim - rank, x.ndim))
-        steps = sum(_steps(x.shape[axis] if transform != "IRFFT" else found.shape[axis]) for axis in axes)
-        workers = threads if max(x.size, found.size) * steps >= _SHARED else 1
-        match transform:
-            case "FFT" | "IFFT":
-                of_complex(x, axes, found, workers)
-            case "RFFT":
-                from_real(x, axes, forward, scale, found, workers)
-            case "IRFFT":
-                to_real(x, axes, found.shape[-1], forward, scale, found, workers)
+        way(x.shape, found.shape, found.itemsize)(x, found)
 
     return compute
+
+
+def _way(
+    transform: Transform, rank: int, threads: int, shape: tuple[int, ...], found: tuple[int, ...], item: int
+) -> Way:
+    """How arrays of a shape are transformed into arrays of another, whose elements have `item` bytes."""
+    forward = transform in {"FFT", "RFFT"}
+    scale = _NOT_SCALED if forward else _BY_LENGTH
+    to_complex, from_real, to_real = pocketfft()
+    axes = tuple(range(len(shape) - rank, len(shape)))
+    lengths = found if transform == "IRFFT" else shape
+    elements = max(math.prod(shape), math.prod(found))
+    workers = threads if elements * sum(_steps(lengths[axis]) for axis in axes) >= _SHARED else 1
+
+    def in_padded_memory(x: Array, found: Array) -> None:
+        padded = _padded(found)
+        to_complex(x, axes[-1:], forward, scale, padded, workers)
+        to_complex(padded, axes[:-1], forward, scale, padded, workers)
+        np.copyto(found, padded)
+
+    def by_conjugates(x: Array, found: Array) -> None:
+        np.conjugate(x, out=found)
+        to_complex(found, axes, True, scale, found, workers)
+        np.conjugate(found, out=found)
+
+    match transform:
+        case _ if not math.prod(found):
+            return _nothing
+        case "FFT" | "IFFT" if rank > 1 and elements >= _LARGE and shape[-1] * item % _TWO_SETS == 0:
+            # Of 1024 x 1024 complex64 (Zen 5) the columns take 1.76 ms in padded memory, and 4.03 ms 8 KiB apart.
+            return in_padded_memory
+        case "IFFT" if rank == 1 and item == 8 and _CONJUGATED <= elements < _SIDE_BY_SIDE * shape[-1]:
+            # Lines of complex64 that are not side by side take up to 1.5 times as long backwards as forwards.
+            return by_conjugates
+        case "FFT" | "IFFT":
+            return lambda x, found: to_complex(x, axes, forward, scale, found, workers)
+        case "RFFT":
+            return lambda x, found: from_real(x, axes, forward, scale, found, workers)
+        case "IRFFT":
+            return lambda x, found: to_real(x, axes, lengths[-1], forward, scale, found, workers)
+
+
+def _nothing(_x: Array, _found: Array) -> None:
+    """A transform without elements."""
 
 
 @lru_cache(maxsize=1024)
@@ -72,11 +97,6 @@ def _steps(length: int) -> int:
             found, rest = found + factor, rest // factor
         factor += 1
     return min(found + (rest if rest > 1 else 0), 12 * (2 * length).bit_length())
-
-
-def _collides(found: Array) -> bool:
-    """Whether neighbours along an outer dimension share a set of the first-level cache, which has room for a few."""
-    return found.size >= _SHARED and found.shape[-1] * found.itemsize % _CACHE_WAY == 0
 
 
 def _padded(found: Array) -> Array:

@@ -168,6 +168,57 @@ def test_threads_are_started_for_what_takes_long(
     assert set(seen) == {wanted}
 
 
+@pytest.mark.parametrize(
+    ("shape", "dtype", "padded"),
+    [
+        ((64, 512), np.complex64, True),
+        ((32, 512), np.complex64, False),  # few elements
+        ((300, 256), np.complex64, True),
+        ((300, 128), np.complex64, False),
+        ((300, 128), np.complex128, True),
+        ((2, 128, 1536), np.complex64, True),
+        ((1024, 1000), np.complex64, False),
+    ],
+)
+@pytest.mark.parametrize("form", ["FFT", "IFFT"])
+def test_columns_that_share_sets_of_a_cache_are_apart(
+    form: fourier.Transform, shape: tuple[int, ...], dtype: Any, *, padded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The columns are transformed where lines are a cache line further apart, else in the result."""
+    seen = list[tuple[tuple[int, ...], int]]()
+
+    def to_complex(_x: Any, axes: tuple[int, ...], *rest: Any) -> None:
+        seen.append((axes, rest[2].strides[-2]))
+
+    monkeypatch.setattr(fourier, "pocketfft", lambda: (to_complex, None, None))
+    x, last = np.ones(shape, dtype), len(shape) - 1
+    fourier.bind_fft(form, 2, threads=1)([x], [x.copy()])
+    apart = x.strides[-2]
+    assert seen == ([((last,), apart + 64), ((last - 1,), apart + 64)] if padded else [((last - 1, last), apart)])
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("shape", [(511,), (512,), (3, 171), (4, 512), (1, 1021)])
+def test_few_lines_are_transformed_back_by_conjugates(
+    shape: tuple[int, ...], dtype: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where they have enough elements to pay for it; the result is the same."""
+    seen, inner = list[bool](), fourier.pocketfft()
+
+    def to_complex(*arguments: Any) -> None:
+        seen.append(arguments[2])
+        inner[0](*arguments)
+
+    monkeypatch.setattr(fourier, "pocketfft", lambda: (to_complex, *inner[1:]))
+    rng = np.random.default_rng(0)
+    x = (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype)
+    found = np.empty_like(x)
+    fourier.bind_fft("IFFT", 1, threads=1)([x], [found])
+    wanted = np.fft.ifft(x.astype(np.complex128))
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=4 * np.finfo(dtype).eps * abs(wanted).max())
+    assert seen == [dtype == np.complex64 and x.size >= 512 and len(x) != 4]
+
+
 @pytest.fixture
 def without_inner_functions(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A SciPy that keeps pocketfft elsewhere."""
