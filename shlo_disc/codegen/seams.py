@@ -78,12 +78,9 @@ def split_at_seams(kernel: RowKernel, facts: Facts, wanted: Seams) -> RowKernel:
     independent = not kernel.scratch and not any(s.reductions for s in kernel.stages)
     if independent and not wanted.maps:
         return kernel
-    inside = facts
-    for axis in kernel.rows:
-        inside = inside.with_index(axis.symbol, axis.extent)
-    rows = frozenset(a.symbol.name for a in kernel.rows)
-    cutter = _Cutter(inside, rows, wanted)
-    stages = [part for stage in _with_known_scratch(kernel.stages) for part in cutter.split(stage)]
+    stages = [
+        part for stage in _with_known_scratch(kernel.stages) for part in split_stage(stage, kernel.rows, facts, wanted)
+    ]
     if independent and kernel.rows and len(stages) == 1:
         (stage,) = stages
         axes = (*kernel.rows, *stage.axes)
@@ -92,6 +89,13 @@ def split_at_seams(kernel: RowKernel, facts: Facts, wanted: Seams) -> RowKernel:
         if len(parts) > 1:
             return replace(kernel, rows=(), stages=tuple(parts))
     return replace(kernel, stages=tuple(stages))
+
+
+def split_stage(stage: Stage, rows: Sequence[Axis], facts: Facts, wanted: Seams) -> list[Stage]:
+    """The segments of a stage, in order. `rows`: what stays the same during a stage."""
+    for axis in rows:
+        facts = facts.with_index(axis.symbol, axis.extent)
+    return _Cutter(facts, frozenset(axis.symbol.name for axis in rows), wanted).split(stage)
 
 
 @dataclass(frozen=True, slots=True)

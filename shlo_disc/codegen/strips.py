@@ -8,7 +8,7 @@ for Parallel Computing", 1996, 9.9). It undoes what `simplify_kernel.merge_loops
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from shlo_disc.codegen.dependence import Dependence
@@ -30,12 +30,13 @@ def mine_strips(kernel: RowKernel, facts: Facts) -> RowKernel:
     reduces = any(stage.reductions for stage in kernel.stages)
     if reduces and not kernel.rows:
         return kernel
-    for axis in kernel.rows:
+    return replace(kernel, stages=tuple(mine_stage(stage, kernel.rows, facts) for stage in kernel.stages))
+
+
+def mine_stage(stage: Stage, rows: Sequence[Axis], facts: Facts) -> Stage:
+    """A stage whose innermost loop is taken apart, if it is a map. `rows`: what stays the same during a stage."""
+    for axis in rows:
         facts = facts.with_index(axis.symbol, axis.extent)
-    return replace(kernel, stages=tuple(_mined(stage, facts) for stage in kernel.stages))
-
-
-def _mined(stage: Stage, facts: Facts) -> Stage:
     while not stage.reductions and stage.axes and (size := _divisor(stage, facts)) is not None:
         stage = _strips(stage, size, facts)
     return stage

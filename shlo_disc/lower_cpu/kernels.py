@@ -249,7 +249,7 @@ class CpuLowering:
         if self.scheduling.threads > 1 and products.is_by_rows(dot):
             block = self._symbol(blocks.rows)
             definitions[block], blocks = blocks.rows, replace(blocks, rows=of(block))
-        body = products.print_dot(dot, kind, NAME, blocks)
+        body = products.print_dot(dot, kind, NAME, blocks, self.facts)
         work = product_work(dot, blocks.rows, blocks.columns)
         scratch = products.dot_scratch(dot, kind, blocks)
         part = self._ref(group, body, tensors, products.dot_extent(dot, blocks), work, scratch)
@@ -260,7 +260,7 @@ class CpuLowering:
             part = self._divided(part, line, dot.row.extent, product_accesses(dot), columns, block)
         if operand is None:
             return part
-        return self._packing(group, part, dot, operand, packing.print_packing(dot, kind, operand, NAME))
+        return self._packing(group, part, dot, operand, packing.print_packing(dot, kind, operand, NAME, self.facts))
 
     def _divided(
         self,

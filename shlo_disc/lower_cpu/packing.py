@@ -15,6 +15,7 @@ from shlo_disc.codegen.kernel import DotKernel, MatrixView, Panel, Param
 from shlo_disc.codegen.rewrite import dims_of
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.expr.dim import Dim, const, maximum, minimum
+from shlo_disc.expr.facts import Facts
 from shlo_disc.lower_cpu.multiplication import Multiplication
 from shlo_disc.lower_cpu.products import PANEL_COLUMNS, fill, packed_bytes, panel_bytes, panel_pitch
 from shlo_disc.lower_cpu.rows import pointer
@@ -95,7 +96,7 @@ def _is_shared(kernel: DotKernel) -> bool:
     return not any(loops & place.symbols() or place.data() for place in places)
 
 
-def print_packing(kernel: DotKernel, kind: Multiplication, operand: PackedOperand, name: str) -> Body:
+def print_packing(kernel: DotKernel, kind: Multiplication, operand: PackedOperand, name: str, facts: Facts) -> Body:
     """The kernel that packs: its buffers are those of the sources, then the memory that it fills."""
     emit, own = Emitter(VectorSpelling()), replace(kernel, params=operand.sources, batch=())
     b, functions = kernel.b, list[CallBack]()
@@ -109,7 +110,7 @@ def print_packing(kernel: DotKernel, kind: Multiplication, operand: PackedOperan
             f"shlo_pack_{kind.name}(&product, begin * {PANEL_COLUMNS}, min_(end * {PANEL_COLUMNS}, n), packed);",
         ]
     else:
-        functions.append(fill(f"{name}_fill", own, b))
+        functions.append(fill(f"{name}_fill", own, b, facts))
         lines += _fill_and_pack(emit, b, kernel, kind, name)
     sizes = union(*(function.sizes for function in functions), tuple(emit.sizes))
     texts = tuple(line for function in functions for line in function.lines)

@@ -14,9 +14,12 @@ from shlo_disc.codegen.host import Chosen
 from shlo_disc.codegen.kernel import DotKernel, MatrixView, Panel, Param, RowKernel, Stage, Store
 from shlo_disc.codegen.naming import NAME
 from shlo_disc.codegen.scopes import INDENT
+from shlo_disc.codegen.seams import split_stage
+from shlo_disc.codegen.strips import mine_stage
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, minimum, of, product
+from shlo_disc.expr.facts import Facts
 from shlo_disc.lower_cpu.multiplication import Multiplication
-from shlo_disc.lower_cpu.rows import RowPrinter, pointer
+from shlo_disc.lower_cpu.rows import SEAMS, RowPrinter, pointer
 from shlo_disc.lower_cpu.selection import block_of
 from shlo_disc.lower_cpu.small_products import decode_batch, print_small
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
@@ -141,7 +144,7 @@ def panel_bytes(panel: Panel, lines: Dim) -> Dim:
     return count * panel_pitch(panel, lines) * panel.dtype.bytes
 
 
-def print_dot(kernel: DotKernel, kind: Multiplication, name: str, blocks: Blocks) -> Body:
+def print_dot(kernel: DotKernel, kind: Multiplication, name: str, blocks: Blocks, facts: Facts) -> Body:
     """Each piece of work is one block of rows and columns of one batch; in the form for small sizes, one product."""
     emit = Emitter(VectorSpelling())
     operands = [x.source for x in (kernel.a, kernel.b) if not isinstance(x, Panel)]
@@ -154,7 +157,7 @@ def print_dot(kernel: DotKernel, kind: Multiplication, name: str, blocks: Blocks
         lines += small.statements
     always = small is not None and small.always
     if not always:
-        functions += [*_fills(kernel, name), epilogue(name, kernel, kernel.batch, kind.sums)]
+        functions += [*_fills(kernel, name, facts), epilogue(name, kernel, kernel.batch, kind.sums)]
         lines += _print_blocks(kernel, kind, name, emit, blocks)
     statements = (*emit.scopes[0].lines, *lines)
     sizes = union(*(function.sizes for function in functions), tuple(emit.sizes))
@@ -288,13 +291,16 @@ def _range(operand: object, index: str) -> str:
     return f"0, {index}1 - {index}0" if isinstance(operand, Panel) else f"{index}0, {index}1"
 
 
-def _fills(kernel: DotKernel, name: str) -> list[CallBack]:
+def _fills(kernel: DotKernel, name: str, facts: Facts) -> list[CallBack]:
     sides = (("a", kernel.a), ("b", kernel.b))
-    return [fill(f"{name}_fill_{letter}", kernel, panel) for letter, panel in sides if isinstance(panel, Panel)]
+    return [fill(f"{name}_fill_{letter}", kernel, panel, facts) for letter, panel in sides if isinstance(panel, Panel)]
 
 
-def fill(name: str, kernel: DotKernel, panel: Panel) -> CallBack:
-    """The function that computes lines `first` to `last` of a panel."""
+def fill(name: str, kernel: DotKernel, panel: Panel, facts: Facts) -> CallBack:
+    """The function that computes lines `first` to `last` of a panel.
+
+    A line along the depth is computed piece by piece, where a concatenation or a reshape made it of pieces.
+    """
     line, depth = panel.line, panel.depth
     above = of(line.symbol) - of(Sym("%first"))
     pitch = of(Sym("%ld"))
@@ -302,7 +308,11 @@ def fill(name: str, kernel: DotKernel, panel: Panel) -> CallBack:
     store = Store(Param("panel", panel.dtype), place, panel.value)
     rows, inner = (line, depth) if panel.along_depth else (depth, line)
     bounds = {} if panel.along_depth else {line: ("first", "last")}
-    printer = RowPrinter(RowKernel(kernel.params, (rows,), (Stage((inner,), (False,), (store,), ()),), ()), bounds)
+    stages = [Stage((inner,), (False,), (store,), ())]
+    if panel.along_depth:
+        same = (*kernel.batch, line)
+        stages = [mine_stage(stage, same, facts) for stage in split_stage(stages[0], same, facts, SEAMS)]
+    printer = RowPrinter(RowKernel(kernel.params, (rows,), tuple(stages), ()), bounds)
     kind = printer.spell.memory_type(panel.dtype)
     begin, end = ("first", "last") if panel.along_depth else ("0", "depth")
     head = [

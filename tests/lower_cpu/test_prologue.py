@@ -67,6 +67,15 @@ def test_a_scatter_computes_what_is_around_it(name: str) -> None:
         check(flat(run, arrays), by_jax(case.function, arrays), f"{name} at m = {m}, n = {n}, k = {k}")
 
 
+def test_lines_of_pieces_are_filled_piece_by_piece() -> None:
+    case = PROLOGUES["looked up and joined"]
+    run = shlo_disc.compile(exported(case.function, case.inputs), options=FAST)
+    fill = run.kernels_source.partition("_fill_a(")[2].partition("_store(")[0]
+    assert "for (int64_t d_1 = 0; d_1 < 3; ++d_1)" in fill, "one turn for each row of the table"
+    assert "if ((uint64_t)" not in fill, "no element asks which piece it is of"
+    assert "floordiv" not in fill, "nor where it is in its row"
+
+
 def test_what_others_read_stays_in_memory() -> None:
     x, w = In("m, k"), In("k, n")
 

@@ -48,6 +48,11 @@ def causal(x: Any, w: Any) -> Any:
     return jnp.where(columns <= rows, x, 0) @ w
 
 
+def embeddings(table: Any, ids: Any, x: Any, w: Any) -> Any:
+    """Rows of a table beside each other, then features (as in DLRM)."""
+    return jnp.concatenate([table[ids].reshape(-1, 60), jnp.abs(x)], 1) @ w
+
+
 def heads(x: Any, w: Any) -> Any:
     return jnp.einsum("bkh,hkn->bhn", jnp.abs(x) + 1, w)
 
@@ -108,6 +113,11 @@ PROLOGUES: Mapping[str, Prologue] = {
         lambda x, y, w: jnp.concatenate([x, y], 1) @ w,
         (A, In("m - 1, 3"), In("k + 2, n")),
         frozenset({"d_concatenate"}),
+    ),
+    "looked up and joined": Prologue(
+        embeddings,
+        (In("5, 20"), In("m - 1, 3", np.int32), A, In("k + 59, n - 1")),
+        frozenset({"d_gather", "d_concatenate"}),
     ),
     "a slice": Prologue(lambda x, w: jnp.abs(x[:, 1:]) @ w, (In("m, k"), B), frozenset({"abs"})),
     "batches": Prologue(
