@@ -9,11 +9,13 @@ from shlo_disc.codegen.groups import ProductTypes
 from shlo_disc.codegen.kernel import ConvKernel
 from shlo_disc.expr.dim import Dim, const, minimum, product
 from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import Bounds
 from shlo_disc.lower_cpu.packing import TITLE, PackedOperand
 from shlo_disc.lower_cpu.rows import pointer
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.templates import Body, epilogue, prelude_constants, start, union
+from shlo_disc.lower_cpu.turned_tiles import turned_epilogue, turned_stores
 
 # The prelude's convolutions: operands, sums and result have one type. Those of integers wrap.
 _CONVOLVED = {
@@ -92,12 +94,16 @@ def _fits_16(bounds: Bounds) -> bool:
     return low is not None and high is not None and least <= low and high <= greatest
 
 
-def print_convolution(kernel: ConvKernel, name: str, *, packed: bool = False) -> Body:
+def print_convolution(kernel: ConvKernel, name: str, facts: Facts, *, packed: bool = False) -> Body:
     """Each piece of work is one block of output positions and features.
 
     `packed`: a buffer after those of the kernel's params is the weights as `print_packing` packs them, or null.
     """
-    store = epilogue(name, kernel, (), kernel.accumulator.dtype)
+    turned, sums = turned_stores(kernel, facts), kernel.accumulator.dtype
+    if turned is None:
+        store = epilogue(name, kernel, (), sums)
+    else:
+        store = turned_epilogue(f"{name}_store", kernel, turned, sums)
     emit, suffix = Emitter(VectorSpelling()), _convolved(kernel)
     operands = (kernel.input.source, kernel.kernel.source)
     lines = [pointer(VectorSpelling(), k, p, written=False) for k, p in enumerate(kernel.params) if p in operands]
@@ -105,8 +111,11 @@ def print_convolution(kernel: ConvKernel, name: str, *, packed: bool = False) ->
     lines.append(f"conv.input = {start(emit, kernel.input)};")
     if packed:
         lines.append(f"conv.packed = buffers[{len(kernel.params)}];")
+    space = "" if turned is None else emit.dim_scalar(turned.space)
+    if turned is not None:
+        lines.append("conv.turned = 1;")
     lines += [
-        "ShloTask at = {buffers, dims, {}};",
+        f"ShloTask at = {{buffers, dims, {{{space}}}}};",
         f"shlo_conv_{suffix}(&conv, begin, end, scratch, {name}_store, &at);",
     ]
     statements = (*emit.scopes[0].lines, *lines)

@@ -199,7 +199,7 @@ class CpuLowering:
         """A convolution; its weights may be packed before."""
         conv, tensors = build_convolution(group, self.facts, self.producers)
         operand = convolutions.packed_weights(conv, self.lasting.among(tensors, group))
-        body = convolutions.print_convolution(conv, NAME, packed=operand is not None)
+        body = convolutions.print_convolution(conv, NAME, self.facts, packed=operand is not None)
         extent, scratch = convolutions.convolution_extent(conv), convolutions.convolution_scratch(conv)
         part = self._ref(group, body, tensors, extent, convolutions.convolution_work(conv), scratch)
         part = part.sharing(positions(epilogue_pairs(conv), conv.params))

@@ -19,6 +19,7 @@ import shlo_disc
 from tests.pipeline.exports import BF16, In, Program, exported, program, verify
 
 NHWC, NCHW, NWC = ("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW"), ("NWC", "WIO", "NWC")
+VOLUME = ("NCDHW", "OIDHW", "NCDHW")
 IMAGE, SMALL = In("b, h, w, 3"), {"b": 2}
 
 
@@ -46,6 +47,11 @@ def block_first(x: Any, k: Any, bias: Any, deep: Any) -> Any:
     return lax.reduce_window(z, -np.inf, lax.max, (1, 1, 3, 3), (1, 1, 2, 2), "SAME"), z.mean((2, 3))
 
 
+def residual_first(x: Any, k: Any, bias: Any, y: Any) -> Any:
+    """Bias, activation and residual around one convolution with features first."""
+    return jax.nn.relu(conv(layout=NCHW)(x, k) + bias[:, None, None]) + y
+
+
 def image(name: str, function: Callable[..., Any], *inputs: In, **options: Any) -> Program:
     return program(name, function, *inputs, **{"fixed": SMALL, **options})
 
@@ -68,6 +74,23 @@ PROGRAMS = (
     image("batch groups", conv(batch_group_count=2), In("4, h, w, 3"), In("3, 3, 3, 6")),
     image("one by one", conv(), IMAGE, In("1, 1, 3, 33")),
     image("channels first", conv(layout=NCHW), In("b, 3, h, w"), In("5, 3, 3, 3")),
+    image(
+        "channels first, f64", conv(layout=NCHW), In("b, 3, h, w", np.float64), In("5, 3, 3, 3", np.float64), wide=True
+    ),
+    image("channels first, i32", conv(layout=NCHW), In("b, 3, h, w", np.int32), In("17, 3, 3, 3", np.int32)),
+    image("channels first, strides", conv((2, 3), layout=NCHW), In("b, 3, h, w"), In("70, 3, 3, 3")),
+    image("channels first, one image", conv(layout=NCHW), In("1, 3, h, w"), In("5, 3, 3, 3"), fixed={}),
+    image("channels first, known sizes", conv(layout=NCHW), In("b, 3, 7, 9"), In("5, 3, 3, 3")),
+    image("channels first, volume", conv((1, 1, 1), layout=VOLUME), In("b, 2, 3, h, w"), In("4, 2, 2, 3, 3")),
+    image(
+        "channels before images",
+        conv(layout=("NCHW", "OIHW", "CNHW")),
+        In("b, 3, h, w"),
+        In("5, 3, 3, 3"),
+    ),
+    image("images last", conv(layout=("NCHW", "OIHW", "CHWN")), In("b, 3, h, w"), In("5, 3, 3, 3")),
+    image("mirrored", lambda x, k: conv(layout=NCHW)(x, k)[..., ::-1], In("b, 3, h, w"), In("5, 3, 3, 3")),
+    image("residual, channels first", residual_first, In("b, 3, h, w"), In("5, 3, 3, 3"), In("5"), In("b, 5, h, w")),
     image("symbolic channels", conv(), In("b, h, w, c"), In("3, 3, c, n"), fixed={"b": 2, "c": 7, "n": 17}),
     image("one dim", conv((1,), layout=NWC), In("b, s, 4"), In("3, 4, 6")),
     image("one dim, causal", conv((1,), ((2, 0),), NWC), In("b, s, 4"), In("3, 4, 6")),
@@ -124,3 +147,11 @@ def test_bound_weights_are_packed_once(layout: Any, groups: int, packed: bool) -
         for b, h, w in ((1, 1, 1), (2, 7, 7), (3, 31, 17)):
             image = rng.standard_normal((b, h, w, 40) if layout is NHWC else (b, 40, h, w), np.float32)
             np.testing.assert_allclose(bound(image), run(weights, image), rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize(("layout", "turned"), [(NHWC, False), (NCHW, True), (("NCHW", "OIHW", "CNHW"), True)])
+def test_lanes_are_what_is_next_to_each_other(layout: Any, turned: bool) -> None:
+    """Of results whose features are spread in memory, a feature's positions are stored at once."""
+    shapes = {"NHWC": ("b, h, w, 4", "3, 3, 4, 8"), "NCHW": ("b, 4, h, w", "8, 4, 3, 3")}[layout[0]]
+    run = shlo_disc.compile(exported(conv(layout=layout), tuple(map(In, shapes))))
+    assert ("conv.turned = 1;" in run.kernels_source) == turned

@@ -48,11 +48,22 @@ static void store(void* context, const void* tile, int64_t ld, int64_t i0, int64
       out.times[(i0 + i) * out.columns + j0 + j] += 1;
     }
 }
+template <class T>
+static void store_turned(void* context, const void* tile, int64_t ld, int64_t i0, int64_t rows, int64_t j0,
+                         int64_t columns) {
+  Result<T>& out = *(Result<T>*)context;
+  if (rows > ld) out.bad = true;
+  for (int64_t j = 0; j < columns; ++j)
+    for (int64_t i = 0; i < rows; ++i) {
+      out.data[(i0 + i) * out.columns + j0 + j] = ((const T*)tile)[j * ld + i];
+      out.times[(i0 + i) * out.columns + j0 + j] += 1;
+    }
+}
 template <class T, class Convolve>
 static int64_t run(Convolve convolve, const ShloConv* c, int64_t begin, int64_t end, void* scratch, T* data,
                    int32_t* times) {
   Result<T> out = {data, times, c->out_features, 0, false};
-  convolve(c, begin, end, scratch, store<T>, &out);
+  convolve(c, begin, end, scratch, c->turned ? store_turned<T> : store<T>, &out);
   return out.bad;
 }
 extern "C" int64_t run_f32(const ShloConv* c, int64_t begin, int64_t end, void* scratch, float* data, int32_t* times) {
@@ -102,7 +113,7 @@ class ShloConv(ctypes.Structure):
         *((name, ctypes.c_int64) for name in ("kernel_in_stride", "kernel_out_stride")),
         *((name, Triple) for name in ("kernel_strides", "window_strides", "low_padding", "lhs_dilation")),
         *((name, Triple) for name in ("rhs_dilation", "reversal")),
-        ("groups", ctypes.c_int64),
+        *((name, ctypes.c_int64) for name in ("groups", "turned")),
     )
 
 
@@ -138,6 +149,7 @@ def describe(case: Case, x: Floats, w: Floats) -> ShloConv:
         Triple(*case.full(case.gap)),
         Triple(*map(int, case.reverse)),
         case.groups * case.batch_groups,
+        0,
     )
 
 
@@ -165,9 +177,14 @@ Weights = Literal["as they are", "kept", "packed"]
 
 
 class Convolve(Protocol):
-    """Computes pieces of the tasks, with weights as they are, packed where there is room, or packed before."""
+    """Computes pieces of the tasks, with weights as they are, packed where there is room, or packed before.
 
-    def __call__(self, case: Case, pieces: Sequence[tuple[int, int]], weights: Weights = "as they are") -> Floats: ...
+    `turned`: the epilogue gets its tiles turned.
+    """
+
+    def __call__(
+        self, case: Case, pieces: Sequence[tuple[int, int]], weights: Weights = "as they are", *, turned: bool = False
+    ) -> Floats: ...
 
 
 def packed_size(case: Case) -> tuple[int, int]:
@@ -201,12 +218,14 @@ def convolve(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     memory = np.full(CONSTANTS["SCRATCH"] + most + 64 + guard, 0xFF, np.uint8)  # NaNs
     start = -memory.ctypes.data % 64
 
-    def run(case: Case, pieces: Sequence[tuple[int, int]], weights: Weights = "as they are") -> Floats:
+    def run(
+        case: Case, pieces: Sequence[tuple[int, int]], weights: Weights = "as they are", *, turned: bool = False
+    ) -> Floats:
         x, w = case.operands()
         shape = (case.batch // case.batch_groups, *case.out, case.features)
         result, times = np.full(shape, 7, case.dtype), np.zeros(shape, np.int32)
         conv = describe(case, x, w)
-        conv.room = most if weights == "kept" else 0
+        conv.room, conv.turned = most if weights == "kept" else 0, turned
         scratch = CONSTANTS["SCRATCH"] + conv.room
         memory[:] = 0xFF
         name = "f32" if case.dtype == "f4" else "f64"
@@ -242,8 +261,9 @@ def check(
     pieces: Sequence[tuple[int, int]] | None = None,
     weights: Weights = "as they are",
 ) -> None:
-    got = convolve(case, pieces or [(0, task_count(case))], weights)
-    np.testing.assert_array_equal(got, reference(case).astype(case.dtype))
+    for turned in (False, True):
+        got = convolve(case, pieces or [(0, task_count(case))], weights, turned=turned)
+        np.testing.assert_array_equal(got, reference(case).astype(case.dtype))
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])

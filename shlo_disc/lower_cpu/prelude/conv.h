@@ -34,6 +34,8 @@ extern "C" {
 // Strides count elements. Entries beyond `rank` (0 to 3) are ignored. `in_features` is that of all groups, the kernel has
 // in_features / groups of them. The input of each group begins `in_group_stride` behind that of the one before: groups share
 // the features, or the batch (then `batch` is that of one group). Low padding may be negative; how far the high padding goes follows from `out_sizes`.
+// `turned`: the epilogue wants the numbers of a feature next to each other, tile[(j - j0) * ld + i - i0] at row i, column j; its
+// tiles need not be aligned, and nothing is readable beyond what they have.
 // `packed`: the kernel as shlo_conv_pack_NAME left it, or null. `room`: bytes of scratch memory beyond SHLO_CONV_SCRATCH, for
 // the packed weights of one column block.
 struct ShloConv {
@@ -47,7 +49,7 @@ struct ShloConv {
   int64_t in_group_stride, in_batch_stride, in_feature_stride, in_strides[3];
   int64_t kernel_in_stride, kernel_out_stride, kernel_strides[3];
   int64_t window_strides[3], low_padding[3], lhs_dilation[3], rhs_dilation[3], reversal[3];
-  int64_t groups;
+  int64_t groups, turned;
 };
 
 // Computes the tasks [begin, end). `scratch` is SHLO_CONV_SCRATCH + room bytes of private memory, 64-byte aligned.

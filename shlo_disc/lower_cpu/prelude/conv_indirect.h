@@ -113,6 +113,7 @@ struct Memory {
   alignas(64) E lines[LINES + 64];
   alignas(64) E tile[(ROWS + 1) * COLUMNS];  // the last row takes what nobody wants
   alignas(64) E zeros[ZEROS];
+  TurnedTile<E> turned;
   Strip<E> strip;
   Positions<ROWS> positions, unsorted;
   int32_t slots[LINE_TAPS];     // [output line][tap across lines]: which copied line, -1 for padding
@@ -533,6 +534,12 @@ template <class E, class A, bool GROUPED>
 void convolve(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, ShloEpilogue epilogue, void* context) {
   const Problem<E> p = normalize<E>(conv);
   Memory<E>& memory = *(Memory<E>*)scratch;
+  if (conv.turned) {
+    memory.turned.epilogue = epilogue;
+    memory.turned.context = context;
+    context = &memory.turned;
+    epilogue = turn_tile<E>;
+  }
   const int64_t position_blocks = ceil_div(p.positions, SHLO_CONV_ROWS), column_blocks = ceil_div(p.features, COLUMNS);
   end = smallest(end, p.groups * column_blocks * position_blocks);
   while (begin < end) {

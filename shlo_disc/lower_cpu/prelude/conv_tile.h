@@ -1,5 +1,6 @@
 // The inner loops of conv_indirect.h: register tiles whose input is found through pointers, depthwise ones, and transposition.
 #pragma once
+#include "conv.h"
 #include "tile.h"
 
 #ifdef __clang__
@@ -165,6 +166,28 @@ SHLO_INLINE void transpose_features(To to, const E* from, int64_t from_stride, i
           if (i < nx) write(to(x + i) + f, square[i]);
       }
     }
+}
+
+// A tile for an epilogue whose numbers of a feature are neighbours.
+template <class E>
+struct TurnedTile {
+  static constexpr int64_t ROWS = 64;
+  ShloEpilogue epilogue;
+  void* context;
+  alignas(64) E numbers[SHLO_CONV_COLUMNS * ROWS];
+};
+
+// Turns a tile in blocks of 16 x 16 for the epilogue of the TurnedTile that is its context.
+template <class E>
+void turn_tile(void* context, const void* tile, int64_t ld, int64_t i0, int64_t rows, int64_t j0, int64_t columns) {
+  TurnedTile<E>& to = *(TurnedTile<E>*)context;
+  constexpr int64_t ROWS = TurnedTile<E>::ROWS;
+  for (int64_t i = 0; i < rows; i += ROWS) {
+    const int64_t count = smallest(rows - i, ROWS);
+    for (int64_t k = 0; k < count; k += 16)
+      load_transposed(to.numbers + k, (const E*)tile + (i + k) * ld, ld, columns, smallest(count - k, 16), ROWS);
+    to.epilogue(to.context, to.numbers, ROWS, i0 + i, count, j0, columns);
+  }
 }
 
 }  // namespace
