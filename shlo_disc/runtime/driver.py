@@ -84,12 +84,10 @@ class HostDriver:
         self.constants = Constants(Packer(artifact, program, runtime))
         self._host_calls = calls_on_host(artifact, runtime)
         self._run = program.function("shlo_run", None if self._host_calls is None else ctypes.c_int64)
-        self.entry_point: HostProgram | None = None
-        if self._host_calls is None:
-            is_steady = not has_control_flow(artifact.steps)
-            self.entry_point = HostProgram(
-                program.address("shlo_run"), self.constants.pointers, is_steady, self.constants
-            )
+        is_steady = self._host_calls is None and not has_control_flow(artifact.steps)
+        self.entry_point: HostProgram | None = HostProgram(
+            program.address("shlo_run"), self.constants.pointers, is_steady, self._host_calls, self.constants
+        )
 
     def plan(self, raw: tuple[int, ...]) -> Plan:
         return allot(self._artifact, sizes_in_c(self._artifact, self._plan, raw))

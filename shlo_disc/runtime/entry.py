@@ -11,6 +11,7 @@ from typing import Any
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.runtime.binding import Binding
+from shlo_disc.runtime.host_calls import HostCalls, Session, memory_of
 from shlo_disc.runtime.interop import dtype_of, jax_put
 from shlo_disc.runtime.interpreter import teach_jax
 from shlo_disc.runtime.library import Pointers, Runtime, Words, pointers, words
@@ -74,6 +75,9 @@ class _Entry(ctypes.Structure):
         ("bound_bytes", POINTER(c_int64)),
         ("is_steady", c_int64),
         ("of_jax", c_int64),
+        ("host_call", c_void_p),
+        ("begin", py_object),
+        ("fail", py_object),
         ("calls", POINTER(c_int64)),
         ("buckets", POINTER(c_void_p)),
     ]
@@ -100,6 +104,7 @@ class HostProgram:
     run: int
     constants: Pointers
     is_steady: bool  # how long a call takes depends on the sizes of its arguments alone
+    host_calls: HostCalls | None  # of functions of Python
     owner: object  # keeps all of it alive
 
 
@@ -125,6 +130,7 @@ class Entry:
             for one in artifact.donations
         ]
         donation_of = {one.result: number for number, one in enumerate(donated)}
+        calls_back = None if program.host_calls is None else ctypes.cast(program.host_calls.function, c_void_p)
         bound_bytes = [binding.arrays[k].nbytes if k in binding.arrays else 0 for k in range(len(binding.addresses))]
         self._entry = _Entry(
             ctypes.cast(binding.binder.pointer, c_void_p), binding.addresses, binding.raw,
@@ -134,7 +140,8 @@ class Entry:
             len(donated), (_Donation * max(1, len(donated)))(*donated),
             words([donation_of.get(k, -1) for k in range(len(self._results))]),
             words([dtypes[k].itemsize for k in places]), words(bound_bytes),
-            program.is_steady, binding.of_jax, calls, pointers([0] * _BUCKETS),
+            program.is_steady, binding.of_jax, calls_back, _beginning(binding, program.owner), Session.raise_error,
+            calls, pointers([0] * _BUCKETS),
         )  # fmt: skip
         self._entry.kept = (binding, program)
         self._entry.plans = {}
@@ -208,10 +215,15 @@ def refusal(artifact: Artifact, runtime: Runtime) -> str | None:
 def open_entry(
     artifact: Artifact, binding: Binding, program: HostProgram | None, runtime: Runtime, calls: Words
 ) -> Entry | None:
-    """The entry of a program; None if it is refused, or Python runs the program (host calls, the VM)."""
+    """The entry of a program; None if it is refused, or Python runs the program (the VM)."""
     if program is None or refusal(artifact, runtime) is not None:
         return None
     return Entry(artifact, binding, program, runtime, calls)
+
+
+def _beginning(binding: Binding, owner: object) -> Callable[[object, object], Session]:
+    """What C gets the session of a call from: it keeps all memory of the call alive for the arrays of host calls."""
+    return lambda arena, arrays: Session(memory_of((binding, owner, arena, arrays)))
 
 
 def _objects(values: Sequence[object]) -> ctypes.Array[py_object[Any]]:

@@ -12,10 +12,12 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import shlo_disc
+from shlo_disc.runtime.library import Runtime
 from tests.pipeline.hooks import SAME, WAYS, Driver, Floats, X, by_driver, call, driver, on_emulator, program, register
 
 pytestmark = pytest.mark.usefixtures("own_functions")
@@ -194,3 +196,70 @@ def test_donated_memory_that_a_function_keeps_stays_valid(driver: Driver) -> Non
         run(x)
     for value, array in enumerate(kept):
         np.testing.assert_array_equal(array, 2 * value)
+
+
+@pytest.mark.parametrize("crossings", [1, 3])
+def test_all_memory_of_a_call_may_be_kept(crossings: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arguments, constants, temporaries, results, in one crossing into C and in three; the program may be gone."""
+    if crossings == 3:
+        monkeypatch.setattr(Runtime, "refusal", "asked by a test", raising=False)
+    kept = list[Floats]()
+
+    def keep(*given: Floats, out: tuple[Floats]) -> None:
+        out[0][...] = given[1] + 7
+        kept.extend((*given, *out))
+
+    register("target", keep, out=True)
+    run: Any = by_driver("c", """
+func.func @main(%w: tensor<?xf32>, %x: tensor<?xf32>) -> tensor<1000xf32> {
+  %c = stablehlo.constant dense<3.0> : tensor<1000xf32>
+  %y = stablehlo.multiply %x, %w : tensor<?xf32>
+  %z = stablehlo.custom_call @target(%w, %x, %c, %y)
+    : (tensor<?xf32>, tensor<?xf32>, tensor<1000xf32>, tensor<?xf32>) -> tensor<1000xf32>
+  return %z : tensor<1000xf32>
+}
+""")  # fmt: skip
+    assert (run.executable.entry is None) == (crossings == 3)
+    bound = run.bind(np.full(1000, 2, np.float32))
+    argument = np.full(1000, 5, np.float32)
+    argument_is_gone = weakref.ref(argument)
+    bound(argument)
+    del argument
+    for value in range(4):
+        bound(np.full(1000, value, np.float32))
+    del run, bound
+    gc.collect()
+    fresh = [np.full(1000, 99, np.float32) for _ in range(20)]
+    assert [set(array) for array in kept[:5]] == [{2}, {5}, {3}, {10}, {12}]
+    assert argument_is_gone() is not None
+    del fresh
+    kept.clear()
+    gc.collect()
+    assert argument_is_gone() is None
+
+
+def test_an_array_of_jax_gives_one_of_jax_back() -> None:
+    """Its buffer is not held after the call: NumPy's view of it is what a function gets, and may keep."""
+    kept = list[Floats]()
+    register("target", lambda x: kept.append(x) or x + 1)
+    run = by_driver("c", SAME)
+    for value in range(4):
+        x = jnp.full(2, value, jnp.float32)
+        (found,) = run(x)
+        assert type(found) is type(x)
+        np.testing.assert_array_equal(np.asarray(found), value + 1)
+        x.delete()
+    gc.collect()
+    for value, array in enumerate(kept):
+        np.testing.assert_array_equal(array, value)
+
+
+def test_memory_of_calls_is_used_again() -> None:
+    seen = list[int]()
+    register("target", lambda y: seen.append(y.ctypes.data) or y.sum())
+    run = by_driver("c", TEMPORARY)
+    for size in (1000, 1 << 19):
+        seen.clear()
+        for _ in range(6):
+            run(np.ones(size, np.float32))
+        assert len(set(seen)) < 6

@@ -60,6 +60,11 @@ struct ShloEntry {
   const int64_t* bound_bytes;  // of each argument; 0 if it is not bound
   int64_t is_steady;  // how long a call takes depends on its sizes alone
   int64_t of_jax;     // an argument that is bound was JAX's
+  // A program that calls functions of Python; else null: what `run`, which then returns whether it was not ended, takes
+  // besides; a function of what keeps the memory of a call alive, which returns its session; and one that raises why
+  // a session was ended.
+  void* host_call;
+  ShloObject *begin, *fail;
   int64_t* calls;         // how many were served
   ShloPlan** buckets;  // kBuckets
 };
@@ -137,7 +142,9 @@ bool read_buffer(Call& call, int64_t i) {
 bool read_array(Call& call, int64_t i) {
   const ShloBind* bind = call.entry->bind;
   const void* type = type_of(call.given[i]);
-  if (type != python.array_type) return type == jax.array_type && read_buffer(call, i);
+  // A buffer is released after the call, which arrays of a host call may outlive.
+  if (type != python.array_type)
+    return type == jax.array_type && call.entry->host_call == nullptr && read_buffer(call, i);
   const ShloArray* array = array_of(call.given[i]);
   call.data[i] = array->data;
   call.shapes[i] = array->shape;
@@ -158,7 +165,10 @@ ShloPlan* plan_of(const ShloEntry* entry, const int64_t* raw) {
   return plan;
 }
 
-void destroy_result(ShloObject* capsule) { give_back(static_cast<Cell*>(python.capsule_pointer(capsule, nullptr))); }
+template <void (*give)(Cell*)>
+void destroy(ShloObject* capsule) {
+  give(static_cast<Cell*>(python.capsule_pointer(capsule, nullptr)));
+}
 
 // Result number `k`, an ndarray on memory that `base` keeps.
 ShloObject* new_result(const ShloEntry* entry, int64_t k, const int64_t* dims, char* data, ShloObject* base) {
@@ -173,10 +183,11 @@ ShloObject* new_result(const ShloEntry* entry, int64_t k, const int64_t* dims, c
 }
 
 // What gives a cell back when nothing refers to it any more.
+template <void (*give)(Cell*) = give_back>
 ShloObject* owner_of(Cell* cell) {
   if (cell == nullptr) return python.out_of_memory();
-  ShloObject* capsule = python.new_capsule(cell, nullptr, destroy_result);
-  if (capsule == nullptr) give_back(cell);
+  ShloObject* capsule = python.new_capsule(cell, nullptr, destroy<give>);
+  if (capsule == nullptr) give(cell);
   return capsule;
 }
 
@@ -276,12 +287,55 @@ void run_program(const ShloEntry* entry, ShloPlan* plan, char* const* pointers, 
   plan->nanoseconds = plan->timed++ == 0 || took < plan->nanoseconds ? took : plan->nanoseconds;
 }
 
+// What keeps the memory of a call alive: its arrays, and capsules of its arena and of the copies that no result has.
+ShloObject* keeper_of(const Call& call, Cell** copies, ShloObject* const* results) {
+  const ShloEntry* entry = call.entry;
+  const int64_t given = entry->bind->arguments;
+  ShloObject* tuple = python.new_tuple(given + entry->results + entry->donations);
+  if (tuple == nullptr) return nullptr;
+  for (int64_t i = 0; i < given; i++) python.set_in_tuple(tuple, i, one_more(call.given[i]));
+  for (int64_t k = 0; k < entry->results; k++) python.set_in_tuple(tuple, given + k, one_more(results[k]));
+  for (int64_t k = 0; k < entry->donations; k++) {
+    ShloObject* copy = copies[k] == nullptr ? one_more(python.none) : owner_of(copies[k]);
+    copies[k] = nullptr;
+    if (copy == nullptr) return python.decrease(tuple), nullptr;
+    python.set_in_tuple(tuple, given + entry->results + k, copy);
+  }
+  return tuple;
+}
+
+// Runs a program that calls functions of Python. They may keep arrays on any memory of the call.
+Outcome run_calling(Call& call, ShloPlan* plan, Cell** copies, void* const* pointers, ShloObject* const* results) {
+  const ShloEntry* entry = call.entry;
+  Cell* cell = take_arena(plan->arena_bytes);
+  ShloObject* const kept[] = {owner_of<give_back_arena>(cell), keeper_of(call, copies, results)};
+  ShloObject* session = kept[0] == nullptr || kept[1] == nullptr ? nullptr : python.call(entry->begin, kept, 2, nullptr);
+  for (ShloObject* one : kept)
+    if (one != nullptr) python.decrease(one);
+  if (session == nullptr) return kFailed;
+  auto run = reinterpret_cast<int64_t (*)(const ShloRuntime*, void* const*, void* const*, const void* const*,
+                                          const int64_t*, void*, void*, ShloObject*)>(
+      reinterpret_cast<void*>(entry->run));
+  void* thread = python.save_thread();
+  const int64_t done = run(entry->runtime, reinterpret_cast<void* const*>(call.pointers), pointers, entry->constants,
+                           plan->symbols, cell->data, entry->host_call, session);
+  python.restore_thread(thread);
+  if (!done) python.call(entry->fail, &session, 1, nullptr);
+  python.decrease(session);
+  return done ? kDone : kFailed;
+}
+
 // Takes memory, runs the program, and gives back what nobody gets.
 Outcome run_planned(Call& call, ShloPlan* plan, Cell** copies, ShloObject** results) {
   const ShloEntry* entry = call.entry;
   void** pointers = static_cast<void**>(__builtin_alloca(static_cast<size_t>(entry->results + 1) * sizeof(void*)));
   if (entry->donations && !take_donated(call, copies)) return python.out_of_memory(), kFailed;
   if (!new_results(call, plan, copies, results, pointers)) return kFailed;
+  if (entry->host_call != nullptr) {
+    const Outcome outcome = run_calling(call, plan, copies, pointers, results);
+    if (outcome != kDone) let_go(results, entry->results);
+    return outcome;
+  }
   Cell* arena = take_arena(plan->arena_bytes);
   if (arena == nullptr) return let_go(results, entry->results), python.out_of_memory(), kFailed;
   run_program(entry, plan, call.pointers, pointers, arena->data);
