@@ -72,9 +72,12 @@ def is_matrix_product(op: Op[object], abilities: Abilities) -> bool:
 
 def is_direct_convolution(op: Op[object], abilities: Abilities) -> bool:
     """Whether a target's convolution kernel can compute this: known dtypes, up to 3 spatial dims, groups it knows."""
-    if not isinstance(op.attrs, ConvAttrs) or product_types(op) not in abilities.convolutions:
+    if not isinstance(op.attrs, ConvAttrs) or len(op.attrs.strides) > 3:
         return False
-    return len(op.attrs.strides) <= 3 and (op.attrs.batch_groups == 1 or abilities.batch_groups)
+    attrs, types = op.attrs, product_types(op)
+    if attrs.feature_groups == attrs.batch_groups == 1 and types in abilities.whole_convolutions:
+        return True
+    return types in abilities.convolutions and (attrs.batch_groups == 1 or abilities.batch_groups)
 
 
 def product_types(op: Op[object]) -> ProductTypes:

@@ -96,6 +96,7 @@ class AttentionAbility:
 class Abilities:
     """What a target has templates for: contractions and convolutions of some types, attention.
 
+    `whole_convolutions`: those of further types, without groups.
     `batch_groups`: convolutions whose groups share the batch, not the features, too.
     `parallel`: one launch may hold several groups. `prologues`: products compute their operands, once for all of the
     result, or once for `product_tile` of its columns (of a left operand) or rows.
@@ -103,6 +104,7 @@ class Abilities:
 
     contractions: Container[ProductTypes] = WIDE_FLOATS
     convolutions: Container[ProductTypes] = WIDE_FLOATS
+    whole_convolutions: Container[ProductTypes] = frozenset[ProductTypes]()
     attention: AttentionAbility | None = None
     parallel: Launches | None = None
     prologues: bool = False

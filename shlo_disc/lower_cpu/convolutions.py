@@ -27,6 +27,10 @@ _CONVOLVED = {
     DType.UI64: "i64",
 }
 CONVOLUTIONS: Container[ProductTypes] = frozenset((dtype,) * 3 for dtype in _CONVOLVED)
+# Those of bytes, summed in 32 bits: four channels at a time, which groups would have to share.
+_OF_BYTES = {DType.I8: "i8", DType.UI8: "u8"}
+_BYTES_TOGETHER = 4
+WHOLE_CONVOLUTIONS: Container[ProductTypes] = frozenset((dtype, dtype, DType.I32) for dtype in _OF_BYTES)
 
 
 def convolution_extent(kernel: ConvKernel) -> Dim:
@@ -67,7 +71,7 @@ def _room(kernel: ConvKernel) -> Dim:
         return const(0)
     columns = minimum(kernel.column.extent // _groups(kernel), prelude_constants("conv.h")["SHLO_CONV_COLUMNS"])
     columns = (columns + (LANES - 1)) // LANES * LANES
-    needed = product(kernel.kernel_sizes[2:]) * kernel.kernel_sizes[0] * columns * kernel.accumulator.dtype.bytes
+    needed = _depth(kernel) * columns * kernel.accumulator.dtype.bytes
     if needed.constant is not None and not _KEPT_BYTES < needed.constant <= _MOST_KEPT_BYTES:
         return const(0)
     return minimum(needed, _MOST_KEPT_BYTES)
@@ -76,12 +80,21 @@ def _room(kernel: ConvKernel) -> Dim:
 def convolution_work(kernel: ConvKernel) -> Dim:
     """The multiplications of one block, counted as vectors."""
     sizes = prelude_constants("conv.h")
-    taps = product(kernel.kernel_sizes[2:]) * kernel.kernel_sizes[0]
-    return taps * (sizes["SHLO_CONV_ROWS"] * min(64, sizes["SHLO_CONV_COLUMNS"]) // 16)
+    return _depth(kernel) * (sizes["SHLO_CONV_ROWS"] * min(64, sizes["SHLO_CONV_COLUMNS"]) // 16)
+
+
+def _depth(kernel: ConvKernel) -> Dim:
+    """How many packed weights there are of an output feature."""
+    taps, channels = product(kernel.kernel_sizes[2:]), kernel.kernel_sizes[0]
+    if kernel.kernel.dtype in _OF_BYTES:
+        channels = (channels + (_BYTES_TOGETHER - 1)) // _BYTES_TOGETHER
+    return taps * channels
 
 
 def _convolved(kernel: ConvKernel) -> str:
     """The name of the prelude's convolution."""
+    if kernel.input.dtype in _OF_BYTES:
+        return _OF_BYTES[kernel.input.dtype]
     name = _CONVOLVED[kernel.accumulator.dtype]
     if name == "i32" and all(map(_fits_16, kernel.operand_bounds)):
         name = "i16"
@@ -132,7 +145,7 @@ def packed_weights(kernel: ConvKernel, lasting: Sequence[bool]) -> PackedOperand
     if _is_narrow(kernel) or not lasting[kernel.params.index(source)] or kernel.kernel.offset.data():
         return None
     sizes, groups = prelude_constants("conv.h"), _groups(kernel)
-    features, depth = kernel.column.extent // groups, product(kernel.kernel_sizes[2:]) * kernel.kernel_sizes[0]
+    features, depth = kernel.column.extent // groups, _depth(kernel)
     padded = (features + (sizes["SHLO_CONV_PADDING"] - 1)) // sizes["SHLO_CONV_PADDING"] * sizes["SHLO_CONV_PADDING"]
     blocks = (features + (sizes["SHLO_CONV_COLUMNS"] - 1)) // sizes["SHLO_CONV_COLUMNS"]
     return PackedOperand(

@@ -26,12 +26,7 @@ from shlo_disc.codegen.scan import build_scan
 from shlo_disc.codegen.scatter import build_scatter
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.codegen.stages import build_row_kernel
-from shlo_disc.codegen.templates import (
-    build_convolution,
-    build_dot,
-    build_sort,
-    build_window_scatter,
-)
+from shlo_disc.codegen.templates import build_convolution, build_dot, build_sort, build_window_scatter
 from shlo_disc.dynamic_ops.contract import DotAttrs
 from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, of
@@ -87,6 +82,7 @@ class CpuLowering:
     abilities: ClassVar[Abilities] = Abilities(
         contractions=MULTIPLIED,
         convolutions=convolutions.CONVOLUTIONS,
+        whole_convolutions=convolutions.WHOLE_CONVOLUTIONS,
         batch_groups=True,
         attention=attention.ATTENTION,
         parallel=_LAUNCHES,

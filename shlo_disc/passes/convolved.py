@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -19,26 +19,41 @@ HasKernel: TypeAlias = Callable[[Op[Any]], bool]
 def convert_convolutions(program: Program, has_kernel: HasKernel) -> Program:
     """Say what a convolution without a kernel computes by convolutions that have one, if there are such.
 
-    Its operands are converted to the type of its sums, which are converted to the type of its result. Narrow floats add
-    up in f32 and integers modulo 2^32 or 2^64, so no bit is another. Real and imaginary parts are convolved alone.
+    Its operands are converted to the type of its sums, unless a kernel reads them as they are, and sums to the type of
+    its result. Narrow floats add up in f32 and integers modulo 2^32 or 2^64, so no bit is another. Real and imaginary
+    parts are convolved alone.
     """
 
     def change(op: Op[Any], _producers: Producers) -> Changed:
         if not isinstance(op.attrs, ConvAttrs) or has_kernel(op):
             return op
-        made = _of_parts(op) if op.results[0].dtype.is_complex else _of_sums(op)
-        convolutions = [one for one in made if isinstance(one.attrs, ConvAttrs)]
-        return made if all(map(has_kernel, convolutions)) else op
+        for made in _ways(op):
+            if all(map(has_kernel, [one for one in made if isinstance(one.attrs, ConvAttrs)])):
+                return made
+        return op
 
     return rewrite(program, change)
 
 
-def _of_sums(op: Op[ConvAttrs]) -> list[Op[Any]]:
-    """Converted operands, their convolution, and its sums converted."""
+def _ways(op: Op[ConvAttrs]) -> Iterator[list[Op[Any]]]:
+    """What says the same, what is better first."""
+    dtype = op.results[0].dtype
+    if dtype.is_complex:
+        yield _of_parts(op)
+        return
+    if dtype.is_integer and all(x.dtype.is_integer for x in op.operands):
+        yield _of_sums(op, as_they_are=True)  # what wraps is the same modulo less
+    yield _of_sums(op)
+
+
+def _of_sums(op: Op[ConvAttrs], *, as_they_are: bool = False) -> list[Op[Any]]:
+    """Operands, converted or as they are, their convolution, and its sums converted."""
     (result,) = op.results
     exact = accumulator(result.dtype)
     sums, make = _sums(exact), _Maker(op)
-    data, weights = (make.converted(make.converted(x, exact), sums) for x in op.operands)
+    data, weights = op.operands
+    if not as_they_are:
+        data, weights = (make.converted(make.converted(x, exact), sums) for x in op.operands)
     make.converted(make.convolution(data, weights, sums), result.dtype)
     return make.finish()
 

@@ -63,14 +63,14 @@ def draw(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any])
     return (found + 1j * rng.standard_normal(shape) if dtype.kind == "c" else found).astype(dtype)
 
 
-def convolved(x: Array, w: Array) -> Array:
+def convolved(x: Array, w: Array, groups: int = GROUPS) -> Array:
     """Sum a matrix product per tap and group, in the type of the operands."""
     x = np.pad(x, ((0, 0), *zip(LOW, HIGH, strict=True), (0, 0)))
     reach = [(size - 1) * gap + 1 for size, gap in zip(w.shape, GAPS, strict=False)]
     sizes = [(n - r) // s + 1 for n, r, s in zip(x.shape[1:3], reach, STRIDES, strict=True)]
     found = np.zeros((x.shape[0], *sizes, w.shape[3]), x.dtype)
-    inputs, outputs = x.shape[3] // GROUPS, w.shape[3] // GROUPS
-    for i, j, group in product(range(w.shape[0]), range(w.shape[1]), range(GROUPS)):
+    inputs, outputs = x.shape[3] // groups, w.shape[3] // groups
+    for i, j, group in product(range(w.shape[0]), range(w.shape[1]), range(groups)):
         rows, columns = (_steps(at * gap, size, step)
                          for at, gap, size, step in zip((i, j), GAPS, sizes, STRIDES, strict=True))  # fmt: skip
         piece = x[:, rows, columns, group * inputs : (group + 1) * inputs]
@@ -108,6 +108,47 @@ def test_all_types(convolutions: shlo_disc.Compiled, sizes: Sequence[int]) -> No
     for case, got, (x, w) in zip(TYPES, found, pairs, strict=True):
         assert got.dtype == numpy_dtype(DType(case.split()[1]))
         agree(got, x, w, case)
+
+
+BYTES = "i8 i32", "i8 i8", "ui8 i32", "ui8 ui8", "i8 i16"
+
+
+@pytest.mark.parametrize("channels", [1, 6, 8])
+@pytest.mark.parametrize("layout", ["b, 0, 1, f", "b, f, 0, 1"])
+def test_bytes_without_groups_are_read_as_they_are(channels: int, layout: str) -> None:
+    """Whether weights are bound or not."""
+    first, bodies = layout == "b, f, 0, 1", list[str]()
+    sizes = f"?x{channels}x?x?" if first else f"?x?x?x{channels}"
+    for n, case in enumerate(BYTES):
+        operand, result = case.split()
+        bodies.append(f"""
+  %r{n} = stablehlo.convolution(%a{n}, %b{n})
+    dim_numbers = [{layout}]x[0, 1, i, o]->[b, 0, 1, f],
+    window = {{stride = [2, 1], pad = [[1, 1], [0, 2]], rhs_dilate = [1, 2]}}
+    {{feature_group_count = 1 : i64, batch_group_count = 1 : i64}}
+    : (tensor<{sizes}x{operand}>, tensor<3x2x{channels}x37x{operand}>) -> tensor<?x?x?x37x{result}>""")
+    types = [case.split() for case in BYTES]
+    arguments = ", ".join(
+        [f"%b{n}: tensor<3x2x{channels}x37x{t}>" for n, (t, _) in enumerate(types)]
+        + [f"%a{n}: tensor<{sizes}x{t}>" for n, (t, _) in enumerate(types)]
+    )
+    results = [f"tensor<?x?x?x37x{t}>" for _, t in types]
+    run = shlo_disc.compile(f"""func.func @main({arguments}) -> ({", ".join(results)}) {{{"".join(bodies)}
+  return {", ".join(f"%r{n}" for n in range(len(BYTES)))} : {", ".join(results)}
+}}""")
+    assert "shlo_conv_i8(" in run.kernels_source
+    assert "shlo_conv_u8(" in run.kernels_source
+    rng = np.random.default_rng(5)
+    dtypes = [numpy_dtype(DType(operand)) for operand, _ in types]
+    weights = [draw(rng, (3, 2, channels, 37), dtype) for dtype in dtypes]
+    bound = run.bind(*weights)
+    for size in SIZES:
+        data = [draw(rng, (*size, channels), dtype) for dtype in dtypes]
+        given = [np.ascontiguousarray(np.moveaxis(x, 3, 1)) if first else x for x in data]
+        for got in (run(*weights, *given), bound(*given)):
+            for case, found, x, w in zip(BYTES, got, data, weights, strict=True):
+                wanted = convolved(x.astype(np.int64), w.astype(np.int64), groups=1).astype(found.dtype)
+                np.testing.assert_array_equal(found, wanted, case)
 
 
 def test_every_convolution_has_a_kernel(convolutions: shlo_disc.Compiled) -> None:

@@ -62,7 +62,7 @@ class Case:
         return tuple(size(d) for d in range(len(self.sizes)))
 
     def operands(self) -> tuple[Floats, Floats]:
-        """Input [N, C, spatial] and weights [O, I, spatial], laid out as the case says amid NaNs."""
+        """Input [N, C, spatial] and weights [O, I, spatial], laid out as the case says amid NaNs (bytes: any)."""
         rng = np.random.default_rng(len(repr(self)))
         shapes = (
             {"N": self.batch, "C": self.channels} | dict(zip(self.space, self.sizes, strict=True)),
@@ -77,10 +77,15 @@ class Case:
 
 
 def _laid_out(layout: str, shape: dict[str, int], dtype: npt.DTypeLike, rng: np.random.Generator) -> Floats:
-    """An array with the dimensions in the order of `shape`, in memory in the order of `layout`, between NaNs."""
+    """An array with the dimensions in the order of `shape`, in memory in that of `layout`, between NaNs or 77."""
     size = prod(shape.values())
-    memory = np.full(size + 128, np.nan, dtype)
-    memory[64 : 64 + size] = rng.integers(-8, 9, size) / 4  # products and sums are exact
+    kind = np.dtype(dtype)
+    memory = np.full(size + 128, 77 if kind.kind in "iu" else np.nan, dtype)
+    if kind.kind in "iu":
+        limits = np.iinfo(str(dtype))
+        memory[64 : 64 + size] = rng.integers(limits.min, limits.max, size, endpoint=True)
+    else:
+        memory[64 : 64 + size] = rng.integers(-8, 9, size) / 4  # products and sums are exact
     array = memory[64 : 64 + size].reshape([shape[name] for name in layout])
     return array.transpose([layout.index(name) for name in shape])
 

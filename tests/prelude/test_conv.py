@@ -18,7 +18,7 @@ from typing import Literal, Protocol, cast, get_args
 import jax
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.prelude.conv_cases import CASES, FIRST, MAJOR, SAME, Case, Floats, cases, long_windows
@@ -72,7 +72,19 @@ extern "C" int64_t run_f32(const ShloConv* c, int64_t begin, int64_t end, void* 
 extern "C" int64_t run_f64(const ShloConv* c, int64_t begin, int64_t end, void* scratch, double* data, int32_t* times) {
   return run(c->groups == 1 ? shlo_conv_f64 : shlo_conv_groups_f64, c, begin, end, scratch, data, times);
 }
+extern "C" int64_t run_i8(const ShloConv* c, int64_t begin, int64_t end, void* scratch, int32_t* data, int32_t* times) {
+  return run(shlo_conv_i8, c, begin, end, scratch, data, times);
+}
+extern "C" int64_t run_u8(const ShloConv* c, int64_t begin, int64_t end, void* scratch, int32_t* data, int32_t* times) {
+  return run(shlo_conv_u8, c, begin, end, scratch, data, times);
+}
 """
+
+
+# The prelude's names, the types of results, and how many channels a packed weight holds, by the types of operands.
+NAMES = {"f4": "f32", "f8": "f64", "i1": "i8", "u1": "u8"}
+SUMS = {"f4": "f4", "f8": "f8", "i1": "i4", "u1": "i4"}
+STEPS = {"f4": 1, "f8": 1, "i1": 4, "u1": 4}
 
 
 @lru_cache(maxsize=512)
@@ -173,6 +185,7 @@ def task_count(case: Case) -> int:
     return -(-positions // CONSTANTS["ROWS"]) * groups * -(-(case.features // groups) // CONSTANTS["COLUMNS"])
 
 
+CANARY = 0x5A5A5A  # a number of all types
 Weights = Literal["as they are", "kept", "packed"]
 
 
@@ -193,7 +206,8 @@ def packed_size(case: Case) -> tuple[int, int]:
     features = case.features // groups
     padded = -(-features // CONSTANTS["PADDING"]) * CONSTANTS["PADDING"]
     blocks = groups * -(-features // CONSTANTS["COLUMNS"])
-    return blocks, prod(case.kernel) * (case.channels // max(case.groups, 1)) * padded * groups
+    channels = -(-(case.channels // max(case.groups, 1)) // STEPS[case.dtype])
+    return blocks, prod(case.kernel) * channels * padded * groups
 
 
 def build(compiler: str, folder: Path) -> Path:
@@ -203,7 +217,7 @@ def build(compiler: str, folder: Path) -> Path:
         pytest.skip("needs the package ziglang")
     source, library = folder / "harness.cc", folder / "conv.so"
     source.write_text(HARNESS)
-    kernels = [str(PRELUDE / f"conv_{name}.cc") for name in ("f32", "f64", "groups_f32", "groups_f64")]
+    kernels = [str(PRELUDE / f"conv_{name}.cc") for name in (*NAMES.values(), "groups_f32", "groups_f64")]
     command = [*COMPILERS[compiler], *FLAGS, f"-I{PRELUDE}", *kernels, str(source)]
     done = subprocess.run([*command, "-o", str(library)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -223,19 +237,19 @@ def convolve(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     ) -> Floats:
         x, w = case.operands()
         shape = (case.batch // case.batch_groups, *case.out, case.features)
-        result, times = np.full(shape, 7, case.dtype), np.zeros(shape, np.int32)
+        result, times = np.full(shape, 7, SUMS[case.dtype]), np.zeros(shape, np.int32)
         conv = describe(case, x, w)
         conv.room, conv.turned = most if weights == "kept" else 0, turned
         scratch = CONSTANTS["SCRATCH"] + conv.room
         memory[:] = 0xFF
-        name = "f32" if case.dtype == "f4" else "f64"
+        name = NAMES[case.dtype]
         blocks, size = packed_size(case)
-        packed = np.full(size + 8, np.nan, case.dtype)
+        packed = np.full(size + 8, CANARY, SUMS[case.dtype])
         if weights == "packed":
             getattr(library, f"shlo_conv_pack_{name}")(
                 ctypes.byref(conv), ctypes.c_int64(0), ctypes.c_int64(blocks), ctypes.c_void_p(packed.ctypes.data)
             )
-            assert np.isnan(packed[size:]).all(), "wrote beyond the packed weights"
+            assert (packed[size:] == CANARY).all(), "wrote beyond the packed weights"
             conv.packed = packed.ctypes.data
         function = getattr(library, f"run_{name}")
         for begin, end in pieces:
@@ -263,13 +277,24 @@ def check(
 ) -> None:
     for turned in (False, True):
         got = convolve(case, pieces or [(0, task_count(case))], weights, turned=turned)
-        np.testing.assert_array_equal(got, reference(case).astype(case.dtype))
+        np.testing.assert_array_equal(got, reference(case).astype(SUMS[case.dtype]))
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("name", CASES)
 def test_case(convolve: Convolve, name: str, dtype: str) -> None:
     check(convolve, replace(CASES[name], dtype=dtype))
+
+
+WHOLE = tuple(name for name in CASES if not is_narrow(CASES[name]))
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1"])
+@pytest.mark.parametrize("name", WHOLE)
+def test_bytes(convolve: Convolve, name: str, dtype: str) -> None:
+    case = replace(CASES[name], dtype=dtype)
+    check(convolve, case)
+    check(convolve, case, [(k, k + 3) for k in range(0, task_count(case), 3)], "packed")
 
 
 WIDE = {
@@ -280,7 +305,7 @@ WIDE = {
 
 
 @pytest.mark.parametrize("weights", ["kept", "packed"])
-@pytest.mark.parametrize("name", [*WIDE, *(name for name in CASES if not is_narrow(CASES[name]))])
+@pytest.mark.parametrize("name", [*WIDE, *WHOLE])
 def test_packed_weights(convolve: Convolve, name: str, weights: Weights) -> None:
     case = (WIDE | CASES)[name]
     check(convolve, case, weights=weights)
@@ -310,6 +335,13 @@ def test_tasks_beyond_the_last_do_nothing(convolve: Convolve) -> None:
 @given(case=cases(), weights=st.sampled_from(get_args(Weights)))
 def test_drawn(convolve: Convolve, case: Case, weights: Weights) -> None:
     check(convolve, case, weights="kept" if is_narrow(case) else weights)
+
+
+@settings(max_examples=40)
+@given(case=cases(), weights=st.sampled_from(get_args(Weights)), dtype=st.sampled_from(["i1", "u1"]))
+def test_drawn_bytes(convolve: Convolve, case: Case, weights: Weights, dtype: str) -> None:
+    assume(not is_narrow(case))
+    check(convolve, replace(case, dtype=dtype), weights=weights)
 
 
 @settings(max_examples=40)

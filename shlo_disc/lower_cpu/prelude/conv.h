@@ -53,15 +53,17 @@ struct ShloConv {
 };
 
 // Computes the tasks [begin, end). `scratch` is SHLO_CONV_SCRATCH + room bytes of private memory, 64-byte aligned.
-// Integers wrap, so that their signs do not matter; those of i16 are i32 in memory, and fit into 16 bits.
+// Integers wrap, so that their signs do not matter; those of i16 are i32 in memory, and fit into 16 bits. Those of i8 and
+// u8 are bytes in memory, and i32 in the tile.
 //
 // shlo_conv_pack_NAME: packs the weights of column blocks [begin, end), of which there are groups * column_blocks, and
-// which take taps * in_features / groups * round_up(features, SHLO_CONV_PADDING) elements for each group; memory is 64-byte
-// aligned. Not for narrow groups, whose weights are read where they are.
+// which take taps * in_features / groups * round_up(features, SHLO_CONV_PADDING) elements for each group, where four features
+// of bytes are one element of 32 bits; memory is 64-byte aligned. Not for narrow groups, whose weights are read where they are.
 #define SHLO_CONV_KERNEL(name)                                                                                        \
   void shlo_conv_##name(const ShloConv* conv, int64_t begin, int64_t end, void* scratch, ShloEpilogue epilogue,      \
                         void* context);                                                                               \
   void shlo_conv_pack_##name(const ShloConv* conv, int64_t begin, int64_t end, void* packed);
+SHLO_CONV_KERNEL(i8) SHLO_CONV_KERNEL(u8)
 SHLO_CONV_KERNEL(f32) SHLO_CONV_KERNEL(f64) SHLO_CONV_KERNEL(i16) SHLO_CONV_KERNEL(i32) SHLO_CONV_KERNEL(i64)
 // The same for several groups (the others take one).
 SHLO_CONV_KERNEL(groups_f32) SHLO_CONV_KERNEL(groups_f64)

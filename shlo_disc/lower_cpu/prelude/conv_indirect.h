@@ -15,6 +15,7 @@
 #pragma once
 #include "conv_narrow.h"
 #include "conv_problem.h"
+#include "conv_quads.h"
 #include "conv_window.h"
 
 namespace {
@@ -28,8 +29,8 @@ constexpr int64_t MOST_PHASES = 144;              // by which positions are sort
 // ---- weights ---------------------------------------------------------------------------------------------------------
 
 // Whether the numbers of an output feature follow each other in memory, taps fastest.
-template <class E>
-bool is_feature_major(const Problem<E>& p) {
+template <class E, class S>
+bool is_feature_major(const Problem<E, S>& p) {
   const Axis* a = p.axis;
   return p.kernel_out_stride != 1 && p.kernel_in_stride == p.taps() && (a[2].taps == 1 || a[2].kernel_stride == 1) &&
          (a[1].taps == 1 || a[1].kernel_stride == a[2].taps) &&
@@ -39,7 +40,7 @@ bool is_feature_major(const Problem<E>& p) {
 // Channels [c0, c0 + cn) of taps [t0, t1), for `columns` features from `kernel` on: [panel][tap][channel][column], columns
 // rounded up to vectors.
 template <class E>
-void pack_weights(const Problem<E>& p, const E* kernel, int64_t columns, int64_t panel, int64_t c0, int64_t cn,
+void pack_numbers(const Problem<E>& p, const E* kernel, int64_t columns, int64_t panel, int64_t c0, int64_t cn,
                   int64_t t0, int64_t t1, E* to) {
   const bool transposed = t1 - t0 == p.taps() && is_feature_major(p);
   for (int64_t j = 0; j < columns; j += panel) {
@@ -64,9 +65,16 @@ void pack_weights(const Problem<E>& p, const E* kernel, int64_t columns, int64_t
   }
 }
 
-template <class E>
+template <class A, class E, class S>
+void pack_weights(const Problem<E, S>& p, const S* kernel, int64_t columns, int64_t panel, int64_t c0, int64_t cn,
+                  int64_t t0, int64_t t1, E* to) {
+  if constexpr (A::step > 1) pack_quads<A>(p, kernel, columns, panel, c0, cn, t0, t1, to);
+  else pack_numbers(p, kernel, columns, panel, c0, cn, t0, t1, to);
+}
+
+template <class E, class A>
 int64_t panel_columns(int64_t columns) {
-  return smallest(round_up(columns, LANES<E>), SHLO_TILE_VECTORS * LANES<E>);
+  return smallest(round_up(columns, LANES<E>), A::panel * LANES<E>);
 }
 
 // ---- one block of columns --------------------------------------------------------------------------------------------
@@ -116,8 +124,8 @@ struct Memory {
   TurnedTile<E> turned;
   Strip<E> strip;
   Positions<ROWS> positions, unsorted;
-  int32_t slots[LINE_TAPS];     // [output line][tap across lines]: which copied line, -1 for padding
-  const E* sources[LINE_TAPS];  // of the copied lines
+  int32_t slots[LINE_TAPS];        // [output line][tap across lines]: which copied line, -1 for padding
+  const void* sources[LINE_TAPS];  // of the copied lines
 };
 static_assert(Memory<double>::ROWS * COLUMNS >= NarrowBlock<double, Whole<double>>::TILE, "a tile fits");
 static_assert(Memory<double>::ROWS * COLUMNS >= WindowBlock<double, Whole<double>>::TILE, "a tile fits");
@@ -133,12 +141,14 @@ struct Part {
 template <class E, class A, bool GROUPED>
 class ColumnBlock {
   typedef Memory<E> M;
+  typedef typename A::Memory S;
 
  public:
-  ColumnBlock(const Problem<E>& problem, Memory<E>& memory, const E* input, const E* kernel, int64_t columns,
+  ColumnBlock(const Problem<E, S>& problem, Memory<E>& memory, const S* input, const S* kernel, int64_t columns,
               bool depthwise)
       : p(problem), m(memory), x_axis(problem.axis[2]), input(input), kernel(kernel), columns(columns),
-        padded(round_up(columns, LANES<E>)), depthwise(depthwise), channels(depthwise ? 1 : problem.channels),
+        padded(round_up(columns, LANES<E>)), depthwise(depthwise),
+        channels(depthwise ? 1 : ceil_div(problem.channels, A::step)),
         lines_per_output(problem.axis[0].taps * problem.axis[1].taps), taps(lines_per_output * x_axis.taps),
         capacity(M::WEIGHTS / padded) {}
 
@@ -148,16 +158,18 @@ class ColumnBlock {
     if (taps * channels * padded * M::SIZE <= bytes) kept = memory;
   }
 
-  // Decides how to compute `rows` positions. False: there is no way (a depthwise window larger than the memory).
+  // Decides how to compute `rows` positions. False: there is no way (a window larger than the memory, depthwise or of
+  // bytes that have to be copied).
   bool plan(int64_t rows) {
-    panel = depthwise ? padded : panel_columns<E>(columns);
-    full = full_strip(panel / LANES<E>, !depthwise && padded == panel);
-    const bool contiguous = p.feature_stride == 1 || channels == 1;
+    panel = depthwise ? padded : panel_columns<E, A>(columns);
+    full = full_strip(panel / LANES<E>, !depthwise && padded == panel, A::panel);
+    const bool contiguous = A::step == 1 ? p.feature_stride == 1 || channels == 1
+                                         : p.feature_stride == 1 && p.channels % A::step == 0;
     const bool mergeable = !depthwise && x_axis.hole == 1 && x_axis.gap == 1 && x_axis.taps > 1;
     const bool in_place = depthwise ? p.feature_stride == 1 && columns >= LANES<E>
                                     : contiguous && !(mergeable && channels <= MERGE_CHANNELS);
     if (in_place || !plan_lines(mergeable, rows)) {
-      if (!in_place && depthwise) return false;
+      if (!in_place && (depthwise || (A::step > 1 && !contiguous))) return false;
       plan_in_place(rows, contiguous || depthwise);
     } else if (ready && merged && channel_block < channels && !plan_lines(false, rows)) {
       plan_lines(mergeable, rows);  // runs over taps and a part of the channels: not how weights were packed
@@ -173,7 +185,7 @@ class ColumnBlock {
     if (segment > 0) chunk = smallest(chunk, segment);
     else chunk = smallest(chunk, round_up(ceil_div(rows, ceil_div(largest(rows, 1), chunk)), full));
     if (!ready && kept && !unpacked && !cached && rows > chunk) {
-      pack_weights(p, kernel, columns, panel, 0, channels, 0, taps, kept);
+      pack_weights<A>(p, kernel, columns, panel, 0, channels, 0, taps, kept);
       ready = kept;
     }
     return true;
@@ -211,7 +223,7 @@ class ColumnBlock {
     // Channels that are not next to each other are taken one by one.
     channel_block = contiguous ? smallest(channels, smallest(capacity, M::ZEROS)) : 1;
     // Copying the weights of a panel pays when they are spread, and used more than once.
-    unpacked = !depthwise && p.kernel_out_stride == 1 && columns == padded && channels == channel_block &&
+    unpacked = A::step == 1 && !depthwise && p.kernel_out_stride == 1 && columns == padded && channels == channel_block &&
                (p.kernel_in_stride == columns || rows <= full);
     tap_block = unpacked ? taps : capacity / largest(channel_block, 1);
     tap_block = largest(smallest(smallest(tap_block, taps), Strip<E>::MAX_TAPS), 1);
@@ -263,7 +275,7 @@ class ColumnBlock {
 
   void pack(E* to, const Part& part) {
     const int64_t each = merged ? x_axis.taps : 1;
-    pack_weights(p, kernel, columns, panel, part.c0, part.cn, part.t0 * each, (part.t0 + part.tn) * each, to);
+    pack_weights<A>(p, kernel, columns, panel, part.c0, part.cn, part.t0 * each, (part.t0 + part.tn) * each, to);
   }
 
   int64_t run_length(const Part& part) const { return part.cn * (merged ? x_axis.taps : 1); }
@@ -286,7 +298,7 @@ class ColumnBlock {
     int64_t line = -1, n = 0;
     used_slots = 0;
     for (; n < limit; ++n) {
-      const E* image = input + at[0] * p.batch_stride;
+      const S* image = input + at[0] * p.batch_stride;
       if (copied && (n == 0 || at[3] == 0)) {
         if (segment > 0 && n > 0) break;
         if (!take_line(++line, image, at)) break;
@@ -311,7 +323,7 @@ class ColumnBlock {
   }
 
   // Notes the input lines that an output line needs, those that the line before it needs too only once.
-  bool take_line(int64_t line, const E* image, const int64_t* at) {
+  bool take_line(int64_t line, const S* image, const int64_t* at) {
     const Axis &a = p.axis[0], &b = p.axis[1];
     const int64_t count = lines_per_output, before = used_slots;
     if ((line + 1) * count > M::LINE_TAPS) return false;
@@ -321,7 +333,7 @@ class ColumnBlock {
       const int64_t y1 = b.index(b.start(at[2]) + k % b.taps * b.gap);
       slots[k] = -1;
       if (y0 < 0 || y1 < 0) continue;
-      const E* const source = image + y0 * a.in_stride + y1 * b.in_stride;
+      const S* const source = image + y0 * a.in_stride + y1 * b.in_stride;
       for (int64_t i = 1; i <= count && line > 0 && slots[k] < 0; ++i) {
         const int32_t known = m.slots[line * count - i];
         if (known >= 0 && m.sources[known] == source) slots[k] = known;
@@ -371,23 +383,28 @@ class ColumnBlock {
   // Copies the noted lines to [line][x][feature], zeros where there is no input. In ascending order, because transposing
   // writes too much.
   void copy_lines(const Part& part) {
-    const int64_t features = depthwise ? columns : part.cn, width = depthwise ? padded : part.cn;
+    const int64_t from_channel = part.c0 * A::step, width = depthwise ? padded : part.cn;
+    const int64_t features = depthwise ? columns : smallest(part.cn * A::step, p.channels - from_channel);
     const int64_t begin = smallest(largest(-x_first, 0), x_count);
     const int64_t count = largest(smallest(x_count, x_axis.in - x_first) - begin, 0), end = begin + count;
     pixel = width;
     for (int64_t slot = 0; slot < used_slots; ++slot) {
       E* const line = m.lines + slot * x_count * width;
       E* const to = line + begin * width;
-      const E* const from = m.sources[slot] + part.c0 * p.feature_stride + (x_first + begin) * x_axis.in_stride;
+      const S* const from =
+          (const S*)m.sources[slot] + from_channel * p.feature_stride + (x_first + begin) * x_axis.in_stride;
       __builtin_memset(line, 0, begin * width * sizeof(E));
-      if (p.feature_stride == 1 && x_axis.in_stride == width && features == width) {
+      if (p.feature_stride == 1 && x_axis.in_stride == features && features == width * A::step) {
         __builtin_memcpy(to, from, count * width * sizeof(E));
       } else if (x_axis.in_stride == 1 && features > 1) {
-        transpose_features([=](int64_t x) { return to + x * width; }, from, p.feature_stride, count, features);
+        const auto row = [=](int64_t x) { return to + x * width; };
+        if constexpr (A::step == 1) transpose_features(row, from, p.feature_stride, count, features);
+        else transpose_quads<A>(row, from, p.feature_stride, count, features);
       } else {
+        if (features < width * A::step && !depthwise) __builtin_memset(to, 0, count * width * sizeof(E));
         for (int64_t x = 0; x < count; ++x)
           for (int64_t f = 0; f < features; ++f)
-            to[x * width + f] = from[x * x_axis.in_stride + f * p.feature_stride];
+            ((S*)(to + x * width))[f] = from[x * x_axis.in_stride + f * p.feature_stride];
       }
       __builtin_memset(line + end * width, 0, (x_count - end) * width * sizeof(E));
     }
@@ -404,8 +421,8 @@ class ColumnBlock {
         m.strip.out[r] = m.tile + (r < count ? m.positions.row[first + i + r] - first : M::ROWS) * COLUMNS;
       if (height > 8) find_inputs<2>(first + i, height, part);
       else find_inputs<1>(first + i, height, part);
-      for (int64_t j = 0; j < columns; j += SHLO_TILE_VECTORS * LANES<E>) {
-        const int64_t width = smallest(SHLO_TILE_VECTORS * LANES<E>, columns - j), wide = round_up(width, LANES<E>);
+      for (int64_t j = 0; j < columns; j += A::panel * LANES<E>) {
+        const int64_t width = smallest(A::panel * LANES<E>, columns - j), wide = round_up(width, LANES<E>);
         if constexpr (GROUPED)
           if (depthwise) {
             const int64_t last = j + (copied ? wide : width) - LANES<E>;
@@ -414,11 +431,11 @@ class ColumnBlock {
             continue;
           }
         const int64_t step = channels * (merged ? x_axis.taps : 1);
-        const Panel<E> panel = unpacked ? Panel<E>{kernel + j, 1, p.kernel_in_stride, j, 0}
+        const Panel<E> panel = unpacked ? Panel<E>{(const E*)kernel + j, 1, p.kernel_in_stride, j, 0}
                                : ready ? Panel<E>{ready + j * taps * channels + (part.t0 * step + part.c0) * wide,
                                                   step * wide, wide, j, 0}
                                        : Panel<E>{weights + j * part.tn * run, run * wide, wide, j, 0};
-        choose<E, Kernels<E, A>::template Dense>(height, wide / LANES<E>)(m.strip, run, panel, add);
+        choose<E, Kernels<E, A>::template Dense, A::panel>(height, wide / LANES<E>)(m.strip, run, panel, add);
       }
       i += count;
     }
@@ -429,7 +446,7 @@ class ColumnBlock {
   template <int HALVES>
   void find_inputs(int64_t first, int64_t height, const Part& part) {
     Strip<E>& s = m.strip;
-    const int64_t scale = pixel * M::SIZE, end = part.t0 + part.tn;
+    const int64_t scale = pixel * (copied ? M::SIZE : sizeof(S)), end = part.t0 + part.tn;
     const eight nothing = eight{} + (int64_t)m.zeros;
     const E** to = s.input;
     s.taps = 0;
@@ -496,8 +513,9 @@ class ColumnBlock {
     const eight y0 = read_eight(m.positions.index[0] + first) + step0;
     const eight y1 = read_eight(m.positions.index[1] + first) + step1;
     inside = (y0 >= 0) & (y0 < a.in) & (y1 >= 0) & (y1 < b.in);
-    line = read_eight(m.positions.image + first) + y0 * (a.in_stride * M::SIZE) + y1 * (b.in_stride * M::SIZE) +
-           c0 * p.feature_stride * M::SIZE;
+    constexpr int64_t SIZE = sizeof(S);
+    line = read_eight(m.positions.image + first) + y0 * (a.in_stride * SIZE) + y1 * (b.in_stride * SIZE) +
+           c0 * A::step * p.feature_stride * SIZE;
   }
   __attribute__((always_inline)) void find_copied_line(int64_t first, int64_t k, eight& line, eight& inside) {
     const int64_t* const lines = m.positions.line + first;
@@ -506,13 +524,14 @@ class ColumnBlock {
     line = (line * x_count - x_first) * (pixel * M::SIZE) + (int64_t)m.lines;
   }
 
-  const Problem<E>& p;
+  const Problem<E, S>& p;
   Memory<E>& m;
   const Axis& x_axis;
-  const E *input, *kernel;  // of the first channel, of the first column
+  const S *input, *kernel;  // of the first channel, of the first column
   int64_t columns, padded;
   bool depthwise;
-  int64_t channels, lines_per_output, taps, capacity;  // capacity: weights for one column that fit
+  // Of channels, `A::step` count as one. `capacity`: weights for one column that fit.
+  int64_t channels, lines_per_output, taps, capacity;
   // The plan.
   bool copied, merged;         // lines are copied; the taps along a line are one run
   bool unpacked, cached;       // weights are read in place; are packed once
@@ -532,7 +551,8 @@ class ColumnBlock {
 // What has no groups is compiled alone: the kernels of narrow groups are most of the code.
 template <class E, class A, bool GROUPED>
 void convolve(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, ShloEpilogue epilogue, void* context) {
-  const Problem<E> p = normalize<E>(conv);
+  typedef typename A::Memory S;
+  const Problem<E, S> p = normalize<E, S>(conv);
   Memory<E>& memory = *(Memory<E>*)scratch;
   if (conv.turned) {
     memory.turned.epilogue = epilogue;
@@ -549,12 +569,12 @@ void convolve(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, S
     const int64_t group = block / column_blocks, j0 = block % column_blocks * COLUMNS;
     const int64_t feature = group * p.features + j0, first_group = p.narrow ? j0 / p.members : group;
     const int64_t columns = smallest(COLUMNS, p.features - j0);
-    const E* const input = p.input + first_group * p.group_stride;
-    const E* const kernel = p.kernel + feature * p.kernel_out_stride;
+    const S* const input = p.input + first_group * p.group_stride;
+    const S* const kernel = p.kernel + feature * p.kernel_out_stride;
     const auto compute = [&](int64_t skip, int64_t count, bool depthwise) {
       ColumnBlock<E, A, GROUPED> part(p, memory, input + skip / p.members * p.group_stride, kernel + skip * p.kernel_out_stride, count,
                              depthwise);
-      if (p.packed) part.use(p.packed + p.packed_offset(group, j0));
+      if (p.packed) part.use(p.packed + p.packed_offset(group, j0, A::step));
       else part.use((E*)((char*)scratch + SHLO_CONV_SCRATCH), conv.room);
       if (!part.plan(last - first)) return false;
       part.run(first, last, feature + skip, epilogue, context);
@@ -579,18 +599,22 @@ void convolve(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, S
         continue;
       }
     }
-    compute(0, columns, false);
+    const bool computed = compute(0, columns, false);
+    if constexpr (A::step > 1)
+      if (!computed) add_one_by_one(p, input, kernel, columns, first, last, feature, memory.tile, epilogue, context);
   }
 }
 
-template <class E>
+template <class E, class A>
 void pack(const ShloConv& conv, int64_t begin, int64_t end, E* packed) {
-  const Problem<E> p = normalize<E>(conv);
+  typedef typename A::Memory S;
+  const Problem<E, S> p = normalize<E, S>(conv);
   const int64_t blocks = ceil_div(p.features, COLUMNS);
   for (int64_t block = begin; block < end; ++block) {
     const int64_t group = block / blocks, j0 = block % blocks * COLUMNS, columns = smallest(COLUMNS, p.features - j0);
-    pack_weights(p, p.kernel + (group * p.features + j0) * p.kernel_out_stride, columns, panel_columns<E>(columns), 0,
-                 p.channels, 0, p.taps(), packed + p.packed_offset(group, j0));
+    pack_weights<A>(p, p.kernel + (group * p.features + j0) * p.kernel_out_stride, columns,
+                    panel_columns<E, A>(columns), 0, ceil_div(p.channels, A::step), 0, p.taps(),
+                    packed + p.packed_offset(group, j0, A::step));
   }
 }
 
@@ -603,5 +627,5 @@ void pack(const ShloConv& conv, int64_t begin, int64_t end, E* packed) {
     convolve<E, A, grouped>(*conv, begin, end, scratch, epilogue, context);                                           \
   }                                                                                                                   \
   void shlo_conv_pack_##name(const ShloConv* conv, int64_t begin, int64_t end, void* packed) {                       \
-    pack<E>(*conv, begin, end, (E*)packed);                                                                           \
+    pack<E, A>(*conv, begin, end, (E*)packed);                                                                           \
   }

@@ -53,10 +53,11 @@ struct Axis {
   }
 };
 
-// Always three spatial axes; a reversed window is one with negative strides.
-template <class E>
+// Always three spatial axes; a reversed window is one with negative strides. Elements are S in memory, sums E.
+template <class E, class S = E>
 struct Problem {
-  const E *input, *kernel, *packed;
+  const S *input, *kernel;
+  const E* packed;
   Axis axis[3];
   int64_t group_stride, batch_stride, feature_stride, kernel_in_stride, kernel_out_stride;
   int64_t members;  // output features of a group
@@ -64,9 +65,9 @@ struct Problem {
   bool narrow;  // groups are so narrow that all features count as those of one group
 
   int64_t taps() const { return axis[0].taps * axis[1].taps * axis[2].taps; }
-  // Where the weights of a column block begin among those that are packed.
-  int64_t packed_offset(int64_t group, int64_t column) const {
-    return (group * round_up(features, SHLO_CONV_PADDING) + column) * taps() * channels;
+  // Where the weights of a column block begin among those that are packed, so many channels in one element.
+  int64_t packed_offset(int64_t group, int64_t column, int64_t step) const {
+    return (group * round_up(features, SHLO_CONV_PADDING) + column) * taps() * ceil_div(channels, step);
   }
 
   // Where the weights of a tap begin; taps of the last axis come first.
@@ -92,11 +93,11 @@ void join_axes(Axis* axis) {
   axis[2] = all;
 }
 
-template <class E>
-Problem<E> normalize(const ShloConv& conv) {
-  Problem<E> p = {};
-  p.input = (const E*)conv.input;
-  p.kernel = (const E*)conv.kernel;
+template <class E, class S = E>
+Problem<E, S> normalize(const ShloConv& conv) {
+  Problem<E, S> p = {};
+  p.input = (const S*)conv.input;
+  p.kernel = (const S*)conv.kernel;
   p.packed = (const E*)conv.packed;
   p.group_stride = conv.in_group_stride;
   p.batch_stride = conv.in_batch_stride;

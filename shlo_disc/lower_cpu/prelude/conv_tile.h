@@ -23,17 +23,29 @@ constexpr int64_t positive_mod(int64_t a, int64_t b) { return (a % b + b) % b; }
 
 // ---- register tiles --------------------------------------------------------------------------------------------------
 
-// How numbers are multiplied: what a vector of weights becomes when it is loaded, and sum + x * weights.
+// How numbers are multiplied:
+//   Memory       their type in memory
+//   step         how many channels one element of copied lines and packed weights holds
+//   panel        the most vectors of columns in a register tile
+//   has_excess   whether sums are too much by the excess of their weights: excess(sum, y) adds that of y
+//   weights      what a vector of weights becomes when it is loaded
+//   multiply_add sum + x * weights
 template <class E>
 struct Whole {
+  typedef E Memory;
+  static constexpr int step = 1, panel = SHLO_TILE_VECTORS;
+  static constexpr bool has_excess = false;
   SHLO_INLINE register_t<E> weights(register_t<E> y) { return y; }
   template <class X>
   SHLO_INLINE register_t<E> multiply_add(register_t<E> sum, X x, register_t<E> y) { return sum + x * y; }
 };
 // Integers of 32 bits that fit into 16: one instruction instead of two. The weights lose their upper halves, so that the
 // product of the upper halves is 0.
-struct Halves {
+struct LowHalves {
   typedef register_t<uint32_t> vector;
+  typedef uint32_t Memory;
+  static constexpr int step = 1, panel = SHLO_TILE_VECTORS;
+  static constexpr bool has_excess = false;
   SHLO_INLINE vector weights(vector y) { return y & 0xffffu; }
   template <class X>
   SHLO_INLINE vector multiply_add(vector sum, X x, vector y) { return add_products_of_pairs(sum, x - vector{}, y); }
@@ -66,6 +78,7 @@ void multiply(const Strip<E>& strip, int64_t run, const Panel<E>& panel, bool ad
   UNROLL for (int r = 0; r < M; ++r)
     UNROLL for (int v = 0; v < N; ++v)
       sum[r][v] = add ? read(strip.out[r] + panel.column + v * LANES<E>) : register_t<E>{};
+  register_t<E> excess[N] = {};
   for (int64_t t = 0; t < strip.taps; ++t) {
     const E* a[M];
     UNROLL for (int r = 0; r < M; ++r) a[r] = strip.input[t * M + r];
@@ -77,10 +90,13 @@ void multiply(const Strip<E>& strip, int64_t run, const Panel<E>& panel, bool ad
         const E x = a[r][c];
         UNROLL for (int v = 0; v < N; ++v) sum[r][v] = A::multiply_add(sum[r][v], x, row[v]);
       }
+      if constexpr (A::has_excess)
+        UNROLL for (int v = 0; v < N; ++v) excess[v] = A::excess(excess[v], row[v]);
     }
   }
   UNROLL for (int r = 0; r < M; ++r)
-    UNROLL for (int v = 0; v < N; ++v) write(strip.out[r] + panel.column + v * LANES<E>, sum[r][v]);
+    UNROLL for (int v = 0; v < N; ++v)
+      write(strip.out[r] + panel.column + v * LANES<E>, A::has_excess ? sum[r][v] - excess[v] : sum[r][v]);
 }
 
 // The last vector may overlap the one before it, so that nothing is read beyond the features.
@@ -115,10 +131,10 @@ Multiply<E> by_rows(int64_t m) {
     if (m == 12) return Table<12, N>::value;
   return Table<6, N>::value;
 }
-template <class E, template <int, int> class Table>
+template <class E, template <int, int> class Table, int panel = SHLO_TILE_VECTORS>
 Multiply<E> choose(int64_t m, int64_t n) {
   if (n == 1) return by_rows<E, Table, 1>(m);
-  if constexpr (SHLO_TILE_VECTORS == 4) {
+  if constexpr (panel == 4) {
     if (n == 3) return by_rows<E, Table, 3>(m);
     if (n == 4) return by_rows<E, Table, 4>(m);
   }
@@ -130,9 +146,10 @@ struct Kernels {
   template <int M, int N> struct Depthwise { static constexpr Multiply<E> value = multiply_depthwise<E, A, M, N>; };
 };
 
-// How many positions fill the registers with panels of `vectors` vectors, and the fewest that a kernel takes for `rows`.
-int64_t full_strip(int64_t vectors, bool one_panel) {
-  if (!one_panel) return 6;
+// How many positions fill the registers with panels of `vectors` vectors, of at most `most` if there are several, and the
+// fewest that a kernel takes for `rows`.
+int64_t full_strip(int64_t vectors, bool one_panel, int64_t most) {
+  if (!one_panel && most == SHLO_TILE_VECTORS) return 6;
   if (SHLO_TILE_VECTORS == 4 && vectors == 3) return 8;
   return vectors == 1 || (vectors == 2 && SHLO_TILE_VECTORS == 4) ? 12 : 6;
 }
