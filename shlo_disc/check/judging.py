@@ -14,6 +14,7 @@ from shlo_disc.ir.core import Module, Op, Value
 
 # Decompositions that are not unique: values have any order. (Which signs vectors have is for legal runs to say.)
 _AMBIGUOUS = ("geev", "gees")
+_DESTROYING = ("gesdd", "gesvd")  # their first result is what is left of the matrix
 
 
 _AS_COMPUTED = Tolerance()
@@ -138,15 +139,22 @@ def undefined_results(module: Module) -> frozenset[int]:
     for op in main.body.ops[:-1]:
         if _is_undefined(op, module, frozenset()) or not tainted.isdisjoint(taken(op)):
             tainted.update(op.results)
+        elif _calls(op, _DESTROYING):
+            tainted.add(op.results[0])
     returned = main.body.ops[-1].operands
     return frozenset(number for number, value in enumerate(returned) if value in tainted)
+
+
+def _calls(op: Op, routines: Sequence[str]) -> bool:
+    """Whether an op is a custom call of one of LAPACK's routines, by any platform's name."""
+    target = op.attributes.get("call_target_name")
+    return isinstance(target, StringAttr) and any(name in target.value.lower() for name in routines)
 
 
 def _is_undefined(op: Op, module: Module, callers: frozenset[str]) -> bool:
     if op.name == "stablehlo.rng":
         return True
-    target = op.attributes.get("call_target_name")
-    if isinstance(target, StringAttr) and any(name in target.value.lower() for name in _AMBIGUOUS):
+    if _calls(op, _AMBIGUOUS):
         return True
     inside = [inner for region in op.regions for block in region.blocks for inner in block.ops]
     if any(_is_undefined(inner, module, callers) for inner in inside):

@@ -9,7 +9,7 @@ work that is done again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -129,7 +129,7 @@ class _Merger:
         if not all(self._is_operand(root, self.groups[k]) for k in readers):
             return "a group that is no product and no scatter reads it too"
         group = self.groups[self.home[root]]
-        moved = self._closure(root, group)
+        moved = self._closure(root, group, self._in_memory(readers))
         if not moved:
             return "it is no elementwise formula"
         if any(self._overwrites(self.groups[k], moved) for k in readers):
@@ -157,14 +157,27 @@ class _Merger:
 
     # -- which ops
 
-    def _closure(self, root: Tensor, group: Group) -> tuple[Op[object], ...]:
+    def _in_memory(self, readers: Iterable[int]) -> set[Tensor]:
+        """What scatters begin with, seen through free ops: they copy it, so that it is stored whoever else reads it."""
+        anchors = [op for k in readers if self.groups[k].kind is GroupKind.SCATTER and (op := self.groups[k].anchor)]
+        stack = [t for op in anchors for t in op.operands[: len(op.operands) // 2]]
+        found = set[Tensor]()
+        while stack:
+            tensor = stack.pop()
+            found.add(tensor)
+            made = self.context.producers.get(tensor)
+            if made is not None and is_free(made[0]):
+                stack.extend(made[0].operands)
+        return found
+
+    def _closure(self, root: Tensor, group: Group, in_memory: Collection[Tensor]) -> tuple[Op[object], ...]:
         """The ops that compute `root` from what is stored, or will be."""
         inside, producers = set(group.ops), self.context.producers
         summed = self._after_reductions(group)
         found, stack = dict[Op[object], None](), [root]
         while stack:
             tensor = stack.pop()
-            if (made := producers.get(tensor)) is None:
+            if tensor in in_memory or (made := producers.get(tensor)) is None:
                 continue
             op = made[0]
             if op in inside and op not in found:

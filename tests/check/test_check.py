@@ -6,7 +6,7 @@ import pytest
 
 from examples.data_dependent import PROGRAM
 from shlo_disc import parse
-from shlo_disc.check.judging import Judge
+from shlo_disc.check.judging import Judge, undefined_results
 from shlo_disc.check.running import InProcess, Target, standard_ways
 from shlo_disc.check.session import Plan, Report, check
 from shlo_disc.options import CompileOptions
@@ -37,6 +37,23 @@ def test_sizes_that_data_decides_agree() -> None:
     found = report(PROGRAM.replace("@keep", "@main"), Plan(random=2), ("compiled", "vm"))
     assert found.finding is None
     assert found.agreed
+
+
+FACTORS = """
+func.func @main(%a: tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>) {
+  %0:5 = stablehlo.custom_call @lapack_sgesdd_ffi(%a) {
+    mhlo.backend_config = {mode = 83 : ui8}, operand_layouts = [dense<[0, 1]> : tensor<2xindex>],
+    result_layouts = [dense<[0, 1]> : tensor<2xindex>, dense<0> : tensor<1xindex>, dense<[0, 1]> : tensor<2xindex>,
+    dense<[0, 1]> : tensor<2xindex>, dense<> : tensor<0xindex>]
+  } : (tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<i32>)
+  %1 = stablehlo.abs %0#0 : tensor<2x2xf32>
+  return %1, %0#1, %0#2 : tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>
+}
+"""
+
+
+def test_what_a_decomposition_leaves_of_its_matrix_is_nobodys() -> None:
+    assert undefined_results(parse(FACTORS)) == {0}
 
 
 @pytest.mark.parametrize("bug", BUGS)

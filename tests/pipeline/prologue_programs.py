@@ -163,6 +163,13 @@ def gradient(ids: Any, y: Any, like: Any) -> Any:
     return jnp.zeros_like(like).at[ids].add(y * 2)
 
 
+def scaled_product(x: Any, a: Any, b: Any, ids: Any) -> Any:
+    """What updates are computed from is also what the scatter begins with, and something else keeps its group alive."""
+    y = a @ b
+    table = x * y
+    return table.at[ids].min(table[ids], mode="drop"), y.astype(np.int16)
+
+
 SCATTERS: Mapping[str, Prologue] = {
     "updates": Prologue(
         lambda x, i, y: x.at[i].add(jnp.abs(y) + 1), (TABLE, NUMBERS, In("n - 1, k")), frozenset({"abs", "add"})
@@ -176,6 +183,9 @@ SCATTERS: Mapping[str, Prologue] = {
     ),
     "the operand is read by its updates": Prologue(
         lambda x, i: x.at[i].add(jnp.abs(x[i])), (TABLE, NUMBERS), frozenset({"abs", "d_gather"}), groups=1
+    ),
+    "a computed operand is read by its updates": Prologue(
+        scaled_product, (In("1, 2"), In("1, 1"), In("1, 2"), In("1", np.int32)), frozenset({"d_gather"}), groups=2
     ),
     "negative zeros": Prologue(
         lambda i, y: jnp.full((7,), -0.0).at[i].add(-jnp.abs(y)), (NUMBERS, In("n - 1")), frozenset({"abs"}), groups=2

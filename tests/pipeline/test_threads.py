@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import shlo_disc
+from shlo_disc.options import CompileOptions
 from tests.codegen.programs import LAYER, chain, dense, layers, softmax
 from tests.pipeline.exports import OPTIMIZED, Array, In, between, by_jax, check, exported, flat
 
@@ -80,6 +81,31 @@ def test_two_threads_give_what_one_gives(name: str) -> None:
     for other in (two, five):
         for a, b in zip(one, other, strict=True):
             assert a.tobytes() == b.tobytes(), "pieces of work do not depend on who does them"
+
+
+SUMS_OF_SQUARES = """
+func.func @main(%x: tensor<1x2x2x2xf32>) -> tensor<1x2x2x2xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %y = stablehlo.multiply %x, %x : tensor<1x2x2x2xf32>
+  %r = "stablehlo.reduce_window"(%y, %zero) <{
+    padding = dense<[[0, 0], [0, 0], [2, 0], [0, 0]]> : tensor<4x2xi64>, window_dimensions = array<i64: 1, 1, 3, 1>
+  }> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %c : tensor<f32>
+  }) : (tensor<1x2x2x2xf32>, tensor<f32>) -> tensor<1x2x2x2xf32>
+  return %r : tensor<1x2x2x2xf32>
+}
+"""
+
+
+def test_both_host_programs_run_the_same_code() -> None:
+    compiled = [shlo_disc.compile(SUMS_OF_SQUARES, options=CompileOptions(driver=one)) for one in ("c", "vm")]
+    rng = np.random.default_rng(0)
+    for _ in range(50):  # a product may be exact in a sum: which one is, must not depend on who launches
+        x = rng.standard_normal((1, 2, 2, 2)).astype(np.float32)
+        by_c, by_vm = (one(x)[0] for one in compiled)
+        assert by_c.tobytes() == by_vm.tobytes()
 
 
 def test_several_callers_at_once() -> None:

@@ -37,10 +37,13 @@ struct ShloRuntime {
 
 }  // extern "C"
 
-// Runs a kernel over [0, extent). What is not shared is a plain call, which is inlined if the kernel is small.
+// Runs a kernel over [0, extent). What is not shared is a plain call.
 static inline __attribute__((always_inline)) void shlo_launch(const ShloRuntime* runtime, ShloKernel kernel,
                                                               void* const* buffers, const int64_t* dims,
                                                               int64_t extent, int64_t grain, int64_t scratch_bytes) {
+  // A kernel has one body, whoever calls it: this, the pool, the VM. A copy of it in here, where sizes are known, would
+  // fuse other products with sums, and bits would depend on the number of threads.
+  __asm__("" : "+r"(kernel));
   if (scratch_bytes == 0 && (extent <= grain || runtime->threads == 1)) {
     if (extent > 0) kernel(runtime, buffers, dims, 0, extent, nullptr);
   } else {
