@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, NoAttrs, OpDef, Template, plain
@@ -136,12 +137,55 @@ def _convert_reference(op: Op[NoAttrs], inputs: Arrays) -> Arrays:
     return (np_math.convert(inputs[0], op.results[0].dtype),)
 
 
+# The widths of exponent and mantissa of types whose subnormal numbers are no such numbers in f32.
+_OWN_BITS: Mapping[DType, tuple[int, int]] = {DType.F16: (5, 10), DType.F8E5M2: (5, 2)}
+
+
 def _reduce_precision(op: Op[ReducePrecisionAttrs], ask: ElementQuery, _k: int, index: Index) -> Scalar:
-    x = ask.at(op.operands[0], index)
-    return ReducePrecision(x, op.attrs.exponent_bits, op.attrs.mantissa_bits)
+    x, attrs = ask.at(op.operands[0], index), op.attrs
+    exponent_bits, mantissa_bits = _OWN_BITS.get(x.dtype, (0, 0))
+    if 0 < exponent_bits <= attrs.exponent_bits:
+        return _without_bits(x, mantissa_bits - attrs.mantissa_bits, has_nan=attrs.mantissa_bits > 0)
+    return ReducePrecision(x, attrs.exponent_bits, attrs.mantissa_bits)
+
+
+def _without_bits(x: Scalar, dropped: int, *, has_nan: bool) -> Scalar:
+    """Round the lowest bits of a number's own representation away, to nearest even."""
+    if dropped <= 0:
+        return x
+    kind = DType.UI16 if x.dtype.bits == 16 else DType.UI8
+
+    def of(fn: BinaryFn, a: Scalar, b: Scalar | int) -> Scalar:
+        return Binary(fn, a, Const(b, kind) if isinstance(b, int) else b, kind)
+
+    bits = Bitcast(x, kind)
+    is_odd = of(BinaryFn.AND, of(BinaryFn.SHIFT_RIGHT_LOGICAL, bits, dropped), 1)
+    rounded = of(BinaryFn.ADD, of(BinaryFn.ADD, bits, (1 << (dropped - 1)) - 1), is_odd)
+    kept = (1 << kind.bits) - (1 << dropped)
+    nan = x if has_nan else Bitcast(of(BinaryFn.AND, bits, kept), x.dtype)  # what is left of it is an infinity
+    return Select(Compare(Direction.NE, x, x), nan, Bitcast(of(BinaryFn.AND, rounded, kept), x.dtype))
+
+
+def _without_bits_reference(x: NDArray[Any], mantissa: int, wanted: int) -> NDArray[Any]:
+    """Round numbers to `wanted` bits of their type's `mantissa`, to nearest even, where they lie: subnormals too.
+
+    Without any left NaN is infinity.
+    """
+    unsigned = np.dtype(f"u{x.dtype.itemsize}")
+    bits = np.array(x, order="C").view(unsigned).astype(np.uint32)
+    unit, sign = 1 << max(0, mantissa - wanted), bits & (1 << (8 * x.dtype.itemsize - 1))
+    quotient, rest = np.divmod(bits - sign, np.uint32(unit))
+    up = (2 * rest > unit) | ((2 * rest == unit) & (quotient % 2 == 1))
+    found = (((quotient + up) * np.uint32(unit)) | sign).astype(unsigned).view(x.dtype)
+    infinite = np.copysign(np.float32(np.inf), x.astype(np.float32)).astype(x.dtype)
+    return np.where(np.isnan(x.astype(np.float32)), x if wanted else infinite, found)
 
 
 def _reduce_precision_reference(op: Op[ReducePrecisionAttrs], inputs: Arrays) -> Arrays:
+    dtype = op.results[0].dtype
+    exponent_bits, mantissa_bits = _OWN_BITS.get(dtype, (0, 0))
+    if 0 < exponent_bits <= op.attrs.exponent_bits:
+        return (_without_bits_reference(inputs[0], mantissa_bits, op.attrs.mantissa_bits),)
     found = np_math.reduce_precision(inputs[0], op.attrs.exponent_bits, op.attrs.mantissa_bits)
     return (np_math.cast(found, op.results[0].dtype),)
 

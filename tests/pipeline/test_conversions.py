@@ -15,9 +15,12 @@ import pytest
 from numpy.typing import NDArray
 
 import shlo_disc
+from shlo_disc.dynamic_ops.legalize import legalize
+from shlo_disc.dynamic_ops.reference import interpret
 from shlo_disc.expr import numpy_math
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.numpy_math import numpy_dtype, wide
+from shlo_disc.parse.parser import parse_module
 from tests.emulator.device import EmulatedDevice
 from tests.emulator.run import compiled
 
@@ -131,3 +134,25 @@ def test_conversions_on_the_emulator(source: DType) -> None:
         found = compiled(text(source, NARROW), EmulatedDevice()).executable([x])
         for one, target in zip(found, NARROW, strict=True):
             equal(np.asarray(one), numpy_math.convert(x, target), f"{source.value} to {target.value}")
+
+
+FORMATS = ((5, 10), (5, 3), (5, 1), (8, 7), (11, 2), (4, 3), (2, 1))
+
+
+@pytest.mark.parametrize(("dtype", "most"), [(DType.F16, 10), (DType.F8E5M2, 2)])
+def test_precision_is_reduced_where_numbers_lie(dtype: DType, most: int) -> None:
+    """Every value, subnormal ones too, by the compiled program, the interpreter and XLA, which all agree."""
+    width = 16 if dtype is DType.F16 else 8
+    x = np.arange(1 << width, dtype=f"u{width // 8}").view(numpy_dtype(dtype))
+    formats = [(exponent, min(mantissa, most)) for exponent, mantissa in FORMATS]
+    kind = f"tensor<?x{dtype.value}>"
+    lines = [f"  %{k} = stablehlo.reduce_precision %x, format = e{e}m{m} : {kind}" for k, (e, m) in enumerate(formats)]
+    names, types = ", ".join(f"%{k}" for k in range(len(formats))), ", ".join([kind] * len(formats))
+    program = "\n".join([f"func.func @main(%x: {kind}) -> ({types}) {{", *lines, f"  return {names} : {types}", "}"])
+    by_program, by_reference = shlo_disc.compile(program)(x), interpret(legalize(parse_module(program)), [x])
+    for k, one in enumerate(formats):
+        by_xla = np.asarray(jax.jit(lambda v, one=one: jax.lax.reduce_precision(v, *one))(x))
+        for found in (by_program[k], by_reference[k]):
+            np.testing.assert_array_equal(wide(np.asarray(found)), wide(by_xla), f"e{one[0]}m{one[1]}")
+            zero = wide(by_xla) == 0
+            np.testing.assert_array_equal(np.signbit(wide(np.asarray(found))[zero]), np.signbit(wide(by_xla)[zero]))
