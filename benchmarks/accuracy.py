@@ -226,10 +226,11 @@ which are compared with mpmath.
 has the errors of [its guide](https://docs.nvidia.com/cuda/cuda-c-programming-guide/#mathematical-functions) on a GPU.
 XLA (jaxlib's CPU) flushes subnormal numbers, so it is judged where argument and result are normal.
 
-These are the errors of the ops. `jax.export` writes acos, acosh, asin, asinh, atanh, cosh, sinh, erf and top_k as composites, which
-are taken for the ops; others it writes out before we see them (JAX 0.10: erfc, erf_inv, lgamma, digamma, bessel_i1e, zeta,
-polygamma, igamma, logistic for symbolic shapes, exp2). Then the errors are those of its formulas, which `jax.jit` computes too: lgamma
-and digamma are off by hundreds of units near their roots, logistic is 0 below -88.7.
+These are the errors of the ops. `jax.export` writes acos, acosh, asin, asinh, atanh, cosh, sinh, erf and top_k as
+composites, which are taken for the ops; others it writes out before we see them (JAX 0.10: erfc, erf_inv, lgamma,
+digamma, bessel_i1e, zeta, polygamma, igamma, logistic for symbolic shapes, exp2). Then the errors are those of its
+formulas, which `jax.jit` computes too: lgamma and digamma are off by hundreds of units near their roots, logistic is
+0 below -88.7.
 
 `tests/prelude/test_functions.py` holds the limits at random points (others with `SHLO_DISC_SEED=1`): 4 ulp in f32, 2
 in f64.
