@@ -23,16 +23,19 @@ from shlo_disc.codegen.indices import size_name
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.codegen.spelling import Spelling
 from shlo_disc.dynamic_ops.program import Program
-from shlo_disc.expr.dim import Dim
+from shlo_disc.expr.dim import Atom, Dim
 from shlo_disc.expr.dtypes import DType
 
+# Not inlined: sizes of a call are formulas by the hundred, and half of the host program's compilation was what their
+# calls became.
 ARITHMETIC = """\
-static inline int64_t floordiv(int64_t a, int64_t b) {
+#define SHLO_SIZES static __attribute__((noinline, unused)) int64_t
+SHLO_SIZES floordiv(int64_t a, int64_t b) {
   return b == 0 ? 0 : a / b - ((a % b != 0) & ((a < 0) != (b < 0)));
 }
-static inline int64_t mod(int64_t a, int64_t b) { return b == 0 ? 0 : a - floordiv(a, b) * b; }
-static inline int64_t min_(int64_t a, int64_t b) { return a < b ? a : b; }
-static inline int64_t max_(int64_t a, int64_t b) { return a > b ? a : b; }
+SHLO_SIZES mod(int64_t a, int64_t b) { return b == 0 ? 0 : a - floordiv(a, b) * b; }
+SHLO_SIZES min_(int64_t a, int64_t b) { return a < b ? a : b; }
+SHLO_SIZES max_(int64_t a, int64_t b) { return a > b ? a : b; }
 """
 HOST_CALLS = """\
 // Runs host call `number` of the program: Python, with the GIL. `buffers`: what it reads, then what it fills, with
@@ -40,6 +43,7 @@ HOST_CALLS = """\
 typedef int64_t (*ShloHostCall)(void* session, int64_t number, void* const* buffers, const int64_t* dims);
 """
 HOST_CALL_PARAMS = ", ShloHostCall host_call, void* session"
+_LONG = 24  # characters of a quotient or an extreme before it gets a name
 _PLAN = """\
 extern "C" int64_t shlo_plan(const int64_t* raw, int64_t* symbols, int64_t* result_dims,
                              int64_t* arena_bytes) {"""
@@ -48,6 +52,36 @@ extern "C" int64_t shlo_plan(const int64_t* raw, int64_t* symbols, int64_t* resu
 def print_dim(dim: Dim) -> str:
     """A size as C."""
     return Emitter(Spelling()).dim_scalar(dim)
+
+
+class SizePrinter(Emitter):
+    """Prints sizes of one function. What is long in them, and may be in many, is computed once, under a name."""
+
+    def __init__(self) -> None:
+        super().__init__(Spelling())
+        self._texts = dict[Dim, str]()
+        self._names = dict[str, str]()
+        self._new = list[str]()
+
+    def text(self, dim: Dim) -> str:
+        """A size as C, by names that `take` defines."""
+        if dim not in self._texts:
+            self._texts[dim] = self.dim_scalar(dim)
+        return self._texts[dim]
+
+    def take(self) -> list[str]:
+        """The statements that define the names since the last call."""
+        lines, self._new = self._new, []
+        return lines
+
+    def _atom(self, atom: Atom) -> str:
+        text = super()._atom(atom)
+        if len(text) <= _LONG:
+            return text
+        if text not in self._names:
+            self._names[text] = f"size{len(self._names)}"
+            self._new.append(f"{INDENT}const int64_t {self._names[text]} = {text};")
+        return self._names[text]
 
 
 def symbol_names(program: Program, host: HostProgram) -> list[str]:
@@ -60,19 +94,24 @@ def symbol_names(program: Program, host: HostProgram) -> list[str]:
 
 def print_plan(program: Program, host: HostProgram) -> list[str]:
     """`shlo_plan`: bind the sizes, check them, and compute the others."""
-    lines = [_PLAN]
+    lines, sizes = [_PLAN], SizePrinter()
+
+    def add(line: str) -> None:
+        lines.extend((*sizes.take(), f"{INDENT}{line}"))
+
     for k, symbol in enumerate(program.given):
-        lines.append(f"{INDENT}const int64_t {size_name(symbol.name)} = symbols[{k}] = raw[{k}];")
+        add(f"const int64_t {size_name(symbol.name)} = symbols[{k}] = raw[{k}];")
     definitions = (*program.definitions, *host.definitions)
     for k, (symbol, dim) in enumerate(definitions, start=len(program.given)):
-        lines.append(f"{INDENT}const int64_t {size_name(symbol.name)} = symbols[{k}] = {print_dim(dim)};")
+        add(f"const int64_t {size_name(symbol.name)} = symbols[{k}] = {sizes.text(dim)};")
     checks = () if program.readings else program.checks  # of what is read any formula may overflow: the runtime checks
     for number, check in enumerate(checks, start=1):
-        condition = f"{print_dim(check.lhs)} {check.relation.value} {print_dim(check.rhs)}"
-        lines.append(f"{INDENT}if (!({condition})) return {number};  // {check.span.where()}")
-    sizes = [d for tensor in program.body.results for d in tensor.shape]
-    lines += [f"{INDENT}result_dims[{k}] = {print_dim(d)};" for k, d in enumerate(sizes)]
-    return [*lines, f"{INDENT}*arena_bytes = {print_dim(host.arena_bytes)};", f"{INDENT}return 0;", "}"]
+        condition = f"{sizes.text(check.lhs)} {check.relation.value} {sizes.text(check.rhs)}"
+        add(f"if (!({condition})) return {number};  // {check.span.where()}")
+    for k, dim in enumerate(d for tensor in program.body.results for d in tensor.shape):
+        add(f"result_dims[{k}] = {sizes.text(dim)};")
+    add(f"*arena_bytes = {sizes.text(host.arena_bytes)};")
+    return [*lines, f"{INDENT}return 0;", "}"]
 
 
 def print_names(program: Program, host: HostProgram) -> list[str]:

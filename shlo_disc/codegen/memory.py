@@ -188,7 +188,7 @@ class _Regions:
         self, steps: Sequence[HostStep], taken: set[str]
     ) -> tuple[tuple[HostStep, ...], tuple[tuple[Sym, Dim], ...]]:
         """The steps with regions as one step each, and what a unit of each is."""
-        definitions = dict[Sym, Dim]()
+        definitions, units = dict[Sym, Dim](), dict[Dim, Sym]()
 
         def wrap(steps: Sequence[HostStep]) -> tuple[HostStep, ...]:
             found, rest = list[HostStep](), list(steps)
@@ -201,7 +201,9 @@ class _Regions:
                         while name in taken:
                             name += "_"
                         made, size = as_step(region, Sym(name))
-                        definitions[Sym(name)] = size
+                        if (known := units.setdefault(size, Sym(name))).name != name:
+                            made, _ = as_step(region, known)
+                        definitions[known] = size
                         found.append(made)
                     case WhileStep(condition, _, body):
                         found.append(replace(step, condition=wrap(condition), body=wrap(body)))

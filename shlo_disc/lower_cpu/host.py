@@ -9,6 +9,7 @@ from shlo_disc.codegen.host_text import (
     ARITHMETIC,
     HOST_CALL_PARAMS,
     HOST_CALLS,
+    SizePrinter,
     StepPrinter,
     has_host_calls,
     kernel_names,
@@ -38,7 +39,9 @@ def print_host(program: Program, host: HostProgram) -> str:
     """The whole driver file."""
     names = kernel_names(host.steps)
     declarations = [declaration(name) for name in names]
-    run = [*print_names(program, host), *_Steps(host).steps(host.steps, 1)]
+    printer = _Steps(host)
+    steps = printer.steps(host.steps, 1)
+    run = [*print_names(program, host), *printer.sizes.take(), *steps]
     if has_host_calls(host.steps):
         declarations.append(HOST_CALLS)
         run = [_RUN.format(result="int64_t", calls=HOST_CALL_PARAMS), *run, f"{INDENT}return 1;", "}"]
@@ -49,6 +52,10 @@ def print_host(program: Program, host: HostProgram) -> str:
 
 class _Steps(StepPrinter):
     """Each launch names its buffers and sizes in place."""
+
+    def __init__(self, host: HostProgram) -> None:
+        super().__init__(host)
+        self.sizes = SizePrinter()
 
     def launch(self, kernel: LaunchRef, slots: Sequence[int]) -> list[str]:
         if isinstance(kernel, HostCallRef):
@@ -61,8 +68,8 @@ class _Steps(StepPrinter):
             "{",
             f"{INDENT}void* const buffers[] = {{{buffers}}};",
             f"{INDENT}const int64_t dims[] = {{{sizes}}};",
-            f"{INDENT}shlo_launch(rt, {kernel.name}, buffers, dims, {print_dim(kernel.extent)},"
-            f" {print_dim(kernel.grain)}, {print_dim(kernel.scratch)});",
+            f"{INDENT}shlo_launch(rt, {kernel.name}, buffers, dims, {self.sizes.text(kernel.extent)},"
+            f" {self.sizes.text(kernel.grain)}, {self.sizes.text(kernel.scratch)});",
             "}",
         ]
 
@@ -77,10 +84,10 @@ class _Steps(StepPrinter):
                 f"void* const buffers{k}[] = {{{buffers}}};",
                 f"const int64_t dims{k}[] = {{{sizes}}}, unit_dims{k}[] = {{{unit_sizes}}};",
             ]
-            launch = [print_dim(size) for size in (kernel.extent, kernel.grain, kernel.scratch)]
-            unit = [f"unit_dims{k}", print_dim(member.pieces), print_dim(member.extent)]
+            launch = [self.sizes.text(size) for size in (kernel.extent, kernel.grain, kernel.scratch)]
+            unit = [f"unit_dims{k}", self.sizes.text(member.pieces), self.sizes.text(member.extent)]
             members.append(f"{INDENT}{{{', '.join([kernel.name, f'buffers{k}', f'dims{k}', *launch, *unit])}}},")
-        sizes = ", ".join(map(print_dim, (region.units, region.grain, region.work, region.scratch)))
+        sizes = ", ".join(map(self.sizes.text, (region.units, region.grain, region.work, region.scratch)))
         return [
             f"{{  // a thread takes {print_dim(region.rows)} rows at a time through all of these",
             *(INDENT + line for line in (*lines, "const ShloMember members[] = {", *members, "};")),

@@ -34,6 +34,10 @@ def blocks(x: jax.Array, up: jax.Array, down: jax.Array) -> jax.Array:
     return x
 
 
+def blocks_reversed_between(x: jax.Array, up: jax.Array, down: jax.Array) -> jax.Array:
+    return blocks(jax.lax.rev(blocks(x, up, down), (0,)), up, down)
+
+
 def reversed_between(x: jax.Array, up: jax.Array, down: jax.Array) -> jax.Array:
     """The second product reads rows that another thread may have."""
     return jax.lax.rev(jnp.tanh(x @ up), (0,)) @ down
@@ -99,6 +103,12 @@ def arrays(size: int) -> list[NDArray[Any]]:
 def test_a_chain_of_rows_is_one_region() -> None:
     (only,) = regions(compiled(blocks, 2))
     assert len(only.launches) == len(artifact_of(compiled(blocks, 1)).steps) > 3
+
+
+def test_regions_of_the_same_rows_share_the_size_of_a_unit() -> None:
+    run = compiled(blocks_reversed_between, 2)
+    assert len(regions(run)) == 2
+    assert [name for name in artifact_of(run).symbols if name.startswith("unit")] == ["unit0"]
 
 
 def test_one_thread_has_no_regions() -> None:

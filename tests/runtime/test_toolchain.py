@@ -144,14 +144,31 @@ def test_code_is_for_this_cpu_and_keeps_nan(compiler: str, optimize: int, cache_
     assert program.function("keeps_nan", ctypes.c_int64)(ctypes.byref(nan)) == 1
 
 
-def test_what_no_program_changes_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled, seen, run = list[str](), list[tuple[str, int, int]](), Compiler.compile
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
+    """The files that are compiled, fast, and the -O levels that were asked for."""
+    found, run = dict[str, int](), Compiler.compile
 
-    def compile_fast(self: Compiler, source: Path, target: Path, _: int, include: Sequence[Path]) -> None:
-        compiled.append(source.name)
+    def compile_fast(self: Compiler, source: Path, target: Path, optimize: int, include: Sequence[Path]) -> None:
+        found[source.name] = optimize
         run(self, source, target, 0, include)
 
     monkeypatch.setattr(Compiler, "compile", compile_fast)
+    return found
+
+
+def test_a_large_host_program_is_compiled_as_glue(compiled: dict[str, int], tmp_path: Path) -> None:
+    builder, (kernels, *_) = Builder(find_compiler(), 3, Cache(tmp_path)), PROBE.kernels
+    large = replace(PROBE.host, text=f"{PROBE.host.text}// {'x' * (12 << 10)}\n")
+    builder.program(replace(PROBE, kernels=(kernels,)))
+    assert compiled == {PROBE.host.name: 3}, "one file"
+    compiled.clear()
+    builder.program(replace(PROBE, kernels=(kernels,), host=large))
+    assert compiled == {kernels.name: 3, large.name: 1}
+
+
+def test_what_no_program_changes_is_compiled_once(compiled: dict[str, int], tmp_path: Path) -> None:
+    seen = list[tuple[str, int, int]]()
     builder = Builder(find_compiler(), 3, Cache(tmp_path))
     files = sorted(path.name for path in PRELUDE.glob("*.cc"))
     assert builder.warm(lambda name, done, total: seen.append((name, done, total))) == len(files)
