@@ -50,7 +50,7 @@ def _is_narrow_integer(x: Array) -> bool:
 
 
 def _is_narrow_float(x: Array) -> bool:
-    return (x.dtype.isbuiltin != 1 and not _is_narrow_integer(x)) or x.dtype == np.float16  # f8E5M2 is of kind f
+    return (x.dtype.kind == "V" and not _is_narrow_integer(x)) or x.dtype.name in ("float16", "float8_e5m2")
 
 
 _WIDTHS = {"int2": 2, "int4": 4, "uint2": 2, "uint4": 4}
