@@ -169,6 +169,23 @@ CASES = {
     "groups of 4, channels first": Case((9, 12), (3, 3), 24, 24, groups=6, pad=SAME, input=FIRST),
     "groups of 8": Case((5, 6), (3, 3), 72, 72, groups=9, pad=SAME, weights=MAJOR),
     "groups of 8, with holes": Case((5, 6), (3, 3), 72, 72, groups=9, pad=((2, 1), (1, 2)), hole=(2, 3)),
+    "groups of 4, channels first, in bands": Case(
+        (40, 33), (3, 3), 72, 72, groups=18, pad=SAME, input=FIRST, weights=MAJOR
+    ),
+    "groups of 8, channels first, holes": Case(
+        (35, 50), (3, 4), 40, 40, groups=5, stride=(3, 1), pad=((4, 1), (1, 2)), hole=(2, 3), gap=(1, 2), input=FIRST
+    ),
+    "groups of 2, channels first, volume": Case(
+        (6, 29, 30), (3, 2, 3), 32, 32, groups=16, stride=(1, 2, 1), pad=((1, 1), (-1, 2), (2, 1)), input=FIRST
+    ),
+    "groups of 4, channels first, wide lines": Case((3, 2000), (2, 3), 24, 24, groups=6, pad=SAME, input=FIRST),
+    "groups of 16": Case((9, 11), (3, 3), 96, 96, groups=6, pad=SAME),
+    "groups of 16, weights first": Case((9, 11), (3, 2), 96, 96, groups=6, stride=(2, 1), weights=MAJOR),
+    "groups of 16, holes": Case((5, 6), (3, 3), 80, 80, groups=5, pad=((2, 1), (1, 2)), hole=(2, 3)),
+    "groups of 24 and 32": Case((7, 8), (3, 3), 72, 96, groups=3, pad=SAME),
+    "groups of 32 and 16": Case((7, 8), (3, 3), 96, 48, groups=3, pad=SAME),
+    "groups of 16 and 8": Case((7, 8), (3, 3), 80, 40, groups=5, pad=SAME),
+    "groups of 16, many taps": Case((36, 40), (34, 35), 48, 48, groups=3, batch=1, pad=SAME),
     "batch groups": Case((9, 8), (3, 3), 20, 36, batch=6, batch_groups=3, pad=SAME),
     "batch groups, channels first": Case((9, 8), (3, 3), 20, 36, batch=6, batch_groups=3, pad=SAME, input=FIRST),
     "batch groups of 4": Case((9, 8), (3, 3), 4, 64, batch=32, batch_groups=16, pad=SAME),

@@ -317,7 +317,9 @@ def test_weights_that_do_not_fit(convolve: Convolve, name: str) -> None:
     check(convolve, replace(WIDE[name], dtype="f8"))
 
 
-@pytest.mark.parametrize("name", ["wide groups", "pointwise", "channels first", "few channels", "depthwise, tails"])
+@pytest.mark.parametrize(
+    "name", ["wide groups", "groups of 16", "pointwise", "channels first", "few channels", "depthwise, tails"]
+)
 def test_any_pieces(convolve: Convolve, name: str) -> None:
     case = CASES[name]
     tasks = task_count(case)

@@ -144,13 +144,14 @@ class ColumnBlock {
   typedef typename A::Memory S;
 
  public:
+  // The columns of `together` groups, which find their inputs together if they are several.
   ColumnBlock(const Problem<E, S>& problem, Memory<E>& memory, const S* input, const S* kernel, int64_t columns,
-              bool depthwise)
+              bool depthwise, int64_t together)
       : p(problem), m(memory), x_axis(problem.axis[2]), input(input), kernel(kernel), columns(columns),
         padded(round_up(columns, LANES<E>)), depthwise(depthwise),
         channels(depthwise ? 1 : ceil_div(problem.channels, A::step)),
         lines_per_output(problem.axis[0].taps * problem.axis[1].taps), taps(lines_per_output * x_axis.taps),
-        capacity(M::WEIGHTS / padded) {}
+        capacity(M::WEIGHTS / padded), together(together) {}
 
   // Gives it all weights of the block packed, or `bytes` of memory where they may be kept for all positions.
   void use(const E* packed) { ready = packed; }
@@ -161,13 +162,13 @@ class ColumnBlock {
   // Decides how to compute `rows` positions. False: there is no way (a window larger than the memory, depthwise or of
   // bytes that have to be copied).
   bool plan(int64_t rows) {
-    panel = depthwise ? padded : panel_columns<E, A>(columns);
-    full = full_strip(panel / LANES<E>, !depthwise && padded == panel, A::panel);
+    panel = depthwise ? padded : panel_columns<E, A>(columns / together);
+    full = full_strip(panel / LANES<E>, !depthwise && padded == panel * together, A::panel);
     const bool contiguous = A::step == 1 ? p.feature_stride == 1 || channels == 1
                                          : p.feature_stride == 1 && p.channels % A::step == 0;
     const bool mergeable = !depthwise && x_axis.hole == 1 && x_axis.gap == 1 && x_axis.taps > 1;
     const bool in_place = depthwise ? p.feature_stride == 1 && columns >= LANES<E>
-                                    : contiguous && !(mergeable && channels <= MERGE_CHANNELS);
+                                    : contiguous && (together > 1 || !(mergeable && channels <= MERGE_CHANNELS));
     if (in_place || !plan_lines(mergeable, rows)) {
       if (!in_place && (depthwise || (A::step > 1 && !contiguous))) return false;
       plan_in_place(rows, contiguous || depthwise);
@@ -421,8 +422,9 @@ class ColumnBlock {
         m.strip.out[r] = m.tile + (r < count ? m.positions.row[first + i + r] - first : M::ROWS) * COLUMNS;
       if (height > 8) find_inputs<2>(first + i, height, part);
       else find_inputs<1>(first + i, height, part);
-      for (int64_t j = 0; j < columns; j += A::panel * LANES<E>) {
-        const int64_t width = smallest(A::panel * LANES<E>, columns - j), wide = round_up(width, LANES<E>);
+      const int64_t most = together > 1 ? panel : A::panel * LANES<E>;
+      for (int64_t j = 0; j < columns; j += most) {
+        const int64_t width = smallest(most, columns - j), wide = round_up(width, LANES<E>);
         if constexpr (GROUPED)
           if (depthwise) {
             const int64_t last = j + (copied ? wide : width) - LANES<E>;
@@ -431,10 +433,11 @@ class ColumnBlock {
             continue;
           }
         const int64_t step = channels * (merged ? x_axis.taps : 1);
-        const Panel<E> panel = unpacked ? Panel<E>{(const E*)kernel + j, 1, p.kernel_in_stride, j, 0}
-                               : ready ? Panel<E>{ready + j * taps * channels + (part.t0 * step + part.c0) * wide,
-                                                  step * wide, wide, j, 0}
-                                       : Panel<E>{weights + j * part.tn * run, run * wide, wide, j, 0};
+        Panel<E> panel = unpacked ? Panel<E>{(const E*)kernel + j, 1, p.kernel_in_stride, j, 0}
+                         : ready  ? Panel<E>{ready + j * taps * channels + (part.t0 * step + part.c0) * wide,
+                                             step * wide, wide, j, 0}
+                                  : Panel<E>{weights + j * part.tn * run, run * wide, wide, j, 0};
+        if (together > 1) panel.input = j / p.features * p.group_stride;
         choose<E, Kernels<E, A>::template Dense, A::panel>(height, wide / LANES<E>)(m.strip, run, panel, add);
       }
       i += count;
@@ -531,7 +534,7 @@ class ColumnBlock {
   int64_t columns, padded;
   bool depthwise;
   // Of channels, `A::step` count as one. `capacity`: weights for one column that fit.
-  int64_t channels, lines_per_output, taps, capacity;
+  int64_t channels, lines_per_output, taps, capacity, together;
   // The plan.
   bool copied, merged;         // lines are copied; the taps along a line are one run
   bool unpacked, cached;       // weights are read in place; are packed once
@@ -548,6 +551,15 @@ class ColumnBlock {
   int64_t used_slots, x_first, x_count;
 };
 
+// How many groups one block takes: whole vectors of output features, whose input features are neighbours of those of the
+// next group. (Up to 64 of these are read where there is no input.)
+template <class E, class S>
+int64_t most_together(const Problem<E, S>& p) {
+  const bool neighbours = p.feature_stride == 1 && p.group_stride == p.channels;
+  if (p.narrow || !neighbours || p.channels < LANES<E> || p.features % SHLO_CONV_PADDING != 0) return 1;
+  return largest(COLUMNS / largest(p.features, p.channels), 1);
+}
+
 // What has no groups is compiled alone: the kernels of narrow groups are most of the code.
 template <class E, class A, bool GROUPED>
 void convolve(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, ShloEpilogue epilogue, void* context) {
@@ -563,17 +575,20 @@ void convolve(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, S
   const int64_t position_blocks = ceil_div(p.positions, SHLO_CONV_ROWS), column_blocks = ceil_div(p.features, COLUMNS);
   end = smallest(end, p.groups * column_blocks * position_blocks);
   while (begin < end) {
-    const int64_t block = begin / position_blocks, stop = smallest(end, (block + 1) * position_blocks);
-    const int64_t first = begin % position_blocks * SHLO_CONV_ROWS;
+    const int64_t block = begin / position_blocks, first = begin % position_blocks * SHLO_CONV_ROWS;
+    int64_t together = 1;  // groups, all of whose positions are asked for
+    if constexpr (GROUPED)
+      if (first == 0) together = largest(smallest(most_together<E>(p), (end - begin) / position_blocks), 1);
+    const int64_t stop = smallest(end, (block + together) * position_blocks);
     const int64_t last = smallest(p.positions, first + (stop - begin) * SHLO_CONV_ROWS);
     const int64_t group = block / column_blocks, j0 = block % column_blocks * COLUMNS;
     const int64_t feature = group * p.features + j0, first_group = p.narrow ? j0 / p.members : group;
-    const int64_t columns = smallest(COLUMNS, p.features - j0);
+    const int64_t columns = together > 1 ? together * p.features : smallest(COLUMNS, p.features - j0);
     const S* const input = p.input + first_group * p.group_stride;
     const S* const kernel = p.kernel + feature * p.kernel_out_stride;
-    const auto compute = [&](int64_t skip, int64_t count, bool depthwise) {
+    const auto compute = [&](int64_t skip, int64_t count, bool depthwise, int64_t groups = 1) {
       ColumnBlock<E, A, GROUPED> part(p, memory, input + skip / p.members * p.group_stride, kernel + skip * p.kernel_out_stride, count,
-                             depthwise);
+                             depthwise, groups);
       if (p.packed) part.use(p.packed + p.packed_offset(group, j0, A::step));
       else part.use((E*)((char*)scratch + SHLO_CONV_SCRATCH), conv.room);
       if (!part.plan(last - first)) return false;
@@ -582,24 +597,26 @@ void convolve(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, S
     };
     begin = stop;
     if constexpr (GROUPED) {
-      const auto compute_narrow = [&] {
-        NarrowBlock<E, A> part(p, input, kernel, columns);
+      const auto compute_narrow = [&](auto&& part) {
         if (!part.plan(memory.weights, Memory<E>::WEIGHTS)) return false;
         part.run(first, last, feature, memory.tile, epilogue, context);
         return true;
       };
+      typedef TurnedNarrowBlock<E, A> Turned;
       if (p.narrow) {
         WindowBlock<E, A> window(p, input, kernel, columns);
         if (window.plan(memory.lines, Memory<E>::LINES)) {
           window.run(first, last, feature, memory.tile, epilogue, context);
           continue;
         }
-        if (!compute_narrow() && !(p.channels == 1 && compute(0, columns, true)))
+        if (!compute_narrow(NarrowBlock<E, A>(p, input, kernel, columns)) &&
+            !compute_narrow(Turned(p, input, kernel, columns, memory.lines, Memory<E>::LINES)) &&
+            !(p.channels == 1 && compute(0, columns, true)))
           for (int64_t j = 0; j < columns; j += p.members) compute(j, p.members, false);
         continue;
       }
     }
-    const bool computed = compute(0, columns, false);
+    const bool computed = compute(0, columns, false, together);
     if constexpr (A::step > 1)
       if (!computed) add_one_by_one(p, input, kernel, columns, first, last, feature, memory.tile, epilogue, context);
   }

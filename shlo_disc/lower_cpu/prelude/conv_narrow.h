@@ -102,6 +102,8 @@ class NarrowBlock {
     return true;
   }
 
+  void read_from(const E* image) { input = image; }
+
   void run(int64_t first, int64_t last, int64_t j0, E* tile, ShloEpilogue epilogue, void* context) {
     while (first < last) {
       int64_t end = first;
@@ -235,6 +237,83 @@ class NarrowBlock {
   int64_t period;  // of the phases
   bool packed = false;
   NarrowTap list[MOST_TAPS], few[MOST_TAPS];
+};
+
+// Groups whose positions, not features, are neighbours: the lines of the input that a few lines of the result see are copied
+// with features last.
+template <class E, class A>
+class TurnedNarrowBlock {
+ public:
+  // `memory` has room for so many elements of lines.
+  TurnedNarrowBlock(const Problem<E>& problem, const E* input, const E* kernel, int64_t columns, E* memory, int64_t room)
+      : p(problem), input(input), columns(columns), lines(memory), copies(copied(problem, room)),
+        block(copies, memory, kernel, columns) {}
+
+  bool plan(E* copy, int64_t room) {
+    const bool neighbours = p.axis[2].in_stride == 1 && p.group_stride == p.channels * p.feature_stride;
+    return p.members > 1 && neighbours && band > 0 && block.plan(copy, room);
+  }
+
+  void run(int64_t first, int64_t last, int64_t j0, E* tile, ShloEpilogue epilogue, void* context) {
+    const Axis &a = p.axis[0], &b = p.axis[1], &x = p.axis[2];
+    while (first < last) {
+      const int64_t line = first / x.out, o1 = line % b.out, o0 = line / b.out % a.out;
+      const int64_t count = smallest(band, b.out - o1), end = smallest(last, (line + count) * x.out);
+      copy_lines(input + line / b.out / a.out * p.batch_stride, seen(a, o0, 1), seen(b, o1, count));
+      block.run(first, end, j0, tile, epilogue, context);
+      first = end;
+    }
+  }
+
+ private:
+  // Indices [low, high) of an input.
+  struct Seen {
+    int64_t low, high;
+  };
+  // Those that `count` outputs see.
+  static Seen seen(const Axis& a, int64_t output, int64_t count) {
+    const int64_t end = a.start(output + count - 1) + (a.taps - 1) * a.gap;
+    const int64_t low = ceil_div(largest(a.start(output), 0), a.hole);
+    return {low, end < 0 ? low : largest(low, smallest(a.in, end / a.hole + 1))};
+  }
+  static int64_t most_seen(const Axis& a, int64_t count) {
+    return smallest(a.in, ((count - 1) * a.step + (a.taps - 1) * a.gap) / a.hole + 1);
+  }
+
+  // The problem of the copies; decides how many lines of the result they are for.
+  Problem<E> copied(const Problem<E>& problem, int64_t room) {
+    Problem<E> q = problem;
+    const Axis* const axis = problem.axis;
+    const int64_t width = axis[2].in * COLUMNS, planes = most_seen(axis[0], 1);
+    band = largest(axis[1].out, 1);
+    while (band > 0 && planes * most_seen(axis[1], band) * width > room) band /= 2;
+    q.batch_stride = 0;
+    q.feature_stride = 1;
+    q.group_stride = q.members;
+    q.axis[2].in_stride = COLUMNS;
+    q.axis[1].in_stride = width;
+    q.axis[0].in_stride = most_seen(axis[1], largest(band, 1)) * width;
+    return q;
+  }
+
+  void copy_lines(const E* image, Seen y0, Seen y1) {
+    const Axis &a = p.axis[0], &b = p.axis[1];
+    const Axis* const to = copies.axis;
+    for (int64_t i = y0.low; i < y0.high; ++i)
+      for (int64_t k = y1.low; k < y1.high; ++k) {
+        E* const line = lines + (i - y0.low) * to[0].in_stride + (k - y1.low) * to[1].in_stride;
+        const auto row = [=](int64_t x) { return line + x * COLUMNS; };
+        transpose_features(row, image + i * a.in_stride + k * b.in_stride, p.feature_stride, p.axis[2].in, columns);
+      }
+    block.read_from(lines - y0.low * to[0].in_stride - y1.low * to[1].in_stride);
+  }
+
+  const Problem<E>& p;
+  const E* input;
+  int64_t columns, band;  // band: lines of the result at a time
+  E* lines;
+  const Problem<E> copies;
+  NarrowBlock<E, A> block;
 };
 
 }  // namespace

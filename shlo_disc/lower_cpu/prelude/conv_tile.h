@@ -61,12 +61,14 @@ struct Strip {
   E* out[MAX_STRIP];
 };
 
-// Where the weights of tap t begin: data + strip.weights[t] * scale; `stride` leads from one channel to the next.
+// Where the weights of tap t begin: data + strip.weights[t] * scale; `stride` leads from one channel to the next. The input is
+// `input` elements behind that of the strip.
 template <class E>
 struct Panel {
   const E* data;
   int64_t scale, stride;
   int64_t column, last;  // the first column, that of the last vector
+  int64_t input = 0;
 };
 
 template <class E>
@@ -81,7 +83,7 @@ void multiply(const Strip<E>& strip, int64_t run, const Panel<E>& panel, bool ad
   register_t<E> excess[N] = {};
   for (int64_t t = 0; t < strip.taps; ++t) {
     const E* a[M];
-    UNROLL for (int r = 0; r < M; ++r) a[r] = strip.input[t * M + r];
+    UNROLL for (int r = 0; r < M; ++r) a[r] = strip.input[t * M + r] + panel.input;
     const E* b = panel.data + strip.weights[t] * panel.scale;
     for (int64_t c = 0; c < run; ++c, b += panel.stride) {
       register_t<E> row[N];
