@@ -11,10 +11,10 @@ from shlo_disc.codegen.rewrite import DimRewriter
 from shlo_disc.expr.dim import Dim, const, maximum, of, product, total
 from shlo_disc.lower_cpu.rows import RowPrinter
 from shlo_disc.lower_cpu.serial import indented, loops, pointers
-from shlo_disc.lower_cpu.spelling import VectorSpelling
+from shlo_disc.lower_cpu.spelling import LoneSpelling, VectorSpelling
 from shlo_disc.lower_cpu.templates import Body, union
 
-_SPELL = VectorSpelling()
+_SPELL, _ALONE = VectorSpelling(), LoneSpelling()
 UPDATE_WORK = 4  # of one element, in additions: it is read, and the element in place is read and written
 AHEAD = 32  # updates: an element far away is asked for as many earlier
 FAR = 1 << 20  # bytes of a result, from which on its elements are not in a second-level cache
@@ -42,7 +42,7 @@ def scatter_grain(kernel: ScatterKernel, least: int) -> Dim:
 
 def print_scatter(kernel: ScatterKernel) -> Body:
     """A piece of work sets its slabs of the results, then applies the updates that go there, one after the other."""
-    emit = Emitter(_SPELL)
+    emit = Emitter(_SPELL if kernel.window else _ALONE)
     shared = {param for pair in scatter_pairs(kernel) for param in pair}
     declared = pointers(kernel.params, [start.target for start in kernel.starts], shared)
     lines = _starts(kernel, emit)

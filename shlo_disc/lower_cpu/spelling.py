@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from shlo_disc.codegen.spelling import Spelling
 from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.scalar import BinaryFn
 
 LANES = 16
 
@@ -71,3 +72,12 @@ class VectorSpelling(Spelling):
             one, zero = (self.splat(self.const(n, target), target) for n in (1, 0))
             return f"select({x}, {one}, {zero})"
         return self.convert(x, source, target)
+
+
+class LoneSpelling(VectorSpelling):
+    """C++ for elements that no loop of vectors takes: each is somewhere else."""
+
+    def binary(self, fn: BinaryFn, a: str, b: str, dtype: DType) -> str:
+        if dtype in {DType.F32, DType.F64} and fn in {BinaryFn.MAXIMUM, BinaryFn.MINIMUM}:
+            return f"{'max' if fn is BinaryFn.MAXIMUM else 'min'}_alone({a}, {b})"
+        return super().binary(fn, a, b, dtype)

@@ -165,3 +165,34 @@ def test_integers(dtype: str) -> None:
     few = (limits.min, limits.min + 1, -7, -3, -1, 0, 1, 2, 7, limits.bits - 1, limits.bits, limits.bits + 1,
            limits.max // 3, limits.max - 1, limits.max)  # fmt: skip
     check(program, crossed(np.array([v for v in few if v >= limits.min], limits.dtype)), 0)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_elements_scattered_one_by_one_have_the_extremes_of_ieee(kind: type[Any]) -> None:
+    """A NaN wins on either side, and -0 is smaller than +0: lone scalars take another way than vectors."""
+    values = np.array([np.nan, -np.nan, -0.0, 0.0, 1, -1, np.inf, -np.inf], kind)
+    x, y = (np.ravel(part) for part in np.meshgrid(values, values))
+    bits = f"f{8 * x.itemsize}"
+    text = "\n".join(
+        [f"func.func @main(%x: tensor<?x{bits}>, %i: tensor<?x1xi32>, %y: tensor<?x{bits}>) -> "
+         f"(tensor<?x{bits}>, tensor<?x{bits}>) {{"]
+        + [f'''  %{n} = "stablehlo.scatter"(%x, %i, %y) ({{
+    ^bb0(%a: tensor<{bits}>, %b: tensor<{bits}>):
+      %c = stablehlo.{op} %a, %b : tensor<{bits}>
+      stablehlo.return %c : tensor<{bits}>
+  }}) {{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
+      scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}}
+    : (tensor<?x{bits}>, tensor<?x1xi32>, tensor<?x{bits}>) -> tensor<?x{bits}>'''
+           for n, op in enumerate(("maximum", "minimum"))]
+        + [f"  return %0, %1 : tensor<?x{bits}>, tensor<?x{bits}>", "}"]
+    )  # fmt: skip
+    run = shlo_disc.compile(text, device="cpu")
+    assert "max_alone(" in run.kernels_source
+    largest, least = run(x, np.arange(x.size, dtype=np.int32)[::-1, None].copy(), y)
+    before = (x[::-1] < y) | ((x[::-1] == y) & np.signbit(x[::-1]))  # the order of numbers, in which -0 is before +0
+    for found, wanted in ((largest, np.where(before, y, x[::-1])), (least, np.where(before, x[::-1], y))):
+        is_nan = np.isnan(x[::-1]) | np.isnan(y)
+        np.testing.assert_array_equal(np.isnan(found[::-1]), is_nan)
+        got = found[::-1][~is_nan]
+        np.testing.assert_array_equal(got, wanted[~is_nan])
+        np.testing.assert_array_equal(np.signbit(got), np.signbit(wanted[~is_nan]))

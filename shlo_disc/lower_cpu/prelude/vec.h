@@ -424,6 +424,12 @@ SHLO_INLINE V smaller(V a, V b) {
   }
   return c;
 }
+// The same of a number that no loop of vectors takes, such as an element in place: in a small vector, since the bits of a
+// scalar leave the vector registers and come back (2 ns). A compiler makes vectors of `larger` alone, not of these.
+SHLO_INLINE lanes_t<float, 4> in_all_lanes(float x) { return lanes_t<float, 4>{x, x, x, x}; }
+SHLO_INLINE lanes_t<double, 2> in_all_lanes(double x) { return lanes_t<double, 2>{x, x}; }
+template <class E> SHLO_INLINE E max_alone(E a, E b) { return larger(in_all_lanes(a), in_all_lanes(b))[0]; }
+template <class E> SHLO_INLINE E min_alone(E a, E b) { return smaller(in_all_lanes(a), in_all_lanes(b))[0]; }
 
 template <class E, int N, class Op>
 SHLO_INLINE E fold(lanes_t<E, N> v, Op op) {
