@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TypeAlias
 
@@ -34,6 +34,7 @@ class Case:
     input: str = "N*C"  # * stands for the spatial dimensions
     weights: str = "*IO"
     dtype: str = "f4"
+    infinite: bool = False  # the last of each line of the input
 
     @property
     def space(self) -> str:
@@ -63,7 +64,7 @@ class Case:
 
     def operands(self) -> tuple[Floats, Floats]:
         """Input [N, C, spatial] and weights [O, I, spatial], laid out as the case says amid NaNs (bytes: any)."""
-        rng = np.random.default_rng(len(repr(self)))
+        rng = np.random.default_rng(len(repr(replace(self, infinite=False))))
         shapes = (
             {"N": self.batch, "C": self.channels} | dict(zip(self.space, self.sizes, strict=True)),
             {"O": self.features, "I": self.channels // max(self.groups, 1)}
@@ -73,6 +74,8 @@ class Case:
             _laid_out(layout.replace("*", self.space), shape, self.dtype, rng)
             for layout, shape in zip((self.input, self.weights), shapes, strict=True)
         )
+        if self.infinite:
+            x[..., -1:] = np.inf
         return x, w
 
 
@@ -163,6 +166,31 @@ CASES = {
     "depthwise, reversed": Case((9, 8), (3, 4), 48, 48, groups=48, reverse=(True, True), pad=SAME),
     "depthwise, much padding": Case((2, 3), (2, 2), 24, 24, groups=24, pad=((5, 6), (7, 8))),
     "depthwise, negative padding": Case((9, 8), (3, 2), 24, 24, groups=24, pad=((-1, 2), (-2, -1))),
+    "depthwise lines": Case((40, 50), (3, 3), 5, 5, groups=5, pad=SAME, input=FIRST, weights=MAJOR),
+    "depthwise lines, steps": Case((40, 70), (3, 5), 5, 5, groups=5, pad=SAME, stride=(2, 2), input=FIRST),
+    "depthwise lines, short, steps": Case((7, 9), (3, 3), 70, 70, groups=70, pad=SAME, stride=(2, 2), input=FIRST),
+    "depthwise lines, wide steps": Case((20, 90), (2, 3), 4, 4, groups=4, pad=SAME, stride=(1, 3), input=FIRST),
+    "depthwise lines, whole slots": Case(
+        (4, 64), (1, 2), 3, 3, groups=3, pad=((0, 0), (2, -1)), stride=(1, 2), input=FIRST
+    ),
+    "depthwise lines, holes": Case((9, 40), (3, 3), 9, 9, groups=9, pad=((1, 2), (1, 2)), hole=(2, 2), input=FIRST),
+    "depthwise lines, holes and gaps": Case(
+        (9, 21), (3, 4), 9, 9, groups=9, pad=((3, 2), (4, 2)), hole=(3, 3), gap=(2, 1), stride=(1, 2), input=FIRST
+    ),
+    "depthwise lines, even steps in holes": Case(
+        (6, 19), (3, 3), 8, 8, groups=8, stride=(4, 4), hole=(2, 2), pad=SAME, input=FIRST
+    ),
+    "depthwise lines, volume": Case(
+        (4, 5, 20), (3, 2, 3), 9, 9, groups=9, stride=(1, 2, 1), pad=((1, 1), (0, 1), (2, 1)), input=FIRST
+    ),
+    "depthwise lines, one": Case((300,), (5,), 33, 33, groups=33, stride=(2,), pad=((2, 2),), input=FIRST),
+    "depthwise lines, reversed": Case((9, 8), (3, 4), 48, 48, groups=48, reverse=(True, True), pad=SAME, input=FIRST),
+    "depthwise lines, much padding": Case((2, 3), (2, 2), 24, 24, groups=24, pad=((5, 6), (37, 8)), input=FIRST),
+    "depthwise lines, negative padding": Case((9, 30), (3, 2), 24, 24, groups=24, pad=((-1, 2), (-2, -1)), input=FIRST),
+    "depthwise lines, too many taps": Case((30, 60), (25, 25), 3, 3, groups=3, input=FIRST),
+    "depthwise lines, too wide": Case((2, 70000), (1, 3), 2, 2, groups=2, batch=1, input=FIRST),
+    "depthwise lines, steps beyond slots": Case((5, 90), (2, 3), 3, 3, groups=3, stride=(1, 17), input=FIRST),
+    "depthwise lines, no taps": Case((9, 8), (3, 0), 6, 6, groups=6, input=FIRST),
     "groups of 2": Case((9, 12), (3, 3), 72, 72, groups=36, pad=SAME),
     "groups of 4": Case((9, 12), (3, 3), 128, 128, groups=32, pad=SAME, stride=(2, 2)),
     "groups of 4, few": Case((9, 12), (3, 3), 12, 12, groups=3, pad=SAME),
@@ -231,6 +259,13 @@ CASES = {
     "no taps": Case((9, 8), (0, 3), 6, 12),
     "no result": Case((2, 8), (3, 3), 6, 12),
 }
+
+INFINITE = (
+    *("in place", "channels first", "few channels first", "line, channels first", "holes, channels first"),
+    *("depthwise", "depthwise, channels first", "depthwise lines", "depthwise lines, steps", "depthwise lines, holes"),
+    *("groups of 4", "depthwise gradient", "depthwise gradient, channels first", "long window"),
+    *("long window, few features", "long window, channels first", "long window, channels first, gaps"),
+)
 
 PADS = st.integers(0, 3) | st.integers(-2, -1)
 

@@ -21,7 +21,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tests.prelude.conv_cases import CASES, FIRST, MAJOR, SAME, Case, Floats, cases, long_windows
+from tests.prelude.conv_cases import CASES, FIRST, INFINITE, MAJOR, SAME, Case, Floats, cases, long_windows
 
 PRELUDE = Path(__file__).parents[2] / "shlo_disc" / "lower_cpu" / "prelude"
 FLAGS = (
@@ -297,6 +297,21 @@ def test_bytes(convolve: Convolve, name: str, dtype: str) -> None:
     check(convolve, case, [(k, k + 3) for k in range(0, task_count(case), 3)], "packed")
 
 
+@pytest.mark.parametrize("name", INFINITE)
+def test_infinite_input_is_seen_by_its_windows_alone(convolve: Convolve, name: str) -> None:
+    """XLA multiplies what groups share by zeros, so the infinite numbers are finite in the reference."""
+    case, last = CASES[name], len(CASES[name].sizes) - 1
+    places = np.arange(case.out[last]) * case.full(case.stride)[last] - case.padding[last][0]
+    taps = np.arange(case.kernel[last]) * case.full(case.gap)[last]
+    infinite = (case.sizes[last] - 1) * case.full(case.hole)[last]
+    sees = (places[:, None] + taps == infinite).any(1)
+    assert 0 < sees.sum() < len(sees), "the case has windows of both kinds"
+    for turned in (False, True):
+        got = convolve(replace(case, infinite=True), [(0, task_count(case))], turned=turned)
+        np.testing.assert_array_equal(got[..., ~sees, :], reference(case).astype(case.dtype)[..., ~sees, :])
+        assert not np.isfinite(got[..., sees, :]).all()
+
+
 WIDE = {
     "many channels": Case((12, 40), (3, 3), 240, 80, pad=SAME),
     "many channels first": Case((12, 40), (3, 3), 240, 80, pad=SAME, input=FIRST, weights=MAJOR),
@@ -317,9 +332,18 @@ def test_weights_that_do_not_fit(convolve: Convolve, name: str) -> None:
     check(convolve, replace(WIDE[name], dtype="f8"))
 
 
-@pytest.mark.parametrize(
-    "name", ["wide groups", "groups of 16", "pointwise", "channels first", "few channels", "depthwise, tails"]
+PIECES = (
+    "wide groups",
+    "groups of 16",
+    "pointwise",
+    "channels first",
+    "few channels",
+    "depthwise, tails",
+    "depthwise lines, holes",
 )
+
+
+@pytest.mark.parametrize("name", [*PIECES, "depthwise lines", "depthwise lines, steps"])
 def test_any_pieces(convolve: Convolve, name: str) -> None:
     case = CASES[name]
     tasks = task_count(case)

@@ -14,6 +14,7 @@
 // Depthwise convolutions take the same way with a kernel whose vectors run along the features.
 #pragma once
 #include "conv_narrow.h"
+#include "conv_plane.h"
 #include "conv_problem.h"
 #include "conv_quads.h"
 #include "conv_window.h"
@@ -566,6 +567,8 @@ void convolve(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, S
   typedef typename A::Memory S;
   const Problem<E, S> p = normalize<E, S>(conv);
   Memory<E>& memory = *(Memory<E>*)scratch;
+  const ShloEpilogue given = epilogue;
+  void* const given_context = context;
   if (conv.turned) {
     memory.turned.epilogue = epilogue;
     memory.turned.context = context;
@@ -607,6 +610,11 @@ void convolve(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, S
         WindowBlock<E, A> window(p, input, kernel, columns);
         if (window.plan(memory.lines, Memory<E>::LINES)) {
           window.run(first, last, feature, memory.tile, epilogue, context);
+          continue;
+        }
+        PlaneBlock<E, A> plane(p, input, kernel, columns);
+        if (conv.turned && plane.plan(memory.lines, Memory<E>::LINES, memory.tile, Memory<E>::ROWS * COLUMNS)) {
+          plane.run(first, last, feature, given, given_context);
           continue;
         }
         if (!compute_narrow(NarrowBlock<E, A>(p, input, kernel, columns)) &&

@@ -12,6 +12,12 @@ template <int... I> struct Lanes {};
 template <int N, int... I> struct AllLanes : AllLanes<N - 1, N - 1, I...> {};
 template <int... I> struct AllLanes<0, I...> { typedef Lanes<I...> type; };
 
+// Every other element, from the first on.
+template <class V, int... I>
+SHLO_INLINE V take_even(V a, V b, Lanes<I...>) {
+  return __builtin_shufflevector(a, b, (2 * I)...);
+}
+
 constexpr int64_t common_divisor(int64_t a, int64_t b) {
   while (b != 0) {
     const int64_t rest = a % b;

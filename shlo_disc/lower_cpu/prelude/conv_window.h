@@ -45,15 +45,15 @@ void add_taps(const E* input, const int64_t* begin, const E* weights, int64_t st
       for (int64_t i = k; i < smallest(taps, k + L); ++i) lanes[i - k] = weights[i * step];
     const register_t<E> w =
         A::weights(step != 1 ? read(lanes) : k + L <= taps ? read(weights + k) : read_n(weights + k, taps - k));
-    UNROLL for (int r = 0; r < M; ++r) sum[r] = A::multiply_add(sum[r], read(input + begin[r] + k), w);
+    // Behind the window is input that no tap sees: a product with 0 would not be 0 if it is infinite.
+    if (k + L <= taps) {
+      UNROLL for (int r = 0; r < M; ++r) sum[r] = A::multiply_add(sum[r], read(input + begin[r] + k), w);
+    } else {
+      UNROLL for (int r = 0; r < M; ++r)
+        sum[r] = A::multiply_add(sum[r], read_n(input + begin[r] + k, taps - k), w);
+    }
   }
   UNROLL for (int r = 0; r < M; ++r) write(sums + r * L, sum[r]);
-}
-
-// Every other element, from the first on.
-template <class V, int... I>
-SHLO_INLINE V take_even(V a, V b, Lanes<I...>) {
-  return __builtin_shufflevector(a, b, (2 * I)...);
 }
 
 template <class E, class A>
