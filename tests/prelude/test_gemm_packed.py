@@ -73,6 +73,17 @@ def test_parts_of_the_depth_serve_as_many_rows_as_scratch_memory_has_sums_of(pro
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_few_rows_of_any_depth(products: Products, kind: Kind) -> None:
+    """One tile reads packed columns along all of the depth, several read parts of it. Rows of A are adjacent or not."""
+    rng = np.random.default_rng(5)
+    for m, k in product((1, 2, 6, 7, 12, 13), (1, 31, 1023, 1025, 2100)):
+        a, b = kind.draw(rng, (m, k)), kind.draw(rng, (k, 130))
+        packed = products.pack(kind, b)
+        for x in (a, np.asfortranarray(a)):
+            kind.check(products.run(kind, x, b, packed=packed), x, b)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_every_schedule_computes_the_same(products: Products, kind: Kind) -> None:
     """Forms, tiles and blocks at random, also ones that a product or a CPU does not have."""
     draw, rng = Random(7), np.random.default_rng(3)

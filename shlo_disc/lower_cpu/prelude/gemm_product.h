@@ -38,10 +38,12 @@ constexpr int64_t DOT_ROWS = 8;      // at most, for dot products
 #define SHLO_L3_BYTES 8388608
 #endif
 
-// Rows of B that are streamed at a time. Of a B that is larger than a core's share of the caches, what comes next is fetched.
+// Rows of B that are streamed at a time. Of a B that is larger than a core's share of the caches, the next block of rows and
+// columns is fetched meanwhile; for few rows of A its rows are long and few, as more of the time goes into fetching.
 // A lone row does nothing but wait for B: if that comes from memory, so few rows that each is read along.
-constexpr int64_t STREAM_DEPTH = 256, LONE_DEPTH = 16;
+constexpr int64_t STREAM_DEPTH = 256, FAR_DEPTH = 64, LONE_DEPTH = 16;
 constexpr int64_t NEAR_BYTES = 4 * SHLO_L2_BYTES;
+constexpr int64_t FAR_BYTES = SHLO_L2_BYTES / 8 * 3, THIN_FAR_BYTES = SHLO_L2_BYTES / 4;  // of a block of such a B
 
 // Blocks that stay in the first-level cache: those finished in one go, and those with few rows.
 constexpr int64_t CHUNK_BYTES = SHLO_L1_BYTES / 4 * 3;
@@ -128,6 +130,8 @@ struct Product : Operands<typename K::Storage> {
 
   static constexpr int L = K::lanes;
   static constexpr int64_t DEPTH = Memory::DEPTH;
+  // Elements that are converted where they are have no tiles for packed ones: these take time to compile.
+  static constexpr bool READS_PACKED = K::in_place || !same<K, typename K::Single>;
 
   Packed* packed() const { return (Packed*)scratch; }
   Element* block() const { return (Element*)(scratch + Memory::PACKED); }
@@ -158,8 +162,21 @@ struct Product : Operands<typename K::Storage> {
   bool is_left_packed(int64_t rows, int64_t deep) const {
     return K::is_raw && (K::step == 1 || (a_k == 1 && deep % K::step == 0 && (rows == 1 || a_row % K::step == 0)));
   }
+  // Few rows that are adjacent along the depth stay so: a lone one would be a sixteenth of what is read otherwise. (With 192 rows
+  // that took 1.3 of the time.)
+  Left convert_left(int64_t i, int64_t rows, int64_t p, int64_t deep, LeftPacked<K>* to) const {
+    const int64_t row = (deep + L - 1) / L * L;
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t d = 0; d < deep; d += L) {
+        const Storage* const from = a_at(i + r, p + d);
+        K::Left::pack(to + r * row + d, deep - d >= L ? K::Left::read(from) : K::Left::read_n(from, deep - d));
+      }
+    return {to, row, 1, nullptr};
+  }
   SHLO_ONCE Left pack_left(int64_t i, int64_t rows, int64_t p, int64_t deep) const {
     LeftPacked<K>* const to = (LeftPacked<K>*)(scratch + Memory::PACKED + Memory::BLOCK + Memory::TURNED);
+    if constexpr (!K::in_place && K::step == 1)
+      if (a_k == 1 && rows <= THIN_ROWS) return convert_left(i, rows, p, deep, to);
     const int64_t width = (rows + L - 1) / L * L;
     pack<typename K::Left>(a_at(i, p), a_k, a_row, deep, rows, to, width);
     return {to, 1, width, nullptr};
@@ -232,19 +249,22 @@ struct Product : Operands<typename K::Storage> {
   SHLO_ONCE void stream() const {
     const int64_t strip = k <= SHALLOW_DEPTH ? part(i1 - i0, THIN_ROWS) : Memory::SLAB_ROWS;
     for (int64_t i = i0; i < i1; i += strip) {
-      const int64_t rows = min(strip, i1 - i), fitting = stream_columns<Element>(rows);
+      const int64_t rows = min(strip, i1 - i), fitting = streamed_columns(rows);
       const int64_t most = limited(how.columns, fitting, Memory::BLOCK / (rows * (int64_t)sizeof(Element)), PANEL);
-      const int64_t depth = K::in_place ? largest(1, k) : rows <= THIN_ROWS + 4 ? Memory::THIN_DEPTH : Memory::SLAB_DEPTH;
+      // What several tiles read of packed B stays in the second-level cache.
+      const int64_t whole = packed_right && rows > ACCUMULATORS / 4 ? DEPTH : largest(1, k);
+      const int64_t depth = K::in_place ? whole : rows <= THIN_ROWS + 4 ? Memory::THIN_DEPTH : Memory::SLAB_DEPTH;
       for (int64_t j = j0; j < j1; j += most) {
         const int64_t columns = min(most, j1 - j), ld = (columns + 15) / 16 * 16;
         for (int64_t p = 0; p == 0 || p < k; p += depth) {
           const int64_t deep = min(depth, k - p);
           const Left x = left(i, rows, p, deep);
-          if (packed_right)
-            for (int64_t c = 0; c < columns; c += PANEL)
-              multiply(x, rows, p, deep, j + c, min(PANEL, columns - c), block() + c, ld, false);
-          else if constexpr (same<K, typename K::Single>)
-            stream_columns_at(x, rows, p, deep, j, columns, ld);
+          if constexpr (READS_PACKED)
+            for (int64_t c = 0; packed_right && c < columns; c += PANEL)
+              multiply(x, rows, p, deep, j + c, min(PANEL, columns - c), block() + c, ld, false,
+                       {!waits(rows), nullptr});
+          if constexpr (same<K, typename K::Single>)
+            if (!packed_right) stream_columns_at(x, rows, p, deep, j, columns, ld);
         }
         epilogue(context, block(), ld, i, rows, j, columns);
       }
@@ -252,32 +272,70 @@ struct Product : Operands<typename K::Storage> {
   }
 
   // Whether a core's share of the caches holds B.
-  bool is_near() const { return k * n * (int64_t)sizeof(Storage) <= NEAR_BYTES; }
+  bool is_near() const { return right_bytes() <= NEAR_BYTES; }
+  // Whether a lone row of A waits for memory, whatever is fetched.
+  bool waits(int64_t rows) const { return rows == 1 && right_bytes() > SHLO_L3_BYTES; }
+  int64_t right_bytes() const { return k * n * (int64_t)sizeof(Storage); }
 
   int64_t stream_rows() const { return !K::in_place ? K::few_rows : is_near() ? NEAR_ROWS : STREAM_ROWS; }
 
-  // B where it is; only the columns of a last vector that is not full are packed.
+  // Whether next rows and columns of B where it is are fetched.
+  bool fetches(int64_t rows) const {
+    return K::in_place && K::registers == 1 && !packed_right && !is_near() && rows > 1;
+  }
+
+  int64_t streamed_rows(int64_t rows) const {
+    if (waits(rows)) return LONE_DEPTH;
+    return fetches(rows) && rows <= THIN_ROWS ? FAR_DEPTH : STREAM_DEPTH;
+  }
+  int64_t streamed_columns(int64_t rows) const {
+    if (!fetches(rows)) return stream_columns<Element>(rows);
+    return (rows <= THIN_ROWS ? THIN_FAR_BYTES : FAR_BYTES) / (streamed_rows(rows) * (int64_t)sizeof(Storage));
+  }
+
+  // A walk through rows of B where it is, which the tiles of so many rows of A share.
+  Walk walk(const Storage* at, int64_t columns, int64_t deep, int64_t rows) const {
+    const int64_t tiles = (rows * 4 + ACCUMULATORS - 1) / ACCUMULATORS, row = columns * (int64_t)sizeof(Storage);
+    const int share = tiles == 1 ? 0 : tiles < 4 ? 1 : 2;
+    const int64_t unit = fetched<K, 1 << Tiles<K, PACKED>::FETCHING>(share) * LINE, each = (row + unit - 1) / unit;
+    return {(const char*)at, each, each, b_k * (int64_t)sizeof(Storage) - each * unit, each * deep, share};
+  }
+
+  // B where it is; only the columns of a last vector that is not full are copied.
   void stream_columns_at(Left x, int64_t rows, int64_t start, int64_t depth, int64_t j, int64_t columns,
                          int64_t ld) const {
     constexpr Reading HERE = READING<K, IN_PLACE>;
-    const bool along = rows == 1 && k * n * (int64_t)sizeof(Storage) > SHLO_L3_BYTES;
-    const int64_t at_once = limited(how.depth, along ? LONE_DEPTH : STREAM_DEPTH, largest(1, depth), 1);
-    const int64_t full = columns / L * L;
-    for (int64_t p = 0; full > 0 && (p == 0 || p < depth); p += at_once)
+    const int64_t at_once = limited(how.depth, streamed_rows(rows), largest(1, depth), 1), full = columns / L * L;
+    for (int64_t p = 0; full > 0 && (p == 0 || p < depth); p += at_once) {
+      Walk next = {};
+      if (fetches(rows) && p + at_once < depth)
+        next = walk(b_at(start + p + at_once, j), full, min(at_once, depth - p - at_once), rows);
+      else if (fetches(rows) && j + columns < j1)
+        next = walk(b_at(0, j + columns), min(columns, j1 - j - columns), min(at_once, k), rows);
       multiply_tiles<K, HERE>(x.at + p * x.k, x.row, x.k, (const Right<K, HERE>*)b_at(start + p, j), b_k, block(), ld,
-                              min(at_once, depth - p), start + p > 0, rows, full / L, shape(rows, true), !is_near());
+                              min(at_once, depth - p), start + p > 0, rows, full / L, shape(rows, true), {false, &next});
+    }
+    Right<K, HERE>* const last = (Right<K, HERE>*)scratch;
     for (int64_t p = 0; full < columns && (p == 0 || p < depth); p += DEPTH) {
       const int64_t deep = min(DEPTH, depth - p);
-      pack<K>(b_at(start + p, j + full), b_k, b_col, deep, columns - full, packed(), L);
-      multiply_tiles<K, PACKED>(x.at + p * x.k, x.row, x.k, packed(), L, block() + full, ld, deep, start + p > 0, rows, 1,
-                                shape(rows, false));
+      copy_lines(b_at(start + p, j + full), deep, columns - full, (Storage*)last);
+      multiply_tiles<K, HERE>(x.at + p * x.k, x.row, x.k, last, L, block() + full, ld, deep, start + p > 0, rows, 1,
+                              shape(rows, false));
+    }
+  }
+  // to[deep, L] = some columns of B, which are adjacent, and zeros.
+  void copy_lines(const Storage* from, int64_t deep, int64_t columns, Storage* to) const {
+    for (int64_t p = 0; p < deep; ++p, from += b_k, to += L) {
+      Storage line[L] = {};
+      __builtin_memcpy(line, from, columns * sizeof(Storage));
+      __builtin_memcpy(to, line, sizeof line);
     }
   }
 
   // to[rows, columns] (+)= the product of rows of A as `x` reads them and at most PANEL columns from j on, over `deep` of k from
-  // p on. If B was not packed before, `packing` says whether to do it now.
+  // p on. If B was not packed before, `packing` says whether to do it now; `fetch` what to fetch meanwhile.
   SHLO_ONCE void multiply(Left x, int64_t rows, int64_t p, int64_t deep, int64_t j, int64_t columns, Element* to,
-                          int64_t ld, bool packing) const {
+                          int64_t ld, bool packing, Fetch fetch = {}) const {
     const int64_t units = (deep + K::step - 1) / K::step;
     const Packed* right = packed();
     if (packed_right)
@@ -291,7 +349,14 @@ struct Product : Operands<typename K::Storage> {
         add = true;
       }
     multiply_tiles<K, PACKED>(x.at, x.row, x.k, right, PANEL, to, ld, units, add, rows, (columns + L - 1) / L,
-                              shape(rows, false));
+                              shape(rows, false), fetch);
+  }
+
+  // What will be packed next, after the depths up to p of a panel from column j on: it is fetched where it is.
+  Walk next_to_pack(int64_t p, int64_t depth, int64_t j, int64_t rows) const {
+    if (!K::in_place || packed_right || b_col != 1) return {};
+    if (p < k) return walk(b_at(p, j), min(PANEL, j1 - j), min(depth, k - p), rows);
+    return j + PANEL < j1 ? walk(b_at(0, j + PANEL), min(PANEL, j1 - j - PANEL), min(depth, k), rows) : Walk{};
   }
 
   // A part of B is packed once for all rows that it meets: those of a call if their sums are finished at once, or else as many as
@@ -310,12 +375,14 @@ struct Product : Operands<typename K::Storage> {
         const int64_t columns = min(PANEL, j1 - j);
         for (int64_t p = 0; p == 0 || p < k; p += depth) {
           const int64_t deep = min(depth, k - p);
+          Walk next = next_to_pack(p + depth, depth, j, end - start);
           for (int64_t i = start; i < end; i += chunk) {
             const int64_t rows = min(chunk, end - i);
             const Element* const excess = p == 0 && all.excess ? all.excess + (i - start) : nullptr;  // of all of k
             const Left x = {all.at + (i - start) * all.row + p / K::step * all.k, all.row, all.k, excess};
             Element* const sums = block() + (i - start) * unfinished;
-            multiply(x, rows, p, deep, j, columns, sums, PANEL, i == start);
+            const Fetch fetch = {packed_right && i == start, packed_right ? nullptr : &next};
+            multiply(x, rows, p, deep, j, columns, sums, PANEL, i == start, fetch);
             if (p + depth >= k) epilogue(context, sums, PANEL, i, rows, j, columns);
           }
         }

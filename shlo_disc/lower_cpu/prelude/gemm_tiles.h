@@ -36,14 +36,20 @@ SHLO_INLINE typename K::Sum read_left(const LeftPacked<K>& x) {
   else return K::template broadcast<part>(x);
 }
 
-// A tile on B that is not near fetches, while it multiplies, lines of the columns beside its own into the second-level cache: all of
-// them if it has few rows, or else half, and the next tile of the same columns the other half.
-constexpr int WHOLE_ROWS = 4;
-constexpr int LINE = 64;  // bytes
-template <class K, int M, int V>
-constexpr int fetched() {
-  constexpr int lines = (int)(V * K::lanes * sizeof(typename K::Packed)) / LINE;
-  return M <= WHOLE_ROWS || lines < 2 ? lines : lines / 2;
+// Lines of the caches that tiles fetch while they multiply, row by row of B, some at each step of the depth. Long rows: a core of a
+// Zen 5 reads pieces of 256 bytes that are a row apart at 15 GB/s, and pieces of 4 KiB at 35. Few at a time: what finds no buffer
+// to wait in is not fetched.
+struct Walk {
+  const char* at;
+  int64_t left, each, skip;  // steps until a row ends, and those of a row; bytes from its end to the next row
+  int64_t steps;             // in all
+  int share;                 // how many lines a step fetches: all that it reads itself, half of them, or a quarter
+};
+constexpr int LINE = 64, SHARES = 3;  // bytes
+template <class K, int V>
+constexpr int fetched(int share) {
+  constexpr int lines = V * K::lanes * (int)sizeof(typename K::Packed) / LINE;
+  return lines >> share > 0 ? lines >> share : 1;
 }
 
 // sum[M, V] += a[M, 1] * b[1, V vectors], for one part of packed elements. What is needed again stays in registers: a row of B
@@ -83,19 +89,34 @@ SHLO_INLINE void add_depth(typename K::Sum* sum, const LeftPacked<K>* a, int64_t
   }
 }
 
-// c[M, V vectors] (+)= a[M, k] * b[k, V vectors]; k counts packed elements. Fetches lines `ahead` bytes after b, if FETCHES.
-template <class K, Reading R, int M, int V, bool FETCHES>
+// c[M, V vectors] (+)= a[M, k] * b[k, V vectors]; k counts packed elements. Fetches so many LINES at a step: all that a lone tile
+// needs come into the first-level cache, others are read after a while.
+template <class K, Reading R, int M, int V, int LINES>
 void tile(const LeftPacked<K>* a, int64_t a_row, int64_t a_k, const Right<K, R>* b, int64_t b_k, typename K::Element* c,
-          int64_t ldc, int64_t k, bool add, int64_t ahead) {
-  constexpr int L = K::lanes;
+          int64_t ldc, int64_t k, bool add, Walk* walk) {
+  constexpr int L = K::lanes, LEVEL = LINES == fetched<K, V>(0) ? 3 : 2;
   typename K::Sum sum[M * V];
 #pragma GCC unroll 32
   for (int i = 0; i < M * V; ++i) sum[i] = add ? K::load(c + i / V * ldc + i % V * L) : K::zero();
-  for (; k > 0; --k, a += a_k, b += b_k) {
-    if constexpr (FETCHES)
-      for (int i = 0; i < fetched<K, M, V>(); ++i) __builtin_prefetch((const char*)b + ahead + i * LINE, 0, 2);
+  const char* at = LINES > 0 ? walk->at : nullptr;
+  int64_t left = LINES > 0 ? walk->left : 0;
+  for (int64_t p = k; p > 0; --p, a += a_k, b += b_k) {
+    if constexpr (LINES > 0) {
+#pragma GCC unroll 4
+      for (int i = 0; i < LINES; ++i) __builtin_prefetch(at + i * LINE, 0, LEVEL);
+      at += LINES * LINE;
+      if (--left == 0) {
+        at += walk->skip;
+        left = walk->each;
+      }
+    }
     add_depth<K, R, M, V, 0>(sum, a, a_row, b);
     if constexpr (K::parts == 2) add_depth<K, R, M, V, 1>(sum, a, a_row, b);
+  }
+  if constexpr (LINES > 0) {
+    walk->at = at;
+    walk->left = left;
+    walk->steps -= k;
   }
 #pragma GCC unroll 32
   for (int i = 0; i < M * V; ++i) K::store(c + i / V * ldc + i % V * L, sum[i]);
@@ -103,23 +124,27 @@ void tile(const LeftPacked<K>* a, int64_t a_row, int64_t a_k, const Right<K, R>*
 
 template <class K, Reading R>
 using Tile = void (*)(const LeftPacked<K>*, int64_t, int64_t, const Right<K, R>*, int64_t, typename K::Element*,
-                      int64_t, int64_t, bool, int64_t);
+                      int64_t, int64_t, bool, Walk*);
 
 // All tiles of a kind, by the logarithm of their vectors and by their rows; null: there is none. Those that fetch are of the
-// width that products of many columns take, and of some rows: less have little to do but to wait for B.
+// width that products of many columns take. Elements that are converted are fetched where few rows wait for them.
 template <class K, Reading R>
 struct Tiles {
   static constexpr int MOST_ROWS = 12, WIDTHS = 5;
   static constexpr int FETCHING = ACCUMULATORS == 24 ? 2 : 1;  // the logarithm of their vectors
+  static constexpr int CONVERTED_ROWS = 2, SHARED_ROWS = 4;    // at most, and at least to fetch a share
   Tile<K, R> at[WIDTHS][MOST_ROWS + 1];
-  Tile<K, R> fetching[MOST_ROWS + 1];
+  Tile<K, R> fetching[SHARES][MOST_ROWS + 1];
 
   template <int M, int V>
   constexpr void put() {
     constexpr int wide = V / K::registers < 1 ? 1 : V / K::registers;  // complex numbers take two registers
-    at[__builtin_ctz(wide)][M] = tile<K, READING<K, R>, M, wide, false>;
-    if constexpr (K::in_place && K::registers == 1 && V == 1 << FETCHING && M >= WHOLE_ROWS)
-      fetching[M] = tile<K, READING<K, R>, M, wide, true>;
+    at[__builtin_ctz(wide)][M] = tile<K, READING<K, R>, M, wide, 0>;
+    if constexpr (V == 1 << FETCHING && K::registers == 1 && (K::in_place || (R == PACKED && M <= CONVERTED_ROWS))) {
+      fetching[0][M] = tile<K, READING<K, R>, M, wide, fetched<K, wide>(0)>;
+      if constexpr (M >= SHARED_ROWS) fetching[1][M] = tile<K, READING<K, R>, M, wide, fetched<K, wide>(1)>;
+      if constexpr (M >= SHARED_ROWS) fetching[2][M] = tile<K, READING<K, R>, M, wide, fetched<K, wide>(2)>;
+    }
   }
   constexpr Tiles() : at(), fetching() {
 #define TILE(M, V) put<M, V>();
@@ -158,25 +183,35 @@ struct Shape {
   int64_t rows, vectors;
 };
 
+// How far ahead tiles fetch of the columns that they read themselves. On Zen 5, 1 to 8 KiB are alike if these come from the
+// third-level cache; 8 KiB are best for up to four rows if from memory.
+constexpr int64_t AHEAD = 8192;  // bytes
+
+// What tiles fetch: nothing, the same columns further along the depth, or what `walk` says.
+struct Fetch {
+  bool ahead;
+  Walk* walk;
+};
+
 // c[rows, vectors] (+)= a * b for any number of rows and vectors, tile by tile: all rows of some columns come one after the
-// other, so that these columns of B stay near. `far`: B is not near, so the next columns are fetched.
+// other, so that these columns of B stay near.
 template <class K, Reading R>
 SHLO_ONCE void multiply_tiles(const LeftPacked<K>* a, int64_t a_row, int64_t a_k, const Right<K, R>* b, int64_t b_k,
                     typename K::Element* c, int64_t ldc, int64_t k, bool add, int64_t rows, int64_t vectors,
-                    Shape shape, bool far = false) {
+                    Shape shape, Fetch fetch = {}) {
   constexpr int64_t L = K::lanes;
   for (int64_t v = 0; v < vectors;) {
     const int width = width_of<K, R>(min(vectors - v, shape.vectors));
     const int64_t most = min(shape.rows ? shape.rows : ACCUMULATORS / K::registers >> width, Tiles<K, R>::MOST_ROWS);
-    const int64_t bytes = (int64_t)(L * sizeof(*b)) << width;
-    const bool fetches = far && width == Tiles<K, R>::FETCHING;
-    int64_t fetched = 0;  // bytes of each row of the next columns
+    const int64_t row = b_k * (int64_t)sizeof(*b), some = (int64_t)fetched<K, 1 << Tiles<K, R>::FETCHING>(0) * LINE;
+    Walk own = {(const char*)(b + v * L) + AHEAD, 1, 1, row - some, fetch.ahead ? k : 0, 0};
+    Walk* const walk = fetch.walk ? fetch.walk : &own;
     for (int64_t i = 0, height; i < rows; i += height) {
       height = height_of<K, R>(width, rows - i, most);
-      const auto& tiles =
-          fetches && fetched < bytes && TILES<K, R>.fetching[height] ? TILES<K, R>.fetching : TILES<K, R>.at[width];
-      tiles[height](a + i * a_row, a_row, a_k, b + v * L, b_k, c + i * ldc + v * L, ldc, k, add, bytes + fetched);
-      fetched += height <= WHOLE_ROWS ? bytes : bytes / 2;
+      const auto& fetching = TILES<K, R>.fetching[walk->share];
+      const bool fetches = walk->steps > 0 && width == Tiles<K, R>::FETCHING && fetching[height];
+      const auto& tiles = fetches ? fetching : TILES<K, R>.at[width];
+      tiles[height](a + i * a_row, a_row, a_k, b + v * L, b_k, c + i * ldc + v * L, ldc, k, add, walk);
     }
     v += 1 << width;
   }
