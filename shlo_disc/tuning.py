@@ -23,7 +23,7 @@ from shlo_disc.runtime.peak import symbols_at
 from shlo_disc.runtime.product_timing import KINDS, Sizes, Stand, Trial, learn, time_trials
 from shlo_disc.runtime.schedules import find_schedules, hardware, store_costs, store_tuned
 from shlo_disc.runtime.toolchain import cpu_title, find_compiler
-from shlo_disc.schedules.candidates import MICRO_KERNELS, Candidate, MicroKernel, blocks
+from shlo_disc.schedules.candidates import MICRO_KERNELS, Candidate, MicroKernel, blocks, variants
 from shlo_disc.schedules.model import UNIT
 from shlo_disc.schedules.selection import Selection
 from shlo_disc.schedules.tables import CostTable, Schedules, TunedProduct
@@ -126,8 +126,9 @@ def _products(artifact: Artifact, points: Sequence[tuple[Mapping[str, int], floa
                 shares = weights.setdefault(one.product, {})
                 shares[found[axis]] = shares.get(found[axis], 0.0) + share
                 sizes.setdefault(one.product, {})[found[axis]] = found
+    kernels = tuple(variant for kernel in MICRO_KERNELS for variant in variants(kernel))
     return [
-        _Product(name, MICRO_KERNELS, {count: sizes[name][count] for count in _spread(found)})
+        _Product(name, kernels, {count: sizes[name][count] for count in _spread(found)})
         for name, found in weights.items()
     ]
 

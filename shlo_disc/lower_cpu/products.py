@@ -24,7 +24,7 @@ from shlo_disc.lower_cpu.selection import block_of
 from shlo_disc.lower_cpu.small_products import decode_batch, print_small
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.templates import Body, CallBack, call_back, epilogue, prelude_constants, start, union
-from shlo_disc.schedules.candidates import FORMS
+from shlo_disc.schedules.candidates import FORMS, MicroKernel
 
 PANEL_BYTES = 1 << 20  # of A's rows: what stays in a second-level cache
 FEWEST_ROWS = 48  # of a panel: packing B must pay
@@ -83,8 +83,16 @@ class Blocks:
         """The schedules of the candidates, as C."""
         if not self.is_told:
             return ()
-        rows = [f"{{{FORMS.index(one.kernel.form)}, {one.kernel.tile_rows}}}" for one in self.chosen.candidates]
+        rows = [_in_c(one.kernel) for one in self.chosen.candidates]
         return (f"static const ShloSchedule {NAME}_schedules[] = {{{', '.join(rows)}}};",)
+
+
+def _in_c(kernel: MicroKernel) -> str:
+    """The fields of `ShloSchedule` up to the last one that is not 0."""
+    known = f"{FORMS.index(kernel.form)}, {kernel.tile_rows}"
+    if kernel.depth:
+        return f"{{{known}, {kernel.vectors}, 0, 0, {kernel.depth}}}"
+    return f"{{{known}, {kernel.vectors}}}" if kernel.vectors else f"{{{known}}}"
 
 
 def packed_bytes(kind: Multiplication, depth: Dim, columns: Dim) -> Dim:

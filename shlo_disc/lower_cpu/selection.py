@@ -51,7 +51,7 @@ def select(kernel: DotKernel, kind: Multiplication, scheduling: Scheduling, name
     else:
         varying = next((count for count in counts if count.constant is None), const(0))
         found, number = _by_steps(_runs(rates, fixed, threads, tuned), varying)
-    by_kernel = dict(rates)
+    by_kernel = _with_tuned(rates, tuned)
     return Chosen(title, shape, found, tuple(by_kernel[one.kernel] for one in found), name(number), threads, how)
 
 
@@ -83,7 +83,7 @@ def _usable(kernel: DotKernel, rates: Mapping[MicroKernel, Rates]) -> RatesOf:
 def _runs(rates: RatesOf, fixed: Fixed, threads: int, tuned: TunedProduct | None) -> Runs:
     """What costs least, by the count that varies; if none does, at that one point."""
     along = np.maximum(np.arange(LARGEST + 1), 1) if None in fixed else np.zeros(1, np.int64)
-    shape, by_kernel = _shape(fixed, along), dict(rates)
+    shape, by_kernel = _shape(fixed, along), _with_tuned(rates, tuned)
     tried = candidates(tuple(by_kernel), threads)
     factors = _corrections(by_kernel, fixed, tuned, along)
     costs = list[NDArray[np.float64]]()
@@ -91,6 +91,15 @@ def _runs(rates: RatesOf, fixed: Fixed, threads: int, tuned: TunedProduct | None
         found = np.broadcast_to(cost(one, by_kernel[one.kernel], shape, threads, np.maximum), along.shape)
         costs.append(found * factors.get(one.kernel, 1.0))
     return tuple((first, tried[row]) for first, row in fewest_runs(np.stack(costs), TOLERANCE))
+
+
+def _with_tuned(rates: RatesOf, tuned: TunedProduct | None) -> Mapping[MicroKernel, Rates]:
+    """The rates of micro-kernels; those that only tuning tries have the rates of their form, which it corrects."""
+    found, by_form = dict(rates), {kernel.form: each for kernel, each in rates}
+    for kernel, _ in tuned.times if tuned else ():
+        if kernel.form in by_form:
+            found.setdefault(kernel, by_form[kernel.form])
+    return found
 
 
 def _shape(fixed: Fixed, along: NDArray[np.int64]) -> Shape:

@@ -75,7 +75,8 @@ class Stand:
         """A function that computes a product so many times."""
         m, n, k = sizes
         a, b, c = (self._memory(name, count) for name, count in (("a", m * k), ("b", k * n), ("c", m * n)))
-        schedule = _Schedule(FORMS.index(candidate.kernel.form), candidate.kernel.tile_rows)
+        kernel = candidate.kernel
+        schedule = _Schedule(FORMS.index(kernel.form), kernel.tile_rows, kernel.vectors, depth=kernel.depth)
         gemm = Gemm(a.ctypes.data, b.ctypes.data, k, 1, n, 1, m, n, k, None, ctypes.addressof(schedule))
         keep = (a, b, c, schedule, gemm)
         fixed = [ctypes.c_int64(x) for x in (candidate.rows, self.size)]

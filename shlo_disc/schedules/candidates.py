@@ -7,9 +7,11 @@ shapes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+_NAME = re.compile(r"(?P<form>\w+) (?P<rows>\d+)(?: by (?P<vectors>\d+))?(?: deep (?P<depth>\d+))?")
 Form: TypeAlias = Literal["own", "tiles", "stream"]
 FORMS: tuple[Form, ...] = ("own", "tiles", "stream")  # by their numbers in `ShloSchedule`
 
@@ -37,33 +39,38 @@ class Hardware:
 class MicroKernel:
     """What fills a block: `tiles` packs its columns of B, `stream` reads them where they are, tile by tile.
 
-    `own` is what the prelude takes where neither is right: columns of B that are not adjacent.
+    `own` is what the prelude takes where neither is right: columns of B that are not adjacent. `vectors`: how wide
+    tiles are at most. `depth`: so much is summed up while sums are in registers, and packed at a time. Of both, 0: the
+    prelude chooses.
     """
 
     form: Form
     tile_rows: int
+    vectors: int = 0
+    depth: int = 0
 
     @property
     def name(self) -> str:
         """The same for people, and in files.
 
-        >>> MicroKernel("stream", 12).name
-        'stream 12'
+        >>> MicroKernel("stream", 12).name, MicroKernel("tiles", 6, 2, 512).name
+        ('stream 12', 'tiles 6 by 2 deep 512')
         """
-        return f"{self.form} {self.tile_rows}"
+        wide, deep = f" by {self.vectors}" if self.vectors else "", f" deep {self.depth}" if self.depth else ""
+        return f"{self.form} {self.tile_rows}{wide}{deep}"
 
 
 def parse_kernel(name: str) -> MicroKernel:
     """The micro-kernel of a name. Raises `ValueError` for any other text.
 
-    >>> parse_kernel("tiles 6")
-    MicroKernel(form='tiles', tile_rows=6)
+    >>> parse_kernel("tiles 6 deep 512")
+    MicroKernel(form='tiles', tile_rows=6, vectors=0, depth=512)
     """
-    form, _, tile_rows = name.partition(" ")
+    found = _NAME.fullmatch(name)
     for known in FORMS:
-        if form == known:
-            return MicroKernel(known, int(tile_rows))
-    raise ValueError(f"found the form {form!r}, expected {' or '.join(map(repr, FORMS))}")
+        if found and found["form"] == known:
+            return MicroKernel(known, int(found["rows"]), int(found["vectors"] or 0), int(found["depth"] or 0))
+    raise ValueError(f"found the micro-kernel {name!r}, expected {' or '.join(map(repr, FORMS))} and its rows")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +95,7 @@ def parse_candidate(name: str) -> Candidate:
     """The candidate of a name. Raises `ValueError` for any other text.
 
     >>> parse_candidate("tiles 6, 192x64")
-    Candidate(kernel=MicroKernel(form='tiles', tile_rows=6), rows=192, columns=64)
+    Candidate(kernel=MicroKernel(form='tiles', tile_rows=6, vectors=0, depth=0), rows=192, columns=64)
     """
     kernel, _, block = name.partition(", ")
     rows, _, columns = block.partition("x")
@@ -97,6 +104,15 @@ def parse_candidate(name: str) -> Candidate:
 
 # Those of the prelude whose sums fill the registers (of AVX-512 and NEON with 4 vectors of columns, of others with 2).
 MICRO_KERNELS = (MicroKernel("tiles", TILE_ROWS), MicroKernel("stream", TILE_ROWS))
+
+# Rows, vectors and depths that tuning a program tries beside each of them: narrower and taller tiles, and other depths
+# than the prelude's (256 where a near B is streamed, else as much as scratch memory holds, 1024 of f32).
+VARIANTS = ((8, 2, 0), (TILE_ROWS, 0, 64), (TILE_ROWS, 0, 128), (TILE_ROWS, 0, 512))
+
+
+def variants(kernel: MicroKernel) -> tuple[MicroKernel, ...]:
+    """A micro-kernel, and it with other tiles and depths."""
+    return (kernel, *(replace(kernel, tile_rows=rows, vectors=wide, depth=deep) for rows, wide, deep in VARIANTS))
 
 
 def blocks(threads: int) -> tuple[tuple[int, int], ...]:

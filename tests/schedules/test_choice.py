@@ -14,6 +14,7 @@ from shlo_disc.expr.dim import Dim, Sym, const, maximum, symbol
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Arg
 from shlo_disc.lower_cpu.multiplication import kernel_named
+from shlo_disc.lower_cpu.products import Blocks
 from shlo_disc.lower_cpu.selection import TOLERANCE, block_of, select
 from shlo_disc.runtime.formulas import evaluate
 from shlo_disc.schedules.candidates import (
@@ -24,6 +25,7 @@ from shlo_disc.schedules.candidates import (
     blocks,
     candidates,
     parse_candidate,
+    variants,
 )
 from shlo_disc.schedules.model import Costs, Rates, Shape, cost, fewest_runs, occupancy
 from shlo_disc.schedules.tables import CostTable, Schedules, Scheduling, TunedProduct, analytic, parse_schedules
@@ -167,6 +169,15 @@ def test_measured_times_of_a_product_overrule_the_model() -> None:
     assert len(other.chosen.candidates) == 2
 
 
+def test_measured_times_choose_tiles_and_depths_that_only_tuning_tries() -> None:
+    narrow, other = MicroKernel("stream", 8, 2, 64), MicroKernel("own", 6, depth=64)
+    tuned = TunedProduct("f32 ? x 768 x 768", (1,), ((FEW, (10**9,)), (MANY, (10**9,)), (narrow, (10,)), (other, (1,))))
+    decision = Decision(product(symbol("m"), const(768), const(768)), Scheduling(Schedules(BY_HAND, (tuned,))))
+    assert [one.kernel for one in decision.chosen.candidates] == [narrow]
+    (line,) = Blocks(const(1), const(1), decision.chosen).table
+    assert line.endswith("= {{2, 8, 2, 0, 0, 64}};")
+
+
 def test_where_nothing_is_known_the_prelude_chooses_and_says_so() -> None:
     decision = Decision(
         product(symbol("m"), const(768), const(768)), Scheduling(Schedules(CostTable("?", "measured", ())))
@@ -184,14 +195,16 @@ def test_columns_that_are_apart_are_left_to_the_prelude() -> None:
 @given(few=RATES, many=RATES, counts=st.lists(SIZE, min_size=1, unique=True))
 def test_schedules_are_the_same_after_a_trip_through_text(few: Rates, many: Rates, counts: list[int]) -> None:
     times = tuple(range(1, len(counts) + 1))
-    tuned = TunedProduct("f32 ? x 7 x 9", tuple(counts), ((FEW, times), (MANY, times)))
+    tuned = TunedProduct("f32 ? x 7 x 9", tuple(counts), tuple((kernel, times) for kernel in (*variants(FEW), MANY)))
     given_ = Schedules(table(few=few, many=many), (tuned,))
     assert parse_schedules(given_.to_json()) == given_
 
 
 def test_candidates_have_names_and_fill_the_registers() -> None:
+    kernels = tuple(variant for kernel in MICRO_KERNELS for variant in variants(kernel))
+    assert len({kernel.name for kernel in kernels}) == len(set(kernels)) == 10
     for threads in (1, 4):
-        for one in candidates(MICRO_KERNELS, threads):
+        for one in candidates(kernels, threads):
             assert parse_candidate(one.name) == one
             assert one.columns % 64 == 0, "packed columns come in panels of 64"
     assert len(blocks(1)) == 1

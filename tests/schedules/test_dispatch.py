@@ -169,7 +169,7 @@ def test_what_is_tuned_is_returned_and_found_by_the_next_compile(
     before = shlo_disc.compile(text("f32"), device="cpu", options=options)
     (size,) = before.executable.artifact.free
     monkeypatch.setattr(tuning, "hardware", lambda: has)
-    for kernel in (KERNELS[0], KERNELS[1]):
+    for kernel in (*KERNELS[:2], MicroKernel("stream", 6, depth=64), MicroKernel("tiles", 8, 2)):
         monkeypatch.setattr(tuning, "time_trials", preferring(kernel))
         found = shlo_disc.tune(text("f32"), dims={size: range(1, 400)}, weights=[1.0] * 399, options=options)
         (tuned,) = found.tuned
@@ -180,7 +180,11 @@ def test_what_is_tuned_is_returned_and_found_by_the_next_compile(
         given = shlo_disc.compile(text("f32"), device="cpu", options=CompileOptions(threads=1, schedules=found))
         for run in (after, given):
             assert "measured for this product" in run.explain("schedules")
-            assert kernel.name in run.explain_dispatch(**{size: 77})
+            assert f"{kernel.name}, " in run.explain_dispatch(**{size: 77})
+        rng = np.random.default_rng(0)
+        x, w = (rng.random(shape, np.float32) for shape in ((77, 70), (70, 100)))
+        (y,) = given(x, w)
+        np.testing.assert_allclose(y, x @ w, rtol=1e-5)
     assert "measured for this product" not in before.explain("schedules")
 
 
