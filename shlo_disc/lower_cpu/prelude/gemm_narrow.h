@@ -89,6 +89,7 @@ struct BrainPairs : Real<float, float> {
   typedef Real<bf16, float> Single;
   typedef register_t<uint32_t> vector;
   typedef lanes_t<uint16_t, lanes> Line;
+  typedef uint16_t __attribute__((may_alias)) Half;
   static constexpr int step = 2, parts = 2;
   static constexpr bool in_place = false, is_raw = true;
 
@@ -98,12 +99,30 @@ struct BrainPairs : Real<float, float> {
   SHLO_INLINE void pack(uint32_t* p, vector x) { write(p, x); }
   SHLO_INLINE void turn(vector* square) { transpose_square<lanes>(square); }
 
+#if defined(SHLO_AVX512) && defined(__AVX512BW__)
+  // Loads that leave the lower 16 bits of each lane zero: what shifts and masks take, multiplications wait for.
+  static constexpr uint32_t UPPER = 0xaaaaaaaau;
+  template <int part>
+  SHLO_INLINE Sum unpack(const uint32_t* p) {
+    if constexpr (part == 0) return (Sum)(read_as<vector>(p) << 16);
+    Sum y;
+    asm("vmovdqu16 %1, %0%{%2%}%{z%}" : "=v"(y) : "m"(*(const uint32_t(*)[lanes])p), "Yk"(UPPER));
+    return y;
+  }
+  template <int part>
+  SHLO_INLINE Sum broadcast(const uint32_t& x) {
+    Sum y;
+    asm("vpbroadcastw %1, %0%{%2%}%{z%}" : "=v"(y) : "m"(((const Half*)&x)[part]), "Yk"(UPPER));
+    return y;
+  }
+#else
   template <int part>
   SHLO_INLINE Sum half(vector x) { return part == 0 ? (Sum)(x << 16) : (Sum)(x & 0xffff0000u); }
   template <int part>
   SHLO_INLINE Sum unpack(const uint32_t* p) { return half<part>(read_as<vector>(p)); }
   template <int part>
   SHLO_INLINE Sum broadcast(uint32_t x) { return half<part>(vector{} + x); }
+#endif
 };
 
 #if defined(SHLO_AVX512) && defined(__AVX512BF16__)
