@@ -82,7 +82,7 @@ class WindowBlock {
     period = x_axis.gap / common_divisor(x_axis.step, x_axis.gap);
     slots = smallest(period, x_axis.out);
     slot_width = round_up(x_axis.taps + (x_axis.out - 1) / period * (period * x_axis.step / x_axis.gap), L) + L;
-    return slot_width <= (room - TILE) / slots;
+    return slot_width <= (room - TILE - L) / slots;
   }
 
   void run(int64_t first, int64_t last, int64_t j0, E* tile, ShloEpilogue epilogue, void* context) {
@@ -119,8 +119,9 @@ class WindowBlock {
     int64_t low, high;
   };
   Range range(int64_t start, int64_t taps) const {
-    const int64_t low = start < 0 ? smallest(ceil_div(-start, x_axis.gap), taps) : 0;
-    const int64_t high = start < x_axis.in ? smallest((x_axis.in - 1 - start) / x_axis.gap + 1, taps) : 0;
+    const auto taps_in = [&](int64_t length) { return x_axis.gap == 1 ? length : ceil_div(length, x_axis.gap); };
+    const int64_t low = start < 0 ? smallest(taps_in(-start), taps) : 0;
+    const int64_t high = start < x_axis.in ? smallest(taps_in(x_axis.in - start), taps) : 0;
     return {low, largest(low, high)};
   }
   Range range(int64_t output) const { return range(x_axis.start(output), x_axis.taps); }
@@ -219,7 +220,7 @@ class WindowBlock {
       if (line != copied)
         for (int64_t s = 0; s < slots; ++s) copy_line(line, x_axis.start(s), copies + s * slot_width);
       copied = line;
-      const E* const by = weights + p.tap_offset((k0 * p.axis[1].taps + k1) * x_axis.taps) + c * p.kernel_in_stride +
+      const E* const by = weights + k0 * p.axis[0].kernel_stride + k1 * p.axis[1].kernel_stride + c * p.kernel_in_stride +
                           j * p.kernel_out_stride;
       int64_t row = piece.row;
       const int64_t end = row + piece.length, step = x_axis.kernel_stride;
@@ -229,23 +230,32 @@ class WindowBlock {
     }
   }
 
-  // The input at start, start + gap, ..., zeros where there is none.
+  // The input at start, start + gap, ..., zeros where there is none. Ascending, in whole vectors: what is written too much is
+  // overwritten by what follows.
   void copy_line(const E* line, int64_t start, E* to) const {
     const Range inside = range(start, slot_width);
     const int64_t step = x_axis.gap * x_axis.in_stride, count = inside.high - inside.low;
     const E* const from = line + start * x_axis.in_stride + inside.low * step;
     E* const body = to + inside.low;
-    __builtin_memset(to, 0, inside.low * sizeof(E));
-    __builtin_memset(body + count, 0, (slot_width - inside.high) * sizeof(E));
-    if (step == 1) {
-      __builtin_memcpy(body, from, count * sizeof(E));
-      return;
-    }
+    fill(to, 0, inside.low);
     int64_t i = 0;
-    if (step == 2)
-      for (; i + L < count; i += L)
-        write(body + i, take_even(read(from + 2 * i), read(from + 2 * i + L), typename AllLanes<L>::type()));
-    for (; i < count; ++i) body[i] = from[i * step];
+    if (step == 1) {
+      for (; i + L <= count; i += L) write(body + i, read(from + i));
+      if (i < count) write(body + i, read_n(from + i, count - i));
+      i = round_up(count, L);
+    } else {
+      if (step == 2)
+        for (; i + L < count; i += L)
+          write(body + i, take_even(read(from + 2 * i), read(from + 2 * i + L), typename AllLanes<L>::type()));
+      for (; i < count; ++i) body[i] = from[i * step];
+    }
+    fill(to, inside.low + i, slot_width);
+  }
+  static void fill(E* to, int64_t from, int64_t end) {
+    for (int64_t i = from; i < end; i += L) {
+      write(to + i, register_t<E>{});
+      asm volatile("" ::: "memory");  // few vectors: no call of memset
+    }
   }
 
   const Problem<E>& p;
