@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from shlo_disc.analysis.access import AffineView, is_free
 from shlo_disc.analysis.formula import Formulas, Producers
 from shlo_disc.analysis.structure import Structures
+from shlo_disc.codegen.backward_kernel import RowSum, hidden_vanish, keep_in_place
 from shlo_disc.codegen.contraction import matrix_form
 from shlo_disc.codegen.groups import Group
 from shlo_disc.codegen.kernel import Axis, MatrixView, Param, Store
 from shlo_disc.codegen.rewrite import nodes_of
-from shlo_disc.codegen.softmax import Question, Replaced, Softmax, match_softmax
+from shlo_disc.codegen.softmax import GREATEST, TOTAL, Question, Replaced, Softmax, match_softmax
 from shlo_disc.codegen.stages import Params
 from shlo_disc.codegen.templates import epilogue_stores
 from shlo_disc.dynamic_ops.contract import DotAttrs, Precision
@@ -38,8 +39,10 @@ class AttentionKernel:
     `q` is row x depth, `k` is key x depth, `v` is key x width. `score` is the softmax's input in terms of `raw`, the
     first product's element (of its type), at symbols of `batch`, `row` and `key`. Weights of V are
     `weight / sum of exponentials`, with `weight` a formula of `exponential`; it is 0 where `kept` is not true, even
-    if the softmax is NaN there. The epilogue reads the second product as `accumulator` at `row` and `column`.
-    `precision` is the higher one of both products'. `spaces` are the sizes of all buffers.
+    if the softmax is NaN there. Kernels that store scores need not put off the division: `sums` of rows, and `share`
+    of V, are the program's own formulas, as in `BackwardKernel`; `masked`: pairs whose exponential is 0 have no share.
+    The epilogue reads the second product as `accumulator` at `row` and `column`.
+    `precisions` are those of both products. `spaces` are the sizes of all buffers.
     """
 
     params: tuple[Param, ...]
@@ -57,10 +60,18 @@ class AttentionKernel:
     exponential: Arg
     weight: Scalar
     kept: Scalar | None
+    sums: tuple[RowSum, ...]
+    share: Scalar
+    masked: bool
     accumulator: Arg
     epilogue: tuple[Store, ...]
-    precision: Precision
+    precisions: tuple[Precision, Precision]
     spaces: tuple[Dim, ...]
+
+    @property
+    def precision(self) -> Precision:
+        """The higher one of both products'."""
+        return max(self.precisions, key=lambda p: p.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +199,7 @@ class _Reader:
     ) -> tuple[AttentionKernel, tuple[Tensor, ...]] | str:
         assert isinstance(first.attrs, DotAttrs), "the first product is a dot"
         assert isinstance(self.second.attrs, DotAttrs), "the second product is a dot"
-        if any(isinstance(node, FoldResult) for node in nodes_of([softmax.score, softmax.weight])):
+        if any(isinstance(node, FoldResult) for node in nodes_of([softmax.score, softmax.weight, softmax.share])):
             return "scores need sums of their own"
         depths = [size for d in first.attrs.lhs_contract if (size := first.operands[0].shape[d]).constant != 1]
         depth = depths[0].constant if depths else 1
@@ -202,6 +213,11 @@ class _Reader:
         result = self.second.results[0]
         accumulator = Arg("acc", result.dtype)
         stores = epilogue_stores(self.group, space.result, accumulator, space.facts, self.producers, self.params)
+        order = [
+            RowSum(Arg(name, element.dtype), name == GREATEST, element, kept=False)
+            for name, element in zip((GREATEST, TOTAL), softmax.summed, strict=True)
+        ]
+        sums, (share,) = keep_in_place(order, [softmax.share], softmax.raw)
         kernel = AttentionKernel(
             params=tuple(self.params.tensors.values()),
             batch=space.batch,
@@ -218,9 +234,12 @@ class _Reader:
             exponential=softmax.exponential,
             weight=softmax.weight,
             kept=softmax.kept,
+            sums=sums,
+            share=share,
+            masked=hidden_vanish(order, [softmax.share]),
             accumulator=accumulator,
             epilogue=stores,
-            precision=max(first.attrs.precision, self.second.attrs.precision, key=lambda p: p.value),
+            precisions=(first.attrs.precision, self.second.attrs.precision),
             spaces=tuple(product(tensor.shape) for tensor in self.params.tensors),
         )
         return kernel, tuple(self.params.tensors)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from shlo_disc.analysis.access import is_free
 from shlo_disc.codegen.attention import read_attention
 from shlo_disc.codegen.groups import Context, Decision, FusionPlan, Group, GroupKind
 from shlo_disc.codegen.op_graph import group_inputs
-from shlo_disc.codegen.plan_view import PlanView
+from shlo_disc.codegen.plan_view import PlanView, is_mask
 from shlo_disc.dynamic_ops.program import Body, Op
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 
@@ -26,6 +26,7 @@ class _Merger:
         self.plan, self.view = plan, PlanView(plan, body, context)
         self.ability = context.abilities.attention
         self.decisions = list[Decision]()
+        self.again = set[int]()  # groups that kernels have copies of
 
     def run(self) -> FusionPlan:
         merged, gone, apart = dict[int, Group](), set[int](), dict[int, tuple[Group, ...]]()
@@ -45,7 +46,12 @@ class _Merger:
             if id(group) in merged or id(group) not in gone:
                 groups.append(merged.get(id(group), group))
         before = [d for d in self.plan.decisions if self._keep_decision(d, merged.values())]
-        return FusionPlan(tuple(groups), (*before, *self.decisions))
+        return FusionPlan(self._read(groups), (*before, *self.decisions))
+
+    def _read(self, groups: Sequence[Group]) -> tuple[Group, ...]:
+        """All groups but those that everyone has a copy of."""
+        read = {t for group in groups for t in self.view.read_by(group)} | self.view.outputs
+        return tuple(group for group in groups if id(group) not in self.again or not read.isdisjoint(group.roots))
 
     def _chains(self, last: Group) -> list[tuple[Group, ...]]:
         """First product, groups of rows with two reductions in all, and this product: whatever could be attention."""
@@ -71,12 +77,14 @@ class _Merger:
         inside = {id(group) for group in (*chain, *inner)}
         reason, producer = self._stored(inner, inside), chain[0].anchor
         assert producer is not None, "a product has its op"
-        found = None
+        found, again = None, self._conditions(chain)
         for copies in (self._copies(chain), ()) if not reason else ():
-            ops = sorted({op for group in (*copies, *inner) for op in group.ops}, key=self.view.order.__getitem__)
+            parts = (*copies, *again, *inner)
+            ops = sorted({op for group in parts for op in group.ops}, key=self.view.order.__getitem__)
             whole = Group(GroupKind.ATTENTION, tuple(ops), last.roots, None, last.anchor)
             if not (reason := self._refusal(whole)):
                 found = whole, (*copies, *chain), masks
+                self.again.update(map(id, again))
                 break
         self.decisions.append(
             Decision(producer, last.roots[0].name, not reason, reason or "attention: the scores are never stored")
@@ -126,6 +134,11 @@ class _Merger:
         below = [g for group in (chain[0], chain[-1]) for g in self.view.below(group, GroupKind.ROWS) if g not in chain]
         free = [g for g in dict.fromkeys(below) if all(map(is_free, g.ops))]
         return tuple(g for g in free if not self._stored((g, chain[-1]), {id(part) for part in (g, *chain)}))
+
+    def _conditions(self, chain: tuple[Group, ...]) -> tuple[Group, ...]:
+        """Groups that store conditions for scores, which are computed again: the kernel then knows what they hide."""
+        below = [g for group in chain[1:-1] for g in self.view.below(group, GroupKind.ROWS) if g not in chain]
+        return tuple(filter(is_mask, dict.fromkeys(below)))
 
     def _keep_decision(self, decision: Decision, wholes: Collection[Group]) -> bool:
         """Whether a refusal still matters: a merge of both sides has made some pointless."""

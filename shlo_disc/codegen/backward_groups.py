@@ -15,7 +15,7 @@ from shlo_disc.codegen.attention import read_attention
 from shlo_disc.codegen.attention_backward import read_backward
 from shlo_disc.codegen.groups import Context, Decision, FusionPlan, Group, GroupKind
 from shlo_disc.codegen.op_graph import users_of
-from shlo_disc.codegen.plan_view import PlanView
+from shlo_disc.codegen.plan_view import PlanView, is_mask
 from shlo_disc.codegen.softmax import GREATEST, reduction_name
 from shlo_disc.dynamic_ops.contract import DotAttrs
 from shlo_disc.dynamic_ops.program import Body, Op, Tensor
@@ -123,7 +123,7 @@ class _Merger:
             for below in self._below(group):
                 is_read_here = _is_product(below) and not self.view.stored(below, inside)
                 is_gradient = is_read_here and group.kind is GroupKind.ROWS  # others are operands of products
-                if id(below) not in inside and (is_gradient or _is_mask(below)):
+                if id(below) not in inside and (is_gradient or is_mask(below)):
                     inner[id(below)] = below
         return _Region(tensors, tuple(groups), tuple(ends), tuple(inner.values()))
 
@@ -178,8 +178,8 @@ class _Merger:
 
     def _refusal(self, dtype: object, widths: Sequence[int], tensors: Sequence[Tensor], group: Group) -> str:
         """Why a target cannot compute this, or not from what is in memory."""
-        if dtype not in self.ability.dtypes:
-            known = ", ".join(sorted(one.value for one in self.ability.dtypes))
+        if dtype not in self.ability.backward:
+            known = ", ".join(sorted(one.value for one in self.ability.backward))
             return f"its operands are none of {known}"
         if max(widths) > self.ability.width:
             return f"queries or values are {max(widths)} wide, more than {self.ability.width}"
@@ -232,12 +232,6 @@ class _Merger:
 
 def _is_product(group: Group) -> bool:
     return sum(isinstance(op.attrs, DotAttrs) for op in group.ops) == 1
-
-
-def _is_mask(group: Group) -> bool:
-    """Whether a group stores conditions, which cost little to compute again: then a kernel knows what they hide."""
-    sums = any(isinstance(op.attrs, ReduceAttrs | DotAttrs) for op in group.ops)
-    return group.kind is GroupKind.ROWS and not sums and all(root.dtype.is_bool for root in group.roots)
 
 
 def _sorted(groups: Sequence[Group], view: PlanView) -> tuple[Group, ...]:

@@ -70,14 +70,15 @@ def keep_in_place(
     order: Sequence[RowSum], weights: Sequence[Scalar], raw: Arg
 ) -> tuple[tuple[RowSum, ...], tuple[Scalar, ...]]:
     """Let the element of a sum take the place of `raw` where later formulas need `raw` for nothing else."""
-    sums, later, stand = list[RowSum](), [*(one.element for one in order), *weights], Arg("in place", raw.dtype)
+    sums, later = list[RowSum](), [*(one.element for one in order), *weights]
     for one in order:
         element, *later = later
+        stand = Arg("in place", element.dtype)
         changed = later if element == raw else [_Replacer(element, stand).scalar(formula) for formula in later]
         used = [args_of(formula) for formula in changed]
         kept = any(stand.name in names for names in used) and not any(RAW in names for names in used)
         if kept:
-            later = [ArgRewriter({stand.name: raw}).scalar(formula) for formula in changed]
+            later = [ArgRewriter({stand.name: Arg(raw.name, element.dtype)}).scalar(formula) for formula in changed]
         sums.append(RowSum(one.arg, one.greatest, element, kept))
     return tuple(sums), tuple(later)
 

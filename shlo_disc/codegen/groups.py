@@ -85,11 +85,11 @@ WIDE_FLOATS: frozenset[ProductTypes] = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class AttentionAbility:
-    """Attention that a target has a kernel for: of these types, at most so wide, and its `backward` pass or not."""
+    """Attention that a target has a kernel for: of these types, at most so wide, and its pass `backward` of those."""
 
     dtypes: frozenset[DType]
     width: int
-    backward: bool = False
+    backward: frozenset[DType] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping
 from shlo_disc.analysis.access import is_free
 from shlo_disc.codegen.groups import Context, FusionPlan, Group, GroupKind
 from shlo_disc.codegen.op_graph import group_inputs
+from shlo_disc.dynamic_ops.contract import DotAttrs
 from shlo_disc.dynamic_ops.program import Body, Op, Tensor
+from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 
 
 class PlanView:
@@ -66,3 +68,9 @@ class PlanView:
         made = [t for t in tensors if t in self.producers and self.producers[t][0] in self.order]
         names = [t.name for t in made if t not in self.home]
         return f"no attention: %{names[0]} is not in memory" if names else ""
+
+
+def is_mask(group: Group) -> bool:
+    """Whether a group stores conditions, which cost little to compute again: then a kernel knows what they hide."""
+    sums = any(isinstance(op.attrs, ReduceAttrs | DotAttrs) for op in group.ops)
+    return group.kind is GroupKind.ROWS and not sums and all(root.dtype.is_bool for root in group.roots)

@@ -38,7 +38,9 @@ Replaced = Mapping[Tensor, Callable[[Index], Scalar | None]]
 class Softmax:
     """`score`: the input in terms of `raw`, which stands for element `read` of the tensor below.
 
-    The result is `weight / total`, with `weight` in terms of `exponential`; it is 0 where `kept` is not true.
+    The result is `weight / total`, with `weight` in terms of `exponential`; it is 0 where `kept` is not true. As the
+    program has it: `summed` are the elements of the maximum, in terms of `raw`, and of the sum, in terms of `greatest`
+    too; `share` is the result in terms of `total` too.
     """
 
     raw: Arg
@@ -47,6 +49,8 @@ class Softmax:
     exponential: Arg
     weight: Scalar
     kept: Scalar | None
+    summed: tuple[Scalar, Scalar]
+    share: Scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +158,7 @@ def _match(whole: Scalar, summed: Scalar, compared: Scalar, raw: Arg, read: Inde
     if found is None:
         return "the exponentials are not divided by their sum, or the quotient is used in a way that sums do not allow"
     weight, exponential, kept = found
-    return Softmax(raw, read, score, exponential, weight, kept)
+    return Softmax(raw, read, score, exponential, weight, kept, (compared, summed), whole)
 
 
 def exponential_of(summed: Scalar, compared: Scalar) -> Scalar | str:

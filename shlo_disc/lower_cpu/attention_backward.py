@@ -6,21 +6,18 @@ from collections.abc import Iterator
 
 from shlo_disc.codegen.backward_kernel import BackwardKernel, BackwardProduct
 from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.kernel import Axis, Param, RowKernel, Stage, Store
+from shlo_disc.codegen.kernel import Axis
 from shlo_disc.codegen.masks import hidden_blocks
-from shlo_disc.codegen.rewrite import ArgRewriter
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.codegen.simplify_kernel import rewrite_store
 from shlo_disc.codegen.vanishing import LARGEST
-from shlo_disc.dynamic_ops.elementwise import converted
-from shlo_disc.expr.dim import Dim, Sym, const, maximum, of, product, total
+from shlo_disc.expr.dim import Dim, const, maximum, product, total
 from shlo_disc.expr.dtypes import DType
-from shlo_disc.expr.scalar import Load, Scalar
-from shlo_disc.lower_cpu.attention import hidden_function, matrix
-from shlo_disc.lower_cpu.rows import RowPrinter, pointer
+from shlo_disc.lower_cpu.attention_parts import PairBlocks, hidden_function, matrix, row_sizes, whole_lines
+from shlo_disc.lower_cpu.rows import pointer
 from shlo_disc.lower_cpu.small_products import decode_batch
 from shlo_disc.lower_cpu.spelling import VectorSpelling
-from shlo_disc.lower_cpu.templates import Body, CallBack, Tile, call_back, prelude_constants, tile_function, union
+from shlo_disc.lower_cpu.templates import Body, CallBack, Tile, tile_function, union
 
 
 def backward_extent(kernel: BackwardKernel) -> Dim:
@@ -37,22 +34,13 @@ def backward_work(kernel: BackwardKernel) -> Dim:
 
 def backward_scratch(kernel: BackwardKernel) -> Dim:
     """Bytes of private memory: as `AttentionBackward` lays it out (attention_gradients.h)."""
-    rows, chunk = _sizes()
-    high = _lines(kernel.key.extent)
-    deep, wide = (_lines(const(size)) for size in (kernel.depth, kernel.width))
+    rows, chunk = row_sizes()
+    high = whole_lines(kernel.key.extent)
+    deep, wide = (whole_lines(const(size)) for size in (kernel.depth, kernel.width))
     elements = (deep + wide) * (high + rows) + (high + 16) * (2 * rows)
     elements += max(1, len(kernel.weights)) * rows * (chunk + 16) + len(kernel.sums) * rows
-    elements += total(_lines(one.column.extent) * (high + rows) for one in kernel.products)
+    elements += total(whole_lines(one.column.extent) * (high + rows) for one in kernel.products)
     return elements * kernel.q.dtype.bytes
-
-
-def _lines(size: Dim) -> Dim:
-    return (size + 15) // 16 * 16
-
-
-def _sizes() -> tuple[int, int]:
-    sizes = prelude_constants("attention.h")
-    return sizes["SHLO_BACKWARD_ROWS"], sizes["SHLO_BACKWARD_KEYS"]
 
 
 def print_backward(kernel: BackwardKernel, name: str) -> Body:
@@ -107,17 +95,19 @@ def _call(kernel: BackwardKernel, emit: Emitter, name: str, tables: dict[str, st
 def _functions(kernel: BackwardKernel, name: str) -> tuple[list[CallBack], dict[str, str]]:
     """The functions that the prelude calls, and the tables of their names."""
     found, sums, weights = list[CallBack](), list[str](), list[str]()
+    dtype, batch = kernel.q.dtype, (*kernel.batch, *kernel.inner)
+    pairs = PairBlocks(kernel.params, batch, kernel.row, kernel.key, dtype, kernel.sums)
     for k, one in enumerate(kernel.sums):
-        found.append(_pairs(kernel, f"{name}_sum{k}", one.element))
+        found.append(pairs.function(f"{name}_sum{k}", one.element, dtype))
         sums.append(f"{{{name}_sum{k}, {_bool(one.greatest)}, {_bool(one.kept)}}}")
     for k, weight in enumerate(kernel.weights):
-        found.append(_pairs(kernel, f"{name}_weight{k}", weight))
+        found.append(pairs.function(f"{name}_weight{k}", weight, dtype))
         weights.append(f"{name}_weight{k}")
     found += [_epilogue(kernel, f"{name}_store{k}", one) for k, one in enumerate(kernel.products)]
     hidden = hidden_blocks(kernel.score, kernel.row.symbol, kernel.key.symbol) if kernel.masked else None
     said = "nullptr, 0"
     if hidden is not None:
-        loops = [axis.symbol.name for axis in (*kernel.batch, *kernel.inner)]
+        loops = [axis.symbol.name for axis in batch]
         found.append(hidden_function(kernel.params, loops, hidden, f"{name}_hidden"))
         said = f"{name}_hidden, {VectorSpelling().const(hidden.fill, DType.F64)}"
     tables = {
@@ -126,38 +116,6 @@ def _functions(kernel: BackwardKernel, name: str) -> tuple[list[CallBack], dict[
         "hidden": said,
     }
     return found, tables
-
-
-def _pairs(kernel: BackwardKernel, name: str, value: Scalar) -> CallBack:
-    """The function that computes a formula of a block of pairs, see `ShloPairs`."""
-    rows, _ = _sizes()
-    dtype = kernel.q.dtype
-    row, column = (of(axis.symbol) - of(Sym(first)) for axis, first in ((kernel.row, "%i0"), (kernel.key, "%j0")))
-
-    def element(buffer: str, ld: str) -> Load:
-        return Load(Param(buffer, dtype), (row * of(Sym(ld)) + column,))
-
-    stands: dict[str, Scalar] = {
-        kernel.raw.name: element("raw", "%ld"),
-        kernel.gradient.name: element("gradient", "%ld"),
-    }
-    for k, one in enumerate(kernel.sums):
-        stands[one.arg.name] = Load(Param("sums", dtype), (row + k * rows,))
-    to = element("to", "%to_ld")
-    assert isinstance(to.source, Param), "a block is a buffer"
-    store = Store(to.source, to.index[0], converted(value, dtype))
-    stage = Stage((kernel.key,), (False,), (rewrite_store(store, ArgRewriter(stands)),), ())
-    printer = RowPrinter(RowKernel(kernel.params, (kernel.row,), (stage,), ()), {kernel.key: ("j0", "j1")})
-    kind = printer.spell.memory_type(dtype)
-    head = [
-        f"static void {name}(void* context, const void* raw_, const void* gradient_, void* to_, const void* sums_,",
-        "                    int64_t ld, int64_t to_ld, int64_t i0, int64_t rows_, int64_t j0, int64_t columns_) {",
-        f"{INDENT}const ShloTask* const at = (const ShloTask*)context;",
-        *(f"{INDENT}const {kind}* const {p} = (const {kind}*){p}_;" for p in ("raw", "gradient", "sums")),
-        f"{INDENT}{kind}* const to = ({kind}*)to_;",
-        f"{INDENT}const int64_t begin = i0, end = i0 + rows_, j1 = j0 + columns_;",
-    ]
-    return call_back(head, printer, (*kernel.batch, *kernel.inner))
 
 
 def _epilogue(kernel: BackwardKernel, name: str, one: BackwardProduct) -> CallBack:

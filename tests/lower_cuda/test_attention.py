@@ -242,7 +242,7 @@ def test_machine_code(dtype: Any, width: int, precision: Precision, products: Pr
     """No spills, tensor cores where promised, and the shared memory that the tile was chosen for."""
     require_nvrtc()
     (kernel,) = find(causal, *heads(dtype, width=width)).kernels
-    kernel = replace(kernel, precision=precision)
+    kernel = replace(kernel, precisions=(precision, precision))
     printed = print_attention(kernel)
     tiles = tiles_for(kernel)
     assert {tile.products for tile in tiles} == {products}
@@ -265,7 +265,13 @@ def test_every_width_has_tiles() -> None:
         source = replace(kernel.q.source, dtype=dtype)
         for width in range(1, 129):
             for precision in Precision:
-                one = replace(kernel, q=replace(kernel.q, source=source), depth=width, width=128, precision=precision)
+                one = replace(
+                    kernel,
+                    q=replace(kernel.q, source=source),
+                    depth=width,
+                    width=128,
+                    precisions=(precision, precision),
+                )
                 assert all(tile.shared <= SHARED for tile in tiles_for(one))
 
 

@@ -88,3 +88,27 @@ struct ShloAttentionBackward {
   extern "C" void shlo_attention_backward_##name(const ShloAttentionBackward* attention, bool first, bool last,    \
                                                  void* scratch);
 SHLO_ATTENTION_BACKWARD_KERNEL(f32) SHLO_ATTENTION_BACKWARD_KERNEL(f64)
+
+// ---- types of two bytes (attention_rows.h) -----------------------------------------------------------------------------
+
+// softmax(score(q k^T)) v by the program's own formulas, which may round after every operation: numbers between the products
+// are f32, and round where a formula does.
+struct ShloAttentionRows {
+  ShloMatrix q, k, v;
+  int64_t rows, keys, depth, width;
+  const ShloRowSum* sums;  // the largest score is the first
+  int64_t sum_count;
+  ShloPairs weights;  // to what values are multiplied by: bf16 as bf16, f16 as f32
+  ShloEpilogue epilogue;
+  bool (*hidden)(void* context, int64_t i0, int64_t i1, int64_t j0, int64_t j1);  // as in ShloAttention
+  double fill;
+  void* context;
+};
+
+// Computes rows [i0, i1), which begin at a multiple of ROWS. Scratch: 64-byte aligned; its size is in
+// lower_cpu/attention_rows.py. bf16_rounded: dot products of pairs where the CPU has them (gemm_narrow.h), half_rounded: in
+// the second product.
+#define SHLO_ATTENTION_ROWS_KERNEL(name) \
+  extern "C" void shlo_attention_rows_##name(const ShloAttentionRows* attention, int64_t i0, int64_t i1, void* scratch);
+SHLO_ATTENTION_ROWS_KERNEL(f16) SHLO_ATTENTION_ROWS_KERNEL(bf16) SHLO_ATTENTION_ROWS_KERNEL(bf16_rounded)
+SHLO_ATTENTION_ROWS_KERNEL(bf16_half_rounded)

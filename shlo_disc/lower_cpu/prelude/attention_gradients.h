@@ -4,11 +4,9 @@
 // only products of whole matrices never are. Gradients of keys and values grow from one block of rows to the next, in one
 // order, so that threads share no matrix.
 #pragma once
-#include "attention_online.h"
+#include "attention_pairs.h"
 
 namespace {
-
-constexpr int64_t ROWS = SHLO_BACKWARD_ROWS, CHUNK = SHLO_BACKWARD_KEYS;
 
 // Whether all numbers are at most so large, and none is NaN.
 template <class T>
@@ -24,31 +22,26 @@ bool moderate(const T* x, int64_t row, int64_t column, int64_t rows, int64_t col
   return hmax(greatest) <= most;
 }
 
-// The larger numbers; NaN wins.
-template <class V>
-SHLO_INLINE V largest(V a, V b) {
-  if constexpr (is_pair<V>) return V{larger(a.lo, b.lo), larger(a.hi, b.hi)};
-  else return larger(a, b);
-}
-
 template <class T>
-struct AttentionBackward {
-  static constexpr T INFINITE = __builtin_inf();
-  static constexpr T VANISHED = sizeof(T) == 4 ? T(-104) : T(-746);  // exp of this is 0
+struct AttentionBackward : PairsOfRows<T, ShloAttentionBackward> {
+  typedef PairsOfRows<T, ShloAttentionBackward> Base;
+  typedef typename Base::Pairs Pairs;
+  using Base::it, Base::raw, Base::gradient, Base::weights, Base::sums, Base::ld, Base::weights_ld, Base::each_piece;
+  using Base::any_hidden, Base::reduce, Base::begin_sums, Base::SEEN, Base::HIDDEN, Base::ALL;
   static constexpr int64_t MOST = 8;  // gradients
-  enum Pairs { SEEN, HIDDEN, ALL };
-  enum Answer { UNKNOWN, NO, YES };
 
-  const ShloAttentionBackward& it;
   const int64_t deep = whole_lines(it.depth), wide = whole_lines(it.width), high = whole_lines(it.keys);
-  const int64_t ld = pitch(it.keys), weights_ld = pitch(CHUNK);
-  T *const keys, *const values, *const raw, *const gradient, *const weights, *const queries, *const upstream, *const sums;
+  T *const keys, *const values, *queries, *upstream;
   T *right[MOST], *sum[MOST];  // of gradients
 
   AttentionBackward(const ShloAttentionBackward& attention, T* scratch)
-      : it(attention), keys(scratch), values(keys + deep * high), raw(values + wide * high), gradient(raw + ROWS * ld),
-        weights(gradient + ROWS * ld), queries(weights + least_one(it.weight_count) * ROWS * weights_ld),
-        upstream(queries + ROWS * deep), sums(upstream + ROWS * wide) {
+      : Base(attention), keys(scratch), values(keys + deep * high) {
+    raw = values + wide * high;
+    gradient = raw + ROWS * ld;
+    weights = gradient + ROWS * ld;
+    queries = weights + least_one(it.weight_count) * ROWS * weights_ld;
+    upstream = queries + ROWS * deep;
+    sums = upstream + ROWS * wide;
     T* next = sums + it.sum_count * ROWS;
     for (int64_t n = 0; n < it.gradient_count; ++n) {
       const ShloGradient& one = it.gradients[n];
@@ -59,33 +52,6 @@ struct AttentionBackward {
     }
   }
   static int64_t least_one(int64_t n) { return n < 1 ? 1 : n; }
-
-  // Calls `take` with pieces of at most CHUNK keys, from number `c` on, that are all hidden from these rows, or all not.
-  template <class F>
-  void each_piece(int64_t i, int64_t rows, Pairs which, F take) const {
-    for (int64_t c = 0, end; c < it.keys; c = end) {
-      const int64_t most = least(c / CHUNK * CHUNK + CHUNK, it.keys);
-      end = most;
-      if (which != ALL) {
-        const auto hides = [&](int64_t from) {
-          return it.hidden != nullptr && it.hidden(it.context, i, i + rows, from, least(from + STRIP, it.keys));
-        };
-        const bool hidden = hides(c);
-        end = c + STRIP;
-        while (end < most && hides(end) == hidden) end += STRIP;
-        end = least(end, most);
-        if (hidden != (which == HIDDEN)) continue;
-      }
-      take(c, end - c);
-    }
-  }
-
-  bool any_hidden(int64_t i, int64_t rows) const {
-    if (it.hidden == nullptr) return false;
-    for (int64_t c = 0; c < it.keys; c += STRIP)
-      if (it.hidden(it.context, i, i + rows, c, least(c + STRIP, it.keys))) return true;
-    return false;
-  }
 
   static const T* at(const ShloMatrix& m, int64_t i) { return (const T*)m.at + i * m.row; }
 
@@ -100,37 +66,6 @@ struct AttentionBackward {
     return {to, to_ld};
   }
 
-  // Rows of numbers join the sums of their rows, 16 of which are lanes of one vector.
-  template <class Op>
-  void add_to_sums(T* sums_of_rows, T nothing, const T* x, int64_t x_ld, int64_t rows, int64_t count, Op op) const {
-    typedef vector_t<T> vector;
-    const vector none = splat<vector>(nothing);
-    for (int64_t r = 0; r < rows; r += 16) {
-      vector each[16];
-      for (int64_t k = 0; k < 16; ++k) {
-        each[k] = none;
-        if (r + k >= rows) continue;
-        const T* const row = x + (r + k) * x_ld;
-        int64_t j = 0;
-        for (; j + 16 <= count; j += 16) each[k] = op(each[k], load(row + j));
-        if (j < count) each[k] = op(each[k], keep_n(load_n(row + j, count - j), count - j, none));
-      }
-      store(sums_of_rows + r, op(load(sums_of_rows + r), across(each, op)));
-    }
-  }
-
-  void reduce(int64_t k, int64_t i, int64_t rows, Pairs which) const {
-    const ShloRowSum& one = it.sums[k];
-    each_piece(i, rows, which, [&](int64_t c, int64_t count) {
-      T* const to = one.kept ? raw + c : weights;
-      const int64_t to_ld = one.kept ? ld : weights_ld;
-      one.element(it.context, raw + c, gradient + c, to, sums, ld, to_ld, i, rows, c, count);
-      T* const all = sums + k * ROWS;
-      if (one.greatest) add_to_sums(all, -INFINITE, to, to_ld, rows, count, [](auto a, auto b) { return largest(a, b); });
-      else add_to_sums(all, T(0), to, to_ld, rows, count, [](auto a, auto b) { return a + b; });
-    });
-  }
-
   void multiply_pairs(Lines q, Lines g, int64_t i, int64_t rows, Pairs which) const {
     each_piece(i, rows, which, [&](int64_t c, int64_t count) {
       multiply(q.at, q.ld, rows, Panels<T>{keys + c * deep, deep, 0, 0}, raw + c, ld, it.depth, count, false);
@@ -140,8 +75,7 @@ struct AttentionBackward {
 
   // Whether pairs with scores of at most `fill` add nothing to these rows, nor to sums over them.
   bool vanish(Lines q, Lines g, int64_t rows) const {
-    for (int64_t r = 0; r < rows; ++r)
-      if (!(T(it.fill) - sums[r] <= VANISHED)) return false;
+    if (!Base::vanish(rows)) return false;
     const T most = T(it.moderate);
     return moderate(q.at, q.ld, int64_t(1), rows, it.depth, most) && moderate(g.at, g.ld, int64_t(1), rows, it.width, most);
   }
@@ -158,8 +92,7 @@ struct AttentionBackward {
   }
 
   void take_rows(int64_t i, int64_t rows, Answer& moderate_keys) const {
-    for (int64_t k = 0; k < it.sum_count; ++k)
-      for (int64_t r = 0; r < ROWS; ++r) sums[k * ROWS + r] = it.sums[k].greatest ? -INFINITE : T(0);
+    begin_sums();
     const Lines q = lines(it.q, i, rows, it.depth, queries, deep), g = lines(it.g, i, rows, it.width, upstream, wide);
     Pairs which = any_hidden(i, rows) ? SEEN : ALL;
     multiply_pairs(q, g, i, rows, which);

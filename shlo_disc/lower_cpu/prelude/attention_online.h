@@ -61,8 +61,32 @@ bool all_finite(const T* x, int64_t ld, int64_t rows, int64_t columns) {
 
 // ---- products --------------------------------------------------------------------------------------------------------
 
+// How numbers of operands are multiplied; other kinds are in attention_rows.h.
+template <class T>
+struct Plain {
+  static constexpr int parts = 1;  // of a word, which are multiplied one after the other
+  template <int part>
+  SHLO_INLINE register_t<T> part_of(register_t<T> x) { return x; }
+  SHLO_INLINE register_t<T> broadcast(T x) { return x - register_t<T>{}; }
+  SHLO_INLINE register_t<T> add(register_t<T> sum, register_t<T> x, register_t<T> y) { return sum + x * y; }
+};
+
+// sum[M, V registers] += a[M] * b[V registers], or one part of these.
+template <class T, int M, int V, class Kind, int part = 0>
+SHLO_INLINE void add_products(register_t<T> (&sum)[M][V], const T* a, int64_t step, const T* b) {
+  register_t<T> y[V];
+#pragma GCC unroll 16
+  for (int v = 0; v < V; ++v) y[v] = Kind::template part_of<part>(read(b + v * Register<T>::lanes));
+#pragma GCC unroll 16
+  for (int i = 0; i < M; ++i) {
+    const register_t<T> x = Kind::template part_of<part>(Kind::broadcast(a[i * step]));
+#pragma GCC unroll 16
+    for (int v = 0; v < V; ++v) sum[i][v] = Kind::add(sum[i][v], x, y[v]);
+  }
+}
+
 // c[M, V registers] (+)= a[M, k] * b[k, V registers]; of a matrix that is TURNED, a[k, M] is in memory.
-template <class T, int M, int V, bool TURNED>
+template <class T, int M, int V, bool TURNED, class Kind>
 void tile(const T* a, int64_t lda, const T* b, int64_t ldb, T* c, int64_t ldc, int64_t k, bool add) {
   constexpr int L = Register<T>::lanes;
   register_t<T> sum[M][V];
@@ -71,15 +95,8 @@ void tile(const T* a, int64_t lda, const T* b, int64_t ldb, T* c, int64_t ldc, i
 #pragma GCC unroll 16
     for (int v = 0; v < V; ++v) sum[i][v] = add ? read(c + i * ldc + v * L) : register_t<T>{};
   for (int64_t p = 0; p < k; ++p, a += TURNED ? lda : 1, b += ldb) {
-    register_t<T> y[V];
-#pragma GCC unroll 16
-    for (int v = 0; v < V; ++v) y[v] = read(b + v * L);
-#pragma GCC unroll 16
-    for (int i = 0; i < M; ++i) {
-      const register_t<T> x = a[TURNED ? i : i * lda] - register_t<T>{};
-#pragma GCC unroll 16
-      for (int v = 0; v < V; ++v) sum[i][v] += x * y[v];
-    }
+    add_products<T, M, V, Kind>(sum, a, TURNED ? 1 : lda, b);
+    if constexpr (Kind::parts == 2) add_products<T, M, V, Kind, 1>(sum, a, TURNED ? 1 : lda, b);
   }
 #pragma GCC unroll 16
   for (int i = 0; i < M; ++i)
@@ -87,14 +104,14 @@ void tile(const T* a, int64_t lda, const T* b, int64_t ldb, T* c, int64_t ldc, i
     for (int v = 0; v < V; ++v) write(c + i * ldc + v * L, sum[i][v]);
 }
 
-template <class T, int V, bool TURNED>
+template <class T, int V, bool TURNED, class Kind>
 void tiles(const T* a, int64_t lda, int64_t rows, const T* b, int64_t ldb, T* c, int64_t ldc, int64_t k, bool add) {
   for (int64_t i = 0, high; i < rows; i += high) {
     const int64_t parts = (rows - i + 5) / 6;  // that differ by one row at most
     high = (rows - i + parts - 1) / parts;
-    constexpr decltype(tile<T, 1, V, TURNED>)* of_height[] = {tile<T, 1, V, TURNED>, tile<T, 2, V, TURNED>,
-                                                              tile<T, 3, V, TURNED>, tile<T, 4, V, TURNED>,
-                                                              tile<T, 5, V, TURNED>, tile<T, 6, V, TURNED>};
+    constexpr decltype(tile<T, 1, V, TURNED, Kind>)* of_height[] = {
+        tile<T, 1, V, TURNED, Kind>, tile<T, 2, V, TURNED, Kind>, tile<T, 3, V, TURNED, Kind>,
+        tile<T, 4, V, TURNED, Kind>, tile<T, 5, V, TURNED, Kind>, tile<T, 6, V, TURNED, Kind>};
     of_height[high - 1](a + (TURNED ? i : i * lda), lda, b, ldb, c + i * ldc, ldc, k, add);
   }
 }
@@ -119,13 +136,13 @@ void lay_out_panels(const T* from, int64_t row, int64_t column, int64_t rows, in
 }
 
 // c[rows, columns] (+)= a[rows, k] * b[k, columns]; of c whole lines of 16 are written.
-template <bool TURNED = false, class T>
+template <bool TURNED = false, template <class> class Kind = Plain, class T>
 void multiply(const T* a, int64_t lda, int64_t rows, Panels<T> b, T* c, int64_t ldc, int64_t k, int64_t columns,
               bool add) {
   constexpr int L = Register<T>::lanes, V = SHLO_TILE_VECTORS;
   if (rows == 1 && b.high == 1 && columns % (2 * V * L) == 0) {  // one row reads longer pieces of lines of memory
     for (int64_t j = 0; j < columns; j += 2 * V * L)
-      tile<T, 1, 2 * V, TURNED>(a, lda, b.at + b.first * b.ld + j, b.ld, c + j, ldc, k, add);
+      tile<T, 1, 2 * V, TURNED, Kind<T>>(a, lda, b.at + b.first * b.ld + j, b.ld, c + j, ldc, k, add);
     return;
   }
   for (int64_t start = 0; start < columns; start += PANEL<T>) {
@@ -133,14 +150,16 @@ void multiply(const T* a, int64_t lda, int64_t rows, Panels<T> b, T* c, int64_t 
     for (int64_t j = 0, vectors; j < width; j += vectors * L) {
       const int64_t left = (width - j) / L;
       vectors = left >= V ? V : left >= 2 ? 2 : 1;
-      const auto panel = vectors == V ? tiles<T, V, TURNED> : vectors == 2 ? tiles<T, 2, TURNED> : tiles<T, 1, TURNED>;
+      const auto panel = vectors == V   ? tiles<T, V, TURNED, Kind<T>>
+                         : vectors == 2 ? tiles<T, 2, TURNED, Kind<T>>
+                                        : tiles<T, 1, TURNED, Kind<T>>;
       panel(a, lda, rows, b.at + start * b.high + b.first * ldb + j, ldb, c + start + j, ldc, k, add);
     }
   }
 }
 
 // c[M, count] = a[M, k] * b[count, k], k being whole registers; columns up to the next multiple of four are written.
-template <class T, int M>
+template <class T, int M, class Kind = Plain<T>>
 void dots(const T* a, int64_t lda, const T* b, int64_t ldb, int64_t count, T* c, int64_t ldc, int64_t k) {
   for (int64_t j = 0; j < count; j += 4) {
     register_t<T> sum[M][4] = {};
@@ -152,7 +171,11 @@ void dots(const T* a, int64_t lda, const T* b, int64_t ldb, int64_t count, T* c,
       for (int i = 0; i < M; ++i) {
         const register_t<T> x = read(a + i * lda + p);
 #pragma GCC unroll 4
-        for (int q = 0; q < 4; ++q) sum[i][q] += x * y[q];
+        for (int q = 0; q < 4; ++q) {
+          sum[i][q] = Kind::add(sum[i][q], Kind::template part_of<0>(x), Kind::template part_of<0>(y[q]));
+          if constexpr (Kind::parts == 2)
+            sum[i][q] = Kind::add(sum[i][q], Kind::template part_of<1>(x), Kind::template part_of<1>(y[q]));
+        }
       }
     }
 #pragma GCC unroll 4
