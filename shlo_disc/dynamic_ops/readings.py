@@ -145,8 +145,8 @@ class Readings:
             self._late[sizes, element] = symbol, sizes.span
 
     def made(self, tensor: Tensor, op: ir.Op, result: int, operands: Sequence[Bound], calls: tuple[Span, ...]) -> None:
-        """Say how a tensor was computed; who says it first is the innermost."""
-        if tensor.dtype.is_integer or tensor.dtype.is_bool:
+        """Say how a tensor was computed; who says it first is the innermost, and who hands on an operand did not."""
+        if (tensor.dtype.is_integer or tensor.dtype.is_bool) and all(x is not tensor for x in operands):
             self._made.setdefault(tensor, _Made(op, result, tuple(operands), calls, self._build.depth))
 
     def dims(self, tensor: Tensor, op: ir.Op) -> tuple[Dim, ...]:

@@ -92,6 +92,38 @@ def test_a_negative_or_overflowing_size_names_the_op_and_the_line(driver: str) -
     assert "a broadcast keeps sizes that are not 1: found 2 and 3" in refusal("i64", (1, 3), driver, 2)
 
 
+ROW_BY_ROW = """
+func.func @main(%x: tensor<?xf32>, %n: tensor<i64>) -> tensor<1xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i64>
+  %one = stablehlo.constant dense<1> : tensor<i64>
+  %step = stablehlo.constant dense<1> : tensor<1xi64>
+  %none = stablehlo.constant dense<0.0> : tensor<1xf32>
+  %r:2 = stablehlo.while(%i = %zero, %sum = %none) : tensor<i64>, tensor<1xf32>
+  cond {
+    %c = stablehlo.compare LT, %i, %n : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %same = stablehlo.convert %i : tensor<i64>
+    %next = stablehlo.add %same, %one : tensor<i64>
+    %low = stablehlo.reshape %same : (tensor<i64>) -> tensor<1xi64>
+    %high = stablehlo.reshape %next : (tensor<i64>) -> tensor<1xi64>
+    %row = stablehlo.real_dynamic_slice %x, %low, %high, %step
+      : (tensor<?xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<1xf32>
+    %more = stablehlo.add %sum, %row : tensor<1xf32>
+    stablehlo.return %next, %more : tensor<i64>, tensor<1xf32>
+  }
+  return %r#1 : tensor<1xf32>
+}
+"""
+
+
+def test_an_op_that_hands_on_what_a_loop_carries_is_seen_through() -> None:
+    x = np.arange(7, dtype=np.float32)
+    run = shlo_disc.compile(ROW_BY_ROW, device="cpu")
+    for n in (0, 1, 5, 7):
+        assert run(x, np.array(n, np.int64))[0] == x[:n].sum()
+
+
 def test_what_is_said_of_such_a_program_is_true() -> None:
     run = shlo_disc.compile(GRID.replace("TYPE", "i64"), device="cpu")
     assert run.executable.artifact.free == ("s0", "size_0", "size_1")
