@@ -26,7 +26,8 @@ class Buffer:
     if `first` is larger). Moments count the leaves of the program's steps from 0, and each reading of a loop's flag
     (between condition and body) or of a branch's number. Buffers of the same `memory` (a slot) are one piece of memory
     at different times; None: no other buffer is. `packed`: an operand packed before a loop; it is that buffer if there
-    is one, else in the arena, else (of size 0) a null pointer.
+    is one, else in the arena, else (of size 0) a null pointer. `whole`: bytes of all its rows, of which there are only
+    those of one unit for each thread, if the region has units (`Member.held`).
     """
 
     kind: str
@@ -40,6 +41,7 @@ class Buffer:
     last: int = 0
     memory: Slot | None = None
     packed: Slot | None = None
+    whole: Formula | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +65,16 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A launch of a region: its `pieces` in each unit, of `extent` in all, at the sizes `dims`."""
+    """A launch of a region: its `pieces` in each unit, of `extent` in all, at the sizes `dims`.
+
+    `held`: positions of those of its buffers that have the rows of one unit for each thread, and the bytes of these.
+    """
 
     launch: Launch
     dims: tuple[Formula, ...]
     pieces: Formula
     extent: Formula
+    held: tuple[tuple[int, Formula], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

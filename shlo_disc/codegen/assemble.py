@@ -128,6 +128,7 @@ def _buffer(buffer: HostBuffer) -> Buffer:
         buffer.last,
         buffer.memory,
         buffer.packed,
+        None if buffer.whole is None else buffer.whole.python(),
     )
 
 
@@ -172,7 +173,13 @@ def _run(step: LaunchStep) -> Launch:
 
 
 def _region(step: RegionStep) -> Region:
-    members = [Member(_run(m.launch), m.symbols, m.pieces.python(), m.extent.python()) for m in step.members]
+    members = [
+        Member(
+            *(_run(m.launch), m.symbols, m.pieces.python(), m.extent.python()),
+            tuple([(held.position, held.size.python()) for held in m.held]),
+        )
+        for m in step.members
+    ]
     return Region(tuple(members), *_texts((step.rows, step.units, step.grain, step.work, step.scratch)))
 
 

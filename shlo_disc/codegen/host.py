@@ -232,13 +232,25 @@ class LaunchStep:
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """The buffer at a position of a launch's is the rows of one unit, `size` bytes, for each thread in turn."""
+
+    position: int
+    size: Dim
+
+
+@dataclass(frozen=True, slots=True)
 class Member:
-    """A launch of a region: its `pieces` in each unit of rows, of `extent` in all, at the sizes that `symbols` name."""
+    """A launch of a region: its `pieces` in each unit of rows, of `extent` in all, at the sizes that `symbols` name.
+
+    `held`: those of its buffers of which each thread has only the rows of a unit.
+    """
 
     launch: LaunchStep
     symbols: tuple[str, ...]
     pieces: Dim
     extent: Dim
+    held: tuple[Held, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +297,7 @@ class HostBuffer:
     Or it is `packed`: what the packing of that `number` fills before a call, or nothing; or always nothing, `null`.
     Steps count from 0 in the order of the program's text, a loop's or a branch's body in its place; the buffer holds
     what is needed from step `first` to step `last`, inclusive (`first` > `last`: never). Buffers of one `memory`, which
-    is one of their slots, are the same bytes at different times. `packed`: see `artifact.Buffer`.
+    is one of their slots, are the same bytes at different times. `packed`, `whole`: see `artifact.Buffer`.
     """
 
     kind: BufferKind
@@ -297,6 +309,7 @@ class HostBuffer:
     last: int
     memory: int
     packed: int | None = None
+    whole: Dim | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from shlo_disc.codegen.host import (
 )
 from shlo_disc.codegen.liveness import Liveness, members
 from shlo_disc.codegen.placement import Tenant, place, sizes_at, stack
-from shlo_disc.codegen.regions import Region, as_step, find_regions
+from shlo_disc.codegen.region_memory import RegionMemory
 from shlo_disc.codegen.scheduling import AtPoints
 from shlo_disc.codegen.step_order import other_orders, pairs_in_place
 from shlo_disc.codegen.traffic import bytes_of
@@ -39,6 +39,7 @@ from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.expr.dim import Dim, Sym, const
 
 _RANK: Mapping[BufferKind, int] = {"arena": 0, "result": 1, "argument": 2, "constant": 2, "packed": 2, "null": 2}
+SLACK = 1024  # bytes: what a few more buffers of small arrays are rounded up by
 _LENT: frozenset[BufferKind] = frozenset({"argument", "constant", "packed", "null"})
 
 
@@ -81,7 +82,11 @@ def allocate(
     ordered = (_Layout(places, order, context, donated) for order in orders)
     best = next((other for other in ordered if other.is_better_than(best)), best)
     apart = _Layout(places, best.steps, context, donated, in_place=False)
-    return (apart if apart.is_better_than(best) else best).memory()
+    best = apart if apart.is_better_than(best) else best
+    if best.could_hold:
+        by_rows = _Layout(places, best.steps, context, donated, holds=True)
+        best = by_rows if by_rows.needs_no_more_than(best) else best
+    return best.memory()
 
 
 class _Layout:
@@ -95,24 +100,31 @@ class _Layout:
         donated: Collection[int],
         *,
         in_place: bool = True,
+        holds: bool = False,
     ) -> None:
-        """`in_place`: launches may write in place of temporaries, and not of donated arguments alone."""
+        """`in_place`: launches may write in place of temporaries, and not of donated arguments alone.
+
+        `holds`: one thread, too, takes launches by rows that it holds.
+        """
         self._places, self.steps, self._context = places, steps, context
         self._live = Liveness(steps, len(places), [slot for slot, at in enumerate(places) if at.kind == "result"])
-        self._regions = _Regions(steps, self._live, context)
+        temporaries = {slot: at.size for slot, at in enumerate(places) if at.kind == "arena"}
+        self._regions = RegionMemory(steps, self._live, temporaries, context, holds=holds)
         self._shared = shared = _Sharing(places, self._live, self._regions, context, donated)
         shared.in_place(steps, of_temporaries=in_place)
         shared.as_results()
         shared.as_guests()
         self._homes = homes = shared.homes()
         self._tenants = [k for k in range(len(places)) if homes[k] == k and _is_tenant(places[k], shared.moments[k])]
-        tenants = [Tenant(self._regions.widened(shared.moments[k]), shared.sizes[k]) for k in self._tenants]
+        rooms = self._regions.settle({k: shared.members[k] for k in self._tenants})
+        self._sizes = [rooms.get(home, size) for home, size in zip(homes, shared.sizes, strict=True)]
+        tenants = [Tenant(self._regions.needed(k, shared.moments[k]), self._sizes[k]) for k in self._tenants]
         self._stacking = stack(tenants, context.facts, context.points)
         self._kept = _without_copies(steps, homes)  # in a region is none
 
     def sizes_in_arena(self) -> AtPoints:
         """Bytes by slot and point, 0 for what is no temporary."""
-        found = sizes_at(self._shared.sizes, self._context.points)
+        found = sizes_at(self._sizes, self._context.points)
         found[[slot for slot, at in enumerate(self._places) if at.kind != "arena"]] = 0
         return found
 
@@ -120,6 +132,17 @@ class _Layout:
         """Whether the arena is smaller at some likely sizes, larger at none, and no more is copied."""
         mine, theirs = self._stacking.arena, other._stacking.arena
         return bool(np.all(mine <= theirs) and np.any(mine < theirs)) and self._copies <= other._copies
+
+    def needs_no_more_than(self, other: _Layout) -> bool:
+        """Whether the arena is at likely sizes no larger in all, much larger at none, and no more is copied."""
+        mine, theirs = self._stacking.arena, other._stacking.arena
+        is_near = np.all(mine <= theirs + theirs // 16 + SLACK)
+        return bool(is_near and np.sum(mine) <= np.sum(theirs)) and self._copies <= other._copies
+
+    @property
+    def could_hold(self) -> bool:
+        """Whether one thread could take launches by rows."""
+        return self._regions.could_hold
 
     @property
     def _copies(self) -> int:
@@ -129,14 +152,15 @@ class _Layout:
         """The buffers, at offsets that hold for all sizes."""
         places, homes, context = self._places, self._homes, self._context
         names = {s.name for at in places for s in at.size.symbols()}.union(s.name for p in context.points for s in p)
-        kept, units = self._regions.wrapped(self._kept, names)
+        kept, units = self._regions.wrapped(self._kept, names, homes)
         found = place(self._stacking, context.facts, context.points, names)
         offsets = dict(zip(self._tenants, found.offsets, strict=True))
         clock = _Clock(self.steps, self._live, homes)
         buffers = [
             HostBuffer(
-                places[home].kind, places[home].number, offsets.get(home, const(0)), at.size, at.tensor,
-                *clock.span(self._live.alive[slot]), home, at.packed,
+                places[home].kind, places[home].number, offsets.get(home, const(0)),
+                self._sizes[slot] if self._regions.holds(home) else at.size, at.tensor,
+                *clock.span(self._live.alive[slot]), home, at.packed, at.size if self._regions.holds(home) else None,
             )
             for slot, (at, home) in enumerate(zip(places, homes, strict=True))
         ]  # fmt: skip
@@ -158,69 +182,11 @@ def _donations(places: Sequence[Place], homes: Sequence[int]) -> tuple[Donation,
     return tuple(Donation(argument, result) for argument, result in found.items())
 
 
-class _Regions:
-    """The launches that threads go through by rows, and the moments in which a buffer of theirs is needed for that."""
-
-    def __init__(self, steps: Sequence[HostStep], live: Liveness, context: Context) -> None:
-        self._regions = list(find_regions(steps, context.facts))
-        self._live = live
-        self._first = {id(region.steps[0]): region for region in self._regions}
-        self._by_moment = dict[int, Region]()
-        self._spans = list[int]()
-        for region in self._regions:
-            moments = [live.numbered[id(step)] for step in region.steps]
-            self._by_moment.update(dict.fromkeys(moments, region))
-            self._spans.append(sum(1 << moment for moment in moments))
-
-    def widened(self, moments: int) -> int:
-        """Some moments of a buffer, with all those of the regions that they are in: threads are at different ones."""
-        for span in self._spans:
-            if moments & span:
-                moments |= span
-        return moments
-
-    def is_by_rows(self, moment: int, slots: Sequence[int], *, fits: bool) -> bool:
-        """Whether what happens to these slots in the region of a moment, if it is in one, is local, and that `fits`."""
-        region = self._by_moment.get(moment)
-        return region is None or (fits and all(slot not in region.others for slot in slots))
-
-    def wrapped(
-        self, steps: Sequence[HostStep], taken: set[str]
-    ) -> tuple[tuple[HostStep, ...], tuple[tuple[Sym, Dim], ...]]:
-        """The steps with regions as one step each, and what a unit of each is."""
-        definitions, units = dict[Sym, Dim](), dict[Dim, Sym]()
-
-        def wrap(steps: Sequence[HostStep]) -> tuple[HostStep, ...]:
-            found, rest = list[HostStep](), list(steps)
-            while rest:
-                step = rest.pop(0)
-                match step:
-                    case LaunchStep() if (region := self._first.get(id(step))) is not None:
-                        del rest[: len(region.steps) - 1]
-                        name = f"unit{len(definitions)}"
-                        while name in taken:
-                            name += "_"
-                        made, size = as_step(region, Sym(name))
-                        if (known := units.setdefault(size, Sym(name))).name != name:
-                            made, _ = as_step(region, known)
-                        definitions[known] = size
-                        found.append(made)
-                    case WhileStep(condition, _, body):
-                        found.append(replace(step, condition=wrap(condition), body=wrap(body)))
-                    case CaseStep(_, _, branches):
-                        found.append(replace(step, branches=tuple(map(wrap, branches))))
-                    case _:
-                        found.append(step)
-            return tuple(found)
-
-        return wrap(steps), tuple(definitions.items())
-
-
 class _Sharing:
     """Slots that are one memory: a union-find whose roots know when their memory is needed and how large it is."""
 
     def __init__(
-        self, places: Sequence[Place], live: Liveness, regions: _Regions, context: Context, donated: Collection[int]
+        self, places: Sequence[Place], live: Liveness, regions: RegionMemory, context: Context, donated: Collection[int]
     ) -> None:
         self.places, self.live, self.regions, self.facts = places, live, regions, context.facts
         self.points = context.points
@@ -321,7 +287,8 @@ class _Sharing:
         for host in sorted([*results, *self.donated], key=lambda k: weights[self.sizes[k]]):
             hosts.setdefault(self.sizes[host], []).append(host)
         roomy = {size: [found for room, found in hosts.items() if self._fits(size, room)] for size in weights}
-        guests = [k for k, at in enumerate(self.places) if at.kind == "arena" and self._root(k) == k]
+        roots = [k for k, at in enumerate(self.places) if at.kind == "arena" and self._root(k) == k]
+        guests = [k for k in roots if self.regions.holder(self.members[k]) is None]
         for guest in sorted(guests, key=lambda k: -weights[self.sizes[k]]):
             for root in map(self._root, chain.from_iterable(roomy[self.sizes[guest]])):
                 if self._are_apart(root, guest):

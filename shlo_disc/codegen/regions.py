@@ -10,11 +10,11 @@ row of that memory is one thread's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from shlo_disc.codegen.division import Division
-from shlo_disc.codegen.host import CaseStep, HostStep, KernelRef, LaunchStep, Member, RegionStep, WhileStep
+from shlo_disc.codegen.host import CaseStep, Held, HostStep, KernelRef, LaunchStep, Member, RegionStep, WhileStep
 from shlo_disc.codegen.traffic import elements
 from shlo_disc.expr.dim import Dim, Sym, const, divide, maximum, minimum, of, total
 from shlo_disc.expr.facts import Facts
@@ -54,6 +54,13 @@ class Region:
         self.local = (self.local | local) - self.others
         self.written |= written
         return True
+
+    @property
+    def threads(self) -> int:
+        """How many the program is compiled for."""
+        division = division_of(self.steps[0])
+        assert division is not None, "what is in a region can be cut"
+        return division.threads
 
     @property
     def has_product(self) -> bool:
@@ -139,22 +146,36 @@ def ceildiv(count: Dim, size: Dim) -> Dim:
     return (count + size - 1) // size
 
 
-def as_step(region: Region, unit: Sym) -> tuple[RegionStep, Dim]:
+def held_rows(region: Region) -> Dim:
+    """The most rows that there may be of what is held: a unit for each thread, or all where there are no units."""
+    rows, threads = region.rows, region.threads
+    filled = const(0) if threads == 1 else STEP * threads * _has_units(rows, threads)
+    return minimum(rows + filled, const(UNIT_ROWS * threads))
+
+
+def _has_units(rows: Dim, threads: int) -> Dim:
+    """1 where so many rows of products go by units; else 0: they are one unit, or columns are better shared."""
+    return minimum(1, rows // (UNIT_ROWS + 1 if threads == 1 else threads * FEWEST_ROWS))
+
+
+def as_step(region: Region, unit: Sym, homes: Sequence[int], held: Mapping[int, Dim]) -> tuple[RegionStep, Dim]:
     """The step, and how many rows a unit has, which `unit` names.
+
+    `held`: bytes of a row of what threads hold, by the slots that are its `homes`.
 
     Rows that no product needs are units of one row, if there are enough to give all threads alike. For a product each
     thread gets as many units as all others, of about `UNIT_ROWS` rows; where that leaves less than `FEWEST_ROWS`,
-    columns are better shared out, kernel by kernel.
+    columns are better shared out, kernel by kernel. One thread takes a launch after the other if there is but one unit.
     """
     divisions = [division_of(step) for step in region.steps]
     found = [division for division in divisions if division is not None]
-    threads = found[0].threads
+    threads = region.threads
     rows, height = region.rows, of(unit)
     size, units = const(1), rows * minimum(1, rows // (threads * ENOUGH_ROWS))
     if region.has_product:
         each = ceildiv(rows, ceildiv(rows, const(UNIT_ROWS * threads)) * threads)
         size = maximum(1, ceildiv(each, const(STEP)) * STEP)
-        units = ceildiv(rows, height) * minimum(1, rows // (threads * FEWEST_ROWS))
+        units = ceildiv(rows, height) * _has_units(rows, threads)
     members, scratch = list[Member](), const(0)
     for step, division in zip(region.steps, found, strict=True):
         kernel = step.kernel
@@ -165,6 +186,13 @@ def as_step(region: Region, unit: Sym) -> tuple[RegionStep, Dim]:
         pieces = divide(division.count, rows)[0] * height if division.block is None else division.pieces
         members.append(Member(step, symbols, pieces, kernel.extent.substitute(change)))
         scratch = maximum(scratch, kernel.scratch.substitute(change))
+    members = [replace(member, held=_held(member.launch, homes, held, height)) for member in members]
     work = total(division.work for division in found)
     grain = maximum(1, const(found[0].grain) // maximum(1, work // maximum(1, ceildiv(rows, height))))
     return RegionStep(tuple(members), height, units, grain, work // found[0].grain, scratch), size
+
+
+def _held(step: LaunchStep, homes: Sequence[int], held: Mapping[int, Dim], height: Dim) -> tuple[Held, ...]:
+    """The buffers of a launch of which threads hold units of rows."""
+    rows = [(position, held.get(homes[slot])) for position, slot in enumerate(step.slots)]
+    return tuple([Held(position, row * height) for position, row in rows if row is not None])

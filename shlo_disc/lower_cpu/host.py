@@ -86,6 +86,11 @@ class _Steps(StepPrinter):
             ]
             launch = [self.sizes.text(size) for size in (kernel.extent, kernel.grain, kernel.scratch)]
             unit = [f"unit_dims{k}", self.sizes.text(member.pieces), self.sizes.text(member.extent)]
+            if member.held:
+                rows = [f"{{{x.position}, {self.sizes.text(x.size)}}}" for x in member.held]
+                lines.append(f"const ShloHeld held{k}[] = {{{', '.join(rows)}}};")
+            held = f"held{k}" if member.held else "nullptr"
+            unit += [held, str(len(member.held)), str(len(member.launch.slots))]
             members.append(f"{INDENT}{{{', '.join([kernel.name, f'buffers{k}', f'dims{k}', *launch, *unit])}}},")
         sizes = ", ".join(map(self.sizes.text, (region.units, region.grain, region.work, region.scratch)))
         return [

@@ -242,7 +242,7 @@ class CpuLowering:
         operand = packing.packed_operand(dot, kind, self.lasting.among(tensors, group))
         blocks = products.blocks_of(dot, chosen, is_packed=operand is not None)
         block: Sym | None = None
-        if self.scheduling.threads > 1 and products.is_by_rows(dot):
+        if products.is_by_rows(dot):
             block = self._symbol(blocks.rows)
             definitions[block], blocks = blocks.rows, replace(blocks, rows=of(block))
         body = products.print_dot(dot, kind, NAME, blocks, self.facts)
@@ -267,9 +267,8 @@ class CpuLowering:
         pieces: Dim | None = None,
         block: Sym | None = None,
     ) -> Part:
-        """The same, which threads may cut by its lines."""
-        if (threads := self.scheduling.threads) == 1:
-            return part
+        """The same, which may be cut by its lines."""
+        threads = self.scheduling.threads
         work = part.kernel.extent * part.work
         division = Division(line, count, accesses, pieces or const(1), block, work, WORK_PER_THREAD, threads)
         return replace(part, kernel=replace(part.kernel, division=division))

@@ -65,6 +65,7 @@ def _fusion(artifact: Artifact) -> Iterator[str]:
     for step in steps:
         if isinstance(step, Region):
             yield f"by rows, no thread waits in between: {' '.join([launch.kernel for launch in step.launches])}"
+            yield from _held(artifact, step)
     yield from artifact.overview.notes
     groups = artifact.overview.groups
     ways = {group: step for group, step in zip(artifact.overview.steps, steps, strict=True) if isinstance(step, Choice)}
@@ -83,6 +84,14 @@ def _fusion(artifact: Artifact) -> Iterator[str]:
             yield f"  variants: {' | '.join([_way(artifact, variant) for variant in ways[number].variants])}"
         if number in calls:
             yield f"  computed by {_CALLEES[calls[number]]}"
+
+
+def _held(artifact: Artifact, region: Region) -> Iterator[str]:
+    """Which tensors are never whole: a launch leaves a unit of rows in a cache, where the next one reads them."""
+    slots = {member.launch.buffers[position] for member in region.members for position, _ in member.held}
+    if slots:
+        names = ", ".join(artifact.buffers[slot].label for slot in sorted(slots))
+        yield f"  held in a cache, a few rows at a time: {names}"
 
 
 def _group(number: int, group: GroupText) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias, assert_never
 
 import numpy as np
@@ -37,12 +37,13 @@ Fetch: TypeAlias = Callable[[int, int], bytes | memoryview]
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where the buffers of a call are."""
+    """Where the buffers of a call are; some may stand elsewhere, `aside`."""
 
     arguments: Pointers
     results: Pointers
     constants: Pointers
     arena: int
+    aside: Mapping[Slot, int] = field(default_factory=dict[Slot, int])
 
 
 class Buffers(Mapping[Slot, Array]):
@@ -52,7 +53,7 @@ class Buffers(Mapping[Slot, Array]):
         self._buffers = artifact.buffers
         self.symbols = symbols
         self._outside = {"argument": places.arguments, "result": places.results, "constant": places.constants}
-        self._arena = places.arena
+        self._arena, self._aside = places.arena, places.aside
         self._arguments = len(artifact.arguments)
         self._fetch = fetch
 
@@ -80,6 +81,8 @@ class Buffers(Mapping[Slot, Array]):
         given = None if buffer.packed is None else self.address(buffer.packed)
         if given or (given == 0 and not self.value(buffer.size)):
             return given
+        if (aside := self._aside.get(slot)) is not None:
+            return aside
         if buffer.kind == "arena":
             return self._arena + self.value(buffer.offset)
         if buffer.kind == "null":
@@ -110,7 +113,7 @@ class Buffers(Mapping[Slot, Array]):
         """The buffer's shape; all its bytes in a row if it gives none."""
         shape = tuple(map(self.value, buffer.shape))
         itemsize = dtype_of(buffer.dtype).itemsize
-        size = self.value(buffer.size)
+        size = self.value(buffer.size if buffer.whole is None else buffer.whole)
         return shape if math.prod(shape) * itemsize == size else (size // itemsize,)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Mapping
 from functools import partial
 from typing import Literal
 
@@ -10,8 +11,11 @@ from shlo_disc.artifact import Artifact, Choice, Copy, HostCall, Launch, Region
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.runtime.driver import Plan, allot, calls_on_host, sizes_in_python
 from shlo_disc.runtime.entry import HostProgram
+from shlo_disc.runtime.formulas import evaluate
 from shlo_disc.runtime.host_calls import memory_of
+from shlo_disc.runtime.interop import Array
 from shlo_disc.runtime.library import Pointers, Program, Runtime, pointers, words
+from shlo_disc.runtime.memory import aligned
 from shlo_disc.runtime.packing import Constants, Packer
 from shlo_disc.runtime.steps import Buffers, Leaf, Observer, Places, fetch_from_host, leaves, walk
 
@@ -48,10 +52,19 @@ class Vm:
     ) -> None:
         """Fill the results, one step after the other."""
         symbols = dict(zip(self._artifact.symbols, plan.symbols, strict=False))
-        places = Places(arguments, results, self.constants.pointers, arena.value or 0)
+        whole = {} if self._observe is None else self._held_whole(symbols)
+        aside = {slot: memory.ctypes.data for slot, memory in whole.items()}
+        places = Places(arguments, results, self.constants.pointers, arena.value or 0, aside)
         buffers = Buffers(self._artifact, symbols, places, fetch_from_host)
         memory = memory_of((owner, self.constants))
         walk(self._artifact.steps, buffers, partial(self._execute, memory), self._observe)
+
+    def _held_whole(self, symbols: Mapping[str, int]) -> dict[int, Array]:
+        """Memory for what threads hold a unit of rows of, where someone looks at every launch."""
+        buffers = self._artifact.buffers
+        sizes = {buffer.memory: buffer.whole for buffer in buffers if buffer.whole is not None}
+        rooms = {memory: aligned(evaluate(size, symbols)) for memory, size in sizes.items()}
+        return {slot: rooms[buffer.memory] for slot, buffer in enumerate(buffers) if buffer.whole is not None}
 
     def _execute(self, memory: object, step: Leaf, buffers: Buffers) -> None:
         match step:
@@ -87,10 +100,12 @@ class Vm:
             slots = pointers([buffers.address(slot) for slot in launch.buffers])
             dims, unit_dims = (words([buffers.value(size) for size in sizes]) for sizes in (launch.dims, member.dims))
             sizes = (launch.extent, launch.grain, launch.scratch)
-            kept += (slots, dims, unit_dims)
+            held = words([buffers.value(str(part)) for row in member.held for part in row])
+            kept += (slots, dims, unit_dims, held)
             members += (self._kernels[launch.kernel].value or 0, ctypes.addressof(slots), ctypes.addressof(dims))
             members += (*map(buffers.value, sizes), ctypes.addressof(unit_dims))
             members += (buffers.value(member.pieces), buffers.value(member.extent))
+            members += (ctypes.addressof(held), len(member.held), len(launch.buffers))
         sizes = (region.units, region.grain, region.work, region.scratch)
         self._region(
             self._runtime, words(members), ctypes.c_int64(len(region.members)),

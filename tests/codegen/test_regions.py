@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import jax
@@ -21,6 +21,7 @@ from shlo_disc.runtime.executable import Executable
 from shlo_disc.runtime.formulas import evaluate
 from shlo_disc.runtime.peak import symbols_at
 from tests.pipeline.exports import In, exported
+from tests.pipeline.guarded import guarded
 
 SIZES = (0, 1, 2, 47, 95, 96, 97, 191, 192, 193, 401)
 MLP = (In("s - 1, 40"), In("40, 96"), In("96, 40"))
@@ -65,6 +66,27 @@ def of_several_widths(x: jax.Array, up: jax.Array, down: jax.Array) -> jax.Array
     return jnp.tanh(y @ up[:, :64]) @ down[:64]
 
 
+def normalized(x: jax.Array, up: jax.Array, down: jax.Array) -> jax.Array:
+    """The product is where the result will be."""
+    del down
+    return jax.nn.softmax(x @ up, axis=-1)
+
+
+def summed_rows(x: jax.Array, up: jax.Array, down: jax.Array) -> jax.Array:
+    return (x @ up + down[:, 0]).sum(-1)
+
+
+def of_a_row(x: jax.Array, up: jax.Array, down: jax.Array) -> tuple[jax.Array, ...]:
+    """What is wanted of each row of a product: extremes, where they are, a sum of exponentials."""
+    y = x @ up + down[:, 0]
+    return y.max(-1), jnp.argmin(y, -1), jax.nn.logsumexp(jnp.tanh(y), axis=-1)
+
+
+def moments(x: jax.Array, up: jax.Array, down: jax.Array) -> tuple[jax.Array, ...]:
+    y = x @ up + down[:, 0]
+    return y.mean(-1), y.var(-1)
+
+
 def in_a_loop(x: jax.Array, up: jax.Array, down: jax.Array) -> jax.Array:
     def turn(_: Any, y: jax.Array) -> jax.Array:
         return jnp.tanh(y @ up) @ down + y
@@ -100,9 +122,12 @@ def arrays(size: int) -> list[NDArray[Any]]:
     return found
 
 
-def test_a_chain_of_rows_is_one_region() -> None:
-    (only,) = regions(compiled(blocks, 2))
-    assert len(only.launches) == len(artifact_of(compiled(blocks, 1)).steps) > 3
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_chain_of_rows_is_one_region(threads: int) -> None:
+    run = compiled(blocks, threads)
+    (only,) = regions(run)
+    assert len(artifact_of(run).steps) == 1
+    assert len(only.launches) > 3
 
 
 def test_regions_of_the_same_rows_share_the_size_of_a_unit() -> None:
@@ -111,8 +136,82 @@ def test_regions_of_the_same_rows_share_the_size_of_a_unit() -> None:
     assert [name for name in artifact_of(run).symbols if name.startswith("unit")] == ["unit0"]
 
 
-def test_one_thread_has_no_regions() -> None:
-    assert regions(compiled(blocks, 1)) == []
+def test_with_one_thread_regions_are_those_that_hold_rows() -> None:
+    assert regions(compiled(normalized, 1)) == []
+    assert len(regions(compiled(normalized, 2))) == 1
+    assert len(regions(compiled(summed_rows, 1))) == 1
+
+
+def in_numpy(function: Callable[..., Any], x: NDArray[Any], up: NDArray[Any], down: NDArray[Any]) -> list[Any]:
+    """What `of_a_row` and `moments` compute: XLA's maximum of a row may lose a NaN."""
+    with np.errstate(invalid="ignore"):
+        y = x.astype(np.float64) @ up + down[:, 0]
+        if function is moments:
+            return [y.mean(-1), y.var(-1)]
+        return [y.max(-1), np.argmin(y, -1), np.log(np.exp(np.tanh(y)).sum(-1))]
+
+
+DYNAMIC = (In("s - 1, k"), In("k, n"), In("n, k"))
+WIDTHS = [(7, 3, 1), (200, 5, 2003), (385, 65, 64), (1, 1, 17)]
+
+
+@pytest.mark.parametrize("driver", ["c", "vm"])
+@pytest.mark.parametrize(("function", "shapes"), [(of_a_row, MLP), (of_a_row, DYNAMIC), (moments, MLP)])
+def test_what_is_reduced_along_the_rows_of_a_product_is_held(
+    function: Callable[..., Any], shapes: tuple[In, ...], driver: Literal["c", "vm"]
+) -> None:
+    """Any number of rows, and of columns: those of one row's width, and of many more than a block of a product has."""
+    by_threads = [CompileOptions(threads=threads, driver=driver, optimize=1) for threads in (1, 2, 3)]
+    runs = [shlo_disc.compile(exported(function, shapes), options=options) for options in by_threads]
+    assert all(any(member.held for member in regions(run)[0].members) for run in runs)
+    for sizes in [(size, 40, 96) for size in SIZES] if shapes is MLP else WIDTHS:
+        rng = np.random.default_rng(sizes[0])
+        bound = {"s": sizes[0] + 1, "k": sizes[1], "n": sizes[2]}
+        given = [one.array(rng, bound) * np.float32(0.3) for one in shapes]
+        if len(given[0]) > 3:
+            given[0][1, 0], given[0][2, 0] = np.nan, np.inf
+        alone = [np.asarray(part) for part in runs[0](*given)]
+        for found, wanted in zip(alone, in_numpy(function, *given), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=2e-4, atol=2e-5, err_msg=str(sizes))
+        for found, part in [pair for run in runs for pair in zip(run(*given), alone, strict=True)]:
+            np.testing.assert_array_equal(np.asarray(found).view(np.int32), part.view(np.int32), str(sizes))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_held_rows_do_not_grow_with_the_rows(threads: int) -> None:
+    run = compiled(blocks, threads)
+    few, many = (run.peak_memory(s=size) for size in (1000, 100_000))
+    assert 0 < few == many < 1000 * 96 * 4 * threads
+    held = [buffer for buffer in artifact_of(run).buffers if buffer.whole is not None]
+    assert len(held) >= 3
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_who_looks_at_every_launch_sees_all_rows(threads: int) -> None:
+    """Bits are those of units, and of the rows that the launches before left."""
+    run = compiled(blocks, threads)
+    executable, given = run.executable, arrays(401)
+    assert isinstance(executable, Executable)
+    held = [slot for slot, buffer in enumerate(executable.artifact.buffers) if buffer.whole is not None]
+    seen = list[tuple[int, ...]]()
+
+    def look(_: object, buffers: Mapping[int, NDArray[Any]]) -> None:
+        seen.append(tuple(len(buffers[slot]) for slot in held))
+
+    (found,) = executable.trace(given, look)
+    np.testing.assert_array_equal(found.view(np.int32), np.asarray(run(*given)).view(np.int32))
+    assert seen
+    assert set(seen) == {(401,) * len(held)}
+
+
+def test_memory_of_what_is_held_is_guarded() -> None:
+    for threads in (1, 2, 3):
+        run = compiled(blocks, threads)
+        safe = guarded(run)
+        for size in SIZES:
+            given = arrays(size)
+            (found,) = safe(given)
+            np.testing.assert_array_equal(np.asarray(found), np.asarray(run(*given)), f"{size} rows")
 
 
 @pytest.mark.parametrize("function", [reversed_between, summed_between])
@@ -169,4 +268,5 @@ def test_launches_without_elements_are_in_no_region(empty: tuple[slice, slice]) 
 def test_reports_show_regions() -> None:
     run = compiled(blocks, 2)
     assert "by rows" in run.explain("fusion")
+    assert "held" in run.explain("fusion")
     assert "region" in run.host_source

@@ -37,13 +37,32 @@ void inner(const ShloRuntime* runtime, void* const* buffers, const int64_t* dims
 void chain(const ShloRuntime* pool, int64_t* one, int64_t* y, int64_t* z, int64_t units) {
   void* const first[] = {one, y};
   void* const second[] = {y, z};
-  const ShloMember members[] = {{add, first, nullptr, kExtent, 1, 0, nullptr, 3, kExtent},
-                                {add, second, nullptr, kExtent, 1, 64, nullptr, 3, kExtent}};
+  const ShloMember members[] = {{add, first, nullptr, kExtent, 1, 0, nullptr, 3, kExtent, nullptr, 0, 2},
+                                {add, second, nullptr, kExtent, 1, 64, nullptr, 3, kExtent, nullptr, 0, 2}};
+  pool->region(pool, members, 2, units, 1, units, 64);
+}
+
+void copy(const ShloRuntime*, void* const* buffers, const int64_t*, int64_t begin, int64_t end, void*) {
+  const int64_t* x = static_cast<const int64_t*>(buffers[0]);
+  int64_t* y = static_cast<int64_t*>(buffers[1]);
+  for (int64_t i = begin; i < end; i++) y[i] = x[i];
+}
+
+// z += y by rows as above, through memory for three of them for each thread; for all of them if there are no units.
+void chain_held(const ShloRuntime* pool, int64_t* y, int64_t* z, int64_t units) {
+  int64_t room[kExtent] = {};
+  static_assert(kExtent >= 3 * 6, "the larger pool has six threads");
+  void* const first[] = {y, room};
+  void* const second[] = {room, z};
+  const ShloHeld to[] = {{1, 3 * sizeof(int64_t)}}, from[] = {{0, 3 * sizeof(int64_t)}};
+  const ShloMember members[] = {{copy, first, nullptr, kExtent, 1, 0, nullptr, 3, kExtent, to, 1, 2},
+                                {add, second, nullptr, kExtent, 1, 64, nullptr, 3, kExtent, from, 1, 2}};
   pool->region(pool, members, 2, units, 1, units, 64);
 }
 
 void* call(void* failed) {
   int64_t one[kExtent], y[kExtent] = {}, z[kExtent] = {}, u[kExtent] = {}, v[kExtent] = {};
+  int64_t w[kExtent] = {};
   for (int64_t i = 0; i < kExtent; i++) one[i] = 1;
   for (int64_t round = 0; round < kRounds; round++) {
     const ShloRuntime* pool = pools[round % 2];
@@ -52,11 +71,12 @@ void* call(void* failed) {
     shlo_launch(pool, add, first, nullptr, kExtent, 1 + round % 9, 64);
     shlo_launch(pool, inner, second, nullptr, 1, 1, 0);
     chain(pool, one, u, v, round % 5 == 0 ? 0 : (kExtent + 2) / 3);
+    chain_held(pool, u, w, round % 5 == 0 ? 0 : (kExtent + 2) / 3);
     const timespec pause = {0, 50000};
     if (round % 50 == 0) nanosleep(&pause, nullptr);
   }
   for (int64_t i = 0; i < kExtent; i++)
-    if (y[i] != kRounds || z[i] != kRounds * (kRounds + 1) / 2 || u[i] != y[i] || v[i] != z[i])
+    if (y[i] != kRounds || z[i] != kRounds * (kRounds + 1) / 2 || u[i] != y[i] || v[i] != z[i] || w[i] != z[i])
       __atomic_store_n(static_cast<int64_t*>(failed), 1, 5);
   return nullptr;
 }

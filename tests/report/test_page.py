@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import pytest
 from jax import lax
 
-from shlo_disc.artifact import Artifact, Case, Copy, Launch, Step, While
+from shlo_disc.artifact import Artifact, Case, Copy, Launch, Region, Step, While
 from shlo_disc.pipeline import DeviceKind
 from shlo_disc.report.page import SCRIPTS, kernel_texts, page, page_data
 from shlo_disc.report.steps import kernel_names, lifetimes, places
@@ -63,6 +63,8 @@ def all_steps(steps: tuple[Step, ...]) -> Iterator[Step]:
             case Case(_, _, branches):
                 for branch in branches:
                     yield from all_steps(branch)
+            case Region():
+                yield from step.launches
             case _:
                 pass
 

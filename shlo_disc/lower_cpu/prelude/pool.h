@@ -53,6 +53,7 @@ inline bool spin(Done done) {
 struct Scratch {
   char* data;
   int64_t bytes;
+  int64_t number;  // of the thread in its pool; 0 is the caller
 };
 
 pthread_key_t scratch_key;
@@ -65,14 +66,19 @@ void free_scratch(void* held) {
 
 void make_scratch_key() { pthread_key_create(&scratch_key, free_scratch); }
 
-void* scratch(int64_t bytes) {
-  if (bytes <= 0) return nullptr;
+Scratch* of_thread() {
   pthread_once(&scratch_once, make_scratch_key);
   Scratch* held = static_cast<Scratch*>(pthread_getspecific(scratch_key));
   if (held == nullptr) {
     held = static_cast<Scratch*>(calloc(1, sizeof(Scratch)));
     pthread_setspecific(scratch_key, held);
   }
+  return held;
+}
+
+void* scratch(int64_t bytes) {
+  if (bytes <= 0) return nullptr;
+  Scratch* const held = of_thread();
   if (held->bytes < bytes) {
     free(held->data);
     held->bytes = (bytes + bytes / 4 + 4095) / 4096 * 4096;
@@ -162,6 +168,7 @@ void* serve(void* argument) {
   const Worker* self = static_cast<const Worker*>(argument);
   Pool* pool = self->pool;
   int64_t seen = 0;
+  of_thread()->number = self->number;
   while (await(pool, seen)) {
     // Announce first, look second: a caller that closes the job after this look waits for `active` to fall.
     __atomic_fetch_add(&pool->active, 1, __ATOMIC_SEQ_CST);
@@ -280,22 +287,41 @@ void parallel(const ShloRuntime* runtime, ShloKernel kernel, void* const* buffer
   run_shared(runtime, kernel, buffers, dims, extent, grain, (extent + grain - 1) / grain, scratch_bytes);
 }
 
-// The units [begin, end) of all members (`buffers`; how many: `dims`), one member after the other.
+// The units [begin, end) of a member. What is held has the rows of one unit for each thread, where they would be if the
+// rows of all units before it were there.
+void run_member(const ShloRuntime* runtime, const ShloMember& it, int64_t begin, int64_t end, void* scratch) {
+  const int64_t first = begin * it.unit_pieces;
+  const int64_t last = end * it.unit_pieces < it.unit_extent ? end * it.unit_pieces : it.unit_extent;
+  if (first >= last) return;
+  if (it.held_count == 0) return it.kernel(runtime, it.buffers, it.unit_dims, first, last, scratch);
+  void** const buffers = static_cast<void**>(__builtin_alloca(it.count * sizeof(void*)));
+  __builtin_memcpy(buffers, it.buffers, it.count * sizeof(void*));
+  const int64_t number = of_thread()->number;
+  for (int64_t k = 0; k < it.held_count; k++) {
+    const ShloHeld& held = it.held[k];
+    const uintptr_t rows = reinterpret_cast<uintptr_t>(it.buffers[held.buffer]);
+    buffers[held.buffer] = reinterpret_cast<void*>(rows + (number - begin) * held.bytes);
+  }
+  it.kernel(runtime, buffers, it.unit_dims, first, last, scratch);
+}
+
+// The units [begin, end) of all members (`buffers`; how many, and of how many units at a time: `dims`).
 void run_units(const ShloRuntime* runtime, void* const* buffers, const int64_t* dims, int64_t begin, int64_t end,
                void* scratch) {
   const ShloMember* const members = reinterpret_cast<const ShloMember*>(buffers);
-  for (int64_t k = 0; k < dims[0]; k++) {
-    const ShloMember& it = members[k];
-    const int64_t last = end * it.unit_pieces < it.unit_extent ? end * it.unit_pieces : it.unit_extent;
-    if (begin * it.unit_pieces < last)
-      it.kernel(runtime, it.buffers, it.unit_dims, begin * it.unit_pieces, last, scratch);
+  for (int64_t next; begin < end; begin = next) {
+    next = end - begin < dims[1] ? end : begin + dims[1];
+    for (int64_t k = 0; k < dims[0]; k++) run_member(runtime, members[k], begin, next, scratch);
   }
 }
 
 void region(const ShloRuntime* runtime, const ShloMember* members, int64_t count, int64_t units, int64_t grain,
             int64_t work, int64_t scratch_bytes) {
-  if (runtime->threads > 1 && units > grain) {
-    run_shared(runtime, run_units, reinterpret_cast<void* const*>(members), &count, units, grain, work, scratch_bytes);
+  bool holds = false;
+  for (int64_t k = 0; k < count; k++) holds |= members[k].held_count != 0;
+  if (units > 0 && (holds || (runtime->threads > 1 && units > grain))) {
+    const int64_t dims[] = {count, holds ? 1 : units};
+    run_shared(runtime, run_units, reinterpret_cast<void* const*>(members), dims, units, grain, work, scratch_bytes);
     return;
   }
   for (int64_t k = 0; k < count; k++) {

@@ -15,6 +15,11 @@ typedef void (*ShloKernel)(const ShloRuntime* runtime, void* const* buffers, con
 
 // One of several launches that follow each other by rows: a launch, and how it is cut where a thread takes the same rows
 // of all of them. Then it has `unit_pieces` pieces in each unit of rows, of `unit_extent` in all, at sizes `unit_dims`.
+// Those of its `count` buffers that are `held` are the rows of one unit, `bytes`, for each thread in turn.
+struct ShloHeld {
+  int64_t buffer, bytes;
+};
+
 struct ShloMember {
   ShloKernel kernel;
   void* const* buffers;
@@ -22,6 +27,8 @@ struct ShloMember {
   int64_t extent, grain, scratch_bytes;
   const int64_t* unit_dims;
   int64_t unit_pieces, unit_extent;
+  const ShloHeld* held;
+  int64_t held_count, count;
 };
 
 struct ShloRuntime {
@@ -30,7 +37,8 @@ struct ShloRuntime {
                    int64_t extent, int64_t grain, int64_t scratch_bytes);
   int64_t threads;
   // Runs launches of which each reads only those rows of the ones before it that it has itself: a thread goes through all
-  // of them for its units, and nobody waits between them. `work`: of all, in grains. One after the other if units are 0.
+  // of them for its units, and nobody waits between them. `work`: of all, in grains. One after the other if units are 0;
+  // then what is held has all rows.
   void (*region)(const ShloRuntime* runtime, const ShloMember* members, int64_t count, int64_t units, int64_t grain,
                  int64_t work, int64_t scratch_bytes);
 };
