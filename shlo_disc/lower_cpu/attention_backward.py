@@ -67,7 +67,9 @@ def print_backward(kernel: BackwardKernel, name: str) -> Body:
     lines += [*(2 * INDENT + line for line in scope.lines), f"{INDENT}}}"]
     texts = tuple(line for function in functions for line in function.lines)
     sizes = union(*(function.sizes for function in functions), tuple(emit.sizes))
-    return Body(texts, (*emit.scopes[0].lines, *lines), sizes, (f"attention_backward_{dtype.value}",))
+    return Body(
+        texts, (*emit.scopes[0].lines, *lines), sizes, (f"attention_backward_{dtype.value}", f"attention_{dtype.value}")
+    )
 
 
 def _call(kernel: BackwardKernel, emit: Emitter, name: str, tables: dict[str, str]) -> Iterator[str]:

@@ -43,6 +43,16 @@ struct ShloAttention {
   extern "C" void shlo_attention_##name(const ShloAttention* attention, int64_t i0, int64_t i1, void* scratch);
 SHLO_ATTENTION_KERNEL(f32) SHLO_ATTENTION_KERNEL(f64)
 
+// What gradients share with attention is compiled with it: their programs link both. (What they compute: the functions of
+// these names in attention_online.h; `b`, `high`, `b_ld` and `first` are its Panels.)
+#define SHLO_ATTENTION_SHARED(name, T)                                                                               \
+  extern "C" void shlo_attention_multiply_##name(const T* a, int64_t lda, int64_t rows, const T* b, int64_t high,    \
+                                                 int64_t b_ld, int64_t first, T* c, int64_t ldc, int64_t k,          \
+                                                 int64_t columns, bool add);                                         \
+  extern "C" void shlo_attention_lay_out_##name(const T* from, int64_t row, int64_t column, int64_t rows,            \
+                                                int64_t columns, T* to, int64_t ld);
+SHLO_ATTENTION_SHARED(f32, float) SHLO_ATTENTION_SHARED(f64, double)
+
 // ---- gradients (attention_gradients.h) ---------------------------------------------------------------------------------
 
 #define SHLO_BACKWARD_ROWS 48   // that meet all keys together

@@ -22,6 +22,9 @@ bool moderate(const T* x, int64_t row, int64_t column, int64_t rows, int64_t col
   return hmax(greatest) <= most;
 }
 
+// What attention has too is compiled with it: here it would be half of all.
+template <class T> struct Shared;
+
 template <class T>
 struct AttentionBackward : PairsOfRows<T, ShloAttentionBackward> {
   typedef PairsOfRows<T, ShloAttentionBackward> Base;
@@ -60,16 +63,22 @@ struct AttentionBackward : PairsOfRows<T, ShloAttentionBackward> {
     const T* at;
     int64_t ld;
   };
+  static void lay_out_all(const T* from, int64_t row, int64_t column, int64_t rows, int64_t columns, T* to, int64_t high) {
+    lay_out_panels(from, row, column, rows, columns, to, high, Shared<T>::lay_out);
+  }
+  static void multiply_rows(Lines a, int64_t rows, Panels<T> b, T* c, int64_t ldc, int64_t k, int64_t columns, bool add) {
+    Shared<T>::multiply(a.at, a.ld, rows, b.at, b.high, b.ld, b.first, c, ldc, k, columns, add);
+  }
   static Lines lines(const ShloMatrix& m, int64_t i, int64_t rows, int64_t columns, T* to, int64_t to_ld) {
     if (m.column == 1) return {at(m, i), m.row};
-    lay_out(at(m, i), m.row, m.column, rows, columns, to, to_ld);
+    Shared<T>::lay_out(at(m, i), m.row, m.column, rows, columns, to, to_ld);
     return {to, to_ld};
   }
 
-  void multiply_pairs(Lines q, Lines g, int64_t i, int64_t rows, Pairs which) const {
+  __attribute__((noinline)) void multiply_pairs(Lines q, Lines g, int64_t i, int64_t rows, Pairs which) const {
     each_piece(i, rows, which, [&](int64_t c, int64_t count) {
-      multiply(q.at, q.ld, rows, Panels<T>{keys + c * deep, deep, 0, 0}, raw + c, ld, it.depth, count, false);
-      multiply(g.at, g.ld, rows, Panels<T>{values + c * wide, wide, 0, 0}, gradient + c, ld, it.width, count, false);
+      multiply_rows(q, rows, Panels<T>{keys + c * deep, deep, 0, 0}, raw + c, ld, it.depth, count, false);
+      multiply_rows(g, rows, Panels<T>{values + c * wide, wide, 0, 0}, gradient + c, ld, it.width, count, false);
     });
   }
 
@@ -91,7 +100,7 @@ struct AttentionBackward : PairsOfRows<T, ShloAttentionBackward> {
     return keys_and_values == YES;
   }
 
-  void take_rows(int64_t i, int64_t rows, Answer& moderate_keys) const {
+  __attribute__((noinline)) void take_rows(int64_t i, int64_t rows, Answer& moderate_keys) const {
     begin_sums();
     const Lines q = lines(it.q, i, rows, it.depth, queries, deep), g = lines(it.g, i, rows, it.width, upstream, wide);
     Pairs which = any_hidden(i, rows) ? SEEN : ALL;
@@ -106,7 +115,7 @@ struct AttentionBackward : PairsOfRows<T, ShloAttentionBackward> {
     for (int64_t n = 0; n < it.gradient_count; ++n) {
       const ShloGradient& one = it.gradients[n];
       if (one.by_key && !reads_in_place(one))
-        lay_out_panels(at(one.right, i), one.right.row, one.right.column, rows, one.columns, right[n], ROWS);
+        lay_out_all(at(one.right, i), one.right.row, one.right.column, rows, one.columns, right[n], ROWS);
       if (!one.by_key) clear(sum[n], ROWS * whole_lines(one.columns));
     }
     each_piece(i, rows, which, [&](int64_t c, int64_t count) { add_gradients(i, rows, c, count); });
@@ -127,7 +136,7 @@ struct AttentionBackward : PairsOfRows<T, ShloAttentionBackward> {
     return {right[n], one.by_key ? ROWS : high, 0, c};
   }
 
-  void add_gradients(int64_t i, int64_t rows, int64_t c, int64_t count) const {
+  __attribute__((noinline)) void add_gradients(int64_t i, int64_t rows, int64_t c, int64_t count) const {
     for (int64_t w = 0; w < it.weight_count; ++w)
       it.weights[w](it.context, raw + c, gradient + c, weights + w * ROWS * weights_ld, sums, ld, weights_ld, i, rows, c,
                     count);
@@ -138,7 +147,7 @@ struct AttentionBackward : PairsOfRows<T, ShloAttentionBackward> {
       if (one.by_key)
         multiply<true>(a, weights_ld, count, right_of(n, i, 0), sum[n] + c * line, line, rows, one.columns, true);
       else
-        multiply(a, weights_ld, rows, right_of(n, 0, c), sum[n], line, count, one.columns, true);
+        multiply_rows({a, weights_ld}, rows, right_of(n, 0, c), sum[n], line, count, one.columns, true);
     }
   }
 
@@ -147,13 +156,13 @@ struct AttentionBackward : PairsOfRows<T, ShloAttentionBackward> {
   }
 
   void run(bool first, bool last) const {
-    lay_out_panels((const T*)it.k.at, it.k.column, it.k.row, it.depth, it.keys, keys, deep);
-    lay_out_panels((const T*)it.v.at, it.v.column, it.v.row, it.width, it.keys, values, wide);
+    lay_out_all((const T*)it.k.at, it.k.column, it.k.row, it.depth, it.keys, keys, deep);
+    lay_out_all((const T*)it.v.at, it.v.column, it.v.row, it.width, it.keys, values, wide);
     for (int64_t n = 0; n < it.gradient_count; ++n) {
       const ShloGradient& one = it.gradients[n];
       if (one.by_key && first) clear(sum[n], high * whole_lines(one.columns));
       if (!one.by_key && !reads_in_place(one))
-        lay_out_panels((const T*)one.right.at, one.right.row, one.right.column, it.keys, one.columns, right[n], high);
+        lay_out_all((const T*)one.right.at, one.right.row, one.right.column, it.keys, one.columns, right[n], high);
     }
     Answer moderate_keys = UNKNOWN;
     for (int64_t i = 0; i < it.rows; i += ROWS) take_rows(i, least(ROWS, it.rows - i), moderate_keys);
@@ -167,6 +176,12 @@ struct AttentionBackward : PairsOfRows<T, ShloAttentionBackward> {
 }  // namespace
 
 #define SHLO_ATTENTION_BACKWARD(name, T)                                                                           \
+  namespace {                                                                                                      \
+  template <> struct Shared<T> {                                                                                   \
+    static constexpr auto multiply = shlo_attention_multiply_##name;                                               \
+    static constexpr auto lay_out = shlo_attention_lay_out_##name;                                                 \
+  };                                                                                                               \
+  }                                                                                                                \
   extern "C" void shlo_attention_backward_##name(const ShloAttentionBackward* attention, bool first, bool last,   \
                                                  void* scratch) {                                                   \
     AttentionBackward<T>(*attention, (T*)scratch).run(first, last);                                                \

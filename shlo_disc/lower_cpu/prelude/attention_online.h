@@ -129,9 +129,10 @@ constexpr int64_t panel_width(int64_t c, int64_t columns) {
   return least(PANEL<T>, whole_lines(columns) - c);
 }
 template <class T>
-void lay_out_panels(const T* from, int64_t row, int64_t column, int64_t rows, int64_t columns, T* panels, int64_t high) {
+void lay_out_panels(const T* from, int64_t row, int64_t column, int64_t rows, int64_t columns, T* panels, int64_t high,
+                    decltype(lay_out<T>)* one = lay_out<T>) {
   for (int64_t c = 0; c < columns; c += PANEL<T>)
-    lay_out(from + c * column, row, column, rows, least(PANEL<T>, columns - c), panels + c * high,
+    one(from + c * column, row, column, rows, least(PANEL<T>, columns - c), panels + c * high,
             panel_width<T>(c, columns));
 }
 
@@ -251,7 +252,7 @@ struct Attention {
   void take_values(int64_t j, int64_t count) const {
     if (!reads_values()) lay_out_panels(at(it.v, j), it.v.row, it.v.column, count, it.width, values, KEYS);
   }
-  bool finite_values(int64_t j, int64_t count) const {
+  __attribute__((noinline)) bool finite_values(int64_t j, int64_t count) const {
     const Panels<T> v = values_at(j, 0);
     for (int64_t c = 0; c < it.width; c += PANEL<T>) {
       const int64_t width = panel_width<T>(c, it.width), ld = v.ld == 0 ? width : v.ld;
@@ -262,7 +263,7 @@ struct Attention {
 
   // Up to 16 rows of scores become exponentials; what is summed so far shrinks. A lane of `greatest` and of `total` is a
   // row; those of rows that are absent stay what they are.
-  void weigh_rows(int64_t r, T* x, int64_t ld, int64_t rows, int64_t count) const {
+  __attribute__((noinline)) void weigh_rows(int64_t r, T* x, int64_t ld, int64_t rows, int64_t count) const {
     typedef vector_t<T> vector;
     const int64_t last = (count - 1) / 16 * 16;
     const vector lowest = splat<vector>(-INFINITE), zero = splat<vector>(0);
@@ -313,7 +314,7 @@ struct Attention {
   }
 
   // Rows [i, i + rows) meet `count` keys, from number c on of the block that begins at j.
-  void meet(int64_t i, int64_t rows, int64_t j, int64_t c, int64_t count) const {
+  __attribute__((noinline)) void meet(int64_t i, int64_t rows, int64_t j, int64_t c, int64_t count) const {
     const int64_t ld = pitch(count);
     const Panels<T> right = {keys + c * deep, deep, 0, 0};
     if (dots_keys()) {
@@ -385,7 +386,7 @@ struct Attention {
     return true;
   }
 
-  bool any_kept(int64_t i) const {
+  __attribute__((noinline)) bool any_kept(int64_t i) const {
     for (int64_t j = 0; j < it.keys; j += KEYS) {
       const int64_t count = least(KEYS, it.keys - j);
       it.kept(it.context, scores, KEYS, i, 1, j, count);
@@ -426,6 +427,14 @@ struct Attention {
 }  // namespace
 
 #define SHLO_ATTENTION(name, T)                                                                                   \
+  void shlo_attention_multiply_##name(const T* a, int64_t lda, int64_t rows, const T* b, int64_t high, int64_t b_ld, \
+                                      int64_t first, T* c, int64_t ldc, int64_t k, int64_t columns, bool add) {    \
+    multiply(a, lda, rows, Panels<T>{b, high, b_ld, first}, c, ldc, k, columns, add);                              \
+  }                                                                                                                \
+  void shlo_attention_lay_out_##name(const T* from, int64_t row, int64_t column, int64_t rows, int64_t columns,    \
+                                     T* to, int64_t ld) {                                                          \
+    lay_out(from, row, column, rows, columns, to, ld);                                                             \
+  }                                                                                                                \
   extern "C" void shlo_attention_##name(const ShloAttention* attention, int64_t i0, int64_t i1, void* scratch) {   \
     Attention<T>(*attention, i0, i1, (T*)scratch).run();                                                           \
   }
