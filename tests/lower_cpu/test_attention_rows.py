@@ -59,7 +59,7 @@ def test_every_form(name: str) -> None:
     verify(function, inputs, [sized(37, 19, batch=1), sized(70, 300)])
 
 
-@pytest.mark.parametrize("width", [1, 5, 16, 40, 64])
+@pytest.mark.parametrize("width", [1, 5, 16, 40, 64, 100])
 @pytest.mark.parametrize(("function", "dtype"), [(plain, F16), (causal, BF16), (LIBRARY, BF16)])
 def test_every_number_of_queries_and_keys(function: Function, dtype: Any, width: int) -> None:
     """Odd widths have no whole pairs of bf16, nor have odd numbers of keys."""

@@ -208,6 +208,44 @@ struct AttentionRows : PairsOfRows<float, ShloAttentionRows> {
     });
   }
 
+  // Very few rows are multiplied with values where they are: nobody else needs them laid out.
+  bool reads_values() const { return it.rows <= VERY_FEW && it.v.column == 1; }
+
+  // Adds the products of a chunk's weights, of R rows from number r on, to columns [d, d + columns) of the result.
+  template <int R>
+  void add_values(int64_t c, int64_t count, int64_t r, int64_t weights_pitch, int64_t d, int64_t columns) {
+    constexpr int VECTORS = 4;
+    f32v sums_of[R][VECTORS];
+    for (int k = 0; k < R; ++k)
+      for (int v = 0; v < VECTORS; ++v)
+        if (v * 16 < columns) sums_of[k][v] = load(result + (r + k) * wide + d + v * 16);
+    for (int64_t j = 0; j < count; ++j) {
+      const N* const line = at(it.v, c + j) + d;
+      f32v values_of[VECTORS];
+      for (int v = 0; v < VECTORS; ++v)
+        if (v * 16 < columns) values_of[v] = columns - v * 16 >= 16 ? load(line + v * 16) : load_n(line + v * 16, columns - v * 16);
+      for (int k = 0; k < R; ++k) {
+        const f32v weight = splat<f32v>(value(((const Weight*)weights)[(r + k) * weights_pitch + j]));
+        for (int v = 0; v < VECTORS; ++v)
+          if (v * 16 < columns) sums_of[k][v] = sums_of[k][v] + weight * values_of[v];
+      }
+    }
+    for (int k = 0; k < R; ++k)
+      for (int v = 0; v < VECTORS; ++v)
+        if (v * 16 < columns) store(result + (r + k) * wide + d + v * 16, sums_of[k][v]);
+  }
+  void add_values(int64_t c, int64_t count, int64_t rows, int64_t weights_pitch) {
+    for (int64_t r = 0, high; r < rows; r += high) {
+      high = rows - r >= 4 ? 4 : rows - r >= 2 ? 2 : 1;
+      for (int64_t d = 0; d < it.width; d += 64) {
+        const int64_t columns = least(64, it.width - d);
+        if (high == 4) add_values<4>(c, count, r, weights_pitch, d, columns);
+        else if (high == 2) add_values<2>(c, count, r, weights_pitch, d, columns);
+        else add_values<1>(c, count, r, weights_pitch, d, columns);
+      }
+    }
+  }
+
   void take_rows(int64_t i, int64_t rows) {
     begin_sums();
     int64_t q_ld;
@@ -226,6 +264,7 @@ struct AttentionRows : PairsOfRows<float, ShloAttentionRows> {
     each_piece(i, rows, which, [&](int64_t c, int64_t count) {
       const int64_t to_ld = weights_ld * (sizeof(float) / sizeof(Weight));
       it.weights(it.context, raw + c, nullptr, weights, sums, ld, to_ld, i, rows, c, count);
+      if (reads_values()) return add_values(c, count, rows, to_ld);
       for (int64_t r = 0; count % STEP != 0 && r < rows; ++r) ((Weight*)weights)[r * to_ld + count] = Weight{};
       take_values(c, count);
       multiply<false, Second>(weights, weights_ld, rows, Panels<float>{values, value_lines, 0, place(c) / STEP}, result, wide,
