@@ -147,6 +147,11 @@ class Overview:
         for number, (shape, axis) in enumerate(places, start=len(self.facts)):
             yield number, shape, axis
 
+    def names(self) -> dict[int, str]:
+        """What the user calls that which groups store, with its shape, by slot."""
+        told = (group for group in self.groups if len(group.writes) == len(group.roots))
+        return {slot: label for group in told for slot, label in zip(group.writes, group.roots, strict=True)}
+
     def all_facts(self) -> tuple[FactText, ...]:
         """The facts, then one for every dim of a value that is not a number; a shape is kept once, in short."""
         order = {id(shape): k for k, shape in enumerate(self.shapes)}

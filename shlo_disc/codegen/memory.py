@@ -31,7 +31,7 @@ from shlo_disc.codegen.host import (
 )
 from shlo_disc.codegen.liveness import Liveness, members
 from shlo_disc.codegen.placement import Tenant, place, sizes_at, stack
-from shlo_disc.codegen.region_memory import RegionMemory
+from shlo_disc.codegen.region_memory import Holding, RegionMemory
 from shlo_disc.codegen.scheduling import AtPoints
 from shlo_disc.codegen.step_order import other_orders, pairs_in_place
 from shlo_disc.codegen.traffic import bytes_of
@@ -84,8 +84,11 @@ def allocate(
     apart = _Layout(places, best.steps, context, donated, in_place=False)
     best = apart if apart.is_better_than(best) else best
     if best.could_hold:
-        by_rows = _Layout(places, best.steps, context, donated, holds=True)
+        by_rows = _Layout(places, best.steps, context, donated, holding=Holding.ALL)
         best = by_rows if by_rows.needs_no_more_than(best) else best
+    elif best.holds_any:
+        whole = _Layout(places, best.steps, context, donated, holding=Holding.NONE)  # in results and donated arguments
+        best = whole if whole.needs_half_of(best) else best
     return best.memory()
 
 
@@ -100,16 +103,13 @@ class _Layout:
         donated: Collection[int],
         *,
         in_place: bool = True,
-        holds: bool = False,
+        holding: Holding = Holding.SHARED,
     ) -> None:
-        """`in_place`: launches may write in place of temporaries, and not of donated arguments alone.
-
-        `holds`: one thread, too, takes launches by rows that it holds.
-        """
+        """`in_place`: launches may write in place of temporaries, and not of donated arguments alone."""
         self._places, self.steps, self._context = places, steps, context
         self._live = Liveness(steps, len(places), [slot for slot, at in enumerate(places) if at.kind == "result"])
         temporaries = {slot: at.size for slot, at in enumerate(places) if at.kind == "arena"}
-        self._regions = RegionMemory(steps, self._live, temporaries, context, holds=holds)
+        self._regions = RegionMemory(steps, self._live, temporaries, context, holding=holding)
         self._shared = shared = _Sharing(places, self._live, self._regions, context, donated)
         shared.in_place(steps, of_temporaries=in_place)
         shared.as_results()
@@ -133,11 +133,22 @@ class _Layout:
         mine, theirs = self._stacking.arena, other._stacking.arena
         return bool(np.all(mine <= theirs) and np.any(mine < theirs)) and self._copies <= other._copies
 
+    def needs_half_of(self, other: _Layout) -> bool:
+        """Whether the arena is at likely sizes at most half as large in all, and larger at none."""
+        mine, theirs = self._stacking.arena, other._stacking.arena
+        is_smaller = bool(np.all(mine <= theirs) and 2 * np.sum(mine) <= np.sum(theirs))
+        return is_smaller and self._copies <= other._copies
+
     def needs_no_more_than(self, other: _Layout) -> bool:
         """Whether the arena is at likely sizes no larger in all, much larger at none, and no more is copied."""
         mine, theirs = self._stacking.arena, other._stacking.arena
         is_near = np.all(mine <= theirs + theirs // 16 + SLACK)
         return bool(is_near and np.sum(mine) <= np.sum(theirs)) and self._copies <= other._copies
+
+    @property
+    def holds_any(self) -> bool:
+        """Whether launches by rows hold temporaries."""
+        return self._regions.holds_any
 
     @property
     def could_hold(self) -> bool:

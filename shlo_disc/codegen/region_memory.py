@@ -10,12 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from enum import Enum, auto
 
 from shlo_disc.codegen.groups import Context
 from shlo_disc.codegen.host import CaseStep, HostStep, LaunchStep, WhileStep
 from shlo_disc.codegen.liveness import Liveness
 from shlo_disc.codegen.regions import UNIT_ROWS, Region, as_step, find_regions, held_rows
 from shlo_disc.expr.dim import Dim, Sym, divide
+
+
+class Holding(Enum):
+    """Which regions hold temporaries: none; those that several threads have anyway; one thread's too."""
+
+    NONE = auto()
+    SHARED = auto()
+    ALL = auto()
+
 
 HELD_BYTES = 1 << 23  # of a unit, at likely sizes: what is larger leaves the caches anyway
 
@@ -30,9 +40,9 @@ class RegionMemory:
         sizes: Mapping[int, Dim],
         context: Context,
         *,
-        holds: bool,
+        holding: Holding,
     ) -> None:
-        """`sizes`: bytes of the temporaries, by slot. `holds`: one thread has regions, those that hold something."""
+        """`sizes`: bytes of the temporaries, by slot. One thread has the regions that hold something, and no others."""
         self._live, self._sizes, self._context = live, sizes, context
         self._regions = dict[Region, int]()  # with their moments
         self._by_moment = dict[int, Region]()
@@ -42,10 +52,12 @@ class RegionMemory:
         for region in find_regions(steps, context.facts):
             span = sum(1 << live.numbered[id(step)] for step in region.steps)
             slots = [slot for slot in region.local & region.written if self._may_be_held(slot, region, span)]
-            self.could_hold |= region.threads == 1 and bool(slots) and not holds
-            if region.threads > 1 or (holds and slots):
+            is_shared = region.threads > 1
+            self.could_hold |= bool(slots) and not is_shared and holding is not Holding.ALL
+            holds = holding is Holding.ALL or (holding is Holding.SHARED and is_shared)
+            if is_shared or (holds and slots):
                 self._regions[region] = span
-                self._by_slot.update(dict.fromkeys(slots, region))
+                self._by_slot.update(dict.fromkeys(slots if holds else (), region))
                 self._by_moment.update({live.numbered[id(step)]: region for step in region.steps})
 
     def _may_be_held(self, slot: int, region: Region, span: int) -> bool:
@@ -76,6 +88,11 @@ class RegionMemory:
         used = set(self._held.values())
         self._regions = {region: span for region, span in self._regions.items() if region.threads > 1 or region in used}
         return {home: self._row_bytes(home, region) * held_rows(region) for home, region in self._held.items()}
+
+    @property
+    def holds_any(self) -> bool:
+        """Whether there is memory that is held."""
+        return bool(self._held)
 
     def holds(self, home: int) -> bool:
         """Whether of the memory of a home there are only the rows of a unit for each thread."""

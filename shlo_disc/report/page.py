@@ -131,13 +131,7 @@ def kernel_texts(artifact: Artifact) -> Mapping[str, str]:
 
 def _buffers(artifact: Artifact) -> list[Json]:
     """Every buffer with the steps that need it; arguments and what groups store have the user's names."""
-    needed = lifetimes(artifact)
-    named = {
-        slot: label
-        for group in artifact.overview.groups
-        if len(group.writes) == len(group.roots)
-        for slot, label in zip(group.writes, group.roots, strict=True)
-    }
+    needed, named = lifetimes(artifact), artifact.overview.names()
     found = list[Json]()
     for slot, buffer in enumerate(artifact.buffers):
         name = named.get(slot, buffer.label).partition(": ")[0]

@@ -90,7 +90,8 @@ def _held(artifact: Artifact, region: Region) -> Iterator[str]:
     """Which tensors are never whole: a launch leaves a unit of rows in a cache, where the next one reads them."""
     slots = {member.launch.buffers[position] for member in region.members for position, _ in member.held}
     if slots:
-        names = ", ".join(artifact.buffers[slot].label for slot in sorted(slots))
+        named = artifact.overview.names()
+        names = ", ".join(named.get(slot, artifact.buffers[slot].label) for slot in sorted(slots))
         yield f"  held in a cache, a few rows at a time: {names}"
 
 

@@ -69,7 +69,7 @@ def test_every_group_is_drawn_and_a_click_shows_its_reasons_and_kernel(opened: P
     number = next(k for k, group in enumerate(groups) if k < 4 and any(d.merged for d in group.decisions))
     opened.click(f'[data-group="{number}"] .box')
     panel = opened.text("#panel")
-    group, (kernel,) = groups[number], kernel_names(model.steps[model.overview.steps.index(number)])
+    group, (kernel,) = groups[number], kernel_names(places(model)[model.overview.steps.index(number)].step)
     for wanted in (*(d.reason for d in group.decisions), *(op.text for op in group.ops), f"void {kernel}("):
         assert wanted in panel
     assert opened.run("location.hash") == f"#groups/{number}"
@@ -82,7 +82,8 @@ def test_every_view_shows_all_of_its_things(opened: Page, model: Artifact) -> No
     opened.go("#facts")
     assert opened.count(".facts > li") == min(len(model.overview.all_facts()), len(model.overview.facts) + 300)
     opened.go("#kernels")
-    kernels = {name for step in (*model.steps, *model.packings) for name in kernel_names(step)}
+    steps = (*(place.step for place in places(model)), *model.packings)
+    kernels = {name for step in steps for name in kernel_names(step)}
     assert opened.count(".side a") == len(kernels)
     opened.go("#host")
     assert opened.count(".steps tbody tr") == len(places(model))
