@@ -135,6 +135,36 @@ int main() {
 """
 
 
+_WOKEN = r"""
+#include <stdint.h>
+#include <time.h>
+#include "pool.h"
+
+namespace {
+
+void nothing(const ShloRuntime*, void* const*, const int64_t*, int64_t, int64_t, void*) {}
+
+}  // namespace
+
+int main() {
+  ShloRuntime* runtime = shlo_runtime_create(2);
+  Pool* pool = reinterpret_cast<Pool*>(runtime);
+  shlo_launch(runtime, nothing, nullptr, nullptr, 64, 1, 0);
+  int stayed_awake = 0;
+  for (int round = 0; round < 60; round++) {
+    const timespec pause = {0, 1000000};
+    while (load(&pool->sleepers) == 0) nanosleep(&pause, nullptr);
+    share_out(pool, 2, 1, 1);  // done long before the thread that it wakes runs
+    const int64_t until = now() + 5000000;
+    while (now() < until && load(&pool->sleepers) != 0) {}
+    stayed_awake += now() < until;
+  }
+  shlo_runtime_destroy(runtime);
+  return stayed_awake < 20;  // not all: somebody else may have a core in the meantime
+}
+"""
+
+
 def run_harness(source: str, folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     if shutil.which("g++") is None:
         pytest.skip("needs g++")
@@ -155,3 +185,8 @@ def test_no_races(tmp_path: Path) -> None:
 def test_nothing_is_shared_while_others_need_the_cores(tmp_path: Path) -> None:
     """A thread that takes long for its pieces, as one does whose core somebody else has, is not waited for again."""
     assert run_harness(_CROWDED, tmp_path).returncode == 0
+
+
+def test_who_is_woken_stays_awake(tmp_path: Path) -> None:
+    """A series of loops that are each done before a thread wakes up is shared in the end."""
+    assert run_harness(_WOKEN, tmp_path).returncode == 0

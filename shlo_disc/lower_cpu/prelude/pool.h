@@ -149,19 +149,22 @@ void work(Pool* pool, int64_t number) {
 }
 
 // Waits for a job after `seen`: awake for a while, then asleep. False if the pool is destroyed.
+// Who is woken stays awake for a while even if the job is done by then: others follow it, each too short to be woken for.
 bool await(Pool* pool, int64_t seen) {
   const auto open = [=] {
     const int64_t epoch = load(&pool->epoch);
     return epoch != seen && epoch % 2 == 1;
   };
-  if (spin(open)) return true;
-  pthread_mutex_lock(&pool->mutex);
-  __atomic_fetch_add(&pool->sleepers, 1, __ATOMIC_SEQ_CST);
-  while (!open() && !pool->stopping) pthread_cond_wait(&pool->wake, &pool->mutex);
-  __atomic_fetch_sub(&pool->sleepers, 1, __ATOMIC_SEQ_CST);
-  const bool go_on = !pool->stopping;
-  pthread_mutex_unlock(&pool->mutex);
-  return go_on;
+  for (bool stopping = false; !stopping;) {
+    if (spin(open)) return true;
+    pthread_mutex_lock(&pool->mutex);
+    __atomic_fetch_add(&pool->sleepers, 1, __ATOMIC_SEQ_CST);
+    if (!open() && !pool->stopping) pthread_cond_wait(&pool->wake, &pool->mutex);
+    __atomic_fetch_sub(&pool->sleepers, 1, __ATOMIC_SEQ_CST);
+    stopping = pool->stopping;
+    pthread_mutex_unlock(&pool->mutex);
+  }
+  return false;
 }
 
 void* serve(void* argument) {
