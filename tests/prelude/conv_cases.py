@@ -35,6 +35,7 @@ class Case:
     weights: str = "*IO"
     dtype: str = "f4"
     infinite: bool = False  # the last of each line of the input
+    rounded: bool = False  # sums and products are not exact
 
     @property
     def space(self) -> str:
@@ -64,7 +65,7 @@ class Case:
 
     def operands(self) -> tuple[Floats, Floats]:
         """Input [N, C, spatial] and weights [O, I, spatial], laid out as the case says amid NaNs (bytes: any)."""
-        rng = np.random.default_rng(len(repr(replace(self, infinite=False))))
+        rng = np.random.default_rng(len(repr(replace(self, infinite=False, rounded=False))))
         shapes = (
             {"N": self.batch, "C": self.channels} | dict(zip(self.space, self.sizes, strict=True)),
             {"O": self.features, "I": self.channels // max(self.groups, 1)}
@@ -76,6 +77,8 @@ class Case:
         )
         if self.infinite:
             x[..., -1:] = np.inf
+        if self.rounded:
+            x /= 3
         return x, w
 
 
@@ -112,6 +115,7 @@ CASES = {
     "transposed matrix product": Case((), (), 40, 50, batch=70, input="C*N", weights="*OI"),
     "one row, weights in place": Case((3, 3), (3, 3), 64, 128, batch=1),
     "line": Case((50,), (5,), 80, 128, pad=((2, 2),)),
+    "line of one channel, step": Case((900,), (10,), 1, 130, stride=(5,)),
     "line, channels first": Case((50,), (5,), 80, 130, pad=((2, 2),), input=FIRST),
     "volume": Case((4, 5, 6), (2, 3, 2), 18, 20, pad=((1, 0), (1, 1), (0, 1))),
     "volume, channels first": Case((4, 5, 6), (2, 3, 2), 18, 20, pad=((1, 0), (1, 1), (0, 1)), input=FIRST),
@@ -149,6 +153,8 @@ CASES = {
     "groups, channels first": Case((7, 8), (3, 3), 24, 36, groups=4, pad=SAME, input=FIRST, weights=MAJOR),
     "depthwise": Case((9, 8), (3, 3), 64, 64, groups=64, pad=SAME),
     "depthwise, tails": Case((9, 8), (5, 5), 152, 152, groups=152, stride=(2, 2)),
+    "depthwise, short lines": Case((14, 9), (3, 4), 70, 70, groups=70, pad=((3, 1), (2, 1)), gap=(2, 1), batch=3),
+    "depthwise, lines with holes": Case((9, 8), (3, 3), 24, 24, groups=24, pad=SAME, hole=(2, 1)),
     "depthwise, few": Case((9, 8), (3, 3), 3, 3, groups=3, pad=SAME),
     "depthwise, last few": Case((9, 8), (3, 3), 69, 69, groups=69, pad=SAME),
     "depthwise, channels first": Case((9, 8), (3, 3), 72, 72, groups=72, pad=SAME, input=FIRST, weights=MAJOR),

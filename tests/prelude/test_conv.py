@@ -352,6 +352,17 @@ def test_any_pieces(convolve: Convolve, name: str) -> None:
     check(convolve, case, [(0, tasks // 2), (tasks // 2, tasks)])
 
 
+@pytest.mark.parametrize(
+    "name", [*WIDE, *PIECES, "parts of channels", "depthwise, short lines", "holes, channels first"]
+)
+def test_bits_do_not_depend_on_pieces(convolve: Convolve, name: str) -> None:
+    case = replace((WIDE | CASES)[name], rounded=True)
+    tasks = task_count(case)
+    whole = convolve(case, [(0, tasks)])
+    for cut in (1, 3, tasks // 2 + 1):
+        np.testing.assert_array_equal(convolve(case, [(k, k + cut) for k in range(0, tasks, cut)]), whole)
+
+
 def test_tasks_beyond_the_last_do_nothing(convolve: Convolve) -> None:
     case = CASES["depthwise"]
     check(convolve, case, [(0, task_count(case) * case.groups), (500, 600)])

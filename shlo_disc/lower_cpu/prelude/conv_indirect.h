@@ -88,6 +88,7 @@ SHLO_INLINE eight read_eight(const int64_t* p) {
   __builtin_memcpy(&v, p, sizeof v);
   return v;
 }
+SHLO_INLINE void write_eight(int64_t* p, eight v) { __builtin_memcpy(p, &v, sizeof v); }
 SHLO_INLINE bool any(const eight& mask) {
   lanes_t<int64_t, 4> half[2];
   __builtin_memcpy(half, &mask, sizeof mask);
@@ -111,6 +112,12 @@ struct Positions {
     phase[to] = from.phase[i];
     line[to] = from.line[i];
     row[to] = from.row[i];
+  }
+  // The last of `count` positions stands 16 times more behind them.
+  void repeat_last(int64_t count) {
+    int64_t* const all[] = {image, index[0], index[1], index[2], phase, line, row};
+    for (int64_t* each : all)
+      for (int64_t i = 0; i < 16; i += 8) write_eight(each + count + i, eight{} + each[count - 1]);
   }
 };
 
@@ -170,11 +177,11 @@ class ColumnBlock {
     const bool mergeable = !depthwise && x_axis.hole == 1 && x_axis.gap == 1 && x_axis.taps > 1;
     const bool in_place = depthwise ? p.feature_stride == 1 && columns >= LANES<E>
                                     : contiguous && (together > 1 || !(mergeable && channels <= MERGE_CHANNELS));
-    if (in_place || !plan_lines(mergeable, rows)) {
+    if (in_place || !plan_lines(mergeable)) {
       if (!in_place && (depthwise || (A::step > 1 && !contiguous))) return false;
       plan_in_place(rows, contiguous || depthwise);
-    } else if (ready && merged && channel_block < channels && !plan_lines(false, rows)) {
-      plan_lines(mergeable, rows);  // runs over taps and a part of the channels: not how weights were packed
+    } else if (ready && merged && channel_block < channels && !plan_lines(false)) {
+      plan_lines(mergeable);  // runs over taps and a part of the channels: not how weights were packed
     }
     steps = lines_per_output * x_taps;
     if (depthwise || (merged && channel_block < channels)) ready = kept = nullptr;
@@ -232,14 +239,14 @@ class ColumnBlock {
   }
 
   // Whether copying lines is possible; chooses how many channels and how much of the lines are copied at a time.
-  bool plan_lines(bool mergeable, int64_t rows) {
+  bool plan_lines(bool mergeable) {
     merged = mergeable;
     x_taps = merged ? 1 : x_axis.taps;
     tap_block = lines_per_output * x_taps;
     if (taps == 0 || channels == 0 || lines_per_output > M::LINE_TAPS || tap_block > Strip<E>::MAX_TAPS) return false;
     const int64_t reach = (x_axis.taps - 1) * x_axis.gap + 1;
     line_width = largest(merged ? x_axis.start(x_axis.out - 1) + x_axis.low + reach : x_axis.in, 1);
-    const int64_t output_lines = smallest(rows, M::ROWS) / x_axis.out + 2;
+    const int64_t output_lines = smallest(p.positions, M::ROWS) / x_axis.out + 2;
     const int64_t chunk_lines = p.axis[0].taps * ((output_lines - 1) * p.axis[1].step + p.axis[1].taps);
     const bool lines_shared = p.axis[0].step < p.axis[0].taps || p.axis[1].step < p.axis[1].taps;
     int64_t room = 0;  // pixels
@@ -299,18 +306,18 @@ class ColumnBlock {
     }
     int64_t line = -1, n = 0;
     used_slots = 0;
-    for (; n < limit; ++n) {
+    while (n < limit) {
       const S* image = input + at[0] * p.batch_stride;
       if (copied && (n == 0 || at[3] == 0)) {
         if (segment > 0 && n > 0) break;
         if (!take_line(++line, image, at)) break;
       }
-      m.positions.image[n] = (int64_t)image;
-      for (int k = 0; k < 3; ++k) m.positions.index[k][n] = now[k].index;
-      m.positions.phase[n] = (now[0].rest * p.axis[1].hole + now[1].rest) * p.axis[2].hole + now[2].rest;
-      m.positions.line[n] = line;
-      m.positions.row[n] = n;
-      for (int k = 3; k >= 0; --k) {
+      const int64_t count = smallest(limit - n, x_axis.out - at[3]);
+      list_line(n, count, (int64_t)image, now, by[2], line);
+      n += count;
+      at[3] = 0;
+      now[2] = begin[2];
+      for (int k = 2; k >= 0; --k) {
         ++at[k];
         if (k > 0) now[k - 1] = p.axis[k - 1].behind(now[k - 1], by[k - 1]);
         if (k == 0 || at[k] < p.axis[k - 1].out) break;
@@ -320,8 +327,30 @@ class ColumnBlock {
     }
     if (copied) place_lines(n);
     if (dilated) sort_positions(n);
-    for (int64_t i = n; i < n + 16; ++i) m.positions.set(i, m.positions, n - 1);
+    m.positions.repeat_last(n);
     return n;
+  }
+
+  // Lists `count` positions of an output line from row n on, and up to seven more that are overwritten. They differ along
+  // the line alone, from one to the next by `by`.
+  void list_line(int64_t n, int64_t count, int64_t image, const Place (&begin)[3], Place by, int64_t line) {
+    Positions<M::ROWS>& to = m.positions;
+    Place x = begin[2];
+    const int64_t phase = (begin[0].rest * p.axis[1].hole + begin[1].rest) * x_axis.hole;
+    const eight each = {0, 1, 2, 3, 4, 5, 6, 7};
+    for (int64_t i = n; i < n + count; i += 8) {
+      write_eight(to.image + i, eight{} + image);
+      write_eight(to.index[0] + i, eight{} + begin[0].index);
+      write_eight(to.index[1] + i, eight{} + begin[1].index);
+      write_eight(to.index[2] + i, (each + (i - n)) * by.index + x.index);
+      write_eight(to.phase + i, eight{} + phase);
+      write_eight(to.line + i, eight{} + line);
+      write_eight(to.row + i, each + i);
+    }
+    for (int64_t i = n; x_axis.hole != 1 && i < n + count; ++i, x = x_axis.behind(x, by)) {
+      to.index[2][i] = x.index;
+      to.phase[i] += x.rest;
+    }
   }
 
   // Notes the input lines that an output line needs, those that the line before it needs too only once.
@@ -396,7 +425,7 @@ class ColumnBlock {
       const S* const from =
           (const S*)m.sources[slot] + from_channel * p.feature_stride + (x_first + begin) * x_axis.in_stride;
       __builtin_memset(line, 0, begin * width * sizeof(E));
-      if (p.feature_stride == 1 && x_axis.in_stride == features && features == width * A::step) {
+      if ((p.feature_stride == 1 || features == 1) && x_axis.in_stride == features && features == width * A::step) {
         __builtin_memcpy(to, from, count * width * sizeof(E));
       } else if (x_axis.in_stride == 1 && features > 1) {
         const auto row = [=](int64_t x) { return to + x * width; };
@@ -421,8 +450,8 @@ class ColumnBlock {
       const int64_t height = strip_of(left, full), count = smallest(height, left);
       for (int64_t r = 0; r < height; ++r)
         m.strip.out[r] = m.tile + (r < count ? m.positions.row[first + i + r] - first : M::ROWS) * COLUMNS;
-      if (height > 8) find_inputs<2>(first + i, height, part);
-      else find_inputs<1>(first + i, height, part);
+      if (height > 8) find_inputs<2>(first + i, height, count, part);
+      else find_inputs<1>(first + i, height, count, part);
       const int64_t most = together > 1 ? panel : A::panel * LANES<E>;
       for (int64_t j = 0; j < columns; j += most) {
         const int64_t width = smallest(most, columns - j), wide = round_up(width, LANES<E>);
@@ -445,10 +474,11 @@ class ColumnBlock {
     }
   }
 
-  // The pointers of positions [first, first + height) to their inputs. Eight or sixteen are written for each tap; the next
-  // tap overwrites what is too much, or everything if there is only padding. Taps that meet holes are left out.
+  // The pointers of positions [first, first + height), of which `count` matter, to their inputs. Eight or sixteen are
+  // written for each tap; the next tap overwrites what is too much, or everything if there is only padding. Taps that meet
+  // holes are left out.
   template <int HALVES>
-  void find_inputs(int64_t first, int64_t height, const Part& part) {
+  void find_inputs(int64_t first, int64_t height, int64_t count, const Part& part) {
     Strip<E>& s = m.strip;
     const int64_t scale = pixel * (copied ? M::SIZE : sizeof(S)), end = part.t0 + part.tn;
     const eight nothing = eight{} + (int64_t)m.zeros;
@@ -457,7 +487,20 @@ class ColumnBlock {
     int64_t k = part.t0 > 0 ? part.t0 / x_taps : 0, k0 = k > 0 ? k / p.axis[1].taps : 0, k1 = k - k0 * p.axis[1].taps;
     const uint32_t phase = dilated ? (uint32_t)m.positions.phase[first] : 0;
     const uint32_t hole1 = (uint32_t)p.axis[1].hole, hole2 = (uint32_t)x_axis.hole;
-    const int64_t rest[3] = {phase / hole2 / hole1, phase / hole2 % hole1, phase % hole2};
+    int64_t rest[3] = {};
+    if (dilated) {
+      rest[0] = phase / hole2 / hole1;
+      rest[1] = phase / hole2 % hole1;
+      rest[2] = phase % hole2;
+    }
+    // Copied lines are looked up once for positions of one output line.
+    const int64_t output_line = m.positions.line[first];
+    const bool is_one_line = copied && m.positions.line[first + count - 1] == output_line;
+    eight index[HALVES], along[HALVES];
+    UNROLL for (int h = 0; h < HALVES; ++h) {
+      index[h] = read_eight(m.positions.index[2] + first + 8 * h);
+      along[h] = index[h] * scale;
+    }
     // From where windows begin to the tap, by axis.
     const Place begin1 = {0, rest[1]}, begin2 = {0, rest[2]};
     Place to0 = tap_of(0, k0, rest[0]), to1 = tap_of(1, k1, rest[1]), to2 = tap_of(2, part.t0 - k * x_taps, rest[2]);
@@ -476,14 +519,24 @@ class ColumnBlock {
         t = stop;
         continue;
       }
-      eight index[HALVES], line[HALVES], inside[HALVES];
-      UNROLL for (int h = 0; h < HALVES; ++h) {
-        index[h] = read_eight(m.positions.index[2] + first + 8 * h);
-        if (copied) find_copied_line(first + 8 * h, k, line[h], inside[h]);
-        else find_line(first + 8 * h, line_to[0].index, line_to[1].index, part.c0, line[h], inside[h]);
-        line[h] += index[h] * scale;
+      eight line[HALVES], inside[HALVES];
+      bool is_any;
+      if (is_one_line) {
+        const int64_t slot = m.slots[output_line * lines_per_output + k];
+        is_any = slot >= 0;
+        UNROLL for (int h = 0; h < HALVES; ++h) {
+          line[h] = along[h] + ((slot * x_count - x_first) * scale + (int64_t)m.lines);
+          inside[h] = ~eight{};
+        }
+      } else {
+        UNROLL for (int h = 0; h < HALVES; ++h) {
+          if (copied) find_copied_line(first + 8 * h, k, line[h], inside[h]);
+          else find_line(first + 8 * h, line_to[0].index, line_to[1].index, part.c0, line[h], inside[h]);
+          line[h] += along[h];
+        }
+        is_any = any(inside[0] | inside[HALVES - 1]);
       }
-      if (!any(inside[0] | inside[HALVES - 1])) {
+      if (!is_any) {
         t = stop;
         continue;
       }

@@ -4,8 +4,9 @@
 // in memory, and nothing is copied.
 //
 // Positions of a line whose windows meet the same holes of a dilated input (a phase) differ only in where the input
-// begins, by the same distance from one to the next. So the taps are listed once for each phase of a line; where windows
-// reach into the padding, once more for a single position.
+// begins, by the same distance from one to the next. So the taps are listed once for each phase of a line, and for all lines
+// in a row that see the same taps if there is one phase; where windows reach into the padding, once more for a single
+// position.
 #pragma once
 #include "conv_problem.h"
 
@@ -23,7 +24,7 @@ SHLO_INLINE register_t<E> spread(register_t<E> x) {
 }
 
 struct NarrowTap {
-  int64_t input, weights;  // offsets
+  int64_t input, weights;  // offsets; that of the input from where the window's first line begins
   int64_t index;           // of the input along the line, at the first position of the phase
 };
 
@@ -81,7 +82,8 @@ class NarrowBlock {
   NarrowBlock(const Problem<E>& problem, const E* input, const E* kernel, int64_t columns)
       : p(problem), x_axis(problem.axis[2]), input(input), weights(kernel), columns(columns),
         taps(problem.axis[0].taps * problem.axis[1].taps * x_axis.taps),
-        period(x_axis.hole / common_divisor(x_axis.step, x_axis.hole)) {}
+        period(x_axis.hole / common_divisor(x_axis.step, x_axis.hole)), advance(x_axis.step * period / x_axis.hole),
+        has_line_holes(problem.axis[0].hole * problem.axis[1].hole != 1) {}
 
   // Whether this way is open: features are neighbours, and weights that are not fit into `room` elements at `copy`.
   bool plan(E* copy, int64_t room) {
@@ -127,12 +129,28 @@ class NarrowBlock {
     return begin + x1 - x0;
   }
 
+  // The taps [low, high) of an axis without holes whose input exists for an output.
+  struct Inside {
+    int64_t low, high;
+    bool operator==(const Inside& other) const { return low == other.low && high == other.high; }
+  };
+  static Inside inside(const Axis& a, int64_t output) {
+    const int64_t start = a.start(output), low = start < 0 ? ceil_div(-start, a.gap) : 0;
+    const int64_t end = start < a.in ? ceil_div(a.in - start, a.gap) : 0;
+    return {smallest(low, a.taps), largest(smallest(end, a.taps), smallest(low, a.taps))};
+  }
+
+  // Where the first line of a window begins in an image, inside of it or not, if lines have no holes.
+  int64_t window_start(int64_t o0, int64_t o1) const {
+    return has_line_holes ? 0 : p.axis[0].start(o0) * p.axis[0].in_stride + p.axis[1].start(o1) * p.axis[1].in_stride;
+  }
+
   // Lists the taps that positions phase, phase + period, ... see, whatever the padding along the line is; hands them out
   // when the list is full, and what is left. All input features of a group are taps if it has one output feature.
   template <class Take>
   __attribute__((always_inline)) void list_taps(int64_t phase, int64_t o0, int64_t o1, Take take) {
     const Axis &a = p.axis[0], &b = p.axis[1], &c = x_axis;
-    const int64_t channels = p.members == 1 ? p.channels : 1;
+    const int64_t channels = p.members == 1 ? p.channels : 1, start = window_start(o0, o1);
     int64_t count = 0;
     for (int64_t k0 = 0; k0 < a.taps; ++k0) {
       const int64_t y0 = a.index(a.start(o0) + k0 * a.gap);
@@ -144,11 +162,11 @@ class NarrowBlock {
           const int64_t place = c.start(phase) + k2 * c.gap;
           if (positive_mod(place, c.hole) != 0) continue;
           const int64_t index = (place - positive_mod(place, c.hole)) / c.hole, t = (k0 * b.taps + k1) * c.taps + k2;
-          const int64_t from = y0 * a.in_stride + y1 * b.in_stride + index * c.in_stride;
+          const int64_t from = y0 * a.in_stride + y1 * b.in_stride + index * c.in_stride - start;
           const int64_t of = packed ? t * p.channels * COLUMNS : p.tap_offset(t);
           for (int64_t k = 0; k < channels; ++k) {
             if (count == MOST_TAPS) {
-              take(count);
+              take(count, false);
               count = 0;
             }
             list[count++] = {from + k * p.feature_stride, of + k * (packed ? COLUMNS : p.kernel_in_stride), index};
@@ -156,29 +174,42 @@ class NarrowBlock {
         }
       }
     }
-    take(count);
+    take(count, true);
   }
 
   void take_phase(int64_t phase, const E* image, int64_t o0, int64_t o1, int64_t x0, int64_t x1, E* out) {
     if (phase >= x1) return;
     const int64_t begin = x0 > phase ? ceil_div(x0 - phase, period) : 0, end = ceil_div(x1 - phase, period);
+    const E* const window = image + window_start(o0, o1);
+    const bool is_kept = period == 1 && !has_line_holes;
+    const Inside inside0 = is_kept ? inside(p.axis[0], o0) : Inside{}, inside1 = is_kept ? inside(p.axis[1], o1) : Inside{};
+    if (is_kept && is_listed && inside0 == listed[0] && inside1 == listed[1])
+      return multiply_positions(phase, window, begin, end, list_count, false, out);
     bool add = false;
-    list_taps(phase, o0, o1, [&](int64_t count) {
-      multiply_positions(phase, image, begin, end, count, add, out);
+    list_taps(phase, o0, o1, [&](int64_t count, bool is_last) {
+      is_listed = is_kept && is_last && !add;
+      list_count = count;
+      find_whole(count);
+      multiply_positions(phase, window, begin, end, count, add, out);
       add = true;
     });
+    listed[0] = inside0;
+    listed[1] = inside1;
+  }
+
+  // Between which positions of a phase all taps of the list see the input.
+  void find_whole(int64_t count) {
+    whole = {0, INT64_MAX};
+    for (int64_t t = 0; t < count; ++t) {
+      const int64_t index = list[t].index;
+      whole.low = largest(whole.low, ceil_div(largest(-index, 0), advance));
+      whole.high = smallest(whole.high, index < x_axis.in ? (x_axis.in - 1 - index) / advance + 1 : 0);
+    }
   }
 
   // Positions phase + i * period for begin <= i < end, and the taps of the list.
   void multiply_positions(int64_t phase, const E* image, int64_t begin, int64_t end, int64_t count, bool add, E* out) {
-    const int64_t advance = x_axis.step * period / x_axis.hole;
-    int64_t low = begin, high = end;  // between them all taps see the input
-    for (int64_t t = 0; t < count; ++t) {
-      low = largest(low, ceil_div(largest(-list[t].index, 0), advance));
-      high = smallest(high, list[t].index < x_axis.in ? (x_axis.in - 1 - list[t].index) / advance + 1 : 0);
-    }
-    low = smallest(low, end);
-    high = largest(high, low);
+    const int64_t low = smallest(largest(whole.low, begin), end), high = largest(smallest(whole.high, end), low);
     NarrowStrip<E> strip = {list, count, image, weights, advance * x_axis.in_stride,
                             packed ? COLUMNS : p.kernel_in_stride, out, period * COLUMNS, add};
     const auto at = [&](int64_t i) {
@@ -234,8 +265,12 @@ class NarrowBlock {
   const Axis& x_axis;
   const E *input, *weights;
   int64_t columns, taps;
-  int64_t period;  // of the phases
-  bool packed = false;
+  int64_t period, advance;  // of the phases: their number, and from one input index of a phase to the next
+  bool packed = false, has_line_holes;
+  // What the list has: whether it has all taps of a line, and of which taps across lines.
+  bool is_listed = false;
+  Inside listed[2] = {}, whole = {};
+  int64_t list_count = 0;
   NarrowTap list[MOST_TAPS], few[MOST_TAPS];
 };
 
