@@ -9,7 +9,7 @@ from shlo_disc.codegen.groups import ProductTypes
 from shlo_disc.codegen.kernel import ConvKernel
 from shlo_disc.expr.dim import Dim, const, minimum, product
 from shlo_disc.expr.dtypes import DType
-from shlo_disc.expr.facts import Facts
+from shlo_disc.expr.facts import Facts, Truth
 from shlo_disc.expr.scalar import Bounds
 from shlo_disc.lower_cpu.packing import TITLE, PackedOperand
 from shlo_disc.lower_cpu.rows import pointer
@@ -101,6 +101,25 @@ def _convolved(kernel: ConvKernel) -> str:
     return name if _groups(kernel) == 1 else f"groups_{name}"
 
 
+# Those of long windows, by the type of sums: of sums, not of products modulo 2^32.
+_LONG = {DType.F32: "long_f32", DType.F64: "long_f64"}
+_LEAST_TAPS = 4  # that of conv_long.h
+
+
+def _long_windows(kernel: ConvKernel, facts: Facts) -> str | None:
+    """The prelude's convolution that may take windows as long as the lines of the input; None if this one has none.
+
+    A window whose length only a call knows is an image: that of the gradient of weights.
+    """
+    name = _LONG.get(kernel.accumulator.dtype)
+    if name is None or _is_narrow(kernel) or not kernel.attrs.strides:
+        return None
+    taps, out = kernel.kernel_sizes[-1], kernel.output_spatial[-1]
+    if taps.constant is None:
+        return name
+    return name if taps.constant >= _LEAST_TAPS and facts.at_least(taps, out) is Truth.TRUE else None
+
+
 def _fits_16(bounds: Bounds) -> bool:
     low, high = (None if end is None else end.constant for end in bounds)
     least, greatest = DType.I16.integer_bounds
@@ -127,12 +146,14 @@ def print_convolution(kernel: ConvKernel, name: str, facts: Facts, *, packed: bo
     space = "" if turned is None else emit.dim_scalar(turned.space)
     if turned is not None:
         lines.append("conv.turned = 1;")
-    lines += [
-        f"ShloTask at = {{buffers, dims, {{{space}}}}};",
-        f"shlo_conv_{suffix}(&conv, begin, end, scratch, {name}_store, &at);",
-    ]
+    arguments = f"(&conv, begin, end, scratch, {name}_store, &at)"
+    long_windows = _long_windows(kernel, facts)
+    lines.append(f"ShloTask at = {{buffers, dims, {{{space}}}}};")
+    unless = "" if long_windows is None else f"if (!shlo_conv_{long_windows}{arguments}) "
+    lines.append(f"{unless}shlo_conv_{suffix}{arguments};")
+    called = [f"conv_{one}" for one in (suffix, long_windows) if one is not None]
     statements = (*emit.scopes[0].lines, *lines)
-    return Body(store.lines, statements, union(store.sizes, tuple(emit.sizes)), (f"conv_{suffix}",))
+    return Body(store.lines, statements, union(store.sizes, tuple(emit.sizes)), tuple(called))
 
 
 def packed_weights(kernel: ConvKernel, lasting: Sequence[bool]) -> PackedOperand | None:

@@ -21,6 +21,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.prelude.conv_call import describe
 from tests.prelude.conv_cases import CASES, FIRST, INFINITE, MAJOR, SAME, Case, Floats, cases, long_windows
 
 PRELUDE = Path(__file__).parents[2] / "shlo_disc" / "lower_cpu" / "prelude"
@@ -33,7 +34,7 @@ COMPILERS = {
     "zig": [sys.executable, "-m", "ziglang", "c++", "-fno-sanitize=undefined"],
 }
 # The epilogue counts how often it gets each element and reads the columns up to a multiple of 16.
-HARNESS = r"""
+EPILOGUES = r"""
 #include "conv.h"
 template <class T> struct Result { T* data; int32_t* times; int64_t columns; volatile T seen; bool bad; };
 template <class T>
@@ -66,6 +67,8 @@ static int64_t run(Convolve convolve, const ShloConv* c, int64_t begin, int64_t 
   convolve(c, begin, end, scratch, c->turned ? store_turned<T> : store<T>, &out);
   return out.bad;
 }
+"""
+HARNESS = r"""
 extern "C" int64_t run_f32(const ShloConv* c, int64_t begin, int64_t end, void* scratch, float* data, int32_t* times) {
   return run(c->groups == 1 ? shlo_conv_f32 : shlo_conv_groups_f32, c, begin, end, scratch, data, times);
 }
@@ -110,59 +113,6 @@ def reference(case: Case) -> Floats:
         "the test computes the wrong shape"
     )
     return np.asarray(result)
-
-
-Triple = ctypes.c_int64 * 3
-
-
-class ShloConv(ctypes.Structure):
-    _fields_ = (
-        *((name, ctypes.c_void_p) for name in ("input", "kernel", "packed")),
-        *((name, ctypes.c_int64) for name in ("room", "rank", "batch", "in_features", "out_features")),
-        *((name, Triple) for name in ("in_sizes", "kernel_sizes", "out_sizes")),
-        *((name, ctypes.c_int64) for name in ("in_group_stride", "in_batch_stride", "in_feature_stride")),
-        ("in_strides", Triple),
-        *((name, ctypes.c_int64) for name in ("kernel_in_stride", "kernel_out_stride")),
-        *((name, Triple) for name in ("kernel_strides", "window_strides", "low_padding", "lhs_dilation")),
-        *((name, Triple) for name in ("rhs_dilation", "reversal")),
-        *((name, ctypes.c_int64) for name in ("groups", "turned")),
-    )
-
-
-def describe(case: Case, x: Floats, w: Floats) -> ShloConv:
-    def elements(array: Floats) -> list[int]:
-        return [stride // array.itemsize for stride in array.strides]
-
-    (batch_stride, feature_stride, *in_strides), (out_stride, in_stride, *strides) = elements(x), elements(w)
-    return ShloConv(
-        x.ctypes.data,
-        w.ctypes.data,
-        None,
-        0,
-        len(case.sizes),
-        case.batch // case.batch_groups,
-        case.channels * case.batch_groups,
-        case.features,
-        Triple(*case.sizes),
-        Triple(*case.kernel),
-        Triple(*case.out),
-        batch_stride * (case.batch // case.batch_groups)
-        if case.batch_groups > 1
-        else feature_stride * (case.channels // max(case.groups, 1)),
-        batch_stride,
-        feature_stride,
-        Triple(*in_strides),
-        in_stride,
-        out_stride,
-        Triple(*strides),
-        Triple(*case.full(case.stride)),
-        Triple(*(low for low, _ in case.padding)),
-        Triple(*case.full(case.hole)),
-        Triple(*case.full(case.gap)),
-        Triple(*map(int, case.reverse)),
-        case.groups * case.batch_groups,
-        0,
-    )
 
 
 CONSTANTS = {
@@ -210,14 +160,15 @@ def packed_size(case: Case) -> tuple[int, int]:
     return blocks, prod(case.kernel) * channels * padded * groups
 
 
-def build(compiler: str, folder: Path) -> Path:
+def build(compiler: str, folder: Path, names: Sequence[str], harness: str) -> Path:
+    """A library of the prelude's convolutions of these names, and functions that call them."""
     if compiler == "gcc" and shutil.which("g++") is None:
         pytest.skip("needs g++")
     if compiler == "zig" and find_spec("ziglang") is None:
         pytest.skip("needs the package ziglang")
     source, library = folder / "harness.cc", folder / "conv.so"
-    source.write_text(HARNESS)
-    kernels = [str(PRELUDE / f"conv_{name}.cc") for name in (*NAMES.values(), "groups_f32", "groups_f64")]
+    source.write_text(EPILOGUES + harness)
+    kernels = [str(PRELUDE / f"conv_{name}.cc") for name in names]
     command = [*COMPILERS[compiler], *FLAGS, f"-I{PRELUDE}", *kernels, str(source)]
     done = subprocess.run([*command, "-o", str(library)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -226,8 +177,13 @@ def build(compiler: str, folder: Path) -> Path:
 
 @pytest.fixture(scope="module", params=tuple(COMPILERS))
 def convolve(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Convolve:
+    folder, names = tmp_path_factory.mktemp("conv"), (*NAMES.values(), "groups_f32", "groups_f64")
+    return caller(build(str(request.param), folder, names, HARNESS))
+
+
+def caller(path: Path) -> Convolve:
     """The tasks of all pieces, which together must hand out each element exactly once, as [N, spatial, O]."""
-    library = ctypes.CDLL(str(build(str(request.param), tmp_path_factory.mktemp("conv"))))
+    library = ctypes.CDLL(str(path))
     guard, most = 4096, 4 << 20
     memory = np.full(CONSTANTS["SCRATCH"] + most + 64 + guard, 0xFF, np.uint8)  # NaNs
     start = -memory.ctypes.data % 64
@@ -261,6 +217,7 @@ def convolve(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
                 ctypes.c_void_p(result.ctypes.data),
                 ctypes.c_void_p(times.ctypes.data),
             )
+            assert bad >= 0, "the kernel does not take it"
             assert not bad, "tile not aligned, or its leading dimension is too small"
         assert (times == 1).all(), "not each element exactly once"
         assert (memory[start + scratch :] == 0xFF).all(), "wrote beyond the scratch memory"
@@ -299,8 +256,12 @@ def test_bytes(convolve: Convolve, name: str, dtype: str) -> None:
 
 @pytest.mark.parametrize("name", INFINITE)
 def test_infinite_input_is_seen_by_its_windows_alone(convolve: Convolve, name: str) -> None:
+    check_infinite(convolve, CASES[name])
+
+
+def check_infinite(convolve: Convolve, case: Case) -> None:
     """XLA multiplies what groups share by zeros, so the infinite numbers are finite in the reference."""
-    case, last = CASES[name], len(CASES[name].sizes) - 1
+    last = len(case.sizes) - 1
     places = np.arange(case.out[last]) * case.full(case.stride)[last] - case.padding[last][0]
     taps = np.arange(case.kernel[last]) * case.full(case.gap)[last]
     infinite = (case.sizes[last] - 1) * case.full(case.hole)[last]
@@ -356,7 +317,12 @@ def test_any_pieces(convolve: Convolve, name: str) -> None:
     "name", [*WIDE, *PIECES, "parts of channels", "depthwise, short lines", "holes, channels first"]
 )
 def test_bits_do_not_depend_on_pieces(convolve: Convolve, name: str) -> None:
-    case = replace((WIDE | CASES)[name], rounded=True)
+    check_bits(convolve, (WIDE | CASES)[name])
+
+
+def check_bits(convolve: Convolve, exact: Case) -> None:
+    """Compare the bits of results whose sums are rounded."""
+    case = replace(exact, rounded=True)
     tasks = task_count(case)
     whole = convolve(case, [(0, tasks)])
     for cut in (1, 3, tasks // 2 + 1):

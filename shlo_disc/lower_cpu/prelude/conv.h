@@ -69,4 +69,11 @@ SHLO_CONV_KERNEL(f32) SHLO_CONV_KERNEL(f64) SHLO_CONV_KERNEL(i16) SHLO_CONV_KERN
 SHLO_CONV_KERNEL(groups_f32) SHLO_CONV_KERNEL(groups_f64)
 SHLO_CONV_KERNEL(groups_i16) SHLO_CONV_KERNEL(groups_i32) SHLO_CONV_KERNEL(groups_i64)
 
+// Computes tasks of convolutions whose windows are as long as the lines of the input (conv_long.h says which), with any
+// groups that are not narrow. False: it is none of these, and nothing is done.
+#define SHLO_LONG_CONV_KERNEL(name)                                                                                   \
+  bool shlo_conv_long_##name(const ShloConv* conv, int64_t begin, int64_t end, void* scratch, ShloEpilogue epilogue, \
+                             void* context);
+SHLO_LONG_CONV_KERNEL(f32) SHLO_LONG_CONV_KERNEL(f64)
+
 }  // extern "C"

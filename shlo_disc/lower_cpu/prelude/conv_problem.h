@@ -57,6 +57,17 @@ struct Axis {
     }
     return place < in ? place : -1;
   }
+
+  // The taps [low, high) of `count` from the place `first` on, `gap` apart, that lie on an input without holes.
+  struct Range {
+    int64_t low, high;
+  };
+  Range inside(int64_t first, int64_t count) const {
+    const auto taps_in = [&](int64_t length) { return gap == 1 ? length : ceil_div(length, gap); };
+    const int64_t begin = first < 0 ? smallest(taps_in(-first), count) : 0;
+    const int64_t end = first < in ? smallest(taps_in(in - first), count) : 0;
+    return {begin, largest(begin, end)};
+  }
 };
 
 // Always three spatial axes; a reversed window is one with negative strides. Elements are S in memory, sums E.

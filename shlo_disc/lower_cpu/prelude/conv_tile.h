@@ -150,12 +150,12 @@ struct Kernels {
 
 // How many positions fill the registers with panels of `vectors` vectors, of at most `most` if there are several, and the
 // fewest that a kernel takes for `rows`.
-int64_t full_strip(int64_t vectors, bool one_panel, int64_t most) {
+constexpr int64_t full_strip(int64_t vectors, bool one_panel, int64_t most) {
   if (!one_panel && most == SHLO_TILE_VECTORS) return 6;
   if (SHLO_TILE_VECTORS == 4 && vectors == 3) return 8;
   return vectors == 1 || (vectors == 2 && SHLO_TILE_VECTORS == 4) ? 12 : 6;
 }
-int64_t strip_of(int64_t rows, int64_t full) {
+constexpr int64_t strip_of(int64_t rows, int64_t full) {
   if (rows >= full) return full;
   return rows == 1 ? 1 : rows <= 4 ? 4 : rows <= 6 ? 6 : full;
 }

@@ -114,17 +114,8 @@ class WindowBlock {
     }
   }
 
-  // The taps [low, high) of an output's window, of `taps` from `start` on, that lie on the line of the input.
-  struct Range {
-    int64_t low, high;
-  };
-  Range range(int64_t start, int64_t taps) const {
-    const auto taps_in = [&](int64_t length) { return x_axis.gap == 1 ? length : ceil_div(length, x_axis.gap); };
-    const int64_t low = start < 0 ? smallest(taps_in(-start), taps) : 0;
-    const int64_t high = start < x_axis.in ? smallest(taps_in(x_axis.in - start), taps) : 0;
-    return {low, largest(low, high)};
-  }
-  Range range(int64_t output) const { return range(x_axis.start(output), x_axis.taps); }
+  // The taps of an output's window that lie on the line of the input.
+  Axis::Range range(int64_t output) const { return x_axis.inside(x_axis.start(output), x_axis.taps); }
 
   // ---- lanes are features
 
@@ -233,7 +224,7 @@ class WindowBlock {
   // The input at start, start + gap, ..., zeros where there is none. Ascending, in whole vectors: what is written too much is
   // overwritten by what follows.
   void copy_line(const E* line, int64_t start, E* to) const {
-    const Range inside = range(start, slot_width);
+    const Axis::Range inside = x_axis.inside(start, slot_width);
     const int64_t step = x_axis.gap * x_axis.in_stride, count = inside.high - inside.low;
     const E* const from = line + start * x_axis.in_stride + inside.low * step;
     E* const body = to + inside.low;
