@@ -4,7 +4,8 @@ Scores are the product of queries and keys, gradients that of the result's gradi
 transposed ops are formulas of both, of sums and maxima over the keys of a row, and of what memory holds. They are
 multiplied with keys (the gradient of queries), or turned, with queries and with the result's gradient (the gradients
 of keys and values). A block of rows with all its keys is computed from the operands again (FlashAttention, Dao et al.
-2022, section 3.1), in the program's own formulas: nothing of the forward pass is kept.
+2022, section 3.1), in the program's own formulas: nothing of the forward pass is kept. What others read of it, as the
+gradient of a bias, is stored.
 """
 
 from __future__ import annotations
@@ -18,22 +19,25 @@ from shlo_disc.codegen.attention import COLUMN, DEPTH, row_dim
 from shlo_disc.codegen.backward_kernel import (
     BackwardKernel,
     BackwardProduct,
+    PairStore,
     RowSum,
     hidden_vanish,
     keep_in_place,
+    nearest,
 )
 from shlo_disc.codegen.contraction import epilogue_index
 from shlo_disc.codegen.groups import Group
-from shlo_disc.codegen.kernel import Axis, MatrixView, Param
+from shlo_disc.codegen.kernel import Axis, MatrixView, Param, Store
 from shlo_disc.codegen.rewrite import nodes_of
+from shlo_disc.codegen.score_dims import RefusedError, ScoreDims, require
 from shlo_disc.codegen.softmax import GREATEST, RAW, TOTAL, args_of, reduction_name
 from shlo_disc.codegen.stages import Params
 from shlo_disc.codegen.templates import epilogue_stores
 from shlo_disc.dynamic_ops.contract import DotAttrs
+from shlo_disc.dynamic_ops.indexing import linear
 from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.expr.dim import Dim, Sym, const, of
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import Arg, FoldResult, Index, Load, Scalar
 
@@ -51,12 +55,8 @@ def read_backward(group: Group, facts: Facts, producers: Producers) -> tuple[Bac
     """See a group's ops as what follows `group.anchor`, the product of queries and keys; `parts` are the ends."""
     try:
         return _Reader(group, facts, producers).read()
-    except _RefusedError as refused:
+    except RefusedError as refused:
         return str(refused)
-
-
-class _RefusedError(Exception):
-    """These ops are not what was looked for, with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,8 @@ class _Reader:
         self.members = {t for op in group.ops for t in op.results}
         self.params, self.plain = Params(), facts
         self.scores = self.first.results[0]
-        self.symbols = [None if size.constant == 1 else Sym(f"%x{d}") for d, size in enumerate(self.scores.shape)]
+        self.dims = ScoreDims(self.first, facts, producers, self.members)
+        self.symbols = self.dims.symbols
         for symbol, size in zip(self.symbols, self.scores.shape, strict=True):
             facts = facts if symbol is None else facts.with_index(symbol, size)
         self.facts = facts
@@ -90,31 +91,43 @@ class _Reader:
     def read(self) -> tuple[BackwardKernel, tuple[Tensor, ...]]:
         ends = {part.anchor for part in self.group.parts}
         second = [op for op in self.group.ops if isinstance(op.attrs, DotAttrs) and op not in ends | {self.first}]
-        _require(len(second) == 1, f"{len(second)} products, not one, look like the gradients of weights")
+        require(len(second) == 1, f"{len(second)} products, not one, look like the gradients of weights")
         reduces = [op for op in self.group.ops if isinstance(op.attrs, ReduceAttrs)]
-        _require(all(len(op.results) == 1 for op in reduces), "a reduction has several results")
+        require(all(len(op.results) == 1 for op in reduces), "a reduction has several results")
         gradients = second[0].results[0]
-        indices = {op: self._aligned(op.operands[0], {gradients, *(o.results[0] for o in reduces)}) for op in reduces}
+        indices = {
+            op: self.dims.aligned(op.operands[0], {gradients, *(o.results[0] for o in reduces)}) for op in reduces
+        }
         key = self._key(indices)
         stands = {self.scores: Arg(RAW, self.scores.dtype), gradients: Arg(GRADIENT, gradients.dtype)}
         totals = 0
         for op in reduces:
-            name = reduction_name(Formulas(self.plain, self.producers, self._inlined), op)
-            _require(name is not None, "a reduction is neither a maximum from -inf nor a sum from 0")
+            name = reduction_name(Formulas(self.plain, self.producers, self.dims.inlined), op)
+            require(name is not None, "a reduction is neither a maximum from -inf nor a sum from 0")
             stands[op.results[0]] = Arg(GREATEST if name == GREATEST else f"{TOTAL}{totals}", op.results[0].dtype)
             totals += name != GREATEST
-        _require([a.name for a in stands.values()].count(GREATEST) == 1, "there is not one maximum of scores")
+        require([a.name for a in stands.values()].count(GREATEST) == 1, "there is not one maximum of scores")
         inlining = {t: self._noting(t, arg) for t, arg in stands.items()}
-        formulas = Formulas(self.facts, self.producers, self._inlined, inlining, self.params.load(self.facts))
+        formulas = Formulas(self.facts, self.producers, self.dims.inlined, inlining, self.params.load(self.facts))
         found = [self._end(part, stands, key) for part in self.group.parts]
         elements = [formulas.at(op.operands[0], indices[op]) for op in reduces]
         weights = [formulas.at(end.op.operands[end.side], end.index) for end in found]
+        stored = [self._stored(tensor, stands, formulas) for tensor in self._others()]
         self._check_reads(gradients, reduces, indices, key)
-        return self._kernel(_Parts(reduces, elements, weights, found, stands, second[0], key))
+        return self._kernel(_Parts(reduces, elements, weights, stored, found, stands, second[0], key))
 
-    def _inlined(self, tensor: Tensor) -> bool:
-        made = self.producers.get(tensor)
-        return made is not None and (tensor in self.members or is_free(made[0]))
+    def _others(self) -> list[Tensor]:
+        """What is stored besides the results of products."""
+        roots = {root for part in self.group.parts for root in part.roots}
+        return [root for root in self.group.roots if root not in roots]
+
+    def _stored(self, tensor: Tensor, stops: Iterable[Tensor], formulas: Formulas) -> Store:
+        """What a pair of a row and a key stores in a tensor that has an element for each."""
+        index = self.dims.aligned(tensor, [t for t in stops if t is not self.scores])
+        symbols = {symbol for dim in index for symbol in dim.symbols()}
+        require(symbols == {s for s in self.symbols if s is not None}, "what is stored has no element for each score")
+        offset = self.facts.canonical(linear(index, tensor.shape))
+        return Store(self.params.of(tensor), offset, formulas.at(tensor, index))
 
     def _noting(self, tensor: Tensor, arg: Arg) -> Callable[[Index], Scalar]:
         def stand_in(index: Index) -> Scalar:
@@ -123,50 +136,27 @@ class _Reader:
 
         return stand_in
 
-    # -- which element of a tensor belongs to which score
-
-    def _aligned(self, tensor: Tensor, stops: Iterable[Tensor]) -> Index:
-        """The index at which a tensor depends on the score at `here`."""
-        facts, places = self.plain, [Sym(f"%t{d}") for d in range(len(tensor.shape))]
-        index = list[Dim]()
-        for symbol, size in zip(places, tensor.shape, strict=True):
-            facts = facts if size.constant == 1 else facts.with_index(symbol, size)
-            index.append(const(0) if size.constant == 1 else of(symbol))
-        found = set[Index]()
-
-        def note(at: Index) -> Scalar:
-            found.add(at)
-            return Arg(RAW, self.scores.dtype)
-
-        replaced: dict[Tensor, Callable[[Index], Scalar]] = dict.fromkeys(stops, _nothing)
-        Formulas(facts, self.producers, self._inlined, {**replaced, self.scores: note}).at(tensor, tuple(index))
-        _require(len(found) == 1, "a formula does not depend on one score")
-        (read,) = found
-        place = {at: symbol for at, symbol in zip(read, self.symbols, strict=True) if symbol is not None}
-        _require(all(at in place or at == const(0) for at in index), "scores are grouped in different ways")
-        return tuple(const(0) if at == const(0) else of(place[at]) for at in index)
-
     def _key(self, indices: Mapping[Op[object], Index]) -> Sym:
         """The symbol of the dim that all reductions are taken over."""
         keys = set[Sym]()
         for op, index in indices.items():
             assert isinstance(op.attrs, ReduceAttrs), "only reductions are asked about"
             reduced = {symbol for d in op.attrs.dims for symbol in index[d].symbols()}
-            _require(len(reduced) == 1, "a reduction is not taken over keys alone")
+            require(len(reduced) == 1, "a reduction is not taken over keys alone")
             keys |= reduced
-        _require(len(keys) == 1, "reductions are taken over different dims")
+        require(len(keys) == 1, "reductions are taken over different dims")
         return keys.pop()
 
     def _check_reads(
         self, gradients: Tensor, reduces: Sequence[Op[object]], indices: Mapping[Op[object], Index], key: Sym
     ) -> None:
         """Everything that stands for an element was read where this element is."""
-        _require(self.reads.get(self.scores) == {self.here}, "a score depends on several products")
-        _require(len(self.reads.get(gradients, ())) == 1, "gradients of weights are read in several places, or nowhere")
+        require(self.reads.get(self.scores) == {self.here}, "a score depends on several products")
+        require(len(self.reads.get(gradients, ())) == 1, "gradients of weights are read in several places, or nowhere")
         for op in reduces:
             rest = tuple(dim for dim, at in zip(indices[op], range(9), strict=False) if at not in _dims(op))
-            _require(self.reads.get(op.results[0], {rest}) == {rest}, "a row reads the sum of another one")
-            _require(all(key not in dim.symbols() for dim in rest), "a sum is not one of a row")
+            require(self.reads.get(op.results[0], {rest}) == {rest}, "a row reads the sum of another one")
+            require(all(key not in dim.symbols() for dim in rest), "a sum is not one of a row")
 
     # -- products at the end
 
@@ -175,12 +165,12 @@ class _Reader:
         assert op is not None, "a product has its op"
         assert isinstance(op.attrs, DotAttrs), "a product is a dot"
         sides = [k for k, t in enumerate(op.operands) if self._depends(t)]
-        _require(len(sides) == 1, "both operands of a product depend on the scores")
+        require(len(sides) == 1, "both operands of a product depend on the scores")
         (side,) = sides
-        index = self._aligned(op.operands[side], [t for t in stops if t is not self.scores])
+        index = self.dims.aligned(op.operands[side], [t for t in stops if t is not self.scores])
         contracted = (op.attrs.lhs_contract, op.attrs.rhs_contract)[side]
         summed = frozenset(symbol for d in contracted for symbol in index[d].symbols())
-        _require(key not in summed or len(summed) == 1, "a product sums over keys and more")
+        require(key not in summed or len(summed) == 1, "a product sums over keys and more")
         return _End(part, op, op.attrs, side, index, summed)
 
     def _depends(self, tensor: Tensor) -> bool:
@@ -191,7 +181,7 @@ class _Reader:
 
     def _view(self, tensor: Tensor, index: Sequence[Dim], row: Sym, column: Sym, facts: Facts) -> MatrixView | None:
         """A tensor at an index as rows and columns of memory; None if it has another form."""
-        at = Formulas(facts, self.producers, self._inlined, {}, self.params.load(facts)).at(tensor, tuple(index))
+        at = Formulas(facts, self.producers, self.dims.inlined, {}, self.params.load(facts)).at(tensor, tuple(index))
         if not isinstance(at, Load) or not isinstance(at.source, Param):
             return None
         offset = at.index[0]
@@ -223,7 +213,7 @@ class _Reader:
             keys = self._view(op.operands[b], found[b], key, DEPTH, facts)
             if rows is not None and keys is not None:
                 return rows, keys
-        raise _RefusedError("operands of a product are no matrices per row of the batch")
+        raise RefusedError("operands of a product are no matrices per row of the batch")
 
     def _product(self, end: _End, number: int, line: Sym, *, by_key: bool) -> BackwardProduct:
         """A product at the end, whose sums go over `line`."""
@@ -234,19 +224,19 @@ class _Reader:
         free = [d for d in range(len(other.shape)) if d not in at]
         wide = [d for d in free if other.shape[d].constant != 1]
         width = other.shape[wide[0]].constant if wide else 1
-        _require(len(wide) <= 1 and width is not None, "a product has several columns' dims, or of no constant size")
+        require(len(wide) <= 1 and width is not None, "a product has several columns' dims, or of no constant size")
         assert width is not None, "it was required"
         at |= {d: of(COLUMN) if d in wide else const(0) for d in free}
         facts = self.facts.with_index(COLUMN, const(width))
         right = self._view(other, [at[d] for d in range(len(other.shape))], line, COLUMN, facts)
-        _require(right is not None, "what weights are multiplied with is no matrix per row of the batch")
+        require(right is not None, "what weights are multiplied with is no matrix per row of the batch")
         assert right is not None, "it was required"
         weights = end.op.operands[end.side]
         kept = [end.index[d] for d in range(len(weights.shape)) if d not in contract[end.side] + batch[end.side]]
         sides = (kept, [at[d] for d in free])
         result = (*(end.index[d] for d in batch[end.side]), *sides[end.side], *sides[1 - end.side])
         tensor, part = end.op.results[0], end.group
-        _require(
+        require(
             epilogue_index(tensor, part.roots, part.ops, self.plain, self.producers) is not None,
             "what follows a product does not read each of its elements once",
         )
@@ -262,8 +252,14 @@ class _Reader:
         row, inner = self._rows(parts.ends, sizes, parts.key)
         outer = [Axis(s, n) for s, n in sizes.items() if s not in (None, row.symbol, parts.key) and s not in inner]
         order, distinct = self._ordered(parts), list(dict.fromkeys(parts.weights))
+        masked = hidden_vanish(order, [*distinct, *(one.value for one in parts.stored)])
         raw, gradient = parts.stands[self.scores], parts.stands[parts.second.results[0]]
-        sums, weights = keep_in_place(order, distinct, raw)
+        sums, changed = keep_in_place(order, [*distinct, *(one.value for one in parts.stored)], raw)
+        weights, values = changed[: len(distinct)], changed[len(distinct) :]
+        stores = [
+            PairStore(nearest(value, weights), Store(one.target, one.offset, value))
+            for one, value in zip(parts.stored, values, strict=True)
+        ]
         q, k = self._pair(self.first, self.here, row.symbol, parts.key, depth := _depth(self.first))
         (read,) = self.reads[parts.second.results[0]]
         g, v = self._pair(parts.second, read, row.symbol, parts.key, width := _depth(parts.second))
@@ -272,11 +268,11 @@ class _Reader:
             by_key = parts.key not in end.summed
             line = row.symbol if by_key else parts.key
             products.append(self._product(end, distinct.index(weight), line, by_key=by_key))
-        formulas = [*(one.element for one in sums), *weights]
-        _require(not any(isinstance(n, FoldResult) for n in nodes_of(formulas)), "formulas need sums of their own")
+        formulas = [*(one.element for one in sums), *changed]
+        require(not any(isinstance(n, FoldResult) for n in nodes_of(formulas)), "formulas need sums of their own")
         types = {view.dtype for view in (q, k, g, v, *(one.right for one in products))} | {raw.dtype, gradient.dtype}
         types |= {one.arg.dtype for one in sums} | {weight.dtype for weight in weights}
-        _require(len(types) == 1, "it is not all of one type")
+        require(len(types) == 1, "it is not all of one type")
         kernel = BackwardKernel(
             params=tuple(self.params.tensors.values()),
             batch=tuple(outer),
@@ -295,14 +291,15 @@ class _Reader:
             sums=sums,
             weights=weights,
             products=tuple(products),
-            masked=hidden_vanish(order, distinct),
+            stores=tuple(stores),
+            masked=masked,
         )
         return kernel, tuple(self.params.tensors)
 
     def _rows(self, ends: Sequence[_End], sizes: Mapping[Sym | None, Dim], key: Sym) -> tuple[Axis, list[Sym]]:
         """The dim of rows, and those dims besides that sums over rows go over."""
         turned = {end.summed for end in ends if key not in end.summed}
-        _require(len(turned) == 1, "no product, or several different ones, sum over rows")
+        require(len(turned) == 1, "no product, or several different ones, sum over rows")
         (summed,) = turned
         places = [d for d, symbol in enumerate(self.symbols) if symbol in summed]
         found = row_dim(self.scores.shape, places)
@@ -319,11 +316,11 @@ class _Reader:
         found, known = list[RowSum](), {RAW, GRADIENT}
         while waiting:
             ready = [arg for arg, element in waiting.items() if args_of(element) <= known]
-            _require(bool(ready), "sums need each other")
+            require(bool(ready), "sums need each other")
             for arg in sorted(ready, key=lambda one: (one.name != GREATEST, one.name)):
                 found.append(RowSum(arg, arg.name == GREATEST, waiting.pop(arg), kept=False))
                 known.add(arg.name)
-        _require(found[0].greatest, "the first reduction is no maximum")
+        require(found[0].greatest, "the first reduction is no maximum")
         return found
 
 
@@ -334,21 +331,11 @@ class _Parts:
     reduces: Sequence[Op[object]]
     elements: Sequence[Scalar]
     weights: Sequence[Scalar]
+    stored: Sequence[Store]
     ends: Sequence[_End]
     stands: Mapping[Tensor, Arg]
     second: Op[object]
     key: Sym
-
-
-def _nothing(index: Index) -> Scalar:
-    """Stands for what is not asked about."""
-    del index
-    return Arg("another", DType.F32)
-
-
-def _require(condition: bool, reason: str) -> None:
-    if not condition:
-        raise _RefusedError(reason)
 
 
 def _dims(op: Op[object]) -> Sequence[int]:
@@ -362,6 +349,6 @@ def _depth(op: Op[object]) -> int:
     shape: Shape = op.operands[0].shape
     sizes = [shape[d] for d in op.attrs.lhs_contract if shape[d].constant != 1]
     depth = sizes[0].constant if sizes else 1
-    _require(len(sizes) <= 1 and depth is not None, "queries or values have several dims, or one of no constant size")
+    require(len(sizes) <= 1 and depth is not None, "queries or values have several dims, or one of no constant size")
     assert depth is not None, "it was required"
     return depth

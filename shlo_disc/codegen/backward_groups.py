@@ -1,21 +1,24 @@
 """Which groups of a fusion plan are attention and its backward pass together.
 
-Scores are read by the forward pass and by the backward pass. If nobody else reads what lies between the products, the
-forward pass becomes attention as in a program without gradients, and everything else one kernel that computes the
-scores again.
+Scores are read by the forward pass and by the backward pass. The forward pass becomes attention as in a program
+without gradients, and everything else one kernel that computes the scores again. What others read of the numbers
+between the products, as the gradient of a bias, that kernel stores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import heappop, heappush
 
+from shlo_disc.analysis.access import is_free
 from shlo_disc.analysis.formula import Formulas
 from shlo_disc.codegen.attention import read_attention
 from shlo_disc.codegen.attention_backward import read_backward
 from shlo_disc.codegen.groups import Context, Decision, FusionPlan, Group, GroupKind
-from shlo_disc.codegen.op_graph import users_of
+from shlo_disc.codegen.op_graph import all_operands, users_of
 from shlo_disc.codegen.plan_view import PlanView, is_mask
+from shlo_disc.codegen.score_dims import Scores
 from shlo_disc.codegen.softmax import GREATEST, reduction_name
 from shlo_disc.dynamic_ops.contract import DotAttrs
 from shlo_disc.dynamic_ops.program import Body, Op, Tensor
@@ -40,11 +43,11 @@ def merge_backward(plan: FusionPlan, body: Body, context: Context) -> FusionPlan
                 break
         if not isinstance(found, _Found):
             return FusionPlan(plan.groups, (*plan.decisions, *decisions))
-        decisions.append(Decision(found.scores, found.backward.roots[0].name, merged=True, reason=REASON))
+        decisions.append(Decision(found.scores, found.backward.roots[0].name, merged=True, reason=found.reason))
         plan = FusionPlan(merger.replaced(found), plan.decisions)
 
 
-REASON = "attention and its backward pass: the scores are computed twice, and never stored"
+WAITS = "no attention: one gradient needs another one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +60,27 @@ class _Found:
     scores: Op[object]
     forward: Group | None
     backward: Group
+    stored: tuple[Tensor, ...]
     gone: tuple[Group, ...]
     apart: tuple[Group, ...]
+
+    @property
+    def reason(self) -> str:
+        """What is gained."""
+        stored = ", ".join(f"%{tensor.name}" for tensor in self.stored)
+        rest = f"of what is between the products, {stored} alone is stored" if stored else "and never stored"
+        return f"attention and its backward pass: the scores are computed twice, {rest}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Region:
-    """`tensors` depend on the scores, `ends` multiply them; `inner` groups make them, from the `second` product too."""
+    """`tensors` depend on the scores, `ends` multiply them; `inner` groups make them, from the `second` product too.
+
+    `stored` are those that others read. An inner group may also make something else from what is stored.
+    """
 
     tensors: set[Tensor]
+    stored: tuple[Tensor, ...]
     ends: tuple[Group, ...]
     anchors: tuple[Op[object], ...]
     inner: tuple[Group, ...]
@@ -77,6 +92,10 @@ class _Merger:
         self.view, self.ability = view, context.abilities.attention
         self.users = users_of(view.body)
         self.member = {op: group for group in view.groups for op in group.ops}
+        self.copies = dict[Op[object], list[Group]]()
+        for group in view.groups:
+            for op in group.ops:
+                self.copies.setdefault(op, []).append(group)
         self.formulas = Formulas(context.facts, context.producers, lambda t: t in context.producers)
 
     def find(self, first: Group) -> _Found | str | None:
@@ -84,11 +103,14 @@ class _Merger:
         readers = [g for root in first.roots for g in self.view.readers.get(root, []) if g.kind is GroupKind.ROWS]
         if not any(self._is_maximum(op) for group in readers for op in group.ops):
             return None
-        region = self._region(first)
+        found = self._around(first, also=True)
+        return self._around(first, also=False) if found == WAITS else found
+
+    def _around(self, first: Group, *, also: bool) -> _Found | str | None:
+        """See `find`; `also`: what is made of one score each is computed here too, if only others need it."""
+        region = self._region(first, also=also)
         if region is None or len(region.ends) < 2:
             return None
-        if reason := self._stored(first, region):
-            return reason
         for last, op in zip(region.ends, region.anchors, strict=True):
             forward = self._forward(last, op, region)
             if not isinstance(forward, str):
@@ -98,47 +120,69 @@ class _Merger:
     def _is_maximum(self, op: Op[object]) -> bool:
         return isinstance(op.attrs, ReduceAttrs) and reduction_name(self.formulas, op) == GREATEST
 
-    def _region(self, first: Group) -> _Region | None:
+    def _region(self, first: Group, *, also: bool) -> _Region | None:
         """Everything that depends on the scores up to the next products, and the gradients that it meets."""
         assert first.anchor is not None, "a product has its op"
-        tensors, stack, ends = set(first.anchor.results), list(first.anchor.results), list[Op[object]]()
-        inner = {id(first): first}
-        while stack:
-            for op in self.users.get(stack.pop(), []):
-                if isinstance(op.attrs, DotAttrs):
-                    ends += [op] if op not in ends else []
-                    continue
-                if definition(op).element is None:
-                    return None
-                if op in self.member:
-                    inner[id(self.member[op])] = self.member[op]
-                stack += [t for t in op.results if t not in tensors]
-                tensors.update(op.results)
-        ends.sort(key=self.view.order.__getitem__)
-        groups = [self.member[op] for op in ends]
-        if len({id(g) for g in groups}) < len(ends) or any(id(g) in inner for g in groups):
+        ops, anchors, readers = self._reached(first.anchor)
+        if not also:
+            makers = {t: op for op in ops for t in op.results}
+            needed = self.view.needed([t for op in anchors for t in op.operands], makers, frozenset())
+            readers += [op for op in ops if op not in needed]
+            ops = list(needed)
+        groups = [self.member[op] for op in anchors]
+        inner = {id(group): group for group in (first, *(self.member[op] for op in ops if op in self.member))}
+        if len({id(g) for g in groups}) < len(anchors) or any(id(g) in inner for g in groups):
             return None
-        inside = {*inner, *map(id, groups)}
+        ends = set(map(id, groups))
+        inner |= {id(g): g for op in ops for g in self.copies.get(op, ()) if id(g) not in ends}
+        inside = {*inner, *ends}
         for group in list(inner.values()):
             for below in self._below(group):
                 is_read_here = _is_product(below) and not self.view.stored(below, inside)
                 is_gradient = is_read_here and group.kind is GroupKind.ROWS  # others are operands of products
                 if id(below) not in inside and (is_gradient or is_mask(below)):
                     inner[id(below)] = below
-        return _Region(tensors, tuple(groups), tuple(ends), tuple(inner.values()))
+        tensors = {t for op in (first.anchor, *ops) for t in op.results}
+        stored = [self._base(t, tensors) for op in readers for t in all_operands(op) if t in tensors]
+        stored += [t for t in self.view.body.results if t in tensors]
+        return _Region(tensors, tuple(dict.fromkeys(stored)), tuple(groups), tuple(anchors), tuple(inner.values()))
+
+    def _reached(self, product: Op[object]) -> tuple[list[Op[object]], list[Op[object]], list[Op[object]]]:
+        """What computes one number per score, or per row of them; products of these; and what else reads them."""
+        ops, products, others = list[Op[object]](), list[Op[object]](), list[Op[object]]()
+        scores = Scores(product, self.view.facts, self.view.producers)
+        waiting, seen = list[int](), set[Op[object]]()
+
+        def push(tensors: Sequence[Tensor]) -> None:
+            for op in {op for t in tensors for op in self.users.get(t, []) if op not in seen}:
+                seen.add(op)
+                heappush(waiting, self.view.order[op])
+
+        push(product.results)
+        while waiting:
+            op = self.view.body.ops[heappop(waiting)]
+            if isinstance(op.attrs, DotAttrs):
+                products.append(op)
+            elif definition(op).element is None or self._is_taken(op) or not scores.extend(op):
+                others.append(op)
+            else:
+                ops.append(op)
+                push(op.results)
+        return ops, products, others
+
+    def _is_taken(self, op: Op[object]) -> bool:
+        """Whether an op belongs to a kernel that takes nothing else, as the gradients of another layer."""
+        return op in self.member and self.member[op].kind not in (GroupKind.ROWS, GroupKind.DOT)
+
+    def _base(self, tensor: Tensor, tensors: Collection[Tensor]) -> Tensor:
+        """What a view is one of."""
+        while is_free(op := self.view.producers[tensor][0]) and op.operands[0] in tensors:
+            tensor = op.operands[0]
+        return tensor
 
     def _below(self, group: Group) -> list[Group]:
         homes = [self.view.home[t] for t in self.view.inputs[id(group)] if t in self.view.home]
         return list({id(g): g for g in homes}.values())
-
-    def _stored(self, first: Group, region: _Region) -> str:
-        """Why scores, or what is made of them, are needed in memory."""
-        inside = {id(group) for group in (*region.inner, *region.ends)}
-        for group in region.inner:
-            roots = tuple(root for root in group.roots if root in region.tensors or group is first)
-            if roots and (reason := self.view.stored(replace(group, roots=roots), inside)):
-                return reason
-        return ""
 
     def _forward(self, last: Group, op: Op[object], region: _Region) -> Group | str:
         """The group that computes attention's result."""
@@ -160,7 +204,7 @@ class _Merger:
             if group is not last
         )
         makers = {t: op for group in (*region.inner, *parts) for op in group.ops for t in op.results}
-        roots = tuple(root for part in parts for root in part.roots)
+        roots = (*(root for part in parts for root in part.roots), *region.stored)
         ops = self.view.needed(roots, makers, frozenset())
         parts = tuple(replace(part, ops=tuple(op for op in part.ops if op in ops)) for part in parts)
         backward = Group(GroupKind.ATTENTION_BACKWARD, ops, roots, None, first.anchor, parts)
@@ -172,9 +216,13 @@ class _Merger:
         if reason := self._refusal(kernel.q.dtype, widths, tensors, backward):
             return reason
         gone = (*region.inner, *region.ends)
-        if self._waits_for(backward, gone, forward):
-            return "no attention: one gradient needs another one"
-        return _Found(first.anchor, forward, backward, gone, tuple(self._apart(region, gone)))
+        apart = tuple(self._apart(region, gone))
+        made = (*apart, backward, *([] if forward is None else [forward]))
+        if lost := self._lost(gone, apart, made):
+            return f"no attention: %{lost} is read by another group too"
+        if self._waits_for(backward, made):
+            return WAITS
+        return _Found(first.anchor, forward, backward, region.stored, gone, apart)
 
     def _refusal(self, dtype: object, widths: Sequence[int], tensors: Sequence[Tensor], group: Group) -> str:
         """Why a target cannot compute this, or not from what is in memory."""
@@ -185,42 +233,63 @@ class _Merger:
             return f"queries or values are {max(widths)} wide, more than {self.ability.width}"
         made = {t for op in group.ops for t in op.results} - set(group.roots)
         lost = [t.name for t in tensors if t in made]
-        return f"no attention: %{lost[0]} is not stored" if lost else self.view.absent(tensors)
+        return (
+            f"no attention: %{lost[0]} is not stored"
+            if lost
+            else self.view.absent(t for t in tensors if t not in group.roots)
+        )
 
-    def _waits_for(self, backward: Group, gone: Sequence[Group], forward: Group | None) -> bool:
+    def _lost(self, gone: Sequence[Group], apart: Sequence[Group], made: Sequence[Group]) -> str:
+        """What groups still read that nobody would store any more."""
+        lost = {root for group in gone for root in group.roots} - {root for group in made for root in group.roots}
+        return next((t.name for group in apart for t in self.view.read_by(group) if t in lost), "")
+
+    def _waits_for(self, backward: Group, made: Sequence[Group]) -> bool:
         """Whether what the gradients are made from needs some of them."""
-        replaced = {id(group) for group in gone}
-        inside = {t for op in backward.ops for t in op.results}
-        stack = [t for op in backward.ops for t in op.operands if t not in inside]
+        reads = {root: self.view.read_by(group) for group in made for root in group.roots}
+        stack = [t for t in self.view.read_by(backward) if t in self.view.home]  # others are views of what it computes
         seen = set[Tensor]()
         while stack:
             tensor = stack.pop()
+            if tensor in backward.roots:
+                return True
             if tensor in seen or tensor not in self.view.producers:
                 continue
             seen.add(tensor)
             home = self.view.home.get(tensor)
-            if home is None:
+            if tensor in reads:
+                stack += reads[tensor]
+            elif home is None:
                 stack += self.view.producers[tensor][0].operands
-            elif forward is not None and tensor in forward.roots:
-                made = {t for op in forward.ops for t in op.results}
-                stack += [t for op in forward.ops for t in op.operands if t not in made]
-            elif id(home) in replaced and tensor in backward.roots:
-                return True
             else:
                 stack += self.view.inputs[id(home)]
         return False
 
     def _apart(self, region: _Region, gone: Sequence[Group]) -> list[Group]:
-        """What other groups read of these without need of the scores, as masks: a group for each."""
+        """What is left of these groups: masks that others read, and what reads what is stored."""
         inside, found = {id(group) for group in gone}, list[Group]()
         for group in region.inner:
-            makers = {t: op for op in group.ops for t in op.results}
+            makers, roots = {t: op for op in group.ops for t in op.results}, list[Tensor]()
             for root in group.roots:
                 others = [g for g in self.view.readers.get(root, []) if id(g) not in inside]
-                if root not in region.tensors and (others or root in self.view.outputs):
-                    ops = self.view.needed([root], makers, frozenset())
-                    found.append(Group(GroupKind.ROWS, ops, (root,), None, None))
+                follows = not region.tensors.isdisjoint(self._needed_by((root,), makers, region)[1])
+                if root not in region.tensors and (others or root in self.view.outputs or follows):
+                    roots.append(root)
+            if tuple(roots) == group.roots:
+                found.append(replace(group, ops=self._needed_by(roots, makers, region)[0]))
+                continue
+            for root in roots:
+                ops = self._needed_by((root,), makers, region)[0]
+                rows = group.rows if any(isinstance(op.attrs, ReduceAttrs) for op in ops) else None
+                found.append(Group(GroupKind.ROWS, ops, (root,), rows, None))
         return found
+
+    def _needed_by(
+        self, roots: Sequence[Tensor], makers: Mapping[Tensor, Op[object]], region: _Region
+    ) -> tuple[tuple[Op[object], ...], tuple[Tensor, ...]]:
+        """The ops among `makers` that compute `roots` from what is stored, and what they read."""
+        ops = self.view.needed(roots, makers, frozenset(region.stored))
+        return ops, self.view.read_by(Group(GroupKind.ROWS, ops, tuple(roots), None, None))
 
     def replaced(self, found: _Found) -> tuple[Group, ...]:
         """All groups, in an order in which they can run."""

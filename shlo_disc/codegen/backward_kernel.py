@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shlo_disc.codegen.kernel import Axis, MatrixView, Param, Store
-from shlo_disc.codegen.rewrite import ArgRewriter
+from shlo_disc.codegen.rewrite import ArgRewriter, nodes_of
 from shlo_disc.codegen.softmax import EXPONENTIAL, RAW, args_of, exponential_of
 from shlo_disc.codegen.vanishing import vanishes
 from shlo_disc.expr.scalar import Arg, Scalar
@@ -38,12 +38,20 @@ class BackwardProduct:
 
 
 @dataclass(frozen=True, slots=True)
+class PairStore:
+    """What every pair of a row and a key leaves in memory; it has most in common with `weights`, a number of these."""
+
+    weights: int
+    store: Store
+
+
+@dataclass(frozen=True, slots=True)
 class BackwardKernel:
     """Per point of `batch`: `raw = q @ k^T` and `gradient = g @ v^T` by rows, sums of rows, and products of both.
 
     Sums over rows go over all points of `inner` too. `score`: what the first of `sums`, the largest score, is taken of.
     Every formula is in terms of `raw`, `gradient` and earlier sums; `raw` stands for the element of the last sum that
-    was kept. `masked`: pairs whose exponential is 0 change nothing, if q, k, g and v are of moderate size.
+    was kept. `masked`: pairs whose exponential is 0 change nothing, and store 0, if q, k, g and v are of moderate size.
     """
 
     params: tuple[Param, ...]
@@ -63,6 +71,7 @@ class BackwardKernel:
     sums: tuple[RowSum, ...]
     weights: tuple[Scalar, ...]
     products: tuple[BackwardProduct, ...]
+    stores: tuple[PairStore, ...]
     masked: bool
 
 
@@ -94,8 +103,14 @@ class _Replacer(ArgRewriter):
         return self._arg if node == self._formula else super()._rebuild(node)
 
 
+def nearest(value: Scalar, weights: Sequence[Scalar]) -> int:
+    """The number of the formula that has most parts in common with `value`."""
+    parts = set(nodes_of([value]))
+    return max(range(len(weights)), key=lambda n: len(parts.intersection(nodes_of([weights[n]]))))
+
+
 def hidden_vanish(order: Sequence[RowSum], weights: Sequence[Scalar]) -> bool:
-    """Whether a pair of a row and a key adds nothing to any sum or product where its exponential is 0."""
+    """Whether all formulas are 0 for a pair of a row and a key whose exponential is 0: then it adds nothing to sums."""
     if len(order) < 2:
         return False
     greatest, total, *rest = order

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from shlo_disc.codegen.backward_kernel import BackwardKernel, BackwardProduct
 from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.kernel import Axis
+from shlo_disc.codegen.kernel import Axis, Store
 from shlo_disc.codegen.masks import hidden_blocks
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.codegen.simplify_kernel import rewrite_store
 from shlo_disc.codegen.vanishing import LARGEST
 from shlo_disc.expr.dim import Dim, const, maximum, product, total
 from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.scalar import Const
 from shlo_disc.lower_cpu.attention_parts import PairBlocks, hidden_function, matrix, row_sizes, whole_lines
 from shlo_disc.lower_cpu.rows import pointer
 from shlo_disc.lower_cpu.small_products import decode_batch
@@ -103,21 +105,32 @@ def _functions(kernel: BackwardKernel, name: str) -> tuple[list[CallBack], dict[
         found.append(pairs.function(f"{name}_sum{k}", one.element, dtype))
         sums.append(f"{{{name}_sum{k}, {_bool(one.greatest)}, {_bool(one.kept)}}}")
     for k, weight in enumerate(kernel.weights):
-        found.append(pairs.function(f"{name}_weight{k}", weight, dtype))
+        stores = [one.store for one in kernel.stores if one.weights == k]
+        found.append(pairs.function(f"{name}_weight{k}", weight, dtype, stores))
         weights.append(f"{name}_weight{k}")
     found += [_epilogue(kernel, f"{name}_store{k}", one) for k, one in enumerate(kernel.products)]
     hidden = hidden_blocks(kernel.score, kernel.row.symbol, kernel.key.symbol) if kernel.masked else None
-    said = "nullptr, 0"
+    said = "nullptr, nullptr, 0"
     if hidden is not None:
         loops = [axis.symbol.name for axis in batch]
         found.append(hidden_function(kernel.params, loops, hidden, f"{name}_hidden"))
-        said = f"{name}_hidden, {VectorSpelling().const(hidden.fill, DType.F64)}"
+        vacant = "nullptr"
+        if kernel.stores:
+            vacant = f"{name}_vacant"
+            found.append(pairs.function(vacant, Const(0.0, dtype), dtype, [_zero(one.store) for one in kernel.stores]))
+        said = f"{name}_hidden, {vacant}, {VectorSpelling().const(hidden.fill, DType.F64)}"
     tables = {
         "sums": f"static const ShloRowSum sums[] = {{{', '.join(sums)}}};",
         "weights": f"static const ShloPairs weights[] = {{{', '.join(weights)}}};",
         "hidden": said,
     }
     return found, tables
+
+
+def _zero(store: Store) -> Store:
+    """What a pair stores that adds nothing to any sum."""
+    dtype = store.value.dtype
+    return replace(store, value=Const(0.0 if dtype.is_float else 0, dtype))
 
 
 def _epilogue(kernel: BackwardKernel, name: str, one: BackwardProduct) -> CallBack:

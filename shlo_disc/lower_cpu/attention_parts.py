@@ -95,8 +95,11 @@ class PairBlocks:
     dtype: DType
     sums: Sequence[RowSum]
 
-    def function(self, name: str, value: Scalar, to: DType) -> CallBack:
-        """The function that computes a formula of a block of pairs as numbers of type `to`, see `ShloPairs`."""
+    def function(self, name: str, value: Scalar, to: DType, stores: Sequence[Store] = ()) -> CallBack:
+        """The function that computes a formula of a block of pairs as numbers of type `to`, see `ShloPairs`.
+
+        It does what `stores` say, too.
+        """
         row, column = (of(axis.symbol) - of(Sym(first)) for axis, first in ((self.row, "%i0"), (self.key, "%j0")))
 
         def element(buffer: str, ld: str, dtype: DType) -> Load:
@@ -105,11 +108,14 @@ class PairBlocks:
         loads = {RAW: element("raw", "%ld", self.dtype), GRADIENT: element("gradient", "%ld", self.dtype)}
         for k, one in enumerate(self.sums):
             loads[one.arg.name] = Load(Param("sums", self.dtype), (row + k * row_sizes()[0],))
-        stands = {n.name: converted(loads[n.name], n.dtype) for n in nodes_of([value]) if isinstance(n, Arg)}
+        values = [value, *(store.value for store in stores)]
+        stands = ArgRewriter(
+            {n.name: converted(loads[n.name], n.dtype) for n in nodes_of(values) if isinstance(n, Arg)}
+        )
         target = element("to", "%to_ld", to)
         assert isinstance(target.source, Param), "a block is a buffer"
         store = Store(target.source, target.index[0], converted(value, to))
-        stage = Stage((self.key,), (False,), (rewrite_store(store, ArgRewriter(stands)),), ())
+        stage = Stage((self.key,), (False,), tuple(rewrite_store(one, stands) for one in (store, *stores)), ())
         printer = RowPrinter(RowKernel(self.params, (self.row,), (stage,), ()), {self.key: ("j0", "j1")})
         kind, result = printer.spell.memory_type(self.dtype), printer.spell.memory_type(to)
         head = [

@@ -23,7 +23,7 @@ from shlo_disc.codegen.masks import hidden_blocks
 from shlo_disc.codegen.planners import plan_full
 from shlo_disc.lower_cpu.kernels import CpuLowering
 from tests.codegen.programs import context_of, planned
-from tests.lower_cpu.test_attention import FORMS, plan_of, sized
+from tests.lower_cpu.test_attention import FORMS, plan_of, rarely_special, sized
 from tests.lower_cuda.attention_programs import (
     FEW_KEYS,
     causal,
@@ -34,7 +34,7 @@ from tests.lower_cuda.attention_programs import (
     matrices,
     plain,
 )
-from tests.pipeline.exports import Array, In, by_jax, check, exported, flat, special
+from tests.pipeline.exports import Array, In, by_jax, check, exported, flat
 
 Function = Callable[..., Any]
 
@@ -97,15 +97,6 @@ def weights_too(q: Any, k: Any, v: Any) -> Any:
     return weights @ v, jnp.max(weights)
 
 
-def bias_too(q: Any, k: Any, v: Any, bias: Any) -> Any:
-    """The gradient of the bias is that of the scores."""
-
-    def loss(q: Any, k: Any, v: Any, bias: Any) -> Any:
-        return jnp.sum((jax.nn.softmax(q @ k.T + bias, -1) @ v) ** 2)
-
-    return jax.grad(loss, (0, 1, 2, 3))(q, k, v, bias)
-
-
 def normed(q: Any, k: Any, v: Any) -> Any:
     """No softmax: weights are divided by their sum of squares."""
     x = q @ k.T
@@ -124,7 +115,6 @@ def _sum_of(function: Function) -> Function:
     ("function", "inputs"),
     [
         (_sum_of(weights_too), FLAT),
-        (bias_too, (*FLAT, In("t, s"))),
         (_sum_of(plain), heads(np.float16)),
         (_sum_of(plain), heads(width=520)),
     ],
@@ -228,17 +218,12 @@ def test_blocks_that_are_masked_throughout() -> None:
     verify(gradients(hidden_rows), with_upstream(heads()), [sized(300, 300), sized(70, 20)])
 
 
-def _rarely_special(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    values, odd = rng.standard_normal(shape).astype(dtype), special(rng, shape, dtype)
-    return np.where((rng.random(shape) < 0.002) & ~np.isfinite(odd), odd, values)
-
-
 @pytest.mark.parametrize("position", range(4))
 @pytest.mark.parametrize("function", [causal, library(is_causal=True), plain])
 def test_nans_and_infinities(function: Function, position: int) -> None:
     """In queries, keys, values or the gradient of the result: where JAX has numbers, so have we, and the other way."""
     inputs = with_upstream(heads(count=1))
-    inputs[position] = replace(inputs[position], draw=_rarely_special)
+    inputs[position] = replace(inputs[position], draw=rarely_special)
     verify(only_gradients(function), inputs, [sized(20, 70), sized(130, 300)])
 
 

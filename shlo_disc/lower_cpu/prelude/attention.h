@@ -87,6 +87,7 @@ struct ShloAttentionBackward {
   const ShloGradient* gradients;
   int64_t gradient_count;
   bool (*hidden)(void* context, int64_t i0, int64_t i1, int64_t j0, int64_t j1);  // as in ShloAttention
+  ShloPairs vacant;  // null, or stores for hidden pairs what weights store for others
   double fill;
   double moderate;  // pairs of exponential 0 add nothing if all numbers of q, k, g and v are at most so large
   void* context;

@@ -119,6 +119,8 @@ struct AttentionBackward : PairsOfRows<T, ShloAttentionBackward> {
       if (!one.by_key) clear(sum[n], ROWS * whole_lines(one.columns));
     }
     each_piece(i, rows, which, [&](int64_t c, int64_t count) { add_gradients(i, rows, c, count); });
+    if (which == SEEN && it.vacant != nullptr)
+      each_piece(i, rows, HIDDEN, [&](int64_t c, int64_t count) { compute(it.vacant, 0, i, rows, c, count); });
     for (int64_t n = 0; n < it.gradient_count; ++n) {
       const ShloGradient& one = it.gradients[n];
       if (!one.by_key) one.epilogue(it.context, sum[n], whole_lines(one.columns), i, rows, 0, one.columns);
@@ -136,10 +138,12 @@ struct AttentionBackward : PairsOfRows<T, ShloAttentionBackward> {
     return {right[n], one.by_key ? ROWS : high, 0, c};
   }
 
+  void compute(ShloPairs weights_of, int64_t w, int64_t i, int64_t rows, int64_t c, int64_t count) const {
+    weights_of(it.context, raw + c, gradient + c, weights + w * ROWS * weights_ld, sums, ld, weights_ld, i, rows, c, count);
+  }
+
   __attribute__((noinline)) void add_gradients(int64_t i, int64_t rows, int64_t c, int64_t count) const {
-    for (int64_t w = 0; w < it.weight_count; ++w)
-      it.weights[w](it.context, raw + c, gradient + c, weights + w * ROWS * weights_ld, sums, ld, weights_ld, i, rows, c,
-                    count);
+    for (int64_t w = 0; w < it.weight_count; ++w) compute(it.weights[w], w, i, rows, c, count);
     for (int64_t n = 0; n < it.gradient_count; ++n) {
       const ShloGradient& one = it.gradients[n];
       const int64_t line = whole_lines(one.columns);
