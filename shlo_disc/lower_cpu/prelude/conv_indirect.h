@@ -38,6 +38,30 @@ bool is_feature_major(const Problem<E, S>& p) {
          (a[0].taps == 1 || a[0].kernel_stride == a[1].taps * a[2].taps);
 }
 
+// A panel of weights whose taps, then channels, are neighbours: squares are turned, and their rows put in their places.
+template <class E>
+void pack_turned(const E* from, int64_t stride, int64_t features, int64_t channels, int64_t taps, E* to, int64_t wide) {
+  constexpr int64_t N = LANES<E>;
+  alignas(64) E square[N * N];
+  for (int64_t j = 0; j < wide; j += N) {
+    int64_t tap = 0;
+    E* row = to + j;  // of this tap and channel
+    for (int64_t x = 0; x < channels * taps; x += N) {
+      const int64_t count = smallest(N, channels * taps - x);
+      transpose_block(from + x + j * stride, stride, count, smallest(N, features - j), square, N);
+#pragma GCC unroll 1
+      for (int64_t i = 0; i < count; ++i) {
+        write(row, read(square + i * N));
+        row += channels * wide;
+        if (++tap == taps) {
+          tap = 0;
+          row -= (channels * taps - 1) * wide;
+        }
+      }
+    }
+  }
+}
+
 // Channels [c0, c0 + cn) of taps [t0, t1), for `columns` features from `kernel` on: [panel][tap][channel][column], columns
 // rounded up to vectors.
 template <class E>
@@ -48,9 +72,8 @@ void pack_numbers(const Problem<E>& p, const E* kernel, int64_t columns, int64_t
     const int64_t width = smallest(panel, columns - j), wide = round_up(width, LANES<E>);
     const E* const from = kernel + c0 * p.kernel_in_stride + j * p.kernel_out_stride;
     if (transposed) {
-      const uint32_t all = (uint32_t)p.taps();
-      const auto row = [=](int64_t x) { return to + ((uint32_t)x % all * cn + (uint32_t)x / all) * wide; };
-      transpose_features(row, from, p.kernel_out_stride, cn * all, width);
+      const int64_t all = p.taps();
+      pack_turned(from, p.kernel_out_stride, width, cn, all, to, wide);
       to += cn * all * wide;
       continue;
     }
@@ -169,7 +192,7 @@ class ColumnBlock {
 
   // Decides how to compute `rows` positions. False: there is no way (a window larger than the memory, depthwise or of
   // bytes that have to be copied).
-  bool plan(int64_t rows) {
+  SHLO_ONCE bool plan(int64_t rows) {
     panel = depthwise ? padded : panel_columns<E, A>(columns / together);
     full = full_strip(panel / LANES<E>, !depthwise && padded == panel * together, A::panel);
     const bool contiguous = A::step == 1 ? p.feature_stride == 1 || channels == 1
@@ -200,7 +223,7 @@ class ColumnBlock {
     return true;
   }
 
-  void run(int64_t first, int64_t last, int64_t j0, ShloEpilogue epilogue, void* context) {
+  SHLO_ONCE void run(int64_t first, int64_t last, int64_t j0, ShloEpilogue epilogue, void* context) {
     const int64_t zeros = largest(COLUMNS, channel_block * (merged ? x_axis.taps : 1));
     __builtin_memset(m.zeros, 0, smallest(zeros, M::ZEROS) * sizeof(E));
     if (cached && !ready) for_parts([&](const Part& part) { pack(m.weights + part.before * padded, part); });
@@ -290,7 +313,7 @@ class ColumnBlock {
   int64_t run_length(const Part& part) const { return part.cn * (merged ? x_axis.taps : 1); }
 
   // Lists positions from `first`, as many as the scratch memory has room for.
-  int64_t take_positions(int64_t first, int64_t last) {
+  SHLO_ONCE int64_t take_positions(int64_t first, int64_t last) {
     const int64_t limit = smallest(last - first, chunk);
     int64_t at[4], rest = first;  // batch and output position
     for (int k = 3; k > 0; --k) {
@@ -354,7 +377,7 @@ class ColumnBlock {
   }
 
   // Notes the input lines that an output line needs, those that the line before it needs too only once.
-  bool take_line(int64_t line, const S* image, const int64_t* at) {
+  SHLO_ONCE bool take_line(int64_t line, const S* image, const int64_t* at) {
     const Axis &a = p.axis[0], &b = p.axis[1];
     const int64_t count = lines_per_output, before = used_slots;
     if ((line + 1) * count > M::LINE_TAPS) return false;
@@ -393,7 +416,7 @@ class ColumnBlock {
   }
 
   // Positions of the same phase come together, in their order.
-  void sort_positions(int64_t rows) {
+  SHLO_ONCE void sort_positions(int64_t rows) {
     const int64_t phases = p.axis[0].hole * p.axis[1].hole * p.axis[2].hole;
     if (phases > MOST_PHASES) return;
     int64_t begin[MOST_PHASES + 1] = {};
@@ -413,7 +436,7 @@ class ColumnBlock {
 
   // Copies the noted lines to [line][x][feature], zeros where there is no input. In ascending order, because transposing
   // writes too much.
-  void copy_lines(const Part& part) {
+  SHLO_ONCE void copy_lines(const Part& part) {
     const int64_t from_channel = part.c0 * A::step, width = depthwise ? padded : part.cn;
     const int64_t features = depthwise ? columns : smallest(part.cn * A::step, p.channels - from_channel);
     const int64_t begin = smallest(largest(-x_first, 0), x_count);
@@ -428,9 +451,8 @@ class ColumnBlock {
       if ((p.feature_stride == 1 || features == 1) && x_axis.in_stride == features && features == width * A::step) {
         __builtin_memcpy(to, from, count * width * sizeof(E));
       } else if (x_axis.in_stride == 1 && features > 1) {
-        const auto row = [=](int64_t x) { return to + x * width; };
-        if constexpr (A::step == 1) transpose_features(row, from, p.feature_stride, count, features);
-        else transpose_quads<A>(row, from, p.feature_stride, count, features);
+        if constexpr (A::step == 1) transpose_features(to, width, from, p.feature_stride, count, features);
+        else transpose_quads<A>([=](int64_t x) { return to + x * width; }, from, p.feature_stride, count, features);
       } else {
         if (features < width * A::step && !depthwise) __builtin_memset(to, 0, count * width * sizeof(E));
         for (int64_t x = 0; x < count; ++x)

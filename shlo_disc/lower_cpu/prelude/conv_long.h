@@ -142,7 +142,7 @@ class LongBlock {
       E* const to = m.weights + j * M::TAPS + packed * wide;
       const E* const panel = from + j * p.kernel_out_stride;
       if (step == 1 && p.kernel_out_stride != 1)
-        transpose_features([=](int64_t x) { return to + x * wide; }, panel, p.kernel_out_stride, count, width);
+        transpose_features(to, wide, panel, p.kernel_out_stride, count, width);
       else
         for (int64_t t = 0; t < count; ++t) copy_features(panel + t * step, width, to + t * wide);
     }

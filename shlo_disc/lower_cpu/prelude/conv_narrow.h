@@ -337,8 +337,8 @@ class TurnedNarrowBlock {
     for (int64_t i = y0.low; i < y0.high; ++i)
       for (int64_t k = y1.low; k < y1.high; ++k) {
         E* const line = lines + (i - y0.low) * to[0].in_stride + (k - y1.low) * to[1].in_stride;
-        const auto row = [=](int64_t x) { return line + x * COLUMNS; };
-        transpose_features(row, image + i * a.in_stride + k * b.in_stride, p.feature_stride, p.axis[2].in, columns);
+        transpose_features(line, COLUMNS, image + i * a.in_stride + k * b.in_stride, p.feature_stride, p.axis[2].in,
+                           columns);
       }
     block.read_from(lines - y0.low * to[0].in_stride - y1.low * to[1].in_stride);
   }

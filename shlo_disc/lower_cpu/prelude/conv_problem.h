@@ -98,6 +98,7 @@ struct Problem {
 // Makes one axis of three where the window is one point that visits every point, and memory allows it.
 void join_axes(Axis* axis) {
   Axis all = {1, 1, 1, 1, 0, 1, 1, 0, 0};
+#pragma GCC unroll 1
   for (int k = 2; k >= 0; --k) {
     const Axis& a = axis[k];
     if (a.taps != 1 || a.step != 1 || a.low != 0 || a.hole != 1 || a.in != a.out) return;
@@ -129,6 +130,7 @@ Problem<E, S> normalize(const ShloConv& conv) {
   p.groups = p.narrow ? 1 : conv.groups;
   p.features = p.groups > 0 ? conv.out_features / p.groups : 0;
   p.positions = conv.batch;
+#pragma GCC unroll 1
   for (int k = 0; k < 3; ++k) {
     const int64_t d = k - (3 - conv.rank);
     Axis& a = p.axis[k];

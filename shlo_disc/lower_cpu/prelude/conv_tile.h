@@ -162,29 +162,38 @@ constexpr int64_t strip_of(int64_t rows, int64_t full) {
 
 // ---- transposition ---------------------------------------------------------------------------------------------------
 
-// to(x)[f] = from[x + f * from_stride]: whole vectors are written, features last to first and x ascending, so that what is
+// A square of up to a vector of lines: to[x * pitch + f] = from[x + f * stride] for x < nx, f < nf. Whole vectors are written, x
+// ascending.
+template <class E>
+SHLO_ONCE void transpose_block(const E* from, int64_t stride, int64_t nx, int64_t nf, E* to, int64_t pitch) {
+  constexpr int64_t N = LANES<E>;
+  alignas(64) E edge[N * N];
+  if (nx < N || nf < N) {
+#pragma GCC unroll 1
+    for (int64_t f = 0; f < N; ++f) write(edge + f * N, f < nf ? read_n(from + f * stride, nx) : register_t<E>{});
+    from = edge;
+    stride = N;
+  }
+  register_t<E> square[N];
+  UNROLL for (int i = 0; i < N; ++i) square[i] = read(from + i * stride);
+  transpose<E>(square);
+  E* const rows = nx < N ? edge : to;
+  const int64_t next = nx < N ? N : pitch;
+  UNROLL for (int i = 0; i < N; ++i) write(rows + i * next, square[i]);
+  if (nx < N)
+#pragma GCC unroll 1
+    for (int64_t x = 0; x < nx; ++x) write(to + x * pitch, read(edge + x * N));
+}
+
+// to[x * pitch + f] = from[x + f * stride]: whole vectors are written, features last to first and x ascending, so that what is
 // written too much is overwritten by what follows; up to a vector beyond the last is touched.
-template <class E, class To>
-SHLO_INLINE void transpose_features(To to, const E* from, int64_t from_stride, int64_t width, int64_t features) {
+template <class E>
+SHLO_INLINE void transpose_features(E* to, int64_t pitch, const E* from, int64_t stride, int64_t width, int64_t features) {
   constexpr int64_t N = LANES<E>;
   for (int64_t f = (features - 1) / N * N; f >= 0; f -= N)
-    for (int64_t x = 0; x < width; x += N) {
-      register_t<E> square[N];
-      const int64_t nx = smallest(N, width - x), nf = smallest(N, features - f);
-      if (nx == N && nf == N) {
-        UNROLL for (int i = 0; i < N; ++i) square[i] = read(from + x + (f + i) * from_stride);
-      } else {
-        UNROLL for (int i = 0; i < N; ++i)
-          square[i] = read_n(from + x + (i < nf ? f + i : f) * from_stride, i < nf ? nx : 0);
-      }
-      transpose<E>(square);
-      if (nx == N) {
-        UNROLL for (int i = 0; i < N; ++i) write(to(x + i) + f, square[i]);
-      } else {
-        UNROLL for (int i = 0; i < N; ++i)
-          if (i < nx) write(to(x + i) + f, square[i]);
-      }
-    }
+    for (int64_t x = 0; x < width; x += N)
+      transpose_block(from + x + f * stride, stride, smallest(N, width - x), smallest(N, features - f), to + x * pitch + f,
+                      pitch);
 }
 
 // A tile for an epilogue whose numbers of a feature are neighbours.
@@ -203,8 +212,7 @@ void turn_tile(void* context, const void* tile, int64_t ld, int64_t i0, int64_t 
   constexpr int64_t ROWS = TurnedTile<E>::ROWS;
   for (int64_t i = 0; i < rows; i += ROWS) {
     const int64_t count = smallest(rows - i, ROWS);
-    for (int64_t k = 0; k < count; k += 16)
-      load_transposed(to.numbers + k, (const E*)tile + (i + k) * ld, ld, columns, smallest(count - k, 16), ROWS);
+    transpose_features(to.numbers, ROWS, (const E*)tile + i * ld, ld, columns, count);
     to.epilogue(to.context, to.numbers, ROWS, i0 + i, count, j0, columns);
   }
 }

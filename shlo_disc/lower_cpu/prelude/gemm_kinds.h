@@ -42,13 +42,6 @@
 #define KEEP(x) (void)(x)
 #endif
 
-// One copy of a function is enough: compiling takes time.
-#ifdef __clang__
-#define SHLO_ONCE __attribute__((noinline))
-#else
-#define SHLO_ONCE __attribute__((noinline, noclone))
-#endif
-
 namespace {
 
 constexpr int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }

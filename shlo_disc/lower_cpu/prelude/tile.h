@@ -16,6 +16,13 @@
 #define SHLO_TILE_VECTORS 2
 #endif
 
+// One copy of a function is enough: compiling takes time.
+#ifdef __clang__
+#define SHLO_ONCE __attribute__((noinline))
+#else
+#define SHLO_ONCE __attribute__((noinline, noclone))
+#endif
+
 template <class T>
 struct Register {
   static constexpr int lanes = SHLO_REGISTER / sizeof(T);
