@@ -66,15 +66,24 @@ def convolution_scratch(kernel: ConvKernel) -> Dim:
 
 
 def _room(kernel: ConvKernel) -> Dim:
-    """Bytes for the packed weights of a column block, if they are many."""
+    """Bytes for the packed weights of a column block, if they are many: of all if lines are copied for one tap."""
     if _is_narrow(kernel):
         return const(0)
-    columns = minimum(kernel.column.extent // _groups(kernel), prelude_constants("conv.h")["SHLO_CONV_COLUMNS"])
-    columns = (columns + (LANES - 1)) // LANES * LANES
-    needed = _depth(kernel) * columns * kernel.accumulator.dtype.bytes
+    features = kernel.column.extent // _groups(kernel)
+    columns = minimum(features, prelude_constants("conv.h")["SHLO_CONV_COLUMNS"])
+    if product(kernel.kernel_sizes[2:]).constant == 1 and kernel.input_strides[1].constant != 1:
+        all_bytes = _packed_bytes(kernel, features).constant
+        columns = features if all_bytes is not None and all_bytes <= _MOST_KEPT_BYTES else columns
+    needed = _packed_bytes(kernel, columns)
     if needed.constant is not None and not _KEPT_BYTES < needed.constant <= _MOST_KEPT_BYTES:
         return const(0)
     return minimum(needed, _MOST_KEPT_BYTES)
+
+
+def _packed_bytes(kernel: ConvKernel, columns: Dim) -> Dim:
+    """What the packed weights of so many output features take."""
+    columns = (columns + (LANES - 1)) // LANES * LANES
+    return _depth(kernel) * columns * kernel.accumulator.dtype.bytes
 
 
 def convolution_work(kernel: ConvKernel) -> Dim:

@@ -111,6 +111,19 @@ CASES = {
     "pointwise, channels first": Case((14, 15), (1, 1), 24, 144, input=FIRST, weights=MAJOR),
     "pointwise volume": Case((3, 4, 5), (1, 1, 1), 17, 33, input=FIRST),
     "pointwise with a step": Case((14, 15), (1, 1), 24, 40, stride=(2, 3)),
+    "pointwise with a step, channels first": Case((14, 31), (1, 1), 40, 150, stride=(2, 2), batch=3, input=FIRST),
+    "pointwise with steps amid padding": Case(
+        (14, 37), (1, 1), 20, 70, stride=(3, 2), pad=((4, 2), (3, -2)), input=FIRST, weights=MAJOR
+    ),
+    "pointwise with steps and negative padding": Case(
+        (5, 14, 19), (1, 1, 1), 17, 140, stride=(3, 2, 4), pad=((-1, 1), (1, 0), (-3, 2)), input=FIRST
+    ),
+    "pointwise, steps beyond the input": Case((3, 2), (1, 1), 7, 80, stride=(4, 5), pad=((3, 9), (-1, 9)), input=FIRST),
+    "pointwise, weights beyond the memory": Case((6, 90), (1, 1), 900, 150, stride=(1, 2), batch=1, input=FIRST),
+    "column blocks of copied lines": Case((9, 19), (3, 2), 37, 150, pad=SAME, input=FIRST, weights=MAJOR),
+    "column blocks of copied lines, few channels": Case((23, 41), (3, 5), 3, 200, pad=SAME),
+    "column blocks of copied lines, groups": Case((9, 19), (3, 2), 34, 300, groups=2, pad=SAME, input=FIRST),
+    "column blocks of many chunks": Case((40, 41), (3, 3), 70, 130, pad=SAME, batch=1, input=FIRST),
     "matrix product": Case((), (), 40, 50, batch=70),
     "transposed matrix product": Case((), (), 40, 50, batch=70, input="C*N", weights="*OI"),
     "one row, weights in place": Case((3, 3), (3, 3), 64, 128, batch=1),
@@ -305,7 +318,7 @@ def cases(draw: st.DrawFn) -> Case:
     rank = draw(st.integers(0, 3))
     per_group = draw(st.sampled_from((1, 2, 3, 16, 17, 33)))
     groups = draw(st.sampled_from((1, 1, 2, 5, 20, 36)))
-    features = draw(st.sampled_from((1, 2, 3, 16, 40))) if groups < 20 else draw(st.sampled_from((1, 1, 2, 4, 8)))
+    features = draw(st.sampled_from((1, 2, 3, 16, 40, 130))) if groups < 20 else draw(st.sampled_from((1, 1, 2, 4, 8)))
 
     def each(values: st.SearchStrategy[int]) -> tuple[int, ...]:
         return tuple(draw(values) for _ in range(rank))

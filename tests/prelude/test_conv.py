@@ -301,6 +301,8 @@ PIECES = (
     "few channels",
     "depthwise, tails",
     "depthwise lines, holes",
+    "pointwise with a step, channels first",
+    "column blocks of copied lines",
 )
 
 

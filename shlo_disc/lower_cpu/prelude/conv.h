@@ -37,7 +37,7 @@ extern "C" {
 // `turned`: the epilogue wants the numbers of a feature next to each other, tile[(j - j0) * ld + i - i0] at row i, column j; its
 // tiles need not be aligned, and nothing is readable beyond what they have.
 // `packed`: the kernel as shlo_conv_pack_NAME left it, or null. `room`: bytes of scratch memory beyond SHLO_CONV_SCRATCH, for
-// the packed weights of one column block.
+// the packed weights of one column block or of all.
 struct ShloConv {
   const void* input;
   const void* kernel;

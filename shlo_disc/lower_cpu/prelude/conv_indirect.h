@@ -48,7 +48,7 @@ void pack_turned(const E* from, int64_t stride, int64_t features, int64_t channe
     E* row = to + j;  // of this tap and channel
     for (int64_t x = 0; x < channels * taps; x += N) {
       const int64_t count = smallest(N, channels * taps - x);
-      transpose_block(from + x + j * stride, stride, count, smallest(N, features - j), square, N);
+      transpose_block(from + x + j * stride, stride, count, smallest(N, features - j), square, N, 1);
 #pragma GCC unroll 1
       for (int64_t i = 0; i < count; ++i) {
         write(row, read(square + i * N));
@@ -187,7 +187,8 @@ class ColumnBlock {
   // Gives it all weights of the block packed, or `bytes` of memory where they may be kept for all positions.
   void use(const E* packed) { ready = packed; }
   void use(E* memory, int64_t bytes) {
-    if (taps * channels * padded * M::SIZE <= bytes) kept = memory;
+    room = bytes / M::SIZE;
+    if (taps * channels * padded <= room) kept = memory;
   }
 
   // Decides how to compute `rows` positions. False: there is no way (a window larger than the memory, depthwise or of
@@ -216,16 +217,58 @@ class ColumnBlock {
     chunk = near && !copied ? TILE_ROWS : M::ROWS;
     if (segment > 0) chunk = smallest(chunk, segment);
     else chunk = smallest(chunk, round_up(ceil_div(rows, ceil_div(largest(rows, 1), chunk)), full));
-    if (!ready && kept && !unpacked && !cached && rows > chunk) {
-      pack_weights<A>(p, kernel, columns, panel, 0, channels, 0, taps, kept);
-      ready = kept;
-    }
     return true;
   }
 
+  // Whether all `count` columns from the first on are computed while their lines lie copied: if copying is much of the work
+  // and their weights stay packed, or if no weights are read twice.
+  SHLO_ONCE bool plan_columns(int64_t first, int64_t last, int64_t count) {
+    const int64_t needed = taps * channels * round_up(count, LANES<E>);
+    if (!copied || !near) return false;
+    if (!ready && needed <= M::WEIGHTS) all_packed = m.weights;
+    else if (!ready && needed <= room) all_packed = kept;
+    const bool stay = ready ? taps == 1 || needed <= M::WEIGHTS : all_packed != nullptr;
+    if (!stay && take_positions(first, last) < last - first) return false;
+    all_columns = count;
+    return true;
+  }
+
+  // As `run`, of all columns.
+  SHLO_ONCE void run_columns(int64_t first, int64_t last, int64_t j0, ShloEpilogue epilogue, void* context) {
+    clear_zeros();
+    const E* const given = ready;
+    const S* const first_kernel = kernel;
+    const Part whole = {0, channels, 0, steps, 0};
+    const auto for_blocks = [&](auto&& function) {
+      for (int64_t j = 0; j < all_columns; j += COLUMNS) {
+        columns = smallest(COLUMNS, all_columns - j);
+        padded = round_up(columns, LANES<E>);
+        panel = panel_columns<E, A>(columns);
+        full = full_strip(panel / LANES<E>, padded == panel, A::panel);
+        kernel = first_kernel + j * p.kernel_out_stride;
+        function(j);
+      }
+    };
+    const auto pack_to = [&](E* to) { pack_weights<A>(p, kernel, columns, panel, 0, channels, 0, taps, to); };
+    if (all_packed) for_blocks([&](int64_t j) { pack_to(all_packed + j * taps * channels); });
+    while (first < last) {
+      const int64_t rows = take_positions(first, last);
+      copy_lines(whole);
+      for_blocks([&](int64_t j) {
+        if (!given && !all_packed) pack_to(m.weights);
+        ready = given ? given + j * taps * channels : all_packed ? all_packed + j * taps * channels : m.weights;
+        multiply_near(first, rows, j0 + j, epilogue, context);
+      });
+      first += rows;
+    }
+  }
+
   SHLO_ONCE void run(int64_t first, int64_t last, int64_t j0, ShloEpilogue epilogue, void* context) {
-    const int64_t zeros = largest(COLUMNS, channel_block * (merged ? x_axis.taps : 1));
-    __builtin_memset(m.zeros, 0, smallest(zeros, M::ZEROS) * sizeof(E));
+    clear_zeros();
+    if (!ready && kept && !unpacked && !cached && last - first > chunk) {
+      pack_weights<A>(p, kernel, columns, panel, 0, channels, 0, taps, kept);
+      ready = kept;
+    }
     if (cached && !ready) for_parts([&](const Part& part) { pack(m.weights + part.before * padded, part); });
     while (first < last) {
       const int64_t rows = take_positions(first, last);
@@ -236,17 +279,27 @@ class ColumnBlock {
         if (!near) multiply_rows(0, rows, part, add);
         add = true;
       });
-      const int64_t height = near ? TILE_ROWS : rows;
-      for (int64_t i = 0; i < rows; i += height) {
-        const int64_t count = smallest(height, rows - i);
-        if (near) multiply_rows(i, count, {0, channels, 0, channels > 0 ? steps : 0, 0}, false);
-        epilogue(context, m.tile, COLUMNS, first + i, count, j0, columns);
-      }
+      if (near) multiply_near(first, rows, j0, epilogue, context);
+      else epilogue(context, m.tile, COLUMNS, first, rows, j0, columns);
       first += rows;
     }
   }
 
  private:
+  void clear_zeros() {
+    const int64_t zeros = largest(COLUMNS, channel_block * (merged ? x_axis.taps : 1));
+    __builtin_memset(m.zeros, 0, smallest(zeros, M::ZEROS) * sizeof(E));
+  }
+
+  // Computes the chunk's `rows` positions from `first` on, of which everything is one part, a tile at a time.
+  void multiply_near(int64_t first, int64_t rows, int64_t j0, ShloEpilogue epilogue, void* context) {
+    for (int64_t i = 0; i < rows; i += TILE_ROWS) {
+      const int64_t count = smallest(TILE_ROWS, rows - i);
+      multiply_rows(i, count, {0, channels, 0, channels > 0 ? steps : 0, 0}, false);
+      epilogue(context, m.tile, COLUMNS, first + i, count, j0, columns);
+    }
+  }
+
   void plan_in_place(int64_t rows, bool contiguous) {
     copied = merged = false;
     segment = 0;
@@ -285,7 +338,8 @@ class ColumnBlock {
       if (!lines_shared && segment >= smallest(SEGMENT, x_axis.out)) break;
     }
     slot_count = smallest(room / line_width, M::LINE_TAPS);
-    if (slot_count >= lines_per_output && (lines_shared || slot_count >= chunk_lines)) segment = 0;
+    const bool are_short = x_axis.out <= SEGMENT;
+    if (slot_count >= lines_per_output && (lines_shared || are_short || slot_count >= chunk_lines)) segment = 0;
     else if (room / lines_per_output < reach) return false;
     else slot_count = lines_per_output;
     copied = true;
@@ -453,6 +507,8 @@ class ColumnBlock {
       } else if (x_axis.in_stride == 1 && features > 1) {
         if constexpr (A::step == 1) transpose_features(to, width, from, p.feature_stride, count, features);
         else transpose_quads<A>([=](int64_t x) { return to + x * width; }, from, p.feature_stride, count, features);
+      } else if (A::step == 1 && x_axis.in_stride == 2 && features > 1) {
+        transpose_features(to, width, (const E*)from, p.feature_stride, count, features, 2);
       } else {
         if (features < width * A::step && !depthwise) __builtin_memset(to, 0, count * width * sizeof(E));
         for (int64_t x = 0; x < count; ++x)
@@ -616,6 +672,9 @@ class ColumnBlock {
   bool unpacked, cached;       // weights are read in place; are packed once
   const E* ready = nullptr;    // all weights, packed for all positions
   E* kept = nullptr;           // memory for that
+  int64_t room = 0;            // how many elements it has
+  int64_t all_columns = 0;     // that are computed for each chunk
+  E* all_packed = nullptr;     // their weights, if they were not packed before
   bool dilated, near;          // holes in the input; everything is one part, so that the tile can be small
   Place gaps[3];               // from one tap to the next
   int64_t panel, full;         // columns and positions that fill the registers
@@ -664,15 +723,28 @@ void convolve(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, S
     const int64_t columns = together > 1 ? together * p.features : smallest(COLUMNS, p.features - j0);
     const S* const input = p.input + first_group * p.group_stride;
     const S* const kernel = p.kernel + feature * p.kernel_out_stride;
+    const auto give_weights = [&](auto& part) {
+      if (p.packed) part.use(p.packed + p.packed_offset(group, j0, A::step));
+      else part.use((E*)((char*)scratch + SHLO_CONV_SCRATCH), conv.room);
+    };
     const auto compute = [&](int64_t skip, int64_t count, bool depthwise, int64_t groups = 1) {
       ColumnBlock<E, A, GROUPED> part(p, memory, input + skip / p.members * p.group_stride, kernel + skip * p.kernel_out_stride, count,
                              depthwise, groups);
-      if (p.packed) part.use(p.packed + p.packed_offset(group, j0, A::step));
-      else part.use((E*)((char*)scratch + SHLO_CONV_SCRATCH), conv.room);
+      give_weights(part);
       if (!part.plan(last - first)) return false;
       part.run(first, last, feature + skip, epilogue, context);
       return true;
     };
+    const int64_t blocks = smallest(column_blocks - block % column_blocks, (end - begin) / position_blocks);
+    if (!p.narrow && first == 0 && blocks > 1) {
+      ColumnBlock<E, A, GROUPED> part(p, memory, input, kernel, COLUMNS, false, 1);
+      give_weights(part);
+      if (part.plan(last) && part.plan_columns(0, last, smallest(blocks * COLUMNS, p.features - j0))) {
+        part.run_columns(0, last, feature, epilogue, context);
+        begin += blocks * position_blocks;
+        continue;
+      }
+    }
     begin = stop;
     if constexpr (GROUPED) {
       const auto compute_narrow = [&](auto&& part) {

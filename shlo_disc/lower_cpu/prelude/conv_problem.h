@@ -7,17 +7,6 @@ namespace {
 
 constexpr int64_t COLUMNS = SHLO_CONV_COLUMNS;    // also the leading dimension of the tile
 
-// The lanes 0 to sizeof(V) / sizeof(V[0]) as constants.
-template <int... I> struct Lanes {};
-template <int N, int... I> struct AllLanes : AllLanes<N - 1, N - 1, I...> {};
-template <int... I> struct AllLanes<0, I...> { typedef Lanes<I...> type; };
-
-// Every other element, from the first on.
-template <class V, int... I>
-SHLO_INLINE V take_even(V a, V b, Lanes<I...>) {
-  return __builtin_shufflevector(a, b, (2 * I)...);
-}
-
 constexpr int64_t common_divisor(int64_t a, int64_t b) {
   while (b != 0) {
     const int64_t rest = a % b;
@@ -111,6 +100,19 @@ void join_axes(Axis* axis) {
   axis[2] = all;
 }
 
+// An axis of one tap sees nothing of what its steps leave out: its input is every so many-th element. Gives how far behind the
+// input these begin.
+int64_t leave_out_steps(Axis& a) {
+  if (a.taps != 1 || a.hole != 1 || a.step == 1) return 0;
+  const int64_t first = positive_mod(-a.low, a.step);
+  a.in = largest(ceil_div(a.in - first, a.step), 0);
+  a.low = (a.low + first) / a.step;
+  const int64_t behind = a.in > 0 ? first * a.in_stride : 0;
+  a.in_stride *= a.step;
+  a.step = 1;
+  return behind;
+}
+
 template <class E, class S = E>
 Problem<E, S> normalize(const ShloConv& conv) {
   Problem<E, S> p = {};
@@ -143,6 +145,7 @@ Problem<E, S> normalize(const ShloConv& conv) {
       p.kernel += (a.taps - 1) * a.kernel_stride;
       a.kernel_stride = -a.kernel_stride;
     }
+    if (!p.narrow && sizeof(S) == sizeof(E)) p.input += leave_out_steps(a);
   }
   join_axes(p.axis);
   return p;

@@ -13,6 +13,17 @@ namespace {
 
 constexpr int64_t MAX_STRIP = 12;  // positions
 
+// The lanes 0 to sizeof(V) / sizeof(V[0]) as constants.
+template <int... I> struct Lanes {};
+template <int N, int... I> struct AllLanes : AllLanes<N - 1, N - 1, I...> {};
+template <int... I> struct AllLanes<0, I...> { typedef Lanes<I...> type; };
+
+// Every other element, from the first on.
+template <class V, int... I>
+SHLO_INLINE V take_even(V a, V b, Lanes<I...>) {
+  return __builtin_shufflevector(a, b, (2 * I)...);
+}
+
 template <class E> constexpr int64_t LANES = Register<E>::lanes;
 
 constexpr int64_t smallest(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -162,15 +173,27 @@ constexpr int64_t strip_of(int64_t rows, int64_t full) {
 
 // ---- transposition ---------------------------------------------------------------------------------------------------
 
-// A square of up to a vector of lines: to[x * pitch + f] = from[x + f * stride] for x < nx, f < nf. Whole vectors are written, x
-// ascending.
+// `count` elements, at most a vector, of every other one from `from` on; then zeros.
 template <class E>
-SHLO_ONCE void transpose_block(const E* from, int64_t stride, int64_t nx, int64_t nf, E* to, int64_t pitch) {
+SHLO_INLINE register_t<E> read_alternate(const E* from, int64_t count) {
+  constexpr int64_t N = LANES<E>;
+  const int64_t all = 2 * count - 1;
+  return take_even(read_n(from, smallest(all, N)), all > N ? read_n(from + N, all - N) : register_t<E>{},
+                   typename AllLanes<(int)N>::type());
+}
+
+// A square of up to a vector of lines: to[x * pitch + f] = from[x * step + f * stride] for x < nx, f < nf; steps are 1 or 2. Whole
+// vectors are written, x ascending.
+template <class E>
+SHLO_ONCE void transpose_block(const E* from, int64_t stride, int64_t nx, int64_t nf, E* to, int64_t pitch, int64_t step) {
   constexpr int64_t N = LANES<E>;
   alignas(64) E edge[N * N];
-  if (nx < N || nf < N) {
+  if (nx < N || nf < N || step == 2) {
 #pragma GCC unroll 1
-    for (int64_t f = 0; f < N; ++f) write(edge + f * N, f < nf ? read_n(from + f * stride, nx) : register_t<E>{});
+    for (int64_t f = 0; f < N; ++f) {
+      const E* const line = from + f * stride;
+      write(edge + f * N, f >= nf ? register_t<E>{} : step == 2 ? read_alternate(line, nx) : read_n(line, nx));
+    }
     from = edge;
     stride = N;
   }
@@ -185,15 +208,16 @@ SHLO_ONCE void transpose_block(const E* from, int64_t stride, int64_t nx, int64_
     for (int64_t x = 0; x < nx; ++x) write(to + x * pitch, read(edge + x * N));
 }
 
-// to[x * pitch + f] = from[x + f * stride]: whole vectors are written, features last to first and x ascending, so that what is
+// to[x * pitch + f] = from[x * step + f * stride], steps are 1 or 2: whole vectors are written, features last to first and x ascending, so that what is
 // written too much is overwritten by what follows; up to a vector beyond the last is touched.
 template <class E>
-SHLO_INLINE void transpose_features(E* to, int64_t pitch, const E* from, int64_t stride, int64_t width, int64_t features) {
+SHLO_INLINE void transpose_features(E* to, int64_t pitch, const E* from, int64_t stride, int64_t width, int64_t features,
+                                    int64_t step = 1) {
   constexpr int64_t N = LANES<E>;
   for (int64_t f = (features - 1) / N * N; f >= 0; f -= N)
     for (int64_t x = 0; x < width; x += N)
-      transpose_block(from + x + f * stride, stride, smallest(N, width - x), smallest(N, features - f), to + x * pitch + f,
-                      pitch);
+      transpose_block(from + x * step + f * stride, stride, smallest(N, width - x), smallest(N, features - f),
+                      to + x * pitch + f, pitch, step);
 }
 
 // A tile for an epilogue whose numbers of a feature are neighbours.
