@@ -268,29 +268,6 @@ CASES = {
     "long window, larger lines": Case(
         (3, 70000), (2, 69990), 2, 2, batch=2, batch_groups=2, input="CN*", weights="IO*"
     ),
-    "gradient": Case((9, 12), (7, 10), 3, 70, batch=20, input="C*N", weights="I*O"),
-    "gradient, padded": Case((9, 10), (9, 10), 2, 64, batch=67, pad=SAME, input="C*N", weights="I*O"),
-    "gradient, channels first": Case((9, 10), (9, 10), 2, 71, batch=33, pad=SAME, input="CN*", weights="IO*"),
-    "gradient, steps": Case(
-        (12, 20), (6, 10), 3, 20, batch=16, pad=((1, 0), (2, 1)), gap=(2, 2), input="C*N", weights="I*O"
-    ),
-    "gradient, steps, channels first": Case(
-        (12, 21), (6, 10), 3, 49, batch=16, pad=((1, 0), (2, 1)), gap=(2, 2), input="CN*", weights="IO*"
-    ),
-    "gradient, few channels": Case((30, 33), (24, 27), 2, 32, batch=3, input="C*N", weights="I*O"),
-    "gradient, line": Case((300,), (300,), 2, 130, batch=8, pad=((2, 2),), input="C*N", weights="I*O"),
-    "gradient, volume": Case(
-        (4, 5, 6), (4, 4, 6), 3, 33, batch=12, pad=((1, 1), (1, 1), (1, 1)), input="C*N", weights="I*O"
-    ),
-    "gradient, many places": Case((40, 44), (4, 24), 1, 5, batch=3, pad=SAME, input="C*N", weights="I*O"),
-    "gradient, groups": Case((9, 10), (9, 10), 2, 48, batch=48, batch_groups=3, pad=SAME, input="C*N", weights="I*O"),
-    "gradient, groups, channels first": Case(
-        (9, 10), (9, 10), 2, 30, batch=21, batch_groups=3, pad=SAME, input="CN*", weights="IO*"
-    ),
-    "gradient, much padding": Case((3, 2), (3, 9), 2, 17, batch=5, pad=((1, 1), (7, 6)), input="C*N", weights="I*O"),
-    "gradient, negative padding": Case((9, 40), (3, 20), 2, 24, batch=9, pad=((-1, 2), (-2, -1)), input="CN*"),
-    "gradient, reversed": Case((9, 12), (7, 10), 3, 20, batch=7, reverse=(True, True), input="CN*", weights="IO*"),
-    "gradient, no channels": Case((9, 12), (7, 10), 0, 20, batch=7, input="CN*", weights="IO*"),
     "one feature of several": Case((9, 8), (3, 3), 72, 24, groups=24, pad=SAME),
     "multiplied": Case((9, 8), (3, 3), 6, 12, groups=6, pad=SAME),
     "no batch": Case((9, 8), (3, 3), 6, 12, batch=0),
@@ -360,30 +337,6 @@ def long_windows(draw: st.DrawFn) -> Case:
         reverse=(draw(st.booleans()), draw(st.booleans())),
         batch_groups=groups,
         input=draw(st.sampled_from(("N*C", "NC*", "*NC", "C*N", "CN*"))),
-        weights=draw(st.sampled_from(("*IO", "OI*", "I*O", "IO*"))),
-        dtype=draw(st.sampled_from(("f4", "f8"))),
-    )
-
-
-@st.composite
-def dense_windows(draw: st.DrawFn) -> Case:
-    """Convolutions with windows about as long as the lines of the input, of several images: gradients of weights."""
-    groups, length, steps = draw(st.sampled_from((1, 1, 2, 3))), draw(st.integers(4, 140)), draw(st.integers(1, 3))
-    gap, pad, lines = draw(st.integers(1, 3)), draw(st.integers(0, 2)), draw(st.integers(1, 4))
-    places = draw(st.integers(1, 4))
-    wide = gap * (length - 1) + 1 + steps * (places - 1)
-    return Case(
-        (lines, max(wide - 2 * pad, 2)),
-        (max(lines - draw(st.integers(0, 2)), 0), length),
-        draw(st.integers(0, 3)),
-        groups * draw(st.sampled_from((3, 5, 16, 17, 33, 48, 64, 67))),
-        batch=groups * draw(st.sampled_from((3, 4, 7, 16, 23, 50))),
-        stride=(1, steps),
-        pad=((draw(PADS), draw(PADS)), (pad, pad)),
-        gap=(draw(st.integers(1, 2)), gap),
-        reverse=(draw(st.booleans()), draw(st.booleans())),
-        batch_groups=groups,
-        input=draw(st.sampled_from(("NC*", "CN*", "C*N"))),
         weights=draw(st.sampled_from(("*IO", "OI*", "I*O", "IO*"))),
         dtype=draw(st.sampled_from(("f4", "f8"))),
     )

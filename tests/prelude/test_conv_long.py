@@ -1,14 +1,15 @@
-"""Convolutions with long windows, gradients of dense weights, of the CPU prelude against those of JAX in doubles."""
+"""Convolutions with long windows, gradients of weights, of the CPU prelude against those of JAX in doubles."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tests.prelude.conv_cases import CASES, SAME, Case, dense_windows
+from tests.prelude.conv_cases import SAME, Case, long_windows
+from tests.prelude.conv_long_cases import LONG, dense_windows
 from tests.prelude.test_conv import COMPILERS, Convolve, build, caller, check, check_bits, check_infinite, task_count
 
 # -1: the kernel left it alone.
@@ -28,7 +29,6 @@ extern "C" int64_t run_f64(const ShloConv* c, int64_t begin, int64_t end, void* 
   return run_long(shlo_conv_long_f64, c, begin, end, scratch, data, times);
 }
 """
-LONG = tuple(name for name in CASES if name.startswith("gradient"))
 
 
 @pytest.fixture(scope="module", params=tuple(COMPILERS))
@@ -40,7 +40,7 @@ def convolve(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("name", LONG)
 def test_case(convolve: Convolve, name: str, dtype: str) -> None:
-    case = replace(CASES[name], dtype=dtype)
+    case = replace(LONG[name], dtype=dtype)
     check(convolve, case)
     check(convolve, case, [(k, k + 1) for k in range(task_count(case))])
 
@@ -52,20 +52,55 @@ def test_drawn(convolve: Convolve, case: Case, cut: int) -> None:
     check(convolve, case, [(k, k + cut) for k in range(0, task_count(case), cut)])
 
 
+@settings(max_examples=40)
+@given(case=long_windows(), cut=st.integers(1, 3))
+def test_drawn_depthwise(convolve: Convolve, case: Case, cut: int) -> None:
+    first = replace(case, hole=(), reverse=(case.reverse[0], False), input="CN*", weights="IO*")
+    assume(first.gap[-1] <= 2 and first.out[-1] <= first.kernel[-1])
+    check(convolve, first)
+    check(convolve, first, [(k, k + cut) for k in range(0, task_count(first), cut)])
+
+
+DENSE, DEPTHWISE = LONG["gradient, channels first"], LONG["gradient of depthwise weights"]
+STEPS = LONG["gradient of depthwise weights, steps"]
+
+
 @pytest.mark.parametrize(
-    "name", ["gradient, channels first", "gradient, padded", "gradient, few channels", "gradient, groups"]
+    "case",
+    [
+        *(LONG[name] for name in ("gradient, padded", "gradient, few channels", "gradient, groups")),
+        *(DENSE, DEPTHWISE, STEPS),
+        *(LONG[f"gradient of depthwise weights, {name}"] for name in ("5 places", "images", "volume")),
+    ],
 )
-def test_infinite_input_is_seen_by_its_windows_alone(convolve: Convolve, name: str) -> None:
-    check_infinite(convolve, CASES[name])
+def test_infinite_input_is_seen_by_its_windows_alone(convolve: Convolve, case: Case) -> None:
+    check_infinite(convolve, case)
 
 
-@pytest.mark.parametrize("name", ["few channels", "in place", "holes", "no taps", "patches", "depthwise"])
-def test_other_windows_are_left_alone(convolve: Convolve, name: str) -> None:
-    """Short ones, few images, holes in the input, narrow groups."""
+OTHERS = {
+    "holes": replace(DENSE, hole=(2, 1)),
+    "few images": replace(DENSE, batch=2),
+    "channels are neighbours": replace(DENSE, input="N*C"),
+    "more places than taps": replace(DENSE, kernel=(9, 4)),
+    "few taps": replace(DENSE, sizes=(9, 3), kernel=(9, 3)),
+    "narrow groups": Case((9, 10), (9, 10), 4, 4, groups=2, batch=5, input="NC*", weights="OI*"),
+    "depthwise, holes": replace(DEPTHWISE, hole=(2, 1)),
+    "depthwise, features are neighbours": replace(DEPTHWISE, input="C*N", weights="I*O"),
+    "depthwise, reversed": replace(DEPTHWISE, reverse=(False, True)),
+    "depthwise, gaps of 3": replace(STEPS, sizes=(20, 55), gap=(2, 3)),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_others_are_left_alone(convolve: Convolve, name: str) -> None:
     with pytest.raises(AssertionError, match="does not take it"):
-        convolve(CASES[name], [(0, task_count(CASES[name]))])
+        convolve(OTHERS[name], [(0, task_count(OTHERS[name]))])
 
 
 @pytest.mark.parametrize("layout", ["C*N", "NC*", "CN*"])
 def test_bits_do_not_depend_on_pieces(convolve: Convolve, layout: str) -> None:
     check_bits(convolve, Case((9, 14), (7, 12), 3, 70, batch=37, pad=SAME, input=layout, weights="IO*"))
+
+
+def test_bits_of_depthwise_ones_do_not_depend_on_pieces(convolve: Convolve) -> None:
+    check_bits(convolve, replace(LONG["gradient of depthwise weights, images"], batch=80))

@@ -7,7 +7,7 @@
 // A sum is made in the order of channels, lines of the window, taps, whatever is computed at a time. Taps in the padding are
 // left out.
 #pragma once
-#include "conv_problem.h"
+#include "conv_lines.h"
 
 namespace {
 
@@ -81,10 +81,7 @@ struct LongMemory {
   static constexpr int64_t ROWS = 448 * 1024 / sizeof(E) / COLUMNS;
   alignas(64) E weights[TAPS * COLUMNS];
   alignas(64) E sums[ROWS * COLUMNS];
-  TurnedTile<E> turned;
 };
-static_assert(sizeof(LongMemory<float>) <= SHLO_CONV_SCRATCH && sizeof(LongMemory<double>) <= SHLO_CONV_SCRATCH,
-              "SHLO_CONV_SCRATCH is too small");
 
 // Few images are left to kernels whose strips are of several positions, channels next to each other to those that read them so.
 template <class E>
@@ -210,14 +207,25 @@ class LongBlock {
 };
 
 template <class E>
+union LongMemories {
+  LongMemory<E> dense;
+  LinesMemory<E> depthwise;
+};
+
+template <class E>
 bool convolve_long(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, ShloEpilogue epilogue, void* context) {
   const Problem<E> p = normalize<E>(conv);
-  if (!is_long(p)) return false;
-  LongMemory<E>& memory = *(LongMemory<E>*)scratch;
+  if (!is_long(p) && !has_long_lines(p)) return false;
+  struct Scratch {
+    LongMemories<E> memory;
+    TurnedTile<E> turned;
+  };
+  static_assert(sizeof(Scratch) <= SHLO_CONV_SCRATCH, "SHLO_CONV_SCRATCH is too small");
+  Scratch& own = *(Scratch*)scratch;
   if (conv.turned) {
-    memory.turned.epilogue = epilogue;
-    memory.turned.context = context;
-    context = &memory.turned;
+    own.turned.epilogue = epilogue;
+    own.turned.context = context;
+    context = &own.turned;
     epilogue = turn_tile<E>;
   }
   const int64_t position_blocks = ceil_div(p.positions, SHLO_CONV_ROWS), column_blocks = ceil_div(p.features, COLUMNS);
@@ -227,10 +235,14 @@ bool convolve_long(const ShloConv& conv, int64_t begin, int64_t end, void* scrat
     const int64_t stop = smallest(end, (block + 1) * position_blocks);
     const int64_t last = smallest(p.positions, first + (stop - begin) * SHLO_CONV_ROWS);
     const int64_t group = block / column_blocks, j0 = block % column_blocks * COLUMNS;
-    const int64_t feature = group * p.features + j0;
-    LongBlock<E> part(p, memory, p.input + group * p.group_stride, p.kernel + feature * p.kernel_out_stride,
-                      smallest(COLUMNS, p.features - j0));
-    part.run(first, last, feature, epilogue, context);
+    const int64_t feature = group * p.features + j0, columns = smallest(COLUMNS, p.features - j0);
+    const E* const input = p.input + (p.narrow ? j0 : group) * p.group_stride;
+    const E* const kernel = p.kernel + feature * p.kernel_out_stride;
+    if (p.narrow) {
+      LinesBlock<E>(p, own.memory.depthwise, input, kernel, columns).run(first, last, feature, epilogue, context);
+    } else {
+      LongBlock<E>(p, own.memory.dense, input, kernel, columns).run(first, last, feature, epilogue, context);
+    }
     begin = stop;
   }
   return true;
