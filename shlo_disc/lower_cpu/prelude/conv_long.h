@@ -63,6 +63,8 @@ StripKernel<E> strip_kernel(int64_t rows) {
   constexpr int FULL = N == 1 ? 8 : 6 * SHLO_TILE_VECTORS / N;  // sums that fill the registers, or hide their latency
   if (rows >= FULL) return {add_runs<E, FULL, N>, FULL};
   if (rows >= 4) return {add_runs<E, 4, N>, 4};
+  if constexpr (N > 2)  // an image's three features
+    if (rows == 3) return {add_runs<E, 3, N>, 3};
   if (rows >= 2) return {add_runs<E, 2, N>, 2};
   return {add_runs<E, 1, N>, 1};
 }
