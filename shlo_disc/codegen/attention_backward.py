@@ -33,11 +33,12 @@ from shlo_disc.codegen.score_dims import RefusedError, ScoreDims, require
 from shlo_disc.codegen.softmax import GREATEST, RAW, TOTAL, args_of, reduction_name
 from shlo_disc.codegen.stages import Params
 from shlo_disc.codegen.templates import epilogue_stores
-from shlo_disc.dynamic_ops.contract import DotAttrs
+from shlo_disc.dynamic_ops.contract import DotAttrs, accumulator
 from shlo_disc.dynamic_ops.indexing import linear
 from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.expr.dim import Dim, Sym, const, of
+from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import Arg, FoldResult, Index, Load, Scalar
 
@@ -240,9 +241,9 @@ class _Reader:
             epilogue_index(tensor, part.roots, part.ops, self.plain, self.producers) is not None,
             "what follows a product does not read each of its elements once",
         )
-        accumulator = Arg("acc", tensor.dtype)
-        stores = epilogue_stores(part, tuple(result), accumulator, facts, self.producers, self.params)
-        return BackwardProduct(number, by_key, right, Axis(COLUMN, const(width)), accumulator, stores)
+        acc = Arg("acc", tensor.dtype)
+        stores = epilogue_stores(part, tuple(result), acc, facts, self.producers, self.params)
+        return BackwardProduct(number, by_key, attrs.precision, right, Axis(COLUMN, const(width)), acc, stores)
 
     # -- the kernel
 
@@ -270,9 +271,10 @@ class _Reader:
             products.append(self._product(end, distinct.index(weight), line, by_key=by_key))
         formulas = [*(one.element for one in sums), *changed]
         require(not any(isinstance(n, FoldResult) for n in nodes_of(formulas)), "formulas need sums of their own")
-        types = {view.dtype for view in (q, k, g, v, *(one.right for one in products))} | {raw.dtype, gradient.dtype}
-        types |= {one.arg.dtype for one in sums} | {weight.dtype for weight in weights}
-        require(len(types) == 1, "it is not all of one type")
+        types = {view.dtype for view in (q, k, g, v, *(one.right for one in products))}
+        between = {raw.dtype, gradient.dtype} | {formula.dtype for formula in formulas}
+        require(len(types) == 1, "its operands are not all of one type")
+        require(between <= {q.dtype, accumulator(q.dtype)}, "what is between its products has other types than these")
         kernel = BackwardKernel(
             params=tuple(self.params.tensors.values()),
             batch=tuple(outer),
@@ -292,7 +294,8 @@ class _Reader:
             weights=weights,
             products=tuple(products),
             stores=tuple(stores),
-            masked=masked,
+            precisions=(_dot(self.first).precision, _dot(parts.second).precision),
+            masked=masked and q.dtype is not DType.F16,  # where moderate numbers have products that overflow
         )
         return kernel, tuple(self.params.tensors)
 
@@ -343,11 +346,15 @@ def _dims(op: Op[object]) -> Sequence[int]:
     return op.attrs.dims
 
 
+def _dot(op: Op[object]) -> DotAttrs:
+    assert isinstance(op.attrs, DotAttrs), "a product is a dot"
+    return op.attrs
+
+
 def _depth(op: Op[object]) -> int:
     """How many products one element of a product sums, which a kernel must know."""
-    assert isinstance(op.attrs, DotAttrs), "a product is a dot"
     shape: Shape = op.operands[0].shape
-    sizes = [shape[d] for d in op.attrs.lhs_contract if shape[d].constant != 1]
+    sizes = [shape[d] for d in _dot(op).lhs_contract if shape[d].constant != 1]
     depth = sizes[0].constant if sizes else 1
     require(len(sizes) <= 1 and depth is not None, "queries or values have several dims, or one of no constant size")
     assert depth is not None, "it was required"

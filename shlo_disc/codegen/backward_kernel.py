@@ -9,6 +9,7 @@ from shlo_disc.codegen.kernel import Axis, MatrixView, Param, Store
 from shlo_disc.codegen.rewrite import ArgRewriter, nodes_of
 from shlo_disc.codegen.softmax import EXPONENTIAL, RAW, args_of, exponential_of
 from shlo_disc.codegen.vanishing import vanishes
+from shlo_disc.dynamic_ops.contract import Precision
 from shlo_disc.expr.scalar import Arg, Scalar
 
 
@@ -26,11 +27,12 @@ class RowSum:
 class BackwardProduct:
     """`weights` (a number of the kernel's) times `right`, summed over keys; `by_key`: over rows, for each key.
 
-    `right` is key x column, or row x column. The epilogue reads the sum as `accumulator`.
+    `right` is key x column, or row x column. The epilogue reads the sum as `accumulator`, of the product's type.
     """
 
     weights: int
     by_key: bool
+    precision: Precision
     right: MatrixView
     column: Axis
     accumulator: Arg
@@ -52,6 +54,8 @@ class BackwardKernel:
     Sums over rows go over all points of `inner` too. `score`: what the first of `sums`, the largest score, is taken of.
     Every formula is in terms of `raw`, `gradient` and earlier sums; `raw` stands for the element of the last sum that
     was kept. `masked`: pairs whose exponential is 0 change nothing, and store 0, if q, k, g and v are of moderate size.
+    All operands are of one type; where it is f16 or bf16, everything between is of it or f32, as the program rounds.
+    `precisions` are those of both products by rows.
     """
 
     params: tuple[Param, ...]
@@ -72,6 +76,7 @@ class BackwardKernel:
     weights: tuple[Scalar, ...]
     products: tuple[BackwardProduct, ...]
     stores: tuple[PairStore, ...]
+    precisions: tuple[Precision, Precision]
     masked: bool
 
 

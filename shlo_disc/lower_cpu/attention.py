@@ -27,8 +27,8 @@ from shlo_disc.lower_cpu.templates import (
 )
 
 # A block of keys and values of the largest width stays in a second-level cache.
-_WIDE = frozenset({DType.F32, DType.F64})
-ATTENTION = AttentionAbility(_WIDE | NARROW, 512, backward=_WIDE)
+_DTYPES = NARROW | {DType.F32, DType.F64}
+ATTENTION = AttentionAbility(_DTYPES, 512, backward=_DTYPES)
 
 
 def attention_extent(kernel: AttentionKernel) -> Dim:

@@ -12,10 +12,19 @@ from shlo_disc.codegen.masks import hidden_blocks
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.codegen.simplify_kernel import rewrite_store
 from shlo_disc.codegen.vanishing import LARGEST
-from shlo_disc.expr.dim import Dim, const, maximum, product, total
+from shlo_disc.dynamic_ops.contract import Precision, accumulator
+from shlo_disc.expr.dim import Dim, const, maximum, product
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Const
-from shlo_disc.lower_cpu.attention_parts import PairBlocks, hidden_function, matrix, row_sizes, whole_lines
+from shlo_disc.lower_cpu.attention_parts import (
+    PairBlocks,
+    hidden_function,
+    matrix,
+    row_sizes,
+    whole_lines,
+    word_elements,
+    words,
+)
 from shlo_disc.lower_cpu.rows import pointer
 from shlo_disc.lower_cpu.small_products import decode_batch
 from shlo_disc.lower_cpu.spelling import VectorSpelling
@@ -37,12 +46,29 @@ def backward_work(kernel: BackwardKernel) -> Dim:
 def backward_scratch(kernel: BackwardKernel) -> Dim:
     """Bytes of private memory: as `AttentionBackward` lays it out (attention_gradients.h)."""
     rows, chunk = row_sizes()
-    high = whole_lines(kernel.key.extent)
-    deep, wide = (whole_lines(const(size)) for size in (kernel.depth, kernel.width))
+    step, keys = word_elements(kernel.q.dtype), kernel.key.extent
+    high = whole_lines(keys)
+    deep, wide = (whole_lines(words(const(size), step)) for size in (kernel.depth, kernel.width))
     elements = (deep + wide) * (high + rows) + (high + 16) * (2 * rows)
     elements += max(1, len(kernel.weights)) * rows * (chunk + 16) + len(kernel.sums) * rows
-    elements += total(whole_lines(one.column.extent) * (high + rows) for one in kernel.products)
-    return elements * kernel.q.dtype.bytes
+    elements += rows // step * (chunk + 16) if step > 1 else 0
+    for one in kernel.products:
+        of_word = step if _is_narrow(kernel, one) else 1
+        summed, left = (const(rows), high) if one.by_key else (keys, const(rows))
+        elements += whole_lines(one.column.extent) * (whole_lines(words(summed, of_word)) + left)
+    return elements * accumulator(kernel.q.dtype).bytes
+
+
+def _is_narrow(kernel: BackwardKernel, one: BackwardProduct) -> bool:
+    """Whether a product takes weights of two bytes as they are."""
+    return word_elements(kernel.weights[one.weights].dtype) > 1
+
+
+def _words(dtype: DType, precision: Precision) -> str:
+    """What a product multiplies, as `ShloWords` has it."""
+    if word_elements(dtype) == 1:
+        return "SHLO_NUMBERS"
+    return "SHLO_ROUNDED_PAIRS" if precision is Precision.DEFAULT else "SHLO_PAIRS"
 
 
 def print_backward(kernel: BackwardKernel, name: str) -> Body:
@@ -69,9 +95,8 @@ def print_backward(kernel: BackwardKernel, name: str) -> Body:
     lines += [*(2 * INDENT + line for line in scope.lines), f"{INDENT}}}"]
     texts = tuple(line for function in functions for line in function.lines)
     sizes = union(*(function.sizes for function in functions), tuple(emit.sizes))
-    return Body(
-        texts, (*emit.scopes[0].lines, *lines), sizes, (f"attention_backward_{dtype.value}", f"attention_{dtype.value}")
-    )
+    libraries = (f"attention_backward_{dtype.value}", f"attention_{accumulator(dtype).value}")
+    return Body(texts, (*emit.scopes[0].lines, *lines), sizes, libraries)
 
 
 def _call(kernel: BackwardKernel, emit: Emitter, name: str, tables: dict[str, str]) -> Iterator[str]:
@@ -81,7 +106,8 @@ def _call(kernel: BackwardKernel, emit: Emitter, name: str, tables: dict[str, st
     for table in ("sums", "weights"):
         yield tables[table]
     rights = [
-        f"{{{matrix(emit, one.right)}, {one.column.extent}, {one.weights}, {_bool(one.by_key)}, {name}_store{k}}}"
+        f"{{{matrix(emit, one.right)}, {one.column.extent}, {one.weights}, {_bool(one.by_key)},"
+        f" {_words(kernel.weights[one.weights].dtype, one.precision)}, {name}_store{k}}}"
         for k, one in enumerate(kernel.products)
     ]
     yield f"const ShloGradient gradients[] = {{{', '.join(rights)}}};"
@@ -91,7 +117,8 @@ def _call(kernel: BackwardKernel, emit: Emitter, name: str, tables: dict[str, st
     given = ", ".join(f"{table}, {count}" for table, count in counts)
     yield "const ShloAttentionBackward attention = {"
     yield f"{INDENT}{views}, turn < inner ? {rows} : 0, {keys}, {kernel.depth}, {kernel.width},"
-    yield f"{INDENT}{given}, {tables['hidden']}, {LARGEST}, &at}};"
+    by_rows = ", ".join(_words(kernel.q.dtype, precision) for precision in kernel.precisions)
+    yield f"{INDENT}{given}, {tables['hidden']}, {LARGEST}, {by_rows}, &at}};"
     call = f"shlo_attention_backward_{kernel.q.dtype.value}"
     yield f"{call}(&attention, turn == 0, turn == turns - 1, scratch);"
 
@@ -99,15 +126,16 @@ def _call(kernel: BackwardKernel, emit: Emitter, name: str, tables: dict[str, st
 def _functions(kernel: BackwardKernel, name: str) -> tuple[list[CallBack], dict[str, str]]:
     """The functions that the prelude calls, and the tables of their names."""
     found, sums, weights = list[CallBack](), list[str](), list[str]()
-    dtype, batch = kernel.q.dtype, (*kernel.batch, *kernel.inner)
+    dtype, batch = accumulator(kernel.q.dtype), (*kernel.batch, *kernel.inner)
     pairs = PairBlocks(kernel.params, batch, kernel.row, kernel.key, dtype, kernel.sums)
     for k, one in enumerate(kernel.sums):
         found.append(pairs.function(f"{name}_sum{k}", one.element, dtype))
         sums.append(f"{{{name}_sum{k}, {_bool(one.greatest)}, {_bool(one.kept)}}}")
     for k, weight in enumerate(kernel.weights):
         stores = [one.store for one in kernel.stores if one.weights == k]
-        found.append(pairs.function(f"{name}_weight{k}", weight, dtype, stores))
-        weights.append(f"{name}_weight{k}")
+        narrow = word_elements(weight.dtype) > 1
+        found.append(pairs.function(f"{name}_weight{k}", weight, weight.dtype if narrow else dtype, stores))
+        weights.append(f"{{{name}_weight{k}, {_bool(narrow)}}}")
     found += [_epilogue(kernel, f"{name}_store{k}", one) for k, one in enumerate(kernel.products)]
     hidden = hidden_blocks(kernel.score, kernel.row.symbol, kernel.key.symbol) if kernel.masked else None
     said = "nullptr, nullptr, 0"
@@ -121,7 +149,7 @@ def _functions(kernel: BackwardKernel, name: str) -> tuple[list[CallBack], dict[
         said = f"{name}_hidden, {vacant}, {VectorSpelling().const(hidden.fill, DType.F64)}"
     tables = {
         "sums": f"static const ShloRowSum sums[] = {{{', '.join(sums)}}};",
-        "weights": f"static const ShloPairs weights[] = {{{', '.join(weights)}}};",
+        "weights": f"static const ShloWeights weights[] = {{{', '.join(weights)}}};",
         "hidden": said,
     }
     return found, tables
@@ -135,7 +163,7 @@ def _zero(store: Store) -> Store:
 
 def _epilogue(kernel: BackwardKernel, name: str, one: BackwardProduct) -> CallBack:
     """The function that takes rows of a gradient, of keys or of queries."""
-    tile = Tile(kernel.key if one.by_key else kernel.row, one.column, kernel.q.dtype)
+    tile = Tile(kernel.key if one.by_key else kernel.row, one.column, accumulator(kernel.q.dtype))
     stores = tuple(rewrite_store(store, tile.replacing(one.accumulator)) for store in one.epilogue)
     return tile_function(name, tile, kernel.params, stores, (*kernel.batch, *kernel.inner))
 

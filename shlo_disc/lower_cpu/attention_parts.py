@@ -84,6 +84,16 @@ def whole_lines(size: Dim) -> Dim:
     return (size + 15) // 16 * 16
 
 
+def word_elements(dtype: DType) -> int:
+    """How many elements a product takes as one word, see `Words` (attention_words.h)."""
+    return 2 if dtype is DType.BF16 else 1
+
+
+def words(size: Dim, step: int) -> Dim:
+    """How many words of `step` elements there are."""
+    return (size + (step - 1)) // step
+
+
 @dataclass(frozen=True, slots=True)
 class PairBlocks:
     """Blocks of pairs of a row and a key: their products, and the sums of rows, are numbers of type `dtype`."""

@@ -9,7 +9,16 @@ from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.dynamic_ops.contract import Precision
 from shlo_disc.expr.dim import Dim, const
 from shlo_disc.expr.dtypes import DType
-from shlo_disc.lower_cpu.attention_parts import PairBlocks, hidden_function, matrices, row_sizes, tasks, whole_lines
+from shlo_disc.lower_cpu.attention_parts import (
+    PairBlocks,
+    hidden_function,
+    matrices,
+    row_sizes,
+    tasks,
+    whole_lines,
+    word_elements,
+    words,
+)
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import Body, CallBack, epilogue, prelude_constants, union
 
@@ -20,11 +29,11 @@ NARROW = frozenset({DType.F16, DType.BF16})
 def rows_scratch(kernel: AttentionKernel) -> Dim:
     """Bytes of private memory: as `AttentionRows` lays it out (attention_rows.h)."""
     rows, chunk = row_sizes()
-    step = _WORD // kernel.q.dtype.bytes if kernel.q.dtype is DType.BF16 else 1
-    deep, wide = whole_lines(const(-(-kernel.depth // step))), whole_lines(const(kernel.width))
+    step = word_elements(kernel.q.dtype)
+    deep, wide = whole_lines(words(const(kernel.depth), step)), whole_lines(const(kernel.width))
     keys = kernel.key.extent
     high = whole_lines(keys)
-    elements = deep * (high + rows) + wide * (whole_lines((keys + (step - 1)) // step) + rows)
+    elements = deep * (high + rows) + wide * (whole_lines(words(keys, step)) + rows)
     elements += rows * (high + 16 + chunk + 16 + len(kernel.sums))
     return elements * _WORD
 
@@ -66,7 +75,7 @@ def _functions(kernel: AttentionKernel, name: str) -> tuple[list[CallBack], str]
     """The functions that the prelude calls, and what it is told about masks."""
     pairs = PairBlocks(kernel.params, kernel.batch, kernel.row, kernel.key, DType.F32, kernel.sums)
     found = [pairs.function(f"{name}_sum{k}", one.element, DType.F32) for k, one in enumerate(kernel.sums)]
-    shares = DType.BF16 if kernel.q.dtype is DType.BF16 else DType.F32
+    shares = kernel.q.dtype if word_elements(kernel.q.dtype) > 1 else DType.F32
     found.append(pairs.function(f"{name}_share", kernel.share, shares))
     found.append(epilogue(name, kernel, kernel.batch, DType.F32))
     hidden = hidden_blocks(kernel.score, kernel.row.symbol, kernel.key.symbol) if kernel.masked else None

@@ -46,9 +46,9 @@ def any_quantized(view: View) -> bool:
 
 
 def same_operand_elements(view: View) -> Refusal | None:
-    """Demand that plain operands have one element type; floats of eight bits and less may be mixed."""
-    lhs, rhs = view.element("lhs"), view.element("rhs")
-    if any_quantized(view) or lhs == rhs or (_is_narrow(lhs) and _is_narrow(rhs)):
+    """Demand that plain operands have one element type; narrow floats, or some that the result holds, may be mixed."""
+    lhs, rhs, result = (view.element(name) for name in ("lhs", "rhs", "result"))
+    if any_quantized(view) or lhs == rhs or (_is_narrow(lhs) and _is_narrow(rhs)) or _holds(result, lhs, rhs):
         return None
     return Refusal("'lhs' and 'rhs' to have the same elements", f"{spell_element(lhs)} and {spell_element(rhs)}")
 
@@ -56,6 +56,13 @@ def same_operand_elements(view: View) -> Refusal | None:
 def _is_narrow(element: Element) -> bool:
     # training in eight bits multiplies f8E4M3FN with f8E5M2: exported so, and taken by every compiler
     return isinstance(element, DType) and element.is_float and element.bits <= 8
+
+
+def _holds(result: Element, *operands: Element) -> bool:
+    # in bf16 the gradients of jax.nn.dot_product_attention multiply f32 with bf16, as of 0.10: jaxlib takes it
+    if not (isinstance(result, DType) and result.is_float):
+        return False
+    return all(isinstance(one, DType) and one.is_float and one.bits <= result.bits for one in operands)
 
 
 def _quantized_together(view: View) -> Refusal | None:

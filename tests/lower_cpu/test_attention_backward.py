@@ -62,7 +62,7 @@ def with_upstream(inputs: Sequence[In]) -> list[In]:
     """The result has the shape of queries, but the width of values."""
     q, k, v = inputs[:3]
     if k.shape.endswith("16, s - 1"):  # keys lie in columns
-        return [*inputs, In("b, 3, 8, t - 1")]
+        return [*inputs, In("b, 3, 8, t - 1", q.dtype)]
     shape = f"{q.shape.rpartition(',')[0]}, {v.shape.rpartition(',')[2]}"
     return [*inputs, In(shape.removeprefix(", "), q.dtype)]
 
@@ -115,7 +115,6 @@ def _sum_of(function: Function) -> Function:
     ("function", "inputs"),
     [
         (_sum_of(weights_too), FLAT),
-        (_sum_of(plain), heads(np.float16)),
         (_sum_of(plain), heads(width=520)),
     ],
 )

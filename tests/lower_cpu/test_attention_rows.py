@@ -17,19 +17,16 @@ import pytest
 
 import shlo_disc
 from shlo_disc import CompileOptions
-from shlo_disc.codegen.groups import GroupKind
 from tests.lower_cpu.test_attention import (
     FORMS,
     SIZES,
     Function,
     last_is,
     local,
-    plan_of,
     rarely_special,
     sized,
     verify,
 )
-from tests.lower_cpu.test_attention_backward import gradients, with_upstream
 from tests.lower_cuda.attention_programs import FEW_KEYS, MASK, causal, heads, library, masked, masked_twice, plain
 from tests.pipeline.exports import In, by_jax, check, exported, flat
 
@@ -136,14 +133,3 @@ def test_threads(function: Function, driver: Any) -> None:
     np.testing.assert_array_equal(one, two)
     np.testing.assert_array_equal(one, three)
     check([one], by_jax(function, arrays), driver, scale=2)
-
-
-@pytest.mark.parametrize("dtype", [F16, BF16])
-def test_gradients_are_not_one_kernel(dtype: Any) -> None:
-    """They are refused by name, and right."""
-    inputs = with_upstream(heads(dtype))
-    plan = plan_of(gradients(causal), *inputs)
-    assert all(g.kind is not GroupKind.ATTENTION_BACKWARD for g in plan.groups)
-    run = shlo_disc.compile(exported(gradients(causal), inputs), options=CompileOptions(optimize=1, threads=1))
-    arrays = [i.array(np.random.default_rng(3), sized(40, 70)) for i in inputs]
-    check(flat(run, arrays), by_jax(gradients(causal), arrays), "gradients", scale=4)

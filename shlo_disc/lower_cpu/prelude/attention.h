@@ -69,11 +69,21 @@ struct ShloRowSum {
   bool greatest, kept;
 };
 
+// What a product multiplies: numbers, or words of two bf16, of which it may round each sum of two products.
+enum ShloWords { SHLO_NUMBERS, SHLO_PAIRS, SHLO_ROUNDED_PAIRS };
+
+// What pairs of rows and keys are multiplied with others by: numbers, or if `narrow` elements of the operands' type, for words.
+struct ShloWeights {
+  ShloPairs element;
+  bool narrow;
+};
+
 // The sum of weights[number] times `right`: over rows for each key, or over keys for each row.
 struct ShloGradient {
   ShloMatrix right;
   int64_t columns, number;
   bool by_key;
+  ShloWords words;
   ShloEpilogue epilogue;
 };
 
@@ -82,7 +92,7 @@ struct ShloAttentionBackward {
   int64_t rows, keys, depth, width;
   const ShloRowSum* sums;  // the largest score is the first
   int64_t sum_count;
-  const ShloPairs* weights;
+  const ShloWeights* weights;
   int64_t weight_count;
   const ShloGradient* gradients;
   int64_t gradient_count;
@@ -90,15 +100,17 @@ struct ShloAttentionBackward {
   ShloPairs vacant;  // null, or stores for hidden pairs what weights store for others
   double fill;
   double moderate;  // pairs of exponential 0 add nothing if all numbers of q, k, g and v are at most so large
+  ShloWords raw_words, gradient_words;
   void* context;
 };
 
 // Computes all rows. Sums over rows begin with the `first` call and are handed on in the `last`. Scratch: 64-byte aligned;
-// its size is in lower_cpu/attention_backward.py.
+// its size is in lower_cpu/attention_backward.py. Operands of two bytes have f32 between the products.
 #define SHLO_ATTENTION_BACKWARD_KERNEL(name)                                                                        \
   extern "C" void shlo_attention_backward_##name(const ShloAttentionBackward* attention, bool first, bool last,    \
                                                  void* scratch);
 SHLO_ATTENTION_BACKWARD_KERNEL(f32) SHLO_ATTENTION_BACKWARD_KERNEL(f64)
+SHLO_ATTENTION_BACKWARD_KERNEL(f16) SHLO_ATTENTION_BACKWARD_KERNEL(bf16)
 
 // ---- types of two bytes (attention_rows.h) -----------------------------------------------------------------------------
 

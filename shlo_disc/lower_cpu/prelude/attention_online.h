@@ -128,9 +128,9 @@ template <class T>
 constexpr int64_t panel_width(int64_t c, int64_t columns) {
   return least(PANEL<T>, whole_lines(columns) - c);
 }
-template <class T>
-void lay_out_panels(const T* from, int64_t row, int64_t column, int64_t rows, int64_t columns, T* panels, int64_t high,
-                    decltype(lay_out<T>)* one = lay_out<T>) {
+template <class N, class T>
+void lay_out_panels(const N* from, int64_t row, int64_t column, int64_t rows, int64_t columns, T* panels, int64_t high,
+                    void (*one)(const N*, int64_t, int64_t, int64_t, int64_t, T*, int64_t) = lay_out<T>) {
   for (int64_t c = 0; c < columns; c += PANEL<T>)
     one(from + c * column, row, column, rows, least(PANEL<T>, columns - c), panels + c * high,
             panel_width<T>(c, columns));

@@ -10,6 +10,12 @@ func.func @main(%x: tensor<3xf8E4M3FN>, %y: tensor<3xf8E5M2>) {
   return
 }
 // -----
+// floats of which the result holds all, as gradients of attention in bf16 have them
+func.func @main(%x: tensor<3xf32>, %y: tensor<3xbf16>) {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<3xf32>, tensor<3xbf16>) -> tensor<f32>
+  return
+}
+// -----
 // nothing contracted; an empty list of precisions
 func.func @main(%x: tensor<2xi1>, %y: tensor<?xi1>) {
   %0 = "stablehlo.dot_general"(%x, %y) <{dot_dimension_numbers = #stablehlo.dot<>, precision_config = []}> : (tensor<2xi1>, tensor<?xi1>) -> tensor<2x?xi1>

@@ -82,8 +82,11 @@
 // dot_general C12 | %x: tensor<?x7x4x3xf32>, %y: tensor<?x3x5xf32>
 %0 = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [3] x [1] : (tensor<?x7x4x3xf32>, tensor<?x3x5xf32>) -> tensor<?x7x5x4xf32>
 // -----
+// dot_general C13 (jaxlib accepts) | %x: tensor<3xf32>, %y: tensor<3xi32>
+%0 = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<3xf32>, tensor<3xi32>) -> tensor<f32>
+// -----
 // dot_general C13 (jaxlib accepts) | %x: tensor<3xf32>, %y: tensor<3xf16>
-%0 = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<3xf32>, tensor<3xf16>) -> tensor<f32>
+%0 = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<3xf32>, tensor<3xf16>) -> tensor<f16>
 // -----
 // dot_general C14 | %x: tensor<3x!quant.uniform<i8:f32, 0.1>>, %y: tensor<3xf32>
 %0 = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<3x!quant.uniform<i8:f32, 0.1>>, tensor<3xf32>) -> tensor<!quant.uniform<i8:f32, 0.1>>
