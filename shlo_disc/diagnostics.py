@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import SupportsIndex, cast
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,3 +157,32 @@ class ToolchainError(ShloDiscError):
 
 class InternalError(ShloDiscError):
     """A bug of shlo_disc; names the step that failed."""
+
+
+def whole_number(value: object, what: str) -> int:
+    """Read a whole number that a user gave as `what`, also one of NumPy.
+
+    >>> whole_number(7, "size s")
+    7
+    >>> whole_number(7.5, "size s")
+    Traceback (most recent call last):
+    shlo_disc.diagnostics.ShloDiscError: found size s = 7.5, expected a whole number
+    """
+    try:
+        return operator.index(cast("SupportsIndex", value))
+    except TypeError:
+        raise ShloDiscError(f"found {what} = {value!r}, expected a whole number") from None
+
+
+def whole_numbers(given: object, what: str) -> tuple[int, ...]:
+    """Read several whole numbers that a user gave as `what`.
+
+    >>> whole_numbers(range(3), "dim s")
+    (0, 1, 2)
+    >>> whole_numbers(3, "dim s")
+    Traceback (most recent call last):
+    shlo_disc.diagnostics.ShloDiscError: found dim s = 3, expected several whole numbers such as [1, 8]
+    """
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ShloDiscError(f"found {what} = {given!r}, expected several whole numbers such as [1, 8]")
+    return tuple(whole_number(value, f"a value of {what}") for value in cast("Iterable[object]", given))

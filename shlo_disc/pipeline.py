@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import os
-import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,9 +23,10 @@ from shlo_disc.codegen.overview import describe
 from shlo_disc.codegen.peaks import Need, need_of_control, need_of_part, peak, turn_names, with_results
 from shlo_disc.codegen.planners import FUSIONS
 from shlo_disc.codegen.segments import control, join, value_names
+from shlo_disc.collector import without_collector
 from shlo_disc.compiled import Compiled
 from shlo_disc.custom_calls import find_hook
-from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
+from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError, whole_number, whole_numbers
 from shlo_disc.dynamic_ops.constraints import check_likely
 from shlo_disc.dynamic_ops.control import OutlinedAttrs
 from shlo_disc.dynamic_ops.legalize import legalize
@@ -58,7 +57,7 @@ from shlo_disc.runtime.schedules import scheduling
 from shlo_disc.runtime.segments import load
 from shlo_disc.runtime.steps import host_calls
 from shlo_disc.runtime.threads import available_threads
-from shlo_disc.schedules.tables import UNKNOWN, Scheduling
+from shlo_disc.schedules.tables import UNKNOWN, Schedules, Scheduling
 from shlo_disc.verify.ops import verify
 
 _DEFAULTS, _NO_HINTS = CompileOptions(), Hints()
@@ -92,37 +91,6 @@ class Stopwatch:
         return watched
 
 
-class _CollectorPause:
-    """Keeps Python's collector of cycles off while any thread is inside; the last one out leaves it as it was found.
-
-    The collector walks all that lives each time that enough was allocated. A compilation allocates graphs that live to
-    its end: the walks took up to half of its time and freed a twentieth of its memory.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._inside = 0
-        self._was_on = False
-
-    @contextmanager
-    def __call__(self) -> Generator[None]:
-        with self._lock:
-            if not self._inside:
-                self._was_on = gc.isenabled()
-                gc.disable()
-            self._inside += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._inside -= 1
-                if not self._inside and self._was_on:
-                    gc.enable()
-
-
-_without_collector = _CollectorPause()
-
-
 @dataclass(frozen=True, slots=True)
 class Request:
     """One compilation: for which device, how, with what the caller knows of the program."""
@@ -142,7 +110,7 @@ class Request:
         return repr(known), repr(chosen), repr(self.hints), repr(self.scheduling)
 
 
-@_without_collector()
+@without_collector()
 def compile_text(text: str, file: str, request: Request, watch: Stopwatch) -> Artifact:
     """StableHLO text to an artifact: parse, verify, prove, fuse, generate."""
     with watch.stage("parse"):
@@ -152,7 +120,7 @@ def compile_text(text: str, file: str, request: Request, watch: Stopwatch) -> Ar
     return compile_module(module, request, watch)
 
 
-@_without_collector()
+@without_collector()
 def compile_module(module: Module, request: Request, watch: Stopwatch) -> Artifact:
     """The same from a module on."""
     names = () if request.signature is None else request.signature.arguments
@@ -312,8 +280,10 @@ def compile_program(  # noqa: PLR0913 - what is known and wished of one program
     options = _with_threads(options or CompileOptions(), threads)
     _check_choices(device, options)
     wants_gpu = device == "cuda" or (device is None and cuda_is_available())
-    usual = tuple((name, tuple(values)) for name, values in (likely or {}).items())
-    hints = Hints(tuple(constraints), usual, tuple(donate))
+    if isinstance(constraints, str):
+        raise ShloDiscError(f"found constraints {constraints!r}, expected several such as [{constraints!r}]")
+    usual = tuple((name, whole_numbers(values, f"likely {name}")) for name, values in (likely or {}).items())
+    hints = Hints(tuple(constraints), usual, whole_numbers(donate, "donate"))
     return compile_for(open_gpu(options.cache_dir) if wants_gpu else None, program, options, hints=hints)
 
 
@@ -376,7 +346,11 @@ def _check_choices(device: str | None, options: CompileOptions) -> None:
     for name, (found, known) in choices.items():
         if found not in known:
             raise ShloDiscError(f"found {name} {found!r}, expected {' or '.join(map(repr, known))}")
-    if options.threads is not None and options.threads < 1:
+    if not isinstance(cast("object", options.schedules), Schedules | None):
+        raise ShloDiscError(
+            f"found schedules of type {type(options.schedules).__name__}, expected what tune or parse_schedules returns"
+        )
+    if options.threads is not None and whole_number(options.threads, "threads") < 1:
         raise ShloDiscError(f"found threads {options.threads}, expected None or at least 1")
 
 

@@ -9,10 +9,10 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from shlo_disc.artifact import Artifact
-from shlo_disc.diagnostics import RuntimeShapeError, ShloDiscError
+from shlo_disc.diagnostics import RuntimeShapeError, ShloDiscError, whole_numbers
 from shlo_disc.options import CompileOptions
 from shlo_disc.pipeline import compile_program, read_source
 from shlo_disc.progress import Bar
@@ -37,7 +37,7 @@ def tune(
     program: Any = None,
     *,
     dims: Mapping[str, Iterable[int]] | None = None,
-    weights: Mapping[str, Sequence[float]] | Sequence[float] | None = None,
+    weights: Mapping[str, Iterable[float]] | Iterable[float] | None = None,
     options: CompileOptions | None = None,
 ) -> Schedules:
     """Measure, keep the result in the cache, and return it; `compile` then takes it by itself.
@@ -47,9 +47,12 @@ def tune(
     `weights`: how often the values of a dim come, `{"s": histogram}`, or of the only dim, `histogram`.
 
     What is returned fits `CompileOptions(schedules=...)`, and `to_json` and `parse_schedules` carry it to other
-    machines of the kind. Raises `ShloDiscError` for dims that the program does not have.
+    machines of the kind. Raises `ShloDiscError` for dims that the program does not have, values and weights that are
+    none, and if every call with these values would be refused.
     """
     options = options or CompileOptions()
+    if program is None and (dims or weights is not None):
+        raise ShloDiscError("found dims or weights without a program, expected a program that has them")
     points = _weighed(dims or {}, weights)
     builder = Builder(find_compiler(options.compiler), options.optimize, open_cache(options.cache_dir))
     with Bar() as bar:
@@ -89,29 +92,56 @@ class _Product:
 
 
 def _weighed(
-    dims: Mapping[str, Iterable[int]], weights: Mapping[str, Sequence[float]] | Sequence[float] | None
+    dims: Mapping[str, Iterable[int]], weights: Mapping[str, Iterable[float]] | Iterable[float] | None
 ) -> list[tuple[Mapping[str, int], float]]:
     """All combinations of values, with how often they come."""
-    values = {name: list(found) for name, found in dims.items()}
-    if weights is None:
-        weights = {}
-    elif not isinstance(weights, Mapping):
-        if len(values) != 1:
-            raise ShloDiscError(f"found one list of weights for {len(values)} dims, expected a list for each by name")
-        weights = dict.fromkeys(values, weights)
-    for name, given in weights.items():
-        if len(given) != len(values.get(name, ())):
-            raise ShloDiscError(f"found {len(given)} weights of {name}, expected {len(values.get(name, ()))}")
+    if not isinstance(cast("object", dims), Mapping):
+        raise ShloDiscError(f'found dims {dims!r}, expected values by name such as {{"s": range(1, 129)}}')
+    values = {name: _values(name, found) for name, found in dims.items()}
+    if weights is None or isinstance(weights, Mapping):
+        named = cast("Mapping[str, Iterable[float]]", weights or {})
+    elif len(values) == 1:
+        named = dict.fromkeys(values, weights)
+    else:
+        raise ShloDiscError(f"found one list of weights for {len(values)} dims, expected a list for each by name")
+    for name in named:
+        if name not in values:
+            raise ShloDiscError(f"found weights of {name}, expected weights of {', '.join(values) or 'none'}")
     if math.prod(map(len, values.values())) > _MOST_POINTS:
         raise ShloDiscError(f"found more than {_MOST_POINTS} combinations of dims, expected fewer")
-    shares = [weights.get(name) or [1.0] * len(found) for name, found in values.items()]
+    shares = [_shares(name, named.get(name), len(found)) for name, found in values.items()]
     found = zip(itertools.product(*values.values()), itertools.product(*shares), strict=True)
     return [(dict(zip(values, point, strict=True)), math.prod(share)) for point, share in found]
+
+
+def _values(name: str, given: Iterable[int]) -> tuple[int, ...]:
+    """The values of a dim. Raises `ShloDiscError` if there is none, or one that no dim has."""
+    found = whole_numbers(given, f"dim {name}")
+    if not found or min(found) < 0:
+        what = f"{min(found)} as a value" if found else "no value"
+        raise ShloDiscError(f"found {what} of {name}, expected whole numbers from 0 on such as range(1, 129)")
+    return found
+
+
+def _shares(name: str, given: Iterable[float] | None, count: int) -> list[float]:
+    """How often each value of a dim comes: equally often if nothing is given."""
+    if given is None:
+        return [1.0] * count
+    try:
+        shares = [float(share) for share in given]
+    except (TypeError, ValueError):
+        raise ShloDiscError(f"found weights of {name} {given!r}, expected {count} numbers") from None
+    if len(shares) != count:
+        raise ShloDiscError(f"found {len(shares)} weights of {name}, expected {count}")
+    if not all(0 <= share < math.inf for share in shares) or not any(shares):
+        raise ShloDiscError(f"found weights of {name} {shares}, expected numbers from 0 on that are not all 0")
+    return shares
 
 
 def _products(artifact: Artifact, points: Sequence[tuple[Mapping[str, int], float]]) -> list[_Product]:
     """The products of which one count varies, with the counts that matter most."""
     weights, sizes = dict[str, dict[int, float]](), dict[str, dict[int, Sizes]]()
+    refused = list[RuntimeShapeError]()
     known = [
         (part, one, axis) for part in artifact.parts for one in selections(part) if (axis := _varying(one)) is not None
     ]
@@ -119,13 +149,16 @@ def _products(artifact: Artifact, points: Sequence[tuple[Mapping[str, int], floa
         for part, one, axis in known:
             try:
                 shape = shape_of(one, symbols_at(part, point))
-            except RuntimeShapeError:  # such a call is refused
+            except RuntimeShapeError as error:
+                refused.append(error)
                 continue
             found = (shape.m, shape.n, shape.k)
             if min(found) > 0 and share > 0:
                 shares = weights.setdefault(one.product, {})
                 shares[found[axis]] = shares.get(found[axis], 0.0) + share
                 sizes.setdefault(one.product, {})[found[axis]] = found
+    if known and len(refused) == len(points) * len(known):
+        raise refused[0]
     kernels = tuple(variant for kernel in MICRO_KERNELS for variant in variants(kernel))
     return [
         _Product(name, kernels, {count: sizes[name][count] for count in _spread(found)})

@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping, Sequence
 
 from shlo_disc.artifact import Artifact
-from shlo_disc.diagnostics import RuntimeShapeError, ShloDiscError
+from shlo_disc.diagnostics import RuntimeShapeError, ShloDiscError, whole_number
 from shlo_disc.runtime.bounds import bounds
-from shlo_disc.runtime.checks import holds
+from shlo_disc.runtime.checks import holds, verify
 from shlo_disc.runtime.formulas import Symbols, evaluate
 
 _LARGEST = 1 << 40  # no size of an array is tried beyond this
@@ -25,16 +25,18 @@ _UNITS = {
 def peak_memory(artifact: Artifact, sizes: Mapping[str, int]) -> int:
     """The bytes of temporaries of a call with these sizes.
 
-    Raises `ShloDiscError` if a size is missing or unknown, `RuntimeShapeError` if such a call is refused.
+    Raises `ShloDiscError` if a size is missing, unknown or no number, `RuntimeShapeError` if such a call is refused.
     """
     return evaluate(artifact.arena_bytes, symbols_at(artifact, sizes))
 
 
 def symbols_at(artifact: Artifact, sizes: Mapping[str, int]) -> Symbols:
     """All symbols of a call with these sizes. Raises like `peak_memory`."""
-    _check_names(artifact, sizes)
+    sizes = _read_sizes(artifact, sizes)
     if (found := _symbols(artifact, sizes)) is None:
         given = ", ".join(f"{name}={value}" for name, value in sizes.items())
+        if all(value >= 0 for value in sizes.values()):
+            verify(artifact, Symbols(artifact, _raw(artifact, sizes)))
         raise RuntimeShapeError(f"found the sizes {given}, expected some that meet the program's demands on sizes")
     return found
 
@@ -47,7 +49,7 @@ def largest_size(artifact: Artifact, symbol: str, budget: int | str, sizes: Mapp
     """
     if symbol in sizes:
         raise ShloDiscError(f"found a value of {symbol}, expected none: it is asked for")
-    _check_names(artifact, {**sizes, symbol: 1})
+    sizes = _read_sizes(artifact, {**sizes, symbol: 1})
     room = parse_bytes(budget)
     ranges = [(0, _LARGEST)]
     while ranges:
@@ -80,13 +82,15 @@ def parse_bytes(budget: int | str) -> int:
     return int(float(found[1]) * _UNITS[found[2]])
 
 
-def _check_names(artifact: Artifact, sizes: Mapping[str, int]) -> None:
+def _read_sizes(artifact: Artifact, sizes: Mapping[str, object]) -> dict[str, int]:
+    """What a user gave: a whole number for each size that the program has."""
     known = artifact.free
     for name in sizes:
         if name not in known:
             raise ShloDiscError(f"found size {name!r}, expected {_listed(known)}")
     if missing := [name for name in known if name not in sizes]:
         raise ShloDiscError(f"found no value of {_listed(missing)}")
+    return {name: whole_number(value, f"size {name}") for name, value in sizes.items()}
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -101,7 +105,7 @@ def _peak(artifact: Artifact, sizes: Mapping[str, int]) -> int | None:
 
 def _symbols(artifact: Artifact, sizes: Mapping[str, int]) -> Symbols | None:
     """All symbols, or None if such a call is refused."""
-    raw = tuple(evaluate(size, sizes) for size in artifact.raw_sizes)
+    raw = _raw(artifact, sizes)
     if any(size < 0 for size in raw[: len(artifact.raw)]):
         return None
     symbols = Symbols(artifact, raw)
@@ -110,6 +114,11 @@ def _symbols(artifact: Artifact, sizes: Mapping[str, int]) -> Symbols | None:
     if any(name in artifact.symbols and symbols[name] != value for name, value in sizes.items()):
         return None
     return symbols
+
+
+def _raw(artifact: Artifact, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    """The sizes that a call reads off its arrays."""
+    return tuple(evaluate(size, sizes) for size in artifact.raw_sizes)
 
 
 def _least(artifact: Artifact, sizes: Mapping[str, int | tuple[int, int]]) -> float:

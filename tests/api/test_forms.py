@@ -134,6 +134,8 @@ def test_an_export_for_several_devices_is_refused(doubled: Any) -> None:
         (None, {"matmul_precision": "low"}, "found matmul_precision 'low', expected 'default' or 'highest'"),
         (None, {"optimize": 7}, "found optimize 7, expected 0 or 1 or 2 or 3"),
         (None, {"threads": 0}, "found threads 0, expected None or at least 1"),
+        (None, {"threads": 1.5}, "found threads = 1.5, expected a whole number"),
+        (None, {"schedules": "{}"}, "found schedules of type str, expected what tune or parse_schedules returns"),
     ],
 )
 def test_choices_that_do_not_exist_are_refused(
@@ -151,3 +153,19 @@ def test_a_missing_compiler_is_named(doubled: Any) -> None:
         "no C++ compiler '/no/such/c++': expected a path, or clang, gcc or zig if installed\n"
         "  help: install /no/such/c++, or take the best one there is: CompileOptions(compiler=None)"
     )
+
+
+@pytest.mark.parametrize(
+    ("known", "message"),
+    [
+        ({"donate": 0}, "found donate = 0, expected several whole numbers such as [1, 8]"),
+        ({"donate": "0"}, "found donate = '0', expected several whole numbers such as [1, 8]"),
+        ({"likely": {"b": 8}}, "found likely b = 8, expected several whole numbers such as [1, 8]"),
+        ({"likely": {"b": [0.5]}}, "found a value of likely b = 0.5, expected a whole number"),
+        ({"constraints": "b <= 8"}, "found constraints 'b <= 8', expected several such as ['b <= 8']"),
+    ],
+)
+def test_a_lone_value_for_several_is_refused(doubled: Any, known: dict[str, Any], message: str) -> None:
+    with pytest.raises(shlo_disc.ShloDiscError) as caught:
+        shlo_disc.compile(doubled, **known)
+    assert str(caught.value) == message

@@ -146,8 +146,15 @@ def test_names_of_sizes_are_the_users() -> None:
         run.peak_memory(q=3)
     with pytest.raises(ShloDiscError, match="found no value of t"):
         run.peak_memory(b=3)
-    with pytest.raises(RuntimeShapeError, match="b=0, t=1"):
+    with pytest.raises(RuntimeShapeError, match="found b = 0, expected >= 1"):
         run.peak_memory(b=0, t=1)
+    with pytest.raises(RuntimeShapeError, match="found the sizes b=-1, t=1"):
+        run.peak_memory(b=-1, t=1)
+    with pytest.raises(ShloDiscError, match=r"found size t = 1.5, expected a whole number"):
+        run.peak_memory(b=1, t=1.5)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ShloDiscError, match="found size b = '8', expected a whole number"):
+        run.max_size("t", budget="1GiB", b="8")  # pyright: ignore[reportArgumentType]
+    assert run.peak_memory(b=np.int64(2), t=8) == run.peak_memory(b=2, t=8)  # pyright: ignore[reportArgumentType]
 
 
 def centered(x: jax.Array, w: jax.Array) -> jax.Array:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -18,10 +19,12 @@ from shlo_disc.runtime.toolchain import find_compiler
 from shlo_disc.schedules.candidates import MICRO_KERNELS, Hardware, MicroKernel
 from shlo_disc.schedules.model import Rates
 from shlo_disc.schedules.tables import CostTable, Kinds, analytic
+from tests.pipeline.exports import In, exported
 
 KERNELS = MICRO_KERNELS
 CHEAP, DEAR = Rates(0, 0, 0, 1, 0, 0, 0, 0, 0, 1), Rates(0, 0, 0, 9, 0, 0, 0, 0, 0, 1)
 # 100 for each row, or 60 and 4000 more for each 192 rows: the choice changes at 111 rows
+MEASURED = Schedules(CostTable("by hand", "measured", analytic(Hardware(64, 24, 32 << 10, 1 << 20)).kinds))
 CROSSING: Kinds = (
     (
         "f32",
@@ -38,6 +41,11 @@ def text(kind: str, n: int = 100, k: int = 70) -> str:
           %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : ({left}, {right}) -> {result}
           return %0 : {result}
         }}"""
+
+
+def product(x: Any, w: Any) -> Any:
+    """The same as a function of JAX."""
+    return x @ w
 
 
 def favouring(kernel: MicroKernel, kind: str) -> Schedules:
@@ -171,7 +179,7 @@ def test_what_is_tuned_is_returned_and_found_by_the_next_compile(
     monkeypatch.setattr(tuning, "hardware", lambda: has)
     for kernel in (*KERNELS[:2], MicroKernel("stream", 6, depth=64), MicroKernel("tiles", 8, 2)):
         monkeypatch.setattr(tuning, "time_trials", preferring(kernel))
-        found = shlo_disc.tune(text("f32"), dims={size: range(1, 400)}, weights=[1.0] * 399, options=options)
+        found = shlo_disc.tune(text("f32"), dims={size: range(1, 400)}, weights={size: np.ones(399)}, options=options)
         (tuned,) = found.tuned
         assert tuned.product == "f32 ? x 100 x 70"
         assert len(tuned.counts) <= tuning.MOST_COUNTS
@@ -188,6 +196,35 @@ def test_what_is_tuned_is_returned_and_found_by_the_next_compile(
     assert "measured for this product" not in before.explain("schedules")
 
 
-def test_weights_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(shlo_disc.ShloDiscError, match="found 2 weights of s, expected 3"):
-        shlo_disc.tune(text("f32"), dims={"s": range(3)}, weights=[1, 2], options=CompileOptions(threads=1))
+@pytest.mark.parametrize(
+    ("dims", "weights", "message"),
+    [
+        ({"s0": range(3)}, [1, 2], "found 2 weights of s0, expected 3"),
+        ({"s0": [1, 2]}, [-1, 2], r"found weights of s0 \[-1.0, 2.0\], expected numbers from 0 on"),
+        ({"s0": [1, 2]}, [math.nan, 2], r"found weights of s0 \[nan, 2.0\], expected numbers from 0 on"),
+        ({"s0": [1, 2]}, [0, 0], "that are not all 0"),
+        ({"s0": [1, 2]}, ["a", "b"], r"found weights of s0 \['a', 'b'\], expected 2 numbers"),
+        ({"s0": [1, 2]}, 3, "found weights of s0 3, expected 2 numbers"),
+        ({"s0": [1, 2]}, {"t": [1, 2]}, "found weights of t, expected weights of s0"),
+        ({}, [1], "found one list of weights for 0 dims"),
+        ({"s0": 5}, None, "found dim s0 = 5, expected several whole numbers"),
+        ({"s0": "12"}, None, "found dim s0 = '12', expected several whole numbers"),
+        ({"s0": [1.5]}, None, "found a value of dim s0 = 1.5, expected a whole number"),
+        ({"s0": []}, None, "found no value of s0"),
+        ({"s0": [4, -1]}, None, "found -1 as a value of s0"),
+        ([("s0", [1])], None, "expected values by name"),
+        ({"q": [1]}, None, "found size 'q', expected s0"),
+        ({}, None, "found no value of s0"),
+    ],
+)  # fmt: skip
+def test_wrong_dims_and_weights_are_refused(dims: Any, weights: Any, message: str) -> None:
+    with pytest.raises(shlo_disc.ShloDiscError, match=message):
+        shlo_disc.tune(text("f32"), dims=dims, weights=weights, options=CompileOptions(schedules=MEASURED))
+
+
+def test_what_no_call_can_have_is_not_tuned() -> None:
+    program = exported(product, (In("s, 8"), In("8, 9")))
+    with pytest.raises(shlo_disc.RuntimeShapeError, match="found s = 0, expected >= 1"):
+        shlo_disc.tune(program, dims={"s": [0]}, options=CompileOptions(schedules=MEASURED))
+    with pytest.raises(shlo_disc.ShloDiscError, match="found dims or weights without a program"):
+        shlo_disc.tune(dims={"s0": [1]})

@@ -309,8 +309,11 @@ SHLO_INLINE B load_bytes(const void* p, int64_t n) {
 #endif
 }
 #ifdef SHLO_AVX512
+// The mask is hidden from the compiler. If LLVM knows that it is one lane, it takes a store of what was narrowed on the way
+// (f32 -> bf16, i32 -> i8) for one of the first element as it was before: all four bytes of it.
 template <class B>
 SHLO_INLINE void store_masked(void* p, B bytes, uint32_t mask) {
+  asm("" : "+r"(mask));
   if constexpr (sizeof(elem_t<B>) == 8)
     __builtin_ia32_storedqudi512_mask(Address{p}, (lanes_t<long long, 8>)bytes, (uint8_t)mask);
   else if constexpr (sizeof(elem_t<B>) == 4)
