@@ -9,13 +9,14 @@ from shlo_disc.codegen.emitter import Emitter
 from shlo_disc.codegen.inplace import Pairs, row_pairs
 from shlo_disc.codegen.kernel import Axis, Param, RowKernel, Scratch, Stage
 from shlo_disc.codegen.rewrite import nodes_of
-from shlo_disc.codegen.scopes import INDENT, Scope
+from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.codegen.seams import Seams
 from shlo_disc.codegen.simplify_kernel import stage_formulas
 from shlo_disc.expr.dim import Dim, const, divide, maximum, product, total
 from shlo_disc.expr.scalar import Load
+from shlo_disc.lower_cpu.in_flight import GROUP, InFlight, copies, may_fly
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
-from shlo_disc.lower_cpu.stage_loops import RowContext
+from shlo_disc.lower_cpu.stage_loops import RowContext, decode
 from shlo_disc.lower_cpu.stage_text import STRIP, stage_lines
 from shlo_disc.lower_cpu.vectorize import can_vectorize
 
@@ -76,8 +77,14 @@ def points(stages: Iterable[Stage]) -> Dim:
 
 def scratch_bytes(kernel: RowKernel) -> Dim:
     """The private memory that a thread needs."""
-    rows = UNROLL if unrolled(kernel) else 1
-    return total(padded(s.size) * (rows * s.dtype.bytes) for s in kernel.scratch)
+    return total(padded(s.size) * (_rows_kept(kernel, s) * s.dtype.bytes) for s in kernel.scratch)
+
+
+def _rows_kept(kernel: RowKernel, scratch: Scratch) -> int:
+    """Of how many rows a scratch holds elements at a time."""
+    if not unrolled(kernel):
+        return 1
+    return GROUP * copies(kernel, scratch) if may_fly(kernel) else UNROLL
 
 
 def unrolled(kernel: RowKernel) -> bool:
@@ -121,6 +128,7 @@ class RowPrinter:
             width = self.emit.dim_scalar(self.kernel.stages[0].axes[-1].extent)
             to = f"min_(end * {STRIP}, (int64_t){width})"
             row_lines = [f"const int64_t from = begin * {STRIP};", f"const int64_t to = {to};", *row_lines]
+        turns = self._in_flight() if self.unroll and not self.context.bounds and may_fly(self.kernel) else []
         head = self.pointers()
         body = [*head, *self.emit.scopes[0].lines]
         if self.unroll:
@@ -130,7 +138,7 @@ class RowPrinter:
                 *(INDENT + line for line in row_lines),
                 "};",
                 "int64_t row = begin;",
-                f"for (; row + {UNROLL} <= end; row += {UNROLL}) rows(Int<{UNROLL}>(), row);",
+                *(turns or [f"for (; row + {UNROLL} <= end; row += {UNROLL}) rows(Int<{UNROLL}>(), row);"]),
                 "for (; row < end; ++row) rows(Int<1>(), row);",
             ]
         elif self.kernel.rows:
@@ -155,13 +163,13 @@ class RowPrinter:
             pointer(self.spell, k, p, written=p in written, shared=p in shared)
             for k, p in enumerate(self.kernel.params)
         ]
-        offset, rows = const(0), UNROLL if self.unroll else 1
+        offset = const(0)
         for scratch in self.kernel.scratch:
             kind = self.spell.memory_type(scratch.dtype)
             lines.append(f"const int64_t {scratch.name}_row = {self.emit.dim_scalar(padded(scratch.size))};")
             start = self.emit.dim_scalar(offset)
             lines.append(f"{kind}* const {scratch.name} = ({kind}*)((char*)scratch + {start});")
-            offset += padded(scratch.size) * (rows * scratch.dtype.bytes)
+            offset += padded(scratch.size) * (_rows_kept(self.kernel, scratch) * scratch.dtype.bytes)
         return lines
 
     def _row(self) -> list[str]:
@@ -174,6 +182,11 @@ class RowPrinter:
                     scope.block([f"// stage {number}"])
                 scope.block(stage_lines(self.context, stage))
         return scope.lines
+
+    def _in_flight(self) -> list[str]:
+        """Most of the rows, several groups of them at a time."""
+        self.emit.row_scope = 1
+        return InFlight(self.context, self.kernel).lines()
 
     def _flat(self) -> list[str]:
         """Maps one after the other: of each the points that lie between `begin` and `end`."""
@@ -256,21 +269,6 @@ def shared_pairs(forms: Sequence[Form]) -> Pairs:
     """What may share memory in all forms."""
     first, *others = (row_pairs(form.printer.kernel) for form in forms)
     return tuple(pair for pair in first if all(pair in pairs for pairs in others))
-
-
-def decode(emit: Emitter, scope: Scope, axes: Sequence[Axis], row: str, *, arrayed: bool = False) -> None:
-    """Split the number `row` into the indices of `axes`; `arrayed`: of each of the rows computed at once."""
-    for number, axis in enumerate(axes):
-        inner = product(a.extent for a in axes[number + 1 :])
-        text = f"({row})" if inner.constant == 1 else f"({row}) / {emit.dim_scalar(inner)}"
-        if number:
-            text = f"{text} % {emit.dim_scalar(axis.extent)}"
-        name = axis.symbol.name.removeprefix("%")
-        if arrayed:
-            scope.lines.append(f"int64_t {name}[R];")
-            scope.pending.append(f"{name}[k] = {text};")
-        else:
-            scope.lines.append(f"const int64_t {name} = {text};")
 
 
 def pointer(spell: VectorSpelling, number: int, param: Param, *, written: bool, shared: bool = False) -> str:

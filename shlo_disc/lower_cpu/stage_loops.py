@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.kernel import Axis, Stage
-from shlo_disc.codegen.scopes import INDENT
+from shlo_disc.codegen.kernel import Axis, Scratch, Stage, Store
+from shlo_disc.codegen.scopes import INDENT, Scope
+from shlo_disc.expr.dim import Sym, product
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 
 
@@ -45,3 +46,37 @@ class StageLines:
         lines = [INDENT * depth + head for depth, head in enumerate(heads)]
         lines += [INDENT * len(heads) + line for line in body]
         return lines + [INDENT * depth + "}" for depth in range(len(heads) - 1, -1, -1)]
+
+
+def decode(emit: Emitter, scope: Scope, axes: Sequence[Axis], row: str, *, arrayed: bool = False) -> None:
+    """Split the number `row` into the indices of `axes`; `arrayed`: of each of the rows computed at once."""
+    for number, axis in enumerate(axes):
+        inner = product(a.extent for a in axes[number + 1 :])
+        text = f"({row})" if inner.constant == 1 else f"({row}) / {emit.dim_scalar(inner)}"
+        if number:
+            text = f"{text} % {emit.dim_scalar(axis.extent)}"
+        name = axis.symbol.name.removeprefix("%")
+        if arrayed:
+            scope.lines.append(f"int64_t {name}[R];")
+            scope.pending.append(f"{name}[k] = {text};")
+        else:
+            scope.lines.append(f"const int64_t {name} = {text};")
+
+
+def store_text(emit: Emitter, spell: VectorSpelling, store: Store, value: str, unroll: bool) -> str:
+    """One element into memory."""
+    name = store.target.name
+    if isinstance(store.target, Scratch):
+        name = spell.scratch_row(name, arrayed=unroll)
+    return spell.store(name, emit.dim_scalar(store.offset), value, store.target.dtype)
+
+
+def rows_store(emit: Emitter, spell: VectorSpelling, store: Store, value: str) -> str:
+    """One element of each row into memory, where the rows are the lanes."""
+    assert emit.lane is not None, "rows are the lanes"
+    split = store.offset.linear(Sym(emit.lane))
+    assert split is not None, "a row lies at a distance from the one before"
+    start, stride = f"{store.target.name} + {emit.dim_scalar(store.offset)}", split[0]
+    if stride.constant == 1:
+        return spell.store_vector(start, value, store.target.dtype, "left")
+    return spell.store_strided(start, emit.dim_scalar(stride), value, store.target.dtype, "left")

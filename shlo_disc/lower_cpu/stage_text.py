@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from shlo_disc.codegen.emitter import Emitter
 from shlo_disc.codegen.kernel import Axis, Reduction, Scratch, Stage, Store
 from shlo_disc.codegen.reductions import combine, identity
 from shlo_disc.codegen.scopes import INDENT, Scope
 from shlo_disc.codegen.simplify_kernel import stage_formulas
-from shlo_disc.expr.dim import Sym
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import BinaryFn
 from shlo_disc.lower_cpu.phased_text import PhasedStage
 from shlo_disc.lower_cpu.phases import phases
-from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
-from shlo_disc.lower_cpu.stage_loops import RowContext, StageLines
+from shlo_disc.lower_cpu.spelling import LANES
+from shlo_disc.lower_cpu.stage_loops import RowContext, StageLines, rows_store, store_text
 from shlo_disc.lower_cpu.vectorize import can_vectorize
 
 ChunkBody = Callable[[str], list[str]]  # what happens to one vector; the argument: how many lanes are left, or ""
@@ -36,7 +34,7 @@ def stage_lines(row: RowContext, stage: Stage) -> list[str]:
     if row.emit.lane is not None:
         return _ScalarStage(row, stage).lines()
     if can_vectorize(stage, row.emit.deps):
-        return _VectorStage(row, stage).lines()
+        return VectorStage(row, stage).lines()
     if not row.unroll and (found := phases(stage, row.emit.deps)) is not None:
         return PhasedStage(row, stage, found).lines()
     return _ScalarStage(row, stage).lines()
@@ -129,7 +127,7 @@ class _ScalarStage(StageLines):
             scope.lines.append(f"{self.emit.arg(carry.name)} = next_{carry.name};")
 
 
-class _VectorStage(StageLines):
+class VectorStage(StageLines):
     """Sixteen elements at a time along the last axis."""
 
     _way = ""  # which of several accumulators is meant, if there are some
@@ -160,7 +158,17 @@ class _VectorStage(StageLines):
     def _across(self, lane: Axis, reduced: Sequence[Axis]) -> list[str]:
         if self._has_ways(lane):
             return self._in_ways(lane, reduced)
-        outer = len(self.emit.scopes) - 1
+        lines = self.starts()
+        if reduced:
+            with self.emit.inside(*(a.symbol.name for a in reduced)) as scope:
+                scope.block(self._chunks(lane, self._accumulate))
+            lines += self.nest(reduced, scope.lines)
+        else:
+            lines += self._chunks(lane, self._accumulate)
+        return lines + self.finish()
+
+    def starts(self) -> list[str]:
+        """The accumulators of the stage, if it reduces."""
         lines = list[str]()
         for reduction in self.stage.reductions:
             carry = reduction.carries[0]
@@ -169,13 +177,11 @@ class _VectorStage(StageLines):
             size = "[R]" if self.row.unroll else ""
             lines.append(f"{kind} v{carry.name}{size};")
             lines += self._each_row(f"v{carry.name}{self._k} = {start};")
-        if reduced:
-            with self.emit.inside(*(a.symbol.name for a in reduced)) as scope:
-                scope.block(self._chunks(lane, self._accumulate))
-            lines += self.nest(reduced, scope.lines)
-        else:
-            lines += self._chunks(lane, self._accumulate)
-        return lines + self._finish(outer)
+        return lines
+
+    def step(self, left: str) -> list[str]:
+        """What a stage of one loop does with one vector, or the first `left` lanes of one."""
+        return self._chunk(self.stage.axes[0], self._accumulate, left)
 
     def _has_ways(self, lane: Axis) -> bool:
         """Whether several accumulators pay, and give the same bits: those of extremes do in any order."""
@@ -186,7 +192,7 @@ class _VectorStage(StageLines):
 
     def _in_ways(self, lane: Axis, reduced: Sequence[Axis]) -> list[str]:
         """As `_across`, of one row, where the vectors of a strip go to accumulators of their own."""
-        outer, name = len(self.emit.scopes) - 1, lane.symbol.name.removeprefix("%")
+        name = lane.symbol.name.removeprefix("%")
         lines, joined = list[str](), list[str]()
         for reduction in self.stage.reductions:
             carry = f"v{reduction.carries[0].name}"
@@ -209,7 +215,7 @@ class _VectorStage(StageLines):
             lines += self.nest(reduced, scope.lines)
         else:
             lines += loop()
-        return lines + joined + self._finish(outer)
+        return lines + joined + self.finish()
 
     @property
     def _k(self) -> str:
@@ -232,9 +238,9 @@ class _VectorStage(StageLines):
             lines = []
         return lines
 
-    def _finish(self, outer: int) -> list[str]:
+    def finish(self) -> list[str]:
         """Combine the lanes, then the initial value."""
-        lines = list[str]()
+        lines, outer = list[str](), len(self.emit.scopes) - 1
         for reduction in self.stage.reductions:
             (carry,), (init,) = reduction.carries, reduction.init
             assert reduction.fn is not None, "only simple reductions are vectorized"
@@ -379,22 +385,3 @@ class _VectorStage(StageLines):
             left = "" if emit.is_padded(store.target, store.offset) else left
             return self.spell.store_vector(f"{row} + {start}", value, store.target.dtype, left)
         return self.spell.store_vector(f"{store.target.name} + {start}", value, store.target.dtype, left)
-
-
-def store_text(emit: Emitter, spell: VectorSpelling, store: Store, value: str, unroll: bool) -> str:
-    """One element into memory."""
-    name = store.target.name
-    if isinstance(store.target, Scratch):
-        name = spell.scratch_row(name, arrayed=unroll)
-    return spell.store(name, emit.dim_scalar(store.offset), value, store.target.dtype)
-
-
-def rows_store(emit: Emitter, spell: VectorSpelling, store: Store, value: str) -> str:
-    """One element of each row into memory, where the rows are the lanes."""
-    assert emit.lane is not None, "rows are the lanes"
-    split = store.offset.linear(Sym(emit.lane))
-    assert split is not None, "a row lies at a distance from the one before"
-    start, stride = f"{store.target.name} + {emit.dim_scalar(store.offset)}", split[0]
-    if stride.constant == 1:
-        return spell.store_vector(start, value, store.target.dtype, "left")
-    return spell.store_strided(start, emit.dim_scalar(stride), value, store.target.dtype, "left")

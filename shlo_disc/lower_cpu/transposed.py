@@ -16,8 +16,9 @@ from shlo_disc.codegen.simplify_kernel import stage_formulas
 from shlo_disc.codegen.transposed import across_row, unguarded
 from shlo_disc.expr.dim import Dim, Sym, of, product
 from shlo_disc.expr.scalar import Load
-from shlo_disc.lower_cpu.rows import decode, pointer
+from shlo_disc.lower_cpu.rows import pointer
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
+from shlo_disc.lower_cpu.stage_loops import decode
 from shlo_disc.lower_cpu.vectorize import can_vectorize
 
 _BLOCK, _FIRST = Sym("%block"), Sym("%first")  # which block of rows, and its first row

@@ -18,8 +18,9 @@ from shlo_disc.codegen.transposed import reading_instead, transposed_reads
 from shlo_disc.expr.dim import Dim, Sym, of, product
 from shlo_disc.expr.scalar import Load
 from shlo_disc.lower_cpu import rows
-from shlo_disc.lower_cpu.rows import RowPrinter, decode
+from shlo_disc.lower_cpu.rows import RowPrinter
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
+from shlo_disc.lower_cpu.stage_loops import decode
 from shlo_disc.lower_cpu.templates import SIZES, Body, signature, union
 from shlo_disc.lower_cpu.vectorize import can_vectorize
 

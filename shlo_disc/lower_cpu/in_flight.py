@@ -1,0 +1,224 @@
+"""Rows in flight: the stages of a row kernel in one loop, each at rows of its own.
+
+The loops of one row's stages follow each other. Each fills the pipelines, drains them, and waits for what bounds it
+alone: a maximum for memory, an exponential for the multipliers, a quotient for the divider. Side by side they wait for
+less. So in turn t stage s computes group t - s of two rows, all stages in one loop over the lanes (software pipelining
+of the loop over rows). What a stage tells a later one waits for as many turns as lie between them: numbers in variables
+that are handed on in every turn, elements in one scratch of several that take turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from shlo_disc.codegen.dependence import Dependence
+from shlo_disc.codegen.emitter import EXACT
+from shlo_disc.codegen.kernel import Axis, RowKernel, Scratch, Stage
+from shlo_disc.codegen.rewrite import DimRewriter, nodes_of
+from shlo_disc.codegen.scopes import INDENT, clean
+from shlo_disc.codegen.simplify_kernel import rewrite_stage, stage_dims, stage_formulas
+from shlo_disc.expr.dim import Sym, of
+from shlo_disc.expr.node import Node
+from shlo_disc.expr.scalar import Arg, Load, Scalar, Unary, UnaryFn
+from shlo_disc.lower_cpu.spelling import LANES
+from shlo_disc.lower_cpu.stage_loops import RowContext, decode
+from shlo_disc.lower_cpu.stage_text import VectorStage
+
+GROUP = 2  # rows: four need more registers than there are
+MOST_STAGES = 3  # five gain nothing any more (docs/kernels.md)
+# Of a few instructions: a stage without others waits for its loads, which are near if the row was just read.
+_CHEAP = EXACT | {UnaryFn.NOT, UnaryFn.POPCNT, UnaryFn.COUNT_LEADING_ZEROS, UnaryFn.REAL, UnaryFn.IMAG}
+
+
+def may_fly(kernel: RowKernel) -> bool:
+    """Whether the stages of an unrolled kernel are loops over the same lanes, of which one computes a function."""
+    stages = kernel.stages
+    if not 2 <= len(stages) <= MOST_STAGES or any(len(stage.axes) != 1 for stage in stages):
+        return False
+    if any(stage.axes[0].extent != stages[0].axes[0].extent for stage in stages):
+        return False
+    # while a stage is not on yet, numbers of its rows come from what was not told yet: no place may depend on them
+    if any(dim.data() for stage in stages for dim in stage_dims(stage)):
+        return False
+    return any(map(_computes, stages))
+
+
+def _computes(stage: Stage) -> bool:
+    """Whether the stage computes a function of each element, of more than a few instructions."""
+    deps, lane = Dependence(), stage.axes[0].symbol.name
+    functions = (node for node in nodes_of(stage_formulas(stage)) if isinstance(node, Unary))
+    return any(node.fn not in _CHEAP and lane in deps.of(node) for node in functions)
+
+
+def copies(kernel: RowKernel, scratch: Scratch) -> int:
+    """How many groups' elements are kept at a time: of each from the turn that stores it to the last that reads it."""
+    users = [number for number, stage in enumerate(kernel.stages) if scratch in _scratch(stage)]
+    return users[-1] - users[0] + 1
+
+
+def _scratch(stage: Stage) -> set[Scratch]:
+    loads = (node.source for node in nodes_of(stage_formulas(stage)) if isinstance(node, Load))
+    stores = (store.target for store in stage.stores)
+    return {buffer for buffer in (*loads, *stores) if isinstance(buffer, Scratch)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A number that stage `teller` finds, as stages that come `turns` turns later call it."""
+
+    carry: Arg
+    teller: int
+    turns: int
+
+    @property
+    def late(self) -> Arg:
+        return Arg(f"{self.carry.name}_{self.turns}", self.carry.dtype)
+
+
+class _Renamer(DimRewriter):
+    """What one stage reads under names of its own, as other stages are at other rows meanwhile."""
+
+    def __init__(self, number: int, symbols: Mapping[Sym, Sym], told: Mapping[str, Arg]) -> None:
+        change = {old: of(new) for old, new in symbols.items()}
+        super().__init__(lambda dim: dim.substitute(change))
+        self._number, self._told = number, told
+
+    def _rebuild(self, node: Scalar) -> Scalar:
+        match node:
+            case Arg(name, _):
+                return self._told.get(name, node)
+            case Load(Scratch() as scratch, index):
+                return Load(self.buffer(scratch), tuple(map(self.dim, index)))
+            case _:
+                return super()._rebuild(node)
+
+    def buffer(self, scratch: Scratch) -> Scratch:
+        """The scratch of the rows that the stage is at."""
+        return replace(scratch, name=f"{scratch.name}_{self._number}")
+
+    def stage(self, stage: Stage, lane: Axis) -> Stage:
+        """The whole stage, with its loop over `lane`."""
+        renamed = rewrite_stage(stage, self)
+        stores = [
+            replace(store, target=self.buffer(store.target)) if isinstance(store.target, Scratch) else store
+            for store in renamed.stores
+        ]
+        return replace(renamed, axes=(lane,), stores=tuple(stores))
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """The statements of one stage in a turn: before the loop, at a vector, at the last lanes, and after the loop."""
+
+    before: Sequence[str]
+    whole: Sequence[str]
+    rest: Sequence[str]
+    after: Sequence[str]
+
+
+class InFlight:
+    """Prints the turns of a kernel whose rows from `row` on are computed in groups."""
+
+    def __init__(self, row: RowContext, kernel: RowKernel) -> None:
+        self._row, self._emit, self._kernel = row, row.emit, kernel
+        self._lane = kernel.stages[0].axes[0]
+        self._told = self._find_told()
+
+    def lines(self) -> list[str]:
+        """The statements; `row` is behind the last group afterwards."""
+        texts = [self._stage(number) for number in range(len(self._kernel.stages))]
+        return [
+            f"if (const int64_t groups = (end - row) / {GROUP}; groups > 0) {{",
+            f"{INDENT}constexpr int R = {GROUP};",
+            *(f"{INDENT}{self._kind(told)} {told.late.name}[R] = {{}};" for told in self._told),
+            f"{INDENT}for (int64_t turn = 0; turn < groups + {len(texts) - 1}; ++turn) {{",
+            *(INDENT * 2 + line for line in self._turn(texts)),
+            f"{INDENT}}}",
+            f"{INDENT}row += groups * R;",
+            "}",
+        ]
+
+    def _turn(self, texts: Sequence[_Text]) -> list[str]:
+        lane, last = clean(self._lane.symbol.name), self._emit.dim_scalar(self._lane.extent)
+        lines = [line for text in texts for line in text.before]
+        lines += [
+            f"int64_t {lane} = 0;",
+            f"for (; {lane} + {LANES} <= {last}; {lane} += {LANES}) {{",
+            *self._side_by_side([text.whole for text in texts]),
+            "}",
+            f"if ({lane} < {last}) {{",
+            f"{INDENT}const int64_t left = {last} - {lane};",
+            *self._side_by_side([text.rest for text in texts]),
+            "}",
+        ]
+        for told in reversed(self._told):
+            if told.turns > 1:
+                earlier = replace(told, turns=told.turns - 1).late.name
+                lines.append(f"for (int k = 0; k < R; ++k) {told.late.name}[k] = {earlier}[k];")
+        for number, text in enumerate(texts):
+            lines += self._guarded(number, text.after)
+        return lines
+
+    def _side_by_side(self, bodies: Sequence[Sequence[str]]) -> list[str]:
+        """The last stage first: it reads what an earlier turn stored."""
+        guarded = [self._guarded(number, body) for number, body in enumerate(bodies)]
+        return [INDENT + line for body in reversed(guarded) for line in body]
+
+    def _guarded(self, number: int, body: Sequence[str]) -> list[str]:
+        return [f"if (is_on_{number}) {{", *(INDENT + line for line in body), "}"] if body else []
+
+    def _kind(self, told: _Told) -> str:
+        return self._row.spell.value_type(told.carry.dtype)
+
+    def _find_told(self) -> list[_Told]:
+        """What stages read of earlier ones, and of it what has to wait on the way."""
+        found = list[_Told]()
+        for teller, stage in enumerate(self._kernel.stages):
+            for carry in (reduction.carries[0] for reduction in stage.reductions):
+                readers = [
+                    number
+                    for number, other in enumerate(self._kernel.stages[teller + 1 :], start=teller + 1)
+                    if carry in nodes_of(stage_formulas(other))
+                ]
+                found += [_Told(carry, teller, turns + 1) for turns in range(max(readers, default=teller) - teller)]
+        return found
+
+    def _stage(self, number: int) -> _Text:
+        kernel, emit = self._kernel, self._emit
+        stage, lane = kernel.stages[number], self._lane
+        rows = [Axis(Sym(f"{axis.symbol.name}_{number}"), axis.extent) for axis in kernel.rows]
+        symbols = {old.symbol: new.symbol for old, new in zip(kernel.rows, rows, strict=True)}
+        told = {t.carry.name: t.late for t in self._told if t.teller + t.turns == number}
+        renamer = _Renamer(number, {**symbols, stage.axes[0].symbol: lane.symbol}, told)
+        stage = renamer.stage(stage, lane)
+        before = [
+            f"// stage {number}",
+            f"const bool is_on_{number} = (uint64_t)(turn - {number}) < (uint64_t)groups;",
+            f"const int64_t row_{number} = row + min_(max_(turn - {number}, (int64_t)0), groups - 1) * R;",
+        ]
+        for scratch in sorted(_scratch(kernel.stages[number]), key=lambda one: one.name):
+            before += self._buffer(scratch, renamer.buffer(scratch), number)
+        with emit.inside("%row", *(axis.symbol.name for axis in rows), arrayed=True) as scope:
+            emit.arrays.update(arg.name for arg in told.values())
+            for arg in told.values():
+                emit.bind(arg.name, emit.row_scope)
+            decode(emit, scope, rows, f"row_{number} + k", arrayed=True)
+            emit.count_uses(list[Node](stage_formulas(stage)))
+            printer = VectorStage(self._row, stage)
+            whole, rest = printer.step(""), printer.step("left")
+            after = [*printer.finish(), *self._tell(number)] if stage.reductions else []
+        return _Text([*before, *scope.lines, *printer.starts()], whole, rest, after)
+
+    def _buffer(self, scratch: Scratch, own: Scratch, number: int) -> list[str]:
+        """The scratch of the rows that a stage is at."""
+        kind, count = self._row.spell.memory_type(scratch.dtype), copies(self._kernel, scratch)
+        place = f"(uint64_t)(turn + {count * len(self._kernel.stages) - number}) % {count} * R * {scratch.name}_row"
+        return [
+            f"{kind}* const {own.name} = {scratch.name} + {place};",
+            f"const int64_t {own.name}_row = {scratch.name}_row;",
+        ]
+
+    def _tell(self, number: int) -> list[str]:
+        told = [t for t in self._told if t.teller == number and t.turns == 1]
+        return [f"for (int k = 0; k < R; ++k) {t.late.name}[k] = {t.carry.name}[k];" for t in told]
