@@ -4,43 +4,83 @@ from __future__ import annotations
 
 from shlo_disc.codegen.attention import AttentionKernel
 from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.groups import AttentionAbility
+from shlo_disc.codegen.groups import CPU, AttentionAbility
 from shlo_disc.codegen.kernel import Store
 from shlo_disc.codegen.masks import hidden_blocks
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.codegen.simplify_kernel import rewrite_store
 from shlo_disc.codegen.softmax import unconverted
-from shlo_disc.expr.dim import Dim, const, minimum, product
+from shlo_disc.expr.dim import Dim, const, maximum, minimum, product
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Const, Select
-from shlo_disc.lower_cpu.attention_parts import hidden_function, matrices, tasks
+from shlo_disc.lower_cpu.attention_parts import hidden_function, matrices, operand_pointers, tasks
 from shlo_disc.lower_cpu.attention_rows import NARROW, print_rows, rows_scratch
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import (
+    SIZES,
     Body,
     CallBack,
     Tile,
     epilogue,
     prelude_constants,
+    signature,
     tile_function,
     union,
 )
+from shlo_disc.lower_cpu.work import WORK_PER_THREAD
 
 # A block of keys and values of the largest width stays in a second-level cache.
 _DTYPES = NARROW | {DType.F32, DType.F64}
 ATTENTION = AttentionAbility(_DTYPES, 512, backward=_DTYPES)
 
 
-def attention_extent(kernel: AttentionKernel) -> Dim:
-    """How many blocks of rows there are."""
+# Keys of a piece at least, which take 2 us where sharing takes one; and how many pieces are enough, of all matrices.
+# A piece costs one thread 0.1 us (one query) to 0.6 (32).
+_PIECE, _PIECES = 512, CPU.workers
+_LOADED = 4  # an element of keys or values, see work.py
+
+
+def attention_pieces(kernel: AttentionKernel) -> Dim:
+    """Into how many pieces keys are cut: those of few rows of few matrices, as threads have no other work.
+
+    It depends on sizes alone, and so do the bits (Flash-Decoding, Dao et al. 2023, cuts keys by the cores of a GPU).
+    """
+    if kernel.q.dtype in NARROW:
+        return const(1)
     rows = prelude_constants("attention.h")["SHLO_ATTENTION_ROWS"]
-    return product(axis.extent for axis in kernel.batch) * ((kernel.row.extent + (rows - 1)) // rows)
+    few = minimum(1, maximum(0, rows + 1 - kernel.row.extent))
+    matrices = maximum(1, product(axis.extent for axis in kernel.batch))
+    return maximum(1, few * minimum(kernel.key.extent // _PIECE, const(_PIECES) // matrices))
+
+
+def attention_extent(kernel: AttentionKernel) -> Dim:
+    """How many blocks of rows there are; one piece of work if it hands out pieces of keys."""
+    rows = prelude_constants("attention.h")["SHLO_ATTENTION_ROWS"]
+    blocks = product(axis.extent for axis in kernel.batch) * ((kernel.row.extent + (rows - 1)) // rows)
+    cut = minimum(1, attention_pieces(kernel) - 1)
+    return blocks + cut * (1 - blocks)
 
 
 def attention_work(kernel: AttentionKernel) -> Dim:
-    """The multiplications of one block of rows, counted as vectors."""
+    """What one block of rows multiplies, as vectors, and loads."""
     rows = prelude_constants("attention.h")["SHLO_ATTENTION_ROWS"]
-    return minimum(kernel.row.extent, rows) * kernel.key.extent * (kernel.depth + kernel.width) // 16
+    pairs = minimum(kernel.row.extent, rows) * kernel.key.extent
+    return (pairs // 16 + kernel.key.extent * _LOADED) * (kernel.depth + kernel.width)
+
+
+def attention_workspaces(kernel: AttentionKernel) -> tuple[Dim, ...]:
+    """Bytes of what is known of all pieces of keys."""
+    pieces = attention_pieces(kernel)
+    if pieces.constant == 1:
+        return ()
+    return (minimum(1, pieces - 1) * pieces * product(axis.extent for axis in kernel.batch) * _state(kernel),)
+
+
+def _state(kernel: AttentionKernel) -> Dim:
+    """Bytes of what is known of one piece, see `attention.h`."""
+    block = prelude_constants("attention.h")["SHLO_ATTENTION_BLOCK"]
+    wide = (kernel.width + 15) // 16 * 16
+    return (kernel.row.extent * wide + 2 * block) * kernel.q.dtype.bytes
 
 
 def attention_scratch(kernel: AttentionKernel) -> Dim:
@@ -76,9 +116,69 @@ def print_attention(kernel: AttentionKernel, name: str) -> Body:
             f" min_(m, (first + count) * {rows}), scratch);",
         ]
     lines += [*(INDENT + line for line in scope.lines), "}"]
+    functions += _pieces(kernel, name, arguments)
+    if attention_pieces(kernel).constant != 1:
+        lines = [*_sharing(kernel, emit, name), *lines]
     texts = tuple(line for function in functions for line in function.lines)
     read = union(*(function.sizes for function in functions), tuple(emit.sizes))
     return Body(texts, (*emit.scopes[0].lines, *lines), read, (f"attention_{kernel.q.dtype.value}",))
+
+
+def _sharing(kernel: AttentionKernel, emit: Emitter, name: str) -> list[str]:
+    """Statements that hand out pieces of keys, if there are several, and then what joins them."""
+    count, pieces = product(axis.extent for axis in kernel.batch), attention_pieces(kernel)
+    met, joined = attention_work(kernel) // maximum(1, pieces), pieces * kernel.row.extent * kernel.width * _LOADED
+    scratch = emit.dim_scalar(attention_scratch(kernel))
+
+    def shared(function: str, extent: Dim, work: Dim) -> str:
+        grain = emit.dim_scalar(maximum(1, const(WORK_PER_THREAD) // maximum(1, work)))
+        launched = f"{name}_{function}, buffers, dims, {emit.dim_scalar(extent)}, {grain}, {scratch}"
+        return f"{INDENT}runtime->parallel(runtime, {launched});"
+
+    return [
+        f"if ({emit.dim_scalar(pieces)} > 1) {{",
+        shared("piece", count * pieces, met),
+        shared("join", count, joined),
+        f"{INDENT}return;",
+        "}",
+    ]
+
+
+def _pieces(kernel: AttentionKernel, name: str, arguments: str) -> list[CallBack]:
+    """The loops over pieces of keys, and over matrices whose pieces are joined."""
+    if attention_pieces(kernel).constant == 1:
+        return []
+    dtype = kernel.q.dtype.value
+    piece = [
+        "const int64_t most = (keys + pieces - 1) / pieces, length = (most + 63) / 64 * 64;",
+        "const int64_t j0 = min_(task % pieces * length, keys), j1 = min_(j0 + length, keys);",
+        f"shlo_attention_piece_{dtype}(&attention, j0, j1, states + task * state, scratch);",
+    ]
+    join = [f"shlo_attention_join_{dtype}(&attention, states + task * pieces * state, pieces, scratch);"]
+    return [
+        _over_pieces(kernel, f"{name}_piece", "task / pieces", arguments, piece),
+        _over_pieces(kernel, f"{name}_join", "task", arguments, join),
+    ]
+
+
+def _over_pieces(kernel: AttentionKernel, name: str, matrix: str, arguments: str, calls: list[str]) -> CallBack:
+    """A loop whose turn number `task` is about `matrix`."""
+    emit = Emitter(VectorSpelling())
+    rows, keys = emit.dim_scalar(kernel.row.extent), emit.dim_scalar(kernel.key.extent)
+    pieces, state = emit.dim_scalar(attention_pieces(kernel)), emit.dim_scalar(_state(kernel))
+    head = [
+        *operand_pointers(kernel),
+        f"char* const states = (char*)buffers[{len(kernel.params)}];",
+        f"const int64_t m = {rows}, keys = {keys}, pieces = {pieces}, state = {state};",
+        "for (int64_t task = begin; task < end; ++task) {",
+        f"{INDENT}int64_t rest = {matrix};",
+    ]
+    with emit.inside(*(axis.symbol.name for axis in kernel.batch)) as scope:
+        described = matrices(kernel, emit, scope.lines)
+        scope.lines += [f"const ShloAttention attention = {{{described}, {arguments}, &at}};", *calls]
+    lines = [*emit.scopes[0].lines, *head, *(INDENT + line for line in scope.lines), "}"]
+    text = (*signature("static", name), SIZES, *(INDENT + line for line in lines), "}")
+    return CallBack(text, tuple(emit.sizes))
 
 
 def _functions(kernel: AttentionKernel, name: str) -> tuple[list[CallBack], str]:

@@ -52,12 +52,17 @@ def hidden_function(params: Sequence[Param], loops: Sequence[str], hidden: Hidde
     return CallBack(tuple(lines), tuple(emit.sizes))
 
 
+def operand_pointers(kernel: AttentionKernel) -> list[str]:
+    """The declarations of queries, keys and values."""
+    operands = [view.source for view in (kernel.q, kernel.k, kernel.v)]
+    return [pointer(VectorSpelling(), k, p, written=False) for k, p in enumerate(kernel.params) if p in operands]
+
+
 def tasks(kernel: AttentionKernel, emit: Emitter) -> list[str]:
     """The head of a loop over blocks of rows: `left` blocks from number `first` on are of one matrix."""
-    operands = [view.source for view in (kernel.q, kernel.k, kernel.v)]
     rows = prelude_constants("attention.h")["SHLO_ATTENTION_ROWS"]
     return [
-        *(pointer(VectorSpelling(), k, p, written=False) for k, p in enumerate(kernel.params) if p in operands),
+        *operand_pointers(kernel),
         f"const int64_t m = {emit.dim_scalar(kernel.row.extent)}, blocks = (m + {rows - 1}) / {rows};",
         "for (int64_t task = begin, count; task < end; task += count) {",
         f"{INDENT}const int64_t first = task % blocks, left = min_(end - task, blocks - first);",

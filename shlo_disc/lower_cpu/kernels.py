@@ -330,6 +330,7 @@ class CpuLowering:
         body, scratch = attention.print_attention(kernel, NAME), attention.attention_scratch(kernel)
         extent, work = attention.attention_extent(kernel), attention.attention_work(kernel)
         part = self._ref(group, body, tensors, extent, work, scratch)
+        part = replace(part, kernel=replace(part.kernel, workspaces=attention.attention_workspaces(kernel)))
         return part.sharing(positions(epilogue_pairs(kernel), kernel.params))
 
     def _lapack(self, group: Group) -> Part:

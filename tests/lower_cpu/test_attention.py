@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -72,7 +73,7 @@ def verify(
 ) -> None:
     """Compare with `jax.jit`, the generated program being one attention kernel."""
     run = shlo_disc.compile(exported(function, inputs), options=options or CompileOptions(optimize=1, threads=1))
-    assert run.kernels_source.count("shlo_attention_") == 1
+    assert len(re.findall("shlo_attention_(?!piece|join)", run.kernels_source)) == 1
     rng = np.random.default_rng(len(sizes))
     for size in sizes:
         arrays = [i.array(rng, size) for i in inputs]

@@ -216,12 +216,12 @@ struct Attention {
   static constexpr T VANISHED = sizeof(T) == 4 ? T(-104) : T(-746);  // exp of this is 0
 
   const ShloAttention& it;
-  const int64_t i0, i1;
+  const int64_t i0, i1, j0, j1;  // rows and keys
   const int64_t deep = whole_lines(it.depth), wide = whole_lines(it.width);
   T *const keys, *const values, *const scores, *const queries, *const sums, *const greatest, *const total;
 
-  Attention(const ShloAttention& attention, int64_t first, int64_t last, T* scratch)
-      : it(attention), i0(first), i1(last), keys(scratch), values(keys + KEYS * deep), scores(values + KEYS * wide),
+  Attention(const ShloAttention& attention, int64_t first, int64_t last, int64_t first_key, int64_t last_key, T* scratch)
+      : it(attention), i0(first), i1(last), j0(first_key), j1(last_key), keys(scratch), values(keys + KEYS * deep), scores(values + KEYS * wide),
         queries(scores + pitch(KEYS) * BLOCK), sums(queries + BLOCK * deep), greatest(sums + GROUP * wide),
         total(greatest + GROUP) {}
 
@@ -347,11 +347,11 @@ struct Attention {
   // All pairs of rows and keys that are hidden, or those that are not: if their rows are not `excused`. Whether the values
   // of all that is left out are finite.
   bool meet_all(bool hidden, const bool* excused) const {
-    const int64_t blocks = (it.keys + KEYS - 1) / KEYS;
-    const int64_t block = blocks == 0 ? KEYS : (it.keys + blocks * STRIP - 1) / (blocks * STRIP) * STRIP;
+    const int64_t all = j1 - j0, blocks = (all + KEYS - 1) / KEYS;
+    const int64_t block = blocks == 0 ? KEYS : (all + blocks * STRIP - 1) / (blocks * STRIP) * STRIP;
     bool finite = true;
-    for (int64_t j = 0; j < it.keys; j += block) {
-      const int64_t count = least(block, it.keys - j);
+    for (int64_t j = j0; j < j1; j += block) {
+      const int64_t count = least(block, j1 - j);
       bool taken = false, left_out = false, hides;
       for (int64_t i = i0; i < i1; i += BLOCK) {
         const int64_t rows = least(BLOCK, i1 - i);
@@ -405,7 +405,7 @@ struct Attention {
     for (int64_t c = 0; c < wide; c += 16) store(o + c, load(o + c) * part);
   }
 
-  void run() const {
+  void meet_keys() const {
     for (int64_t r = 0; r < i1 - i0; ++r) greatest[r] = -INFINITE, total[r] = 0;
     for (int64_t k = 0; k < (i1 - i0) * wide; k += 16) store(sums + k, splat<vector_t<T>>(0));
     const bool finite = meet_all(false, nullptr);
@@ -419,8 +419,44 @@ struct Attention {
       }
       if (!all) meet_all(true, excused);
     }
+  }
+  void finish() const {
     for (int64_t i = i0; i < i1; ++i) divide(i);
     it.epilogue(it.context, sums, wide, i0, i1 - i0, 0, it.width);
+  }
+
+  // What a piece of the keys comes to: sums of rows, then their largest scores, and what exponentials add up to.
+  int64_t state_size() const { return (i1 - i0) * wide + 2 * BLOCK; }
+  void save(T* state) const {
+    const int64_t count = (i1 - i0) * wide;
+    for (int64_t k = 0; k < count; k += 16) store(state + k, load(sums + k));
+    for (int64_t r = 0; r < i1 - i0; r += 16) {
+      store(state + count + r, load(greatest + r));
+      store(state + count + BLOCK + r, load(total + r));
+    }
+  }
+  // All pieces, in their order: each shrinks as if the largest score of all had been known.
+  void join(const T* states, int64_t pieces) const {
+    typedef vector_t<T> vector;
+    const int64_t rows = i1 - i0, count = rows * wide, size = state_size();
+    const vector lowest = splat<vector>(-INFINITE), zero = splat<vector>(0);
+    for (int64_t k = 0; k < count; k += 16) store(sums + k, zero);
+    for (int64_t r = 0; r < rows; r += 16) {
+      const T* const from = states + count + r;
+      vector most = lowest, all = zero;
+      for (int64_t p = 0; p < pieces; ++p) most = larger_of(load(from + p * size), most);
+      const vector shift = select(eq(most, lowest), zero, most);
+      for (int64_t p = 0; p < pieces; ++p) {
+        const vector scale = exp_((vector)(load(from + p * size) - shift));
+        all = all + load(from + p * size + BLOCK) * scale;
+        T scales[16];
+        store(scales, scale);
+        for (int64_t k = r; k < least(r + 16, rows); ++k)
+          for (int64_t c = k * wide; c < (k + 1) * wide; c += 16)
+            store(sums + c, load(sums + c) + load(states + p * size + c) * scales[k - r]);
+      }
+      store(total + r, all);
+    }
   }
 };
 
@@ -436,5 +472,19 @@ struct Attention {
     lay_out(from, row, column, rows, columns, to, ld);                                                             \
   }                                                                                                                \
   extern "C" void shlo_attention_##name(const ShloAttention* attention, int64_t i0, int64_t i1, void* scratch) {   \
-    Attention<T>(*attention, i0, i1, (T*)scratch).run();                                                           \
+    const Attention<T> all(*attention, i0, i1, 0, attention->keys, (T*)scratch);                                   \
+    all.meet_keys();                                                                                               \
+    all.finish();                                                                                                  \
+  }                                                                                                                \
+  extern "C" void shlo_attention_piece_##name(const ShloAttention* attention, int64_t j0, int64_t j1, void* state, \
+                                              void* scratch) {                                                     \
+    const Attention<T> piece(*attention, 0, attention->rows, j0, j1, (T*)scratch);                                 \
+    piece.meet_keys();                                                                                             \
+    piece.save((T*)state);                                                                                         \
+  }                                                                                                                \
+  extern "C" void shlo_attention_join_##name(const ShloAttention* attention, const void* states, int64_t pieces,   \
+                                             void* scratch) {                                                      \
+    const Attention<T> all(*attention, 0, attention->rows, 0, attention->keys, (T*)scratch);                       \
+    all.join((const T*)states, pieces);                                                                            \
+    all.finish();                                                                                                  \
   }
