@@ -167,6 +167,7 @@ CASES = {
     "depthwise": Case((9, 8), (3, 3), 64, 64, groups=64, pad=SAME),
     "depthwise, tails": Case((9, 8), (5, 5), 152, 152, groups=152, stride=(2, 2)),
     "depthwise, short lines": Case((14, 9), (3, 4), 70, 70, groups=70, pad=((3, 1), (2, 1)), gap=(2, 1), batch=3),
+    "depthwise volume, planes alike": Case((6, 3, 8), (3, 1, 3), 33, 33, groups=33, pad=((1, 1), (0, 0), (1, 1))),
     "depthwise, lines with holes": Case((9, 8), (3, 3), 24, 24, groups=24, pad=SAME, hole=(2, 1)),
     "depthwise, few": Case((9, 8), (3, 3), 3, 3, groups=3, pad=SAME),
     "depthwise, last few": Case((9, 8), (3, 3), 69, 69, groups=69, pad=SAME),

@@ -526,9 +526,20 @@ class ColumnBlock {
     for (int64_t i = 0; i < rows;) {
       const int64_t left = alike(first + i, smallest(rows - i, full));
       const int64_t height = strip_of(left, full), count = smallest(height, left);
-      for (int64_t r = 0; r < height; ++r)
-        m.strip.out[r] = m.tile + (r < count ? m.positions.row[first + i + r] - first : M::ROWS) * COLUMNS;
-      if (height > 8) find_inputs<2>(first + i, height, count, part);
+      if (!dilated && count == height) {
+        const eight each = {0, 1, 2, 3, 4, 5, 6, 7};
+        const eight out = each * (COLUMNS * M::SIZE) + (int64_t)(m.tile + i * COLUMNS);
+        __builtin_memcpy(m.strip.out, &out, sizeof out);
+        const eight more = out + 8 * COLUMNS * M::SIZE;
+        __builtin_memcpy(m.strip.out + 8, &more, sizeof more);
+      } else {
+        for (int64_t r = 0; r < height; ++r)
+          m.strip.out[r] = m.tile + (r < count ? m.positions.row[first + i + r] - first : M::ROWS) * COLUMNS;
+      }
+      m.strip.next = 0;
+      const int64_t line = m.positions.line[first + i];
+      if (merged && count == height && m.positions.line[first + i + count - 1] == line) find_runs(first + i, line, part);
+      else if (height > 8) find_inputs<2>(first + i, height, count, part);
       else find_inputs<1>(first + i, height, count, part);
       const int64_t most = together > 1 ? panel : A::panel * LANES<E>;
       for (int64_t j = 0; j < columns; j += most) {
@@ -550,6 +561,22 @@ class ColumnBlock {
       }
       i += count;
     }
+  }
+
+  // The runs of merged taps of positions of one output line: those of the first, and how far apart they are.
+  void find_runs(int64_t first, int64_t line, const Part& part) {
+    Strip<E>& s = m.strip;
+    const int32_t* const slots = m.slots + line * lines_per_output;
+    const E* const begin = m.lines + (m.positions.index[2][first] - x_first) * pixel;
+    const int64_t size = x_count * pixel;
+    int64_t n = 0;
+    for (int64_t t = part.t0; t < part.t0 + part.tn; ++t) {
+      s.input[n] = begin + slots[t] * size;
+      s.weights[n] = t - part.t0;
+      n += slots[t] >= 0;
+    }
+    s.taps = n;
+    s.next = x_axis.step * pixel;
   }
 
   // The pointers of positions [first, first + height), of which `count` matter, to their inputs. Eight or sixteen are

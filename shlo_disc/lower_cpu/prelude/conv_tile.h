@@ -62,14 +62,16 @@ struct LowHalves {
   SHLO_INLINE vector multiply_add(vector sum, X x, vector y) { return add_products_of_pairs(sum, x - vector{}, y); }
 };
 
-// What a strip of positions multiplies: for each tap, which weights, and the input of each position.
+// What a strip of positions multiplies: for each tap, which weights, and the input of each position, or, if these are equally
+// far apart, of the first alone.
 template <class E>
 struct Strip {
   static constexpr int64_t MAX_TAPS = 480;
   int64_t taps;
   int64_t weights[MAX_TAPS];
   const E* input[MAX_TAPS * MAX_STRIP + 16];  // [tap][position]; some are written too much
-  E* out[MAX_STRIP];
+  int64_t next;                               // from the input of a position to that of the next, or 0: each has its own
+  E* out[16];                                 // those of MAX_STRIP; some are written too much
 };
 
 // Where the weights of tap t begin: data + strip.weights[t] * scale; `stride` leads from one channel to the next. The input is
@@ -94,7 +96,11 @@ void multiply(const Strip<E>& strip, int64_t run, const Panel<E>& panel, bool ad
   register_t<E> excess[N] = {};
   for (int64_t t = 0; t < strip.taps; ++t) {
     const E* a[M];
-    UNROLL for (int r = 0; r < M; ++r) a[r] = strip.input[t * M + r] + panel.input;
+    if (strip.next != 0) {
+      UNROLL for (int r = 0; r < M; ++r) a[r] = strip.input[t] + r * strip.next + panel.input;
+    } else {
+      UNROLL for (int r = 0; r < M; ++r) a[r] = strip.input[t * M + r] + panel.input;
+    }
     const E* b = panel.data + strip.weights[t] * panel.scale;
     for (int64_t c = 0; c < run; ++c, b += panel.stride) {
       register_t<E> row[N];
