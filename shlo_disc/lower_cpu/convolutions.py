@@ -30,7 +30,11 @@ CONVOLUTIONS: Container[ProductTypes] = frozenset((dtype,) * 3 for dtype in _CON
 # Those of bytes, summed in 32 bits: four channels at a time, which groups would have to share.
 _OF_BYTES = {DType.I8: "i8", DType.UI8: "u8"}
 _BYTES_TOGETHER = 4
-WHOLE_CONVOLUTIONS: Container[ProductTypes] = frozenset((dtype, dtype, DType.I32) for dtype in _OF_BYTES)
+# Weights that become f32 when they are packed.
+_WIDENED = {DType.BF16: "weights_bf16", DType.F16: "weights_f16"}
+WHOLE_CONVOLUTIONS: Container[ProductTypes] = frozenset(
+    [(dtype, dtype, DType.I32) for dtype in _OF_BYTES] + [(DType.F32, dtype, DType.F32) for dtype in _WIDENED]
+)
 
 
 def convolution_extent(kernel: ConvKernel) -> Dim:
@@ -122,7 +126,7 @@ def _long_windows(kernel: ConvKernel, facts: Facts) -> str | None:
     output feature with features first.
     """
     name = _LONG.get(kernel.accumulator.dtype)
-    if name is None or not kernel.attrs.strides:
+    if name is None or kernel.kernel.dtype in _WIDENED or not kernel.attrs.strides:
         return None
     if _is_narrow(kernel) and not _are_lines(kernel):
         return None
@@ -169,9 +173,14 @@ def print_convolution(kernel: ConvKernel, name: str, facts: Facts, *, packed: bo
     lines.append(f"ShloTask at = {{buffers, dims, {{{space}}}}};")
     unless = "" if long_windows is None else f"if (!shlo_conv_{long_windows}{arguments}) "
     lines.append(f"{unless}shlo_conv_{suffix}{arguments};")
-    called = [f"conv_{one}" for one in (suffix, long_windows) if one is not None]
     statements = (*emit.scopes[0].lines, *lines)
-    return Body(store.lines, statements, union(store.sizes, tuple(emit.sizes)), tuple(called))
+    return Body(store.lines, statements, union(store.sizes, tuple(emit.sizes)), _libraries(kernel, long_windows))
+
+
+def _libraries(kernel: ConvKernel, *more: str | None) -> tuple[str, ...]:
+    """The prelude's objects that a convolution calls, and `more` of them."""
+    names = (_convolved(kernel), _WIDENED.get(kernel.kernel.dtype), *more)
+    return tuple(f"conv_{name}" for name in names if name is not None)
 
 
 def packed_weights(kernel: ConvKernel, lasting: Sequence[bool]) -> PackedOperand | None:
@@ -204,7 +213,7 @@ def print_packing(kernel: ConvKernel) -> Body:
     lines = [pointer(VectorSpelling(), 0, kernel.kernel.source, written=False), *_described(kernel, emit, _WEIGHTS)]
     lines.append(f"shlo_conv_pack_{suffix}(&conv, begin, end, buffers[1]);")
     statements = (*emit.scopes[0].lines, *lines)
-    return Body((), statements, tuple(emit.sizes), (f"conv_{suffix}",), TITLE)
+    return Body((), statements, tuple(emit.sizes), _libraries(kernel), TITLE)
 
 
 # What the packing of weights reads: nothing of the sizes of images, which only a call knows.
@@ -243,6 +252,8 @@ def _described(kernel: ConvKernel, emit: Emitter, only: Container[str] | None = 
         "room": _room(kernel),
     }
     lines = ["ShloConv conv = {};", f"conv.kernel = {start(emit, kernel.kernel)};"]
+    if (widened := _WIDENED.get(kernel.kernel.dtype)) is not None:
+        lines.append(f"conv.pack = shlo_conv_{widened};")
     for field, value in fields.items():
         if only is not None and field not in only:
             continue

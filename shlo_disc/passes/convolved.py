@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
+from shlo_disc.analysis.access import is_free
 from shlo_disc.dynamic_ops.contract import ConvAttrs, accumulator
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Op, Program, Tensor
 from shlo_disc.expr.dim import const
 from shlo_disc.expr.dtypes import DType
+from shlo_disc.passes.dce import eliminate_dead_ops
 from shlo_disc.passes.rewriting import Changed, Producers, rewrite
 
 HasKernel: TypeAlias = Callable[[Op[Any]], bool]
@@ -21,39 +23,66 @@ def convert_convolutions(program: Program, has_kernel: HasKernel) -> Program:
 
     Its operands are converted to the type of its sums, unless a kernel reads them as they are, and sums to the type of
     its result. Narrow floats add up in f32 and integers modulo 2^32 or 2^64, so no bit is another. Real and imaginary
-    parts are convolved alone.
+    parts are convolved alone. Weights that are arguments or constants stay as they are if a kernel converts them while
+    it packs them, also where the program converts them: they are packed once for many calls.
     """
 
-    def change(op: Op[Any], _producers: Producers) -> Changed:
-        if not isinstance(op.attrs, ConvAttrs) or has_kernel(op):
+    def change(op: Op[Any], producers: Producers) -> Changed:
+        if not isinstance(op.attrs, ConvAttrs):
             return op
-        for made in _ways(op):
+        if has_kernel(op):
+            narrow = _with_narrow_weights(op, producers)
+            return narrow if narrow is not None and has_kernel(narrow) else op
+        for made in _ways(op, producers):
             if all(map(has_kernel, [one for one in made if isinstance(one.attrs, ConvAttrs)])):
                 return made
         return op
 
-    return rewrite(program, change)
+    changed = rewrite(program, change)
+    return program if changed.body is program.body else eliminate_dead_ops(changed)
 
 
-def _ways(op: Op[ConvAttrs]) -> Iterator[list[Op[Any]]]:
+def _with_narrow_weights(op: Op[ConvAttrs], producers: Producers) -> Op[ConvAttrs] | None:
+    """The same of the narrower floats that the program converts to its weights, if these are given."""
+    data, weights = op.operands
+    made = producers.get(weights)
+    if made is None or made.name != "convert" or not _is_wider(weights.dtype, made.operands[0].dtype):
+        return None
+    return replace(op, operands=(data, made.operands[0])) if _is_given(made.operands[0], producers) else None
+
+
+def _is_wider(dtype: DType, than: DType) -> bool:
+    """Whether a float has more bits than another."""
+    return dtype.is_float and than.is_float and dtype.bits > than.bits
+
+
+def _is_given(tensor: Tensor, producers: Producers) -> bool:
+    """Whether nothing computes a tensor: it is an argument or a constant, or a view of one."""
+    while (made := producers.get(tensor)) is not None and is_free(made) and made.operands:
+        tensor = made.operands[0]
+    return made is None or is_free(made)
+
+
+def _ways(op: Op[ConvAttrs], producers: Producers) -> Iterator[list[Op[Any]]]:
     """What says the same, what is better first."""
     dtype = op.results[0].dtype
     if dtype.is_complex:
         yield _of_parts(op)
         return
     if dtype.is_integer and all(x.dtype.is_integer for x in op.operands):
-        yield _of_sums(op, as_they_are=True)  # what wraps is the same modulo less
+        yield _of_sums(op, as_they_are=op.operands)  # what wraps is the same modulo less
+    weights = op.operands[1]
+    if _is_wider(accumulator(dtype), weights.dtype) and _is_given(weights, producers):
+        yield _of_sums(op, as_they_are=(weights,))
     yield _of_sums(op)
 
 
-def _of_sums(op: Op[ConvAttrs], *, as_they_are: bool = False) -> list[Op[Any]]:
-    """Operands, converted or as they are, their convolution, and its sums converted."""
+def _of_sums(op: Op[ConvAttrs], as_they_are: Sequence[Tensor] = ()) -> list[Op[Any]]:
+    """Operands, converted or `as_they_are`, their convolution, and its sums converted."""
     (result,) = op.results
     exact = accumulator(result.dtype)
     sums, make = _sums(exact), _Maker(op)
-    data, weights = op.operands
-    if not as_they_are:
-        data, weights = (make.converted(make.converted(x, exact), sums) for x in op.operands)
+    data, weights = (x if x in as_they_are else make.converted(make.converted(x, exact), sums) for x in op.operands)
     make.converted(make.convolution(data, weights, sums), result.dtype)
     return make.finish()
 

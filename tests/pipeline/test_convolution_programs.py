@@ -11,6 +11,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import ml_dtypes
 import numpy as np
 import pytest
 from jax import lax
@@ -155,3 +156,48 @@ def test_lanes_are_what_is_next_to_each_other(layout: Any, turned: bool) -> None
     shapes = {"NHWC": ("b, h, w, 4", "3, 3, 4, 8"), "NCHW": ("b, 4, h, w", "8, 4, 3, 3")}[layout[0]]
     run = shlo_disc.compile(exported(conv(layout=layout), tuple(map(In, shapes))))
     assert ("conv.turned = 1;" in run.kernels_source) == turned
+
+
+HWOI = ("NHWC", "HWOI", "NHWC")
+
+
+@pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, np.float16])
+@pytest.mark.parametrize("layout", [NHWC, NCHW, HWOI], ids=["last", "first", "turned"])
+@pytest.mark.parametrize(("channels", "features"), [(7, 3), (40, 80), (256, 80)])
+def test_weights_of_two_bytes_are_packed_as_they_are(dtype: Any, layout: Any, channels: int, features: int) -> None:
+    """To the last bit what convolutions of f32 give of the same numbers, bound or not, also after others were bound."""
+    names = {"N": "b", "H": "h", "W": "w", "C": str(channels)}
+    sizes = {"H": "3", "W": "3", "I": str(channels), "O": str(features)}
+    shape, kernel = ", ".join(names[x] for x in layout[0]), ", ".join(sizes[x] for x in layout[1])
+    run = shlo_disc.compile(
+        exported(lambda k, x: conv(layout=layout)(x, k.astype(np.float32)), (In(kernel, dtype), In(shape)))
+    )
+    wide = shlo_disc.compile(exported(lambda k, x: conv(layout=layout)(x, k), (In(kernel), In(shape))))
+    assert "convert" not in run.kernels_source
+    rng, taken = np.random.default_rng(3), tuple(int(sizes[x]) for x in layout[1])
+    first, second = (rng.standard_normal(taken, np.float32).astype(dtype) for _ in range(2))
+    second.flat[:5] = [np.nan, np.inf, -np.inf, np.finfo(np.float16).smallest_subnormal, -0.0]
+    bound, bound_wide = run.bind(first), wide.bind(first.astype(np.float32))
+    assert bound.memory.packed == bound_wide.memory.packed > 0
+    for weights in (first, second):
+        bound.rebind(weights)
+        bound_wide.rebind(weights.astype(np.float32))
+        for b, h, w in ((1, 1, 1), (2, 7, 5), (1, 31, 17), (3, 1, 16)):
+            actual = {"N": b, "H": h, "W": w, "C": channels}
+            image = rng.standard_normal([actual[x] for x in layout[0]], np.float32)
+            np.testing.assert_array_equal(bound(image), bound_wide(image))
+            np.testing.assert_array_equal(run(weights, image), bound_wide(image))
+
+
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, np.float16])
+def test_constant_weights_of_two_bytes_stay_so(dtype: Any) -> None:
+    """No call converts them, and images and results keep their type."""
+    rng = np.random.default_rng(3)
+    kernel = rng.standard_normal((3, 3, 24, 33), np.float32).astype(dtype)
+    run = shlo_disc.compile(exported(lambda x: conv()(x, kernel), (In("b, h, w, 24", dtype),)))
+    assert "conv.pack = shlo_conv_weights_" in run.kernels_source
+    assert len(run.executable.artifact.packings) == 1
+    image = rng.standard_normal((2, 9, 8, 24), np.float32).astype(dtype)
+    found, wanted = run(image), np.asarray(conv()(image.astype(np.float32), kernel.astype(np.float32)))
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found.astype(np.float32), wanted, rtol=2.0**-8, atol=1e-3)

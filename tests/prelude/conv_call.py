@@ -11,7 +11,7 @@ Triple = ctypes.c_int64 * 3
 
 class ShloConv(ctypes.Structure):
     _fields_ = (
-        *((name, ctypes.c_void_p) for name in ("input", "kernel", "packed")),
+        *((name, ctypes.c_void_p) for name in ("input", "kernel", "pack", "packed")),
         *((name, ctypes.c_int64) for name in ("room", "rank", "batch", "in_features", "out_features")),
         *((name, Triple) for name in ("in_sizes", "kernel_sizes", "out_sizes")),
         *((name, ctypes.c_int64) for name in ("in_group_stride", "in_batch_stride", "in_feature_stride")),
@@ -31,6 +31,7 @@ def describe(case: Case, x: Floats, w: Floats) -> ShloConv:
     return ShloConv(
         x.ctypes.data,
         w.ctypes.data,
+        None,
         None,
         0,
         len(case.sizes),

@@ -31,16 +31,24 @@ typedef void (*ShloEpilogue)(void* context, const void* tile, int64_t ld, int64_
 
 extern "C" {
 
+struct ShloConv;
+// Packs the weights of `columns` output features from `feature` on, of channels [c0, c0 + cn) of taps [t0, t1), as elements of
+// the sums: [panel][tap][channel][column], with so many features to a `panel`, the last one rounded up to whole registers.
+typedef void (*ShloConvWeights)(const struct ShloConv* conv, int64_t feature, int64_t columns, int64_t panel, int64_t c0,
+                                int64_t cn, int64_t t0, int64_t t1, void* to);
+
 // Strides count elements. Entries beyond `rank` (0 to 3) are ignored. `in_features` is that of all groups, the kernel has
 // in_features / groups of them. The input of each group begins `in_group_stride` behind that of the one before: groups share
 // the features, or the batch (then `batch` is that of one group). Low padding may be negative; how far the high padding goes follows from `out_sizes`.
 // `turned`: the epilogue wants the numbers of a feature next to each other, tile[(j - j0) * ld + i - i0] at row i, column j; its
 // tiles need not be aligned, and nothing is readable beyond what they have.
+// `pack`: what packs a kernel of another type than that of the sums; null if it has that. Not for narrow groups.
 // `packed`: the kernel as shlo_conv_pack_NAME left it, or null. `room`: bytes of scratch memory beyond SHLO_CONV_SCRATCH, for
 // the packed weights of one column block or of all.
 struct ShloConv {
   const void* input;
   const void* kernel;
+  ShloConvWeights pack;
   const void* packed;
   int64_t room;
   int64_t rank;
@@ -75,5 +83,11 @@ SHLO_CONV_KERNEL(groups_i16) SHLO_CONV_KERNEL(groups_i32) SHLO_CONV_KERNEL(group
   bool shlo_conv_long_##name(const ShloConv* conv, int64_t begin, int64_t end, void* scratch, ShloEpilogue epilogue, \
                              void* context);
 SHLO_LONG_CONV_KERNEL(f32) SHLO_LONG_CONV_KERNEL(f64)
+
+// Weights of these types, which convolutions of f32 take (see ShloConvWeights).
+#define SHLO_CONV_WEIGHTS(name)                                                                                       \
+  void shlo_conv_weights_##name(const ShloConv* conv, int64_t feature, int64_t columns, int64_t panel, int64_t c0,   \
+                                int64_t cn, int64_t t0, int64_t t1, void* to);
+SHLO_CONV_WEIGHTS(bf16) SHLO_CONV_WEIGHTS(f16)
 
 }  // extern "C"

@@ -17,6 +17,7 @@
 #include "conv_plane.h"
 #include "conv_problem.h"
 #include "conv_quads.h"
+#include "conv_weights.h"
 #include "conv_window.h"
 
 namespace {
@@ -29,70 +30,13 @@ constexpr int64_t MOST_PHASES = 144;              // by which positions are sort
 
 // ---- weights ---------------------------------------------------------------------------------------------------------
 
-// Whether the numbers of an output feature follow each other in memory, taps fastest.
-template <class E, class S>
-bool is_feature_major(const Problem<E, S>& p) {
-  const Axis* a = p.axis;
-  return p.kernel_out_stride != 1 && p.kernel_in_stride == p.taps() && (a[2].taps == 1 || a[2].kernel_stride == 1) &&
-         (a[1].taps == 1 || a[1].kernel_stride == a[2].taps) &&
-         (a[0].taps == 1 || a[0].kernel_stride == a[1].taps * a[2].taps);
-}
-
-// A panel of weights whose taps, then channels, are neighbours: squares are turned, and their rows put in their places.
-template <class E>
-void pack_turned(const E* from, int64_t stride, int64_t features, int64_t channels, int64_t taps, E* to, int64_t wide) {
-  constexpr int64_t N = LANES<E>;
-  alignas(64) E square[N * N];
-  for (int64_t j = 0; j < wide; j += N) {
-    int64_t tap = 0;
-    E* row = to + j;  // of this tap and channel
-    for (int64_t x = 0; x < channels * taps; x += N) {
-      const int64_t count = smallest(N, channels * taps - x);
-      transpose_block(from + x + j * stride, stride, count, smallest(N, features - j), square, N, 1);
-#pragma GCC unroll 1
-      for (int64_t i = 0; i < count; ++i) {
-        write(row, read(square + i * N));
-        row += channels * wide;
-        if (++tap == taps) {
-          tap = 0;
-          row -= (channels * taps - 1) * wide;
-        }
-      }
-    }
-  }
-}
-
-// Channels [c0, c0 + cn) of taps [t0, t1), for `columns` features from `kernel` on: [panel][tap][channel][column], columns
-// rounded up to vectors.
-template <class E>
-void pack_numbers(const Problem<E>& p, const E* kernel, int64_t columns, int64_t panel, int64_t c0, int64_t cn,
-                  int64_t t0, int64_t t1, E* to) {
-  const bool transposed = t1 - t0 == p.taps() && is_feature_major(p);
-  for (int64_t j = 0; j < columns; j += panel) {
-    const int64_t width = smallest(panel, columns - j), wide = round_up(width, LANES<E>);
-    const E* const from = kernel + c0 * p.kernel_in_stride + j * p.kernel_out_stride;
-    if (transposed) {
-      const int64_t all = p.taps();
-      pack_turned(from, p.kernel_out_stride, width, cn, all, to, wide);
-      to += cn * all * wide;
-      continue;
-    }
-    for (int64_t t = t0; t < t1; ++t) {
-      const E* weight = from + p.tap_offset(t);
-      for (int64_t c = 0; c < cn; ++c, weight += p.kernel_in_stride, to += wide) {
-        if (p.kernel_out_stride == 1) __builtin_memcpy(to, weight, width * sizeof(E));
-        else
-          for (int64_t i = 0; i < width; ++i) to[i] = weight[i * p.kernel_out_stride];
-        for (int64_t i = width; i < wide; ++i) to[i] = 0;
-      }
-    }
-  }
-}
-
+// As pack_numbers does, for the features from `feature` on.
 template <class A, class E, class S>
-void pack_weights(const Problem<E, S>& p, const S* kernel, int64_t columns, int64_t panel, int64_t c0, int64_t cn,
+void pack_weights(const Problem<E, S>& p, int64_t feature, int64_t columns, int64_t panel, int64_t c0, int64_t cn,
                   int64_t t0, int64_t t1, E* to) {
+  const S* const kernel = p.kernel + feature * p.kernel_out_stride;
   if constexpr (A::step > 1) pack_quads<A>(p, kernel, columns, panel, c0, cn, t0, t1, to);
+  else if (p.is_foreign()) p.conv->pack(p.conv, feature, columns, panel, c0, cn, t0, t1, to);
   else pack_numbers(p, kernel, columns, panel, c0, cn, t0, t1, to);
 }
 
@@ -176,9 +120,9 @@ class ColumnBlock {
 
  public:
   // The columns of `together` groups, which find their inputs together if they are several.
-  ColumnBlock(const Problem<E, S>& problem, Memory<E>& memory, const S* input, const S* kernel, int64_t columns,
+  ColumnBlock(const Problem<E, S>& problem, Memory<E>& memory, const S* input, int64_t feature, int64_t columns,
               bool depthwise, int64_t together)
-      : p(problem), m(memory), x_axis(problem.axis[2]), input(input), kernel(kernel), columns(columns),
+      : p(problem), m(memory), x_axis(problem.axis[2]), input(input), feature(feature), columns(columns),
         padded(round_up(columns, LANES<E>)), depthwise(depthwise),
         channels(depthwise ? 1 : ceil_div(problem.channels, A::step)),
         lines_per_output(problem.axis[0].taps * problem.axis[1].taps), taps(lines_per_output * x_axis.taps),
@@ -237,7 +181,7 @@ class ColumnBlock {
   SHLO_ONCE void run_columns(int64_t first, int64_t last, int64_t j0, ShloEpilogue epilogue, void* context) {
     clear_zeros();
     const E* const given = ready;
-    const S* const first_kernel = kernel;
+    const int64_t first_feature = feature;
     const Part whole = {0, channels, 0, steps, 0};
     const auto for_blocks = [&](auto&& function) {
       for (int64_t j = 0; j < all_columns; j += COLUMNS) {
@@ -245,11 +189,11 @@ class ColumnBlock {
         padded = round_up(columns, LANES<E>);
         panel = panel_columns<E, A>(columns);
         full = full_strip(panel / LANES<E>, padded == panel, A::panel);
-        kernel = first_kernel + j * p.kernel_out_stride;
+        feature = first_feature + j;
         function(j);
       }
     };
-    const auto pack_to = [&](E* to) { pack_weights<A>(p, kernel, columns, panel, 0, channels, 0, taps, to); };
+    const auto pack_to = [&](E* to) { pack_weights<A>(p, feature, columns, panel, 0, channels, 0, taps, to); };
     if (all_packed) for_blocks([&](int64_t j) { pack_to(all_packed + j * taps * channels); });
     while (first < last) {
       const int64_t rows = take_positions(first, last);
@@ -266,7 +210,7 @@ class ColumnBlock {
   SHLO_ONCE void run(int64_t first, int64_t last, int64_t j0, ShloEpilogue epilogue, void* context) {
     clear_zeros();
     if (!ready && kept && !unpacked && !cached && last - first > chunk) {
-      pack_weights<A>(p, kernel, columns, panel, 0, channels, 0, taps, kept);
+      pack_weights<A>(p, feature, columns, panel, 0, channels, 0, taps, kept);
       ready = kept;
     }
     if (cached && !ready) for_parts([&](const Part& part) { pack(m.weights + part.before * padded, part); });
@@ -308,8 +252,8 @@ class ColumnBlock {
     // Channels that are not next to each other are taken one by one.
     channel_block = contiguous ? smallest(channels, smallest(capacity, M::ZEROS)) : 1;
     // Copying the weights of a panel pays when they are spread, and used more than once.
-    unpacked = A::step == 1 && !depthwise && p.kernel_out_stride == 1 && columns == padded && channels == channel_block &&
-               (p.kernel_in_stride == columns || rows <= full);
+    unpacked = A::step == 1 && !depthwise && !p.is_foreign() && p.kernel_out_stride == 1 && columns == padded &&
+               channels == channel_block && (p.kernel_in_stride == columns || rows <= full);
     tap_block = unpacked ? taps : capacity / largest(channel_block, 1);
     tap_block = largest(smallest(smallest(tap_block, taps), Strip<E>::MAX_TAPS), 1);
   }
@@ -361,7 +305,7 @@ class ColumnBlock {
 
   void pack(E* to, const Part& part) {
     const int64_t each = merged ? x_axis.taps : 1;
-    pack_weights<A>(p, kernel, columns, panel, part.c0, part.cn, part.t0 * each, (part.t0 + part.tn) * each, to);
+    pack_weights<A>(p, feature, columns, panel, part.c0, part.cn, part.t0 * each, (part.t0 + part.tn) * each, to);
   }
 
   int64_t run_length(const Part& part) const { return part.cn * (merged ? x_axis.taps : 1); }
@@ -552,7 +496,8 @@ class ColumnBlock {
             continue;
           }
         const int64_t step = channels * (merged ? x_axis.taps : 1);
-        Panel<E> panel = unpacked ? Panel<E>{(const E*)kernel + j, 1, p.kernel_in_stride, j, 0}
+        const E* const kernel = (const E*)p.kernel + feature * p.kernel_out_stride;
+        Panel<E> panel = unpacked ? Panel<E>{kernel + j, 1, p.kernel_in_stride, j, 0}
                          : ready  ? Panel<E>{ready + j * taps * channels + (part.t0 * step + part.c0) * wide,
                                              step * wide, wide, j, 0}
                                   : Panel<E>{weights + j * part.tn * run, run * wide, wide, j, 0};
@@ -689,8 +634,8 @@ class ColumnBlock {
   const Problem<E, S>& p;
   Memory<E>& m;
   const Axis& x_axis;
-  const S *input, *kernel;  // of the first channel, of the first column
-  int64_t columns, padded;
+  const S* input;  // of the first channel
+  int64_t feature, columns, padded;
   bool depthwise;
   // Of channels, `A::step` count as one. `capacity`: weights for one column that fit.
   int64_t channels, lines_per_output, taps, capacity, together;
@@ -755,8 +700,8 @@ void convolve(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, S
       else part.use((E*)((char*)scratch + SHLO_CONV_SCRATCH), conv.room);
     };
     const auto compute = [&](int64_t skip, int64_t count, bool depthwise, int64_t groups = 1) {
-      ColumnBlock<E, A, GROUPED> part(p, memory, input + skip / p.members * p.group_stride, kernel + skip * p.kernel_out_stride, count,
-                             depthwise, groups);
+      ColumnBlock<E, A, GROUPED> part(p, memory, input + skip / p.members * p.group_stride, feature + skip, count, depthwise,
+                                      groups);
       give_weights(part);
       if (!part.plan(last - first)) return false;
       part.run(first, last, feature + skip, epilogue, context);
@@ -764,7 +709,7 @@ void convolve(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, S
     };
     const int64_t blocks = smallest(column_blocks - block % column_blocks, (end - begin) / position_blocks);
     if (!p.narrow && first == 0 && blocks > 1) {
-      ColumnBlock<E, A, GROUPED> part(p, memory, input, kernel, COLUMNS, false, 1);
+      ColumnBlock<E, A, GROUPED> part(p, memory, input, feature, COLUMNS, false, 1);
       give_weights(part);
       if (part.plan(last) && part.plan_columns(0, last, smallest(blocks * COLUMNS, p.features - j0))) {
         part.run_columns(0, last, feature, epilogue, context);
@@ -811,7 +756,7 @@ void pack(const ShloConv& conv, int64_t begin, int64_t end, E* packed) {
   const int64_t blocks = ceil_div(p.features, COLUMNS);
   for (int64_t block = begin; block < end; ++block) {
     const int64_t group = block / blocks, j0 = block % blocks * COLUMNS, columns = smallest(COLUMNS, p.features - j0);
-    pack_weights<A>(p, p.kernel + (group * p.features + j0) * p.kernel_out_stride, columns,
+    pack_weights<A>(p, group * p.features + j0, columns,
                     panel_columns<E, A>(columns), 0, ceil_div(p.channels, A::step), 0, p.taps(),
                     packed + p.packed_offset(group, j0, A::step));
   }

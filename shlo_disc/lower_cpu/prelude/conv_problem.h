@@ -68,8 +68,11 @@ struct Problem {
   int64_t group_stride, batch_stride, feature_stride, kernel_in_stride, kernel_out_stride;
   int64_t members;  // output features of a group
   int64_t channels, features, groups, positions;  // channels, features: input and output features of one group
+  const ShloConv* conv;
   bool narrow;  // groups are so narrow that all features count as those of one group
 
+  // Whether weights have another type, so that only what packs them can read them.
+  bool is_foreign() const { return conv->pack != nullptr; }
   int64_t taps() const { return axis[0].taps * axis[1].taps * axis[2].taps; }
   // Where the weights of a column block begin among those that are packed, so many channels in one element.
   int64_t packed_offset(int64_t group, int64_t column, int64_t step) const {
@@ -116,6 +119,7 @@ int64_t leave_out_steps(Axis& a) {
 template <class E, class S = E>
 Problem<E, S> normalize(const ShloConv& conv) {
   Problem<E, S> p = {};
+  p.conv = &conv;
   p.input = (const S*)conv.input;
   p.kernel = (const S*)conv.kernel;
   p.packed = (const E*)conv.packed;
