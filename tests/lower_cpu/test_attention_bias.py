@@ -87,6 +87,17 @@ def test_gradients_of_a_bias(name: str) -> None:
     verify(with_bias(function), inputs, sizes)
 
 
+@pytest.mark.parametrize("dtype", [np.float16, jnp.bfloat16])
+def test_types_of_two_bytes(dtype: Any) -> None:
+    """What is stored rounds where the program rounds."""
+    inputs = [replace(one, dtype=dtype) for one in biased_inputs("causal")]
+    run = shlo_disc.compile(exported(with_bias(causal_biased), inputs), options=CompileOptions(optimize=1, threads=1))
+    assert run.kernels_source.count("shlo_attention_backward_") == 1
+    for t, s in ((1, 1), (49, 128), (300, 77)):
+        arrays = [i.array(np.random.default_rng(0), sized(t, s)) for i in inputs]
+        check(flat(run, arrays), by_jax(with_bias(causal_biased), arrays), f"{t}, {s}", scale=8)
+
+
 def test_a_bias_and_the_result() -> None:
     """The forward pass is a kernel of its own."""
     function = lambda *x: (causal_biased(*x[:-1]), with_bias(causal_biased)(*x))  # noqa: E731
