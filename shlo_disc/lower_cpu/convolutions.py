@@ -123,23 +123,17 @@ def _long_windows(kernel: ConvKernel, facts: Facts) -> str | None:
     """The prelude's convolution that may take windows as long as the lines of the input; None if this one has none.
 
     A window whose length only a call knows is an image: that of the gradient of weights. Of narrow groups those of one
-    output feature with features first.
+    output feature.
     """
     name = _LONG.get(kernel.accumulator.dtype)
     if name is None or kernel.kernel.dtype in _WIDENED or not kernel.attrs.strides:
         return None
-    if _is_narrow(kernel) and not _are_lines(kernel):
+    if _is_narrow(kernel) and (kernel.column.extent // _groups(kernel)).constant != 1:
         return None
     taps, out = kernel.kernel_sizes[-1], kernel.output_spatial[-1]
     if taps.constant is None:
         return name
     return name if taps.constant >= _LEAST_TAPS and facts.at_least(taps, out) is Truth.TRUE else None
-
-
-def _are_lines(kernel: ConvKernel) -> bool:
-    """Whether the numbers of a line are neighbours, and groups have one output feature."""
-    line = kernel.input_strides[-1].constant == 1 and kernel.kernel_strides[-1].constant == 1
-    return line and (kernel.column.extent // _groups(kernel)).constant == 1
 
 
 def _fits_16(bounds: Bounds) -> bool:

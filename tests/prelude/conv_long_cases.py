@@ -39,6 +39,18 @@ LONG = {
     "gradient of depthwise weights, steps": Case(
         (20, 37), (10, 18), 2, 5, batch=5, batch_groups=5, pad=((1, 0), (1, 0)), gap=(2, 2), input="CN*", weights="IO*"
     ),
+    "gradient of depthwise weights, gaps of 3": Case(
+        (20, 57), (10, 18), 2, 5, batch=5, batch_groups=5, pad=((1, 0), (1, 0)), gap=(2, 3), input="CN*", weights="IO*"
+    ),
+    "gradient of depthwise weights, last": Case(
+        (30, 30), (28, 28), 2, 70, batch=70, batch_groups=70, pad=SAME, input="C*N", weights="I*O"
+    ),
+    "gradient of depthwise weights, last, steps": Case(
+        (9, 18), (4, 8), 3, 16, batch=16, batch_groups=16, pad=SAME, gap=(2, 2), input="C*N", weights="I*O"
+    ),
+    "gradient of depthwise weights, last, images": Case(
+        (9, 40), (3, 20), 70, 70, groups=70, batch=5, pad=((-1, 2), (-2, -1)), input="N*C", weights="*IO"
+    ),
     "gradient of depthwise weights, images": Case(
         (9, 22),
         (8, 19),

@@ -22,7 +22,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.prelude.conv_call import describe
-from tests.prelude.conv_cases import CASES, FIRST, INFINITE, MAJOR, SAME, Case, Floats, cases, long_windows
+from tests.prelude.conv_cases import CASES, FIRST, INFINITE, MAJOR, SAME, Case, Floats, cases
 
 PRELUDE = Path(__file__).parents[2] / "shlo_disc" / "lower_cpu" / "prelude"
 FLAGS = (
@@ -347,10 +347,3 @@ def test_drawn(convolve: Convolve, case: Case, weights: Weights) -> None:
 def test_drawn_bytes(convolve: Convolve, case: Case, weights: Weights, dtype: str) -> None:
     assume(not is_narrow(case))
     check(convolve, replace(case, dtype=dtype), weights=weights)
-
-
-@settings(max_examples=40)
-@given(case=long_windows(), cut=st.integers(1, 3))
-def test_drawn_long_windows(convolve: Convolve, case: Case, cut: int) -> None:
-    check(convolve, case)
-    check(convolve, case, [(k, k + cut) for k in range(0, task_count(case), cut)])

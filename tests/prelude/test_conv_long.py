@@ -52,13 +52,18 @@ def test_drawn(convolve: Convolve, case: Case, cut: int) -> None:
     check(convolve, case, [(k, k + cut) for k in range(0, task_count(case), cut)])
 
 
-@settings(max_examples=40)
-@given(case=long_windows(), cut=st.integers(1, 3))
-def test_drawn_depthwise(convolve: Convolve, case: Case, cut: int) -> None:
-    first = replace(case, hole=(), reverse=(case.reverse[0], False), input="CN*", weights="IO*")
-    assume(first.gap[-1] <= 2 and first.out[-1] <= first.kernel[-1])
-    check(convolve, first)
-    check(convolve, first, [(k, k + cut) for k in range(0, task_count(first), cut)])
+@settings(max_examples=60)
+@given(case=long_windows(), cut=st.integers(1, 3), layouts=st.sampled_from((("CN*", "IO*"), ("C*N", "I*O"))))
+def test_drawn_depthwise(convolve: Convolve, case: Case, cut: int, layouts: tuple[str, str]) -> None:
+    """Features first, whose windows are not reversed, and features last, a vector of them."""
+    is_first = layouts[0] == "CN*"
+    reverse = (case.reverse[0], case.reverse[1] and not is_first)
+    drawn = replace(case, hole=() if is_first else case.hole, reverse=reverse, input=layouts[0], weights=layouts[1])
+    if not is_first:  # neighbours are images of one feature, if it has several
+        drawn = replace(drawn, batch=case.batch_groups)
+    assume(drawn.out[-1] <= drawn.kernel[-1] and (is_first or drawn.features >= 16))
+    check(convolve, drawn)
+    check(convolve, drawn, [(k, k + cut) for k in range(0, task_count(drawn), cut)])
 
 
 DENSE, DEPTHWISE = LONG["gradient, channels first"], LONG["gradient of depthwise weights"]
@@ -71,6 +76,7 @@ STEPS = LONG["gradient of depthwise weights, steps"]
         *(LONG[name] for name in ("gradient, padded", "gradient, few channels", "gradient, groups")),
         *(DENSE, DEPTHWISE, STEPS),
         *(LONG[f"gradient of depthwise weights, {name}"] for name in ("5 places", "images", "volume")),
+        *(LONG[f"gradient of depthwise weights, {name}"] for name in ("gaps of 3", "last", "last, steps")),
     ],
 )
 def test_infinite_input_is_seen_by_its_windows_alone(convolve: Convolve, case: Case) -> None:
@@ -85,9 +91,9 @@ OTHERS = {
     "few taps": replace(DENSE, sizes=(9, 3), kernel=(9, 3)),
     "narrow groups": Case((9, 10), (9, 10), 4, 4, groups=2, batch=5, input="NC*", weights="OI*"),
     "depthwise, holes": replace(DEPTHWISE, hole=(2, 1)),
-    "depthwise, features are neighbours": replace(DEPTHWISE, input="C*N", weights="I*O"),
+    "depthwise, neither first nor last": replace(DEPTHWISE, input="N*C"),
+    "depthwise, few features last": replace(STEPS, input="C*N", weights="I*O"),
     "depthwise, reversed": replace(DEPTHWISE, reverse=(False, True)),
-    "depthwise, gaps of 3": replace(STEPS, sizes=(20, 55), gap=(2, 3)),
 }
 
 
@@ -102,5 +108,6 @@ def test_bits_do_not_depend_on_pieces(convolve: Convolve, layout: str) -> None:
     check_bits(convolve, Case((9, 14), (7, 12), 3, 70, batch=37, pad=SAME, input=layout, weights="IO*"))
 
 
-def test_bits_of_depthwise_ones_do_not_depend_on_pieces(convolve: Convolve) -> None:
-    check_bits(convolve, replace(LONG["gradient of depthwise weights, images"], batch=80))
+@pytest.mark.parametrize("name", ["images", "last, images"])
+def test_bits_of_depthwise_ones_do_not_depend_on_pieces(convolve: Convolve, name: str) -> None:
+    check_bits(convolve, replace(LONG[f"gradient of depthwise weights, {name}"], batch=40))

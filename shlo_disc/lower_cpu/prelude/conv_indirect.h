@@ -18,7 +18,6 @@
 #include "conv_problem.h"
 #include "conv_quads.h"
 #include "conv_weights.h"
-#include "conv_window.h"
 
 namespace {
 
@@ -103,7 +102,6 @@ struct Memory {
   const void* sources[LINE_TAPS];  // of the copied lines
 };
 static_assert(Memory<double>::ROWS * COLUMNS >= NarrowBlock<double, Whole<double>>::TILE, "a tile fits");
-static_assert(Memory<double>::ROWS * COLUMNS >= WindowBlock<double, Whole<double>>::TILE, "a tile fits");
 static_assert(sizeof(Memory<float>) <= SHLO_CONV_SCRATCH && sizeof(Memory<double>) <= SHLO_CONV_SCRATCH,
               "SHLO_CONV_SCRATCH is too small");
 
@@ -726,11 +724,6 @@ void convolve(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, S
       };
       typedef TurnedNarrowBlock<E, A> Turned;
       if (p.narrow) {
-        WindowBlock<E, A> window(p, input, kernel, columns);
-        if (window.plan(memory.lines, Memory<E>::LINES)) {
-          window.run(first, last, feature, memory.tile, epilogue, context);
-          continue;
-        }
         PlaneBlock<E, A> plane(p, input, kernel, columns);
         if (conv.turned && plane.plan(memory.lines, Memory<E>::LINES, memory.tile, Memory<E>::ROWS * COLUMNS)) {
           plane.run(first, last, feature, given, given_context);

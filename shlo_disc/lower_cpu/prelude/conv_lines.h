@@ -21,11 +21,17 @@ SHLO_INLINE register_t<E> read_lanes(const E* p, uint32_t mask) {
   return v;
 #endif
 }
-// Elements a gap apart; the mask has a bit for each element between them.
+// Elements a gap apart, GAP or, if it is 0, any. The mask has a bit for each element from the first to the last, of any gap
+// one for each of those that are read.
 template <int GAP, class E>
-SHLO_INLINE register_t<E> read_apart(const E* p, uint32_t mask) {
+SHLO_INLINE register_t<E> read_apart(const E* p, int64_t gap, uint32_t mask) {
   constexpr int L = LANES<E>;
-  if constexpr (GAP == 1) return read_lanes(p, mask);
+  if constexpr (GAP == 0) {
+    register_t<E> v = {};
+    for (int i = 0; i < L; ++i)
+      if (mask >> i & 1) v[i] = p[i * gap];
+    return v;
+  } else if constexpr (GAP == 1) return read_lanes(p, mask);
   else return take_even(read_lanes(p, mask & ((1u << L) - 1)), read_lanes(p + L, mask >> L), typename AllLanes<L>::type());
 }
 
@@ -40,7 +46,7 @@ struct Meetings {
   const Meeting* lines;
   int64_t count;
   const uint32_t* masks;  // [vectors][MOST_PLACES + 1]
-  int64_t vectors;
+  int64_t vectors, gap;
   int64_t begin[MOST_PLACES];  // in the line of the input
 };
 
@@ -64,10 +70,10 @@ void add_meetings(const Meetings& all, const E* input, const E* weights, registe
   for (const Meeting* line = all.lines; line < all.lines + all.count; ++line) {
     const E* x = input + line->input;
     const uint32_t* mask = all.masks;
-    for (int64_t v = 0; v < all.vectors; ++v, x += L * GAP, mask += MOST_PLACES + 1) {
+    for (int64_t v = 0; v < all.vectors; ++v, x += L * all.gap, mask += MOST_PLACES + 1) {
       register_t<E> seen[O];
       UNROLL for (int g = 0; g < GAP; ++g) prefetch(x + g * L);
-      UNROLL for (int o = 0; o < O; ++o) seen[o] = read_apart<GAP>(x + all.begin[o], mask[o]);
+      UNROLL for (int o = 0; o < O; ++o) seen[o] = read_apart<GAP>(x + all.begin[o], all.gap, mask[o]);
       UNROLL for (int r = 0; r < R; ++r) {
         if (line->weights[r] < 0) continue;
         const E* const window = weights + line->weights[r] + v * L;
@@ -103,7 +109,7 @@ bool has_long_lines(const Problem<E>& p) {
   typedef LinesMemory<E> M;
   constexpr int64_t LEAST_TAPS = 8;
   const Axis *a = p.axis, &x = a[2];
-  return p.narrow && p.members == 1 && a[0].hole == 1 && a[1].hole == 1 && x.hole == 1 && x.gap <= 2 && x.in_stride == 1 &&
+  return p.narrow && p.members == 1 && a[0].hole == 1 && a[1].hole == 1 && x.hole == 1 && x.in_stride == 1 &&
          x.kernel_stride == 1 && x.taps >= LEAST_TAPS && x.out <= x.taps && x.taps <= M::VECTORS * LANES<E> &&
          a[0].taps * a[1].in <= M::LINES;
 }
@@ -143,7 +149,7 @@ class LinesBlock {
     const Axis &a = p.axis[0], &b = p.axis[1];
     const int64_t x = position % x_axis.out, line = position / x_axis.out, rest = line / b.out, o1 = line % b.out;
     const int64_t length = smallest(most, x_axis.out - x);
-    const int64_t lines = length < x_axis.out ? 1 : smallest(smallest(most / length, MOST_LINES), b.out - o1);
+    const int64_t lines = length < x_axis.out || x_axis.gap > 2 ? 1 : smallest(smallest(most / length, MOST_LINES), b.out - o1);
     return {x, length, lines, rest % a.out, o1, input + rest / a.out * p.batch_stride};
   }
 
@@ -174,7 +180,9 @@ class LinesBlock {
 
   void add_places(const Piece& piece, int64_t place, int64_t places, int64_t row) {
     all.vectors = ceil_div(x_axis.taps, L);
+    all.gap = x_axis.gap;
     all.masks = m.masks;
+    const int64_t apart = x_axis.gap <= 2 ? x_axis.gap : 1;  // bits
     for (int64_t v = 0; v < all.vectors; ++v) {
       uint32_t* const masks = m.masks + v * (MOST_PLACES + 1);
       const int64_t count = smallest(L, x_axis.taps - v * L);
@@ -182,12 +190,14 @@ class LinesBlock {
         const int64_t start = x_axis.start(piece.x + place + o);
         const Axis::Range seen = x_axis.inside(start + v * L * x_axis.gap, count);
         all.begin[o] = start;
-        masks[o] = seen.low < seen.high ? bits((seen.high - 1) * x_axis.gap + 1) & ~bits(seen.low * x_axis.gap) : 0;
+        masks[o] = seen.low < seen.high ? bits((seen.high - 1) * apart + 1) & ~bits(seen.low * apart) : 0;
       }
       masks[MOST_PLACES] = bits(count);
     }
     const AddMeetings<E> add =
-        x_axis.gap == 1 ? by_lines<E, 1>(piece.lines, places) : by_lines<E, 2>(piece.lines, places);
+        x_axis.gap == 1   ? by_lines<E, 1>(piece.lines, places)
+        : x_axis.gap == 2 ? by_lines<E, 2>(piece.lines, places)
+                          : by_places<E, 1, 0>(places);
     const int64_t sum_count = piece.lines * places;
     for (int64_t j = 0; j < columns; ++j) {
       register_t<E> sums[round_up(MOST_LINES * MOST_PLACES, 4)] = {};

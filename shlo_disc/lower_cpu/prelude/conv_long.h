@@ -8,6 +8,7 @@
 // left out.
 #pragma once
 #include "conv_lines.h"
+#include "conv_window.h"
 
 namespace {
 
@@ -211,13 +212,15 @@ class LongBlock {
 template <class E>
 union LongMemories {
   LongMemory<E> dense;
-  LinesMemory<E> depthwise;
+  LinesMemory<E> lines;
+  WindowMemory<E> window;
 };
 
 template <class E>
 bool convolve_long(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, ShloEpilogue epilogue, void* context) {
   const Problem<E> p = normalize<E>(conv);
-  if (!is_long(p) && !has_long_lines(p)) return false;
+  const bool lines = has_long_lines(p), windows = has_long_windows(p);
+  if (!lines && !windows && !is_long(p)) return false;
   struct Scratch {
     LongMemories<E> memory;
     TurnedTile<E> turned;
@@ -240,11 +243,10 @@ bool convolve_long(const ShloConv& conv, int64_t begin, int64_t end, void* scrat
     const int64_t feature = group * p.features + j0, columns = smallest(COLUMNS, p.features - j0);
     const E* const input = p.input + (p.narrow ? j0 : group) * p.group_stride;
     const E* const kernel = p.kernel + feature * p.kernel_out_stride;
-    if (p.narrow) {
-      LinesBlock<E>(p, own.memory.depthwise, input, kernel, columns).run(first, last, feature, epilogue, context);
-    } else {
-      LongBlock<E>(p, own.memory.dense, input, kernel, columns).run(first, last, feature, epilogue, context);
-    }
+    const auto compute = [&](auto&& part) { part.run(first, last, feature, epilogue, context); };
+    if (lines) compute(LinesBlock<E>(p, own.memory.lines, input, kernel, columns));
+    else if (windows) compute(WindowBlock<E>(p, own.memory.window, input, kernel, columns));
+    else compute(LongBlock<E>(p, own.memory.dense, input, kernel, columns));
     begin = stop;
   }
   return true;
