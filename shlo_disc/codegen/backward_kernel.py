@@ -10,7 +10,8 @@ from shlo_disc.codegen.rewrite import ArgRewriter, nodes_of
 from shlo_disc.codegen.softmax import EXPONENTIAL, RAW, args_of, exponential_of
 from shlo_disc.codegen.vanishing import vanishes
 from shlo_disc.dynamic_ops.contract import Precision
-from shlo_disc.expr.scalar import Arg, Scalar
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.scalar import Arg, Convert, Scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +88,24 @@ def keep_in_place(
     sums, later = list[RowSum](), [*(one.element for one in order), *weights]
     for one in order:
         element, *later = later
-        stand = Arg("in place", element.dtype)
-        changed = later if element == raw else [_Replacer(element, stand).scalar(formula) for formula in later]
+        taken = _narrower(element)
+        stand = Arg("in place", taken.dtype)
+        changed = later if taken == raw else [_Replacer(taken, stand).scalar(formula) for formula in later]
         used = [args_of(formula) for formula in changed]
         kept = any(stand.name in names for names in used) and not any(RAW in names for names in used)
         if kept:
-            later = [ArgRewriter({stand.name: Arg(raw.name, element.dtype)}).scalar(formula) for formula in changed]
+            later = [ArgRewriter({stand.name: Arg(raw.name, taken.dtype)}).scalar(formula) for formula in changed]
         sums.append(RowSum(one.arg, one.greatest, element, kept))
     return tuple(sums), tuple(later)
+
+
+def _narrower(element: Scalar) -> Scalar:
+    """What a sum in f32 or f64 adds up: programs that round its elements use them as they are rounded."""
+    match element:
+        case Convert(x, DType.F32 | DType.F64 as dtype) if x.dtype.is_float and x.dtype.bits < dtype.bits:
+            return x
+        case _:
+            return element
 
 
 class _Replacer(ArgRewriter):
@@ -121,6 +132,7 @@ def hidden_vanish(order: Sequence[RowSum], weights: Sequence[Scalar]) -> bool:
     greatest, total, *rest = order
     if total.greatest or isinstance(exponential_of(total.element, greatest.element), str):
         return False
-    exponential = Arg(EXPONENTIAL, total.arg.dtype)
+    summed = _narrower(total.element)
+    exponential = Arg(EXPONENTIAL, summed.dtype)
     formulas = [*(one.element for one in rest), *weights]
-    return all(vanishes(_Replacer(total.element, exponential).scalar(one), exponential, total.arg) for one in formulas)
+    return all(vanishes(_Replacer(summed, exponential).scalar(one), exponential, total.arg) for one in formulas)

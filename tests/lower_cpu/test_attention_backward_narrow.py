@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -41,6 +42,13 @@ def exact(q: Any, k: Any, v: Any) -> Any:
         return plain(q, k, v)
 
 
+def throughout(q: Any, k: Any, v: Any) -> Any:
+    """Scores and exponentials are rounded, too; JAX sums them in f32."""
+    x = jnp.einsum("bthd,bshd->bhts", q, k)
+    seen = jnp.arange(x.shape[-2])[:, None] + 3 > jnp.arange(x.shape[-1])[None]
+    return jnp.einsum("bhts,bshd->bthd", jax.nn.softmax(jnp.where(seen, x, -jnp.inf), -1), v)
+
+
 @pytest.mark.parametrize("name", NARROW)
 def test_every_form(name: str) -> None:
     """Result and gradients are two kernels of attention."""
@@ -53,7 +61,9 @@ def test_every_form(name: str) -> None:
 
 
 @pytest.mark.parametrize("width", [1, 5, 16, 40, 64])
-@pytest.mark.parametrize(("function", "dtype"), [(plain, F16), (causal, BF16), (LIBRARY, BF16), (exact, BF16)])
+@pytest.mark.parametrize(
+    ("function", "dtype"), [(plain, F16), (causal, BF16), (throughout, BF16), (LIBRARY, BF16), (exact, BF16)]
+)
 def test_every_number_of_queries_and_keys(function: Function, dtype: Any, width: int) -> None:
     """Odd widths, and odd numbers of queries and keys, have no whole pairs of bf16."""
     verify(only_gradients(function), with_upstream(heads(dtype, width=width, count=1)), [sized(t, s) for t, s in SIZES])
@@ -61,7 +71,8 @@ def test_every_number_of_queries_and_keys(function: Function, dtype: Any, width:
 
 @pytest.mark.parametrize("size", [7, 8, 47, 48, 49, 77, 128, 300])
 @pytest.mark.parametrize(
-    ("function", "dtype"), [(plain, F16), (causal, F16), (plain, BF16), (LIBRARY, BF16), (exact, BF16)]
+    ("function", "dtype"),
+    [(plain, F16), (causal, F16), (plain, BF16), (throughout, BF16), (LIBRARY, BF16), (exact, BF16)],
 )
 def test_it_rounds_where_products_in_memory_do(
     function: Function, dtype: Any, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -158,9 +169,15 @@ def test_an_odd_number_of_keys_after_nans() -> None:
 
 def test_what_a_mask_hides_is_left_out() -> None:
     """Of bf16; f16 overflows too soon."""
-    for dtype, hides in ((BF16, True), (F16, False)):
-        run = shlo_disc.compile(exported(only_gradients(causal), with_upstream(heads(dtype))), options=FAST)
+    for function, dtype, hides in ((causal, BF16, True), (throughout, BF16, True), (causal, F16, False)):
+        run = shlo_disc.compile(exported(only_gradients(function), with_upstream(heads(dtype))), options=FAST)
         assert ("_hidden(" in run.kernels_source) is hides
+
+
+def test_exponentials_that_are_rounded_are_computed_once() -> None:
+    """They take the place of scores, though what is summed is their value in f32."""
+    run = shlo_disc.compile(exported(only_gradients(throughout), with_upstream(heads(BF16))), options=FAST)
+    assert run.kernels_source.count("exp_(") == 2  # of whole vectors, and of the rest
 
 
 def test_no_scores_in_memory() -> None:

@@ -150,7 +150,8 @@ struct AttentionBackward : PairsOfRows<T, ShloAttentionBackward> {
     return keys_and_values == YES;
   }
 
-  __attribute__((noinline)) void take_rows(int64_t i, int64_t rows, Answer& moderate_keys) const {
+  // `begins`: nothing has been added to sums over rows yet.
+  __attribute__((noinline)) void take_rows(int64_t i, int64_t rows, Answer& moderate_keys, bool begins) const {
     begin_sums();
     const Lines q = lines(it.q, i, rows, it.depth, queries, deep), g = lines(it.g, i, rows, it.width, upstream, wide);
     Pairs which = any_hidden(i, rows) ? SEEN : ALL;
@@ -166,9 +167,14 @@ struct AttentionBackward : PairsOfRows<T, ShloAttentionBackward> {
       const ShloGradient& one = it.gradients[n];
       if (one.by_key && !reads_in_place(one))
         lay_out_right(one, at(one.right, i), rows, right[n], right_high(one));
-      if (!one.by_key) clear(sum[n], ROWS * whole_lines(one.columns));
     }
-    each_piece(i, rows, which, [&](int64_t c, int64_t count) { add_gradients(i, rows, c, count); });
+    if (begins && which != ALL) clear_sums(true);  // some keys meet later rows first
+    bool taken = false;
+    each_piece(i, rows, which, [&](int64_t c, int64_t count) {
+      add_gradients(i, rows, c, count, !begins || which != ALL, taken);
+      taken = true;
+    });
+    if (!taken) clear_sums(false);
     if (which == SEEN && it.vacant != nullptr)
       each_piece(i, rows, HIDDEN, [&](int64_t c, int64_t count) { compute(it.vacant, 0, i, rows, c, count); });
     for (int64_t n = 0; n < it.gradient_count; ++n) {
@@ -192,7 +198,9 @@ struct AttentionBackward : PairsOfRows<T, ShloAttentionBackward> {
     weights_of(it.context, raw + c, gradient + c, weights + w * ROWS * weights_ld, sums, ld, weights_ld, i, rows, c, count);
   }
 
-  __attribute__((noinline)) void add_gradients(int64_t i, int64_t rows, int64_t c, int64_t count) const {
+  // Sums over rows, and over keys, have something already, or not.
+  __attribute__((noinline)) void add_gradients(int64_t i, int64_t rows, int64_t c, int64_t count, bool over_rows,
+                                               bool over_keys) const {
     for (int64_t w = 0; w < it.weight_count; ++w) {
       compute(it.weights[w].element, w, i, rows, c, count);
       N* const to = (N*)(weights + w * ROWS * weights_ld);
@@ -205,19 +213,24 @@ struct AttentionBackward : PairsOfRows<T, ShloAttentionBackward> {
       T* const a = weights + one.number * ROWS * weights_ld;
       if (!one.by_key) {
         const int64_t a_ld = one.words == SHLO_NUMBERS ? weights_ld : weights_ld / STEP;
-        multiply_words<false>(one.words, {a, a_ld}, rows, right_of(n, 0, c), sum[n], line, count, one.columns, true);
+        multiply_words<false>(one.words, {a, a_ld}, rows, right_of(n, 0, c), sum[n], line, count, one.columns,
+                              over_keys);
         continue;
       }
       const bool pairs = one.words != SHLO_NUMBERS;
       if constexpr (STEP > 1)
         if (pairs) Words<N>::across((const N*)a, weights_ld, int64_t(1), rows, count, paired, weights_ld);
       multiply_words<true>(one.words, {pairs ? paired : a, weights_ld}, count, right_of(n, i, 0), sum[n] + c * line, line, rows,
-                           one.columns, true);
+                           one.columns, over_rows);
     }
   }
 
-  static void clear(T* x, int64_t count) {
-    for (int64_t k = 0; k < count; k += 16) store(x + k, splat<vector_t<T>>(0));
+  __attribute__((noinline)) void clear_sums(bool by_key) const {
+    for (int64_t n = 0; n < it.gradient_count; ++n) {
+      const ShloGradient& one = it.gradients[n];
+      const int64_t all = one.by_key == by_key ? (by_key ? high : ROWS) * whole_lines(one.columns) : 0;
+      for (int64_t k = 0; k < all; k += 16) store(sum[n] + k, splat<vector_t<T>>(0));
+    }
   }
 
   void run(bool first, bool last) const {
@@ -225,11 +238,11 @@ struct AttentionBackward : PairsOfRows<T, ShloAttentionBackward> {
     lay_out_words(at(it.v, 0), it.v.column, it.v.row, it.width, it.keys, values, wide);
     for (int64_t n = 0; n < it.gradient_count; ++n) {
       const ShloGradient& one = it.gradients[n];
-      if (one.by_key && first) clear(sum[n], high * whole_lines(one.columns));
       if (!one.by_key && !reads_in_place(one)) lay_out_right(one, at(one.right, 0), it.keys, right[n], right_high(one));
     }
+    if (first && it.rows == 0) clear_sums(true);
     Answer moderate_keys = UNKNOWN;
-    for (int64_t i = 0; i < it.rows; i += ROWS) take_rows(i, least(ROWS, it.rows - i), moderate_keys);
+    for (int64_t i = 0; i < it.rows; i += ROWS) take_rows(i, least(ROWS, it.rows - i), moderate_keys, first && i == 0);
     for (int64_t n = 0; last && n < it.gradient_count; ++n) {
       const ShloGradient& one = it.gradients[n];
       if (one.by_key) one.epilogue(it.context, sum[n], whole_lines(one.columns), 0, it.keys, 0, one.columns);

@@ -66,8 +66,9 @@ template <class T>
 struct Plain {
   static constexpr int parts = 1;  // of a word, which are multiplied one after the other
   template <int part>
-  SHLO_INLINE register_t<T> part_of(register_t<T> x) { return x; }
-  SHLO_INLINE register_t<T> broadcast(T x) { return x - register_t<T>{}; }
+  SHLO_INLINE register_t<T> load(const T* p) { return read(p); }
+  template <int part>
+  SHLO_INLINE register_t<T> broadcast(const T* p) { return *p - register_t<T>{}; }
   SHLO_INLINE register_t<T> add(register_t<T> sum, register_t<T> x, register_t<T> y) { return sum + x * y; }
 };
 
@@ -76,10 +77,10 @@ template <class T, int M, int V, class Kind, int part = 0>
 SHLO_INLINE void add_products(register_t<T> (&sum)[M][V], const T* a, int64_t step, const T* b) {
   register_t<T> y[V];
 #pragma GCC unroll 16
-  for (int v = 0; v < V; ++v) y[v] = Kind::template part_of<part>(read(b + v * Register<T>::lanes));
+  for (int v = 0; v < V; ++v) y[v] = Kind::template load<part>(b + v * Register<T>::lanes);
 #pragma GCC unroll 16
   for (int i = 0; i < M; ++i) {
-    const register_t<T> x = Kind::template part_of<part>(Kind::broadcast(a[i * step]));
+    const register_t<T> x = Kind::template broadcast<part>(a + i * step);
 #pragma GCC unroll 16
     for (int v = 0; v < V; ++v) sum[i][v] = Kind::add(sum[i][v], x, y[v]);
   }
@@ -159,25 +160,30 @@ void multiply(const T* a, int64_t lda, int64_t rows, Panels<T> b, T* c, int64_t 
   }
 }
 
+// sum[M, 4] += a[M] * b[4], of registers at a[i * lda] and b[..], or one part of these.
+template <class T, int M, class Kind, int part = 0>
+SHLO_INLINE void add_dots(register_t<T> (&sum)[M][4], const T* a, int64_t lda, const T* const (&b)[4], int64_t p) {
+  register_t<T> y[4];
+#pragma GCC unroll 4
+  for (int q = 0; q < 4; ++q) y[q] = Kind::template load<part>(b[q] + p);
+#pragma GCC unroll 4
+  for (int i = 0; i < M; ++i) {
+    const register_t<T> x = Kind::template load<part>(a + i * lda + p);
+#pragma GCC unroll 4
+    for (int q = 0; q < 4; ++q) sum[i][q] = Kind::add(sum[i][q], x, y[q]);
+  }
+}
+
 // c[M, count] = a[M, k] * b[count, k], k being whole registers; columns up to the next multiple of four are written.
 template <class T, int M, class Kind = Plain<T>>
 void dots(const T* a, int64_t lda, const T* b, int64_t ldb, int64_t count, T* c, int64_t ldc, int64_t k) {
   for (int64_t j = 0; j < count; j += 4) {
     register_t<T> sum[M][4] = {};
+    const T* const at[4] = {b + j * ldb, b + least(j + 1, count - 1) * ldb, b + least(j + 2, count - 1) * ldb,
+                            b + least(j + 3, count - 1) * ldb};
     for (int64_t p = 0; p < k; p += Register<T>::lanes) {
-      register_t<T> y[4];
-#pragma GCC unroll 4
-      for (int q = 0; q < 4; ++q) y[q] = read(b + least(j + q, count - 1) * ldb + p);
-#pragma GCC unroll 4
-      for (int i = 0; i < M; ++i) {
-        const register_t<T> x = read(a + i * lda + p);
-#pragma GCC unroll 4
-        for (int q = 0; q < 4; ++q) {
-          sum[i][q] = Kind::add(sum[i][q], Kind::template part_of<0>(x), Kind::template part_of<0>(y[q]));
-          if constexpr (Kind::parts == 2)
-            sum[i][q] = Kind::add(sum[i][q], Kind::template part_of<1>(x), Kind::template part_of<1>(y[q]));
-        }
-      }
+      add_dots<T, M, Kind>(sum, a, lda, at, p);
+      if constexpr (Kind::parts == 2) add_dots<T, M, Kind, 1>(sum, a, lda, at, p);
     }
 #pragma GCC unroll 4
     for (int i = 0; i < M; ++i) sum_of_four<T>(sum[i], c + i * ldc + j, 1);

@@ -3,6 +3,7 @@
 // Those of two bytes become words of four: f16 as f32, or two bf16 that are neighbours in what a product sums over.
 #pragma once
 #include "attention_online.h"
+#include "gemm_narrow.h"
 
 namespace {
 
@@ -93,37 +94,25 @@ struct Words<bf16> {
   }
 };
 
-// Words of two bf16, whose products are exact in f32.
-template <class T>
-struct BrainWords {
-  typedef register_t<uint32_t> Bits;
-  SHLO_INLINE register_t<T> broadcast(const T& x) {
-    uint32_t word;
-    __builtin_memcpy(&word, &x, sizeof word);
-    return (register_t<T>)(Bits{} + word);
-  }
-  static constexpr int parts = 2;
-  template <int part>
-  SHLO_INLINE register_t<T> part_of(register_t<T> x) {
-    return (register_t<T>)(part == 0 ? (Bits)x << 16 : (Bits)x & 0xffff0000u);
-  }
-  SHLO_INLINE register_t<T> add(register_t<T> sum, register_t<T> x, register_t<T> y) { return sum + x * y; }
-};
+// Words of two bf16, as K of gemm_narrow.h multiplies them.
+template <class T, class K>
+struct Brain {
+  typedef uint32_t __attribute__((may_alias)) Word;
+  static constexpr int parts = K::parts;
 
-#if defined(SHLO_AVX512) && defined(__AVX512BF16__)
-// The same by dot products of pairs (gemm_narrow.h says what these round).
-template <class T>
-struct BrainDots : BrainWords<T> {
-  static constexpr int parts = 1;
   template <int part>
-  SHLO_INLINE register_t<T> part_of(register_t<T> x) { return x; }
-  SHLO_INLINE register_t<T> add(register_t<T> sum, register_t<T> x, register_t<T> y) {
-    asm("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(x), "v"(y));
-    return sum;
+  SHLO_INLINE register_t<T> load(const T* p) {
+    if constexpr (parts == 2) return K::template unpack<part>((const Word*)p);
+    else return K::unpack((const Word*)p);
   }
+  template <int part>
+  SHLO_INLINE register_t<T> broadcast(const T* p) {
+    if constexpr (parts == 2) return K::template broadcast<part>(*(const Word*)p);
+    else return K::broadcast(*(const Word*)p);
+  }
+  SHLO_INLINE register_t<T> add(register_t<T> sum, register_t<T> x, register_t<T> y) { return K::multiply_add(sum, x, y); }
 };
-#else
-template <class T> using BrainDots = BrainWords<T>;
-#endif
+template <class T> using BrainWords = Brain<T, BrainPairs>;
+template <class T> using BrainDots = Brain<T, BrainProducts>;
 
 }  // namespace

@@ -90,6 +90,7 @@ struct BrainPairs : Real<float, float> {
   typedef register_t<uint32_t> vector;
   typedef lanes_t<uint16_t, lanes> Line;
   typedef uint16_t __attribute__((may_alias)) Half;
+  typedef uint32_t __attribute__((may_alias)) Word;
   static constexpr int step = 2, parts = 2;
   static constexpr bool in_place = false, is_raw = true;
 
@@ -106,7 +107,7 @@ struct BrainPairs : Real<float, float> {
   SHLO_INLINE Sum unpack(const uint32_t* p) {
     if constexpr (part == 0) return (Sum)(read_as<vector>(p) << 16);
     Sum y;
-    asm("vmovdqu16 %1, %0%{%2%}%{z%}" : "=v"(y) : "m"(*(const uint32_t(*)[lanes])p), "Yk"(UPPER));
+    asm("vmovdqu16 %1, %0%{%2%}%{z%}" : "=v"(y) : "m"(*(const Word(*)[lanes])p), "Yk"(UPPER));
     return y;
   }
   template <int part>
