@@ -14,9 +14,11 @@ import shlo_disc
 from shlo_disc import Compiled, CompileOptions, Schedules, tuning
 from shlo_disc.runtime import schedules as known
 from shlo_disc.runtime.cache import Cache, open_cache
-from shlo_disc.runtime.product_timing import Stand, Trial
+from shlo_disc.runtime.dispatch import candidate_of, selections
+from shlo_disc.runtime.peak import symbols_at
+from shlo_disc.runtime.product_timing import Stand, Trial, rate_trials
 from shlo_disc.runtime.toolchain import find_compiler
-from shlo_disc.schedules.candidates import MICRO_KERNELS, Hardware, MicroKernel
+from shlo_disc.schedules.candidates import MICRO_KERNELS, Hardware, MicroKernel, blocks
 from shlo_disc.schedules.model import Rates
 from shlo_disc.schedules.tables import CostTable, Kinds, analytic
 from tests.pipeline.exports import In, exported
@@ -228,3 +230,11 @@ def test_what_no_call_can_have_is_not_tuned() -> None:
         shlo_disc.tune(program, dims={"s": [0]}, options=CompileOptions(schedules=MEASURED))
     with pytest.raises(shlo_disc.ShloDiscError, match="found dims or weights without a program"):
         shlo_disc.tune(dims={"s0": [1]})
+
+
+def test_every_length_has_a_schedule_learnt_with_a_fifth_of_the_trials_of_60_lengths() -> None:
+    artifact = compiled(MEASURED).executable.artifact
+    (selection,), (rows,) = selections(artifact), artifact.free
+    assert all(candidate_of(selection, symbols_at(artifact, {rows: count})) for count in range(1, 2049))
+    alone = 60 * len([block for _ in MICRO_KERNELS for block in blocks(1)])  # lengths of benchmarks.dispatch
+    assert 5 * sum(len(list(rate_trials(kernel))) for kernel in MICRO_KERNELS) <= 4 * alone  # for its four shapes
