@@ -14,6 +14,7 @@ from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 
+from shlo_disc.analysis.access import LEAVES
 from shlo_disc.codegen.contraction import epilogue_index, is_direct_convolution, is_matrix_product
 from shlo_disc.codegen.drafts import LARGEST_GROUP, Draft
 from shlo_disc.codegen.fusion_cost import Amounts, largest, minus, plus, ratio, times
@@ -90,6 +91,9 @@ class _Planner:
             return
         self.rows.clear()
         unfit = {draft: self._unfit(op, draft) for draft in readers}
+        if not any(unfit.values()) and self._is_of_sizes(op):
+            self._enter(op, tuple(readers))
+            return
         dependent = self.state.order.dependent([draft for draft in readers if unfit[draft] is None], readers)
         refusals = {draft: unfit[draft] or self._refusal(op, draft, dependent) for draft in readers}
         options = self._options(op, [d for d, refusal in refusals.items() if refusal is None])
@@ -101,6 +105,14 @@ class _Planner:
         for draft in readers:
             self.state.decide(op, draft, refusals[draft] or self._loss(op, best, apart))
         self.state.open(op, GroupKind.ROWS)
+
+    def _is_of_sizes(self, op: Op[object]) -> bool:
+        """Whether `op` makes a number of sizes and literals, which every kernel computes once and none has to store."""
+        is_stored = any(t in self.state.outputs for t in op.results)
+        if is_stored or definition(op).template is not Template.ELEMENT or any(t.shape for t in op.results):
+            return False
+        made = [self.state.producers.get(t) for t in op.operands]
+        return bool(made) and all(m is not None and (m[0].name in LEAVES or self._is_of_sizes(m[0])) for m in made)
 
     def _enter(self, op: Op[object], drafts: tuple[Draft, ...]) -> None:
         for draft in drafts:

@@ -197,6 +197,12 @@ def test_the_chain_computes_its_gelu_once() -> None:
     assert (count(kernel, UnaryFn.TANH), count(kernel, UnaryFn.EXPONENTIAL), count(kernel, UnaryFn.RSQRT)) == (1, 1, 1)
 
 
+def test_numbers_of_sizes_are_computed_where_they_are_read() -> None:
+    program = planned(lambda x: (x.mean(1), x.var(1)), In("b, s"))
+    assert [root.shape for group in program.plan.groups for root in group.roots if not root.shape] == []
+    assert sum(op.name == "convert" for group in program.plan.groups for op in group.ops) == 2
+
+
 def test_a_residual_is_stored_once() -> None:
     def two_readers(x: Any, w: Any, v: Any) -> Any:
         h = x + x @ w

@@ -156,7 +156,7 @@ WIDTHS = [(7, 3, 1), (200, 5, 2003), (385, 65, 64), (1, 1, 17)]
 
 
 @pytest.mark.parametrize("driver", ["c", "vm"])
-@pytest.mark.parametrize(("function", "shapes"), [(of_a_row, MLP), (of_a_row, DYNAMIC), (moments, MLP)])
+@pytest.mark.parametrize(("function", "shapes"), [(f, given) for f in (of_a_row, moments) for given in (MLP, DYNAMIC)])
 def test_what_is_reduced_along_the_rows_of_a_product_is_held(
     function: Callable[..., Any], shapes: tuple[In, ...], driver: Literal["c", "vm"]
 ) -> None:
