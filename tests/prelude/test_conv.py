@@ -185,8 +185,8 @@ def caller(path: Path) -> Convolve:
     """The tasks of all pieces, which together must hand out each element exactly once, as [N, spatial, O]."""
     library = ctypes.CDLL(str(path))
     guard, most = 4096, 4 << 20
-    memory = np.full(CONSTANTS["SCRATCH"] + most + 64 + guard, 0xFF, np.uint8)  # NaNs
-    start = -memory.ctypes.data % 64
+    memory = np.full(guard + 64 + CONSTANTS["SCRATCH"] + most + guard, 0xFF, np.uint8)  # NaNs
+    start = guard + -memory.ctypes.data % 64
 
     def run(
         case: Case, pieces: Sequence[tuple[int, int]], weights: Weights = "as they are", *, turned: bool = False
@@ -221,6 +221,7 @@ def caller(path: Path) -> Convolve:
             assert not bad, "tile not aligned, or its leading dimension is too small"
         assert (times == 1).all(), "not each element exactly once"
         assert (memory[start + scratch :] == 0xFF).all(), "wrote beyond the scratch memory"
+        assert (memory[:start] == 0xFF).all(), "wrote before the scratch memory"
         return result
 
     return run
