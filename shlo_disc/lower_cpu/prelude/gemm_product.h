@@ -294,7 +294,7 @@ struct Product : Operands<typename K::Storage> {
   }
 
   // A walk through rows of B where it is, which the tiles of so many rows of A share.
-  Walk walk(const Storage* at, int64_t columns, int64_t deep, int64_t rows) const {
+  SHLO_ONCE Walk walk(const Storage* at, int64_t columns, int64_t deep, int64_t rows) const {
     const int64_t tiles = (rows * 4 + ACCUMULATORS - 1) / ACCUMULATORS, row = columns * (int64_t)sizeof(Storage);
     const int share = tiles == 1 ? 0 : tiles < 4 ? 1 : 2;
     const int64_t unit = fetched<K, 1 << Tiles<K, PACKED>::FETCHING>(share) * LINE, each = (row + unit - 1) / unit;
@@ -324,7 +324,7 @@ struct Product : Operands<typename K::Storage> {
     }
   }
   // to[deep, L] = some columns of B, which are adjacent, and zeros.
-  void copy_lines(const Storage* from, int64_t deep, int64_t columns, Storage* to) const {
+  SHLO_ONCE void copy_lines(const Storage* from, int64_t deep, int64_t columns, Storage* to) const {
     for (int64_t p = 0; p < deep; ++p, from += b_k, to += L) {
       Storage line[L] = {};
       __builtin_memcpy(line, from, columns * sizeof(Storage));
@@ -353,7 +353,7 @@ struct Product : Operands<typename K::Storage> {
   }
 
   // What will be packed next, after the depths up to p of a panel from column j on: it is fetched where it is.
-  Walk next_to_pack(int64_t p, int64_t depth, int64_t j, int64_t rows) const {
+  SHLO_ONCE Walk next_to_pack(int64_t p, int64_t depth, int64_t j, int64_t rows) const {
     if (!K::in_place || packed_right || b_col != 1) return {};
     if (p < k) return walk(b_at(p, j), min(PANEL, j1 - j), min(depth, k - p), rows);
     return j + PANEL < j1 ? walk(b_at(0, j + PANEL), min(PANEL, j1 - j - PANEL), min(depth, k), rows) : Walk{};
