@@ -32,6 +32,7 @@ from shlo_disc.codegen.host import (
 from shlo_disc.codegen.liveness import Liveness, members
 from shlo_disc.codegen.placement import Tenant, place, sizes_at, stack
 from shlo_disc.codegen.region_memory import Holding, RegionMemory
+from shlo_disc.codegen.regions import Locality
 from shlo_disc.codegen.scheduling import AtPoints
 from shlo_disc.codegen.step_order import other_orders, pairs_in_place
 from shlo_disc.codegen.traffic import bytes_of
@@ -77,19 +78,30 @@ def allocate(
     Steps change places where that needs less memory at some likely sizes, and at none more. On the same condition
     temporaries are not computed in place: two that live shorter may both be guests where one that lives longer is not.
     """
-    best = _Layout(places, steps, context, donated)
+    setting = _Setting(places, context, donated, Locality(context.facts))
+    best = _Layout(setting, steps)
     orders = other_orders(steps, best.sizes_in_arena()) if context.points else ()
-    ordered = (_Layout(places, order, context, donated) for order in orders)
+    ordered = (_Layout(setting, order) for order in orders)
     best = next((other for other in ordered if other.is_better_than(best)), best)
-    apart = _Layout(places, best.steps, context, donated, in_place=False)
+    apart = _Layout(setting, best.steps, in_place=False)
     best = apart if apart.is_better_than(best) else best
     if best.could_hold:
-        by_rows = _Layout(places, best.steps, context, donated, holding=Holding.ALL)
+        by_rows = _Layout(setting, best.steps, holding=Holding.ALL)
         best = by_rows if by_rows.needs_no_more_than(best) else best
     elif best.holds_any:
-        whole = _Layout(places, best.steps, context, donated, holding=Holding.NONE)  # in results and donated arguments
+        whole = _Layout(setting, best.steps, holding=Holding.NONE)  # in results and donated arguments
         best = whole if whole.needs_half_of(best) else best
     return best.memory()
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """What all layouts of a program have: buffers, those arguments that are `donated`, and what is known."""
+
+    places: Sequence[Place]
+    context: Context
+    donated: Collection[int]
+    locality: Locality
 
 
 class _Layout:
@@ -97,20 +109,19 @@ class _Layout:
 
     def __init__(
         self,
-        places: Sequence[Place],
+        setting: _Setting,
         steps: tuple[HostStep, ...],
-        context: Context,
-        donated: Collection[int],
         *,
         in_place: bool = True,
         holding: Holding = Holding.SHARED,
     ) -> None:
         """`in_place`: launches may write in place of temporaries, and not of donated arguments alone."""
+        places, context = setting.places, setting.context
         self._places, self.steps, self._context = places, steps, context
         self._live = Liveness(steps, len(places), [slot for slot, at in enumerate(places) if at.kind == "result"])
         temporaries = {slot: at.size for slot, at in enumerate(places) if at.kind == "arena"}
-        self._regions = RegionMemory(steps, self._live, temporaries, context, holding=holding)
-        self._shared = shared = _Sharing(places, self._live, self._regions, context, donated)
+        self._regions = RegionMemory(steps, self._live, temporaries, context, setting.locality, holding=holding)
+        self._shared = shared = _Sharing(places, self._live, self._regions, context, setting.donated)
         shared.in_place(steps, of_temporaries=in_place)
         shared.as_results()
         shared.as_guests()

@@ -15,7 +15,7 @@ from enum import Enum, auto
 from shlo_disc.codegen.groups import Context
 from shlo_disc.codegen.host import CaseStep, HostStep, LaunchStep, WhileStep
 from shlo_disc.codegen.liveness import Liveness
-from shlo_disc.codegen.regions import UNIT_ROWS, Region, as_step, find_regions, held_rows
+from shlo_disc.codegen.regions import UNIT_ROWS, Locality, Region, as_step, find_regions, held_rows
 from shlo_disc.expr.dim import Dim, Sym, divide
 
 
@@ -39,6 +39,7 @@ class RegionMemory:
         live: Liveness,
         sizes: Mapping[int, Dim],
         context: Context,
+        locality: Locality,
         *,
         holding: Holding,
     ) -> None:
@@ -49,7 +50,7 @@ class RegionMemory:
         self._by_slot = dict[int, Region]()  # of temporaries that may be held
         self._held = dict[int, Region]()  # by home
         self.could_hold = False  # there are regions for one thread, but it has none
-        for region in find_regions(steps, context.facts):
+        for region in find_regions(steps, locality):
             span = sum(1 << live.numbered[id(step)] for step in region.steps)
             slots = [slot for slot in region.local & region.written if self._may_be_held(slot, region, span)]
             is_shared = region.threads > 1

@@ -35,7 +35,7 @@ class Region:
     others: set[int] = field(default_factory=set[int])
     written: set[int] = field(default_factory=set[int])
 
-    def joined(self, step: LaunchStep, division: Division, facts: Facts) -> bool:
+    def joined(self, step: LaunchStep, division: Division, locality: Locality) -> bool:
         """Add a launch if it may be in the region."""
         fits = (
             division.count == self.rows
@@ -44,7 +44,7 @@ class Region:
         )
         if not fits:
             return False
-        local = local_slots(step, division, self.rows, facts)
+        local = locality.slots(step, division, self.rows)
         others, written = set(step.slots) - local, set(step.written)
         used = self.local | self.others
         if (used & written or self.written & set(step.slots)) and not self._hand_on(set(step.slots), written, others):
@@ -81,62 +81,75 @@ def division_of(step: HostStep) -> Division | None:
     return None if division is None or division.count.constant == 0 else division
 
 
-def local_slots(step: LaunchStep, division: Division, rows: Dim, facts: Facts) -> set[int]:
-    """The slots of a launch of which it uses in every row that row alone."""
-    others = set(step.slots[len(step.kernel.tensors) :])
-    for position, tensor in enumerate(step.kernel.tensors):
-        if not division.is_local(position, elements(tensor.shape), rows, facts):
-            others.add(step.slots[position])
-    return set(step.slots) - others
+class Locality:
+    """Which slots launches use row by row, under some facts. Orders of the same steps ask again and again."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._known = dict[tuple[int, Dim], tuple[LaunchStep, frozenset[int]]]()  # a step that is kept has its id alone
+
+    def slots(self, step: LaunchStep, division: Division, rows: Dim) -> frozenset[int]:
+        """The slots of a launch of which it uses in every row that row alone."""
+        key = (id(step), rows)
+        if key not in self._known:
+            self._known[key] = step, self._found(step, division, rows)
+        return self._known[key][1]
+
+    def _found(self, step: LaunchStep, division: Division, rows: Dim) -> frozenset[int]:
+        others = set(step.slots[len(step.kernel.tensors) :])
+        for position, tensor in enumerate(step.kernel.tensors):
+            if not division.is_local(position, elements(tensor.shape), rows, self._facts):
+                others.add(step.slots[position])
+        return frozenset(step.slots) - others
 
 
-def find_regions(steps: Sequence[HostStep], facts: Facts) -> Iterator[Region]:
+def find_regions(steps: Sequence[HostStep], locality: Locality) -> Iterator[Region]:
     """The regions of a list of steps, and of the bodies of its loops and branches, in the order of the text."""
     runs = list[Region]()
     is_open = False
     for step in steps:
         division = division_of(step)
         if division is not None and isinstance(step, LaunchStep):
-            if not (is_open and _extend(runs, step, division, facts)):
-                runs.append(_region(division.count, [step], facts) or Region(division.count, [step]))
+            if not (is_open and _extend(runs, step, division, locality)):
+                runs.append(_region(division.count, [step], locality) or Region(division.count, [step]))
             is_open = True
             continue
         is_open = False
         match step:
             case WhileStep(condition, _, body):
-                runs += [*find_regions(condition, facts), *find_regions(body, facts)]
+                runs += [*find_regions(condition, locality), *find_regions(body, locality)]
             case CaseStep(_, _, branches):
-                runs += [region for branch in branches for region in find_regions(branch, facts)]
+                runs += [region for branch in branches for region in find_regions(branch, locality)]
             case _:
                 pass
     return (run for run in runs if len(run.steps) > 1)
 
 
-def _extend(runs: list[Region], step: LaunchStep, division: Division, facts: Facts) -> bool:
+def _extend(runs: list[Region], step: LaunchStep, division: Division, locality: Locality) -> bool:
     """Add a launch to the last run.
 
     The rows of a product are those of the region: a run that has none takes them, without the launches at its beginning
     that cannot.
     """
     run = runs[-1]
-    if run.joined(step, division, facts):
+    if run.joined(step, division, locality):
         return True
     if run.has_product or division.count == run.rows:
         return False
     for first in range(len(run.steps) if division.block is not None else 1):
-        if (other := _region(division.count, [*run.steps[first:], step], facts)) is not None:
-            before = _region(run.rows, run.steps[:first], facts) if first else None
+        if (other := _region(division.count, [*run.steps[first:], step], locality)) is not None:
+            before = _region(run.rows, run.steps[:first], locality) if first else None
             runs[-1:] = [other] if before is None else [before, other]
             return True
     return False
 
 
-def _region(rows: Dim, steps: Sequence[LaunchStep], facts: Facts) -> Region | None:
+def _region(rows: Dim, steps: Sequence[LaunchStep], locality: Locality) -> Region | None:
     """The region of these launches, if they may be one."""
     region = Region(rows)
     for step in steps:
         division = division_of(step)
-        if division is None or not region.joined(step, division, facts):
+        if division is None or not region.joined(step, division, locality):
             return None
     return region
 
