@@ -61,7 +61,7 @@ from shlo_disc.schedules.tables import UNKNOWN, Schedules, Scheduling
 from shlo_disc.verify.ops import verify
 
 _DEFAULTS, _NO_HINTS = CompileOptions(), Hints()
-KERNEL_FILES = 2  # compiled side by side; more files cost more in headers than they save
+KERNEL_FILES = 2  # compiled side by side, if there are cores for it; more cost more in headers than they save
 
 
 class Stopwatch:
@@ -236,7 +236,7 @@ def _generate(
     cpu = CpuLowering(program, producers, request.scheduling)
     context = Context(program.facts, producers, cpu.abilities, points, program.kept(donated))
     host = plan_host(program, context, fuse, cpu.lower, donated)
-    return host, SourceFile("host", print_host(program, host)), cpu.sources(KERNEL_FILES)
+    return host, SourceFile("host", print_host(program, host)), cpu.sources(min(KERNEL_FILES, available_threads()))
 
 
 def _generate_cuda(
