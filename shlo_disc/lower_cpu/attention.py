@@ -45,20 +45,29 @@ def attention_pieces(kernel: AttentionKernel) -> Dim:
 
     It depends on sizes alone, and so do the bits (Flash-Decoding, Dao et al. 2023, cuts keys by the cores of a GPU).
     """
-    if kernel.q.dtype in NARROW:
-        return const(1)
-    rows = prelude_constants("attention.h")["SHLO_ATTENTION_ROWS"]
-    few = minimum(1, maximum(0, rows + 1 - kernel.row.extent))
-    matrices = maximum(1, product(axis.extent for axis in kernel.batch))
-    return maximum(1, few * minimum(kernel.key.extent // _PIECE, const(_PIECES) // matrices))
+    return 1 + _is_cut(kernel) * (minimum(kernel.key.extent // _PIECE, const(_PIECES) // _matrices(kernel)) - 1)
+
+
+def _is_cut(kernel: AttentionKernel) -> Dim:
+    """1 if keys are cut, else 0."""
+    rows, keys = kernel.row.extent, kernel.key.extent
+    most = prelude_constants("attention.h")["SHLO_ATTENTION_ROWS"]
+    behind = (keys - rows).constant
+    if kernel.q.dtype in NARROW or (behind is not None and behind < 2 * _PIECE - most):
+        return const(0)  # the last: few rows have few keys, if their numbers are the same
+    few = minimum(1, maximum(0, most + 1 - rows))
+    return few * minimum(1, keys // (2 * _PIECE)) * minimum(1, const(_PIECES) // (2 * _matrices(kernel)))
+
+
+def _matrices(kernel: AttentionKernel) -> Dim:
+    return maximum(1, product(axis.extent for axis in kernel.batch))
 
 
 def attention_extent(kernel: AttentionKernel) -> Dim:
     """How many blocks of rows there are; one piece of work if it hands out pieces of keys."""
     rows = prelude_constants("attention.h")["SHLO_ATTENTION_ROWS"]
     blocks = product(axis.extent for axis in kernel.batch) * ((kernel.row.extent + (rows - 1)) // rows)
-    cut = minimum(1, attention_pieces(kernel) - 1)
-    return blocks + cut * (1 - blocks)
+    return blocks + _is_cut(kernel) * (1 - blocks)
 
 
 def attention_work(kernel: AttentionKernel) -> Dim:
@@ -70,17 +79,16 @@ def attention_work(kernel: AttentionKernel) -> Dim:
 
 def attention_workspaces(kernel: AttentionKernel) -> tuple[Dim, ...]:
     """Bytes of what is known of all pieces of keys."""
-    pieces = attention_pieces(kernel)
-    if pieces.constant == 1:
-        return ()
-    return (minimum(1, pieces - 1) * pieces * product(axis.extent for axis in kernel.batch) * _state(kernel),)
+    cut, most = _is_cut(kernel), prelude_constants("attention.h")["SHLO_ATTENTION_ROWS"]
+    # as much as the most pieces take: offsets of all that lies behind repeat this formula
+    return () if cut.constant == 0 else (cut * _PIECES * _state(kernel, minimum(kernel.row.extent, most)),)
 
 
-def _state(kernel: AttentionKernel) -> Dim:
-    """Bytes of what is known of one piece, see `attention.h`."""
+def _state(kernel: AttentionKernel, rows: Dim) -> Dim:
+    """Bytes of what is known of `rows` rows of one piece, see `attention.h`."""
     block = prelude_constants("attention.h")["SHLO_ATTENTION_BLOCK"]
     wide = (kernel.width + 15) // 16 * 16
-    return (kernel.row.extent * wide + 2 * block) * kernel.q.dtype.bytes
+    return (rows * wide + 2 * block) * kernel.q.dtype.bytes
 
 
 def attention_scratch(kernel: AttentionKernel) -> Dim:
@@ -165,7 +173,7 @@ def _over_pieces(kernel: AttentionKernel, name: str, matrix: str, arguments: str
     """A loop whose turn number `task` is about `matrix`."""
     emit = Emitter(VectorSpelling())
     rows, keys = emit.dim_scalar(kernel.row.extent), emit.dim_scalar(kernel.key.extent)
-    pieces, state = emit.dim_scalar(attention_pieces(kernel)), emit.dim_scalar(_state(kernel))
+    pieces, state = emit.dim_scalar(attention_pieces(kernel)), emit.dim_scalar(_state(kernel, kernel.row.extent))
     head = [
         *operand_pointers(kernel),
         f"char* const states = (char*)buffers[{len(kernel.params)}];",

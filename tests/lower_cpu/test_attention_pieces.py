@@ -118,3 +118,13 @@ def growing(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[An
 def test_large_scores() -> None:
     """What earlier pieces come to shrinks to nothing."""
     verify(biased, [*inputs(), In("h, t - 1, s - 1", draw=growing)], [sized(4, 2000), sized(1, 1024, 2)])
+
+
+@pytest.mark.parametrize(("keys", "cut"), [("t", False), ("t + 975", False), ("t + 976", True)])
+def test_few_rows_that_have_few_keys(keys: str, cut: bool) -> None:
+    """Up to 48 rows of `t` have no 1024 keys."""
+    given = [In("1, t, 2, 8"), In(f"1, {keys}, 2, 8"), In(f"1, {keys}, 2, 8")]
+    run = shlo_disc.compile(exported(plain, given))
+    assert ("shlo_attention_piece" in run.kernels_source) == cut
+    assert run.peak_memory(t=49) == 0
+    assert (run.peak_memory(t=48) > 0) == cut
