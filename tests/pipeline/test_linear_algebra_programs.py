@@ -18,6 +18,7 @@ from jax import export, lax
 from jax.scipy import linalg as jsl
 
 import shlo_disc
+from shlo_disc import CompileOptions
 from tests.oracle import xla_executable
 from tests.pipeline.exports import FAST, Array
 
@@ -239,6 +240,22 @@ def test_cholesky_is_that_of_xla(dtype: str) -> None:
     for shape in ((0, 3, 3), (2, 0, 0), (3, 1, 1)):
         ones = np.ones(shape, kind)
         assert all(np.array_equal(np.asarray(x), ones) for x in run(ones))
+
+
+@pytest.mark.parametrize(("size", "grain"), [(4, "(n_s0 + 1)"), (12, "(n_s0 + 1)"), (13, "1"), (16, "1")])
+def test_threads_do_not_share_tiny_matrices(size: int, grain: str) -> None:
+    """A grain of more than the batch: calls of so little would wait for each other's lock."""
+    matrices = f"tensor<?x{size}x{size}xf32>"
+    text = (
+        f"func.func @main(%a: {matrices}) -> {matrices} {{\n"
+        f'%0 = "stablehlo.cholesky"(%a) <{{lower = true}}> : ({matrices}) -> {matrices}\nreturn %0 : {matrices}\n}}'
+    )
+    run = shlo_disc.compile(text, options=CompileOptions(optimize=1, threads=2))
+    assert f"n_s0, {grain}, 0, scratch);" in run.kernels_source
+    a = definite(random(np.random.default_rng(size), (67, size, size), np.float64)).astype(np.float32)
+    (found,) = run(a)
+    wanted = np.linalg.cholesky(np.tril(a) + np.swapaxes(np.tril(a, -1), 1, 2))
+    np.testing.assert_allclose(np.tril(found), wanted, rtol=1e-4, atol=1e-4)
 
 
 # -- other platforms, and what is refused
