@@ -186,11 +186,9 @@ def test_doubles() -> None:
         verify(gradients(matrices), inputs, [sized(37, 19), sized(130, 300)])
 
 
-@pytest.mark.parametrize("driver", ["c", "vm"])
-def test_threads(driver: Any) -> None:
-    """The bits are those of one thread."""
-    inputs = with_upstream(heads(count=3))
-    source = exported(gradients(causal), inputs)
+def threads_agree(function: Function, inputs: Sequence[In], driver: Any) -> None:
+    """Two threads give the bits of one."""
+    source = exported(gradients(function), inputs)
     arrays = [i.array(np.random.default_rng(1), sized(200, 300)) for i in inputs]
     one, two = (
         flat(shlo_disc.compile(source, options=CompileOptions(driver=driver, optimize=1, threads=n)), arrays)
@@ -198,6 +196,11 @@ def test_threads(driver: Any) -> None:
     )
     for a, b in zip(one, two, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("driver", ["c", "vm"])
+def test_threads(driver: Any) -> None:
+    threads_agree(causal, with_upstream(heads(count=3)), driver)
 
 
 @pytest.mark.parametrize("function", [masked, masked_twice])

@@ -25,6 +25,7 @@ from tests.lower_cpu.test_attention_backward import (
     gradients,
     hidden_rows,
     only_gradients,
+    threads_agree,
     verify,
     with_upstream,
 )
@@ -107,16 +108,7 @@ def test_random_sizes(seed: int) -> None:
 @pytest.mark.parametrize("driver", ["c", "vm"])
 @pytest.mark.parametrize("function", [causal, LIBRARY])
 def test_threads(function: Function, driver: Any) -> None:
-    """The bits are those of one thread."""
-    inputs = with_upstream(heads(BF16, count=3))
-    source = exported(gradients(function), inputs)
-    arrays = [i.array(np.random.default_rng(1), sized(200, 300)) for i in inputs]
-    one, two = (
-        flat(shlo_disc.compile(source, options=CompileOptions(driver=driver, optimize=1, threads=n)), arrays)
-        for n in (1, 2)
-    )
-    for a, b in zip(one, two, strict=True):
-        np.testing.assert_array_equal(a, b)
+    threads_agree(function, with_upstream(heads(BF16, count=3)), driver)
 
 
 @pytest.mark.parametrize("dtype", [F16, BF16])
