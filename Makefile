@@ -4,16 +4,22 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 CORPUS ?= ../shared/corpus
+FUZZ_SECONDS ?= 360
+# Other programs for each commit, and the same ones whenever it is tested.
+FUZZ_SEED ?= $(shell commit=$$(git rev-parse --short=7 HEAD 2>/dev/null) && printf '%d' "0x$$commit" || echo random)
+HOSTILE ?= 2000
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 USABLE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
 
-.PHONY: help demo test check format golden bench bench-peers bench-ops bench-compile bench-fusion bench-parse clean
+.PHONY: help demo test fuzz hostile check format golden bench bench-peers bench-ops bench-compile bench-fusion bench-parse clean
 
 help:
 	@echo "make demo    an encoder, 50 shapes, one compilation, checked against XLA"
 	@echo "make test    every check and every test"
+	@echo "make fuzz    random programs in all ways against each other, for FUZZ_SECONDS=$(FUZZ_SECONDS), from FUZZ_SEED=$(FUZZ_SEED) on"
+	@echo "make hostile  compile and call HOSTILE=$(HOSTILE) programs that were changed at random"
 	@echo "make check   formatting, lint, types, layers, sizes, golden files"
 	@echo "make format  rewrite the sources as 'make check' wants them"
 	@echo "make golden  rewrite tests/golden from what is generated now"
@@ -41,6 +47,13 @@ demo: $(INSTALLED)
 
 test: check
 	$(BIN)/python -m pytest -n 2 --dist worksteal --corpus=$(CORPUS)
+	-$(MAKE) fuzz  # what it finds is printed; it does not fail the tests yet
+
+fuzz: $(INSTALLED)
+	$(BIN)/python -m shlo_disc fuzz --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) --jobs 2 --keep-going --out build/fuzz
+
+hostile: $(INSTALLED)
+	$(BIN)/python -m tests.hostile.run --count $(HOSTILE) --seed random --jobs 2 --corpus $(CORPUS) --out build/hostile
 
 check: $(INSTALLED)
 	$(BIN)/ruff format --check .

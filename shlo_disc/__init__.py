@@ -4,6 +4,7 @@ from shlo_disc.compiled import Bound, Compiled
 from shlo_disc.custom_calls import register_custom_call
 from shlo_disc.diagnostics import (
     ArgumentTypeError,
+    CacheWarning,
     CompileError,
     InternalError,
     ParseError,
@@ -27,6 +28,7 @@ __all__ = [
     "ArgumentTypeError",
     "Bound",
     "Build",
+    "CacheWarning",
     "CompileError",
     "CompileOptions",
     "Compiled",

@@ -1,20 +1,21 @@
-"""What the compiler hands to the runtime: plain data that pickles.
+"""What the compiler hands to the runtime: plain data, which `codec` writes to files and reads back.
 
-Formulas are Python expressions over symbol names; besides operators they may call `floordiv`, `mod`, `min`, `max`.
+Formulas are sums, differences and products of numbers, symbols, and calls of `floordiv`, `mod`, `min` and `max`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from shlo_disc.interface import Argument, CheckText, Donation, Formula, Reading, Result
+from shlo_disc.interface import Argument, CheckText, Donation, Formula, Reading, Result, SizeLimit
 from shlo_disc.overview import Overview
 from shlo_disc.schedules.selection import Selection
 
 Slot: TypeAlias = int  # a number of a buffer of the program
 DeviceKind: TypeAlias = Literal["cpu", "cuda"]
+LARGEST_SIZE = (1 << 31) - 1  # of a `?` of an argument: stablehlo.get_dimension_size is an i32
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +129,7 @@ class Case:
 class HostCall:
     """Call a function of Python that reads `operands` and fills `results`, whole. `number` counts them from 0.
 
-    `callee` is a name in `runtime/callees.py`, `attributes` is what it wants to know: numbers, strings, bytes, arrays,
+    `callee` is a name in `runtime/callees.py`, `attributes` is what it wants to know: numbers, strings, arrays,
     and tuples of them. `place` says which op of which line this is, for errors.
     """
 
@@ -136,7 +137,7 @@ class HostCall:
     callee: str
     operands: tuple[Slot, ...]
     results: tuple[Slot, ...]
-    attributes: Mapping[str, Any]
+    attributes: Mapping[str, HostValue]
     place: str
 
 
@@ -266,6 +267,10 @@ class Constant:
     data: bytes
 
 
+# What a function of Python is told about a call: nothing that is not plain data.
+HostValue: TypeAlias = int | str | Constant | tuple["HostValue", ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Segment:
     """A part of a program, up to where sizes become known that the next part needs; or a loop, or branches.
@@ -323,6 +328,7 @@ class Artifact:
     `donations` names the arguments that a call writes to: who runs it gives it others where that is not safe. `host` is
     the generated driver with `shlo_plan` and `shlo_run`; `steps` is the same for the VM. `free` are the names of the
     sizes that all follow from, `raw_sizes` the first symbols in terms of them. `packings` fill their last buffer once.
+    `limits`: what no call may exceed, also of tensors that are not stored.
     On "cuda" indices are 32 bits wide in calls where all `index_spaces` (numbers of elements) are small enough.
     """
 
@@ -350,6 +356,7 @@ class Artifact:
     segments: tuple[Segment, ...] = ()
     returned: tuple[int, ...] = ()
     packings: tuple[Launch, ...] = ()
+    limits: tuple[SizeLimit, ...] = ()
 
     @property
     def given(self) -> int:

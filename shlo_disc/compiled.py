@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -219,10 +220,13 @@ def _serve_none(*_: object) -> Any:
 
 
 def _call(executable: Runnable, signature: Signature | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if signature is not None:
-        return signature.unflatten(executable.mirror(signature.flatten(args, kwargs)))
-    _refuse_keywords(kwargs)
-    return executable.mirror(args)
+    try:
+        if signature is not None:
+            return signature.unflatten(executable.mirror(signature.flatten(args, kwargs)))
+        _refuse_keywords(kwargs)
+        return executable.mirror(args)
+    except ctypes.ArgumentError as error:  # what ctypes makes of a lack of memory for one
+        raise MemoryError("no memory for the arguments of a call") from error
 
 
 def _call_positional(executable: GpuExecutable, signature: Signature | None, *args: Any) -> Any:

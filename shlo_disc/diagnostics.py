@@ -3,9 +3,45 @@
 from __future__ import annotations
 
 import operator
+import re
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import SupportsIndex, cast
+
+# What a terminal obeys or hides instead of showing it: control characters, marks that change the direction of text,
+# separators of lines, halves of characters.
+_UNSEEN = "\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
+_CONTROLS, _BREAKS = re.compile(f"[{_UNSEEN}]"), re.compile(f"[\t\n{_UNSEEN}]")
+
+
+def printable(text: str) -> str:
+    r"""Escape what a terminal would obey instead of showing it; line breaks and tabs remain.
+
+    >>> print(printable("a\x1b[31mb"))
+    a\x1b[31mb
+    """
+    return text if text.isascii() and text.isprintable() else _CONTROLS.sub(_escaped, text)
+
+
+def one_line(text: str) -> str:
+    r"""Escape line breaks and tabs too: text of a user's as a part of a line of ours.
+
+    >>> print(one_line("a\nb"))
+    a\nb
+    """
+    return text if text.isascii() and text.isprintable() else _BREAKS.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode("ascii")
+
+
+def _columns(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "FW") for c in text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +75,7 @@ class Span:
 
     def where(self) -> str:
         """`file:line:column` of the first character."""
-        return f"{self.source.file}:{self.line}:{self.column}"
+        return f"{one_line(self.source.file)}:{self.line}:{self.column}"
 
     def excerpt(self) -> str:
         """The source line with carets below the span; very long lines are cut around it.
@@ -56,9 +92,12 @@ class Span:
         right = min(tail, max(self.start + 100, left + 160))
         cut_left = "…" if left > head else ""
         cut_right = "…" if right < tail else ""
-        margin = self.start - left + len(cut_left)
-        width = max(1, min(self.end, right) - self.start)
-        return f"  {cut_left}{text[left:right]}{cut_right}\n  {' ' * margin}{'^' * width}"
+        end = max(self.start, min(self.end, right))
+        parts = (text[left : self.start], text[self.start : end], text[end:right])
+        before, marked, after = [one_line(part.replace("\t", " ")) for part in parts]  # carets keep their columns
+        margin = len(cut_left) + _columns(before)
+        line = f"{cut_left}{before}{marked}{after}{cut_right}"
+        return f"  {line}\n  {' ' * margin}{'^' * max(1, _columns(marked))}"
 
     def explain(self, message: str) -> str:
         """Put `message` on the source line it is about.
@@ -68,6 +107,8 @@ class Span:
           %1 = stablehlo.tan %0
                ^^^^^^^^^^^^^
         """
+        if not self.source.text:  # of a file without text there is nothing to show
+            return f"{one_line(self.source.file)}: error: {message}"
         return f"{self.where()}: error: {message}\n{self.excerpt()}"
 
 
@@ -77,7 +118,7 @@ def from_line(origin: str) -> str:
     >>> from_line("model.py:17")
     '\n  from: model.py:17'
     """
-    return f"\n  from: {origin}" if origin else ""
+    return f"\n  from: {one_line(origin)}" if origin else ""
 
 
 NOWHERE = Span(Source("<generated>", ""), 0, 0)
@@ -95,7 +136,10 @@ class Note:
 
 
 class ShloDiscError(Exception):
-    """Root of every error that shlo_disc raises on purpose."""
+    """Root of every error that shlo_disc raises on purpose. Its text may be shown on a terminal as it is."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class CompileError(ShloDiscError):
@@ -121,7 +165,7 @@ class CompileError(ShloDiscError):
         parts = [self.span.explain(self.message) + from_line(self.origin), *map(str, self.notes)]
         if self.hint:
             parts.append(f"  help: {self.hint}")
-        return "\n".join(parts)
+        return printable("\n".join(parts))
 
 
 class ParseError(CompileError):
@@ -153,6 +197,10 @@ class ArgumentTypeError(ShloDiscError, TypeError):
 
 class ToolchainError(ShloDiscError):
     """No usable compiler, or it failed on generated code; the message says how to mend it."""
+
+
+class CacheWarning(UserWarning):
+    """The cache's folder cannot be used. What is compiled is kept in a temporary folder until the process ends."""
 
 
 class InternalError(ShloDiscError):

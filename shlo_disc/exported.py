@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
+from shlo_disc.diagnostics import ArgumentTypeError, ParseError, ShloDiscError, Source, Span, one_line
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import DenseAttr, FunctionType, StringAttr, TensorType
 from shlo_disc.ir.core import Block, Function, Module, Op
+from shlo_disc.parse.bytecode import read_bytecode
 
 _PATHS_SHOWN = 8
 
@@ -136,8 +137,11 @@ def deserialize(data: bytes) -> Any:
         raise ShloDiscError(f"expected a serialized jax.export.Exported, found other bytes ({error})") from error
 
 
-def read_exported(exported: Any, platform: str = "cpu") -> tuple[str, str, Signature]:
-    """The text, the name and the signature of an export; of several platforms `platform` is the one that counts."""
+def read_exported(exported: Any, platform: str = "cpu", *, isolate: bool | None = None) -> tuple[str, str, Signature]:
+    """The text, the name and the signature of an export; of several platforms `platform` is the one that counts.
+
+    `isolate`: whether its bytecode is read in a process of its own; None if it was deserialized.
+    """
     import jax  # noqa: PLC0415
 
     if exported.nr_devices != 1:
@@ -155,7 +159,23 @@ def read_exported(exported: Any, platform: str = "cpu") -> tuple[str, str, Signa
         platform=platforms.index(platform) if platform in platforms else 0,
         is_flat=tree == flat and len(kept) == len(names),
     )
-    return exported.mlir_module(), str(exported.fun_name).strip("<>"), signature
+    name = str(exported.fun_name).strip("<>")
+    return _text(exported, name, isolate=_is_deserialized(exported) if isolate is None else isolate), name, signature
+
+
+def _text(exported: Any, name: str, *, isolate: bool) -> str:
+    if isolate:
+        return read_bytecode(exported.mlir_module_serialized, name, isolate=True)
+    try:
+        return exported.mlir_module()
+    except Exception as error:  # jaxlib raises whatever the bytes lead it to
+        raise ParseError(f"expected an export that jaxlib can read: {error}", Span(Source(name, ""), 0, 0)) from error
+
+
+def _is_deserialized(exported: Any) -> bool:
+    """Whether an export comes from bytes: only `jax.export.export` knows how the function is differentiated."""
+    gradient = getattr(exported, "_get_vjp", None)
+    return getattr(gradient, "__module__", None) != "jax._src.export._export"
 
 
 def bind_platform(module: Module, platform: int) -> Module:
@@ -201,7 +221,7 @@ def _name(path: tuple[Any, ...]) -> str:
     import jax  # noqa: PLC0415
 
     head, *rest = path
-    return ("args" if head.idx == 0 else "kwargs") + jax.tree_util.keystr(tuple(rest))
+    return ("args" if head.idx == 0 else "kwargs") + one_line(jax.tree_util.keystr(tuple(rest)))
 
 
 def _list(names: Sequence[str]) -> str:

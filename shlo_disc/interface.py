@@ -1,6 +1,6 @@
 """What a program takes, gives back and demands: the part of an artifact that callers see.
 
-Formulas are Python expressions over symbol names; besides operators they may call `floordiv`, `mod`, `min`, `max`.
+Formulas are sums, differences and products of numbers, symbols, and calls of `floordiv`, `mod`, `min` and `max`.
 """
 
 from __future__ import annotations
@@ -53,4 +53,17 @@ class CheckText:
     rhs: Formula
     message: str
     values: tuple[Formula, ...]
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class SizeLimit:
+    """The product of `dims` (those of size 0 left out) and `unit` has to be at most 2**63 - 1.
+
+    `what` says what the dims are of, `where` is the line that computes it.
+    """
+
+    dims: tuple[Formula, ...]
+    unit: int
+    what: str
     where: str

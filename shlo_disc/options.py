@@ -17,9 +17,13 @@ class CompileOptions:
 
     `driver`: the generated C++ host program, or the VM that runs the same program step by step.
     `compiler`: a path, or `clang`, `gcc` or `zig`; None takes the best one there is.
+    `compiler_seconds`: how long it may take for one file; None for as long as it likes.
+    `isolate_reader`: read MLIR bytecode in a process of its own, as damaged bytecode can end the process that reads it;
+    it takes 0.2 s. None does so where bytes, files or deserialized exports are given, False never.
     `optimize`: the compiler's -O level. `threads` of a call: None takes `$OMP_NUM_THREADS`, else all
     cores this process may use (docs/threads.md).
-    `cache_dir`: None takes $XDG_CACHE_HOME/shlo_disc, or ~/.cache/shlo_disc.
+    `cache_dir`: None takes $XDG_CACHE_HOME/shlo_disc, or ~/.cache/shlo_disc. A folder that cannot be used, or that
+    others may write to, is a `CacheWarning` (docs/cache.md).
     `fusion`: `none` gives every operation a kernel of its own; `disc` and `bladedisc` follow the rules of those
     compilers, to compare with; `full` is ours.
     `cuda_graphs`: on a GPU, record the launches of a signature that comes back, and replay them.
@@ -39,6 +43,8 @@ class CompileOptions:
     matmul_precision: Literal["default", "highest"] = "default"
     schedules: Schedules | None = None
     trace_selection: bool = False
+    compiler_seconds: int | float | None = 600
+    isolate_reader: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,11 @@ from functools import partial
 from typing import Any, cast
 
 from shlo_disc.analysis.formula import producers_of
+from shlo_disc.analysis.limits import limits
 from shlo_disc.analysis.sizes import Point, likely_points
 from shlo_disc.artifact import Artifact, Branches, DeviceKind, Loop, SourceFile
+from shlo_disc.boundary import boundary
+from shlo_disc.choices import read_hints, read_options
 from shlo_disc.codegen.assemble import assemble
 from shlo_disc.codegen.contraction import is_direct_convolution
 from shlo_disc.codegen.groups import Context, Fuse, FusionPlan
@@ -26,7 +29,7 @@ from shlo_disc.codegen.segments import control, join, value_names
 from shlo_disc.collector import without_collector
 from shlo_disc.compiled import Compiled
 from shlo_disc.custom_calls import find_hook
-from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError, whole_number, whole_numbers
+from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
 from shlo_disc.dynamic_ops.constraints import check_likely
 from shlo_disc.dynamic_ops.control import OutlinedAttrs
 from shlo_disc.dynamic_ops.legalize import legalize
@@ -57,7 +60,7 @@ from shlo_disc.runtime.schedules import scheduling
 from shlo_disc.runtime.segments import load
 from shlo_disc.runtime.steps import host_calls
 from shlo_disc.runtime.threads import available_threads
-from shlo_disc.schedules.tables import UNKNOWN, Schedules, Scheduling
+from shlo_disc.schedules.tables import UNKNOWN, Scheduling
 from shlo_disc.verify.ops import verify
 
 _DEFAULTS, _NO_HINTS = CompileOptions(), Hints()
@@ -76,7 +79,8 @@ class Stopwatch:
     def stage(self, name: str) -> Generator[None]:
         before, self._inside = self._inside, 0.0
         start = self._clock()
-        yield
+        with boundary(name):
+            yield
         took = self._clock() - start
         self.seconds[name] = self.seconds.get(name, 0.0) + took - self._inside
         self._inside = before + took
@@ -129,6 +133,7 @@ def compile_module(module: Module, request: Request, watch: Stopwatch) -> Artifa
     with naming_origins(module), watch.stage("legalize"):
         program = legalize(module, names, request.hints.constraints)
         check_likely(program, request.hints.likely)
+        limits(program)  # raises for tensors that no call can have
         donated = _donated(program, request)
     known = names or tuple(f"argument {k}" for k in range(len(program.parameters)))
     with naming_origins(module):
@@ -151,7 +156,8 @@ class _Generator:
             if self.request.device == "cpu":
                 program = LAYOUTS.run(program)
             for step in PASSES:
-                program = step.run(program)
+                with boundary(step.name):
+                    program = step.run(program)
             if self.request.device == "cpu":
                 program = convert_convolutions(program, partial(is_direct_convolution, abilities=CpuLowering.abilities))
             if self.request.options.matmul_precision == "highest":
@@ -277,25 +283,13 @@ def compile_program(  # noqa: PLR0913 - what is known and wished of one program
     Raises `ParseError`, `VerifyError`, `UnsupportedOpError` with the place in the source, `ToolchainError` if a
     compiler, or for "cuda" a GPU or a library, is missing.
     """
-    options = _with_threads(options or CompileOptions(), threads)
-    _check_choices(device, options)
+    options = read_options(device, options, threads)
+    hints = read_hints(constraints, likely, donate)
     wants_gpu = device == "cuda" or (device is None and cuda_is_available())
-    if isinstance(constraints, str):
-        raise ShloDiscError(f"found constraints {constraints!r}, expected several such as [{constraints!r}]")
-    usual = tuple((name, whole_numbers(values, f"likely {name}")) for name, values in (likely or {}).items())
-    hints = Hints(tuple(constraints), usual, whole_numbers(donate, "donate"))
     return compile_for(open_gpu(options.cache_dir) if wants_gpu else None, program, options, hints=hints)
 
 
-def _with_threads(options: CompileOptions, threads: int | None) -> CompileOptions:
-    """The options with a number of threads that may be given beside them."""
-    if threads is None or threads == options.threads:
-        return options
-    if options.threads is not None:
-        raise ShloDiscError(f"found threads={threads} beside options with threads={options.threads}, expected one")
-    return replace(options, threads=threads)
-
-
+@boundary("compile")
 def compile_for(
     gpu: Device | None,
     program: Any,
@@ -309,7 +303,7 @@ def compile_for(
     device: DeviceKind = "cpu" if gpu is None else "cuda"
     watch = Stopwatch()
     with watch.stage("read"):
-        text, file, signature = read_source(program, device)
+        text, file, signature = read_source(program, device, isolate=options.isolate_reader)
     cache = open_cache(options.cache_dir)
     request = Request(device, options, signature, hints, UNKNOWN if gpu else scheduling(cache, options, text))
     key = digest(text, file, *request.key, package_digest())
@@ -330,42 +324,25 @@ def compile_for(
 def _has_hooks(artifact: Artifact) -> bool:
     """Whether there is a function for every custom call that one computes."""
     calls = [call for part in artifact.parts for call in host_calls(part.steps)]
-    targets = [call.attributes["target"] for call in calls if call.callee == "custom_call"]
+    targets = [str(call.attributes["target"]) for call in calls if call.callee == "custom_call"]
     return all(find_hook(target, artifact.device) is not None for target in targets)
 
 
-def _check_choices(device: str | None, options: CompileOptions) -> None:
-    """Refuse a device or an option that does not exist."""
-    choices: dict[str, tuple[object, tuple[object, ...]]] = {
-        "device": (device, (None, "cpu", "cuda")),
-        "driver": (options.driver, ("c", "vm")),
-        "fusion": (options.fusion, tuple(FUSIONS)),
-        "matmul_precision": (options.matmul_precision, ("default", "highest")),
-        "optimize": (options.optimize, (0, 1, 2, 3)),
-    }
-    for name, (found, known) in choices.items():
-        if found not in known:
-            raise ShloDiscError(f"found {name} {found!r}, expected {' or '.join(map(repr, known))}")
-    if not isinstance(cast("object", options.schedules), Schedules | None):
-        raise ShloDiscError(
-            f"found schedules of type {type(options.schedules).__name__}, expected what tune or parse_schedules returns"
-        )
-    if options.threads is not None and whole_number(options.threads, "threads") < 1:
-        raise ShloDiscError(f"found threads {options.threads}, expected None or at least 1")
+def read_source(program: Any, device: DeviceKind, *, isolate: bool | None = None) -> tuple[str, str, Signature | None]:
+    """The text, the name that errors call it by, and the pytrees of a program in any form.
 
-
-def read_source(program: Any, device: DeviceKind) -> tuple[str, str, Signature | None]:
-    """The text, the name that errors call it by, and the pytrees of a program in any form."""
+    `isolate`: `CompileOptions.isolate_reader`.
+    """
     if is_exported(program):
-        text, name, signature = read_exported(program, device)
+        text, name, signature = read_exported(program, device, isolate=isolate)
         return text, f"<{name}>", signature
     match program:
         case Module():
             return print_module(program, locations=True), "<module>", None
         case bytearray() | memoryview():
-            return *read_program(bytes(cast("bytearray", program))), None
+            return *read_program(bytes(cast("bytearray", program)), isolate=isolate is not False), None
         case str() | bytes() | os.PathLike():
-            return *read_program(cast("str", program)), None
+            return *read_program(cast("str", program), isolate=isolate is not False), None
         case _:
             raise ArgumentTypeError(
                 f"found a program of type {type(program).__name__}, "

@@ -54,11 +54,13 @@ def tune(
     if program is None and (dims or weights is not None):
         raise ShloDiscError("found dims or weights without a program, expected a program that has them")
     points = _weighed(dims or {}, weights)
-    builder = Builder(find_compiler(options.compiler), options.optimize, open_cache(options.cache_dir))
+    builder = Builder(
+        find_compiler(options.compiler, options.compiler_seconds), options.optimize, open_cache(options.cache_dir)
+    )
     with Bar() as bar:
         if program is None:
             return Schedules(_measure_costs(builder, options, bar))
-        text = read_source(program, "cpu")[0]
+        text = read_source(program, "cpu", isolate=options.isolate_reader)[0]
         known = options.schedules or find_schedules(builder.cache, builder.compiler, options, text)
         if known.costs.origin != "measured":
             known = replace(known, costs=_measure_costs(builder, options, bar))

@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from shlo_disc.runtime.memory import POOL
+
 ROOT = Path(__file__).resolve().parent.parent
 ARCHIVES = tuple(
     f"{name}.tar.xz" for name in ("models", "jax_exports", "handwritten", "stablehlo_testdata", "stablehlo_tests")
@@ -28,6 +30,11 @@ SEED = int(os.environ.get("SHLO_DISC_SEED", "0"))
 # The machine decides how long an example takes, the seed is fixed: a failure is reproducible.
 settings.register_profile("suite", deadline=None, derandomize=True, database=None)
 settings.load_profile("suite")
+
+
+def pytest_configure() -> None:
+    """Let every call take memory full of NaNs: what it does not write itself is never right by chance."""
+    POOL.poisons = True
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
+from typing import TypeAlias
 
 from shlo_disc.dynamic_ops.opdef import ElementQuery
 from shlo_disc.dynamic_ops.program import Body, Op, Tensor
@@ -17,8 +18,18 @@ from shlo_disc.expr.dim import Sym
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import Index, Load, Scalar
 from shlo_disc.expr.simplify import simplify
+from shlo_disc.limits import DEEPEST_FORMULA
 
 Producers = Mapping[Tensor, tuple[Op[object], int]]  # a tensor's op and its result number
+_Element: TypeAlias = tuple[Tensor, Index]
+
+
+class _TooDeep(Exception):  # noqa: N818 - a request, no error
+    """An element has to be computed before what asks for it."""
+
+    def __init__(self, element: _Element) -> None:
+        super().__init__()
+        self.element = element
 
 
 def producers_of(body: Body) -> dict[Tensor, tuple[Op[object], int]]:
@@ -43,15 +54,38 @@ class Formulas:
         default_factory=dict[Tensor, Callable[[Index], Scalar | None]]
     )
     load: Callable[[Tensor, Index], Scalar] = Load
-    _memo: dict[tuple[Tensor, Index], Scalar] = field(default_factory=dict[tuple[Tensor, Index], Scalar])
     numbers: Iterator[int] = field(default_factory=lambda: iter(count(1)))
+    _memo: dict[_Element, Scalar] = field(default_factory=dict[_Element, Scalar])
+    _depth: int = 0
 
     def at(self, tensor: Tensor, index: Index, /) -> Scalar:
         """Read `tensor[index]`."""
-        index = tuple(map(self.facts.canonical, index))
-        key = (tensor, index)
-        if (known := self._memo.get(key)) is None:
-            known = self._memo[key] = simplify(self._formula(tensor, index))
+        element = tensor, tuple(map(self.facts.canonical, index))
+        if (known := self._memo.get(element)) is not None:
+            return known
+        if self._depth == 0:
+            return self._found(element)
+        if self._depth == DEEPEST_FORMULA:
+            raise _TooDeep(element)
+        return self._computed(element)
+
+    def _found(self, element: _Element) -> Scalar:
+        """An element, those that are too far below it first: no stack is as deep as a program may be long."""
+        waiting = [element]
+        while waiting:
+            try:
+                self._computed(waiting[-1])
+                waiting.pop()
+            except _TooDeep as below:
+                waiting.append(below.element)
+        return self._memo[element]
+
+    def _computed(self, element: _Element) -> Scalar:
+        self._depth += 1
+        try:
+            known = self._memo[element] = simplify(self._formula(*element), self.facts)
+        finally:
+            self._depth -= 1
         return known
 
     def symbol(self, hint: str, /) -> Sym:
@@ -60,7 +94,7 @@ class Formulas:
 
     def region(self, body: Body, arguments: tuple[Scalar, ...], /) -> tuple[Scalar, ...]:
         """The results of a region of rank-0 ops for these arguments."""
-        return inline_region(self, body, arguments)
+        return inline_region(self, body, arguments, self.facts)
 
     def _formula(self, tensor: Tensor, index: Index) -> Scalar:
         if (reader := self.replaced.get(tensor)) is not None and (value := reader(index)) is not None:
@@ -73,9 +107,9 @@ class Formulas:
         return element(op, self, k, index)
 
 
-def inline_region(outer: ElementQuery, body: Body, arguments: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
+def inline_region(outer: ElementQuery, body: Body, arguments: tuple[Scalar, ...], facts: Facts) -> tuple[Scalar, ...]:
     """Evaluate a region of rank-0 ops on scalars; tensors from outside are read through `outer`."""
-    inner = _Region(outer, producers_of(body), dict(zip(body.arguments, arguments, strict=True)))
+    inner = _Region(outer, producers_of(body), facts, dict(zip(body.arguments, arguments, strict=True)))
     return tuple(inner.at(result, ()) for result in body.results)
 
 
@@ -85,23 +119,41 @@ class _Region:
 
     outer: ElementQuery
     producers: Producers
+    facts: Facts
     known: dict[Tensor, Scalar]
 
     def at(self, tensor: Tensor, index: Index, /) -> Scalar:
         if index == () and (value := self.known.get(tensor)) is not None:
             return value
-        if (made := self.producers.get(tensor)) is None:
+        if tensor not in self.producers:
             return self.outer.at(tensor, index)
-        op, k = made
-        element = definition(op).element
-        assert element is not None, f"{op.name} has no element rule, so it cannot be in a region of scalars"
-        value = simplify(element(op, self, k, index))
+        waiting = self._missing(tensor)
+        while waiting:  # what an op needs comes first: no stack is as deep as a region may be long
+            current = waiting[-1]
+            if current in self.known:
+                waiting.pop()
+            elif missing := self._missing(current):
+                waiting += missing
+            else:
+                self.known[current] = self._computed(current, ())
+        value = self._computed(tensor, index)
         if index == ():
             self.known[tensor] = value
         return value
+
+    def _missing(self, tensor: Tensor) -> list[Tensor]:
+        """The numbers that an op of the region needs and that are not known, the last one first."""
+        op, _ = self.producers[tensor]
+        return [x for x in reversed(op.operands) if x in self.producers and not x.shape and x not in self.known]
+
+    def _computed(self, tensor: Tensor, index: Index) -> Scalar:
+        op, k = self.producers[tensor]
+        element = definition(op).element
+        assert element is not None, f"{op.name} has no element rule, so it cannot be in a region of scalars"
+        return simplify(element(op, self, k, index), self.facts)
 
     def symbol(self, hint: str, /) -> Sym:
         return self.outer.symbol(hint)
 
     def region(self, body: Body, arguments: tuple[Scalar, ...], /) -> tuple[Scalar, ...]:
-        return inline_region(self, body, arguments)
+        return inline_region(self, body, arguments, self.facts)

@@ -21,7 +21,7 @@ from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.dim import Dim, Sym, const, of
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.node import Node
-from shlo_disc.expr.scalar import FoldResult, Index, Scalar
+from shlo_disc.expr.scalar import FoldResult, Index, Scalar, as_scalar
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +52,11 @@ class Reads:
     def moves(self, access: Access) -> bool:
         """Whether the loops inside the element move an access."""
         return bool(self.loops) and bool(self._around(access))
+
+    def indices(self) -> frozenset[Tensor]:
+        """The tensors whose elements say where others are read."""
+        data = {data for access in self.accesses for dim in access.index for data in dim.data()}
+        return frozenset(access.tensor for each in data for access in tensor_loads(as_scalar(each.formula)))
 
     def _around(self, access: Access) -> Mapping[Sym, Dim]:
         moving = {s for dim in access.index for s in dim.symbols()}

@@ -8,7 +8,7 @@ from random import Random
 from typing import TypeAlias
 
 from shlo_disc.dynamic_ops.program import Program
-from shlo_disc.expr.dim import Sym, of, product
+from shlo_disc.expr.dim import Dim, Sym, of, product
 from shlo_disc.expr.naming import sources
 
 Point: TypeAlias = Mapping[Sym, int]  # a value for every symbol of a program, definitions included
@@ -16,6 +16,7 @@ Point: TypeAlias = Mapping[Sym, int]  # a value for every symbol of a program, d
 _LIKELY = (128, 8, 32, 512, 1)  # where nobody says more: tried in this order for each size
 _POINTS = 4
 _MOST_ELEMENTS = 1 << 44  # of a tensor: more have no room anywhere
+_LARGEST = 1 << 256
 _TRIES = 400
 _MISSES = 50  # draws in vain, after which random points end
 _STEPS = 4  # of mending, per symbol
@@ -40,7 +41,7 @@ def accepted_point(program: Program, raw: Mapping[Sym, int]) -> Point | None:
     """
     point = dict(raw)
     for symbol, definition in program.definitions:
-        point[symbol] = definition.evaluate(point)
+        point[symbol] = _evaluated(definition, point)
     return point if all(check.holds(point) for check in program.checks) else None
 
 
@@ -49,8 +50,13 @@ def _raw(program: Program, free: Mapping[Sym, int]) -> dict[Sym, int]:
     values = dict(free)
     for symbol, dim in program.facts.names:
         if dim.symbols() <= values.keys():  # a segment has not all sizes of its program
-            values[symbol] = dim.evaluate(values)
-    return {symbol: program.facts.canonical(of(symbol)).evaluate(values) for symbol in program.given}
+            values[symbol] = _evaluated(dim, values)
+    return {symbol: _evaluated(program.facts.canonical(of(symbol)), values) for symbol in program.given}
+
+
+def _evaluated(dim: Dim, values: Mapping[Sym, int]) -> int:
+    """The value of a size, or the most that any size is taken for: squares of squares would fill the memory."""
+    return max(-_LARGEST, min(dim.evaluate(values), _LARGEST))
 
 
 def free_symbols(program: Program) -> tuple[Sym, ...]:
@@ -161,7 +167,7 @@ def _conflict(program: Program, free: Mapping[Sym, int]) -> int:
     if missed:
         return missed
     for symbol, definition in program.definitions:
-        point[symbol] = definition.evaluate(point)
+        point[symbol] = _evaluated(definition, point)
     missed += sum(abs(point[symbol] - value) for symbol, value in free.items() if symbol in point)
     for check in program.checks:
         if not check.holds(point):

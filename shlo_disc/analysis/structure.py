@@ -46,13 +46,17 @@ class Structures:
 
     def of_tensor(self, tensor: Tensor) -> Structure:
         """The structure of a tensor: that of the free op that makes it, else a leaf of its type."""
-        if (known := self._tensors.get(tensor)) is None:
-            made = self.producers.get(tensor)
-            if made is not None and is_free(made[0]):
-                known = self.of_op(made[0])
+        waiting = [tensor]
+        while (known := self._tensors.get(tensor)) is None:  # what a chain of views begins at comes first
+            current = waiting.pop()
+            made = self.producers.get(current)
+            if made is None or not is_free(made[0]):
+                leaf = self._numbered((current.shape, current.dtype, current.bounds))
+                self._tensors[current] = Structure(leaf, (current,))
+            elif missing := [operand for operand in made[0].operands if operand not in self._tensors]:
+                waiting += [current, *missing]
             else:
-                known = Structure(self._numbered((tensor.shape, tensor.dtype, tensor.bounds)), (tensor,))
-            self._tensors[tensor] = known
+                self._tensors[current] = self.of_op(made[0])
         return known
 
     def affine_view(self, tensor: Tensor) -> AffineView | None:

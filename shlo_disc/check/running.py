@@ -10,35 +10,25 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from shlo_disc.artifact import Artifact, DeviceKind
 from shlo_disc.check import xla
+from shlo_disc.check.compiling import Prepare, Run, Target, compiled_ways
 from shlo_disc.check.deviations import xla_deviation
 from shlo_disc.check.function_errors import Implementation
 from shlo_disc.check.rounding import perturbed_runs
-from shlo_disc.compiled import Runnable
 from shlo_disc.diagnostics import CompileError, RuntimeShapeError, ToolchainError, UnsupportedOpError
 from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.dynamic_ops.reference import interpret
 from shlo_disc.ir.core import Module, Op
 from shlo_disc.ir.rewrite import Replacement, Surroundings, replace_ops
-from shlo_disc.options import CompileOptions
 from shlo_disc.parse.printer import print_module
 from shlo_disc.passes.dce import eliminate_dead_ops
-from shlo_disc.pipeline import Request, Stopwatch, compile_module
-from shlo_disc.runtime.cuda import open_gpu
-from shlo_disc.runtime.executable import build
-from shlo_disc.runtime.gpu_build import build_gpu
-from shlo_disc.runtime.segments import load
 
 Array: TypeAlias = NDArray[Any]
-Way: TypeAlias = Literal["compiled", "vm", "interpreter", "xla"]
-Run: TypeAlias = Callable[[Sequence[Array]], Sequence[Any]]  # gives what NumPy takes for arrays
-Prepare: TypeAlias = Callable[[Module], Run]
 
-WAYS: tuple[Way, ...] = ("compiled", "vm", "interpreter", "xla")
-REFERENCE: Way = "interpreter"
-_KEPT = 8  # programs that stay ready to run
+WAYS = ("compiled", "vm", "interpreter", "xla")  # those that `check` takes by itself
+REFERENCE = "interpreter"
+_KEPT = 24  # programs that stay ready to run
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +137,7 @@ def program_of(module: Module) -> Program:
     return legalize(module)
 
 
-@lru_cache(8 * _KEPT)
+@lru_cache(4 * _KEPT)
 def _computing(module: Module, result: int) -> tuple[Program, int]:
     """The program with no more than one of its results needs, and the number of that there.
 
@@ -160,29 +150,6 @@ def _computing(module: Module, result: int) -> tuple[Program, int]:
     return eliminate_dead_ops(replace(program, body=body)), 0
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """What programs are compiled for, and how."""
-
-    options: CompileOptions
-    device: DeviceKind = "cpu"
-
-    def executable(self, module: Module, driver: Literal["c", "vm"]) -> Runnable:
-        """The program, ready to run. Raises `ToolchainError` if there is no such device."""
-        options = replace(self.options, driver=driver)
-        artifact = _artifact_of(module, self)
-        if self.device == "cpu":
-            return load(artifact, lambda part: build(part, options))
-        gpu = open_gpu(options.cache_dir)
-        return load(artifact, lambda part: build_gpu(part, options, gpu))
-
-
-@lru_cache(_KEPT)
-def _artifact_of(module: Module, target: Target) -> Artifact:
-    """The program compiled, for both drivers."""
-    return compile_module(module, Request(target.device, target.options), Stopwatch())
-
-
 def _called(op: Op, _surroundings: Surroundings) -> Replacement:
     """The call that a composite stands for: XLA's refinement of shapes does not enter composites."""
     call = replace(op, name="func.call", attributes={"callee": op.attributes["decomposition"]})
@@ -192,12 +159,6 @@ def _called(op: Op, _surroundings: Surroundings) -> Replacement:
 def standard_ways(target: Target, *, fast_xla: bool = False) -> dict[str, Prepare]:
     """The ways there are on this machine. `fast_xla` lets XLA optimize little."""
 
-    def compiled(module: Module) -> Run:
-        return target.executable(module, "c").mirror
-
-    def vm(module: Module) -> Run:
-        return target.executable(module, "vm").mirror
-
     def interpreter(module: Module) -> Run:
         program = program_of(module)
         return lambda inputs: interpret(program, inputs)
@@ -206,5 +167,5 @@ def standard_ways(target: Target, *, fast_xla: bool = False) -> dict[str, Prepar
         plain = replace_ops(module, {"stablehlo.composite": _called})
         return xla.XlaRunner(print_module(plain), fast=fast_xla)
 
-    ways: dict[str, Prepare] = {"compiled": compiled, "vm": vm, "interpreter": interpreter}
+    ways = {**compiled_ways(target), "interpreter": interpreter}
     return ways | ({"xla": by_xla} if xla.is_installed() else {})

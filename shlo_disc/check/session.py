@@ -23,6 +23,7 @@ from shlo_disc.check.sampling import (
     varied_points,
 )
 from shlo_disc.check.shrinking import Shrunk, shrink
+from shlo_disc.check.thresholds import threshold_points
 from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.expr.numpy_math import numpy_dtype
@@ -32,7 +33,6 @@ from shlo_disc.parse.printer import print_module
 from shlo_disc.verify.ops import verify
 
 TOGETHER = 10  # random programs in one module
-_LARGEST = 9  # size in them: their values have up to four dims, some of them products
 
 Progress: TypeAlias = Callable[[str, int, int], None]  # what is done, how far, of how much (0: nobody knows)
 
@@ -44,10 +44,12 @@ class Plan:
     shapes: Mapping[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
     random: int = 6
     largest: int = 40  # of random sizes
+    thresholds: bool = False  # sizes at which the compiler decides otherwise, instead
     seed: int = 0
     distributions: tuple[str, ...] = tuple(DISTRIBUTIONS)
     inputs: tuple[Array, ...] | None = None
     seconds: float = 180.0  # for shrinking
+    xla_calls: int | None = None  # how many of the calls XLA makes too, which compiles for each; None: all
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,23 @@ class Finding:
     failure: Failure
     place: Place | None
     shrunk: Shrunk
+
+    def __str__(self) -> str:
+        """Spell a failure: the call, the difference, the first wrong op, the smallest program."""
+        trial, shrunk = self.trial, self.shrunk
+        sizes = ", ".join(f"{name}={value}" for name, value in trial.sizes.items()) or "fixed sizes"
+        lines = [f"{self.failure}", f"  sizes: {sizes}; inputs: {trial.distribution}"]
+        if self.place is not None:
+            lines.append(f"  first wrong in memory: {self.place}")
+        before, after = trial.case.size, shrunk.case.size
+        lines.append(
+            f"shrunk from {before} ops to {after} in {shrunk.tried} tries"
+            + ("" if shrunk.complete else "; the time was up, --shrink gives more")
+        )
+        lines.append(print_module(shrunk.case.module).rstrip())
+        lines += [f"  arg{k} = {_shown(x)}" for k, x in enumerate(shrunk.case.inputs)]
+        lines.append(f"there {shrunk.failure}")
+        return "\n".join(lines) + "\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +109,8 @@ def check(module: Module, judge: Judge, plan: Plan, target: Target, progress: Pr
     counts, notes = {"agree": 0, "refused": 0, "nothing": 0}, dict[str, None]()
     for number, trial in enumerate(trials):
         progress(f"{_spell(trial)}", number, len(trials))
-        verdict = judge.verdict(trial.case)
+        by_xla = plan.xla_calls is None or number < plan.xla_calls
+        verdict = (judge if by_xla else judge.without("xla")).verdict(trial.case)
         notes.update(dict.fromkeys(verdict.notes))
         if verdict.failure is not None:
             finding = _finding(trial, verdict, judge, plan, target, progress)
@@ -109,20 +129,24 @@ def fuzz(judge: Judge, plan: Plan, count: int, target: Target, progress: Progres
     for number in range(-(-count // TOGETHER)):
         seed = plan.seed + number
         together = min(TOGETHER, count - number * TOGETHER)
-        module = parse_module(generate_at(seed, together), f"<programs of seed {seed}>")
-        verify(module)
-        kinds = tuple(DISTRIBUTIONS)
-        this = replace(plan, seed=seed, largest=_LARGEST, distributions=(kinds[seed % len(kinds)],))
 
         def shown(what: str, done: int, total: int, number: int = number) -> None:
             progress(f"{number * TOGETHER} programs; {what}", done, total)
 
-        report = check(module, judge, this, target, shown)
+        report = check_random(generate_at(seed, together), judge, replace(plan, seed=seed), target, shown)
         agreed, refused, nothing = agreed + report.agreed, refused + report.refused, nothing + report.nothing
         notes.update(dict.fromkeys([f"seed {seed}: {note}" for note in report.notes]))
         if report.finding is not None:
             return Report(agreed, refused, nothing, tuple(notes), report.finding)
     return Report(agreed, refused, nothing, tuple(notes), None)
+
+
+def check_random(text: str, judge: Judge, plan: Plan, target: Target, progress: Progress) -> Report:
+    """Check programs that were made of the plan's seed, with one kind of numbers. They have to pass the verifier."""
+    module = parse_module(text, f"<programs of seed {plan.seed}>")
+    verify(module)
+    kinds = plan.distributions
+    return check(module, judge, replace(plan, distributions=(kinds[plan.seed % len(kinds)],)), target, progress)
 
 
 def _spell(trial: Trial) -> str:
@@ -137,7 +161,8 @@ def _trials(module: Module, program: Program, plan: Plan) -> Iterator[Trial]:
     if plan.shapes:
         points = list(given_points(program, plan.shapes, plan.seed))
     else:
-        points = varied_points(program, plan.random, plan.seed, plan.largest)
+        points = threshold_points(program, plan.random, plan.seed) if plan.thresholds else []
+        points = points or varied_points(program, plan.random, plan.seed, plan.largest)
     if not points:
         raise ShloDiscError("found no sizes that pass the program's checks; name some by --shapes")
     for number, point in enumerate(points):
@@ -162,15 +187,18 @@ def _finding(trial: Trial, verdict: Verdict, judge: Judge, plan: Plan, target: T
 def read_inputs(path: Path, program: Program) -> tuple[Array, ...]:
     """Read the arrays of a call from an .npz, in their order there. Raises `ShloDiscError` if it holds others."""
     try:
-        with np.load(path) as arrays:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             found = [arrays[name] for name in arrays.files]
-    except (OSError, ValueError) as error:
+    except Exception as error:  # a damaged file makes NumPy, zipfile and zlib raise whatever they raise
         raise ShloDiscError(f"{path}: expected arrays in NumPy's .npz format, found none ({error})") from error
     if len(found) != len(program.parameters):
         raise ShloDiscError(f"{path}: found {len(found)} arrays, expected {len(program.parameters)}")
     wanted = [numpy_dtype(parameter.tensor.dtype) for parameter in program.parameters]
     # NumPy stores types that it does not know as raw bytes.
-    return tuple([x.view(dtype) if x.dtype.kind == "V" else x for x, dtype in zip(found, wanted, strict=True)])
+    is_raw = [
+        x.dtype.kind == "V" and x.dtype.itemsize == dtype.itemsize for x, dtype in zip(found, wanted, strict=True)
+    ]
+    return tuple([x.view(dtype) if raw else x for x, dtype, raw in zip(found, wanted, is_raw, strict=True)])
 
 
 def save(shrunk: Shrunk, folder: Path, judge: Judge, device: DeviceKind) -> str:
@@ -184,3 +212,8 @@ def save(shrunk: Shrunk, folder: Path, judge: Judge, device: DeviceKind) -> str:
     return shlex.join([
         "python", "-m", "shlo_disc", "check", str(program), "--inputs", str(inputs), "--against", against, *where,
     ])  # fmt: skip
+
+
+def _shown(array: object) -> str:
+    text = " ".join(str(array).split())
+    return text if len(text) <= 200 else text[:200] + " …"

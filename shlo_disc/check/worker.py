@@ -4,32 +4,71 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pickle
 import select
 import signal
 import subprocess
 import sys
 from collections.abc import Sequence
-from typing import IO, Any, Literal, TypeAlias, assert_never, cast
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import IO, Literal, TypeVar, assert_never, cast
 
+import numpy as np
+
+from shlo_disc import codec
+from shlo_disc.artifact import Constant
 from shlo_disc.check.running import Array, InProcess, Outcome, Stop, Target, standard_ways
 from shlo_disc.ir.core import Module
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.parse.printer import print_module
+from shlo_disc.runtime.interop import dtype_of
+from shlo_disc.runtime.memory import POOL
 
-_START = "from shlo_disc.check.worker import serve; serve()"
+_COMMAND = "from shlo_disc.check.worker import serve; serve()"
 _MODULES_KEPT = 8
 
+_LENGTH = 8  # bytes before each message: how many it has
+_LONGEST = 1 << 34  # bytes of a message
+_T = TypeVar("_T")
 
-_Request: TypeAlias = tuple[Literal["run", "samples", "deviation"], str, str, tuple[Array, ...], int, range]
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """What the process is told first."""
+
+    target: Target
+    fast_xla: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What `InProcess` is asked for: the method, and its arguments. `first` and `last` are a range of numbers."""
+
+    method: Literal["run", "samples", "deviation"]
+    way: str
+    text: str
+    inputs: tuple[Constant, ...]
+    result: int = 0
+    first: int = 0
+    last: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What came of it."""
+
+    stop: Stop | None = None
+    arrays: tuple[Constant, ...] = ()
+    text: str = ""
 
 
 class Worker:
     """`Ways` in another process, which is started when it is needed and again when it was lost."""
 
-    def __init__(self, target: Target, seconds: float) -> None:
-        """A request that takes longer than `seconds` counts as hanging."""
-        self._target = target
+    def __init__(self, target: Target, seconds: float, *, fast_xla: bool = False) -> None:
+        """A request that takes longer than `seconds` counts as hanging. `fast_xla` lets XLA optimize little."""
+        self._target, self._fast_xla = target, fast_xla
         self.seconds = seconds
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -39,45 +78,59 @@ class Worker:
     def __exit__(self, *_: object) -> None:
         self._stop()
 
+    @property
+    def processor_seconds(self) -> float:
+        """What the process and the compilers that it ran have taken; 0 where there is no /proc."""
+        with contextlib.suppress(OSError):
+            if self._process is not None:
+                fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+                return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+        return 0.0
+
     def run(self, way: str, module: Module, inputs: Sequence[Array]) -> Outcome:
         """Run a module in one way."""
-        return self._ask(("run", way, print_module(module), tuple(inputs), 0, range(0)))
+        answer = self._ask(_Request("run", way, _text(module), _plain(inputs)))
+        return _arrays(answer.arrays) if answer.stop is None else answer.stop
 
     def samples(
         self, way: str, module: Module, inputs: Sequence[Array], result: int, numbers: range
     ) -> Sequence[Array]:
         """Give one result of the reference, each time rounded in another way that is legal for this way.
 
-        Gives nothing if the reference cannot run.
+        Gives nothing if the reference cannot run. Raises `TimeoutError` if it takes too long.
         """
-        found = self._ask(("samples", way, print_module(module), tuple(inputs), result, numbers))
-        return [] if isinstance(found, Stop) else found
+        plain, text = _plain(inputs), _text(module)
+        found = self._ask(_Request("samples", way, text, plain, result, numbers.start, numbers.stop))
+        if found.stop is not None and found.stop.kind == "timeout":
+            raise TimeoutError(found.stop.message)
+        return _arrays(found.arrays)
 
     def deviation(self, way: str, module: Module, inputs: Sequence[Array]) -> str:
         """Say why a way may break the specification for these inputs, as far as that is known; or nothing."""
-        found = self._ask(("deviation", way, print_module(module), tuple(inputs), 0, range(0)))
-        return "" if isinstance(found, Stop) else found
+        return self._ask(_Request("deviation", way, _text(module), _plain(inputs))).text
 
-    def _ask(self, request: _Request) -> Any:
+    def _ask(self, request: _Request) -> _Answer:
         process = self._process or self._started()
         stdin, stdout = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
         try:
-            pickle.dump(request, stdin)
-            stdin.flush()
+            _send(stdin, request)
             if not select.select([stdout], [], [], self.seconds)[0]:
                 self._stop()
-                return Stop("timeout", f"no result after {self.seconds:g} seconds")
-            return pickle.load(stdout)
-        except (EOFError, BrokenPipeError, pickle.UnpicklingError):
+                return _Answer(Stop("timeout", f"no result after {self.seconds:g} seconds"))
+            return _receive(stdout, _Answer)
+        except (EOFError, BrokenPipeError):
             code = process.wait()
             self._stop()
-            return Stop("crash", f"the process ended with {_spell_code(code)}")
+            return _Answer(Stop("crash", f"the process ended with {_spell_code(code)}"))
+        except codec.DamagedError as error:
+            self._stop()
+            return _Answer(Stop("crash", f"the process answered with damaged data: {error}"))
 
     def _started(self) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(
-            [sys.executable, "-c", _START], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            [sys.executable, "-c", _COMMAND], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
-        pickle.dump(self._target, cast("IO[bytes]", process.stdin))
+        _send(cast("IO[bytes]", process.stdin), _Start(self._target, self._fast_xla))
         self._process = process
         return process
 
@@ -89,6 +142,42 @@ class Worker:
                 with contextlib.suppress(BrokenPipeError):
                     cast("IO[bytes]", stream).close()
             self._process = None
+
+
+def _send(stream: IO[bytes], message: object) -> None:
+    data = codec.encode(type(message), message)
+    stream.write(len(data).to_bytes(_LENGTH, "little"))
+    stream.write(data)
+    stream.flush()
+
+
+def _receive(stream: IO[bytes], kind: type[_T]) -> _T:
+    """The next message. Raises `EOFError` if there is none, or not all of it."""
+    count = int.from_bytes(_exactly(stream, _LENGTH), "little")
+    if count > _LONGEST:
+        raise codec.DamagedError(f"found a message of {count} bytes, expected at most {_LONGEST}")
+    return codec.decode(kind, _exactly(stream, count))
+
+
+def _exactly(stream: IO[bytes], count: int) -> bytes:
+    data = stream.read(count)
+    if len(data) < count:
+        raise EOFError
+    return data
+
+
+def _plain(arrays: Sequence[Array]) -> tuple[Constant, ...]:
+    return tuple([Constant(array.dtype.name, array.shape, array.tobytes()) for array in arrays])
+
+
+def _arrays(constants: Sequence[Constant]) -> tuple[Array, ...]:
+    """The same arrays, which may be written."""
+    return tuple([np.frombuffer(bytearray(x.data), dtype_of(x.dtype)).reshape(x.shape) for x in constants])
+
+
+@lru_cache(_MODULES_KEPT)
+def _text(module: Module) -> str:
+    return print_module(module)
 
 
 def _spell_code(code: int) -> str:
@@ -104,26 +193,32 @@ def serve() -> None:
     """Answer requests until there are no more; what programs print goes nowhere."""
     source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    ways = InProcess(standard_ways(pickle.load(source)))
+    POOL.poisons = True  # what a program reads without having written it shall not be right by chance
+    start = _receive(source, _Start)
+    ways = InProcess(standard_ways(start.target, fast_xla=start.fast_xla))
     modules = dict[str, Module]()
     while True:
         try:
-            request: _Request = pickle.load(source)
+            request = _receive(source, _Request)
         except EOFError:
             return
-        kind, way, text, inputs, result, numbers = request
-        if text not in modules:
+        if request.text not in modules:
             if len(modules) >= _MODULES_KEPT:
                 modules.pop(next(iter(modules)))
-            modules[text] = parse_module(text, "<program>")
-        match kind:
-            case "run":
-                answer: object = ways.run(way, modules[text], inputs)
-            case "samples":
-                answer = ways.samples(way, modules[text], inputs, result, numbers)
-            case "deviation":
-                answer = ways.deviation(way, modules[text], inputs)
-            case _:
-                assert_never(kind)
-        pickle.dump(answer, target)
-        target.flush()
+            modules[request.text] = parse_module(request.text, "<program>")
+        _send(target, _answer(ways, request, modules[request.text]))
+
+
+def _answer(ways: InProcess, request: _Request, module: Module) -> _Answer:
+    inputs = _arrays(request.inputs)
+    match request.method:
+        case "run":
+            found = ways.run(request.way, module, inputs)
+            return _Answer(stop=found) if isinstance(found, Stop) else _Answer(arrays=_plain(found))
+        case "samples":
+            numbers = range(request.first, request.last)
+            return _Answer(arrays=_plain(ways.samples(request.way, module, inputs, request.result, numbers)))
+        case "deviation":
+            return _Answer(text=ways.deviation(request.way, module, inputs))
+        case _:
+            assert_never(request.method)

@@ -26,6 +26,15 @@ def is_installed() -> bool:
     return importlib.util.find_spec("jax") is not None and importlib.util.find_spec("jaxlib") is not None
 
 
+def without_locations(text: str) -> str:
+    """The same module without the places in Python where JAX met its ops."""
+    from jax._src.interpreters import mlir  # noqa: PLC0415
+    from jaxlib.mlir import ir  # noqa: PLC0415
+
+    with mlir.make_ir_context():
+        return str(ir.Module.parse(text))
+
+
 def _call_statically(module: Any, shapes: Sequence[tuple[int, ...]]) -> None:
     """Give `module` a `@main` that takes arrays of `shapes` and calls what was `@main`."""
     from jaxlib.mlir import ir  # noqa: PLC0415

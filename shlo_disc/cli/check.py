@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import argparse
-import sys
+import secrets
+from dataclasses import replace
 from pathlib import Path
 
 from shlo_disc.check import xla
+from shlo_disc.check.campaign import Settings, Summary, campaign
 from shlo_disc.check.comparing import Tolerance
+from shlo_disc.check.compiling import OTHERS
 from shlo_disc.check.judging import Judge
 from shlo_disc.check.running import REFERENCE, WAYS, Target, program_of
 from shlo_disc.check.sampling import DISTRIBUTIONS, read_shapes
-from shlo_disc.check.session import Finding, Plan, Report, check, fuzz, read_inputs, save
+from shlo_disc.check.session import Plan, Report, check, read_inputs, save
 from shlo_disc.check.worker import Worker
 from shlo_disc.cli.inputs import InputError, read_modules
+from shlo_disc.cli.output import complain, say
 from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.ir.core import Module
 from shlo_disc.options import CompileOptions
-from shlo_disc.parse.printer import print_module
 from shlo_disc.progress import Bar
 from shlo_disc.runtime.cuda import open_gpu
 from shlo_disc.verify.ops import verify
@@ -47,7 +50,8 @@ def add_ways(parser: argparse.ArgumentParser) -> None:
         "--against",
         default=",".join(WAYS if xla.is_installed() else WAYS[:-1]),
         metavar="WAYS",
-        help=f"which of {', '.join(WAYS)} are held against the interpreter (default: all there are)",
+        help=f"which of {', '.join((*WAYS, *OTHERS))} are held against the interpreter (default of check: "
+        f"{', '.join(WAYS)}; of fuzz: all in turn)",
     )
     parser.add_argument("--tolerance", type=float, default=1.0, metavar="X", help="times the error that is allowed")
     parser.add_argument("--atol", type=float, default=0.0, help="an absolute error that is allowed as well")
@@ -75,31 +79,69 @@ def run_check(options: argparse.Namespace) -> int:
                     report = check(module, judge, plan, target, bar.show)
                 codes.append(tell(report, judge, options))
     except (ShloDiscError, InputError) as error:
-        sys.stderr.write(f"{error}\n")
+        complain(error)
         return UNCHECKED
     return max(codes)
 
 
 def add_fuzz_options(parser: argparse.ArgumentParser) -> None:
     """Declare what `fuzz` takes."""
-    parser.add_argument("--count", type=int, default=200, metavar="N", help="random programs (default: 200)")
-    parser.add_argument("--random", type=int, default=2, metavar="N", help="sizes for each (default: 2)")
-    parser.add_argument("--seed", type=int, default=0, help="of the first programs (default: 0)")
+    parser.add_argument("--count", type=int, metavar="N", help="random programs (default: 200, or no end)")
+    parser.add_argument("--seconds", type=float, metavar="S", help="begin no programs after so many seconds")
+    parser.add_argument("--random", type=int, default=4, metavar="N", help="sizes for each (default: 4)")
+    parser.add_argument("--seed", default="0", help="of the first programs, or `random` (default: 0)")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes (default: 1)")
+    parser.add_argument("--keep-going", action="store_true", help="go on after a failure, and tell of all at the end")
+    parser.add_argument("--log", type=Path, metavar="FILE", help="add a line of JSON for each module of programs")
     add_ways(parser)
+    parser.set_defaults(against="", optimize=1, shrink=60.0, timeout=120.0)
 
 
 def run_fuzz(options: argparse.Namespace) -> int:
-    """Check random programs."""
+    """Check random programs; the seed of the first is printed, and the command that makes each failing one again."""
     try:
         target = _target(options)
-        with Worker(target, options.timeout) as worker, Bar() as bar:
-            judge = Judge(worker, chosen_ways(options.against), Tolerance(options.tolerance, options.atol))
-            plan = Plan(random=options.random, seed=options.seed, seconds=options.shrink)
-            report = fuzz(judge, plan, options.count, target, bar.show)
-        return tell(report, judge, options)
+        target = replace(target, options=replace(target.options, threads=1))
+        settings = Settings(
+            seed=_seed(options.seed),
+            target=target,
+            ways=chosen_ways(options.against) if options.against or options.device == "cuda" else None,
+            seconds=options.seconds,
+            count=options.count or (200 if options.seconds is None else None),
+            jobs=options.jobs,
+            calls=options.random,
+            timeout=options.timeout,
+            shrink=options.shrink,
+            tolerance=Tolerance(options.tolerance, options.atol),
+            out=options.out,
+            keeps_going=options.keep_going,
+        )
+        say(f"seed {settings.seed}\n")
+        with Bar() as bar:
+            summary = campaign(settings, bar.show, options.log)
     except (ShloDiscError, InputError) as error:
-        sys.stderr.write(f"{error}\n")
+        complain(error)
         return UNCHECKED
+    return _tell_all(summary)
+
+
+def _seed(text: str) -> int:
+    if text == "random":
+        return secrets.randbelow(1 << 31)
+    if not text.isdecimal():
+        raise InputError(f"found {text!r} in --seed, expected a whole number, or random")
+    return int(text)
+
+
+def _tell_all(summary: Summary) -> int:
+    """Print what came of random programs, and give the exit code."""
+    for one in summary.findings:
+        say(f"seed {one.seed}: {one.description}")
+        say(f"written to {one.folder}\nreproduce: {one.command}\nall of it: {one.reproduce}\n\n")
+    say(f"{summary}\n")
+    if summary.findings:
+        return DIFFERED
+    return AGREED if any(one.agreed or one.refused for one in summary.examined) else UNCHECKED
 
 
 def _target(options: argparse.Namespace) -> Target:
@@ -112,10 +154,11 @@ def _target(options: argparse.Namespace) -> Target:
 
 def chosen_ways(text: str) -> tuple[str, ...]:
     """The ways that `--against` names, but for the reference. Raises `InputError` for others."""
-    names = tuple(filter(None, (name.strip() for name in text.split(","))))
+    names = tuple(filter(None, (name.strip() for name in text.split(",")))) or WAYS[: 3 if xla.is_installed() else 2]
+    known = (*WAYS, *OTHERS)
     for name in names:
-        if name not in WAYS:
-            raise InputError(f"found {name!r} in --against, expected {', '.join(WAYS)}")
+        if name not in known:
+            raise InputError(f"found {name!r} in --against, expected {', '.join(known)}")
     if "xla" in names and not xla.is_installed():
         raise InputError("found xla in --against, but JAX is not installed: pip install 'shlo-disc[jax]'")
     others = tuple(name for name in names if name != REFERENCE)
@@ -146,35 +189,12 @@ def tell(report: Report, judge: Judge, options: argparse.Namespace) -> int:
     """Print a report, save what failed, and give the exit code."""
     ways = ", ".join([*judge.others, REFERENCE])
     for note in report.notes:
-        sys.stdout.write(f"note: {note}\n")
+        say(f"note: {note}\n")
     if report.finding is not None:
-        sys.stdout.write(describe(report.finding))
-        sys.stdout.write(f"reproduce: {save(report.finding.shrunk, options.out, judge, options.device)}\n")
+        say(str(report.finding))
+        say(f"reproduce: {save(report.finding.shrunk, options.out, judge, options.device)}\n")
         return DIFFERED
     refused = f", {report.refused} refused by all" if report.refused else ""
     nothing = f", {report.nothing} that could not be compared" if report.nothing else ""
-    sys.stdout.write(f"{report.agreed} calls agree{refused}{nothing} ({ways})\n")
+    say(f"{report.agreed} calls agree{refused}{nothing} ({ways})\n")
     return AGREED if report.agreed or report.refused else UNCHECKED
-
-
-def describe(finding: Finding) -> str:
-    """Spell a failure: the call, the difference, the first wrong op, the smallest program."""
-    trial, shrunk = finding.trial, finding.shrunk
-    sizes = ", ".join(f"{name}={value}" for name, value in trial.sizes.items()) or "fixed sizes"
-    lines = [f"{finding.failure}", f"  sizes: {sizes}; inputs: {trial.distribution}"]
-    if finding.place is not None:
-        lines.append(f"  first wrong in memory: {finding.place}")
-    before, after = trial.case.size, shrunk.case.size
-    lines.append(
-        f"shrunk from {before} ops to {after} in {shrunk.tried} tries"
-        + ("" if shrunk.complete else "; the time was up, --shrink gives more")
-    )
-    lines.append(print_module(shrunk.case.module).rstrip())
-    lines += [f"  arg{k} = {_shown(x)}" for k, x in enumerate(shrunk.case.inputs)]
-    lines.append(f"there {shrunk.failure}")
-    return "\n".join(lines) + "\n"
-
-
-def _shown(array: object) -> str:
-    text = " ".join(str(array).split())
-    return text if len(text) <= 200 else text[:200] + " …"

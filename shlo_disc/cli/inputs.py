@@ -25,13 +25,16 @@ def read_modules(name: str) -> tuple[Module, ...]:
         raise InputError(f"{shown}: {error.strerror}") from error
     if not data.strip():
         raise InputError(f"{shown}: expected a program, found nothing")
+    signature = None
     try:
         if looks_serialized(data):
             text, _, signature = read_exported(deserialize(data))
-            return (bind_platform(parse_module(text, shown), signature.platform),)
-        text, _ = read_program(data)
-        return parse_modules(text, shown)
-    except CompileError:
-        raise
+        else:
+            text, _ = read_program(data)
+    except CompileError as error:
+        raise InputError(f"{shown}: {error.message}") from error
     except ShloDiscError as error:
         raise InputError(f"{shown}: {error}") from error
+    if signature is not None:
+        return (bind_platform(parse_module(text, shown), signature.platform),)
+    return parse_modules(text, shown)

@@ -8,16 +8,16 @@ from __future__ import annotations
 import argparse
 import io
 import os
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NoReturn, TextIO, cast
+from typing import NoReturn, cast
 
 from shlo_disc.artifact import DeviceKind
 from shlo_disc.cli import check, tune, warm
 from shlo_disc.cli.inputs import InputError, read_modules
 from shlo_disc.cli.ops_table import print_json, print_table, report_on
+from shlo_disc.cli.output import complain, give, say
 from shlo_disc.diagnostics import CompileError
 from shlo_disc.ir.core import Module
 from shlo_disc.parse.printer import print_module
@@ -120,28 +120,28 @@ class _Programs:
 
     def complain(self, error: CompileError | InputError) -> None:
         """Say what is wrong."""
-        sys.stderr.write(highlight(str(error), sys.stderr) + "\n")
+        complain(error)
         self.code = max(self.code, REFUSED if isinstance(error, CompileError) else UNREADABLE)
 
 
 def _print(programs: _Programs, *, generic: bool, locations: bool) -> None:
     for number, (_, module) in enumerate(programs):
-        sys.stdout.write(_BETWEEN_MODULES if number else "")
-        sys.stdout.write(print_module(module, generic=generic, locations=locations))
+        give(_BETWEEN_MODULES if number else "")
+        give(print_module(module, generic=generic, locations=locations))
 
 
 def _verify(programs: _Programs, *, verbose: bool) -> None:
     for name, module in programs.verified():
         if verbose:
-            sys.stdout.write(f"{name}: fine, {sum(1 for _ in module.walk())} ops\n")
+            say(f"{name}: fine, {sum(1 for _ in module.walk())} ops\n")
 
 
 def _tabulate(programs: _Programs, *, as_json: bool) -> None:
     reports = [report_on(name, module) for name, module in programs.verified()]
     if as_json:
-        sys.stdout.write(print_json(reports))
+        give(print_json(reports))
     elif reports:
-        sys.stdout.write(highlight(print_table(reports), sys.stdout))
+        say(print_table(reports))
 
 
 def _report(programs: _Programs, path: Path, device: DeviceKind) -> None:
@@ -157,17 +157,4 @@ def _report(programs: _Programs, path: Path, device: DeviceKind) -> None:
         except OSError as error:
             programs.complain(InputError(f"{path}: {error.strerror}"))
         else:
-            sys.stdout.write(f"{path}: {path.stat().st_size // 1024} KiB\n")
-
-
-_HEAD = re.compile(r"^(?:\S+:\d+:\d+: )?(error|note|  from|  help):", re.MULTILINE)
-
-
-def highlight(text: str, stream: TextIO) -> str:
-    """Colour what heads the lines of errors, on a terminal whose user has not asked for none (`NO_COLOR`)."""
-    if not stream.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
-        return text
-    return _HEAD.sub(lambda head: f"\x1b[{_COLOURS[head[1].strip()]}m{head[0]}\x1b[0m", text)
-
-
-_COLOURS = {"error": 31, "note": 36, "from": 36, "help": 32}  # red, cyan, cyan, green
+            say(f"{path}: {path.stat().st_size // 1024} KiB\n")

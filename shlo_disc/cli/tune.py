@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
+from shlo_disc.cli.output import complain, say
 from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.tuning import tune
 
@@ -23,11 +23,11 @@ def run_tune(options: argparse.Namespace) -> int:
         dims = dict(_dim(text) for text in options.dim)
         found = tune(options.file, dims=dims)
     except (ShloDiscError, OSError) as error:
-        sys.stderr.write(f"{error}\n")
+        complain(error)
         return 1
-    sys.stdout.write(f"costs are {found.costs.text}\n")
+    say(f"costs are {found.costs.text}\n")
     for one in found.tuned:
-        sys.stdout.write(f"{one.product}: measured at {len(one.counts)} counts\n")
+        say(f"{one.product}: measured at {len(one.counts)} counts\n")
     return 0
 
 

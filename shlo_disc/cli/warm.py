@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 
+from shlo_disc.cli.output import complain, say
 from shlo_disc.diagnostics import ToolchainError
 from shlo_disc.options import CompileOptions
 from shlo_disc.progress import Bar
@@ -23,13 +23,15 @@ def run_warm(options: argparse.Namespace) -> int:
     """Fill the cache, and say how long it took. Gives the exit code."""
     chosen, started = CompileOptions(compiler=options.compiler), time.monotonic()
     try:
-        compiler = find_compiler(chosen.compiler)
+        compiler = find_compiler(chosen.compiler, chosen.compiler_seconds)
         builder = Builder(compiler, chosen.optimize, open_cache(chosen.cache_dir))
         with Bar() as bar:
             count = builder.warm(bar.show)
     except ToolchainError as error:
-        sys.stderr.write(f"{error}\n")
+        complain(error)
+        return 1
+    if builder.cache.is_temporary:  # a warning has said why
         return 1
     took = time.monotonic() - started
-    sys.stdout.write(f"{count} files are in {builder.cache.root}, compiled by {compiler.version}: {took:.1f} s\n")
+    say(f"{count} files are in {builder.cache.root}, compiled by {compiler.version}: {took:.1f} s\n")
     return 0

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import assert_never
 
+from shlo_disc.analysis.limits import limits
 from shlo_disc.analysis.sizes import free_symbols
 from shlo_disc.artifact import (
     Argument,
@@ -29,6 +30,7 @@ from shlo_disc.artifact import (
     Reading,
     Region,
     Result,
+    SizeLimit,
     SourceFile,
     Step,
     Variant,
@@ -54,7 +56,8 @@ from shlo_disc.codegen.host import (
     RegionStep,
     WhileStep,
 )
-from shlo_disc.diagnostics import from_line
+from shlo_disc.codegen.remarks import require_plain
+from shlo_disc.diagnostics import Span, from_line
 from shlo_disc.dynamic_ops.program import Check, Parameter, Program
 from shlo_disc.expr.dim import Dim, of
 from shlo_disc.overview import Overview
@@ -86,8 +89,8 @@ def assemble(
         ),
         arena_bytes=host.arena_bytes.python(),
         steps=_steps(host.steps, _Numbers()),
-        kernels=kernels,
-        host=driver,
+        kernels=tuple(map(require_plain, kernels)),
+        host=require_plain(driver),
         overview=overview,
         index_spaces=_texts(host.index_spaces),
         free=tuple(symbol.name for symbol in free_symbols(program)),
@@ -96,6 +99,7 @@ def assemble(
         ),
         donations=host.donations,
         packings=tuple([_run(step) for step in host.packings]),
+        limits=tuple([SizeLimit(_texts(x.dims), x.unit, x.what, _place(x.span)) for x in limits(program)]),
     )
 
 
@@ -111,8 +115,12 @@ def _check(check: Check) -> CheckText:
         check.rhs.python(),
         check.message,
         tuple(d.python() for d in check.values),
-        f"{check.span.where()}\n{check.span.excerpt()}{from_line(check.origin)}",
+        _place(check.span) + from_line(check.origin),
     )
+
+
+def _place(span: Span) -> str:
+    return f"{span.where()}\n{span.excerpt()}"
 
 
 def _buffer(buffer: HostBuffer) -> Buffer:

@@ -20,6 +20,7 @@ from shlo_disc.codegen.op_graph import all_operands, users_of
 from shlo_disc.codegen.plan_view import PlanView, is_mask
 from shlo_disc.codegen.score_dims import Scores
 from shlo_disc.codegen.softmax import GREATEST, reduction_name
+from shlo_disc.codegen.verify_kernel import read_and_written
 from shlo_disc.dynamic_ops.contract import DotAttrs
 from shlo_disc.dynamic_ops.program import Body, Op, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
@@ -204,6 +205,7 @@ class _Merger:
             if group is not last
         )
         makers = {t: op for group in (*region.inner, *parts) for op in group.ops for t in op.results}
+        parts, after = self._cut(parts, region)
         roots = (*(root for part in parts for root in part.roots), *region.stored)
         ops = self.view.needed(roots, makers, frozenset())
         parts = tuple(replace(part, ops=tuple(op for op in part.ops if op in ops)) for part in parts)
@@ -212,17 +214,45 @@ class _Merger:
         if isinstance(built, str):
             return f"no attention, as for its backward pass {built}"
         kernel, tensors = built
+        if read_and_written(kernel):
+            return WAITS
         widths = (kernel.depth, kernel.width, *(one.column.extent.constant or 0 for one in kernel.products))
         if reason := self._refusal(kernel.q.dtype, widths, tensors, backward):
             return reason
         gone = (*region.inner, *region.ends)
-        apart = tuple(self._apart(region, gone))
+        apart = (*self._apart(region, gone), *after)
         made = (*apart, backward, *([] if forward is None else [forward]))
         if lost := self._lost(gone, apart, made):
             return f"no attention: %{lost} is read by another group too"
         if self._waits_for(backward, made):
             return WAITS
         return _Found(first.anchor, forward, backward, region.stored, gone, apart)
+
+    def _cut(self, parts: Sequence[Group], region: _Region) -> tuple[tuple[Group, ...], tuple[Group, ...]]:
+        """Epilogues without what reads another result of the launch, which is complete only after it; and these rests.
+
+        That is so where queries are keys or values too: their gradients are added.
+        """
+        made = {root for part in parts for root in part.roots}.union(region.stored)
+        made.update(t for part in parts if part.anchor is not None for t in part.anchor.results)
+        kept, after = list[Group](), list[Group]()
+        for part in parts:
+            assert part.anchor is not None, "a product has its op"
+            others, late = made.difference(t for op in part.ops for t in op.results), list[Op[object]]()
+            for op in part.ops:
+                if not others.isdisjoint(self.view.read_by(replace(part, ops=(op,)))):
+                    late.append(op)
+                    others.update(op.results)
+            if part.anchor in late or not late:
+                kept.append(part)
+                continue
+            ops = tuple(op for op in part.ops if op not in late)
+            read = {*part.roots, *self.view.read_by(replace(part, ops=tuple(late)))}
+            roots = tuple(t for op in ops for t in op.results if t in read)
+            follows = {t for op in late for t in op.results}
+            kept.append(replace(part, ops=ops, roots=roots))
+            after.append(Group(GroupKind.ROWS, tuple(late), tuple(t for t in part.roots if t in follows), None, None))
+        return tuple(kept), tuple(after)
 
     def _refusal(self, dtype: object, widths: Sequence[int], tensors: Sequence[Tensor], group: Group) -> str:
         """Why a target cannot compute this, or not from what is in memory."""

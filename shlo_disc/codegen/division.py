@@ -105,25 +105,26 @@ def _of_stage(params: Sequence[Param], stage: Stage, loops: _Loops) -> Iterator[
     loops = (*loops, *_loops(stage.axes))
     stores = (*stage.stores, *(store for reduction in stage.reductions for store in reduction.stores))
     roots: list[Node] = [store.value for store in stores]
+    numbers = {param: number for number, param in enumerate(params)}
     for reduction in stage.reductions:
         roots += (*reduction.init, *reduction.elements, *reduction.update)
     for store in stores:
         roots += [data.formula for data in store.offset.data()]
         if isinstance(store.target, Param):
-            yield Access(params.index(store.target), None if store.offset.data() else store.offset, loops)
+            yield Access(numbers[store.target], None if store.offset.data() else store.offset, loops)
     yield from _loads(params, roots, loops)
 
 
 def _loads(params: Sequence[Param], roots: Iterable[Node], loops: _Loops) -> Iterator[Access]:
     """The loads of formulas; within folds, anywhere on the folds' axes."""
-    nodes = list(nodes_of(roots))
+    nodes, numbers = list(nodes_of(roots)), {param: number for number, param in enumerate(params)}
     folds = dict.fromkeys(axis for node in nodes if isinstance(node, FoldResult) for axis in node.fold.axes)
     inner = (*loops, *folds)
     is_plain = len({symbol for symbol, _ in inner}) == len(inner)
     for node in nodes:
         if isinstance(node, Load) and isinstance(node.source, Param):
             (offset,) = node.index
-            yield Access(params.index(node.source), offset if is_plain and not offset.data() else None, inner)
+            yield Access(numbers[node.source], offset if is_plain and not offset.data() else None, inner)
 
 
 def _loops(axes: Sequence[Axis]) -> _Loops:

@@ -13,13 +13,12 @@ from shlo_disc.codegen.groups import GroupKind
 from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 
-LARGEST_GROUP = 96  # ops; keeps formulas and compile times bounded
-
 
 @dataclass(slots=True, eq=False)
 class Draft:
     """A group while it grows; `visits`: how often each op computes an element, at each of the likely sizes.
 
+    `indirections`: how many indices of indices an op is, for those that are one.
     `work` is that of all ops, in additions. `loaded` are the tensors that it reads from memory, as far as its ops are
     known; `memory` is what it costs to read these and to write the roots.
     """
@@ -31,6 +30,7 @@ class Draft:
     rows: Shape | None = None
     visits: dict[Op[object], tuple[float, ...]] = field(default_factory=dict[Op[object], tuple[float, ...]])
     copies: dict[Op[object], int] = field(default_factory=dict[Op[object], int])
+    indirections: dict[Op[object], int] = field(default_factory=dict[Op[object], int])
     work: tuple[float, ...] = ()
     memory: tuple[float, ...] = ()
     loaded: dict[Tensor, None] = field(default_factory=dict[Tensor, None])

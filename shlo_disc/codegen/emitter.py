@@ -14,6 +14,7 @@ from functools import reduce
 from shlo_disc.codegen.indices import IndexPrinter
 from shlo_disc.codegen.kernel import Param, Scratch
 from shlo_disc.codegen.scopes import INDENT, clean
+from shlo_disc.codegen.spelling import infix_level
 from shlo_disc.expr.dim import Dim, Sym, const, of
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.node import Node
@@ -126,10 +127,10 @@ class Emitter(IndexPrinter):
             case ReducePrecision(x, exponent, mantissa):
                 text = f"reduce_precision({go(x)}, {exponent}, {mantissa})"
                 return spell.rounded(text, x.dtype, exact=True), 100  # a small type may lack the infinity
-            case FromDim(dim, dtype):
+            case FromDim(dim, dtype, within):
                 if dim.constant is not None:
                     return spell.const(dim.constant, dtype), 100
-                return spell.convert(self.number(dim), DType.I64, dtype), 100
+                return spell.convert(self.number(dim, dtype if dtype.is_integer else within), DType.I64, dtype), 100
             case InRange(dim, lower, upper):
                 return self._in_range(dim, lower, upper), 100
             case FoldResult(fold, position):
@@ -143,10 +144,10 @@ class Emitter(IndexPrinter):
         if (sign := self.spell.infix(fn, dtype)) is None:
             text = self.spell.binary(fn, go(node.a), go(node.b), dtype)
             return self.spell.rounded(text, dtype, exact=fn in EXACT), 100
-        level = 12 if fn in (BinaryFn.MULTIPLY, BinaryFn.DIVIDE) else 11
-        plain = f"{go(node.a, level)} {sign} {go(node.b, level + 1)}"
+        left, right = self.spell.operand_levels(fn, dtype)
+        plain = f"{go(node.a, left)} {sign} {go(node.b, right)}"
         text = self.spell.rounded(plain, dtype, exact=False)
-        return text, level if text == plain else 100
+        return text, infix_level(fn) if text == plain else 100
 
     def load(self, source: Param | Scratch, offset: Dim) -> str:
         """One element, or one vector along the lane."""

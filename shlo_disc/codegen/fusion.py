@@ -16,7 +16,7 @@ from functools import reduce
 
 from shlo_disc.analysis.access import LEAVES
 from shlo_disc.codegen.contraction import epilogue_index, is_direct_convolution, is_matrix_product
-from shlo_disc.codegen.drafts import LARGEST_GROUP, Draft
+from shlo_disc.codegen.drafts import Draft
 from shlo_disc.codegen.fusion_cost import Amounts, largest, minus, plus, ratio, times
 from shlo_disc.codegen.fusion_state import FusionState, Refusal
 from shlo_disc.codegen.group_structure import group_structure
@@ -30,6 +30,7 @@ from shlo_disc.codegen.siblings import merge_siblings
 from shlo_disc.dynamic_ops.opdef import Template
 from shlo_disc.dynamic_ops.program import Body, Op, Shape
 from shlo_disc.dynamic_ops.registry import definition
+from shlo_disc.limits import LARGEST_GROUP, MOST_INDIRECTIONS, MOST_JOINED
 
 MOST_COPIES = 16  # formulas of one op in a group: a value read at ever more places multiplies
 MOST_FORMULAS = 64  # of all ops in a group with copies; the text of a kernel, and the time to compile it, follow
@@ -70,6 +71,7 @@ class _Planner:
         self.chains = product_chains(state)
         self.epilogues = dict[Hashable, Refusal | None]()  # by the structure of the group
         self.rows = dict[Draft, Shape]()  # of groups that the reduction which is being placed may join, with it
+        self.of_sizes = dict[Op[object], bool]()
 
     def run(self) -> None:
         for op in reversed(self.state.nodes.nodes):
@@ -108,11 +110,20 @@ class _Planner:
 
     def _is_of_sizes(self, op: Op[object]) -> bool:
         """Whether `op` makes a number of sizes and literals, which every kernel computes once and none has to store."""
-        is_stored = any(t in self.state.outputs for t in op.results)
-        if is_stored or definition(op).template is not Template.ELEMENT or any(t.shape for t in op.results):
-            return False
-        made = [self.state.producers.get(t) for t in op.operands]
-        return bool(made) and all(m is not None and (m[0].name in LEAVES or self._is_of_sizes(m[0])) for m in made)
+        known, waiting = self.of_sizes, [op]
+        while op not in known:
+            current = waiting.pop()
+            made = [self.state.producers.get(t) for t in current.operands]
+            inner = [m[0] for m in made if m is not None and m[0].name not in LEAVES]
+            is_stored = any(t in self.state.outputs for t in current.results)
+            is_number = definition(current).template is Template.ELEMENT and not any(t.shape for t in current.results)
+            if is_stored or not is_number or not made or None in made:
+                known[current] = False
+            elif missing := [each for each in inner if each not in known]:
+                waiting += [current, *missing]
+            else:
+                known[current] = all(known[each] for each in inner)
+        return known[op]
 
     def _enter(self, op: Op[object], drafts: tuple[Draft, ...]) -> None:
         for draft in drafts:
@@ -196,6 +207,8 @@ class _Planner:
             return Refusal(f"the {draft.kind.value} reads its operands from memory")
         if len(draft.ops) >= LARGEST_GROUP:
             return Refusal(f"the group has {LARGEST_GROUP} ops already")
+        if op.name == "d_concatenate" and _joined_by(op, *draft.ops) > 2 * MOST_JOINED:
+            return Refusal(f"the group would choose among more than {2 * MOST_JOINED} operands of concatenations")
         return None
 
     def _refusal(self, op: Op[object], draft: Draft, dependent: Collection[Draft]) -> Refusal | None:
@@ -204,6 +217,8 @@ class _Planner:
             return Refusal("another group between them must run first")
         if definition(op).template is Template.REDUCE:
             return self._reduce_refusal(op, draft)
+        if self.state.indirections(op, draft) > MOST_INDIRECTIONS:
+            return Refusal(f"it would be an index of an index, more than {MOST_INDIRECTIONS} times")
         if (copies := self.state.visits(op, draft)[1]) > MOST_COPIES:
             return Refusal(f"it would be computed at more than {MOST_COPIES} places")
         if copies > 1 and copies + sum(draft.copies.values()) > MOST_FORMULAS:
@@ -252,6 +267,11 @@ class _Planner:
         if key not in self.epilogues:
             self.epilogues[key] = _index_refusal(op, group, self.state)
         return self.epilogues[key]
+
+
+def _joined_by(*ops: Op[object]) -> int:
+    """How many operands concatenations of a group have."""
+    return sum(len(op.operands) for op in ops if op.name == "d_concatenate")
 
 
 def _index_refusal(op: Op[object], group: Group, state: FusionState) -> Refusal | None:

@@ -51,6 +51,8 @@ class FusionState:
         self._merged = dict[Draft, Draft]()
         self._loaded = dict[Op[object], tuple[Tensor, ...]]()
         self._weights = dict[Op[object], float]()
+        self._indexing = dict[Op[object], frozenset[Tensor]]()
+        self._counting = dict[Op[object], bool]()
         # When an op is asked about, what reads it has its place for good: ops are placed from the results backwards.
         self._readers = dict[Op[object], list[Draft]]()
         self._visits = dict[tuple[Op[object], Draft], tuple[Amounts, int]]()
@@ -84,6 +86,8 @@ class FusionState:
             draft.roots += roots
             visits = largest(visits, self.size(op))
         draft.visits[op], draft.copies[op] = visits, copies
+        if depth := self.indirections(op, draft):
+            draft.indirections[op] = depth
         draft.work = plus(draft.work, self.work(op, visits))
         for tensor in (own := [t for t in op.results if t in draft.loaded]):
             del draft.loaded[tensor]
@@ -110,6 +114,8 @@ class FusionState:
         for op, visits in gone.visits.items():
             kept.visits[op] = largest(kept.visits[op], visits) if op in kept.visits else visits
             kept.copies[op] = max(kept.copies.get(op, 0), gone.copies[op])
+        for op, depth in gone.indirections.items():
+            kept.indirections[op] = max(kept.indirections.get(op, 0), depth)
         kept.work = plus(kept.work, gone.work)
         kept.loaded.update(gone.loaded)
         kept.memory = self._memory(kept)
@@ -144,7 +150,7 @@ class FusionState:
     def _weight(self, op: Op[object]) -> float:
         if isinstance(op.attrs, ReduceAttrs):
             return 1.0
-        return 0.0 if is_counting(op, self.producers) else weight(op)
+        return 0.0 if is_counting(op, self.producers, self._counting) else weight(op)
 
     def _memory(self, draft: Draft) -> Amounts:
         return self.costs.memory((*draft.loaded, *draft.roots))
@@ -184,6 +190,17 @@ class FusionState:
         for visits, count in more:
             total, copies = plus(total, visits), copies + count
         return total, copies
+
+    def indirections(self, op: Op[object], draft: Draft) -> int:
+        """How many elements of `draft` would have to be read, one to find the other, because `op` says where."""
+        users = [user for user in self.nodes.consumers[op] if user in draft.visits]
+        depths = [draft.indirections.get(user, 0) + (not self._indices(user).isdisjoint(op.results)) for user in users]
+        return max(depths, default=0)
+
+    def _indices(self, op: Op[object]) -> frozenset[Tensor]:
+        if (known := self._indexing.get(op)) is None:
+            known = self._indexing[op] = frozenset[Tensor]().union(*(reads.indices() for reads in self.reads.of(op)))
+        return known
 
     # -- the result
 

@@ -273,18 +273,24 @@ class CopyStep:
 
 @dataclass(frozen=True, slots=True)
 class WhileStep:
+    """A loop. `carries` are the slots of what is carried, which hold the loop's operands when it begins."""
+
     condition: tuple[HostStep, ...]
     flag: int
     body: tuple[HostStep, ...]
     group: Group
+    carries: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class CaseStep:
+    """One of several branches, each of which fills the slots of the `results`."""
+
     index: int
     dtype: DType
     branches: tuple[tuple[HostStep, ...], ...]
     group: Group
+    results: tuple[int, ...]
 
 
 HostStep: TypeAlias = LaunchStep | RegionStep | CopyStep | WhileStep | CaseStep

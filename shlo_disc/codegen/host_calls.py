@@ -10,7 +10,7 @@ from shlo_disc.artifact import DeviceKind
 from shlo_disc.codegen.groups import Group, GroupKind
 from shlo_disc.codegen.host import HostCallRef
 from shlo_disc.custom_calls import find_hook, how_to_register
-from shlo_disc.diagnostics import UnsupportedOpError
+from shlo_disc.diagnostics import UnsupportedOpError, one_line
 from shlo_disc.dynamic_ops.custom import CustomCallAttrs
 from shlo_disc.dynamic_ops.fourier import FftAttrs
 from shlo_disc.dynamic_ops.linear_algebra import routine
@@ -43,5 +43,5 @@ def host_call(group: Group, device: DeviceKind) -> HostCallRef | None:
 
 
 def _call(op: Op[object], callee: str, what: str, attributes: Mapping[str, Any]) -> HostCallRef:
-    place = f"{what}, {op.span.where()}"
+    place = f"{one_line(what)}, {op.span.where()}"
     return HostCallRef(callee, (*op.operands, *op.results), len(op.results), attributes, place)

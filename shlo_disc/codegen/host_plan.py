@@ -21,6 +21,7 @@ from shlo_disc.codegen.host import (
     WhileStep,
 )
 from shlo_disc.codegen.memory import Place, allocate
+from shlo_disc.codegen.verify_host import verify_host
 from shlo_disc.dynamic_ops.program import Body, Program, Tensor
 from shlo_disc.expr.dim import Dim, Sym
 from shlo_disc.expr.dtypes import DType
@@ -35,7 +36,7 @@ def plan_host(
     planner = _HostPlanner(program, context, fuse, lower, donated)
     steps = planner.run()
     memory = allocate(planner.places, steps, context, donated)
-    return HostProgram(
+    host = HostProgram(
         memory.buffers,
         memory.steps,
         (*planner.definitions.items(), *memory.definitions),
@@ -45,6 +46,8 @@ def plan_host(
         memory.donations,
         tuple(planner.packings),
     )
+    verify_host(program, host, context, donated)
+    return host
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +190,7 @@ class _HostPlanner:
         flag = self._read(condition.results[0])
         body_steps = (*self._body(body), *self._rebind(body.results, carries))
         self.loops.pop()
-        return [*before, *loop.before, WhileStep(condition_steps, flag, body_steps, group)]
+        return [*before, *loop.before, WhileStep(condition_steps, flag, body_steps, group, tuple(carries))]
 
     def _rebind(self, results: Sequence[Tensor], carries: Sequence[int]) -> list[HostStep]:
         """Copy the new carries over the old ones, all at once: what another copy overwrites waits aside."""
@@ -214,4 +217,4 @@ class _HostPlanner:
             steps = self._body(body)
             steps += [CopyStep(self._read(t), slot) for t, slot in zip(body.results, results, strict=True)]
             branches.append(tuple(steps))
-        return [CaseStep(index, dtype, tuple(branches), group)]
+        return [CaseStep(index, dtype, tuple(branches), group, tuple(results))]

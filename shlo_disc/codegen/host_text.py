@@ -20,7 +20,9 @@ from shlo_disc.codegen.host import (
     WhileStep,
 )
 from shlo_disc.codegen.indices import size_name
+from shlo_disc.codegen.remarks import remark
 from shlo_disc.codegen.scopes import INDENT
+from shlo_disc.codegen.size_bounds import print_bounds, size_bounds
 from shlo_disc.codegen.spelling import Spelling
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.expr.dim import Atom, Dim
@@ -59,23 +61,42 @@ class SizePrinter(Emitter):
 
     def __init__(self) -> None:
         super().__init__(Spelling())
-        self._texts = dict[Dim, str]()
+        self._texts = dict[tuple[Dim, bool], str]()
         self._names = dict[str, str]()
         self._new = list[str]()
+        self._wraps = False
 
     def text(self, dim: Dim) -> str:
         """A size as C, by names that `take` defines."""
-        if dim not in self._texts:
-            self._texts[dim] = self.dim_scalar(dim)
-        return self._texts[dim]
+        key = (dim, self._wraps)
+        if key not in self._texts:
+            self._texts[key] = self.dim_scalar(dim)
+        return self._texts[key]
+
+    def hint(self, dim: Dim) -> str:
+        """A number that results do not depend on, such as what a piece of work costs: it may wrap around."""
+        self._wraps = True
+        try:
+            return self.text(dim)
+        finally:
+            self._wraps = False
 
     def take(self) -> list[str]:
         """The statements that define the names since the last call."""
         lines, self._new = self._new, []
         return lines
 
+    def _sum(self, dim: Dim) -> str:
+        if not self._wraps or dim.constant is not None or dim.atom is not None:
+            return super()._sum(dim)
+        terms = [
+            [*map(self._atom, atoms), *([str(weight)] if weight != 1 or not atoms else [])]
+            for atoms, weight in dim.terms
+        ]
+        return f"(int64_t)({' + '.join('(uint64_t)' + ' * '.join(factors) for factors in terms)})"
+
     def _atom(self, atom: Atom) -> str:
-        text = super()._atom(atom)
+        text = super()._atom(atom).replace("(int64_t)(int64_t)", "(int64_t)")  # of a sum that may wrap around
         if len(text) <= _LONG:
             return text
         if text not in self._names:
@@ -93,21 +114,25 @@ def symbol_names(program: Program, host: HostProgram) -> list[str]:
 
 
 def print_plan(program: Program, host: HostProgram) -> list[str]:
-    """`shlo_plan`: bind the sizes, check them, and compute the others."""
+    """`shlo_plan`: bind the sizes, check them, and compute the others.
+
+    It returns 0, the number of a check that does not hold, or -1 if a formula may overflow: see `size_bounds`.
+    """
     lines, sizes = [_PLAN], SizePrinter()
 
     def add(line: str) -> None:
         lines.extend((*sizes.take(), f"{INDENT}{line}"))
 
+    for line in print_bounds(size_bounds(program, host), [symbol.name for symbol in program.given]):
+        add(line)
     for k, symbol in enumerate(program.given):
         add(f"const int64_t {size_name(symbol.name)} = symbols[{k}] = raw[{k}];")
     definitions = (*program.definitions, *host.definitions)
     for k, (symbol, dim) in enumerate(definitions, start=len(program.given)):
         add(f"const int64_t {size_name(symbol.name)} = symbols[{k}] = {sizes.text(dim)};")
-    checks = () if program.readings else program.checks  # of what is read any formula may overflow: the runtime checks
-    for number, check in enumerate(checks, start=1):
+    for number, check in enumerate(program.checks, start=1):
         condition = f"{sizes.text(check.lhs)} {check.relation.value} {sizes.text(check.rhs)}"
-        add(f"if (!({condition})) return {number};  // {check.span.where()}")
+        add(f"if (!({condition})) return {number};  // {remark(check.span.where())}")
     for k, dim in enumerate(d for tensor in program.body.results for d in tensor.shape):
         add(f"result_dims[{k}] = {sizes.text(dim)};")
     add(f"*arena_bytes = {sizes.text(host.arena_bytes)};")
@@ -134,7 +159,7 @@ def _declare(slot: int, buffer: HostBuffer, arguments: int) -> str:
     }[buffer.kind]
     if (given := buffer.packed) is not None:
         source = f"b{given} != nullptr ? b{given} : {print_dim(buffer.size)} > 0 ? {source} : nullptr"
-    return f"[[maybe_unused]] char* const b{slot} = {source};  // {buffer.tensor!r}"
+    return f"[[maybe_unused]] char* const b{slot} = {source};  // {remark(buffer.tensor)}"
 
 
 def kernel_names(steps: Sequence[HostStep]) -> list[str]:
@@ -212,7 +237,7 @@ class StepPrinter(ABC):
         buffers = ", ".join(f"b{s}" for s in slots) or "nullptr"
         dims = ", ".join(print_dim(d) for tensor in kernel.tensors for d in tensor.shape) or "0"
         arrays = [
-            f"void* const buffers[] = {{{buffers}}};  // {kernel.name}",
+            f"void* const buffers[] = {{{buffers}}};  // {remark(kernel.name)}",
             f"const int64_t dims[] = {{{dims}}};",
         ]
         return arrays, f"host_call(session, {number}, buffers, dims)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
 from typing import assert_never
@@ -10,6 +11,8 @@ from shlo_disc.codegen.scopes import ScopeStack, clean
 from shlo_disc.expr.dim import Atom, Data, Dim, FloorDiv, Max, Min, Mod, Sym, const, of
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Scalar, as_scalar
+
+_PLAIN_NAME = re.compile("[A-Za-z0-9_]*[A-Za-z0-9]")  # CUDA's parameters have a name with one more `_` at its end
 
 
 class IndexPrinter(ScopeStack, ABC):
@@ -38,12 +41,15 @@ class IndexPrinter(ScopeStack, ABC):
             text = f"{text} * splat_i64({self.dim_scalar(stride)})"
         return text if rest == const(0) else f"({text} + splat_i64({self.dim_scalar(rest)}))"
 
-    def number(self, dim: Dim) -> str:
-        """A dim as a value: unlike an index it may be larger than any tensor, so it has 64 bits wherever it is one.
+    def number(self, dim: Dim, dtype: DType) -> str:
+        """A dim that an integer type holds, as a value: unlike an index it may be larger than any tensor.
 
-        Loop counters are within a tensor, and so is their sum; only their products are not.
+        So it has 64 bits, but for what a signed type of 32 bits holds. And loop counters are within a tensor, and so is
+        their sum, but not their products and multiples.
         """
-        if self.spell.index == "int64_t" or (self.deps.of(dim) and not _multiplies(dim, self.deps.of)):
+        is_narrow = dtype.is_signed and dtype.bits <= 32
+        is_index = self.deps.of(dim) and not _multiplies(dim, self.deps.of) and (is_narrow or _is_sum(dim))
+        if self.spell.index == "int64_t" or is_index:
             return self.dim(dim)
         self.wide = True
         try:
@@ -170,13 +176,24 @@ class IndexPrinter(ScopeStack, ABC):
 
 
 def size_name(name: str) -> str:
-    """The C name of a program symbol."""
-    return "n_" + "".join(c if c.isalnum() else "_" for c in name)
+    """The C name of a program symbol. Different symbols have different names, whatever users call them.
+
+    >>> size_name("batch_size"), size_name("\N{GREEK SMALL LETTER BETA}"), size_name("s_")
+    ('n_batch_size', 'u_3b2', 'u_73_5f')
+    """
+    if _PLAIN_NAME.fullmatch(name):
+        return f"n_{name}"
+    return "u_" + "_".join(f"{ord(c):x}" for c in name)
 
 
 def _multiplies(dim: Dim, deps: Callable[[Dim], Collection[str]]) -> bool:
     """Whether a term has two factors that change."""
     return any(sum(bool(deps(of(atom))) for atom in atoms) > 1 for atoms, _ in dim.terms)
+
+
+def _is_sum(dim: Dim) -> bool:
+    """Whether a dim is a sum of atoms, each taken once, and nothing else."""
+    return all(len(atoms) == 1 and weight == 1 for atoms, weight in dim.terms)
 
 
 def _is_simple(dim: Dim) -> bool:

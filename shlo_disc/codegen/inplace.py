@@ -147,4 +147,5 @@ def mentioned(value: object) -> Iterator[Param]:
 
 def positions(pairs: Pairs, params: Sequence[Param]) -> tuple[tuple[int, int], ...]:
     """Pairs as positions in a kernel's params."""
-    return tuple((params.index(source), params.index(target)) for source, target in pairs)
+    numbers = {param: number for number, param in enumerate(params)}
+    return tuple((numbers[source], numbers[target]) for source, target in pairs)

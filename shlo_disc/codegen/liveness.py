@@ -9,6 +9,7 @@ what is needed at a moment of a training step grows with its layers, and so woul
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from typing import assert_never
 
@@ -24,6 +25,7 @@ class Liveness:
         self.reads, self.writes = list[tuple[int, ...]](), list[tuple[int, ...]]()
         self.numbered = dict[int, int]()  # the moment of a leaf, a loop's flag or a branch's index, by the step's id
         self.after = list[int]()  # the slots that are needed after each moment, a bit per slot
+        self._effects = dict[int, _Effect]()  # of loops and branches, by the step's id
         self._number(steps)
         self._read, self._written = [[_bits(slots) for slots in each] for each in (self.reads, self.writes)]
         self.after = [0] * len(self.reads)
@@ -34,13 +36,17 @@ class Liveness:
         """Fill `alive`: only where a slot begins or ends to be needed is there anything to do."""
         held, since = 0, [0] * len(self.alive)
         for moment in range(self.moments + 1):
-            now = self.after[moment] | self._read[moment] | self._written[moment] if moment < self.moments else 0
+            now = self.held(moment) if moment < self.moments else 0
             for slot in members(held ^ now):
                 if now >> slot & 1:
                     since[slot] = moment
                 else:
                     self.alive[slot] |= (1 << moment) - (1 << since[slot])
             held = now
+
+    def held(self, moment: int) -> int:
+        """The slots that must not be overwritten at a moment, a bit per slot."""
+        return self.after[moment] | self._read[moment] | self._written[moment]
 
     @property
     def moments(self) -> int:
@@ -95,12 +101,59 @@ class Liveness:
         return needed & ~self._written[moment] | self._read[moment]
 
     def _loop(self, step: HostStep, condition: Sequence[HostStep], body: Sequence[HostStep], needed: int) -> int:
-        """The body ends where the condition begins: twice around is enough, as nothing new is needed after that."""
-        head = 0
-        for _ in range(2):
-            entry = self._flow(body, head)
-            head = self._flow(condition, self._before(step, needed | entry))
+        """The body ends where the condition begins: what is needed there is known from what both need and end."""
+        head = self._effect_of(step).before(needed)
+        entry = self._flow(body, head)
+        self._flow(condition, self._before(step, needed | entry))
         return head
+
+    def _effect(self, steps: Sequence[HostStep]) -> _Effect:
+        """What running `steps` means for what is needed before them."""
+        found = _NOTHING
+        for step in reversed(steps):
+            found = self._effect_of(step).then(found)
+        return found
+
+    def _effect_of(self, step: HostStep) -> _Effect:
+        """The same of one step; of a loop it is found once, however many loops are around it."""
+        if (known := self._effects.get(id(step))) is not None:
+            return known
+        moment = self.numbered[id(step)]
+        found = _Effect(self._read[moment], self._written[moment])
+        match step:
+            case WhileStep(condition, _, body):
+                # A turn of the body needs what it needs when it is reached; going around adds nothing to that.
+                asked = self._effect(condition).then(found)
+                found = _Effect(asked.before(self._effect(body).needs), asked.ends)
+            case CaseStep(_, _, branches):
+                found = found.then(reduce(_Effect.either, map(self._effect, branches), _UNREACHED))
+            case _:
+                return found
+        self._effects[id(step)] = found
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Effect:
+    """What is needed before something: what it `needs` itself, and what is needed after it, but what it `ends`."""
+
+    needs: int
+    ends: int
+
+    def before(self, needed: int) -> int:
+        """What is needed before, if `needed` is needed after it."""
+        return needed & ~self.ends | self.needs
+
+    def then(self, later: _Effect) -> _Effect:
+        """The effect of this, and of what comes after it."""
+        return _Effect(self.before(later.needs), self.ends | later.ends)
+
+    def either(self, other: _Effect) -> _Effect:
+        """The effect if one of both runs."""
+        return _Effect(self.needs | other.needs, self.ends & other.ends)
+
+
+_NOTHING, _UNREACHED = _Effect(0, 0), _Effect(0, -1)
 
 
 def members(bits: int) -> Iterator[int]:

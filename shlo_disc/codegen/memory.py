@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, chain
+from itertools import accumulate, chain, islice
 from typing import assert_never
 
 import numpy as np
@@ -33,11 +33,13 @@ from shlo_disc.codegen.liveness import Liveness, members
 from shlo_disc.codegen.placement import Tenant, place, sizes_at, stack
 from shlo_disc.codegen.region_memory import Holding, RegionMemory
 from shlo_disc.codegen.regions import Locality
+from shlo_disc.codegen.rooms import Rooms
 from shlo_disc.codegen.scheduling import AtPoints
 from shlo_disc.codegen.step_order import other_orders, pairs_in_place
 from shlo_disc.codegen.traffic import bytes_of
 from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.expr.dim import Dim, Sym, const
+from shlo_disc.limits import MOST_HOSTS
 
 _RANK: Mapping[BufferKind, int] = {"arena": 0, "result": 1, "argument": 2, "constant": 2, "packed": 2, "null": 2}
 SLACK = 1024  # bytes: what a few more buffers of small arrays are rounded up by
@@ -215,7 +217,10 @@ class _Sharing:
         self.donated = [k for k, at in enumerate(places) if at.kind == "argument" and at.number in donated]
         self.sizes = [context.facts.canonical(at.size) for at in places]
         self.moments = list(live.alive)
+        self.wide = list(map(regions.widened, live.alive))
+        self.foreign = regions.foreign(len(places))
         self.members = [[slot] for slot in range(len(places))]
+        self.sets = dict[int, int]()  # of roots that stand for several slots: these, a bit per slot
         self.parents = list(range(len(places)))
 
     def homes(self) -> list[int]:
@@ -233,7 +238,13 @@ class _Sharing:
             a, b = b, a
         self.parents[b] = a
         self.moments[a] |= self.moments[b]
+        self.wide[a] |= self.wide[b]
+        self.foreign[a] |= self.foreign[b]
+        self.sets[a] = self._set(a) | self._set(b)
         self.members[a] += self.members[b]
+
+    def _set(self, root: int) -> int:
+        return self.sets.get(root) or 1 << root
 
     # -- in place
 
@@ -259,7 +270,7 @@ class _Sharing:
         if any(self.places[k].kind in _LENT and k not in self.donated for k in (a, b)):
             return False
         for moment in members(self.moments[a] & self.moments[b]):
-            alive = [slot for root in (a, b) for slot in self.members[root] if self.live.alive[slot] >> moment & 1]
+            alive = list(members(self.live.held(moment) & (self._set(a) | self._set(b))))
             if len(alive) != 2 or not self._handed_on(moment, alive, allowed.get(moment, set())):
                 return False
         return self._is_by_rows(a, b)
@@ -269,10 +280,8 @@ class _Sharing:
 
         Of equal sizes, rows of one are where the same rows of the other are.
         """
-        shared = self.regions.widened(self.moments[a]) & self.regions.widened(self.moments[b])
-        slots = [*self.members[a], *self.members[b]]
-        fits = self.sizes[a] == self.sizes[b]
-        return all(self.regions.is_by_rows(moment, slots, fits=fits) for moment in members(shared))
+        shared = self.wide[a] & self.wide[b] & self.regions.inside
+        return not shared or (self.sizes[a] == self.sizes[b] and not shared & (self.foreign[a] | self.foreign[b]))
 
     def _are_apart(self, a: int, b: int) -> bool:
         """Whether the two are never needed at the same time."""
@@ -308,23 +317,18 @@ class _Sharing:
         hosts = dict[Dim, list[int]]()  # by size, the least first
         for host in sorted([*results, *self.donated], key=lambda k: weights[self.sizes[k]]):
             hosts.setdefault(self.sizes[host], []).append(host)
-        roomy = {size: [found for room, found in hosts.items() if self._fits(size, room)] for size in weights}
+        rooms = Rooms(list(hosts), self.facts, self.points)
         roots = [k for k, at in enumerate(self.places) if at.kind == "arena" and self._root(k) == k]
         guests = [k for k in roots if self.regions.holder(self.members[k]) is None]
         for guest in sorted(guests, key=lambda k: -weights[self.sizes[k]]):
-            for root in map(self._root, chain.from_iterable(roomy[self.sizes[guest]])):
+            possible = chain.from_iterable(hosts[room] for room in rooms.for_size(self.sizes[guest]))
+            for root in map(self._root, islice(possible, MOST_HOSTS)):
                 if self._are_apart(root, guest):
                     self._join(root, guest)
                     break
 
     def _weight(self, size: Dim) -> int:
         return sum(size.evaluate(point) for point in self.points) or size.constant or 0
-
-    def _fits(self, size: Dim, room: Dim) -> bool:
-        """Whether there is always room, which the points are asked first."""
-        if any(size.evaluate(point) > room.evaluate(point) for point in self.points):
-            return False
-        return size == room or self.facts.at_least(room, size).is_true
 
 
 def _leaves(steps: Sequence[HostStep]) -> Iterator[LaunchStep | CopyStep]:

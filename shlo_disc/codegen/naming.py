@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Collection
+from collections.abc import Collection, Generator
+from contextlib import contextmanager
 
 from shlo_disc.codegen.groups import Group, GroupKind
-from shlo_disc.diagnostics import UnsupportedOpError
+from shlo_disc.codegen.remarks import remark
+from shlo_disc.diagnostics import InternalError, UnsupportedOpError
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.expr.dtypes import DType
 
@@ -21,12 +23,22 @@ def title(group: Group) -> str:
     return named.name.removeprefix("d_")
 
 
+@contextmanager
+def blamed_on(group: Group) -> Generator[None]:
+    """Let an error of the compiler name the kernel that it has met."""
+    try:
+        yield
+    except InternalError as error:
+        results = ", ".join(map(repr, group.roots))
+        raise InternalError(f"kernel {title(group)} -> {results}: {error}") from error
+
+
 def comment(group: Group) -> str:
     """What a kernel computes, for readers of the generated text."""
     rows = "" if group.rows is None else f", one row per [{', '.join(map(str, group.rows))}]"
-    head = f"// {group.kind.value}{rows} -> {', '.join(map(repr, group.roots))}"
+    head = f"// {remark(group.kind.value + rows)} -> {', '.join(map(remark, group.roots))}"
     ops = textwrap.wrap(" ".join(op.name for op in group.ops), 110)
-    return "\n".join([head, *(f"//   {line}" for line in ops)])
+    return "\n".join([head, *(f"//   {remark(line)}" for line in ops)])
 
 
 def require_types(program: Program, known: Collection[DType], target: str) -> None:

@@ -17,7 +17,7 @@ from shlo_disc.codegen.groups import FusionPlan, Group
 from shlo_disc.codegen.host import CaseStep, CopyStep, HostProgram, HostStep, LaunchStep, RegionStep, WhileStep
 from shlo_disc.codegen.op_graph import group_inputs, is_control
 from shlo_disc.codegen.traffic import traffic
-from shlo_disc.diagnostics import Source, Span
+from shlo_disc.diagnostics import Source, Span, one_line
 from shlo_disc.dynamic_ops.create import ConstantAttrs
 from shlo_disc.dynamic_ops.fact_texts import fact_texts, shape_texts, size_spans
 from shlo_disc.dynamic_ops.program import Op, Program, Shape, Tensor
@@ -48,9 +48,10 @@ def _sizes(program: Program, points: Sequence[Point]) -> SizesText:
     """The sizes to choose: those that all others follow from, but `b` rather than the quotient `b_by_8` of it."""
     definitions = dict(program.definitions)
     chosen = {symbol: symbol for symbol in free_symbols(program)}
-    for raw in program.given:
-        for symbol in chosen:
-            if symbol in definitions and symbol.name.startswith(f"{raw.name}_by_"):
+    quotients = [symbol for symbol in chosen if symbol in definitions and "_by_" in symbol.name]
+    for raw in program.given if quotients else ():
+        for symbol in quotients:
+            if symbol.name.startswith(f"{raw.name}_by_"):
                 chosen[symbol] = raw
     follows = {symbol: definitions[symbol] for symbol, raw in chosen.items() if symbol is not raw}
     sizes = [program.facts.unfolded(program.facts.canonical(of(raw))).substitute(follows) for raw in program.given]
@@ -91,7 +92,7 @@ class _Groups:
 
     def where(self, span: Span) -> str:
         """The line of the text that something stands on."""
-        return f"{span.source.file}:{self._lines.of(span)}"
+        return f"{one_line(span.source.file)}:{self._lines.of(span)}"
 
     def origin(self, span: Span) -> str:
         """The user's line that it came from, if it is known."""

@@ -38,6 +38,7 @@ AtPoints: TypeAlias = NDArray[np.int64]  # a number for each likely point
 MOST_BUFFERS = 64  # of a launch: every part passes its own
 MOST_OPS = 256  # of a launch; keeps texts and compile times bounded
 MOST_TRIES = 3  # launches that a group is tried with
+_MOST_ELEMENTS = 1 << 40  # that a tensor counts as: no machine has more, and sums stay far from overflow
 MORE_MEMORY = 1 / 16  # of the peak that buffers may live longer for
 
 
@@ -136,7 +137,8 @@ class _Merger:
     def _elements(self, shape: Shape) -> AtPoints:
         if (known := self._counts.get(shape)) is None:
             count = product(shape)
-            known = self._counts[shape] = np.array([count.evaluate(p) for p in self.context.points], np.int64)
+            counts = [min(count.evaluate(point), _MOST_ELEMENTS) for point in self.context.points]
+            known = self._counts[shape] = np.array(counts, np.int64)
         return known
 
     def _bytes(self, tensor: Tensor) -> AtPoints:
@@ -157,9 +159,9 @@ class _Merger:
             return False
         return _holds_mostly(small & (np.sum([self._work(op) for op in group.ops], axis=0) <= launches.work))
 
-    def _work(self, op: Op[object]) -> AtPoints:
+    def _work(self, op: Op[object]) -> NDArray[np.float64]:
         """The additions of an op; a reduction has one per element, a matrix product one per step of its sums."""
-        space = self._elements(space_of(op, 0))
+        space = self._elements(space_of(op, 0)).astype(np.float64)
         if isinstance(op.attrs, DotAttrs):
             return space * self._elements(tuple(op.operands[0].shape[k] for k in op.attrs.lhs_contract))
         return space * (1 if definition(op).template is Template.REDUCE else round(weight(op)))

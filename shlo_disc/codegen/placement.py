@@ -26,6 +26,7 @@ ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 
 _STEPS = 1000  # tenants placed greedily, all in all: some 20 ms
 _MOST_TRIES = 12
+_MOST_BYTES = 1 << 44  # that a size counts as: no machine has more, and sums stay far from overflow
 _LONGEST_FRONT = 8  # sums that are compared in one formula; more get a name
 _Life: TypeAlias = tuple[tuple[int, int], ...]  # when it is needed: half-open ranges of moments
 
@@ -120,12 +121,12 @@ class _Skyline:
 
 
 def sizes_at(sizes: Sequence[Dim], points: Sequence[Mapping[Sym, int]]) -> AtPoints:
-    """Bytes by size and point; where no point is known, all symbols are alike."""
+    """Bytes by size and point, at most 16 TiB of each; where no point is known, all symbols are alike."""
     known = dict[Dim, list[int]]()
     for size in sizes:
         if size not in known:
             tried = points or (dict.fromkeys(size.symbols(), 32),)
-            known[size] = [max(0, size.evaluate(point)) for point in tried]
+            known[size] = [min(max(0, size.evaluate(point)), _MOST_BYTES) for point in tried]
     return np.array([known[size] for size in sizes], np.int64).reshape(len(sizes), max(1, len(points)))
 
 

@@ -15,7 +15,6 @@ from typing import cast
 
 from shlo_disc.analysis.access import is_free
 from shlo_disc.codegen.contraction import epilogue_index, matrix_form
-from shlo_disc.codegen.drafts import LARGEST_GROUP
 from shlo_disc.codegen.groups import Context, Decision, FusionPlan, Group, GroupKind
 from shlo_disc.codegen.op_graph import group_inputs, space_of
 from shlo_disc.codegen.panels import computed_operands
@@ -29,6 +28,7 @@ from shlo_disc.dynamic_ops.program import Body, Op, Shape, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.dim import Dim, const, maximum, product, total
+from shlo_disc.limits import LARGEST_GROUP
 
 COSTLY = 4  # of one element: what is broadcast is then stored rather than computed for every reader
 PANEL_ROWS = 192  # of A, for which a panel of B is computed again if both operands are computed

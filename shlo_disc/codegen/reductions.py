@@ -10,12 +10,18 @@ from shlo_disc.expr.scalar import Binary, BinaryFn, Compare, Direction, FromDim,
 
 
 def combine(spell: Spelling, reduction: Reduction, a: str, b: str) -> str:
-    """Apply a simple reduction's operation to two values."""
+    """Apply a simple reduction's operation to two values, whose texts bind as tightly as `levels` say."""
     assert reduction.fn is not None, "only simple reductions have one operation"
     dtype = reduction.carries[0].dtype
     if (sign := spell.infix(reduction.fn, dtype)) is not None:
         return f"{a} {sign} {b}"
     return spell.binary(reduction.fn, a, b, dtype)
+
+
+def levels(spell: Spelling, reduction: Reduction) -> tuple[int, int]:
+    """How tightly the texts of the two values have to bind that `combine` takes."""
+    assert reduction.fn is not None, "only simple reductions have one operation"
+    return spell.operand_levels(reduction.fn, reduction.carries[0].dtype)
 
 
 def identity(spell: Spelling, reduction: Reduction) -> str:

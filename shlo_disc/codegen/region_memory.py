@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum, auto
+from functools import reduce
 
 from shlo_disc.codegen.groups import Context
 from shlo_disc.codegen.host import CaseStep, HostStep, LaunchStep, WhileStep
-from shlo_disc.codegen.liveness import Liveness
+from shlo_disc.codegen.liveness import Liveness, members
 from shlo_disc.codegen.regions import UNIT_ROWS, Locality, Region, as_step, find_regions, held_rows
 from shlo_disc.expr.dim import Dim, Sym, divide
 
@@ -46,12 +47,12 @@ class RegionMemory:
         """`sizes`: bytes of the temporaries, by slot. One thread has the regions that hold something, and no others."""
         self._live, self._sizes, self._context = live, sizes, context
         self._regions = dict[Region, int]()  # with their moments
-        self._by_moment = dict[int, Region]()
         self._by_slot = dict[int, Region]()  # of temporaries that may be held
         self._held = dict[int, Region]()  # by home
         self.could_hold = False  # there are regions for one thread, but it has none
         for region in find_regions(steps, locality):
-            span = sum(1 << live.numbered[id(step)] for step in region.steps)
+            first, last = (live.numbered[id(step)] for step in (region.steps[0], region.steps[-1]))
+            span = (1 << last + 1) - (1 << first)
             slots = [slot for slot in region.local & region.written if self._may_be_held(slot, region, span)]
             is_shared = region.threads > 1
             self.could_hold |= bool(slots) and not is_shared and holding is not Holding.ALL
@@ -59,7 +60,22 @@ class RegionMemory:
             if is_shared or (holds and slots):
                 self._regions[region] = span
                 self._by_slot.update(dict.fromkeys(slots if holds else (), region))
-                self._by_moment.update({live.numbered[id(step)]: region for step in region.steps})
+
+        self.inside = 0  # the moments of all regions
+        self._spans = dict[int, int]()  # by moment, those of the region that it is in
+        self._see_regions()
+
+    def _see_regions(self) -> None:
+        self.inside = reduce(int.__or__, self._regions.values(), 0)
+        self._spans = {moment: span for span in self._regions.values() for moment in members(span)}
+
+    def foreign(self, count: int) -> list[int]:
+        """For each of `count` slots, the moments of the regions in which a row of it may be another thread's."""
+        found = [0] * count
+        for region, span in self._regions.items():
+            for slot in region.others:
+                found[slot] |= span
+        return found
 
     def _may_be_held(self, slot: int, region: Region, span: int) -> bool:
         moments = self._live.alive[slot]
@@ -88,6 +104,7 @@ class RegionMemory:
         self._held = {home: region for home, region in holders.items() if region is not None}
         used = set(self._held.values())
         self._regions = {region: span for region, span in self._regions.items() if region.threads > 1 or region in used}
+        self._see_regions()
         return {home: self._row_bytes(home, region) * held_rows(region) for home, region in self._held.items()}
 
     @property
@@ -106,15 +123,12 @@ class RegionMemory:
 
     def widened(self, moments: int) -> int:
         """Some moments of a buffer, with all those of the regions that they are in: threads are at different ones."""
-        for span in self._regions.values():
-            if moments & span:
-                moments |= span
+        left = moments & self.inside
+        while left:
+            span = self._spans[(left & -left).bit_length() - 1]
+            moments |= span
+            left &= ~span
         return moments
-
-    def is_by_rows(self, moment: int, slots: Sequence[int], *, fits: bool) -> bool:
-        """Whether what happens to these slots in the region of a moment, if it is in one, is local, and that `fits`."""
-        region = self._by_moment.get(moment)
-        return region is None or (fits and all(slot not in region.others for slot in slots))
 
     def wrapped(
         self, steps: Sequence[HostStep], taken: set[str], homes: Sequence[int]
@@ -135,12 +149,12 @@ class RegionMemory:
             return step
 
         def wrap(steps: Sequence[HostStep]) -> Iterator[HostStep]:
-            rest = list(steps)
-            while rest:
-                step = rest.pop(0)
+            rest = iter(steps)
+            for step in rest:
                 match step:
                     case LaunchStep() if (region := first.get(id(step))) is not None:
-                        del rest[: len(region.steps) - 1]
+                        for _ in region.steps[1:]:
+                            next(rest)
                         yield made(region)
                     case WhileStep(condition, _, body):
                         yield replace(step, condition=tuple(wrap(condition)), body=tuple(wrap(body)))

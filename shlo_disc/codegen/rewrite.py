@@ -103,8 +103,8 @@ class DimRewriter:
                 return Bitcast(go(x), dtype)
             case ReducePrecision(x, exponent, mantissa):
                 return ReducePrecision(go(x), exponent, mantissa)
-            case FromDim(dim, dtype):
-                return FromDim(self.dim(dim), dtype)
+            case FromDim(dim, dtype, within):
+                return FromDim(self.dim(dim), dtype, within)
             case InRange(dim, lower, upper):
                 return InRange(self.dim(dim), self.dim(lower), self.dim(upper))
             case FoldResult(fold, position):

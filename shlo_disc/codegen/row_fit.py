@@ -98,7 +98,7 @@ def _fits(state: FusionState, op: Op[object], draft: Draft, rows: Shape) -> Refu
     count, facts = rows_of(rows, state.facts), state.facts
     if not without_ones(rows) and any(without_ones(t.shape) for t in draft.roots):
         columns = column_count([op, *draft.reduces], draft.roots, facts)
-        shared_out = columns is not None and _keeps_row(state, op, draft, columns)
+        shared_out = columns is not None and _keeps_row(state, op, draft, columns, whole=True)
         if not shared_out and not _is_short(state, op, draft):
             return Refusal("it reduces everything, and the group has more than one row")
     for root in draft.roots:
@@ -132,15 +132,19 @@ def column_count(reductions: Sequence[Op[object]], roots: Sequence[Tensor], fact
     return None if others or count.constant == 1 else count
 
 
-def _keeps_row(state: FusionState, op: Op[object], draft: Draft, count: Dim) -> bool:
-    """Whether every path from `op` to the group's results stays in one of `count` rows."""
+def _keeps_row(state: FusionState, op: Op[object], draft: Draft, count: Dim, *, whole: bool = False) -> bool:
+    """Whether every path from `op` to the group's results stays in one of `count` rows.
+
+    `whole`: the rows are all elements of what is computed, as columns are that a reduction has left. Leading dims of
+    something larger are others, though there may be as many: in a square the rows that it reduced.
+    """
     pending, seen = [op], {op}
     while pending:
         producer = pending.pop()
         for user in state.nodes.consumers[producer]:
             if user not in draft.visits:
                 continue
-            if not _same_row(state, producer, user, count):
+            if not _same_row(state, producer, user, count, whole=whole):
                 return False
             if user not in seen:
                 seen.add(user)
@@ -148,7 +152,7 @@ def _keeps_row(state: FusionState, op: Op[object], draft: Draft, count: Dim) -> 
     return True
 
 
-def _same_row(state: FusionState, producer: Op[object], user: Op[object], count: Dim) -> bool:
+def _same_row(state: FusionState, producer: Op[object], user: Op[object], count: Dim, *, whole: bool) -> bool:
     """Whether `user` reads `producer` only in its own row."""
     met = False
     for reads in state.reads.of(user):
@@ -157,6 +161,8 @@ def _same_row(state: FusionState, producer: Op[object], user: Op[object], count:
             if access.tensor not in producer.results:
                 continue
             met = True
+            if whole and not all(rows_of(one, space.facts) == count for one in (space.shape, access.tensor.shape)):
+                return False
             key = space, access.index, access.tensor.shape, count
             if (known := state.same_row.get(key)) is None:
                 known = state.same_row[key] = _is_own_row(*key)

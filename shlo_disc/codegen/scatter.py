@@ -105,7 +105,7 @@ def build_scatter(group: Group, facts: Facts, producers: Producers) -> tuple[Sca
     if reads_ahead:
         read = Formulas(facts, producers, read.inlined, {tensors[0]: in_place}, read.load, numbers=read.numbers)
     news = tuple(read.at(u, at) for u in updates)
-    values = inline_region(read, op.bodies[0], (*carries, *news))
+    values = inline_region(read, op.bodies[0], (*carries, *news), facts)
     kernel = ScatterKernel(
         params=tuple(params.tensors.values()),
         starts=starts,
@@ -198,7 +198,7 @@ def reads_before_overwriting(group: Group, facts: Facts, producers: Producers) -
     places = [data.formula for start in first for data in start.data()]
     if not _are_distinct(op, producers) or any(_loads_of(operand, place) for place in places):
         return False
-    (value,) = inline_region(read, op.bodies[0], (Arg("old", operand.dtype), read.at(updates, at)))
+    (value,) = inline_region(read, op.bodies[0], (Arg("old", operand.dtype), read.at(updates, at)), facts)
     targets = [  # also of a start that is clamped: what is out of bounds is no update
         {facts.canonical(x + step) for x in (start, clamped(start, size, extent))}
         for start, (step, extent), size in zip(first, window, operand.shape, strict=True)

@@ -21,6 +21,7 @@ from shlo_disc.codegen.kernel import Axis, Reduction, RowKernel, Scratch, Stage,
 from shlo_disc.codegen.rewrite import ArgRewriter, DimRewriter
 from shlo_disc.codegen.simplify_kernel import rewrite_stage, stage_formulas
 from shlo_disc.expr.dim import Dim, Max, Min, Sym, const, maximum, minimum, of
+from shlo_disc.expr.dim_values import exact_dim
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import (
@@ -203,13 +204,13 @@ class Decided(DimRewriter):
                     case Const(value):
                         return self.scalar(then if value else other)
                     case undecided:
-                        return simplify(Select(undecided, self.scalar(then), self.scalar(other)))
+                        return simplify(Select(undecided, self.scalar(then), self.scalar(other)), self._facts)
             case InRange(dim, lower, upper):
                 return in_range(self.dim(dim), self.dim(lower), self.dim(upper), self._facts)
             case Compare():
-                return self._compared(simplify(super()._rebuild(node)))
+                return self._compared(simplify(super()._rebuild(node), self._facts))
             case Unary() | Binary() | Convert() | Bitcast() | ReducePrecision() | FromDim():
-                return simplify(super()._rebuild(node))
+                return simplify(super()._rebuild(node), self._facts)
             case _:
                 return super()._rebuild(node)
 
@@ -300,9 +301,7 @@ def _seam(dim: Dim, symbol: Sym, deps: Dependence) -> tuple[Dim, bool] | None:
 
 def _bound(node: Compare) -> tuple[Dim, Dim, bool] | None:
     """Write an ordering of two indices as `a >= limit` or, if the last part is true, as `a < limit`."""
-    if not node.a.dtype.is_integer or not node.a.dtype.is_signed or node.a.dtype.bits < 32:
-        return None
-    a, b = _as_dim(node.a), _as_dim(node.b)
+    a, b = exact_dim(node.a), exact_dim(node.b)
     if a is None or b is None:
         return None
     match node.direction:
@@ -314,16 +313,6 @@ def _bound(node: Compare) -> tuple[Dim, Dim, bool] | None:
             return a - b, const(1), False
         case Direction.GE:
             return a - b, const(0), False
-        case _:
-            return None
-
-
-def _as_dim(x: Scalar) -> Dim | None:
-    match x:
-        case FromDim(dim, _):
-            return dim
-        case Const(int() as value, _):
-            return const(value)
         case _:
             return None
 

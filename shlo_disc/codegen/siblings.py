@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shlo_disc.codegen.drafts import LARGEST_GROUP, Draft
+from shlo_disc.codegen.drafts import Draft
 from shlo_disc.codegen.fusion_cost import ratio
 from shlo_disc.codegen.fusion_state import FusionState
 from shlo_disc.codegen.groups import GroupKind
@@ -10,6 +10,7 @@ from shlo_disc.codegen.row_fit import column_count
 from shlo_disc.codegen.row_spaces import leading, rows_of, same_rows, without_ones
 from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.expr.dim import product
+from shlo_disc.limits import LARGEST_GROUP
 
 MOST_TRIED = 4  # groups that a reader of a tensor is compared with; keeps the time linear
 SHARED = 0.25  # the part of its memory that a group must share; else its kernel only gets longer

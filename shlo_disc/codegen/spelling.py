@@ -157,6 +157,16 @@ class Spelling:
         """The operator of a function, if it is one: integers wrap and promote, so theirs are functions."""
         return self.infixes.get(fn) if dtype.is_float or dtype.is_complex else None
 
+    def operand_levels(self, fn: BinaryFn, dtype: DType) -> tuple[int, int]:
+        """How tightly the texts of a function's operands have to bind (see `Emitter.value`).
+
+        The right one tighter than the operator: `a - (b - c)`. The arguments of a call need nothing.
+        """
+        if self.infix(fn, dtype) is None:
+            return 0, 0
+        level = infix_level(fn)
+        return level, level + 1
+
     def unary(self, fn: UnaryFn, x: str, dtype: DType) -> str:
         """A function of one value."""
         del dtype
@@ -252,3 +262,8 @@ def _shortest_f32(value: float) -> str:
     """
     text = f"{value:.9g}"
     return text if any(c in text for c in ".e") else text + ".0"
+
+
+def infix_level(fn: BinaryFn) -> int:
+    """How tightly an operator binds; a call binds with 100."""
+    return 12 if fn in (BinaryFn.MULTIPLY, BinaryFn.DIVIDE) else 11

@@ -23,6 +23,7 @@ from shlo_disc.codegen.kernel import (
     Stage,
     Store,
 )
+from shlo_disc.codegen.kernel_check import check_rows
 from shlo_disc.codegen.row_spaces import leading, row_number, rows_of, without_ones
 from shlo_disc.codegen.seams import Seams, split_at_seams
 from shlo_disc.codegen.simplify_kernel import merge_loops
@@ -79,7 +80,7 @@ def build_row_kernel(
     kernel = merge_loops(split_at_seams(builder.build(), facts, seams))
     if seams.strips:
         kernel = mine_strips(kernel, facts)
-    return kernel, tuple(builder.params.tensors)
+    return check_rows(kernel), tuple(builder.params.tensors)
 
 
 class _Builder:
@@ -165,20 +166,18 @@ class _Builder:
     def _levels(self) -> dict[Tensor, int]:
         """How many reductions of the group lie, one after the other, below each value."""
         levels = dict[Tensor, int]()
-
-        def level(tensor: Tensor) -> int:
-            if (known := levels.get(tensor)) is not None:
-                return known
-            made = self.producers.get(tensor)
-            if made is None or not (tensor in self.members or is_free(made[0])):
-                return 0
-            below = max(map(level, made[0].operands), default=0)
-            levels[tensor] = below + isinstance(made[0].attrs, ReduceAttrs)
-            return levels[tensor]
-
-        for op in self.group.ops:
-            for result in op.results:
-                level(result)
+        waiting = [result for op in self.group.ops for result in op.results]
+        while waiting:
+            tensor = waiting.pop()
+            if tensor in levels:
+                continue
+            op, _ = self.producers[tensor]
+            computed = [x for x in op.operands if self._inlined(x)]
+            if missing := [x for x in computed if x not in levels]:
+                waiting += [tensor, *missing]
+                continue
+            below = max((levels[x] for x in computed), default=0)
+            levels.update(dict.fromkeys(op.results, below + isinstance(op.attrs, ReduceAttrs)))
         return levels
 
     # -- which value waits
@@ -192,22 +191,24 @@ class _Builder:
             for target in targets:
                 self._visit(target, plan, earlier, home)
 
-    def _visit(self, tensor: Tensor, plan: _Plan, earlier: Sequence[_Plan], home: dict[Tensor, _Plan]) -> None:
-        made = self.producers.get(tensor)
-        if made is None or tensor in plan.computed:
-            return
-        if tensor in self.members:
-            if isinstance(made[0].attrs, ReduceAttrs) or tensor in self.kept:
-                return
-            first = next((p for p in earlier if tensor in p.computed and self._fills(tensor, p)), None)
-            if first is not None and (home.get(tensor) in earlier or self._cost(tensor) >= RELOAD_COST):
-                self._keep(tensor, first)
-                return
-            plan.computed.add(tensor)
-        elif not is_free(made[0]):
-            return
-        for operand in made[0].operands:
-            self._visit(operand, plan, earlier, home)
+    def _visit(self, target: Tensor, plan: _Plan, earlier: Sequence[_Plan], home: dict[Tensor, _Plan]) -> None:
+        waiting = [target]
+        while waiting:
+            tensor = waiting.pop()
+            made = self.producers.get(tensor)
+            if made is None or tensor in plan.computed:
+                continue
+            if tensor in self.members:
+                if isinstance(made[0].attrs, ReduceAttrs) or tensor in self.kept:
+                    continue
+                first = next((p for p in earlier if tensor in p.computed and self._fills(tensor, p)), None)
+                if first is not None and (home.get(tensor) in earlier or self._cost(tensor) >= RELOAD_COST):
+                    self._keep(tensor, first)
+                    continue
+                plan.computed.add(tensor)
+            elif not is_free(made[0]):
+                continue
+            waiting += reversed(made[0].operands)
 
     def _fills(self, tensor: Tensor, plan: _Plan) -> bool:
         return self._inner(tensor.shape) == plan.shape

@@ -209,7 +209,7 @@ def build_sort(group: Group, facts: Facts, producers: Producers) -> tuple[SortKe
     shape, dim = op.operands[0].shape, op.attrs.dim
     (body,) = op.bodies
     arguments = tuple(Arg(f"{'ab'[k % 2]}{k // 2}", t.dtype) for k, t in enumerate(body.arguments))
-    (before,) = inline_region(element_reader(group, facts, producers, params), body, arguments)
+    (before,) = inline_region(element_reader(group, facts, producers, params), body, arguments, facts)
     kernel = SortKernel(
         params=tuple(params.tensors.values()),
         inputs=tuple(params.of(t) if t in stored else None for t in op.operands),
@@ -242,8 +242,8 @@ def build_window_scatter(
     read = element_reader(group, facts, producers, params)
     select_arguments = (Arg("best", operand.dtype), Arg("next", operand.dtype))
     scatter_arguments = (Arg("old", result.dtype), Arg("update", source.dtype))
-    (select,) = inline_region(read, op.bodies[0], select_arguments)
-    (scatter,) = inline_region(read, op.bodies[1], scatter_arguments)
+    (select,) = inline_region(read, op.bodies[0], select_arguments, facts)
+    (scatter,) = inline_region(read, op.bodies[1], scatter_arguments, facts)
     start = read.at(init, ())
     kernel = WindowScatterKernel(
         params=tuple(params.tensors.values()),

@@ -31,20 +31,20 @@ def weight(op: Op[object]) -> float:
     return _WEIGHTS.get(op.name, 1.0)
 
 
-def is_counting(op: Op[object], producers: Producers) -> bool:
-    """Whether the elements of `op` are sums and products of indices and literals: kernels have them as indices."""
-    waiting, seen = [op], set[Op[object]]()
-    while waiting:
+def is_counting(op: Op[object], producers: Producers, known: dict[Op[object], bool]) -> bool:
+    """Whether the elements of `op` are sums and products of indices and literals: kernels have them as indices.
+
+    `known` is what has been found of other ops.
+    """
+    waiting = [op]
+    while op not in known:
         current = waiting.pop()
-        if current in seen:
-            continue
-        seen.add(current)
-        if not is_free(current) and (
-            current.name not in _COUNTING or not all(t.dtype.is_integer for t in current.operands)
-        ):
-            return False
-        for tensor in current.operands:
-            if (made := producers.get(tensor)) is None:
-                return False
-            waiting.append(made[0])
-    return True
+        counts = current.name in _COUNTING and all(t.dtype.is_integer for t in current.operands)
+        made = [producers.get(t) for t in current.operands]
+        if None in made or not (counts or is_free(current)):
+            known[current] = False
+        elif missing := [each[0] for each in made if each is not None and each[0] not in known]:
+            waiting += [current, *missing]
+        else:
+            known[current] = all(known[each[0]] for each in made if each is not None)
+    return known[op]

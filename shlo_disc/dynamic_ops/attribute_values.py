@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shlo_disc.diagnostics import Span, VerifyError
+from shlo_disc.diagnostics import NOWHERE, Span, UnsupportedOpError, VerifyError
 from shlo_disc.expr.numpy_math import numpy_dtype
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import (
@@ -24,6 +25,8 @@ from shlo_disc.ir.attributes import (
     StringAttr,
     SymbolAttr,
 )
+
+_MOST_BYTES = 1 << 63  # of an array; NumPy counts them as if no size were 0
 
 
 def integers(op: ir.Op, name: str, default: tuple[int, ...] | None = None) -> tuple[int, ...]:
@@ -115,8 +118,13 @@ class Fields:
         return 0 if found is None else _integer(found, name, self._span)
 
 
-def literal(attribute: DenseAttr) -> NDArray[Any]:
-    """The elements of a literal, in its shape; a splat has stride 0."""
+def literal(attribute: DenseAttr, span: Span = NOWHERE) -> NDArray[Any]:
+    """The elements of a literal, in its shape; a splat has stride 0.
+
+    Raises `UnsupportedOpError` at `span` if its shape is that of no array.
+    """
     shape = tuple(0 if size is None else size for size in attribute.type.shape)
+    if prod(filter(None, shape)) * attribute.type.dtype.bytes >= _MOST_BYTES:
+        raise UnsupportedOpError(f"found a literal of {' x '.join(map(str, shape))} elements: no memory holds it", span)
     elements = np.frombuffer(attribute.data, numpy_dtype(attribute.type.dtype))
     return np.broadcast_to(elements[0], shape) if attribute.splat else elements.reshape(shape)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from keyword import iskeyword
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from shlo_disc.diagnostics import ShapeError, Span, UnsupportedOpError
 from shlo_disc.dynamic_ops.assumptions import Assumption, Definition, Name
 from shlo_disc.dynamic_ops.constraints import Constraint
-from shlo_disc.dynamic_ops.create import ConstantAttrs, FromDimsAttrs
+from shlo_disc.dynamic_ops.create import ConstantAttrs, FromDimsAttrs, IotaAttrs
 from shlo_disc.dynamic_ops.elementwise import CompareAttrs
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Body, Check, Op, Relation, Shape, Tensor
@@ -25,8 +24,10 @@ from shlo_disc.expr.facts import Facts, Truth
 from shlo_disc.expr.naming import is_large
 from shlo_disc.expr.numpy_math import numpy_dtype
 from shlo_disc.expr.scalar import Const, Direction
+from shlo_disc.expr.symbol_names import is_symbol_name
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import BoundsAttr, QuantizedTensorType
+from shlo_disc.limits import LARGEST_FACTOR, LARGEST_SIZE, MOST_OPS
 
 Bound: TypeAlias = Tensor | Contents
 
@@ -66,12 +67,14 @@ class Builder:
         self.names: dict[Tensor, str] = {}
         self.sized: dict[Tensor, tuple[Contents, ...]] = {}
         self.sizes: dict[str, Dim] = {}
+        self.compute: Callable[[ir.Op, Sequence[Contents]], Tensor]  # an op whose results wrap around
         self.late: list[Sym] = []  # symbols that become known during a call, in this order
         self.draws = 0  # how often an op has drawn random numbers from no state of the program
         self._control: list[tuple[int, ir.Op]] = []  # loops and branches around what is built: how deep, and which
         self._literals: dict[tuple[bytes, tuple[int, ...], DType], Tensor] = {}
         self._scopes = [_Scope()]
         self._count = 0
+        self._ops = 0  # of the text, as often as they are built
 
     @property
     def learned_more(self) -> bool:
@@ -95,6 +98,13 @@ class Builder:
 
     # tensors and ops
 
+    def count_op(self, op: ir.Op) -> None:
+        """Refuse a program that is too long once its calls are inlined."""
+        self._ops += 1
+        if self._ops > MOST_OPS:
+            message = f"expected at most {MOST_OPS} ops, those of a function once for every call, found more"
+            raise UnsupportedOpError(message, op.span, hint="put what is repeated into a loop, or compile it in parts")
+
     @property
     def depth(self) -> int:
         """How many bodies are being built."""
@@ -115,7 +125,13 @@ class Builder:
     def tensor(self, shape: Iterable[Dim], dtype: DType, span: Span) -> Tensor:
         """Make a new value."""
         self._count += 1
-        return Tensor(f"t{self._count}", tuple(map(self.size, shape)), dtype, span)
+        made = tuple(map(self.size, shape))
+        for size in made:
+            if any(abs(weight) > (LARGEST_FACTOR if factors else LARGEST_SIZE) for factors, weight in size.terms):
+                text = f"expected sizes of at most {LARGEST_SIZE}, and {LARGEST_FACTOR} times another"
+                message = f"{text}, found one of {self._text(size)}"
+                raise ShapeError(message, span, hint="no memory holds such an array, if it has elements at all")
+        return Tensor(f"t{self._count}", made, dtype, span)
 
     def size(self, dim: Dim) -> Dim:
         """Write a size in its simplest form, or if that is large, by a name: what is computed from it stays small."""
@@ -168,6 +184,11 @@ class Builder:
         """A tensor of equal elements."""
         return self.one("d_constant", (), ConstantAttrs(Const(value, dtype)), shape, dtype, span)
 
+    def iota(self, dim: int, shape: Shape, dtype: DType, span: Span) -> Tensor:
+        """Indices along `dim`, which wrap around an integer type that does not hold them."""
+        wraps = dtype.is_integer and not self.facts.fits(shape[dim] - 1, dtype)
+        return self.one("d_iota", (), IotaAttrs(dim, wraps), shape, dtype, span)
+
     def literal(self, values: NDArray[Any], dtype: DType, span: Span) -> Tensor:
         """A tensor of given elements."""
         key = (values.tobytes(), values.shape, dtype)
@@ -191,6 +212,9 @@ class Builder:
         return made
 
     def _materialize(self, value: Contents, span: Span) -> Tensor:
+        if value.steps:
+            assert value.made is not None, "what may wrap around was computed by an op"
+            return self.compute(value.made.op, value.made.operands)
         shape = tuple(map(const, value.shape))
         if (known := value.constants) is not None:
             if len(set(known)) == 1:
@@ -240,11 +264,14 @@ class Builder:
         return str(self.facts.readable(dim))
 
     def name_size(self, name: str, size: Dim) -> None:
-        """Learn what the user calls a dim of raw sizes: a raw size is renamed later, another one gets a symbol."""
-        if name in self.sizes or not name.isidentifier() or iskeyword(name):
+        """Learn what the user calls a dim of raw sizes: a raw size is renamed later, another one gets a symbol.
+
+        A name that no symbol may have is known, but no formula is written in it.
+        """
+        if name in self.sizes:
             return
         self.sizes[name] = size
-        if self.facts.canonical(size) == symbol(name) or isinstance(size.atom, Sym):
+        if not is_symbol_name(name) or self.facts.canonical(size) == symbol(name) or isinstance(size.atom, Sym):
             return
         definition = Definition(Sym(name), self.raw(size))
         self.assumptions.append(definition)

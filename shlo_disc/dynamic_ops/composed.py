@@ -82,8 +82,9 @@ def _square_reference(x: Array) -> Array:
         return np_math.wide(x) * np_math.wide(x)
     real, imag = np.real(x), np.imag(x)
     a, b = real.astype(np.longdouble), imag.astype(np.longdouble)
+    same = (np.abs(a) == np.abs(b)) & np.isfinite(a)
     return np_math.BINARY[BinaryFn.COMPLEX](
-        *[part.astype(real.dtype) for part in (np.where(np.abs(a) == np.abs(b), 0, (a - b) * (a + b)), 2 * a * b)]
+        *[part.astype(real.dtype) for part in (np.where(same, 0, (a - b) * (a + b)), 2 * a * b)]
     )
 
 

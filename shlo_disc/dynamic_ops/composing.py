@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from shlo_disc.diagnostics import Span
 from shlo_disc.dynamic_ops.builder import Builder
-from shlo_disc.dynamic_ops.create import FromDimsAttrs, IotaAttrs
+from shlo_disc.dynamic_ops.create import FromDimsAttrs
 from shlo_disc.dynamic_ops.elementwise import CompareAttrs
 from shlo_disc.dynamic_ops.frame import Frame
 from shlo_disc.dynamic_ops.move import TransposeAttrs
@@ -99,7 +99,7 @@ class Composer:
 
     def iota(self, dim: int, shape: Shape, dtype: DType) -> Tensor:
         """Count up along a dim."""
-        return self.build.one("d_iota", (), IotaAttrs(dim), shape, dtype, self.span)
+        return self.build.iota(dim, shape, dtype, self.span)
 
     def size(self, size: Dim, dtype: DType) -> Tensor:
         """A size as a rank-0 tensor."""

@@ -56,6 +56,7 @@ def _list(names: Mapping[str, Dim]) -> str:
 _TOKEN = re.compile(r"\s*(?:(?P<number>\d+)|(?P<name>[^\W\d]\w*)|(?P<sign>==|>=|<=|[-+*^(),<>])|(?P<other>\S))")
 _RELATIONS: Mapping[str, Relation] = {one.value: one for one in Relation if one is not Relation.NE}
 _END = "the end"
+_MOST_DIGITS, _LARGEST_EXPONENT, _MOST_NESTED = 18, 64, 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,7 @@ class _Reader:
         self._tokens.append(_Token("end", _END, Span(source, len(text.rstrip()), len(text.rstrip()) + 1)))
         self._whole = Span(source, 0, len(text))
         self._at = 0
+        self._depth = 0  # of parentheses, calls and signs
 
     def constraint(self) -> Constraint:
         lhs = self._sum()
@@ -133,13 +135,32 @@ class _Reader:
         exponent = self._next()
         if exponent.kind != "number":
             raise self._unexpected(exponent, "a number as the exponent")
-        return product([base] * int(exponent.text))
+        power = self._number(exponent)
+        if power > _LARGEST_EXPONENT:
+            raise ParseError(f"expected an exponent of at most {_LARGEST_EXPONENT}, found {power}", exponent.span)
+        return product([base] * power)
+
+    @staticmethod
+    def _number(token: _Token) -> int:
+        if len(token.text) > _MOST_DIGITS:
+            raise ParseError(
+                f"expected a number of at most {_MOST_DIGITS} digits, found one of {len(token.text)}", token.span
+            )
+        return int(token.text)
 
     def _atom(self) -> Dim:
         token = self._next()
+        self._depth += 1
+        if self._depth > _MOST_NESTED:
+            raise ParseError(f"expected at most {_MOST_NESTED} nested parentheses and signs, found more", token.span)
+        found = self._value(token)
+        self._depth -= 1
+        return found
+
+    def _value(self, token: _Token) -> Dim:
         match token.kind, token.text:
-            case "number", text:
-                return const(int(text))
+            case "number", _:
+                return const(self._number(token))
             case "sign", "(":
                 found = self._sum()
                 self._expect(")")

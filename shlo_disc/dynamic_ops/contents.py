@@ -8,19 +8,23 @@ assertion finds its two sides again, and JAX's spelling of floor division and mo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import product as points
 from math import prod
 
 from shlo_disc.dynamic_ops.attribute_values import integer, integers, literal, string
 from shlo_disc.dynamic_ops.builder import Builder, tensor_type
 from shlo_disc.dynamic_ops.program import Relation
-from shlo_disc.dynamic_ops.size_values import Contents
+from shlo_disc.dynamic_ops.size_values import Contents, Step
 from shlo_disc.expr.dim import ONE, ZERO, Dim, as_dim, const, maximum, minimum
-from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.naming import is_huge
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import DenseAttr, QuantizedTensorType
 
 MOST_ELEMENTS = 64
+_WITHIN_OPERANDS = frozenset(  # what these compute is no larger than an operand
+    f"stablehlo.{name}" for name in ("clamp", "maximum", "minimum", "remainder", "select", "sign")
+)
 
 
 class ShapeArithmetic:
@@ -38,8 +42,10 @@ class ShapeArithmetic:
             return _constant(op)
         if len(op.results) != 1 or not operands:
             return None
+        taken = tuple(dict.fromkeys(step for x in operands for step in x.steps))
         if (move := _MOVES.get(op.name)) is not None:
-            return move(op, operands)
+            moved = move(op, operands)
+            return None if moved is None else replace(moved, steps=taken)
         if any(isinstance(x.type, QuantizedTensorType) for x in (*op.operands, *op.results)):
             return None
         type_ = tensor_type(op.results[0].type, op.span)
@@ -49,16 +55,25 @@ class ShapeArithmetic:
         shape = max((x.shape for x in operands), key=len)
         count = len(max((x.dims for x in operands), key=len))
         columns = [x.dims * count if not x.shape else x.dims for x in operands]
-        return self._typed([function(*row) for row in zip(*columns, strict=True)], shape, type_.dtype)
+        dims = [function(*row) for row in zip(*columns, strict=True)]
+        if type_.dtype.is_bool or op.name in _WITHIN_OPERANDS:
+            return Contents(tuple(dims), shape, type_.dtype, steps=taken)
+        return self._typed(op, dims, Contents((), shape, type_.dtype, steps=taken))
 
-    def _typed(self, dims: list[Dim], shape: tuple[int, ...], dtype: DType) -> Contents | None:
-        """Wrap constants around; give up on an unsigned value that may be negative."""
+    def _typed(self, op: ir.Op, dims: list[Dim], result: Contents) -> Contents | None:
+        """Wrap constants around; note what may wrap around, give up on what always does."""
+        facts, dtype, steps = self._builder.facts, result.dtype, list(result.steps)
+        least, greatest = map(const, dtype.integer_bounds)
         for k, dim in enumerate(dims):
             if (value := dim.constant) is not None:
-                dims[k] = const(_wrapped(value, dtype))
-            elif not (dtype.is_signed or dtype.is_bool) and not self._builder.facts.at_least(dim, 0).is_true:
+                dims[k] = const(dtype.wrapped(value))
+            elif facts.at_least(dim, least).is_false or facts.at_least(greatest, dim).is_false:
                 return None
-        return Contents(tuple(dims), shape, dtype)
+            elif not facts.fits(dim, dtype):
+                steps.append(Step(dim, dtype, op))
+            if is_huge(dim):
+                dims[k] = self._builder.size(dim)
+        return replace(result, dims=tuple(dims), steps=tuple(dict.fromkeys(steps)))
 
     def relation(self, condition: Dim) -> tuple[Relation, Dim, Dim]:
         """What a truth value says about two dims."""
@@ -186,13 +201,6 @@ class ShapeArithmetic:
         return None
 
 
-def _wrapped(value: int, dtype: DType) -> int:
-    if dtype.is_bool:
-        return value
-    value %= 1 << dtype.bits
-    return value - (1 << dtype.bits) if dtype.is_signed and value >> (dtype.bits - 1) else value
-
-
 def _clamp(low: Dim, x: Dim, high: Dim) -> Dim:
     return minimum(maximum(low, x), high)
 
@@ -225,7 +233,7 @@ def _constant(op: ir.Op) -> Contents | None:
     shape = tuple(size for size in value.type.shape if size is not None)
     if not (dtype.is_integer or dtype.is_bool) or prod(shape) > MOST_ELEMENTS:
         return None
-    return Contents(tuple(const(int(x)) for x in literal(value).reshape(-1)), shape, dtype)
+    return Contents(tuple(const(int(x)) for x in literal(value, op.span).reshape(-1)), shape, dtype)
 
 
 def _static(op: ir.Op) -> tuple[int, ...] | None:

@@ -9,8 +9,9 @@ import numpy as np
 from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, OpDef, Template, plain
 from shlo_disc.dynamic_ops.program import Op, Shape
 from shlo_disc.expr.dim import Dim, const
+from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.numpy_math import numpy_dtype
-from shlo_disc.expr.scalar import Const, FromDim, Index, InRange, Scalar, Select
+from shlo_disc.expr.scalar import Const, Convert, FromDim, Index, InRange, Scalar, Select
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,16 +23,17 @@ class ConstantAttrs:
 
 @dataclass(frozen=True, slots=True)
 class FromDimsAttrs:
-    """The dims to store: one for a rank-0 result, else one per element of a rank-1 result."""
+    """The dims to store, which the type holds: one for a rank-0 result, else one per element of a rank-1 result."""
 
     dims: tuple[Dim, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class IotaAttrs:
-    """The dim along which elements count up."""
+    """The dim along which elements count up. `wraps`: the type may not hold all indices, which wrap around it then."""
 
     dim: int
+    wraps: bool = False
 
 
 def concrete_shape(shape: Shape) -> tuple[int, ...]:
@@ -73,7 +75,8 @@ def _from_dims_reference(op: Op[FromDimsAttrs], _inputs: Arrays) -> Arrays:
 
 
 def _iota(op: Op[IotaAttrs], _ask: ElementQuery, _k: int, index: Index) -> Scalar:
-    return FromDim(index[op.attrs.dim], op.results[0].dtype)
+    dim, dtype = index[op.attrs.dim], op.results[0].dtype
+    return Convert(FromDim(dim, DType.I64), dtype) if op.attrs.wraps else FromDim(dim, dtype)
 
 
 def _iota_reference(op: Op[IotaAttrs], _inputs: Arrays) -> Arrays:

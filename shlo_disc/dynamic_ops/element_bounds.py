@@ -15,6 +15,7 @@ from shlo_disc.expr.dim import ONE, Data, Dim, Sym, const, of
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import NO_BOUNDS, Bounds, Index, Load, Scalar
 from shlo_disc.expr.simplify import simplify
+from shlo_disc.limits import MOST_LOOKED_THROUGH
 
 
 def element_bounds(op: Op[Any], k: int, facts: Facts, formulas: Mapping[Tensor, Op[Any]]) -> Bounds:
@@ -31,8 +32,11 @@ def element_bounds(op: Op[Any], k: int, facts: Facts, formulas: Mapping[Tensor, 
     if rule is None:
         return NO_BOUNDS
     index = tuple(Sym(f"%{number}") for number in range(len(result.shape)))
-    formula = simplify(rule(op, _Elements(formulas), k, tuple(map(of, index))))
-    low, high = bounds(formula, facts.judge)
+    inside = facts
+    for symbol, size in zip(index, result.shape, strict=True):
+        inside = inside.with_index(symbol, size)
+    formula = simplify(rule(op, _Elements(formulas, inside), k, tuple(map(of, index))), inside)
+    low, high = bounds(formula, inside.judge)
     least, greatest = result.dtype.integer_bounds
     return (
         None if low == const(least) else _beyond(low, index, result.shape, facts, sign=1),
@@ -40,9 +44,9 @@ def element_bounds(op: Op[Any], k: int, facts: Facts, formulas: Mapping[Tensor, 
     )
 
 
-def formula_of(tensor: Tensor, formulas: Mapping[Tensor, Op[Any]]) -> Scalar:
+def formula_of(tensor: Tensor, formulas: Mapping[Tensor, Op[Any]], facts: Facts) -> Scalar:
     """The element of a tensor of rank 0, through `formulas`."""
-    return _Elements(formulas).at(tensor, ())
+    return _Elements(formulas, facts).at(tensor, ())
 
 
 def _beyond(dim: Dim | None, index: tuple[Sym, ...], shape: Shape, facts: Facts, sign: int) -> Dim | None:
@@ -67,17 +71,20 @@ class _Elements:
     """Answers an element rule with loads and `formulas`."""
 
     formulas: Mapping[Tensor, Op[Any]]
+    facts: Facts
     numbers: Iterator[int] = field(default_factory=lambda: iter(count(1)))
     known: dict[Tensor, Scalar] = field(default_factory=dict[Tensor, Scalar])
+    left: int = MOST_LOOKED_THROUGH  # ops; what is shared counts as often as it is read, as it does for bounds
 
     def at(self, tensor: Tensor, index: Index, /) -> Scalar:
         if (known := self.known.get(tensor)) is not None:
             return known
         made = self.formulas.get(tensor)
         rule = None if made is None else definition(made).element
-        if made is None or rule is None or made.bodies or tensor.dtype.is_float:
+        if made is None or rule is None or made.bodies or tensor.dtype.is_float or not self.left:
             return Load(tensor, index)
-        return simplify(rule(made, self, 0, index))
+        self.left -= 1
+        return simplify(rule(made, self, 0, index), self.facts)
 
     def symbol(self, hint: str, /) -> Sym:
         return Sym(f"%{hint}{next(self.numbers)}")
@@ -88,5 +95,5 @@ class _Elements:
             rule = definition(op).element
             assert rule is not None, f"{op.name} has no element rule, so it cannot be in a region of scalars"
             for k, result in enumerate(op.results):
-                self.known[result] = simplify(rule(op, self, k, ()))
+                self.known[result] = simplify(rule(op, self, k, ()), self.facts)
         return tuple(self.at(result, ()) for result in body.results)

@@ -51,7 +51,7 @@ def converted(x: Scalar, dtype: DType) -> Scalar:
     """Convert a scalar; nothing to do where it has the type already."""
     if x.dtype is dtype:
         return x
-    if isinstance(x, FromDim) and dtype.is_integer and dtype.bits >= x.dtype.bits:
+    if isinstance(x, FromDim) and x.dtype.is_integer and dtype.is_integer and dtype.holds(x.dtype):
         return FromDim(x.dim, dtype)
     return Convert(x, dtype)
 

@@ -19,6 +19,7 @@ from shlo_disc.overview import FactText, ShapeText
 
 Place: TypeAlias = Callable[[Span], str]
 _Reasons: TypeAlias = tuple[tuple[int, int], ...]
+_Element: TypeAlias = tuple[Contents, int]
 
 
 def fact_texts(program: Program, where: Place, origin: Place) -> tuple[FactText, ...]:
@@ -109,7 +110,7 @@ class _Shapes:
         found = dict.fromkeys(self._source(result.shape[axis], axis, operands))
         for x in self._program.sized.get(result, ()):
             if x.shape == (len(result.shape),):
-                found |= dict.fromkeys(self._reasons(self._sources(x, axis, "")))
+                found |= dict.fromkeys(self._reasons(self._sources([(x, axis)], "")))
         return tuple(found)
 
     def _asked(self, result: Tensor, axis: int) -> _Reasons:
@@ -119,26 +120,25 @@ class _Shapes:
             return ()
         (shape,) = taken
         is_asked = self._program.facts.named(shape.dims[axis]) == result.shape[axis]
-        return self._reasons(self._sources(shape, axis, "")) if is_asked else ()
+        return self._reasons(self._sources([(shape, axis)], "")) if is_asked else ()
 
-    def _sources(self, x: Contents, element: int, line: str) -> Iterator[tuple[Contents, int]]:
-        """The computed integers that an element is, or is made of without leaving a line of the user's."""
-        if x.made is None or x.dims[element].constant is not None:
-            return
-        operands = x.made.operands
-        if (place := moved_from(x.made.op, operands, element)) is not None:
-            yield from self._sources(operands[place[0]], place[1], line)
-        elif line and operands and self._origin(x.made.op.span) == line:
-            yield from self._beyond(x, element, line)
-        else:
-            yield x, element
+    def _sources(self, elements: Iterable[_Element], line: str) -> Iterator[_Element]:
+        """The computed integers that elements are, or are made of without leaving a line of the user's."""
+        waiting, seen = list(elements)[::-1], set[tuple[Computed, int]]()
+        while waiting:
+            x, element = waiting.pop()
+            if x.made is None or x.dims[element].constant is not None or (x.made, element) in seen:
+                continue
+            seen.add((x.made, element))
+            operands = x.made.operands
+            if (place := moved_from(x.made.op, operands, element)) is not None:
+                waiting.append((operands[place[0]], place[1]))
+            elif line and operands and self._origin(x.made.op.span) == line:
+                waiting += reversed(_operands(x.made, element))
+            else:
+                yield x, element
 
-    def _beyond(self, x: Contents, element: int, line: str) -> Iterator[tuple[Contents, int]]:
-        assert x.made is not None, "it was computed"
-        for operand in x.made.operands:
-            yield from self._sources(operand, element if operand.shape else 0, line)
-
-    def _reasons(self, sources: Iterable[tuple[Contents, int]]) -> _Reasons:
+    def _reasons(self, sources: Iterable[_Element]) -> _Reasons:
         found = dict[tuple[int, int], None]()
         for x, element in sources:
             assert x.made is not None, "it was computed"
@@ -149,15 +149,25 @@ class _Shapes:
         return tuple(found)
 
     def _arithmetic(self, x: Contents, made: Computed) -> int:
-        """The number of an integer that the text computes."""
-        if (known := self._computed.get(made)) is None:
-            op, line = made.op, self._origin(made.op.span)
-            because = tuple([self._reasons(self._beyond(x, k, line)) for k in range(len(x.dims))])
-            reason, dims = op.name.removeprefix("stablehlo."), map(self._program.facts.canonical, x.dims)
-            text = self._shape(f"%{op.results[0].name}", dims, reason, op.span, because)
-            known = self._computed[made] = len(self.found)
+        """The number of an integer that the text computes; what it is computed from has its number before it."""
+        waiting = [(x, made)]
+        while waiting:
+            x, current = waiting[-1]
+            if current in self._computed:
+                waiting.pop()
+                continue
+            line = self._origin(current.op.span)
+            sources = [list(self._sources(_operands(current, k), line)) for k in range(len(x.dims))]
+            below = [(s, s.made) for each in sources for s, _ in each if s.made is not None and s.made.read is None]
+            if missing := [each for each in below if each[1] not in self._computed]:
+                waiting += reversed(missing)
+                continue
+            because = tuple(map(self._reasons, sources))
+            reason, dims = current.op.name.removeprefix("stablehlo."), map(self._program.facts.canonical, x.dims)
+            text = self._shape(f"%{current.op.results[0].name}", dims, reason, current.op.span, because)
+            self._computed[current] = len(self.found)
             self.found.append(replace(text, is_integer=True))
-        return known
+        return self._computed[made]
 
     def _source(self, size: Dim, axis: int, operands: list[Tensor]) -> _Reasons:
         """A dim of an operand that is equal, best at the same place; else those that it has symbols of."""
@@ -177,3 +187,8 @@ class _Shapes:
                     missing -= other.symbols()
                     found.append((self._numbers[x], k))
         return tuple(found)
+
+
+def _operands(made: Computed, element: int) -> list[_Element]:
+    """The elements that an element of elementwise arithmetic is computed from."""
+    return [(operand, element if operand.shape else 0) for operand in made.operands]

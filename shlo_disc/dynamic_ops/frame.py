@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from shlo_disc.diagnostics import Span, UnsupportedOpError
 from shlo_disc.dynamic_ops.builder import Bound, Builder, tensor_type
@@ -17,8 +17,7 @@ from shlo_disc.expr.dim import Dim
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import StringAttr
-
-_DEEPEST_CALL = 100
+from shlo_disc.limits import MOST_NESTED_CALLS, MOST_REGION_DEPTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +50,13 @@ class Legalizer:
 class Frame:
     """The values of one function call; regions see the values around them. `calls`: from where it was reached."""
 
-    def __init__(self, legalizer: Legalizer, calls: tuple[Span, ...] = ()) -> None:
+    def __init__(self, legalizer: Legalizer, calls: tuple[Span, ...] = (), inside: tuple[str, ...] = ()) -> None:
         self.legalizer = legalizer
         self.build = legalizer.builder
         self._values: dict[ir.Value, Bound] = {}
         self._producers: dict[ir.Value, ir.Op] = {}
         self.calls = calls
+        self._inside = inside  # the functions that are being called
 
     # values
 
@@ -82,8 +82,11 @@ class Frame:
 
     def dims(self, value: ir.Value, op: ir.Op) -> tuple[Dim, ...]:
         """The elements of a value as dims: it decides a shape, and is read before what has that shape is computed."""
-        found = self._values[value]
-        return found.dims if isinstance(found, Contents) else self.legalizer.readings.dims(found, op)
+        found, readings = self._values[value], self.legalizer.readings
+        if isinstance(found, Tensor):
+            return readings.dims(found, op)
+        readings.demand_steps(found.steps)
+        return found.dims
 
     def producer(self, value: ir.Value) -> ir.Op | None:
         """The op of this function that computed a value from data."""
@@ -98,6 +101,7 @@ class Frame:
         return tuple(self._values[x] for x in block.ops[-1].operands)
 
     def _op(self, op: ir.Op) -> None:
+        self.build.count_op(op)
         operands = [self._values[x] for x in op.operands]
         known = [x for x in operands if isinstance(x, Contents)]
         if len(known) == len(operands):
@@ -122,15 +126,18 @@ class Frame:
         function = self.legalizer.functions.get(name)
         if function is None:
             raise UnsupportedOpError(f"call of an unknown function @{name}", span)
-        if len(self.calls) > _DEEPEST_CALL:
-            raise UnsupportedOpError(f"recursive call of @{name}", span)
-        inner = Frame(self.legalizer, (*self.calls, span))
+        if name in self._inside:
+            raise UnsupportedOpError(f"recursive call of @{name}, expected functions that can be inlined", span)
+        if len(self.calls) == MOST_NESTED_CALLS:
+            message = f"expected at most {MOST_NESTED_CALLS} calls inside each other, found another one, of @{name}"
+            raise UnsupportedOpError(message, span, hint="inline functions that do nothing but call another one")
+        inner = Frame(self.legalizer, (*self.calls, span), (*self._inside, name))
         for value, attributes, bound in zip(
             function.body.arguments, function.argument_attributes, arguments, strict=True
         ):
             inner.bind(value, bound)
             match attributes.get("jax.global_constant"):
-                case StringAttr(value=constant) if isinstance(bound, Contents) and len(bound.dims) == 1:
+                case StringAttr(value=constant) if _is_size(bound):
                     self.build.name_size(constant, bound.scalar)  # JAX passes its dimension variables under their names
                 case _:
                     pass
@@ -157,7 +164,7 @@ class Frame:
     def combiner(self, region: ir.Region) -> Body:
         """Legalize a region of rank-0 ops whose arguments have the types that the text states."""
         types = (tensor_type(value.type, value.span) for value in region.block.arguments)
-        return self.body(region, [((), type_.dtype) for type_ in types])
+        return _demand_shallow(self.body(region, [((), type_.dtype) for type_ in types]))
 
     def function_combiner(self, name: str, span: Span) -> Body:
         """The same for a function that a custom call names."""
@@ -167,7 +174,32 @@ class Frame:
             self.build.tensor((), tensor_type(value.type, span).dtype, span) for value in function.body.arguments
         ]
         results = self.call(name, arguments, span)
-        return self.build.end(arguments, self._stored(results, function.body))
+        return _demand_shallow(self.build.end(arguments, self._stored(results, function.body)))
+
+
+def _demand_shallow(body: Body) -> Body:
+    """Refuse a region whose formula is too deep: it cannot be taken apart."""
+    depths = dict[Tensor, int]()
+    for op in body.ops:
+        depth = 1 + max((depths.get(x, 0) for x in op.operands), default=0)
+        if depth > MOST_REGION_DEPTH:
+            message = f"expected at most {MOST_REGION_DEPTH} ops that need each other in a region, found more"
+            raise UnsupportedOpError(message, op.span, hint="compute what does not need both elements before the op")
+        depths.update(dict.fromkeys(op.results, depth))
+    return body
+
+
+def computed(legalizer: Legalizer, op: ir.Op, operands: Sequence[Contents]) -> Tensor:
+    """Compute an op on small integers as on any other tensors: results wrap around their type."""
+    frame = Frame(legalizer)
+    for value, operand in zip(op.operands, operands, strict=True):
+        frame.bind(value, legalizer.builder.materialized(operand, op.span) if operand.steps else operand)
+    (found,) = legalizer.rules[op.name](frame, op)
+    return legalizer.builder.materialized(found, op.span)
+
+
+def _is_size(bound: Bound) -> TypeGuard[Contents]:
+    return isinstance(bound, Contents) and len(bound.dims) == 1 and not bound.steps
 
 
 Rule: TypeAlias = Callable[[Frame, ir.Op], Sequence[Bound]]

@@ -11,27 +11,22 @@ from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Binary, BinaryFn, Const, Convert, FromDim, Index, InRange, Scalar, Select
 
 ZERO, ONE = const(0), const(1)
+BEYOND = 1 << 62  # an index that no tensor has, and to which sizes may be added in 64 bits
 
 
 def as_dim(x: Scalar) -> Dim:
     """Use an integer element as an index or a size."""
     match x:
-        case FromDim(dim=dim, dtype=dtype) if dtype.bits >= 32:
+        case FromDim(dim=dim, dtype=dtype) if dtype.is_integer:
             return dim
         case Const(value=int(value)):
             return const(int(value))
-        case Convert(x=inner, dtype=dtype) if (
-            dtype.is_integer and inner.dtype.is_integer and _keeps_value(inner.dtype, dtype)
-        ):
+        case Convert(x=inner, dtype=dtype) if dtype.is_integer and inner.dtype.is_integer and dtype.holds(inner.dtype):
             return as_dim(inner)
+        case _ if x.dtype is DType.UI64:  # dims are signed: what is beyond every tensor stays so
+            return of(Data(Binary(BinaryFn.MINIMUM, x, Const(BEYOND, x.dtype), x.dtype)))
         case _:
             return of(Data(x))
-
-
-def _keeps_value(source: DType, target: DType) -> bool:
-    if source.is_signed == target.is_signed:
-        return source.bits <= target.bits
-    return target.is_signed and source.bits < target.bits
 
 
 def clamped(start: Dim, size: Dim, window: Dim) -> Dim:

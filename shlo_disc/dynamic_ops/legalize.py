@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
+from shlo_disc.artifact import LARGEST_SIZE
 from shlo_disc.custom_calls import is_registered
 from shlo_disc.diagnostics import UnsupportedOpError
 from shlo_disc.dynamic_ops import (
@@ -29,7 +31,7 @@ from shlo_disc.dynamic_ops.builder import Bound, Builder, FirstOp, tensor_type
 from shlo_disc.dynamic_ops.constraints import read_constraints
 from shlo_disc.dynamic_ops.contents import ShapeArithmetic
 from shlo_disc.dynamic_ops.drawing import with_turns
-from shlo_disc.dynamic_ops.frame import Frame, Legalizer, Processes, Rule
+from shlo_disc.dynamic_ops.frame import Frame, Legalizer, Processes, Rule, computed
 from shlo_disc.dynamic_ops.outline import NeedsGuard, NeedsOutlining, NextTurn, Outline, Outliner, size_of
 from shlo_disc.dynamic_ops.program import Body, Check, LateReading, Parameter, Program, RawDim, Reading
 from shlo_disc.dynamic_ops.quantization import with_quantized
@@ -39,6 +41,7 @@ from shlo_disc.dynamic_ops.tuples import ABOUT_TUPLES, without_tuples
 from shlo_disc.dynamic_ops.value_bounds import with_bounds
 from shlo_disc.expr.dim import ZERO, Dim, Sym, const, of, symbol
 from shlo_disc.expr.facts import Facts
+from shlo_disc.expr.symbol_names import is_symbol_name
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import BoolAttr, IntegerAttr, StringAttr
 from shlo_disc.parse.origins import find_origins
@@ -116,7 +119,7 @@ def _legalized(text: _Text, constraints: Sequence[str]) -> Program:
     raw = _raw_dims(main, prefix, {})
     names = SymbolNames(f"{prefix[:-1]}v", {dim.symbol.name for dim in raw} | _size_names(module))
     first = _named_sizes(text, raw, names)
-    renamed = _raw_dims(main, prefix, {size: name for name, size in first.sizes.items()})
+    renamed = _raw_dims(main, prefix, {size: name for name, size in first.sizes.items() if is_symbol_name(name)})
     replacements = {old.symbol: of(new.symbol) for old, new in zip(raw, renamed, strict=True)}
     sizes = {name: size.substitute(replacements) for name, size in first.sizes.items()}
     sizes = sizes or {dim.symbol.name: of(dim.symbol) for dim in renamed}
@@ -227,11 +230,12 @@ def _raw_dims(main: ir.Function, prefix: str, names: Mapping[Dim, str]) -> tuple
 
 
 def _sizes(main: ir.Function, raw: tuple[RawDim, ...]) -> Facts:
-    """What is known of every size before anything is read."""
+    """What is known of every size before anything is read; the runtime refuses larger ones."""
     facts = Facts.empty()
     for dim in raw:
         span = main.body.arguments[dim.argument].span
         facts = facts.assume_at_least(of(dim.symbol), 0, "sizes are not negative", span)
+        facts = facts.limited(dim.symbol, LARGEST_SIZE)
     return facts
 
 
@@ -251,8 +255,11 @@ def _run(
     text: _Text, builder: Builder, raw: tuple[RawDim, ...], names: SymbolNames
 ) -> tuple[tuple[Parameter, ...], Body, tuple[Reading, ...], tuple[LateReading, ...]]:
     module, main = text.module, text.main
+    own = dict[int, list[RawDim]]()
+    for dim in raw:
+        own.setdefault(dim.argument, []).append(dim)
     parameters = tuple(
-        replace(_parameter(builder, k, value, raw, text.argument_names), is_donated=_is_donated(main, k))
+        replace(_parameter(builder, k, value, own.get(k, ()), text.argument_names), is_donated=_is_donated(main, k))
         for k, value in enumerate(main.body.arguments)
     )
     arithmetic = ShapeArithmetic(builder)
@@ -261,6 +268,7 @@ def _run(
     frame = Frame(
         Legalizer(builder, arithmetic, module.functions, _RULES, readings, _processes(module), text.outliner, around)
     )
+    builder.compute = partial(computed, frame.legalizer)
     for value, parameter in zip(main.body.arguments, parameters, strict=True):
         frame.bind(value, parameter.tensor)
     if text.outline is not None:
@@ -303,11 +311,11 @@ def _parameter(
     builder: Builder,
     k: int,
     value: ir.Value,
-    raw: tuple[RawDim, ...],
+    raw: Sequence[RawDim],
     argument_names: tuple[str, ...],
 ) -> Parameter:
     type_ = tensor_type(value.type, value.span)
-    symbols: dict[int, Dim] = {dim.axis: of(dim.symbol) for dim in raw if dim.argument == k}
+    symbols: dict[int, Dim] = {dim.axis: of(dim.symbol) for dim in raw}
     shape = tuple(symbols.get(axis, ZERO if size is None else const(size)) for axis, size in enumerate(type_.shape))
     made = builder.parameter(
         argument_names[k] if k < len(argument_names) else value.name, shape, type_.dtype, value.span

@@ -10,7 +10,7 @@ from shlo_disc.dynamic_ops.attribute_values import dictionary, integers, literal
 from shlo_disc.dynamic_ops.builder import Bound, tensor_type
 from shlo_disc.dynamic_ops.frame import Frame, Rule
 from shlo_disc.dynamic_ops.program import Shape, Tensor
-from shlo_disc.dynamic_ops.rules_move import stated
+from shlo_disc.dynamic_ops.rules_move import asked_shape, stated
 from shlo_disc.expr.dim import Dim, const
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir import core as ir
@@ -40,13 +40,13 @@ class LibraryCall:
         m, n = self.operands[0].shape[-2:]
         return m, n
 
-    def letter(self, name: str) -> str:
-        """An option that is spelled as LAPACK's letter."""
-        match self.config.get(name):
-            case IntegerAttr(value=value):
-                return chr(value)
-            case other:
-                raise VerifyError(f"expected an integer as '{name}', found {other}", self.op.span)
+    def letter(self, name: str, letters: str) -> str:
+        """An option that is spelled as one of these letters of LAPACK's. Libraries do as they like with other ones."""
+        value = self.number(name)
+        if value not in letters.encode():
+            codes = ", ".join(f"{ord(each)} ({each})" for each in letters)
+            raise VerifyError(f"expected one of {codes} as '{name}', found {value}", self.op.span)
+        return chr(value)
 
     def flag(self, name: str) -> bool:
         """An option that is spelled as a boolean."""
@@ -67,12 +67,12 @@ class LibraryCall:
     @property
     def triangle(self) -> str:
         """Which triangle of a matrix counts."""
-        return self.letter("uplo") if "uplo" in self.config else "L" if self.flag("lower") else "U"
+        return self.letter("uplo", "LU") if "uplo" in self.config else "L" if self.flag("lower") else "U"
 
     def job(self) -> str:
         """Which singular vectors are asked for."""
         if "mode" in self.config:
-            return self.letter("mode")
+            return self.letter("mode", "ASNOV")
         return ("A" if self.flag("full_matrices") else "S") if self.flag("compute_uv") else "N"
 
     def emit(self, name: str, attrs: object, results: Sequence[tuple[Shape, DType]]) -> tuple[Tensor, ...]:
@@ -87,7 +87,7 @@ class LibraryCall:
     def _asked(self, k: int) -> Shape:
         """The shape of a result by the text alone: an operand has it where the type does not; JAX gives all or none."""
         if len(self.shapes) == len(self.op.results):
-            return self.frame.dims(self.op.operands[self.shapes[k]], self.op)
+            return asked_shape(self.frame, self.op, self.op.operands[self.shapes[k]], k)
         shape = tensor_type(self.op.results[k].type, self.op.span).shape
         if None in shape:
             raise VerifyError(f"expected an operand with the shape of result {k}, found none", self.op.span)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
-from keyword import iskeyword
 from math import prod
 
 from shlo_disc.diagnostics import Span, UnsupportedOpError
@@ -18,10 +17,11 @@ from shlo_disc.dynamic_ops.builder import Bound, Builder
 from shlo_disc.dynamic_ops.contents import MOST_ELEMENTS, ShapeArithmetic, is_arithmetic, moved_from
 from shlo_disc.dynamic_ops.outline import NeedsOutlining
 from shlo_disc.dynamic_ops.program import Body, LateReading, Parameter, Reading, Relation, Tensor
-from shlo_disc.dynamic_ops.size_values import Contents
+from shlo_disc.dynamic_ops.size_values import Contents, Step
 from shlo_disc.expr.dim import ZERO, Dim, Sym, const, of, product
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.naming import MOST_EXTREMES, extremes
+from shlo_disc.expr.symbol_names import is_symbol_name
 from shlo_disc.ir import core as ir
 
 _SIZE_BITS = 64  # with a sign
@@ -61,7 +61,7 @@ class SymbolNames:
         if (known := self._names.get((number, element))) is not None:
             return known
         of_size = wanted.startswith(self.size_prefix) and wanted.removeprefix(self.size_prefix).isdecimal()
-        if not wanted.isidentifier() or iskeyword(wanted) or wanted in self.taken or of_size:
+        if not is_symbol_name(wanted) or wanted in self.taken or of_size:
             wanted = f"{self.prefix}{len(self._names)}"
         self.taken.add(wanted)
         self._names[number, element] = wanted
@@ -84,7 +84,7 @@ class _Found:
     """An element as a dim, if what it was computed from stays within the types of `steps`."""
 
     dim: Dim
-    steps: tuple[tuple[Dim, DType, ir.Op], ...] = ()
+    steps: tuple[Step, ...] = ()
 
 
 class Readings:
@@ -156,13 +156,17 @@ class Readings:
             raise UnsupportedOpError(f"{op.name} takes sizes from {tensor!r}: how many, is known too late", op.span)
         found = [self._element(tensor, k, op) for k in range(count)]
         for each in found:
-            for step in each.steps:
-                self._demand_within(*step)
+            self.demand_steps(each.steps)
         return tuple([each.dim for each in found])
+
+    def demand_steps(self, steps: Sequence[Step]) -> None:
+        """Demand that no integer from which a size is computed wraps around."""
+        for step in steps:
+            self._demand_within(step.dim, step.dtype, step.op)
 
     def _element(self, value: Bound, element: int, op: ir.Op) -> _Found:
         if isinstance(value, Contents):
-            return _Found(value.dims[element])
+            return _Found(value.dims[element], value.steps)
         key = value, element
         if (known := self._known.get(key)) is None:
             followed = self._followed(value, element, op)
@@ -186,7 +190,7 @@ class Readings:
         if result is None:
             return None
         steps = [step for each in operands for step in each.steps]
-        return _Found(result.scalar, (*steps, (result.scalar, tensor.dtype, made.op)))
+        return _Found(result.scalar, (*steps, Step(result.scalar, tensor.dtype, made.op)))
 
     def _moved(self, tensor: Tensor, made: _Made, element: int, op: ir.Op) -> _Found | None:
         shapes = [Contents((ZERO,) * (_count(x) or 0), _shape(x), x.dtype) for x in made.operands]
@@ -196,7 +200,7 @@ class Readings:
         found = self._element(made.operands[moved[0]], moved[1], op)
         if tensor.dtype is shapes[0].dtype:
             return found
-        return _Found(found.dim, (*found.steps, (found.dim, tensor.dtype, made.op)))
+        return _Found(found.dim, (*found.steps, Step(found.dim, tensor.dtype, made.op)))
 
     def _demand_within(self, dim: Dim, dtype: DType, op: ir.Op) -> None:
         """Demand that a dim is what a tensor of this type holds: nothing wrapped around."""

@@ -20,6 +20,7 @@ from shlo_disc.expr.scalar import BinaryFn, Direction
 from shlo_disc.ir import core as ir
 
 _INDEX = DType.I64
+_COUNT = DType.I32
 
 # einsum
 
@@ -134,6 +135,8 @@ def _by_group(compose: Composer, x: Tensor, dim: int, sizes: Tensor, outer: Sequ
 
     `sizes` has the sizes of groups along its last dim; before it, dims for `outer` dims of `x`, or none.
     """
+    if sizes.dtype.bits < _COUNT.bits:  # sums of sizes do not wrap around a narrower type
+        sizes = compose.convert(sizes, _COUNT)
     shape: Shape = (sizes.shape[-1], *x.shape)
     places = (*_later(outer[: len(sizes.shape) - 1]), 0)
     last = _running_sum(compose, sizes)

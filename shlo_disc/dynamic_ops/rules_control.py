@@ -16,7 +16,7 @@ from shlo_disc.dynamic_ops.program import Body, Shape, Tensor
 from shlo_disc.dynamic_ops.rules_move import stated
 from shlo_disc.dynamic_ops.rules_outlined import outlined_case, outlined_while
 from shlo_disc.dynamic_ops.size_values import Contents
-from shlo_disc.expr.dim import ONE, ZERO, Dim, maximum, minimum
+from shlo_disc.expr.dim import ZERO, Dim, maximum, minimum
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir import core as ir
 
@@ -92,7 +92,7 @@ def _has_a_turn(frame: Frame, op: ir.Op, before: Learned) -> bool:
 
 
 def _is_true(value: Bound) -> bool:
-    return isinstance(value, Contents) and value.scalar == ONE
+    return isinstance(value, Contents) and value.constants == (1,)
 
 
 def _first_condition(frame: Frame, op: ir.Op) -> Bound:
@@ -148,7 +148,8 @@ def _same_shape(frame: Frame, before: Tensor, after: Tensor) -> bool:
 
 def _case(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     chosen = frame.bound(op.operands[0])
-    if isinstance(chosen, Contents) and (index := chosen.scalar.constant) is not None:
+    if isinstance(chosen, Contents) and chosen.constants is not None:
+        (index,) = chosen.constants
         regions = op.regions if op.name == "stablehlo.case" else op.regions[::-1]
         inside = 0 <= index < len(regions)
         return frame.run(regions[index if inside else -1].block)

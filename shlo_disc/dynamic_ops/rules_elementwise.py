@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from shlo_disc.diagnostics import UnsupportedOpError
+from shlo_disc.diagnostics import UnsupportedOpError, VerifyError
 from shlo_disc.dynamic_ops.attribute_values import integer, literal, string
 from shlo_disc.dynamic_ops.builder import Bound, tensor_type
-from shlo_disc.dynamic_ops.create import IotaAttrs
 from shlo_disc.dynamic_ops.elementwise import CompareAttrs, ReducePrecisionAttrs
 from shlo_disc.dynamic_ops.frame import Frame, Rule
 from shlo_disc.dynamic_ops.opdef import NoAttrs
@@ -99,12 +98,12 @@ COUNTED = 8  # a literal 0, 1, 2 … that is so long says of its elements what i
 def _constant(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     value = op.attributes["value"]
     assert isinstance(value, DenseAttr), "the verifier checked the attribute"
-    values, dtype = literal(value), value.type.dtype
+    values, dtype = literal(value, op.span), value.type.dtype
     if values.size and (value.splat or values.size == 1):
         shape = tuple(map(const, values.shape))
         return [frame.build.constant(values.reshape(-1)[0].item(), shape, dtype, op.span)]
     if dtype.is_integer and values.ndim == 1 and values.size >= COUNTED and (values == np.arange(values.size)).all():
-        return [frame.build.one("d_iota", (), IotaAttrs(0), tuple(map(const, values.shape)), dtype, op.span)]
+        return [frame.build.iota(0, tuple(map(const, values.shape)), dtype, op.span)]
     return [frame.build.literal(values, dtype, op.span)]
 
 
@@ -139,8 +138,11 @@ def _as_read(lhs: Dim, relation: Relation, rhs: Dim) -> tuple[Dim, Relation, Dim
 
 def assertion(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     """`custom_call @shape_assertion`: a check at run time, and a fact from there on."""
-    (condition,) = frame.dims(op.operands[0], op)
-    values = [frame.dims(x, op)[0] for x in op.operands[1:]]
+    numbers = [frame.dims(x, op) for x in op.operands]
+    for value, found in zip(op.operands, numbers, strict=True):
+        if len(found) != 1:
+            raise VerifyError(f"expected one element in %{value.name}, found {len(found)}", op.span)
+    condition, *values = [found for (found,) in numbers]
     if condition.constant == 1:
         return []
     message = string(op, "error_message")

@@ -17,7 +17,7 @@ from shlo_disc.dynamic_ops.fourier import FftAttrs, Transform
 from shlo_disc.dynamic_ops.frame import Frame, Rule
 from shlo_disc.dynamic_ops.program import Shape
 from shlo_disc.dynamic_ops.rules_elementwise import result_dtype
-from shlo_disc.dynamic_ops.rules_move import stated
+from shlo_disc.dynamic_ops.rules_move import asked_shape, stated
 from shlo_disc.expr.dim import ZERO, const
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.numpy_math import numpy_dtype
@@ -116,7 +116,7 @@ def custom_call(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 def _shape(frame: Frame, op: ir.Op, k: int, sizes: Sequence[int]) -> Shape:
     """The shape of a result: what the text states, or the operand that gives it."""
     if sizes:
-        return stated(frame, op, frame.dims(op.operands[sizes[k]], op), k)
+        return asked_shape(frame, op, op.operands[sizes[k]], k)
     shape = tensor_type(op.results[k].type, op.span).shape
     if None in shape:
         raise UnsupportedOpError(

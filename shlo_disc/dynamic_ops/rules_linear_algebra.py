@@ -69,6 +69,7 @@ def _demand_systems(frame: Frame, a: Tensor, b: Tensor, side: str, op: ir.Op) ->
 # -- custom calls
 
 _INFO = DType.I32
+_OF_SYSTEMS = {"side": "LR", "uplo": "LU", "trans_x": "NTC", "diag": "NU"}  # in this order
 
 
 def _square(call: LibraryCall) -> Dim:
@@ -84,7 +85,7 @@ def _potrf(call: LibraryCall) -> Sequence[Tensor]:
 
 
 def _trsm(call: LibraryCall) -> Sequence[Tensor]:
-    options = "".join(call.letter(name) for name in ("side", "uplo", "trans_x", "diag"))
+    options = "".join(call.letter(name, letters) for name, letters in _OF_SYSTEMS.items())
     a, b = call.operands
     _demand_systems(call.frame, a, b, options[0], call.op)
     return call.emit("d_trsm", LapackAttrs(options), [(b.shape, b.dtype)])
@@ -142,7 +143,7 @@ def singular(name: str) -> CallRule:
 
 
 def _syevd(call: LibraryCall) -> Sequence[Tensor]:
-    job = call.letter("mode") if "mode" in call.config else "V"
+    job = call.letter("mode", "NV") if "mode" in call.config else "V"
     found = symmetric(call, job + call.triangle)
     return found if job == "V" else (call.undefined(0), *found)
 
@@ -178,14 +179,14 @@ def with_undefined(call: LibraryCall, first: int, jobs: str, vectors: Sequence[T
 
 
 def _geev(call: LibraryCall) -> Sequence[Tensor]:
-    jobs = call.letter("compute_left") + call.letter("compute_right")
+    jobs = call.letter("compute_left", "NV") + call.letter("compute_right", "NV")
     values, vectors, info = eigen(call, jobs)
     return (*values, *with_undefined(call, len(values), jobs, vectors), info)
 
 
 def _gees(call: LibraryCall) -> Sequence[Tensor]:
-    (a,), n, job = call.operands, _square(call), call.letter("mode")
-    if (sort := call.letter("sort")) != "N":
+    (a,), n, job = call.operands, _square(call), call.letter("mode", "NV")
+    if (sort := call.letter("sort", "NS")) != "N":
         raise UnsupportedOpError(f"expected gees not to sort (N), found {sort}, as jaxlib refuses too", call.op.span)
     values = [((*call.batch, n), a.dtype)] * (1 if a.dtype.is_complex else 2)
     forms = [(a.shape, a.dtype)] * (2 if job == "V" else 1)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import ceil
 
 from shlo_disc.diagnostics import Span, VerifyError
 from shlo_disc.dynamic_ops.attribute_values import Fields, integer, integers
-from shlo_disc.dynamic_ops.builder import Bound
-from shlo_disc.dynamic_ops.create import IotaAttrs
+from shlo_disc.dynamic_ops.builder import Bound, tensor_type
 from shlo_disc.dynamic_ops.frame import Frame, Rule
 from shlo_disc.dynamic_ops.gather import GatherAttrs
 from shlo_disc.dynamic_ops.move import (
@@ -21,8 +21,9 @@ from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Shape, Tensor
 from shlo_disc.dynamic_ops.rules_elementwise import result_dtype
 from shlo_disc.dynamic_ops.slices import SliceAttrs
-from shlo_disc.expr.dim import ONE, ZERO, Dim, const, maximum, product
+from shlo_disc.expr.dim import ONE, ZERO, Dim, const, maximum, product, total
 from shlo_disc.ir import core as ir
+from shlo_disc.limits import MOST_JOINED
 
 
 def stated(frame: Frame, op: ir.Op, shape: Sequence[Dim], k: int = 0) -> Shape:
@@ -74,8 +75,7 @@ def asked_shape(frame: Frame, op: ir.Op, sizes: ir.Value, k: int = 0) -> Shape:
 
 def static_shape(op: ir.Op, k: int = 0) -> Shape:
     """The shape of a result that the text states in full."""
-    type_ = op.results[k].type
-    assert isinstance(type_, ir.TensorType), "static ops have tensor results"
+    type_ = tensor_type(op.results[k].type, op.span)
     sizes = tuple(size for size in type_.shape if size is not None)
     if len(sizes) < len(type_.shape):
         raise VerifyError(f"expected {op.name} to have a static result shape, found a '?'", op.span)
@@ -120,20 +120,24 @@ def _reverse(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 def _iota(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     shape = asked_shape(frame, op, op.operands[0]) if op.operands else static_shape(op)
-    attrs = IotaAttrs(integer(op, "iota_dimension"))
-    return [frame.build.one("d_iota", (), attrs, shape, result_dtype(op), op.span)]
+    return [frame.build.iota(integer(op, "iota_dimension"), shape, result_dtype(op), op.span)]
 
 
 def _concatenate(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     tensors, dim = frame.tensors(op.operands), integer(op, "dimension")
     if len(tensors) == 1:
         return [tensors[0]]
-    total = sum((x.shape[dim] for x in tensors), ZERO)
     around = [(*x.shape[:dim], ONE, *x.shape[dim + 1 :]) for x in tensors]
     shape = list(frame.build.same_shape(around, "concatenate keeps the other sizes", op.span))
-    shape[dim] = total
-    attrs = ConcatenateAttrs(dim)
-    return [frame.build.one("d_concatenate", tensors, attrs, stated(frame, op, shape), tensors[0].dtype, op.span)]
+    attrs, dtype = ConcatenateAttrs(dim), tensors[0].dtype
+    while len(tensors) > MOST_JOINED:  # an element is a choice among all, and each begins at a sum of sizes
+        width = ceil(len(tensors) / ceil(len(tensors) / MOST_JOINED))
+        parts = [tensors[first : first + width] for first in range(0, len(tensors), width)]
+        shapes = [(*shape[:dim], total(x.shape[dim] for x in part), *shape[dim + 1 :]) for part in parts]
+        pairs = zip(parts, shapes, strict=True)
+        tensors = tuple([frame.build.one("d_concatenate", part, attrs, size, dtype, op.span) for part, size in pairs])
+    shape[dim] = total(x.shape[dim] for x in tensors)
+    return [frame.build.one("d_concatenate", tensors, attrs, stated(frame, op, shape), dtype, op.span)]
 
 
 def _dims_of(values: Sequence[int]) -> tuple[Dim, ...]:
@@ -176,6 +180,8 @@ def _sliced(frame: Frame, op: ir.Op, starts: Sequence[Dim], limits: Sequence[Dim
         frame.build.demand_at_least(start, 0, "a slice starts within its operand", op.span)
         frame.build.demand_at_least(limit, start, "a slice ends after its start", op.span)
         frame.build.demand_at_least(size, limit, "a slice ends within its operand", op.span)
+    for stride in strides:
+        frame.build.demand_at_least(stride, 1, "the step of a slice is at least 1", op.span)
     facts = frame.build.facts
     shape = stated(frame, op, [_count(b - a, d) for a, b, d in zip(starts, limits, strides, strict=True)])
     first = tuple(map(facts.canonical, starts))
@@ -216,6 +222,7 @@ def _dynamic_update_slice(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 def _fits(frame: Frame, op: ir.Op, window: Sequence[Dim], shape: Sequence[Dim]) -> None:
     """What is read or written at a computed place must not be larger than the tensor."""
     for part, size in zip(window, shape, strict=True):
+        frame.build.demand_at_least(part, 0, f"the window of {op.name} has no negative sizes", op.span)
         frame.build.demand_at_least(size, part, f"the window of {op.name} is at most its operand", op.span)
 
 
@@ -233,6 +240,8 @@ def _dynamic_pad(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 def _padded(frame: Frame, op: ir.Op, low: Sequence[Dim], high: Sequence[Dim], interior: Sequence[Dim]) -> Tensor:
     x, value = frame.tensors(op.operands[:2])
+    for between in interior:
+        frame.build.demand_at_least(between, 0, "there is no negative padding between elements", op.span)
     shape = stated(
         frame,
         op,

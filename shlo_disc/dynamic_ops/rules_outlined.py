@@ -97,6 +97,9 @@ class _Capture:
         for value, bound in values:
             if not isinstance(bound, Contents):
                 continue
+            if bound.steps:
+                taken.append((value, self.frame.tensor(value)))
+                continue
             dims = tuple(map(self.frame.build.facts.canonical, bound.dims))
             if {symbol for dim in dims for symbol in dim.symbols()} <= sizes.keys():
                 dims = tuple([dim.substitute(sizes) for dim in dims])

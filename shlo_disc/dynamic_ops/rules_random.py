@@ -34,7 +34,10 @@ def _rng_bit_generator(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     compose, dtype = Composer(frame, op.span), result_dtype(op, 1)
     if dtype.bits not in (8, 16, 32, 64):
         raise UnsupportedOpError(f"{op.name} of elements of type {dtype.value} is not supported", op.span)
-    bits, state = _drawn(compose, frame.tensor(initial), shape, dtype.bits, algorithm)
+    start = frame.tensor(initial)
+    if len(start.shape) != 1 or start.shape[0].constant is None:
+        raise UnsupportedOpError(f"{op.name} takes a state of a fixed size, found {start!r}", op.span)
+    bits, state = _drawn(compose, start, shape, dtype.bits, algorithm)
     return [state, compose.bitcast(bits, dtype)]
 
 

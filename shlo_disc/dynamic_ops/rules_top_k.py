@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from shlo_disc.diagnostics import VerifyError
 from shlo_disc.dynamic_ops.attribute_values import dictionary, integer, symbols
 from shlo_disc.dynamic_ops.builder import Bound, tensor_type
-from shlo_disc.dynamic_ops.create import IotaAttrs
 from shlo_disc.dynamic_ops.elementwise import CompareAttrs
 from shlo_disc.dynamic_ops.frame import Frame, Rule
 from shlo_disc.dynamic_ops.order import SortAttrs
@@ -30,7 +29,7 @@ def _ranked(frame: Frame, op: ir.Op, k: Dim, before: Direction = Direction.GT) -
     """top_k: sort along the last dim with the positions, downwards or upwards, and keep the first k."""
     build, x = frame.build, frame.tensor(op.operands[0])
     last = len(x.shape) - 1
-    positions = build.one("d_iota", (), IotaAttrs(last), x.shape, DType.I32, op.span)
+    positions = build.iota(last, x.shape, DType.I32, op.span)
     build.begin()
     arguments = [build.tensor((), dtype, op.span) for dtype in (x.dtype,) * 2 + (DType.I32,) * 2]
     attrs = CompareAttrs(before, total=x.dtype.is_float)
@@ -41,6 +40,7 @@ def _ranked(frame: Frame, op: ir.Op, k: Dim, before: Direction = Direction.GT) -
 
 def _first(frame: Frame, op: ir.Op, tensors: Sequence[Tensor], dim: int, count: Dim) -> Sequence[Bound]:
     """Keep the first `count` along `dim`."""
+    frame.build.demand_at_least(count, 0, "top-k returns no negative number of elements", op.span)
     frame.build.demand_at_least(tensors[0].shape[dim], count, "top-k returns at most all elements", op.span)
     found: list[Bound] = []
     for i, x in enumerate(tensors):

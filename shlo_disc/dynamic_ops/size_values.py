@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from shlo_disc.expr.dim import Dim
 from shlo_disc.expr.dtypes import DType
@@ -11,16 +11,28 @@ from shlo_disc.ir import core as ir
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """A dim that the integer type of the value that `op` computes may not hold: then the value wraps around."""
+
+    dim: Dim
+    dtype: DType
+    op: ir.Op
+
+
+@dataclass(frozen=True, slots=True)
 class Contents:
     """A small integer (or i1: 0 and 1) value of which every element is known as a dim; row-major.
 
-    `made`: how it was computed, where it was; it tells two equal values not apart.
+    The elements are these dims if every step stays within its type, which is demanded where they decide a size. All
+    else takes the value itself, computed by the program's ops (`made`), which wraps around if a step does not.
+    `made`: how it was computed, where it was; equality ignores it.
     """
 
     dims: tuple[Dim, ...]
     shape: tuple[int, ...]
     dtype: DType
     made: Computed | None = field(default=None, compare=False, repr=False)
+    steps: tuple[Step, ...] = ()
 
     @property
     def scalar(self) -> Dim:
@@ -31,13 +43,15 @@ class Contents:
     @property
     def constants(self) -> tuple[int, ...] | None:
         """The elements, if all are known numbers."""
+        if self.steps:
+            return None
         found = tuple(dim.constant for dim in self.dims)
         known = tuple(value for value in found if value is not None)
         return known if len(known) == len(found) else None
 
     def made_by(self, op: ir.Op, operands: Sequence[Contents]) -> Contents:
         """The same, with how it was computed."""
-        return Contents(self.dims, self.shape, self.dtype, Computed(op, tuple(operands)))
+        return replace(self, made=Computed(op, tuple(operands)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

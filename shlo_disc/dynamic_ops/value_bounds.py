@@ -96,7 +96,7 @@ class _Walk:
     def _turn(self, op: Op[Any], assumed: Sequence[Bounds]) -> tuple[tuple[Body, ...], list[Bounds]]:
         """Both bodies where the carried values have these bounds at the condition, and what they are after the loop."""
         condition = self.body(op.bodies[0], assumed)
-        holds = formula_of(condition.results[0], self._formulas)
+        holds = formula_of(condition.results[0], self._formulas, self.facts)
 
         def narrowed(x: Tensor, *, side: bool) -> Bounds:
             if x.shape or not x.dtype.is_integer:

@@ -1,7 +1,6 @@
 """Bounds of integers that are read from tensors, from the formulas that compute them.
 
-Integers wrap around: a bound of a sum holds only if the sum cannot leave its type. A bound may mention sizes; a size
-that counts something counts as representable in 32 bits and more, sums of sizes do not.
+Integers wrap around: a bound of a sum holds only if the sum cannot leave its type. A bound may mention sizes.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from shlo_disc.expr.dim import ONE, ZERO, Dim, FloorDiv, Max, Min, Sym, const, maximum, minimum, split_constant
+from shlo_disc.expr.dim import ONE, ZERO, Dim, const, maximum, minimum
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import (
     NO_BOUNDS,
@@ -119,10 +118,21 @@ def _integer(x: Scalar, judge: Judge) -> Known:
     """Bounds of an integer that its type can hold."""
     if isinstance(judge, _Assuming) and (narrow := judge.narrowed(x)) is not None:
         return narrow
-    if isinstance(x, FromDim) and x.dtype.bits >= 32 and (x.dtype.is_signed or judge.nonnegative(x.dim)):
+    if isinstance(x, FromDim):
         return x.dim, x.dim
     found = _bounded(x, judge)
-    return found if found is not None and fits(found, x.dtype, judge) else _of_type(x.dtype)
+    return found if found is not None and (not _may_wrap(x) or fits(found, x.dtype, judge)) else _of_type(x.dtype)
+
+
+def _may_wrap(x: Scalar) -> bool:
+    """Whether a formula may compute what its type does not hold: all others are an operand, or less than one."""
+    match x:
+        case Unary() | Binary(BinaryFn.ADD | BinaryFn.SUBTRACT | BinaryFn.MULTIPLY):
+            return True
+        case Convert(inner):
+            return not (inner.dtype.is_integer and x.dtype.holds(inner.dtype))
+        case _:
+            return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,30 +217,14 @@ def _of_type(dtype: DType) -> Known:
 def fits(found: Known, dtype: DType, judge: Judge) -> bool:
     """Whether numbers within these bounds do not wrap around."""
     least, greatest = dtype.integer_bounds
+    return lies_between(found, least, greatest, judge)
+
+
+def lies_between(found: Known, least: int, greatest: int, judge: Judge) -> bool:
+    """Whether all numbers within bounds are proven to lie between two."""
     low, high = judge.interval(found[0])[0], judge.interval(found[1])[1]
-    wide = dtype.bits >= 32
-    above = least <= low if low is not None else wide and dtype.is_signed and _is_size(-found[0])
-    return above and (high <= greatest if high is not None else wide and _is_size(found[1]))
-
-
-def _is_size(dim: Dim) -> bool:
-    """Whether a dim is at most one size, or a number that every type of 32 bits holds."""
-    variable, offset = split_constant(dim)
-    if not variable.terms:
-        return offset < 1 << 31
-    if offset > 0:
-        return False
-    match variable.atom:
-        case Sym():
-            return True
-        case Min(members):
-            return any(map(_is_size, members))
-        case Max(members):
-            return all(map(_is_size, members))
-        case FloorDiv(numerator, denominator):
-            return denominator.constant is not None and _is_size(numerator)
-        case _:
-            return False
+    above = (low is not None and low >= least) or judge.nonnegative(found[0] - least)
+    return above and ((high is not None and high <= greatest) or judge.nonnegative(greatest - found[1]))
 
 
 def _bounded(x: Scalar, judge: Judge) -> Known | None:

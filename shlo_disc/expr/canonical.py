@@ -13,6 +13,7 @@ from math import gcd
 from typing import assert_never
 
 from shlo_disc.expr import polynomial
+from shlo_disc.expr.assumed import Assumptions
 from shlo_disc.expr.bounds import decide
 from shlo_disc.expr.dim import (
     ONE,
@@ -32,7 +33,7 @@ from shlo_disc.expr.dim import (
     of,
     split_constant,
 )
-from shlo_disc.expr.prover import Assumptions, Prover
+from shlo_disc.expr.prover import Prover
 from shlo_disc.expr.scalar import Binary, BinaryFn, Compare, Direction, FromDim, Scalar, Select, as_scalar
 
 
@@ -114,7 +115,7 @@ class Canonical:
     def _data(self, formula: Scalar) -> Dim:
         """Use what is known of the formula of an integer: which side of a selection or an extreme it is."""
         match formula:
-            case FromDim(dim, dtype) if dtype.bits >= 32:
+            case FromDim(dim, dtype) if dtype.is_integer:
                 return self.dim(dim)
             case Select(condition, then, other) if (chosen := decide(condition, self.prover)) is not None:
                 return self._data(then if chosen else other)

@@ -357,10 +357,14 @@ def total(dims: Iterable[Dim]) -> Dim:
     >>> total([symbol("a"), const(1), symbol("a")])
     2*a + 1
     """
-    result = ZERO
-    for dim in dims:
-        result += dim
-    return result
+    several = [dim for dim in dims if dim.terms]
+    if len(several) < 3:
+        return several[0] + several[1] if len(several) == 2 else several[0] if several else ZERO
+    weights = dict[Product, int]()
+    for dim in several:
+        for factors, weight in dim.terms:
+            weights[factors] = weights.get(factors, 0) + weight
+    return Dim(polynomial.from_weights(weights))
 
 
 def product(dims: Iterable[Dim]) -> Dim:

@@ -94,6 +94,16 @@ class DType(Enum):
         """The least and the greatest value of an integer type."""
         return (-(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1) if self.is_signed else (0, (1 << self.bits) - 1)
 
+    def holds(self, other: DType) -> bool:
+        """Whether this integer type has every value of another integer type."""
+        (least, greatest), (low, high) = self.integer_bounds, other.integer_bounds
+        return least <= low and high <= greatest
+
+    def wrapped(self, value: int) -> int:
+        """The value of this integer type that a number wraps around to."""
+        least = self.integer_bounds[0]
+        return least + (value - least) % (1 << self.bits)
+
     @property
     def part(self) -> DType:
         """The type of the real and imaginary parts of a complex type; otherwise the type itself."""

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from shlo_disc.diagnostics import Span
 from shlo_disc.expr import solve
+from shlo_disc.expr.bounds import lies_between
 from shlo_disc.expr.canonical import Canonical
 from shlo_disc.expr.dim import Dim, DimLike, Sym, as_dim, of, split_constant
+from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.intervals import Interval
+from shlo_disc.expr.layered import Layered
 from shlo_disc.expr.naming import sources
 from shlo_disc.expr.prover import Prover
 from shlo_disc.expr.readable import quotients, readable
 from shlo_disc.expr.solve import System
+
+LARGEST_DIM = (1 << 63) - 1
 
 
 class Truth(Enum):
@@ -88,7 +93,8 @@ class Facts:
     _scopes: dict[tuple[Sym, Dim, Dim], Facts] = field(
         default_factory=dict[tuple[Sym, Dim, Dim], "Facts"], init=False, repr=False
     )
-    _solved_by: Mapping[Sym, int] = field(default_factory=dict[Sym, int], repr=False)
+    _solved_by: Layered[Sym, int] = field(default_factory=Layered[Sym, int], repr=False)
+    _known: Layered[Fact, int] = field(default_factory=Layered[Fact, int], repr=False)
 
     @staticmethod
     def empty() -> Facts:
@@ -98,7 +104,7 @@ class Facts:
     @property
     def definitions(self) -> tuple[tuple[Sym, Dim], ...]:
         """Fresh symbols that express divisibility, and names, with their values in symbols of the program and names."""
-        return self._system.definitions
+        return tuple(self._system.defined.items())
 
     def assume_equal(self, a: Dim, b: DimLike, reason: str, span: Span) -> Facts:
         """Assume `a == b`: solve it for a symbol where possible.
@@ -117,6 +123,10 @@ class Facts:
         """Assume `a >= bound`."""
         system = solve.add_nonnegative(self._system, self.canonical(a - bound))
         return self._with(system, self._fact(_at_least_text(a - bound), a - bound, reason, span))
+
+    def limited(self, sym: Sym, most: int) -> Facts:
+        """Know that a size is not negative and at most a number, which is no news to anybody."""
+        return self._known_by(solve.add_limits(self._system, sym, 0, most))
 
     def assume_divides(self, k: int, a: Dim, reason: str, span: Span) -> Facts:
         """Assume that the positive integer `k` divides `a`."""
@@ -151,7 +161,8 @@ class Facts:
     def named(self, dim: Dim) -> Dim:
         """Write a dim in its simplest form; by its name if it has one."""
         dim = self.canonical(dim)
-        return next((of(sym) for sym, formula in self._system.given.names.items() if formula == dim), dim)
+        name = self._system.given.name_of(dim)
+        return dim if name is None else of(name)
 
     def in_raw(self, dim: Dim) -> Dim:
         """Write a canonical dim in symbols of the program and in names."""
@@ -190,10 +201,18 @@ class Facts:
 
     def _with(self, system: System, fact: Fact) -> Facts:
         if system is self._system:
-            return self if fact in self.facts else replace(self, facts=(*self.facts, fact))
-        before, after = self._system.given.substitution, system.given.substitution
-        solved = {sym: len(self.facts) for sym in after if isinstance(sym, Sym) and sym not in before}
-        return Facts(system, (*self.facts, fact), system.rules, {**self._solved_by, **solved})
+            return self if fact in self._known else self._told(fact)
+        solved, by, new = system.solved, self._solved_by, list[Sym]()
+        while solved is not self._system.solved:
+            assert solved is not None, "a system knows what the one before it had solved"
+            sym, solved = solved
+            new.append(sym)
+        for sym in reversed(new):
+            by = by.with_entry(sym, len(self.facts))
+        return replace(self._told(fact), _system=system, _rules=system.rules, _solved_by=by)
+
+    def _told(self, fact: Fact) -> Facts:
+        return replace(self, facts=(*self.facts, fact), _known=self._known.with_entry(fact, len(self.facts)))
 
     def about(self, dim: Dim) -> tuple[Fact, ...]:
         """List the assumptions that speak of a symbol of `dim`, raw or canonical."""
@@ -221,7 +240,7 @@ class Facts:
             system = solve.add_nonnegative(system, upper - lower)
         given = system.given
         if lower == upper:
-            given = replace(given, substitution={**given.substitution, sym: lower})
+            given = given.with_substitution(sym, lower)
         else:
             given = replace(given, ranges={**given.ranges, sym: (lower, upper)})
         return replace(
@@ -235,7 +254,9 @@ class Facts:
     def readable(self, dim: Dim) -> Dim:
         """Write a canonical dim for people: in sizes of the program rather than in quotients of them."""
         system = self._system
-        return readable(dim, quotients(system.definitions, system.given.substitution)) if system.definitions else dim
+        if not any(sym in system.defined for sym in dim.symbols()):
+            return dim
+        return readable(dim, quotients(self.definitions, system.given.substitution))
 
     def equal(self, a: Dim, b: DimLike) -> Truth:
         """Decide `a == b`."""
@@ -276,6 +297,11 @@ class Facts:
     def judge(self) -> Prover:
         """What judges canonical dims for others: by intervals and proofs."""
         return self._rules.prover
+
+    def fits(self, dim: Dim, dtype: DType) -> bool:
+        """Whether an integer type, and generated code, which computes dims in 64 bits, are proven to hold a dim."""
+        dim, (least, greatest) = self.canonical(dim), dtype.integer_bounds
+        return lies_between((dim, dim), least, min(greatest, LARGEST_DIM), self._rules.prover)
 
     def explain(self, dim: Dim) -> str:
         """Say in one line what is known about the symbols of `dim`."""

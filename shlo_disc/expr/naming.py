@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from shlo_disc.expr.dim import Dim, FloorDiv, Max, Min, Mod, Sym, children
 
 MOST_EXTREMES = 2  # minima, quotients …: proofs try each side of each
 MOST_LEAVES = 24  # symbols, as often as they are written
+# Where sizes are computed from each other, more: it may yet become simpler, as floor divisions in JAX's spelling do
+DEEPEST, MOST_EXTREMES_COMPUTED, MOST_LEAVES_COMPUTED = 10, 96, 192
 
 
 def is_large(dim: Dim) -> bool:
@@ -19,6 +21,11 @@ def is_large(dim: Dim) -> bool:
     (False, True)
     """
     return extremes(dim) > MOST_EXTREMES or _leaves(dim) > MOST_LEAVES
+
+
+def is_huge(dim: Dim) -> bool:
+    """Whether an integer that sizes are computed from gets a name too."""
+    return extremes(dim) > MOST_EXTREMES_COMPUTED or _leaves(dim) > MOST_LEAVES_COMPUTED or _depth(dim) > DEEPEST
 
 
 def sources(symbols: Iterable[Sym], definitions: Iterable[tuple[Sym, Dim]]) -> frozenset[Sym]:
@@ -35,6 +42,18 @@ def sources(symbols: Iterable[Sym], definitions: Iterable[tuple[Sym, Dim]]) -> f
     return frozenset(found)
 
 
+def closure(symbols: Iterable[Sym], definitions: Mapping[Sym, Dim]) -> set[Sym]:
+    """The symbols with those of their definitions, in whatever order these are."""
+    found, waiting = set[Sym](), list(symbols)
+    while waiting:
+        symbol = waiting.pop()
+        if symbol not in found:
+            found.add(symbol)
+            if (dim := definitions.get(symbol)) is not None:
+                waiting += dim.symbols()
+    return found
+
+
 def extremes(dim: Dim) -> int:
     """How much of a dim is not a polynomial: proofs try each side of it."""
     count = 0
@@ -48,6 +67,12 @@ def extremes(dim: Dim) -> int:
                 case _:
                     pass
     return count
+
+
+def _depth(dim: Dim) -> int:
+    """How many quotients and extremes are inside each other."""
+    inside = [_depth(child) for factors, _ in dim.terms for atom in factors for child in children(atom)]
+    return 1 + max(inside) if inside else 0
 
 
 def _leaves(dim: Dim) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shlo_disc.diagnostics import ShloDiscError
+from shlo_disc.expr import complex_math
 from shlo_disc.expr import special_functions as special
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import BinaryFn, Direction, UnaryFn
@@ -203,9 +204,6 @@ def _abs(x: Array) -> Array:
 
 def _sign(x: Array) -> Array:
     x = wide(x)
-    if x.dtype.kind == "c":
-        size = np.abs(x)
-        return np.where(size == 0, 0, x / np.where(size == 0, 1, size))
     return np.where(x == 0, x, np.sign(x))  # keeps -0 and NaN
 
 
@@ -215,17 +213,14 @@ def _erf(x: Array) -> Array:
 
 
 def _logistic(x: Array) -> Array:
-    x = wide(x)
-    x = x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
-    falls = np.real(x) < 0
+    x = wide(x).astype(np.float64)
+    falls = x < 0
     power = np.exp(np.where(falls, x, -x))  # not a large one: e^710 is infinite
     return np.where(falls, power, 1) / (1 + power)
 
 
 def _cbrt(x: Array) -> Array:
-    """Of complex numbers, which NumPy's has not, the root next to the positive numbers."""
-    x = wide(x)
-    return np.cbrt(np.abs(x)) * np.exp(1j * np.angle(x) / 3) if x.dtype.kind == "c" else np.cbrt(x)
+    return np.cbrt(wide(x))
 
 
 def _round_away(x: Array) -> Array:
@@ -258,7 +253,7 @@ def _tan(x: Array) -> Array:
 def _divide(a: Array, b: Array) -> Array:
     a, b = wide(a), wide(b)
     if a.dtype.kind not in "iu":
-        return a / b
+        return complex_math.divide(a, b) if a.dtype.kind == "c" else a / b
     if a.dtype.kind == "u":
         return np.where(b == 0, np.iinfo(a.dtype).max, a // np.where(b == 0, 1, b))
     smallest = (a == np.iinfo(a.dtype).min) & (b == -1)
@@ -329,7 +324,12 @@ def _wide2(function: Callable[[Array, Array], Array]) -> Callable[[Array, Array]
     return lambda a, b: function(wide(a), wide(b))
 
 
-UNARY: Mapping[UnaryFn, Callable[[Array], Array]] = {
+def _by_kind(fn: UnaryFn, function: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    of_complex = complex_math.UNARY.get(fn, function)
+    return lambda x: of_complex(x) if x.dtype.kind == "c" else function(x)
+
+
+_UNARY: Mapping[UnaryFn, Callable[[Array], Array]] = {
     UnaryFn.ABS: _abs,
     UnaryFn.ACOS: _real_or_whole(np.arccos),
     UnaryFn.ACOSH: _real_or_whole(np.arccosh),
@@ -371,6 +371,7 @@ UNARY: Mapping[UnaryFn, Callable[[Array], Array]] = {
     UnaryFn.TAN: _tan,
     UnaryFn.TANH: _real_or_whole(np.tanh),
 }
+UNARY = {fn: _by_kind(fn, function) for fn, function in _UNARY.items()}
 
 BINARY: Mapping[BinaryFn, Callable[[Array, Array], Array]] = {
     BinaryFn.ADD: _wide2(np.add),

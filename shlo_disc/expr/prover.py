@@ -5,12 +5,13 @@ Every proof is sound; none is complete. As in `dim`, a divisor counts as not zer
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from math import gcd, lcm
 from typing import assert_never
 
 from shlo_disc.expr import polynomial
+from shlo_disc.expr.assumed import Assumptions
 from shlo_disc.expr.bounds import bounds
 from shlo_disc.expr.dim import Atom, Data, Dim, FloorDiv, Max, Min, Mod, Product, Sym, const, of
 from shlo_disc.expr.intervals import UNBOUNDED, Interval, greatest, least, meet, quotient, remainder, times
@@ -20,26 +21,6 @@ DEPTH = 8  # nested steps of one proof; real proofs need three or four
 WORK = (
     64  # terms of the dims in all steps of one proof, where real ones need two dozen: bounds what a hopeless one costs
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Assumptions:
-    """What is known, in the form that proofs use.
-
-    `substitution`: solved equations, no key occurs in a value. `limits`: constant bounds of atoms.
-    `ranges`: inclusive bounds of index variables, none empty; later ones may mention earlier ones.
-    `known`: dims that are never negative. `multiples`: dims and integers that divide them. `products`: equations that
-    no symbol can be solved for, as rules: a product, and the equal dim of products that come before it (`solve.rank`).
-    `names`: symbols that stand for large dims (`naming.is_large`), which may mention earlier names.
-    """
-
-    substitution: Mapping[Atom, Dim] = field(default_factory=dict[Atom, Dim])
-    limits: Mapping[Atom, Interval] = field(default_factory=dict[Atom, Interval])
-    ranges: Mapping[Atom, tuple[Dim, Dim]] = field(default_factory=dict[Atom, tuple[Dim, Dim]])
-    known: tuple[Dim, ...] = ()
-    multiples: tuple[tuple[Dim, int], ...] = ()
-    products: tuple[tuple[Product, Dim], ...] = ()
-    names: Mapping[Sym, Dim] = field(default_factory=dict[Sym, Dim])
 
 
 class _HopelessError(Exception):
@@ -160,12 +141,12 @@ class Prover:
     def _is_proven_unfolded(self, dim: Dim) -> bool:
         """Put what the latest name stands for; for one alone, as formulas that are written out grow with each."""
         symbols, names = dim.symbols(), self._given.names
-        latest = next((name for name in reversed(tuple(names)) if name in symbols), None)
+        latest = max((sym for sym in symbols if sym in names), key=names.place, default=None) if names else None
         return latest is not None and self._is_proven(dim.substitute({latest: names[latest]}))
 
     def _is_known(self, dim: Dim) -> bool:
         """Whether it is what was assumed, or more by a sum of sizes: what proofs take apart they may not find again."""
-        lows = (self.interval(dim - one)[0] for one in self._given.known)
+        lows = (self.interval(dim - one)[0] for one in self._given.known_about([dim]))
         return any(low is not None and low >= 0 for low in lows)
 
     def _index_to_eliminate(self, dim: Dim) -> Sym | None:
@@ -289,13 +270,12 @@ class Prover:
         bounds of the other terms are too weak, and any of them may go. Over the integers, k*e >= 0 follows from
         k*e + k - 1 >= 0.
         """
-        known = self._given.known
-        if not known:
+        if not self._given.known:
             return False
         terms = [term for term in dim.terms if term[0]]
         weak = next((term for term in terms if not self._never_negative(term)), None)
         for factors, weight in terms if weak is None else [weak]:
-            for one in known:
+            for one in self._given.known_about([Dim(((factors, 1),))]):
                 for known_factors, known_weight in one.terms:
                     if not known_factors or (weight > 0) != (known_weight > 0):
                         continue

@@ -232,10 +232,16 @@ class ReducePrecision(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FromDim(Node):
-    """The value of a dim (a size or an index) as an integer, float or complex element."""
+    """The value of a dim (a size or an index) as an integer, float or complex element.
+
+    An integer type holds the dim: nothing wraps around here, so the element may be used as the dim again. Where that
+    is not proven, the element is `Convert(FromDim(dim, I64), dtype)`. `within`: an integer type that holds the dim of
+    another element.
+    """
 
     dim: Dim
     dtype: DType
+    within: DType = DType.I64
 
 
 @dataclass(frozen=True, slots=True, eq=False)

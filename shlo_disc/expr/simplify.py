@@ -3,15 +3,15 @@
 Equal means equal in every bit but the payload of NaNs, for every value of the operands: floats are
 never reassociated, and `x + 0.0` stays (it turns -0.0 into 0.0). Constants are folded where the
 result is fixed by the type: integers wrap, floats round once; a function whose last bit depends on
-who computes it is left to generated code. A dim counts as representable in 32-bit and wider
-integers.
+who computes it is left to generated code. `facts` say where arithmetic of dims is that of integers.
 """
 
 from __future__ import annotations
 
 import math
 
-from shlo_disc.expr.dim import Dim, const
+from shlo_disc.expr import dim_values
+from shlo_disc.expr.dim import Dim
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.evaluate import evaluate
 from shlo_disc.expr.facts import Facts, Truth
@@ -49,7 +49,6 @@ _EXACT_UNARY = frozenset(
 )
 _INEXACT_BINARY = frozenset({BinaryFn.ATAN2, BinaryFn.POLYGAMMA, BinaryFn.POWER, BinaryFn.ZETA})
 _INVOLUTIONS = frozenset({UnaryFn.NEGATE, UnaryFn.NOT})
-_RING = frozenset({BinaryFn.ADD, BinaryFn.SUBTRACT, BinaryFn.MULTIPLY})
 _SHIFTS = frozenset({BinaryFn.SHIFT_LEFT, BinaryFn.SHIFT_RIGHT_ARITHMETIC, BinaryFn.SHIFT_RIGHT_LOGICAL})
 _IDEMPOTENT = frozenset({BinaryFn.AND, BinaryFn.OR, BinaryFn.MAXIMUM, BinaryFn.MINIMUM})
 _REFLEXIVE = frozenset({Direction.EQ, Direction.GE, Direction.LE})
@@ -60,34 +59,36 @@ _SMALLEST_NORMAL = {
     DType.F32: 2.0**-126,
     DType.F64: 2.0**-1022,
 }
+NOTHING = Facts.empty()
 TRUE = Const(True, DType.I1)
 FALSE = Const(False, DType.I1)
 
 
-def simplify(node: Scalar) -> Scalar:
+def simplify(node: Scalar, facts: Facts = NOTHING) -> Scalar:
     """Simplify one node whose operands are simple already.
 
+    >>> from shlo_disc.expr.dim import const
     >>> x = FromDim(const(3), DType.F32)
     >>> simplify(Binary(BinaryFn.ADD, simplify(x), Const(0.5, DType.F32), DType.F32))
     Const(value=3.5, dtype=<DType.F32: 'f32'>)
     """
     match node:
         case Unary(fn, x):
-            return unary(fn, x)
+            return unary(fn, x, facts)
         case Binary(fn, a, b):
-            return binary(fn, a, b)
+            return binary(fn, a, b, facts)
         case Compare(direction, a, b, total):
             return compare(direction, a, b, total=total)
         case Select(condition, then, other):
             return select(condition, then, other)
         case Convert(x, dtype):
-            return convert(x, dtype)
+            return convert(x, dtype, facts)
         case Bitcast(x, dtype):
             return bitcast(x, dtype)
-        case FromDim(dim, dtype):
-            return from_dim(dim, dtype)
+        case FromDim():
+            return node if node.dim.constant is None else _folded(node)
         case InRange(dim, lower, upper):
-            return in_range(dim, lower, upper, Facts.empty())
+            return in_range(dim, lower, upper, NOTHING)
         case _:
             return node
 
@@ -97,13 +98,7 @@ def constant(value: complex, dtype: DType) -> Const:
     return _folded(Const(value, dtype))
 
 
-def from_dim(dim: Dim, dtype: DType) -> Scalar:
-    """Make the value of a dim an element."""
-    node = FromDim(dim, dtype)
-    return node if dim.constant is None else _folded(node)
-
-
-def unary(fn: UnaryFn, x: Scalar) -> Scalar:
+def unary(fn: UnaryFn, x: Scalar, facts: Facts = NOTHING) -> Scalar:
     """Apply a function of one element."""
     node = Unary(fn, x, _unary_dtype(fn, x.dtype))
     if isinstance(x, Const) and fn in _EXACT_UNARY and not x.dtype.is_complex:
@@ -115,13 +110,13 @@ def unary(fn: UnaryFn, x: Scalar) -> Scalar:
             return x if x.fn is UnaryFn.ABS else unary(UnaryFn.ABS, x.x)
         case Binary(BinaryFn.COMPLEX, real, imaginary) if fn in {UnaryFn.REAL, UnaryFn.IMAG}:
             return real if fn is UnaryFn.REAL else imaginary
-        case FromDim(dim, dtype) if fn is UnaryFn.NEGATE and dtype.is_integer:
-            return from_dim(-dim, dtype)
+        case _ if fn is UnaryFn.NEGATE and x.dtype.is_integer:
+            return dim_values.negated(x, facts) or node
         case _:
             return node
 
 
-def binary(fn: BinaryFn, a: Scalar, b: Scalar) -> Scalar:
+def binary(fn: BinaryFn, a: Scalar, b: Scalar, facts: Facts = NOTHING) -> Scalar:
     """Apply a function of two elements of one type."""
     dtype = a.dtype
     if fn is BinaryFn.COMPLEX:
@@ -133,8 +128,8 @@ def binary(fn: BinaryFn, a: Scalar, b: Scalar) -> Scalar:
         return _folded(Binary(fn, a, b, dtype))
     if fn in _IDEMPOTENT and a == b:
         return a
-    found = _arithmetic(fn, a, b) if dtype.is_float else _integer(fn, a, b)
-    return found or _either(fn, a, b) or Binary(fn, a, b, dtype)
+    found = _arithmetic(fn, a, b) if dtype.is_float else _integer(fn, a, b, facts)
+    return found or _either(fn, a, b, facts) or Binary(fn, a, b, dtype)
 
 
 def compare(direction: Direction, a: Scalar, b: Scalar, *, total: bool = False) -> Scalar:
@@ -170,7 +165,7 @@ def select(condition: Scalar, then: Scalar, other: Scalar) -> Scalar:
     return Select(condition, then, other)
 
 
-def convert(x: Scalar, dtype: DType) -> Scalar:
+def convert(x: Scalar, dtype: DType, facts: Facts = NOTHING) -> Scalar:
     """Convert to another type."""
     source = x.dtype
     if source is dtype:
@@ -178,13 +173,13 @@ def convert(x: Scalar, dtype: DType) -> Scalar:
     match x:
         case Const():
             return _folded(Convert(x, dtype))
-        case FromDim(dim, _) if source.is_integer and _dim_survives(source, dtype):
-            return from_dim(dim, dtype)
-        case Convert(y, _) if _is_lossless(y.dtype, source) or (
+        case FromDim(dim, _) if source.is_integer:
+            return dim_values.converted_dim(dim, source, dtype, facts) or Convert(x, dtype)
+        case Convert(y, _) if (_is_lossless(y.dtype, source) and not _is_held(y.dtype, source, dtype)) or (
             # integers wrap, so the narrowest of the types decides
             y.dtype.is_integer and source.is_integer and dtype.is_integer and dtype.bits <= source.bits
         ):
-            return convert(y, dtype)
+            return convert(y, dtype, facts)
         case _:
             return Convert(x, dtype)
 
@@ -236,7 +231,7 @@ def _is(x: Scalar, value: float) -> bool:
     return bool(value) or not x.dtype.is_float or same_sign
 
 
-def _either(fn: BinaryFn, a: Scalar, b: Scalar) -> Scalar | None:
+def _either(fn: BinaryFn, a: Scalar, b: Scalar, facts: Facts) -> Scalar | None:
     """Use what holds for integers and floats alike."""
     match fn:
         case BinaryFn.MULTIPLY if _is(a, 1):  # 1*x -> x
@@ -246,9 +241,9 @@ def _either(fn: BinaryFn, a: Scalar, b: Scalar) -> Scalar | None:
         case BinaryFn.POWER if _is(b, 2):  # x**2 -> x*x
             return Binary(BinaryFn.MULTIPLY, a, a, a.dtype)
         case BinaryFn.ADD if isinstance(b, Unary) and b.fn is UnaryFn.NEGATE:  # x + -y -> x - y
-            return binary(BinaryFn.SUBTRACT, a, b.x)
+            return binary(BinaryFn.SUBTRACT, a, b.x, facts)
         case BinaryFn.SUBTRACT if isinstance(b, Unary) and b.fn is UnaryFn.NEGATE:
-            return binary(BinaryFn.ADD, a, b.x)
+            return binary(BinaryFn.ADD, a, b.x, facts)
         case _:
             return None
 
@@ -281,10 +276,10 @@ def _exact_reciprocal(x: Const) -> Const | None:
     return Const(1 / value, x.dtype) if abs(math.frexp(value)[0]) == 0.5 else None
 
 
-def _integer(fn: BinaryFn, a: Scalar, b: Scalar) -> Scalar | None:
+def _integer(fn: BinaryFn, a: Scalar, b: Scalar, facts: Facts) -> Scalar | None:
     """Use what holds for integers and booleans."""
-    if fn in _RING and (dims := _as_dims(a, b)) is not None:
-        return from_dim(_ring(fn, *dims), a.dtype)  # both sides wrap alike
+    if fn in dim_values.RING and a.dtype.is_integer and (found := dim_values.ring(fn, a, b, facts)) is not None:
+        return found
     if isinstance(a, Const) and (found := _absorbed(fn, b, a)) is not None:
         return found
     if isinstance(b, Const) and (found := _absorbed(fn, a, b)) is not None:
@@ -317,32 +312,6 @@ def _absorbed(fn: BinaryFn, x: Scalar, known: Const) -> Scalar | None:
             return None
 
 
-def _as_dims(a: Scalar, b: Scalar) -> tuple[Dim, Dim] | None:
-    """Read two integer operands as dims, if one is a dim and the other is a dim or a literal."""
-    if not a.dtype.is_integer:
-        return None
-    first, second = _as_dim(a), _as_dim(b)
-    if first is None or second is None or not (isinstance(a, FromDim) or isinstance(b, FromDim)):
-        return None
-    return first, second
-
-
-def _as_dim(x: Scalar) -> Dim | None:
-    match x:
-        case FromDim(dim, _):
-            return dim
-        case Const(int() as value, _):
-            return const(value)
-        case _:
-            return None
-
-
-def _ring(fn: BinaryFn, a: Dim, b: Dim) -> Dim:
-    if fn is BinaryFn.ADD:
-        return a + b
-    return a - b if fn is BinaryFn.SUBTRACT else a * b
-
-
 def _equality(direction: Direction, a: Scalar, b: Scalar) -> Scalar | None:
     """Comparing a boolean, or one that was converted to a number, with a literal."""
     if isinstance(a, Const):
@@ -355,23 +324,18 @@ def _equality(direction: Direction, a: Scalar, b: Scalar) -> Scalar | None:
 
 
 def _compare_dims(node: Compare) -> Scalar | None:
-    """Decide if the difference is a constant; order only where dims cannot wrap."""
-    dims = _as_dims(node.a, node.b)
-    if dims is None:
+    """Decide if the difference is a constant."""
+    a, b = dim_values.exact_dim(node.a), dim_values.exact_dim(node.b)
+    difference = None if a is None or b is None else (a - b).constant
+    if difference is None:
         return None
-    difference = (dims[0] - dims[1]).constant
-    ordered = node.direction not in {Direction.EQ, Direction.NE}
-    if difference is None or (ordered and node.a.dtype not in {DType.I64, DType.INDEX}):
-        return None
-    left, zero = constant(difference, node.a.dtype), Const(0, node.a.dtype)
-    return _folded(Compare(node.direction, left, zero))
+    sign = (difference > 0) - (difference < 0)
+    return _folded(Compare(node.direction, Const(sign, DType.I64), Const(0, DType.I64)))
 
 
-def _dim_survives(source: DType, target: DType) -> bool:
-    """Whether a dim as `source`, converted to `target`, is the dim as `target`."""
-    if target.is_integer and target.bits <= source.bits:
-        return True  # both wrap
-    return source.bits >= 32 and (target.is_integer or target.is_float)
+def _is_held(first: DType, second: DType, third: DType) -> bool:
+    """Whether a number that goes by way of a float is held at the limits of an integer type, not wrapped around it."""
+    return first.is_integer and not second.is_integer and third.is_integer and not third.holds(first)
 
 
 def _is_lossless(source: DType, target: DType) -> bool:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from math import gcd
+from typing import TypeAlias
 
 from shlo_disc.expr import polynomial
+from shlo_disc.expr.assumed import Assumptions
 from shlo_disc.expr.canonical import Canonical
 from shlo_disc.expr.dim import (
     Atom,
@@ -23,22 +25,28 @@ from shlo_disc.expr.dim import (
     scale_down,
     split_constant,
 )
-from shlo_disc.expr.naming import is_large, sources
-from shlo_disc.expr.prover import Assumptions, Prover
+from shlo_disc.expr.layered import Layered
+from shlo_disc.expr.naming import closure, is_large
+from shlo_disc.expr.prover import Prover
 
 MOST_PRODUCTS = 12  # rules about products; what more equations say is used for comparisons only
 MOST_DEFINITIONS = 24  # beyond which equations of products no longer introduce quotients, of which there may be no end
+
+
+Solved: TypeAlias = "tuple[Sym, Solved] | None"
 
 
 @dataclass(frozen=True, slots=True)
 class System:
     """Assumptions, and the fresh symbols that were introduced to solve them.
 
-    `definitions` are written in raw symbols and in names; a later one mentions no earlier one but names.
+    `defined`: what these are in raw symbols and in names; a later one mentions no earlier one but names. `solved`: the
+    symbols that equations were solved for, the latest first.
     """
 
     given: Assumptions = field(default_factory=Assumptions)
-    definitions: tuple[tuple[Sym, Dim], ...] = ()
+    defined: Layered[Sym, Dim] = field(default_factory=Layered[Sym, Dim])
+    solved: Solved = None
     rules: Canonical = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -64,7 +72,7 @@ def add_nonnegative(system: System, dim: Dim) -> System:
                 system = _limit(system, atom, 1, None)
             if -offset <= weight:
                 return system
-    return replace(system, given=replace(system.given, known=(*system.given.known, dim)))
+    return replace(system, given=system.given.with_known(dim))
 
 
 def _parts(dim: Dim, prover: Prover) -> list[Dim]:
@@ -101,17 +109,21 @@ def _never_negative(prover: Prover, atom: Atom) -> bool:
 
 def _limit(system: System, atom: Atom, low: int | None, high: int | None) -> System:
     """Bound one atom; an atom with one possible value is replaced by it."""
-    given = system.given
     before = system.rules.prover.interval(of(atom))
     low = before[0] if low is None else low if before[0] is None else max(low, before[0])
     high = before[1] if high is None else high if before[1] is None else min(high, before[1])
     if low is not None and low == high and isinstance(atom, Sym | Data):
         return _replace(system, atom, const(low))
-    system = replace(system, given=replace(given, limits={**given.limits, atom: (low, high)}))
+    system = replace(system, given=system.given.with_limit(atom, (low, high)))
     if isinstance(atom, FloorDiv) and (k := atom.denominator.constant) is not None:
         system = system if low is None else add_nonnegative(system, atom.numerator - low * k)
         system = system if high is None else add_nonnegative(system, high * k + k - 1 - atom.numerator)
     return system
+
+
+def add_limits(system: System, sym: Sym, low: int, high: int) -> System:
+    """Assume `low <= sym <= high`."""
+    return _limit(system, sym, low, high)
 
 
 def add_zero(system: System, dim: Dim) -> System:
@@ -127,7 +139,7 @@ def add_zero(system: System, dim: Dim) -> System:
         assert split is not None, f"{dim} was found to be linear in {atom}"
         coefficient, rest = split
         return _replace(system, atom, -rest if coefficient.constant == 1 else rest)
-    for factors, weight in dim.terms if len(system.definitions) < MOST_DEFINITIONS else ():
+    for factors, weight in dim.terms if len(system.defined) < MOST_DEFINITIONS else ():
         # 2*a + rest == 0 says that 2 divides the rest
         if len(factors) == 1 and dim.linear(factors[0]) is not None and isinstance(factors[0], Sym):
             rest = dim - weight * of(factors[0])
@@ -177,12 +189,11 @@ def _mentions(rule: tuple[Product, Dim], product: Product) -> bool:
 
 def add_definition(system: System, sym: Sym, dim: Dim) -> System:
     """Introduce `sym` for a canonical dim, if an equation can be solved so that it stands for a symbol."""
-    definitions = system.definitions
-    if (atom := dim.atom) in dict(definitions) and atom not in system.given.names:
-        assert isinstance(atom, Sym), "symbols are defined"
-        renamed = tuple([(sym if each == atom else each, value) for each, value in definitions])
-        return _replace(replace(system, definitions=renamed), atom, of(sym))
-    fresh = replace(system, definitions=(*definitions, (sym, in_raw(system, dim))))
+    defined = system.defined
+    if isinstance(atom := dim.atom, Sym) and atom in defined and atom not in system.given.names:
+        renamed = {sym if each == atom else each: value for each, value in defined.items()}
+        return _replace(replace(system, defined=Layered(renamed)), atom, of(sym))
+    fresh = replace(system, defined=defined.with_entry(sym, in_raw(system, dim)))
     equation = of(sym) - dim
     solved = _pick(fresh, equation)
     return system if solved is None or solved == sym else add_zero(fresh, equation)
@@ -191,33 +202,29 @@ def add_definition(system: System, sym: Sym, dim: Dim) -> System:
 def add_name(system: System, sym: Sym, dim: Dim) -> System:
     """Let the new symbol `sym` stand for a large canonical dim in what is written from here on."""
     low, high = system.rules.prover.interval(dim)
-    given = replace(
-        system.given,
-        names={**system.given.names, sym: dim},
-        limits={**system.given.limits, sym: (low, high)},
-    )
-    return replace(system, given=given, definitions=(*system.definitions, (sym, in_raw(system, dim))))
+    given = system.given.with_name(sym, dim).with_limit(sym, (low, high))
+    return replace(system, given=given, defined=system.defined.with_entry(sym, in_raw(system, dim)))
 
 
 def settle_names(system: System) -> System:
     """Use what became known after names were given: equal dims have one name, and small ones none."""
     known = dict[Dim, Sym]()
     for sym in tuple(system.given.names):
-        names = system.given.names
-        dim = system.rules.dim(names[sym])
+        dim = system.rules.dim(system.given.names[sym])
         if not is_large(dim):
             system = _replace(system, sym, dim)
         elif dim in known:
             system = _replace(system, sym, of(known[dim]))
         else:
             known[dim] = sym
-            system = replace(system, given=replace(system.given, names={**names, sym: dim}))
+            system = replace(system, given=system.given.with_name(sym, dim))
     return system
 
 
 def in_raw(system: System, dim: Dim) -> Dim:
     """Write a dim in raw symbols and in names."""
-    return dim.substitute({sym: value for sym, value in system.definitions if sym not in system.given.names})
+    defined, names = system.defined, system.given.names
+    return dim.substitute({sym: defined[sym] for sym in dim.symbols() if sym in defined and sym not in names})
 
 
 def _without_common_factor(system: System, dim: Dim) -> Dim:
@@ -259,7 +266,6 @@ def _pick(system: System, dim: Dim) -> Atom | None:
 
     Data goes before symbols of the program, those before fresh symbols, late ones before early.
     """
-    fresh = {sym for sym, _ in system.definitions}
     best: tuple[tuple[bool, bool, str], Atom] | None = None
     for factors, weight in dim.terms:
         if len(factors) != 1 or abs(weight) != 1:
@@ -267,7 +273,7 @@ def _pick(system: System, dim: Dim) -> Atom | None:
         atom = factors[0]
         if not isinstance(atom, Sym | Data) or not _is_solvable(system, dim, atom):
             continue
-        rank = (isinstance(atom, Data), atom not in fresh, atom.order)
+        rank = (isinstance(atom, Data), atom not in system.defined, atom.order)
         if best is None or rank > best[0]:
             best = rank, atom
     return best[1] if best else None
@@ -279,32 +285,58 @@ def _is_solvable(system: System, dim: Dim, atom: Atom) -> bool:
     split = None if atom in given.ranges else dim.linear(atom)
     if split is None or split[0].constant is None:
         return False
-    return not isinstance(atom, Sym) or atom not in sources(split[1].symbols(), given.names.items())
+    return not isinstance(atom, Sym) or atom not in closure(split[1].symbols(), given.names)
 
 
 def _replace(system: System, atom: Atom, value: Dim) -> System:
-    """Use an equation: put `value` for `atom` in everything that is known."""
+    """Use an equation: put `value` for `atom` in everything that is known of it."""
     given = system.given
-    step = Canonical(Assumptions({atom: value}))
-    substitution = {key: step.dim(old) for key, old in given.substitution.items()}
-    substitution[atom] = value
+    step = Canonical(Assumptions(Layered({atom: value})))
+    left, bounds = _without(given, atom, step)
+    left = left.with_substitution(atom, value)
+    kept = [each for each in given.multiples if not _speaks_of(each[0], atom)]
     ranges = {key: (step.dim(low), step.dim(high)) for key, (low, high) in given.ranges.items()}
-    names = {key: step.dim(old) for key, old in given.names.items() if key != atom}
-    system = replace(system, given=Assumptions(substitution, ranges=ranges, names=names))
-    bounds = list(given.known)
-    for key, (low, high) in given.limits.items():
-        key_dim = step.dim(of(key))
-        bounds += [] if low is None else [key_dim - low]
-        bounds += [] if high is None else [high - key_dim]
+    left = replace(left, ranges=ranges, products=(), multiples=tuple(kept))
+    solved = (atom, system.solved) if isinstance(atom, Sym) else system.solved
+    system = replace(system, given=left, solved=solved)
     for product, equal in given.products:
         system = add_zero(system, system.rules.dim(Dim(((product, 1),)) - equal))
     for bound in bounds:
         system = add_nonnegative(system, system.rules.dim(bound))
     for multiple, k in given.multiples:
-        system = add_multiple(system, k, system.rules.dim(multiple))
+        if _speaks_of(multiple, atom):
+            system = add_multiple(system, k, system.rules.dim(multiple))
     if isinstance(atom, Sym) and (formula := given.names.get(atom)) is not None:
         system = add_zero(system, system.rules.dim(formula - value))
     return system
+
+
+def _speaks_of(dim: Dim, atom: Atom) -> bool:
+    return atom in dim.symbols() or atom in dim.data()
+
+
+def _without(given: Assumptions, atom: Atom, step: Canonical) -> tuple[Assumptions, list[Dim]]:
+    """What is left if `step` replaces an atom, and what is to be assumed again: dims that are never negative."""
+    bounds = list[Dim]()
+    known, limits, names = given.known, given.limits, given.names
+    for key in given.keys_of(atom, "known"):
+        if isinstance(key, int) and (dim := known.get(key)) is not None:
+            bounds.append(dim)
+            known = known.without(key)
+    for key in given.keys_of(atom, "limits"):
+        if not isinstance(key, int) and (limit := limits.get(key)) is not None:
+            key_dim, (low, high) = step.dim(of(key)), limit
+            bounds += [] if low is None else [key_dim - low]
+            bounds += [] if high is None else [high - key_dim]
+            limits = limits.without(key)
+    left = replace(given, known=known, limits=limits)
+    for key in given.keys_of(atom, "substitution"):
+        if not isinstance(key, int) and (dim := left.substitution.get(key)) is not None:
+            left = left.with_substitution(key, step.dim(dim))
+    for key in given.keys_of(atom, "names"):
+        if isinstance(key, Sym) and (dim := names.get(key)) is not None:
+            left = left.with_name(key, step.dim(dim))
+    return (replace(left, names=left.names.without(atom)) if isinstance(atom, Sym) else left), bounds
 
 
 def add_multiple(system: System, k: int, dim: Dim) -> System:
@@ -316,9 +348,8 @@ def add_multiple(system: System, k: int, dim: Dim) -> System:
     dim, k = scale_down(dim, common), k // common
     if k == 1:
         return system
-    fresh = {sym for sym, _ in system.definitions}
     solvable = [
-        (atom not in fresh, atom.order, atom, weight)
+        (atom not in system.defined, atom.order, atom, weight)
         for factors, weight in dim.terms
         if len(factors) == 1
         and isinstance(atom := factors[0], Sym)
@@ -336,5 +367,5 @@ def add_multiple(system: System, k: int, dim: Dim) -> System:
     rest = Dim(tuple([term for term in reduced if term[1]]))
     quotient = Sym(f"{sym.name}_by_{k}")
     definition = in_raw(system, (of(sym) - rest) // k)
-    system = replace(system, definitions=(*system.definitions, (quotient, definition)))
+    system = replace(system, defined=system.defined.with_entry(quotient, definition))
     return _replace(system, sym, k * of(quotient) + rest)

@@ -9,7 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-MOST_NESTED = 80  # brackets; aliases may add as many again
+from shlo_disc.limits import MOST_NESTED
+
 _FRAMES = 10 * MOST_NESTED  # no reader, writer or check nests more than eight calls for a bracket
 
 _P = ParamSpec("_P")

@@ -131,7 +131,7 @@ class PairBlocks:
         assert isinstance(target.source, Param), "a block is a buffer"
         store = Store(target.source, target.index[0], converted(value, to))
         stage = Stage((self.key,), (False,), tuple(rewrite_store(one, stands) for one in (store, *stores)), ())
-        printer = RowPrinter(RowKernel(self.params, (self.row,), (stage,), ()), {self.key: ("j0", "j1")})
+        printer = RowPrinter(RowKernel(self.params, (self.row,), (stage,), ()), {self.key.symbol: ("j0", "j1")})
         kind, result = printer.spell.memory_type(self.dtype), printer.spell.memory_type(to)
         head = [
             f"static void {name}(void* context, const void* raw_, const void* gradient_, void* to_, const void* sums_,",

@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import assert_never
 
-from shlo_disc.codegen.host import HostCallRef, HostProgram, KernelRef, LaunchRef, RegionStep
+from shlo_disc.codegen.host import (
+    CaseStep,
+    CopyStep,
+    HostCallRef,
+    HostProgram,
+    HostStep,
+    KernelRef,
+    LaunchRef,
+    LaunchStep,
+    RegionStep,
+    WhileStep,
+)
 from shlo_disc.codegen.host_text import (
     ARITHMETIC,
     HOST_CALL_PARAMS,
@@ -18,20 +30,23 @@ from shlo_disc.codegen.host_text import (
     print_plan,
 )
 from shlo_disc.codegen.indices import size_name
+from shlo_disc.codegen.remarks import remark
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.dynamic_ops.program import Program
+from shlo_disc.expr.dim import ZERO, Dim, maximum
 from shlo_disc.lower_cpu.templates import declaration
 
 _HEADER = f"""\
 // Generated. One call: shlo_plan binds and checks the sizes, shlo_run runs the kernels.
 #include <stdint.h>
 #include "runtime.h"
+#include "sizes.h"
 
 #ifndef SHLO_INLINE  // kernels in the same file bring these
 {ARITHMETIC}#endif
 """
 _RUN = """\
-extern "C" {result} shlo_run(const ShloRuntime* rt, void* const* arguments, void* const* results,
+extern "C" int64_t shlo_run(const ShloRuntime* rt, void* const* arguments, void* const* results,
                          void* const* constants, const int64_t* symbols, char* arena{calls}) {{"""
 
 
@@ -40,14 +55,41 @@ def print_host(program: Program, host: HostProgram) -> str:
     names = kernel_names(host.steps)
     declarations = [declaration(name) for name in names]
     printer = _Steps(host)
+    reserve = _reserved(_scratch(host.steps), printer.sizes)
     steps = printer.steps(host.steps, 1)
-    run = [*print_names(program, host), *printer.sizes.take(), *steps]
-    if has_host_calls(host.steps):
+    run = [*print_names(program, host), *reserve, *printer.sizes.take(), *steps]
+    if calls := has_host_calls(host.steps):
         declarations.append(HOST_CALLS)
-        run = [_RUN.format(result="int64_t", calls=HOST_CALL_PARAMS), *run, f"{INDENT}return 1;", "}"]
-    else:
-        run = [_RUN.format(result="void", calls=""), *run, "}"]
+    run = [_RUN.format(calls=HOST_CALL_PARAMS if calls else ""), *run, f"{INDENT}return SHLO_DONE;", "}"]
     return "\n".join([_HEADER, *declarations, "", *print_plan(program, host), "", *run]) + "\n"
+
+
+def _scratch(steps: Sequence[HostStep]) -> tuple[Dim, ...]:
+    """The scratch memory of every launch that needs some; of regions too if they need none, as they count threads."""
+    found = dict[Dim, None]()
+    for step in steps:
+        match step:
+            case LaunchStep(KernelRef(scratch=scratch)):
+                found |= {scratch: None} if scratch != ZERO else {}
+            case RegionStep(members, scratch=scratch):
+                found |= dict.fromkeys((scratch, *_scratch([member.launch for member in members])))
+            case WhileStep(condition, _, body):
+                found |= dict.fromkeys(_scratch((*condition, *body)))
+            case CaseStep(_, _, branches):
+                found |= dict.fromkeys(_scratch([s for branch in branches for s in branch]))
+            case LaunchStep() | CopyStep():
+                pass
+            case _:
+                assert_never(step)
+    return tuple(found)
+
+
+def _reserved(scratch: Sequence[Dim], sizes: SizePrinter) -> list[str]:
+    """Takes the scratch memory of all launches, so that none of them fails."""
+    if not scratch:
+        return []
+    reserve = f"if (!rt->reserve(rt, {sizes.text(maximum(*scratch))})) return SHLO_NO_MEMORY;"
+    return [*sizes.take(), INDENT + reserve]
 
 
 class _Steps(StepPrinter):
@@ -60,7 +102,7 @@ class _Steps(StepPrinter):
     def launch(self, kernel: LaunchRef, slots: Sequence[int]) -> list[str]:
         if isinstance(kernel, HostCallRef):
             arrays, call = self.host_call(kernel, slots)
-            return ["{", *(INDENT + line for line in arrays), f"{INDENT}if (!{call}) return 0;", "}"]
+            return ["{", *(INDENT + line for line in arrays), f"{INDENT}if (!{call}) return SHLO_RAISED;", "}"]
         assert isinstance(kernel, KernelRef), "the CPU's lowering gives kernels that threads share"
         buffers = ", ".join(f"b{s}" for s in slots) or "nullptr"
         sizes = ", ".join(map(size_name, kernel.symbols)) or "0"
@@ -69,7 +111,7 @@ class _Steps(StepPrinter):
             f"{INDENT}void* const buffers[] = {{{buffers}}};",
             f"{INDENT}const int64_t dims[] = {{{sizes}}};",
             f"{INDENT}shlo_launch(rt, {kernel.name}, buffers, dims, {self.sizes.text(kernel.extent)},"
-            f" {self.sizes.text(kernel.grain)}, {self.sizes.text(kernel.scratch)});",
+            f" {self.sizes.hint(kernel.grain)}, {self.sizes.text(kernel.scratch)});",
             "}",
         ]
 
@@ -84,7 +126,8 @@ class _Steps(StepPrinter):
                 f"void* const buffers{k}[] = {{{buffers}}};",
                 f"const int64_t dims{k}[] = {{{sizes}}}, unit_dims{k}[] = {{{unit_sizes}}};",
             ]
-            launch = [self.sizes.text(size) for size in (kernel.extent, kernel.grain, kernel.scratch)]
+            text, hint = self.sizes.text, self.sizes.hint
+            launch = [text(kernel.extent), hint(kernel.grain), text(kernel.scratch)]
             unit = [f"unit_dims{k}", self.sizes.text(member.pieces), self.sizes.text(member.extent)]
             if member.held:
                 rows = [f"{{{x.position}, {self.sizes.text(x.size)}}}" for x in member.held]
@@ -92,9 +135,10 @@ class _Steps(StepPrinter):
             held = f"held{k}" if member.held else "nullptr"
             unit += [held, str(len(member.held)), str(len(member.launch.slots))]
             members.append(f"{INDENT}{{{', '.join([kernel.name, f'buffers{k}', f'dims{k}', *launch, *unit])}}},")
-        sizes = ", ".join(map(self.sizes.text, (region.units, region.grain, region.work, region.scratch)))
+        work = f"{self.sizes.hint(region.grain)}, {self.sizes.hint(region.work)}"
+        sizes = f"{self.sizes.text(region.units)}, {work}, {self.sizes.text(region.scratch)}"
         return [
-            f"{{  // a thread takes {print_dim(region.rows)} rows at a time through all of these",
+            f"{{  // a thread takes {remark(print_dim(region.rows))} rows at a time through all of these",
             *(INDENT + line for line in (*lines, "const ShloMember members[] = {", *members, "};")),
             f"{INDENT}rt->region(rt, members, {len(members)}, {sizes});",
             "}",

@@ -4,7 +4,8 @@ The loops of one row's stages follow each other. Each fills the pipelines, drain
 alone: a maximum for memory, an exponential for the multipliers, a quotient for the divider. Side by side they wait for
 less. So in turn t stage s computes group t - s of two rows, all stages in one loop over the lanes (software pipelining
 of the loop over rows). What a stage tells a later one waits for as many turns as lie between them: numbers in variables
-that are handed on in every turn, elements in one scratch of several that take turns.
+that are handed on in every turn, elements in one scratch of several that take turns. `flight_schedule` says when, and
+proves that nothing is overwritten before it is read.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from shlo_disc.codegen.simplify_kernel import rewrite_stage, stage_dims, stage_f
 from shlo_disc.expr.dim import Sym, of
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import Arg, Load, Scalar, Unary, UnaryFn
+from shlo_disc.lower_cpu.flight_schedule import Finish, Late, Move, schedule_of, scratch_of
 from shlo_disc.lower_cpu.spelling import LANES
 from shlo_disc.lower_cpu.stage_loops import RowContext, decode
 from shlo_disc.lower_cpu.stage_text import VectorStage
@@ -38,6 +40,8 @@ def may_fly(kernel: RowKernel) -> bool:
         return False
     if any(stage.axes[0].extent != stages[0].axes[0].extent for stage in stages):
         return False
+    if any(stage.reductions and not stage.reduced[0] for stage in stages):
+        return False
     # while a stage is not on yet, numbers of its rows come from what was not told yet: no place may depend on them
     if any(dim.data() for stage in stages for dim in stage_dims(stage)):
         return False
@@ -51,43 +55,18 @@ def _computes(stage: Stage) -> bool:
     return any(node.fn not in _CHEAP and lane in deps.of(node) for node in functions)
 
 
-def copies(kernel: RowKernel, scratch: Scratch) -> int:
-    """How many groups' elements are kept at a time: of each from the turn that stores it to the last that reads it."""
-    users = [number for number, stage in enumerate(kernel.stages) if scratch in _scratch(stage)]
-    return users[-1] - users[0] + 1
-
-
-def _scratch(stage: Stage) -> set[Scratch]:
-    loads = (node.source for node in nodes_of(stage_formulas(stage)) if isinstance(node, Load))
-    stores = (store.target for store in stage.stores)
-    return {buffer for buffer in (*loads, *stores) if isinstance(buffer, Scratch)}
-
-
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """A number that stage `teller` finds, as stages that come `turns` turns later call it."""
-
-    carry: Arg
-    teller: int
-    turns: int
-
-    @property
-    def late(self) -> Arg:
-        return Arg(f"{self.carry.name}_{self.turns}", self.carry.dtype)
-
-
 class _Renamer(DimRewriter):
     """What one stage reads under names of its own, as other stages are at other rows meanwhile."""
 
-    def __init__(self, number: int, symbols: Mapping[Sym, Sym], told: Mapping[str, Arg]) -> None:
+    def __init__(self, number: int, symbols: Mapping[Sym, Sym], seen: Mapping[str, Arg]) -> None:
         change = {old: of(new) for old, new in symbols.items()}
         super().__init__(lambda dim: dim.substitute(change))
-        self._number, self._told = number, told
+        self._number, self._seen = number, seen
 
     def _rebuild(self, node: Scalar) -> Scalar:
         match node:
             case Arg(name, _):
-                return self._told.get(name, node)
+                return self._seen.get(name, node)
             case Load(Scratch() as scratch, index):
                 return Load(self.buffer(scratch), tuple(map(self.dim, index)))
             case _:
@@ -123,7 +102,7 @@ class InFlight:
     def __init__(self, row: RowContext, kernel: RowKernel) -> None:
         self._row, self._emit, self._kernel = row, row.emit, kernel
         self._lane = kernel.stages[0].axes[0]
-        self._told = self._find_told()
+        self._schedule = schedule_of(kernel)
 
     def lines(self) -> list[str]:
         """The statements; `row` is behind the last group afterwards."""
@@ -131,7 +110,7 @@ class InFlight:
         return [
             f"if (const int64_t groups = (end - row) / {GROUP}; groups > 0) {{",
             f"{INDENT}constexpr int R = {GROUP};",
-            *(f"{INDENT}{self._kind(told)} {told.late.name}[R] = {{}};" for told in self._told),
+            *(f"{INDENT}{self._kind(late)} {late.variable.name}[R] = {{}};" for late in self._schedule.late),
             f"{INDENT}for (int64_t turn = 0; turn < groups + {len(texts) - 1}; ++turn) {{",
             *(INDENT * 2 + line for line in self._turn(texts)),
             f"{INDENT}}}",
@@ -152,12 +131,12 @@ class InFlight:
             *self._side_by_side([text.rest for text in texts]),
             "}",
         ]
-        for told in reversed(self._told):
-            if told.turns > 1:
-                earlier = replace(told, turns=told.turns - 1).late.name
-                lines.append(f"for (int k = 0; k < R; ++k) {told.late.name}[k] = {earlier}[k];")
-        for number, text in enumerate(texts):
-            lines += self._guarded(number, text.after)
+        for end in self._schedule.ends:
+            match end:
+                case Finish(number):
+                    lines += self._guarded(number, texts[number].after)
+                case Move(late):
+                    lines.append(_copied(late))
         return lines
 
     def _side_by_side(self, bodies: Sequence[Sequence[str]]) -> list[str]:
@@ -168,57 +147,45 @@ class InFlight:
     def _guarded(self, number: int, body: Sequence[str]) -> list[str]:
         return [f"if (is_on_{number}) {{", *(INDENT + line for line in body), "}"] if body else []
 
-    def _kind(self, told: _Told) -> str:
-        return self._row.spell.value_type(told.carry.dtype)
-
-    def _find_told(self) -> list[_Told]:
-        """What stages read of earlier ones, and of it what has to wait on the way."""
-        found = list[_Told]()
-        for teller, stage in enumerate(self._kernel.stages):
-            for carry in (reduction.carries[0] for reduction in stage.reductions):
-                readers = [
-                    number
-                    for number, other in enumerate(self._kernel.stages[teller + 1 :], start=teller + 1)
-                    if carry in nodes_of(stage_formulas(other))
-                ]
-                found += [_Told(carry, teller, turns + 1) for turns in range(max(readers, default=teller) - teller)]
-        return found
+    def _kind(self, late: Late) -> str:
+        return self._row.spell.value_type(late.carry.dtype)
 
     def _stage(self, number: int) -> _Text:
         kernel, emit = self._kernel, self._emit
         stage, lane = kernel.stages[number], self._lane
         rows = [Axis(Sym(f"{axis.symbol.name}_{number}"), axis.extent) for axis in kernel.rows]
         symbols = {old.symbol: new.symbol for old, new in zip(kernel.rows, rows, strict=True)}
-        told = {t.carry.name: t.late for t in self._told if t.teller + t.turns == number}
-        renamer = _Renamer(number, {**symbols, stage.axes[0].symbol: lane.symbol}, told)
+        seen = self._schedule.seen(number)
+        renamer = _Renamer(number, {**symbols, stage.axes[0].symbol: lane.symbol}, seen)
         stage = renamer.stage(stage, lane)
         before = [
             f"// stage {number}",
             f"const bool is_on_{number} = (uint64_t)(turn - {number}) < (uint64_t)groups;",
             f"const int64_t row_{number} = row + min_(max_(turn - {number}, (int64_t)0), groups - 1) * R;",
         ]
-        for scratch in sorted(_scratch(kernel.stages[number]), key=lambda one: one.name):
+        for scratch in scratch_of(kernel.stages[number]):
             before += self._buffer(scratch, renamer.buffer(scratch), number)
         with emit.inside("%row", *(axis.symbol.name for axis in rows), arrayed=True) as scope:
-            emit.arrays.update(arg.name for arg in told.values())
-            for arg in told.values():
+            emit.arrays.update(arg.name for arg in seen.values())
+            for arg in seen.values():
                 emit.bind(arg.name, emit.row_scope)
             decode(emit, scope, rows, f"row_{number} + k", arrayed=True)
             emit.count_uses(list[Node](stage_formulas(stage)))
-            printer = VectorStage(self._row, stage)
+            printer = VectorStage(self._row, stage, {})
             whole, rest = printer.step(""), printer.step("left")
-            after = [*printer.finish(), *self._tell(number)] if stage.reductions else []
+            after = [*printer.finish(), *map(_copied, self._schedule.told(number))] if stage.reductions else []
         return _Text([*before, *scope.lines, *printer.starts()], whole, rest, after)
 
     def _buffer(self, scratch: Scratch, own: Scratch, number: int) -> list[str]:
         """The scratch of the rows that a stage is at."""
-        kind, count = self._row.spell.memory_type(scratch.dtype), copies(self._kernel, scratch)
+        kind, count = self._row.spell.memory_type(scratch.dtype), self._schedule.copies_of(scratch)
         place = f"(uint64_t)(turn + {count * len(self._kernel.stages) - number}) % {count} * R * {scratch.name}_row"
         return [
             f"{kind}* const {own.name} = {scratch.name} + {place};",
             f"const int64_t {own.name}_row = {scratch.name}_row;",
         ]
 
-    def _tell(self, number: int) -> list[str]:
-        told = [t for t in self._told if t.teller == number and t.turns == 1]
-        return [f"for (int k = 0; k < R; ++k) {t.late.name}[k] = {t.carry.name}[k];" for t in told]
+
+def _copied(late: Late) -> str:
+    """The statement that tells, or moves on, a number."""
+    return f"for (int k = 0; k < R; ++k) {late.variable.name}[k] = {late.source.name}[k];"

@@ -21,12 +21,13 @@ from shlo_disc.codegen.indices import size_name
 from shlo_disc.codegen.inplace import epilogue_pairs, positions, row_pairs, scatter_pairs
 from shlo_disc.codegen.kernel import ConvKernel, DotKernel, RowKernel
 from shlo_disc.codegen.lasting import Lasting
-from shlo_disc.codegen.naming import NAME, comment, require_types, title
+from shlo_disc.codegen.naming import NAME, blamed_on, comment, require_types, title
 from shlo_disc.codegen.scan import build_scan
 from shlo_disc.codegen.scatter import build_scatter
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.codegen.stages import build_row_kernel
 from shlo_disc.codegen.templates import build_convolution, build_dot, build_sort, build_window_scatter
+from shlo_disc.codegen.verify_kernel import verified
 from shlo_disc.dynamic_ops.contract import DotAttrs
 from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, of
@@ -134,7 +135,8 @@ class CpuLowering:
         lasting = tuple(self.lasting.among(structure.tensors, group)) if group.kind in _PACKED else ()
         key = structure.key, alone, lasting
         if (known := self._parts.get(key)) is None:
-            part = self._print(group, alone=alone)
+            with blamed_on(group):
+                part = self._print(group, alone=alone)
             self._parts[key] = part, structure
             return part
         part, other = known
@@ -149,22 +151,22 @@ class CpuLowering:
                 assert isinstance(group.anchor.attrs, DotAttrs), "the op of a product is a dot"
                 kind = multiplication(product_types(group.anchor), group.anchor.attrs.precision)
                 assert kind is not None, "fusion makes a product only of types that there is a kernel for"
-                dot, tensors = build_dot(group, self.facts, self.producers, kind.read_as)
+                dot, tensors = verified(build_dot(group, self.facts, self.producers, kind.read_as), group)
                 return self._product(group, products.read_transposed(dot), tensors, kind)
             case GroupKind.CONVOLUTION:
                 return self._convolution(group)
             case GroupKind.SORT:
-                sort, tensors = build_sort(group, self.facts, self.producers)
+                sort, tensors = verified(build_sort(group, self.facts, self.producers), group)
                 body, scratch = sorts.print_sort(sort), sorts.sort_scratch(sort)
                 return self._ref(group, body, tensors, sort.outer * sort.inner, sort_work(sort), scratch)
             case GroupKind.SCATTER:
-                scatter, tensors = build_scatter(group, self.facts, self.producers)
+                scatter, tensors = verified(build_scatter(group, self.facts, self.producers), group)
                 extent, grain = scatters.scatter_extent(scatter), scatters.scatter_grain(scatter, WORK_PER_THREAD)
                 part = self._ref(group, scatters.print_scatter(scatter), tensors, extent, const(1), const(0))
                 part = part.sharing(positions(scatter_pairs(scatter), scatter.params))
                 return replace(part, kernel=replace(part.kernel, grain=grain))
             case GroupKind.WINDOW_SCATTER:
-                window, tensors = build_window_scatter(group, self.facts, self.producers)
+                window, tensors = verified(build_window_scatter(group, self.facts, self.producers), group)
                 return self._ref(
                     group,
                     serial.print_window_scatter(window),
@@ -174,7 +176,7 @@ class CpuLowering:
                     const(0),
                 )
             case GroupKind.SCAN:
-                found, tensors = build_scan(group, self.facts, self.producers)
+                found, tensors = verified(build_scan(group, self.facts, self.producers), group)
                 extent, work = scan.scan_extent(found), scan_work(found, scan.SIDE_BY_SIDE)
                 return self._ref(group, scan.print_scan(found), tensors, extent, work, const(0))
             case GroupKind.LIBRARY:
@@ -182,7 +184,7 @@ class CpuLowering:
             case GroupKind.ATTENTION:
                 return self._attention(group)
             case GroupKind.ATTENTION_BACKWARD:
-                backward, tensors = build_backward(group, self.facts, self.producers)
+                backward, tensors = verified(build_backward(group, self.facts, self.producers), group)
                 body = attention_backward.print_backward(backward, NAME)
                 extent, work = attention_backward.backward_extent(backward), attention_backward.backward_work(backward)
                 return self._ref(group, body, tensors, extent, work, attention_backward.backward_scratch(backward))
@@ -193,7 +195,7 @@ class CpuLowering:
 
     def _convolution(self, group: Group) -> Part:
         """A convolution; its weights may be packed before."""
-        conv, tensors = build_convolution(group, self.facts, self.producers)
+        conv, tensors = verified(build_convolution(group, self.facts, self.producers), group)
         operand = convolutions.packed_weights(conv, self.lasting.among(tensors, group))
         body = convolutions.print_convolution(conv, NAME, self.facts, packed=operand is not None)
         extent, scratch = convolutions.convolution_extent(conv), convolutions.convolution_scratch(conv)
@@ -204,7 +206,7 @@ class CpuLowering:
         return self._packing(group, part, conv, operand, convolutions.print_packing(conv))
 
     def _rows(self, group: Group, *, alone: bool) -> Part:
-        kernel, tensors = build_row_kernel(group, self.facts, self.producers, rows.SEAMS)
+        kernel, tensors = verified(build_row_kernel(group, self.facts, self.producers, rows.SEAMS), group)
         kernel = self._join_columns(group, join_short_rows(kernel))
         if (blocks := transposed.tiled(kernel)) is not None:
             statements, sizes = transposed.TiledPrinter(blocks).lines()
@@ -292,7 +294,7 @@ class CpuLowering:
                 forms.append(rows.Form(rows.RowPrinter(whole), ((length, "<", rows.LONG_ROW),)))
         kernel = forms[-1].printer.kernel
         if (short := short_rows.short_rows(kernel)) is not None:
-            length = rows.longest_row(kernel)
+            length = short_rows.row_length(kernel)
             forms.append(rows.Form(short_rows.ShortRowPrinter(short), ((length, "<=", short_rows.limit(kernel)),)))
         if short_maps.may_be_short(kernel) and (maps := self._short_maps(group, kernel)) is not None:
             conditions = (maps.width, "<=", short_maps.limit(maps)), (maps.height, ">=", short_maps.FEWEST)
@@ -326,7 +328,7 @@ class CpuLowering:
         return replace(part, kernel=replace(part.kernel, in_place=pairs, workspaces=found.bytes))
 
     def _attention(self, group: Group) -> Part:
-        kernel, tensors = build_attention(group, self.facts, self.producers)
+        kernel, tensors = verified(build_attention(group, self.facts, self.producers), group)
         body, scratch = attention.print_attention(kernel, NAME), attention.attention_scratch(kernel)
         extent, work = attention.attention_extent(kernel), attention.attention_work(kernel)
         part = self._ref(group, body, tensors, extent, work, scratch)

@@ -6,14 +6,14 @@ from shlo_disc.codegen.kernel import Stage
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.codegen.simplify_kernel import stage_formulas
 from shlo_disc.lower_cpu.phases import Phases
-from shlo_disc.lower_cpu.stage_loops import RowContext, StageLines
+from shlo_disc.lower_cpu.stage_loops import Ranges, RowContext, StageLines
 
 
 class PhasedStage(StageLines):
     """Sixteen quotients at a time where they begin; single elements before and after."""
 
-    def __init__(self, row: RowContext, stage: Stage, phases: Phases) -> None:
-        super().__init__(row, stage)
+    def __init__(self, row: RowContext, stage: Stage, ranges: Ranges, phases: Phases) -> None:
+        super().__init__(row, stage, ranges)
         self.phases = phases
 
     def lines(self) -> list[str]:

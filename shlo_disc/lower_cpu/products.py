@@ -315,12 +315,12 @@ def fill(name: str, kernel: DotKernel, panel: Panel, facts: Facts) -> CallBack:
     place = above * pitch + of(depth.symbol) if panel.along_depth else of(depth.symbol) * pitch + above
     store = Store(Param("panel", panel.dtype), place, panel.value)
     rows, inner = (line, depth) if panel.along_depth else (depth, line)
-    bounds = {} if panel.along_depth else {line: ("first", "last")}
+    ranges = {} if panel.along_depth else {line.symbol: ("first", "last")}
     stages = [Stage((inner,), (False,), (store,), ())]
     if panel.along_depth:
         same = (*kernel.batch, line)
         stages = [mine_stage(stage, same, facts) for stage in split_stage(stages[0], same, facts, SEAMS)]
-    printer = RowPrinter(RowKernel(kernel.params, (rows,), tuple(stages), ()), bounds)
+    printer = RowPrinter(RowKernel(kernel.params, (rows,), tuple(stages), ()), ranges)
     kind = printer.spell.memory_type(panel.dtype)
     begin, end = ("first", "last") if panel.along_depth else ("0", "depth")
     head = [

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from shlo_disc.codegen.emitter import Emitter
 from shlo_disc.codegen.inplace import Pairs, row_pairs
-from shlo_disc.codegen.kernel import Axis, Param, RowKernel, Scratch, Stage
+from shlo_disc.codegen.kernel import Param, RowKernel, Scratch, Stage
 from shlo_disc.codegen.rewrite import nodes_of
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.codegen.seams import Seams
 from shlo_disc.codegen.simplify_kernel import stage_formulas
 from shlo_disc.expr.dim import Dim, const, divide, maximum, product, total
 from shlo_disc.expr.scalar import Load
-from shlo_disc.lower_cpu.in_flight import GROUP, InFlight, copies, may_fly
+from shlo_disc.lower_cpu.flight_schedule import copies
+from shlo_disc.lower_cpu.in_flight import GROUP, InFlight, may_fly
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
-from shlo_disc.lower_cpu.stage_loops import RowContext, decode
+from shlo_disc.lower_cpu.stage_loops import Ranges, RowContext, decode
 from shlo_disc.lower_cpu.stage_text import STRIP, stage_lines
 from shlo_disc.lower_cpu.vectorize import can_vectorize
 
@@ -109,26 +110,23 @@ def padded(size: Dim) -> Dim:
 class RowPrinter:
     """Prints one row kernel."""
 
-    def __init__(self, kernel: RowKernel, bounds: Mapping[Axis, tuple[str, str]] | None = None) -> None:
-        """`bounds` says where a loop starts and ends if not at 0 and at its extent."""
+    def __init__(self, kernel: RowKernel, ranges: Ranges | None = None) -> None:
+        """`ranges`: of the loops of the only stage, if they do not run from 0 to their extents."""
+        assert not ranges or len(kernel.stages) == 1, "each stage has loops of its own"
         self.kernel = kernel
+        self.ranges = ranges or {}
         self.spell = VectorSpelling()
         self.emit = Emitter(self.spell)
         self.unroll = unrolled(kernel)
-        self.context = RowContext(self.emit, self.spell, self.unroll, bounds or {})
+        self.context = RowContext(self.emit, self.spell, self.unroll)
 
     def lines(self) -> tuple[list[str], tuple[str, ...]]:
         """The statements of the kernel's body, and the program symbols it needs in order."""
-        columns = is_columns(self.kernel)
-        if columns:
-            lanes = {stage.axes[-1]: ("from", "to") for stage in self.kernel.stages}
-            self.context = replace(self.context, bounds=lanes)
-        row_lines = self._flat() if is_flat(self.kernel) else self._row()
-        if columns:
-            width = self.emit.dim_scalar(self.kernel.stages[0].axes[-1].extent)
-            to = f"min_(end * {STRIP}, (int64_t){width})"
-            row_lines = [f"const int64_t from = begin * {STRIP};", f"const int64_t to = {to};", *row_lines]
-        turns = self._in_flight() if self.unroll and not self.context.bounds and may_fly(self.kernel) else []
+        if is_columns(self.kernel):
+            row_lines = self._columns()
+        else:
+            row_lines = self._flat() if is_flat(self.kernel) else self._row([self.ranges] * len(self.kernel.stages))
+        turns = self._in_flight() if self.unroll and may_fly(self.kernel) else []
         head = self.pointers()
         body = [*head, *self.emit.scopes[0].lines]
         if self.unroll:
@@ -172,15 +170,23 @@ class RowPrinter:
             offset += padded(scratch.size) * (_rows_kept(self.kernel, scratch) * scratch.dtype.bytes)
         return lines
 
-    def _row(self) -> list[str]:
+    def _columns(self) -> list[str]:
+        """The columns that lie between `begin` and `end`, in strips, of every stage."""
+        lanes = [stage.axes[-1] for stage in self.kernel.stages]
+        lines = self._row([{lane.symbol: ("from", "to")} for lane in lanes])
+        to = f"min_(end * {STRIP}, (int64_t){self.emit.dim_scalar(lanes[0].extent)})"
+        return [f"const int64_t from = begin * {STRIP};", f"const int64_t to = {to};", *lines]
+
+    def _row(self, ranges: Sequence[Ranges]) -> list[str]:
+        """All stages, each with the ranges of its own loops."""
         names = [axis.symbol.name for axis in self.kernel.rows]
         self.emit.row_scope = 1
         with self.emit.inside("%row", *names, arrayed=self.unroll) as scope:
             decode(self.emit, scope, self.kernel.rows, "row + k" if self.unroll else "row", arrayed=self.unroll)
-            for number, stage in enumerate(self.kernel.stages):
+            for number, (stage, own) in enumerate(zip(self.kernel.stages, ranges, strict=True)):
                 if len(self.kernel.stages) > 1:
                     scope.block([f"// stage {number}"])
-                scope.block(stage_lines(self.context, stage))
+                scope.block(stage_lines(self.context, stage, own))
         return scope.lines
 
     def _in_flight(self) -> list[str]:
@@ -209,14 +215,12 @@ class RowPrinter:
     def _between(self, stage: Stage, first: str, last: str) -> list[str]:
         """The points of a map from number `first` to before number `last`: lines of the innermost axis."""
         if len(stage.axes) <= 1:
-            bounds = dict.fromkeys(stage.axes, (first, last))
-            lines = stage_lines(replace(self.context, bounds=bounds), stage)
+            lines = stage_lines(self.context, stage, {axis.symbol: (first, last) for axis in stage.axes})
             alone = bool(stage.axes) or len(self.kernel.stages) == 1  # a launch has at least one piece
             return lines if alone else [f"if ({first} < {last}) {{", *(INDENT + x for x in lines), "}"]
         *outer, lane = stage.axes
         size = f"size_{first}"
         head = f"const int64_t {size} = {self.emit.dim_scalar(lane.extent)};"
-        context = replace(self.context, bounds={lane: ("from", "to")})
         self.emit.row_scope = 1
         with self.emit.inside("%row", *(axis.symbol.name for axis in outer)) as scope:
             decode(self.emit, scope, outer, "row")
@@ -224,7 +228,9 @@ class RowPrinter:
                 [
                     f"const int64_t from = max_({first} - row * {size}, (int64_t)0);",
                     f"const int64_t to = min_({last} - row * {size}, {size});",
-                    *stage_lines(context, replace(stage, axes=(lane,), reduced=(False,))),
+                    *stage_lines(
+                        self.context, replace(stage, axes=(lane,), reduced=(False,)), {lane.symbol: ("from", "to")}
+                    ),
                 ]
             )
         self.emit.row_scope = 0

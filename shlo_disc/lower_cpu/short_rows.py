@@ -15,7 +15,7 @@ from shlo_disc.codegen.kernel import Axis, Param, RowKernel, Scratch, Stage, Sto
 from shlo_disc.codegen.rewrite import DimRewriter
 from shlo_disc.codegen.scopes import INDENT, clean
 from shlo_disc.codegen.simplify_kernel import rewrite_stage
-from shlo_disc.expr.dim import Dim, Sym, const, of
+from shlo_disc.expr.dim import Dim, Sym, const, maximum, of
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Load, Scalar
 from shlo_disc.lower_cpu import rows
@@ -33,7 +33,7 @@ def short_rows(kernel: RowKernel) -> RowKernel | None:
     """The kernel whose scratch holds 16 rows, if they can be computed together; valid for rows up to `limit`."""
     if len(kernel.rows) != 1 or not any(stage.reductions for stage in kernel.stages) or rows.moves(kernel):
         return None
-    length = rows.longest_row(kernel)
+    length = row_length(kernel)
     if length.data() or (length.constant is not None and length.constant > limit(kernel)):
         return None  # the form is chosen by the length before any element is read
     (lane,), deps = kernel.rows, Dependence()
@@ -43,6 +43,14 @@ def short_rows(kernel: RowKernel) -> RowKernel | None:
     rewriter = _SixteenRows(kernel, lane)
     stages = tuple(rewriter.stage(stage) for stage in kernel.stages)
     return replace(kernel, stages=stages, scratch=tuple(rewriter.scratch.values()))
+
+
+def row_length(kernel: RowKernel) -> Dim:
+    """The most points that a stage has in a row, or elements that scratch holds of it.
+
+    A row that was joined is longer than the segments that each have a stage, and lies in scratch as a whole.
+    """
+    return maximum(rows.longest_row(kernel), *(scratch.size for scratch in kernel.scratch))
 
 
 def limit(kernel: RowKernel) -> int:
@@ -130,7 +138,7 @@ class ShortRowPrinter(rows.RowPrinter):
         super().__init__(kernel)
         self.unroll = False
         self.emit = _SixteenRowsEmitter()
-        self.context = RowContext(self.emit, self.spell, unroll=False, bounds={})
+        self.context = RowContext(self.emit, self.spell, unroll=False)
 
     def lines(self) -> tuple[list[str], tuple[str, ...]]:
         """The statements of the kernel's body, and the program symbols it needs in order."""

@@ -51,8 +51,9 @@ def _width(keys: Sequence[SortKey]) -> int:
 def _arguments(kernel: SortKernel, arguments: Sequence[Arg]) -> list[str]:
     """Declare arguments of the comparator: first elements are at position x, second ones at y."""
     lines = list[str]()
+    numbers = {argument: number for number, argument in enumerate(kernel.comparator_arguments)}
     for argument in arguments:
-        number = kernel.comparator_arguments.index(argument)
+        number = numbers[argument]
         source, at = kernel.inputs[number // 2], "xy"[number % 2]
         if source is None:
             text = _SPELL.convert(at, DType.I64, argument.dtype)

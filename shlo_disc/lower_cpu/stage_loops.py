@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from shlo_disc.codegen.emitter import Emitter
 from shlo_disc.codegen.kernel import Axis, Scratch, Stage, Store
@@ -11,27 +12,30 @@ from shlo_disc.codegen.scopes import INDENT, Scope
 from shlo_disc.expr.dim import Sym, product
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 
+# Where the loops of one stage start and end, if not at 0 and at their extents, by their symbols. A symbol is a loop of
+# one stage: the loops of another stage are others, though they may have the same symbols and extents.
+Ranges: TypeAlias = Mapping[Sym, tuple[str, str]]
+
 
 @dataclass(frozen=True, slots=True)
 class RowContext:
-    """What the stages of one kernel share: `bounds` says where a loop starts and ends if not at 0 and its extent."""
+    """What the stages of one kernel share."""
 
     emit: Emitter
     spell: VectorSpelling
     unroll: bool
-    bounds: Mapping[Axis, tuple[str, str]]
 
 
 class StageLines:
     """What all ways of printing a stage share."""
 
-    def __init__(self, row: RowContext, stage: Stage) -> None:
-        self.row, self.stage = row, stage
+    def __init__(self, row: RowContext, stage: Stage, ranges: Ranges) -> None:
+        self.row, self.stage, self.ranges = row, stage, ranges
         self.emit, self.spell = row.emit, row.spell
 
     def bounds(self, axis: Axis) -> tuple[str, str]:
         """First index of a loop, and the one after the last."""
-        if (known := self.row.bounds.get(axis)) is not None:
+        if (known := self.ranges.get(axis.symbol)) is not None:
             return known
         return "0", self.emit.dim_scalar(axis.extent)
 

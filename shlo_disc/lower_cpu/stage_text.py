@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from shlo_disc.codegen.kernel import Axis, Reduction, Scratch, Stage, Store
-from shlo_disc.codegen.reductions import combine, identity
+from shlo_disc.codegen.reductions import combine, identity, levels
 from shlo_disc.codegen.scopes import INDENT, Scope
 from shlo_disc.codegen.simplify_kernel import stage_formulas
 from shlo_disc.expr.dtypes import DType
@@ -13,7 +13,7 @@ from shlo_disc.expr.scalar import BinaryFn
 from shlo_disc.lower_cpu.phased_text import PhasedStage
 from shlo_disc.lower_cpu.phases import phases
 from shlo_disc.lower_cpu.spelling import LANES
-from shlo_disc.lower_cpu.stage_loops import RowContext, StageLines, rows_store, store_text
+from shlo_disc.lower_cpu.stage_loops import Ranges, RowContext, StageLines, rows_store, store_text
 from shlo_disc.lower_cpu.vectorize import can_vectorize
 
 ChunkBody = Callable[[str], list[str]]  # what happens to one vector; the argument: how many lanes are left, or ""
@@ -28,16 +28,17 @@ _HORIZONTAL = {
 }  # fmt: skip
 
 
-def stage_lines(row: RowContext, stage: Stage) -> list[str]:
-    """The statements of one stage."""
+def stage_lines(row: RowContext, stage: Stage, ranges: Ranges | None = None) -> list[str]:
+    """The statements of one stage; `ranges` of its loops, if they do not run from 0 to their extents."""
     row.emit.count_uses(stage_formulas(stage))
+    ranges = ranges or {}
     if row.emit.lane is not None:
-        return _ScalarStage(row, stage).lines()
+        return _ScalarStage(row, stage, ranges).lines()
     if can_vectorize(stage, row.emit.deps):
-        return VectorStage(row, stage).lines()
+        return VectorStage(row, stage, ranges).lines()
     if not row.unroll and (found := phases(stage, row.emit.deps)) is not None:
-        return PhasedStage(row, stage, found).lines()
-    return _ScalarStage(row, stage).lines()
+        return PhasedStage(row, stage, ranges, found).lines()
+    return _ScalarStage(row, stage, ranges).lines()
 
 
 class _ScalarStage(StageLines):
@@ -228,7 +229,7 @@ class VectorStage(StageLines):
         lines = self._stores_at(left)
         for reduction in self.stage.reductions:
             (element,), (carry,) = reduction.elements, reduction.carries
-            text = self.emit.lanes(element)
+            text = self.emit.lanes(element, 0 if left else levels(self.spell, reduction)[1])
             if left:
                 fill = self.spell.splat(identity(self.spell, reduction), carry.dtype)
                 text = f"keep_n({text}, {left}, {fill})"
@@ -246,7 +247,7 @@ class VectorStage(StageLines):
             assert reduction.fn is not None, "only simple reductions are vectorized"
             kind, name = self.spell.value_type(carry.dtype), carry.name
             whole = f"{_HORIZONTAL[reduction.fn]}(v{name}{self._k})"
-            start = self.emit.value(init)
+            start = self.emit.value(init, levels(self.spell, reduction)[0])
             if start != identity(self.spell, reduction):
                 whole = combine(self.spell, reduction, start, whole)
             whole = self.spell.rounded(whole, carry.dtype, exact=False)
@@ -283,7 +284,8 @@ class VectorStage(StageLines):
             scope.lines.extend(self._stores_at(left))
             for reduction in self.stage.reductions:
                 (element,), (carry,) = reduction.elements, reduction.carries
-                text = combine(self.spell, reduction, carry.name, self.emit.lanes(element))
+                text = self.emit.lanes(element, levels(self.spell, reduction)[1])
+                text = combine(self.spell, reduction, carry.name, text)
                 scope.lines.append(f"{carry.name} = {text};")
         lines = self.nest(reduced, scope.lines)
         for reduction in self.stage.reductions:
@@ -311,7 +313,8 @@ class VectorStage(StageLines):
                 vector.lines.extend(self._stores_at(""))
                 for reduction in self.stage.reductions:
                     (element,), target = reduction.elements, f"{reduction.carries[0].name}[u]"
-                    vector.lines.append(f"{target} = {combine(self.spell, reduction, target, emit.lanes(element))};")
+                    text = emit.lanes(element, levels(self.spell, reduction)[1])
+                    vector.lines.append(f"{target} = {combine(self.spell, reduction, target, text)};")
             point.block([each, *(INDENT + x for x in (here, *vector.lines)), "}"])
         lines += self.nest(reduced, point.lines)
         with emit.inside(lane.symbol.name) as result:

@@ -119,7 +119,7 @@ def tile_function(
 ) -> CallBack:
     """The function that the prelude calls with a tile, as it calls epilogues."""
     stage = Stage((tile.column,), (False,), stores, ())
-    printer = RowPrinter(RowKernel(params, (tile.row,), (stage,), ()), {tile.column: ("j0", "j1")})
+    printer = RowPrinter(RowKernel(params, (tile.row,), (stage,), ()), {tile.column.symbol: ("j0", "j1")})
     written = any(store.target not in params for store in stores)
     kind = ("" if written else "const ") + printer.spell.memory_type(tile.dtype)
     head = [

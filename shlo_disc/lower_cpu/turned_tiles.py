@@ -84,11 +84,11 @@ def turned_epilogue(name: str, kernel: ConvKernel, turned: TurnedStores, sums: D
     stage = Stage(
         (turned.feature, turned.place), (False, False), tuple(rewrite_store(s, rewriter) for s in turned.stores), ()
     )
-    bounds = {
-        turned.feature: ("j0", "j1"),
-        turned.place: ("max_(i0 - image * space, (int64_t)0)", "min_(i1 - image * space, space)"),
+    ranges = {
+        turned.feature.symbol: ("j0", "j1"),
+        turned.place.symbol: ("max_(i0 - image * space, (int64_t)0)", "min_(i1 - image * space, space)"),
     }
-    printer = RowPrinter(RowKernel(kernel.params, (turned.image,), (stage,), ()), bounds)
+    printer = RowPrinter(RowKernel(kernel.params, (turned.image,), (stage,), ()), ranges)
     kind = printer.spell.memory_type(sums)
     head = [
         f"static void {name}(void* context, const void* tile_, int64_t ld, int64_t i0, int64_t rows_,",

@@ -36,6 +36,7 @@ from shlo_disc.codegen.host_text import (
     print_plan,
 )
 from shlo_disc.codegen.indices import size_name
+from shlo_disc.codegen.remarks import remark
 from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.expr.dtypes import DType
@@ -44,6 +45,7 @@ _HEADER = f"""\
 // Generated. One call: shlo_plan binds and checks the sizes, shlo_run queues the kernels.
 #include <stdint.h>
 #include "driver.h"
+#include "sizes.h"
 
 {ARITHMETIC}"""
 _RUN = """\
@@ -108,9 +110,9 @@ class _Steps(StepPrinter):
         if len(kernel.variants) == 1:
             (only,) = kernel.variants
             return ["{", *self._calls(only, slots), "}"]
-        lines = [f"switch (choices[{number}]) {{  // {kernel.name}"]
+        lines = [f"switch (choices[{number}]) {{  // {remark(kernel.name)}"]
         for k, variant in enumerate(kernel.variants):
-            lines += [f"case {k}: {{  // {variant.label}", *self._calls(variant, slots), f"{INDENT}break;", "}"]
+            lines += [f"case {k}: {{  // {remark(variant.label)}", *self._calls(variant, slots), f"{INDENT}break;", "}"]
         return [*lines, "}"]
 
     def region(self, region: RegionStep) -> list[str]:
@@ -152,7 +154,7 @@ class _Steps(StepPrinter):
         function = f"functions[{self.functions[call.kernel]}]"
         shape = f"{print_dim(call.blocks)}, {call.threads}, {print_dim(call.shared)}"
         return [
-            f"void* params[] = {{{params}}};  // {call.kernel}",
+            f"void* params[] = {{{params}}};  // {remark(call.kernel)}",
             self._checked(f"shlo_launch(rt, {function}, {shape}, params)"),
         ]
 

@@ -13,7 +13,7 @@ from shlo_disc.codegen.group_structure import GroupStructure, group_structure
 from shlo_disc.codegen.groups import GPU, Abilities, Group, GroupKind, Launches
 from shlo_disc.codegen.host import Call, CallVariant, GridCall, GridRef, LaunchRef
 from shlo_disc.codegen.host_calls import host_call
-from shlo_disc.codegen.naming import NAME, comment, require_types, title
+from shlo_disc.codegen.naming import NAME, blamed_on, comment, require_types, title
 from shlo_disc.codegen.scan import build_scan
 from shlo_disc.codegen.scatter import build_scatter
 from shlo_disc.codegen.stages import build_row_kernel
@@ -23,9 +23,11 @@ from shlo_disc.codegen.templates import (
     build_sort,
     build_window_scatter,
 )
+from shlo_disc.codegen.verify_kernel import verified
 from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.expr.dim import Sym, of, product
 from shlo_disc.lower_cuda.attention import ATTENTION, print_attention
+from shlo_disc.lower_cuda.call_order import check_calls
 from shlo_disc.lower_cuda.convolution import print_convolution
 from shlo_disc.lower_cuda.matmul import CONTRACTIONS, print_dot
 from shlo_disc.lower_cuda.parallel import build_part, print_parallel
@@ -80,7 +82,9 @@ class CudaLowering:
     def _printed(self, group: Group) -> tuple[Printed, tuple[Tensor, ...]]:
         structure = group_structure(group, self.producers)
         if (known := self._known.get(structure.key)) is None:
-            printed, tensors = self._print(group)
+            with blamed_on(group):
+                printed, tensors = self._print(group)
+                check_calls(printed, tensors, group.roots)
             self._known[structure.key] = printed, tensors, structure
             return printed, tensors
         printed, tensors, other = known
@@ -90,31 +94,31 @@ class CudaLowering:
         facts, producers = self.facts, self.producers
         match group.kind:
             case GroupKind.ROWS:
-                rows, tensors = build_row_kernel(group, facts, producers, SEAMS)
+                rows, tensors = verified(build_row_kernel(group, facts, producers, SEAMS), group)
                 return print_rows(store_results(rows), facts), tensors
             case GroupKind.DOT:
-                dot, tensors = build_dot(group, facts, producers)
+                dot, tensors = verified(build_dot(group, facts, producers), group)
                 return print_dot(dot, facts), tensors
             case GroupKind.CONVOLUTION:
-                convolution, tensors = build_convolution(group, facts, producers)
+                convolution, tensors = verified(build_convolution(group, facts, producers), group)
                 return print_convolution(convolution, facts), tensors
             case GroupKind.ATTENTION:
-                attention, tensors = build_attention(group, facts, producers)
+                attention, tensors = verified(build_attention(group, facts, producers), group)
                 return print_attention(attention), tensors
             case GroupKind.SORT:
-                sort, tensors = build_sort(group, facts, producers)
+                sort, tensors = verified(build_sort(group, facts, producers), group)
                 return print_sort(sort, facts), tensors
             case GroupKind.SCATTER:
-                scatter, tensors = build_scatter(group, facts, producers)
+                scatter, tensors = verified(build_scatter(group, facts, producers), group)
                 return print_scatter(scatter, facts), tensors
             case GroupKind.WINDOW_SCATTER:
-                window, tensors = build_window_scatter(group, facts, producers)
+                window, tensors = verified(build_window_scatter(group, facts, producers), group)
                 return print_window_scatter(window, facts), tensors
             case GroupKind.SCAN:
-                scan, tensors = build_scan(group, facts, producers)
+                scan, tensors = verified(build_scan(group, facts, producers), group)
                 return print_scan(scan, facts), tensors
             case GroupKind.PARALLEL:
-                built = [build_row_kernel(part, facts, producers, SEAMS) for part in group.parts]
+                built = [verified(build_row_kernel(part, facts, producers, SEAMS), part) for part in group.parts]
                 return print_parallel([build_part(store_results(r), tensors, facts) for r, tensors in built], facts)
             case GroupKind.WHILE | GroupKind.CASE | GroupKind.LIBRARY | GroupKind.ATTENTION_BACKWARD:
                 raise AssertionError(f"no kernel is a {group.kind.value}")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from shlo_disc.codegen.kernel import Axis, Reduction, Stage
 from shlo_disc.codegen.naming import NAME
-from shlo_disc.codegen.reductions import combine, identity, picks_position
+from shlo_disc.codegen.reductions import combine, identity, levels, picks_position
 from shlo_disc.codegen.scopes import INDENT, Scope, clean
 from shlo_disc.codegen.simplify_kernel import stage_formulas
 from shlo_disc.expr.dim import product
@@ -237,8 +237,8 @@ class _StagePrinter:
         emit = self.emit
         if reduction.fn is not None:
             (carry,), (element,) = reduction.carries, reduction.elements
-            tightest = 13 if self.spell.infix(reduction.fn, carry.dtype) else 0
-            text = combine(self.spell, reduction, carry.name, emit.value(element, tightest))
+            text = emit.value(element, levels(self.spell, reduction)[1])
+            text = combine(self.spell, reduction, carry.name, text)
             (scope.pending if scope.arrayed else scope.lines).append(f"{carry.name} = {text};")
             return
         texts = [emit.value(x) for x in reduction.elements]
@@ -305,7 +305,7 @@ class _StagePrinter:
         if reduction.fn is None:
             return []
         (carry,), (init,) = reduction.carries, reduction.init
-        start, whole = self.emit.value(init), carry.name
+        start, whole = self.emit.value(init, levels(self.spell, reduction)[0]), carry.name
         if start != identity(self.spell, reduction):
             whole = combine(self.spell, reduction, start, whole)
         whole = self.spell.rounded(whole, carry.dtype, exact=False)

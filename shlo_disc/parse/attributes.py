@@ -25,7 +25,7 @@ from shlo_disc.ir.attributes import (
     TypeAttr,
     UnitAttr,
 )
-from shlo_disc.ir.depth import MOST_NESTED
+from shlo_disc.limits import MOST_NESTED
 from shlo_disc.parse.constants import ConstantReader
 from shlo_disc.parse.raw_dimensions import LISTS, NUMBERS, place_letters
 from shlo_disc.parse.records import FIELDS

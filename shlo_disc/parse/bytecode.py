@@ -2,83 +2,112 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
+import json
 import os
-from contextlib import AbstractContextManager
+import sys
 from pathlib import Path
-from typing import Protocol, cast
 
-from shlo_disc.diagnostics import ShloDiscError
+from shlo_disc.diagnostics import ParseError, ShloDiscError, Source, Span, one_line
+from shlo_disc.parse import disassembler
+from shlo_disc.processes import Finished, run, shown
 
 _MAGIC = b"ML\xefR"
+_SECONDS = 600.0  # that reading may take, in a process of its own
+# The process sees the same packages, and nothing of the folder that the program lies in: that has modules of names
+# which Python's own have too.
+_START = """\
+import json, runpy, sys
+sys.path[:] = json.loads(sys.argv[1])
+runpy.run_path(sys.argv[2], run_name="__main__")
+"""
 
 
-def read_program(source: str | bytes | os.PathLike[str]) -> tuple[str, str]:
+def read_program(source: str | bytes | os.PathLike[str], *, isolate: bool = True) -> tuple[str, str]:
     """Give the text of a program, and the name by which errors call it.
 
-    `source` is StableHLO text, the path of a file, or MLIR bytecode (also a portable artifact).
+    `source` is StableHLO text, the path of a file, or MLIR bytecode (also a portable artifact), which is read in a
+    process of its own unless `isolate` is False. Raises `ParseError` for what is no program, `ShloDiscError` for a file
+    that cannot be read.
     """
     if isinstance(source, bytes):
-        return _text_of(source), "<bytecode>"
-    if isinstance(source, str) and ("\n" in source or "{" in source):
-        return source, "<string>"
+        return _text_of(source, "<bytecode>", isolate=isolate), "<bytecode>"
+    if isinstance(source, str) and ("\n" in source or "{" in source or not source.strip()):
+        return _checked(source, "<string>"), "<string>"
     path = Path(source)
+    shown_path = one_line(str(path)[:200])
     try:
         data = path.read_bytes()
-    except OSError as error:
+    except (OSError, ValueError) as error:  # a zero in a path, or half a character
+        reason = error.strerror if isinstance(error, OSError) else str(error)
         raise ShloDiscError(
-            f"expected StableHLO text or the path of a file with it, found {str(path)[:200]!r}: {error.strerror}"
+            f"expected StableHLO text or the path of a file with it, found '{shown_path}': {reason}"
         ) from error
-    return _text_of(data), str(path)
+    name = one_line(str(path))
+    return _text_of(data, name, isolate=isolate), name
 
 
-def _text_of(data: bytes) -> str:
+def _text_of(data: bytes, name: str, *, isolate: bool) -> str:
     if data.startswith(_MAGIC):
-        return _disassemble(data)
+        return read_bytecode(data, name, isolate=isolate)
     try:
-        return data.decode()
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ShloDiscError(f"expected StableHLO text or MLIR bytecode, found other bytes ({error.reason})") from error
+        place = f"{error.reason}, number {error.start}"
+        raise _refused(name, f"expected StableHLO text or MLIR bytecode, found other bytes ({place})") from error
 
 
-class _Operation(Protocol):
-    def get_asm(self, *, enable_debug_info: bool) -> str: ...
+def _checked(text: str, name: str) -> str:
+    """Refuse text that no file can hold: with halves of characters."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        found = f"the half U+{ord(text[error.start]):04X} of one"
+        raise ParseError(
+            f"expected Unicode characters, found {found}", Span(Source(name, text), error.start, error.start + 1)
+        ) from error
+    return text
 
 
-class _MlirModule(Protocol):
-    @property
-    def operation(self) -> _Operation: ...
+def read_bytecode(data: bytes, name: str, *, isolate: bool) -> str:
+    """The text of MLIR bytecode. Raises `ParseError` if jaxlib cannot read it, `ShloDiscError` if there is no jaxlib.
 
-
-class _Ir(Protocol):
-    def Context(self) -> AbstractContextManager[object]: ...  # noqa: N802  # jaxlib's name
-
-
-class _Dialect(Protocol):
-    def register_dialect(self, context: object) -> None: ...
-
-
-class _StableHlo(_Dialect, Protocol):
-    def deserialize_portable_artifact(self, context: object, data: bytes) -> _MlirModule: ...
-
-
-def _disassemble(data: bytes) -> str:
+    Damaged bytecode makes jaxlib crash: with `isolate` it does so in a process of its own.
+    """
     if importlib.util.find_spec("jaxlib") is None:
         raise ShloDiscError(
             "MLIR bytecode is read through jaxlib, which is not installed: "
             "pip install 'shlo-disc[jax]', or pass StableHLO text"
         )
-    # jaxlib has no types for these
-    ir = cast("_Ir", importlib.import_module("jaxlib.mlir.ir"))
-    chlo = cast("_Dialect", importlib.import_module("jaxlib.mlir.dialects.chlo"))
-    stablehlo = cast("_StableHlo", importlib.import_module("jaxlib.mlir.dialects.stablehlo"))
-    importlib.import_module("jaxlib.mlir.dialects.func")
-    with ir.Context() as context:
-        stablehlo.register_dialect(context)
-        chlo.register_dialect(context)
-        try:
-            module = stablehlo.deserialize_portable_artifact(context, data)
-        except ValueError as error:
-            raise ShloDiscError(f"expected bytecode that jaxlib can read: {error}") from error
-        return module.operation.get_asm(enable_debug_info=True)
+    if isolate:
+        return _isolated(data, name)
+    try:
+        return disassembler.disassemble(data)
+    except Exception as error:  # jaxlib raises whatever the bytes lead it to
+        raise _refused(name, f"expected bytecode that jaxlib can read: {error}") from error
+
+
+def _isolated(data: bytes, name: str) -> str:
+    paths = json.dumps([path or str(Path.cwd()) for path in sys.path])
+    command = [sys.executable, "-I", "-c", _START, paths, str(Path(disassembler.__file__).absolute())]
+    try:
+        done = run(command, seconds=_SECONDS, data=data)
+    except TimeoutError as error:
+        raise _refused(name, f"expected bytecode that jaxlib can read: it came to {error}") from error
+    except (OSError, ValueError) as error:
+        raise ShloDiscError(
+            f"cannot start {one_line(sys.executable or 'Python')} to read MLIR bytecode: {error}\n"
+            "  help: read it in this process: CompileOptions(isolate_reader=False)"
+        ) from error
+    if done.status != 0:
+        raise _refused(name, f"expected bytecode that jaxlib can read: {_why(done)}")
+    return done.output.decode()
+
+
+def _why(done: Finished) -> str:
+    said = shown(done.errors)
+    return said if done.status == disassembler.REFUSED else f"it crashed ({done.ending})\n{said}".rstrip()
+
+
+def _refused(name: str, message: str) -> ParseError:
+    return ParseError(message, Span(Source(name, ""), 0, 0))

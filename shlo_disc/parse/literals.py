@@ -38,6 +38,9 @@ def decode_dense(spelling: str, type_: TensorType, span: Span) -> DenseAttr:
     splat = not text.startswith("[")
     elements = _elements(text, type_, splat=splat, span=span)
     data = encode_elements(elements, type_.dtype, span)
+    wanted, found = 1 if splat else count, len(data) / type_.dtype.bytes
+    if found != wanted:  # half a complex number, or no element at all
+        raise ParseError(f"expected {wanted} elements of type {type_.dtype.value}, found {found:g}", span)
     is_exact = not type_.dtype.part.is_float or all("." in text or "x" in text for text in elements)
     return DenseAttr(type_, data, splat, spelling if data and is_exact else "")  # MLIR demands the point
 
@@ -49,6 +52,8 @@ def decode_digits(text: str, digits: tuple[int, int], type_: TensorType, span: S
     found = (end - start) // 2
     if found not in (size * count, size):
         raise ParseError(f"expected {count} elements of {size} bytes, found {found} bytes", span)
+    if not count:  # MLIR lets the bytes of one element stand there
+        return DenseAttr(type_, b"", splat=False)
     try:
         chunks = [unhexlify(text[at : min(at + _CHUNK, end)]) for at in range(start, end, _CHUNK)]
     except ValueError:
@@ -56,7 +61,7 @@ def decode_digits(text: str, digits: tuple[int, int], type_: TensorType, span: S
     data = chunks[0] if len(chunks) == 1 else b"".join(chunks)
     if type_.dtype.bits < 8:
         data = data.translate(_narrowed(type_.dtype))
-    return DenseAttr(type_, data, found == size and count != 0)
+    return DenseAttr(type_, data, found == size)
 
 
 def _count(type_: TensorType, span: Span) -> int:

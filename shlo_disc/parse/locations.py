@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import assert_never
 
-from shlo_disc.diagnostics import Source
+from shlo_disc.diagnostics import Source, one_line
 from shlo_disc.ir.attributes import (
     AliasLocation,
     CallLocation,
@@ -152,10 +152,11 @@ class UserLines:
                 case UnknownLocation():
                     pass
                 case FileLocation(file, line):
+                    found = f"{one_line(file)}:{line}"
                     if not _in_package(file):
-                        self._known.update(dict.fromkeys(callers, f"{file}:{line}"))
-                        return f"{file}:{line}"
-                    innermost = innermost or f"{file}:{line}"
+                        self._known.update(dict.fromkeys(callers, found))
+                        return found
+                    innermost = innermost or found
                 case NameLocation(_, child):
                     waiting += [] if child is None else [child]
                 case CallLocation(callee, caller):

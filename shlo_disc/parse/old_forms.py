@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.numpy_math import numpy_dtype
 from shlo_disc.ir.attributes import Attribute, DenseArrayAttr, DenseAttr, EnumAttr, StringAttr
 from shlo_disc.parse.attributes import ENUMS
 
@@ -21,7 +22,7 @@ def _numbers(attribute: Attribute) -> tuple[int, ...] | None:
     if len(attribute.type.shape) > 1 or not (dtype.is_integer or dtype.is_bool):
         return None
     count = attribute.type.shape[0] if attribute.type.shape else 1
-    found: list[int] = np.frombuffer(attribute.data, np.dtype(dtype.numpy)).tolist()
+    found: list[int] = np.frombuffer(attribute.data, numpy_dtype(dtype)).tolist()
     return tuple(map(int, found)) * (count or 0) if attribute.splat else tuple(map(int, found))
 
 

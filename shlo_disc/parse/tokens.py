@@ -17,7 +17,7 @@ from functools import cached_property
 from itertools import accumulate, repeat
 
 from shlo_disc.diagnostics import ParseError, Source, Span
-from shlo_disc.ir.depth import MOST_NESTED
+from shlo_disc.limits import MOST_NESTED
 
 LONG_LITERAL = 'dense<"0x…">'
 RESOURCES = "{-#"  # stands for a whole section `{-# … #-}`

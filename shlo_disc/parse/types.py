@@ -32,6 +32,7 @@ _SHAPE_TOKEN = re.compile(r"[\w?*]+")
 _SHORT_UNSIGNED = re.compile(r"u(?=[0-9])")  # quantized types spell `u8` for `ui8`
 _FOREIGN_ELEMENT = re.compile(r"[su]?i[0-9]+|tf32|f80|f128|none")  # types of MLIR that StableHLO does without
 _MOST_DIGITS = 18  # of a size; more do not fit 64 bits
+_MOST_DIMS = 64  # of NumPy's arrays
 
 
 def is_element(token: str) -> bool:
@@ -170,6 +171,10 @@ class TypeReader(Reader, ABC):
         sizes = spelled.split("x")[:-1]
         if any(len(size) > _MOST_DIGITS for size in sizes):
             raise self.unexpected("sizes of at most 18 digits")
+        if len(sizes) > _MOST_DIMS:
+            raise UnsupportedOpError(
+                f"found {len(sizes)} dims, expected at most {_MOST_DIMS}, as in NumPy", self.span()
+            )
         return tuple([None if size == "?" else int(size) for size in sizes])
 
     def _no_element_type(self, found: str) -> Exception:

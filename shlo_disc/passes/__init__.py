@@ -11,7 +11,22 @@ from shlo_disc.passes.pointwise import POINTWISE
 from shlo_disc.passes.rewriting import Pass
 from shlo_disc.passes.units import UNITS
 from shlo_disc.passes.updates import UPDATES
+from shlo_disc.passes.views import CUT_VIEWS
 
-PASSES: tuple[Pass, ...] = (DCE, CSE, UNITS, FOLD, PLACES, CSE, PADDING, POINTWISE, INNER, UPDATES, DCE, LEADING)
+PASSES: tuple[Pass, ...] = (
+    DCE,
+    CSE,
+    UNITS,
+    FOLD,
+    PLACES,
+    CSE,
+    PADDING,
+    POINTWISE,
+    INNER,
+    UPDATES,
+    DCE,
+    LEADING,
+    CUT_VIEWS,
+)
 
 __all__ = ["PASSES", "Pass"]

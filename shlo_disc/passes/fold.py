@@ -18,6 +18,7 @@ from shlo_disc.passes.rewriting import Pass, Producers, rewrite
 
 _Rule: TypeAlias = Callable[[Op[Any], Producers], Op[Any] | Tensor]
 _ELEMENTWISE = frozenset(one.name for one in ELEMENTWISE) - {"bitcast_convert"}
+_EXACT = frozenset({"add", "complex", "convert", "imag", "negate", "real", "select", "subtract"})
 _MOVES = ("d_broadcast", "d_reshape", "d_transpose", "d_reverse", "d_slice", "d_dynamic_slice", "d_gather")
 
 
@@ -98,10 +99,11 @@ def _elementwise(op: Op[Any], producers: Producers) -> Op[Any] | Tensor:
     values = {x: value for x, value in known.items() if value is not None}
     if op.name == "select" and (condition := known[op.operands[0]]) is not None:
         return op.operands[1 if condition.value else 2]
-    rule = definition(op).element
+    rule, result = definition(op).element, op.results[0]
     if len(values) < len(known) or rule is None:
         return op
-    result = op.results[0]
+    if any(x.dtype.is_complex for x in (result, *op.operands)) and op.name not in _EXACT:
+        return op  # of infinite parts, functions have one meaning: that of generated code
     found = evaluate(rule(op, _Constants(values), 0, result.shape), {}, {})
     value = found.item()
     plain = value if isinstance(value, bool | int | float | complex) else float(value)

@@ -43,7 +43,8 @@ _KERNEL = re.compile(
 
 def write_page(artifact: Artifact, path: Path) -> None:
     """Write a self-contained HTML page about a compiled program."""
-    path.write_text(_segments(artifact) if artifact.segments else page(artifact), encoding="utf-8")
+    text = _segments(artifact) if artifact.segments else page(artifact)
+    path.write_text(text, encoding="utf-8", errors="backslashreplace")  # halves of characters in names
 
 
 def _segments(artifact: Artifact) -> str:

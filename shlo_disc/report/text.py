@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from shlo_disc.artifact import Artifact, Choice, HostCall, Region, Variant
-from shlo_disc.diagnostics import ShloDiscError
+from shlo_disc.diagnostics import ShloDiscError, one_line, printable
 from shlo_disc.overview import GroupText
 from shlo_disc.report.chains import folded_facts, folded_shapes, value_chains
 from shlo_disc.report.steps import kernel_names, lifetimes, places
@@ -26,6 +26,10 @@ def explain(artifact: Artifact, topic: str | None = None, value: str | None = No
 
     Raises `ShloDiscError` for another topic, and for a value whose shape does not depend on sizes.
     """
+    return printable(_explained(artifact, topic, value))
+
+
+def _explained(artifact: Artifact, topic: str | None, value: str | None) -> str:
     if value is not None:
         if topic != "facts":
             raise ShloDiscError(f"found topic {topic!r} and the value {value!r}, expected topic 'facts' with a value")
@@ -38,7 +42,7 @@ def explain(artifact: Artifact, topic: str | None = None, value: str | None = No
 
 def _facts(artifact: Artifact) -> Iterator[str]:
     """Where every size comes from, and what holds for all calls."""
-    yield f"program {artifact.name}"
+    yield f"program {one_line(artifact.name)}"
     yield from ("", "sizes")
     given = artifact.symbols[: artifact.given]
     for name, size, place in zip(given, artifact.raw_sizes, artifact.places, strict=True):

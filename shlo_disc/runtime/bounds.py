@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import TypeAlias
 
 from shlo_disc.artifact import Formula
 from shlo_disc.diagnostics import InternalError
+from shlo_disc.runtime.formulas import parse_formula
 
 Bounds: TypeAlias = tuple[float, float]  # inclusive; integers, or infinite
-
-
-@lru_cache(maxsize=4096)
-def _tree(formula: Formula) -> ast.expr:
-    return ast.parse(formula.strip(), mode="eval").body
 
 
 def bounds(formula: Formula, known: Mapping[str, Bounds]) -> Bounds:
@@ -24,7 +19,7 @@ def bounds(formula: Formula, known: Mapping[str, Bounds]) -> Bounds:
     >>> bounds("64*floordiv(n + 15, 16) - m", {"n": (1, 20), "m": (0, 3)})
     (61, 128)
     """
-    return _visit(_tree(formula), known)
+    return _visit(parse_formula(formula), known)
 
 
 def _visit(node: ast.expr, known: Mapping[str, Bounds]) -> Bounds:

@@ -1,37 +1,46 @@
 """What was built once, on disk: objects, shared objects and whole artifacts.
 
-An entry is its bytes followed by their SHA-256; linkers and the loader go by a file's headers, and
-ignore what follows. Entries appear by an atomic rename: several processes may write the same one.
+An entry is its bytes followed by a SHA-256 of its kind, its key, its length and these bytes: one that is damaged, or
+lies where another belongs, is none. Linkers and the loader go by a file's headers, and ignore what follows. Entries
+appear by an atomic rename, so that several processes may write the same one. docs/cache.md says what is promised.
 """
 
 from __future__ import annotations
 
-import contextlib
+import errno
 import hashlib
 import os
-import pickle
-import shutil
-import tempfile
-import time
+import threading
+import warnings
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import cast
+from tempfile import TemporaryDirectory
+from typing import TypeVar
 
+from shlo_disc import codec
 from shlo_disc.artifact import Artifact
-from shlo_disc.diagnostics import ToolchainError
+from shlo_disc.collector import without_collector
+from shlo_disc.diagnostics import CacheWarning, ToolchainError
+from shlo_disc.runtime.folders import RefusedError, discard, inner_folder, read_file, root_folder, write_file
+from shlo_disc.runtime.temporary import TEMPORARY_HELP, check_execution, temporary_folder
+from shlo_disc.runtime.trimming import trim
 
+_T = TypeVar("_T")
 _DIGEST = 32
+_FORMAT = "shlo_disc cache 2"
 _LIMIT = 2 << 30  # bytes
-_ABANDONED = 86400.0  # seconds
-_KEEP = 0.8  # of the limit, when it was exceeded
+_PROBE = 1 << 20  # bytes that a folder must have room for, if a compiler failed there
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_HOME = "set HOME or XDG_CACHE_HOME to a folder that is there"
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def default_root() -> Path:
     """`$XDG_CACHE_HOME/shlo_disc`, or `~/.cache/shlo_disc`."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(base) if base else Path.home() / ".cache") / "shlo_disc"
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "shlo_disc")
 
 
 def digest(*parts: str | bytes) -> str:
@@ -42,7 +51,7 @@ def digest(*parts: str | bytes) -> str:
     """
     state = hashlib.sha256()
     for part in parts:
-        data = part.encode() if isinstance(part, str) else part
+        data = part.encode(errors="surrogatepass") if isinstance(part, str) else part
         state.update(len(data).to_bytes(8, "little"))
         state.update(data)
     return state.hexdigest()
@@ -57,102 +66,205 @@ def package_digest() -> str:
 
 
 class Cache:
-    """Entries by kind and key under one folder, bounded in size; those used last are kept."""
+    """Entries by kind and key under one folder, bounded in size; those used last are kept.
+
+    A folder that cannot be used is one `CacheWarning`, and a temporary one takes its place until the process ends. What
+    can be read but not written is still read.
+    """
 
     def __init__(self, root: Path | None = None, limit: int = _LIMIT) -> None:
-        self.root = (default_root() if root is None else Path(root)).expanduser().absolute()
+        self._asked = default_root() if root is None else Path(root)
         self.limit = limit
+        self._lock = threading.RLock()
+        self._own: Path | None = None  # what was asked for, once it is checked
+        self._temporary: Path | None = None  # what is written in its place
         self._room = 0  # bytes that may be stored before the folder is measured again
+
+    @property
+    def root(self) -> Path:
+        """The folder that is written. It is made, and checked, when it is first asked for."""
+        if (found := self._temporary or self._own) is not None:
+            return found
+        with self._lock:
+            if self._own is None and self._temporary is None:
+                try:
+                    self._own = _prepared(self._asked)
+                except (OSError, ValueError) as error:
+                    self._leave(None, error)
+        return self.root
+
+    @property
+    def is_temporary(self) -> bool:
+        """Whether a temporary folder has taken the place of the one that was asked for."""
+        return self.root == self._temporary
 
     def find(self, kind: str, key: str, suffix: str = "") -> Path | None:
         """The file of an entry, or None if there is none or it is damaged (then it is removed)."""
-        path = self._path(kind, key, suffix)
-        return None if self._read(path) is None else path
+        found = self._read((kind, key, suffix))
+        return None if found is None else found[0]
 
-    def load(self, kind: str, key: str) -> bytes | None:
+    def load(self, kind: str, key: str, suffix: str = "") -> bytes | None:
         """The bytes of an entry, or None."""
-        return self._read(self._path(kind, key, ""))
+        found = self._read((kind, key, suffix))
+        return None if found is None else found[1]
 
     def store(self, kind: str, key: str, data: bytes, suffix: str = "") -> Path:
-        """Write an entry, in place of any other with this key."""
-        path = self._path(kind, key, suffix)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(data)
-                    file.write(hashlib.sha256(data).digest())
-                Path(temporary).replace(path)
-            except BaseException:
-                Path(temporary).unlink(missing_ok=True)
-                raise
-        except OSError as error:
-            raise ToolchainError(
-                f"cannot write the cache {self.root}: {error}\n"
-                "  help: name a folder that can be written with CompileOptions(cache_dir=...)"
-            ) from error
-        self._room -= len(data)
-        if self._room <= 0:
-            self._trim()
-        return path
+        """Write an entry, in place of any other with this key. Raises `ToolchainError` if it can be written nowhere."""
+        return self._where_it_works(lambda root: self._write(root, (kind, key, suffix), data))
+
+    def keep(self, kind: str, key: str, data: bytes, suffix: str = "") -> None:
+        """The same for what is needed by later processes only: it may be written nowhere."""
+        with suppress(ToolchainError):  # a warning came before it
+            self.store(kind, key, data, suffix)
 
     def load_artifact(self, key: str) -> Artifact | None:
         """A whole compiled program, if it was stored whole."""
         data = self.load("artifacts", key)
-        return None if data is None else cast("Artifact", pickle.loads(data))
+        try:
+            with without_collector():
+                return None if data is None else codec.decode(Artifact, data)
+        except codec.DamagedError:
+            return None
 
     def store_artifact(self, key: str, artifact: Artifact) -> None:
         """Keep a compiled program; `key` names its text, the options and `package_digest()`."""
-        self.store("artifacts", key, pickle.dumps(artifact, pickle.HIGHEST_PROTOCOL))
+        with suppress(RecursionError):  # nested too deeply to be read again: it is compiled each time
+            self.keep("artifacts", key, codec.encode(Artifact, artifact))
 
-    def workspace(self) -> tempfile.TemporaryDirectory[str]:
-        """A fresh folder to build in, on the same file system as the entries."""
-        try:
-            (self.root / "work").mkdir(parents=True, exist_ok=True, mode=0o700)
-            return tempfile.TemporaryDirectory(dir=self.root / "work")
-        except OSError as error:
-            raise ToolchainError(
-                f"cannot write the cache {self.root}: {error}\n"
-                "  help: name a folder that can be written with CompileOptions(cache_dir=...)"
-            ) from error
+    def in_workspace(self, build: Callable[[Path], _T]) -> _T:
+        """Give what `build` makes in a fresh folder, on the file system of the entries.
 
-    def _path(self, kind: str, key: str, suffix: str) -> Path:
-        return self.root / kind / key[:2] / f"{key[2:]}{suffix}"
+        If that has no room, it is called again with a folder elsewhere.
+        """
 
-    @staticmethod
-    def _read(path: Path) -> bytes | None:
-        try:
-            data = path.read_bytes()
-        except OSError:
-            return None
-        body, stored = data[:-_DIGEST], data[-_DIGEST:]
-        if hashlib.sha256(body).digest() != stored:
-            path.unlink(missing_ok=True)
-            return None
-        with contextlib.suppress(OSError):  # another process may have removed it, or own it
-            os.utime(path)
-        return body
+        def attempt(root: Path) -> _T:
+            with _inside(root, "work"):
+                workspace = TemporaryDirectory(dir=root / "work", ignore_cleanup_errors=True)
+            with workspace as name:
+                try:
+                    return build(Path(name))
+                except ToolchainError:
+                    _check_room(Path(name))  # compilers do not tell a full disk from other errors
+                    raise
 
-    def _trim(self) -> None:
-        """Remove the entries that were used longest ago, if all together are too large."""
-        entries: list[tuple[float, int, Path]] = []
-        for path in self.root.glob("*/??/*"):
-            with contextlib.suppress(OSError):
-                stat = path.stat()
-                entries.append((stat.st_mtime, stat.st_size, path))
-        total = sum(size for _, size, _ in entries)
-        if total > self.limit:
-            for _, size, path in sorted(entries):
-                path.unlink(missing_ok=True)
-                total -= size
-                if total <= self.limit * _KEEP:
-                    break
-        for left in self.root.glob("work/*"):  # by a process that was killed while it built
-            with contextlib.suppress(OSError):
-                if time.time() - left.stat().st_mtime > _ABANDONED:
-                    shutil.rmtree(left, ignore_errors=True)
-        self._room = max(self.limit - total, self.limit // 16)
+        return self._where_it_works(attempt)
+
+    def _where_it_works(self, action: Callable[[Path], _T]) -> _T:
+        """Do something in the folder that is written, or in the one that takes its place."""
+        was_removed = False
+        while True:
+            root = self.root
+            try:
+                return action(root)
+            except FileNotFoundError as error:  # somebody may have removed it in this moment
+                if was_removed:
+                    self._leave(root, error)
+                was_removed = True
+            except OSError as error:
+                self._leave(root, error)
+
+    def _leave(self, root: Path | None, error: Exception) -> None:
+        """Write to a temporary folder from now on, and say so once."""
+        reason = (isinstance(error, OSError) and error.strerror) or str(error)
+        with self._lock:
+            if root not in (None, self._temporary or self._own):
+                return  # another thread has left it
+            temporary = temporary_folder()
+            if root == temporary:
+                raise ToolchainError(
+                    f"cannot write to the temporary folder {root}: {reason}\n  help: {TEMPORARY_HELP}"
+                ) from error
+            is_first, self._temporary, self._room = self._temporary is None, temporary, 0
+            if isinstance(error, RefusedError):
+                self._own = None  # who may have written to it is not read either
+        if is_first:
+            warnings.warn(
+                f"the cache folder {self._asked} cannot be used: {reason}\n"
+                f"  what is compiled is kept in {temporary} until this process ends\n"
+                f"  help: {_remedy(error)}, or name another folder: CompileOptions(cache_dir=...)",
+                CacheWarning,
+                stacklevel=2,
+            )
+
+    def _write(self, root: Path, name: tuple[str, str, str], data: bytes) -> Path:
+        kind, key, suffix = name
+        file = f"{key[2:]}{suffix}"
+        with _inside(root, kind, key[:2]) as folder:
+            write_file(folder, file, (data, _seal(name, data)))
+        self._room -= len(data)
+        if self._room <= 0:
+            self._room = trim(root, self.limit)
+        return root / kind / key[:2] / file
+
+    def _read(self, name: tuple[str, str, str]) -> tuple[Path, bytes] | None:
+        kind, key, suffix = name
+        file = f"{key[2:]}{suffix}"
+        for root in filter(None, dict.fromkeys((self.root, self._own))):
+            with suppress(OSError), _inside(root, kind, key[:2], make=False) as folder:
+                try:
+                    data = read_file(folder, file, self.limit)
+                except RefusedError:
+                    data = b""
+                body = data[:-_DIGEST]
+                if data[-_DIGEST:] == _seal(name, body):
+                    return root / kind / key[:2] / file, body
+                discard(folder, file)
+        return None
+
+
+def _prepared(asked: Path) -> Path:
+    """The folder that a user asks for, made and checked.
+
+    Links above it are followed here, once: who changes one later changes nothing.
+    """
+    try:
+        if asked.parts[:1] == ("~",) and not Path.home().is_dir():
+            raise RefusedError(f"there is no home folder {Path.home()}", _HOME)
+        path = asked.expanduser().absolute()
+    except RuntimeError as error:
+        raise RefusedError("no home folder is known", _HOME) from error
+    path = Path(os.path.realpath(path.parent), path.name)
+    with root_folder(path) as folder:
+        check_execution(folder)
+    return path
+
+
+def _check_room(folder: Path) -> None:
+    """Raise `OSError` if not even a small file can be written."""
+    with (folder / "room").open("wb") as file:
+        file.write(bytes(_PROBE))
+
+
+def _remedy(error: Exception) -> str:
+    """How to mend what keeps a folder from being used."""
+    match error:
+        case RefusedError():
+            return error.remedy
+        case OSError() if error.errno in _NO_ROOM:
+            return "make room on its file system"
+        case _:
+            return "make it a folder that you can write to"
+
+
+def _seal(name: tuple[str, str, str], body: bytes) -> bytes:
+    """What stands behind an entry: a digest of where it belongs, and of all of it."""
+    state = hashlib.sha256(digest(_FORMAT, *name, str(len(body))).encode())
+    state.update(body)
+    return state.digest()
+
+
+@contextmanager
+def _inside(root: Path, *names: str, make: bool = True) -> Generator[int]:
+    """A folder of the cache. One that somebody else may have written, or that is none, is removed first."""
+    with ExitStack() as stack:
+        folder = stack.enter_context(root_folder(root, make=make))
+        for name in names:
+            try:
+                folder = stack.enter_context(inner_folder(folder, name, make=make))
+            except RefusedError:
+                discard(folder, name)
+                folder = stack.enter_context(inner_folder(folder, name, make=make))
+        yield folder
 
 
 def open_cache(root: Path | None = None) -> Cache:

@@ -46,15 +46,16 @@ def bind_on_host(call: HostCall, threads: int) -> Callee:
 
 def bind(call: HostCall, libraries: Libraries) -> Callee:
     """What a call calls on a device."""
+    attributes: Mapping[str, Any] = call.attributes
     match call.callee:
         case "fft":
-            return libraries.fft(call.attributes["transform"], call.attributes["rank"])
+            return libraries.fft(attributes["transform"], attributes["rank"])
         case "custom_call":
-            return _users(call.attributes, libraries.device, libraries.as_array)
+            return _users(attributes, libraries.device, libraries.as_array)
         case "cusolver":
-            return libraries.routine(Routine(**call.attributes))
+            return libraries.routine(Routine(**attributes))
         case "lapack":
-            return libraries.on_host(Routine(**call.attributes).run)
+            return libraries.on_host(Routine(**attributes).run)
         case _:
             raise InternalError(
                 f"a host call of {call.callee!r}, expected 'fft', 'custom_call', 'cusolver' or 'lapack'"

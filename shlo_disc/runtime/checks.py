@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from shlo_disc.artifact import Artifact, CheckText, Formula
 from shlo_disc.diagnostics import InternalError, RuntimeShapeError
@@ -50,17 +50,17 @@ def broken(artifact: Artifact, check: CheckText, symbols: Mapping[str, int]) -> 
     if lhs.lstrip("-").isdigit() and relation in _MIRRORED:  # a number is expected, not found
         lhs, relation, rhs = rhs, _MIRRORED[relation], lhs
     lines = [message, f"  found {_equation(lhs, symbols)}, expected {relation} {_equation(rhs, symbols)}"]
-    if sizes := _sizes(artifact, check):
+    if sizes := sizes_of(artifact, (check.lhs, check.rhs)):
         lines.append(f"  where {sizes}")
     if check.where:
         lines.append(f"  demanded at {check.where}")
     return RuntimeShapeError("\n".join(lines))
 
 
-def _sizes(artifact: Artifact, check: CheckText) -> str:
-    """Which dim, or which element, of which argument each size in a demand is, or what it is computed from."""
+def sizes_of(artifact: Artifact, formulas: Sequence[Formula]) -> str:
+    """Which dim, or which element, of which argument each size in formulas is, or what it is computed from."""
     names, defined = list[str](), dict(zip(artifact.symbols[artifact.given :], artifact.definitions, strict=True))
-    waiting = [check.lhs, check.rhs]
+    waiting = list(formulas)
     for formula in waiting:
         new = [name for name in dict.fromkeys(_NAME.findall(formula)) if name not in names]
         names += new

@@ -26,9 +26,10 @@ from shlo_disc.diagnostics import InternalError, ToolchainError
 from shlo_disc.runtime import nvrtc
 from shlo_disc.runtime.cache import Cache, digest, open_cache
 from shlo_disc.runtime.cuda_interop import Interop
-from shlo_disc.runtime.cuda_table import CUBLAS_ERROR, Functions, Table
+from shlo_disc.runtime.cuda_table import CUBLAS_ERROR, OUT_OF_MEMORY, Functions, Table
 from shlo_disc.runtime.device import Function, IndexType, Limits, Memory
 from shlo_disc.runtime.interop import dtype_of
+from shlo_disc.runtime.memory import POISON, POOL
 from shlo_disc.runtime.threads import available_threads
 
 OLDEST = 80  # compute capability 8.0: the first with bf16 and TF32 on tensor cores
@@ -188,7 +189,7 @@ class CudaDevice(Interop):
         cubin = self._cache.load("cubins", key)
         if cubin is None:
             cubin = nvrtc.compile_kernels(file.text, f"{file.name}.cu", self.architecture, index).cubin
-            self._cache.store("cubins", key, cubin)
+            self._cache.keep("cubins", key, cubin)
         return cubin
 
     def _function(self, handle: int) -> Function:
@@ -205,7 +206,8 @@ class CudaDevice(Interop):
 
     def _check(self, code: int) -> None:
         if code:
-            raise InternalError(f"a call of CUDA's driver failed: {self.explain_error(code)}")
+            kind = MemoryError if code in OUT_OF_MEMORY else InternalError
+            raise kind(f"a call of CUDA's driver failed: {self.explain_error(code)}")
 
     # -- streams
 
@@ -276,7 +278,10 @@ class CudaDevice(Interop):
     # -- memory
 
     def allocate(self, size: int) -> _Memory:
-        return _Memory(self._alloc(size or 1))
+        memory = _Memory(self._alloc(size or 1))
+        if POOL.poisons:
+            memory.owner.memset_async(POISON, size)
+        return memory
 
     def upload(self, data: bytes) -> _Memory:
         memory = self.allocate(len(data))

@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from shlo_disc.artifact import Artifact
-from shlo_disc.diagnostics import InternalError
+from shlo_disc.artifact import LARGEST_SIZE, Artifact
+from shlo_disc.diagnostics import InternalError, RuntimeShapeError
 from shlo_disc.runtime.callees import bind_on_host
 from shlo_disc.runtime.checks import broken, verify
 from shlo_disc.runtime.entry import HostProgram
@@ -18,9 +18,13 @@ from shlo_disc.runtime.formulas import Symbols, evaluate
 from shlo_disc.runtime.host_calls import HostCalls, Session, memory_of, view_on_host
 from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.library import Native, Pointers, Program, Runtime, Words, words
+from shlo_disc.runtime.limits import verify_limits
 from shlo_disc.runtime.memory import POOL, Shelf
 from shlo_disc.runtime.packing import Constants, Packer
 from shlo_disc.runtime.steps import has_control_flow, host_calls
+
+RAISED, NO_MEMORY = 1, 2  # how a run ended: `ShloEnd` of runtime.h
+NO_SCRATCH = "no memory for what the calling thread needs for itself while it computes\n  help: call with smaller sizes"
 
 
 class Output(NamedTuple):
@@ -68,6 +72,7 @@ class Driver(Protocol):
 
         `arguments` are followed by the addresses of what is packed, null where nothing is.
         `owner` keeps all memory of the call alive for the arrays that host calls get. What these raise is raised.
+        Raises `MemoryError` if there is no scratch memory; then the results hold anything.
         """
         ...
 
@@ -83,7 +88,7 @@ class HostDriver:
         self._runtime = ctypes.c_void_p(runtime.address)
         self.constants = Constants(Packer(artifact, program, runtime))
         self._host_calls = calls_on_host(artifact, runtime)
-        self._run = program.function("shlo_run", None if self._host_calls is None else ctypes.c_int64)
+        self._run = program.function("shlo_run", ctypes.c_int64)
         is_steady = self._host_calls is None and not has_control_flow(artifact.steps)
         self.entry_point: HostProgram | None = HostProgram(
             program.address("shlo_run"), self.constants.pointers, is_steady, self._host_calls, self.constants
@@ -95,16 +100,16 @@ class HostDriver:
     def run(
         self, arguments: Pointers, results: Pointers, plan: Plan, arena: ctypes.c_void_p, owner: object = None
     ) -> None:
+        given = (self._runtime, arguments, results, self.constants.pointers, plan.symbols, arena)
         if self._host_calls is None:
-            self._run(self._runtime, arguments, results, self.constants.pointers, plan.symbols, arena)
-            return
-        session = Session(memory_of((owner, self.constants)))
-        done = self._run(
-            self._runtime, arguments, results, self.constants.pointers, plan.symbols, arena,
-            self._host_calls.function, ctypes.py_object(session),
-        )  # fmt: skip
-        if not done:
-            session.raise_error()
+            end = self._run(*given)
+        else:
+            session = Session(memory_of((owner, self.constants)))
+            end = self._run(*given, self._host_calls.function, ctypes.py_object(session))
+            if end == RAISED:
+                session.raise_error()
+        if end == NO_MEMORY:
+            raise MemoryError(NO_SCRATCH)
 
 
 def calls_on_host(artifact: Artifact, runtime: Runtime) -> HostCalls | None:
@@ -115,28 +120,48 @@ def calls_on_host(artifact: Artifact, runtime: Runtime) -> HostCalls | None:
 
 
 def sizes_in_c(artifact: Artifact, shlo_plan: Native, raw: tuple[int, ...]) -> Sizes:
-    """The sizes of a call, from the host program's `shlo_plan`. Raises `RuntimeShapeError` for a broken demand.
+    """The sizes of a call, from the host program's `shlo_plan`. Raises like `sizes_in_python`.
 
-    Sizes of arrays that exist are small. What is read from them may be anything: it is checked here, in exact integers.
+    What is read from arrays may be anything: it is checked here, in exact integers.
     """
+    _refuse_large(artifact, raw)
     if artifact.readings:
         verify(artifact, Symbols(artifact, raw))
     symbols = words([0] * len(artifact.symbols))
     dims = words([0] * sum(len(result.shape) for result in artifact.results))
     arena = ctypes.c_int64()
     failed = shlo_plan(words(raw), symbols, dims, ctypes.byref(arena))
+    if failed < 0:  # some formula may overflow: few calls are so large
+        return sizes_in_python(artifact, raw)
     if failed:
         raise broken(artifact, artifact.checks[failed - 1], Symbols(artifact, raw))
     return Sizes(symbols, _shapes(artifact, list(dims)), arena.value)
 
 
 def sizes_in_python(artifact: Artifact, raw: tuple[int, ...]) -> Sizes:
-    """The same, from the formulas."""
+    """The same, from the formulas.
+
+    Raises `RuntimeShapeError` for a broken demand and for an array that does not fit into 64 bits, `MemoryError` for
+    temporaries that do not.
+    """
+    _refuse_large(artifact, raw)
     symbols = Symbols(artifact, raw)
     verify(artifact, symbols)
+    verify_limits(artifact, symbols)
     values = [symbols[name] for name in artifact.symbols]
     dims = [evaluate(size, symbols) for result in artifact.results for size in result.shape]
     return Sizes(words(values), _shapes(artifact, dims), evaluate(artifact.arena_bytes, symbols))
+
+
+def _refuse_large(artifact: Artifact, raw: tuple[int, ...]) -> None:
+    """Refuse sizes that are no i32: all arithmetic of sizes relies on it."""
+    for size, (argument, axis) in zip(raw, artifact.raw, strict=False):
+        if size > LARGEST_SIZE:
+            raise RuntimeShapeError(
+                f"{artifact.arguments[argument].name}, dim {axis}: found size {size}, expected at most {LARGEST_SIZE}: "
+                "a dynamic size is an i32, as stablehlo.get_dimension_size reads it\n"
+                "  help: give the dim a static size, or split it into two"
+            )
 
 
 def _shapes(artifact: Artifact, dims: list[int]) -> tuple[tuple[int, ...], ...]:

@@ -174,8 +174,13 @@ class Entry:
 
     def add(self, key: bytes, symbols: Words, shapes: tuple[tuple[int, ...], ...], arena_bytes: int) -> None:
         """From now on serve calls with the raw sizes in `key`."""
-        if key in self._entry.plans:
-            return
+        if (plan := self._entry.plans.get(key)) is None:
+            plan = self._new_plan(key, symbols, shapes, arena_bytes)
+        # Again if it is known already: of an earlier time without memory nobody knows whether it came so far.
+        self._library.shlo_add_plan(ctypes.byref(self._entry), ctypes.byref(plan))
+
+    def _new_plan(self, key: bytes, symbols: Words, shapes: tuple[tuple[int, ...], ...], arena_bytes: int) -> _Plan:
+        """A plan that lives as long as C may know it."""
         if len(self._entry.plans) >= _PLANS_KEPT:
             self._library.shlo_forget_plans(ctypes.byref(self._entry))
             self._entry.plans.clear()
@@ -188,7 +193,7 @@ class Entry:
         if self._knows_jax:
             self._name_types(plan)
         self._entry.plans[key] = plan
-        self._library.shlo_add_plan(ctypes.byref(self._entry), ctypes.byref(plan))
+        return plan
 
     def know_jax(self, kind: type) -> None:
         """From now on also take arrays of JAX's own type, and return such."""

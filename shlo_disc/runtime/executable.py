@@ -306,7 +306,8 @@ def build(
     """
     options = CompileOptions() if options is None else options
     started = time.perf_counter()
-    builder = Builder(find_compiler(options.compiler), options.optimize, open_cache(options.cache_dir), pool)
+    compiler = find_compiler(options.compiler, options.compiler_seconds)
+    builder = Builder(compiler, options.optimize, open_cache(options.cache_dir), pool)
     path = builder.program(artifact)
     built = time.perf_counter()
     try:

@@ -61,7 +61,7 @@ def _driver(artifact: Artifact, options: CompileOptions, device: Device) -> tupl
     if options.driver == "vm":
         return vm, ""
     try:
-        compiler = find_compiler(options.compiler)
+        compiler = find_compiler(options.compiler, options.compiler_seconds)
     except ToolchainError as error:
         if options.compiler is not None:
             raise

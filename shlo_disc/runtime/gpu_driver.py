@@ -24,7 +24,7 @@ from shlo_disc.artifact import (
 )
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.runtime.callees import Libraries, bind
-from shlo_disc.runtime.cuda_table import Functions
+from shlo_disc.runtime.cuda_table import OUT_OF_MEMORY, Functions
 from shlo_disc.runtime.device import Device, Function
 from shlo_disc.runtime.driver import Sizes, sizes_in_c, sizes_in_python
 from shlo_disc.runtime.formulas import evaluate
@@ -112,7 +112,7 @@ class GpuHostDriver:
         if failed:
             command, code = failed >> 32, failed & 0xFFFFFFFF
             labels = ["cublasSetStream", *_labels(self._artifact.steps)]
-            raise command_failed(labels[command], self._explain(code))
+            raise command_failed(labels[command], code, self._explain(code))
 
 
 class GpuVm:
@@ -134,7 +134,7 @@ class GpuVm:
 
         def one(command: Command, buffers: Buffers) -> None:
             if code := execute(command, buffers, functions, call.kernels):
-                raise command_failed(_label(command), self._explain(code))
+                raise command_failed(_label(command), code, self._explain(code))
 
         def step(step: Leaf, buffers: Buffers) -> None:
             match step:
@@ -153,9 +153,9 @@ class GpuVm:
         walk(self._artifact.steps, buffers, step, self._observe)
 
 
-def command_failed(command: str, why: str) -> InternalError:
-    """The error for a command that the device refused."""
-    return InternalError(f"{command} failed: {why}")
+def command_failed(command: str, code: int, why: str) -> InternalError | MemoryError:
+    """The error for a command that the device refused: `MemoryError` where it has no memory."""
+    return (MemoryError if code in OUT_OF_MEMORY else InternalError)(f"{command} failed: {why}")
 
 
 def is_wide(artifact: Artifact, symbols: Mapping[str, int]) -> bool:

@@ -23,12 +23,12 @@ _FUNCTIONS = (  # the order of `ShloInterpreter` in interpreter.h
     "PyList_New", "PyList_Size", "PyList_GetItem", "PyList_SetItem",
     "PyDict_New", "PyDict_Size", "PyDict_GetItemWithError", "PyDict_SetItem",
     "PyCapsule_New", "PyCapsule_GetPointer", "PyCFunction_NewEx", "PyObject_Vectorcall",
-    "PyObject_GetBuffer", "PyBuffer_Release", "PyErr_Clear", "PyErr_NoMemory",
+    "PyObject_GetBuffer", "PyBuffer_Release", "PyErr_Clear", "PyErr_Format",
     "PyEval_SaveThread", "PyEval_RestoreThread",
 )  # fmt: skip
 _NEW_ARRAY, _SET_BASE = 94, 282  # PyArray_NewFromDescr, PyArray_SetBaseObject
 _ABI, _C_VERSION, _FEATURES = 0, 211, 0x12  # PyArray_GetNDArrayCVersion, …FeatureVersion, and that of NumPy 2.0
-_OBJECTS = (np.ndarray, tuple, list, dict, None, NotImplemented)
+_OBJECTS = (np.ndarray, tuple, list, dict, None, NotImplemented, MemoryError)
 
 
 def teach(library: ctypes.PyDLL) -> str | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+import weakref
+from _ctypes import dlclose
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +18,7 @@ import numpy as np
 from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import ToolchainError
 from shlo_disc.runtime.interpreter import teach
+from shlo_disc.runtime.memory import POOL
 
 Words = ctypes.Array[ctypes.c_int64]
 Pointers = ctypes.Array[ctypes.c_void_p]
@@ -83,7 +86,10 @@ class Runtime:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """The loaded code of one artifact."""
+    """The loaded code of one artifact. It is unmapped when nothing refers to `handle` any more.
+
+    A function keeps the code; who has an address alone has to keep the program.
+    """
 
     path: Path
     handle: ctypes.CDLL
@@ -101,9 +107,28 @@ class Program:
 
 def open_program(path: Path) -> Program:
     """Load the code of a program. Raises FileNotFoundError if the cache just dropped it."""
-    return Program(path, _open(path, ctypes.CDLL))
+    handle = _open(path, ctypes.CDLL)
+    unmapping = weakref.finalize(handle, dlclose, handle._handle)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    unmapping.atexit = False  # other threads may still run what is left then
+    return Program(path, handle)
 
 
+def try_to_load(path: Path) -> None:
+    """Load a shared object and let it go again. Raises `ToolchainError` if that cannot be done."""
+    handle = _open(path, ctypes.CDLL)
+    close = ctypes.CDLL(None).dlclose
+    close(ctypes.c_void_p(handle._handle))  # noqa: SLF001  (ctypes never closes one)  # pyright: ignore[reportPrivateUsage]
+
+
+# What the thread pool's library exports.
+RUNTIME_FUNCTIONS = (
+    "shlo_runtime_create",
+    "shlo_runtime_after_fork",
+    "shlo_bind",
+    "shlo_locate",
+    "shlo_parallel",
+    "shlo_region",
+)
 _lock = threading.Lock()
 _libraries: list[tuple[Path, ctypes.CDLL, ctypes.PyDLL, str | None]] = []
 _runtimes: dict[int, Runtime] = {}
@@ -117,8 +142,9 @@ def open_runtime(path: Callable[[], Path], threads: int) -> Runtime:
             holding = cast("ctypes.PyDLL", _open(file, ctypes.PyDLL))
             _libraries.append((file, _open(file, ctypes.CDLL), holding, teach(holding)))
             os.register_at_fork(after_in_child=_after_fork)
+        file, library, holding, why = _libraries[0]
+        library.shlo_poison_memory(ctypes.c_int64(POOL.poisons))
         if threads not in _runtimes:
-            file, library, holding, why = _libraries[0]
             library.shlo_runtime_create.restype = ctypes.c_void_p
             address = cast("int | None", library.shlo_runtime_create(ctypes.c_int64(threads)))
             if address is None:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 ALIGNMENT = 64
+POISON = 0xFF
 _FREE_LIMIT = 512 << 20  # bytes that may lie unused
 _MADE_BEFORE_TRIM = 64
 
@@ -82,11 +83,21 @@ class Shelf:
         self.room = pool.limit // size
 
     def take(self) -> Cell:
-        """`size` aligned bytes with anything in them, to be given back by hand."""
+        """`size` aligned bytes with anything in them, to be given back by hand. Raises `MemoryError`."""
         try:
-            return self.free.pop()
+            cell = self.free.pop()
         except IndexError:
             self._pool.make_room(self.size)
+            cell = self._fresh()
+        if self._pool.poisons:
+            cell.data.fill(POISON)
+        return cell
+
+    def _fresh(self) -> Cell:
+        try:
+            return Cell(self)
+        except MemoryError:
+            self._pool.drop_unused()
             return Cell(self)
 
     def array(self, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
@@ -95,10 +106,15 @@ class Shelf:
 
 
 class MemoryPool:
-    """Shelves by size."""
+    """Shelves by size.
+
+    `poisons` is for tests: all memory that calls take begins as bytes 0xFF, NaNs in floats. Set on `POOL`, it holds for
+    the generated entry, the VM, scratch memory of threads and a GPU, from the next program that is loaded on.
+    """
 
     def __init__(self, limit: int = _FREE_LIMIT) -> None:
         self.limit = limit
+        self.poisons = False
         self._shelves: dict[int, Shelf] = {}
         self._made = 0
 
@@ -112,20 +128,26 @@ class MemoryPool:
         """Bytes that lie unused."""
         return sum(shelf.size * len(shelf.free) for shelf in list(self._shelves.values()))
 
+    def drop_unused(self) -> None:
+        """Let go of everything that lies unused."""
+        for shelf in list(self._shelves.values()):
+            shelf.free.clear()
+
     def make_room(self, size: int) -> None:
         """Before fresh memory: let go of everything that lies unused if it is too much."""
         self._made += 1
         if self._made >= _MADE_BEFORE_TRIM or size >= self.limit // _MADE_BEFORE_TRIM:
             self._made = 0
             if self.free_bytes() > self.limit:
-                for shelf in list(self._shelves.values()):
-                    shelf.free.clear()
+                self.drop_unused()
 
 
 def aligned(size: int) -> NDArray[np.uint8]:
     """Fresh bytes whose first has an aligned address."""
     raw = np.empty(size + ALIGNMENT, np.uint8)
     start = -raw.ctypes.data % ALIGNMENT
+    if POOL.poisons:
+        raw.fill(POISON)
     return raw[start : start + size]
 
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol, cast
 
 from shlo_disc.diagnostics import ToolchainError
+from shlo_disc.processes import shown
 from shlo_disc.runtime.cache import PACKAGE
 from shlo_disc.runtime.device import IndexType
 
 PRELUDE = PACKAGE / "lower_cuda" / "prelude"
 SHARED = PACKAGE / "codegen" / "prelude"  # what both targets' preludes include
+
+_ELF = b"\x7fELF"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,24 +61,41 @@ def architectures() -> tuple[int, ...]:
 
 
 def compile_kernels(text: str, name: str, architecture: int, index: IndexType) -> Compiled:
-    """One file of kernels as a cubin."""
-    library = _library()
+    """One file of kernels as a cubin. Raises `ToolchainError` if NVRTC refuses it, or makes something else."""
+    library, flags = _library(), options(architecture, index)
     names, texts = headers().keys(), headers().values()
-    program = library.createProgram(text, name, tuple(t.encode() for t in texts), tuple(n.encode() for n in names))
-    flags = options(architecture, index)
+    program: int | None = None
     try:
+        program = library.createProgram(text, name, tuple(t.encode() for t in texts), tuple(n.encode() for n in names))
         library.compileProgram(program, flags)
-    except RuntimeError as error:
-        major, minor = library.getVersion()
-        message = "\n".join(library.getProgramLog(program).splitlines()[:40])
-        raise ToolchainError(
-            f"NVRTC {major}.{minor} failed on generated code ({name}): {error}\n  flags: {' '.join(flags)}\n{message}"
-        ) from error
-    else:
         # The binding takes the last byte for the end of a string.
-        return Compiled(library.getCUBIN(program) + b"\0", library.getProgramLog(program))
+        made = Compiled(library.getCUBIN(program) + b"\0", library.getProgramLog(program))
+    except (RuntimeError, UnicodeDecodeError) as error:
+        raise _failed(f"failed on generated code: {error}", name, flags, _log(library, program)) from error
+    else:
+        if not made.cubin.startswith(_ELF):
+            raise _failed("ended without an error, but made no cubin", name, flags, made.log)
+        return made
     finally:
-        library.destroyProgram(program)
+        if program is not None:
+            library.destroyProgram(program)
+
+
+def _log(library: _Library, program: int | None) -> str:
+    """What NVRTC said of a program, as far as it can be had."""
+    if program is None:
+        return ""
+    try:
+        return library.getProgramLog(program)
+    except (RuntimeError, UnicodeDecodeError) as error:
+        return f"its log cannot be read: {error}"
+
+
+def _failed(what: str, name: str, flags: Sequence[str], log: str) -> ToolchainError:
+    major, minor = _library().getVersion()
+    lines = [f"NVRTC {major}.{minor} {what} ({name})", f"  flags: {' '.join(flags)}", shown(log.encode())]
+    help_ = "  help: this is a bug of shlo_disc, or of that NVRTC: another release of it may work"
+    return ToolchainError("\n".join([*filter(None, lines), help_]))
 
 
 @lru_cache

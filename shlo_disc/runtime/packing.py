@@ -17,6 +17,7 @@ from shlo_disc.artifact import Artifact, Case, Copy, HostCall, Launch, Region, S
 from shlo_disc.runtime.formulas import evaluate
 from shlo_disc.runtime.interop import Array
 from shlo_disc.runtime.library import Pointers, Program, Runtime, pointers, words
+from shlo_disc.runtime.limits import LARGEST, magnitude
 from shlo_disc.runtime.memory import aligned
 
 _NAME = re.compile(r"[^\W\d]\w*")
@@ -28,6 +29,7 @@ class Packer:
 
     def __init__(self, artifact: Artifact, program: Program, runtime: Runtime) -> None:
         self.artifact = artifact
+        self._program = program  # the kernels live as long as it does
         self._runtime = ctypes.c_void_p(runtime.address)
         self._parallel = runtime.parallel
         self._kernels = {one.kernel: ctypes.c_void_p(program.address(one.kernel)) for one in artifact.packings}
@@ -37,7 +39,7 @@ class Packer:
     ) -> Mapping[int, Array]:
         """Packed memory by the number of its packing, for all whose operands are at `addresses`, but not what is done.
 
-        `given` are the symbols that are known of those which a call brings, by number.
+        `given` are the symbols that are known of those which a call brings, by number. Raises `MemoryError`.
         """
         known = _known(self.artifact, given)
         found = dict[int, Array]()
@@ -48,6 +50,7 @@ class Packer:
             if number in done or not all(slot in addresses for slot in sources):
                 continue
             if _names(formulas) <= known.keys():
+                _check_fits(self.artifact, formulas, known)
                 found[number] = memory = aligned(evaluate(size, known))
                 self._launch(packing, [*(addresses[slot] for slot in sources), memory.ctypes.data], known)
         return found
@@ -55,11 +58,13 @@ class Packer:
     def _launch(self, packing: Launch, addresses: list[int], known: Mapping[str, int]) -> None:
         extent, grain, scratch = (evaluate(one, known) for one in (packing.extent, packing.grain, packing.scratch))
         if extent > 0:
-            self._parallel(
+            done = self._parallel(
                 self._runtime, self._kernels[packing.kernel], pointers(addresses),
                 words([evaluate(one, known) for one in packing.dims]),
                 ctypes.c_int64(extent), ctypes.c_int64(grain), ctypes.c_int64(scratch),
             )  # fmt: skip
+            if not done:
+                raise MemoryError(f"no memory to pack operands of {packing.kernel}")
 
 
 def _known(artifact: Artifact, given: Mapping[int, int]) -> dict[str, int]:
@@ -69,6 +74,16 @@ def _known(artifact: Artifact, given: Mapping[int, int]) -> dict[str, int]:
         if _names((formula,)) <= known.keys():
             known[name] = evaluate(formula, known)
     return known
+
+
+def _check_fits(artifact: Artifact, formulas: Iterable[str], known: Mapping[str, int]) -> None:
+    """Refuse sizes that do not fit into 64 bits: those of the memory, and what they are computed from."""
+    defined = dict(zip(artifact.symbols[artifact.given :], artifact.definitions, strict=True))
+    for formula in (*formulas, *(defined[name] for name in _names(formulas) if name in defined)):
+        if magnitude(formula, known) > LARGEST:
+            raise MemoryError(
+                f"a packed operand does not fit into 64 bits: found {formula} = {evaluate(formula, known)}"
+            )
 
 
 def _names(formulas: Iterable[str]) -> set[str]:

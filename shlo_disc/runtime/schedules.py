@@ -51,7 +51,7 @@ def find_schedules(cache: Cache, compiler: Compiler, options: CompileOptions, te
 
 def store_costs(cache: Cache, compiler: Compiler, options: CompileOptions, costs: CostTable) -> None:
     """Keep what was measured of this CPU, for all programs."""
-    cache.store("schedules", costs_key(compiler, options.optimize), Schedules(costs).to_json().encode())
+    cache.keep("schedules", costs_key(compiler, options.optimize), Schedules(costs).to_json().encode())
 
 
 def store_tuned(
@@ -59,7 +59,7 @@ def store_tuned(
 ) -> None:
     """Keep what was measured of one program, by its text."""
     key = digest(costs_key(compiler, options.optimize), text)
-    cache.store("schedules", key, Schedules(known_costs(), tuned).to_json().encode())
+    cache.keep("schedules", key, Schedules(known_costs(), tuned).to_json().encode())
 
 
 def costs_key(compiler: Compiler, optimize: int) -> str:
@@ -110,4 +110,7 @@ def _prelude() -> str:
 def _load(cache: Cache, key: str) -> Schedules | None:
     """What was stored, or None; a damaged entry is none."""
     data = cache.load("schedules", key)
-    return None if data is None else parse_schedules(data)
+    try:
+        return None if data is None else parse_schedules(data)
+    except ValueError:
+        return None

@@ -13,18 +13,23 @@ import importlib.util
 import os
 import platform
 import re
+import shlex
 import shutil
-import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from shlo_disc.diagnostics import ToolchainError
+from shlo_disc.diagnostics import ToolchainError, one_line
+from shlo_disc.processes import Finished, run, shown
 
 Kind = Literal["clang", "zig", "gcc"]
 
+_ELF = b"\x7fELF"
+_LONGEST_VERSION = 200
+_ANSWER_SECONDS = 60.0  # in which a compiler has to say who it is
+_OTHER = "another compiler may work: CompileOptions(compiler=...)"
 _ORDER: tuple[Kind, ...] = ("clang", "zig", "gcc")
 
 _LANGUAGE = (
@@ -60,11 +65,15 @@ _LINK_ONLY: dict[Kind, tuple[str, ...]] = {"clang": (), "zig": (), "gcc": ("-lgc
 
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """A C++ compiler that answered: how to call it, and the version that it gave."""
+    """A C++ compiler that answered: how to call it, and the version that it gave.
+
+    `seconds` is how long it may take for one file; None for as long as it likes.
+    """
 
     kind: Kind
     command: tuple[str, ...]
     version: str
+    seconds: float | None = None
 
     def flags(self, optimize: int) -> tuple[str, ...]:
         """The flags that an object file depends on."""
@@ -86,38 +95,78 @@ class Compiler:
         command = [
             *self.command,
             *self.flags(optimize),
-            *[f"-I{folder}" for folder in include],
+            *[f"-I{folder.absolute()}" for folder in include],
             "-c",
-            str(source),
-            "-o",
-            str(target),
+            str(source.absolute()),
         ]
-        self._run(command, target.parent)
+        self._run(command, target)
 
     def link(self, objects: list[Path], target: Path) -> None:
         """Link object files into one shared object."""
+        files = [str(path.absolute()) for path in objects]
         if self.kind == "zig" and not self.is_driven_by_zig:
-            command = [self.command[0], "ld.lld", "-shared", "-Bsymbolic", *map(str, objects)]
+            command = [self.command[0], "ld.lld", "-shared", "-Bsymbolic", *files]
         else:
-            command = [*self.command, *_LINK, *map(str, objects), *_LINK_ONLY[self.kind]]
-        self._run([*command, "-o", str(target)], target.parent)
+            command = [*self.command, *_LINK, *files, *_LINK_ONLY[self.kind]]
+        self._run(command, target)
 
-    def _run(self, command: list[str], work: Path) -> None:
+    def _run(self, command: list[str], target: Path) -> None:
+        """Have it make a file in the folder that it works in: lld opens no path with a `%` in it.
+
+        No path begins like a flag.
+        """
         # Zig caches too: beside the result, where it cannot grow for ever nor meet other processes.
+        work = target.absolute().parent
         zig = {"ZIG_GLOBAL_CACHE_DIR": str(work / "zig"), "ZIG_LOCAL_CACHE_DIR": str(work / "zig")}
         environment = {**os.environ, **(zig if self.kind == "zig" else {})}
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False, errors="replace")
-        if done.returncode != 0:
-            message = "\n".join(done.stderr.splitlines()[:40])
-            raise ToolchainError(
-                f"{self.version} failed on generated code (exit status {done.returncode})\n"
-                f"  command: {' '.join(command)}\n{message}\n"
-                "  help: this is a bug; another compiler may work: CompileOptions(compiler=...)"
-            )
+        command = [*command, "-o", f"./{target.name}"]
+        try:
+            done = run(command, seconds=self.seconds, environment=environment, folder=work)
+        except TimeoutError as error:
+            raise self._failed(
+                command, f"did not end: {error}", f"allow more: CompileOptions(compiler_seconds=...), or {_OTHER}"
+            ) from error
+        except (OSError, ValueError) as error:
+            raise self._failed(command, f"cannot be started: {_reason(error)}", _OTHER) from error
+        if done.status != 0:
+            help_ = f"this is a bug; {_OTHER}" if done.status > 0 else f"it may need more memory; {_OTHER}"
+            raise self._failed(command, f"failed on generated code ({done.ending})", help_, done)
+        if (wrong := _what_is_wrong(target)) is not None:
+            raise self._failed(command, f"ended without an error, but {wrong}", _OTHER, done)
+
+    def _failed(self, command: list[str], what: str, help_: str, done: Finished | None = None) -> ToolchainError:
+        said = "" if done is None else shown(done.errors or done.output)
+        lines = [f"{self.version} {what}", f"  command: {one_line(shlex.join(command))}", said, f"  help: {help_}"]
+        return ToolchainError("\n".join(filter(None, lines)))
 
 
-def find_compiler(wanted: str | None = None) -> Compiler:
-    """The compiler that the user names (a path, `clang`, `gcc`, `zig`), or the best there is."""
+def _what_is_wrong(target: Path) -> str | None:
+    """Why a file that a compiler made is none, as far as its first bytes tell."""
+    try:
+        with target.open("rb") as file:
+            begin = file.read(4)
+    except OSError as error:
+        return f"{one_line(str(target))} cannot be read: {_reason(error)}"
+    if not begin:
+        return f"{one_line(str(target))} is empty"
+    if os.uname().sysname == "Linux" and begin != _ELF:
+        return f"{one_line(str(target))} begins with {begin!r}, expected an ELF file"
+    return None
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def find_compiler(wanted: str | None = None, seconds: float | None = None) -> Compiler:
+    """The compiler that the user names (a path, `clang`, `gcc`, `zig`), or the best there is.
+
+    It may take `seconds` for one file. Raises `ToolchainError` if there is none, or it does not answer like one.
+    """
+    return replace(_ask(_find(wanted)), seconds=seconds)
+
+
+def _find(wanted: str | None) -> tuple[str, ...]:
     if wanted is None:
         found = next(filter(None, map(_locate, _ORDER)), None)
         if found is None:
@@ -125,7 +174,7 @@ def find_compiler(wanted: str | None = None) -> Compiler:
                 "no C++ compiler: found none of clang++, ziglang and g++, expected one of them\n"
                 "  help: pip install shlo-disc[toolchain] (no root needed), or install clang or gcc"
             )
-        return _ask(found)
+        return found
     command = _locate(wanted) if wanted in _ORDER else _at_path(wanted)
     if command is None:
         remedy = "pip install shlo-disc[toolchain]" if wanted == "zig" else f"install {wanted}"
@@ -133,7 +182,7 @@ def find_compiler(wanted: str | None = None) -> Compiler:
             f"no C++ compiler {wanted!r}: expected a path, or clang, gcc or zig if installed\n"
             f"  help: {remedy}, or take the best one there is: CompileOptions(compiler=None)"
         )
-    return _ask(command)
+    return command
 
 
 def _locate(kind: str) -> tuple[str, ...] | None:
@@ -180,7 +229,7 @@ def _is_glibc() -> bool:
 
 
 def _at_path(path: str) -> tuple[str, ...] | None:
-    found = shutil.which(str(Path(path).expanduser()))
+    found = None if "\0" in path else shutil.which(str(Path(path).expanduser()))
     if found is None:
         return None
     return (found, *_zig_mode(found)) if Path(found).stem == "zig" else (found,)
@@ -190,25 +239,31 @@ def _at_path(path: str) -> tuple[str, ...] | None:
 def _ask(command: tuple[str, ...]) -> Compiler:
     """Ask a compiler who it is."""
     if command[1:]:
-        return Compiler("zig", command, f"zig {_output(command[0], 'version').strip()}")
+        version = _output(command[0], "version").strip()
+        if not version:
+            raise _not_a_compiler(command[0], "it prints no version")
+        return Compiler("zig", command, f"zig {one_line(version[:_LONGEST_VERSION])}")
     macros = _output(command[0], "-dM", "-E", "-x", "c++", os.devnull)
     version = re.search(r'#define __VERSION__ "(.*)"', macros)
     if version is None:
-        raise _not_a_compiler(command[0])
+        raise _not_a_compiler(command[0], "it prints no macro __VERSION__")
     kind: Kind = "clang" if "#define __clang__ " in macros else "gcc"
-    return Compiler(kind, command, f"{kind} {version[1]}")
+    return Compiler(kind, command, f"{kind} {one_line(version[1][:_LONGEST_VERSION])}")
 
 
 def _output(*command: str) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False, errors="replace")
-    if done.returncode != 0:
-        raise _not_a_compiler(command[0])
-    return done.stdout
+    try:
+        done = run(command, seconds=_ANSWER_SECONDS)
+    except (OSError, ValueError) as error:  # also a TimeoutError
+        raise _not_a_compiler(command[0], _reason(error)) from error
+    if done.status != 0:
+        raise _not_a_compiler(command[0], done.ending)
+    return done.output.decode(errors="replace")
 
 
-def _not_a_compiler(path: str) -> ToolchainError:
+def _not_a_compiler(path: str, why: str) -> ToolchainError:
     return ToolchainError(
-        f"{path} does not answer like clang, gcc or zig\n"
+        f"{one_line(path)} does not answer like clang, gcc or zig: {why}\n"
         "  help: name a working compiler with CompileOptions(compiler=...)"
     )
 

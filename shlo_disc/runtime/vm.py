@@ -9,7 +9,7 @@ from typing import Literal
 
 from shlo_disc.artifact import Artifact, Choice, Copy, HostCall, Launch, Region
 from shlo_disc.diagnostics import InternalError
-from shlo_disc.runtime.driver import Plan, allot, calls_on_host, sizes_in_python
+from shlo_disc.runtime.driver import NO_SCRATCH, Plan, allot, calls_on_host, sizes_in_python
 from shlo_disc.runtime.entry import HostProgram
 from shlo_disc.runtime.formulas import evaluate
 from shlo_disc.runtime.host_calls import memory_of
@@ -41,6 +41,7 @@ class Vm:
         self.constants = Constants(Packer(artifact, program, runtime), keep=observe is not None)
         names = {step.kernel for step in leaves(artifact.steps) if isinstance(step, Launch)}
         self._host_calls = calls_on_host(artifact, runtime)
+        self._program = program  # the kernels live as long as it does
         self._kernels = {name: ctypes.c_void_p(program.address(name)) for name in names}
 
     def plan(self, raw: tuple[int, ...]) -> Plan:
@@ -84,13 +85,15 @@ class Vm:
         extent, grain, scratch = (buffers.value(size) for size in (step.extent, step.grain, step.scratch))
         is_done = step.unless is not None and buffers.address(step.unless)
         if extent > 0 and not is_done:
-            self._parallel(
+            done = self._parallel(
                 self._runtime,
                 self._kernels[step.kernel],
                 pointers([buffers.address(slot) for slot in step.buffers]),
                 words([buffers.value(size) for size in step.dims]),
                 ctypes.c_int64(extent), ctypes.c_int64(grain), ctypes.c_int64(scratch),
             )  # fmt: skip
+            if not done:
+                raise MemoryError(NO_SCRATCH)
 
     def _by_rows(self, region: Region, buffers: Buffers) -> None:
         """Launches by rows, each as a `ShloMember` of `lower_cpu/prelude/runtime.h`: all of its fields are words."""
@@ -107,7 +110,9 @@ class Vm:
             members += (buffers.value(member.pieces), buffers.value(member.extent))
             members += (ctypes.addressof(held), len(member.held), len(launch.buffers))
         sizes = (region.units, region.grain, region.work, region.scratch)
-        self._region(
+        done = self._region(
             self._runtime, words(members), ctypes.c_int64(len(region.members)),
             *(ctypes.c_int64(buffers.value(size)) for size in sizes),
         )  # fmt: skip
+        if not done:
+            raise MemoryError(NO_SCRATCH)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass
-from typing import Any, Literal, TypeAlias
+from dataclasses import astuple, dataclass, fields
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 from shlo_disc.schedules.candidates import MICRO_KERNELS, Hardware, MicroKernel, parse_kernel
 from shlo_disc.schedules.model import UNIT, Rates
@@ -88,22 +88,47 @@ def parse_schedules(text: str | bytes) -> Schedules:
     Schedules(costs=CostTable(cpu='a', origin='analytic', kinds=()), tuned=())
     """
     try:
-        content: Any = json.loads(text)
-        kinds = tuple(
-            (kind, tuple((parse_kernel(name), Rates(*map(int, rates))) for name, rates in found.items()))
-            for kind, found in content["kinds"].items()
-        )
-        tuned = tuple(
-            TunedProduct(
-                product,
-                tuple(map(int, found["counts"])),
-                tuple((parse_kernel(name), tuple(map(int, times))) for name, times in found["times"].items()),
-            )
-            for product, found in content["tuned"].items()
-        )
-        return Schedules(CostTable(str(content["cpu"]), content["origin"], kinds), tuned)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"found no schedules: {error!r}") from error
+        content = _entries(json.loads(text), {"cpu", "origin", "kinds", "tuned"})
+    except RecursionError as error:
+        raise ValueError("found no schedules: they are nested too deeply") from error
+    cpu, origin = content["cpu"], content["origin"]
+    if type(cpu) is not str or origin not in get_args(Origin):
+        raise ValueError(f"found schedules of {cpu!r} from {origin!r}, expected a text and one of {get_args(Origin)}")
+    kinds = tuple((kind, _rates(found)) for kind, found in _entries(content["kinds"]).items())
+    tuned = tuple(_tuned(product, found) for product, found in _entries(content["tuned"]).items())
+    return Schedules(CostTable(cpu, origin, kinds), tuned)
+
+
+def _rates(content: object) -> tuple[tuple[MicroKernel, Rates], ...]:
+    found = {name: _numbers(rates) for name, rates in _entries(content).items()}
+    count = len(fields(Rates))
+    if any(len(numbers) != count for numbers in found.values()):
+        raise ValueError(f"found rates {found}, expected {count} of each micro-kernel")
+    return tuple((parse_kernel(name), Rates(*numbers)) for name, numbers in found.items())
+
+
+def _tuned(product: str, content: object) -> TunedProduct:
+    found = _entries(content, {"counts", "times"})
+    counts = _numbers(found["counts"])
+    times = tuple((parse_kernel(name), _numbers(times)) for name, times in _entries(found["times"]).items())
+    if any(len(numbers) != len(counts) for _, numbers in times):
+        raise ValueError(f"found times {times}, expected one for each of the counts {counts}")
+    return TunedProduct(product, counts, times)
+
+
+def _entries(content: object, keys: set[str] | None = None) -> dict[str, Any]:
+    """What JSON has for a mapping; of these keys, if some are given."""
+    if not isinstance(content, dict) or keys not in (None, set(cast("dict[str, Any]", content))):
+        raise ValueError(f"found {str(cast('object', content))[:80]} in schedules, expected {keys or 'a mapping'}")
+    return cast("dict[str, Any]", content)
+
+
+def _numbers(content: object) -> tuple[int, ...]:
+    """A list of whole numbers that fit those of a program."""
+    found = cast("list[Any]", content) if isinstance(content, list) else None
+    if found is None or not all(type(x) is int and 0 <= x < 1 << 62 for x in found):
+        raise ValueError(f"found {str(cast('object', content))[:80]} in schedules, expected a list of whole numbers")
+    return tuple(found)
 
 
 def analytic(hardware: Hardware) -> CostTable:

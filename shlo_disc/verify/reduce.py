@@ -73,8 +73,8 @@ _DIMENSIONS = Dims("dimensions")
 
 def _reduced_shape(view: View) -> Refusal | None:
     reduced = _DIMENSIONS.of(view)
-    for tensor in view.tensors("inputs"):
-        wanted = tuple([size for dim, size in enumerate(tensor.shape) if dim not in reduced])
+    for shape in dict.fromkeys(tensor.shape for tensor in view.tensors("inputs")):
+        wanted = tuple([size for dim, size in enumerate(shape) if dim not in reduced])
         if (refusal := _refuse_shape(view, wanted)) is not None:
             return refusal
     return None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shlo_disc.expr.numpy_math import numpy_dtype
 from shlo_disc.ir.attributes import (
     ArrayAttr,
     Attribute,
@@ -151,7 +152,7 @@ class View:
 
 def numbers_of(literal: DenseAttr) -> tuple[int, ...]:
     """Give the elements of an integer literal; that of a splat is repeated."""
-    numbers: list[int] = np.frombuffer(literal.data, np.dtype(literal.type.dtype.numpy)).tolist()
+    numbers: list[int] = np.frombuffer(literal.data, numpy_dtype(literal.type.dtype)).tolist()
     if literal.splat:
         numbers *= math.prod([size or 0 for size in literal.type.shape])
     return tuple(numbers)

@@ -71,7 +71,11 @@ def test_other_types_are_refused(rubbish: Any) -> None:
             "nowhere.mlir",
             "expected StableHLO text or the path of a file with it, found 'nowhere.mlir': No such file or directory",
         ),
-        (b"\xff\xfe", "expected StableHLO text or MLIR bytecode, found other bytes (invalid start byte)"),
+        (
+            b"\xff\xfe",
+            "<bytecode>: error: expected StableHLO text or MLIR bytecode, "
+            "found other bytes (invalid start byte, number 0)",
+        ),
     ],
 )
 def test_what_holds_no_program_is_refused(program: str | bytes, message: str) -> None:

@@ -10,6 +10,7 @@ PUBLIC = (
     "ArgumentTypeError",
     "Bound",
     "Build",
+    "CacheWarning",
     "CompileError",
     "CompileOptions",
     "Compiled",

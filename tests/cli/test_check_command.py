@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from jax import export
 
-from shlo_disc.check import running, worker
+from shlo_disc.check import campaign, compiling, worker
 from shlo_disc.check.running import InProcess, Prepare, Run, Target, standard_ways
 from shlo_disc.check.worker import Worker
 from shlo_disc.cli import check as command
@@ -112,11 +112,11 @@ def test_a_difference(
 
 
 def test_the_end_of_a_process_is_an_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "_START", "import os, sys; os.kill(os.getpid(), 11)")
+    monkeypatch.setattr(worker, "_COMMAND", "import os, sys; os.kill(os.getpid(), 11)")
     with Worker(Target(CompileOptions()), seconds=60) as ways:
         outcome = ways.run("compiled", parse_module(TEXT, ""), [])
         assert "SIGSEGV" in str(outcome)
-        monkeypatch.setattr(worker, "_START", "import time; time.sleep(60)")
+        monkeypatch.setattr(worker, "_COMMAND", "import time; time.sleep(60)")
         ways.seconds = 0.1
         assert "no result after 0.1 seconds" in str(ways.run("compiled", parse_module(TEXT, ""), []))
 
@@ -125,8 +125,8 @@ def test_a_gpu(file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyte
     """An emulated one, which takes the place of the real one here and in what stands for the worker."""
 
     class Emulated(_Here):
-        def __init__(self, target: Target, _seconds: float) -> None:
-            self._ways = InProcess(standard_ways(target))
+        def __init__(self, target: Target, _seconds: float, *, fast_xla: bool = False) -> None:
+            self._ways = InProcess(standard_ways(target, fast_xla=fast_xla))
 
     devices = list[EmulatedDevice]()
 
@@ -134,14 +134,16 @@ def test_a_gpu(file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyte
         devices.append(EmulatedDevice())
         return devices[-1]
 
-    monkeypatch.setattr(command, "Worker", Emulated)
-    for module in (command, running):
+    for module in (command, campaign):
+        monkeypatch.setattr(module, "Worker", Emulated)
+    for module in (command, compiling):
         monkeypatch.setattr(module, "open_gpu", opened)
     arguments = ("--numbers", "normal", "--device", "cuda", *FAST)
     assert main(["check", str(file), "--shapes", "s0=0,3", *arguments]) == 0
     assert main(["fuzz", "--count", "1", "--random", "1", "--device", "cuda", *FAST]) == 0
     assert len(devices) == 2 * (1 + 2), "each command looks for one, and each way has its own"
-    assert [line.split(" (")[0] for line in capsys.readouterr().out.splitlines()] == ["2 calls agree", "1 calls agree"]
+    printed = [line.split(" (")[0] for line in capsys.readouterr().out.splitlines()]
+    assert printed == ["2 calls agree", "seed 0", "1 programs, 1 calls, 0 findings"]
 
 
 def test_no_gpu(file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from shlo_disc.cli.main import highlight, main
+from shlo_disc.cli.main import main
+from shlo_disc.cli.output import highlight
+from shlo_disc.diagnostics import CacheWarning
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.parse.printer import print_module
 from shlo_disc.runtime.build import Builder
@@ -68,6 +70,10 @@ def test_warm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     assert len(list(tmp_path.rglob("*.o"))) == 1
     assert main(["warm", "--compiler", str(tmp_path / "none")]) == 1
     assert "no C++ compiler" in capsys.readouterr().err
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
+    with pytest.warns(CacheWarning, match="the cache folder /dev/null/shlo_disc cannot be used"):
+        assert main(["warm"]) == 1, "what is built would be gone at once"
+    assert capsys.readouterr().out == ""
 
 
 def test_several_modules_are_printed_as_a_text_of_several(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -205,7 +211,7 @@ def test_files_that_cannot_be_read(tmp_path: Path, file: Path, capsys: pytest.Ca
         f"{missing}: No such file or directory",
         f"{tmp_path}: Is a directory",
         f"{empty}: expected a program, found nothing",
-        f"{other}: expected StableHLO text or MLIR bytecode, found other bytes (invalid start byte)",
+        f"{other}: expected StableHLO text or MLIR bytecode, found other bytes (invalid start byte, number 4)",
     ]
     assert lines[4].startswith(f"{damaged}: expected bytecode that jaxlib can read")
 

@@ -292,3 +292,14 @@ def test_a_short_row_is_one_kernel_though_it_is_the_only_row() -> None:
     assert len(planned(softmax, In("n")).plan.groups) == 1
     long = planned(layer_norm, In("1, 100000"), In("100000"), In("100000"))
     assert len(long.plan.groups) > 1, "what a stage keeps of a long row for the next does not stay close"
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda x: (x - x.sum(0)[:, None]).sum(0), lambda x: (x - x.max(1)[None]).max(1)],
+    ids=["columns", "rows"],
+)
+@pytest.mark.parametrize("shape", ["a, a", "100, 100"])
+def test_results_of_a_square_do_not_meet_its_other_axis(function: Callable[..., Any], shape: str) -> None:
+    """One result of the first reduction is read by all of the second: they have only their number in common."""
+    assert len(planned(function, In(shape)).plan.groups) == 2

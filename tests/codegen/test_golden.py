@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
@@ -66,4 +67,5 @@ def text_of(artifact: Artifact) -> str:
     texts = [*(file.text for file in artifact.kernels), artifact.host.text]
     assert [line for text in texts for line in text.splitlines() if "\t" in line or line.rstrip() != line] == []
     elsewhere = replace(artifact.overview, shapes=())  # their reasons name files of this machine
-    return "\n".join([explain(replace(artifact, overview=elsewhere)), "", *texts])
+    told = explain(replace(artifact, overview=elsewhere)).replace(f"{Path(__file__).parent}/", "")
+    return "\n".join([told, "", *texts])

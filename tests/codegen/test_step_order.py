@@ -69,9 +69,9 @@ def lists(depth: int) -> st.SearchStrategy[Steps]:
     if depth:
         inner = lists(depth - 1)
         flags = st.integers(0, SLOTS - 1)
-        loops = st.builds(lambda c, f, b: WhileStep(c, f, b, GROUP), inner, flags, inner)
+        loops = st.builds(lambda c, f, b: WhileStep(c, f, b, GROUP, ()), inner, flags, inner)
         cases = st.builds(
-            lambda i, b: CaseStep(i, DType.I32, tuple(b), GROUP), flags, st.lists(inner, min_size=1, max_size=2)
+            lambda i, b: CaseStep(i, DType.I32, tuple(b), GROUP, ()), flags, st.lists(inner, min_size=1, max_size=2)
         )
         one = st.one_of(one, one, one, loops, cases)
     return st.lists(one, max_size=8).map(tuple)

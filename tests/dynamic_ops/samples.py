@@ -223,7 +223,7 @@ def _move() -> Iterator[Sample]:
     yield sample("d_broadcast", [floats()], BroadcastAttrs((), ()), (0, 2))
     for source, target in (
         ((2, 3, 5), (6, 5)), ((6, 5), (2, 3, 5)), ((7,), (7, 1)), ((4, 6), (8, 3)), ((1, 5, 1), (5,)), ((0, 3), (3, 0)),
-        ((2, 1, 6), (3, 4)), ((1,), ()), ((), (1, 1)),
+        ((2, 1, 6), (3, 4)), ((1,), ()), ((), (1, 1)), ((6, 2), (2, 6)), ((2, 6, 2), (6, 2, 2)), ((3, 3, 4), (9, 2, 2)),
     ):  # fmt: skip
         yield sample("d_reshape", [floats(*source)], NONE, target)
     yield sample("d_transpose", [floats(2, 3, 5)], TransposeAttrs((2, 0, 1)), (5, 2, 3))
@@ -273,6 +273,8 @@ def _gather() -> Iterator[Sample]:
         index_vector_dim=2, slice_sizes=dims(1, 1),
     )  # fmt: skip
     yield sample("d_gather", [floats(3, 5), np.array([[[0], [4]]] * 3)], batched, (3, 2))
+    behind = replace(batched, start_indices_batching_dims=(2,), index_vector_dim=0)
+    yield sample("d_gather", [floats(3, 5), np.array([[[0, 1, 2], [4, 3, 9]]])], behind, (2, 3))
 
 
 def _reductions() -> Iterator[Sample]:
@@ -325,6 +327,7 @@ def _contractions() -> Iterator[Sample]:
     turned = replace(plain_conv, reversal=(True,))
     grouped = replace(turned, feature_groups=3)
     yield sample("d_convolution", [plain(2, 7, 3), plain(3, 1, 6)], grouped, (2, 5, 6))
+    yield sample("d_convolution", [plain(2, 7, 6), plain(3, 2, 6)], grouped, (2, 5, 6))
     batches = replace(turned, batch_groups=2)
     yield sample("d_convolution", [plain(4, 7, 3), plain(3, 3, 6)], batches, (2, 5, 6))
 

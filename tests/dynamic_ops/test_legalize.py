@@ -129,12 +129,39 @@ def test_equal_shapes_that_nothing_proves_are_checked_and_then_known() -> None:
 def test_a_shape_that_is_also_data_is_stored() -> None:
     made = program(
         """%n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf32>) -> tensor<i32>
-        %m = stablehlo.add %n, %n : tensor<i32>
-        return %m : tensor<i32>""",
-        results="tensor<i32>",
+        %k = stablehlo.convert %n : (tensor<i32>) -> tensor<i64>
+        %m = stablehlo.add %k, %k : tensor<i64>
+        return %m : tensor<i64>""",
+        results="tensor<i64>",
     )
     assert [op.name for op in made.body.ops] == ["d_from_dims"]
     assert interpret(made, [np.zeros(7, np.float32)]) == [14]
+
+
+def test_arithmetic_of_sizes_that_may_wrap_around_is_computed_where_it_is_data() -> None:
+    body = """%n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+        %k = stablehlo.convert %n : (tensor<i32>) -> tensor<i8>
+        %m = stablehlo.add %k, %k : tensor<i8>"""
+    made = program(f"{body}\nreturn %m : tensor<i8>", results="tensor<i8>")
+    assert [op.name for op in made.body.ops] == ["d_from_dims", "convert", "add"]
+    assert made.checks == ()
+    assert interpret(made, [np.zeros(200, np.float32)]) == [-112]
+
+
+def test_arithmetic_of_sizes_that_may_wrap_around_is_checked_where_it_is_a_size() -> None:
+    made = program(
+        """%n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+        %k = stablehlo.convert %n : (tensor<i32>) -> tensor<i8>
+        %m = stablehlo.add %k, %k : tensor<i8>
+        %s = stablehlo.reshape %m : (tensor<i8>) -> tensor<1xi8>
+        %i = stablehlo.dynamic_iota %s, dim = 0 : (tensor<1xi8>) -> tensor<?xi32>
+        return %i : tensor<?xi32>""",
+        results="tensor<?xi32>",
+    )
+    (found,) = interpret(made, [np.zeros(63, np.float32)])
+    assert found.tolist() == list(range(126))
+    with pytest.raises(RuntimeShapeError, match=r"the size that stablehlo\.add computes does not overflow i8"):
+        interpret(made, [np.zeros(64, np.float32)])
 
 
 def test_shapes_that_always_differ_are_an_error_with_a_place() -> None:

@@ -34,7 +34,7 @@ from shlo_disc.expr.scalar import (
 )
 
 N = symbol("n")
-FACTS = Facts.empty().assume_at_least(N, 1, "a size", NOWHERE)
+FACTS = Facts.empty().assume_at_least(N, 1, "a size", NOWHERE).limited(Sym("n"), 2**31 - 1)
 I32 = DType.I32
 BINARY = [
     "ADD",
@@ -95,8 +95,9 @@ def formulas(draw: st.DrawFn) -> Drawn:
         leaf = draw(st.sampled_from(["load", "load", "constant", "size"]))
         if leaf == "constant":
             return Const(draw(_numbers(dtype)), dtype)
-        if leaf == "size" and dtype is I32:
-            return FromDim(draw(st.sampled_from([N, N - 1, 2 * N])), dtype)
+        if leaf == "size":
+            dim = draw(st.sampled_from([N, N - 1, 2 * N]))
+            return FromDim(dim, dtype) if dtype is I32 else Convert(FromDim(99 * dim, DType.I64), dtype)
         return Load(draw(st.sampled_from(sources)), ())
 
     def condition(depth: int) -> Scalar:

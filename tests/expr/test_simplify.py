@@ -74,8 +74,14 @@ def leaves(dtype: DType) -> st.SearchStrategy[Scalar]:
         return st.sampled_from([Const(True, I1), Const(False, I1), P, Q])
     values = FLOATS if dtype.is_float else tuple(wrapped(n, dtype) for n in INTEGERS)
     arguments = [Arg(f"{dtype.value}_{n}", dtype) for n in range(2)]
-    dims = [FromDim(dim, dtype) for dim in (S, S * B - 1, const(2))]
+    dims = [index(dim, dtype) for dim in (S, S * B - 1, const(2))]
     return st.sampled_from([*(Const(value, dtype) for value in values), *arguments, *dims])
+
+
+def index(dim: Dim, dtype: DType) -> Scalar:
+    """A dim as an element; of an integer type that may not hold it, it wraps around."""
+    holds = not dtype.is_integer or SIZES.fits(dim, dtype)
+    return FromDim(dim, dtype) if holds else Convert(FromDim(dim, I64), dtype)
 
 
 def wrapped(n: int, dtype: DType) -> int:
@@ -108,21 +114,24 @@ def formulas(dtype: DType, depth: int = 3) -> st.SearchStrategy[Scalar]:
     )
 
 
-def simplified(node: Scalar) -> Scalar:
+SIZES = Facts.empty().limited(Sym("s"), 100).limited(Sym("b"), 3)
+
+
+def simplified(node: Scalar, facts: Facts = SIZES) -> Scalar:
     """Simplify bottom-up."""
     match node:
         case Unary(fn, x, _):
-            return make.unary(fn, simplified(x))
+            return make.unary(fn, simplified(x, facts), facts)
         case Binary(fn, a, b, _):
-            return make.binary(fn, simplified(a), simplified(b))
+            return make.binary(fn, simplified(a, facts), simplified(b, facts), facts)
         case Compare(direction, a, b, total):
-            return make.compare(direction, simplified(a), simplified(b), total=total)
+            return make.compare(direction, simplified(a, facts), simplified(b, facts), total=total)
         case Select(condition, then, other):
-            return make.select(simplified(condition), simplified(then), simplified(other))
+            return make.select(simplified(condition, facts), simplified(then, facts), simplified(other, facts))
         case Convert(x, dtype):
-            return make.convert(simplified(x), dtype)
+            return make.convert(simplified(x, facts), dtype, facts)
         case _:
-            return make.simplify(node)
+            return make.simplify(node, facts)
 
 
 def same_bits(a: Value, b: Value) -> bool:
@@ -215,6 +224,7 @@ BECOMES: list[tuple[Scalar, Scalar]] = [
     (Convert(X, F32), X),
     (Convert(FromDim(S, I32), I64), FromDim(S, I64)),
     (Convert(FromDim(S, I64), F32), FromDim(S, F32)),
+    (Convert(FromDim(S, I32), F32), FromDim(S, F32, I32)),
     (Convert(Convert(X, F64), F32), X),
     (Convert(Convert(N, I64), I8), Convert(N, I8)),
     (Convert(Convert(P, F32), I1), P),
@@ -223,7 +233,14 @@ BECOMES: list[tuple[Scalar, Scalar]] = [
     (Compare(Direction.EQ, P, make.FALSE), Unary(NOT, P, I1)),
     (Compare(Direction.LE, N, N), make.TRUE),
     (Compare(Direction.LT, FromDim(S, I64), FromDim(S + 1, I64)), make.TRUE),
+    (Compare(Direction.LT, FromDim(S, I8), FromDim(S + 1, I8)), make.TRUE),
     (Compare(Direction.EQ, FromDim(S, I32), FromDim(S + 1, I32)), make.FALSE),
+    (Convert(FromDim(S, I8), I32), FromDim(S, I32)),
+    (Convert(FromDim(S, I64), I8), FromDim(S, I8)),
+    (binary(ADD, FromDim(S, I8), Const(28, I8)), Convert(FromDim(S + 28, I64), I8)),
+    (binary(MULTIPLY, Convert(FromDim(S * 9, I64), I8), Const(3, I8)), Convert(FromDim(S * 27, I64), I8)),
+    (Unary(NEGATE, FromDim(S, UI8), UI8), Convert(FromDim(-S, I64), UI8)),
+    (Convert(Convert(FromDim(S * 9, I64), DType.I16), I8), Convert(FromDim(S * 9, I64), I8)),
     (Bitcast(Bitcast(X, I32), F32), X),
     (Bitcast(f32(1.0), I32), i32(0x3F800000)),
     (FromDim(const(3), F32), f32(3.0)),
@@ -250,13 +267,15 @@ STAYS: list[Scalar] = [
     binary(BinaryFn.POWER, f32(3.0), f32(1.5)),
     Unary(UnaryFn.EXPONENTIAL, f32(1.0), F32),  # its last bit depends on who computes it
     Compare(Direction.EQ, X, X),
-    Compare(Direction.LT, FromDim(S, I32), FromDim(S + 1, I32)),  # may wrap
+    binary(MULTIPLY, FromDim(S, I64), Const(2**62, I64)),  # 64 bits do not hold the dim
+    Compare(Direction.LT, FromDim(S, I8), Convert(FromDim(S + 28, I64), I8)),  # may wrap
     Convert(Convert(X, F16), F32),
     Convert(Convert(Arg("d", F64), F32), F16),  # rounds twice
     Convert(Convert(N, F32), I32),
     Convert(Convert(N, I8), I32),
     Convert(P, I32),
-    Convert(FromDim(S, I8), I32),  # may have wrapped
+    Convert(Convert(FromDim(S * 9, I64), I8), I32),  # may have wrapped
+    Convert(Convert(Arg("e", I8), F32), UI8),  # -1 is held at 0
     Bitcast(f32(math.nan), I32),
     InRange(S, const(0), B),
 ]
@@ -265,6 +284,12 @@ STAYS: list[Scalar] = [
 @pytest.mark.parametrize("node", STAYS)
 def test_what_would_change_a_value_stays(node: Scalar) -> None:
     assert simplified(node) == node
+
+
+def test_without_facts_sums_stay_sums() -> None:
+    sum_ = binary(ADD, FromDim(S, I32), i32(1))
+    assert simplified(sum_, Facts.empty()) == sum_
+    assert simplified(sum_) == FromDim(S + 1, I32)
 
 
 def test_ranges_are_decided_with_facts() -> None:

@@ -18,7 +18,8 @@ import pytest
 import shlo_disc
 from shlo_disc.codegen.kernel import RowKernel
 from shlo_disc.codegen.stages import build_row_kernel
-from shlo_disc.lower_cpu.in_flight import GROUP, copies, may_fly
+from shlo_disc.lower_cpu.flight_schedule import copies
+from shlo_disc.lower_cpu.in_flight import GROUP, may_fly
 from shlo_disc.lower_cpu.rows import SEAMS, RowPrinter, scratch_bytes, unrolled
 from tests.codegen.programs import planned, softmax
 from tests.pipeline.exports import BF16, FAST, In, exported, special
@@ -49,6 +50,20 @@ def normalized(x: Any) -> Any:
     return centered * jax.lax.rsqrt((centered * centered).mean(1, keepdims=True))
 
 
+def joined(count: int, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The sum of a function along joined parts: each is a stage, which goes on from what the one before found."""
+
+    def run(x: Any) -> Any:
+        parts = [x * (1 - 0.25 * k) for k in range(count)]
+        return function(jnp.concatenate(parts, -1)).sum(-1)
+
+    return run
+
+
+def product_of_halves(x: Any) -> Any:
+    return (jnp.tanh(jnp.concatenate([x, -x], 1)) * 0.1 + 1).prod(1)
+
+
 PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[In, ...]]] = {
     "softmax": (softmax, (X,)),
     "a number told two turns later": (lambda x: jax.nn.log_softmax(x, 1), (X,)),
@@ -59,6 +74,10 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[In, ...]]] = {
     "bf16": (softmax, (In("b, s", BF16),)),
     "rows of matrices": (softmax, (In("2, b, s"),)),
     "known length": (softmax, (In("b, 40"),)),
+    "a sum of two parts": (joined(2, jnp.exp), (X,)),
+    "a sum of three parts": (joined(3, jnp.tanh), (X,)),
+    "a product of two parts": (product_of_halves, (X,)),
+    "parts of f64": (joined(2, jnp.exp), (In("b, s", np.float64),)),
 }
 
 
@@ -106,7 +125,7 @@ def test_rows_have_the_bits_that_they_have_alone(name: str) -> None:
             assert _bits(together[0]) == _bits(together[1]), "threads"
             for row in range(height):
                 alone = _arrays(runs[0]([_one(x, one.shape, row) for x, one in zip(given, inputs, strict=True)]))
-                of_all = [y[..., row : row + 1, :] for y in together[0]]
+                of_all = [y[row : row + 1] if y.ndim == 1 else y[..., row : row + 1, :] for y in together[0]]
                 assert _bits(of_all) == _bits(alone), (length, height, row)
 
 

@@ -116,6 +116,24 @@ def test_maps() -> None:
             check(list(run(list(given))), maps_by_numpy(*given), str(shape))
 
 
+def test_rows_that_were_joined_are_longer_than_their_parts() -> None:
+    """Scratch holds all of a row, a stage computes a part of it."""
+
+    def weighted(x: Any) -> Any:
+        """Every stage reads the joined rows, so that each is cut into two."""
+        rows = jnp.concatenate([x, -x], 1)
+        return softmax(rows) * rows
+
+    program = exported(weighted, [In("b, s")])
+    run = guarded(shlo_disc.compile(program, options=replace(FAST, driver="vm")))
+    rng = np.random.default_rng(7)
+    for height in HEIGHTS:
+        for length in LENGTHS:
+            x = rng.standard_normal((height, length)).astype(np.float32)
+            rows = np.concatenate([x, -x], 1)
+            check(list(run([x])), [shares(rows) * rows], str(x.shape))
+
+
 PADS = (((1, 1, 1), (0, 0, 1)), ((0, -1, 2), (3, 2, 0)), ((2, 0, 0), (-1, 3, 3)), ((0, 0, 0), (1, -1, 2)))
 
 

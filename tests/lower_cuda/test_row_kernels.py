@@ -58,6 +58,11 @@ def attend(x: Any) -> Any:
     return weights * weights.sum(1, keepdims=True), weights.max(1)
 
 
+def weighted_parts(x: Any) -> Any:
+    parts = jnp.concatenate([x, -x], 1)
+    return softmax(parts) * parts
+
+
 def longest(x: Any) -> Any:
     return jnp.argmax(x, 1), x.max(1)
 
@@ -94,6 +99,12 @@ PROGRAMS: dict[str, Program] = {
         program("a kept axis between reduced ones", lambda x: x * jnp.exp(x).sum((1, 3), keepdims=True), BOXES),
         program("empty rows", lambda x: x[:, 1:].sum(1) + 1, In("b, s")),
         program("no rows", lambda x: x[1:] - x[1:].max(1, keepdims=True), In("b, s")),
+        program("columns of a square", lambda x: (x.max(0) + 1, jnp.tanh(x.sum(0))), In("s, s")),
+        program("a square against its own sums", lambda x: x - x.mean(0) + x.max(1), In("s, s")),
+        program("squares", lambda x: jnp.exp(x.max(1)) + x.sum(2), In("b, s, s")),
+        program("sums of parts", lambda x: jnp.exp(jnp.concatenate([x, x * 0.5], 1)).sum(1), X),
+        program("parts in every stage", weighted_parts, X),
+        program("columns of parts", lambda x: jnp.tanh(jnp.concatenate([x, x + 1]).sum(0)) * 2, In("s, s")),
         program("scalars of a row", lambda x: (x.sum(1) * 2, x / (1 + jnp.abs(x).sum(1, keepdims=True))), X),
     )
 }

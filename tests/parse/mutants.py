@@ -25,6 +25,8 @@ FRAGMENTS = (
         "\udc80",
         "\ud800",
         "\r",
+        "\x1b[31m",
+        "\u202e",
     ),
     *("!t = i32\n", "#a = [#a]\n", "#loc = loc(#loc)\n", "tuple<", "complex<f32>", "value = ", "stablehlo.return %0"),
 )

@@ -8,6 +8,7 @@ tries more than the tests do.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import time
@@ -36,6 +37,7 @@ PARTS = 8
 MUTANTS = 20_000 // PARTS
 LONGEST = 3000  # characters of a program that is damaged
 SECONDS = 1.0  # of CPU time, for reading, checking, printing and reading again
+UNSEEN = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")  # no terminal shows these
 REFUSALS = (ParseError, VerifyError, UnsupportedOpError)
 
 
@@ -59,6 +61,7 @@ def check_error(error: CompileError, text: str) -> None:
     """Hold an error against the text that it is about."""
     assert 0 <= error.span.start <= error.span.end <= len(text)
     assert str(error)
+    assert not UNSEEN.search(str(error))
 
 
 def check(text: str) -> bool:

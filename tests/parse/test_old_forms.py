@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from shlo_disc.ir.attributes import DenseArrayAttr
@@ -95,3 +98,16 @@ def test_a_literal_that_is_no_list_stays_what_it_is() -> None:
     (op, _) = parse_module(program(text)).functions["main"].body.ops
     assert not isinstance(op.attributes["permutation"], DenseArrayAttr)
     assert text in str(parse_module(program(text)))
+
+
+NARROW = """func.func @main(%a: tensor<4x5xf32>) -> tensor<5x4xf32> {
+  %0 = "stablehlo.transpose"(%a) <{permutation = dense<[1, 0]> : tensor<2xi4>}> : (tensor<4x5xf32>) -> tensor<5x4xf32>
+  return %0 : tensor<5x4xf32>
+}
+"""
+
+
+def test_lists_of_four_bits_are_read_by_a_process_that_has_read_none() -> None:
+    command = [sys.executable, "-c", "import shlo_disc, sys; shlo_disc.verify(shlo_disc.parse(sys.argv[1]))", NARROW]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

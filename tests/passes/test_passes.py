@@ -154,6 +154,7 @@ def test_passes_run_in_a_stated_order() -> None:
         "updates",
         "dce",
         "leading",
+        "views",
     ]
     assert [one.name for one in PASSES] == order
 

@@ -17,6 +17,9 @@ import pytest
 from jax import lax
 
 import shlo_disc
+from shlo_disc import parse
+from shlo_disc.dynamic_ops.legalize import legalize
+from shlo_disc.dynamic_ops.reference import interpret
 from tests.pipeline.exports import BF16, In, Program, exported, program, verify
 
 NHWC, NCHW, NWC = ("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW"), ("NWC", "WIO", "NWC")
@@ -201,3 +204,40 @@ def test_constant_weights_of_two_bytes_stay_so(dtype: Any) -> None:
     found, wanted = run(image), np.asarray(conv()(image.astype(np.float32), kernel.astype(np.float32)))
     assert found.dtype == dtype
     np.testing.assert_allclose(found.astype(np.float32), wanted, rtol=2.0**-8, atol=1e-3)
+
+
+BESIDE_PADDING: dict[str, tuple[Callable[[Any, Any], Any], str, tuple[int, ...]]] = {
+    "last": (conv(), "b, h, w, 20", (3, 3, 20, 33)),
+    "first": (conv(layout=NCHW), "b, 20, h, w", (33, 20, 3, 3)),
+    "steps": (conv((2, 2)), "b, h, w, 20", (3, 4, 20, 33)),
+    "holes": (conv(padding=((2, 1), (2, 1)), lhs_dilation=(2, 2)), "b, h, w, 20", (3, 3, 20, 7)),
+    "groups": (conv(feature_group_count=4), "b, h, w, 64", (3, 3, 16, 64)),
+    "narrow groups": (conv(feature_group_count=8), "b, h, w, 32", (3, 3, 4, 32)),
+    "depthwise, first": (conv(layout=NCHW, feature_group_count=20), "b, 20, h, w", (20, 1, 3, 3)),
+    "gradient of the image": (
+        lambda x, k: jax.vjp(lambda y: conv()(y, k), jnp.zeros((*x.shape[:3], 5)))[1](x)[0],
+        "b, h, w, 33",
+        (3, 3, 5, 33),
+    ),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, jnp.bfloat16], ids=["f32", "bf16"])
+@pytest.mark.parametrize("name", BESIDE_PADDING)
+def test_weights_that_are_not_finite_reach_padding(name: str, dtype: Any) -> None:
+    """0 times infinity is NaN on padding and in holes, as in the reference, for any number of threads, bound or not."""
+    function, shape, kernel = BESIDE_PADDING[name]
+    export = exported(lambda k, x: function(x, k.astype(x.dtype)), (In(", ".join(map(str, kernel)), dtype), In(shape)))
+    runs = [shlo_disc.compile(export, threads=threads) for threads in (1, 2, 3)]
+    expected = legalize(parse(str(export.mlir_module())))
+    rng = np.random.default_rng(len(name))
+    weights = rng.integers(-8, 9, kernel).astype(dtype)
+    for place in ((0,) * 4, (2, 1, 0, 0), tuple(n - 1 for n in kernel)):
+        weights[tuple(np.minimum(place, np.array(kernel) - 1))] = rng.choice([np.nan, np.inf, -np.inf])
+        for sizes in ({"b": 1, "h": 1, "w": 1}, {"b": 2, "h": 7, "w": 5}, {"b": 1, "h": 31, "w": 18}):
+            dims = [sizes[d] if d in sizes else int(d) for d in shape.split(", ")]
+            image = rng.integers(-8, 9, dims).astype(np.float32)
+            (wanted,) = interpret(expected, (weights, image))
+            for run in runs:
+                np.testing.assert_array_equal(run(weights, image), wanted)
+            np.testing.assert_array_equal(runs[1].bind(weights)(image), wanted)

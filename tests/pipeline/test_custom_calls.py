@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import math
-import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +22,8 @@ from numpy.typing import NDArray
 
 import shlo_disc
 from shlo_disc import CompileOptions, custom_calls
+from shlo_disc.artifact import Artifact
+from shlo_disc.codec import decode, encode
 from shlo_disc.runtime.executable import Executable, build
 from tests.pipeline.hooks import SAME, WAYS, Floats, X, by_driver, call, program, register, way
 
@@ -310,7 +311,7 @@ def test_artifacts_find_the_function_that_is_registered_when_they_run(tmp_path: 
     run = shlo_disc.compile(SAME, device="cpu", options=options)
     executable = run.executable
     assert isinstance(executable, Executable)
-    loaded = build(pickle.loads(pickle.dumps(executable.artifact)), options)
+    loaded = build(decode(Artifact, encode(Artifact, executable.artifact)), options)
     np.testing.assert_array_equal(loaded([X])[0], X * 3)
     register("target", lambda x: x * 4)
     for one in (run.executable, loaded):

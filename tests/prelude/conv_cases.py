@@ -35,6 +35,7 @@ class Case:
     weights: str = "*IO"
     dtype: str = "f4"
     infinite: bool = False  # the last of each line of the input
+    special: int = 0  # so many weights are infinite or NaN, and numbers of the input every now and then
     rounded: bool = False  # sums and products are not exact
 
     @property
@@ -65,7 +66,7 @@ class Case:
 
     def operands(self) -> tuple[Floats, Floats]:
         """Input [N, C, spatial] and weights [O, I, spatial], laid out as the case says amid NaNs (bytes: any)."""
-        rng = np.random.default_rng(len(repr(replace(self, infinite=False, rounded=False))))
+        rng = np.random.default_rng(len(repr(replace(self, infinite=False, special=0, rounded=False))))
         shapes = (
             {"N": self.batch, "C": self.channels} | dict(zip(self.space, self.sizes, strict=True)),
             {"O": self.features, "I": self.channels // max(self.groups, 1)}
@@ -77,6 +78,9 @@ class Case:
         )
         if self.infinite:
             x[..., -1:] = np.inf
+        for array, count in ((w, self.special), (x, self.special // 3)):
+            for place in rng.integers(array.size, size=count if array.size else 0):
+                array[np.unravel_index(place, array.shape)] = rng.choice([np.inf, -np.inf, np.nan])
         if self.rounded:
             x /= 3
         return x, w

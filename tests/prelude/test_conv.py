@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 from tests.prelude.conv_call import describe
 from tests.prelude.conv_cases import CASES, FIRST, INFINITE, MAJOR, SAME, Case, Floats, cases
+from tests.prelude.conv_definition import by_definition
 
 PRELUDE = Path(__file__).parents[2] / "shlo_disc" / "lower_cpu" / "prelude"
 FLAGS = (
@@ -272,6 +273,36 @@ def check_infinite(convolve: Convolve, case: Case) -> None:
         got = convolve(replace(case, infinite=True), [(0, task_count(case))], turned=turned)
         np.testing.assert_array_equal(got[..., ~sees, :], reference(case).astype(case.dtype)[..., ~sees, :])
         assert not np.isfinite(got[..., sees, :]).all()
+
+
+MOST_PRODUCTS = 1 << 26  # that NumPy computes for a case
+
+
+def is_small(case: Case) -> bool:
+    return (
+        prod((case.batch, *case.out, case.features, case.channels // max(case.groups, 1), *case.kernel)) < MOST_PRODUCTS
+    )
+
+
+def check_special(convolve: Convolve, case: Case, weights: Weights = "as they are") -> None:
+    """Weights that are not finite beside padding, however the tasks are cut."""
+    wanted, tasks = by_definition(case).astype(case.dtype), task_count(case)
+    for turned in (False, True):
+        for cut in (max(tasks, 1), 1, 3):
+            got = convolve(case, [(k, k + cut) for k in range(0, tasks, cut)], weights, turned=turned)
+            np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("special", [1, 9])
+@pytest.mark.parametrize("name", [name for name in CASES if is_small(CASES[name])])
+def test_weights_that_are_not_finite_beside_padding(convolve: Convolve, name: str, special: int) -> None:
+    check_special(convolve, replace(CASES[name], special=special))
+
+
+@settings(max_examples=80)
+@given(case=cases(), special=st.integers(1, 6), weights=st.sampled_from(get_args(Weights)))
+def test_drawn_weights_that_are_not_finite(convolve: Convolve, case: Case, special: int, weights: Weights) -> None:
+    check_special(convolve, replace(case, special=special), "kept" if is_narrow(case) else weights)
 
 
 WIDE = {

@@ -10,7 +10,17 @@ from hypothesis import strategies as st
 
 from tests.prelude.conv_cases import SAME, Case, long_windows
 from tests.prelude.conv_long_cases import LONG, dense_windows
-from tests.prelude.test_conv import COMPILERS, Convolve, build, caller, check, check_bits, check_infinite, task_count
+from tests.prelude.test_conv import (
+    COMPILERS,
+    Convolve,
+    build,
+    caller,
+    check,
+    check_bits,
+    check_infinite,
+    check_special,
+    task_count,
+)
 
 # -1: the kernel left it alone.
 HARNESS = r"""
@@ -46,10 +56,11 @@ def test_case(convolve: Convolve, name: str, dtype: str) -> None:
 
 
 @settings(max_examples=60)
-@given(case=dense_windows(), cut=st.integers(1, 3))
-def test_drawn(convolve: Convolve, case: Case, cut: int) -> None:
+@given(case=dense_windows(), cut=st.integers(1, 3), special=st.integers(1, 6))
+def test_drawn(convolve: Convolve, case: Case, cut: int, special: int) -> None:
     check(convolve, case)
     check(convolve, case, [(k, k + cut) for k in range(0, task_count(case), cut)])
+    check_special(convolve, replace(case, special=special))
 
 
 @settings(max_examples=60)
@@ -64,6 +75,7 @@ def test_drawn_depthwise(convolve: Convolve, case: Case, cut: int, layouts: tupl
     assume(drawn.out[-1] <= drawn.kernel[-1] and (is_first or drawn.features >= 16))
     check(convolve, drawn)
     check(convolve, drawn, [(k, k + cut) for k in range(0, task_count(drawn), cut)])
+    check_special(convolve, replace(drawn, special=cut))
 
 
 DENSE, DEPTHWISE = LONG["gradient, channels first"], LONG["gradient of depthwise weights"]

@@ -85,6 +85,9 @@ class MemoryPointer:
         self.data = np.full(size, 0xFF, np.uint8)
         self.ptr = self.data.ctypes.data
 
+    def memset_async(self, value: int, size: int) -> None:
+        ctypes.memset(self.ptr, value, size)
+
     def copy_from_host_async(self, source: ctypes.c_void_p, size: int) -> None:
         ctypes.memmove(self.ptr, source.value or 0, size)
 

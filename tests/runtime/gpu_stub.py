@@ -177,7 +177,7 @@ class Recorded:
 
 
 class StubDevice(HostMemoryDevice):
-    """Records every command in `log`; the one of number `fails_at` fails."""
+    """Records every command in `log`; the one of number `fails_at` fails, with the error `code`."""
 
     name = "stub"
     limits = GPU
@@ -191,6 +191,7 @@ class StubDevice(HostMemoryDevice):
         self.free = dict[int, list[Array]]()
         self.held = 0
         self.fails_at: int | None = None
+        self.code = 7
         self.tables = 0
         self._recording: list[Callable[[], None]] | None = None
         self._callbacks = (
@@ -265,7 +266,7 @@ class StubDevice(HostMemoryDevice):
 
     def _do(self, what: str, command: Callable[[], None]) -> int:
         if self.fails_at is not None and len(self.log) == self.fails_at:
-            return 7
+            return self.code
         self.log.append(what)
         if self._recording is None:
             command()

@@ -81,7 +81,7 @@ extern "C" int64_t shlo_plan(const int64_t* raw, int64_t* symbols, int64_t* resu
   return 0;
 }
 
-extern "C" void shlo_run(const ShloRuntime* rt, void* const* arguments, void* const* results,
+extern "C" int64_t shlo_run(const ShloRuntime* rt, void* const* arguments, void* const* results,
                          void* const* constants, const int64_t* symbols, char* arena) {
   const int64_t b = symbols[0], s = symbols[1], n = symbols[3];
   if (b > 0) {
@@ -93,8 +93,9 @@ extern "C" void shlo_run(const ShloRuntime* rt, void* const* arguments, void* co
   if (b > 0) {
     void* const buffers[] = {arena, arguments[1], constants[0], results[1]};
     const int64_t dims[] = {s};
-    rt->parallel(rt, rows, buffers, dims, b, 1, s * 4);
+    if (!rt->parallel(rt, rows, buffers, dims, b, 1, s * 4)) return SHLO_NO_MEMORY;
   }
+  return SHLO_DONE;
 }
 """
 
@@ -192,7 +193,7 @@ extern "C" int64_t shlo_plan(const int64_t* raw, int64_t* symbols, int64_t* resu
   return 0;
 }
 
-extern "C" void shlo_run(const ShloRuntime* rt, void* const* arguments, void* const* results,
+extern "C" int64_t shlo_run(const ShloRuntime* rt, void* const* arguments, void* const* results,
                          void* const*, const int64_t* symbols, char* arena) {
   const int64_t dims[] = {symbols[0]};
   void* const counter[] = {arena, arguments[1], arena + 64};
@@ -211,6 +212,7 @@ extern "C" void shlo_run(const ShloRuntime* rt, void* const* arguments, void* co
     __builtin_memcpy(results[0], arena + 128, static_cast<unsigned long>(dims[0] * 4));
   else if (dims[0] > 0)
     rt->parallel(rt, negate, last, dims, dims[0], 1, 0);
+  return SHLO_DONE;
 }
 """
 

@@ -165,16 +165,19 @@ def test_loops_and_branches_read_what_decides(driver: Driver, options: CompileOp
     assert run.graphs is None
 
 
+@pytest.mark.parametrize(("code", "error"), [(7, InternalError), (2, MemoryError), (0x10003, MemoryError)])
 @pytest.mark.parametrize("driver", DRIVERS)
-def test_a_command_that_fails_is_named(driver: Driver, options: CompileOptions) -> None:
+def test_a_command_that_fails_is_named(
+    driver: Driver, code: int, error: type[Exception], options: CompileOptions
+) -> None:
     for text, arrays in ((CHAIN, vectors(8)), (LOOP, (vectors(8)[0], 2, 1, 0, 1))):
         run, device = ready(text, replace(options, cuda_graphs=False), driver)
         run(arrays)
-        steps = list(device.log)
+        steps, device.code = list(device.log), code
         for number, name in enumerate(steps):
             device.log.clear()
             device.fails_at = number
-            with pytest.raises(InternalError, match="stub error 7") as caught:
+            with pytest.raises(error, match=f"stub error {code}") as caught:
                 run(arrays)
             wanted = {"copy": "copy failed", "read": "reading the "}.get(name, f"kernel {name} failed")
             assert wanted in str(caught.value)
@@ -280,7 +283,7 @@ def test_wide_indices_are_compiled_when_needed(options: CompileOptions) -> None:
     artifact, kernels = lowered(CHAIN)
     (name,) = artifact.symbols[:1]
     device = StubDevice(kernels)
-    run = build_gpu(replace(artifact, index_spaces=(f"{name} * 2**29",)), options, device)
+    run = build_gpu(replace(artifact, index_spaces=(f"{name} * {1 << 29}",)), options, device)
     check_chain(run, *vectors(3))
     assert device.loaded == ["int32_t"]
     check_chain(run, *vectors(4))  # 2**31 elements, as it says
@@ -338,7 +341,7 @@ def test_threads_share_an_executable(options: CompileOptions) -> None:
 
 
 def test_without_a_compiler_the_vm_runs_and_says_so(options: CompileOptions, monkeypatch: pytest.MonkeyPatch) -> None:
-    def none(_: object) -> Any:
+    def none(*_: object) -> Any:
         raise ToolchainError("no C++ compiler")
 
     monkeypatch.setattr(gpu_build, "find_compiler", none)

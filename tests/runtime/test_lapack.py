@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +12,8 @@ import numpy as np
 import pytest
 
 import shlo_disc
+from shlo_disc.artifact import Artifact
+from shlo_disc.codec import encode
 from shlo_disc.diagnostics import ToolchainError
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime import lapack
@@ -24,11 +25,13 @@ SOLVE = """func.func @main(%a: tensor<?x?x?xf32>) -> tensor<?x?x?xf32> {
 }"""
 PLAIN = "func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {\n  return %a : tensor<?xf32>\n}"
 CHILD = """
-import pickle, sys
+import sys
 import numpy as np
 from pathlib import Path
+from shlo_disc.artifact import Artifact
+from shlo_disc.codec import decode
 from shlo_disc.runtime.executable import build
-plain, solve = (pickle.loads(Path(path).read_bytes()) for path in sys.argv[1:])
+plain, solve = (decode(Artifact, Path(path).read_bytes()) for path in sys.argv[1:])
 build(plain)
 assert not any(name.startswith("scipy") for name in sys.modules), "only linear algebra needs SciPy"
 (found,) = build(solve)([np.diag(np.float32([4, 9]))[None]])
@@ -40,7 +43,7 @@ print(found.tolist())
 def test_a_saved_program_finds_its_routines(tmp_path: Path) -> None:
     paths = [tmp_path / "plain", tmp_path / "solve"]
     for path, text in zip(paths, (PLAIN, SOLVE), strict=True):
-        path.write_bytes(pickle.dumps(shlo_disc.compile(text, options=FAST).executable.artifact))
+        path.write_bytes(encode(Artifact, shlo_disc.compile(text, options=FAST).executable.artifact))
     done = subprocess.run([sys.executable, "-c", CHILD, *paths], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "[[[2.0, 0.0], [0.0, 3.0]]]", done.stderr
 

@@ -125,7 +125,7 @@ def test_guards_and_alignment() -> None:
         (replace(LONG_ROWS, shared="m"), {}, "300064 bytes of shared memory, expected at most 232448"),
         (LONG_ROWS, {"blocks": Function(2, 255, 0)}, ""),
         (replace(LONG_ROWS, threads=1024), {"blocks": Function(2, 128, 0)}, "128 registers for each of 1024 threads"),
-        (replace(LONG_ROWS, blocks="2**31 + m"), {}, "blocks of 256 threads: too many"),
+        (replace(LONG_ROWS, blocks="2147483648 + m"), {}, "blocks of 256 threads: too many"),
     ],
 )
 def test_what_the_device_cannot_run_is_not_chosen(

@@ -158,7 +158,8 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
 
 
 def test_a_large_host_program_is_compiled_as_glue(compiled: dict[str, int], tmp_path: Path) -> None:
-    builder, (kernels, *_) = Builder(find_compiler(), 3, Cache(tmp_path)), PROBE.kernels
+    builder, (probe, others) = Builder(find_compiler(), 3, Cache(tmp_path)), PROBE.kernels
+    kernels = replace(probe, text=probe.text + others.text)
     large = replace(PROBE.host, text=f"{PROBE.host.text}// {'x' * (12 << 10)}\n")
     builder.program(replace(PROBE, kernels=(kernels,)))
     assert compiled == {PROBE.host.name: 3}, "one file"

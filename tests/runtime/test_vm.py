@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from shlo_disc.artifact import Launch, Slot, Step
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.options import CompileOptions
+from shlo_disc.runtime.bounds import bounds
 from shlo_disc.runtime.checks import broken, holds, verify
 from shlo_disc.runtime.executable import build
-from shlo_disc.runtime.formulas import Symbols, evaluate
+from shlo_disc.runtime.formulas import FormulaSet, Symbols, evaluate
 from tests.runtime.sample import LOOP, SAMPLE
 
 Buffers = Mapping[Slot, NDArray[Any]]
@@ -65,11 +66,34 @@ def test_an_observer_follows_a_loop(options: CompileOptions) -> None:
         ("floordiv(-n, 2)", -4),
         ("mod(-n, 4)", 1),
         ("max(min(n, m), 0)", 0),
-        ("(n + 1) // 4", 2),
+        ("floordiv(n + 1, 4)", 2),
     ],
 )
 def test_formulas(formula: str, value: int) -> None:
     assert evaluate(formula, {"n": 7, "m": -3}) == value
+
+
+NO_ARITHMETIC = (
+    "__import__('os').system('true')|n.bit_length()|(lambda: 1)()|[n for n in (1,)][0]|n if n else m|n ** n|n // 2|"
+    "n / 2|1.5|True|'a'|n @ m|min(*n)|min(n, key=m)|min|print(n)|floordiv|__builtins__|n < m|~n|n << 90|"
+    "(n := 1)|f'{n}'|n, m|n)+(m|\0|\ud800|await n|min.__self__|"
+)
+HOSTILE = [*NO_ARITHMETIC.split("|"), f"{'(' * 5000}n{')' * 5000}", f"{'-' * 100_000}n", "+".join(["n"] * 20_000)]
+
+
+@pytest.mark.parametrize("formula", HOSTILE, ids=lambda text: text[:20])
+def test_a_formula_is_no_program(formula: str) -> None:
+    """Formulas come from files: nothing but arithmetic is evaluated, in whichever way."""
+    names = FormulaSet(("n", "m"))
+    names.add("m")
+    names.add(formula)
+    for use in (
+        lambda: evaluate(formula, {"n": 7, "m": 3}),
+        lambda: names.evaluate((7, 3)),
+        lambda: bounds(formula, {}),
+    ):
+        with pytest.raises(InternalError, match="size formula"):
+            use()
 
 
 def test_definitions_are_computed_when_asked_for() -> None:

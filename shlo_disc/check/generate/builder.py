@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from shlo_disc.expr.dim import Dim, const
 from shlo_disc.expr.dtypes import DType
 
 Shape = tuple[Dim, ...]
+MOST_FIXED = 1 << 15  # elements by sizes that the text fixes: later steps make more of them
 _RECENT = 5  # values that are likely to be used next: programs become deep
 _ARITHMETIC = {"add": Dim.__add__, "multiply": Dim.__mul__, "divide": Dim.__floordiv__}
 
@@ -52,6 +54,11 @@ def is_fixed(shape: Shape) -> bool:
     return all(dim.constant is not None for dim in shape)
 
 
+def fixed_elements(shape: Sequence[Dim]) -> int:
+    """How many elements there are for one of each open size."""
+    return math.prod(dim.constant or 1 for dim in shape)
+
+
 class Builder:
     """Makes a program line by line."""
 
@@ -67,7 +74,8 @@ class Builder:
 
     def pick(self, fits: Callable[[Made], bool]) -> Made | None:
         """Decide on a value, of the last ones most of the time; None if none fits."""
-        found = [value for value in reversed(self.values) if fits(value)]
+        usable = [value for value in reversed(self.values) if fixed_elements(value.shape) <= MOST_FIXED]
+        found = [value for value in usable if fits(value)]
         if not found:
             return None
         return pick(self.choices, found if chance(self.choices, 3) else found[:_RECENT])

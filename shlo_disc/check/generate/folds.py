@@ -10,7 +10,8 @@ from shlo_disc.expr.dtypes import DType
 _PADDING = (const(1), const(2))  # of a convolution of one dim
 
 
-def _is_number(v: Made) -> bool:
+def is_number(v: Made) -> bool:
+    """Whether a value holds integers or floats of usual types."""
     return v.dtype.bits >= (16 if v.dtype.is_float else 8) and not (v.dtype.is_bool or v.dtype.is_complex)
 
 
@@ -47,7 +48,7 @@ def reduced(b: Builder, x: Made, dims: list[int], combine: str) -> Made:
     return b.op(text, shape, x.dtype)
 
 
-def _combined(b: Builder, x: Made) -> str:
+def combined(b: Builder, x: Made) -> str:
     """What a reduction does; whether a product of many floats overflows on its way is a matter of their order."""
     if x.dtype.is_complex:
         return "add"
@@ -59,11 +60,11 @@ def _combined(b: Builder, x: Made) -> str:
 
 def reduce(b: Builder) -> bool:
     """Some dims reduced, and often broadcast back."""
-    x = b.pick(lambda v: len(v.shape) >= 1 and (_is_number(v) or v.dtype.is_complex or v.dtype.is_bool))
+    x = b.pick(lambda v: len(v.shape) >= 1 and (is_number(v) or v.dtype.is_complex or v.dtype.is_bool))
     if x is None:
         return False
     dims = [k for k in range(len(x.shape)) if b.choices.below(2)] or [len(x.shape) - 1]
-    made = reduced(b, x, dims, _combined(b, x))
+    made = reduced(b, x, dims, combined(b, x))
     if not chance(b.choices, 3):
         back = b.broadcast(made, [k for k in range(len(x.shape)) if k not in dims], x.shape)
         number = ("subtract", "multiply") if x.dtype.is_complex else ("subtract", "multiply", "maximum")
@@ -74,7 +75,7 @@ def reduce(b: Builder) -> bool:
 
 def normalize(b: Builder) -> bool:
     """A softmax, or a sum of squares, along one dim."""
-    x = b.pick(lambda v: len(v.shape) >= 1 and v.dtype.is_float and _is_number(v))
+    x = b.pick(lambda v: len(v.shape) >= 1 and v.dtype.is_float and is_number(v))
     if x is None:
         return False
     axis = len(x.shape) - 1 - b.choices.below(len(x.shape))
@@ -225,7 +226,7 @@ def convolution(b: Builder) -> bool:
 
 def sort(b: Builder) -> bool:
     """One dim sorted, stably; with a value of equal shape beside it now and then, by which ties are broken."""
-    x = b.pick(lambda v: len(v.shape) >= 1 and _is_number(v))
+    x = b.pick(lambda v: len(v.shape) >= 1 and is_number(v))
     if x is None:
         return False
     axis = b.choices.below(len(x.shape))

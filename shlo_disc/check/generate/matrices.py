@@ -18,6 +18,7 @@ def factored(b: Builder) -> bool:
     x = _matrices(b)
     if x is None:
         return False
+    x = _regular(b, x)
     *batch, m, n = x.shape
     pivots = (*batch, const(min(m.constant or 0, n.constant or 0)))
     lu, found, _ = _called(b, "getrf", "", [x], [(x.shape, x.dtype), (pivots, DType.I32), (tuple(batch), DType.I32)])
@@ -30,6 +31,7 @@ def orthogonal(b: Builder) -> bool:
     x = _matrices(b)
     if x is None:
         return False
+    x = _regular(b, x)
     *batch, m, n = x.shape
     rank = const(min(m.constant or 0, n.constant or 0))
     packed, tau = _called(b, "geqrf", "", [x], [(x.shape, x.dtype), ((*batch, rank), x.dtype)])
@@ -116,6 +118,24 @@ def _matrices(b: Builder, *, is_square: bool = False) -> Made | None:
         types = f"({parts[0].type}, {parts[1].type}) -> {x.type}"
         return b.quiet(f"stablehlo.complex {parts[0].name}, {parts[1].name} : {types}", x.shape, x.dtype)
     return bounded(b, x)
+
+
+def _regular(b: Builder, x: Made) -> Made:
+    """Matrices of bounded numbers with large ones on the other diagonal: of singular ones any factors may be right."""
+    plane = x.shape[-2:]
+    rows, columns = (
+        b.quiet(f"stablehlo.iota dim = {k} : {spell(plane, DType.I32)}", plane, DType.I32) for k in range(2)
+    )
+    number = b.quiet(f"stablehlo.add {rows.name}, {columns.name} : {rows.type}", plane, DType.I32)
+    last = b.splat(str(min(dim.constant or 1 for dim in plane) - 1), DType.I32, plane)
+    types = f"({last.type}, {last.type}) -> {spell(plane, DType.I1)}"
+    other = b.quiet(f"stablehlo.compare EQ, {number.name}, {last.name} : {types}", plane, DType.I1)
+    large = b.splat("(6.000000e+00, 0.000000e+00)" if x.dtype.is_complex else "6.000000e+00", x.dtype, plane)
+    text = f"stablehlo.convert {other.name} : ({other.type}) -> {spell(plane, x.dtype)}"
+    ones = b.quiet(text, plane, x.dtype)
+    added = b.quiet(f"stablehlo.multiply {ones.name}, {large.name} : {ones.type}", plane, x.dtype)
+    spread = b.broadcast(added, [len(x.shape) - 2, len(x.shape) - 1], x.shape)
+    return b.quiet(f"stablehlo.add {x.name}, {spread.name} : {x.type}", x.shape, x.dtype)
 
 
 def bounded(b: Builder, x: Made) -> Made:

@@ -11,6 +11,8 @@ from shlo_disc.expr.dtypes import DType
 _MOST_RANK = 4
 _ONE = const(1)
 _GATHERED = (DType.F32, DType.I32, DType.F64, DType.I64, DType.C64)
+_COUNTED = (DType.F32, DType.I32, DType.I64, DType.I8, DType.UI8, DType.I16, DType.UI16, DType.F64)
+_INDICES = (DType.I32, DType.I64, DType.I32, DType.I8, DType.UI8, DType.I16, DType.UI32)
 _NOT_COMBINED = (DType.I1, DType.F8E8M0FNU)
 
 
@@ -168,7 +170,7 @@ def iota(b: Builder) -> bool:
     if x is None:
         return False
     axis = b.choices.below(len(x.shape))
-    dtype = x.dtype if x.dtype in (DType.F32, DType.I32, DType.I64) else DType.I32
+    dtype = x.dtype if x.dtype in _COUNTED else DType.I32
     if is_fixed(x.shape):
         b.op(f"stablehlo.iota dim = {axis} : {spell(x.shape, dtype)}", x.shape, dtype)
         return True
@@ -180,7 +182,7 @@ def iota(b: Builder) -> bool:
 
 def indices(b: Builder, most_rank: int) -> Made:
     """Integers that may be in range or not."""
-    found = b.pick(lambda v: v.dtype in (DType.I32, DType.I64) and 1 <= len(v.shape) <= most_rank)
+    found = b.pick(lambda v: v.dtype in _INDICES and 1 <= len(v.shape) <= most_rank)
     if found is not None:
         return found
     return b.op("stablehlo.constant dense<[2, 0, -1, 1, 9]> : tensor<5xi32>", (const(5),), DType.I32)
@@ -201,6 +203,11 @@ def _gathered(b: Builder) -> tuple[Made, Made, Made, int] | None:
     axis = b.choices.below(len(x.shape))
     if not x.shape[axis].constant:  # an open axis may be empty at run time: then there is nothing to take
         return None
+    return x, rows, gathered(b, x, rows, axis), axis
+
+
+def gathered(b: Builder, x: Made, rows: Made, axis: int) -> Made:
+    """Whole slices of a value along an axis, at indices; the result has the dims of the indices first."""
     others = [k for k in range(len(x.shape)) if k != axis]
     shape = (*rows.shape, *[x.shape[k] for k in others])
     offsets = list(range(len(rows.shape), len(shape)))
@@ -222,7 +229,7 @@ def _gathered(b: Builder) -> tuple[Made, Made, Made, int] | None:
             f'"stablehlo.dynamic_gather"({x.name}, {rows.name}, {sizes.name}) <{{dimension_numbers = {numbers}, '
             f"indices_are_sorted = false}}> : ({x.type}, {rows.type}, {sizes.type}) -> {result}"
         )
-    return x, rows, b.op(text, shape, x.dtype), axis
+    return b.op(text, shape, x.dtype)
 
 
 def scatter(b: Builder) -> bool:
@@ -230,14 +237,18 @@ def scatter(b: Builder) -> bool:
     found = _gathered(b)
     if found is None or found[0].dtype in _NOT_COMBINED:
         return found is not None
-    x, rows, updates, axis = found
+    scatter_into(b, *found)
+    return True
+
+
+def scatter_into(b: Builder, x: Made, rows: Made, updates: Made, axis: int) -> None:
+    """Combine a value with slices along an axis, at indices."""
     windows = list(range(len(rows.shape), len(updates.shape)))
     numbers = (
         f"#stablehlo.scatter<update_window_dims = {windows}, inserted_window_dims = [{axis}], "
         f"scatter_dims_to_operand_dims = [{axis}], index_vector_dim = {len(rows.shape)}>"
     )
     _scattered(b, x, rows, updates, numbers)
-    return True
 
 
 def _scattered(b: Builder, x: Made, rows: Made, updates: Made, numbers: str) -> None:

@@ -18,9 +18,11 @@ from shlo_disc.check.generate import (
     normalization,
     products,
     regions,
+    relations,
 )
-from shlo_disc.check.generate.builder import Builder, Made, Shape
+from shlo_disc.check.generate.builder import MOST_FIXED, Builder, Made, Shape, fixed_elements
 from shlo_disc.check.generate.choices import Choices, RandomChoices, chance, pick
+from shlo_disc.check.thresholds import thresholds
 from shlo_disc.expr.dim import Dim, const, symbol
 from shlo_disc.expr.dtypes import DType
 
@@ -30,7 +32,7 @@ MOST_OPS = 15
 _MOST_ARGUMENTS = 4
 _KINDS = (
     elements.FAMILIES, movement.FAMILIES, folds.FAMILIES, elements.FAMILIES, movement.FAMILIES, folds.FAMILIES,
-    control.FAMILIES, functions.FAMILIES, libraries.FAMILIES, matrices.FAMILIES,
+    relations.FAMILIES, relations.FAMILIES, control.FAMILIES, functions.FAMILIES, libraries.FAMILIES, matrices.FAMILIES,
     (*products.FAMILIES, *regions.FAMILIES), (*forms.FAMILIES, *normalization.FAMILIES),
 )  # fmt: skip
 _BEYOND_XLA = (
@@ -45,6 +47,7 @@ _DTYPES = (
     DType.F8E4M3FN,
 )  # fmt: skip
 _FIXED = (4, 3, 8, 1, 5, 16)
+_LARGEST_FIXED = 520
 
 
 def generate(choices: Choices, count: int = 1) -> str:
@@ -73,9 +76,13 @@ def _program(builder: Builder, suffix: str, kinds: Sequence[Sequence[Family]]) -
     is_static = chance(choices, 4)
     sizes: list[Dim] = [const(pick(choices, (6, 1, 7, 2))) if is_static else symbol(name + suffix) for name in "abc"]
     sizes += [const(pick(choices, _FIXED)) for _ in range(2)]
+    if chance(choices, 3):
+        sizes.append(const(pick(choices, [size for size in thresholds() if size <= _LARGEST_FIXED])))
     for number in range(1 + choices.below(_MOST_ARGUMENTS)):
         dtype = DType.F32 if number == 0 else pick(choices, _DTYPES)
-        builder.argument(_shape(choices, sizes), dtype)
+        known = [value.shape for value in builder.values]
+        shape = pick(choices, known) if known and chance(choices, 3) else _shape(choices, sizes)
+        builder.argument(shape, dtype)
     wanted = 1 + choices.below(MOST_OPS)
     made = 0
     for _ in range(3 * wanted):  # a step may find no value that it could work on
@@ -89,4 +96,9 @@ def _program(builder: Builder, suffix: str, kinds: Sequence[Sequence[Family]]) -
 
 def _shape(choices: Choices, sizes: list[Dim]) -> Shape:
     rank = pick(choices, (2, 1, 3, 2, 3, 0, 4))
-    return tuple([pick(choices, sizes) for _ in range(rank)])
+    is_alike = chance(choices, 4)  # one size on all axes
+    shape = [pick(choices, sizes)] * rank if is_alike else [pick(choices, sizes) for _ in range(rank)]
+    for axis, size in enumerate(shape):
+        if fixed_elements(shape) > MOST_FIXED and size.constant:
+            shape[axis] = const(3)
+    return tuple(shape)

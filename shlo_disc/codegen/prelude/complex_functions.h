@@ -2,6 +2,9 @@
 #pragma once
 #include "polynomial.h"
 
+// What functions are of infinite parts and of NaN, is as in XLA on the CPU (docs/accuracy.md): where C99 (Annex G) knows a
+// limit, as of exp(-inf + i inf), which is 0 there, an infinite angle or a NaN makes both parts NaN.
+
 // W. Hull, Th. Fairgrieve, P. Tang, Implementing the complex arcsine and arccosine functions using exception handling,
 // ACM Trans. Math. Softw. 23 (1997): with w = (d, l), asin(x + i y) = (atan2(x, d), l with the sign of y) and
 // acos(x + i y) = (atan2(d, x), -l with the sign of y).
@@ -69,6 +72,7 @@ SHLO_INLINE c128 atan_(c128 z) {  // -i atanh(i z)
   return {turned.im, -turned.re};
 }
 SHLO_INLINE c128 sinh_(c128 z) {
+  if (endless(z.im)) return not_a_number();
   if (z.im == 0) return {sinh_(z.re), z.im};
   const bool large = abs_(z.re) > 700;  // a product may be finite though the exponential is not
   const double x = large ? z.re * 0.5 : z.re, again = large ? 2 * cosh_(x) : 1;
@@ -86,6 +90,7 @@ SHLO_INLINE c128 cosh_(c128 z) {
 // 1 / (1 + exp(-z)) by exp(-|x|), which does not overflow. At the poles 1 + exp(..) is a sum of positive terms: 1 + cos y
 // and cos y (exp(-|x|) - 1).
 SHLO_INLINE c128 logistic_(c128 z) {
+  if (endless(z.im)) return not_a_number();
   const bool falls = z.re < 0;
   const double x = -abs_(z.re), size = exp_(x), c = cos_(z.im), s = falls ? sin_(z.im) : -sin_(z.im);
   const c128 e = size == 0 ? c128{0, 0} : c128{size * c, size * s};

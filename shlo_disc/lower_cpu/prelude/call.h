@@ -50,7 +50,7 @@ struct ShloEntry {
   int64_t results;
   ShloObject* const* dtypes;  // of the results
   const int64_t* ranks;
-  void (*run)(const ShloRuntime*, void* const*, void* const*, const void* const*, const int64_t*, void*);
+  int64_t (*run)(const ShloRuntime*, void* const*, void* const*, const void* const*, const int64_t*, void*);
   const ShloRuntime* runtime;
   const void* const* constants;
   int64_t donations;
@@ -60,9 +60,8 @@ struct ShloEntry {
   const int64_t* bound_bytes;  // of each argument; 0 if it is not bound
   int64_t is_steady;  // how long a call takes depends on its sizes alone
   int64_t of_jax;     // an argument that is bound was JAX's
-  // A program that calls functions of Python; else null: what `run`, which then returns whether it was not ended, takes
-  // besides; a function of what keeps the memory of a call alive, which returns its session; and one that raises why
-  // a session was ended.
+  // A program that calls functions of Python; else null: what `run` takes besides; a function of what keeps the memory of a
+  // call alive, which returns its session; and one that raises why a session was ended.
   void* host_call;
   ShloObject *begin, *fail;
   int64_t* calls;         // how many were served
@@ -182,10 +181,26 @@ ShloObject* new_result(const ShloEntry* entry, int64_t k, const int64_t* dims, c
   return array;
 }
 
+// Raises MemoryError. Returns null.
+ShloObject* no_memory(const char* what, int64_t number, int64_t bytes) {
+  return python.raise(python.memory_error, "no memory for %s %lld of this call: %lld bytes", what,
+                      static_cast<long long>(number), static_cast<long long>(bytes));
+}
+
+ShloObject* no_arena(const ShloPlan* plan) {
+  return python.raise(python.memory_error, "no memory for the temporaries of this call: %lld bytes",
+                      static_cast<long long>(plan->arena_bytes));
+}
+
+ShloObject* no_scratch() {
+  return python.raise(python.memory_error,
+                      "no memory for what the calling thread needs for itself while it computes\n"
+                      "  help: call with smaller sizes");
+}
+
 // What gives a cell back when nothing refers to it any more.
 template <void (*give)(Cell*) = give_back>
 ShloObject* owner_of(Cell* cell) {
-  if (cell == nullptr) return python.out_of_memory();
   ShloObject* capsule = python.new_capsule(cell, nullptr, destroy<give>);
   if (capsule == nullptr) give(cell);
   return capsule;
@@ -207,7 +222,8 @@ bool new_results(const Call& call, const ShloPlan* plan, Cell** copies, ShloObje
     } else {
       Cell* cell = donation >= 0 ? copies[donation] : take(plan->bytes[k]);
       if (donation >= 0) copies[donation] = nullptr;
-      results[k] = new_result(entry, k, dims, cell == nullptr ? nullptr : cell->data, owner_of(cell));
+      results[k] = cell == nullptr ? no_memory("result", k, plan->bytes[k])
+                                   : new_result(entry, k, dims, cell->data, owner_of(cell));
     }
     if (results[k] == nullptr) return let_go(results, k), false;
     pointers[k] = array_of(results[k])->data;
@@ -224,7 +240,7 @@ bool is_apart(const ShloEntry* entry, char* const* pointers, const int64_t* byte
   return apart;
 }
 
-// Replaces the donated arguments that must not be overwritten by copies. False if there is no memory.
+// Replaces the donated arguments that must not be overwritten by copies. False, and raises, if there is no memory.
 bool take_donated(Call& call, Cell** copies) {
   const ShloEntry* entry = call.entry;
   const ShloBind* bind = entry->bind;
@@ -247,7 +263,7 @@ bool take_donated(Call& call, Cell** copies) {
                         is_apart(entry, pointers, bytes, donation.argument);
     if (is_own) continue;
     copies[k] = take(bytes[donation.argument]);
-    if (copies[k] == nullptr) return false;
+    if (copies[k] == nullptr) return no_memory("a copy of argument", donation.argument, bytes[donation.argument]), false;
     memcpy(copies[k]->data, data, static_cast<size_t>(bytes[donation.argument]));
     call.pointers[donation.argument] = copies[k]->data;
   }
@@ -272,19 +288,20 @@ bool give_to_jax(const ShloEntry* entry, const ShloPlan* plan, ShloObject** resu
 }
 
 // Runs the program. Other threads of Python may run meanwhile, unless calls of these sizes have been seen to be brief.
-void run_program(const ShloEntry* entry, ShloPlan* plan, char* const* pointers, void* const* results, void* arena) {
+int64_t run_program(const ShloEntry* entry, ShloPlan* plan, char* const* pointers, void* const* results, void* arena) {
   auto run = [&] {
-    entry->run(entry->runtime, reinterpret_cast<void* const*>(pointers), results, entry->constants, plan->symbols,
-               arena);
+    return entry->run(entry->runtime, reinterpret_cast<void* const*>(pointers), results, entry->constants,
+                      plan->symbols, arena);
   };
   if (plan->timed >= kTimedCalls && plan->nanoseconds < kBrief) return run();
   void* thread = python.save_thread();
   const int64_t start = now();
-  run();
+  const int64_t end = run();
   const int64_t took = now() - start;
   python.restore_thread(thread);
-  if (!entry->is_steady || plan->timed >= kTimedCalls) return;
+  if (end != SHLO_DONE || !entry->is_steady || plan->timed >= kTimedCalls) return end;
   plan->nanoseconds = plan->timed++ == 0 || took < plan->nanoseconds ? took : plan->nanoseconds;
+  return end;
 }
 
 // What keeps the memory of a call alive: its arrays, and capsules of its arena and of the copies that no result has.
@@ -308,6 +325,7 @@ ShloObject* keeper_of(const Call& call, Cell** copies, ShloObject* const* result
 Outcome run_calling(Call& call, ShloPlan* plan, Cell** copies, void* const* pointers, ShloObject* const* results) {
   const ShloEntry* entry = call.entry;
   Cell* cell = take_arena(plan->arena_bytes);
+  if (cell == nullptr) return no_arena(plan), kFailed;
   ShloObject* const kept[] = {owner_of<give_back_arena>(cell), keeper_of(call, copies, results)};
   ShloObject* session = kept[0] == nullptr || kept[1] == nullptr ? nullptr : python.call(entry->begin, kept, 2, nullptr);
   for (ShloObject* one : kept)
@@ -317,19 +335,20 @@ Outcome run_calling(Call& call, ShloPlan* plan, Cell** copies, void* const* poin
                                           const int64_t*, void*, void*, ShloObject*)>(
       reinterpret_cast<void*>(entry->run));
   void* thread = python.save_thread();
-  const int64_t done = run(entry->runtime, reinterpret_cast<void* const*>(call.pointers), pointers, entry->constants,
-                           plan->symbols, cell->data, entry->host_call, session);
+  const int64_t end = run(entry->runtime, reinterpret_cast<void* const*>(call.pointers), pointers, entry->constants,
+                          plan->symbols, cell->data, entry->host_call, session);
   python.restore_thread(thread);
-  if (!done) python.call(entry->fail, &session, 1, nullptr);
+  if (end == SHLO_RAISED) python.call(entry->fail, &session, 1, nullptr);
+  if (end == SHLO_NO_MEMORY) no_scratch();
   python.decrease(session);
-  return done ? kDone : kFailed;
+  return end == SHLO_DONE ? kDone : kFailed;
 }
 
 // Takes memory, runs the program, and gives back what nobody gets.
 Outcome run_planned(Call& call, ShloPlan* plan, Cell** copies, ShloObject** results) {
   const ShloEntry* entry = call.entry;
   void** pointers = static_cast<void**>(__builtin_alloca(static_cast<size_t>(entry->results + 1) * sizeof(void*)));
-  if (entry->donations && !take_donated(call, copies)) return python.out_of_memory(), kFailed;
+  if (entry->donations && !take_donated(call, copies)) return kFailed;
   if (!new_results(call, plan, copies, results, pointers)) return kFailed;
   if (entry->host_call != nullptr) {
     const Outcome outcome = run_calling(call, plan, copies, pointers, results);
@@ -337,10 +356,11 @@ Outcome run_planned(Call& call, ShloPlan* plan, Cell** copies, ShloObject** resu
     return outcome;
   }
   Cell* arena = take_arena(plan->arena_bytes);
-  if (arena == nullptr) return let_go(results, entry->results), python.out_of_memory(), kFailed;
-  run_program(entry, plan, call.pointers, pointers, arena->data);
+  if (arena == nullptr) return let_go(results, entry->results), no_arena(plan), kFailed;
+  const int64_t end = run_program(entry, plan, call.pointers, pointers, arena->data);
   give_back_arena(arena);
-  return kDone;
+  if (end == SHLO_DONE) return kDone;
+  return let_go(results, entry->results), no_scratch(), kFailed;
 }
 
 Outcome run_bound(Call& call, bool of_jax, ShloObject** results) {
@@ -518,7 +538,7 @@ void shlo_know_jax(const ShloJax* found) { jax = *found; }
 // A function of Python, which keeps `owner` alive. The caller holds the GIL, here and below.
 ShloObject* shlo_callable(const ShloEntry* entry, const ShloSignature* signature, ShloObject* owner) {
   Callable* callable = static_cast<Callable*>(malloc(sizeof(Callable)));
-  if (callable == nullptr) return python.out_of_memory();
+  if (callable == nullptr) return python.raise(python.memory_error, "no memory for a program that is loaded");
   *callable = {entry, signature, owner};
   ShloObject* capsule = python.new_capsule(callable, nullptr, destroy_callable);
   if (capsule == nullptr) return free(callable), nullptr;
@@ -528,9 +548,11 @@ ShloObject* shlo_callable(const ShloEntry* entry, const ShloSignature* signature
   return made;
 }
 
-// The owner of the entry keeps the plan alive until `shlo_forget_plans`.
+// The owner of the entry keeps the plan alive until `shlo_forget_plans`. A plan that is there is not added again.
 void shlo_add_plan(ShloEntry* entry, ShloPlan* plan) {
   ShloPlan** bucket = bucket_of(entry, plan->raw);
+  for (ShloPlan* one = *bucket; one != nullptr; one = one->next)
+    if (one == plan) return;
   plan->next = *bucket;
   *bucket = plan;
 }

@@ -270,18 +270,19 @@ SHLO_INLINE V modulus(V re, V im, elem_t<V> low, elem_t<V> high) {
   h = h + remainder * half;
   return unless(not_true(right), h, [](auto z) { return abs_(z); }, Complex<V>{re, im});
 }
-// Squares of floats neither overflow nor vanish in double; an infinite part outweighs a NaN.
-SHLO_INLINE float abs_(c64 a) {
-  const float size = (float)__builtin_sqrt((double)a.re * a.re + (double)a.im * a.im);
-  const bool infinite = __builtin_fabsf(a.re) == __builtin_inff() || __builtin_fabsf(a.im) == __builtin_inff();
-  return infinite ? __builtin_inff() : size;
-}
-SHLO_INLINE double abs_(c128 a) { return __builtin_hypot(a.re, a.im); }
+// Squares of floats neither overflow nor vanish in double. A NaN outweighs an infinite part, as in XLA, unlike in C99.
+SHLO_INLINE float abs_(c64 a) { return (float)__builtin_sqrt((double)a.re * a.re + (double)a.im * a.im); }
+SHLO_INLINE double abs_(c128 a) { return a.re != a.re || a.im != a.im ? nan_f64() : __builtin_hypot(a.re, a.im); }
 SHLO_INLINE f32v abs_(c64v a) { return modulus(a.re, a.im, 0x1p-80f, 0x1p120f); }
 SHLO_INLINE f64h abs_(Complex<f64h> a) { return modulus(a.re, a.im, 0x1p-900, 0x1p1000); }
 SHLO_INLINE f64v abs_(c128v a) {
   return {abs_(Complex<f64h>{a.re.lo, a.im.lo}), abs_(Complex<f64h>{a.re.hi, a.im.hi})};
 }
+
+SHLO_INLINE bool endless(double x) { return !(x - x == 0); }  // infinite or NaN
+SHLO_INLINE bool has_nan(c128 z) { return z.re != z.re || z.im != z.im; }
+SHLO_INLINE c128 not_a_number() { return {nan_f64(), nan_f64()}; }
+SHLO_INLINE double sign_if_infinite(double x) { return x != x || !endless(x) ? 0 : x > 0 ? 1 : -1; }
 
 // Smith, Algorithm 116: Complex division (1962): by the larger part first, so that the squares do not overflow.
 SHLO_INLINE c128 smith_quotient(c128 a, c128 b) {
@@ -290,6 +291,9 @@ SHLO_INLINE c128 smith_quotient(c128 a, c128 b) {
     const double c = b.re > 0 ? 1 : -1, d = b.im > 0 ? 1 : -1;                                 // the signs count
     return {0 * (a.re * c + a.im * d), 0 * (a.im * c - a.re * d)};
   }
+  const double c = sign_if_infinite(a.re), d = sign_if_infinite(a.im);
+  if ((c != 0 || d != 0) && is_finite(b))
+    return {inf_f64() * (c * b.re + d * b.im), inf_f64() * (d * b.re - c * b.im)};
   if (abs_(b.re) >= abs_(b.im)) {
     const double ratio = b.im / b.re, size = b.re + b.im * ratio;
     return {(a.re + a.im * ratio) / size, (a.im - a.re * ratio) / size};

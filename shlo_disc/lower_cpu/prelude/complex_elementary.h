@@ -5,12 +5,14 @@
 #include "complex.h"
 #include "complex_functions.h"
 
-#define SHLO_ONE_BY_C(name)                                            \
+// `unknown`: where XLA's result is NaN, and C99's may not be (complex_functions.h).
+#define SHLO_ONE_BY_C(name, unknown)                                   \
   SHLO_INLINE c128 name##_one(c128 z) {                                \
     typedef _Complex double C;                                         \
-    return as<c128>(__builtin_c##name(as<C>(z)));                      \
+    return unknown ? not_a_number() : as<c128>(__builtin_c##name(as<C>(z))); \
   }
-SHLO_ONE_BY_C(exp) SHLO_ONE_BY_C(sqrt) SHLO_ONE_BY_C(tanh) SHLO_ONE_BY_C(sin) SHLO_ONE_BY_C(cos) SHLO_ONE_BY_C(tan)
+SHLO_ONE_BY_C(exp, endless(z.im)) SHLO_ONE_BY_C(sqrt, has_nan(z)) SHLO_ONE_BY_C(tanh, endless(z.im) && !endless(z.re))
+SHLO_ONE_BY_C(sin, endless(z.re)) SHLO_ONE_BY_C(cos, endless(z.re)) SHLO_ONE_BY_C(tan, endless(z.re) && !endless(z.im))
 
 // ---- exponentials and circles ----------------------------------------------------------------------------------------
 
@@ -162,8 +164,8 @@ SHLO_INLINE D log_modulus(D t, D a, D b) {
   const D of = near ? sum : square, lost = near ? (D)(excess - (sum - 1.0)) : zero;
   D found = 0.5 * log_with(of, (D)(lost / of)) + shift;
   found = large == zero ? (D)-infinity : found;
-  found = square == square ? found : splat<D>(nan_f64());
-  return either(x == infinity, y == infinity) ? infinity : found;
+  found = either(x == infinity, y == infinity) ? infinity : found;
+  return square == square ? found : splat<D>(nan_f64());
 }
 template <bool Narrow, class D>
 SHLO_INLINE Complex<D> log_f64(Complex<D> z) {

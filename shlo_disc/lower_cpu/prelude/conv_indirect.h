@@ -14,6 +14,7 @@
 // Depthwise convolutions take the same way with a kernel whose vectors run along the features.
 #pragma once
 #include "conv_narrow.h"
+#include "conv_padding.h"
 #include "conv_plane.h"
 #include "conv_problem.h"
 #include "conv_quads.h"
@@ -667,9 +668,10 @@ int64_t most_together(const Problem<E, S>& p) {
 
 // What has no groups is compiled alone: the kernels of narrow groups are most of the code.
 template <class E, class A, bool GROUPED>
-void convolve(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, ShloEpilogue epilogue, void* context) {
+__attribute__((noinline)) void compute_tasks(const Problem<E, typename A::Memory>& p, int64_t begin, int64_t end,
+                                             void* scratch, ShloEpilogue epilogue, void* context) {
   typedef typename A::Memory S;
-  const Problem<E, S> p = normalize<E, S>(conv);
+  const ShloConv& conv = *p.conv;
   Memory<E>& memory = *(Memory<E>*)scratch;
   const ShloEpilogue given = epilogue;
   void* const given_context = context;
@@ -740,6 +742,14 @@ void convolve(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, S
     if constexpr (A::step > 1)
       if (!computed) add_one_by_one(p, input, kernel, columns, first, last, feature, memory.tile, epilogue, context);
   }
+}
+
+template <class E, class A, bool GROUPED>
+void convolve(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, ShloEpilogue epilogue, void* context) {
+  const Problem<E, typename A::Memory> p = normalize<E, typename A::Memory>(conv);
+  with_padded_tiles(p, epilogue, context, [&](ShloEpilogue take, void* taker) {
+    compute_tasks<E, A, GROUPED>(p, begin, end, scratch, take, taker);
+  });
 }
 
 template <class E, class A>

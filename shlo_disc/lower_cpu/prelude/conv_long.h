@@ -8,6 +8,7 @@
 // left out.
 #pragma once
 #include "conv_lines.h"
+#include "conv_padding.h"
 #include "conv_window.h"
 
 namespace {
@@ -217,17 +218,16 @@ union LongMemories {
 };
 
 template <class E>
-bool convolve_long(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, ShloEpilogue epilogue, void* context) {
-  const Problem<E> p = normalize<E>(conv);
+__attribute__((noinline)) void compute_long_tasks(const Problem<E>& p, int64_t begin, int64_t end, void* scratch,
+                                                  ShloEpilogue epilogue, void* context) {
   const bool lines = has_long_lines(p), windows = has_long_windows(p);
-  if (!lines && !windows && !is_long(p)) return false;
   struct Scratch {
     LongMemories<E> memory;
     TurnedTile<E> turned;
   };
   static_assert(sizeof(Scratch) <= SHLO_CONV_SCRATCH, "SHLO_CONV_SCRATCH is too small");
   Scratch& own = *(Scratch*)scratch;
-  if (conv.turned) {
+  if (p.conv->turned) {
     own.turned.epilogue = epilogue;
     own.turned.context = context;
     context = &own.turned;
@@ -249,6 +249,15 @@ bool convolve_long(const ShloConv& conv, int64_t begin, int64_t end, void* scrat
     else compute(LongBlock<E>(p, own.memory.dense, input, kernel, columns));
     begin = stop;
   }
+}
+
+template <class E>
+bool convolve_long(const ShloConv& conv, int64_t begin, int64_t end, void* scratch, ShloEpilogue epilogue, void* context) {
+  const Problem<E> p = normalize<E>(conv);
+  if (!has_long_lines(p) && !has_long_windows(p) && !is_long(p)) return false;
+  with_padded_tiles(p, epilogue, context, [&](ShloEpilogue take, void* taker) {
+    compute_long_tasks(p, begin, end, scratch, take, taker);
+  });
   return true;
 }
 

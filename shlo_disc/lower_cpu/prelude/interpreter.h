@@ -22,7 +22,7 @@ struct ShloBuffer {  // Py_buffer, as the stable ABI has it since 3.11
 struct ShloInterpreter {
   int64_t object_header;  // bytes before what is an object's own; its type is the last word of them
   int64_t tuple_header;   // bytes before the members of a tuple
-  ShloObject *array_type, *tuple_type, *list_type, *dict_type, *none, *not_implemented;
+  ShloObject *array_type, *tuple_type, *list_type, *dict_type, *none, *not_implemented, *memory_error;
   void (*increase)(ShloObject*);
   void (*decrease)(ShloObject*);
   ShloObject* (*new_tuple)(int64_t);
@@ -42,7 +42,7 @@ struct ShloInterpreter {
   int32_t (*get_buffer)(ShloObject*, ShloBuffer*, int32_t flags);
   void (*release_buffer)(ShloBuffer*);
   void (*clear_error)();
-  ShloObject* (*out_of_memory)();
+  ShloObject* (*raise)(ShloObject* type, const char* format, ...);  // PyErr_Format, which returns null
   void* (*save_thread)();
   void (*restore_thread)(void*);
   // PyArray_NewFromDescr(type, dtype, rank, dims, strides, data, flags, object), PyArray_SetBaseObject(array, base)

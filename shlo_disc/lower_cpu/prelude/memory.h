@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "poison.h"
+
 namespace {
 
 constexpr int64_t kAlignment = 64;
@@ -13,6 +15,7 @@ constexpr int64_t kHugeFrom = 4 << 20;        // bytes from which huge pages are
 constexpr int64_t kPage = 4096;
 constexpr int64_t kMostUnused = 512ll << 20;  // bytes that may lie unused
 
+constexpr int64_t kMost = 1ll << 60;          // bytes: what asks for more gets none
 constexpr int64_t kArenaFrom = 1 << 20;       // bytes of temporaries from which calls of all sizes share them
 
 struct Cell {  // a piece of memory, lent out or lying on its shelf
@@ -56,13 +59,20 @@ void drop_unused() {
   unused = 0;
 }
 
+// Memory of the system. What lies unused is let go before it is said that there is none.
+void* ask(int64_t bytes) {
+  void* found = malloc(static_cast<size_t>(bytes));
+  if (found != nullptr || unused == 0) return found;
+  drop_unused();
+  return malloc(static_cast<size_t>(bytes));
+}
+
 Cell* fresh(int64_t shelf) {
   const int64_t size = bytes_of(shelf);
-  Cell* cell = static_cast<Cell*>(malloc(sizeof(Cell)));
-  void* raw = malloc(static_cast<size_t>(size + kAlignment));
-  if (cell == nullptr || raw == nullptr) {
+  void* raw = ask(size + kAlignment);
+  Cell* cell = raw == nullptr ? nullptr : static_cast<Cell*>(ask(sizeof(Cell)));
+  if (cell == nullptr) {
     free(raw);
-    free(cell);
     return nullptr;
   }
   const auto start = (reinterpret_cast<uintptr_t>(raw) + kAlignment - 1) / kAlignment * kAlignment;
@@ -76,29 +86,37 @@ Cell* fresh(int64_t shelf) {
   return cell;
 }
 
+Cell* poisoned(Cell* cell) {
+  if (cell != nullptr) poison(cell->data, bytes_of(cell->shelf));
+  return cell;
+}
+
+// Null if there is no memory, here and below.
 Cell* take(int64_t bytes) {
+  if (bytes > kMost) return nullptr;
   const int64_t shelf = shelf_of(bytes);
   Cell* cell = shelves[shelf];
-  if (cell == nullptr) return fresh(shelf);
+  if (cell == nullptr) return poisoned(fresh(shelf));
   shelves[shelf] = cell->next;
   unused -= bytes_of(shelf);
-  return cell;
+  return poisoned(cell);
 }
 
 // Memory for the temporaries of a call. They die with it, so an arena serves calls of all sizes, and one that has no room
 // makes way for the new one: on shelves each new size would write fresh pages, which can take longer than to compute.
 Cell* take_arena(int64_t bytes) {
+  if (bytes > kMost) return nullptr;
   const int64_t shelf = shelf_of(bytes);
   if (bytes_of(shelf) < kArenaFrom) return take(bytes);
   Cell** place = &arenas;
   while (*place != nullptr && (*place)->next != nullptr && bytes_of((*place)->shelf) < bytes) place = &(*place)->next;
   Cell* cell = *place;
-  if (cell == nullptr) return fresh(shelf);
+  if (cell == nullptr) return poisoned(fresh(shelf));
   *place = cell->next;
   unused -= bytes_of(cell->shelf);
-  if (bytes_of(cell->shelf) >= bytes) return cell;
+  if (bytes_of(cell->shelf) >= bytes) return poisoned(cell);
   drop(cell);
-  return fresh(shelf);
+  return poisoned(fresh(shelf));
 }
 
 // When too much lies unused, all of it goes but this cell: sizes that came once would keep those out that come again.

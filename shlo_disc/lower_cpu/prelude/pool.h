@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "poison.h"
 #include "runtime.h"
 
 namespace {
@@ -18,6 +19,7 @@ constexpr int64_t kWorthWaking = 16;     // grains (of about a microsecond) that
 constexpr int64_t kAloneTime = 16000;    // or nanoseconds that were spent alone because all slept
 constexpr int64_t kBackOff = 10;         // times what was lost to a thread without a core, nothing is shared
 constexpr int64_t kLongest = 1000000000;  // nanoseconds of that
+constexpr int64_t kMostScratch = 1ll << 48;  // bytes: no machine has more for one thread
 
 inline void relax() {
 #if defined(__x86_64__)
@@ -57,6 +59,7 @@ struct Scratch {
 };
 
 pthread_key_t scratch_key;
+bool has_scratch_key;
 pthread_once_t scratch_once = PTHREAD_ONCE_INIT;
 
 void free_scratch(void* held) {
@@ -64,28 +67,38 @@ void free_scratch(void* held) {
   free(held);
 }
 
-void make_scratch_key() { pthread_key_create(&scratch_key, free_scratch); }
+void make_scratch_key() { has_scratch_key = pthread_key_create(&scratch_key, free_scratch) == 0; }
 
+// Null if there is no memory for it.
 Scratch* of_thread() {
   pthread_once(&scratch_once, make_scratch_key);
+  if (!has_scratch_key) return nullptr;
   Scratch* held = static_cast<Scratch*>(pthread_getspecific(scratch_key));
   if (held == nullptr) {
     held = static_cast<Scratch*>(calloc(1, sizeof(Scratch)));
-    pthread_setspecific(scratch_key, held);
+    if (held != nullptr && pthread_setspecific(scratch_key, held) != 0) {
+      free(held);
+      held = nullptr;
+    }
   }
   return held;
 }
 
-void* scratch(int64_t bytes) {
-  if (bytes <= 0) return nullptr;
+// Memory of the calling thread, until it asks for more; null for 0 bytes. False if there is none.
+bool take_scratch(int64_t bytes, void** memory) {
+  *memory = nullptr;
+  if (bytes <= 0) return true;
   Scratch* const held = of_thread();
+  if (held == nullptr || bytes > kMostScratch) return false;
   if (held->bytes < bytes) {
     free(held->data);
     held->bytes = (bytes + bytes / 4 + 4095) / 4096 * 4096;
     held->data = static_cast<char*>(aligned_alloc(4096, static_cast<size_t>(held->bytes)));
-    if (held->data == nullptr) abort();
+    if (held->data == nullptr) held->bytes = 0;
   }
-  return held->data;
+  if (held->data != nullptr) poison(held->data, bytes);
+  *memory = held->data;
+  return held->data != nullptr;
 }
 
 // --- the pool -------------------------------------------------------------------------------------------------------
@@ -134,9 +147,11 @@ alignas(kLine) int64_t callers;  // of this process that have a loop to share, i
 
 int64_t load(const int64_t* word) { return __atomic_load_n(word, __ATOMIC_SEQ_CST); }
 
+// Takes part in the job. A thread without memory leaves its share to the others; the caller has its own by then.
 void work(Pool* pool, int64_t number) {
   const int64_t threads = pool->members;
-  void* memory = scratch(pool->scratch_bytes);
+  void* memory;
+  if (!take_scratch(pool->scratch_bytes, &memory)) return;
   for (int64_t k = 0; k < threads; k++) {
     Share* share = &pool->shares[(number + k) % threads];
     while (__atomic_load_n(&share->next, __ATOMIC_RELAXED) < share->end) {
@@ -171,17 +186,19 @@ void* serve(void* argument) {
   const Worker* self = static_cast<const Worker*>(argument);
   Pool* pool = self->pool;
   int64_t seen = 0;
-  of_thread()->number = self->number;
+  Scratch* const own = of_thread();
+  if (own != nullptr) own->number = self->number;
   while (await(pool, seen)) {
     // Announce first, look second: a caller that closes the job after this look waits for `active` to fall.
     __atomic_fetch_add(&pool->active, 1, __ATOMIC_SEQ_CST);
     seen = load(&pool->epoch);
-    if (seen % 2 == 1 && self->number < pool->members) work(pool, self->number);
+    if (own != nullptr && seen % 2 == 1 && self->number < pool->members) work(pool, self->number);
     __atomic_fetch_sub(&pool->active, 1, __ATOMIC_SEQ_CST);
   }
   return nullptr;
 }
 
+// Where the system gives fewer threads than it was asked for, these do the work.
 void start(Pool* pool) {
   pool->started = true;
   for (int64_t i = 1; i < pool->head.threads; i++) {
@@ -250,13 +267,15 @@ bool crowded(Pool* pool) {
   return false;
 }
 
-// `work`: what the loop is worth, in grains of about a microsecond.
-void run_shared(const ShloRuntime* runtime, ShloKernel kernel, void* const* buffers, const int64_t* dims, int64_t extent,
+// `work`: what the loop is worth, in grains of about a microsecond. False if the caller has no scratch memory.
+bool run_shared(const ShloRuntime* runtime, ShloKernel kernel, void* const* buffers, const int64_t* dims, int64_t extent,
                 int64_t grain, int64_t work, int64_t scratch_bytes) {
   Pool* pool = reinterpret_cast<Pool*>(const_cast<ShloRuntime*>(runtime));
-  if (extent <= 0) return;
-  const auto alone = [=] { kernel(runtime, buffers, dims, 0, extent, scratch(scratch_bytes)); };
-  if (extent <= grain || runtime->threads == 1) return alone();
+  if (extent <= 0) return true;
+  void* memory;
+  if (!take_scratch(scratch_bytes, &memory)) return false;
+  const auto alone = [=] { kernel(runtime, buffers, dims, 0, extent, memory); };
+  if (extent <= grain || runtime->threads == 1) return alone(), true;
   const int64_t others = __atomic_fetch_add(&callers, 1, __ATOMIC_RELAXED), members = runtime->threads - others;
   if (members <= 1 || __atomic_exchange_n(&pool->busy, 1, __ATOMIC_ACQUIRE) != 0) {
     alone();
@@ -282,12 +301,14 @@ void run_shared(const ShloRuntime* runtime, ShloKernel kernel, void* const* buff
     __atomic_store_n(&pool->busy, 0, __ATOMIC_RELEASE);
   }
   __atomic_fetch_sub(&callers, 1, __ATOMIC_RELAXED);
+  return true;
 }
 
-void parallel(const ShloRuntime* runtime, ShloKernel kernel, void* const* buffers, const int64_t* dims,
-              int64_t extent, int64_t grain, int64_t scratch_bytes) {
+int64_t parallel(const ShloRuntime* runtime, ShloKernel kernel, void* const* buffers, const int64_t* dims,
+                 int64_t extent, int64_t grain, int64_t scratch_bytes) {
   if (grain < 1) grain = 1;
-  run_shared(runtime, kernel, buffers, dims, extent, grain, (extent + grain - 1) / grain, scratch_bytes);
+  const int64_t grains = extent <= grain ? 1 : (extent + grain - 1) / grain;
+  return run_shared(runtime, kernel, buffers, dims, extent, grain, grains, scratch_bytes);
 }
 
 // The units [begin, end) of a member. What is held has the rows of one unit for each thread, where they would be if the
@@ -318,19 +339,26 @@ void run_units(const ShloRuntime* runtime, void* const* buffers, const int64_t* 
   }
 }
 
-void region(const ShloRuntime* runtime, const ShloMember* members, int64_t count, int64_t units, int64_t grain,
-            int64_t work, int64_t scratch_bytes) {
+int64_t reserve(const ShloRuntime*, int64_t scratch_bytes) {
+  void* memory;
+  return of_thread() != nullptr && take_scratch(scratch_bytes, &memory);
+}
+
+int64_t region(const ShloRuntime* runtime, const ShloMember* members, int64_t count, int64_t units, int64_t grain,
+               int64_t work, int64_t scratch_bytes) {
   bool holds = false;
   for (int64_t k = 0; k < count; k++) holds |= members[k].held_count != 0;
+  if (holds && !reserve(runtime, 0)) return false;
   if (units > 0 && (holds || (runtime->threads > 1 && units > grain))) {
     const int64_t dims[] = {count, holds ? 1 : units};
-    run_shared(runtime, run_units, reinterpret_cast<void* const*>(members), dims, units, grain, work, scratch_bytes);
-    return;
+    return run_shared(runtime, run_units, reinterpret_cast<void* const*>(members), dims, units, grain, work,
+                      scratch_bytes);
   }
   for (int64_t k = 0; k < count; k++) {
     const ShloMember& it = members[k];
-    shlo_launch(runtime, it.kernel, it.buffers, it.dims, it.extent, it.grain, it.scratch_bytes);
+    if (!parallel(runtime, it.kernel, it.buffers, it.dims, it.extent, it.grain, it.scratch_bytes)) return false;
   }
+  return true;
 }
 
 void reset(Pool* pool) {
@@ -346,12 +374,16 @@ void reset(Pool* pool) {
 
 extern "C" {
 
+// Whether memory for results, temporaries and scratch begins as bytes 0xFF: for tests.
+void shlo_poison_memory(int64_t on) { poisons = on; }
+
 // A pool of `threads` threads, the caller being one. The others start with the first loop that is worth sharing.
 ShloRuntime* shlo_runtime_create(int64_t threads) {
   Pool* pool = static_cast<Pool*>(aligned_alloc(kLine, (sizeof(Pool) + kLine - 1) / kLine * kLine));
   if (pool == nullptr) return nullptr;
   pool->head.parallel = parallel;
   pool->head.region = region;
+  pool->head.reserve = reserve;
   pool->head.threads = threads < 1 ? 1 : threads > kMaxThreads ? kMaxThreads : threads;
   reset(pool);
   return &pool->head;
@@ -373,14 +405,14 @@ void shlo_runtime_after_fork(ShloRuntime* runtime) {
   reset(reinterpret_cast<Pool*>(runtime));
 }
 
-void shlo_parallel(const ShloRuntime* runtime, ShloKernel kernel, void* const* buffers, const int64_t* dims,
-                   int64_t extent, int64_t grain, int64_t scratch_bytes) {
-  runtime->parallel(runtime, kernel, buffers, dims, extent, grain, scratch_bytes);
+int64_t shlo_parallel(const ShloRuntime* runtime, ShloKernel kernel, void* const* buffers, const int64_t* dims,
+                      int64_t extent, int64_t grain, int64_t scratch_bytes) {
+  return runtime->parallel(runtime, kernel, buffers, dims, extent, grain, scratch_bytes);
 }
 
-void shlo_region(const ShloRuntime* runtime, const ShloMember* members, int64_t count, int64_t units, int64_t grain,
-                 int64_t work, int64_t scratch_bytes) {
-  runtime->region(runtime, members, count, units, grain, work, scratch_bytes);
+int64_t shlo_region(const ShloRuntime* runtime, const ShloMember* members, int64_t count, int64_t units, int64_t grain,
+                    int64_t work, int64_t scratch_bytes) {
+  return runtime->region(runtime, members, count, units, grain, work, scratch_bytes);
 }
 
 }  // extern "C"

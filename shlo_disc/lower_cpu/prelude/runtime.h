@@ -31,21 +31,28 @@ struct ShloMember {
   int64_t held_count, count;
 };
 
+// How a run of a program ended.
+enum ShloEnd : int64_t { SHLO_DONE, SHLO_RAISED, SHLO_NO_MEMORY };  // a host call raised; no scratch memory for a kernel
+
 struct ShloRuntime {
   // Runs `kernel` over [0, extent), split among the threads in pieces of at least `grain`; returns when all is done.
-  void (*parallel)(const ShloRuntime* runtime, ShloKernel kernel, void* const* buffers, const int64_t* dims,
-                   int64_t extent, int64_t grain, int64_t scratch_bytes);
+  // 0, and nothing was run, if the calling thread cannot have its scratch memory; others then do not take part.
+  int64_t (*parallel)(const ShloRuntime* runtime, ShloKernel kernel, void* const* buffers, const int64_t* dims,
+                      int64_t extent, int64_t grain, int64_t scratch_bytes);
   int64_t threads;
   // Runs launches of which each reads only those rows of the ones before it that it has itself: a thread goes through all
   // of them for its units, and nobody waits between them. `work`: of all, in grains. One after the other if units are 0;
-  // then what is held has all rows.
-  void (*region)(const ShloRuntime* runtime, const ShloMember* members, int64_t count, int64_t units, int64_t grain,
-                 int64_t work, int64_t scratch_bytes);
+  // then what is held has all rows. 0 if there is no scratch memory; some of them may have run then.
+  int64_t (*region)(const ShloRuntime* runtime, const ShloMember* members, int64_t count, int64_t units, int64_t grain,
+                    int64_t work, int64_t scratch_bytes);
+  // Takes scratch memory for the calling thread, and what else it needs to be one: then no launch of at most so many
+  // bytes fails until the thread ends. 0 if there is none.
+  int64_t (*reserve)(const ShloRuntime* runtime, int64_t scratch_bytes);
 };
 
 }  // extern "C"
 
-// Runs a kernel over [0, extent). What is not shared is a plain call.
+// Runs a kernel over [0, extent), with scratch memory that was reserved. What is not shared is a plain call.
 static inline __attribute__((always_inline)) void shlo_launch(const ShloRuntime* runtime, ShloKernel kernel,
                                                               void* const* buffers, const int64_t* dims,
                                                               int64_t extent, int64_t grain, int64_t scratch_bytes) {

@@ -2,6 +2,10 @@
 #pragma once
 #include "convert.cuh"
 
+SHLO_DEVICE bool endless(double x) { return !(x - x == 0); }  // infinite or NaN
+SHLO_DEVICE bool has_nan(c128 z) { return z.re != z.re || z.im != z.im; }
+SHLO_DEVICE c128 not_a_number() { return {nan_f64(), nan_f64()}; }
+template <class R> SHLO_DEVICE R sign_if_infinite(R x) { return x != x || x - x == 0 ? 0 : x > 0 ? 1 : -1; }
 template <class R> SHLO_DEVICE bool is_finite(Complex<R> a) { return a.re - a.re == 0 && a.im - a.im == 0; }
 template <class R> SHLO_DEVICE Complex<R> operator+(Complex<R> a, Complex<R> b) { return {a.re + b.re, a.im + b.im}; }
 template <class R> SHLO_DEVICE Complex<R> operator-(Complex<R> a, Complex<R> b) { return {a.re - b.re, a.im - b.im}; }
@@ -17,6 +21,11 @@ SHLO_DEVICE Complex<R> operator/(Complex<R> a, Complex<R> b) {
   if (is_finite(a) && b.re - b.re != 0 && b.re == b.re && b.im - b.im != 0 && b.im == b.im) {  // two infinities: only
     const R c = b.re > 0 ? 1 : -1, d = b.im > 0 ? 1 : -1;                                      // the signs count
     return {0 * (a.re * c + a.im * d), 0 * (a.im * c - a.re * d)};
+  }
+  const R c = sign_if_infinite(a.re), d = sign_if_infinite(a.im);
+  if ((c != 0 || d != 0) && is_finite(b)) {
+    const R infinity = (R)inf_f64();
+    return {infinity * (c * b.re + d * b.im), infinity * (d * b.re - c * b.im)};
   }
   const bool wide = (b.re < 0 ? -b.re : b.re) >= (b.im < 0 ? -b.im : b.im);
   if (wide) {
@@ -44,8 +53,9 @@ SHLO_DEVICE double real_(double a) { return a; }
 SHLO_DEVICE float imag_(float) { return 0; }
 SHLO_DEVICE double imag_(double) { return 0; }
 template <class R> SHLO_DEVICE Complex<R> conj_(Complex<R> a) { return {a.re, -a.im}; }
-SHLO_DEVICE float abs_(c64 a) { return hypotf(a.re, a.im); }
-SHLO_DEVICE double abs_(c128 a) { return hypot(a.re, a.im); }
+// A NaN outweighs an infinite part, as in XLA, unlike in C99.
+SHLO_DEVICE float abs_(c64 a) { return a.re != a.re || a.im != a.im ? nan_f32() : hypotf(a.re, a.im); }
+SHLO_DEVICE double abs_(c128 a) { return a.re != a.re || a.im != a.im ? nan_f64() : hypot(a.re, a.im); }
 template <class R>
 SHLO_DEVICE Complex<R> sign_(Complex<R> a) {
   const R size = abs_(a);
@@ -54,13 +64,13 @@ SHLO_DEVICE Complex<R> sign_(Complex<R> a) {
 
 SHLO_DEVICE c128 exp_(c128 a) {
   if (a.im == 0) return {exp(a.re), a.im};
-  if (a.re - a.re != 0 && a.im - a.im != 0 && a.re == a.re)
-    return a.re < 0 ? c128{0, copysign(0.0, a.im)} : c128{a.re, nan_f64()};
+  if (endless(a.im)) return not_a_number();
   const bool large = a.re > 700;  // the size may overflow where a product with the sine does not
   const double size = exp(large ? a.re * 0.5 : a.re), again = large ? size : 1;
   return {size * cos(a.im) * again, size * sin(a.im) * again};
 }
 SHLO_DEVICE c128 log_(c128 a) {
+  if (has_nan(a)) return not_a_number();
   const double x = fabs(a.re), y = fabs(a.im), large = fmax(x, y), small = fmin(x, y);
   const double scale = large > 1e300 ? 0.5 : large < 1e-300 ? 0x1p+64 : 1;  // the modulus may overflow, or lose digits
   const double back = large > 1e300 ? 0.6931471805599453 : large < 1e-300 ? -44.3614195558365 : 0;
@@ -70,10 +80,11 @@ SHLO_DEVICE c128 log_(c128 a) {
 }
 SHLO_DEVICE c128 sqrt_(c128 a) {
   if (a.re == 0 && a.im == 0) return {0, a.im};
-  if (a.im - a.im != 0 && a.im == a.im) return {inf_f64(), a.im};
+  if (has_nan(a)) return not_a_number();
+  if (a.im - a.im != 0) return {inf_f64(), a.im};
   const double x = fabs(a.re), y = fabs(a.im), large = fmax(x, y);
   if (large - large != 0)
-    return a.re > 0 ? c128{a.re, y == y ? copysign(0.0, a.im) : y} : a.re < 0 ? c128{y == y ? 0 : y, copysign(x, a.im)} : a;
+    return a.re > 0 ? c128{a.re, copysign(0.0, a.im)} : c128{0, copysign(x, a.im)};
   const double scale = large > 1e300 ? 0x1p-4 : large < 1e-290 ? 0x1p+110 : 1;  // an even power of two
   const double back = large > 1e300 ? 4 : large < 1e-290 ? 0x1p-55 : 1;
   const double root = sqrt((x * scale + hypot(x * scale, y * scale)) * 0.5), other = y * scale / (root * 2);
@@ -81,14 +92,22 @@ SHLO_DEVICE c128 sqrt_(c128 a) {
 }
 // W. Kahan, Branch cuts for complex elementary functions, 1987.
 SHLO_DEVICE c128 tanh_(c128 a) {
-  const bool bounded = a.im - a.im == 0;
+  const bool bounded = !endless(a.im);
+  if (!bounded && !endless(a.re)) return not_a_number();
+  if (a.im == 0 && a.re != a.re) return a;
   if (fabs(a.re) > 22 && (bounded || a.re + a.re == a.re))
     return {copysign(1.0, a.re), bounded ? 4 * sin(a.im) * cos(a.im) * exp(-2 * fabs(a.re)) : copysign(0.0, a.im)};
   const double t = tan(a.im), s = sinh(a.re), beta = 1 + t * t, rho = sqrt(1 + s * s), below = 1 + beta * s * s;
   return {a.re == 0 ? a.re : beta * rho * s / below, t / below};
 }
-SHLO_DEVICE c128 sin_(c128 a) { return {sin(a.re) * cosh(a.im), cos(a.re) * sinh(a.im)}; }
-SHLO_DEVICE c128 cos_(c128 a) { return {cos(a.re) * cosh(a.im), -(sin(a.re) * sinh(a.im))}; }
+SHLO_DEVICE c128 sin_(c128 a) {
+  if (endless(a.re)) return not_a_number();
+  return {a.re == 0 ? a.re : sin(a.re) * cosh(a.im), cos(a.re) * sinh(a.im)};
+}
+SHLO_DEVICE c128 cos_(c128 a) {
+  if (endless(a.re)) return not_a_number();
+  return {cos(a.re) * cosh(a.im), -(a.re == 0 ? copysign(a.re, a.re * a.im) : sin(a.re) * sinh(a.im))};
+}
 SHLO_DEVICE c128 tan_(c128 a) {
   const c128 turned = tanh_(c128{-a.im, a.re});
   return {turned.im, -turned.re};
@@ -100,6 +119,7 @@ SHLO_DEVICE c128 expm1_(c128 a) {
   return {grown * cos(a.im) - 2 * half * half, (grown + 1) * sin(a.im)};
 }
 SHLO_DEVICE c128 log1p_(c128 a) {
+  if (has_nan(a)) return not_a_number();
   const bool small = a.re * a.re + a.im * a.im < 0.25;
   const bool large = fabs(a.re) > 1e300 || fabs(a.im) > 1e300;  // their modulus may overflow
   const double size = small   ? 0.5 * log1p(a.re * (2 + a.re) + a.im * a.im)

@@ -32,7 +32,7 @@ function evaluate(text, env) {
 
 /** @param {string} text @returns {Formula} */
 function compileFormula(text) {
-  const tokens = text.match(/\d+|[A-Za-z_][A-Za-z_0-9]*|\*\*|\/\/|[-+*%(),]/g) ?? [];
+  const tokens = text.match(/\d+|[\p{XID_Start}_]\p{XID_Continue}*|\*\*|\/\/|[-+*%(),]/gu) ?? [];
   let at = 0;
   const formula = sum();
   if (at !== tokens.length || tokens.join("") !== text.replace(/\s/g, "")) throw new Error(`cannot read ${text}`);
@@ -88,7 +88,7 @@ function compileFormula(text) {
       const value = Number(token);
       return () => value;
     }
-    if (token === undefined || !/^[A-Za-z_]/.test(token)) throw new Error(`cannot read ${text}`);
+    if (token === undefined || !/^[\p{XID_Start}_]/u.test(token)) throw new Error(`cannot read ${text}`);
     return tokens[at] === "(" ? call(token) : symbol(token);
   }
 

@@ -100,9 +100,9 @@ const [WRITERS, READERS] = ["writes", "reads"].map((side) => {
 /** Facts about the sizes of a group's tensors, and why its results have the shapes that they have. @param {any} group */
 function factsAbout(group) {
   const slots = [...group.reads, ...group.writes].map((slot) => DATA.buffers[slot]);
-  const words = new Set(slots.flatMap((buffer) => buffer.shape.join(" ").match(/[A-Za-z_]\w*/g) ?? []));
+  const words = new Set(slots.flatMap((buffer) => buffer.shape.join(" ").match(/[\p{XID_Start}_]\p{XID_Continue}*/gu) ?? []));
   const found = DATA.facts.flatMap((/** @type {any} */ fact, /** @type {number} */ k) => {
-    const named = fact.text.match(/[A-Za-z_]\w*/g) ?? [];
+    const named = fact.text.match(/[\p{XID_Start}_]\p{XID_Continue}*/gu) ?? [];
     return named.some((/** @type {string} */ word) => words.has(word)) ? [k] : [];
   });
   const results = group.writes.flatMap((/** @type {number} */ slot) => DIM_FACTS.get(DATA.buffers[slot].name) ?? []);

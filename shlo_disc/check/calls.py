@@ -1,0 +1,91 @@
+"""Calls of a compiled program that give away what a single call on fresh memory hides.
+
+Memory of temporaries and results is used again. A step that reads what no step has written yet finds there what an
+earlier call left: after a call with the same inputs just the right numbers.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shlo_disc.diagnostics import ShloDiscError
+
+Array: TypeAlias = NDArray[Any]
+Run: TypeAlias = Callable[[Sequence[Array]], Sequence[Any]]
+
+_GARBAGE = 0xFF  # NaN in every type of floats, -1 in every type of integers
+
+
+class UnsteadyError(Exception):
+    """A call gives other results than the call before with equal inputs, or has changed its inputs."""
+
+
+def twice(run: Run, *, donates: bool = False) -> Run:
+    """A run that poisons the memory first, calls two times and compares: the second time with arguments in one memory.
+
+    Results of the first call are kept during the second, whose results have other memory therefore. `donates`: a call
+    may overwrite its arguments; otherwise they have to stay as they are. Raises `UnsteadyError`.
+    """
+
+    def call(inputs: Sequence[Array]) -> Sequence[Array]:
+        poison(run, inputs)
+        first = _called(run, [x.copy() for x in inputs], inputs, donates=donates)
+        first = [x.copy() for x in first] if donates else first
+        second = _called(run, sharing(inputs), inputs, donates=donates)
+        for number, (one, other) in enumerate(zip(first, second, strict=True)):
+            if one.shape != other.shape or one.tobytes() != other.tobytes():
+                raise UnsteadyError(f"result {number} is another one in a second call, whose arguments share memory")
+        return first
+
+    return call
+
+
+def _called(run: Run, given: Sequence[Array], inputs: Sequence[Array], *, donates: bool) -> list[Array]:
+    found = [np.asarray(x) for x in run(given)]
+    if not donates:
+        for number, (now, before) in enumerate(zip(given, inputs, strict=True)):
+            if now.tobytes() != before.tobytes():
+                raise UnsteadyError(f"argument {number} was overwritten, which nobody allowed")
+    return found
+
+
+def poison(run: Run, inputs: Sequence[Array]) -> None:
+    """Leave NaN in the temporaries, and garbage where results were: the memory that the next call takes.
+
+    Integers stay as they are: they may be sizes, and decide how often a loop runs.
+    """
+    spoiled = [np.full_like(x, np.nan) if x.dtype.kind in "fc" else x.copy() for x in inputs]
+    with suppress(ShloDiscError, ArithmeticError):
+        for result in run(spoiled):
+            if isinstance(result, np.ndarray) and result.flags.writeable and result.flags.c_contiguous:
+                bytes_: Array = result.reshape(-1).view(np.uint8)
+                bytes_.fill(_GARBAGE)
+
+
+def sharing(inputs: Sequence[Array]) -> list[Array]:
+    """Copies of arrays that share memory wherever their values let them: equal ones are one, parts of others views.
+
+    >>> a, b = np.arange(6.0), np.arange(6.0)[2:5]
+    >>> one, same, part = sharing([a, a.copy(), b])
+    >>> one is same, np.shares_memory(one, part)
+    (True, True)
+    """
+    made = list[Array]()
+    for x in inputs:
+        made.append(_placed(made, x))
+    return made
+
+
+def _placed(made: Sequence[Array], x: Array) -> Array:
+    for y, start in itertools.product(made, (0, 1, 2)):
+        whole = y.reshape(-1)
+        part = whole[start : start + x.size]
+        if x.dtype == y.dtype and x.size and part.size == x.size and part.tobytes() == x.tobytes():
+            return y if x.shape == y.shape else part.reshape(x.shape)
+    return x.copy()

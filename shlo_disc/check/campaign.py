@@ -1,0 +1,251 @@
+"""Random programs by the thousand: modules of fresh seeds in several processes, until the time is up."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import multiprocessing
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from shlo_disc.check import xla
+from shlo_disc.check.comparing import Tolerance
+from shlo_disc.check.generate.programs import generate_at
+from shlo_disc.check.judging import Judge
+from shlo_disc.check.running import Target, Ways
+from shlo_disc.check.sampling import DISTRIBUTIONS
+from shlo_disc.check.session import TOGETHER, Finding, Plan, Report, check_random, save
+from shlo_disc.check.worker import Worker
+from shlo_disc.diagnostics import ShloDiscError
+
+_Task: TypeAlias = tuple[int, int | None]  # a seed, and how many programs to make at most
+
+_JAX_TOGETHER = 5  # functions in a module, with their derivatives
+_JAX_EVERY = 3
+_RENEWED = 25  # modules, after which a process ends: loaded programs and JAX's caches stay until then
+_FAMILIES = ("stablehlo", "jax")
+_OF_JAX = ("normal", "small", "normal", "special")  # numbers; of wide ones derivatives overflow
+_LARGEST_ELSEWHERE = (
+    9  # size where the CPU's thresholds say nothing: values have up to four dims, some of them products
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What to make and how to run it. `ways`: those that are held against the reference; None: those of each seed."""
+
+    seed: int
+    target: Target
+    ways: tuple[str, ...] | None = None
+    seconds: float | None = None  # after which no module is begun
+    count: int | None = None  # programs, after which no module is begun
+    jobs: int = 1
+    calls: int = 4  # of each module
+    timeout: float = 120.0  # seconds for one run
+    shrink: float = 60.0  # seconds for shrinking
+    tolerance: Tolerance = field(default_factory=Tolerance)
+    out: Path = Path("check-failure")
+    keeps_going: bool = False  # after a failure
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What came of one module."""
+
+    seed: int
+    family: str
+    programs: int
+    agreed: int
+    refused: int
+    nothing: int
+    seconds: float
+    processor: float  # seconds of all processes
+    failure: str = ""  # what differs, in a line
+    description: str = ""  # of the failure, with the smallest program
+    folder: str = ""  # where that is
+    command: str = ""  # that shows it again
+    ops: tuple[str, ...] = ()  # of the smallest program
+    notes: tuple[str, ...] = ()
+
+    @property
+    def reproduce(self) -> str:
+        """The command that makes the same programs again."""
+        return f"python -m shlo_disc fuzz --seed {self.seed} --count {self.programs}"
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What came of all modules."""
+
+    examined: tuple[Examined, ...]
+    seconds: float
+
+    @property
+    def findings(self) -> list[Examined]:
+        return [one for one in self.examined if one.failure]
+
+    def __str__(self) -> str:
+        programs = sum(one.programs for one in self.examined)
+        calls = sum(one.agreed + one.refused + one.nothing for one in self.examined)
+        rate = 1000 * len(self.findings) / max(1, programs)
+        processor = sum(one.processor for one in self.examined)
+        return (
+            f"{programs} programs, {calls} calls, {len(self.findings)} findings ({rate:.2f} in 1000 programs); "
+            f"{60 * programs / max(1.0, self.seconds):.0f} programs a minute, "
+            f"{60 * programs / max(1.0, processor):.0f} in a minute of one core"
+        )
+
+
+def family_of(seed: int) -> str:
+    """What a seed's programs are made as: StableHLO's text, or JAX's functions where JAX is installed."""
+    return _FAMILIES[seed % _JAX_EVERY == _JAX_EVERY - 1 and xla.is_installed()]
+
+
+def made(seed: int, count: int | None = None) -> tuple[str, int]:
+    """The text of a seed's module, and how many programs it holds."""
+    if family_of(seed) == "jax":
+        from shlo_disc.check.generate.jax_programs import export_at  # noqa: PLC0415  JAX takes a second to import
+
+        together = min(_JAX_TOGETHER, count or _JAX_TOGETHER)
+        return export_at(seed, together), together
+    together = min(TOGETHER, count or TOGETHER)
+    return generate_at(seed, together), together
+
+
+def ways_of(seed: int) -> tuple[str, ...]:
+    """The ways that a seed's module runs in: always those of one compilation for several threads, others in turn."""
+    ways = ["compiled", "vm", "divided", ("threads2", "threads3", "threads8")[seed // 2 % 3]]
+    ways += ["donated"] if seed % 2 else []
+    ways += ["unfused"] if seed % 4 == 0 else []
+    return (*ways, *(["xla"] if xla.is_installed() else []))
+
+
+def campaign(settings: Settings, show: Callable[[str, int, int], None], log: Path | None = None) -> Summary:
+    """Examine modules of seeds that follow each other, several at a time. `show` gets a line, and how far it is."""
+    started = time.monotonic()
+    examined, tasks = list[Examined](), _tasks(settings, started)
+    for one in _in_turn(settings, tasks) if settings.jobs == 1 else _side_by_side(settings, tasks):
+        examined.append(one)
+        _record(log, one, time.monotonic() - started)
+        _show(show, settings, examined, started)
+        if one.failure and not settings.keeps_going:
+            break
+    return Summary(tuple(examined), time.monotonic() - started)
+
+
+def _in_turn(settings: Settings, tasks: Iterator[_Task]) -> Iterator[Examined]:
+    while some := list(itertools.islice(tasks, 1)):
+        with Worker(settings.target, settings.timeout, fast_xla=True) as ways:
+            job = Job(settings, ways)
+            for seed, count in itertools.chain(some, itertools.islice(tasks, _RENEWED - 1)):
+                yield job.examine(seed, count)
+
+
+def _side_by_side(settings: Settings, tasks: Iterator[_Task]) -> Iterator[Examined]:
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(settings.jobs, context, _begin, (settings,), max_tasks_per_child=_RENEWED) as pool:
+        running = {pool.submit(_examine, *task) for task in itertools.islice(tasks, settings.jobs)}
+        while running:
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                yield future.result()
+            running |= {pool.submit(_examine, *task) for task in itertools.islice(tasks, len(done))}
+
+
+def _tasks(settings: Settings, started: float) -> Iterator[_Task]:
+    """Seeds, and how many programs to make at most."""
+    seed, left = settings.seed, settings.count
+    while (left is None or left > 0) and (settings.seconds is None or time.monotonic() - started < settings.seconds):
+        yield seed, left
+        if left is not None:
+            left -= min(left, _JAX_TOGETHER if family_of(seed) == "jax" else TOGETHER)
+        seed += 1
+
+
+def _show(
+    show: Callable[[str, int, int], None], settings: Settings, examined: Sequence[Examined], started: float
+) -> None:
+    programs, findings = sum(one.programs for one in examined), sum(bool(one.failure) for one in examined)
+    what = f"{programs} programs, {findings} findings"
+    if settings.seconds is None:
+        show(what, programs, settings.count or 0)
+    else:
+        show(what, min(int(time.monotonic() - started), int(settings.seconds)), int(settings.seconds))
+
+
+def _record(log: Path | None, one: Examined, at: float) -> None:
+    """Add a line to the log."""
+    if log is not None:
+        row = {"at": round(at, 1), **asdict(one)}
+        with log.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Examines modules, one after the other."""
+
+    settings: Settings
+    ways: Ways
+
+    def examine(self, seed: int, count: int | None = None) -> Examined:
+        """Make the module of a seed, of so many programs at most, and run it; a failure is shrunk and written."""
+        settings, started, before = self.settings, time.monotonic(), self._processor_seconds()
+        text, together = made(seed, count)
+        family = family_of(seed)
+        judge = Judge(self.ways, ways_of(seed) if settings.ways is None else settings.ways, settings.tolerance)
+        try:
+            report = check_random(text, judge, self._plan(seed, family), settings.target, _silent)
+        except ShloDiscError as error:
+            report = Report(0, 0, 1, (f"seed {seed}: {error}",), None)
+        found = _found(report.finding, judge, settings, seed)
+        counts = report.agreed, report.refused, report.nothing
+        spent = time.monotonic() - started, max(0.0, self._processor_seconds() - before)
+        return Examined(seed, family, together, *counts, *spent, *found, notes=report.notes)
+
+    def _plan(self, seed: int, family: str) -> Plan:
+        is_cpu = self.settings.target.device == "cpu"
+        return Plan(
+            random=self.settings.calls,
+            largest=_LARGEST_ELSEWHERE,
+            seed=seed,
+            distributions=_OF_JAX if family == "jax" else tuple(DISTRIBUTIONS),
+            seconds=self.settings.shrink,
+            thresholds=is_cpu,
+            xla_calls=1,
+        )
+
+    def _processor_seconds(self) -> float:
+        others = self.ways.processor_seconds if isinstance(self.ways, Worker) else 0.0
+        return time.process_time() + others
+
+
+_jobs = list[Job]()  # the one of this process
+
+
+def _begin(settings: Settings) -> None:
+    _jobs.append(Job(settings, Worker(settings.target, settings.timeout, fast_xla=True)))
+
+
+def _examine(seed: int, count: int | None) -> Examined:
+    return _jobs[0].examine(seed, count)
+
+
+def _silent(_what: str, _done: int, _total: int) -> None:
+    pass
+
+
+def _found(
+    finding: Finding | None, judge: Judge, settings: Settings, seed: int
+) -> tuple[str, str, str, str, tuple[str, ...]]:
+    if finding is None:
+        return "", "", "", "", ()
+    folder = settings.out / f"seed-{seed}"
+    command = save(finding.shrunk, folder, judge, settings.target.device)
+    (folder / "report.txt").write_text(str(finding))
+    ops = tuple(sorted({op.name for op in finding.shrunk.case.module.walk()}))
+    return str(finding.failure), str(finding), str(folder), command, ops

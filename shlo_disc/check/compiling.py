@@ -1,0 +1,104 @@
+"""The ways to compile a program, and to call what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Literal, TypeAlias
+
+from shlo_disc.artifact import Artifact, DeviceKind
+from shlo_disc.check.calls import twice
+from shlo_disc.check.dividing import DividingPool
+from shlo_disc.compiled import Runnable
+from shlo_disc.ir.core import Module
+from shlo_disc.options import CompileOptions, Hints
+from shlo_disc.parse.printer import print_module
+from shlo_disc.pipeline import Request, Stopwatch, compile_module
+from shlo_disc.runtime.cache import open_cache
+from shlo_disc.runtime.cuda import open_gpu
+from shlo_disc.runtime.executable import Executable, build
+from shlo_disc.runtime.gpu_build import build_gpu
+from shlo_disc.runtime.gpu_executable import GpuExecutable
+from shlo_disc.runtime.schedules import scheduling
+from shlo_disc.runtime.segments import load
+from shlo_disc.schedules.tables import UNKNOWN
+
+Run: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]  # takes arrays, gives what NumPy takes for arrays
+Prepare: TypeAlias = Callable[[Module], Run]
+
+_KEPT = 16
+_MOST_THREADS = 8
+# How many threads run a program that is compiled for `_MOST_THREADS` of them.
+POOLS: Mapping[str, int] = {"threads2": 2, "threads3": 3, "threads8": 8}
+# What runs the same kernels, or kernels of the same arithmetic: not a bit may differ.
+ALIKE = ("compiled", "vm", "divided", *POOLS, "donated")
+OTHERS = ("divided", *POOLS, "donated", "unfused")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What programs are compiled for, and how. `donates`: a call may overwrite all arguments."""
+
+    options: CompileOptions
+    device: DeviceKind = "cpu"
+    donates: bool = False
+
+    def executable(self, module: Module, driver: Literal["c", "vm"] = "c", threads: int | None = None) -> Runnable:
+        """The program, ready to run on so many threads, at most as many as it is compiled for.
+
+        Raises `ToolchainError` if there is no such device.
+        """
+        options = replace(self.options, driver=driver, threads=threads or self.options.threads)
+        artifact = _artifact_of(module, self)
+        if self.device == "cpu":
+            return load(artifact, lambda part: build(part, options))
+        gpu = open_gpu(options.cache_dir)
+        return load(artifact, lambda part: build_gpu(part, options, gpu))
+
+    def divided(self, module: Module) -> Runnable:
+        """The program on a pool that cuts launches into pieces, in a random order."""
+        pool = DividingPool(self.options.threads or 1)
+
+        def build_part(part: Artifact) -> Executable:
+            return pool.executable(part, build(part, self.options))
+
+        return load(_artifact_of(module, self), build_part)
+
+
+@lru_cache(_KEPT)
+def _artifact_of(module: Module, target: Target) -> Artifact:
+    """The program compiled, for both drivers, by what is known of this machine."""
+    hints = Hints(donated=tuple(range(len(module.functions["main"].body.arguments)))) if target.donates else Hints()
+    options, known = target.options, UNKNOWN
+    if target.device == "cpu":
+        known = scheduling(open_cache(options.cache_dir), options, print_module(module))
+    return compile_module(module, Request(target.device, options, hints=hints, scheduling=known), Stopwatch())
+
+
+def compiled_ways(target: Target) -> dict[str, Prepare]:
+    """The ways that need a compiler; those of threads and of donated arguments on the CPU alone."""
+    shared = replace(target, options=replace(target.options, threads=_MOST_THREADS))
+    unfused = replace(target, options=replace(target.options, fusion="none"))
+    donating = replace(target, donates=True)
+    ways: dict[str, Prepare] = {
+        "compiled": lambda module: _twice(target.executable(module)),
+        "vm": lambda module: target.executable(module, "vm").mirror,
+        "unfused": lambda module: _twice(unfused.executable(module)),
+    }
+    if target.device == "cpu":
+        ways |= {name: _on_threads(shared, threads) for name, threads in POOLS.items()}
+        ways["divided"] = lambda module: shared.divided(module).mirror
+        ways["donated"] = lambda module: _twice(donating.executable(module))
+    return ways
+
+
+def _on_threads(target: Target, threads: int) -> Prepare:
+    return lambda module: _twice(target.executable(module, "c", threads))
+
+
+def _twice(executable: Runnable) -> Run:
+    """Calls that poison memory first, and compare; on a GPU arrays are copied to memory of its own."""
+    if isinstance(executable, GpuExecutable):
+        return executable.mirror
+    return twice(executable.mirror, donates=bool(executable.artifact.donations))

@@ -1,0 +1,164 @@
+"""Sizes at which the compiler decides otherwise: collected from the constants of its own code."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from bisect import bisect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from random import Random
+from types import ModuleType
+
+import shlo_disc
+from shlo_disc import codegen, lower_cpu, schedules
+from shlo_disc.analysis.sizes import Point, free_symbols, point_of
+from shlo_disc.dynamic_ops.contract import ConvAttrs, DotAttrs
+from shlo_disc.dynamic_ops.program import Op, Program
+from shlo_disc.expr.dim import Dim, Sym, const, of, product
+from shlo_disc.expr.facts import Facts
+
+_PLACES: tuple[ModuleType, ...] = (lower_cpu, codegen, schedules)
+_PRELUDE = Path(shlo_disc.__file__).parent / "lower_cpu" / "prelude"
+_CONSTANT = re.compile(r"constexpr (?:int|int64_t) ([^;]*);")
+_NUMBER = re.compile(r"\b[A-Z]\w* = (\d+)\b(?! *\*)")
+_LARGEST = 1 << 12  # what is larger are bytes and work, which no size of a test reaches
+_SMALL = (0, 1, 2, 3, 5)
+# Of a value in one call of four, and in the others: squares of 627 rows, beyond `ENOUGH_STRIPS` of `STRIP` columns.
+_MOST_ELEMENTS = (3 << 17, 1 << 14, 1 << 14, 1 << 13)
+_MOST_WORK = 64  # multiplications of a product, times as many
+_SLOW = 16  # times as much work is a convolution, or an op of matrices, in the interpreter
+_OF_MATRICES = ("d_cholesky", "d_triangular", "d_lapack", "d_custom")
+_LOOPS = ("d_while", "d_outlined_while")
+_MOST_TURNS = 96  # of a loop over an axis, which the interpreter takes one by one
+_MOST_SCATTERED = 512  # elements of a gradient of windows, which it takes one by one
+_TRIES = 64  # of making sizes smaller
+
+
+@lru_cache(1)
+def thresholds() -> tuple[int, ...]:
+    """The sizes named in the compiler and the CPU's prelude, each with both its neighbours, in order.
+
+    A module's constants are its attributes in capitals, so `STRIP = 4 * LANES` counts with its value.
+    """
+    found = set[int]()
+    for place in _PLACES:
+        for info in pkgutil.walk_packages(place.__path__, f"{place.__name__}."):
+            constants: Mapping[str, object] = vars(importlib.import_module(info.name))
+            found.update(v for name, v in constants.items() if name.strip("_").isupper() and type(v) is int)
+    for header in sorted(_PRELUDE.glob("*.h")):
+        for declared in _CONSTANT.findall(header.read_text()):
+            found.update(map(int, _NUMBER.findall(declared)))
+    sizes = {size for size in found if 2 <= size <= _LARGEST}
+    return tuple(sorted({size + off for size in sizes for off in (-1, 0, 1)}))
+
+
+def threshold_points(program: Program, count: int, seed: int) -> list[Point]:
+    """So many sizes to call a program with, one call after the other; the first comes back at the end.
+
+    Sizes are drawn from small ones, thresholds, sizes that other axes have (of the text or drawn), and in between. If
+    a call would compute too much, the largest sizes are made smaller.
+    """
+    symbols = free_symbols(program)
+    if not symbols:
+        return [{}] * min(count, 2)  # other inputs
+    random, found = Random(seed), list[Point]()
+    costs = [_costs(program, most) for most in _MOST_ELEMENTS]
+    fixed = sorted({n for op in program.body.walk() for x in op.results for d in x.shape if (n := d.constant)})
+    for _ in range(20 * count):
+        if len(found) == max(1, count - 1):
+            break
+        point = _drawn(program, symbols, fixed, random)
+        affordable = costs[(seed + len(found)) % len(costs)]
+        if point is not None and (smaller := _affordable(program, symbols, affordable, point)) is not None:
+            found.append(smaller)
+    return [*found, *found[:1]] if count > 1 else found
+
+
+def _drawn(program: Program, symbols: Sequence[Sym], fixed: Sequence[int], random: Random) -> Point | None:
+    values = dict[Sym, int]()
+    for symbol in symbols:
+        kind = random.random()
+        if kind < 0.15:
+            drawn = random.choice(_SMALL)
+        elif kind < 0.3 and values:
+            drawn = random.choice(list(values.values())[-2:])  # the program's before
+        elif kind < 0.4 and fixed:
+            drawn = random.choice(fixed)
+        elif kind < 0.92:
+            drawn = random.choice(thresholds())
+        else:
+            drawn = random.randrange(70)
+        values[symbol] = _within(program.facts, symbol, drawn)
+    return point_of(program, values)
+
+
+def _within(facts: Facts, symbol: Sym, value: int) -> int:
+    low, high = facts.interval(of(symbol))
+    return max(low or 0, value if high is None else min(value, high))
+
+
+@dataclass(frozen=True, slots=True)
+class _Cost:
+    """What a call costs, and how much of it is affordable."""
+
+    dim: Dim
+    most: int
+
+
+def _costs(program: Program, most: int) -> list[_Cost]:
+    """What each value costs, if a value of `most` elements may be the largest."""
+    found = {_Cost(product(parameter.raw_shape), most): None for parameter in program.parameters}
+    for op in program.body.walk():
+        for result in op.results:
+            found[_Cost(product(result.shape), most)] = None
+            if op.name in _LOOPS and result.shape:
+                found[_Cost(result.shape[0], _MOST_TURNS)] = None
+        found[_work(op, most)] = None
+    return [cost for cost in found if cost.dim.constant is None and not cost.dim.data()]
+
+
+def _work(op: Op[object], most: int) -> _Cost:
+    """Steps of an op, in NumPy or in Python."""
+    result = product(op.results[0].shape) if op.results else const(0)
+    match op.attrs:
+        case DotAttrs():
+            depth = product(op.operands[0].shape[k] for k in op.attrs.lhs_contract)
+            return _Cost(result * depth, _MOST_WORK * most)
+        case ConvAttrs():
+            return _Cost(result * product(op.operands[1].shape), _MOST_WORK * most // _SLOW)
+        case _ if op.name == "d_select_and_scatter":
+            return _Cost(result, _MOST_SCATTERED)
+        case _ if op.name in _OF_MATRICES and op.operands[0].shape:
+            first = op.operands[0].shape
+            return _Cost(product(first) * first[-1], _MOST_WORK * most // _SLOW)
+        case _:
+            return _Cost(result, most)
+
+
+def _affordable(program: Program, symbols: Sequence[Sym], costs: Sequence[_Cost], point: Point) -> Point | None:
+    """The sizes, those made smaller that a value which costs too much has; None if the checks refuse that."""
+    for _ in range(_TRIES):
+        dear = next((cost.dim for cost in costs if _evaluated(cost.dim, point) > cost.most), None)
+        if dear is None:
+            return point
+        present = [s for s in symbols if s in dear.symbols()] or list(symbols)
+        largest = max(present, key=lambda s: point[s])
+        values = {s: point[s] for s in symbols} | {largest: _within(program.facts, largest, _below(point[largest]))}
+        smaller = point_of(program, values)
+        if smaller is None or smaller == point:
+            return None
+        point = smaller
+    return None
+
+
+def _below(size: int) -> int:
+    """The threshold that is a quarter smaller, or a bit more."""
+    return thresholds()[max(0, bisect(thresholds(), 3 * size // 4) - 1)] if size > 1 else 0
+
+
+def _evaluated(dim: Dim, point: Point) -> int:
+    return dim.evaluate(point) if dim.symbols() <= point.keys() else 0  # data decides sizes

@@ -1,0 +1,242 @@
+"""Where the buffers of a host program lie, and what their memory holds at a moment: for `verify_host`.
+
+Memory is named by its *home*, one of the slots that lie there. What two homes in the arena hold at the same time is
+only believed if their bytes are proven to be apart: else what is written to one is lost from the other.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from shlo_disc.codegen.host import HostBuffer, HostProgram
+from shlo_disc.codegen.remarks import remark
+from shlo_disc.codegen.size_order import SizeOrder
+from shlo_disc.diagnostics import InternalError
+from shlo_disc.dynamic_ops.program import Tensor
+from shlo_disc.expr.dim import Dim, Sym
+from shlo_disc.expr.facts import Facts
+
+ALIGNMENT = 64  # bytes, of every buffer in the arena
+_LEAST_STEPS, _STEPS_PER_BUFFER = 1000, 30  # of all proofs: most programs need less than a third of that
+_TRIED = (32, 1, 7, 145, 385, 1000)  # sizes, besides likely ones, at which formulas are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """What a packing kernel makes: `sources` are the values that it reads, by the names that each goes by."""
+
+    kernel: str
+    sources: tuple[frozenset[Value], ...]
+
+
+Value: TypeAlias = Tensor | Packed
+_Place: TypeAlias = tuple[int, int, int]  # of a home in the arena: where it begins and ends at a point, and itself
+
+
+class Layout:
+    """The homes of buffers and their bytes, for all sizes."""
+
+    def __init__(self, host: HostProgram, facts: Facts, points: Sequence[Mapping[Sym, int]]) -> None:
+        self.buffers = host.buffers
+        self._arena, self._facts = host.arena_bytes, facts
+        self._apart = dict[tuple[int, int], bool]()
+        self._places = dict[int, _Place]()
+        self._ends = dict[int, tuple[Dim, Dim]]()
+        used = {s for b in host.buffers for d in (b.offset, b.size) for s in d.symbols()}
+        used.update(s for _, dim in host.definitions for s in dim.symbols())
+        tried = [dict(point) for point in points] + [dict.fromkeys(used, size) for size in _TRIED]
+        for point in tried:
+            for symbol, dim in host.definitions:
+                point[symbol] = dim.evaluate(point)
+        self.points: Sequence[Mapping[Sym, int]] = tried
+        most = _LEAST_STEPS + _STEPS_PER_BUFFER * len(host.buffers)
+        self.order = SizeOrder(facts, host.definitions, tried[: len(points)], most)
+        self._point = max(reversed(tried[: max(1, len(points))]), key=self._present)  # by which homes are sorted
+
+    def home(self, slot: int) -> int:
+        """The slot that stands for the memory of a slot."""
+        return self.buffers[slot].memory
+
+    def is_in_arena(self, home: int) -> bool:
+        """Whether it is memory of which buffers have different parts."""
+        return self.buffers[home].kind == "arena"
+
+    def named(self, slot: int) -> str:
+        """A buffer as errors call it."""
+        buffer = self.buffers[slot]
+        where = f"arena at {buffer.offset}" if buffer.kind == "arena" else f"{buffer.kind} {buffer.number}"
+        return f"buffer {slot} (%{remark(buffer.tensor.name)}, {buffer.size} bytes, {where})"
+
+    def check(self, slots: Collection[int]) -> None:
+        """Whether the buffers of these slots lie in memory that has room for them."""
+        homes = dict[tuple[str, int], int]()
+        for slot in sorted(slots):
+            buffer, home = self.buffers[slot], self.buffers[self.home(slot)]
+            self._require(home.memory == self.home(slot), slot, f"its memory is that of {home.memory}")
+            same = (buffer.kind, buffer.number, buffer.offset) == (home.kind, home.number, home.offset)
+            self._require(same, slot, f"it lies elsewhere than {self.named(self.home(slot))}, whose memory it has")
+            self._require(self._has_room(buffer, home), slot, f"it is larger than {self.named(self.home(slot))}")
+            if buffer.kind == "null":
+                continue  # there is no memory
+            if buffer.kind != "arena":
+                other = homes.setdefault((buffer.kind, buffer.number), self.home(slot))
+                self._require(other == self.home(slot), slot, f"it has the bytes of {self.named(other)} unsaid")
+                continue
+            if slot != self.home(slot) and self.home(slot) in slots:
+                continue
+            self._require(self.order.is_multiple(buffer.offset, ALIGNMENT), slot, f"it is not aligned to {ALIGNMENT}")
+            self._require(self.order.at_least(buffer.offset, Dim()), slot, "it begins before the arena")
+
+    def check_arena(self) -> None:
+        """Whether the homes that held something end where the arena does, or below one that does; the highest first."""
+        inside = set[int]()
+        above = dict[int, set[int]]()
+        for (low, high), is_apart in self._apart.items():
+            if is_apart:
+                above.setdefault(low, set()).add(high)
+        for *_, home in sorted(self._places.values(), reverse=True):
+            if above.get(home, set()) & inside or self._is_behind(self._arena, home):
+                inside.add(home)
+            self._require(home in inside, home, f"it ends behind the arena ({self._arena})")
+
+    def _has_room(self, buffer: HostBuffer, home: HostBuffer) -> bool:
+        return buffer.size == home.size or self.order.at_least(home.size, buffer.size)
+
+    def _require(self, holds: bool, slot: int, why: str) -> None:
+        if not holds:
+            raise InternalError(f"the layout of memory is wrong: {self.named(slot)}: {why}")
+
+    def _present(self, point: Mapping[Sym, int]) -> int:
+        """How many buffers are not empty at a point."""
+        return sum(buffer.size.evaluate(point) > 0 for buffer in self.buffers)
+
+    def place(self, home: int) -> _Place:
+        """Where a home in the arena lies at a point: homes that hold something at a time are sorted by it."""
+        if home not in self._places:
+            start = self.buffers[home].offset.evaluate(self._point)
+            self._places[home] = start, start + self.buffers[home].size.evaluate(self._point), home
+        return self._places[home]
+
+    def is_below(self, low: int, high: int) -> bool:
+        """Whether a home in the arena is proven to end where another begins, or before."""
+        key = low, high
+        if key not in self._apart:
+            self._apart[key] = self._is_behind(self.buffers[high].offset, low) or self._is_below_unless_empty(low, high)
+        return self._apart[key]
+
+    def _is_below_unless_empty(self, low: int, high: int) -> bool:
+        """Whether a home that is empty at some sizes, and then may lie anywhere, is below another at all other points.
+
+        There is no proof of this: workspaces that only some sizes need have long formulas.
+        """
+        sizes = [(self.buffers[low].size.evaluate(at), self.buffers[high].size.evaluate(at)) for at in self.points]
+        if len({min(pair) > 0 for pair in sizes}) == 1:
+            return False
+        start, other = self.buffers[low].offset, self.buffers[high].offset
+        return all(
+            min(pair) <= 0 or start.evaluate(at) + pair[0] <= other.evaluate(at)
+            for at, pair in zip(self.points, sizes, strict=True)
+        )
+
+    def _is_behind(self, offset: Dim, home: int) -> bool:
+        """Whether an offset is proven to be no byte of a home, but behind it.
+
+        Offsets are mostly sums of sizes that are rounded up, which makes that the shorter proof.
+        """
+        if home not in self._ends:
+            buffer = self.buffers[home]
+            size = self._facts.canonical(buffer.size)
+            rounded = (size + (ALIGNMENT - 1)) // ALIGNMENT * ALIGNMENT
+            self._ends[home] = buffer.offset + rounded, buffer.offset + buffer.size
+        return any(self.order.at_least(offset, end) for end in self._ends[home])
+
+
+@dataclass(slots=True)
+class Clock:
+    """At which step a program is, and the last one that uses each home.
+
+    What nobody uses any more need not be proven to be apart from what is written: it is forgotten. So a clock that is
+    wrong can only have a right program refused.
+    """
+
+    last: Mapping[int, int]
+    now: int = 0
+
+    def is_over(self, home: int) -> bool:
+        """Whether no step from now on uses a home."""
+        return self.last.get(home, -1) < self.now
+
+
+class Contents:
+    """What memory holds, by home: the values that are there whole. `lost` says who overwrote what else was there."""
+
+    def __init__(self, layout: Layout, lost: dict[int, str], clock: Clock) -> None:
+        self._layout, self.lost, self._clock = layout, lost, clock
+        self._values = dict[int, frozenset[Value]]()
+        self._sorted = list[_Place]()  # homes in the arena that hold something; each is proven to be below the next
+
+    def copy(self) -> Contents:
+        """The same, to go on with another way."""
+        made = Contents(self._layout, self.lost, self._clock)
+        made._values, made._sorted = dict(self._values), list(self._sorted)
+        return made
+
+    def of(self, home: int) -> frozenset[Value]:
+        """What a home holds."""
+        return self._values.get(home, frozenset())
+
+    def add(self, home: int, value: Value) -> None:
+        """Let what a home holds have another name."""
+        self._values[home] = self.of(home) | {value}
+
+    def rename(self, value: Value, name: Value) -> None:
+        """Let a value have another name wherever it is."""
+        for home, values in list(self._values.items()):
+            if value in values:
+                self._values[home] = values | {name}
+
+    def write(self, home: int, values: Iterable[Value], by: str) -> set[int]:
+        """Overwrite a home; which others held something, and are not proven to be apart."""
+        lost = self.drop(home, by)
+        self._values[home] = frozenset(values)
+        if self._layout.is_in_arena(home):
+            insort(self._sorted, self._layout.place(home))
+        return lost
+
+    def drop(self, home: int, by: str) -> set[int]:
+        """Forget what a home holds, and all homes that may share bytes with it; these without itself."""
+        self._forget(home, by)
+        lost = set[int]()
+        if self._layout.is_in_arena(home):
+            at = bisect_left(self._sorted, self._layout.place(home))
+            while at and self._may_meet(below := self._sorted[at - 1][2], home, below):
+                lost.add(below)
+                self._forget(below, by)
+                at -= 1
+            while at < len(self._sorted) and self._may_meet(home, above := self._sorted[at][2], above):
+                lost.add(above)
+                self._forget(above, by)
+        return lost
+
+    def _may_meet(self, low: int, high: int, other: int) -> bool:
+        """Whether two neighbours, one of which is the `other`, are not known to be apart; or nobody needs to know."""
+        return self._clock.is_over(other) or not self._layout.is_below(low, high)
+
+    def _forget(self, home: int, by: str) -> None:
+        if self._values.pop(home, None) is None:
+            return
+        self.lost[home] = by
+        if self._layout.is_in_arena(home):
+            del self._sorted[bisect_left(self._sorted, self._layout.place(home))]
+
+    def keep(self, other: Contents) -> None:
+        """Keep what another way leads to as well."""
+        for home, values in list(self._values.items()):
+            both = values & other.of(home)
+            if both:
+                self._values[home] = both
+            else:
+                self._forget(home, self.lost.get(home, "another branch"))

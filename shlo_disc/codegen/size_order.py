@@ -1,0 +1,234 @@
+"""Which of two sums of sizes is at least as large as the other, for all sizes: what the verifier of memory relies on.
+
+It shares nothing with `dominance`, which says where buffers are put: one must be able to find the other's faults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
+
+from shlo_disc.expr.dim import Atom, Dim, FloorDiv, Max, Min, Product, Sym, const, of, product, total
+from shlo_disc.expr.facts import Facts
+
+_MOST_STEPS = 400  # of one proof
+
+
+class SizeOrder:
+    """Proves under facts; `definitions` are symbols that stand for other sums, each in terms of those before it.
+
+    `points` are some values of all symbols: what does not hold there needs no proof. After `most` steps in all, what
+    holds there is believed: a few programs have offsets whose proofs would take longer than the rest of compiling.
+    """
+
+    def __init__(
+        self, facts: Facts, definitions: Sequence[tuple[Sym, Dim]], points: Sequence[Mapping[Sym, int]], most: int
+    ) -> None:
+        self._facts, self._points, self._left = facts, points, most
+        self._defined = dict(definitions)
+        self._place = {symbol: k for k, (symbol, _) in enumerate(definitions)}
+        self._known = dict[tuple[Dim, bool, bool], bool]()
+        self._lows = dict[Atom, int | None]()
+        self._products = dict[tuple[Product, int], int]()
+        self._multiples = dict[tuple[Dim, int], bool]()
+        self._steps = 0
+
+    def at_least(self, high: Dim, low: Dim) -> bool:
+        """Whether `high >= low` is proven."""
+        difference = high - low
+        if not self.is_proving and self._points:
+            return all(value >= 0 for value in self._values(difference))
+        for asks in (False, True):
+            self._steps = 0
+            found = self._nonnegative(difference, asks=asks)
+            self._left -= self._steps
+            if found:
+                return True
+        return False
+
+    @property
+    def is_proving(self) -> bool:
+        """Whether there were few enough steps so far."""
+        return self._left > 0
+
+    def is_multiple(self, dim: Dim, of_: int) -> bool:
+        """Whether a sum is proven to be a multiple of a number."""
+        key = dim, of_
+        if key not in self._multiples:
+            self._multiples[key] = all(
+                weight % of_ == 0 or any(self._atom_is_multiple(atom, of_) for atom in factors)
+                for factors, weight in dim.terms
+            )
+        return self._multiples[key]
+
+    def _atom_is_multiple(self, atom: Atom, of_: int) -> bool:
+        match atom:
+            case Sym() if atom in self._defined:
+                return self.is_multiple(self._defined[atom], of_)
+            case Max(members) | Min(members):
+                return all(self.is_multiple(one, of_) for one in members)
+            case _:
+                return False
+
+    def _nonnegative(self, dim: Dim, *, asks: bool) -> bool:
+        """Whether a sum is proven to be at least 0; `asks` the facts too, which takes much longer.
+
+        A maximum is at least each of its members: one has to do. Where it is subtracted, all have to.
+        """
+        key = dim, asks, True
+        if key not in self._known:
+            if self._is_over():
+                return False
+            self._known[key] = self._reaches(dim, asks=asks) or self._holds_for_all(dim, asks=asks)
+        return self._known[key]
+
+    def _holds_for_all(self, dim: Dim, *, asks: bool) -> bool:
+        """By all that the term stands for that is the last to be defined, of those that are subtracted."""
+        terms = [term for term in self._defined_terms(dim) if _needs_all(*term)]
+        if not terms or any(value < 0 for value in self._values(dim)):
+            return False
+        return all(self._nonnegative(option, asks=asks) for option in self._options(dim, *terms[0]))
+
+    def _reaches(self, dim: Dim, *, asks: bool) -> bool:
+        """By the lowest values of atoms, or by one of what a term stands for that is added; else by the facts."""
+        if (number := dim.constant) is not None:
+            return number >= 0
+        key = dim, asks, False
+        if key not in self._known:
+            if self._is_over():
+                return False
+            self._known[key] = self._found(dim, asks=asks)
+        return self._known[key]
+
+    def _found(self, dim: Dim, *, asks: bool) -> bool:
+        if any(value < 0 for value in self._values(dim)):
+            return False
+        if self._is_plain(dim):
+            return True
+        terms = self._defined_terms(dim)
+        added = [term for term in terms if not _needs_all(*term)]
+        if added:
+            options = [one for one in self._options(dim, *added[0]) if all(value >= 0 for value in self._values(one))]
+            return any(map(self._by_lows, options)) or any(self._reaches(option, asks=asks) for option in options)
+        return asks and not terms and any(self._facts.at_least(one, 0).is_true for one in (dim, _without_rounding(dim)))
+
+    def _is_over(self) -> bool:
+        """Whether a proof has taken too long; counts a step of it."""
+        self._steps += 1
+        return self._steps > _MOST_STEPS
+
+    def _options(self, dim: Dim, atom: Atom, weight: int) -> list[Dim]:
+        """A sum with each of what an atom stands for in its place."""
+        rest = dim - of(atom) * weight
+        return [rest + each * weight for each in self._alternatives(atom)]
+
+    def _values(self, dim: Dim) -> Iterator[int]:
+        """What a sum is at the points: like products come again in every offset."""
+        for k, point in enumerate(self._points):
+            found = 0
+            for factors, weight in dim.terms:
+                key = factors, k
+                if key not in self._products:
+                    self._products[key] = product(map(of, factors)).evaluate(point)
+                found += weight * self._products[key]
+            yield found
+
+    def _is_plain(self, dim: Dim) -> bool:
+        """Whether a sum is seen to be nonnegative without a proof."""
+        return self._by_lows(dim) or self._by_lows(_without_rounding(dim))
+
+    def _by_lows(self, dim: Dim) -> bool:
+        """Whether no term can be negative, if every atom is written as its lowest value and what it is more.
+
+        A negative term must be part of a positive one, or a constant.
+        """
+        negative = [set(factors) for factors, weight in dim.terms if weight < 0 and factors]
+        positive = [set(factors) for factors, weight in dim.terms if weight > 0]
+        if not all(any(part <= whole for whole in positive) for part in negative):
+            return False
+        if not all(self._low(atom) is not None for factors, _ in dim.terms for atom in factors):
+            return False
+        if all(weight > 0 for _, weight in dim.terms):
+            return True
+        shifted = dim.replace_top(lambda atom: of(atom) + const(self._low(atom) or 0))
+        return all(weight >= 0 for _, weight in shifted.terms)
+
+    def _low(self, atom: Atom) -> int | None:
+        """The lowest value of an atom, if that is at least 0."""
+        if atom not in self._lows:
+            low = self._lowest(atom)
+            self._lows[atom] = low if low is not None and low >= 0 else None
+        return self._lows[atom]
+
+    def _lowest(self, atom: Atom) -> int | None:
+        match atom:
+            case Sym() if atom in self._defined:
+                return self._low_of(self._defined[atom])
+            case Max(members):
+                return max((low for low in map(self._low_of, members) if low is not None), default=None)
+            case Min(members):
+                lows = [low for low in map(self._low_of, members) if low is not None]
+                return min(lows) if len(lows) == len(members) else None
+            case FloorDiv(numerator, denominator):
+                top, bottom = self._low_of(numerator), self._low_of(denominator)
+                if top is None or bottom is None or top < 0 or bottom < 0:
+                    return None
+                return 0 if denominator.constant is None else top // max(1, bottom)
+            case _:
+                return self._facts.interval(of(atom))[0]
+
+    def _low_of(self, dim: Dim) -> int | None:
+        """A number that a sum is at least, if its weights but the constant are positive."""
+        found = 0
+        for factors, weight in dim.terms:
+            lows = [self._low(atom) for atom in factors]
+            if factors and (weight < 0 or None in lows):
+                return None
+            found += weight * prod(low for low in lows if low is not None)
+        return found
+
+    def _alternatives(self, atom: Atom) -> tuple[Dim, ...]:
+        """What an atom is the largest of (of a minimum: the smallest)."""
+        match atom:
+            case Sym():
+                dim = self._defined[atom]
+                return dim.atom.members if isinstance(dim.atom, Max) else (dim,)
+            case Max(members) | Min(members):
+                return members
+            case _:
+                raise AssertionError(f"{atom} is neither defined nor a maximum")
+
+    def _defined_terms(self, dim: Dim) -> list[tuple[Atom, int]]:
+        """The defined symbols of a sum with their weights, what was defined last first; then its maxima and minima.
+
+        These may be in what a symbol stands for, too, and cancel out.
+        """
+        found = list[tuple[int, Atom, int]]()
+        for factors, weight in dim.terms:
+            if len(factors) != 1:
+                continue
+            (atom,) = factors
+            if isinstance(atom, Max | Min):
+                found.append((-1, atom, weight))
+            elif isinstance(atom, Sym) and atom in self._place:
+                found.append((self._place[atom], atom, weight))
+        return [(atom, weight) for _, atom, weight in sorted(found, key=lambda one: -one[0])]
+
+
+def _needs_all(atom: Atom, weight: int) -> bool:
+    """Whether something is proven of a sum only if it is for all that an atom may stand for."""
+    return (weight > 0) == isinstance(atom, Min)
+
+
+def _without_rounding(dim: Dim) -> Dim:
+    """A bound from below: sizes that are rounded up or down become what they were rounded from."""
+    return total(_lowest_term(factors, weight) for factors, weight in dim.terms)
+
+
+def _lowest_term(factors: Product, weight: int) -> Dim:
+    if len(factors) == 1 and isinstance(rounded := factors[0], FloorDiv):
+        divisor = rounded.denominator.constant or 0
+        if divisor > 0 and weight % divisor == 0:
+            lost = divisor - 1 if weight > 0 else 0
+            return (rounded.numerator - lost) * (weight // divisor)
+    return product(map(of, factors)) * weight

@@ -1,0 +1,91 @@
+"""What is assumed of dims, in the form that proofs use, and which of it speaks of a symbol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from shlo_disc.expr.dim import Atom, Dim, Product, Sym, of
+from shlo_disc.expr.intervals import Interval
+from shlo_disc.expr.layered import Layered
+
+Use: TypeAlias = tuple[str, Atom | int]  # which field of the assumptions, and the key there
+Uses: TypeAlias = "tuple[Use, Uses] | None"  # the latest first
+
+
+@dataclass(frozen=True, slots=True)
+class Assumptions:
+    """What is known; every `with_...` returns new assumptions, at a cost that hardly grows with their number.
+
+    `substitution`: solved equations, no key occurs in a value. `limits`: constant bounds of atoms.
+    `ranges`: inclusive bounds of index variables, none empty; later ones may mention earlier ones.
+    `known`: dims that are never negative, by number. `multiples`: dims and integers that divide them. `products`:
+    equations that no symbol can be solved for, as rules: a product, and the equal dim of products that come before it
+    (`solve.rank`). `names`: symbols that stand for large dims (`naming.is_large`), which may mention earlier names;
+    `named` finds them. `uses`: by symbol and data, what mentions it; some of that may be gone.
+    """
+
+    substitution: Layered[Atom, Dim] = field(default_factory=Layered[Atom, Dim])
+    limits: Layered[Atom, Interval] = field(default_factory=Layered[Atom, Interval])
+    ranges: Mapping[Atom, tuple[Dim, Dim]] = field(default_factory=dict[Atom, tuple[Dim, Dim]])
+    known: Layered[int, Dim] = field(default_factory=Layered[int, Dim])
+    multiples: tuple[tuple[Dim, int], ...] = ()
+    products: tuple[tuple[Product, Dim], ...] = ()
+    names: Layered[Sym, Dim] = field(default_factory=Layered[Sym, Dim])
+    named: Layered[Dim, Sym] = field(default_factory=Layered[Dim, Sym])
+    uses: Layered[Atom, Uses] = field(default_factory=Layered[Atom, Uses])
+    count: int = 0  # of dims that were ever known not to be negative
+
+    def with_substitution(self, atom: Atom, value: Dim) -> Assumptions:
+        """An equation that was solved for an atom."""
+        uses = self._used(value, ("substitution", atom))
+        return replace(self, substitution=self.substitution.with_entry(atom, value), uses=uses)
+
+    def with_limit(self, atom: Atom, limit: Interval) -> Assumptions:
+        """Constant bounds of an atom."""
+        uses = self.uses if atom in self.limits else self._used(of(atom), ("limits", atom))
+        return replace(self, limits=self.limits.with_entry(atom, limit), uses=uses)
+
+    def with_known(self, dim: Dim) -> Assumptions:
+        """A dim that is never negative."""
+        number = self.count
+        uses = self._used(dim, ("known", number))
+        return replace(self, known=self.known.with_entry(number, dim), uses=uses, count=number + 1)
+
+    def with_name(self, sym: Sym, dim: Dim) -> Assumptions:
+        """What a name stands for."""
+        named = self.named if self.name_of(dim) else self.named.with_entry(dim, sym)
+        uses = self._used(dim, ("names", sym))
+        return replace(self, names=self.names.with_entry(sym, dim), named=named, uses=uses)
+
+    def name_of(self, dim: Dim) -> Sym | None:
+        """The name that stands for a dim, if there is one."""
+        sym = self.named.get(dim)
+        return sym if sym is not None and self.names.get(sym) == dim else None
+
+    def keys_of(self, atom: Atom, kind: str) -> list[Atom | int]:
+        """The keys of what mentions an atom, in the order in which it was assumed."""
+        return _keys(self.uses.get(atom), kind)
+
+    def known_about(self, dims: Iterable[Dim]) -> list[Dim]:
+        """The dims that are never negative and share a symbol with some of these, the earliest first."""
+        atoms = dict.fromkeys(atom for dim in dims for atom in (*dim.symbols(), *dim.data()))
+        numbers = {number for atom in atoms for number in _keys(self.uses.get(atom), "known")}
+        found = [self.known.get(number) for number in sorted(n for n in numbers if isinstance(n, int))]
+        return [each for each in found if each is not None]
+
+    def _used(self, dim: Dim, use: Use) -> Layered[Atom, Uses]:
+        uses = self.uses
+        for atom in (*sorted(dim.symbols(), key=lambda sym: sym.order), *dim.data()):
+            uses = uses.with_entry(atom, (use, uses.get(atom)))
+        return uses
+
+
+def _keys(uses: Uses, kind: str) -> list[Atom | int]:
+    found = dict[Atom | int, None]()
+    while uses is not None:
+        (each, key), uses = uses
+        if each == kind:
+            found[key] = None
+    return list(found)[::-1]

@@ -1,0 +1,84 @@
+"""A mapping that never changes, and of which larger ones are made cheaply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Generic, TypeVar, cast
+
+K = TypeVar("K")
+V = TypeVar("V")
+_SMALL = 32  # entries that are copied rather than looked up in a layer of their own
+_GONE = object()
+
+
+class Layered(Mapping[K, V], Generic[K, V]):
+    """Layers of entries, the oldest and largest first; a later layer overrides earlier ones.
+
+    Layers of about one size are merged, so there are as many as the logarithm of the entries, and an entry is copied as
+    often. Who copies a dict for every new entry takes the square of their number instead. Iteration is in the order of
+    insertion, as that of a dict.
+
+    >>> one = Layered({"a": 1})
+    >>> two = one.with_entry("b", 2).with_entry("a", 3)
+    >>> dict(one), dict(two), dict(two.without("a"))
+    ({'a': 1}, {'a': 3, 'b': 2}, {'b': 2})
+    """
+
+    __slots__ = ("_count", "_layers", "_next")
+
+    def __init__(self, entries: Mapping[K, V] | None = None) -> None:
+        placed: dict[K, tuple[int, object]] = {key: (k, each) for k, (key, each) in enumerate((entries or {}).items())}
+        self._layers: tuple[dict[K, tuple[int, object]], ...] = (placed,)
+        self._count = self._next = len(placed)
+
+    def _entry(self, key: object) -> tuple[int, object] | None:
+        for layer in reversed(self._layers):
+            if (found := layer.get(cast("K", key))) is not None:
+                return None if found[1] is _GONE else found
+        return None
+
+    def __getitem__(self, key: K) -> V:
+        found = self._entry(key)
+        if found is None:
+            raise KeyError(key)
+        return cast("V", found[1])
+
+    def __contains__(self, key: object) -> bool:
+        return self._entry(key) is not None
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[K]:
+        entries = dict[K, tuple[int, object]]()
+        for layer in self._layers:
+            entries.update(layer)
+        places = [(place, key) for key, (place, value) in entries.items() if value is not _GONE]
+        places.sort(key=lambda each: each[0])
+        return iter([key for _, key in places])
+
+    def place(self, key: K) -> int:
+        """The number of an entry: those that came later have larger ones."""
+        found = self._entry(key)
+        if found is None:
+            raise KeyError(key)
+        return found[0]
+
+    def with_entry(self, key: K, value: V) -> Layered[K, V]:
+        """The same with another value for a key; a new key comes last."""
+        known = self._entry(key)
+        place = self._next if known is None else known[0]
+        return self._extended(key, (place, value), self._count + (known is None))
+
+    def without(self, key: K) -> Layered[K, V]:
+        """The same without a key, if it is there."""
+        known = self._entry(key)
+        return self if known is None else self._extended(key, (known[0], _GONE), self._count - 1)
+
+    def _extended(self, key: K, entry: tuple[int, object], count: int) -> Layered[K, V]:
+        layers, last = list(self._layers), {key: entry}
+        while layers and len(layers[-1]) <= max(_SMALL, len(last)):
+            last = {**layers.pop(), **last}
+        made = Layered[K, V]()
+        made._layers, made._count, made._next = (*layers, last), count, self._next + 1
+        return made

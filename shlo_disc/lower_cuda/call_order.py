@@ -1,0 +1,107 @@
+"""The calls of a variant run one after the other, what is within one in any order: each finds what it reads.
+
+A call may read operands, and of results and workspaces what an earlier call has filled. Where an operand may be the
+memory of a result (`in_place`), no call reads it after one that fills the result; and the call that does both, element
+by element, says of neither pointer that nothing else points there. What a kernel reads and writes is seen in its text:
+pointers are `const` or not, and a buffer that the text does not name is not used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from shlo_disc.codegen.host import Call, CopyCall, FillCall, GridCall, ProductCall
+from shlo_disc.diagnostics import InternalError
+from shlo_disc.dynamic_ops.program import Tensor
+from shlo_disc.lower_cuda.printed import Printed
+
+_KERNEL = re.compile(
+    r'^extern "C" __global__ void __launch_bounds__\([^)]*\) (?P<name>[@\w]+)\((?P<params>[^)]*)\) \{\n'
+    r"(?P<body>.*?)^\}",
+    re.MULTILINE | re.DOTALL,
+)
+_STRUCT = re.compile(r"^struct (?P<name>[@\w]+) \{\n(?P<body>.*?)^\};", re.MULTILINE | re.DOTALL)
+_HANDED = re.compile(
+    r"^ *(const )?[@\w]+ \w+\{[^{}]*\};$|^ *(const )?\w+\* \w+;$", re.MULTILINE
+)  # to a struct, as its member
+_POINTER = re.compile(r"\b(?P<const>const )?\w+\* (?P<restrict>__restrict__ )?const (?P<name>\w+)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Pointer:
+    """A parameter of a kernel: whether it reads through it, writes through it, and nothing else points there."""
+
+    reads: bool
+    writes: bool
+    alone: bool
+
+
+def check_calls(printed: Printed, tensors: Sequence[Tensor], results: Sequence[Tensor]) -> None:
+    """Raise `InternalError` if a call reads what is not there; `results` are those of the kernel's tensors it fills."""
+    kernels, filled_at_end = _kernels(printed.text), {tensors.index(result) for result in results}
+    own = filled_at_end.union(range(len(tensors), len(tensors) + len(printed.workspaces)))
+    for variant in printed.variants:
+        filled, overwritten = set[int](), set[int]()  # the latter by more than a copy of what may be there
+        for number, call in enumerate(variant.calls):
+            where = f"call {number} of {len(variant.calls)} of the variant '{variant.label}'"
+            pointers = _pointers(call, kernels)
+            for place, pointer in pointers.items():
+                if pointer.reads and not pointer.writes and place in own and place not in filled:
+                    raise InternalError(f"{where} reads buffer {place} of its own launch, which no call has filled yet")
+            for read, written in printed.in_place:
+                _check_pair(read, written, pointers, overwritten, where)
+            writes = {place for place, pointer in pointers.items() if pointer.writes}
+            filled |= writes
+            if not (isinstance(call, CopyCall) and (call.source, call.target) in printed.in_place):
+                overwritten |= writes
+        if missing := sorted(filled_at_end - filled):
+            raise InternalError(f"the variant '{variant.label}' does not fill the buffers {missing}")
+
+
+def _check_pair(
+    read: int, written: int, pointers: Mapping[int, _Pointer], overwritten: Collection[int], where: str
+) -> None:
+    """Whether an operand that may be the memory of a result is read before that is written."""
+    source, target = pointers.get(read), pointers.get(written)
+    if source is None or not source.reads:
+        return
+    if written in overwritten:
+        raise InternalError(f"{where} reads buffer {read}, which may be buffer {written}, after it was overwritten")
+    if target is not None and target.writes and (source.alone or target.alone):
+        raise InternalError(f"{where} says that buffers {read} and {written} are apart, which may be one memory")
+
+
+def _pointers(call: Call, kernels: Mapping[str, Sequence[_Pointer]]) -> dict[int, _Pointer]:
+    """What a call does with the buffers at these places."""
+    match call:
+        case GridCall(kernel=name, buffers=buffers):
+            if len(kernels[name]) != len(buffers):
+                raise InternalError(f"{name} takes {len(kernels[name])} buffers, found {len(buffers)} for it")
+            return dict(zip(buffers, kernels[name], strict=True))
+        case ProductCall(a=a, b=b, c=c):
+            return {a: _Pointer(True, False, True), b: _Pointer(True, False, True), c: _Pointer(False, True, True)}
+        case CopyCall(source, target):
+            # A copy of a buffer onto itself is left out.
+            return {source: _Pointer(True, False, False), target: _Pointer(False, True, False)}
+        case FillCall(target):
+            return {target: _Pointer(False, True, False)}
+        case _:
+            assert_never(call)
+
+
+def _kernels(text: str) -> dict[str, list[_Pointer]]:
+    """The pointers of every kernel of a text."""
+    found = dict[str, list[_Pointer]]()
+    structs = {struct["name"]: struct["body"] for struct in _STRUCT.finditer(text)}
+    for kernel in _KERNEL.finditer(text):
+        body = kernel["body"]
+        parts = [body, *(inner for name, inner in structs.items() if name in body)]
+        used = {name for part in parts for name in re.findall(r"\w+", _HANDED.sub("", part))}
+        found[kernel["name"]] = [
+            _Pointer(p["name"] in used, not p["const"] and p["name"] in used, p["restrict"] is not None)
+            for p in _POINTER.finditer(kernel["params"])
+        ]
+    return found

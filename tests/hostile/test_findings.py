@@ -1,0 +1,81 @@
+"""Programs that once ended in an exception that was not for users: they run, or are refused and say why."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import shlo_disc
+from shlo_disc import CompileOptions, RuntimeShapeError, VerifyError
+
+ONE_LESS = """func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %c = stablehlo.constant dense<-1> : tensor<i32>
+  %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+  %k = stablehlo.add %n, %c : tensor<i32>
+"""
+TOP = """  %0:2 = stablehlo.custom_call @stablehlo.dynamic_top_k(%x, %k) {api_version = 2 : i32}
+      : (tensor<?xf32>, tensor<i32>) -> (tensor<?xf32>, tensor<?xi32>)
+  return %0#0 : tensor<?xf32>
+}"""
+OWN = """  %s = stablehlo.reshape %k : (tensor<i32>) -> tensor<1xi32>
+  %0 = stablehlo.custom_call @hostile_test(%x, %s) {indices_of_shape_operands = dense<[1]> : tensor<1xi64>}
+      : (tensor<?xf32>, tensor<1xi32>) -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}"""
+
+
+def all_but_one(x: NDArray[np.float32]) -> NDArray[np.float32]:
+    return x[1:]
+
+
+@pytest.mark.parametrize("driver", ["c", "vm"])
+@pytest.mark.parametrize("text", [ONE_LESS + TOP, ONE_LESS + OWN], ids=["top_k", "a custom call"])
+def test_a_computed_size_is_not_negative(text: str, driver: Literal["c", "vm"]) -> None:
+    shlo_disc.register_custom_call("hostile_test", all_but_one)
+    run = shlo_disc.compile(text, options=CompileOptions(driver=driver))
+    assert run(np.zeros(3, np.float32))[0].shape == (2,)
+    with pytest.raises(RuntimeShapeError, match=r"no negative (.|\n)*found s0 - 1 = -1, expected >= 0"):
+        run(np.zeros(0, np.float32))
+
+
+COLUMNS = "dense<[0, 1]> : tensor<2xindex>"
+LETTERS = {"diag": 78, "side": 76, "trans_x": 78, "uplo": 85}
+
+
+@pytest.mark.parametrize("number", [0, 1, 88, 255])
+@pytest.mark.parametrize("name", LETTERS)
+def test_letters_for_libraries_are_those_that_they_know(name: str, number: int) -> None:
+    def text(letters: dict[str, int]) -> str:
+        config = ", ".join(f"{key} = {value} : ui8" for key, value in letters.items())
+        return f"""func.func @main(%a: tensor<4x4xf32>, %b: tensor<4x1xf32>) -> tensor<4x1xf32> {{
+  %0 = stablehlo.custom_call @lapack_strsm_ffi(%a, %b) {{mhlo.backend_config = {{{config}}}, api_version = 4 : i32,
+      operand_layouts = [{COLUMNS}, {COLUMNS}], result_layouts = [{COLUMNS}]}}
+      : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  return %0 : tensor<4x1xf32>
+}}"""
+
+    shlo_disc.compile(text(LETTERS))
+    with pytest.raises(VerifyError, match=rf"expected one of .*{LETTERS[name]} \(.*\) as '{name}', found {number}"):
+        shlo_disc.compile(text({**LETTERS, name: number}))
+
+
+SCAN = """func.func @main(%x: tensor<4x5xf32>, %y: tensor<2xf32>) -> (tensor<4x5xf32>, tensor<2xf32>) {
+  %0:2 = "chlo.scan"(%x, %y) <{
+    dimension = 0 : i64, operandSegmentSizes = array<i32: 1, 1>, resultSegmentSizes = array<i32: 1, 1>
+  }> ({
+  ^bb0(%a: tensor<5xf32>, %b: tensor<2xf32>):
+    stablehlo.return %a, %b : tensor<5xf32>, tensor<2xf32>
+  }) : (tensor<4x5xf32>, tensor<2xf32>) -> (tensor<4x5xf32>, tensor<2xf32>)
+  return %0#0, %0#1 : tensor<4x5xf32>, tensor<2xf32>
+}"""
+
+
+@pytest.mark.parametrize("driver", ["c", "vm"])
+def test_a_carry_that_a_loop_hands_on_may_be_copied_after_it(driver: Literal["c", "vm"]) -> None:
+    x, y = np.arange(20, dtype=np.float32).reshape(4, 5), np.array([5, 7], np.float32)
+    run = shlo_disc.compile(SCAN, options=CompileOptions(driver=driver))
+    for found, wanted in zip(run(x, y), (x, y), strict=True):
+        np.testing.assert_array_equal(found, wanted)

@@ -1,0 +1,88 @@
+"""What a fault is, and the quick suites that have to see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+# Names of suites: the arguments of pytest. Each takes seconds, so that a fault is known soon after it was made.
+SUITES: Mapping[str, tuple[str, ...]] = {
+    "dims": (
+        "tests/expr/test_bounds.py",
+        "tests/expr/test_dim.py",
+        "tests/expr/test_facts.py",
+        "tests/expr/test_indices.py",
+        "tests/expr/test_simplify.py",
+        "tests/expr/test_soundness.py",
+        "tests/expr/test_each_function.py",
+        "tests/expr/test_exhaustive.py",
+        "tests/dynamic_ops/test_value_bounds.py",
+    ),
+    "facets": ("tests/dynamic_ops/test_facets.py", "tests/dynamic_ops/test_order_and_control.py"),
+    "rows": (
+        "tests/lower_cpu/test_in_flight.py",
+        "tests/lower_cpu/test_rows.py",
+        "tests/lower_cpu/test_short_rows.py",
+        "tests/pipeline/test_seam_programs.py",
+        "tests/pipeline/test_column_programs.py",
+        "tests/pipeline/test_thresholds.py",
+        "tests/lower_cpu/test_flight_schedule.py",
+    ),
+    "memory": (
+        "tests/codegen/test_memory.py",
+        "tests/codegen/test_donation.py",
+        "tests/codegen/test_step_order.py",
+        "tests/codegen/test_regions.py",
+        "tests/codegen/test_verify_host.py",
+        "tests/pipeline/test_control_programs.py",
+        "tests/runtime/test_memory.py",
+    ),
+    "threads": (
+        "tests/runtime/test_pool.py",
+        "tests/prelude/test_pool_threads.py",
+        "tests/pipeline/test_threads.py",
+        "tests/codegen/test_regions.py",
+    ),
+    "attention": ("tests/lower_cpu/test_attention.py", "tests/lower_cpu/test_attention_pieces.py"),
+    "gradients": ("tests/lower_cpu/test_attention_backward.py",),
+    "products": ("tests/prelude/test_gemm.py", "tests/prelude/test_small.py", "tests/prelude/test_gemm_packed.py"),
+    "convolutions": ("tests/prelude/test_conv.py", "tests/prelude/test_conv_long.py"),
+    "order": ("tests/lower_cpu/test_sort.py", "tests/pipeline/test_index_programs.py"),
+    "calls": ("tests/runtime/test_entry.py", "tests/runtime/test_executable.py", "tests/runtime/test_dlpack.py"),
+    "passes": ("tests/passes", "tests/pipeline/test_window_programs.py", "tests/pipeline/test_convolution_programs.py"),
+    "programs": ("tests/pipeline/test_random_programs.py", "tests/pipeline/test_random_op_programs.py"),
+    "functions": ("tests/prelude/test_functions.py", "tests/pipeline/test_special_values.py"),
+    "cuda_rows": ("tests/lower_cuda/test_row_kernels.py", "tests/lower_cuda/test_columns.py"),
+    "cuda_maps": ("tests/lower_cuda/test_maps.py", "tests/lower_cuda/test_turned.py"),
+    "cuda_order": (
+        "tests/lower_cuda/test_scan.py",
+        "tests/lower_cuda/test_sort.py",
+        "tests/lower_cuda/test_scatter.py",
+    ),
+    "cuda_products": ("tests/lower_cuda/test_matmul.py", "tests/lower_cuda/test_attention.py"),
+    "shared": ("tests/lower_cpu/test_attention_shared.py",),
+    "integers": ("tests/expr/test_simplify.py", "tests/pipeline/test_integer_programs.py"),
+    "sizes": ("tests/runtime/test_size_limits.py",),
+    "cache": ("tests/runtime/test_cache.py", "tests/runtime/test_vm.py"),
+    "user_text": ("tests/codegen/test_user_text.py",),
+    "launches": ("tests/runtime/test_launch_table.py", "tests/runtime/test_gpu_executable.py"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """In `file` (below `shlo_disc/`) `old`, which stands there once, becomes `new`; tests of `suite` have to fail."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    suite: str
+
+    def applied_to(self, text: str) -> str:
+        """The text with the fault. Raises `ValueError` if it does not say where."""
+        if text.count(self.old) != 1:
+            raise ValueError(
+                f"{self.name}: found {text.count(self.old)} times in {self.file}, expected once: {self.old}"
+            )
+        return text.replace(self.old, self.new)
