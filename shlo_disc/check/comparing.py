@@ -108,9 +108,20 @@ def _mistyped(number: int, found: Array, expected: Array) -> Difference:
 
 
 def _same_bits(one: Array, other: Array) -> Array:
+    """Where the bits are equal; a NaN equals any NaN, for no rule says which sign and payload an operation gives."""
     size = max(1, one.dtype.itemsize)
     parts = [np.ascontiguousarray(x).reshape(-1).view(np.uint8).reshape(-1, size) for x in (one, other)]
-    return (parts[0] == parts[1]).all(axis=1).reshape(one.shape)
+    same = (parts[0] == parts[1]).all(axis=1).reshape(one.shape)
+    if same.all() or one.dtype.kind not in "fcV":
+        return same
+    with np.errstate(invalid="ignore"):  # signalling NaNs
+        pairs = zip(_parts(one[~same]), _parts(other[~same]), strict=True)
+        same[~same] = np.all([_equal_numbers(a, b) for a, b in pairs], axis=0)
+    return same
+
+
+def _equal_numbers(one: Array, other: Array) -> Array:
+    return (np.isnan(one) & np.isnan(other)) | ((one == other) & (np.signbit(one) == np.signbit(other)))
 
 
 def _wrong(found: Array, expected: Array, tolerance: Tolerance) -> Array:

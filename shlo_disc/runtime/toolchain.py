@@ -42,8 +42,11 @@ _LANGUAGE = (
     "-fno-stack-protector",
     "-fno-asynchronous-unwind-tables",
 )
-# What may change the value of an expression is off, but for contraction into fused multiply-adds.
-_ARITHMETIC = ("-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast")
+# What may change the value of an expression is off, but for contraction into fused multiply-adds. At -O0 that is off
+# too: clang's fast selector contracts whole vectors and not the single numbers behind them, so that the bits of an
+# element would depend on where threads cut a loop.
+_ARITHMETIC = ("-fno-math-errno", "-fno-trapping-math")
+_UNOPTIMIZED, _OPTIMIZED = "-ffp-contract=off", "-ffp-contract=fast"
 # LLVM 20 folds shuffles of widened masks for ever in that pass: to count 21 booleans, a program never compiled. Kernels
 # are vectors already, so it has nothing else to do.
 _LLVM = ("-mllvm", "-disable-vector-combine")
@@ -78,7 +81,8 @@ class Compiler:
     def flags(self, optimize: int) -> tuple[str, ...]:
         """The flags that an object file depends on."""
         caches = [f"-DSHLO_L{level}_BYTES={cache_bytes(level)}" for level in _CACHE_BYTES]
-        fixed = (*_LANGUAGE, *_ARITHMETIC, *_ONLY[self.kind], *caches)
+        contraction = _OPTIMIZED if optimize else _UNOPTIMIZED
+        fixed = (*_LANGUAGE, *_ARITHMETIC, contraction, *_ONLY[self.kind], *caches)
         if self.kind != "zig":
             return (f"-O{optimize}", *_machine(), *fixed)
         if self.is_driven_by_zig:
