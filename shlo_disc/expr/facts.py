@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import cast
 
 from shlo_disc.diagnostics import Span
 from shlo_disc.expr import solve
@@ -70,6 +71,22 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class _Told:
+    """The last of `count` facts, and those before it, which facts that know more share: none is copied."""
+
+    fact: Fact
+    before: _Told | None
+    count: int
+
+    def in_order(self) -> list[Fact]:
+        found, last = list[Fact](), cast("_Told | None", self)
+        while last is not None:
+            found.append(last.fact)
+            last = last.before
+        return found[::-1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Facts:
     """Assumptions about dims; every `assume_...` and `with_...` returns new facts.
 
@@ -88,18 +105,26 @@ class Facts:
     """
 
     _system: System = field(default_factory=System)
-    facts: tuple[Fact, ...] = ()
+    _told: _Told | None = None
     _rules: Canonical = field(default_factory=lambda: System().rules, repr=False)
     _scopes: dict[tuple[Sym, Dim, Dim], Facts] = field(
         default_factory=dict[tuple[Sym, Dim, Dim], "Facts"], init=False, repr=False
     )
     _solved_by: Layered[Sym, int] = field(default_factory=Layered[Sym, int], repr=False)
     _known: Layered[Fact, int] = field(default_factory=Layered[Fact, int], repr=False)
+    _listed: list[Fact] = field(default_factory=list[Fact], init=False, repr=False)
 
     @staticmethod
     def empty() -> Facts:
         """Know nothing."""
         return _EMPTY
+
+    @property
+    def facts(self) -> Sequence[Fact]:
+        """The assumptions in the order in which they were told."""
+        if not self._listed and self._told is not None:
+            self._listed.extend(self._told.in_order())
+        return self._listed
 
     @property
     def definitions(self) -> tuple[tuple[Sym, Dim], ...]:
@@ -201,18 +226,24 @@ class Facts:
 
     def _with(self, system: System, fact: Fact) -> Facts:
         if system is self._system:
-            return self if fact in self._known else self._told(fact)
+            return self if fact in self._known else self._telling(fact)
         solved, by, new = system.solved, self._solved_by, list[Sym]()
         while solved is not self._system.solved:
             assert solved is not None, "a system knows what the one before it had solved"
             sym, solved = solved
             new.append(sym)
+        number = self._count
         for sym in reversed(new):
-            by = by.with_entry(sym, len(self.facts))
-        return replace(self._told(fact), _system=system, _rules=system.rules, _solved_by=by)
+            by = by.with_entry(sym, number)
+        return replace(self._telling(fact), _system=system, _rules=system.rules, _solved_by=by)
 
-    def _told(self, fact: Fact) -> Facts:
-        return replace(self, facts=(*self.facts, fact), _known=self._known.with_entry(fact, len(self.facts)))
+    @property
+    def _count(self) -> int:
+        return 0 if self._told is None else self._told.count
+
+    def _telling(self, fact: Fact) -> Facts:
+        number = self._count
+        return replace(self, _told=_Told(fact, self._told, number + 1), _known=self._known.with_entry(fact, number))
 
     def about(self, dim: Dim) -> tuple[Fact, ...]:
         """List the assumptions that speak of a symbol of `dim`, raw or canonical."""
