@@ -15,7 +15,9 @@ from shlo_disc.schedules.selection import Selection
 
 Slot: TypeAlias = int  # a number of a buffer of the program
 DeviceKind: TypeAlias = Literal["cpu", "cuda"]
-LARGEST_SIZE = (1 << 31) - 1  # of a `?` of an argument: stablehlo.get_dimension_size is an i32
+# Of a `?` of an argument. stablehlo.get_dimension_size is an i32; and below 2^31 there is room for small constants, so
+# that positions such as `i + 1` are proven not to wrap, without which nothing is known of what a mask hides.
+LARGEST_SIZE = (1 << 31) - (1 << 16)
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,12 +154,12 @@ def sizes_in_python(artifact: Artifact, raw: tuple[int, ...]) -> Sizes:
 
 
 def _refuse_large(artifact: Artifact, raw: tuple[int, ...]) -> None:
-    """Refuse sizes that are no i32: all arithmetic of sizes relies on it."""
+    """Refuse sizes that are no i32, or nearly so: all arithmetic of sizes relies on it."""
     for size, (argument, axis) in zip(raw, artifact.raw, strict=False):
         if size > LARGEST_SIZE:
             raise RuntimeShapeError(
                 f"{artifact.arguments[argument].name}, dim {axis}: found size {size}, expected at most {LARGEST_SIZE}: "
-                "a dynamic size is an i32, as stablehlo.get_dimension_size reads it\n"
+                "a dynamic size, and positions a little beyond it, are i32\n"
                 "  help: give the dim a static size, or split it into two"
             )
 

@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import shlo_disc
+from shlo_disc.artifact import LARGEST_SIZE
 from shlo_disc.diagnostics import RuntimeShapeError
 from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.reference import interpret
@@ -232,11 +233,11 @@ def test_the_same_arithmetic_wraps_around_where_it_decides_no_size() -> None:
 def test_a_size_that_is_no_i32_is_refused(driver: Literal["c", "vm"]) -> None:
     text = "func.func @main(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {\n  return %x : tensor<?x?xf32>\n}"
     run = shlo_disc.compile(text, device="cpu", options=CompileOptions(driver=driver))
-    assert run(np.zeros(((1 << 31) - 1, 0), np.float32))[0].shape == ((1 << 31) - 1, 0)
+    assert run(np.zeros((LARGEST_SIZE, 0), np.float32))[0].shape == (LARGEST_SIZE, 0)
     with pytest.raises(
-        RuntimeShapeError, match=r"argument 0, dim 0: found size 2147483648, expected at most 2147483647"
+        RuntimeShapeError, match=rf"argument 0, dim 0: found size {LARGEST_SIZE + 1}, expected at most {LARGEST_SIZE}"
     ):
-        run(np.zeros((1 << 31, 0), np.float32))
+        run(np.zeros((LARGEST_SIZE + 1, 0), np.float32))
 
 
 @pytest.mark.parametrize("index", ["int32_t", "int64_t"])
