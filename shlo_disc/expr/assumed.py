@@ -12,6 +12,7 @@ from shlo_disc.expr.layered import Layered
 
 Use: TypeAlias = tuple[str, Atom | int]  # which field of the assumptions, and the key there
 Uses: TypeAlias = "tuple[Use, Uses] | None"  # the latest first
+MOST_ENDS = 24  # of the dims that are known not to be negative: how many of the first ones, and of the last ones, count
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +69,17 @@ class Assumptions:
         """The keys of what mentions an atom, in the order in which it was assumed."""
         return _keys(self.uses.get(atom), kind)
 
-    def known_about(self, dims: Iterable[Dim]) -> list[Dim]:
-        """The dims that are never negative and share a symbol with some of these, the earliest first."""
-        atoms = dict.fromkeys(atom for dim in dims for atom in (*dim.symbols(), *dim.data()))
-        numbers = {number for atom in atoms for number in _keys(self.uses.get(atom), "known")}
-        found = [self.known.get(number) for number in sorted(n for n in numbers if isinstance(n, int))]
-        return [each for each in found if each is not None]
+    def known_about(self, atoms: Iterable[Atom]) -> list[Dim]:
+        """The dims that are never negative and mention one of these atoms, the earliest first.
+
+        Of very many the first and the last ones, so that a proof takes no longer the more a program assumes.
+        """
+        numbers = sorted(
+            {n for atom in atoms for n in _keys(self.uses.get(atom), "known") if isinstance(n, int) and n in self.known}
+        )
+        if len(numbers) > 2 * MOST_ENDS:
+            numbers = numbers[:MOST_ENDS] + numbers[-MOST_ENDS:]
+        return [self.known[number] for number in numbers]
 
     def _used(self, dim: Dim, use: Use) -> Layered[Atom, Uses]:
         uses = self.uses

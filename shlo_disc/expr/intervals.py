@@ -6,22 +6,31 @@ from typing import TypeAlias
 
 Interval: TypeAlias = tuple[int | None, int | None]
 UNBOUNDED: Interval = (None, None)
+FARTHEST = 1 << 1024  # an end beyond is none: powers of powers have more digits than there is memory
 
 
 def times(a: Interval, b: Interval) -> Interval:
-    """Multiply intervals; 0 times unbounded is 0."""
+    """Multiply intervals; 0 times unbounded is 0. Ends farther than `FARTHEST` are given up."""
     if a == (1, 1):
         return b
     if a == (0, 0) or b == (0, 0):
         return (0, 0)
     if a[0] is not None and a[0] >= 0 and b[0] is not None and b[0] >= 0:  # the usual case
-        return a[0] * b[0], None if a[1] is None or b[1] is None else a[1] * b[1]
+        return _near(a[0] * b[0], None if a[1] is None or b[1] is None else a[1] * b[1])
     sides = (True, False)
     ends = [
         _end(x, low_x, y, low_y) for x, low_x in zip(a, sides, strict=True) for y, low_y in zip(b, sides, strict=True)
     ]
     low, high = min(ends), max(ends)
-    return (None if low == -_INFINITY else int(low)), (None if high == _INFINITY else int(high))
+    return _near(None if low == -_INFINITY else int(low), None if high == _INFINITY else int(high))
+
+
+def _near(low: int | None, high: int | None) -> Interval:
+    if low is not None and not -FARTHEST <= low <= FARTHEST:
+        low = FARTHEST if low > 0 else None
+    if high is not None and not -FARTHEST <= high <= FARTHEST:
+        high = None if high > 0 else -FARTHEST
+    return low, high
 
 
 _INFINITY = float("inf")

@@ -6,6 +6,7 @@ computed. A symbol of size 0 counts as 1, so that a product is never smaller tha
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias, assert_never
 
@@ -18,6 +19,7 @@ ANY = "*"  # in a monomial: the largest of all symbols
 LARGEST = 2**63 - 1
 _MOST_TERMS = 16  # of one magnitude; a longer one is bounded by powers of the largest symbol
 _MOST_MONOMIALS = 64  # that `covering` gives
+_HIGHEST_POWER = 63  # of a symbol: 2**63 is larger than LARGEST
 _HUGE: Magnitude = {(): LARGEST}  # of what no formula of sizes bounds: nothing with it is known to fit
 
 
@@ -116,16 +118,23 @@ def multiply(a: Magnitude, b: Magnitude) -> Magnitude:
     total = dict[Monomial, int]()
     for one, weight in a.items():
         for other, factor in b.items():
-            both = tuple(sorted(one + other))
+            both = _power(one + other)
             total[both] = total.get(both, 0) + weight * factor
     return _short(total)
+
+
+def _power(names: Monomial) -> Monomial:
+    """Names sorted, each at most as often as tells: a size of 2 or more is beyond all numbers then, and others are 1."""
+    if len(names) > _HIGHEST_POWER:
+        names = tuple(name for name, count in Counter(names).items() for _ in range(min(count, _HIGHEST_POWER)))
+    return tuple(sorted(names))
 
 
 def _short(magnitude: Magnitude) -> Magnitude:
     """The same, or a coarser bound if it has many terms."""
     if len(magnitude) <= _MOST_TERMS:
         return magnitude
-    return {(ANY,) * max(map(len, magnitude)): sum(magnitude.values())}
+    return {(ANY,) * min(max(map(len, magnitude)), _HIGHEST_POWER): sum(magnitude.values())}
 
 
 def least(magnitude: Magnitude) -> int:
@@ -150,7 +159,7 @@ def covering(magnitudes: Iterable[Magnitude]) -> list[tuple[Monomial, int]]:
     if len(found) > _MOST_MONOMIALS:
         by_degree = dict[Monomial, int]()
         for monomial, weight in found.items():
-            power = (ANY,) * len(monomial)
+            power = (ANY,) * min(len(monomial), _HIGHEST_POWER)
             by_degree[power] = max(by_degree.get(power, 0), weight)
         found = by_degree
     kept = [one for one in found.items() if not any(_exceeds(other, one) for other in found.items())]

@@ -21,6 +21,9 @@ DEPTH = 8  # nested steps of one proof; real proofs need three or four
 WORK = (
     64  # terms of the dims in all steps of one proof, where real ones need two dozen: bounds what a hopeless one costs
 )
+MOST_TRIES = 16  # combinations with assumptions in one proof, where real ones need at most five: bounds what each assumption costs
+HIGHEST_POWER = 1  # of a name that is written out
+MOST_SHIFTED = 512  # factors of a dim whose atoms are measured from their bounds, before equal terms are added up
 
 
 class _HopelessError(Exception):
@@ -35,7 +38,8 @@ class Prover:
         self._intervals: dict[Atom, Interval] = {}
         self._proofs: dict[Dim, bool] = {}
         self._data: dict[Data, Bounds] = {}
-        self._left = 0  # of the work on the proof at hand
+        self._known: dict[frozenset[Atom], list[Dim]] = {}
+        self._left = self._tries = 0  # of the work on the proof at hand
 
     def interval(self, dim: Dim) -> Interval:
         """Bound a dim term by term; None: no bound."""
@@ -132,22 +136,35 @@ class Prover:
         )
 
     def _is_proven(self, dim: Dim) -> bool:
-        self._left = WORK
+        self._left, self._tries = WORK, MOST_TRIES
         try:
             return self._prove(dim, DEPTH)
         except _HopelessError:
             return False
 
     def _is_proven_unfolded(self, dim: Dim) -> bool:
-        """Put what the latest name stands for; for one alone, as formulas that are written out grow with each."""
+        """Put what the latest name stands for; for one alone, as formulas that are written out grow with each.
+
+        Powers of a name are left alone: written out they would be far longer than what got the name.
+        """
         symbols, names = dim.symbols(), self._given.names
         latest = max((sym for sym in symbols if sym in names), key=names.place, default=None) if names else None
-        return latest is not None and self._is_proven(dim.substitute({latest: names[latest]}))
+        if latest is None or max(factors.count(latest) for factors, _ in dim.terms) > HIGHEST_POWER:
+            return False
+        return self._is_proven(dim.substitute({latest: names[latest]}))
 
     def _is_known(self, dim: Dim) -> bool:
         """Whether it is what was assumed, or more by a sum of sizes: what proofs take apart they may not find again."""
-        lows = (self.interval(dim - one)[0] for one in self._given.known_about([dim]))
+        lows = (self.interval(dim - one)[0] for one in self._known_about(dim))
         return any(low is not None and low >= 0 for low in lows)
+
+    def _known_about(self, dim: Dim) -> list[Dim]:
+        """The dims that were assumed never to be negative and share a symbol with this one."""
+        atoms = dim.symbols().union(dim.data())
+        found = self._known.get(atoms)
+        if found is None:
+            found = self._known[atoms] = self._given.known_about(atoms)
+        return found
 
     def _index_to_eliminate(self, dim: Dim) -> Sym | None:
         """Pick the innermost index variable that `dim` is linear in."""
@@ -192,11 +209,23 @@ class Prover:
         return bool(falling) and self._is_a_sum_of_sizes(dim, from_the_side_that_counts)
 
     def _is_a_sum_of_sizes(self, dim: Dim, shift: Callable[[Atom], Dim]) -> bool:
-        """Whether no term is negative once every atom is measured from a bound."""
-        return all(
-            weight >= 0 and all(self._atom_interval(atom) != UNBOUNDED for atom in factors)
-            for factors, weight in dim.replace_top(shift).terms
-        )
+        """Whether no term is negative once every atom is measured from a bound.
+
+        False too if writing that out takes more terms than proofs that succeed.
+        """
+        left, shifted = MOST_SHIFTED, dict[Atom, Dim]()
+        for factors, _ in dim.terms:
+            terms = max(1, len(factors))
+            for atom in factors:
+                if atom not in shifted:
+                    if self._atom_interval(atom) == UNBOUNDED:
+                        return False
+                    shifted[atom] = shift(atom)
+                terms *= max(1, len(shifted[atom].terms))
+                if terms > left:
+                    return False
+            left -= terms
+        return all(weight >= 0 for _, weight in dim.replace_top(shifted.__getitem__).terms)
 
     def _prove_factored(self, dim: Dim, depth: int) -> bool:
         """Take out a factor of all terms that is never negative: 256*b*s - s*s is s*(256*b - s)."""
@@ -275,7 +304,7 @@ class Prover:
         terms = [term for term in dim.terms if term[0]]
         weak = next((term for term in terms if not self._never_negative(term)), None)
         for factors, weight in terms if weak is None else [weak]:
-            for one in self._given.known_about([Dim(((factors, 1),))]):
+            for one in self._known_about(Dim(((factors, 1),))):
                 for known_factors, known_weight in one.terms:
                     if not known_factors or (weight > 0) != (known_weight > 0):
                         continue
@@ -287,6 +316,9 @@ class Prover:
                     low = self.interval(factor)[0]
                     if low is None or low < 0:
                         continue
+                    self._tries -= 1
+                    if self._tries <= 0:
+                        raise _HopelessError
                     if self._prove(dim * scale + (scale - 1) - factor * one, depth):
                         return True
         return False

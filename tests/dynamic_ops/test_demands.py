@@ -142,7 +142,8 @@ LOOP = """%c0 = stablehlo.constant dense<{start}> : tensor<i32>
         (2, "LT", "%n", 1, ("2", "s0 - 1")),
         (0, "LE", "%cn", 3, ("0", "9")),
         (7, "GE", "%cn", -2, ("9", "7")),
-        (0, "LT", "%n", 3, ("None", "s0 - 1")),  # near the end of i32 the step may wrap around
+        (0, "LT", "%n", 3, ("0", "s0 - 1")),
+        (0, "LT", "%n", 1 << 17, ("None", "s0 - 1")),  # near the end of i32 the step may wrap around
         (0, "LT", "%n", -1, ("None", "s0 - 1")),
         (0, "NE", "%n", 1, ("None", "None")),
     ],

@@ -22,8 +22,8 @@ LENGTH = 100
 LENGTHS = {
     "assertions": 40, "barrier": 60, "calls_in_calls": 25, "concatenated": 64, "concatenations": 64, "gathers": 48,
     "layers": 24, "loops": 24, "nested_branches": 12, "nested_loops": 12, "products": 48,
-    "reduced_together": 48, "reduction_of_many_ops": 50, "separate_arguments": 40, "size_powers": 160,
-    "size_quotients": 80, "softmaxes": 32,
+    "reduced_together": 48, "reduction_of_many_ops": 50, "separate_arguments": 40, "size_powers": 40,
+    "size_quotients": 40, "softmaxes": 32,
 }  # fmt: skip
 NESTED = frozenset({"nested_branches", "nested_loops", "calls_in_calls", "reduction_of_many_ops"})  # depth has a limit
 
