@@ -44,7 +44,8 @@ class SizeOrder:
             self._left -= self._steps
             if found:
                 return True
-        return False
+        # Where maxima and minima are factors too, taking them apart one by one leads nowhere.
+        return all(value >= 0 for value in self._values(difference)) and self._facts.at_least(high, low).is_true
 
     @property
     def is_proving(self) -> bool:

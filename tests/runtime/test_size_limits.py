@@ -231,7 +231,7 @@ func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {{
 
 def test_padding_that_no_array_can_have_is_refused_when_compiling() -> None:
     for low, high, interior in ((-(2**63), LARGEST, LARGEST), (0, 0, LARGEST), (LARGEST, -LARGEST, 0)):
-        with pytest.raises(ShapeError, match="does not fit into 64 bits"):
+        with pytest.raises(ShapeError, match=r"does not fit into 64 bits|expected sizes of at most \d+"):
             shlo_disc.compile(PAD.format(low, high, interior), device="cpu", options=options())
 
 
@@ -251,14 +251,14 @@ def test_static_sizes_that_no_array_can_have_are_refused_when_compiling() -> Non
 
 @pytest.mark.parametrize("driver", DRIVERS)
 def test_padding_is_as_large_as_it_says(driver: Driver) -> None:
-    run = shlo_disc.compile(PAD.format(-(2**59), 2**59, 0), device="cpu", options=options(driver))
+    run = shlo_disc.compile(PAD.format(-(2**48), 2**48, 0), device="cpu", options=options(driver))
     np.testing.assert_array_equal(run(np.arange(3, dtype=np.float32))[0], np.zeros(3))
-    run = shlo_disc.compile(PAD.format(0, 0, 2**58), device="cpu", options=options(driver))
+    run = shlo_disc.compile(PAD.format(0, 0, 2**47), device="cpu", options=options(driver))
     np.testing.assert_array_equal(run(np.arange(1, 2, dtype=np.float32))[0], [1])
     with pytest.raises(MemoryError):
         run(np.ones(2, np.float32))
     with pytest.raises(RuntimeShapeError, match="does not fit into 64 bits"):
-        run(np.ones(9, np.float32))
+        run(np.ones((1 << 15) + 1, np.float32))
 
 
 EMPTY = """
@@ -280,7 +280,7 @@ def empty_runs() -> list[Compiled]:
     return [*made, *(compile_for(EmulatedDevice(), EMPTY, options(driver)) for driver in DRIVERS)]
 
 
-@pytest.mark.parametrize("shape", [(0, 2**40, 2**20), (2**40, 0, 2**20), (2**40, 2**20, 0), (2**31, 2**29, 0)])
+@pytest.mark.parametrize("shape", [(0, 2**30, 2**30), (2**30, 0, 2**30), (2**30, 2**30, 0), (LARGEST_SIZE, 2**29, 0)])
 def test_empty_arrays_may_have_any_sizes_that_numpy_gives_them(shape: tuple[int, ...]) -> None:
     for run in empty_runs():
         same, turned, total = map(np.asarray, run(np.empty(shape, np.float32)))
