@@ -10,6 +10,7 @@ take a region by rows may be launches ahead of each other: what these hand on, o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import assert_never
 
@@ -197,29 +198,34 @@ class _Verifier:
 
     def _write(self, step: LaunchStep, where: str) -> set[int]:
         """What a launch writes: apart from what it reads, or in place of it, and apart from each other."""
-        tensors, in_place, lost = step.kernel.tensors, step.kernel.in_place, set[int]()
+        tensors, in_place, lost = step.kernel.tensors, set(step.kernel.in_place), set[int]()
+        written, slots_at = set(step.written), dict[int, list[int]]()
         for k, slot in enumerate(step.slots):
-            if slot not in step.written:
+            slots_at.setdefault(self.home(slot), []).append(k)
+        for k, slot in enumerate(step.slots):
+            if slot not in written:
                 continue
             self._overwrite(slot, where)
             gone = self.contents.write(self.home(slot), tensors[k : k + 1], where)
-            for other, place in enumerate(step.slots):
-                is_same = other != k and self.home(place) == self.home(slot)
-                is_allowed = (other, k) in in_place and place not in step.written and self._same_size(place, slot)
-                if (is_same and not is_allowed) or self.home(place) in gone:
+            for other in slots_at[self.home(slot)]:
+                place = step.slots[other]
+                is_allowed = (other, k) in in_place and place not in written and self._same_size(place, slot)
+                if other != k and not is_allowed:
                     self._refuse_shared(place, slot, where)
+            for home in sorted(gone & slots_at.keys()):
+                self._refuse_shared(step.slots[slots_at[home][0]], slot, where)
             lost |= gone
         return lost
 
     def _check_roots(self, step: LaunchStep, pairs: Sequence[tuple[Tensor, int]], where: str) -> None:
         """Whether a launch writes the results of its group, each once, and no part of it reads another's."""
-        tensors = [tensor for tensor, _ in pairs]
+        times = Counter(tensor for tensor, _ in pairs)
         filled = [tensor for tensor, slot in pairs if slot in step.written]
         if len(filled) != len(step.group.roots) or set(filled) != set(step.group.roots):
             roots, names = (", ".join(f"%{t.name}" for t in some) for some in (step.group.roots, filled))
             raise InternalError(f"{where} writes {names}, expected each of {roots} once")
         for tensor in filled:
-            if tensors.count(tensor) > 1:
+            if times[tensor] > 1:
                 raise InternalError(f"{where} reads %{tensor.name}, which another part of the launch writes")
         for one, other in _parts_that_meet(step.group, self.context):
             raise InternalError(f"{where} reads %{one.name}, which the same launch writes for {other.name}")

@@ -12,7 +12,7 @@ from shlo_disc.expr.layered import Layered
 
 Use: TypeAlias = tuple[str, Atom | int]  # which field of the assumptions, and the key there
 Uses: TypeAlias = "tuple[Use, Uses] | None"  # the latest first
-MOST_ENDS = 24  # of the dims that are known not to be negative: how many of the first ones, and of the last ones, count
+MOST_ENDS = 8  # of the dims that are known not to be negative: how many of the first ones, and of the last ones, count
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,7 @@ def multiply(a: Magnitude, b: Magnitude) -> Magnitude:
 
 
 def _power(names: Monomial) -> Monomial:
-    """Names sorted, each at most as often as tells: a size of 2 or more is beyond all numbers then, and others are 1."""
+    """Names sorted, each at most as often as tells: a size of 2 or more is then beyond all numbers, others are 1."""
     if len(names) > _HIGHEST_POWER:
         names = tuple(name for name, count in Counter(names).items() for _ in range(min(count, _HIGHEST_POWER)))
     return tuple(sorted(names))

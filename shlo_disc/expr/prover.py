@@ -21,7 +21,8 @@ DEPTH = 8  # nested steps of one proof; real proofs need three or four
 WORK = (
     64  # terms of the dims in all steps of one proof, where real ones need two dozen: bounds what a hopeless one costs
 )
-MOST_TRIES = 16  # combinations with assumptions in one proof, where real ones need at most five: bounds what each assumption costs
+# Combinations with assumptions in one proof, where real ones need at most five: bounds what each assumption costs.
+MOST_TRIES = 16
 HIGHEST_POWER = 1  # of a name that is written out
 MOST_SHIFTED = 512  # factors of a dim whose atoms are measured from their bounds, before equal terms are added up
 
