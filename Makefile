@@ -8,6 +8,7 @@ FUZZ_SECONDS ?= 360
 # Other programs for each commit, and the same ones whenever it is tested.
 FUZZ_SEED ?= $(shell commit=$$(git rev-parse --short=7 HEAD 2>/dev/null) && printf '%d' "0x$$commit" || echo random)
 HOSTILE ?= 2000
+HOSTILE_SEED ?= random
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
@@ -47,13 +48,14 @@ demo: $(INSTALLED)
 
 test: check
 	$(BIN)/python -m pytest -n 2 --dist worksteal --corpus=$(CORPUS)
+	$(MAKE) hostile HOSTILE_SEED=$(FUZZ_SEED)
 	-$(MAKE) fuzz  # what it finds is printed; it does not fail the tests yet
 
 fuzz: $(INSTALLED)
 	$(BIN)/python -m shlo_disc fuzz --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) --jobs 2 --keep-going --out build/fuzz
 
 hostile: $(INSTALLED)
-	$(BIN)/python -m tests.hostile.run --count $(HOSTILE) --seed random --jobs 2 --corpus $(CORPUS) --out build/hostile
+	$(BIN)/python -m tests.hostile.run --count $(HOSTILE) --seed $(HOSTILE_SEED) --jobs 2 --corpus $(CORPUS) --out build/hostile
 
 check: $(INSTALLED)
 	$(BIN)/ruff format --check .

@@ -26,8 +26,8 @@ LENGTHS = {
     "size_quotients": 16,
     "softmaxes": 32,
 }  # fmt: skip
-# Quotients get a name when they are 10 deep, and each is an assumption too (that it fits i32), of which proofs about the
-# next one try up to 16: only from 20 on the work grows like a line (4.8 s for 40, 11.2 s for 80).
+# Quotients get a name when they are 10 deep, and each is an assumption too (that it fits i32), of which proofs about
+# the next one try up to 16: only from 20 on the work grows like a line (4.8 s for 40, 11.2 s for 80).
 EXPONENTS = {"size_quotients": 2.2}
 NESTED = frozenset({"nested_branches", "nested_loops", "calls_in_calls", "reduction_of_many_ops"})  # depth has a limit
 
