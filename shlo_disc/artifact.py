@@ -15,8 +15,7 @@ from shlo_disc.schedules.selection import Selection
 
 Slot: TypeAlias = int  # a number of a buffer of the program
 DeviceKind: TypeAlias = Literal["cpu", "cuda"]
-# Of a `?` of an argument. stablehlo.get_dimension_size is an i32; and below 2^31 there is room for small constants, so
-# that positions such as `i + 1` are proven not to wrap, without which nothing is known of what a mask hides.
+# Of a `?` of an argument: below 2^31 by so much that positions such as `i + 1`, which masks compare, are proven to be i32.
 LARGEST_SIZE = (1 << 31) - (1 << 16)
 
 

@@ -27,8 +27,8 @@ from shlo_disc.codegen.host import (
     WhileStep,
 )
 from shlo_disc.codegen.memory_contents import Clock, Contents, Layout, Packed
-from shlo_disc.codegen.op_graph import group_inputs
 from shlo_disc.codegen.traffic import bytes_of
+from shlo_disc.codegen.verify_kernel import parts_that_meet
 from shlo_disc.codegen.verify_region import check_rows, is_alone
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.dynamic_ops.program import Op, Program, Tensor
@@ -227,7 +227,7 @@ class _Verifier:
         for tensor in filled:
             if times[tensor] > 1:
                 raise InternalError(f"{where} reads %{tensor.name}, which another part of the launch writes")
-        for one, other in _parts_that_meet(step.group, self.context):
+        for one, other in parts_that_meet(step.group, self.context):
             raise InternalError(f"{where} reads %{one.name}, which the same launch writes for {other.name}")
 
     # -- packed operands
@@ -394,12 +394,3 @@ def _slots(step: HostStep) -> Iterator[int]:
 def _anchor(group: Group) -> Op[object]:
     assert group.anchor is not None, "a loop, and branches, have their op"
     return group.anchor
-
-
-def _parts_that_meet(group: Group, context: Context) -> Iterator[tuple[Tensor, Tensor]]:
-    """What a part of a launch reads, and the result of another part that it is."""
-    if group.parts and set(group.roots) == {root for part in group.parts for root in part.roots}:
-        for part in group.parts:
-            others = set(group.roots) - set(part.roots)
-            for tensor in others.intersection(group_inputs(part, context.producers)):
-                yield tensor, part.roots[0]

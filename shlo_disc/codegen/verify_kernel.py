@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import TypeVar, cast
 
-from shlo_disc.codegen.groups import Group
+from shlo_disc.codegen.groups import Context, Group
 from shlo_disc.codegen.kernel import Param, ScatterKernel, Start, Store, Sweep
+from shlo_disc.codegen.op_graph import group_inputs
 from shlo_disc.codegen.rewrite import nodes_of
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.dynamic_ops.program import Tensor
@@ -122,3 +123,12 @@ def _params(value: object) -> Iterator[Param]:
                 yield from _params(one)
         case _:
             pass
+
+
+def parts_that_meet(group: Group, context: Context) -> Iterator[tuple[Tensor, Tensor]]:
+    """What a part of a launch reads, and the result of another part that it is."""
+    if group.parts and set(group.roots) == {root for part in group.parts for root in part.roots}:
+        for part in group.parts:
+            others = set(group.roots) - set(part.roots)
+            for tensor in others.intersection(group_inputs(part, context.producers)):
+                yield tensor, part.roots[0]
