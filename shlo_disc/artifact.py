@@ -15,7 +15,7 @@ from shlo_disc.schedules.selection import Selection
 
 Slot: TypeAlias = int  # a number of a buffer of the program
 DeviceKind: TypeAlias = Literal["cpu", "cuda"]
-# Of a `?` of an argument: below 2^31 by so much that positions such as `i + 1`, which masks compare, are proven to be i32.
+# Of a `?` of an argument: below 2^31 by so much that positions like `i + 1`, which masks compare, are proven to be i32.
 LARGEST_SIZE = (1 << 31) - (1 << 16)
 
 
