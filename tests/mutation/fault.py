@@ -29,6 +29,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
         "tests/lower_cpu/test_flight_schedule.py",
     ),
     "memory": (
+        "tests/codegen/test_inplace.py",
         "tests/codegen/test_memory.py",
         "tests/codegen/test_donation.py",
         "tests/codegen/test_step_order.py",
