@@ -80,7 +80,7 @@ def split_at_seams(kernel: RowKernel, facts: Facts, wanted: Seams) -> RowKernel:
     if independent and not wanted.maps:
         return kernel
     stages = [
-        part for stage in _with_known_scratch(kernel.stages) for part in split_stage(stage, kernel.rows, facts, wanted)
+        part for stage in with_known_scratch(kernel.stages) for part in split_stage(stage, kernel.rows, facts, wanted)
     ]
     if independent and kernel.rows and len(stages) == 1:
         (stage,) = stages
@@ -317,7 +317,7 @@ def _bound(node: Compare) -> tuple[Dim, Dim, bool] | None:
             return None
 
 
-def _with_known_scratch(stages: Sequence[Stage]) -> Iterator[Stage]:
+def with_known_scratch(stages: Sequence[Stage]) -> Iterator[Stage]:
     """Say of an element read from scratch what it is where it was chosen to be a literal."""
     known = dict[tuple[tuple[Axis, ...], Load], Select]()
     for stage in stages:
