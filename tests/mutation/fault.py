@@ -21,6 +21,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "facets": ("tests/dynamic_ops/test_facets.py", "tests/dynamic_ops/test_order_and_control.py"),
     "rows": (
         "tests/codegen/test_known_scratch.py",
+        "tests/codegen/test_dependence.py",
         "tests/lower_cpu/test_in_flight.py",
         "tests/lower_cpu/test_rows.py",
         "tests/lower_cpu/test_short_rows.py",
