@@ -12,7 +12,7 @@ from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import Arg, Binary, BinaryFn, Const, Fold, FoldResult, FromDim, InRange, Load, Scalar
 
 F32 = DType.F32
-I, J, K = of(Sym("%i")), of(Sym("%j")), of(Sym("%k"))
+ROWS, LANES, STEPS = of(Sym("%i")), of(Sym("%j")), of(Sym("%k"))
 S = symbol("s")
 PARAM, SCRATCH, TOTAL = Param("p0", F32), Scratch("t0", F32, S), Arg("c", F32)
 
@@ -30,17 +30,17 @@ def summed(element: Scalar, extent: Dim, init: Scalar) -> FoldResult:
 ZERO = Const(0.0, F32)
 DEPENDS: dict[str, tuple[Node, set[str]]] = {
     "a size": (S, set()),
-    "a sum of loops": (I * S + J, {"%i", "%j"}),
-    "an element": (load(I + 1), {"%i"}),
-    "scratch": (Load(SCRATCH, (J,)), {ROW, "%j"}),
-    "an argument": (Binary(BinaryFn.ADD, TOTAL, load(I), F32), {"c", "%i"}),
-    "an index": (FromDim(I * 2, DType.I32), {"%i"}),
-    "what is compared": (InRange(I, const(0), S), {"%i"}),
-    "the lower end": (InRange(S, J, S), {"%j"}),
-    "the upper end": (InRange(S, const(0), K), {"%k"}),
-    "a sum inside": (summed(load(I + K), S, ZERO), {"%i"}),
-    "how long a sum is": (summed(load(K), J + 1, ZERO), {"%j"}),
-    "where a sum starts": (summed(load(K), S, load(J)), {"%j"}),
+    "a sum of loops": (ROWS * S + LANES, {"%i", "%j"}),
+    "an element": (load(ROWS + 1), {"%i"}),
+    "scratch": (Load(SCRATCH, (LANES,)), {ROW, "%j"}),
+    "an argument": (Binary(BinaryFn.ADD, TOTAL, load(ROWS), F32), {"c", "%i"}),
+    "an index": (FromDim(ROWS * 2, DType.I32), {"%i"}),
+    "what is compared": (InRange(ROWS, const(0), S), {"%i"}),
+    "the lower end": (InRange(S, LANES, S), {"%j"}),
+    "the upper end": (InRange(S, const(0), STEPS), {"%k"}),
+    "a sum inside": (summed(load(ROWS + STEPS), S, ZERO), {"%i"}),
+    "how long a sum is": (summed(load(STEPS), LANES + 1, ZERO), {"%j"}),
+    "where a sum starts": (summed(load(STEPS), S, load(LANES)), {"%j"}),
 }
 
 
