@@ -89,7 +89,7 @@ def compiled_ways(target: Target) -> dict[str, Prepare]:
     if target.device == "cpu":
         ways |= {name: _on_threads(shared, threads) for name, threads in POOLS.items()}
         ways["divided"] = lambda module: shared.divided(module).mirror
-        ways["donated"] = lambda module: _twice(donating.executable(module))
+        ways["donated"] = lambda module: _twice(donating.executable(module), donates=True)
     return ways
 
 
@@ -97,8 +97,11 @@ def _on_threads(target: Target, threads: int) -> Prepare:
     return lambda module: _twice(target.executable(module, "c", threads))
 
 
-def _twice(executable: Runnable) -> Run:
-    """Calls that poison memory first, and compare; on a GPU arrays are copied to memory of its own."""
+def _twice(executable: Runnable, *, donates: bool = False) -> Run:
+    """Calls that poison memory first, and compare; on a GPU arrays are copied to memory of its own.
+
+    `donates`: arguments may be overwritten, by segments of the program too, which have donations of their own.
+    """
     if isinstance(executable, GpuExecutable):
         return executable.mirror
-    return twice(executable.mirror, donates=bool(executable.artifact.donations))
+    return twice(executable.mirror, donates=donates)

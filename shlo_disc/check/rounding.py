@@ -90,14 +90,18 @@ class _Perturbed:
 
     def __init__(self, number: int, implementation: Implementation, products: frozenset[Tensor]) -> None:
         pair, self._sign = number // 2, 1.0 - 2.0 * (number % 2)
-        self._random = np.random.default_rng(pair)
+        self._random, self._is_first = np.random.default_rng(pair), pair == 0
         self._noise = tuple(Noise)[pair % len(Noise)]
         self._implementation: Implementation = implementation
         self._products = products
         self._cancels = pair % 4 == 3
 
     def evaluate(self, op: Op[object], inputs: Arrays, run: RunBody) -> Arrays:
-        """The results of one op.
+        """The results of one op: rounded otherwise, and NaNs with other signs."""
+        return tuple([self._signed(x) for x in self._rounded(op, inputs, run)])
+
+    def _rounded(self, op: Op[object], inputs: Arrays, run: RunBody) -> Arrays:
+        """The results of one op, as another order of sums or another function of a library rounds them.
 
         A result that is short, such as 2 or 0.75, is taken for exact. A sum of n terms may be off by the error of its
         partial sums: sqrt(n) units of its terms at random (Higham and Mary, "A new approach to probabilistic rounding
@@ -176,10 +180,21 @@ class _Perturbed:
         wide = x.astype(np.float64)
         moved = wide + np.rint(self._drawn(wide, noise) * ulps) * _unit(x)
         kept = ~np.isfinite(wide) | (_is_short(x) if exactly else False)
-        found = np.where(kept, x, moved.astype(x.dtype))
-        share = self._random.choice([0.0, 0.5, 1.0])  # no rule says which sign a NaN has: all alike, or any
-        negated = np.isnan(wide) & (self._random.random(x.shape) < share)
-        return np.where(negated, np.copysign(x, -np.copysign(1.0, wide).astype(x.dtype)), found)
+        return np.where(kept, x, moved.astype(x.dtype))
+
+    def _signed(self, x: Array) -> Array:
+        """The same with other signs of NaNs, which no rule gives: all alike, as the first two runs try, or any."""
+        if not _is_float(x.dtype):
+            return x
+        wide = x.astype(np.float64)
+        negated = np.isnan(wide)
+        if negated.any():
+            if self._is_first:
+                negated &= np.signbit(wide) == (self._sign > 0)
+            else:
+                negated &= self._random.random(x.shape) < self._random.choice([0.0, 0.5, 1.0])
+            x = np.where(negated, np.copysign(x, -np.copysign(1.0, wide).astype(x.dtype)), x)
+        return x
 
     def _drawn(self, x: Array, noise: Noise) -> Array:
         """Random numbers from -1 to 1 for the elements, the ends most often: errors of the largest size."""
