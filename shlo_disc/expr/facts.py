@@ -112,7 +112,7 @@ class Facts:
     )
     _solved_by: Layered[Sym, int] = field(default_factory=Layered[Sym, int], repr=False)
     _known: Layered[Fact, int] = field(default_factory=Layered[Fact, int], repr=False)
-    _listed: list[Fact] = field(default_factory=list[Fact], init=False, repr=False)
+    _listed: list[tuple[Fact, ...]] = field(default_factory=list[tuple[Fact, ...]], init=False, repr=False)
 
     @staticmethod
     def empty() -> Facts:
@@ -120,11 +120,11 @@ class Facts:
         return _EMPTY
 
     @property
-    def facts(self) -> Sequence[Fact]:
+    def facts(self) -> tuple[Fact, ...]:
         """The assumptions in the order in which they were told."""
         if not self._listed and self._told is not None:
-            self._listed.extend(self._told.in_order())
-        return self._listed
+            self._listed.append(tuple(self._told.in_order()))
+        return self._listed[0] if self._listed else ()
 
     @property
     def definitions(self) -> tuple[tuple[Sym, Dim], ...]:

@@ -212,7 +212,7 @@ class Prover:
     def _is_a_sum_of_sizes(self, dim: Dim, shift: Callable[[Atom], Dim]) -> bool:
         """Whether no term is negative once every atom is measured from a bound.
 
-        False too if writing that out takes more terms than proofs that succeed.
+        False too where that takes more than `MOST_SHIFTED` factors to write out.
         """
         left, shifted = MOST_SHIFTED, dict[Atom, Dim]()
         for factors, _ in dim.terms:
