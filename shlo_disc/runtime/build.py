@@ -170,7 +170,7 @@ class Builder:
     def _key(self, source: _Source, prelude: Path) -> str:
         flags = self.compiler.flags(source.optimize)
         included = _included(source.text, prelude)
-        return digest(self.compiler.version, *flags, cpu_name(), *included, source.text)
+        return digest(self.compiler.identity, *flags, cpu_name(), *included, source.text)
 
 
 def _included(text: str, prelude: Path) -> list[str]:

@@ -64,7 +64,7 @@ def store_tuned(
 
 def costs_key(compiler: Compiler, optimize: int) -> str:
     """What measurements depend on: the CPU, the compiler, and the prelude's products."""
-    return digest("schedules", cpu_name(), compiler.version, *compiler.flags(optimize), _prelude())
+    return digest("schedules", cpu_name(), compiler.identity, *compiler.flags(optimize), _prelude())
 
 
 def known_costs() -> CostTable:

@@ -90,6 +90,19 @@ class Compiler:
         return (f"-O{min(optimize, 2)}", *_machine(), *_UNTUNED, *fixed)
 
     @property
+    def identity(self) -> str:
+        """What object files depend on besides the flags: the version, and which file is started, if it is not zig's.
+
+        A script may add flags to a compiler whose version it gives.
+        """
+        if self.kind == "zig":
+            return self.version
+        path = Path(self.command[0])
+        found = path.stat() if path.is_absolute() else None
+        stamp = () if found is None else (found.st_size, found.st_mtime_ns)
+        return " ".join(map(str, (self.version, *self.command, *stamp)))
+
+    @property
     def is_driven_by_zig(self) -> bool:
         """Whether `zig c++` is asked, not the clang inside."""
         return self.command[1:] == _ZIG_DRIVER

@@ -181,3 +181,20 @@ def test_what_no_program_changes_is_compiled_once(compiled: dict[str, int], tmp_
     builder.program(replace(PROBE, host=replace(PROBE.host, libraries=("gemm_f32", "conv_f32"))))
     assert compiled
     assert not set(compiled) & set(files)
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no g++")
+def test_a_script_that_adds_flags_is_another_compiler(tmp_path: Path) -> None:
+    """It gives the version of the compiler that it starts, and shares no cached code with it."""
+    found = [find_compiler(str(shutil.which("g++")))]
+    for number, flags in enumerate(("-ffp-contract=off", "-ffp-contract=on")):
+        script = tmp_path / f"gcc{number}"
+        script.write_text(f'#!/bin/sh\nexec g++ "$@" {flags}\n', encoding="utf-8")
+        script.chmod(0o700)
+        found.append(find_compiler(str(script)))
+    assert len({compiler.version for compiler in found}) == 1
+    names = [compiler.identity for compiler in found]
+    assert len(set(names)) == 3
+    changed = tmp_path / "gcc0"
+    changed.write_text('#!/bin/sh\nexec g++ "$@"\n', encoding="utf-8")
+    assert find_compiler(str(changed)).identity not in names
