@@ -16,6 +16,7 @@ import re
 import shlex
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -97,9 +98,10 @@ class Compiler:
         """
         if self.kind == "zig":
             return self.version
-        path = Path(self.command[0])
-        found = path.stat() if path.is_absolute() else None
-        stamp = () if found is None else (found.st_size, found.st_mtime_ns)
+        stamp = ()
+        with suppress(OSError):  # it is gone: what starts it says so
+            found = Path(self.command[0]).stat()
+            stamp = found.st_size, found.st_mtime_ns
         return " ".join(map(str, (self.version, *self.command, *stamp)))
 
     @property
