@@ -8,9 +8,10 @@ in a vector scope values that depend on the lane symbol are vectors, everything 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 
+from shlo_disc.analysis.access import children
 from shlo_disc.codegen.indices import IndexPrinter
 from shlo_disc.codegen.kernel import Param, Scratch
 from shlo_disc.codegen.scopes import INDENT, clean
@@ -75,6 +76,23 @@ class Emitter(IndexPrinter):
         if self.lane is None or self.is_vector(node):
             return text
         return self.spell.splat(text, node.dtype)
+
+    def load_first(self, formulas: Iterable[Scalar]) -> None:
+        """Name what is loaded for a part of the lanes, before any arithmetic with it.
+
+        Such loads may branch, and a compiler contracts a product into a sum only if no branch lies between them. So
+        lanes of the last vector would be rounded in another way than those of whole vectors.
+        """
+        if self.partial and self.lane is not None:
+            for node in self.first(formulas):
+                self.uses[node] += 2  # so it has a name
+                self.value(node)
+
+    def first(self, formulas: Iterable[Scalar]) -> Iterator[Scalar]:
+        """The vectors that formulas load, whatever a guard says."""
+        for node in unguarded(formulas):
+            if isinstance(node, Load) and self.is_vector(node):
+                yield node
 
     def define(self, node: Scalar, text: str) -> str:
         """Name a value in the current scope."""
@@ -188,6 +206,8 @@ class Emitter(IndexPrinter):
         for head, side in ((f"if ({condition}) {{", node.then), ("} else {", node.other)):
             with self.inside() as scope:
                 floor, self.floor = self.floor, len(self.scopes) - 1
+                if vector:
+                    self.load_first([side])
                 text = self.lanes(side) if vector else self.value(side)
                 self.floor = floor
                 lines.append(head)
@@ -218,6 +238,7 @@ class Emitter(IndexPrinter):
         ):
             with self.inside() as scope:
                 self.mask = f"m_and({held}, {around})" if around else held
+                self.load_first([side])
                 text = self.lanes(side)
             store = f"{name} = {kept}{text}{')' if kept else ''};"
             lines += ["{", *(INDENT + line for line in (*scope.lines, store)), "}"] if scope.lines else [store]
@@ -301,6 +322,20 @@ def is_guard(condition: Scalar) -> bool:
             return is_guard(a) or is_guard(b)
         case _:
             return False
+
+
+def unguarded(formulas: Iterable[Scalar]) -> Iterator[Scalar]:
+    """The loads and guarded choices of formulas that are not below a guarded choice or inside a fold."""
+    stack, seen = list[Node](formulas)[::-1], set[Node]()
+    while stack:
+        node = stack.pop()
+        if node in seen or isinstance(node, FoldResult):
+            continue
+        seen.add(node)
+        guarded = isinstance(node, Select) and is_guard(node.condition)
+        if guarded or isinstance(node, Load):
+            yield node
+        stack.extend([node.condition] if guarded else reversed(list(children(node))))
 
 
 def conjuncts(condition: Scalar) -> Iterator[Scalar]:

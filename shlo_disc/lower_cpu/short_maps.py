@@ -8,12 +8,12 @@ is near, and stored whole.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import lcm
 
 from shlo_disc.codegen.dependence import Dependence
-from shlo_disc.codegen.emitter import Emitter, conjuncts, is_guard
+from shlo_disc.codegen.emitter import Emitter, conjuncts, is_guard, unguarded
 from shlo_disc.codegen.kernel import Axis, Param, RowKernel, Scratch, Stage, Store
 from shlo_disc.codegen.rewrite import DimRewriter, nodes_of
 from shlo_disc.codegen.scopes import INDENT, clean
@@ -236,6 +236,10 @@ class _BlockEmitter(Emitter):
             return None
         return self._mask(self._chosen(condition))
 
+    def first(self, formulas: Iterable[Scalar]) -> Iterator[Scalar]:
+        """Choices too: all lanes load on both sides."""
+        return (node for node in unguarded(formulas) if self.is_vector(node))
+
     def by_lane(self, node: Select) -> str:
         """Let each lane load on the side that the guard chooses for it; both sides are computed for all lanes."""
         outer, floor, self.floor = self.held, self.floor, len(self.scopes)
@@ -244,6 +248,7 @@ class _BlockEmitter(Emitter):
         for side, held in ((node.then, chosen), (node.other, self._named(f"{outer} & ~{chosen}"))):
             with self.inside() as scope:  # what is loaded for some lanes is nothing to the others
                 self.held = held
+                self.load_first([side])
                 texts.append(self.lanes(side))
             self.scope.lines += scope.lines
         self.held, self.floor = outer, floor
@@ -326,6 +331,7 @@ def _block_lines(emit: _BlockEmitter, block: Block, first: str, last: str) -> li
     """The loops of a stage: `find` is what all blocks share for the lanes of a vector, `compute` one of some blocks."""
     emit.count_uses(stage_formulas(block.stage))
     with emit.inside(_LINE.name, emit.column.symbol.name) as vector, emit.inside(_BLOCK.name) as inner:
+        emit.load_first([store.value for store in block.stage.stores])
         for store in block.stage.stores:
             inner.lines.append(emit.store(store))
     found = tuple(dict.fromkeys(("held", *emit.kept, *vector.names.values())))

@@ -71,6 +71,7 @@ class _ScalarStage(StageLines):
         return ["for (int k = 0; k < R; ++k) {", *(INDENT + line for line in lines), "}"]
 
     def _stores(self, stores: Sequence[Store], scope: Scope) -> None:
+        self.emit.load_first([store.value for store in stores])
         for store in stores:
             scope.lines.append(self._store(store, self.emit.lanes(store.value)))
 
@@ -114,6 +115,7 @@ class _ScalarStage(StageLines):
         return [*before, *starts, *loops, *after]
 
     def _update(self, reduction: Reduction, scope: Scope, number: int) -> None:
+        self.emit.load_first(reduction.elements)
         texts = [self.emit.lanes(x) for x in reduction.elements]
         for name, text in zip(reduction.inputs, texts, strict=True):
             scope.lines.append(f"const {self._kind(name.dtype)} {name.name} = {text};")
@@ -375,6 +377,7 @@ class VectorStage(StageLines):
 
     def _stores_at(self, left: str) -> list[str]:
         scope = self.emit.scope
+        self.emit.load_first([store.value for store in self.stage.stores])
         for store in self.stage.stores:
             value = self.emit.lanes(store.value)
             scope.lines.append(self._vector_store(store, value, left))

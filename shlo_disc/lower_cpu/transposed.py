@@ -142,6 +142,7 @@ class TiledPrinter:
             value = self.spell.load_vector(f"tile{number} + k * {LANES}", load.dtype, "")
             row.lines.append(f"const {self.spell.vector_type(load.dtype)} turned{number} = {value};")
             row.names[load] = f"turned{number}"
+        emit.load_first([store.value for store in self.stage.stores])
         for store in self.stage.stores:
             value, start = emit.lanes(store.value), emit.dim_scalar(store.offset)
             target = f"{store.target.name} + {start}"

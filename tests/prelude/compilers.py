@@ -15,7 +15,7 @@ PRELUDE = Path(__file__).parents[2] / "shlo_disc" / "lower_cpu" / "prelude"
 SHARED = Path(__file__).parents[2] / "shlo_disc" / "codegen" / "prelude"
 FLAGS = (
     "-O3", "-march=native", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-fno-trapping-math",
-    "-ffp-contract=fast", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC",
+    "-ffp-contract=fast", "-Wall", "-Wextra", "-Werror", "-Wno-psabi", "-shared", "-fPIC",
 )  # fmt: skip
 COMPILERS = {
     "gcc": ["g++", "-mprefer-vector-width=512"],
