@@ -25,15 +25,15 @@ class Errors:
 
 
 # What was measured (docs/accuracy.md; tests/check/test_function_errors.py), rounded up. NumPy's depend on the machine:
-# these are of AVX-512, where they are largest. Near its roots XLA's lgamma has no correct digit.
+# these are the larger ones of CPUs with AVX-512 and without. Near its roots XLA's lgamma has no correct digit.
 _SINGLE: Mapping[str, Errors] = {
     "acos": Errors(0.9, 2.0, 2.5),
-    "acosh": Errors(2.0, 1.0, 4.0),
+    "acosh": Errors(2.0, 1.7, 4.0),
     "asin": Errors(0.9, 3.5, 2.5),
-    "asinh": Errors(2.0, 1.0, 3.0),
+    "asinh": Errors(2.0, 1.7, 3.0),
     "atan": Errors(0.9, 2.5, 6.0),
     "atan2": Errors(0.6, 3.2, 1.6),
-    "atanh": Errors(2.0, 1.5, 3.0),
+    "atanh": Errors(2.0, 1.7, 3.0),
     "bessel_i1e": Errors(0.6, 0.6, 12.0),
     "cbrt": Errors(1.0, 2.5, 1.0),
     "cosh": Errors(2.0, 2.5, 25.0),
@@ -51,20 +51,20 @@ _SINGLE: Mapping[str, Errors] = {
     "power": Errors(0.6, 1.2, 0.6),
     "rsqrt": Errors(1.6, 1.6, 1.6),
     "sine": Errors(2.4, 2.0, 1.0),
-    "sinh": Errors(2.0, 1.6, 25.0),
+    "sinh": Errors(2.0, 1.8, 25.0),
     "tan": Errors(1.0, 3.5, 1.0),
     "tanh": Errors(2.4, 2.0, 4.5),
 }
 _DOUBLE: Mapping[str, Errors] = {
     "acos": Errors(1.2, 1.0, 1.3),
-    "acosh": Errors(1.8, 0.6, 3.5),
+    "acosh": Errors(1.8, 1.5, 3.5),
     "asin": Errors(0.9, 1.0, 1.5),
-    "asinh": Errors(1.8, 1.0, 2.6),
+    "asinh": Errors(1.8, 1.6, 2.6),
     "atan": Errors(0.9, 1.0, 3.5),
     "atan2": Errors(1.6, 1.0, 0.6),
-    "atanh": Errors(1.6, 0.6, 130.0),
+    "atanh": Errors(1.6, 1.5, 130.0),
     "bessel_i1e": Errors(1.9, 1.0, 8.0),
-    "cbrt": Errors(3.5, 1.0, 3.5),
+    "cbrt": Errors(3.5, 3.2, 3.5),
     "cosh": Errors(1.6, 1.0, 600.0),
     "cosine": Errors(0.9, 0.6, 0.6),
     "digamma": Errors(2.0, 1.0, 1e7),
@@ -80,7 +80,7 @@ _DOUBLE: Mapping[str, Errors] = {
     "power": Errors(0.6, 1.0, 0.6),
     "rsqrt": Errors(1.6, 1.6, 1.3),
     "sine": Errors(0.9, 0.6, 0.6),
-    "sinh": Errors(1.8, 1.0, 600.0),
+    "sinh": Errors(1.8, 1.8, 600.0),
     "tan": Errors(1.5, 1.0, 0.6),
     "tanh": Errors(2.2, 1.3, 7.0),
 }

@@ -324,18 +324,24 @@ def is_guard(condition: Scalar) -> bool:
             return False
 
 
-def unguarded(formulas: Iterable[Scalar]) -> Iterator[Scalar]:
+def unguarded(formulas: Iterable[Node]) -> Iterator[Load | Select]:
     """The loads and guarded choices of formulas that are not below a guarded choice or inside a fold."""
-    stack, seen = list[Node](formulas)[::-1], set[Node]()
+    stack, seen = list(formulas)[::-1], set[Node]()
     while stack:
         node = stack.pop()
-        if node in seen or isinstance(node, FoldResult):
+        if node in seen:
             continue
         seen.add(node)
-        guarded = isinstance(node, Select) and is_guard(node.condition)
-        if guarded or isinstance(node, Load):
-            yield node
-        stack.extend([node.condition] if guarded else reversed(list(children(node))))
+        match node:
+            case Select(condition, _, _) if is_guard(condition):
+                yield node
+                stack.append(condition)
+            case FoldResult():
+                pass
+            case _:
+                if isinstance(node, Load):
+                    yield node
+                stack.extend(reversed(list(children(node))))
 
 
 def conjuncts(condition: Scalar) -> Iterator[Scalar]:

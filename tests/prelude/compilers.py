@@ -18,7 +18,7 @@ FLAGS = (
     "-ffp-contract=fast", "-Wall", "-Wextra", "-Werror", "-Wno-psabi", "-shared", "-fPIC",
 )  # fmt: skip
 COMPILERS = {
-    "gcc": ["g++", "-mprefer-vector-width=512"],
+    "gcc": ["g++", "-mprefer-vector-width=512", "--param=avoid-fma-max-bits=0"],
     "zig": [sys.executable, "-m", "ziglang", "c++"],
 }
 

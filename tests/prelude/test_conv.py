@@ -31,7 +31,7 @@ FLAGS = (
     *("-ffp-contract=fast", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"),
 )
 COMPILERS = {
-    "gcc": ["g++", "-mprefer-vector-width=512"],
+    "gcc": ["g++", "-mprefer-vector-width=512", "--param=avoid-fma-max-bits=0"],
     "zig": [sys.executable, "-m", "ziglang", "c++", "-fno-sanitize=undefined"],
 }
 # The epilogue counts how often it gets each element and reads the columns up to a multiple of 16.

@@ -1,0 +1,55 @@
+"""Lanes of a vector that is not full are rounded like those of a full one, wherever a launch is cut."""
+
+# JAX's functions are partly untyped; this file is about what they export.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from shlo_disc.check.running import Target
+from shlo_disc.options import CompileOptions
+from shlo_disc.parse.parser import parse_module
+from tests.conftest import SEED
+from tests.pipeline.exports import In, concrete, exported
+
+TARGET = Target(CompileOptions(threads=8))
+# Sums of products whose operands are loaded in one piece, backwards, with a step, by rows that fill no vector, from
+# where a lane says, and on the side of a guard that a lane says.
+SUMS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
+    "in order": (lambda x, y, z: x * y + z, ("n,", "n,", "n,")),
+    "backwards": (lambda x, y, z: x[::-1] * y + z[::-1], ("n,", "n,", "n,")),
+    "with a step": (lambda x, y, z: x[::3] * y + z[::3], ("3*n,", "n,", "3*n,")),
+    "short rows": (lambda x, y, z: (x - y) * z + y, ("b, w", "w,", "w,")),
+    "short rows, picked": (lambda x, y, z: x[:, ::2] * y + z[:, ::-1], ("b, 2*w", "b, w", "b, w")),
+    "short rows, joined": (lambda x, y, z: jnp.concatenate([x, z], 1) * y + y, ("b, w", "b, w + 3", "b, 3")),
+    "short rows, padded": (
+        lambda x, y, z: x * y + jnp.pad(z, ((0, 0), (0, 3))),
+        ("b, w + 3", "b, w + 3", "b, w"),
+    ),
+    "two results of one product": (
+        lambda x, y, z: (x[::-1] * y * 2 + z[::-1], jnp.sin(x[::-1] * y) + z[::-1]),
+        ("n,", "n,", "n,"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_bits_do_not_depend_on_where_a_launch_is_cut(name: str) -> None:
+    function, shapes = SUMS[name]
+    module = parse_module(exported(function, [In(shape) for shape in shapes]).mlir_module())
+    whole = replace(TARGET, options=replace(TARGET.options, threads=1)).executable(module)
+    cut = TARGET.divided(module)
+    rng = np.random.default_rng(SEED)
+    for _ in range(20):
+        sizes = {"n": int(rng.integers(1, 200)), "b": int(rng.integers(1, 120)), "w": int(rng.integers(1, 9))}
+        inputs = [rng.standard_normal(concrete(shape, sizes)).astype(np.float32) for shape in shapes]
+        for one, other in zip(whole.mirror(inputs), cut.mirror(inputs), strict=True):
+            assert np.asarray(one).tobytes() == np.asarray(other).tobytes(), sizes
