@@ -1,0 +1,87 @@
+"""Windows that are scans or nearly, and reductions of axes of one element or nearly: NumPy is the oracle."""
+
+# JAX's functions are partly untyped; this file is about what they export.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import shlo_disc
+from shlo_disc import CompileOptions
+from tests.conftest import SEED
+from tests.pipeline.exports import Array, In, exported
+
+SIZES = (1, 2, 5, 17, 100)
+
+
+def windows(x: Array, size: int, low: int, start: int) -> Array:
+    """Sums of windows that begin `low` elements before each element."""
+    padded = np.concatenate([np.zeros(low, x.dtype), x, np.zeros(size, x.dtype)])
+    return np.array([padded[k : k + size].sum(dtype=x.dtype) + start for k in range(len(x))], x.dtype)
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [(2, 0), (0, 2), (1, 1), (0, 4), (4, 0)],
+    ids=["before", "behind", "both", "all behind", "all before"],
+)
+def test_a_window_of_some_elements_is_no_scan(low: int, high: int) -> None:
+    def program(x: Any) -> Any:
+        return jax.lax.reduce_window(x, np.int32(0), jax.lax.add, (low + high + 1,), (1,), ((low, high),))
+
+    run = shlo_disc.compile(exported(program, (In("n,", np.int32),)))
+    for n in SIZES:
+        x = np.random.default_rng(SEED).integers(-99, 99, n, np.int32)
+        np.testing.assert_array_equal(run(x), windows(x, low + high + 1, low, 0))
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_scan_runs_in_its_direction(reverse: bool) -> None:
+    run = shlo_disc.compile(exported(lambda x: jax.lax.cumsum(x, reverse=reverse), (In("n,", np.int32),)))
+    for n in SIZES:
+        x = np.random.default_rng(SEED).integers(-99, 99, n, np.int32)
+        np.testing.assert_array_equal(run(x), np.cumsum(x[::-1])[::-1] if reverse else np.cumsum(x))
+
+
+WHOLE = """\
+func.func @main(%x: tensor<SIZExi32>) -> tensor<SIZExi32> {
+  %start = stablehlo.constant dense<3> : tensor<i32>
+  %0 = "stablehlo.reduce_window"(%x, %start) ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %1 = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %1 : tensor<i32>
+  }) {window_dimensions = array<i64: SIZE>, padding = dense<[[BEFORE, 0]]> : tensor<1x2xi64>}
+    : (tensor<SIZExi32>, tensor<i32>) -> tensor<SIZExi32>
+  return %0 : tensor<SIZExi32>
+}
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_each_window_begins_with_the_initial_value(threads: int) -> None:
+    n = 60_000
+    text = WHOLE.replace("SIZE", str(n)).replace("BEFORE", str(n - 1))
+    program = shlo_disc.compile(text, options=CompileOptions(threads=threads, optimize=1))
+    x = np.random.default_rng(SEED).integers(-99, 99, n, np.int32)
+    # The definition adds n windows of n elements; the initial value stands in each once.
+    (found,) = program(x)
+    np.testing.assert_array_equal(found, np.cumsum(x) + 3)
+
+
+def test_axes_of_one_element_beside_others() -> None:
+    def program(x: Any, y: Any) -> Any:
+        return x.sum((0, 1)), x.max(0), y.sum((0, 2)), y.min((0, 1, 2))
+
+    run = shlo_disc.compile(exported(program, (In("1, n", np.int32), In("1, n, 1", np.int32))))
+    for n in SIZES:
+        rng = np.random.default_rng(SEED)
+        x, y = rng.integers(-99, 99, (1, n), np.int32), rng.integers(-99, 99, (1, n, 1), np.int32)
+        wanted = (x.sum(), x[0], y[0, :, 0], y.min())
+        for found, expected in zip(run(x, y), wanted, strict=True):
+            np.testing.assert_array_equal(found, expected)
