@@ -23,6 +23,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
         "tests/codegen/test_known_scratch.py",
         "tests/codegen/test_dependence.py",
         "tests/lower_cpu/test_in_flight.py",
+        "tests/lower_cpu/test_last_vectors.py",
         "tests/lower_cpu/test_rows.py",
         "tests/lower_cpu/test_short_rows.py",
         "tests/pipeline/test_seam_programs.py",
