@@ -21,9 +21,11 @@ def merge_loops(kernel: RowKernel) -> RowKernel:
 
 
 def merge_windows(kernel: ScatterKernel) -> ScatterKernel:
-    """Merge neighbouring loops of a scatter's windows."""
+    """Merge neighbouring loops of a scatter's windows; of slabs, only their axis and what is inside of it."""
     for position in reversed(range(len(kernel.axes) - 1)):
         outer, inner = kernel.axes[position : position + 2]
+        if kernel.slabs is not None and kernel.slabs.axis == inner:
+            continue
         if {outer.symbol, inner.symbol} <= set(kernel.window) and mergeable(outer, inner, list(_scatter_dims(kernel))):
             kernel = _merge_window(kernel, outer, inner)
     return kernel

@@ -56,7 +56,12 @@ SUITES: Mapping[str, tuple[str, ...]] = {
         "tests/lower_cpu/test_updates_in_place.py",
         "tests/pipeline/test_index_programs.py",
     ),
-    "calls": ("tests/runtime/test_entry.py", "tests/runtime/test_executable.py", "tests/runtime/test_dlpack.py"),
+    "calls": (
+        "tests/codegen/test_donation.py",
+        "tests/runtime/test_entry.py",
+        "tests/runtime/test_executable.py",
+        "tests/runtime/test_dlpack.py",
+    ),
     "passes": (
         "tests/passes",
         "tests/pipeline/test_windows_and_units.py",

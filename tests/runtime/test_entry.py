@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -71,6 +72,8 @@ def test_new_sizes_want_a_plan(run: Executable) -> None:
         (X[:, ::2], W[:2]),
         (np.frombuffer(b"\0" + X.tobytes(), np.uint8)[1:].view(np.float32).reshape(2, 3), W),
         (X.view(np.matrix), W),
+        (jnp.asarray(X, jnp.int32), W),
+        (X, jnp.asarray(W, jnp.float16)),
         (X.tolist(), W),
         (X[0], W),
         (X,),
@@ -78,8 +81,8 @@ def test_new_sizes_want_a_plan(run: Executable) -> None:
         [X, W],
     ],
     ids=[
-        "dtype", "byte order", "fortran", "strided", "misaligned", "subclass", "list", "rank",
-        "few", "many", "no tuple",
+        "dtype", "byte order", "fortran", "strided", "misaligned", "subclass", "integers of JAX", "halves of JAX",
+        "list", "rank", "few", "many", "no tuple",
     ],
 )  # fmt: skip
 def test_what_is_to_be_converted_or_refused_is_left_to_python(run: Executable, arrays: Any) -> None:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import export
+from jax.errors import InconclusiveDimensionOperation
 
 from shlo_disc.check.generate.choices import Choices, RandomChoices, chance, pick
 from shlo_disc.check.generate.jax_steps import STEPS, Traced
@@ -69,8 +71,11 @@ def export_programs(choices: Choices, count: int = 1) -> str:
 
 
 def export_at(seed: int, count: int = 1) -> str:
-    """The functions of a seed."""
-    return export_programs(RandomChoices(seed), count)
+    """The functions of a seed; others where JAX cannot compare the sizes that a derivative of them needs."""
+    choices = RandomChoices(seed)
+    while True:
+        with suppress(InconclusiveDimensionOperation):
+            return export_programs(choices, count)
 
 
 def _arguments(c: Choices, scope: export.SymbolicScope, number: int) -> list[Any]:

@@ -216,17 +216,22 @@ def gathered(b: Builder, x: Made, rows: Made, axis: int) -> Made:
         f"start_index_map = [{axis}], index_vector_dim = {len(rows.shape)}>"
     )
     window = tuple([_ONE if k == axis else x.shape[k] for k in range(len(x.shape))])
-    result = spell(shape, x.dtype)
+    return _take(b, x, rows, numbers, window, shape)
+
+
+def _take(b: Builder, x: Made, rows: Made, numbers: str, window: Shape, shape: Shape) -> Made:
+    """A gather of windows, dynamic if sizes of these are open; `shape` is the result's."""
+    head, result = f"({x.name}, {rows.name}", spell(shape, x.dtype)
     if is_fixed(window):
         sizes = ", ".join(str(dim.constant) for dim in window)
         text = (
-            f'"stablehlo.gather"({x.name}, {rows.name}) <{{dimension_numbers = {numbers}, indices_are_sorted = false, '
+            f'"stablehlo.gather"{head}) <{{dimension_numbers = {numbers}, indices_are_sorted = false, '
             f"slice_sizes = array<i64: {sizes}>}}> : ({x.type}, {rows.type}) -> {result}"
         )
     else:
         sizes = b.sizes(window)
         text = (
-            f'"stablehlo.dynamic_gather"({x.name}, {rows.name}, {sizes.name}) <{{dimension_numbers = {numbers}, '
+            f'"stablehlo.dynamic_gather"{head}, {sizes.name}) <{{dimension_numbers = {numbers}, '
             f"indices_are_sorted = false}}> : ({x.type}, {rows.type}, {sizes.type}) -> {result}"
         )
     return b.op(text, shape, x.dtype)
@@ -281,13 +286,7 @@ def batched(b: Builder) -> bool:
         f"#stablehlo.gather<offset_dims = {offsets}, collapsed_slice_dims = [1], operand_batching_dims = [0], "
         f"start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>"
     )
-    sizes = b.sizes(window)
-    updates = b.op(
-        f'"stablehlo.dynamic_gather"({x.name}, {rows.name}, {sizes.name}) <{{dimension_numbers = {taken}, '
-        f"indices_are_sorted = false}}> : ({x.type}, {rows.type}, {sizes.type}) -> {spell(result, x.dtype)}",
-        result,
-        x.dtype,
-    )
+    updates = _take(b, x, rows, taken, window, result)
     if chance(b.choices, 2):
         numbers = (
             f"#stablehlo.scatter<update_window_dims = {offsets}, inserted_window_dims = [1], "
@@ -296,6 +295,35 @@ def batched(b: Builder) -> bool:
         )
         _scattered(b, x, rows, updates, numbers)
     return True
+
+
+def windows(b: Builder) -> bool:
+    """Windows at places along all dims, wholly, partly or not in range; and what they hold put back, combined."""
+    x = b.pick(lambda v: 1 <= len(v.shape) <= 3)
+    if x is None:
+        return False
+    rank, count = len(x.shape), 1 + b.choices.below(5)
+    window = tuple([_part(b, size) for size in x.shape])
+    places = [[b.choices.below(12) - 2 for _ in range(rank)] for _ in range(count)]
+    rows_shape = (const(count), const(rank))
+    rows = b.quiet(f"stablehlo.constant dense<{places}> : {spell(rows_shape, DType.I32)}", rows_shape, DType.I32)
+    along, inside = list(range(rank)), list(range(1, rank + 1))
+    taken = f"#stablehlo.gather<offset_dims = {inside}, start_index_map = {along}, index_vector_dim = 1>"
+    updates = _take(b, x, rows, taken, window, (const(count), *window))
+    if x.dtype not in _NOT_COMBINED:
+        numbers = (
+            f"#stablehlo.scatter<update_window_dims = {inside}, scatter_dims_to_operand_dims = {along}, "
+            f"index_vector_dim = 1>"
+        )
+        _scattered(b, x, rows, updates, numbers)
+    return True
+
+
+def _part(b: Builder, size: Dim) -> Dim:
+    """The size of a part of an axis, whatever the size of that is at run time."""
+    if size.constant is None:
+        return b.computed("divide", size, const(2)) if chance(b.choices, 2) else size
+    return const(max(0, size.constant - b.choices.below(3)))
 
 
 def _start(b: Builder) -> Made:
@@ -340,5 +368,5 @@ def dynamic_update_slice(b: Builder) -> bool:
 
 FAMILIES = (
     transpose, transpose, reshape, reshape, broadcast, cut, pad, concatenate, iota, gather, scatter, batched,
-    dynamic_slice, dynamic_update_slice, reverse,
+    windows, dynamic_slice, dynamic_update_slice, reverse,
 )  # fmt: skip
