@@ -1,5 +1,8 @@
 """A call crosses into C once where nothing has to be converted, and is as right as by Python in between."""
 
+# JAX annotates only a part of its functions.
+# pyright: reportUnknownMemberType=false
+
 from __future__ import annotations
 
 import ctypes
