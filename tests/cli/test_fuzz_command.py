@@ -49,7 +49,7 @@ def test_agreement(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (row["seed"], row["programs"], row["agreed"], row["failure"]) == (1, 1, 1, "")
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [3, 2])
 def test_a_failure_is_written_with_the_commands_that_show_it(seed: int, tmp_path: Path) -> None:
     found = job(_negated, tmp_path).examine(seed, 1)
     assert found.family == family_of(seed) == ("jax" if seed == 2 else "stablehlo")
