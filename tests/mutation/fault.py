@@ -55,6 +55,8 @@ SUITES: Mapping[str, tuple[str, ...]] = {
         "tests/lower_cpu/test_sort.py",
         "tests/lower_cpu/test_updates_in_place.py",
         "tests/pipeline/test_index_programs.py",
+        "tests/pipeline/test_scatter_windows.py",
+        "tests/prelude/test_sort.py",
     ),
     "calls": (
         "tests/codegen/test_donation.py",
