@@ -89,8 +89,8 @@ class Formulas:
         return known
 
     def symbol(self, hint: str, /) -> Sym:
-        """A loop symbol that no other formula of this context uses."""
-        return Sym(f"%{hint}{next(self.numbers)}")
+        """A loop symbol that no other formula of this context uses; nor a kernel: all its names are without `_`."""
+        return Sym(f"%{hint}_{next(self.numbers)}")
 
     def region(self, body: Body, arguments: tuple[Scalar, ...], /) -> tuple[Scalar, ...]:
         """The results of a region of rank-0 ops for these arguments."""

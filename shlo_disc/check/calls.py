@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from shlo_disc.check.comparing import identical
 from shlo_disc.diagnostics import ShloDiscError
 
 Array: TypeAlias = NDArray[Any]
@@ -38,9 +39,8 @@ def twice(run: Run, *, donates: bool = False) -> Run:
         first = _called(run, [x.copy() for x in inputs], inputs, donates=donates)
         first = [x.copy() for x in first] if donates else first
         second = _called(run, sharing(inputs), inputs, donates=donates)
-        for number, (one, other) in enumerate(zip(first, second, strict=True)):
-            if one.shape != other.shape or one.tobytes() != other.tobytes():
-                raise UnsteadyError(f"result {number} is another one in a second call, whose arguments share memory")
+        if (difference := identical(second, first)) is not None:
+            raise UnsteadyError(f"in a second call, whose arguments share memory, {difference}")
         return first
 
     return call

@@ -16,10 +16,11 @@ Array: TypeAlias = NDArray[Any]
 # One result of runs of these numbers, each rounded in another way.
 Samples: TypeAlias = Callable[[int, range], Sequence[Array]]
 
-_ROUNDS = (8, 32)  # runs that are drawn: a few, and more before a difference is reported
+_ROUNDS = (2, 8, 32)  # runs that are drawn: a few, which mostly suffice, and more before a difference is reported
 _NEAR = 4.0  # units in the last place that need no further excuse
 _BESIDE = 1.0  # the same, of what lies outside of all runs
 _SPREAD = 0.125  # times what the runs are apart
+_FAR = 1024.0  # units that runs are apart where a comparison goes either way: then the same distance beside them, too
 _CHAOTIC = 3  # different integers in legal runs: such as of the last bits of a float, which say nothing
 
 
@@ -65,7 +66,8 @@ def compare(
     """Give the first result that differs from what the reference gives, at its worst element; None if all agree.
 
     Integers and booleans have to be equal, floats within 4 units in the last place, or among `samples` of legal runs,
-    or not farther outside than an eighth of what these are apart. An integer that has several values in legal runs, and
+    or not farther outside than an eighth of what these are apart; than all of it if that is much, for then few runs say
+    little. An integer that has several values in legal runs, and
     a result of another size there, are not compared. `skipped` results are not looked at.
     """
     if len(found) != len(expected):
@@ -156,7 +158,9 @@ def _excused(found: Array, expected: Array, runs: Sequence[Array], tolerance: To
             low = np.where(numbers, everyone, np.inf).min(axis=0, initial=np.inf)
             high = np.where(numbers, everyone, -np.inf).max(axis=0, initial=-np.inf)
             unit = units(size, _real(expected.dtype))
-            reach = (_SPREAD * np.maximum(high - low, 0) + _BESIDE * unit) * tolerance.scale + tolerance.absolute
+            apart = np.maximum(high - low, 0)
+            beside = np.where(apart > _FAR * unit, apart, _SPREAD * apart)
+            reach = (beside + _BESIDE * unit) * tolerance.scale + tolerance.absolute
             inside = (one >= low - reach) & (one <= high + reach)
             same = np.stack([(one == x) | (np.isnan(one) & np.isnan(x)) for x in everyone]).any(axis=0)
         excused &= inside | same

@@ -16,6 +16,9 @@ from shlo_disc.ir.core import Module, Op, Value
 # Decompositions that are not unique: values have any order. (Which signs vectors have is for legal runs to say.)
 _AMBIGUOUS = ("geev", "gees")
 _DESTROYING = ("gesdd", "gesvd")  # their first result is what is left of the matrix
+# Legal runs turn vectors by their signs, one by one: too many ways for what is computed from several of them, and equal
+# values leave more than signs open. Only their second results, the values, are unique.
+_OF_VECTORS = ("syevd", "heevd", *_DESTROYING)
 
 
 _AS_COMPUTED = Tolerance()
@@ -145,8 +148,12 @@ def _identical(way: str, found: Sequence[Array], against: str, expected: Sequenc
 def undefined_results(module: Module) -> frozenset[int]:
     """The numbers of the results that no two implementations need agree about: random ones, and what follows."""
     main = module.functions["main"]
-    tainted = set[Value]()
+    tainted, vectors = set[Value](), set[Value]()
     for op in main.body.ops[:-1]:
+        if op.name != "stablehlo.get_dimension_size" and not vectors.isdisjoint(taken(op)):
+            tainted.update(op.results)
+        if _calls(op, _OF_VECTORS):
+            vectors.update(x for number, x in enumerate(op.results) if number != 1)
         if _is_undefined(op, module, frozenset()) or not tainted.isdisjoint(taken(op)):
             tainted.update(op.results)
         elif _calls(op, _DESTROYING):

@@ -48,6 +48,11 @@ _SUMMED = (
     0.75  # units in the last place between two implementations of an addition, each of which rounds by half of one
 )
 
+_ALIKE, _FEW = (
+    0.125,
+    512.0,
+)  # units for each of so many terms: equal terms are rounded to the same side, one after the other
+
 
 class Noise(Enum):
     """How the errors of one op's elements hang together."""
@@ -126,7 +131,7 @@ class _Perturbed:
             inputs = self._shuffled(inputs, op.attrs.dims)
         first = by_definition(op, inputs, run)
         terms = _terms(inputs, first)
-        ulps, exactly = max(1.0, _SUMMED * terms**0.5), op.name in _SUMS
+        ulps, exactly = max(1.0, _SUMMED * terms**0.5, _ALIKE * min(terms, _FEW)), op.name in _SUMS
         moved = tuple([self._moved(x, ulps, self._noise, exactly) for x in inputs])  # equal terms may cancel exactly
         results = tuple([self._moved(x, ulps, Noise.APART, exactly) for x in by_definition(op, moved, run)])
         if op.name == "d_fft" and self._cancels:

@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from shlo_disc.analysis.access import is_free
 from shlo_disc.check import xla
 from shlo_disc.check.compiling import Prepare, Run, Target, compiled_ways
 from shlo_disc.check.deviations import xla_deviation
@@ -17,12 +18,13 @@ from shlo_disc.check.function_errors import Implementation
 from shlo_disc.check.rounding import perturbed_runs
 from shlo_disc.diagnostics import CompileError, RuntimeShapeError, ToolchainError, UnsupportedOpError
 from shlo_disc.dynamic_ops.legalize import legalize
-from shlo_disc.dynamic_ops.program import Program
+from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.dynamic_ops.reference import interpret
 from shlo_disc.ir.core import Module, Op
 from shlo_disc.ir.rewrite import Replacement, Surroundings, replace_ops
 from shlo_disc.parse.printer import print_module
 from shlo_disc.passes.dce import eliminate_dead_ops
+from shlo_disc.passes.levels import inputs_of
 
 Array: TypeAlias = NDArray[Any]
 
@@ -77,6 +79,10 @@ class InProcess:
     def __init__(self, prepare: Mapping[str, Prepare]) -> None:
         self._prepare = prepare
         self._ready = lru_cache(_KEPT)(self._prepared)
+        self._sampled_call: object = None  # the call that `_samples` are of
+        self._samples = dict[
+            tuple[tuple[int, ...], int], Sequence[Array]
+        ]()  # by the results, and the number of the run
 
     def _prepared(self, way: str, module: Module) -> Run | Stop:
         return _guarded(lambda: self._prepare[way](module))
@@ -96,13 +102,22 @@ class InProcess:
 
         Gives nothing if the reference cannot run.
         """
-
-        def runs() -> list[Array]:
-            program, place = _computing(module, result)
-            return [run[place] for run in perturbed_runs(program, inputs, numbers, _implementation(way))]
-
-        found = _guarded(runs)
+        found = _guarded(lambda: self._sampled(way, module, inputs, result, numbers))
         return [] if isinstance(found, Stop) else found
+
+    def _sampled(
+        self, way: str, module: Module, inputs: Sequence[Array], result: int, numbers: range
+    ) -> Sequence[Array]:
+        """Several ways ask for the same runs, and results that are computed together for runs of the same part."""
+        part, place = _computing(module, result)
+        call = (_implementation(way), module, tuple([(x.shape, x.tobytes()) for x in inputs]))
+        if call != self._sampled_call:
+            self._sampled_call, self._samples = call, {}
+        program = _part(module, part)
+        for number in numbers:
+            if (part, number) not in self._samples:
+                (self._samples[part, number],) = perturbed_runs(program, inputs, (number,), call[0])
+        return [self._samples[part, number][place] for number in numbers]
 
     def deviation(self, way: str, module: Module, inputs: Sequence[Array]) -> str:
         """Say why a way may break the specification for these inputs, as far as that is known; or nothing."""
@@ -138,16 +153,40 @@ def program_of(module: Module) -> Program:
 
 
 @lru_cache(4 * _KEPT)
-def _computing(module: Module, result: int) -> tuple[Program, int]:
-    """The program with no more than one of its results needs, and the number of that there.
+def _computing(module: Module, result: int) -> tuple[tuple[int, ...], int]:
+    """The results that a program computes together with one of them, and which of these it is.
 
     A program that reads sizes from what it computes stays whole.
     """
     program = program_of(module)
     if program.late:
-        return program, result
-    body = replace(program.body, results=(program.returned[result],))
-    return eliminate_dead_ops(replace(program, body=body)), 0
+        return tuple(range(len(program.returned))), result
+    (part,) = (part for part in _parts(program) if result in part)
+    return part, part.index(result)
+
+
+@lru_cache(4 * _KEPT)
+def _part(module: Module, results: tuple[int, ...]) -> Program:
+    """The program with no more than some of its results need."""
+    program = program_of(module)
+    if program.late:
+        return program
+    body = replace(program.body, results=tuple([program.returned[number] for number in results]))
+    return eliminate_dead_ops(replace(program, body=body))
+
+
+def _parts(program: Program) -> Sequence[tuple[int, ...]]:
+    """The numbers of the results, those together that have an op in common which computes something."""
+    parts = dict[Tensor, set[Tensor]]()
+    for op in program.body.ops:
+        joined = set[Tensor]().union(*(parts.get(x, ()) for x in inputs_of(op)))
+        if joined or not is_free(op):
+            joined.update(op.results)
+            parts.update(dict.fromkeys(joined, joined))
+    found = dict[int, list[int]]()
+    for number, tensor in enumerate(program.returned):
+        found.setdefault(id(parts.get(tensor, tensor)), []).append(number)
+    return [tuple(numbers) for numbers in found.values()]
 
 
 def _called(op: Op, _surroundings: Surroundings) -> Replacement:

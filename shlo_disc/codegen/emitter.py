@@ -259,8 +259,8 @@ class Emitter(IndexPrinter):
         if self.is_vector(dim):
             low, high = (self.index_lanes(d, t) for d, t in ((lower, low), (upper, high)))
             return f"m_and(ge({at}, {low}), lt({at}, {high}))"
-        if lower == const(0):
-            return f"(uint64_t)({at}) < (uint64_t)({high})" if upper.constant else f"(({at}) >= 0 && ({at}) < {high})"
+        if lower == const(0) and upper.constant is not None and upper.constant > 0:  # a pad of nothing has upper < 0
+            return f"(uint64_t)({at}) < (uint64_t)({high})"
         return f"(({at}) >= {low} && ({at}) < {high})"
 
     def lanes_between(self, dim: Dim, lower: Dim, upper: Dim) -> str | None:

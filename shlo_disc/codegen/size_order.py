@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
-from shlo_disc.expr.dim import Atom, Dim, FloorDiv, Max, Min, Product, Sym, const, of, product, total
+from shlo_disc.expr.dim import Atom, Dim, FloorDiv, Max, Min, Mod, Product, Sym, const, of, product, total
 from shlo_disc.expr.facts import Facts
 
 _MOST_STEPS = 400  # of one proof
@@ -136,7 +136,7 @@ class SizeOrder:
 
     def _is_plain(self, dim: Dim) -> bool:
         """Whether a sum is seen to be nonnegative without a proof."""
-        return self._by_lows(dim) or self._by_lows(_without_rounding(dim))
+        return any(map(self._by_lows, (dim, _without_rounding(dim), self._with_larger_parts(dim))))
 
     def _by_lows(self, dim: Dim) -> bool:
         """Whether no term can be negative, if every atom is written as its lowest value and what it is more.
@@ -179,14 +179,35 @@ class SizeOrder:
                 return self._facts.interval(of(atom))[0]
 
     def _low_of(self, dim: Dim) -> int | None:
-        """A number that a sum is at least, if its weights but the constant are positive."""
+        """A number that a sum is at least, if its weights but the constant are positive, or those of rounded parts."""
         found = 0
-        for factors, weight in dim.terms:
+        for factors, weight in self._with_larger_parts(dim).terms:
             lows = [self._low(atom) for atom in factors]
             if factors and (weight < 0 or None in lows):
                 return None
             found += weight * prod(low for low in lows if low is not None)
         return found
+
+    def _with_larger_parts(self, dim: Dim) -> Dim:
+        """A bound from below: of what is subtracted, quotients and remainders become what they are part of."""
+        if all(weight >= 0 for _, weight in dim.terms):
+            return dim
+        return total(
+            product(map(self._whole if self._is_subtracted(*term) else of, term[0])) * term[1] for term in dim.terms
+        )
+
+    def _is_subtracted(self, factors: Product, weight: int) -> bool:
+        """Whether a term is smaller, the larger any of its factors is."""
+        return weight < 0 and all(self._low(atom) is not None for atom in factors)
+
+    def _whole(self, atom: Atom) -> Dim:
+        """A sum that a quotient or a remainder of it is at most; or the atom."""
+        match atom:
+            case FloorDiv(numerator, denominator) | Mod(numerator, denominator):
+                low, divisor = self._low_of(numerator), denominator.constant
+                return numerator if low is not None and low >= 0 and divisor is not None and divisor > 0 else of(atom)
+            case _:
+                return of(atom)
 
     def _alternatives(self, atom: Atom) -> tuple[Dim, ...]:
         """What an atom is the largest of (of a minimum: the smallest)."""

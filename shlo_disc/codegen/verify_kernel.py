@@ -8,19 +8,19 @@ that it overwrites.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import TypeVar, cast
 
 from shlo_disc.codegen.groups import Context, Group
-from shlo_disc.codegen.kernel import Param, ScatterKernel, Start, Store, Sweep
+from shlo_disc.codegen.kernel import Axis, Param, ScatterKernel, Scratch, Start, Store, Sweep
 from shlo_disc.codegen.op_graph import group_inputs
 from shlo_disc.codegen.rewrite import nodes_of
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.expr.dim import Dim
 from shlo_disc.expr.node import Node
-from shlo_disc.expr.scalar import Load
+from shlo_disc.expr.scalar import Arg, Fold, FoldResult, Load
 
 K = TypeVar("K")
 _TARGETS = frozenset({"target", "outputs"})  # fields that name params which a kernel fills
@@ -29,9 +29,14 @@ _TARGETS = frozenset({"target", "outputs"})  # fields that name params which a k
 def verified(built: tuple[K, tuple[Tensor, ...]], group: Group) -> tuple[K, tuple[Tensor, ...]]:
     """A kernel as it was built for a group, with the tensors of its params.
 
-    Raises `InternalError` if it reads a tensor that it writes.
+    Raises `InternalError` if it reads a tensor that it writes, or if two of its variables would have one name.
     """
     kernel, tensors = built
+    if clashes := shared_names(kernel):
+        raise InternalError(
+            f"the kernel of a {group.kind.value} group has several variables named {', '.join(clashes)} "
+            f"({group.ops[-1].span.where()}): expected a name for each"
+        )
     both = read_and_written(kernel)
     if both:
         params: tuple[Param, ...] = getattr(kernel, "params")  # noqa: B009  (every kernel has them)
@@ -54,6 +59,29 @@ def read_and_written(kernel: object) -> tuple[Param, ...]:
     else:
         written, reads = set(_written(kernel)), tuple(_read(kernel))
     return tuple(dict.fromkeys(param for param in reads if param in written))
+
+
+def shared_names(kernel: object) -> tuple[str, ...]:
+    """The names that the text of a kernel would give to several variables: memory, loops, and values of either."""
+    kinds = dict[str, set[object]]()
+    formulas = list[Node]()
+    for part in _walked(kernel, formulas):
+        name = part.symbol.name if isinstance(part, Axis) else part.name
+        kinds.setdefault(name.removeprefix("%"), set()).add(
+            "loop" if isinstance(part, Axis) else (type(part), part.dtype)
+        )
+    for node in nodes_of(formulas):
+        match node:
+            case Load(source, _):
+                kinds.setdefault(source.name, set()).add((type(source), source.dtype))
+            case FoldResult(Fold(axes, carries, _, _), _):
+                for symbol, _ in axes:
+                    kinds.setdefault(symbol.name.removeprefix("%"), set()).add("loop inside of an element")
+                for carry in carries:
+                    kinds.setdefault(carry.name.removeprefix("%"), set()).add((Arg, carry.dtype))
+            case _:
+                pass
+    return tuple([name for name, found in kinds.items() if len(found) > 1])
 
 
 def _sweeps_in_place(kernel: ScatterKernel, sweep: Sweep) -> bool:
@@ -96,8 +124,15 @@ def _read(value: object) -> Iterator[Param]:
 
 def _operands(value: object, formulas: list[Node]) -> Iterator[Param]:
     """The params that fields name to be read; what is a formula is put to `formulas`."""
+    for part in _walked(value, formulas, _TARGETS):
+        if isinstance(part, Param):
+            yield part
+
+
+def _walked(value: object, formulas: list[Node], without: Collection[str] = ()) -> Iterator[Param | Scratch | Axis]:
+    """The memory and the loops that fields name, but for `params` and some others; formulas are put to `formulas`."""
     match value:
-        case Param():
+        case Param() | Scratch():
             yield value
         case Dim():
             formulas.extend(data.formula for data in value.data())
@@ -105,11 +140,13 @@ def _operands(value: object, formulas: list[Node]) -> Iterator[Param]:
             formulas.append(value)
         case tuple() | list():
             for one in cast("Iterable[object]", value):
-                yield from _operands(one, formulas)
+                yield from _walked(one, formulas, without)
         case _ if is_dataclass(value):
+            if isinstance(value, Axis):
+                yield value
             for field in fields(value):
-                if field.name != "params" and field.name not in _TARGETS:
-                    yield from _operands(getattr(value, field.name), formulas)
+                if field.name != "params" and field.name not in without:
+                    yield from _walked(getattr(value, field.name), formulas, without)
         case _:
             pass
 

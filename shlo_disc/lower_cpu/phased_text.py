@@ -10,7 +10,11 @@ from shlo_disc.lower_cpu.stage_loops import Ranges, RowContext, StageLines
 
 
 class PhasedStage(StageLines):
-    """Sixteen quotients at a time where they begin; single elements before and after."""
+    """Sixteen quotients at a time where they begin; single elements before and after.
+
+    Where these are depends on how threads share the loop, so an element has the same formula in both: that of its
+    remainder. One with conditions would be rounded otherwise: compilers contract products into sums within a block.
+    """
 
     def __init__(self, row: RowContext, stage: Stage, ranges: Ranges, phases: Phases) -> None:
         super().__init__(row, stage, ranges)
@@ -20,26 +24,39 @@ class PhasedStage(StageLines):
         """The statements of the stage."""
         *outer, lane = self.stage.axes
         name, (first, last), step = lane.symbol.name.removeprefix("%"), self.bounds(lane), self.phases.step
+        count = len(self.phases.stages)
         with self.emit.inside(*(axis.symbol.name for axis in outer)) as scope:
             with self.emit.inside(lane.symbol.name) as vector:
                 self._vectors(name)
-            self.emit.count_uses(stage_formulas(self.stage))
             with self.emit.inside(lane.symbol.name) as single:
-                for store in self.stage.stores:
-                    value, offset = self.emit.value(store.value), self.emit.dim_scalar(store.offset)
-                    single.lines.append(self.spell.store(store.target.name, offset, value, store.target.dtype))
+                cases = [line for number in range(count) for line in self._case(name, number)]
             scope.block(
                 [
                     f"for (int64_t {name} = {first}; {name} < {last};) {{",
-                    f"{INDENT}if ({name} % {len(self.phases.stages)} == 0 && {name} + {step} <= {last}) {{",
+                    f"{INDENT}if ({name} % {count} == 0 && {name} + {step} <= {last}) {{",
                     *(INDENT * 2 + line for line in (*vector.lines, f"{name} += {step};")),
                     f"{INDENT}}} else {{",
-                    *(INDENT * 2 + line for line in (*single.lines, f"++{name};")),
+                    *(INDENT * 2 + line for line in (*single.lines, f"switch ({name} % {count}) {{")),
+                    *(INDENT * 3 + line for line in cases),
+                    *(INDENT * 2 + line for line in ("}", f"++{name};")),
                     f"{INDENT}}}",
                     "}",
                 ]
             )
         return self.nest(outer, scope.lines)
+
+    def _case(self, name: str, number: int) -> list[str]:
+        """One element of a remainder."""
+        emit, phase, quotient = self.emit, self.phases.stages[number], self.phases.quotient.name
+        emit.count_uses(stage_formulas(phase))
+        with emit.inside(quotient) as scope:
+            scope.lines.append(f"const int64_t {quotient.removeprefix('%')} = {name} / {len(self.phases.stages)};")
+            floor, emit.floor = emit.floor, len(emit.scopes) - 1
+            for store, same in zip(self.stage.stores, phase.stores, strict=True):
+                value, offset = emit.value(same.value), emit.dim_scalar(store.offset)
+                scope.lines.append(self.spell.store(store.target.name, offset, value, store.target.dtype))
+            emit.floor = floor
+        return [f"case {number}: {{", *(INDENT + line for line in (*scope.lines, "break;")), "}"]
 
     def _vectors(self, name: str) -> None:
         emit, scope, count = self.emit, self.emit.scope, len(self.phases.stages)

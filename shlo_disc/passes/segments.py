@@ -109,6 +109,7 @@ class _Cutter:
         self._owners = {each.symbol: program.parameters[each.argument].tensor for each in program.raw_dims}
         self._owners |= {each.symbol: program.parameters[each.argument].tensor for each in program.readings}
         self._owners |= {symbol: tensor for symbol, (tensor, _) in self._read.items()}
+        self._deciding = {tensor for tensor, _ in self._read.values()}  # whose elements are sizes
         self._checks = [levels.of(symbols_of_check(check)) for check in program.checks]
         self._outlined = {op: _Part(op) for op in program.body.ops if is_outlined(op)}
         after = [places[op] + 1 for op in self._outlined]
@@ -201,7 +202,7 @@ class _Cutter:
             seen.add(tensor)
             symbols |= {symbol for size in tensor.shape for symbol in size.symbols()}
             made = self._producers.get(tensor)
-            if made is not None and is_free(made):
+            if made is not None and is_free(made) and not self._is_handed_on(tensor, number):
                 part.ops.add(made)
                 needed += self._levels.inputs[made]
                 symbols |= symbols_of(made)
@@ -210,6 +211,10 @@ class _Cutter:
             elif made is not None and self._places[made] < number:
                 part.inputs[tensor] = None
                 self._store(tensor)
+
+    def _is_handed_on(self, tensor: Tensor, number: int) -> bool:
+        """Whether sizes are read from a tensor of an earlier segment, which is taken then and not made again."""
+        return tensor in self._deciding and self._home(tensor) < number
 
     def _needed_by(self, number: int, part: _Part) -> set[Sym]:
         found = {symbol for op in part.ops for symbol in symbols_of(op)}

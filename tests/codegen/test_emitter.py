@@ -134,8 +134,13 @@ class Formulas:
         fn = self.random.choice((BinaryFn.AND, BinaryFn.OR, BinaryFn.XOR))
         return self.random.choice((
             Compare(self.random.choice(list(Direction)), self.draw(kind, depth), self.draw(kind, depth)),
-            Binary(fn, a, b, I1), Unary(UnaryFn.NOT, a, I1), InRange(self._dim(), const(2), N),
+            Binary(fn, a, b, I1), Unary(UnaryFn.NOT, a, I1), InRange(self._dim(), *self._ends()),
         ))  # fmt: skip
+
+    def _ends(self) -> tuple[Dim, Dim]:
+        """Of a range, which may be empty, as where a pad has nothing but its interior padding."""
+        low, high = self.random.choice((const(0), const(2))), self.random.choice((N, const(-1), const(0), const(5)))
+        return low, high
 
 
 def _const(dtype: DType, random: Random) -> Const:

@@ -15,6 +15,7 @@ from shlo_disc.expr.facts import Facts
 A, B = Sym("a"), Sym("b")
 SIZES = (
     const(0), const(4), const(64), symbol("a") * 4, symbol("b") * 4, symbol("a") * symbol("b"), symbol("a") // 2 * 4,
+    symbol("b") * symbol("a") - symbol("b") * (symbol("a") // 3), const(1) - symbol("b") % 4,
     (symbol("a") * 4 + 63) // 64 * 64, minimum(symbol("a"), 8), maximum(symbol("b"), 3), symbol("a") - 1,
 )  # fmt: skip
 
@@ -75,3 +76,13 @@ def test_after_too_many_steps_sizes_are_looked_at_alone() -> None:
     assert not one.is_proving
     assert one.at_least(of(A), of(B)), "so it is at the point"
     assert not order({}).at_least(of(A), of(B))
+
+
+def test_a_quotient_of_a_size_times_another_is_subtracted() -> None:
+    a, b = of(A), of(B)
+    for part in (a // 2, a % 3, b // 7):
+        assert order({}).at_least((b * (a + b) - b * part + 3) // 4 * 64, const(0))
+    assert not order({}).at_least(b * (a - 1) - b * ((a + 1) // 2), const(0)), "a may be 1"
+    c = Sym("c")  # of any sign
+    facts = Facts.empty().assume_at_least(of(A), 1, "a size", NOWHERE)
+    assert not SizeOrder(facts, (), [{A: 3, c: 2}], 1000).at_least(of(c) * a - of(c) * (a // 2), const(0))

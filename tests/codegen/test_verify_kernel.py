@@ -21,14 +21,17 @@ from shlo_disc.codegen.kernel import Param, ScatterKernel, Store
 from shlo_disc.codegen.scatter import build_scatter
 from shlo_disc.codegen.stages import build_row_kernel
 from shlo_disc.codegen.templates import build_dot
-from shlo_disc.codegen.verify_kernel import read_and_written, verified
+from shlo_disc.codegen.verify_kernel import read_and_written, shared_names, verified
 from shlo_disc.diagnostics import InternalError
-from shlo_disc.expr.dim import of
-from shlo_disc.expr.scalar import Binary, BinaryFn, Load
+from shlo_disc.expr.dim import Sym, of
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.scalar import Arg, Binary, BinaryFn, Const, Fold, FoldResult, Load
 from shlo_disc.lower_cpu.kernels import CpuLowering
 from shlo_disc.lower_cpu.rows import SEAMS
 from tests.codegen.programs import context_of, planned, softmax
 from tests.pipeline.exports import In
+
+ZERO = Const(0.0, DType.F32)
 
 
 def plus(store: Store, source: Param) -> Store:
@@ -126,3 +129,20 @@ def test_a_right_operand_may_be_no_result() -> None:
     assert isinstance(store.target, Param)
     right = replace(first.right, source=store.target, offset=first.right.offset + of(kernel.row.symbol))
     assert read_and_written(replace(kernel, products=(replace(first, right=right), *rest))) == (store.target,)
+
+
+def test_every_variable_has_a_name_of_its_own() -> None:
+    one = planned(softmax, In("b, s"))
+    group = one.plan.groups[0]
+    kernel, tensors = build_row_kernel(group, one.program.facts, one.producers, SEAMS)
+    assert not shared_names(kernel)
+    row = kernel.stages[0].axes[-1]
+    (param, *others) = kernel.params
+    for name in (param.name, "e0"):
+        fold = Fold(((Sym(f"%{name}"), row.extent),), (Arg("acc", DType.F32),), (ZERO,), (ZERO,))
+        inside = replace(kernel.stages[-1].stores[0], value=FoldResult(fold, 0))
+        axis = replace(row, symbol=Sym("%e0"))
+        stages = (*kernel.stages, replace(kernel.stages[-1], axes=(axis,), stores=(inside,)))
+        wrong = replace(kernel, stages=stages, params=(param, *others))
+        with pytest.raises(InternalError, match=f"several variables named {name} "):
+            verified((wrong, tensors), group)

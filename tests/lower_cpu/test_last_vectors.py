@@ -13,6 +13,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
 
 from shlo_disc.check.running import Target
 from shlo_disc.options import CompileOptions
@@ -33,6 +34,22 @@ SUMS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "short rows, padded": (
         lambda x, y, z: x * y + jnp.pad(z, ((0, 0), (0, 3))),
         ("b, w + 3", "b, w + 3", "b, w"),
+    ),
+    "side by side": (
+        lambda x, y, z: (
+            jnp.cos(x)
+            + lax.pad(jnp.cos(y) * z, np.float32(0), ((0, 0, 0), (0, 1, 0)))
+            + lax.pad(y * jnp.tanh(z), np.float32(0), ((0, 0, 0), (1, 0, 0)))
+        ),
+        ("b, 2", "b, 1", "b, 1"),
+    ),
+    "moved apart": (
+        lambda x, y, z: (
+            jnp.cos(x)
+            + lax.pad(jnp.cos(y) * z, np.float32(0), ((0, 0, 0), (0, 1, 1)))
+            + lax.pad(y * jnp.tanh(z), np.float32(0), ((0, 0, 0), (1, 0, 1)))
+        ),
+        ("b, 16", "b, 8", "b, 8"),
     ),
     "two results of one product": (
         lambda x, y, z: (x[::-1] * y * 2 + z[::-1], jnp.sin(x[::-1] * y) + z[::-1]),

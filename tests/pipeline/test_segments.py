@@ -315,3 +315,23 @@ def test_a_gpu_reads_branches_and_sizes_of_more_ops() -> None:
     for text, inputs in ((MORE_OPS, convolved), (BRANCHES, branched)):
         for one, wanted in zip(emulate(text, inputs), shlo_disc.compile(text, device="cpu")(*inputs), strict=True):
             np.testing.assert_allclose(one, wanted, rtol=1e-5, atol=1e-5)
+
+
+CONSTANT_SIZES = """
+func.func @main(%x: tensor<?xf32>, %n: tensor<i32>) -> (tensor<3x2xf32>, tensor<?xf32>) {
+  %three = "chlo.constant_like"(%n) <{value = 3 : i32}> : (tensor<i32>) -> tensor<i32>
+  %three_1 = stablehlo.reshape %three : (tensor<i32>) -> tensor<1xi32>
+  %two = stablehlo.constant dense<2> : tensor<1xi32>
+  %shape = stablehlo.concatenate %three_1, %two, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+  %fixed = stablehlo.dynamic_iota %shape, dim = 1 : (tensor<2xi32>) -> tensor<3x2xf32>
+  %open = stablehlo.dynamic_iota %three_1, dim = 0 : (tensor<1xi32>) -> tensor<?xf32>
+  return %fixed, %open : tensor<3x2xf32>, tensor<?xf32>
+}"""
+
+
+def test_sizes_may_be_read_from_constants() -> None:
+    """What costs nothing to compute again is handed on all the same where sizes are read from it."""
+    calls = [(numbers(size), np.array(0, np.int32)) for size in (0, 5)]
+    for found in run_all(CONSTANT_SIZES, calls):
+        np.testing.assert_array_equal(found[0], [[0, 1]] * 3)
+        np.testing.assert_array_equal(found[1], np.arange(3))

@@ -127,9 +127,10 @@ def pad(b: Builder) -> bool:
     low[axis], high[axis] = b.choices.below(3), b.choices.below(3)
     inner = [0] * rank
     size = x.shape[axis]
-    if size.constant and chance(b.choices, 3):
-        inner[axis] = 1
-        grown = const(2 * size.constant - 1 + low[axis] + high[axis])
+    if size.constant is not None and chance(b.choices, 3):
+        inner[axis] = 1 + b.choices.below(3)
+        between = max(0, size.constant - 1) * inner[axis]
+        grown = const(size.constant + between + low[axis] + high[axis])
     else:
         grown = b.computed("add", size, const(low[axis] + high[axis])) if low[axis] + high[axis] else size
     shape = (*x.shape[:axis], grown, *x.shape[axis + 1 :])

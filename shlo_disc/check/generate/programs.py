@@ -76,6 +76,8 @@ def _program(builder: Builder, suffix: str, kinds: Sequence[Sequence[Family]]) -
     is_static = chance(choices, 4)
     sizes: list[Dim] = [const(pick(choices, (6, 1, 7, 2))) if is_static else symbol(name + suffix) for name in "abc"]
     sizes += [const(pick(choices, _FIXED)) for _ in range(2)]
+    if chance(choices, 6):
+        sizes.append(const(0))
     if chance(choices, 3):
         sizes.append(const(pick(choices, [size for size in thresholds() if size <= _LARGEST_FIXED])))
     for number in range(1 + choices.below(_MOST_ARGUMENTS)):

@@ -450,9 +450,39 @@ SHLO_INLINE elem_t<V> horizontal(V v, Op op) {
 }
 template <class V> SHLO_INLINE elem_t<V> hmax(V v) { return horizontal(v, [](auto a, auto b) { return larger(a, b); }); }
 template <class V> SHLO_INLINE elem_t<V> hmin(V v) { return horizontal(v, [](auto a, auto b) { return smaller(a, b); }); }
+// The same numbers, rounded: a compiler does not see where they come from. A loop of one turn sums up `0 + x * y`, and that
+// product would be contracted into the first addition of halves in some copies of the loop, and not in others.
+template <class E, int N>
+SHLO_INLINE lanes_t<E, N> rounded(lanes_t<E, N> v) {
+#if defined(SHLO_AVX512)
+  constexpr int REGISTER = 64;
+#elif defined(__AVX__)
+  constexpr int REGISTER = 32;
+#else
+  constexpr int REGISTER = 16;
+#endif
+  if constexpr (sizeof v > REGISTER) {
+    lanes_t<E, N / 2> half[2];
+    __builtin_memcpy(half, &v, sizeof v);
+    half[0] = rounded<E, N / 2>(half[0]), half[1] = rounded<E, N / 2>(half[1]);
+    __builtin_memcpy(&v, half, sizeof v);
+  } else {
+#if defined(__x86_64__)
+    asm("" : "+v"(v));
+#else
+    asm("" : "+w"(v));
+#endif
+  }
+  return v;
+}
 template <class V>
 SHLO_INLINE elem_t<V> hsum(V v) {
-  if constexpr (is_real<V>) return horizontal(v, [](auto a, auto b) { return a + b; });
+  typedef elem_t<V> E;
+  if constexpr (is_real<V>) {
+    if constexpr (is_pair<V>) v.lo = rounded<E, 8>(v.lo), v.hi = rounded<E, 8>(v.hi);
+    else v = rounded<E, 16>(v);
+    return horizontal(v, [](auto a, auto b) { return a + b; });
+  }
   else return (elem_t<V>)horizontal(as<uint_t<V>>(v), [](auto a, auto b) { return (decltype(a))(a + b); });
 }
 template <class V>
