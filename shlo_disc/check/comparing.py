@@ -158,8 +158,8 @@ def _excused(found: Array, expected: Array, runs: Sequence[Array], tolerance: To
             low = np.where(numbers, everyone, np.inf).min(axis=0, initial=np.inf)
             high = np.where(numbers, everyone, -np.inf).max(axis=0, initial=-np.inf)
             unit = units(size, _real(expected.dtype))
-            apart = np.maximum(high - low, 0)
-            beside = np.where(apart > _FAR * unit, apart, _SPREAD * apart)
+            apart: Array = np.maximum(high - low, 0)
+            beside: Array = np.where(apart > _FAR * unit, apart, _SPREAD * apart)
             reach = (beside + _BESIDE * unit) * tolerance.scale + tolerance.absolute
             inside = (one >= low - reach) & (one <= high + reach)
             same = np.stack([(one == x) | (np.isnan(one) & np.isnan(x)) for x in everyone]).any(axis=0)

@@ -162,10 +162,21 @@ class Emitter(IndexPrinter):
         if (sign := self.spell.infix(fn, dtype)) is None:
             text = self.spell.binary(fn, go(node.a), go(node.b), dtype)
             return self.spell.rounded(text, dtype, exact=fn in EXACT), 100
+        factors = (*self._factors(node.a), *self._factors(node.b)) if fn is BinaryFn.ADD else ()
+        if len(factors) == 4 and (both := self.spell.sum_of_products(list(map(go, factors)), dtype)) is not None:
+            return both, 100
         left, right = self.spell.operand_levels(fn, dtype)
         plain = f"{go(node.a, left)} {sign} {go(node.b, right)}"
         text = self.spell.rounded(plain, dtype, exact=False)
         return text, infix_level(fn) if text == plain else 100
+
+    def _factors(self, node: Scalar) -> tuple[Scalar, ...]:
+        """The two factors of a product that nothing else is computed from; nothing of other values."""
+        match node:
+            case Binary(BinaryFn.MULTIPLY, a, b) if self.uses[node] == 1:
+                return a, b
+            case _:
+                return ()
 
     def load(self, source: Param | Scratch, offset: Dim) -> str:
         """One element, or one vector along the lane."""
@@ -283,8 +294,9 @@ class Emitter(IndexPrinter):
         names = [clean(c.name) for c in fold.carries]
         vector = self.is_vector(FoldResult(fold, position))
         kind, go = (self.spell.vector_type, self.lanes) if vector else (self.spell.value_type, self.value)
-        if vector:
-            self.lane_args.update(c.name for c in fold.carries)
+        # In another part of an axis the same carries may be scalars.
+        around, carries = self.lane_args, {c.name for c in fold.carries}
+        self.lane_args = around | carries if vector else around - carries
         lines = [
             f"{kind(c.dtype)} {name} = {go(init)};"
             for c, name, init in zip(fold.carries, names, fold.init, strict=True)
@@ -299,17 +311,21 @@ class Emitter(IndexPrinter):
             uses, self.uses = self.uses, Counter[Node]()
             self.count_uses(fold.update)
             texts = [go(u) for u in fold.update]
-            self.uses = uses
+            self.uses, self.lane_args = uses, around
             body = [*scope.lines, *_assign_together(names, texts)]
         for depth, head in enumerate(heads):
             lines.append(INDENT * depth + head)
         lines += [INDENT * len(heads) + line for line in body]
         lines += [INDENT * depth + "}" for depth in range(len(heads) - 1, -1, -1)]
+        if not self.scope.carries.isdisjoint(names):  # another part of an axis has the same fold of other elements
+            kept = [self.fresh("g") for _ in names]
+            variables = [f"{kind(c.dtype)} {name};" for c, name in zip(fold.carries, kept, strict=True)]
+            results = [f"{one} = {name};" for one, name in zip(kept, names, strict=True)]
+            lines, names = [*variables, "{", *(INDENT + line for line in (*lines, *results)), "}"], kept
+        self.scope.carries.update(names)
         self._statements(lines)
-        for k, (carry, name) in enumerate(zip(fold.carries, names, strict=True)):
-            del carry
-            if not self.scope.arrayed:
-                self.scope.names[FoldResult(fold, k)] = name
+        if not self.scope.arrayed:
+            self.scope.names.update((FoldResult(fold, k), name) for k, name in enumerate(names))
         return names[position]
 
 

@@ -24,6 +24,7 @@ class Scope:
     names: dict[Node, str] = field(default_factory=dict[Node, str])
     arrayed: bool = False
     pending: list[str] = field(default_factory=list[str])  # statements that go into the next loop over rows
+    carries: set[str] = field(default_factory=set[str])  # of folds, which are variables of this block
 
     def block(self, text: Iterable[str]) -> None:
         """Append whole blocks of text after everything said so far."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from shlo_disc.codegen.spelling import Spelling
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import BinaryFn
@@ -20,6 +22,10 @@ class VectorSpelling(Spelling):
 
     def vector_type(self, dtype: DType) -> str:
         return "maskv" if dtype.is_bool else f"{self.suffixes[dtype]}v"
+
+    def sum_of_products(self, factors: Sequence[str], dtype: DType) -> str | None:
+        """A function that says which of the two products is contracted into the sum."""
+        return f"sum_of_products({', '.join(factors)})" if dtype in {DType.F32, DType.F64} else None
 
     def splat(self, value: str, dtype: DType) -> str:
         if dtype.is_bool:

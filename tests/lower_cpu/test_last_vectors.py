@@ -35,6 +35,8 @@ SUMS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
         lambda x, y, z: x * y + jnp.pad(z, ((0, 0), (0, 3))),
         ("b, w + 3", "b, w + 3", "b, w"),
     ),
+    "two products": (lambda x, y, z: jnp.cos(x) * y + z * x, ("n, n", "n, n", "n, n")),
+    "complex products": (lambda x, y, z: lax.complex(x, y) * lax.complex(z, x), ("n,", "n,", "n,")),
     "side by side": (
         lambda x, y, z: (
             jnp.cos(x)

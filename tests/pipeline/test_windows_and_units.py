@@ -85,3 +85,32 @@ def test_axes_of_one_element_beside_others() -> None:
         wanted = (x.sum(), x[0], y[0, :, 0], y.min())
         for found, expected in zip(run(x, y), wanted, strict=True):
             np.testing.assert_array_equal(found, expected)
+
+
+PARTS = """\
+func.func @main(%x: tensor<16xf32>) -> tensor<17xf32> {
+  %places = stablehlo.constant dense<3> : tensor<16xui8>
+  %same = "stablehlo.gather"(%x, %places) <{dimension_numbers = #stablehlo.gather<offset_dims = [],
+    collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}>
+    : (tensor<16xf32>, tensor<16xui8>) -> tensor<16xf32>
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %joined = stablehlo.pad %same, %one, low = [0], high = [1], interior = [0]
+    : (tensor<16xf32>, tensor<f32>) -> tensor<17xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %both:2 = "stablehlo.reduce_window"(%joined, %joined, %zero, %zero) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<f32>, %d: tensor<f32>):
+    %sum = stablehlo.add %a, %c : tensor<f32>
+    %difference = stablehlo.subtract %b, %d : tensor<f32>
+    stablehlo.return %sum, %difference : tensor<f32>, tensor<f32>
+  }) {window_dimensions = array<i64: 1>} : (tensor<17xf32>, tensor<17xf32>, tensor<f32>, tensor<f32>)
+    -> (tensor<17xf32>, tensor<17xf32>)
+  return %both#1 : tensor<17xf32>
+}
+"""
+
+
+def test_parts_of_an_axis_have_a_window_each() -> None:
+    """The windows of both parts of the axis read no element by a loop, so that both are computed before all loops."""
+    x = np.random.default_rng(SEED).standard_normal(16, np.float32)
+    (found,) = shlo_disc.compile(PARTS)(x)
+    np.testing.assert_array_equal(found, [*[-x[3]] * 16, -1])

@@ -475,6 +475,24 @@ SHLO_INLINE lanes_t<E, N> rounded(lanes_t<E, N> v) {
   }
   return v;
 }
+// a * b + c * d for floats. Compilers that contract one of the products into the sum take either, and not the same one in
+// all copies of a loop: it is the first.
+template <class V>
+SHLO_INLINE V sum_of_products(V a, V b, V c, V d) {
+#if (defined(__FMA__) || defined(__aarch64__)) && defined(__OPTIMIZE__)  // without: nothing is contracted
+  if constexpr (is_pair<V>)
+    return {sum_of_products(a.lo, b.lo, c.lo, d.lo), sum_of_products(a.hi, b.hi, c.hi, d.hi)};
+  else if constexpr (same<V, float>) return __builtin_fmaf(a, b, c * d);
+  else if constexpr (same<V, double>) return __builtin_fma(a, b, c * d);
+#ifdef __clang__
+  else return __builtin_elementwise_fma(a, b, c * d);
+#else
+  else return a * b + rounded<elem_t<V>, int(sizeof(V) / sizeof(elem_t<V>))>(c * d);
+#endif
+#else
+  return a * b + c * d;
+#endif
+}
 template <class V>
 SHLO_INLINE elem_t<V> hsum(V v) {
   typedef elem_t<V> E;
