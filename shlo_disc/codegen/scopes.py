@@ -53,7 +53,7 @@ class ScopeStack:
         self.deps = Dependence()
         self.uses = Counter[Node]()
         self.count = 0
-        self.lane_args = set[str]()  # args that are vectors while there is a lane
+        self.lane_args: set[str] = set()  # args that are vectors while there is a lane
         self.arrays = set[str]()  # args that are arrays over the unrolled rows wherever they are read
         self.row_scope = 0
         self.floor: int = 0  # inside a guard nothing that loads may move further out than this scope

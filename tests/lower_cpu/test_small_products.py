@@ -150,3 +150,40 @@ def test_static_sizes_choose_the_form_while_compiling() -> None:
     assert "shlo_gemm_small_f32(" in small
     assert "shlo_gemm_f32(" not in small
     assert "shlo_gemm_small_f32(" not in large
+
+
+@pytest.mark.parametrize("name", ["f32", "bf16", "i8"])
+def test_parts_of_matrices(name: str) -> None:
+    """Between what one product reads and what the next one does lie other rows, also where each has a single row."""
+    whole, other = f"tensor<?x5x6x{name}>", f"tensor<?x6x7x{name}>"
+    run = shlo_disc.compile(f"""
+func.func @main(%a: {whole}, %b: {other}) -> (tensor<?x1x7x{name}>, tensor<?x2x7x{name}>) {{
+  %zero = stablehlo.constant dense<0> : tensor<1xi32>
+  %one = stablehlo.constant dense<1> : tensor<1xi32>
+  %size = stablehlo.get_dimension_size %a, dim = 0 : ({whole}) -> tensor<i32>
+  %count = stablehlo.reshape %size : (tensor<i32>) -> tensor<1xi32>
+  %first = stablehlo.constant dense<[0, 1, 0]> : tensor<3xi32>
+  %steps = stablehlo.constant dense<1> : tensor<3xi32>
+  %two = stablehlo.constant dense<2> : tensor<1xi32>
+  %three = stablehlo.constant dense<3> : tensor<1xi32>
+  %six = stablehlo.constant dense<6> : tensor<1xi32>
+  %end1 = stablehlo.concatenate %count, %two, %six, dim = 0
+    : (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<3xi32>
+  %end2 = stablehlo.concatenate %count, %three, %six, dim = 0
+    : (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<3xi32>
+  %row = stablehlo.real_dynamic_slice %a, %first, %end1, %steps
+    : ({whole}, tensor<3xi32>, tensor<3xi32>, tensor<3xi32>) -> tensor<?x1x6x{name}>
+  %rows = stablehlo.real_dynamic_slice %a, %first, %end2, %steps
+    : ({whole}, tensor<3xi32>, tensor<3xi32>, tensor<3xi32>) -> tensor<?x2x6x{name}>
+  %c = stablehlo.dot_general %row, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1]
+    : (tensor<?x1x6x{name}>, {other}) -> tensor<?x1x7x{name}>
+  %d = stablehlo.dot_general %rows, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1]
+    : (tensor<?x2x6x{name}>, {other}) -> tensor<?x2x7x{name}>
+  return %c, %d : tensor<?x1x7x{name}>, tensor<?x2x7x{name}>
+}}""")
+    assert run.kernels_source.count("shlo_gemm_small_") == 2
+    rng, dtype = np.random.default_rng(8), numpy_dtype(DType(name))
+    for batch in (1, 40):
+        a, b = draw(rng, (batch, 5, 6), dtype), draw(rng, (batch, 6, 7), dtype)
+        for found, rows in zip(run(a, b), (a[:, 1:2], a[:, 1:3]), strict=True):
+            agree(found, rows, b, name)

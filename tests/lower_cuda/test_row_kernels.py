@@ -42,6 +42,12 @@ def last_of(x: Any, axes: tuple[int, ...]) -> Any:
     return lax.reduce((x, places), (np.float32(0), np.int32(-1)), pick_last, axes)
 
 
+def beside_the_last(x: Any) -> Any:
+    """All threads of a row need what they reduced together."""
+    last, place = last_of(x, (1,))
+    return x + last[:, None], place
+
+
 def standardize(x: Any) -> Any:
     """Two stages over two axes, then a third."""
     return (x - x.mean((1, 2), keepdims=True)) / jnp.sqrt(x.var((1, 2), keepdims=True) + 1e-3)
@@ -77,6 +83,7 @@ PROGRAMS: dict[str, Program] = {
         program("rms norm of 4096", rms_norm, In("b, 4096"), In("4096")),
         program("chain", chain, X, VECTOR, VECTOR, scale=8),
         program("sum", lambda x: x.sum(1), X),
+        program("beside the last", beside_the_last, X),
         program("sum and sum of squares", lambda x: (x.sum(1), (x * x).sum(1)), X, scale=4),
         program("product", lambda x: (x * 0.1 + 1).prod(1), X),
         program("maximum with NaN", lambda x: (x.max(1), x.min(1)), In("b, s", draw=special)),
@@ -187,7 +194,7 @@ def recorded(name: str, label: str, folder: Path) -> Recording:
 
 
 @pytest.mark.parametrize("label", ["warp", "block, packs", "octet, packs"])
-@pytest.mark.parametrize("name", ["softmax", "columns within a row"])
+@pytest.mark.parametrize("name", ["softmax", "columns within a row", "rms norm of 4096"])
 def test_no_races(name: str, label: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Threads that share memory wait for each other, and a block nowhere without need."""
     monkeypatch.setattr(row_schedules, "MOST_BLOCKS", 2)

@@ -116,6 +116,21 @@ def test_several_arrays_in_order(label: str) -> None:
             np.testing.assert_array_equal(result, np.stack(wanted[1:], 1))
 
 
+def test_an_initial_value_counts_once_in_each_window() -> None:
+    """Windows that begin with 3 are no scan: its parts would each begin so."""
+
+    def sums(x: Any) -> Any:
+        size = x.shape[1]
+        return lax.reduce_window(x, np.int32(3), lax.add, (1, size), (1, 1), ((0, 0), (size - 1, 0)))
+
+    source, rng = exported(sums, [In("b, s", I32)]), np.random.default_rng(3)
+    assert GroupKind.SCAN not in {g.kind for g in planned(sums, In("b, s", I32)).plan.groups}
+    run = shlo_disc.compile(source, device="cpu", options=FAST)
+    for size in (1, 40, 700):
+        x = rng.integers(-9, 9, (2, size)).astype(I32)
+        np.testing.assert_array_equal(np.asarray(run(x)), np.cumsum(x, 1) + 3)
+
+
 def window(x: Any, size: int, low: int, high: int, start: float = 0.0) -> Any:
     return lax.reduce_window(x, np.float32(start), lax.add, (size,), (1,), ((low, high),))
 

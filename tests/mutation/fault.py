@@ -47,9 +47,17 @@ SUITES: Mapping[str, tuple[str, ...]] = {
         "tests/pipeline/test_threads.py",
         "tests/codegen/test_regions.py",
     ),
-    "attention": ("tests/lower_cpu/test_attention.py", "tests/lower_cpu/test_attention_pieces.py"),
+    "attention": (
+        "tests/codegen/test_masks.py",
+        "tests/lower_cpu/test_attention.py",
+        "tests/lower_cpu/test_attention_pieces.py",
+    ),
     "gradients": ("tests/lower_cpu/test_attention_backward.py",),
-    "products": ("tests/prelude/test_gemm.py", "tests/prelude/test_small.py", "tests/prelude/test_gemm_packed.py"),
+    "products": (
+        "tests/lower_cpu/test_small_products.py",
+        "tests/prelude/test_gemm.py",
+        "tests/prelude/test_gemm_packed.py",
+    ),
     "convolutions": ("tests/prelude/test_conv.py", "tests/prelude/test_conv_long.py"),
     "order": (
         "tests/lower_cpu/test_sort.py",

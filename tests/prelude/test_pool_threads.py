@@ -165,6 +165,59 @@ int main() {
 """
 
 
+_LENT = r"""
+#include <pthread.h>
+#include <stdint.h>
+#include <time.h>
+#include "pool.h"
+
+namespace {
+
+int64_t begun, released, largest;
+const timespec kPause = {0, 200000};
+
+void hold(const ShloRuntime*, void* const*, const int64_t*, int64_t, int64_t, void*) {
+  __atomic_store_n(&begun, 1, __ATOMIC_SEQ_CST);
+  while (!load(&released)) nanosleep(&kPause, nullptr);
+}
+
+void note(const ShloRuntime*, void* const*, const int64_t*, int64_t, int64_t, void*) {
+  const int64_t number = of_thread()->number;
+  int64_t before = load(&largest);
+  while (before < number && !__atomic_compare_exchange_n(&largest, &before, number, false, 5, 5)) {}
+  nanosleep(&kPause, nullptr);
+}
+
+void* call(void* pool) {
+  shlo_launch(static_cast<const ShloRuntime*>(pool), hold, nullptr, nullptr, 2, 1, 1 << 20);
+  return nullptr;
+}
+
+int64_t largest_of(const ShloRuntime* pool, int rounds, int64_t until) {
+  largest = 0;
+  for (int i = 0; i < rounds && largest < until; i++) shlo_launch(pool, note, nullptr, nullptr, 64, 1, 1 << 20);
+  return largest;
+}
+
+}  // namespace
+
+int main() {
+  ShloRuntime* const pool = shlo_runtime_create(4);
+  ShloRuntime* const other = shlo_runtime_create(2);
+  if (largest_of(pool, 200, 3) != 3) return 2;  // alone a caller has all four
+  pthread_t thread;
+  pthread_create(&thread, nullptr, call, other);
+  while (!load(&begun)) nanosleep(&kPause, nullptr);
+  const int64_t found = largest_of(pool, 60, 3);
+  __atomic_store_n(&released, 1, __ATOMIC_SEQ_CST);
+  pthread_join(thread, nullptr);
+  shlo_runtime_destroy(pool);
+  shlo_runtime_destroy(other);
+  return found == 3;
+}
+"""
+
+
 def run_harness(source: str, folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     if shutil.which("g++") is None:
         pytest.skip("needs g++")
@@ -190,3 +243,8 @@ def test_nothing_is_shared_while_others_need_the_cores(tmp_path: Path) -> None:
 def test_who_is_woken_stays_awake(tmp_path: Path) -> None:
     """A series of loops that are each done before a thread wakes up is shared in the end."""
     assert run_harness(_WOKEN, tmp_path).returncode == 0
+
+
+def test_callers_leave_threads_to_each_other(tmp_path: Path) -> None:
+    """While another caller has a loop to share, one thread fewer takes part, though all are awake."""
+    assert run_harness(_LENT, tmp_path).returncode == 0
