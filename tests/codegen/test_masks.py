@@ -39,8 +39,11 @@ BLOCKS = [
 
 def linear() -> st.SearchStrategy[Dim]:
     """Linear in the row and in the key, each with weights of both signs."""
-    weights, constants = st.integers(-2, 2), st.integers(-6, 6)
-    return st.builds(lambda a, b, c: a * of(ROW) + b * of(KEY) + c, weights, weights, constants)
+
+    def of_weights(row: int, key: int, constant: int) -> Dim:
+        return row * of(ROW) + key * of(KEY) + constant
+
+    return st.builds(of_weights, st.integers(-2, 2), st.integers(-2, 2), st.integers(-6, 6))
 
 
 def integers() -> st.SearchStrategy[Scalar]:
@@ -52,15 +55,12 @@ def integers() -> st.SearchStrategy[Scalar]:
 def conditions() -> st.SearchStrategy[Scalar]:
     comparisons = st.builds(Compare, st.sampled_from(list(Direction)), integers(), integers())
     ranges = st.builds(InRange, linear(), st.integers(-4, 2).map(const), st.integers(-2, 5).map(const))
-    both = st.sampled_from((BinaryFn.AND, BinaryFn.OR))
-    return st.recursive(
-        comparisons | ranges,
-        lambda inner: st.one_of(
-            st.builds(lambda fn, a, b: Binary(fn, a, b, DType.I1), both, inner, inner),
-            inner.map(lambda x: Unary(UnaryFn.NOT, x, DType.I1)),
-        ),
-        max_leaves=4,
-    )
+
+    def joined(inner: st.SearchStrategy[Scalar]) -> st.SearchStrategy[Scalar]:
+        both = st.builds(Binary, st.sampled_from((BinaryFn.AND, BinaryFn.OR)), inner, inner, st.just(DType.I1))
+        return both | st.builds(Unary, st.just(UnaryFn.NOT), inner, st.just(DType.I1))
+
+    return st.recursive(comparisons | ranges, joined, max_leaves=4)
 
 
 @settings(max_examples=400)

@@ -174,3 +174,21 @@ def test_windows_choose_and_combine_in_order(shape: tuple[int, int]) -> None:
     (result,), taken = forced(SELECT_AND_SCATTER, "windows")([x, source, np.array(0.25, np.float32)])
     assert taken
     np.testing.assert_array_equal(result, expected)
+
+
+def test_distinct_places_may_meet_at_the_end_that_they_are_clamped_to() -> None:
+    """The last update counts, though the indices were promised to be unique before they were clamped."""
+    source = exported(
+        lambda x, i, u: x.at[i].set(u, mode="clip", unique_indices=True), (In("n, d"), In("k", np.int32), In("k, d"))
+    )
+    run = forced(source, "direct", schedule="random")
+    rng = np.random.default_rng(4)
+    for n, d, k in ((5, 3, 60), (50, 1, 70), (2, 40, 9)):
+        x, updates = rng.standard_normal((n, d), np.float32), rng.standard_normal((k, d), np.float32)
+        places = rng.permutation(np.arange(2 * k, dtype=np.int32))[:k]
+        wanted = x.copy()
+        for place, update in zip(np.minimum(places, n - 1), updates, strict=True):
+            wanted[place] = update
+        (found,), is_direct = run([x, places, updates])
+        assert not is_direct
+        np.testing.assert_array_equal(found, wanted)

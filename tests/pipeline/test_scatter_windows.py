@@ -17,9 +17,7 @@ from jax import lax
 from jax.lax import GatherScatterMode
 
 import shlo_disc
-from shlo_disc.check.running import Target
 from shlo_disc.options import CompileOptions
-from shlo_disc.parse.parser import parse_module
 from tests.pipeline.exports import In, exported
 
 Array = np.ndarray[Any, Any]
@@ -81,21 +79,3 @@ def test_windows_of_a_row(window: tuple[int, int]) -> None:
     x, updates = rng.integers(-9, 9, (1, 3), I32), rng.integers(-9, 9, (8, *window), I32)
     places = rng.integers(-1, 3, (8, 2), I32)
     np.testing.assert_array_equal(run(x, places, updates), by_numpy(x, places, updates, clamp=False))
-
-
-def test_distinct_places_may_meet_at_the_end_that_they_are_clamped_to() -> None:
-    """The last update counts, though the indices were promised to be unique before they were clamped."""
-    text = exported(
-        lambda x, i, u: x.at[i].set(u, mode="clip", unique_indices=True), (In("n, d"), In("k", I32), In("k, d"))
-    ).mlir_module()
-    run = Target(CompileOptions(threads=8)).divided(parse_module(text)).mirror
-    rng = np.random.default_rng(4)
-    for n, d, k in ((5, 3, 300), (50, 1, 70), (2, 40, 9)):
-        x, updates = rng.standard_normal((n, d), np.float32), rng.standard_normal((k, d), np.float32)
-        places = rng.permutation(np.arange(2 * k, dtype=I32))[:k]
-        wanted = x.copy()
-        for place, update in zip(np.minimum(places, n - 1), updates, strict=True):
-            wanted[place] = update
-        for _ in range(5):
-            (found,) = run([x, places, updates])
-            np.testing.assert_array_equal(np.asarray(found), wanted)
