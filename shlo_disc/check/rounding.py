@@ -48,10 +48,8 @@ _SUMMED = (
     0.75  # units in the last place between two implementations of an addition, each of which rounds by half of one
 )
 
-_ALIKE, _FEW = (
-    0.125,
-    512.0,
-)  # units for each of so many terms: equal terms are rounded to the same side, one after the other
+_ALIKE = 0.125  # of a unit for each term: equal terms are rounded to the same side, one after the other
+_FEW = 4096.0  # terms of which a sum may be all in one order; more are sums of parts
 
 
 class Noise(Enum):
