@@ -20,6 +20,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     ),
     "facets": ("tests/dynamic_ops/test_facets.py", "tests/dynamic_ops/test_order_and_control.py"),
     "rows": (
+        "tests/codegen/test_emitter.py",
         "tests/codegen/test_known_scratch.py",
         "tests/codegen/test_dependence.py",
         "tests/lower_cpu/test_in_flight.py",
@@ -37,6 +38,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
         "tests/codegen/test_donation.py",
         "tests/codegen/test_step_order.py",
         "tests/codegen/test_regions.py",
+        "tests/codegen/test_size_order.py",
         "tests/codegen/test_verify_host.py",
         "tests/pipeline/test_control_programs.py",
         "tests/runtime/test_memory.py",
@@ -79,7 +81,11 @@ SUITES: Mapping[str, tuple[str, ...]] = {
         "tests/pipeline/test_convolution_programs.py",
     ),
     "programs": ("tests/pipeline/test_random_programs.py", "tests/pipeline/test_random_op_programs.py"),
-    "functions": ("tests/prelude/test_functions.py", "tests/pipeline/test_special_values.py"),
+    "functions": (
+        "tests/prelude/test_functions.py",
+        "tests/prelude/test_sums.py",
+        "tests/pipeline/test_special_values.py",
+    ),
     "cuda_rows": ("tests/lower_cuda/test_row_kernels.py", "tests/lower_cuda/test_columns.py"),
     "cuda_maps": ("tests/lower_cuda/test_maps.py", "tests/lower_cuda/test_turned.py"),
     "cuda_order": (
@@ -90,7 +96,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "cuda_products": ("tests/lower_cuda/test_matmul.py", "tests/lower_cuda/test_attention.py"),
     "shared": ("tests/lower_cpu/test_attention_shared.py",),
     "integers": ("tests/expr/test_simplify.py", "tests/pipeline/test_integer_programs.py"),
-    "sizes": ("tests/runtime/test_size_limits.py",),
+    "sizes": ("tests/runtime/test_size_limits.py", "tests/pipeline/test_segments.py"),
     "cache": ("tests/runtime/test_cache.py", "tests/runtime/test_cache_faults.py", "tests/runtime/test_vm.py"),
     "user_text": ("tests/codegen/test_user_text.py",),
     "launches": ("tests/runtime/test_launch_table.py", "tests/runtime/test_gpu_executable.py"),

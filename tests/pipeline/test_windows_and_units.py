@@ -114,3 +114,28 @@ def test_parts_of_an_axis_have_a_window_each() -> None:
     x = np.random.default_rng(SEED).standard_normal(16, np.float32)
     (found,) = shlo_disc.compile(PARTS)(x)
     np.testing.assert_array_equal(found, [*[-x[3]] * 16, -1])
+
+
+RAGGED = """\
+func.func @main(%x: tensor<2x2xf32>) -> tensor<1xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %sums = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0]
+    : (tensor<2x2xf32>, tensor<f32>) -> tensor<2xf32>
+  %weights = stablehlo.broadcast_in_dim %sums, dims = [1] : (tensor<2xf32>) -> tensor<2x2x1xf32>
+  %sizes = stablehlo.constant dense<[0, 2]> : tensor<2xi32>
+  %products = "chlo.ragged_dot"(%x, %weights, %sizes) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<
+    lhs_batching_dimensions = [], rhs_batching_dimensions = [], lhs_contracting_dimensions = [1],
+    rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>}>
+    : (tensor<2x2xf32>, tensor<2x2x1xf32>, tensor<2xi32>) -> tensor<2x1xf32>
+  %all = stablehlo.reduce(%products init: %zero) applies stablehlo.add across dimensions = [0]
+    : (tensor<2x1xf32>, tensor<f32>) -> tensor<1xf32>
+  return %all : tensor<1xf32>
+}
+"""
+
+
+def test_loops_inside_of_an_element_beside_what_a_row_keeps() -> None:
+    """Both are named by the kernel, which keeps two reductions for the product of each element."""
+    x = np.random.default_rng(SEED).integers(-4, 5, (2, 2)).astype(np.float32)
+    (found,) = shlo_disc.compile(RAGGED)(x)
+    np.testing.assert_array_equal(found, [(x @ x.sum(0)).sum()])
