@@ -201,13 +201,19 @@ class SizeOrder:
         return weight < 0 and all(self._low(atom) is not None for atom in factors)
 
     def _whole(self, atom: Atom) -> Dim:
-        """A sum that a quotient or a remainder of it is at most; or the atom."""
+        """A sum that a quotient or a remainder is at most: the number that is divided, or the divisor; or the atom."""
         match atom:
-            case FloorDiv(numerator, denominator) | Mod(numerator, denominator):
-                low, divisor = self._low_of(numerator), denominator.constant
-                return numerator if low is not None and low >= 0 and divisor is not None and divisor > 0 else of(atom)
+            case FloorDiv(numerator, denominator) | Mod(numerator, denominator) if self._is_from(denominator, 1):
+                if self._is_from(numerator, 0):
+                    return numerator
+                return denominator - 1 if isinstance(atom, Mod) else of(atom)
             case _:
                 return of(atom)
+
+    def _is_from(self, dim: Dim, low: int) -> bool:
+        """Whether a sum is seen to be at least a number."""
+        found = self._low_of(dim)
+        return found is not None and found >= low
 
     def _alternatives(self, atom: Atom) -> tuple[Dim, ...]:
         """What an atom is the largest of (of a minimum: the smallest)."""

@@ -16,6 +16,7 @@ A, B = Sym("a"), Sym("b")
 SIZES = (
     const(0), const(4), const(64), symbol("a") * 4, symbol("b") * 4, symbol("a") * symbol("b"), symbol("a") // 2 * 4,
     symbol("b") * symbol("a") - symbol("b") * (symbol("a") // 3), const(1) - symbol("b") % 4,
+    symbol("a") * symbol("a") - symbol("a") * ((symbol("b") - 5) % symbol("a")),
     (symbol("a") * 4 + 63) // 64 * 64, minimum(symbol("a"), 8), maximum(symbol("b"), 3), symbol("a") - 1,
 )  # fmt: skip
 
@@ -82,6 +83,8 @@ def test_a_quotient_of_a_size_times_another_is_subtracted() -> None:
     a, b = of(A), of(B)
     for part in (a // 2, a % 3, b // 7):
         assert order({}).at_least((b * (a + b) - b * part + 3) // 4 * 64, const(0))
+    assert order({}).at_least(a * a - a * (const(-2) % a), const(0))
+    assert not order({}).at_least(a * a - a * ((a + 1) % b), const(0)), "b may be 0, or larger than a"
     assert not order({}).at_least(b * (a - 1) - b * ((a + 1) // 2), const(0)), "a may be 1"
     c = Sym("c")  # of any sign
     facts = Facts.empty().assume_at_least(of(A), 1, "a size", NOWHERE)
