@@ -17,6 +17,15 @@ from numpy.typing import NDArray
 import shlo_disc
 from shlo_disc import CompileOptions
 from shlo_disc.artifact import Artifact, Region
+from shlo_disc.codegen.division import Access, Division
+from shlo_disc.codegen.groups import Group, GroupKind
+from shlo_disc.codegen.host import KernelRef, LaunchStep
+from shlo_disc.codegen.regions import Locality, find_regions
+from shlo_disc.diagnostics import NOWHERE
+from shlo_disc.dynamic_ops.program import Tensor
+from shlo_disc.expr.dim import Sym, const, of
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.facts import Facts
 from shlo_disc.runtime.executable import Executable
 from shlo_disc.runtime.formulas import evaluate
 from shlo_disc.runtime.peak import symbols_at
@@ -250,6 +259,38 @@ def test_rows_of_a_region_have_memory_of_their_own() -> None:
         for a, (first, last) in spans.items():
             for b, (start, end) in spans.items():
                 assert a == b or last <= start or end <= first or (first, last) == (start, end)
+
+
+N, ROW, COLUMN = Sym("n"), Sym("%r"), Sym("%c")
+
+
+def launch(read: int, written: int, *, reads_its_row: bool) -> LaunchStep:
+    """A launch of a row at a time, which reads that row of a matrix, or any element, and fills the row of another."""
+    shape = (of(N), const(4))
+    tensors = tuple(Tensor(f"t{slot}", shape, DType.F32, NOWHERE) for slot in (read, written))
+    loops = ((ROW, of(N)), (COLUMN, const(4)))
+    own = of(ROW) * 4 + of(COLUMN)
+    accesses = (Access(0, own if reads_its_row else None, loops), Access(1, own, loops))
+    division = Division(of(ROW), of(N), accesses, const(1), None, of(N), 1, 2)
+    kernel = KernelRef("k", tensors, (), of(N), const(1), const(0), division=division)
+    return LaunchStep(kernel, (read, written), Group(GroupKind.ROWS, (), (), None, None), (written,))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_one"),
+    [
+        (launch(0, 1, reads_its_row=True), launch(1, 2, reads_its_row=True), True),
+        (launch(0, 1, reads_its_row=True), launch(1, 2, reads_its_row=False), False),
+        (launch(0, 1, reads_its_row=True), launch(2, 0, reads_its_row=True), True),
+        (launch(0, 1, reads_its_row=False), launch(2, 0, reads_its_row=True), False),
+        (launch(0, 1, reads_its_row=False), launch(2, 1, reads_its_row=False), True),
+    ],
+    ids=["hands rows on", "hands all on", "overwrites rows read", "overwrites what others read", "overwrites rows"],
+)
+def test_a_thread_is_ahead_only_where_rows_are_its_own(first: LaunchStep, second: LaunchStep, is_one: bool) -> None:
+    facts = Facts.empty().assume_at_least(of(N), 1, "a size", NOWHERE)
+    found = list(find_regions([first, second], Locality(facts)))
+    assert [len(region.steps) for region in found] == ([2] if is_one else [])
 
 
 @pytest.mark.parametrize("empty", [(slice(2, 4, -2), slice(None)), (slice(None), slice(2, 4, -2))])

@@ -93,6 +93,16 @@ def test_what_is_to_be_converted_or_refused_is_left_to_python(run: Executable, a
     assert run.stats.calls == 1
 
 
+def test_arrays_of_jax_are_read_where_their_type_is_that_of_the_program(run: Executable) -> None:
+    entry, x, weight = entry_of(run), jnp.asarray(X), jnp.asarray(W)
+    entry.know_jax(type(x))
+    for got, wanted in zip(entry.flat((x, weight)), expected(X, W), strict=True):
+        np.testing.assert_allclose(np.asarray(got), wanted, rtol=1e-4, atol=1e-3)
+    for other in (jnp.int32, jnp.uint32, jnp.float16, jnp.bool_):
+        assert entry.flat((x.astype(other), weight)) is NotImplemented
+        assert entry.flat((x, weight.astype(other))) is NotImplemented
+
+
 def test_both_ways_give_the_same(run: Executable, options: CompileOptions, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Runtime, "refusal", "asked by a test", raising=False)
     by_ctypes = build(SAMPLE, options)

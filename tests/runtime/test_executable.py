@@ -14,9 +14,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from shlo_disc.artifact import Donation
 from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError
 from shlo_disc.options import CompileOptions
+from shlo_disc.runtime.donation import take
 from shlo_disc.runtime.executable import Executable, build
+from shlo_disc.runtime.library import pointers
 from shlo_disc.runtime.memory import ALIGNMENT
 from tests.runtime.sample import LOOP, SAMPLE, expected
 
@@ -253,3 +256,16 @@ def test_errors_are_also_the_builtin_ones(options: CompileOptions) -> None:
         run((X,))
     with pytest.raises(ValueError, match="demanded at"):
         run((X, W[:2]))
+
+
+def test_donated_memory_that_no_vector_could_start_in_is_copied() -> None:
+    """Kernels that take over the memory may move 16 bytes of it at a time."""
+    room = np.arange(40, dtype=np.float32)
+    aligned = -room.ctypes.data % 16 // 4
+    for offset, is_taken in ((0, True), (1, False), (2, False), (4, True)):
+        given = room[aligned + offset :][:8]
+        addresses = pointers([given.ctypes.data])
+        found = take([Donation(0, None)], [given], [given], addresses)[0]
+        assert (found.ctypes.data == given.ctypes.data) is is_taken
+        assert addresses[0] == found.ctypes.data
+        np.testing.assert_array_equal(found.view(np.float32), given)
