@@ -238,3 +238,17 @@ def test_results_are_those_of_jax_in_less_memory(name: str, monkeypatch: pytest.
         arrays = [one.array(rng, {"s": size}) for one in inputs]
         for got, reference in zip(jax.tree_util.tree_leaves(run(*arrays)), by_jax(function, arrays), strict=True):
             np.testing.assert_allclose(got, reference, 1e-4, 1e-4)
+
+
+@pytest.mark.parametrize("is_last", [False, True])
+def test_a_result_that_nobody_reads_overwrites_what_is_not_needed_any_more(is_last: bool) -> None:
+    """Sorted keys, when only their order is wanted: the step that writes them is the only one that holds them."""
+    steps = [launch([0], [1]), launch([1], [2]), launch([1], [3])]
+    steps = [steps[0], steps[2], steps[1]] if is_last else steps
+    kinds: dict[int, BufferKind] = {0: "argument", 3: "result"}
+    sizes = (64, 64, 64, 128)
+    tensors = [Tensor("t", (const(size),), DType.UI8, NOWHERE) for size in sizes]
+    places = [Place(kinds.get(slot, "arena"), 0, tensor) for slot, tensor in enumerate(tensors)]
+    made = allocate(places, tuple(steps), Context(Facts.empty(), {}, REAL_PRODUCTS, ()))
+    _, kept, unread, _ = made.buffers
+    assert (kept.memory == unread.memory) is is_last
