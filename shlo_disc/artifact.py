@@ -15,8 +15,7 @@ from shlo_disc.schedules.selection import Selection
 
 Slot: TypeAlias = int  # a number of a buffer of the program
 DeviceKind: TypeAlias = Literal["cpu", "cuda"]
-# Of a `?` of an argument: below 2^31 by so much that positions like `i + 1`, which masks compare, are proven to be i32.
-LARGEST_SIZE = (1 << 31) - (1 << 16)
+LARGEST_SIZE = (1 << 31) - (1 << 16)  # of a `?` of an argument: positions like `i + 1`, which masks compare, are i32
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,12 +324,12 @@ class Artifact:
 
     `symbols` lists raw symbols first (`raw`: argument number and axis of each), then those of `readings`, then one per
     entry of `late` and of `definitions`. `late` says where sizes come from that become known during a call: then the
-    program is its `segments`, whose values numbered `returned` are its results, and has no steps itself.
-    `donations` names the arguments that a call writes to: who runs it gives it others where that is not safe. `host` is
-    the generated driver with `shlo_plan` and `shlo_run`; `steps` is the same for the VM. `free` are the names of the
-    sizes that all follow from, `raw_sizes` the first symbols in terms of them. `packings` fill their last buffer once.
-    `limits`: what no call may exceed, also of tensors that are not stored.
-    On "cuda" indices are 32 bits wide in calls where all `index_spaces` (numbers of elements) are small enough.
+    program is its `segments`, whose values numbered `returned` are its results, and has no steps itself. `donations`
+    names the arguments that a call writes to: who runs it gives it others where that is not safe. `host` is the
+    generated driver with `shlo_plan` and `shlo_run`; `steps` is the same for the VM. `free` are the names of the sizes
+    that all follow from, `raw_sizes` the first symbols in terms of them. `packings` fill their last buffer once.
+    `limits`: what no call may exceed, also tensors that are not stored. `conditions`: see `codegen/host.py`. On "cuda"
+    indices are 32 bits wide in calls where all `index_spaces` (numbers of elements) are small enough.
     """
 
     name: str
@@ -358,6 +357,7 @@ class Artifact:
     returned: tuple[int, ...] = ()
     packings: tuple[Launch, ...] = ()
     limits: tuple[SizeLimit, ...] = ()
+    conditions: tuple[Formula, ...] = ()
 
     @property
     def given(self) -> int:
@@ -388,8 +388,8 @@ class Artifact:
         return (*dims, *map(self._place, self.readings), *self.late)
 
     def _place(self, reading: Reading) -> str:
-        argument = self.arguments[reading.argument]
-        return f"element {reading.element} of {argument.name}" if argument.shape else f"the value of {argument.name}"
+        at = self.arguments[reading.argument]
+        return f"element {reading.element} of {at.name}" if at.shape else f"the value of {at.name}"
 
 
 def called(runs: Artifact | Loop | Branches) -> tuple[tuple[str, Artifact], ...]:

@@ -15,6 +15,7 @@ Point: TypeAlias = Mapping[Sym, int]  # a value for every symbol of a program, d
 
 _LIKELY = (128, 8, 32, 512, 1)  # where nobody says more: tried in this order for each size
 _POINTS = 4
+_ALIKE = (1, 7, 145, 385, 1000, 4099, 33000, 270001)
 _MOST_ELEMENTS = 1 << 44  # of a tensor: more have no room anywhere
 _LARGEST = 1 << 256
 _TRIES = 400
@@ -88,6 +89,13 @@ def likely_points(program: Program, likely: Mapping[str, Sequence[int]]) -> tupl
             break
     drawn = () if found else itertools.islice(random_points(program, Random(0)), _POINTS)
     return tuple(found) or tuple([point for point in drawn if _has_room(program, point)])
+
+
+def points_alike(program: Program) -> tuple[Point, ...]:
+    """Points at which all free sizes are the same, from 1 to many: those that the checks let pass."""
+    symbols = free_symbols(program)
+    found = [point_of(program, dict.fromkeys(symbols, value)) for value in _ALIKE]
+    return tuple([point for point in found if point is not None and _has_room(program, point)])
 
 
 def _has_room(program: Program, point: Point) -> bool:

@@ -99,6 +99,7 @@ def assemble(
         ),
         donations=host.donations,
         packings=tuple([_run(step) for step in host.packings]),
+        conditions=_texts(host.conditions),
         limits=tuple([SizeLimit(_texts(x.dims), x.unit, x.what, _place(x.span)) for x in limits(program)]),
     )
 

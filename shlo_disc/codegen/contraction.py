@@ -280,6 +280,10 @@ class EpilogueIndex:
     facts: Facts
 
 
+def _is_one_shape(a: Shape, b: Shape, facts: Facts) -> bool:
+    return len(a) == len(b) and all(facts.equal(x, y).is_true for x, y in zip(a, b, strict=True))
+
+
 def epilogue_index(
     product_: Tensor,
     roots: Sequence[Tensor],
@@ -287,14 +291,19 @@ def epilogue_index(
     facts: Facts,
     producers: Producers,
 ) -> EpilogueIndex | None:
-    """How elementwise results relate to a contraction's result, if they read each of its elements exactly once."""
+    """How elementwise results relate to a contraction's result, if they read each of its elements exactly once.
+
+    All of them have one shape: an element of each is stored for an element of the product.
+    """
+    shape = roots[0].shape
+    if any(not _is_one_shape(root.shape, shape, facts) for root in roots):
+        return None
     members = {t for op in ops for t in op.results if t is not product_}
 
     def inlined(tensor: Tensor) -> bool:
         made = producers.get(tensor)
         return tensor in members or (made is not None and is_free(made[0]))
 
-    shape = roots[0].shape
     symbols, inner = index_symbols(shape, facts, "o")
     here = tuple(inner.canonical(of(s)) for s in symbols)
     formulas = Formulas(inner, producers, inlined)

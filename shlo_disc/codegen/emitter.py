@@ -162,21 +162,10 @@ class Emitter(IndexPrinter):
         if (sign := self.spell.infix(fn, dtype)) is None:
             text = self.spell.binary(fn, go(node.a), go(node.b), dtype)
             return self.spell.rounded(text, dtype, exact=fn in EXACT), 100
-        factors = (*self._factors(node.a), *self._factors(node.b)) if fn is BinaryFn.ADD else ()
-        if len(factors) == 4 and (both := self.spell.sum_of_products(list(map(go, factors)), dtype)) is not None:
-            return both, 100
         left, right = self.spell.operand_levels(fn, dtype)
         plain = f"{go(node.a, left)} {sign} {go(node.b, right)}"
         text = self.spell.rounded(plain, dtype, exact=False)
         return text, infix_level(fn) if text == plain else 100
-
-    def _factors(self, node: Scalar) -> tuple[Scalar, ...]:
-        """The two factors of a product that nothing else is computed from; nothing of other values."""
-        match node:
-            case Binary(BinaryFn.MULTIPLY, a, b) if self.uses[node] == 1:
-                return a, b
-            case _:
-                return ()
 
     def load(self, source: Param | Scratch, offset: Dim) -> str:
         """One element, or one vector along the lane."""

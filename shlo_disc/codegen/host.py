@@ -324,7 +324,8 @@ class HostProgram:
 
     `definitions` are symbols beside the program's, which launches and offsets are written in: each in terms of those
     before it. `donations` name the arguments that are overwritten. `packings` read arguments and constants, and fill
-    the buffers that are `packed`: once for many calls, if they are launched at all.
+    the buffers that are `packed`: once for many calls, if they are launched at all. `conditions` are sums that are at
+    least 0, or the buffers are not apart as the steps need them.
     """
 
     buffers: tuple[HostBuffer, ...]
@@ -335,3 +336,4 @@ class HostProgram:
     index_spaces: tuple[Dim, ...] = ()
     donations: tuple[Donation, ...] = ()
     packings: tuple[LaunchStep, ...] = ()
+    conditions: tuple[Dim, ...] = ()

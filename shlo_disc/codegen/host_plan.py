@@ -46,8 +46,7 @@ def plan_host(
         memory.donations,
         tuple(planner.packings),
     )
-    verify_host(program, host, context, donated)
-    return host
+    return replace(host, conditions=verify_host(program, host, context, donated))
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,8 @@ def symbol_names(program: Program, host: HostProgram) -> list[str]:
 def print_plan(program: Program, host: HostProgram) -> list[str]:
     """`shlo_plan`: bind the sizes, check them, and compute the others.
 
-    It returns 0, the number of a check that does not hold, or -1 if a formula may overflow: see `size_bounds`.
+    It returns 0, the number of a check that does not hold, or -1 if the runtime has to look at the formulas itself: one
+    may overflow (see `size_bounds`), or a condition of the layout does not hold.
     """
     lines, sizes = [_PLAN], SizePrinter()
 
@@ -136,6 +137,8 @@ def print_plan(program: Program, host: HostProgram) -> list[str]:
     for k, dim in enumerate(d for tensor in program.body.results for d in tensor.shape):
         add(f"result_dims[{k}] = {sizes.text(dim)};")
     add(f"*arena_bytes = {sizes.text(host.arena_bytes)};")
+    for dim in host.conditions:
+        add(f"if ({sizes.text(dim)} < 0) return -1;")
     return [*lines, f"{INDENT}return 0;", "}"]
 
 

@@ -1,7 +1,8 @@
 """Where the buffers of a host program lie, and what their memory holds at a moment: for `verify_host`.
 
 Memory is named by its *home*, one of the slots that lie there. What two homes in the arena hold at the same time is
-only believed if their bytes are proven to be apart: else what is written to one is lost from the other.
+only believed if their bytes are proven to be apart, or every call has to look whether they are (`conditions`): else
+what is written to one is lost from the other.
 """
 
 from __future__ import annotations
@@ -16,12 +17,11 @@ from shlo_disc.codegen.remarks import remark
 from shlo_disc.codegen.size_order import SizeOrder
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.dynamic_ops.program import Tensor
-from shlo_disc.expr.dim import Dim, Sym
+from shlo_disc.expr.dim import Dim, Sym, maximum, minimum
 from shlo_disc.expr.facts import Facts
 
 ALIGNMENT = 64  # bytes, of every buffer in the arena
 _LEAST_STEPS, _STEPS_PER_BUFFER = 1000, 30  # of all proofs: most programs need less than a third of that
-_TRIED = (32, 1, 7, 145, 385, 1000)  # sizes, besides likely ones, at which formulas are looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +42,17 @@ class Layout:
     def __init__(self, host: HostProgram, facts: Facts, points: Sequence[Mapping[Sym, int]]) -> None:
         self.buffers = host.buffers
         self._arena, self._facts = host.arena_bytes, facts
-        self._apart = dict[tuple[int, int], bool]()
+        self._below = dict[tuple[int, int], bool]()  # whether one home is proven to end before another begins
+        self._apart = dict[tuple[int, int], bool]()  # whether that may be a condition
         self._places = dict[int, _Place]()
         self._ends = dict[int, tuple[Dim, Dim]]()
-        used = {s for b in host.buffers for d in (b.offset, b.size) for s in d.symbols()}
-        used.update(s for _, dim in host.definitions for s in dim.symbols())
-        tried = [dict(point) for point in points] + [dict.fromkeys(used, size) for size in _TRIED]
-        for point in tried:
+        looked_at = [dict(point) for point in points]
+        for point in looked_at:
             for symbol, dim in host.definitions:
                 point[symbol] = dim.evaluate(point)
-        self.points: Sequence[Mapping[Sym, int]] = tried
         most = _LEAST_STEPS + _STEPS_PER_BUFFER * len(host.buffers)
-        self.order = SizeOrder(facts, host.definitions, tried[: len(points)], most)
-        self._point = max(reversed(tried[: max(1, len(points))]), key=self._present)  # by which homes are sorted
+        self.order = SizeOrder(facts, host.definitions, looked_at, most)
+        self._point = max(reversed(looked_at), key=self._present, default=dict[Sym, int]())  # by which homes are sorted
 
     def home(self, slot: int) -> int:
         """The slot that stands for the memory of a slot."""
@@ -63,6 +61,18 @@ class Layout:
     def is_in_arena(self, home: int) -> bool:
         """Whether it is memory of which buffers have different parts."""
         return self.buffers[home].kind == "arena"
+
+    @property
+    def conditions(self) -> tuple[Dim, ...]:
+        """Sums that have no proof: no call may run at sizes at which one of them is negative."""
+        return tuple(self.order.conditions)
+
+    def is_equal(self, one: Dim, other: Dim) -> bool:
+        """Whether two numbers of bytes are the same: by facts, or that becomes a condition."""
+        if one == other:
+            return True
+        found = self._facts.equal(one, other)
+        return found.is_true or (not found.is_false and self.order.may_hold(minimum(one - other, other - one)))
 
     def named(self, slot: int) -> str:
         """A buffer as errors call it."""
@@ -88,22 +98,27 @@ class Layout:
             if slot != self.home(slot) and self.home(slot) in slots:
                 continue
             self._require(self.order.is_multiple(buffer.offset, ALIGNMENT), slot, f"it is not aligned to {ALIGNMENT}")
-            self._require(self.order.at_least(buffer.offset, Dim()), slot, "it begins before the arena")
+            self._require(self.order.holds(buffer.offset), slot, "it begins before the arena")
 
     def check_arena(self) -> None:
         """Whether the homes that held something end where the arena does, or below one that does; the highest first."""
         inside = set[int]()
         above = dict[int, set[int]]()
-        for (low, high), is_apart in self._apart.items():
-            if is_apart:
+        for (low, high), is_below in self._below.items():
+            if is_below:
                 above.setdefault(low, set()).add(high)
         for *_, home in sorted(self._places.values(), reverse=True):
-            if above.get(home, set()) & inside or self._is_behind(self._arena, home):
+            buffer = self.buffers[home]
+            if (
+                above.get(home, set()) & inside
+                or self._is_behind(self._arena, home)
+                or self.order.may_hold(maximum(self._arena - buffer.offset - buffer.size, -buffer.size))
+            ):
                 inside.add(home)
             self._require(home in inside, home, f"it ends behind the arena ({self._arena})")
 
     def _has_room(self, buffer: HostBuffer, home: HostBuffer) -> bool:
-        return buffer.size == home.size or self.order.at_least(home.size, buffer.size)
+        return buffer.size == home.size or self.order.holds(home.size - buffer.size)
 
     def _require(self, holds: bool, slot: int, why: str) -> None:
         if not holds:
@@ -121,25 +136,18 @@ class Layout:
         return self._places[home]
 
     def is_below(self, low: int, high: int) -> bool:
-        """Whether a home in the arena is proven to end where another begins, or before."""
-        key = low, high
-        if key not in self._apart:
-            self._apart[key] = self._is_behind(self.buffers[high].offset, low) or self._is_below_unless_empty(low, high)
-        return self._apart[key]
+        """Whether a home in the arena ends where another begins, or before, at all sizes at which neither is empty.
 
-    def _is_below_unless_empty(self, low: int, high: int) -> bool:
-        """Whether a home that is empty at some sizes, and then may lie anywhere, is below another at all other points.
-
-        There is no proof of this: workspaces that only some sizes need have long formulas.
+        That is proven, or becomes a condition: workspaces that only some sizes need have long formulas.
         """
-        sizes = [(self.buffers[low].size.evaluate(at), self.buffers[high].size.evaluate(at)) for at in self.points]
-        if len({min(pair) > 0 for pair in sizes}) == 1:
-            return False
-        start, other = self.buffers[low].offset, self.buffers[high].offset
-        return all(
-            min(pair) <= 0 or start.evaluate(at) + pair[0] <= other.evaluate(at)
-            for at, pair in zip(self.points, sizes, strict=True)
-        )
+        key = low, high
+        if key not in self._below:
+            self._below[key] = self._is_behind(self.buffers[high].offset, low)
+        if not self._below[key] and key not in self._apart:
+            one, other = self.buffers[low], self.buffers[high]
+            gap = other.offset - one.offset - one.size
+            self._apart[key] = self.order.may_hold(maximum(gap, -one.size, -other.size))
+        return self._below[key] or self._apart[key]
 
     def _is_behind(self, offset: Dim, home: int) -> bool:
         """Whether an offset is proven to be no byte of a home, but behind it.

@@ -33,7 +33,9 @@ def size_bounds(program: Program, host: HostProgram) -> list[tuple[Monomial, int
     for check in program.checks:
         magnitudes.of(check.lhs)
         magnitudes.of(check.rhs)
-    for dim in dims_in((host.buffers, host.steps, host.arena_bytes, host.packings, program.body.results)):
+    for dim in dims_in(
+        (host.buffers, host.steps, host.arena_bytes, host.packings, host.conditions, program.body.results)
+    ):
         magnitudes.of(dim)
     products = [magnitude_of(limit, magnitudes) for limit in limits(program)]
     return covering([*magnitudes.all, *products])

@@ -17,8 +17,9 @@ _MOST_STEPS = 400  # of one proof
 class SizeOrder:
     """Proves under facts; `definitions` are symbols that stand for other sums, each in terms of those before it.
 
-    `points` are some values of all symbols: what does not hold there needs no proof. After `most` steps in all, what
-    holds there is believed: a few programs have offsets whose proofs would take longer than the rest of compiling.
+    `points` are some values of all symbols: what does not hold there needs no proof. What holds there and is not proven
+    within `most` steps in all becomes one of the `conditions`: each is a sum that is at least 0 at the sizes of every
+    call, or the program must not run.
     """
 
     def __init__(
@@ -32,12 +33,28 @@ class SizeOrder:
         self._products = dict[tuple[Product, int], int]()
         self._multiples = dict[tuple[Dim, int], bool]()
         self._steps = 0
+        self.conditions = dict[Dim, None]()
+
+    def holds(self, dim: Dim) -> bool:
+        """Whether a sum is proven to be at least 0, or that may be a condition."""
+        return self.at_least(dim, Dim()) or self.may_hold(dim)
+
+    def may_hold(self, dim: Dim) -> bool:
+        """Whether a sum is at least 0 at the points: then that becomes a condition, if it is not known anyway."""
+        if dim.constant is not None:
+            return dim.constant >= 0
+        if any(value < 0 for value in self._values(dim)):
+            return False
+        self.conditions[dim] = None
+        return True
 
     def at_least(self, high: Dim, low: Dim) -> bool:
         """Whether `high >= low` is proven."""
         difference = high - low
-        if not self.is_proving and self._points:
-            return all(value >= 0 for value in self._values(difference))
+        if difference.constant is not None:
+            return difference.constant >= 0
+        if not self.is_proving:
+            return False
         for asks in (False, True):
             self._steps = 0
             found = self._nonnegative(difference, asks=asks)

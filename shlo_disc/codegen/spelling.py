@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import ClassVar
 
 from shlo_disc.diagnostics import NOWHERE, UnsupportedOpError
@@ -177,10 +177,6 @@ class Spelling:
         if dtype.is_bool and fn in (BinaryFn.MAXIMUM, BinaryFn.MINIMUM):
             return f"{'or_' if fn is BinaryFn.MAXIMUM else 'and_'}({a}, {b})"
         return f"{self.binaries[fn]}({a}, {b})"
-
-    def sum_of_products(self, factors: Sequence[str], dtype: DType) -> str | None:
-        """The sum of two products, if it is more than a sum here; None if it is not."""
-        del factors, dtype
 
     def compare(self, direction: Direction, a: str, b: str, dtype: DType, *, total: bool) -> str:
         """A comparison; floats in IEEE's total order if `total`."""

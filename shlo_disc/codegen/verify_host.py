@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import assert_never
 
+from shlo_disc.analysis.sizes import points_alike
 from shlo_disc.codegen.groups import Context, Group
 from shlo_disc.codegen.host import (
     CaseStep,
@@ -35,18 +36,23 @@ from shlo_disc.dynamic_ops.program import Op, Program, Tensor
 from shlo_disc.expr.dim import Dim
 
 
-def verify_host(program: Program, host: HostProgram, context: Context, donated: Collection[int] = ()) -> None:
+def verify_host(
+    program: Program, host: HostProgram, context: Context, donated: Collection[int] = ()
+) -> tuple[Dim, ...]:
     """Raise `InternalError` if a step of the host program reads what is not there, or overwrites what is needed.
 
-    `donated` are the numbers of the arguments that a call may overwrite.
+    `donated` are the numbers of the arguments that a call may overwrite. Returns the conditions under which that is
+    so: sums of sizes that have to be at least 0, as they are at likely sizes, and for which no proof was found.
     """
-    _Verifier(program, host, context, donated).run()
+    verifier = _Verifier(program, host, context, donated)
+    verifier.run()
+    return verifier.layout.conditions
 
 
 class _Verifier:
     def __init__(self, program: Program, host: HostProgram, context: Context, donated: Collection[int]) -> None:
         self.program, self.host, self.context, self.donated = program, host, context, donated
-        self.layout = Layout(host, context.facts, context.points)
+        self.layout = Layout(host, context.facts, (*context.points, *points_alike(program)))
         self.home = self.layout.home
         self.moments = dict[int, int]()  # of steps, by their ids
         last = dict[int, int]()
@@ -163,13 +169,11 @@ class _Verifier:
     def _check_size(self, slot: int, wanted: Dim, where: str) -> None:
         """Whether a buffer has the bytes that a launch takes it for."""
         buffer = self.layout.buffers[slot]
-        found = buffer.size if buffer.whole is None else buffer.whole
-        if found != wanted and not self.context.facts.equal(found, wanted).is_true:
+        if not self.layout.is_equal(buffer.size if buffer.whole is None else buffer.whole, wanted):
             raise InternalError(f"{where} takes {self.layout.named(slot)} for {wanted} bytes")
 
     def _same_size(self, a: int, b: int) -> bool:
-        one, other = self.layout.buffers[a].size, self.layout.buffers[b].size
-        return one == other or self.context.facts.equal(one, other).is_true
+        return self.layout.is_equal(self.layout.buffers[a].size, self.layout.buffers[b].size)
 
     def _refuse_shared(self, read: int, written: int, where: str) -> None:
         names = f"{self.layout.named(read)}, and writes {self.layout.named(written)}"

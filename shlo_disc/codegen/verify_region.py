@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from shlo_disc.codegen.division import Division
 from shlo_disc.codegen.host import KernelRef, Member, RegionStep
 from shlo_disc.codegen.memory_contents import Layout
 from shlo_disc.codegen.traffic import elements
 from shlo_disc.diagnostics import InternalError
-from shlo_disc.expr.dim import Dim, Sym, divide
+from shlo_disc.expr.dim import Dim, divide, maximum
 from shlo_disc.expr.facts import Facts
 
 
@@ -81,17 +81,20 @@ def _rows(region: RegionStep, divisions: list[Division], where: str) -> Dim:
 
 
 def _check_room(region: RegionStep, layout: Layout, home: int, where: str) -> None:
-    """Whether there is room for the rows of a unit for each thread, or for all where there are no units: at points."""
+    """Whether there is room for the rows of a unit for each thread, or for all where there are no units."""
     buffer = layout.buffers[home]
-    for point in layout.points:
-        room, units = buffer.size.evaluate(point), region.units.evaluate(point)
-        whole = 0 if buffer.whole is None else buffer.whole.evaluate(point)
-        needed = whole if units <= 0 else max(_unit_sizes(region, layout, home, point), default=0)
-        if buffer.whole is None or room < needed:
-            raise InternalError(f"{where}: {layout.named(home)} has room for {room} bytes, expected {needed}")
+    if buffer.whole is None:
+        raise InternalError(
+            f"{where}: {layout.named(home)} holds rows, but does not say how many bytes all of them are"
+        )
+    if not layout.order.holds(maximum(buffer.size - buffer.whole, region.units - 1)):
+        raise InternalError(f"{where}: {layout.named(home)} has no room for all rows, where there are no units")
+    for needed in dict.fromkeys(_unit_sizes(region, layout, home)):
+        if not layout.order.holds(maximum(buffer.size - needed, -region.units)):
+            raise InternalError(f"{where}: {layout.named(home)} has room for less than {needed} bytes")
 
 
-def _unit_sizes(region: RegionStep, layout: Layout, home: int, point: Mapping[Sym, int]) -> Iterator[int]:
+def _unit_sizes(region: RegionStep, layout: Layout, home: int) -> Iterator[Dim]:
     """Bytes of the rows that all threads hold of a home: each thread at the place of its number."""
     for member in region.members:
         kernel = member.launch.kernel
@@ -99,4 +102,4 @@ def _unit_sizes(region: RegionStep, layout: Layout, home: int, point: Mapping[Sy
         assert kernel.division is not None, "members can be cut by rows"
         for one in member.held:
             if layout.home(member.launch.slots[one.position]) == home:
-                yield one.size.evaluate(point) * kernel.division.threads
+                yield one.size * kernel.division.threads

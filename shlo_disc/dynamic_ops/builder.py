@@ -363,6 +363,13 @@ class Builder:
         self.bound_by(found, type_, what, span)
         return tuple(found)
 
+    def demand_declared(self, shape: Shape, type_: ir.Type, what: str, span: Span) -> None:
+        """Demand of sizes what the text states of them: of a result that has the sizes of its operands, for example."""
+        if isinstance(type_, ir.TensorType) and type_.shape != shape and len(type_.shape) == len(shape):
+            for size, text in zip(shape, type_.shape, strict=True):
+                if text is not None:
+                    self.demand_equal(size, const(text), what, span)
+
     def bound_by(self, shape: Iterable[Dim], type_: ir.Type, what: str, span: Span) -> None:
         """Demand that sizes keep the bounds that a type states."""
         bounds = tensor_type(type_, span).encoding

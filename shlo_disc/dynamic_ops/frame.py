@@ -116,6 +116,7 @@ class Frame:
             self._values[value] = bound
             self._producers[value] = op
             if isinstance(bound, Tensor):
+                self.build.demand_declared(bound.shape, value.type, f"the result of {op.name}", op.span)
                 self.legalizer.readings.made(bound, op, number, operands, self.calls)
                 self.build.names.setdefault(bound, value.name)
                 if known and bound.span is op.span:

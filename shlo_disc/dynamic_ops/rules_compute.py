@@ -15,7 +15,7 @@ from shlo_disc.dynamic_ops.order import ScatterAttrs, SelectAndScatterAttrs, Sor
 from shlo_disc.dynamic_ops.program import Body, Shape, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs, ReduceWindowAttrs
 from shlo_disc.dynamic_ops.rules_elementwise import result_dtype
-from shlo_disc.dynamic_ops.rules_move import stated
+from shlo_disc.dynamic_ops.rules_move import demand_indexed, stated
 from shlo_disc.expr.dim import ONE, ZERO, Dim, const, maximum
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir import core as ir
@@ -220,6 +220,12 @@ def _convolved(frame: Frame, op: ir.Op, attrs: ConvAttrs) -> Bound:
         "a convolution's input features are those of the kernel, times the groups",
         op.span,
     )
+    for size, groups, what in (
+        (x.shape[attrs.input.batch], attrs.batch_groups, "batch"),
+        (kernel.shape[attrs.kernel.output_feature], attrs.batch_groups, "output features"),
+        (kernel.shape[attrs.kernel.output_feature], attrs.feature_groups, "output features"),
+    ):
+        frame.build.demand_equal(size % groups, ZERO, f"a convolution's {what} are a multiple of its groups", op.span)
     for k, (low, high) in enumerate(attrs.padding):
         size = dilated(x.shape[attrs.input.spatial[k]], attrs.lhs_dilation[k]) + low + high
         window = kernel.shape[attrs.kernel.spatial[k]]
@@ -254,6 +260,13 @@ def _scatter(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     rows = [size for k, size in enumerate(indices.shape) if k != attrs.index_vector_dim]
     for a, b in zip(batch, rows, strict=True):
         frame.build.demand_equal(a, b, "scatter has one update per index", op.span)
+    batches = zip(attrs.input_batching_dims, attrs.scatter_indices_batching_dims, strict=True)
+    numbers = attrs.index_vector_dim, len(attrs.scatter_dims_to_operand_dims)
+    demand_indexed(frame, op, shape, indices.shape, numbers, batches)
+    dropped = {*attrs.inserted_window_dims, *attrs.input_batching_dims}
+    kept = [size for k, size in enumerate(shape) if k not in dropped]
+    for k, size in zip(attrs.update_window_dims, kept, strict=True):
+        frame.build.demand_at_least(size, updates[k], "the window of a scatter is at most its operand", op.span)
     body = frame.combiner(op.regions[0])
     results = _results(op, [shape] * half)
     return frame.build.emit("d_scatter", frame.tensors(op.operands), attrs, results, op.span, (body,))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import ceil
 
 from shlo_disc.diagnostics import Span, VerifyError
@@ -219,6 +219,30 @@ def _dynamic_update_slice(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     return [frame.build.one("d_dynamic_update_slice", tensors, NoAttrs(), x.shape, x.dtype, op.span)]
 
 
+def demand_indexed(
+    frame: Frame,
+    op: ir.Op,
+    shape: Shape,
+    indices: Shape,
+    numbers: tuple[int, int],
+    batches: Iterable[tuple[int, int]],
+) -> None:
+    """What a gather, or a scatter, needs of the sizes of its indices.
+
+    `numbers`: the dim of the indices along which those of one place stand, and how many these are. `batches`: the dims
+    that the tensor and its indices share.
+    """
+    place, count = numbers
+    if place < len(indices):
+        frame.build.demand_equal(
+            indices[place], const(count), f"{op.name} has one index for each dim of its map", op.span
+        )
+    for dim, k in batches:
+        frame.build.demand_equal(
+            shape[dim], indices[k], f"{op.name} has as many batches of indices as of data", op.span
+        )
+
+
 def _fits(frame: Frame, op: ir.Op, window: Sequence[Dim], shape: Sequence[Dim]) -> None:
     """What is read or written at a computed place must not be larger than the tensor."""
     for part, size in zip(window, shape, strict=True):
@@ -283,6 +307,8 @@ def _gathered(frame: Frame, op: ir.Op, attrs: GatherAttrs) -> Tensor:
     rank = len(indices.shape) - (attrs.index_vector_dim < len(indices.shape)) + len(attrs.offset_dims)
     shape = [next(kept) if k in attrs.offset_dims else next(batch) for k in range(rank)]
     _fits(frame, op, attrs.slice_sizes, x.shape)
+    batches = zip(attrs.operand_batching_dims, attrs.start_indices_batching_dims, strict=True)
+    demand_indexed(frame, op, x.shape, indices.shape, (attrs.index_vector_dim, len(attrs.start_index_map)), batches)
     return frame.build.one("d_gather", (x, indices), attrs, stated(frame, op, shape), x.dtype, op.span)
 
 

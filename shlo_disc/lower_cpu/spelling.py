@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from shlo_disc.codegen.spelling import Spelling
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import BinaryFn
@@ -23,9 +21,13 @@ class VectorSpelling(Spelling):
     def vector_type(self, dtype: DType) -> str:
         return "maskv" if dtype.is_bool else f"{self.suffixes[dtype]}v"
 
-    def sum_of_products(self, factors: Sequence[str], dtype: DType) -> str | None:
-        """A function that says which of the two products is contracted into the sum."""
-        return f"sum_of_products({', '.join(factors)})" if dtype in {DType.F32, DType.F64} else None
+    def infix(self, fn: BinaryFn, dtype: DType) -> str | None:
+        """As in C, but for products: those of `*` may be exact in a sum, in some copies of a loop."""
+        return None if _is_rounded_product(fn, dtype) else super().infix(fn, dtype)
+
+    def binary(self, fn: BinaryFn, a: str, b: str, dtype: DType) -> str:
+        """As in C, with products that are rounded."""
+        return f"times({a}, {b})" if _is_rounded_product(fn, dtype) else super().binary(fn, a, b, dtype)
 
     def splat(self, value: str, dtype: DType) -> str:
         if dtype.is_bool:
@@ -87,3 +89,8 @@ class LoneSpelling(VectorSpelling):
         if dtype in {DType.F32, DType.F64} and fn in {BinaryFn.MAXIMUM, BinaryFn.MINIMUM}:
             return f"{'max' if fn is BinaryFn.MAXIMUM else 'min'}_alone({a}, {b})"
         return super().binary(fn, a, b, dtype)
+
+
+def _is_rounded_product(fn: BinaryFn, dtype: DType) -> bool:
+    """Whether it is a product that compilers would contract: others are integers, or rounded to a smaller type."""
+    return fn is BinaryFn.MULTIPLY and dtype in {DType.F32, DType.F64}

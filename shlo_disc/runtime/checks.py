@@ -37,6 +37,16 @@ def verify(artifact: Artifact, symbols: Symbols) -> None:
             raise broken(artifact, check, symbols)
 
 
+def verify_layout(artifact: Artifact, symbols: Symbols) -> None:
+    """Raise `InternalError` for the first condition of the layout that the sizes of a call do not meet."""
+    for formula in artifact.conditions:
+        if evaluate(formula, symbols) < 0:
+            raise InternalError(
+                "the layout of memory does not hold at these sizes, so that nothing was run: "
+                f"found {_equation(formula, symbols)}, expected at least 0\n  where {sizes_of(artifact, (formula,))}"
+            )
+
+
 def broken(artifact: Artifact, check: CheckText, symbols: Mapping[str, int]) -> RuntimeShapeError:
     """The error for a demand that is not met: its message with the values, the sizes it is about, and its line."""
     values = [_show(value, symbols) for value in check.values]

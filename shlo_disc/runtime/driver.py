@@ -12,7 +12,7 @@ import numpy as np
 from shlo_disc.artifact import LARGEST_SIZE, Artifact
 from shlo_disc.diagnostics import InternalError, RuntimeShapeError
 from shlo_disc.runtime.callees import bind_on_host
-from shlo_disc.runtime.checks import broken, verify
+from shlo_disc.runtime.checks import broken, verify, verify_layout
 from shlo_disc.runtime.entry import HostProgram
 from shlo_disc.runtime.formulas import Symbols, evaluate
 from shlo_disc.runtime.host_calls import HostCalls, Session, memory_of, view_on_host
@@ -131,7 +131,7 @@ def sizes_in_c(artifact: Artifact, shlo_plan: Native, raw: tuple[int, ...]) -> S
     dims = words([0] * sum(len(result.shape) for result in artifact.results))
     arena = ctypes.c_int64()
     failed = shlo_plan(words(raw), symbols, dims, ctypes.byref(arena))
-    if failed < 0:  # some formula may overflow: few calls are so large
+    if failed < 0:  # some formula may overflow (few calls are so large), or a condition of the layout does not hold
         return sizes_in_python(artifact, raw)
     if failed:
         raise broken(artifact, artifact.checks[failed - 1], Symbols(artifact, raw))
@@ -142,12 +142,13 @@ def sizes_in_python(artifact: Artifact, raw: tuple[int, ...]) -> Sizes:
     """The same, from the formulas.
 
     Raises `RuntimeShapeError` for a broken demand and for an array that does not fit into 64 bits, `MemoryError` for
-    temporaries that do not.
+    temporaries that do not, and `InternalError` where the layout of the buffers does not hold.
     """
     _refuse_large(artifact, raw)
     symbols = Symbols(artifact, raw)
     verify(artifact, symbols)
     verify_limits(artifact, symbols)
+    verify_layout(artifact, symbols)
     values = [symbols[name] for name in artifact.symbols]
     dims = [evaluate(size, symbols) for result in artifact.results for size in result.shape]
     return Sizes(words(values), _shapes(artifact, dims), evaluate(artifact.arena_bytes, symbols))

@@ -43,11 +43,16 @@ _LANGUAGE = (
     "-fno-stack-protector",
     "-fno-asynchronous-unwind-tables",
 )
-# What may change the value of an expression is off, but for contraction into fused multiply-adds. At -O0 that is off
-# too: clang's fast selector contracts whole vectors and not the single numbers behind them, so that the bits of an
-# element would depend on where threads cut a loop.
+# What may change the value of an expression is off, but for contraction into fused multiply-adds, which products of
+# generated code are kept from (`times` of vec.h). At -O0 that is off too: clang's fast selector contracts whole vectors
+# and not the single numbers behind them, so that the bits of an element would depend on where threads cut a loop.
 _ARITHMETIC = ("-fno-math-errno", "-fno-trapping-math")
-_UNOPTIMIZED, _OPTIMIZED = "-ffp-contract=off", "-ffp-contract=fast"
+_UNOPTIMIZED = "-ffp-contract=off"
+_OPTIMIZED: dict[Kind, str] = {
+    "clang": "-ffp-contract=fast-honor-pragmas",
+    "zig": "-ffp-contract=fast-honor-pragmas",
+    "gcc": "-ffp-contract=fast",
+}
 # Tuned for AMD's CPUs, gcc leaves chains of additions in some loops uncontracted, and so not in all tiles of a product.
 _GCC_CONTRACTS = "--param=avoid-fma-max-bits=0"
 # LLVM 20 folds shuffles of widened masks for ever in that pass: to count 21 booleans, a program never compiled. Kernels
@@ -84,7 +89,7 @@ class Compiler:
     def flags(self, optimize: int) -> tuple[str, ...]:
         """The flags that an object file depends on."""
         caches = [f"-DSHLO_L{level}_BYTES={cache_bytes(level)}" for level in _CACHE_BYTES]
-        contraction = _OPTIMIZED if optimize else _UNOPTIMIZED
+        contraction = _OPTIMIZED[self.kind] if optimize else _UNOPTIMIZED
         fixed = (*_LANGUAGE, *_ARITHMETIC, contraction, *_ONLY[self.kind], *caches)
         if self.kind != "zig":
             return (f"-O{optimize}", *_machine(), *fixed)

@@ -72,11 +72,18 @@ def test_all_of_what_is_subtracted_has_to_do() -> None:
     assert not one.at_least(of(high), of(low) + 65)
 
 
-def test_after_too_many_steps_sizes_are_looked_at_alone() -> None:
-    one = order({}, most=0)
-    assert not one.is_proving
-    assert one.at_least(of(A), of(B)), "so it is at the point"
-    assert not order({}).at_least(of(A), of(B))
+def test_what_holds_at_the_points_without_a_proof_is_a_condition() -> None:
+    a, b = of(A), of(B)
+    for one in (order({}), order({}, most=0)):
+        assert not one.at_least(a, b), "16 and 5 at the point, but not everywhere"
+        assert not one.conditions
+        assert one.holds(a - b)
+        assert list(one.conditions) == [a - b]
+        assert not one.holds(b - a)
+        assert not one.holds(const(-1))
+        assert list(one.conditions) == [a - b]
+    assert order({}).holds(a * b)
+    assert not order({}, most=0).at_least(a, const(0)), "there are no steps left"
 
 
 def test_a_quotient_of_a_size_times_another_is_subtracted() -> None:

@@ -117,7 +117,7 @@ template <class R> SHLO_INLINE Complex<R> operator+(Complex<R> a, Complex<R> b) 
 template <class R> SHLO_INLINE Complex<R> operator-(Complex<R> a, Complex<R> b) { return {a.re - b.re, a.im - b.im}; }
 template <class R>
 SHLO_INLINE Complex<R> operator*(Complex<R> a, Complex<R> b) {
-  return {a.re * b.re - a.im * b.im, a.im * b.re + a.re * b.im};
+  return {times(a.re, b.re) - times(a.im, b.im), times(a.im, b.re) + times(a.re, b.im)};
 }
 template <class R> SHLO_INLINE Complex<R> neg_(Complex<R> a) { return -a; }
 template <class R> SHLO_INLINE Complex<R> add_(Complex<R> a, Complex<R> b) { return a + b; }

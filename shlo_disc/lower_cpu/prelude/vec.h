@@ -475,23 +475,26 @@ SHLO_INLINE lanes_t<E, N> rounded(lanes_t<E, N> v) {
   }
   return v;
 }
-// a * b + c * d for floats. Compilers that contract one of the products into the sum take either, and not the same one in
-// all copies of a loop: it is the first.
+// a * b for floats, rounded: no compiler contracts it into a sum. Compilers that may do so where they see both in a block,
+// and so not in all copies of a loop.
 template <class V>
-SHLO_INLINE V sum_of_products(V a, V b, V c, V d) {
-#if (defined(__FMA__) || defined(__aarch64__)) && defined(__OPTIMIZE__)  // without: nothing is contracted
-  if constexpr (is_pair<V>)
-    return {sum_of_products(a.lo, b.lo, c.lo, d.lo), sum_of_products(a.hi, b.hi, c.hi, d.hi)};
-  else if constexpr (same<V, float>) return __builtin_fmaf(a, b, c * d);
-  else if constexpr (same<V, double>) return __builtin_fma(a, b, c * d);
+SHLO_INLINE V times(V a, V b) {
 #ifdef __clang__
-  else return __builtin_elementwise_fma(a, b, c * d);
-#else
-  else return a * b + rounded<elem_t<V>, int(sizeof(V) / sizeof(elem_t<V>))>(c * d);
+#pragma clang fp contract(off)
 #endif
+  if constexpr (is_pair<V>) return {times(a.lo, b.lo), times(a.hi, b.hi)};
+  else {
+    V product = a * b;
+#ifndef __clang__  // which has no such pragma
+    if constexpr (sizeof(V) > sizeof(elem_t<V>)) return rounded<elem_t<V>, sizeof(V) / sizeof(elem_t<V>)>(product);
+#if defined(__x86_64__)
+    else asm("" : "+x"(product));
 #else
-  return a * b + c * d;
+    else asm("" : "+w"(product));
 #endif
+#endif
+    return product;
+  }
 }
 template <class V>
 SHLO_INLINE elem_t<V> hsum(V v) {
