@@ -13,7 +13,7 @@ class PhasedStage(StageLines):
     """Sixteen quotients at a time where they begin; single elements before and after.
 
     Where these are depends on how threads share the loop, so an element has the same formula in both: that of its
-    remainder. One with conditions would be rounded otherwise: compilers contract products into sums within a block.
+    remainder. One with conditions may be rounded otherwise: compilers contract products of functions within a block.
     """
 
     def __init__(self, row: RowContext, stage: Stage, ranges: Ranges, phases: Phases) -> None:

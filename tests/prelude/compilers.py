@@ -15,11 +15,11 @@ PRELUDE = Path(__file__).parents[2] / "shlo_disc" / "lower_cpu" / "prelude"
 SHARED = Path(__file__).parents[2] / "shlo_disc" / "codegen" / "prelude"
 FLAGS = (
     "-O3", "-march=native", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-fno-trapping-math",
-    "-ffp-contract=fast", "-Wall", "-Wextra", "-Werror", "-Wno-psabi", "-shared", "-fPIC",
+    "-Wall", "-Wextra", "-Werror", "-Wno-psabi", "-shared", "-fPIC",
 )  # fmt: skip
 COMPILERS = {
-    "gcc": ["g++", "-mprefer-vector-width=512", "--param=avoid-fma-max-bits=0"],
-    "zig": [sys.executable, "-m", "ziglang", "c++"],
+    "gcc": ["g++", "-mprefer-vector-width=512", "--param=avoid-fma-max-bits=0", "-ffp-contract=fast"],
+    "zig": [sys.executable, "-m", "ziglang", "c++", "-ffp-contract=fast-honor-pragmas"],
 }
 
 

@@ -1,9 +1,10 @@
-"""Which products are exact in a sum is said by the prelude, not left to what a compiler sees of a loop."""
+"""Products are rounded before they are added, whatever a compiler sees of a loop: the bits are those of NumPy."""
 
 from __future__ import annotations
 
 import ctypes
 import platform
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pytest
@@ -12,16 +13,26 @@ from tests.prelude.compilers import COMPILERS, build
 
 HARNESS = """
 #include "kernel.h"
+#include "complex.h"
 extern "C" void row(const float* x, const float* y, float* out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = hsum(load(x + 16 * i) * load(y + 16 * i));
 }
-extern "C" void both(const float* x, const float* y, float* out, int64_t n) {
-  for (int64_t i = 0; i + 16 <= n; i += 16)
-    store(out + i, sum_of_products(load(x + i), load(y + i), load(x + n + i), load(y + n + i)));
+template <class T>
+SHLO_INLINE void vectors_(const T* x, const T* y, T* out, int64_t n) {
+  for (int64_t i = 0; i + 16 <= n; i += 16) store(out + i, times(load(x + i), load(y + i)) + load(x + n + i));
 }
-extern "C" void lone(const float* x, const float* y, float* out, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) out[i] = sum_of_products(x[i], y[i], x[n + i], y[n + i]);
+template <class T>
+SHLO_INLINE void numbers_(const T* x, const T* y, T* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = times(x[i], y[i]) + times(x[n + i], y[n + i]);
 }
+template <class T>
+SHLO_INLINE void complexes_(const T* x, const T* y, T* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = (Complex<T>{x[i], x[n + i]} * Complex<T>{y[i], y[n + i]}).im;
+}
+#define SHLO_BOTH(name)                                                                                      \
+  extern "C" void name(const float* x, const float* y, float* out, int64_t n) { name##_(x, y, out, n); }     \
+  extern "C" void name##64(const double* x, const double* y, double* out, int64_t n) { name##_(x, y, out, n); }
+SHLO_BOTH(vectors) SHLO_BOTH(numbers) SHLO_BOTH(complexes)
 """
 COUNT = 1600
 # Vectors of 16 are one register or two: with two, halves of a product are added first.
@@ -34,9 +45,11 @@ def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return build(compiler, HARNESS, tmp_path_factory.mktemp("sums"), f"-march={machine}")
 
 
-def called(library: ctypes.CDLL, name: str, count: int, length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    x, y = np.random.default_rng(0).standard_normal((2, length), np.float32)
-    out = np.empty(count, np.float32)
+def called(
+    library: ctypes.CDLL, name: str, count: int, length: int, dtype: type[np.generic] = np.float32
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    x, y = np.random.default_rng(0).standard_normal((2, length)).astype(dtype)
+    out = np.empty(count, dtype)
     getattr(library, name)(*(ctypes.c_void_p(array.ctypes.data) for array in (x, y, out)), ctypes.c_int64(count))
     return x, y, out
 
@@ -50,10 +63,15 @@ def test_horizontal_sums_add_rounded_numbers(library: ctypes.CDLL) -> None:
     np.testing.assert_array_equal(out, wanted[:, 0])
 
 
-@pytest.mark.parametrize("name", ["both", "lone"])
-def test_the_first_of_two_products_is_exact_in_their_sum(library: ctypes.CDLL, name: str) -> None:
-    """The product of two f32 is an f64, and a long double holds its sum with another one: rounded once."""
-    x, y, out = called(library, name, COUNT, 2 * COUNT)
-    exact = np.multiply(x[:COUNT], y[:COUNT], dtype=np.longdouble)
-    second = x[COUNT:] * y[COUNT:]
-    np.testing.assert_array_equal(out, (exact + second).astype(np.float32))
+SUMS: Mapping[str, Callable[..., np.ndarray]] = {
+    "vectors": lambda a, b, c, _: a * b + c,
+    "numbers": lambda a, b, c, d: a * b + c * d,
+    "complexes": lambda a, b, c, d: c * b + a * d,
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_add_rounded_products(library: ctypes.CDLL, name: str, dtype: type[np.generic]) -> None:
+    x, y, out = called(library, f"{name}{'64' if dtype is np.float64 else ''}", COUNT, 2 * COUNT, dtype)
+    np.testing.assert_array_equal(out, SUMS[name](x[:COUNT], y[:COUNT], x[COUNT:], y[COUNT:]))
