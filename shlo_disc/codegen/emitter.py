@@ -295,7 +295,7 @@ class Emitter(IndexPrinter):
         heads = [
             f"for ({self.spell.index} {clean(s)} = 0; {clean(s)} < {e}; ++{clean(s)}) {{"
             for s, e in zip(symbols, extents, strict=True)
-        ]
+        ] or ["{"]  # of no axes: what the body declares, another fold may declare beside it
         with self.inside(*symbols, *(c.name for c in fold.carries)) as scope:
             uses, self.uses = self.uses, Counter[Node]()
             self.count_uses(fold.update)

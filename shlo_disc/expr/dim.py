@@ -17,7 +17,7 @@ from math import gcd
 from typing import TypeAlias, assert_never
 
 from shlo_disc.expr import polynomial
-from shlo_disc.expr.node import Node
+from shlo_disc.expr.node import Node, spelled
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,7 +122,7 @@ class Data(_Ordered):
         return (self.formula,)
 
     def __str__(self) -> str:
-        return f"data({self.formula!r})"
+        return f"data({spelled(self.formula)})"
 
 
 Atom: TypeAlias = Sym | FloorDiv | Mod | Min | Max | Data

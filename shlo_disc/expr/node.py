@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
+from enum import Enum
+from hashlib import sha256
+from typing import cast
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -17,6 +21,9 @@ class Node:
 
     _hash: int = field(init=False, repr=False)
     _twin: Node = field(init=False, repr=False)  # is not set before an equal node is met
+    _structure: tuple[int, str] = field(
+        init=False, repr=False
+    )  # see `_structure_of`; is not set before it is asked for
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_hash", hash((type(self).__name__, *self.parts())))
@@ -55,3 +62,60 @@ def _last(node: Node) -> Node:
         object.__setattr__(node, "_twin", last)
         node = following
     return last
+
+
+_MOST_SPELLED = 64  # nodes, each counted once for every way to it
+
+
+def spelled(node: Node) -> str:
+    """The text of an expression, if that is short; else a name for its structure. Both are the same in every run.
+
+    The text of a graph with much sharing is that of a tree, and may have more characters than there is memory.
+    """
+    count, name = _structure_of(node)
+    return repr(node) if count <= _MOST_SPELLED else f"#{name}"
+
+
+def _structure_of(node: Node) -> tuple[int, str]:
+    """How many nodes there are on all ways from a node, itself included, and a digest of its structure."""
+    waiting = [node]
+    while waiting:
+        last = waiting[-1]
+        inside = list(_nodes_in(last.parts()))
+        if new := [one for one in inside if _known(one) is None]:
+            waiting += new
+            continue
+        waiting.pop()
+        if _known(last) is None:
+            count = 1 + sum(_known_structure(one)[0] for one in inside)
+            name = sha256(f"{type(last).__name__}{_name(last.parts())}".encode()).hexdigest()[:32]
+            object.__setattr__(last, "_structure", (min(count, _MOST_SPELLED + 1), name))
+    return _known_structure(node)
+
+
+def _known(node: Node) -> tuple[int, str] | None:
+    return getattr(node, "_structure", None)
+
+
+def _known_structure(node: Node) -> tuple[int, str]:
+    found = _known(node)
+    assert found is not None, "the structure of what is inside is known first"
+    return found
+
+
+def _nodes_in(part: object) -> Iterator[Node]:
+    """The nodes in a part of a node, be it a tuple of tuples."""
+    if isinstance(part, Node):
+        yield part
+    elif isinstance(part, tuple):
+        for each in cast("tuple[object, ...]", part):
+            yield from _nodes_in(each)
+
+
+def _name(part: object) -> str:
+    """A part of a node as text, with names for the nodes in it."""
+    if isinstance(part, Node):
+        return _known_structure(part)[1]
+    if isinstance(part, tuple):
+        return f"({', '.join(map(_name, cast('tuple[object, ...]', part)))})"
+    return part.name if isinstance(part, Enum) else repr(part)

@@ -236,10 +236,14 @@ def test_no_needless_parentheses() -> None:
     def add(x: Scalar, y: Scalar) -> Binary:
         return Binary(BinaryFn.ADD, x, y, F32)
 
+    def over(x: Scalar, y: Scalar) -> Binary:
+        return Binary(BinaryFn.DIVIDE, x, y, F32)
+
     def times(x: Scalar, y: Scalar) -> Binary:
         return Binary(BinaryFn.MULTIPLY, x, y, F32)
 
-    assert "load(f + (n1 + c0)) + load(g + (n1 + c0)) * load(d + (n1 + c0))" in text(add(a, times(b, c)))
-    assert "(load(f + (n1 + c0)) + load(g + (n1 + c0))) * load(d + (n1 + c0))" in text(times(add(a, b), c))
+    assert "load(f + (n1 + c0)) + load(g + (n1 + c0)) / load(d + (n1 + c0))" in text(add(a, over(b, c)))
+    assert "(load(f + (n1 + c0)) + load(g + (n1 + c0))) / load(d + (n1 + c0))" in text(over(add(a, b), c))
+    assert "times(load(f + (n1 + c0)) + load(g + (n1 + c0)), load(d + (n1 + c0)))" in text(times(add(a, b), c))
     assert "load(f + (n1 + c0)) + (load(g + (n1 + c0)) + load(d + (n1 + c0)))" in text(add(a, add(b, c)))
     assert "load(f + (n1 + c0)) + load(g + (n1 + c0)) + load(d + (n1 + c0))" in text(add(add(a, b), c))

@@ -23,7 +23,7 @@ from shlo_disc.expr.dim import (
     total,
 )
 from shlo_disc.expr.dtypes import DType
-from shlo_disc.expr.scalar import Arg
+from shlo_disc.expr.scalar import Arg, Binary, BinaryFn, Const, FromDim, Scalar
 from tests.expr.trees import NAMES, Tree, by_symbol, dim_of, evaluate, trees, values
 
 A, B, S, T = (symbol(name) for name in ("a", "b", "s", "t"))
@@ -179,3 +179,24 @@ def test_unknown_symbols_are_key_errors() -> None:
 def test_division_by_zero_evaluates_to_zero() -> None:
     assert (A // S).evaluate({Sym("a"): 5, Sym("s"): 0}) == 0
     assert (A % S).evaluate({Sym("a"): 5, Sym("s"): 0}) == 0
+
+
+def test_data_of_formulas_with_much_sharing_are_ordered_by_their_structure() -> None:
+    """The text of such a formula is that of a tree: of 300 doublings, longer than any memory."""
+
+    def doubled(times: int, last: int) -> Dim:
+        formula: Scalar = Const(last, DType.I32)
+        for _ in range(times):
+            formula = Binary(BinaryFn.ADD, formula, formula, DType.I32)
+        return of(Data(formula))
+
+    one, other = doubled(300, 1), doubled(300, 2)
+    assert one == doubled(300, 1)
+    assert one * other == other * one
+    assert str(one) == str(doubled(300, 1)) != str(other)
+    assert len(str(one)) < 50
+    assert "Const" in str(doubled(2, 1)), "short formulas are spelled"
+    deep = doubled(0, 1)
+    for _ in range(200):  # each is read at the place that the one before it gives
+        deep = of(Data(Binary(BinaryFn.ADD, FromDim(deep, DType.I32), FromDim(deep, DType.I32), DType.I32)))
+    assert len(str(deep)) < 50

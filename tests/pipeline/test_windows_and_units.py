@@ -139,3 +139,23 @@ def test_loops_inside_of_an_element_beside_what_a_row_keeps() -> None:
     x = np.random.default_rng(SEED).integers(-4, 5, (2, 2)).astype(np.float32)
     (found,) = shlo_disc.compile(RAGGED)(x)
     np.testing.assert_array_equal(found, [(x @ x.sum(0)).sum()])
+
+
+def test_folds_of_one_point_beside_each_other_hold_the_same_fold() -> None:
+    """Two results of windows of one element, which both begin with the same sums."""
+
+    def program(x: Any) -> Any:
+        sums = jax.lax.reduce_window(x, np.float32(0), jax.lax.add, (1, 3), (1, 1), ((0, 0), (1, 1)))
+
+        def both(a: Any, b: Any) -> Any:
+            return a[0] + b[0], a[1] + b[1]
+
+        one, two = jax.lax.reduce_window((sums, sums), (np.float32(0),) * 2, both, (1, 1), (1, 1), ((0, 0), (0, 0)))
+        return one, two + x
+
+    run = shlo_disc.compile(exported(program, (In("b, n"),)))
+    for n in SIZES:
+        x = np.random.default_rng(SEED).integers(-99, 99, (3, n)).astype(np.float32)
+        sums = np.stack([windows(row, 3, 1, 0) for row in x])
+        for found, wanted in zip(run(x), (sums, sums + x), strict=True):
+            np.testing.assert_array_equal(found, wanted)
