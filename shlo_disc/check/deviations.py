@@ -28,7 +28,7 @@ def xla_deviation(module: Module, program: Program, inputs: Sequence[Array]) -> 
     subnormal numbers as with 0. Sums of floats of 16 bits and fewer are rounded at every term. The variance of
     `batch_norm_training` is a difference of two large numbers there, and `zeta` and `polygamma` of an infinity are
     NaN, and those of exponents that are so large that a product of a dozen numbers (two dozen in f64) beyond them
-    overflows.
+    overflows. Leading zeros of constants that are negative, or i64, are counted as in 32 bits.
     """
     found = dict[str, None]()
     if any(op.name == "stablehlo.batch_norm_training" for op in module.walk()):
@@ -42,6 +42,8 @@ def xla_deviation(module: Module, program: Program, inputs: Sequence[Array]) -> 
             found["xla drops NaN in reductions by maximum and minimum: its results are not compared there"] = None
         if op.name in _ZETA and (_has_large(operands[0]) or any(np.isinf(x).any() for x in operands)):
             found["xla gives NaN for zeta and polygamma of infinities and large exponents: not compared there"] = None
+        if op.name == "count_leading_zeros" and (operands[0].dtype.itemsize == 8 or _has_negative(operands[0])):
+            found["xla counts leading zeros of some constants wrongly: its results are not compared there"] = None
         results = by_definition(op, operands, run)
         if op.name in _FOLDS and results[0].dtype.itemsize <= 2 and operands[0].size >= _MANY * results[0].size:
             found["xla sums narrow floats one by one in their own type: its results are not compared there"] = None
@@ -76,6 +78,10 @@ def _has_subnormals(x: Array) -> bool:
 
 def _has_large(exponents: Array) -> bool:
     return bool((np.abs(exponents) > (1e10 if exponents.dtype == np.float64 else 1e3)).any())
+
+
+def _has_negative(x: Array) -> bool:
+    return bool((x < 0).any())
 
 
 def _has_nan(x: Array) -> bool:

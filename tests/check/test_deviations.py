@@ -1,0 +1,35 @@
+"""Where XLA is known to be wrong, its results are not compared, and elsewhere they are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from shlo_disc.check.deviations import xla_deviation
+from shlo_disc.dynamic_ops.legalize import legalize
+from shlo_disc.parse.parser import parse_module
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype", "is_wrong"), [([1, 7], "i32", False), ([1, -7], "i32", True), ([1, 7], "i64", True)]
+)
+def test_leading_zeros_of_some_constants(values: list[int], dtype: str, is_wrong: bool) -> None:
+    """XLA folds them as 32 bits: `jax.jit(lambda: lax.clz(np.int32(-1)))()` is -32."""
+    module = parse_module(f"""func.func @main() -> tensor<2x{dtype}> {{
+  %0 = stablehlo.constant dense<{values}> : tensor<2x{dtype}>
+  %1 = stablehlo.count_leading_zeros %0 : tensor<2x{dtype}>
+  return %1 : tensor<2x{dtype}>
+}}""")
+    assert ("leading zeros" in xla_deviation(module, legalize(module), [])) == is_wrong
+
+
+def test_nans_that_extremes_lose() -> None:
+    module = parse_module("""func.func @main(%x: tensor<3xf32>) -> tensor<f32> {
+  %init = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %init) applies stablehlo.maximum across dimensions = [0]
+      : (tensor<3xf32>, tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}""")
+    program = legalize(module)
+    assert "drops NaN" in xla_deviation(module, program, [np.array([1, np.nan, 2], np.float32)])
+    assert not xla_deviation(module, program, [np.array([1, 3, 2], np.float32)])
