@@ -1,12 +1,15 @@
 """Calls of a compiled program that give away what a single call on fresh memory hides.
 
 Memory of temporaries and results is used again. A step that reads what no step has written yet finds there what an
-earlier call left: after a call with the same inputs just the right numbers.
+earlier call left: after a call with the same inputs just the right numbers. Around an array there is mostly memory of
+the same process, so that reading beyond its ends is not seen either.
 """
 
 from __future__ import annotations
 
+import ctypes
 import itertools
+import mmap
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, TypeAlias
@@ -20,6 +23,7 @@ from shlo_disc.diagnostics import ShloDiscError
 Array: TypeAlias = NDArray[Any]
 Run: TypeAlias = Callable[[Sequence[Array]], Sequence[Any]]
 
+_LIBC = ctypes.CDLL(None)
 _GARBAGE = 0xFF  # NaN in every type of floats, -1 in every type of integers
 
 
@@ -30,13 +34,14 @@ class UnsteadyError(Exception):
 def twice(run: Run, *, donates: bool = False) -> Run:
     """A run that poisons the memory first, calls two times and compares: the second time with arguments in one memory.
 
-    Results of the first call are kept during the second, whose results have other memory therefore. `donates`: a call
-    may overwrite its arguments; otherwise they have to stay as they are. Raises `UnsteadyError`.
+    In the two calls before, a page that cannot be accessed lies before each argument, or behind it. Results of the
+    first call are kept during the second, whose results have other memory therefore. `donates`: a call may overwrite
+    its arguments; otherwise they have to stay as they are. Raises `UnsteadyError`.
     """
 
     def call(inputs: Sequence[Array]) -> Sequence[Array]:
         poison(run, inputs)
-        first = _called(run, [x.copy() for x in inputs], inputs, donates=donates)
+        first = _called(run, [guarded(x, at_end=True) for x in inputs], inputs, donates=donates)
         first = [x.copy() for x in first] if donates else first
         second = _called(run, sharing(inputs), inputs, donates=donates)
         if (difference := identical(second, first)) is not None:
@@ -60,12 +65,33 @@ def poison(run: Run, inputs: Sequence[Array]) -> None:
 
     Integers stay as they are: they may be sizes, and decide how often a loop runs.
     """
-    spoiled = [np.full_like(x, np.nan) if x.dtype.kind in "fc" else x.copy() for x in inputs]
+    spoiled = [guarded(np.full_like(x, np.nan) if x.dtype.kind in "fc" else x, at_end=False) for x in inputs]
     with suppress(ShloDiscError, ArithmeticError):
         for result in run(spoiled):
             if isinstance(result, np.ndarray) and result.flags.writeable and result.flags.c_contiguous:
                 bytes_: Array = result.reshape(-1).view(np.uint8)
                 bytes_.fill(_GARBAGE)
+
+
+def guarded(array: Array, *, at_end: bool) -> Array:
+    """A copy between two pages that cannot be accessed, which ends before the second one, or begins behind the first.
+
+    An array that repeats one element stays what it is.
+    """
+    count, page = array.nbytes, mmap.PAGESIZE
+    repeats = any(stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True))
+    if not count or repeats:
+        return array
+    room = -(-count // page) * page
+    memory = mmap.mmap(-1, room + 2 * page)
+    start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    for guard in (start, start + page + room):
+        if _LIBC.mprotect(ctypes.c_void_p(guard), ctypes.c_size_t(page), 0):
+            raise MemoryError("mprotect failed")
+    offset = page + (room - count if at_end else 0)
+    copy = np.frombuffer(memory, np.uint8, count, offset).view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
 
 
 def sharing(inputs: Sequence[Array]) -> list[Array]:

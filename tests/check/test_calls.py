@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
+import faulthandler
+import os
+import signal
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shlo_disc.check.calls import UnsteadyError, twice
+from shlo_disc.check.calls import UnsteadyError, guarded, twice
 
 INPUTS = (np.arange(4, dtype=np.float32),)
 
@@ -43,3 +47,33 @@ def test_arguments_stay() -> None:
 
     with pytest.raises(UnsteadyError, match="argument 0 was overwritten"):
         twice(run)(INPUTS)
+
+
+@pytest.mark.parametrize("at_end", [False, True])
+@pytest.mark.parametrize("shape", [(3,), (1024,), (5, 1), (0, 4)])
+def test_memory_around_a_guarded_array_cannot_be_accessed(shape: tuple[int, ...], at_end: bool) -> None:
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    copy = guarded(x, at_end=at_end)
+    np.testing.assert_array_equal(copy, x)
+    if not x.size:
+        return
+    place = copy.ctypes.data + (copy.nbytes if at_end else -1)
+    child = os.fork()
+    if not child:
+        faulthandler.disable()
+        ctypes.string_at(place, 1)
+        os._exit(0)
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGSEGV
+
+
+def test_a_read_behind_an_argument_ends_the_process() -> None:
+    def run(inputs: Sequence[NDArray[Any]]) -> Sequence[NDArray[Any]]:
+        (x,) = inputs
+        return [np.frombuffer(ctypes.string_at(x.ctypes.data, x.nbytes + 4), np.float32)]
+
+    child = os.fork()
+    if not child:
+        faulthandler.disable()
+        twice(run)(INPUTS)
+        os._exit(0)
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGSEGV

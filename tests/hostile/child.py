@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 import shlo_disc
 from shlo_disc import CompileOptions, InternalError, ShloDiscError
+from shlo_disc.check.calls import guarded
 from shlo_disc.check.sampling import DISTRIBUTIONS
 from shlo_disc.compiled import Compiled
 from shlo_disc.expr.dtypes import DType
@@ -33,6 +34,8 @@ Array: TypeAlias = NDArray[Any]
 
 SPARE = 4 << 30  # bytes of addresses beyond those that this process has at its start
 SIZES = (2, 1, 0, 3)  # of all open dims alike
+MIXED = 2  # calls in which each open dim has a size of its own
+OWN_SIZES = (0, 1, 2, 3, 5, 33, 700)
 MOST_ELEMENTS = 1 << 20  # of an argument that has memory of its own; larger ones repeat one element
 GO = b"\n"  # what the parent says between a compilation and its calls
 DTYPES = {dtype.numpy: dtype for dtype in DType}
@@ -98,14 +101,17 @@ def described(error: Exception) -> str:
 
 
 def call(run: Compiled, seed: int) -> None:
-    """Call a program at a few sizes, with unusual numbers. Sizes that it refuses are no error unless it refuses all."""
+    """Call a program at a few sizes, with unusual numbers. Sizes that it refuses are no error unless it refuses all.
+
+    Pages around the arguments can be neither read nor written.
+    """
     arguments, refused = run.executable.artifact.arguments, list[Exception]()
     opens = any(isinstance(size, str) for argument in arguments for size in argument.shape)
-    sizes = SIZES if opens else SIZES[:1]
+    sizes = (*SIZES, *[None] * MIXED) if opens else SIZES[:1]
     for number, size in enumerate(sizes):
         rng = np.random.default_rng((seed, number))
         try:
-            inputs = [drawn(argument, size, rng) for argument in arguments]
+            inputs = [guarded(drawn(argument, size, rng), at_end=rng.random() < 0.8) for argument in arguments]
         except ValueError as error:  # a shape that NumPy has no arrays of
             refused.append(ShloDiscError(str(error)))
             continue
@@ -121,9 +127,16 @@ def call(run: Compiled, seed: int) -> None:
         raise refused[0]
 
 
-def drawn(argument: Argument, size: int, rng: np.random.Generator) -> Array:
-    """An array for an argument whose open dims have this size. Raises `ValueError` if NumPy has none of this shape."""
-    shape = tuple([size if isinstance(each, str) else each for each in argument.shape])
+def drawn(argument: Argument, size: int | None, rng: np.random.Generator) -> Array:
+    """An array for an argument whose open dims have this size, or each one of its own.
+
+    Raises `ValueError` if NumPy has no array of this shape.
+    """
+
+    def of_open() -> int:
+        return int(rng.choice(OWN_SIZES)) if size is None else size
+
+    shape = tuple([of_open() if isinstance(each, str) else each for each in argument.shape])
     return _filled(shape, argument.dtype, rng)
 
 
