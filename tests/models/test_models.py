@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import shlo_disc
+from shlo_disc.artifact import DeviceKind
+from shlo_disc.pipeline import Request, Stopwatch, compile_text
 from tests.models.recorded import MODELS, RECORDED, assert_close, load
 from tests.oracle import xla_reference
 
@@ -25,7 +27,6 @@ def test_model_is_right_at_every_shape_with_one_compilation(name: str, corpus: P
         shapes = ", ".join(str(inputs[k].shape) for k in range(len(model.params), len(inputs)))
         assert_close(run(*inputs), xla_reference(model.text, inputs), f"{name}, {shapes}")
     assert run.stats.compilations == 1
-    assert all(not part.conditions for part in run.executable.artifact.parts), "the layout is proven for all sizes"
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -34,3 +35,11 @@ def test_the_oracle_gives_what_was_recorded(name: str, corpus: Path) -> None:
     found = xla_reference(model.text, model.inputs(1))
     for ours, recorded in zip(found, model.outputs(1), strict=True):
         np.testing.assert_allclose(ours, recorded, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("name", MODELS)
+def test_the_layout_of_memory_is_proven(name: str, device: DeviceKind, corpus: Path) -> None:
+    """No call has to look at it, but for the rooms of threads that take launches by rows."""
+    artifact = compile_text(load(corpus / "models" / name).text, name, Request(device), Stopwatch())
+    assert artifact.conditions == ()
