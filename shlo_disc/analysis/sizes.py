@@ -15,6 +15,7 @@ Point: TypeAlias = Mapping[Sym, int]  # a value for every symbol of a program, d
 
 _LIKELY = (128, 8, 32, 512, 1)  # where nobody says more: tried in this order for each size
 _POINTS = 4
+_DRAWN, _LARGEST_DRAWN = 8, 3000
 _ALIKE = (1, 7, 145, 385, 1000, 4099, 33000, 270001)
 _MOST_ELEMENTS = 1 << 44  # of a tensor: more have no room anywhere
 _LARGEST = 1 << 256
@@ -96,6 +97,11 @@ def points_alike(program: Program) -> tuple[Point, ...]:
     symbols = free_symbols(program)
     found = [point_of(program, dict.fromkeys(symbols, value)) for value in _ALIKE]
     return tuple([point for point in found if point is not None and _has_room(program, point)])
+
+
+def further_points(program: Program) -> list[Point]:
+    """A few points at which free sizes differ, drawn alike in every run."""
+    return list(itertools.islice(random_points(program, Random(0), _LARGEST_DRAWN), _DRAWN))
 
 
 def _has_room(program: Program, point: Point) -> bool:

@@ -6,9 +6,9 @@ launches what it printed for a group.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, assert_never
 
 from shlo_disc.artifact import Donation
 from shlo_disc.codegen.division import Division
@@ -337,3 +337,34 @@ class HostProgram:
     donations: tuple[Donation, ...] = ()
     packings: tuple[LaunchStep, ...] = ()
     conditions: tuple[Dim, ...] = ()
+
+
+def bodies_of(step: HostStep) -> Sequence[Sequence[HostStep]]:
+    """The lists of steps inside of a step."""
+    match step:
+        case WhileStep(condition, _, body):
+            return condition, body
+        case CaseStep(branches=branches):
+            return branches
+        case LaunchStep() | CopyStep() | RegionStep():
+            return ()
+        case _:
+            assert_never(step)
+
+
+def slots_of(step: HostStep) -> Iterator[int]:
+    """The slots that a step names."""
+    match step:
+        case LaunchStep(slots=slots):
+            yield from slots
+        case CopyStep(source, target):
+            yield from (source, target)
+        case RegionStep(members):
+            yield from (slot for member in members for slot in member.launch.slots)
+        case WhileStep(flag=flag, carries=carries):
+            yield from (flag, *carries)
+        case CaseStep(index=index, results=results):
+            yield from (index, *results)
+        case _:
+            assert_never(step)
+    yield from (slot for body in bodies_of(step) for inner in body for slot in slots_of(inner))

@@ -8,10 +8,11 @@ what is written to one is lost from the other.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
+from shlo_disc.analysis.sizes import Point
 from shlo_disc.codegen.host import HostBuffer, HostProgram
 from shlo_disc.codegen.remarks import remark
 from shlo_disc.codegen.size_order import SizeOrder
@@ -39,20 +40,27 @@ _Place: TypeAlias = tuple[int, int, int]  # of a home in the arena: where it beg
 class Layout:
     """The homes of buffers and their bytes, for all sizes."""
 
-    def __init__(self, host: HostProgram, facts: Facts, points: Sequence[Mapping[Sym, int]]) -> None:
+    def __init__(
+        self, host: HostProgram, facts: Facts, points: Sequence[Point], more: Callable[[], list[Point]]
+    ) -> None:
         self.buffers = host.buffers
         self._arena, self._facts = host.arena_bytes, facts
         self._below = dict[tuple[int, int], bool]()  # whether one home is proven to end before another begins
-        self._apart = dict[tuple[int, int], bool]()  # whether that may be a condition
+        self._apart = set[tuple[int, int]]()  # homes of which that is a condition, where neither is empty
         self._places = dict[int, _Place]()
         self._ends = dict[int, tuple[Dim, Dim]]()
-        looked_at = [dict(point) for point in points]
-        for point in looked_at:
-            for symbol, dim in host.definitions:
-                point[symbol] = dim.evaluate(point)
+        self._definitions = host.definitions
+        looked_at = list(map(self._whole, points))
         most = _LEAST_STEPS + _STEPS_PER_BUFFER * len(host.buffers)
-        self.order = SizeOrder(facts, host.definitions, looked_at, most)
+        self.order = SizeOrder(facts, host.definitions, looked_at, most, lambda: list(map(self._whole, more())))
         self._point = max(reversed(looked_at), key=self._present, default=dict[Sym, int]())  # by which homes are sorted
+
+    def _whole(self, point: Point) -> Point:
+        """A point with the values of what is defined."""
+        values = dict(point)
+        for symbol, dim in self._definitions:
+            values[symbol] = dim.evaluate(values)
+        return values
 
     def home(self, slot: int) -> int:
         """The slot that stands for the memory of a slot."""
@@ -136,18 +144,25 @@ class Layout:
         return self._places[home]
 
     def is_below(self, low: int, high: int) -> bool:
-        """Whether a home in the arena ends where another begins, or before, at all sizes at which neither is empty.
-
-        That is proven, or becomes a condition: workspaces that only some sizes need have long formulas.
-        """
+        """Whether a home in the arena is proven to end where another begins, or before; or that is a condition."""
         key = low, high
         if key not in self._below:
             self._below[key] = self._is_behind(self.buffers[high].offset, low)
-        if not self._below[key] and key not in self._apart:
-            one, other = self.buffers[low], self.buffers[high]
-            gap = other.offset - one.offset - one.size
-            self._apart[key] = self.order.may_hold(maximum(gap, -one.size, -other.size))
-        return self._below[key] or self._apart[key]
+        return self._below[key] or key in self._apart
+
+    @property
+    def is_transitive(self) -> bool:
+        """Whether a home is apart from all above one that it is below: the one between may be empty, and anywhere."""
+        return not self._apart
+
+    def make_apart(self, low: int, high: int) -> bool:
+        """Make it a condition that a home is below another, or one of them empty; whether that is new, and may be."""
+        one, other = self.buffers[low], self.buffers[high]
+        gap = other.offset - one.offset - one.size
+        if (low, high) in self._apart or not self.order.may_hold(maximum(gap, -one.size, -other.size)):
+            return False
+        self._apart.add((low, high))
+        return True
 
     def _is_behind(self, offset: Dim, home: int) -> bool:
         """Whether an offset is proven to be no byte of a home, but behind it.
@@ -178,10 +193,25 @@ class Clock:
         return self.last.get(home, -1) < self.now
 
 
-class Contents:
-    """What memory holds, by home: the values that are there whole. `lost` says who overwrote what else was there."""
+class Loss(NamedTuple):
+    """Who overwrote what a home held, and which two homes are not known to be apart, the lower one first."""
 
-    def __init__(self, layout: Layout, lost: dict[int, str], clock: Clock) -> None:
+    by: str
+    pair: tuple[int, int] | None = None
+
+
+class LostError(InternalError):
+    """A step needs what an earlier one, or it itself, may have overwritten."""
+
+    def __init__(self, message: str, loss: Loss | None) -> None:
+        super().__init__(message)
+        self.loss = loss
+
+
+class Contents:
+    """What memory holds, by home: the values that are there whole. `lost` says how what else was there was lost."""
+
+    def __init__(self, layout: Layout, lost: dict[int, Loss], clock: Clock) -> None:
         self._layout, self.lost, self._clock = layout, lost, clock
         self._values = dict[int, frozenset[Value]]()
         self._sorted = list[_Place]()  # homes in the arena that hold something; each is proven to be below the next
@@ -216,27 +246,34 @@ class Contents:
 
     def drop(self, home: int, by: str) -> set[int]:
         """Forget what a home holds, and all homes that may share bytes with it; these without itself."""
-        self._forget(home, by)
+        self._forget(home, Loss(by))
         lost = set[int]()
         if self._layout.is_in_arena(home):
             at = bisect_left(self._sorted, self._layout.place(home))
-            while at and self._may_meet(below := self._sorted[at - 1][2], home, below):
-                lost.add(below)
-                self._forget(below, by)
-                at -= 1
-            while at < len(self._sorted) and self._may_meet(home, above := self._sorted[at][2], above):
-                lost.add(above)
-                self._forget(above, by)
+            below, above = self._sorted[:at], self._sorted[at:]
+            for *_, other in reversed(below):
+                if self._lose(other, (other, home), by):
+                    lost.add(other)
+                elif self._layout.is_transitive:
+                    break
+            for *_, other in above:
+                if self._lose(other, (home, other), by):
+                    lost.add(other)
+                elif self._layout.is_transitive:
+                    break
         return lost
 
-    def _may_meet(self, low: int, high: int, other: int) -> bool:
-        """Whether two neighbours, one of which is the `other`, are not known to be apart; or nobody needs to know."""
-        return self._clock.is_over(other) or not self._layout.is_below(low, high)
+    def _lose(self, other: int, pair: tuple[int, int], by: str) -> bool:
+        """Forget what a home holds if it is not known to be apart from another one, or nobody needs to know."""
+        if not self._clock.is_over(other) and self._layout.is_below(*pair):
+            return False
+        self._forget(other, Loss(by, pair))
+        return True
 
-    def _forget(self, home: int, by: str) -> None:
+    def _forget(self, home: int, loss: Loss) -> None:
         if self._values.pop(home, None) is None:
             return
-        self.lost[home] = by
+        self.lost[home] = loss
         if self._layout.is_in_arena(home):
             del self._sorted[bisect_left(self._sorted, self._layout.place(home))]
 
@@ -247,4 +284,4 @@ class Contents:
             if both:
                 self._values[home] = both
             else:
-                self._forget(home, self.lost.get(home, "another branch"))
+                self._forget(home, self.lost.get(home, Loss("another branch")))

@@ -5,7 +5,7 @@ It shares nothing with `dominance`, which says where buffers are put: one must b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 
 from shlo_disc.expr.dim import Atom, Dim, FloorDiv, Max, Min, Mod, Product, Sym, const, of, product, total
@@ -18,14 +18,20 @@ class SizeOrder:
     """Proves under facts; `definitions` are symbols that stand for other sums, each in terms of those before it.
 
     `points` are some values of all symbols: what does not hold there needs no proof. What holds there and is not proven
-    within `most` steps in all becomes one of the `conditions`: each is a sum that is at least 0 at the sizes of every
-    call, or the program must not run.
+    within `most` steps in all becomes one of the `conditions`, if it holds at `more` points too: each is a sum that is
+    at least 0 at the sizes of every call, or the program must not run.
     """
 
     def __init__(
-        self, facts: Facts, definitions: Sequence[tuple[Sym, Dim]], points: Sequence[Mapping[Sym, int]], most: int
+        self,
+        facts: Facts,
+        definitions: Sequence[tuple[Sym, Dim]],
+        points: Sequence[Mapping[Sym, int]],
+        most: int,
+        more: Callable[[], Sequence[Mapping[Sym, int]]] = tuple,
     ) -> None:
         self._facts, self._points, self._left = facts, points, most
+        self._more, self._further = more, None  # points that are only made if they are needed
         self._defined = dict(definitions)
         self._place = {symbol: k for k, (symbol, _) in enumerate(definitions)}
         self._known = dict[tuple[Dim, bool, bool], bool]()
@@ -43,7 +49,9 @@ class SizeOrder:
         """Whether a sum is at least 0 at the points: then that becomes a condition, if it is not known anyway."""
         if dim.constant is not None:
             return dim.constant >= 0
-        if any(value < 0 for value in self._values(dim)):
+        if self._further is None:
+            self._further = self._more()
+        if any(value < 0 for value in self._values(dim)) or any(dim.evaluate(point) < 0 for point in self._further):
             return False
         self.conditions[dim] = None
         return True

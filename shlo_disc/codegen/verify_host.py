@@ -11,10 +11,10 @@ take a region by rows may be launches ahead of each other: what these hand on, o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from typing import assert_never
 
-from shlo_disc.analysis.sizes import points_alike
+from shlo_disc.analysis.sizes import further_points, points_alike
 from shlo_disc.codegen.groups import Context, Group
 from shlo_disc.codegen.host import (
     CaseStep,
@@ -26,8 +26,10 @@ from shlo_disc.codegen.host import (
     PackRef,
     RegionStep,
     WhileStep,
+    bodies_of,
+    slots_of,
 )
-from shlo_disc.codegen.memory_contents import Clock, Contents, Layout, Packed
+from shlo_disc.codegen.memory_contents import Clock, Contents, Layout, Loss, LostError, Packed
 from shlo_disc.codegen.traffic import bytes_of
 from shlo_disc.codegen.verify_kernel import parts_that_meet
 from shlo_disc.codegen.verify_region import check_rows, is_alone
@@ -44,15 +46,14 @@ def verify_host(
     `donated` are the numbers of the arguments that a call may overwrite. Returns the conditions under which that is
     so: sums of sizes that have to be at least 0, as they are at likely sizes, and for which no proof was found.
     """
-    verifier = _Verifier(program, host, context, donated)
-    verifier.run()
-    return verifier.layout.conditions
+    return _Verifier(program, host, context, donated).run()
 
 
 class _Verifier:
     def __init__(self, program: Program, host: HostProgram, context: Context, donated: Collection[int]) -> None:
         self.program, self.host, self.context, self.donated = program, host, context, donated
-        self.layout = Layout(host, context.facts, (*context.points, *points_alike(program)))
+        points = (*context.points, *points_alike(program))
+        self.layout = Layout(host, context.facts, points, lambda: further_points(program))
         self.home = self.layout.home
         self.moments = dict[int, int]()  # of steps, by their ids
         last = dict[int, int]()
@@ -60,12 +61,27 @@ class _Verifier:
         results = range(len(program.parameters) + len(program.constants), len(host.buffers))
         last.update((self.home(slot), len(self.moments)) for slot in results[: len(program.body.results)])
         self.clock = Clock(last)
-        self.contents = Contents(self.layout, {}, self.clock)
+        self.lost = dict[int, Loss]()
+        self.contents = Contents(self.layout, self.lost, self.clock)
         self.of_branches: frozenset[int] = frozenset()  # the results' slots of the branches that the step is in
         self.written = dict[int, frozenset[int]]()  # by a loop or a branch (its id): the homes that it writes
 
-    def run(self) -> None:
-        self.layout.check({slot for step in self.host.steps for slot in _slots(step)})
+    def run(self) -> tuple[Dim, ...]:
+        """Follow all steps; where one needs that two homes are apart, and that has no proof, it becomes a condition."""
+        self.layout.check({slot for step in self.host.steps for slot in slots_of(step)})
+        while True:
+            try:
+                self._follow()
+            except LostError as error:
+                if error.loss is None or error.loss.pair is None or not self.layout.make_apart(*error.loss.pair):
+                    raise InternalError(str(error)) from None
+            else:
+                self.layout.check_arena()
+                return self.layout.conditions
+
+    def _follow(self) -> None:
+        self.contents, self.of_branches = Contents(self.layout, self.lost, self.clock), frozenset()
+        self.lost.clear()
         arguments, results = len(self.program.parameters), len(self.program.body.results)
         constants = arguments + len(self.program.constants)
         given = (*(p.tensor for p in self.program.parameters), *self.program.constants)
@@ -78,7 +94,6 @@ class _Verifier:
             slot = constants + number
             self._check_result(number, slot)
             self._require_value(slot, tensor, "the end of the program")
-        self.layout.check_arena()
         homes = [self.home(constants + number) for number in range(results)]
         if len(set(homes)) < results:
             raise InternalError(f"results of {self.program.name} share memory: their buffers are {homes}")
@@ -110,9 +125,9 @@ class _Verifier:
         """Number the steps in the order of the text, and find the last one that uses each home: for a loop, its end."""
         for step in steps:
             self.moments[id(step)] = len(self.moments)
-            for body in _bodies(step):
+            for body in bodies_of(step):
                 self._number(body, last)
-            last.update((self.home(slot), len(self.moments) - 1) for slot in _slots(step))
+            last.update((self.home(slot), len(self.moments) - 1) for slot in slots_of(step))
 
     # -- steps
 
@@ -139,10 +154,14 @@ class _Verifier:
         held = self.contents.of(self.home(slot))
         if value in held:
             return
-        by = self.contents.lost.get(self.home(slot))
+        loss = self.lost.get(self.home(slot))
         names = ", ".join(f"%{one.name}" for one in held if isinstance(one, Tensor))
-        found = f"{names} there" if names else "nothing there: " + (f"{by} overwrote it" if by else "no step wrote it")
-        raise InternalError(f"{where} reads %{value.name} in {self.layout.named(slot)}, found {found}")
+        found = (
+            f"{names} there"
+            if names
+            else "nothing there: " + (f"{loss.by} overwrote it" if loss else "no step wrote it")
+        )
+        raise LostError(f"{where} reads %{value.name} in {self.layout.named(slot)}, found {found}", loss)
 
     def _overwrite(self, slot: int, where: str) -> None:
         """Whether a buffer may be written at all."""
@@ -177,7 +196,8 @@ class _Verifier:
 
     def _refuse_shared(self, read: int, written: int, where: str) -> None:
         names = f"{self.layout.named(read)}, and writes {self.layout.named(written)}"
-        raise InternalError(f"{where} reads {names}, which may share bytes: expected them apart, or a pair in place")
+        message = f"{where} reads {names}, which may share bytes: expected them apart, or a pair in place"
+        raise LostError(message, self.lost.get(self.home(read)))
 
     def _launch(self, step: LaunchStep, where: str) -> set[int]:
         """Follow a launch; the homes that lost what they held."""
@@ -259,9 +279,8 @@ class _Verifier:
                     continue
                 self._check_size(one, pack.size if one == given or given is None else pack.size * pack.worth, where)
                 if not any(self._is_of(pack, kernel, value) for value in self.contents.of(self.home(one))):
-                    raise InternalError(
-                        f"{where} reads packed operands in {self.layout.named(one)}, found others there"
-                    )
+                    message = f"{where} reads packed operands in {self.layout.named(one)}, found others there"
+                    raise LostError(message, self.lost.get(self.home(one)))
 
     def _is_of(self, pack: PackRef, kernel: KernelRef, value: object) -> bool:
         wanted = [kernel.tensors[k] for k in pack.sources]
@@ -284,9 +303,10 @@ class _Verifier:
             lost = self._launch(member.launch, f"{where}, member {number} ({member.launch.kernel.name})")
             for home in lost & touched:
                 if not (home in held and is_alone(step, where)):
-                    raise InternalError(
+                    raise LostError(
                         f"{where}, member {number}: what it writes may share bytes with {self.layout.named(home)}, "
-                        "which another thread may need for other rows"
+                        "which another thread may need for other rows",
+                        self.lost.get(home),
                     )
         for home in held:
             self.contents.drop(home, where)
@@ -299,8 +319,10 @@ class _Verifier:
             self.contents.drop(home, f"a turn of {where}")
         for slot, (_, *names), _ in carried:
             others = {self.home(other) for other, *_ in carried if other != slot}
-            if self.contents.write(self.home(slot), names, where) & others or self.home(slot) in others:
-                raise InternalError(f"{where} carries {self.layout.named(slot)} where it carries something else too")
+            gone = self.contents.write(self.home(slot), names, where) & others
+            if gone or self.home(slot) in others:
+                message = f"{where} carries {self.layout.named(slot)} where it carries something else too"
+                raise LostError(message, self.lost.get(min(gone)) if gone else None)
         self._steps(step.condition, f"{where}, condition, ")
         self._require_value(step.flag, _anchor(step.group).bodies[0].results[0], f"{where}, its condition,")
         after = self.contents.copy()
@@ -317,7 +339,7 @@ class _Verifier:
         """
         op, found = _anchor(step.group), list[tuple[int, tuple[Tensor, ...], Tensor]]()
         condition, body = op.bodies
-        named = {slot for inner in (*step.condition, *step.body) for slot in _slots(inner)}
+        named = {slot for inner in (*step.condition, *step.body) for slot in slots_of(inner)}
         values = zip(op.operands, op.results, condition.arguments, body.arguments, strict=True)
         for slot, names, last in zip(step.carries, values, body.results, strict=True):
             if last is names[-1] and slot not in named:
@@ -357,42 +379,12 @@ class _Verifier:
                     found.update(self.home(slot) for member in members for slot in member.launch.written)
                 case WhileStep() | CaseStep():
                     if id(step) not in self.written:
-                        inner = [one for body in _bodies(step) for one in body]
+                        inner = [one for body in bodies_of(step) for one in body]
                         self.written[id(step)] = self._homes_written(inner)
                     found |= self.written[id(step)]
                 case _:
                     assert_never(step)
         return frozenset(found)
-
-
-def _bodies(step: HostStep) -> Sequence[Sequence[HostStep]]:
-    match step:
-        case WhileStep(condition, _, body):
-            return condition, body
-        case CaseStep(branches=branches):
-            return branches
-        case LaunchStep() | CopyStep() | RegionStep():
-            return ()
-        case _:
-            assert_never(step)
-
-
-def _slots(step: HostStep) -> Iterator[int]:
-    """The slots that a step names."""
-    match step:
-        case LaunchStep(slots=slots):
-            yield from slots
-        case CopyStep(source, target):
-            yield from (source, target)
-        case RegionStep(members):
-            yield from (slot for member in members for slot in member.launch.slots)
-        case WhileStep(flag=flag, carries=carries):
-            yield from (flag, *carries)
-        case CaseStep(index=index, results=results):
-            yield from (index, *results)
-        case _:
-            assert_never(step)
-    yield from (slot for body in _bodies(step) for inner in body for slot in _slots(inner))
 
 
 def _anchor(group: Group) -> Op[object]:

@@ -82,6 +82,10 @@ def test_what_holds_at_the_points_without_a_proof_is_a_condition() -> None:
         assert not one.holds(b - a)
         assert not one.holds(const(-1))
         assert list(one.conditions) == [a - b]
+    facts = Facts.empty().assume_at_least(a, 1, "a size", NOWHERE).assume_at_least(b, 0, "a size", NOWHERE)
+    for low, holds in ((7, True), (4, False)):
+        point = dict[Sym, int]({A: low, B: 5})
+        assert SizeOrder(facts, (), [{A: 16, B: 5}], 1000, lambda point=point: [point]).holds(a - b) == holds
     assert order({}).holds(a * b)
     assert not order({}, most=0).at_least(a, const(0)), "there are no steps left"
 
