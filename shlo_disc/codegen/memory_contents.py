@@ -80,7 +80,7 @@ class Layout:
         if one == other:
             return True
         found = self._facts.equal(one, other)
-        return found.is_true or (not found.is_false and self.order.may_hold(minimum(one - other, other - one)))
+        return found.is_true or (not found.is_false and self.order.make_condition(minimum(one - other, other - one)))
 
     def named(self, slot: int) -> str:
         """A buffer as errors call it."""
@@ -106,7 +106,7 @@ class Layout:
             if slot != self.home(slot) and self.home(slot) in slots:
                 continue
             self._require(self.order.is_multiple(buffer.offset, ALIGNMENT), slot, f"it is not aligned to {ALIGNMENT}")
-            self._require(self.order.holds(buffer.offset), slot, "it begins before the arena")
+            self._require(self.order.holds_in_calls(buffer.offset), slot, "it begins before the arena")
 
     def check_arena(self) -> None:
         """Whether the homes that held something end where the arena does, or below one that does; the highest first."""
@@ -120,13 +120,13 @@ class Layout:
             if (
                 above.get(home, set()) & inside
                 or self._is_behind(self._arena, home)
-                or self.order.may_hold(maximum(self._arena - buffer.offset - buffer.size, -buffer.size))
+                or self.order.make_condition(maximum(self._arena - buffer.offset - buffer.size, -buffer.size))
             ):
                 inside.add(home)
             self._require(home in inside, home, f"it ends behind the arena ({self._arena})")
 
     def _has_room(self, buffer: HostBuffer, home: HostBuffer) -> bool:
-        return buffer.size == home.size or self.order.holds(home.size - buffer.size)
+        return buffer.size == home.size or self.order.holds_in_calls(home.size - buffer.size)
 
     def _require(self, holds: bool, slot: int, why: str) -> None:
         if not holds:
@@ -159,7 +159,7 @@ class Layout:
         """Make it a condition that a home is below another, or one of them empty; whether that is new, and may be."""
         one, other = self.buffers[low], self.buffers[high]
         gap = other.offset - one.offset - one.size
-        if (low, high) in self._apart or not self.order.may_hold(maximum(gap, -one.size, -other.size)):
+        if (low, high) in self._apart or not self.order.make_condition(maximum(gap, -one.size, -other.size)):
             return False
         self._apart.add((low, high))
         return True

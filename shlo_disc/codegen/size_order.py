@@ -41,12 +41,12 @@ class SizeOrder:
         self._steps = 0
         self.conditions = dict[Dim, None]()
 
-    def holds(self, dim: Dim) -> bool:
-        """Whether a sum is proven to be at least 0, or that may be a condition."""
-        return self.at_least(dim, Dim()) or self.may_hold(dim)
+    def holds_in_calls(self, dim: Dim) -> bool:
+        """Whether a sum is at least 0 in every call that runs: by a proof, or else by a condition."""
+        return self.at_least(dim, Dim()) or self.make_condition(dim)
 
-    def may_hold(self, dim: Dim) -> bool:
-        """Whether a sum is at least 0 at the points: then that becomes a condition, if it is not known anyway."""
+    def make_condition(self, dim: Dim) -> bool:
+        """Make it a condition that a sum is at least 0; False if it is not so at some point."""
         if dim.constant is not None:
             return dim.constant >= 0
         if self._further is None:

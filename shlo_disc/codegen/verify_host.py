@@ -156,11 +156,8 @@ class _Verifier:
             return
         loss = self.lost.get(self.home(slot))
         names = ", ".join(f"%{one.name}" for one in held if isinstance(one, Tensor))
-        found = (
-            f"{names} there"
-            if names
-            else "nothing there: " + (f"{loss.by} overwrote it" if loss else "no step wrote it")
-        )
+        by = f"{loss.by} overwrote it" if loss else "no step wrote it"
+        found = f"{names} there" if names else f"nothing there: {by}"
         raise LostError(f"{where} reads %{value.name} in {self.layout.named(slot)}, found {found}", loss)
 
     def _overwrite(self, slot: int, where: str) -> None:

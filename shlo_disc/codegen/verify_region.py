@@ -87,10 +87,10 @@ def _check_room(region: RegionStep, layout: Layout, home: int, where: str) -> No
         raise InternalError(
             f"{where}: {layout.named(home)} holds rows, but does not say how many bytes all of them are"
         )
-    if not layout.order.holds(maximum(buffer.size - buffer.whole, region.units - 1)):
+    if not layout.order.holds_in_calls(maximum(buffer.size - buffer.whole, region.units - 1)):
         raise InternalError(f"{where}: {layout.named(home)} has no room for all rows, where there are no units")
     for needed in dict.fromkeys(_unit_sizes(region, layout, home)):
-        if not layout.order.holds(maximum(buffer.size - needed, -region.units)):
+        if not layout.order.holds_in_calls(maximum(buffer.size - needed, -region.units)):
             raise InternalError(f"{where}: {layout.named(home)} has room for less than {needed} bytes")
 
 

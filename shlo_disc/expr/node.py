@@ -21,9 +21,7 @@ class Node:
 
     _hash: int = field(init=False, repr=False)
     _twin: Node = field(init=False, repr=False)  # is not set before an equal node is met
-    _structure: tuple[int, str] = field(
-        init=False, repr=False
-    )  # see `_structure_of`; is not set before it is asked for
+    _structure: tuple[int, str] = field(init=False, repr=False)  # is not set before `spelled` asks for it
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_hash", hash((type(self).__name__, *self.parts())))

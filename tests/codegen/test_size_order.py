@@ -77,16 +77,16 @@ def test_what_holds_at_the_points_without_a_proof_is_a_condition() -> None:
     for one in (order({}), order({}, most=0)):
         assert not one.at_least(a, b), "16 and 5 at the point, but not everywhere"
         assert not one.conditions
-        assert one.holds(a - b)
+        assert one.holds_in_calls(a - b)
         assert list(one.conditions) == [a - b]
-        assert not one.holds(b - a)
-        assert not one.holds(const(-1))
+        assert not one.holds_in_calls(b - a)
+        assert not one.holds_in_calls(const(-1))
         assert list(one.conditions) == [a - b]
     facts = Facts.empty().assume_at_least(a, 1, "a size", NOWHERE).assume_at_least(b, 0, "a size", NOWHERE)
     for low, holds in ((7, True), (4, False)):
         point = dict[Sym, int]({A: low, B: 5})
-        assert SizeOrder(facts, (), [{A: 16, B: 5}], 1000, lambda point=point: [point]).holds(a - b) == holds
-    assert order({}).holds(a * b)
+        assert SizeOrder(facts, (), [{A: 16, B: 5}], 1000, lambda point=point: [point]).holds_in_calls(a - b) == holds
+    assert order({}).holds_in_calls(a * b)
     assert not order({}, most=0).at_least(a, const(0)), "there are no steps left"
 
 

@@ -93,3 +93,39 @@ def test_products_are_rounded_like_numpys(name: str) -> None:
         with jax.disable_jit():
             wanted = function(*map(jnp.asarray, inputs))
         np.testing.assert_array_equal(np.asarray(compiled(*inputs)), np.asarray(wanted), str(sizes))
+
+
+def test_differences_and_quotients_of_equal_values_are_exact() -> None:
+    """Whatever else a kernel computes of the same products."""
+
+    def program(x: Any, y: Any) -> Any:
+        z = lax.complex(x, y)
+        product = x * y
+        weights = jnp.exp(product - product.max(1, keepdims=True))
+        return weights.max(1), product - x * y + 0 * x, z / z, (z / z, z * jnp.conj(z)), z * z
+
+    compiled = shlo_disc.compile(exported(program, [In("b, n"), In("b, n")]))
+    rng = np.random.default_rng(SEED)
+    for n in (1, 7, 16, 33, 200):
+        x, y = rng.standard_normal((2, 5, n)).astype(np.float32)
+        largest, zeros, quotients, (others, _), _ = compiled(x, y)
+        np.testing.assert_array_equal(np.asarray(largest), 1)
+        np.testing.assert_array_equal(np.asarray(zeros), 0)
+        np.testing.assert_array_equal(np.asarray(quotients), 1)
+        np.testing.assert_array_equal(np.asarray(others), 1)
+
+
+@pytest.mark.parametrize("other", ["stablehlo.multiply %z, %z", "stablehlo.negate %z"])
+def test_a_complex_number_over_itself_is_one(other: str) -> None:
+    """Where its square neither overflows nor vanishes: else its parts are divided by each other first."""
+    kind = "tensor<?xcomplex<f64>>"
+    run = shlo_disc.compile(f"""func.func @main(%z: {kind}) -> ({kind}, {kind}) {{
+  %0 = stablehlo.divide %z, %z : {kind}
+  %1 = {other} : {kind}
+  return %0, %1 : {kind}, {kind}
+}}""")
+    rng = np.random.default_rng(SEED)
+    for n in (1, 15, 17, 1000):
+        z = rng.standard_normal((n, 2)).view(np.complex128)[:, 0]
+        for scale in (1, 1e-120, 1e120):
+            np.testing.assert_array_equal(np.asarray(run(z * scale)[0]), 1)

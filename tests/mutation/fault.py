@@ -35,6 +35,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "memory": (
         "tests/codegen/test_inplace.py",
         "tests/codegen/test_memory.py",
+        "tests/codegen/test_memory_contents.py",
         "tests/codegen/test_donation.py",
         "tests/codegen/test_step_order.py",
         "tests/codegen/test_regions.py",

@@ -295,23 +295,24 @@ SHLO_INLINE c128 smith_quotient(c128 a, c128 b) {
   if ((c != 0 || d != 0) && is_finite(b))
     return {inf_f64() * (c * b.re + d * b.im), inf_f64() * (d * b.re - c * b.im)};
   if (abs_(b.re) >= abs_(b.im)) {
-    const double ratio = b.im / b.re, size = b.re + b.im * ratio;
-    return {(a.re + a.im * ratio) / size, (a.im - a.re * ratio) / size};
+    const double ratio = b.im / b.re, size = b.re + times(b.im, ratio);
+    return {(a.re + times(a.im, ratio)) / size, (a.im - times(a.re, ratio)) / size};
   }
-  const double ratio = b.re / b.im, size = b.re * ratio + b.im;
-  return {(a.re * ratio + a.im) / size, (a.im * ratio - a.re) / size};
+  const double ratio = b.re / b.im, size = times(b.re, ratio) + b.im;
+  return {(times(a.re, ratio) + a.im) / size, (times(a.im, ratio) - a.re) / size};
 }
 // a conj(b) / |b|^2 where all of it is finite, and no product vanishes. `Narrow`: the parts are floats, whose squares
 // neither overflow nor vanish, and the quotient will be rounded.
 template <bool Narrow, class D>
 SHLO_INLINE Complex<D> quotient_f64(Complex<D> a, Complex<D> b) {
-  const D square = b.re * b.re + b.im * b.im, re = a.re * b.re + a.im * b.im, im = a.im * b.re - a.re * b.im;
+  const D square = times(b.re, b.re) + times(b.im, b.im);
+  const D re = times(a.re, b.re) + times(a.im, b.im), im = times(a.im, b.re) - times(a.re, b.im);
   if constexpr (Narrow) {
     const D inverse = 1.0 / square;
     const Complex<D> y = {re * inverse, im * inverse};
     return unless((y.re - y.re) + (y.im - y.im) != splat<D>(0), y, smith_quotient, a, b);
   } else {
-    const D size = a.re * a.re + a.im * a.im, low = splat<D>(0x1p-900), high = splat<D>(0x1p1000);
+    const D size = times(a.re, a.re) + times(a.im, a.im), low = splat<D>(0x1p-900), high = splat<D>(0x1p1000);
     const auto is_zero = both(a.re == splat<D>(0), a.im == splat<D>(0));
     const auto right = both(between(low, square, high), either(between(low, size, high), is_zero));
     return unless(not_true(right), Complex<D>{re / square, im / square}, smith_quotient, a, b);
