@@ -496,6 +496,22 @@ SHLO_INLINE V times(V a, V b) {
     return product;
   }
 }
+// a * b + c, rounded once where the CPU can, in every copy of a loop.
+template <class V>
+SHLO_INLINE V multiply_add(V a, V b, V c) {
+#if (defined(__FMA__) || defined(__aarch64__)) && defined(__OPTIMIZE__)  // without: nothing is contracted
+  if constexpr (is_pair<V>) return {multiply_add(a.lo, b.lo, c.lo), multiply_add(a.hi, b.hi, c.hi)};
+  else if constexpr (same<V, float>) return __builtin_fmaf(a, b, c);
+  else if constexpr (same<V, double>) return __builtin_fma(a, b, c);
+#ifdef __clang__
+  else return __builtin_elementwise_fma(a, b, c);
+#else
+  else return a * b + rounded<elem_t<V>, int(sizeof(V) / sizeof(elem_t<V>))>(c);
+#endif
+#else
+  return times(a, b) + c;
+#endif
+}
 template <class V>
 SHLO_INLINE elem_t<V> hsum(V v) {
   typedef elem_t<V> E;
