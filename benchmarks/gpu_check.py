@@ -25,14 +25,15 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 LIMITS: Mapping[str, int] = {  # seconds
     "environment": 10,
-    "correctness": 110,
+    "correctness": 390,
     "kernels": 55,
     "products": 105,
     "libraries": 45,
     "models": 80,
     "corpus_models": 75,
     "overhead": 20,
-    "sanitizer": 40,
+    "sanitizer": 170,
+    "random_programs": 130,
 }
 CORPORA = (ROOT.parent / "shared" / "corpus", ROOT / "shared" / "corpus")
 

@@ -1,7 +1,8 @@
-"""compute-sanitizer's memory and race checks over every template, at small sizes."""
+"""compute-sanitizer's memory and race checks over every template, at small sizes, and over random programs."""
 
 from __future__ import annotations
 
+import secrets
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from benchmarks.gpu.section import Section
 
 TOOLS = {"memcheck": ("--error-exitcode", "9"), "racecheck": ("--error-exitcode", "9", "--racecheck-report", "all")}
 SECONDS = 25  # for each tool
+RANDOM_SECONDS, RANDOM_JOBS = 60, 4
 
 
 def main() -> None:
@@ -35,7 +37,32 @@ def main() -> None:
         if ended.returncode:
             wrong.append(f"{tool}: exit {ended.returncode}")
     section.add("wrong", wrong)
+    wrong += _random(section, sanitizer)
+    section.add("wrong", wrong)
     section.add("summary", [f"memcheck and racecheck: {wrong or 'clean'}"])
+
+
+def _random(section: Section, sanitizer: str) -> list[str]:
+    """Random programs under both tools, in several processes; what was wrong."""
+    tools = [list(TOOLS)[k % len(TOOLS)] for k in range(RANDOM_JOBS)]
+    program = [sys.executable, "-m", "benchmarks.gpu.sanitized_random", str(RANDOM_SECONDS)]
+    seeds = [str(secrets.randbelow(1 << 31)) for _ in tools]
+    running = [
+        subprocess.Popen([sanitizer, "--tool", tool, *TOOLS[tool], *program, seed],
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        for tool, seed in zip(tools, seeds, strict=True)
+    ]  # fmt: skip
+    wrong = list[str]()
+    for tool, seed, process in zip(tools, seeds, running, strict=True):
+        try:
+            text, _ = process.communicate(timeout=2 * RANDOM_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            text, _ = process.communicate()
+        section.append("random", {"tool": tool, "seed": seed, "exit": process.returncode, "output": text[-6000:]})
+        if process.returncode or '"findings": []' not in text:
+            wrong.append(f"{tool}, random programs from seed {seed}: exit {process.returncode}")
+    return wrong
 
 
 if __name__ == "__main__":

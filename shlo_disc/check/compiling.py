@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from shlo_disc.artifact import Artifact, DeviceKind
-from shlo_disc.check.calls import twice
+from shlo_disc.check.calls import repeated, twice
 from shlo_disc.check.dividing import DividingPool
 from shlo_disc.compiled import Runnable
 from shlo_disc.ir.core import Module
@@ -98,10 +98,10 @@ def _on_threads(target: Target, threads: int) -> Prepare:
 
 
 def _twice(executable: Runnable, *, donates: bool = False) -> Run:
-    """Calls that poison memory first, and compare; on a GPU arrays are copied to memory of its own.
+    """Calls that poison memory first, and compare; on a GPU with arrays that stay there, so that graphs are recorded.
 
     `donates`: arguments may be overwritten, by segments of the program too, which have donations of their own.
     """
     if isinstance(executable, GpuExecutable):
-        return executable.mirror
+        return repeated(executable)
     return twice(executable.mirror, donates=donates)

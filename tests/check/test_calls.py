@@ -6,13 +6,15 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shlo_disc.check.calls import UnsteadyError, guarded, twice
+from shlo_disc.check.calls import UnsteadyError, guarded, repeated, twice
+from shlo_disc.runtime.device import DeviceArray
+from tests.runtime.gpu_stub import StubDevice
 
 INPUTS = (np.arange(4, dtype=np.float32),)
 
@@ -85,3 +87,22 @@ twice(run)([np.arange(4, dtype=np.float32)])
 """
     assert ended(program.replace("BEYOND", "0")) == 0
     assert ended(program.replace("BEYOND", "1")) == -signal.SIGSEGV
+
+
+class OnDevice:
+    """What `repeated` needs of a program on a device: its memory is the host's."""
+
+    def __init__(self, *results: float) -> None:
+        self.device, self._left = StubDevice({}), list(results)
+
+    def __call__(self, arguments: Sequence[DeviceArray]) -> tuple[NDArray[Any], ...]:
+        return (np.full(2, self._left.pop(0) + arguments[0].shape[0], np.float32),)
+
+
+def test_calls_on_a_device_are_compared() -> None:
+    (found,) = repeated(cast("Any", OnDevice(1, 1, 1)), 2)(INPUTS)
+    np.testing.assert_array_equal(found, [5, 5])
+    with pytest.raises(UnsteadyError, match="in call 2, result 0"):
+        repeated(cast("Any", OnDevice(1, 2, 1)), 2)(INPUTS)
+    with pytest.raises(UnsteadyError, match="in call 3, whose equal arguments share memory, result 0"):
+        repeated(cast("Any", OnDevice(1, 1, 2)), 2)(INPUTS)

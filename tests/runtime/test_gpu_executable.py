@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from shlo_disc.artifact import Choice, GridLaunch, Slot, Step
+from shlo_disc.check.calls import repeated
 from shlo_disc.diagnostics import ArgumentTypeError, InternalError, RuntimeShapeError, ToolchainError
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime import gpu_build
@@ -94,6 +95,16 @@ def check_chain(run: GpuExecutable, x: Floats, y: Floats) -> None:
     total, last = run((x, y))
     np.testing.assert_array_equal(total, x + y)
     np.testing.assert_array_equal(last, (x + y) * x - y)
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_repeated_calls_replay_a_graph(driver: Driver, options: CompileOptions) -> None:
+    run, _ = ready(CHAIN, options, driver)
+    x, y = vectors(33)
+    total, last = repeated(run)((x, y))
+    np.testing.assert_array_equal(total, x + y)
+    np.testing.assert_array_equal(last, (x + y) * x - y)
+    assert run.stats.replays, "a graph was launched"
 
 
 @pytest.mark.parametrize("label", ["wide", "plain", "aside"])
