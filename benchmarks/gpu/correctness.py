@@ -28,7 +28,7 @@ HERE = Path(__file__).resolve().parent
 # In this order while there is time.
 SOURCES = ("jax_models", "jax_poly", "jax_forms", "jax_models_platforms", "handwritten", "testdata_dynamic")
 WORKERS = 14
-SECONDS = 300
+SECONDS = 280
 AGAIN_SECONDS = 50  # for those that TF32 may explain
 ROUNDED = {"kind": "allclose", "tol": 0.02}  # of products whose factors are rounded to TF32
 PRODUCTS = ("dot_general", "dot", "convolution", "dynamic_conv")
