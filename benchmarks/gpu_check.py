@@ -1,4 +1,4 @@
-"""Rung 3: is the CUDA target right and fast on this GPU? One command, at most 9 minutes, no network.
+"""Rung 3: is the CUDA target right and fast on this GPU? One command, one to two minutes a section, no network.
 
     python -m benchmarks.gpu_check [--json FILE] [--corpus DIR] [--sections NAME,...]
 
@@ -32,6 +32,8 @@ LIMITS: Mapping[str, int] = {  # seconds
     "models": 80,
     "corpus_models": 75,
     "overhead": 20,
+    "variants": 200,
+    "attention_peers": 60,
     "sanitizer": 170,
     "random_programs": 130,
 }

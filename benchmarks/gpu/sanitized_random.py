@@ -30,7 +30,7 @@ def main() -> None:
     POOL.poisons = True
     target = Target(CompileOptions(threads=1, matmul_precision="highest"), "cuda")
     settings = Settings(seed, target, ("compiled",), calls=2, shrink=1.0)
-    job = Job(settings, InProcess(standard_ways(target, fast_xla=True)))
+    job = Job(settings, InProcess(standard_ways(target, fast_xla=True), target.device))
     programs, findings = 0, list[str]()
     while time.monotonic() < end:
         examined = job.examine(seed, 3)

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shlo_disc.analysis.access import is_free
+from shlo_disc.artifact import DeviceKind
 from shlo_disc.check import xla
 from shlo_disc.check.compiling import Prepare, Run, Target, compiled_ways
-from shlo_disc.check.deviations import xla_deviation
+from shlo_disc.check.deviations import gpu_deviation, xla_deviation
 from shlo_disc.check.function_errors import Implementation
 from shlo_disc.check.rounding import perturbed_runs
 from shlo_disc.diagnostics import CompileError, RuntimeShapeError, ToolchainError, UnsupportedOpError
@@ -76,8 +77,9 @@ class Ways(Protocol):
 class InProcess:
     """Runs in this process: a crash is its end."""
 
-    def __init__(self, prepare: Mapping[str, Prepare]) -> None:
-        self._prepare = prepare
+    def __init__(self, prepare: Mapping[str, Prepare], device: DeviceKind = "cpu") -> None:
+        """`device`: where the ways run that this compiler compiles for."""
+        self._prepare, self._device = prepare, device
         self._ready = lru_cache(_KEPT)(self._prepared)
         self._sampled_call: object = None  # the call that `_samples` are of
         self._samples = dict[
@@ -121,8 +123,13 @@ class InProcess:
 
     def deviation(self, way: str, module: Module, inputs: Sequence[Array]) -> str:
         """Say why a way may break the specification for these inputs, as far as that is known; or nothing."""
-        found = _guarded(lambda: xla_deviation(module, program_of(module), inputs)) if way == "xla" else ""
+        found = _guarded(lambda: self._deviation(way, module, inputs))
         return "" if isinstance(found, Stop) else found
+
+    def _deviation(self, way: str, module: Module, inputs: Sequence[Array]) -> str:
+        if way == "xla":
+            return xla_deviation(module, program_of(module), inputs)
+        return gpu_deviation(program_of(module), inputs) if self._device == "cuda" else ""
 
 
 def _implementation(way: str) -> Implementation:

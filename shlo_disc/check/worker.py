@@ -195,7 +195,7 @@ def serve() -> None:
     os.dup2(2, 1)
     POOL.poisons = True  # what a program reads without having written it shall not be right by chance
     start = _receive(source, _Start)
-    ways = InProcess(standard_ways(start.target, fast_xla=start.fast_xla))
+    ways = InProcess(standard_ways(start.target, fast_xla=start.fast_xla), start.target.device)
     modules = dict[str, Module]()
     while True:
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shlo_disc.check.deviations import xla_deviation
+from shlo_disc.check.deviations import gpu_deviation, xla_deviation
 from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 
@@ -33,3 +33,21 @@ def test_nans_that_extremes_lose() -> None:
     program = legalize(module)
     assert "drops NaN" in xla_deviation(module, program, [np.array([1, np.nan, 2], np.float32)])
     assert not xla_deviation(module, program, [np.array([1, 3, 2], np.float32)])
+
+
+def test_a_gpu_s_libraries() -> None:
+    program = legalize(
+        parse_module("""func.func @main(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
+  %0 = stablehlo.fft %x, type = FFT, length = [4] : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
+  return %0 : tensor<4xcomplex<f32>>
+}""")
+    )
+    assert not gpu_deviation(program, [np.ones(4, np.complex64)])
+    assert "cuFFT" in gpu_deviation(program, [np.array([1, 2, np.inf, 3], np.complex64)])
+    program = legalize(
+        parse_module("""func.func @main(%x: tensor<3x3xf32>) -> tensor<3x3xf32> {
+  %0 = stablehlo.cholesky %x, lower = true : tensor<3x3xf32>
+  return %0 : tensor<3x3xf32>
+}""")
+    )
+    assert "cuSOLVER" in gpu_deviation(program, [np.eye(3, dtype=np.float32)])
