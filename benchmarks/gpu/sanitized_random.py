@@ -2,7 +2,7 @@
 
     python -m benchmarks.gpu.sanitized_random SECONDS SEED
 
-Prints a line of JSON: how many programs ran, and what differs from the reference interpreter.
+Prints each seed, and at the end a line of JSON: how many programs ran, and what differs from the reference interpreter.
 """
 
 # CuPy has no types.
@@ -33,6 +33,7 @@ def main() -> None:
     job = Job(settings, InProcess(standard_ways(target, fast_xla=True), target.device))
     programs, findings = 0, list[str]()
     while time.monotonic() < end:
+        print(f"seed {seed}", flush=True)  # between the sanitizer's reports
         examined = job.examine(seed, 3)
         programs += examined.programs
         findings += [examined.description] if examined.failure else []

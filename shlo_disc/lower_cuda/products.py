@@ -22,7 +22,9 @@ from shlo_disc.lower_cuda.printed import signature
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 
 MOST_BLOCKS = 2**31 - 1
-L2_BYTES_PER_CYCLE = 40  # neighbouring tiles read the same operands, mostly from the second-level cache
+# What one multiprocessor reads for tiles. Neighbours read the same operands from the second-level cache, but each block
+# waits for its one step of loads: on an H100 tiles take 2.5 times what the cache alone would (docs/cuda.md).
+L2_BYTES_PER_CYCLE = 16
 STEP_BYTES = 64  # of depth that a tile takes at a time
 
 AnyProduct: TypeAlias = DotKernel | ConvKernel
@@ -44,7 +46,7 @@ class Tile:
     columns: int
     threads: int
     resident: int  # blocks that a multiprocessor has registers for
-    rate: int  # multiply-adds per cycle and multiprocessor, of elements of `width` bytes
+    rate: int  # multiply-adds per cycle and multiprocessor, of elements of `width` bytes, with what they wait for
     width: int
     text: str
 
@@ -71,9 +73,9 @@ class Tile:
         return (rows + (self.rows - 1)) // self.rows, (columns + (self.columns - 1)) // self.columns
 
 
-LARGE = Tile("large tiles", 128, 128, 256, 2, 1100, 2, "TensorTile<{}, 128, 128, 2, 4, {}, {}>")
-MEDIUM = Tile("medium tiles", 128, 64, 128, 3, 950, 2, "TensorTile<{}, 128, 64, 2, 2, {}, {}>")
-SMALL = Tile("small tiles", 64, 64, 128, 4, 800, 2, "TensorTile<{}, 64, 64, 2, 2, {}, {}>")
+LARGE = Tile("large tiles", 128, 128, 256, 2, 440, 2, "TensorTile<{}, 128, 128, 2, 4, {}, {}>")
+MEDIUM = Tile("medium tiles", 128, 64, 128, 3, 380, 2, "TensorTile<{}, 128, 64, 2, 2, {}, {}>")
+SMALL = Tile("small tiles", 64, 64, 128, 4, 320, 2, "TensorTile<{}, 64, 64, 2, 2, {}, {}>")
 PLAIN = Tile("plain tiles", 64, 64, 128, 2, 80, 4, "PlainTile<{}, 64, 64, 8, 4, {}, {}>")
 
 
