@@ -107,7 +107,7 @@ class Facts:
     _system: System = field(default_factory=System)
     _told: _Told | None = None
     _rules: Canonical = field(default_factory=lambda: System().rules, repr=False)
-    _scopes: dict[tuple[Sym, Dim, Dim], Facts] = field(
+    _scopes: dict[tuple[Sym, Dim, Dim, Dim], Facts] = field(
         default_factory=dict[tuple[Sym, Dim, Dim], "Facts"], init=False, repr=False
     )
     _solved_by: Layered[Sym, int] = field(default_factory=Layered[Sym, int], repr=False)
@@ -251,24 +251,40 @@ class Facts:
         return tuple([fact for fact in self.facts if fact.symbols & symbols])
 
     def with_index(self, sym: Sym, extent: Dim) -> Facts:
-        """Enter the body of a loop over `0 <= sym < extent`; there, the extent is at least 1."""
-        return self.with_range(sym, as_dim(0), extent - 1)
+        """Enter the body of a loop over `0 <= sym < extent`; there, the extent is at least 1.
+
+        The index of a loop that turns at most once, if at all, may be 0 or 1 by these facts: else what is computed
+        with it would not depend on it, and could be moved out of the loop to where there is no element.
+
+        >>> i, s = Sym("i"), of(Sym("s"))
+        >>> turns = Facts.empty().with_index(i, s % 2)
+        >>> str(turns.canonical(of(i))), turns.at_least(s % 2, 1)
+        ('i', <Truth.TRUE: 'true'>)
+        """
+        inside = self._inside(sym, as_dim(0), extent - 1, extent - 1)
+        if inside.canonical(of(sym)).constant is None or self.at_least(extent, 1).is_true:
+            return inside
+        return self._inside(sym, as_dim(0), as_dim(1), extent - 1)
 
     def with_range(self, sym: Sym, lower: Dim, upper: Dim) -> Facts:
         """Enter a scope in which `lower <= sym <= upper`; there, the range is not empty.
 
         Who enters a scope again gets the same facts: what was proven there is known already.
         """
-        key = sym, lower, upper
+        return self._inside(sym, lower, upper, upper - lower)
+
+    def _inside(self, sym: Sym, lower: Dim, upper: Dim, last: Dim) -> Facts:
+        key = sym, lower, upper, last
         if (known := self._scopes.get(key)) is None:
-            known = self._scopes[key] = self._scope(sym, lower, upper)
+            known = self._scopes[key] = self._scope(*key)
         return known
 
-    def _scope(self, sym: Sym, lower: Dim, upper: Dim) -> Facts:
-        lower, upper = self.canonical(lower), self.canonical(upper)
+    def _scope(self, sym: Sym, lower: Dim, upper: Dim, last: Dim) -> Facts:
+        """`last` is not negative there."""
+        lower, upper, last = self.canonical(lower), self.canonical(upper), self.canonical(last)
         system = self._system
-        if not self._rules.prover.nonnegative(upper - lower):
-            system = solve.add_nonnegative(system, upper - lower)
+        if not self._rules.prover.nonnegative(last):
+            system = solve.add_nonnegative(system, last)
         given = system.given
         if lower == upper:
             given = given.with_substitution(sym, lower)
