@@ -20,9 +20,11 @@ _ALIKE = (1, 7, 145, 385, 1000, 4099, 33000, 270001)  # workspaces of sorts begi
 _MOST_ELEMENTS = 1 << 44  # of a tensor: more have no room anywhere
 _LARGEST = 1 << 256
 _TRIES = 400
-_MISSES = 50  # draws in vain, after which random points end
+_MISSES, _FEW_MISSES = 50, 2  # draws in vain, after which random points end
+_ALL_TRIED, _SOME_TRIED = 100, 8  # values of a symbol in a step of mending
 _STEPS = 4  # of mending, per symbol
 _SPECIAL = 0.6
+_ALIKE_SHARE, _DISTINCT = 0.5, 3  # draws that have so few distinct sizes: many checks say that sizes are equal
 
 
 def point_of(program: Program, free: Mapping[Sym, int]) -> Point | None:
@@ -100,8 +102,8 @@ def points_alike(program: Program) -> tuple[Point, ...]:
 
 
 def further_points(program: Program) -> list[Point]:
-    """A few points at which free sizes differ, drawn alike in every run."""
-    return list(itertools.islice(random_points(program, Random(0), _LARGEST_DRAWN), _DRAWN))
+    """A few points at which free sizes differ, drawn alike in every run; fewer where sizes are hard to find."""
+    return list(itertools.islice(random_points(program, Random(0), _LARGEST_DRAWN, _FEW_MISSES), _DRAWN))
 
 
 def _has_room(program: Program, point: Point) -> bool:
@@ -122,8 +124,8 @@ def _hinted(program: Program, symbol: Sym, likely: Mapping[str, Sequence[int]]) 
     return ()
 
 
-def random_points(program: Program, random: Random, largest: int = 40) -> Iterator[Point]:
-    """Random sizes that pass all checks, for as long as some are found; small and special sizes come often.
+def random_points(program: Program, random: Random, largest: int = 40, most_misses: int = _MISSES) -> Iterator[Point]:
+    """Random sizes that pass all checks, until so many draws were in vain; small, special and equal sizes come often.
 
     A draw that breaks checks is mended by the heuristic of least conflicts (Minton et al. 1992): one symbol after the
     other gets the value that breaks the rest least.
@@ -131,8 +133,13 @@ def random_points(program: Program, random: Random, largest: int = 40) -> Iterat
     symbols = free_symbols(program)
     ranges = [_range_of(program, symbol, largest) for symbol in symbols]
     misses = 0
-    while misses < _MISSES:
+    while misses < most_misses:
         drawn = [_special(values, random) for values in ranges]
+        if random.random() < _ALIKE_SHARE:
+            few = drawn[: random.randint(1, _DISTINCT)]
+            drawn = [
+                random.choice([x for x in few if x in values] or [x]) for x, values in zip(drawn, ranges, strict=True)
+            ]
         point = _mended(program, symbols, ranges, drawn, random)
         if point is None:
             misses += 1
@@ -167,11 +174,20 @@ def _mended(
         if not worst:
             break
         number = random.randrange(len(symbols))
-        tried = [[*drawn[:number], value, *drawn[number + 1 :]] for value in ranges[number]]
+        values = _values_for(ranges[number], drawn, random)
+        tried = [[*drawn[:number], value, *drawn[number + 1 :]] for value in values]
         random.shuffle(tried)
         drawn = min(tried, key=breaks)
         worst = breaks(drawn)
     return None if worst else point_of(program, dict(zip(symbols, drawn, strict=True)))
+
+
+def _values_for(values: range, drawn: Sequence[int], random: Random) -> Sequence[int]:
+    """What is tried for one symbol: all its values, or of many some, and those of the others: sizes are often equal."""
+    if len(values) <= _ALL_TRIED:
+        return values
+    some = (*values[:3], *drawn, *(random.choice(values) for _ in range(_SOME_TRIED)))
+    return list(dict.fromkeys(value for value in some if value in values))
 
 
 def _conflict(program: Program, free: Mapping[Sym, int]) -> int:
