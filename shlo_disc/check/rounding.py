@@ -133,6 +133,9 @@ class _Perturbed:
         ulps, exactly = max(1.0, _SUMMED * terms**0.5, _ALIKE * min(terms, _FEW)), op.name in _SUMS
         moved = tuple([self._moved(x, ulps, self._noise, exactly) for x in inputs])  # equal terms may cancel exactly
         results = tuple([self._moved(x, ulps, Noise.APART, exactly) for x in by_definition(op, moved, run)])
+        if exactly and _only_adds(op) and not all(_is_short(x).all() for x in moved if _is_float(x.dtype)):
+            sizes = by_definition(op, tuple([abs(x) if _is_float(x.dtype) else x for x in inputs]), run)
+            results = tuple([self._beside(x, size) for x, size in zip(results, sizes, strict=True)])
         if op.name == "d_fft" and self._cancels:
             results = tuple([_without_dust(x, ulps) for x in results])
         return self._turned(results, *_VECTORS[op.name]) if op.name in _VECTORS else results
@@ -185,6 +188,14 @@ class _Perturbed:
         moved = wide + np.rint(self._drawn(wide, noise) * ulps) * _unit(x)
         kept = ~np.isfinite(wide) | (_is_short(x) if exactly else False)
         return np.where(kept, x, moved.astype(x.dtype))
+
+    def _beside(self, x: Array, size: Array) -> Array:
+        """Move a sum by a unit of what its terms add up to without their signs: it rounds those that are short, too."""
+        if not _is_float(x.dtype):
+            return x
+        wide = x.astype(np.float64)
+        moved = wide + np.rint(self._drawn(wide, Noise.APART)) * _unit(size)
+        return np.where(np.isfinite(moved), moved, wide).astype(x.dtype)
 
     def _signed(self, x: Array) -> Array:
         """The same with other signs of NaNs, which no rule gives: all alike, as the first two runs try, or any."""
@@ -245,6 +256,11 @@ def _hashed(x: Array, random: np.random.Generator) -> Array:
     return ((bits >> np.uint64(11)) * 2.0**-53).reshape(x.shape)
 
 
+def _only_adds(op: Op[object]) -> bool:
+    """Whether an op sums up products of its operands, or these themselves."""
+    return all(inner.name in ("add", "d_constant") for body in op.bodies for inner in body.ops)
+
+
 def _combines_exactly(body: Body) -> bool:
     return all(op.name in _COMBINES for op in body.ops)
 
@@ -255,7 +271,7 @@ def _terms(inputs: Arrays, results: Arrays) -> float:
     largest, result = max(sizes, default=1), max(1, min(x.size for x in results))
     several = [size for size in sizes if size > 1]
     product = several[0] * several[1] / result if len(several) >= 2 else largest
-    return max(1.0, largest / result, min(product, largest) ** 0.5, 4.0)
+    return max(1.0, largest / result, min(product**0.5, largest), 4.0)
 
 
 def _is_float(dtype: np.dtype[Any]) -> bool:

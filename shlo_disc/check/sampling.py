@@ -86,7 +86,7 @@ def varied_points(program: Program, count: int, seed: int, largest: int = 40) ->
     drawn = itertools.islice(random_points(program, random, largest), 20 * count)
     tried = itertools.chain(corner[: max(1, count // 2)], drawn)
     for point in tried:
-        if point not in found:
+        if point not in found and all(math.prod(shape) <= _MOST_ELEMENTS for shape in shapes_at(program, point)):
             found.append(point)
         if len(found) == count:
             break

@@ -286,6 +286,8 @@ def _is_cheap(op: Op | None) -> bool:
     """Whether an op is a small constant, or of the arithmetic that shapes are made by."""
     if op is None:
         return True
+    if not op.results:  # a check
+        return False
     (result, *_) = op.results
     kind, _, name = op.name.partition(".")
     if kind != "stablehlo" or name not in _GLUE or not isinstance(result.type, TensorType):
