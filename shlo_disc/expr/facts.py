@@ -108,7 +108,7 @@ class Facts:
     _told: _Told | None = None
     _rules: Canonical = field(default_factory=lambda: System().rules, repr=False)
     _scopes: dict[tuple[Sym, Dim, Dim, Dim], Facts] = field(
-        default_factory=dict[tuple[Sym, Dim, Dim], "Facts"], init=False, repr=False
+        default_factory=dict[tuple[Sym, Dim, Dim, Dim], "Facts"], init=False, repr=False
     )
     _solved_by: Layered[Sym, int] = field(default_factory=Layered[Sym, int], repr=False)
     _known: Layered[Fact, int] = field(default_factory=Layered[Fact, int], repr=False)
@@ -262,7 +262,7 @@ class Facts:
         ('i', <Truth.TRUE: 'true'>)
         """
         inside = self._inside(sym, as_dim(0), extent - 1, extent - 1)
-        if inside.canonical(of(sym)).constant is None or self.at_least(extent, 1).is_true:
+        if inside.interval(of(sym))[1] != 0 or self.at_least(extent, 1).is_true:
             return inside
         return self._inside(sym, as_dim(0), as_dim(1), extent - 1)
 

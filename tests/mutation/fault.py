@@ -99,6 +99,8 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "cuda_products": ("tests/lower_cuda/test_matmul.py", "tests/lower_cuda/test_attention.py"),
     "shared": ("tests/lower_cpu/test_attention_shared.py",),
     "integers": ("tests/expr/test_simplify.py", "tests/pipeline/test_integer_programs.py"),
+    "search": ("tests/analysis/test_sizes.py",),
+    "single": ("tests/pipeline/test_single_elements.py",),
     "sizes": (
         "tests/dynamic_ops/test_demands_of_sizes.py",
         "tests/runtime/test_size_limits.py",

@@ -118,11 +118,14 @@ void tiles(const T* a, int64_t lda, int64_t rows, const T* b, int64_t ldb, T* c,
 }
 
 // The operand on the right: element (p, j) of a panel of PANEL columns, or fewer at the end, which begins at column c, is
-// at[c * high + (first + p) * ld + j]. ld is the panel's width if it is 0 here.
+// at[c * high + (first + p) * ld + j]. Panels of one line are the operand where it is, with lines ld apart, which may be 0;
+// those that are laid out have more lines, as wide as the panel.
 template <class T>
 struct Panels {
   const T* at;
   int64_t high, ld, first;
+  bool in_place() const { return high == 1; }
+  int64_t distance(int64_t width) const { return in_place() ? ld : width; }
 };
 template <class T> constexpr int64_t PANEL = SHLO_TILE_VECTORS * Register<T>::lanes;
 template <class T>
@@ -142,13 +145,13 @@ template <bool TURNED = false, template <class> class Kind = Plain, class T>
 void multiply(const T* a, int64_t lda, int64_t rows, Panels<T> b, T* c, int64_t ldc, int64_t k, int64_t columns,
               bool add) {
   constexpr int L = Register<T>::lanes, V = SHLO_TILE_VECTORS;
-  if (rows == 1 && b.high == 1 && columns % (2 * V * L) == 0) {  // one row reads longer pieces of lines of memory
+  if (rows == 1 && b.in_place() && columns % (2 * V * L) == 0) {  // one row reads longer pieces of lines of memory
     for (int64_t j = 0; j < columns; j += 2 * V * L)
       tile<T, 1, 2 * V, TURNED, Kind<T>>(a, lda, b.at + b.first * b.ld + j, b.ld, c + j, ldc, k, add);
     return;
   }
   for (int64_t start = 0; start < columns; start += PANEL<T>) {
-    const int64_t width = panel_width<T>(start, columns), ldb = b.ld == 0 ? width : b.ld;
+    const int64_t width = panel_width<T>(start, columns), ldb = b.distance(width);
     for (int64_t j = 0, vectors; j < width; j += vectors * L) {
       const int64_t left = (width - j) / L;
       vectors = left >= V ? V : left >= 2 ? 2 : 1;
@@ -261,7 +264,7 @@ struct Attention {
   __attribute__((noinline)) bool finite_values(int64_t j, int64_t count) const {
     const Panels<T> v = values_at(j, 0);
     for (int64_t c = 0; c < it.width; c += PANEL<T>) {
-      const int64_t width = panel_width<T>(c, it.width), ld = v.ld == 0 ? width : v.ld;
+      const int64_t width = panel_width<T>(c, it.width), ld = v.distance(width);
       if (!all_finite(v.at + c * v.high, ld, count, least(width, it.width - c))) return false;
     }
     return true;
