@@ -53,12 +53,6 @@ def main() -> None:
     known = {line.partition(":")[0] for line in KNOWN.read_text().splitlines()}
     lock, outcomes, verified, rounded = threading.Lock(), Counter[str](), list[str](), list[dict[str, Any]]()
 
-    def worker() -> Any:
-        return runner.Worker(
-            SimpleNamespace(python=sys.executable, adapter=str(HERE / "adapter.py"), root=str(root), variants="all",
-                            form="run", recycle=10_000, timeout=60)
-        )  # fmt: skip
-
     def note(case: dict[str, Any], outcome: dict[str, Any]) -> None:
         with lock:
             outcomes[outcome["status"]] += 1
@@ -71,7 +65,7 @@ def main() -> None:
             section.append(kind, f"{name}: {outcome['status']}, {outcome['detail']}"[:400])
 
     def work(mine: list[dict[str, Any]]) -> None:
-        runs = worker()
+        runs = _worker(runner, root)
         for case in mine:
             if time.monotonic() > end:
                 break
@@ -87,7 +81,7 @@ def main() -> None:
         runs.stop()
 
     def work_exactly(mine: list[dict[str, Any]]) -> None:
-        runs = worker()
+        runs = _worker(runner, root)
         for case in mine:
             if time.monotonic() < end + AGAIN_SECONDS:
                 note(case, runs.do(for_gpu(case)))
@@ -102,6 +96,13 @@ def main() -> None:
     section.add("not_run", len(chosen) - sum(outcomes.values()))
     section.add("verified_programs", sorted(set(verified)))
     section.add("summary", [f"{dict(outcomes)}, {section.report['not_run']} not run, {len(rounded)} by TF32"])
+
+
+def _worker(runner: Any, root: Path) -> Any:
+    return runner.Worker(
+        SimpleNamespace(python=sys.executable, adapter=str(HERE / "adapter.py"), root=str(root), variants="all",
+                        form="run", recycle=10_000, timeout=60)
+    )  # fmt: skip
 
 
 def _unpacked(corpus: Path) -> Path:
