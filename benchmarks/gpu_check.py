@@ -1,4 +1,4 @@
-"""Rung 3: is the CUDA target right and fast on this GPU? One command, one to two minutes a section, no network.
+"""Rung 3: is the CUDA target right and fast on this GPU? One command, up to seven minutes a section, no network.
 
     python -m benchmarks.gpu_check [--json FILE] [--corpus DIR] [--sections NAME,...]
 

@@ -42,11 +42,11 @@ def compile(text: str) -> Callable[[Sequence[Array]], list[Array]]:  # noqa: A00
     DIGESTS.mkdir(exist_ok=True)
     (DIGESTS / digest(text)).write_text(f"{digest(run.kernels_source)} {digest(run.host_source)}")
     executable = run.executable
-    several = repeated(executable) if isinstance(executable, GpuExecutable) else run
+    several = repeated(executable) if isinstance(executable, GpuExecutable) else lambda inputs: run(*inputs)
 
     def call(inputs: Sequence[Array]) -> list[Array]:
         try:
-            results = several(inputs) if several is not run else run(*inputs)
+            results = several(inputs)
             cupy.cuda.runtime.deviceSynchronize()
         except cupy.cuda.runtime.CUDARuntimeError:
             os._exit(BROKEN)  # the context is lost: only this case may count as crashed
