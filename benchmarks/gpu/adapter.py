@@ -42,7 +42,11 @@ def compile(text: str) -> Callable[[Sequence[Array]], list[Array]]:  # noqa: A00
     DIGESTS.mkdir(exist_ok=True)
     (DIGESTS / digest(text)).write_text(f"{digest(run.kernels_source)} {digest(run.host_source)}")
     executable = run.executable
-    several = repeated(executable) if isinstance(executable, GpuExecutable) else lambda inputs: run(*inputs)
+
+    def once(inputs: Sequence[Array]) -> Sequence[Any]:
+        return run(*inputs)
+
+    several = repeated(executable) if isinstance(executable, GpuExecutable) else once
 
     def call(inputs: Sequence[Array]) -> list[Array]:
         try:
