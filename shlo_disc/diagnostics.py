@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import SupportsIndex, cast
 
@@ -31,6 +31,20 @@ def one_line(text: str) -> str:
     a\nb
     """
     return text if text.isascii() and text.isprintable() else _BREAKS.sub(_escaped, text)
+
+
+def filled(message: str, values: Sequence[object]) -> str:
+    """The message of a check with its values in the places of `{0}`, `{1}` …; other braces stay as they are.
+
+    >>> filled("found {0}, not {7}", [3])
+    'found 3, not {7}'
+    """
+
+    def value(hole: re.Match[str]) -> str:
+        number = int(hole[1])
+        return str(values[number]) if number < len(values) else hole[0]
+
+    return re.sub(r"\{(\d{1,9})\}", value, message)
 
 
 def _escaped(found: re.Match[str]) -> str:

@@ -13,6 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from shlo_disc.diagnostics import ShloDiscError
+
 Arrays: TypeAlias = tuple[NDArray[Any], ...]
 
 
@@ -297,12 +299,18 @@ def _cholesky_update(_: Routine, inputs: Arrays) -> _Values:
 
 
 def _sparse_solve(_: Routine, inputs: Arrays) -> _Values:
-    """By SuperLU; NaN where the matrix is singular."""
+    """By SuperLU; NaN where the matrix is singular. Raises `ShloDiscError` if the numbers make no matrix."""
     from scipy import sparse  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs]
 
     data, columns, starts, b = inputs
     if not b.size:
         return (b,)
+    count = int(starts[-1])
+    if starts[0] != 0 or (starts[1:] < starts[:-1]).any() or not 0 <= count <= data.size:
+        raise ShloDiscError(f"expected starts of rows that rise from 0 to at most {data.size}, found {starts}")
+    data, columns = data[:count], columns[:count]
+    if ((columns < 0) | (columns >= b.size)).any():
+        raise ShloDiscError(f"expected columns from 0 to {b.size - 1} in a sparse system, found {columns}")
     scipy: Any = sparse
     matrix = scipy.csr_matrix((data, columns, starts), shape=(b.size, b.size)).tocsc()
     try:

@@ -84,8 +84,9 @@ def _samples(dtype: DType) -> list[Any]:
     elif dtype.is_float:
         values = (0.0, 1.0, -2.5, 3.0, 0.25, -1.0)
     else:
-        info = np.iinfo(kind)
-        values = (0, 1, int(info.min), 7, int(info.max), 100)
+        smallest, largest = dtype.integer_bounds
+        values = (0, 1, smallest, 7, largest, 100)
+        values = tuple(map(dtype.wrapped, values))
     return [np.asarray(value, kind) for value in values]
 
 

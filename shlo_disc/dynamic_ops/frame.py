@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeGuard
 
-from shlo_disc.diagnostics import Span, UnsupportedOpError
+from shlo_disc.diagnostics import Span, UnsupportedOpError, VerifyError
+from shlo_disc.dynamic_ops.attribute_values import symbols
 from shlo_disc.dynamic_ops.builder import Bound, Builder, tensor_type
 from shlo_disc.dynamic_ops.contents import ShapeArithmetic
 from shlo_disc.dynamic_ops.outline import Outliner
@@ -18,6 +19,7 @@ from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import StringAttr
 from shlo_disc.limits import MOST_NESTED_CALLS, MOST_REGION_DEPTH
+from shlo_disc.parse.spelling import spell_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +169,15 @@ class Frame:
         types = (tensor_type(value.type, value.span) for value in region.block.arguments)
         return _demand_shallow(self.body(region, [((), type_.dtype) for type_ in types]))
 
-    def function_combiner(self, name: str, span: Span) -> Body:
-        """The same for a function that a custom call names."""
-        function = self.legalizer.functions[name]
+    def function_combiner(self, op: ir.Op, takes: Sequence[DType], gives: Sequence[DType]) -> Body:
+        """The same for the function that a custom call names; `takes` and `gives`: the types of its scalars."""
+        name, span = (*symbols(op, "called_computations"), "")[0], op.span
+        function = self.legalizer.functions.get(name)
+        wanted = [ir.TensorType((), dtype) for dtype in (*takes, *gives)]
+        if function is None or [*function.type.inputs, *function.type.results] != wanted:
+            spelled = ", ".join(map(spell_type, wanted[: len(takes)])), ", ".join(map(spell_type, wanted[len(takes) :]))
+            message = f"expected 'called_computations' to name a function ({spelled[0]}) -> ({spelled[1]})"
+            raise VerifyError(f"{message}, found @{name}" if function else f"{message}, found none", span)
         self.build.begin()
         arguments = [
             self.build.tensor((), tensor_type(value.type, span).dtype, span) for value in function.body.arguments

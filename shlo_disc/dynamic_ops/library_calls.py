@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from shlo_disc.diagnostics import UnsupportedOpError, VerifyError
 from shlo_disc.dynamic_ops.attribute_values import dictionary, integers, literal, string
 from shlo_disc.dynamic_ops.builder import Bound, tensor_type
+from shlo_disc.dynamic_ops.custom_arity import demand_count
 from shlo_disc.dynamic_ops.frame import Frame, Rule
 from shlo_disc.dynamic_ops.program import Shape, Tensor
 from shlo_disc.dynamic_ops.rules_move import asked_shape, stated
@@ -17,6 +20,50 @@ from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import ArrayAttr, BoolAttr, DenseAttr, IntegerAttr
 
 LETTERS = {DType.F32: "s", DType.F64: "d", DType.C64: "c", DType.C128: "z"}
+_TYPES: Mapping[str, tuple[DType, ...]] = {
+    "T": tuple(LETTERS),
+    "R": (DType.F32, DType.F64),
+    "C": (DType.C64, DType.C128),
+    "i": (DType.I32,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Operand:
+    """`element`: a name of `_TYPES`; `dims`: those after the batch, None of a scalar that all of the batch share."""
+
+    element: str
+    dims: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a routine takes, and how many results it gives."""
+
+    operands: tuple[_Operand, ...]
+    results: int
+
+    @classmethod
+    def read(cls, text: str) -> Signature:
+        """Read the notation of NumPy's generalized functions, with element types: `T(m,n) T(k) -> 2`.
+
+        T is any type of LAPACK's, R a real and C a complex one, the same for all operands; i is a 32-bit integer. All
+        operands have the same leading batch dims, but those without parentheses, which are scalars.
+
+        >>> Signature.read("T(n) T -> 1").operands[1]
+        _Operand(element='T', dims=None)
+        """
+        operands, _, results = text.partition("->")
+        found = [
+            _Operand(match[1], tuple(match[2].split(",")) if match[2] is not None else None)
+            for match in re.finditer(r"(\w)(?:\(([\w,]+)\))?", operands)
+        ]
+        return cls(tuple(found), int(results))
+
+
+def _types(element: str, letter: str) -> tuple[DType, ...]:
+    """The types that an operand may have: of a letter of LAPACK's, if it is one of the routine's type."""
+    return tuple([dtype for dtype in _TYPES[element] if element == "i" or letter in ("", LETTERS[dtype])])
 
 
 class LibraryCall:
@@ -25,9 +72,34 @@ class LibraryCall:
     def __init__(self, frame: Frame, op: ir.Op) -> None:
         self.frame, self.op = frame, op
         self.shapes = integers(op, "indices_of_shape_operands", ())
-        self.operands = frame.tensors(op.operands[: len(op.operands) - len(self.shapes)])
+        given = len(op.operands) - len(self.shapes)
+        if tuple(self.shapes) != tuple(range(given, len(op.operands))):
+            found = list(self.shapes)
+            raise VerifyError(f"expected 'indices_of_shape_operands' to be the last operands, found {found}", op.span)
+        self.operands = frame.tensors(op.operands[:given])
         self.config = dictionary(op, "mhlo.backend_config") or dictionary(op, "backend_config")
-        self.dtype = self.operands[0].dtype
+        self.dtype = self.operands[0].dtype if self.operands else DType.F32
+
+    def hold(self, signature: Signature, letter: str) -> None:
+        """Demand the operands and results of a signature, in the type of a letter of LAPACK's, if there is one."""
+        target, span = string(self.op, "call_target_name"), self.op.span
+        demand_count("operands", len(self.operands), (len(signature.operands),), self.op)
+        demand_count("results", len(self.op.results), (signature.results,), self.op)
+        batch, sizes = None, dict[str, Dim]()
+        for k, (x, wanted) in enumerate(zip(self.operands, signature.operands, strict=True)):
+            what, rank = f"operand {k} of @{target}", len(x.shape)
+            types = _types(wanted.element, letter if k == 0 else LETTERS.get(self.dtype, ""))
+            if x.dtype not in types:
+                names = " or ".join(dtype.value for dtype in types)
+                raise VerifyError(f"expected {what} to hold {names}, found {x.dtype.value}", span)
+            if wanted.dims is not None and batch is None:
+                batch = max(0, rank - len(wanted.dims))
+            leading = 0 if wanted.dims is None else batch or 0
+            names = (*[f"{dim} of the batch" for dim in range(leading)], *(wanted.dims or ()))
+            if rank != len(names):
+                raise VerifyError(f"expected {what} to have {len(names)} dims, found {rank}", span)
+            for name, size in zip(names, x.shape, strict=True):
+                self.frame.build.demand_equal(size, sizes.setdefault(name, size), f"{what}, dim {name}", span)
 
     @property
     def batch(self) -> Shape:
@@ -125,17 +197,18 @@ def _column_major(op: ir.Op) -> bool:
     return True
 
 
-def as_rule(rule: CallRule, letter: str = "", *, columns: bool = True) -> Rule:
-    """A rule for custom calls whose elements have the type of the letter, if there is one.
+def as_rule(rule: CallRule, signature: str, letter: str = "", *, columns: bool = True) -> Rule:
+    """A rule for custom calls of a signature (`Signature.read`), in the type of the letter, if there is one.
 
     `columns`: matrices are to lie column by column.
     """
+    wanted = Signature.read(signature)
 
     def apply(frame: Frame, op: ir.Op) -> Sequence[Bound]:
-        target, call = string(op, "call_target_name"), LibraryCall(frame, op)
-        if letter and LETTERS.get(call.dtype) != letter:
-            raise VerifyError(f"expected elements of the type of @{target}, found {call.dtype.value}", op.span)
+        call = LibraryCall(frame, op)
+        call.hold(wanted, letter)
         if columns and not _column_major(op):
+            target = string(op, "call_target_name")
             raise UnsupportedOpError(f"@{target} is supported for layouts by columns only, as JAX states them", op.span)
         return call.finish(rule(call))
 

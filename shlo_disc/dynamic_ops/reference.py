@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeAlias
@@ -10,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError
+from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError, filled
 from shlo_disc.dynamic_ops.control import OutlinedAttrs
 from shlo_disc.dynamic_ops.opdef import Arrays, RunBody
 from shlo_disc.dynamic_ops.program import Body, Check, Op, Parameter, Program, Tensor
@@ -96,7 +95,7 @@ def _pass_checks(checks: Sequence[Check], sizes: dict[Sym, int]) -> list[Check]:
         if not _symbols(check) <= sizes.keys():
             left.append(check)
         elif not check.holds(sizes):
-            raise RuntimeShapeError(filled(check, sizes))
+            raise RuntimeShapeError(filled(check.message, [dim.evaluate(sizes) for dim in check.values]))
     return left
 
 
@@ -131,17 +130,6 @@ def _check_argument(parameter: Parameter, array: NDArray[Any], sizes: dict[Sym, 
     expected = tuple(dim.evaluate(sizes) for dim in shape)
     if expected != array.shape:
         raise RuntimeShapeError(f"argument {name}: expected shape {expected}, found {array.shape}")
-
-
-def filled(check: Check, sizes: dict[Sym, int]) -> str:
-    """The message of a check with `{0}`, `{1}` … replaced by its values."""
-    values = [dim.evaluate(sizes) for dim in check.values]
-
-    def value(found: re.Match[str]) -> str:
-        k = int(found[1])
-        return str(values[k]) if k < len(values) else found[0]
-
-    return re.sub(r"\{(\d+)\}", value, check.message)
 
 
 class _Interpreter:

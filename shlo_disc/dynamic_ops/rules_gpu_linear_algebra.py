@@ -20,10 +20,9 @@ from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.dynamic_ops.rules_compute import contracted
 from shlo_disc.dynamic_ops.rules_linear_algebra import (
+    PERTURBED,
     ROUTINES,
     eigen,
-    perturbed_solve,
-    singular,
     symmetric,
     with_undefined,
 )
@@ -85,7 +84,8 @@ def _packed(call: LibraryCall, v: Tensor, imaginary: Tensor) -> Tensor:
 
 def _gtsv2(call: LibraryCall) -> Sequence[Tensor]:
     """Give the solution alone."""
-    return ROUTINES["gtsv"](call)[3:4]
+    solve, _ = ROUTINES["gtsv"]
+    return solve(call)[3:4]
 
 
 def _pivots_to_permutation(call: LibraryCall) -> Sequence[Tensor]:
@@ -95,6 +95,7 @@ def _pivots_to_permutation(call: LibraryCall) -> Sequence[Tensor]:
         n = const(shape[-1] or 0)
     else:
         n = call.frame.dims(call.op.operands[call.shapes[0]], call.op)[-1]
+    call.frame.build.demand_at_least(n, pivots.shape[-1], "interchanges are at most as many as rows", call.op.span)
     return call.emit("d_pivots_to_permutation", NoAttrs(), [((*pivots.shape[:-1], n), _INFO)])
 
 
@@ -114,9 +115,6 @@ def _syrk(call: LibraryCall) -> Sequence[Tensor]:
 def _cholesky_update(call: LibraryCall) -> Sequence[Tensor]:
     """The upper factor of `r^T r + w w^T`, and what is left of `w`."""
     r, w = call.operands
-    if call.dtype.is_complex:
-        raise VerifyError(f"expected real numbers, found {call.dtype.value}", call.op.span)
-    call.frame.build.same_shape((r.shape, (*w.shape, w.shape[-1])), "a vector has the rows of its factor", call.op.span)
     return call.emit("d_cholesky_update", LapackAttrs(), [(r.shape, r.dtype), (w.shape, w.dtype)])
 
 
@@ -125,7 +123,8 @@ def _cholesky_update(call: LibraryCall) -> Sequence[Tensor]:
 
 def _lu(call: LibraryCall) -> Sequence[Tensor]:
     """Give interchanges from 0, and the permutation that they are."""
-    factors, pivots, _ = ROUTINES["getrf"](call)
+    factorize, _ = ROUTINES["getrf"]
+    factors, pivots, _ = factorize(call)
     from_zero = _composer(call).add(pivots, -1)
     rows = (*call.batch, call.sizes[0])
     attrs, span = NoAttrs(), call.op.span
@@ -142,24 +141,24 @@ def _eigh(call: LibraryCall) -> Sequence[Tensor]:
 
 CALLS: Mapping[str, Rule] = {
     **{
-        f"cusolver_{name}_ffi": as_rule(ROUTINES[name])
+        f"cusolver_{name}_ffi": as_rule(*ROUTINES[name])
         for name in ("potrf", "getrf", "geqrf", "orgqr", "ormqr", "syevd", "sytrd")
     },
-    "cusolver_gesvd_ffi": as_rule(singular("gesvd"), columns=False),
-    "cusolver_gesdd_ffi": as_rule(singular("gesdd")),
-    "cusolver_gesvdj_ffi": as_rule(_jacobi),
-    "cusolver_gesvdp_ffi": as_rule(_jacobi),
-    "cusolver_geev_ffi": as_rule(_geev),
-    "cusolver_syrk_ffi": as_rule(_syrk, columns=False),
-    "cuhybrid_eig_real": as_rule(_hybrid_eigen),
-    "cuhybrid_eig_comp": as_rule(_hybrid_eigen),
-    "cuhybrid_geqp3": as_rule(ROUTINES["geqp3"]),
-    "cusparse_gtsv2_ffi": as_rule(_gtsv2),
-    "cu_tridiagonal_solve_perturbed": as_rule(perturbed_solve),
-    "cu_cholesky_update_ffi": as_rule(_cholesky_update, columns=False),
-    "cu_lu_pivots_to_permutation": as_rule(_pivots_to_permutation, columns=False),
-    "LuDecomposition": as_rule(_lu, columns=False),
-    "Qr": as_rule(ROUTINES["geqrf"], columns=False),
-    "ProductOfElementaryHouseholderReflectors": as_rule(ROUTINES["orgqr"], columns=False),
-    "Eigh": as_rule(_eigh, columns=False),
+    "cusolver_gesvd_ffi": as_rule(*ROUTINES["gesvd"], columns=False),
+    "cusolver_gesdd_ffi": as_rule(*ROUTINES["gesdd"]),
+    "cusolver_gesvdj_ffi": as_rule(_jacobi, "T(m,n) -> 5"),
+    "cusolver_gesvdp_ffi": as_rule(_jacobi, "T(m,n) -> 5"),
+    "cusolver_geev_ffi": as_rule(_geev, "T(n,n) -> 5"),
+    "cusolver_syrk_ffi": as_rule(_syrk, "T(m,k) T(n,n) T T -> 1", columns=False),
+    "cuhybrid_eig_real": as_rule(_hybrid_eigen, "R(n,n) -> 5"),
+    "cuhybrid_eig_comp": as_rule(_hybrid_eigen, "C(n,n) -> 4"),
+    "cuhybrid_geqp3": as_rule(*ROUTINES["geqp3"]),
+    "cusparse_gtsv2_ffi": as_rule(_gtsv2, "T(n) T(n) T(n) T(n,m) -> 1"),
+    "cu_tridiagonal_solve_perturbed": as_rule(*PERTURBED),
+    "cu_cholesky_update_ffi": as_rule(_cholesky_update, "R(n,n) R(n) -> 2", columns=False),
+    "cu_lu_pivots_to_permutation": as_rule(_pivots_to_permutation, "i(k) -> 1", columns=False),
+    "LuDecomposition": as_rule(_lu, "T(m,n) -> 3", columns=False),
+    "Qr": as_rule(*ROUTINES["geqrf"], columns=False),
+    "ProductOfElementaryHouseholderReflectors": as_rule(*ROUTINES["orgqr"], columns=False),
+    "Eigh": as_rule(_eigh, "T(n,n) -> 2", columns=False),
 }

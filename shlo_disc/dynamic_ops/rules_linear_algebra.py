@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shlo_disc.diagnostics import UnsupportedOpError
+from shlo_disc.diagnostics import UnsupportedOpError, VerifyError
 from shlo_disc.dynamic_ops.attribute_values import integer, string
 from shlo_disc.dynamic_ops.builder import Bound
 from shlo_disc.dynamic_ops.frame import Frame, Rule
@@ -16,7 +16,7 @@ from shlo_disc.dynamic_ops.linear_algebra import HessenbergAttrs, LapackAttrs
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.dynamic_ops.rules_move import stated
-from shlo_disc.expr.dim import Dim, maximum, minimum
+from shlo_disc.expr.dim import as_dim, maximum, minimum
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir import core as ir
 
@@ -72,14 +72,7 @@ _INFO = DType.I32
 _OF_SYSTEMS = {"side": "LR", "uplo": "LU", "trans_x": "NTC", "diag": "NU"}  # in this order
 
 
-def _square(call: LibraryCall) -> Dim:
-    n, columns = call.sizes
-    call.frame.build.demand_equal(columns, n, "the routine takes square matrices", call.op.span)
-    return n
-
-
 def _potrf(call: LibraryCall) -> Sequence[Tensor]:
-    _square(call)
     results = [(call.operands[0].shape, call.dtype), (call.batch, _INFO)]
     return call.emit("d_potrf", LapackAttrs(call.triangle), results)
 
@@ -109,14 +102,19 @@ def _geqp3(call: LibraryCall) -> Sequence[Tensor]:
 
 
 def _orgqr(call: LibraryCall) -> Sequence[Tensor]:
-    a, _ = call.operands
+    (a, tau), (m, n), build, span = call.operands, call.sizes, call.frame.build, call.op.span
+    build.demand_at_least(m, n, "orthonormal columns are at most as many as rows", span)
+    build.demand_at_least(n, tau.shape[-1], "reflectors are at most as many as columns", span)
     return call.emit("d_orgqr", LapackAttrs(), [(a.shape, a.dtype)])
 
 
 def _ormqr(call: LibraryCall) -> Sequence[Tensor]:
-    c = call.operands[2]
-    transposed = "C" if c.dtype.is_complex else "T"
-    options = ("L" if call.flag("left") else "R") + (transposed if call.flag("transpose") else "N")
+    (_, tau, c), (rows, columns), build, span = call.operands, call.sizes, call.frame.build, call.op.span
+    transposed, side = "C" if c.dtype.is_complex else "T", "L" if call.flag("left") else "R"
+    build.demand_equal(rows, c.shape[-2 if side == "L" else -1], "reflectors have the size of what they reflect", span)
+    for size, what in ((rows, "rows"), (columns, "columns")):
+        build.demand_at_least(size, tau.shape[-1], f"reflectors are at most as many as {what}", span)
+    options = side + (transposed if call.flag("transpose") else "N")
     return call.emit("d_ormqr", LapackAttrs(options), [(c.shape, c.dtype)])
 
 
@@ -150,14 +148,14 @@ def _syevd(call: LibraryCall) -> Sequence[Tensor]:
 
 def symmetric(call: LibraryCall, options: str) -> Sequence[Tensor]:
     """Eigenvectors if they are asked for, eigenvalues and info; `options` are job (V or N) and uplo."""
-    (a,), n = call.operands, _square(call)
+    (a,), n = call.operands, call.sizes[0]
     vectors, values, info = (a.shape, a.dtype), ((*call.batch, n), a.dtype.part), (call.batch, _INFO)
     wanted = [vectors, values, info] if options[0] == "V" else [values, info]
     return call.emit("d_syevd", LapackAttrs(options), wanted)
 
 
 def _sytrd(call: LibraryCall) -> Sequence[Tensor]:
-    (a,), n = call.operands, _square(call)
+    (a,), n = call.operands, call.sizes[0]
     diagonal, rest = (*call.batch, n), (*call.batch, maximum(n - 1, 0))
     results = [(a.shape, a.dtype), (diagonal, a.dtype.part), (rest, a.dtype.part), (rest, a.dtype), (call.batch, _INFO)]
     return call.emit("d_sytrd", LapackAttrs(call.triangle), results)
@@ -165,7 +163,7 @@ def _sytrd(call: LibraryCall) -> Sequence[Tensor]:
 
 def eigen(call: LibraryCall, jobs: str) -> tuple[list[Tensor], list[Tensor], Tensor]:
     """Eigenvalues (real ones in two parts), the left and right vectors that `jobs` (V or N each) ask for, and info."""
-    (a,), n = call.operands, _square(call)
+    (a,), n = call.operands, call.sizes[0]
     values = [((*call.batch, n), a.dtype)] * (1 if a.dtype.is_complex else 2)
     vectors = [(a.shape, _TO_COMPLEX[a.dtype])] * jobs.count("V")
     *found, info = call.emit("d_geev", LapackAttrs(jobs), [*values, *vectors, (call.batch, _INFO)])
@@ -185,7 +183,7 @@ def _geev(call: LibraryCall) -> Sequence[Tensor]:
 
 
 def _gees(call: LibraryCall) -> Sequence[Tensor]:
-    (a,), n, job = call.operands, _square(call), call.letter("mode", "NV")
+    (a,), n, job = call.operands, call.sizes[0], call.letter("mode", "NV")
     if (sort := call.letter("sort", "NS")) != "N":
         raise UnsupportedOpError(f"expected gees not to sort (N), found {sort}, as jaxlib refuses too", call.op.span)
     values = [((*call.batch, n), a.dtype)] * (1 if a.dtype.is_complex else 2)
@@ -195,21 +193,20 @@ def _gees(call: LibraryCall) -> Sequence[Tensor]:
 
 
 def _gehrd(call: LibraryCall) -> Sequence[Tensor]:
-    (a,), n = call.operands, _square(call)
-    attrs = HessenbergAttrs(call.number("low"), call.number("high"))
+    (a,), n, build, span = call.operands, call.sizes[0], call.frame.build, call.op.span
+    low, high = call.number("low"), call.number("high")
+    if low < 1:
+        raise VerifyError(f"expected 'low' from 1, found {low}", span)
+    build.demand_at_least(maximum(n, 1), low, "'low' is a row, counted from 1", span)
+    build.demand_at_least(n, high, "'high' is a row, counted from 1", span)
+    build.demand_at_least(as_dim(high), minimum(n, low), "'high' does not come before 'low'", span)
+    attrs = HessenbergAttrs(low, high)
     return call.emit(
         "d_gehrd", attrs, [(a.shape, a.dtype), ((*call.batch, maximum(n - 1, 0)), a.dtype), (call.batch, _INFO)]
     )
 
 
-def _demand_diagonals(call: LibraryCall) -> None:
-    *diagonals, b = call.operands
-    for x in diagonals:
-        call.frame.build.same_shape((x.shape, b.shape[:-1]), "a tridiagonal system has three diagonals", call.op.span)
-
-
 def _gtsv(call: LibraryCall) -> Sequence[Tensor]:
-    _demand_diagonals(call)
     b = call.operands[3]
     results = [(x.shape, x.dtype) for x in call.operands]
     return call.emit("d_gtsv", LapackAttrs(), [*results, (b.shape[:-2], _INFO)])
@@ -217,16 +214,29 @@ def _gtsv(call: LibraryCall) -> Sequence[Tensor]:
 
 def perturbed_solve(call: LibraryCall) -> Sequence[Tensor]:
     """Solve tridiagonal systems whose matrices may be singular."""
-    _demand_diagonals(call)
     b = call.operands[3]
     return call.emit("d_gtsv_perturbed", LapackAttrs(), [(b.shape, b.dtype)])
 
 
-ROUTINES: Mapping[str, CallRule] = {
-    "potrf": _potrf, "trsm": _trsm, "getrf": _getrf, "geqrf": _geqrf, "geqp3": _geqp3, "orgqr": _orgqr,
-    "ormqr": _ormqr, "gesdd": singular("gesdd"), "gesvd": singular("gesvd"), "syevd": _syevd, "sytrd": _sytrd,
-    "geev": _geev, "gees": _gees, "gehrd": _gehrd, "gtsv": _gtsv,
-}  # fmt: skip
+ROUTINES: Mapping[str, tuple[CallRule, str]] = {
+    "potrf": (_potrf, "T(n,n) -> 2"),
+    "trsm": (_trsm, "T(k,k) T(m,n) -> 1"),
+    "getrf": (_getrf, "T(m,n) -> 3"),
+    "geqrf": (_geqrf, "T(m,n) -> 2"),
+    "geqp3": (_geqp3, "T(m,n) i(n) -> 3"),
+    "orgqr": (_orgqr, "T(m,n) T(k) -> 1"),
+    "ormqr": (_ormqr, "T(r,n) T(k) T(m,c) -> 1"),
+    "gesdd": (singular("gesdd"), "T(m,n) -> 5"),
+    "gesvd": (singular("gesvd"), "T(m,n) -> 5"),
+    "syevd": (_syevd, "T(n,n) -> 3"),
+    "sytrd": (_sytrd, "T(n,n) -> 5"),
+    "geev": (_geev, "T(n,n) -> 5"),
+    "gees": (_gees, "T(n,n) -> 6"),
+    "gehrd": (_gehrd, "T(n,n) -> 3"),
+    "gtsv": (_gtsv, "T(n) T(n) T(n) T(n,m) -> 5"),
+}
+_RESULTS_IF_COMPLEX = {"geev": "T(n,n) -> 4", "gees": "T(n,n) -> 5"}
+PERTURBED = perturbed_solve, "T(n) T(n) T(n) T(n,m) -> 1"
 _COMPLEX_NAMES = {"orgqr": "ungqr", "ormqr": "unmqr", "syevd": "heevd", "sytrd": "hetrd"}
 
 
@@ -236,8 +246,12 @@ def _lapack_name(letter: str, routine: str) -> str:
 
 
 CALLS: Mapping[str, Rule] = {
-    **{_lapack_name(x, name): as_rule(rule, x) for x in LETTERS.values() for name, rule in ROUTINES.items()},
-    "tridiagonal_solve_perturbed_ffi": as_rule(perturbed_solve),
+    **{
+        _lapack_name(x, name): as_rule(rule, _RESULTS_IF_COMPLEX.get(name, text) if x in "cz" else text, x)
+        for x in LETTERS.values()
+        for name, (rule, text) in ROUTINES.items()
+    },
+    "tridiagonal_solve_perturbed_ffi": as_rule(*PERTURBED),
 }
 
 RULES: Mapping[str, Rule] = {"stablehlo.cholesky": _cholesky, "stablehlo.triangular_solve": _triangular_solve}

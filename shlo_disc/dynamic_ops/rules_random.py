@@ -6,10 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from shlo_disc.diagnostics import UnsupportedOpError
+from shlo_disc.diagnostics import UnsupportedOpError, VerifyError
 from shlo_disc.dynamic_ops.attribute_values import string
 from shlo_disc.dynamic_ops.builder import Bound
 from shlo_disc.dynamic_ops.composing import Composer
+from shlo_disc.dynamic_ops.custom_arity import takes
 from shlo_disc.dynamic_ops.drawing import FIRST_TURN, NEXT_TURN
 from shlo_disc.dynamic_ops.frame import Frame, Rule
 from shlo_disc.dynamic_ops.opdef import NoAttrs
@@ -25,18 +26,31 @@ from shlo_disc.ir import core as ir
 _MANTISSA_BITS: Mapping[DType, int] = {DType.F16: 10, DType.BF16: 7, DType.F32: 23, DType.F64: 52}
 
 
+# The specification leaves DEFAULT open; it is PHILOX here, so its state has the sizes of PHILOX.
+_STATE_WORDS = {RngAlgorithm.THREE_FRY: (2,), RngAlgorithm.PHILOX: (2, 3)}
+
+
 def _rng_bit_generator(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     """`custom_call @stablehlo.dynamic_rng_bit_generator` has the shape as its second operand."""
     initial, *sizes = op.operands
     shape = asked_shape(frame, op, sizes[0], 1) if sizes else static_shape(op, 1)
     name = string(op, "rng_algorithm", "DEFAULT")
+    names = ("DEFAULT", *RngAlgorithm.__members__)
+    if name not in names:
+        raise VerifyError(f"expected one of {', '.join(names)} as 'rng_algorithm', found {name}", op.span)
     algorithm = RngAlgorithm.PHILOX if name == "DEFAULT" else RngAlgorithm(name)
     compose, dtype = Composer(frame, op.span), result_dtype(op, 1)
     if dtype.bits not in (8, 16, 32, 64):
         raise UnsupportedOpError(f"{op.name} of elements of type {dtype.value} is not supported", op.span)
     start = frame.tensor(initial)
-    if len(start.shape) != 1 or start.shape[0].constant is None:
-        raise UnsupportedOpError(f"{op.name} takes a state of a fixed size, found {start!r}", op.span)
+    if start.dtype is not DType.UI64:
+        raise VerifyError(f"expected a state of type ui64, found {start.dtype.value}", op.span)
+    words = start.shape[0].constant if len(start.shape) == 1 else None
+    if words not in _STATE_WORDS[algorithm]:
+        allowed = " or ".join(map(str, _STATE_WORDS[algorithm]))
+        raise UnsupportedOpError(
+            f"{op.name} takes a state of {allowed} numbers for {algorithm.value}, found {start!r}", op.span
+        )
     bits, state = _drawn(compose, start, shape, dtype.bits, algorithm)
     return [state, compose.bitcast(bits, dtype)]
 
@@ -162,7 +176,9 @@ def _whole_numbers(compose: _Draws, shape: Shape, a: Tensor, b: Tensor) -> Tenso
 def _threefry(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     """Threefry-2x32 of keys and blocks, word by word: what JAX calls on a GPU. What follows them states shapes."""
     words = frame.tensors(op.operands[:4])
-    for x in words[1:]:
+    for x in words:
+        if x.dtype is not DType.UI32:
+            raise VerifyError(f"expected words of threefry of type ui32, found {x.dtype.value}", op.span)
         frame.build.same_shape((words[0].shape, x.shape), "the words of threefry have one shape", op.span)
     shape = stated(frame, op, words[0].shape)
     return frame.build.emit("d_threefry", words, NoAttrs(), [(shape, DType.UI32)] * 2, op.span)
@@ -177,8 +193,8 @@ def _next_turn(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 
 CUSTOM: Mapping[str, Rule] = {
-    "stablehlo.dynamic_rng_bit_generator": _rng_bit_generator,
-    "cu_threefry2x32_ffi": _threefry,
+    "stablehlo.dynamic_rng_bit_generator": takes(_rng_bit_generator, (2,), 2, 1, 1, integers=(1,)),
+    "cu_threefry2x32_ffi": takes(_threefry, range(4, 9), 2),
 }
 
 RULES: Mapping[str, Rule] = {

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from shlo_disc.dynamic_ops.builder import Bound
 from shlo_disc.dynamic_ops.composing import Composer
+from shlo_disc.dynamic_ops.custom_arity import takes
 from shlo_disc.dynamic_ops.frame import Frame, Rule
 from shlo_disc.dynamic_ops.gather import GatherAttrs
 from shlo_disc.dynamic_ops.linear_algebra import LapackAttrs
@@ -76,4 +77,7 @@ def _solve(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     return [frame.build.one("d_sparse_solve", operands, LapackAttrs(), shape, b.dtype, op.span)]
 
 
-CALLS: Mapping[str, Rule] = {"cpu_csr_sparse_dense_ffi": _product, "cusolver_csrlsvqr_ffi": _solve}
+CALLS: Mapping[str, Rule] = {
+    "cpu_csr_sparse_dense_ffi": takes(_product, (4,), 1, 1, 1, 1, integers=(1, 2)),
+    "cusolver_csrlsvqr_ffi": takes(_solve, (4,), 1, 1, 1, 1, 1, integers=(1, 2)),
+}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from shlo_disc.diagnostics import VerifyError
-from shlo_disc.dynamic_ops.attribute_values import dictionary, integer, symbols
+from shlo_disc.dynamic_ops.attribute_values import dictionary, integer
 from shlo_disc.dynamic_ops.builder import Bound, tensor_type
+from shlo_disc.dynamic_ops.custom_arity import takes
 from shlo_disc.dynamic_ops.elementwise import CompareAttrs
 from shlo_disc.dynamic_ops.frame import Frame, Rule
 from shlo_disc.dynamic_ops.order import SortAttrs
@@ -63,9 +64,13 @@ def _approx_top_k(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     dim = dictionary(op, "mhlo.backend_config").get("reduction_dim")
     if not isinstance(dim, IntegerAttr):
         raise VerifyError("expected an integer 'reduction_dim' in the backend configuration", op.span)
-    tensors = frame.tensors(op.operands[:2])
-    body = frame.function_combiner(symbols(op, "called_computations")[0], op.span)
-    where = dim.value % len(tensors[0].shape)
+    tensors, span = frame.tensors(op.operands[:2]), op.span
+    rank, dtypes = len(tensors[0].shape), [x.dtype for x in tensors]
+    frame.build.same_shape([x.shape for x in tensors], "top-k takes numbers, and a position for each", span)
+    if not -rank <= dim.value < rank:
+        raise VerifyError(f"expected a 'reduction_dim' below {rank}, found {dim.value}", span)
+    body = frame.function_combiner(op, [dtype for dtype in dtypes for _ in range(2)], [DType.I1])
+    where = dim.value % rank
     count = _approximate_count(frame, op, where)
     in_order = _sorted(frame, op, tensors, SortAttrs(where, stable=False), body)
     return _first(frame, op, in_order, where, count)
@@ -73,11 +78,14 @@ def _approx_top_k(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 def _approximate_count(frame: Frame, op: ir.Op, dim: int) -> Dim:
     """How many results there are: what the text states, or the operand that says so."""
-    if (size := tensor_type(op.results[0].type, op.span).shape[dim]) is not None:
+    shape = tensor_type(op.results[0].type, op.span).shape
+    if len(shape) > dim and (size := shape[dim]) is not None:
         return const(size)
     if len(op.operands) > 4:  # after the tensors and their initial values
         sizes = frame.dims(op.operands[4], op)
-        return sizes[dim] if frame.bound(op.operands[4]).shape else sizes[0]
+        where = dim if len(sizes) == len(shape) else 0
+        if where < len(sizes):
+            return sizes[where]
     raise VerifyError("expected the number of results of top-k, found none", op.span)
 
 
@@ -92,10 +100,10 @@ def _mhlo_top_k(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 
 CUSTOM: Mapping[str, Rule] = {
-    "stablehlo.dynamic_top_k": _dynamic_top_k,
-    "ApproxTopK": _approx_top_k,
-    "stablehlo.dynamic_approx_top_k": _approx_top_k,
-    "mhlo.topk": _mhlo_top_k,
+    "stablehlo.dynamic_top_k": takes(_dynamic_top_k, (2,), 2, -1, 0, integers=(1,)),
+    "ApproxTopK": takes(_approx_top_k, (4,), 2, integers=(1,)),
+    "stablehlo.dynamic_approx_top_k": takes(_approx_top_k, (5,), 2, integers=(1, 4)),
+    "mhlo.topk": takes(_mhlo_top_k, (1,), 2),
 }
 
 RULES: Mapping[str, Rule] = {"chlo.top_k": _top_k}

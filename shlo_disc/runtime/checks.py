@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from shlo_disc.artifact import Artifact, CheckText, Formula
-from shlo_disc.diagnostics import InternalError, RuntimeShapeError
+from shlo_disc.diagnostics import InternalError, RuntimeShapeError, filled
 from shlo_disc.runtime.formulas import Symbols, evaluate
 
 _NAME = re.compile(r"[^\W\d]\w*")
@@ -49,13 +49,7 @@ def verify_layout(artifact: Artifact, symbols: Symbols) -> None:
 
 def broken(artifact: Artifact, check: CheckText, symbols: Mapping[str, int]) -> RuntimeShapeError:
     """The error for a demand that is not met: its message with the values, the sizes it is about, and its line."""
-    values = [_show(value, symbols) for value in check.values]
-
-    def fill(hole: re.Match[str]) -> str:
-        number = int(hole[1])
-        return values[number] if number < len(values) else hole[0]
-
-    message = re.sub(r"\{(\d+)\}", fill, check.message)
+    message = filled(check.message, [_show(value, symbols) for value in check.values])
     lhs, relation, rhs = check.lhs, check.relation, check.rhs
     if lhs.lstrip("-").isdigit() and relation in _MIRRORED:  # a number is expected, not found
         lhs, relation, rhs = rhs, _MIRRORED[relation], lhs

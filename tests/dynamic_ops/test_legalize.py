@@ -180,7 +180,7 @@ def test_shapes_that_always_differ_are_an_error_with_a_place() -> None:
     ("op", "name"),
     [
         ('%0 = interpreter.probe %x, probe_id = "here" : tensor<?xf32>', "interpreter.probe"),
-        ("%0 = stablehlo.custom_call @lapack_sgetrf_ffi(%x) : (tensor<?xf32>) -> tensor<?xf32>", "@lapack_sgetrf_ffi"),
+        ("%0 = stablehlo.custom_call @tpu_custom_call(%x) : (tensor<?xf32>) -> tensor<?xf32>", "@tpu_custom_call"),
     ],
 )  # fmt: skip
 def test_an_unknown_op_is_named_with_its_place(op: str, name: str) -> None:

@@ -9,7 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 import shlo_disc
-from shlo_disc import CompileOptions, RuntimeShapeError, VerifyError
+from shlo_disc import CompileOptions, RuntimeShapeError, UnsupportedOpError, VerifyError
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.numpy_math import numpy_dtype
 
 ONE_LESS = """func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
   %c = stablehlo.constant dense<-1> : tensor<i32>
@@ -79,3 +81,47 @@ def test_a_carry_that_a_loop_hands_on_may_be_copied_after_it(driver: Literal["c"
     run = shlo_disc.compile(SCAN, options=CompileOptions(driver=driver))
     for found, wanted in zip(run(x, y), (x, y), strict=True):
         np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("words", ["0", "1", "4", "?"])
+@pytest.mark.parametrize("algorithm", ["DEFAULT", "PHILOX", "THREE_FRY"])
+def test_a_generator_of_random_bits_takes_states_of_its_sizes(algorithm: str, words: str) -> None:
+    state = f"tensor<{words}xui64>"
+    text = f"""func.func @main(%s: {state}) -> ({state}, tensor<5x7xui32>) {{
+  %0, %1 = stablehlo.rng_bit_generator %s, algorithm = {algorithm} : ({state}) -> ({state}, tensor<5x7xui32>)
+  return %0, %1 : {state}, tensor<5x7xui32>
+}}"""
+    with pytest.raises((VerifyError, UnsupportedOpError), match=r"\b2( or 3)? numbers for"):
+        shlo_disc.compile(text)
+
+
+@pytest.mark.parametrize("element", ["i2", "ui2", "i4", "ui4", "i8"])
+@pytest.mark.parametrize(("combine", "start"), [("add", "0"), ("multiply", "1"), ("maximum", "0")])
+def test_scans_of_narrow_integers(element: str, combine: str, start: str) -> None:
+    run = shlo_disc.compile(f"""func.func @main(%x: tensor<9x2x{element}>) -> tensor<9x2x{element}> {{
+  %c = stablehlo.constant dense<{start}> : tensor<{element}>
+  %0 = "stablehlo.reduce_window"(%x, %c) <{{
+    padding = dense<[[8, 0], [0, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 9, 1>
+  }}> ({{
+  ^bb0(%a: tensor<{element}>, %b: tensor<{element}>):
+    %1 = stablehlo.{combine} %a, %b : tensor<{element}>
+    stablehlo.return %1 : tensor<{element}>
+  }}) : (tensor<9x2x{element}>, tensor<{element}>) -> tensor<9x2x{element}>
+  return %0 : tensor<9x2x{element}>
+}}""")
+    x = np.random.default_rng().integers(0, 2, (9, 2)).astype(numpy_dtype(DType(element)))
+    scans = {"add": np.cumsum, "multiply": np.cumprod, "maximum": np.maximum.accumulate}
+    wanted = scans[combine](x.astype(np.int64), 0)
+    (found,), modulus = run(x), 1 << DType(element).bits
+    np.testing.assert_array_equal(np.asarray(found).astype(np.int64) % modulus, wanted % modulus)
+
+
+def test_a_long_number_in_a_message_is_text() -> None:
+    number = "7" * 5000
+    text = f"""func.func @main(%x: tensor<i1>) {{
+  stablehlo.custom_call @shape_assertion(%x) {{error_message = "found {{{number}}}", has_side_effect = true}}
+      : (tensor<i1>) -> ()
+  return
+}}"""
+    with pytest.raises(RuntimeShapeError, match=r"found \{7777"):
+        shlo_disc.compile(text)(np.asarray(False))
