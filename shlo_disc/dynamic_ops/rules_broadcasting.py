@@ -10,7 +10,7 @@ from shlo_disc.dynamic_ops.elementwise import CompareAttrs
 from shlo_disc.dynamic_ops.frame import Frame, Rule
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Tensor
-from shlo_disc.dynamic_ops.rules_elementwise import result_dtype
+from shlo_disc.dynamic_ops.rules_elementwise import demand_meaning, result_dtype
 from shlo_disc.dynamic_ops.rules_move import broadcast, stated
 from shlo_disc.expr.dim import ONE, Dim, maximum, minimum
 from shlo_disc.expr.scalar import Direction
@@ -63,6 +63,7 @@ def _operands(frame: Frame, op: ir.Op) -> tuple[Tensor, ...]:
 def _binary(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     a, b = _operands(frame, op)
     name = op.name.removeprefix(_PREFIX)
+    demand_meaning(op, name)
     return [frame.build.one(name, (a, b), NoAttrs(), a.shape, result_dtype(op), op.span)]
 
 

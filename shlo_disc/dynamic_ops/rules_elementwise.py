@@ -40,16 +40,20 @@ def _shape(frame: Frame, op: ir.Op, tensors: Sequence[Tensor]) -> Shape:
     return frame.build.declared(shape, op.results[0].type, f"the result of {op.name}", op.span)
 
 
+def demand_meaning(op: ir.Op, name: str) -> None:
+    """Refuse an elementwise op on types that the specification lists and gives no meaning for."""
+    dtype = result_dtype(op)
+    if dtype.is_complex and name in ("bessel_i1e", "remainder"):
+        raise UnsupportedOpError(f"op '{op.name}' is supported for real numbers only, found {dtype.value}", op.span)
+    if dtype.bits == 6 and name == "next_after":  # it computes with the bits as an integer
+        raise UnsupportedOpError(f"op '{op.name}' is not supported for floats of 6 bits, found {dtype.value}", op.span)
+
+
 def _plain(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    demand_meaning(op, short_name(op))
     tensors = frame.tensors(op.operands)
     shape = _shape(frame, op, tensors)
     return [frame.build.one(short_name(op), tensors, NoAttrs(), shape, result_dtype(op), op.span)]
-
-
-def _of_reals(frame: Frame, op: ir.Op) -> Sequence[Bound]:
-    if (dtype := result_dtype(op)).is_complex:
-        raise UnsupportedOpError(f"op '{op.name}' is supported for real numbers only, found {dtype.value}", op.span)
-    return _plain(frame, op)
 
 
 def _convert(frame: Frame, op: ir.Op) -> Sequence[Bound]:
@@ -160,14 +164,13 @@ def assertion(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 # Each has its StableHLO or DHLO namesake's meaning. (bessel_i1e of complex numbers has none.)
 _CHLO = (
-    "_asin_acos_kernel acos acosh asin asinh atan atanh conj cosh digamma erf erf_inv erfc is_inf is_neg_inf "
-    "is_pos_inf lgamma mulhi next_after polygamma sinh square tan zeta"
+    "_asin_acos_kernel acos acosh asin asinh atan atanh bessel_i1e conj cosh digamma erf erf_inv erfc is_inf "
+    "is_neg_inf is_pos_inf lgamma mulhi next_after polygamma sinh square tan zeta"
 )
 
 RULES: Mapping[str, Rule] = {
     **{f"stablehlo.{fn.value}": _plain for fn in (*UnaryFn, *BinaryFn)},
     **{f"chlo.{name}": _plain for name in _CHLO.split()},
-    "chlo.bessel_i1e": _of_reals,
     "stablehlo.convert": _convert,
     "stablehlo.select": _select,
     "stablehlo.clamp": _clamp,

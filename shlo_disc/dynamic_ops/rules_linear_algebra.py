@@ -16,7 +16,8 @@ from shlo_disc.dynamic_ops.linear_algebra import HessenbergAttrs, LapackAttrs
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.dynamic_ops.rules_move import stated
-from shlo_disc.expr.dim import as_dim, maximum, minimum
+from shlo_disc.dynamic_ops.slices import SliceAttrs
+from shlo_disc.expr.dim import ONE, ZERO, as_dim, maximum, minimum
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir import core as ir
 
@@ -109,13 +110,18 @@ def _orgqr(call: LibraryCall) -> Sequence[Tensor]:
 
 
 def _ormqr(call: LibraryCall) -> Sequence[Tensor]:
-    (_, tau, c), (rows, columns), build, span = call.operands, call.sizes, call.frame.build, call.op.span
+    (a, tau, c), (rows, columns), build, span = call.operands, call.sizes, call.frame.build, call.op.span
     transposed, side = "C" if c.dtype.is_complex else "T", "L" if call.flag("left") else "R"
+    count = tau.shape[-1]
     build.demand_equal(rows, c.shape[-2 if side == "L" else -1], "reflectors have the size of what they reflect", span)
     for size, what in ((rows, "rows"), (columns, "columns")):
-        build.demand_at_least(size, tau.shape[-1], f"reflectors are at most as many as {what}", span)
-    options = side + (transposed if call.flag("transpose") else "N")
-    return call.emit("d_ormqr", LapackAttrs(options), [(c.shape, c.dtype)])
+        build.demand_at_least(size, count, f"reflectors are at most as many as {what}", span)
+    if not build.facts.equal(columns, count).is_true:  # what follows them is no reflector, and not for LAPACK to see
+        rank = len(a.shape)
+        attrs = SliceAttrs((ZERO,) * rank, (ONE,) * rank)
+        a = build.one("d_slice", (a,), attrs, (*a.shape[:-1], count), a.dtype, span)
+    options = LapackAttrs(side + (transposed if call.flag("transpose") else "N"))
+    return build.emit("d_ormqr", (a, tau, c), options, [(c.shape, c.dtype)], span)
 
 
 def singular(name: str) -> CallRule:

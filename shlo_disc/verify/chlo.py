@@ -37,6 +37,7 @@ _COMPLEX = Kind.COMPLEX | Kind.UNRANKED
 _ANALYTIC = _REAL | _COMPLEX
 _BITS = Kind.BOOL | Kind.INTEGER | Kind.UNRANKED
 _BOOL = Kind.BOOL | Kind.UNRANKED
+_NUMBER = _ANY & ~Kind.BOOL
 
 _UNARY: Mapping[str, Kind] = {
     "_asin_acos_kernel": _COMPLEX,
@@ -65,23 +66,24 @@ _BINARY: Mapping[str, tuple[Slot, Slot]] = {
     "polygamma": (Slot("n", _REAL), Slot("x", _REAL)),
     "zeta": (Slot("x", _REAL), Slot("q", _REAL)),
 }
+# CHLO takes any tensors for most of these; an op that broadcasts takes here what the op itself takes.
 _BROADCAST: Mapping[str, Kind] = {
     "add": _ANY,
     "and": _BITS,
-    "atan2": _ANY,
-    "divide": _ANY,
+    "atan2": _NUMBER & ~Kind.INTEGER,
+    "divide": _NUMBER,
     "maximum": _ANY,
     "minimum": _ANY,
     "multiply": _ANY,
-    "next_after": _ANY,
+    "next_after": _REAL,
     "or": _BITS,
-    "polygamma": _ANY,
-    "power": _ANY,
-    "remainder": _ANY,
-    "shift_left": _ANY,
-    "shift_right_arithmetic": _ANY,
-    "shift_right_logical": _ANY,
-    "subtract": _ANY,
+    "polygamma": _REAL,
+    "power": _NUMBER,
+    "remainder": _NUMBER,
+    "shift_left": Kind.INTEGER | Kind.UNRANKED,
+    "shift_right_arithmetic": Kind.INTEGER | Kind.UNRANKED,
+    "shift_right_logical": Kind.INTEGER | Kind.UNRANKED,
+    "subtract": _NUMBER,
     "xor": _BITS,
     "zeta": _REAL,
 }

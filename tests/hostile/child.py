@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import shlo_disc
-from shlo_disc import CompileOptions, InternalError, ShloDiscError
+from shlo_disc import CompileOptions, InternalError, ShloDiscError, ToolchainError
 from shlo_disc.check.calls import guarded
 from shlo_disc.check.sampling import DISTRIBUTIONS
 from shlo_disc.compiled import Compiled
@@ -84,7 +84,8 @@ def judged(work: Callable[[], Any], success: Literal["compiled", "ran"]) -> tupl
     try:
         return Answer(success), work()
     except Exception as error:  # noqa: BLE001  which one it is, is the answer
-        is_ours = isinstance(error, ShloDiscError | MemoryError) and not isinstance(error, InternalError)
+        bugs = InternalError, ToolchainError  # the latter: what was generated is no C++
+        is_ours = isinstance(error, ShloDiscError | MemoryError) and not isinstance(error, bugs)
         return Answer("refused" if is_ours else "foreign", described(error)), None
 
 
@@ -118,7 +119,7 @@ def call(run: Compiled, seed: int) -> None:
         try:
             for result in run(*inputs):
                 result.copy()  # all of its memory is there
-        except InternalError:
+        except (InternalError, ToolchainError):
             raise
         except (ShloDiscError, MemoryError) as error:
             str(error)

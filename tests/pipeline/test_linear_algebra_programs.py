@@ -258,6 +258,28 @@ def test_threads_do_not_share_tiny_matrices(size: int, grain: str) -> None:
     np.testing.assert_allclose(np.tril(found), wanted, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.complex128])
+@pytest.mark.parametrize(("left", "transpose"), [(True, False), (True, True), (False, False), (False, True)])
+def test_fewer_reflectors_than_columns(dtype: Any, left: bool, transpose: bool) -> None:
+    def product(a: Any, tau: Any, c: Any) -> Any:
+        return lax.linalg.ormqr(a, tau, c, left=left, transpose=transpose)
+
+    rng = np.random.default_rng()
+    with jax.enable_x64(True):
+        scope = export.SymbolicScope()
+        shapes = ("b, r, n", "b, k", "b, r, m" if left else "b, m, r")
+        specs = [jax.ShapeDtypeStruct(export.symbolic_shape(shape, scope=scope), dtype) for shape in shapes]
+        exported = export.export(jax.jit(product), platforms=("cpu",), disabled_checks=CHECKS)(*specs)
+        run = shlo_disc.compile(exported, options=FAST)
+        for b, r, n, k, m in ((2, 5, 3, 1, 4), (1, 7, 9, 5, 3), (3, 4, 4, 4, 1), (2, 3, 2, 2, 2), (1, 17, 16, 9, 2)):
+            given = (
+                random(rng, (b, r, n), dtype),
+                random(rng, (b, k), dtype),
+                random(rng, (b, *((r, m) if left else (m, r))), dtype),
+            )
+            close(np.asarray(run(*given)), np.asarray(jax.jit(product)(*given)), TOLERANCES[np.dtype(dtype).char])
+
+
 # -- other platforms, and what is refused
 
 
