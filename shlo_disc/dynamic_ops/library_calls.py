@@ -10,8 +10,8 @@ from typing import TypeAlias
 from shlo_disc.diagnostics import UnsupportedOpError, VerifyError
 from shlo_disc.dynamic_ops.attribute_values import dictionary, integers, literal, string
 from shlo_disc.dynamic_ops.builder import Bound, tensor_type
-from shlo_disc.dynamic_ops.custom_arity import demand_count
 from shlo_disc.dynamic_ops.frame import Frame, Rule
+from shlo_disc.dynamic_ops.known_calls import demand_count
 from shlo_disc.dynamic_ops.program import Shape, Tensor
 from shlo_disc.dynamic_ops.rules_move import asked_shape, stated
 from shlo_disc.expr.dim import Dim, const

@@ -16,8 +16,8 @@ from shlo_disc.dynamic_ops import (
 from shlo_disc.dynamic_ops.attribute_values import dictionary, string
 from shlo_disc.dynamic_ops.builder import Bound, tensor_type
 from shlo_disc.dynamic_ops.composing import Composer
-from shlo_disc.dynamic_ops.custom_arity import demand_count, demand_types, takes
 from shlo_disc.dynamic_ops.frame import Frame, Rule
+from shlo_disc.dynamic_ops.known_calls import demand_count, demand_types, takes
 from shlo_disc.dynamic_ops.reduce import ReduceWindowAttrs
 from shlo_disc.dynamic_ops.rules_compute import windowed
 from shlo_disc.dynamic_ops.rules_elementwise import assertion, result_dtype

@@ -14,6 +14,7 @@ from shlo_disc.dynamic_ops.builder import tensor_type
 from shlo_disc.dynamic_ops.composing import Composer
 from shlo_disc.dynamic_ops.contract import DotAttrs, Precision
 from shlo_disc.dynamic_ops.frame import Rule
+from shlo_disc.dynamic_ops.known_calls import demand_types
 from shlo_disc.dynamic_ops.library_calls import LibraryCall, as_rule
 from shlo_disc.dynamic_ops.linear_algebra import LapackAttrs
 from shlo_disc.dynamic_ops.opdef import NoAttrs
@@ -102,6 +103,7 @@ def _pivots_to_permutation(call: LibraryCall) -> Sequence[Tensor]:
 def _syrk(call: LibraryCall) -> Sequence[Tensor]:
     """`alpha a a^T + beta c`, or of the transposed `a`. cuBLAS writes the lower triangle only; here both are right."""
     a, c, alpha, beta = call.operands
+    demand_types((c,), call.op)
     (m, k), compose, rank = call.sizes, _composer(call), len(a.shape)
     n, summed = (k, rank - 2) if call.flag("transpose") else (m, rank - 1)
     call.frame.build.same_shape((c.shape, (*call.batch, n, n)), "c has the shape of the product", call.op.span)

@@ -10,9 +10,9 @@ from shlo_disc.diagnostics import UnsupportedOpError, VerifyError
 from shlo_disc.dynamic_ops.attribute_values import string
 from shlo_disc.dynamic_ops.builder import Bound
 from shlo_disc.dynamic_ops.composing import Composer
-from shlo_disc.dynamic_ops.custom_arity import takes
 from shlo_disc.dynamic_ops.drawing import FIRST_TURN, NEXT_TURN
 from shlo_disc.dynamic_ops.frame import Frame, Rule
+from shlo_disc.dynamic_ops.known_calls import takes
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Shape, Tensor
 from shlo_disc.dynamic_ops.random import RngAlgorithm, RngBitsAttrs, RngStateAttrs

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 
 from shlo_disc.dynamic_ops.builder import Bound
 from shlo_disc.dynamic_ops.composing import Composer
-from shlo_disc.dynamic_ops.custom_arity import takes
 from shlo_disc.dynamic_ops.frame import Frame, Rule
 from shlo_disc.dynamic_ops.gather import GatherAttrs
+from shlo_disc.dynamic_ops.known_calls import takes
 from shlo_disc.dynamic_ops.linear_algebra import LapackAttrs
 from shlo_disc.dynamic_ops.order import ScatterAttrs
 from shlo_disc.dynamic_ops.program import Shape, Tensor

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from shlo_disc.diagnostics import VerifyError
 from shlo_disc.dynamic_ops.attribute_values import dictionary, integer
 from shlo_disc.dynamic_ops.builder import Bound, tensor_type
-from shlo_disc.dynamic_ops.custom_arity import takes
 from shlo_disc.dynamic_ops.elementwise import CompareAttrs
 from shlo_disc.dynamic_ops.frame import Frame, Rule
+from shlo_disc.dynamic_ops.known_calls import takes
 from shlo_disc.dynamic_ops.order import SortAttrs
 from shlo_disc.dynamic_ops.program import Body, Tensor
 from shlo_disc.dynamic_ops.rules_move import stated

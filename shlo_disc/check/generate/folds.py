@@ -12,7 +12,12 @@ _PADDING = (const(1), const(2))  # of a convolution of one dim
 
 def is_number(v: Made) -> bool:
     """Whether a value holds integers or floats of usual types."""
-    return v.dtype.bits >= (16 if v.dtype.is_float else 8) and not (v.dtype.is_bool or v.dtype.is_complex)
+    return v.dtype.bits >= (16 if v.dtype.is_float else 8) and _can_be_folded(v)
+
+
+def _can_be_folded(v: Made) -> bool:
+    """Whether a value holds integers of any width, or floats of usual types."""
+    return v.dtype.is_integer or (v.dtype.is_float and v.dtype.bits >= 16)
 
 
 def _extreme(dtype: DType, *, least: bool) -> str:
@@ -60,7 +65,7 @@ def combined(b: Builder, x: Made) -> str:
 
 def reduce(b: Builder) -> bool:
     """Some dims reduced, and often broadcast back."""
-    x = b.pick(lambda v: len(v.shape) >= 1 and (is_number(v) or v.dtype.is_complex or v.dtype.is_bool))
+    x = b.pick(lambda v: len(v.shape) >= 1 and (_can_be_folded(v) or v.dtype.is_complex or v.dtype.is_bool))
     if x is None:
         return False
     dims = [k for k in range(len(x.shape)) if b.choices.below(2)] or [len(x.shape) - 1]
@@ -126,12 +131,12 @@ def argmax(b: Builder) -> bool:
 
 def reduce_window(b: Builder) -> bool:
     """Windows along one dim: pooling, or a cumulative sum."""
-    x = b.pick(lambda v: len(v.shape) >= 1 and v.dtype in (DType.F32, DType.F64, DType.I32, DType.F16, DType.BF16))
+    x = b.pick(lambda v: len(v.shape) >= 1 and (_can_be_folded(v) or v.dtype.is_complex or v.dtype.is_bool))
     if x is None:
         return False
     axis, rank = b.choices.below(len(x.shape)), len(x.shape)
     size = x.shape[axis].constant
-    combine = pick(b.choices, ("add", "maximum"))
+    combine = combined(b, x)
     window, strides, low, high = [1] * rank, [1] * rank, [0] * rank, [0] * rank
     out = x.shape[axis]
     if size is not None and size > 1 and chance(b.choices, 2):  # cumulative
@@ -226,7 +231,7 @@ def convolution(b: Builder) -> bool:
 
 def sort(b: Builder) -> bool:
     """One dim sorted, stably; with a value of equal shape beside it now and then, by which ties are broken."""
-    x = b.pick(lambda v: len(v.shape) >= 1 and is_number(v))
+    x = b.pick(lambda v: len(v.shape) >= 1 and _can_be_folded(v))
     if x is None:
         return False
     axis = b.choices.below(len(x.shape))
