@@ -101,6 +101,9 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "integers": ("tests/expr/test_simplify.py", "tests/pipeline/test_integer_programs.py"),
     "search": ("tests/analysis/test_sizes.py",),
     "single": ("tests/pipeline/test_single_elements.py",),
+    "known_calls": ("tests/hostile/test_known_calls.py",),
+    "linear_algebra": ("tests/pipeline/test_linear_algebra_programs.py",),
+    "findings": ("tests/hostile/test_findings.py",),
     "sizes": (
         "tests/dynamic_ops/test_demands_of_sizes.py",
         "tests/runtime/test_size_limits.py",
