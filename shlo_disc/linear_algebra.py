@@ -168,7 +168,11 @@ def _decomposed(routine: str) -> _Matrices:
     def of_one(call: Routine, inputs: Arrays) -> _Values:
         (a,), job = inputs, call.options
         m, n = a.shape
-        if a.size:
+        if not np.isfinite(a).all():  # LAPACK may never end; info is what its newer versions say of a NaN
+            rows, columns = (m, n) if job == "A" else (min(m, n),) * 2
+            shapes = (m, rows), (min(m, n),), (columns, n)
+            u, s, v, info = *(np.full(shape, np.nan) for shape in shapes), -4
+        elif a.size:
             u, s, v, info = _routine(routine, a)(a, compute_uv=job != "N", full_matrices=job == "A")
         else:
             rows, columns = (m, n) if job == "A" else (0, 0)

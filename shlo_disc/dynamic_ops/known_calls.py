@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 
 from shlo_disc.diagnostics import VerifyError
-from shlo_disc.dynamic_ops.attribute_values import string
+from shlo_disc.dynamic_ops.attribute_values import integers, string
 from shlo_disc.dynamic_ops.builder import Bound, tensor_type
 from shlo_disc.dynamic_ops.frame import Frame, Rule
 from shlo_disc.ir import core as ir
@@ -22,14 +22,17 @@ def demand_count(what: str, found: int, wanted: Sequence[int], op: ir.Op) -> Non
         raise VerifyError(f"expected {numbers} {what} of @{target}, found {found}", op.span)
 
 
-def takes(rule: Rule, operands: Sequence[int], results: int, *ranks: int, integers: Container[int] = ()) -> Rule:
-    """The rule for a target with so many operands and results.
+def takes(rule: Rule, operands: Sequence[int], results: int, *ranks: int, whole: Container[int] = ()) -> Rule:
+    """The rule for a target with so many operands and results; operands that state the shapes of results may follow.
 
-    `ranks` are those of the first operands, -1 for any; `integers`: which operands hold integers of at least 8 bits.
+    `ranks` are those of the first operands, -1 for any; `whole`: which operands hold integers of at least 8 bits.
     """
 
     def apply(frame: Frame, op: ir.Op) -> Sequence[Bound]:
-        demand_count("operands", len(op.operands), operands, op)
+        given = len(op.operands)
+        if given not in operands:
+            given -= len(integers(op, "indices_of_shape_operands", ()))
+        demand_count("operands", given, operands, op)
         demand_count("results", len(op.results), (results,), op)
         target = string(op, "call_target_name")
         for k, x in enumerate(op.operands):
@@ -37,7 +40,7 @@ def takes(rule: Rule, operands: Sequence[int], results: int, *ranks: int, intege
             if k < len(ranks) and ranks[k] not in (-1, len(type_.shape)):
                 message = f"expected operand {k} of @{target} to have {ranks[k]} dims, found {len(type_.shape)}"
                 raise VerifyError(message, op.span)
-            if k in integers and not (type_.dtype.is_integer and type_.dtype.bits >= 8):
+            if k in whole and not (type_.dtype.is_integer and type_.dtype.bits >= 8):
                 message = f"expected operand {k} of @{target} to hold integers, found {type_.dtype.value}"
                 raise VerifyError(message, op.span)
         return rule(frame, op)

@@ -193,7 +193,7 @@ def _next_turn(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 
 CUSTOM: Mapping[str, Rule] = {
-    "stablehlo.dynamic_rng_bit_generator": takes(_rng_bit_generator, (2,), 2, 1, 1, integers=(1,)),
+    "stablehlo.dynamic_rng_bit_generator": takes(_rng_bit_generator, (2,), 2, 1, 1, whole=(1,)),
     "cu_threefry2x32_ffi": takes(_threefry, range(4, 9), 2),
 }
 

@@ -78,6 +78,6 @@ def _solve(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 
 CALLS: Mapping[str, Rule] = {
-    "cpu_csr_sparse_dense_ffi": takes(_product, (4,), 1, 1, 1, 1, integers=(1, 2)),
-    "cusolver_csrlsvqr_ffi": takes(_solve, (4,), 1, 1, 1, 1, 1, integers=(1, 2)),
+    "cpu_csr_sparse_dense_ffi": takes(_product, (4,), 1, 1, 1, 1, whole=(1, 2)),
+    "cusolver_csrlsvqr_ffi": takes(_solve, (4,), 1, 1, 1, 1, 1, whole=(1, 2)),
 }

@@ -100,9 +100,9 @@ def _mhlo_top_k(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 
 CUSTOM: Mapping[str, Rule] = {
-    "stablehlo.dynamic_top_k": takes(_dynamic_top_k, (2,), 2, -1, 0, integers=(1,)),
-    "ApproxTopK": takes(_approx_top_k, (4,), 2, integers=(1,)),
-    "stablehlo.dynamic_approx_top_k": takes(_approx_top_k, (5,), 2, integers=(1, 4)),
+    "stablehlo.dynamic_top_k": takes(_dynamic_top_k, (2,), 2, -1, 0, whole=(1,)),
+    "ApproxTopK": takes(_approx_top_k, (4,), 2, whole=(1,)),
+    "stablehlo.dynamic_approx_top_k": takes(_approx_top_k, (5,), 2, whole=(1, 4)),
     "mhlo.topk": takes(_mhlo_top_k, (1,), 2),
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ import shlo_disc
 from shlo_disc import CompileOptions, RuntimeShapeError, UnsupportedOpError, VerifyError
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.numpy_math import numpy_dtype
+from tests.hostile.known_calls import known_calls
 
 ONE_LESS = """func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
   %c = stablehlo.constant dense<-1> : tensor<i32>
@@ -125,3 +126,18 @@ def test_a_long_number_in_a_message_is_text() -> None:
 }}"""
     with pytest.raises(RuntimeShapeError, match=r"found \{7777"):
         shlo_disc.compile(text)(np.asarray(False))
+
+
+@pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("routine", ["gesvd", "gesdd"])
+@pytest.mark.parametrize(("letter", "dtype"), [("s", np.float32), ("z", np.complex128)])
+def test_singular_values_of_what_is_not_finite(letter: str, dtype: Any, routine: str, number: float) -> None:
+    """LAPACK may never end."""
+    call = next(call for call in known_calls() if call.target == f"lapack_{letter}{routine}_ffi")
+    a: NDArray[Any] = np.random.default_rng().standard_normal((2, 5, 3)).astype(dtype)
+    a[1, 4, 0] = number
+    _, s, u, v, info = map(np.asarray, shlo_disc.compile(call.text)(a))
+    assert info.tolist() == [0, -4]
+    np.testing.assert_allclose((u[0, :, :3] * s[0]) @ v[0], a[0], atol=1e-4)
+    for found in (s, u, v):
+        assert np.isnan(found[1]).all()

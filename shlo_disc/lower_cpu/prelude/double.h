@@ -139,7 +139,7 @@ template <class D>
 SHLO_INLINE D log_with(D x, D more) {
   typedef sint_t<D> I;
   auto tiny = x < splat<D>(0x1p-1022);
-  I i = as<I>(tiny ? (D)(x * 0x1p54) : x) - 0x3fe6a09e667f3bcd;
+  I i = as<I>((uint_t<D>)(as<uint_t<D>>(tiny ? (D)(x * 0x1p54) : x) - 0x3fe6a09e667f3bcd));  // of a negative x it wraps around
   D k = from_bits<D>(i >> 52) - (tiny ? splat<D>(54) : splat<D>(0));
   D f = as<D>((I)((i & 0xfffffffffffff) + 0x3fe6a09e667f3bcd)) - 1.0;
   D s = f / (f + 2.0), z = s * s, half = f * f * 0.5;

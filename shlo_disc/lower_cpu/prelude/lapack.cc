@@ -269,7 +269,8 @@ void ormqr(const ShloLapack* op, void* const* buffers, i64 begin, i64 end, void*
   }
 }
 
-// (a) -> (s, u, v^H, info), or (s, info) if vectors are not asked for
+// (a) -> (s, u, v^H, info), or (s, info) if vectors are not asked for. LAPACK may not end where a number is infinite: then
+// all results are NaN, and info is what its newer versions say of a NaN.
 template <class T, Routine ROUTINE>
 void decompose(const ShloLapack* op, void* const* buffers, i64 begin, i64 end, void* memory) {
   Scratch scratch(op, memory);
@@ -287,7 +288,11 @@ void decompose(const ShloLapack* op, void* const* buffers, i64 begin, i64 end, v
     int* const info = (int*)buffers[vectors ? 4 : 2] + b;
     transpose((const T*)buffers[0] + b * m * n, m, n, a);
     *info = 0;
-    if (rank == 0) {  // LAPACK leaves the vectors as they are
+    if (!is_finite(a, (i64)m * n)) {
+      fill(s, rank, __builtin_nan(""));
+      if (vectors) fill(u, m * columns, __builtin_nan("")), fill(v, rows * n, __builtin_nan(""));
+      *info = -4;
+    } else if (rank == 0) {  // LAPACK leaves the vectors as they are
       if (job == 'A') identity(u, m), identity(v, n);
     } else if constexpr (ROUTINE == GESDD && Kind<T>::COMPLEX) {
       call<T>(GESDD, &job, &m, &n, a, &ld, s, u, &ld, v, &ldv, work, &count, real_work, int_work, info);
