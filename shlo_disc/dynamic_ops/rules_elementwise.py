@@ -45,6 +45,8 @@ def demand_meaning(op: ir.Op, name: str) -> None:
     dtype = result_dtype(op)
     if dtype.is_complex and name in ("bessel_i1e", "remainder"):
         raise UnsupportedOpError(f"op '{op.name}' is supported for real numbers only, found {dtype.value}", op.span)
+    if name.startswith("shift_") and not dtype.is_integer:  # CHLO's form takes any tensors
+        raise UnsupportedOpError(f"op '{op.name}' is supported for integers only, found {dtype.value}", op.span)
     if dtype.bits == 6 and name == "next_after":  # it computes with the bits as an integer
         raise UnsupportedOpError(f"op '{op.name}' is not supported for floats of 6 bits, found {dtype.value}", op.span)
 
