@@ -12,6 +12,7 @@ MOST_NESTED = 80  # brackets around each other in its text, so also loops in loo
 MOST_OPS = 250_000  # ops, those of a called function once for every call
 MOST_NESTED_CALLS = 100  # functions that call functions
 MOST_REGION_DEPTH = 128  # ops that need each other, in a region that combines elements: they are one formula
+MOST_SIZES = 4096  # elements of a tensor that are read as sizes
 LARGEST_SIZE = 1 << 62  # of a dim that is a number
 LARGEST_FACTOR = 1 << 48  # that a size is multiplied by to become another one
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import TypeAlias, TypeGuard
 
 from shlo_disc.diagnostics import Span, UnsupportedOpError, VerifyError
@@ -18,7 +19,7 @@ from shlo_disc.expr.dim import Dim
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import StringAttr
-from shlo_disc.limits import MOST_NESTED_CALLS, MOST_REGION_DEPTH
+from shlo_disc.limits import MOST_NESTED_CALLS, MOST_REGION_DEPTH, MOST_SIZES
 from shlo_disc.parse.spelling import spell_type
 
 
@@ -85,6 +86,9 @@ class Frame:
     def dims(self, value: ir.Value, op: ir.Op) -> tuple[Dim, ...]:
         """The elements of a value as dims: it decides a shape, and is read before what has that shape is computed."""
         found, readings = self._values[value], self.legalizer.readings
+        if prod(size for size in tensor_type(value.type, op.span).shape if size is not None) > MOST_SIZES:
+            message = f"expected at most {MOST_SIZES} elements that are read as sizes, found {spell_type(value.type)}"
+            raise UnsupportedOpError(message, op.span)
         if isinstance(found, Tensor):
             return readings.dims(found, op)
         readings.demand_steps(found.steps)
@@ -171,7 +175,8 @@ class Frame:
 
     def function_combiner(self, op: ir.Op, takes: Sequence[DType], gives: Sequence[DType]) -> Body:
         """The same for the function that a custom call names; `takes` and `gives`: the types of its scalars."""
-        name, span = (*symbols(op, "called_computations"), "")[0], op.span
+        names, span = symbols(op, "called_computations"), op.span
+        name = names[0] if names else ""
         function = self.legalizer.functions.get(name)
         wanted = [ir.TensorType((), dtype) for dtype in (*takes, *gives)]
         if function is None or [*function.type.inputs, *function.type.results] != wanted:

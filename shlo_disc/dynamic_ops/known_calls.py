@@ -22,17 +22,17 @@ def demand_count(what: str, found: int, wanted: Sequence[int], op: ir.Op) -> Non
         raise VerifyError(f"expected {numbers} {what} of @{target}, found {found}", op.span)
 
 
-def takes(rule: Rule, operands: Sequence[int], results: int, *ranks: int, whole: Container[int] = ()) -> Rule:
-    """The rule for a target with so many operands and results; operands that state the shapes of results may follow.
+def takes(rule: Rule, operands: Sequence[int] | None, results: int, *ranks: int, whole: Container[int] = ()) -> Rule:
+    """The rule for a target with so many operands and results; operands that state shapes may follow.
 
-    `ranks` are those of the first operands, -1 for any; `whole`: which operands hold integers of at least 8 bits.
+    `operands` is None where any number is right; `ranks` are those of the first operands, -1 for any; `whole`: which operands hold integers of at least 8 bits.
     """
 
     def apply(frame: Frame, op: ir.Op) -> Sequence[Bound]:
         given = len(op.operands)
-        if given not in operands:
+        if operands is not None and given not in operands:
             given -= len(integers(op, "indices_of_shape_operands", ()))
-        demand_count("operands", given, operands, op)
+            demand_count("operands", given, operands, op)
         demand_count("results", len(op.results), (results,), op)
         target = string(op, "call_target_name")
         for k, x in enumerate(op.operands):

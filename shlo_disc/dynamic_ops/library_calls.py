@@ -78,28 +78,31 @@ class LibraryCall:
             raise VerifyError(f"expected 'indices_of_shape_operands' to be the last operands, found {found}", op.span)
         self.operands = frame.tensors(op.operands[:given])
         self.config = dictionary(op, "mhlo.backend_config") or dictionary(op, "backend_config")
-        self.dtype = self.operands[0].dtype if self.operands else DType.F32
 
     def hold(self, signature: Signature, letter: str) -> None:
         """Demand the operands and results of a signature, in the type of a letter of LAPACK's, if there is one."""
         target, span = string(self.op, "call_target_name"), self.op.span
         demand_count("operands", len(self.operands), (len(signature.operands),), self.op)
         demand_count("results", len(self.op.results), (signature.results,), self.op)
-        batch, sizes = None, dict[str, Dim]()
-        for k, (x, wanted) in enumerate(zip(self.operands, signature.operands, strict=True)):
+        pairs, sizes = list(zip(self.operands, signature.operands, strict=True)), dict[str, Dim]()
+        batch = next((max(0, len(x.shape) - len(wanted.dims)) for x, wanted in pairs if wanted.dims is not None), 0)
+        for k, (x, wanted) in enumerate(pairs):
             what, rank = f"operand {k} of @{target}", len(x.shape)
             types = _types(wanted.element, letter if k == 0 else LETTERS.get(self.dtype, ""))
             if x.dtype not in types:
                 names = " or ".join(dtype.value for dtype in types)
                 raise VerifyError(f"expected {what} to hold {names}, found {x.dtype.value}", span)
-            if wanted.dims is not None and batch is None:
-                batch = max(0, rank - len(wanted.dims))
-            leading = 0 if wanted.dims is None else batch or 0
-            names = (*[f"{dim} of the batch" for dim in range(leading)], *(wanted.dims or ()))
+            leading = [] if wanted.dims is None else [f"{dim} of the batch" for dim in range(batch)]
+            names = (*leading, *(wanted.dims or ()))
             if rank != len(names):
                 raise VerifyError(f"expected {what} to have {len(names)} dims, found {rank}", span)
             for name, size in zip(names, x.shape, strict=True):
                 self.frame.build.demand_equal(size, sizes.setdefault(name, size), f"{what}, dim {name}", span)
+
+    @property
+    def dtype(self) -> DType:
+        """The element type of the first operand."""
+        return self.operands[0].dtype
 
     @property
     def batch(self) -> Shape:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -20,7 +19,6 @@ from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import BinaryFn, Direction, UnaryFn
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import DenseAttr, FloatAttr, IntegerAttr
-from shlo_disc.parse.spelling import spell_type
 
 
 def result_dtype(op: ir.Op, k: int = 0) -> DType:
@@ -146,10 +144,12 @@ def _as_read(lhs: Dim, relation: Relation, rhs: Dim) -> tuple[Dim, Relation, Dim
 
 def assertion(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     """`custom_call @shape_assertion`: a check at run time, and a fact from there on."""
-    for value in op.operands:
-        if math.prod(size or 0 for size in tensor_type(value.type, op.span).shape) != 1:
-            raise VerifyError(f"expected one element in %{value.name}, found {spell_type(value.type)}", op.span)
     numbers = [frame.dims(x, op) for x in op.operands]
+    for value, found in zip(op.operands, numbers, strict=True):
+        if len(found) != 1:
+            raise VerifyError(f"expected one element in %{value.name}, found {len(found)}", op.span)
+    if not numbers:
+        raise VerifyError("expected a condition to assert, found none", op.span)
     condition, *values = [found for (found,) in numbers]
     if condition.constant == 1:
         return []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import ceil, prod
+from math import ceil
 
 from shlo_disc.diagnostics import Span, VerifyError
 from shlo_disc.dynamic_ops.attribute_values import Fields, integer, integers
@@ -24,7 +24,6 @@ from shlo_disc.dynamic_ops.slices import SliceAttrs
 from shlo_disc.expr.dim import ONE, ZERO, Dim, const, maximum, product, total
 from shlo_disc.ir import core as ir
 from shlo_disc.limits import MOST_JOINED
-from shlo_disc.parse.spelling import spell_type
 
 
 def stated(frame: Frame, op: ir.Op, shape: Sequence[Dim], k: int = 0) -> Shape:
@@ -68,9 +67,6 @@ def _shape_operand(frame: Frame, op: ir.Op) -> Shape:
 
 def asked_shape(frame: Frame, op: ir.Op, sizes: ir.Value, k: int = 0) -> Shape:
     """The shape that an operand asks for."""
-    rank, given = len(tensor_type(op.results[k].type, op.span).shape), tensor_type(sizes.type, op.span).shape
-    if None not in given and prod(size or 0 for size in given) != rank:
-        raise VerifyError(f"expected {rank} sizes for result {k} of {op.name}, found {spell_type(sizes.type)}", op.span)
     shape = stated(frame, op, frame.dims(sizes, op), k)
     for size in shape:
         frame.build.demand_at_least(size, 0, f"the result of {op.name} has no negative sizes", op.span)

@@ -101,20 +101,18 @@ def _routines(of_complex: bool) -> Mapping[str, tuple[str, str, str]]:
 
 def _gpu(of_complex: bool) -> Mapping[str, tuple[str, str, str]]:
     """The same of the calls that JAX exports for GPUs and TPUs."""
-    values, full = "T25" if of_complex else "T25 T25", "full_matrices = true, compute_uv = true"
-    both = "left = true, right = true"
+    values, both = "T25" if of_complex else "T25 T25", "left = true, right = true"
+    lower, full = "lower = true", "full_matrices = true, compute_uv = true"
+    routines, un, he = _routines(of_complex), *(("un", "he") if of_complex else ("or", "sy"))
+    options = {
+        "potrf": lower, "getrf": "", "geqrf": "", f"{un}gqr": "", f"{un}mqr": "left = true, transpose = true",
+        f"{he}evd": lower, f"{he}trd": lower, "gesvd": f"{full}, transposed = false", "gesdd": f"{full}, transposed = false",
+    }  # fmt: skip
+    real = {f"{un}gqr": "orgqr", f"{un}mqr": "ormqr", f"{he}evd": "syevd", f"{he}trd": "sytrd"}
     return {
-        "cusolver_potrf_ffi": ("T255", "T255 i2", "lower = true"),
-        "cusolver_getrf_ffi": ("T253", "T253 i23 i2", ""),
-        "cusolver_geqrf_ffi": ("T253", "T253 T23", ""),
-        "cusolver_orgqr_ffi": ("T253 T23", "T253", ""),
-        "cusolver_ormqr_ffi": ("T253 T23 T254", "T254", "left = true, transpose = true"),
-        "cusolver_syevd_ffi": ("T255", "T255 R25 i2", "lower = true"),
-        "cusolver_sytrd_ffi": ("T255", "T255 R25 R24 T24 i2", "lower = true"),
-        "cusolver_gesvd_ffi": ("T253", "T253 R23 T255 T233 i2", f"{full}, transposed = false"),
-        "cusolver_gesdd_ffi": ("T253", "T253 R23 T255 T233 i2", f"{full}, transposed = false"),
-        "cusolver_gesvdj_ffi": ("T253", "T253 R23 T255 T233 i2", full),
-        "cusolver_gesvdp_ffi": ("T253", "T253 R23 T255 T233 i2", full),
+        **{f"cusolver_{real.get(name, name)}_ffi": (*routines[name][:2], config) for name, config in options.items()},
+        "cusolver_gesvdj_ffi": (*routines["gesdd"][:2], full),
+        "cusolver_gesvdp_ffi": (*routines["gesdd"][:2], full),
         "cusolver_geev_ffi": ("T255", "T255 C25 T255 T255 i2", both),
         "cusolver_syrk_ffi": ("T253 T255 T T", "T255", "transpose = false"),
         "cuhybrid_eig_comp" if of_complex else "cuhybrid_eig_real": ("T255", f"{values} C255 C255 i2", both),

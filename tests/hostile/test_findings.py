@@ -141,3 +141,13 @@ def test_singular_values_of_what_is_not_finite(letter: str, dtype: Any, routine:
     np.testing.assert_allclose((u[0, :, :3] * s[0]) @ v[0], a[0], atol=1e-4)
     for found in (s, u, v):
         assert np.isnan(found[1]).all()
+
+
+def test_a_tensor_of_many_sizes_is_refused() -> None:
+    """Each element becomes a size: a million took minutes."""
+    text = """func.func @main(%x: tensor<1048577xi1>) {
+  stablehlo.custom_call @shape_assertion(%x) {error_message = "no", has_side_effect = true} : (tensor<1048577xi1>) -> ()
+  return
+}"""
+    with pytest.raises(UnsupportedOpError, match="expected at most 4096 elements that are read as sizes"):
+        shlo_disc.compile(text)
