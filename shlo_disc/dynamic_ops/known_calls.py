@@ -25,7 +25,8 @@ def demand_count(what: str, found: int, wanted: Sequence[int], op: ir.Op) -> Non
 def takes(rule: Rule, operands: Sequence[int] | None, results: int, *ranks: int, whole: Container[int] = ()) -> Rule:
     """The rule for a target with so many operands and results; operands that state shapes may follow.
 
-    `operands` is None where any number is right; `ranks` are those of the first operands, -1 for any; `whole`: which operands hold integers of at least 8 bits.
+    `operands` is None where any number is right; `ranks` are those of the first operands, -1 for any; `whole`: which
+    operands hold integers of at least 8 bits.
     """
 
     def apply(frame: Frame, op: ir.Op) -> Sequence[Bound]:

@@ -66,8 +66,8 @@ _BINARY: Mapping[str, tuple[Slot, Slot]] = {
     "polygamma": (Slot("n", _REAL), Slot("x", _REAL)),
     "zeta": (Slot("x", _REAL), Slot("q", _REAL)),
 }
-# CHLO takes any tensors for most of these; here an op takes what it takes without broadcasting. Shifts of other types than
-# integers are refused where they are legalized.
+# CHLO takes any tensors for most of these; here an op takes what it takes without broadcasting. Shifts of what is no
+# integer are refused where they are legalized.
 _BROADCAST: Mapping[str, Kind] = {
     "add": _ANY,
     "and": _BITS,

@@ -103,10 +103,11 @@ def _gpu(of_complex: bool) -> Mapping[str, tuple[str, str, str]]:
     """The same of the calls that JAX exports for GPUs and TPUs."""
     values, both = "T25" if of_complex else "T25 T25", "left = true, right = true"
     lower, full = "lower = true", "full_matrices = true, compute_uv = true"
+    untransposed = f"{full}, transposed = false"
     routines, un, he = _routines(of_complex), *(("un", "he") if of_complex else ("or", "sy"))
     options = {
         "potrf": lower, "getrf": "", "geqrf": "", f"{un}gqr": "", f"{un}mqr": "left = true, transpose = true",
-        f"{he}evd": lower, f"{he}trd": lower, "gesvd": f"{full}, transposed = false", "gesdd": f"{full}, transposed = false",
+        f"{he}evd": lower, f"{he}trd": lower, "gesvd": untransposed, "gesdd": untransposed,
     }  # fmt: skip
     real = {f"{un}gqr": "orgqr", f"{un}mqr": "ormqr", f"{he}evd": "syevd", f"{he}trd": "sytrd"}
     return {
