@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 from typing import TypeAlias
 
@@ -73,6 +73,10 @@ def free_symbols(program: Program) -> tuple[Sym, ...]:
 
 def likely_points(program: Program, likely: Mapping[str, Sequence[int]]) -> tuple[Point, ...]:
     """Points to compare costs at: the user's, or some usual ones; empty if none is found that the checks let pass."""
+    return _of_whole(program, f"likely {likely}", lambda whole: _likely_points(whole, likely))
+
+
+def _likely_points(program: Program, likely: Mapping[str, Sequence[int]]) -> tuple[Point, ...]:
     symbols = free_symbols(program)
     hinted = [_hinted(program, s, likely) for s in symbols]
     if all(hinted):
@@ -90,20 +94,49 @@ def likely_points(program: Program, likely: Mapping[str, Sequence[int]]) -> tupl
             found.append(point)
         if len(found) == _POINTS:
             break
-    drawn = () if found else itertools.islice(random_points(program, Random(0)), _POINTS)
-    return tuple(found) or tuple([point for point in drawn if _has_room(program, point)])
+    if not found:
+        drawn = itertools.chain(random_points(program, Random(0)), random_points(program, Random(0), _LARGEST_DRAWN))
+        found = [point for point in itertools.islice(drawn, _POINTS) if _has_room(program, point)]
+    return tuple(found)
 
 
 def points_alike(program: Program) -> tuple[Point, ...]:
     """Points at which all free sizes are the same, from 1 to many: those that the checks let pass."""
+    return _of_whole(program, "alike", _points_alike)
+
+
+def _points_alike(program: Program) -> tuple[Point, ...]:
     symbols = free_symbols(program)
     found = [point_of(program, dict.fromkeys(symbols, value)) for value in _ALIKE]
     return tuple([point for point in found if point is not None and _has_room(program, point)])
 
 
-def further_points(program: Program) -> list[Point]:
+def further_points(program: Program) -> tuple[Point, ...]:
     """A few points at which free sizes differ, drawn alike in every run; fewer where sizes are hard to find."""
-    return list(itertools.islice(random_points(program, Random(0), _LARGEST_DRAWN, _FEW_MISSES), _DRAWN))
+    return _of_whole(program, "further", _further_points)
+
+
+def _further_points(program: Program) -> tuple[Point, ...]:
+    return tuple(itertools.islice(random_points(program, Random(0), _LARGEST_DRAWN, _FEW_MISSES), _DRAWN))
+
+
+def _of_whole(program: Program, kind: str, find: Callable[[Program], tuple[Point, ...]]) -> tuple[Point, ...]:
+    """Points of a program; those of a segment are points of the whole, whose checks were passed before it."""
+    whole = program.within
+    if whole is None:
+        return find(program)
+    if kind not in whole.points:
+        whole.points[kind] = find(whole.program)
+    return tuple([_in_segment(program, point) for point in whole.points[kind]])
+
+
+def _in_segment(program: Program, point: Point) -> Point:
+    """A point of the whole with the sizes of what the segment takes."""
+    values = dict(point)
+    for symbol in program.given:
+        if symbol not in values:
+            values[symbol] = _evaluated(program.facts.canonical(of(symbol)), values)
+    return values
 
 
 def _has_room(program: Program, point: Point) -> bool:

@@ -25,6 +25,7 @@ from shlo_disc.dynamic_ops.opdef import Arrays, RunBody
 from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.dynamic_ops.reference import Watch, by_definition, interpret
+from shlo_disc.expr.numpy_math import numpy_dtype
 
 Array = NDArray[Any]
 
@@ -100,6 +101,7 @@ class _Perturbed:
         self._implementation: Implementation = implementation
         self._products = products
         self._cancels = pair % 4 == 3
+        self._sums_exactly = pair % 2 == 1
 
     def evaluate(self, op: Op[object], inputs: Arrays, run: RunBody) -> Arrays:
         """The results of one op: rounded otherwise, and NaNs with other signs."""
@@ -134,7 +136,7 @@ class _Perturbed:
         terms = _terms(inputs, first)
         ulps, exactly = max(1.0, _SUMMED * terms**0.5, _ALIKE * min(terms, _FEW)), op.name in _SUMS
         moved = tuple([self._moved(x, ulps, self._noise, exactly) for x in inputs])  # equal terms may cancel exactly
-        results = tuple([self._moved(x, ulps, Noise.APART, exactly) for x in by_definition(op, moved, run)])
+        results = tuple([self._moved(x, ulps, Noise.APART, exactly) for x in self._summed(op, moved, run)])
         if exactly and _only_adds(op) and not all(_is_short(x).all() for x in moved if _is_float(x.dtype)):
             sizes = by_definition(op, tuple([abs(x) if _is_float(x.dtype) else x for x in inputs]), run)
             results = tuple([self._beside(x, size) for x, size in zip(results, sizes, strict=True)])
@@ -142,7 +144,20 @@ class _Perturbed:
             sizes = _transformed_size(op.attrs, inputs[0], results[0].shape)
             results = tuple([self._beside(x, sizes, _TRANSFORMED) for x in results])
             results = tuple([_without_dust(x, ulps) if self._cancels else x for x in results])
+            results = tuple([_real_where_exact(op.attrs, x, inputs[0].shape[-1]) for x in results])
         return self._turned(results, *_VECTORS[op.name]) if op.name in _VECTORS else results
+
+    def _summed(self, op: Op[object], inputs: Arrays, run: RunBody) -> Arrays:
+        """The results of an op, in every second pair of runs those of sums without errors of their own.
+
+        NumPy adds rows one to the other: equal ones, of which there are many, with equal errors.
+        """
+        if not (self._sums_exactly and isinstance(op.attrs, ReduceAttrs) and _only_adds(op)):
+            return by_definition(op, inputs, run)
+        wide = tuple([x.astype(np.result_type(x.dtype, np.float64)) if _is_narrow(x.dtype) else x for x in inputs])
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = by_definition(op, wide, run)
+            return tuple([x.astype(numpy_dtype(t.dtype)) for x, t in zip(found, op.results, strict=True)])
 
     def _turned(self, results: Arrays, columns: int, rows: int | None) -> Arrays:
         """Turn vectors of a decomposition, which are unique up to a sign, or a complex number of size 1.
@@ -244,6 +259,18 @@ def _transformed_size(attrs: FftAttrs, x: Array, shape: Sequence[int]) -> Array:
     return norm / max(1, math.prod(shape[-attrs.rank :])) if scaled else norm
 
 
+def _real_where_exact(attrs: FftAttrs, x: Array, points: int) -> Array:
+    """The sums of all terms of a real line, and of every second one less the others, have no imaginary parts."""
+    if attrs.transform is not Transform.RFFT or attrs.rank != 1:
+        return x
+    found, imaginary = x.copy(), np.imag(x).copy()
+    for place in {0, points // 2} if points and points % 2 == 0 else {0}:
+        part = imaginary[..., place : place + 1]
+        part[np.isfinite(part)] = 0
+    found.imag = imaginary
+    return found
+
+
 def _without_dust(x: Array, ulps: float) -> Array:
     """What may as well cancel exactly in a transform, next to its largest numbers, is 0."""
     sizes = np.where(np.isfinite(x), abs(x), 0)
@@ -270,6 +297,10 @@ def _hashed(x: Array, random: np.random.Generator) -> Array:
         bits = bits * (factor | np.uint64(1))
         bits ^= bits >> np.uint64(32)
     return ((bits >> np.uint64(11)) * 2.0**-53).reshape(x.shape)
+
+
+def _is_narrow(dtype: np.dtype[Any]) -> bool:
+    return dtype.name in ("float32", "complex64")
 
 
 def _only_adds(op: Op[object]) -> bool:

@@ -22,6 +22,7 @@ from shlo_disc.expr.dim import Dim, Sym, maximum, minimum
 from shlo_disc.expr.facts import Facts
 
 ALIGNMENT = 64  # bytes, of every buffer in the arena
+_UNKNOWN_SIZE = 32  # of all sizes, where none are known that a call accepts
 _LEAST_STEPS, _STEPS_PER_BUFFER = 1000, 30  # of all proofs: most programs need less than a third of that
 
 
@@ -41,7 +42,7 @@ class Layout:
     """The homes of buffers and their bytes, for all sizes."""
 
     def __init__(
-        self, host: HostProgram, facts: Facts, points: Sequence[Point], more: Callable[[], list[Point]]
+        self, host: HostProgram, facts: Facts, points: Sequence[Point], more: Callable[[], Sequence[Point]]
     ) -> None:
         self.buffers = host.buffers
         self._arena, self._facts = host.arena_bytes, facts
@@ -53,7 +54,8 @@ class Layout:
         looked_at = list(map(self._whole, points))
         most = _LEAST_STEPS + _STEPS_PER_BUFFER * len(host.buffers)
         self.order = SizeOrder(facts, host.definitions, looked_at, most, lambda: list(map(self._whole, more())))
-        self._point = max(reversed(looked_at), key=self._present, default=dict[Sym, int]())  # by which homes are sorted
+        places = looked_at or [self._whole(dict.fromkeys(self._symbols(), _UNKNOWN_SIZE))]
+        self._point = max(reversed(places), key=self._present)  # by which homes are sorted: a legal one if one is known
 
     def _whole(self, point: Point) -> Point:
         """A point with the values of what is defined."""
@@ -61,6 +63,12 @@ class Layout:
         for symbol, dim in self._definitions:
             values[symbol] = dim.evaluate(values)
         return values
+
+    def _symbols(self) -> set[Sym]:
+        """The symbols of all sizes and offsets that are not defined by others."""
+        dims = [dim for buffer in self.buffers for dim in (buffer.size, buffer.offset)]
+        dims += [dim for _, dim in self._definitions]
+        return {symbol for dim in dims for symbol in dim.symbols()} - {symbol for symbol, _ in self._definitions}
 
     def home(self, slot: int) -> int:
         """The slot that stands for the memory of a slot."""

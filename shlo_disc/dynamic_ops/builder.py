@@ -15,6 +15,7 @@ from shlo_disc.dynamic_ops.assumptions import Assumption, Definition, Name
 from shlo_disc.dynamic_ops.constraints import Constraint
 from shlo_disc.dynamic_ops.create import ConstantAttrs, FromDimsAttrs, IotaAttrs
 from shlo_disc.dynamic_ops.elementwise import CompareAttrs
+from shlo_disc.dynamic_ops.late_sizes import LateSizes
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Body, Check, Op, Relation, Shape, Tensor
 from shlo_disc.dynamic_ops.size_values import Contents
@@ -44,6 +45,7 @@ class Learned:
 
     facts: Facts
     assumptions: tuple[Assumption | Definition | Name, ...]
+    eliminated: Mapping[Sym, Dim]
     checks: Mapping[tuple[Dim, Relation, Dim], Check]
 
 
@@ -68,7 +70,7 @@ class Builder:
         self.sized: dict[Tensor, tuple[Contents, ...]] = {}
         self.sizes: dict[str, Dim] = {}
         self.compute: Callable[[ir.Op, Sequence[Contents]], Tensor]  # an op whose results wrap around
-        self.late: list[Sym] = []  # symbols that become known during a call, in this order
+        self.late = LateSizes()
         self.draws = 0  # how often an op has drawn random numbers from no state of the program
         self._control: list[tuple[int, ir.Op]] = []  # loops and branches around what is built: how deep, and which
         self._literals: dict[tuple[bytes, tuple[int, ...], DType], Tensor] = {}
@@ -84,11 +86,9 @@ class Builder:
     def again(self, facts: Facts, names: dict[Sym, Dim]) -> Builder:
         """Start once more with what was learned, under other names of raw sizes. `facts`: what holds of all sizes."""
         assumptions = [each.renamed(names) for each in self.assumptions]
-        for each in assumptions:
-            facts = each.add_to(facts)
-        fresh = Builder(facts.settled(), self._prefix)
-        fresh._names_given = self._names_given
-        fresh.late = list(self.late)
+        late = LateSizes(list(self.late.symbols))
+        fresh = Builder(late.learn_all(facts, assumptions).settled(), self._prefix)
+        fresh._names_given, fresh.late = self._names_given, late
         fresh.assumptions, fresh.known_before = assumptions, len(assumptions)
         for check in self.checks.values():
             lhs, rhs = (side.substitute(names) for side in (check.lhs, check.rhs))
@@ -236,11 +236,12 @@ class Builder:
     @property
     def learned(self) -> Learned:
         """What is known of sizes here."""
-        return Learned(self.facts, tuple(self.assumptions), dict(self.checks))
+        return Learned(self.facts, tuple(self.assumptions), dict(self.late.eliminated), dict(self.checks))
 
     def go_back(self, learned: Learned) -> None:
         """Forget everything else."""
         self.facts, self.assumptions, self.checks = learned.facts, list(learned.assumptions), dict(learned.checks)
+        self.late.eliminated = dict(learned.eliminated)
 
     def raw(self, dim: Dim) -> Dim:
         """Write a dim in the raw sizes of the arguments, and in names."""
@@ -253,12 +254,18 @@ class Builder:
         self.checks.setdefault((lhs, relation, rhs), check)
 
     def assume(self, relation: Relation, lhs: Dim, rhs: Dim, reason: str, span: Span) -> None:
-        """Learn something about sizes; not what would write a size in terms of one that becomes known after it."""
+        """Learn something about sizes, if nothing would rest on it that may be needed before it is checked."""
         assumption = Assumption(relation, self.raw(lhs), self.raw(rhs), reason, span)
-        facts = assumption.add_to(self.facts)
-        if facts.is_ordered(self.late):
+        facts = self.late.learn(self.facts, assumption)
+        if facts is not None:
             self.assumptions.append(assumption)
             self.facts = facts
+
+    def read_late(self, symbol: Sym) -> None:
+        """Know that a size becomes known during a call."""
+        if symbol not in self.late.symbols:
+            self.late.symbols.append(symbol)
+            self.facts = self.facts.with_late((symbol,))
 
     def _text(self, dim: Dim) -> str:
         return str(self.facts.readable(dim))

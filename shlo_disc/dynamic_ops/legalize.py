@@ -35,7 +35,7 @@ from shlo_disc.dynamic_ops.frame import Frame, Legalizer, Processes, Rule, compu
 from shlo_disc.dynamic_ops.outline import NeedsGuard, NeedsOutlining, NextTurn, Outline, Outliner, size_of
 from shlo_disc.dynamic_ops.program import Body, Check, LateReading, Parameter, Program, RawDim, Reading
 from shlo_disc.dynamic_ops.quantization import with_quantized
-from shlo_disc.dynamic_ops.readings import Readings, SymbolNames, demand_room
+from shlo_disc.dynamic_ops.readings import Readings, SymbolNames, demand_early, demand_room
 from shlo_disc.dynamic_ops.tokens import ABOUT_TOKENS, without_tokens
 from shlo_disc.dynamic_ops.tuples import ABOUT_TUPLES, without_tuples
 from shlo_disc.dynamic_ops.value_bounds import with_bounds
@@ -133,6 +133,7 @@ def _legalized(text: _Text, constraints: Sequence[str]) -> Program:
         second = second.again(_sizes(main, renamed), {})
         parameters, body, readings, late = _run(text, second, renamed, names)
     demand_room(second, body, (*readings, *late))
+    demand_early(second)
     body, bounded = with_bounds(body, second.facts)
     return Program(
         name=module.name or main.name,

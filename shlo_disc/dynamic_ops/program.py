@@ -7,7 +7,7 @@ gone, calls and composites are inlined, and shape arithmetic is folded into the 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Generic, TypeAlias, TypeVar
 
@@ -113,6 +113,11 @@ class Check:
     span: Span
     origin: str = ""
 
+    @property
+    def subject(self) -> str:
+        """What is demanded, without what was found."""
+        return self.message.partition(": found")[0]
+
     def holds(self, sizes: Mapping[Sym, int]) -> bool:
         """Whether sizes meet the demand."""
         lhs, rhs = self.lhs.evaluate(sizes), self.rhs.evaluate(sizes)
@@ -174,9 +179,20 @@ class Parameter:
     is_donated: bool = False
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Whole:
+    """The program that segments are parts of, and sizes of it: they are looked for once for all segments.
+
+    A segment has a part of the checks, but the facts of all that were passed before it.
+    """
+
+    program: Program
+    points: dict[str, tuple[Mapping[Sym, int], ...]] = field(default_factory=dict[str, tuple[Mapping[Sym, int], ...]])
+
+
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A whole program.
+    """A whole program, or a segment of one (`within`).
 
     `definitions` gives symbols that are not raw sizes (in order; each in terms of raw symbols and earlier
     definitions), `facts` what holds for all sizes that pass the `checks`. `constants` are large literals. `names` are
@@ -202,6 +218,7 @@ class Program:
     readings: tuple[Reading, ...] = ()
     late: tuple[LateReading, ...] = ()
     notes: tuple[str, ...] = ()
+    within: Whole | None = None
 
     @property
     def given(self) -> tuple[Sym, ...]:

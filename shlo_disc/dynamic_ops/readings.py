@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from shlo_disc.diagnostics import Span, UnsupportedOpError
+from shlo_disc.dynamic_ops.assumptions import Assumption
 from shlo_disc.dynamic_ops.builder import Bound, Builder
 from shlo_disc.dynamic_ops.contents import MOST_ELEMENTS, ShapeArithmetic, is_arithmetic, moved_from
 from shlo_disc.dynamic_ops.outline import NeedsOutlining
@@ -134,8 +135,7 @@ class Readings:
     def size_after(self, op: ir.Op, calls: tuple[Span, ...], result: int, axis: int) -> Sym:
         """A symbol for a size of a result that is known only after the op ran."""
         symbol = Sym(self._names.of_value((op, "size", calls, result, axis)))
-        if symbol not in self._build.late:
-            self._build.late.append(symbol)
+        self._build.read_late(symbol)
         self._build.assume(Relation.GE, of(symbol), ZERO, "sizes are not negative", op.span)
         return symbol
 
@@ -237,8 +237,7 @@ class Readings:
             )
         symbol = Sym(self._names.of_value((made.op, made.result, made.calls, element)))
         self._late[tensor, element] = symbol, tensor.span
-        if symbol not in self._build.late:
-            self._build.late.append(symbol)
+        self._build.read_late(symbol)
         return symbol
 
     def _bound(self, dim: Dim, dtype: DType, span: Span) -> None:
@@ -298,3 +297,12 @@ def demand_room(build: Builder, body: Body, readings: Collection[Reading | LateR
             message = f"the result of {name} fits into memory: found {tensor.dtype.value}[{holes}]"
             room = product(tensor.shape) * tensor.dtype.bytes
             build.check(const(_ADDRESSABLE), Relation.GE, room, message, tensor.shape, op.span)
+
+
+def demand_early(build: Builder) -> None:
+    """Demand what follows from demands on late sizes for sizes that are known before them."""
+    demands = [each for each in build.assumptions if isinstance(each, Assumption)]
+    demands += [Assumption(c.relation, c.lhs, c.rhs, c.subject, c.span) for c in build.checks.values()]
+    for one in build.late.early(demands, build.facts):
+        message = f"{one.reason}: found {{0}} and {{1}}, expected {one.lhs} {one.relation.value} {one.rhs}"
+        build.check(one.lhs, one.relation, one.rhs, message, (one.lhs, one.rhs), one.span)

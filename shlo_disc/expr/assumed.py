@@ -24,7 +24,8 @@ class Assumptions:
     `known`: dims that are never negative, by number. `multiples`: dims and integers that divide them. `products`:
     equations that no symbol can be solved for, as rules: a product, and the equal dim of products that come before it
     (`solve.rank`). `names`: symbols that stand for large dims (`naming.is_large`), which may mention earlier names;
-    `named` finds them. `uses`: by symbol and data, what mentions it; some of that may be gone.
+    `named` finds them. `uses`: by symbol and data, what mentions it; some of that may be gone. `late`: symbols that
+    become known during a call, and symbols that stand for formulas of such: which ones.
     """
 
     substitution: Layered[Atom, Dim] = field(default_factory=Layered[Atom, Dim])
@@ -36,6 +37,7 @@ class Assumptions:
     names: Layered[Sym, Dim] = field(default_factory=Layered[Sym, Dim])
     named: Layered[Dim, Sym] = field(default_factory=Layered[Dim, Sym])
     uses: Layered[Atom, Uses] = field(default_factory=Layered[Atom, Uses])
+    late: Layered[Sym, frozenset[Sym]] = field(default_factory=Layered[Sym, frozenset[Sym]])
     count: int = 0  # of dims that were ever known not to be negative
 
     def with_substitution(self, atom: Atom, value: Dim) -> Assumptions:
@@ -58,7 +60,22 @@ class Assumptions:
         """What a name stands for."""
         named = self.named if self.name_of(dim) else self.named.with_entry(dim, sym)
         uses = self._used(dim, ("names", sym))
-        return replace(self, names=self.names.with_entry(sym, dim), named=named, uses=uses)
+        return replace(self.with_formula(sym, dim), names=self.names.with_entry(sym, dim), named=named, uses=uses)
+
+    def with_late(self, sym: Sym) -> Assumptions:
+        """A symbol that becomes known during a call."""
+        return replace(self, late=self.late.with_entry(sym, frozenset((sym,))))
+
+    def with_formula(self, sym: Sym, dim: Dim) -> Assumptions:
+        """A symbol that stands for a formula: it becomes known when all symbols of that are."""
+        late = self.late_of(dim) if sym not in self.late else None
+        return replace(self, late=self.late.with_entry(sym, late)) if late else self
+
+    def late_of(self, dim: Dim) -> frozenset[Sym]:
+        """The symbols of a dim that become known during a call."""
+        if not self.late:
+            return frozenset()
+        return frozenset[Sym]().union(*(self.late.get(sym, ()) for sym in dim.symbols()))
 
     def name_of(self, dim: Dim) -> Sym | None:
         """The name that stands for a dim, if there is one."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import cast
 
 from shlo_disc.diagnostics import Span
 from shlo_disc.expr import solve
+from shlo_disc.expr.assumed import Assumptions
 from shlo_disc.expr.bounds import lies_between
 from shlo_disc.expr.canonical import Canonical
 from shlo_disc.expr.dim import Dim, DimLike, Sym, as_dim, of, split_constant
@@ -206,16 +207,30 @@ class Facts:
     def _known_by(self, system: System) -> Facts:
         return replace(self, _system=system, _rules=system.rules)
 
-    def is_ordered(self, late: Sequence[Sym]) -> bool:
-        """Whether no symbol is written in terms of one that becomes known after it; those not in `late` come first."""
-        order = {sym: k for k, sym in enumerate(late, start=1)}
-        for sym, dim in self.definitions if late else ():
-            order[sym] = max((order.get(each, 0) for each in dim.symbols()), default=0)
-        return not late or all(
-            order.get(each, 0) <= order.get(sym, 0)
-            for sym in self._solved_by
-            for each in self.canonical(of(sym)).symbols()
-        )
+    def with_late(self, late: Iterable[Sym]) -> Facts:
+        """Know which symbols become known during a call: what is proven of other sizes rests on no facts of them."""
+        given = self._system.given
+        for sym in late:
+            given = given.with_late(sym)
+        return self if given is self._system.given else self._known_by(replace(self._system, given=given))
+
+    def late_of(self, dim: Dim) -> frozenset[Sym]:
+        """The symbols of a dim, and of what symbols of it stand for, that become known during a call."""
+        return self._system.given.late_of(dim)
+
+    @property
+    def given(self) -> Assumptions:
+        """What is known, in the form that proofs use."""
+        return self._system.given
+
+    @property
+    def solved(self) -> tuple[Sym, ...]:
+        """The symbols that equations were solved for."""
+        return tuple(self._solved_by)
+
+    def solved_since(self, before: Facts) -> tuple[Sym, ...]:
+        """The symbols that equations were solved for which facts that know less have not."""
+        return tuple(solve.solved_since(self._system, before._system))
 
     def solved_by(self, dim: Dim) -> tuple[int, ...]:
         """The numbers of the assumptions that say what symbols of `dim` are in terms of others."""
@@ -227,13 +242,8 @@ class Facts:
     def _with(self, system: System, fact: Fact) -> Facts:
         if system is self._system:
             return self if fact in self._known else self._telling(fact)
-        solved, by, new = system.solved, self._solved_by, list[Sym]()
-        while solved is not self._system.solved:
-            assert solved is not None, "a system knows what the one before it had solved"
-            sym, solved = solved
-            new.append(sym)
-        number = self._count
-        for sym in reversed(new):
+        by, number = self._solved_by, self._count
+        for sym in solve.solved_since(system, self._system):
             by = by.with_entry(sym, number)
         return replace(self._telling(fact), _system=system, _rules=system.rules, _solved_by=by)
 

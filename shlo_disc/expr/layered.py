@@ -64,6 +64,20 @@ class Layered(Mapping[K, V], Generic[K, V]):
             raise KeyError(key)
         return found[0]
 
+    def changed_since(self, older: Layered[K, V]) -> Iterator[tuple[K, V]]:
+        """The entries that an older mapping, of which this was made, has not; looks at the layers of its own.
+
+        >>> one = Layered({"a": 1, "b": 2})
+        >>> list(one.with_entry("a", 3).with_entry("c", 4).without("b").changed_since(one))
+        [('a', 3), ('c', 4)]
+        """
+        shared = {id(layer) for layer in older._layers}
+        for layer in self._layers:
+            for key in layer if id(layer) not in shared else ():
+                found, before = self._entry(key), older._entry(key)
+                if found is not None and (before is None or before[1] != found[1]):
+                    yield key, cast("V", found[1])
+
     def with_entry(self, key: K, value: V) -> Layered[K, V]:
         """The same with another value for a key; a new key comes last."""
         known = self._entry(key)

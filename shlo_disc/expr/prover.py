@@ -156,15 +156,22 @@ class Prover:
 
     def _is_known(self, dim: Dim) -> bool:
         """Whether it is what was assumed, or more by a sum of sizes: what proofs take apart they may not find again."""
-        lows = (self.interval(dim - one)[0] for one in self._known_about(dim))
+        lows = (self.interval(dim - one)[0] for one in self._known_about(dim, dim))
         return any(low is not None and low >= 0 for low in lows)
 
-    def _known_about(self, dim: Dim) -> list[Dim]:
-        """The dims that were assumed never to be negative and share a symbol with this one."""
+    def _known_about(self, dim: Dim, goal: Dim) -> list[Dim]:
+        """The dims that were assumed never to be negative and share a symbol with this one.
+
+        What is assumed of sizes that become known during a call is checked there: only what is proven of all these
+        sizes may rest on it. Before that, it need not hold.
+        """
         atoms = dim.symbols().union(dim.data())
         found = self._known.get(atoms)
         if found is None:
             found = self._known[atoms] = self._given.known_about(atoms)
+        if self._given.late:
+            known_there = self._given.late_of(goal)
+            return [one for one in found if self._given.late_of(one) <= known_there]
         return found
 
     def _index_to_eliminate(self, dim: Dim) -> Sym | None:
@@ -305,7 +312,7 @@ class Prover:
         terms = [term for term in dim.terms if term[0]]
         weak = next((term for term in terms if not self._never_negative(term)), None)
         for factors, weight in terms if weak is None else [weak]:
-            for one in self._known_about(Dim(((factors, 1),))):
+            for one in self._known_about(Dim(((factors, 1),)), dim):
                 for known_factors, known_weight in one.terms:
                     if not known_factors or (weight > 0) != (known_weight > 0):
                         continue

@@ -53,6 +53,16 @@ class System:
         object.__setattr__(self, "rules", Canonical(self.given))
 
 
+def solved_since(system: System, before: System) -> list[Sym]:
+    """The symbols that equations were solved for after those of an earlier system, in order."""
+    solved, new = system.solved, list[Sym]()
+    while solved is not before.solved:
+        assert solved is not None, "a system knows what the one before it had solved"
+        sym, solved = solved
+        new.append(sym)
+    return new[::-1]
+
+
 def add_nonnegative(system: System, dim: Dim) -> System:
     """Assume `dim >= 0`; `dim` is canonical."""
     variable, offset = split_constant(dim)
@@ -193,7 +203,9 @@ def add_definition(system: System, sym: Sym, dim: Dim) -> System:
     if isinstance(atom := dim.atom, Sym) and atom in defined and atom not in system.given.names:
         renamed = {sym if each == atom else each: value for each, value in defined.items()}
         return _replace(replace(system, defined=Layered(renamed)), atom, of(sym))
-    fresh = replace(system, defined=defined.with_entry(sym, in_raw(system, dim)))
+    fresh = replace(
+        system, given=system.given.with_formula(sym, dim), defined=defined.with_entry(sym, in_raw(system, dim))
+    )
     equation = of(sym) - dim
     solved = _pick(fresh, equation)
     return system if solved is None or solved == sym else add_zero(fresh, equation)
@@ -367,5 +379,6 @@ def add_multiple(system: System, k: int, dim: Dim) -> System:
     rest = Dim(tuple([term for term in reduced if term[1]]))
     quotient = Sym(f"{sym.name}_by_{k}")
     definition = in_raw(system, (of(sym) - rest) // k)
-    system = replace(system, defined=system.defined.with_entry(quotient, definition))
+    given = system.given.with_formula(quotient, definition)
+    system = replace(system, given=given, defined=system.defined.with_entry(quotient, definition))
     return _replace(system, sym, k * of(quotient) + rest)

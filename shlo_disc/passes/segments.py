@@ -14,7 +14,7 @@ from typing import Any
 
 from shlo_disc.analysis.access import is_free
 from shlo_disc.dynamic_ops.control import OutlinedAttrs
-from shlo_disc.dynamic_ops.program import Body, Op, Parameter, Program, RawDim, Reading, Tensor
+from shlo_disc.dynamic_ops.program import Body, Op, Parameter, Program, RawDim, Reading, Tensor, Whole
 from shlo_disc.expr.dim import Dim, Sym, of
 from shlo_disc.expr.naming import sources
 from shlo_disc.passes.dce import eliminate_dead_ops
@@ -103,6 +103,7 @@ class _Cutter:
 
     def __init__(self, program: Program, levels: Levels, places: Mapping[Op[Any], int]) -> None:
         self._program, self._levels, self._places = program, levels, places
+        self._whole = Whole(program)
         self._producers = {tensor: op for op in program.body.ops for tensor in op.results}
         self._arguments = {parameter.tensor: k for k, parameter in enumerate(program.parameters)}
         self._read = {each.symbol: (program.body.results[each.result], each.element) for each in program.late}
@@ -267,6 +268,7 @@ class _Cutter:
             constants={tensor: array for tensor, array in program.constants.items() if tensor in used},
             readings=readings,
             late=(),
+            within=self._whole,
         )
 
     def _readings(self, taken: Sequence[Tensor]) -> tuple[Reading, ...]:

@@ -54,3 +54,38 @@ def test_a_size_has_to_come_up_in_a_run() -> None:
     found, expected = [np.zeros(3, np.int32)], [np.zeros(4, np.int32)]
     assert compare(found, expected, _drawn(expected[0], found[0]), Tolerance(), frozenset()) is None
     assert compare(found, expected, _drawn(expected[0]), Tolerance(), frozenset()) is not None
+
+
+def _compared(found: float, *runs: float) -> bool:
+    values = [np.array([value], np.float32) for value in runs]
+
+    def samples(_result: int, numbers: range) -> list[NDArray[np.float32]]:
+        return [values[number % len(values)] for number in numbers]
+
+    return compare([np.array([found], np.float32)], values[:1], samples, Tolerance(), frozenset()) is None
+
+
+def test_what_overflows_in_some_runs_may_be_any_larger_number() -> None:
+    assert _compared(3e38, 1e38, np.inf)
+    assert _compared(3e38, np.inf, 1e38)
+    assert _compared(-3e38, -1e38, -np.inf)
+    assert not _compared(-3e38, 1e38, np.inf)
+    assert not _compared(0.5e38, 1e38, np.inf)
+    assert not _compared(3e38, np.inf, np.inf)
+    assert not _compared(3e38, 1e38, 1e38)
+
+
+@pytest.mark.parametrize("points", [1, 2, 7, 8])
+def test_sums_of_real_lines_have_no_imaginary_parts(points: int) -> None:
+    text = f"""func.func @main(%x: tensor<3x{points}xf32>) -> tensor<3x{points // 2 + 1}xcomplex<f32>> {{
+      %0 = stablehlo.fft %x, type = RFFT, length = [{points}]
+        : (tensor<3x{points}xf32>) -> tensor<3x{points // 2 + 1}xcomplex<f32>>
+      return %0 : tensor<3x{points // 2 + 1}xcomplex<f32>>
+    }}"""
+    x = np.random.default_rng().normal(size=(3, points)).astype(np.float32)
+    runs = perturbed_runs(program_of(parse(text)), [x], range(16), "compiled")
+    parts: NDArray[np.float32] = np.stack([np.imag(found) for (found,) in runs])
+    exact = [0, *([points // 2] if points % 2 == 0 else [])]
+    assert not parts[..., exact].any()
+    others = np.delete(parts, exact, axis=-1)
+    assert others.size == 0 or (others.max(axis=0) > others.min(axis=0)).all(), "the others are rounded"

@@ -109,6 +109,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
         "tests/runtime/test_size_limits.py",
         "tests/pipeline/test_segments.py",
     ),
+    "late_sizes": ("tests/soundness/test_late_sizes.py",),
     "cache": ("tests/runtime/test_cache.py", "tests/runtime/test_cache_faults.py", "tests/runtime/test_vm.py"),
     "user_text": ("tests/codegen/test_user_text.py",),
     "launches": ("tests/runtime/test_launch_table.py", "tests/runtime/test_gpu_executable.py"),

@@ -87,8 +87,7 @@ def filtered(b: Builder) -> bool:
     truth = spell(x.shape, DType.I1)
     text = f"stablehlo.compare GT, {x.name}, {least.name} : ({x.type}, {least.type}) -> {truth}"
     kept = b.quiet(text, x.shape, DType.I1)
-    text = f"stablehlo.convert {kept.name} : ({truth}) -> {spell(x.shape, DType.I32)}"
-    count = _summed(b, b.quiet(text, x.shape, DType.I32))
+    count = _true_ones(b, kept)
     made, scalar, n = b.fresh(), spell((), x.dtype), [b.fresh() for _ in range(5)]
     b.line(
         f'{made}:2 = "stablehlo.sort"({kept.name}, {x.name}) <{{dimension = 0 : i64, is_stable = true}}> ({{\n'
@@ -100,6 +99,33 @@ def filtered(b: Builder) -> bool:
     ordered = Made(f"{made}#1", x.shape, x.dtype)
     zero, one = (_vector(b, [b.splat(number, DType.I32)]) for number in ("0", "1"))
     _named(b, "real_dynamic_slice", [ordered, zero, _vector(b, [count]), one], (_decided(b),), x.dtype)
+    return True
+
+
+def _true_ones(b: Builder, x: Made) -> Made:
+    text = f"stablehlo.convert {x.name} : ({x.type}) -> {spell(x.shape, DType.I32)}"
+    return _summed(b, b.quiet(text, x.shape, DType.I32))
+
+
+def tied(b: Builder) -> bool:
+    """A size that is read from data, and has to be that of an argument, or small beside it: a NaN makes it smaller."""
+    x = b.pick(lambda v: len(v.shape) == 1 and v.dtype.is_float and v.shape[0].constant is None)
+    if x is None:
+        return False
+    truth = spell(x.shape, DType.I1)
+    count = _true_ones(
+        b, b.quiet(f"stablehlo.compare EQ, {x.name}, {x.name} : ({x.type}, {x.type}) -> {truth}", x.shape, DType.I1)
+    )
+    twice, size = (x.shape[0] * 2,), _decided(b)
+    text = f"stablehlo.concatenate {x.name}, {x.name}, dim = 0 : ({x.type}, {x.type}) -> {spell(twice, x.dtype)}"
+    longer = b.quiet(text, twice, x.dtype)
+    zero, one, limit = (_vector(b, [n]) for n in (b.splat("0", DType.I32), b.splat("1", DType.I32), count))
+    part = _named(b, "real_dynamic_slice", [longer, zero, limit, one], (size,), x.dtype)
+    if pick(b.choices, (True, False)):
+        b.op(f"stablehlo.add {part.name}, {x.name} : {x.type}", x.shape, x.dtype)
+    else:
+        double = b.quiet(f"stablehlo.add {limit.name}, {limit.name} : {limit.type}", limit.shape, limit.dtype)
+        _named(b, "real_dynamic_slice", [longer, limit, double, one], (size,), x.dtype)
     return True
 
 
@@ -160,4 +186,4 @@ def either(b: Builder) -> bool:
     return True
 
 
-FAMILIES = (counted, counted, filtered, growing, either)
+FAMILIES = (counted, counted, filtered, tied, tied, growing, either)
