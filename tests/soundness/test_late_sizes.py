@@ -84,6 +84,17 @@ PROGRAMS: Mapping[str, str] = {
         f"func.return %r, %z : {_VECTOR}, {_VECTOR}",
         results=f"{_VECTOR}, {_VECTOR}",
     ),
+    # From max(size(y), v) <= 1000 follows size(y) <= 1000.
+    "a late size is one of two": _written(
+        f"%z = stablehlo.sine %y : {_VECTOR}",
+        *_AND_AGAIN,
+        f"%size = stablehlo.get_dimension_size %y, dim = 0 : ({_VECTOR}) -> tensor<i32>",
+        f"%s = stablehlo.reshape %size : (tensor<i32>) -> {_INDEX}",
+        f"%end = stablehlo.maximum %s, %n : {_INDEX}",
+        f"%r = {_slice('%x', '%zero', '%end', 'tensor<1000xf32>')}",
+        f"func.return %r, %z : {_VECTOR}, {_VECTOR}",
+        results=f"{_VECTOR}, {_VECTOR}",
+    ),
     # v is a byte, and as large as y.
     "a late size has a narrow type": _written(
         f"%b = stablehlo.convert %v : ({_INDEX}) -> tensor<1xi8>",
