@@ -245,7 +245,7 @@ def _found(
     if finding is None:
         return "", "", "", "", ()
     folder = settings.out / f"seed-{seed}"
-    command = save(finding.shrunk, folder, judge, settings.target.device)
+    command = save(finding.shrunk, folder, judge, settings.target)
     (folder / "report.txt").write_text(str(finding))
     ops = tuple(sorted({op.name for op in finding.shrunk.case.module.walk()}))
     return str(finding.failure), str(finding), str(folder), command, ops

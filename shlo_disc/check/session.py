@@ -10,7 +10,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-from shlo_disc.artifact import DeviceKind
 from shlo_disc.check.case import Array, Case
 from shlo_disc.check.generate.programs import generate_at
 from shlo_disc.check.judging import Failure, Judge, Verdict
@@ -201,16 +200,17 @@ def read_inputs(path: Path, program: Program) -> tuple[Array, ...]:
     return tuple([x.view(dtype) if raw else x for x, dtype, raw in zip(found, wanted, is_raw, strict=True)])
 
 
-def save(shrunk: Shrunk, folder: Path, judge: Judge, device: DeviceKind) -> str:
+def save(shrunk: Shrunk, folder: Path, judge: Judge, target: Target) -> str:
     """Write the smallest failing program and its inputs; give the command that shows the failure."""
     folder.mkdir(parents=True, exist_ok=True)
     program, inputs = folder / "minimal.mlir", folder / "inputs.npz"
     program.write_text(print_module(shrunk.case.module))
     np.savez(inputs, allow_pickle=False, **{f"arg{number}": x for number, x in enumerate(shrunk.case.inputs)})
-    where = () if device == "cpu" else ("--device", device)
+    how = () if target.device == "cpu" else ("--device", target.device)
+    how += () if target.options.compiler is None else ("--compiler", target.options.compiler)
     against = ",".join(dict.fromkeys([shrunk.failure.way, *judge.others, "interpreter"]))
     return shlex.join([
-        "python", "-m", "shlo_disc", "check", str(program), "--inputs", str(inputs), "--against", against, *where,
+        "python", "-m", "shlo_disc", "check", str(program), "--inputs", str(inputs), "--against", against, *how,
     ])  # fmt: skip
 
 

@@ -56,6 +56,7 @@ def add_ways(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tolerance", type=float, default=1.0, metavar="X", help="times the error that is allowed")
     parser.add_argument("--atol", type=float, default=0.0, help="an absolute error that is allowed as well")
     parser.add_argument("--optimize", type=int, choices=range(4), default=3, help="the C++ compiler's -O (default: 3)")
+    parser.add_argument("--compiler", metavar="CXX", help="a path, clang, gcc or zig (default: the best there is)")
     parser.add_argument(
         "--device", choices=("cpu", "cuda"), default="cpu", help="where compiled programs run (default: cpu)"
     )
@@ -77,7 +78,7 @@ def run_check(options: argparse.Namespace) -> int:
                 judge = Judge(worker, others, tolerance)
                 with Bar() as bar:
                     report = check(module, judge, plan, target, bar.show)
-                codes.append(tell(report, judge, options))
+                codes.append(tell(report, judge, target, options))
     except (ShloDiscError, InputError) as error:
         complain(error)
         return UNCHECKED
@@ -146,7 +147,8 @@ def _tell_all(summary: Summary) -> int:
 
 def _target(options: argparse.Namespace) -> Target:
     """What to compile for. Raises `ToolchainError` if there is no such device."""
-    target = Target(CompileOptions(optimize=options.optimize, matmul_precision="highest"), options.device)
+    settings = CompileOptions(optimize=options.optimize, compiler=options.compiler, matmul_precision="highest")
+    target = Target(settings, options.device)
     if target.device == "cuda":
         open_gpu()
     return target
@@ -185,14 +187,14 @@ def _plan(options: argparse.Namespace, module: Module) -> Plan:
     )
 
 
-def tell(report: Report, judge: Judge, options: argparse.Namespace) -> int:
+def tell(report: Report, judge: Judge, target: Target, options: argparse.Namespace) -> int:
     """Print a report, save what failed, and give the exit code."""
     ways = ", ".join([*judge.others, REFERENCE])
     for note in report.notes:
         say(f"note: {note}\n")
     if report.finding is not None:
         say(str(report.finding))
-        say(f"reproduce: {save(report.finding.shrunk, options.out, judge, options.device)}\n")
+        say(f"reproduce: {save(report.finding.shrunk, options.out, judge, target)}\n")
         return DIFFERED
     refused = f", {report.refused} refused by all" if report.refused else ""
     nothing = f", {report.nothing} that could not be compared" if report.nothing else ""

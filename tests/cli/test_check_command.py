@@ -70,6 +70,17 @@ def test_bad_input(file: Path, arguments: tuple[str, ...], message: str, capsys:
     assert message in capsys.readouterr().err
 
 
+def test_another_compiler(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    used, script = tmp_path / "used", tmp_path / "c++"
+    script.write_text(f'#!/bin/sh\n: > {used}\nexec g++ "$@"\n')
+    script.chmod(0o755)
+    assert main(["check", str(file), "--random", "1", *FAST, "--compiler", str(script)]) == 0
+    assert used.exists()
+    assert main(["check", str(file), "--random", "1", *FAST, "--compiler", str(tmp_path / "none")]) == 1
+    printed = capsys.readouterr().out
+    assert f"--compiler {tmp_path / 'none'}" in printed, "the command that shows the failure names it"
+
+
 def _broken(target: Target) -> dict[str, Prepare]:
     """Ways of which one is wrong about multiplications, and one dies of them."""
 
