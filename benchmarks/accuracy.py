@@ -27,7 +27,7 @@ from jax import lax
 from numpy.typing import NDArray
 
 from benchmarks import complex_accuracy, exact
-from shlo_disc.runtime import nvrtc
+from shlo_disc.runtime.cuda import nvrtc
 from tests.prelude.compilers import build
 from tests.prelude.oracles import SPECIAL, WIDER, WIDER_OF_TWO, ulps
 from tests.prelude.test_functions import HARNESS, HARNESS_OF_TWO, SPECIALS, call_of_two, pairs

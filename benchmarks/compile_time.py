@@ -36,7 +36,7 @@ from rich.progress import track
 from rich.table import Table
 
 from examples.quickstart import Params, encoder, random_params
-from shlo_disc.dynamic_ops.legalize import legalize
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.options import CompileOptions, FusionRules
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes import PASSES

@@ -30,15 +30,15 @@ from rich.table import Table
 from benchmarks.xla_kernels import KernelCount, xla_kernels
 from shlo_disc.analysis.formula import producers_of
 from shlo_disc.analysis.sizes import Point, free_symbols, likely_points
-from shlo_disc.codegen.groups import Abilities, Context, FusionPlan, Group
-from shlo_disc.codegen.op_graph import is_control
-from shlo_disc.codegen.planners import FUSIONS
-from shlo_disc.codegen.traffic import traffic
-from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.opdef import Template
 from shlo_disc.dynamic_ops.program import Body, Program
 from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.dim import const
+from shlo_disc.fusion.planners import FUSIONS
+from shlo_disc.fusion.traffic import traffic
+from shlo_disc.kernels.groups import Abilities, Context, FusionPlan, Group
+from shlo_disc.kernels.op_graph import is_control
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.lower_cpu.kernels import CpuLowering
 from shlo_disc.lower_cuda.kernels import CudaLowering
 from shlo_disc.options import FusionRules

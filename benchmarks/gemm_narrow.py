@@ -82,7 +82,7 @@ class Ours:
 
     def __init__(self, kind: str, prelude: Path) -> None:
         timing: Any = import_module("shlo_disc.runtime.product_timing")
-        toolchain: Any = import_module("shlo_disc.runtime.toolchain")
+        toolchain: Any = import_module("shlo_disc.runtime.building.toolchain")
         compiler = toolchain.find_compiler()
         self.kind, self._struct = kind, timing.Gemm
         with tempfile.TemporaryDirectory() as name:

@@ -38,7 +38,7 @@ def aligned(elements: int) -> Any:
 
 def harness() -> ctypes.CDLL:
     """Compile the prelude's products as programs do."""
-    toolchain: Any = import_module("shlo_disc.runtime.toolchain")
+    toolchain: Any = import_module("shlo_disc.runtime.building.toolchain")
     compiler, prelude = toolchain.find_compiler(), ROOT / "shlo_disc" / "lower_cpu" / "prelude"
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

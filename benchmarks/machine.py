@@ -1,4 +1,4 @@
-"""What cores do in the time of a byte from memory, or of a launch: the constants of `codegen.groups.CPU`.
+"""What cores do in the time of a byte from memory, or of a launch: the constants of `kernels.groups.CPU`.
 
     python -m benchmarks.machine
 

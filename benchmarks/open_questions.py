@@ -36,15 +36,15 @@ from rich.table import Table
 
 from shlo_disc.analysis.formula import producers_of
 from shlo_disc.analysis.sizes import Point, free_symbols, likely_points, point_of, random_points
-from shlo_disc.codegen.groups import Context
-from shlo_disc.codegen.host_plan import plan_host
-from shlo_disc.codegen.planners import FUSIONS
 from shlo_disc.diagnostics import UnsupportedOpError
-from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.expr.dim import Dim, Sym
 from shlo_disc.expr.prover import Assumptions, Prover
 from shlo_disc.expr.sympy_bridge import to_sympy
+from shlo_disc.fusion.planners import FUSIONS
+from shlo_disc.host.plan import plan_host
+from shlo_disc.kernels.groups import Context
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.lower_cpu.kernels import CpuLowering
 from shlo_disc.lower_cuda.kernels import CudaLowering
 from shlo_disc.parse.parser import parse_module

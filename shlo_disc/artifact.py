@@ -328,7 +328,7 @@ class Artifact:
     names the arguments that a call writes to: who runs it gives it others where that is not safe. `host` is the
     generated driver with `shlo_plan` and `shlo_run`; `steps` is the same for the VM. `free` are the names of the sizes
     that all follow from, `raw_sizes` the first symbols in terms of them. `packings` fill their last buffer once.
-    `limits`: what no call may exceed, also tensors that are not stored. `conditions`: see `codegen/host.py`. On "cuda"
+    `limits`: what no call may exceed, also tensors that are not stored. `conditions`: see `host/program.py`. On "cuda"
     indices are 32 bits wide in calls where all `index_spaces` (numbers of elements) are small enough.
     """
 

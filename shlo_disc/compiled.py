@@ -16,9 +16,9 @@ from shlo_disc.overview import FactText
 from shlo_disc.report.page import write_page
 from shlo_disc.report.text import explain
 from shlo_disc.runtime.binding import BoundMemory, check_same
+from shlo_disc.runtime.cuda.executable import GpuExecutable
 from shlo_disc.runtime.dispatch import Choice, Log
 from shlo_disc.runtime.executable import Executable, Stats
-from shlo_disc.runtime.gpu_executable import GpuExecutable
 from shlo_disc.runtime.peak import largest_size, peak_memory
 from shlo_disc.runtime.segments import SegmentedExecutable
 

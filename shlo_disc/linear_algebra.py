@@ -31,7 +31,7 @@ class Routine:
 
     @property
     def is_in_cusolver(self) -> bool:
-        """Whether `runtime/cusolver.py` computes it on a GPU: those that CuPy binds; geev without left vectors."""
+        """Whether `runtime/cuda/cusolver.py` computes it on a GPU: those that CuPy binds; geev without left vectors."""
         return self.name in _IN_CUSOLVER and not (self.name == "geev" and self.options.startswith("V"))
 
     @property

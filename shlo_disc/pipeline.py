@@ -17,26 +17,26 @@ from shlo_disc.analysis.sizes import Point, likely_points
 from shlo_disc.artifact import Artifact, Branches, DeviceKind, Loop, SourceFile
 from shlo_disc.boundary import boundary
 from shlo_disc.choices import read_hints, read_options
-from shlo_disc.codegen.assemble import assemble
-from shlo_disc.codegen.contraction import is_direct_convolution
-from shlo_disc.codegen.groups import Context, Fuse, FusionPlan
-from shlo_disc.codegen.host import HostProgram
-from shlo_disc.codegen.host_plan import plan_host
-from shlo_disc.codegen.overview import describe
-from shlo_disc.codegen.peaks import Need, need_of_control, need_of_part, peak, turn_names, with_results
-from shlo_disc.codegen.planners import FUSIONS
-from shlo_disc.codegen.segments import control, join, value_names
 from shlo_disc.collector import without_collector
 from shlo_disc.compiled import Compiled
 from shlo_disc.custom_calls import find_hook
 from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
-from shlo_disc.dynamic_ops.constraints import check_likely
 from shlo_disc.dynamic_ops.control import OutlinedAttrs
-from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.program import Body, Op, Program
 from shlo_disc.exported import Signature, bind_platform, is_exported, read_exported
 from shlo_disc.expr.dim import Sym
+from shlo_disc.fusion.planners import FUSIONS
+from shlo_disc.host.assemble import assemble
+from shlo_disc.host.describe import describe
+from shlo_disc.host.peaks import Need, need_of_control, need_of_part, peak, turn_names, with_results
+from shlo_disc.host.plan import plan_host
+from shlo_disc.host.program import HostProgram
+from shlo_disc.host.segments import control, join, value_names
 from shlo_disc.ir.core import Module
+from shlo_disc.kernels.contraction import is_direct_convolution
+from shlo_disc.kernels.groups import Context, Fuse, FusionPlan
+from shlo_disc.legalize.constraints import check_likely
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.lower_cpu.host import print_host
 from shlo_disc.lower_cpu.kernels import CpuLowering
 from shlo_disc.options import CompileOptions, Hints
@@ -49,13 +49,13 @@ from shlo_disc.passes.convolved import convert_convolutions
 from shlo_disc.passes.layouts import LAYOUTS
 from shlo_disc.passes.precision import demand_highest_precision
 from shlo_disc.passes.segments import is_segmented, split
-from shlo_disc.runtime.cache import digest, open_cache, package_digest
-from shlo_disc.runtime.cuda import cuda_is_available, open_gpu
-from shlo_disc.runtime.device import Device, IndexType
+from shlo_disc.runtime.building.cache import digest, open_cache, package_digest
+from shlo_disc.runtime.cuda.build import build_gpu
+from shlo_disc.runtime.cuda.cupy_device import cuda_is_available, open_gpu
+from shlo_disc.runtime.cuda.device import Device, IndexType
+from shlo_disc.runtime.cuda.launch_table import Chooser, cheapest
 from shlo_disc.runtime.dispatch import Log
 from shlo_disc.runtime.executable import build
-from shlo_disc.runtime.gpu_build import build_gpu
-from shlo_disc.runtime.launch_table import Chooser, cheapest
 from shlo_disc.runtime.schedules import scheduling
 from shlo_disc.runtime.segments import load
 from shlo_disc.runtime.steps import host_calls

@@ -1,4 +1,4 @@
-"""Hold files and functions to their size budgets; a longer one is listed below with its reason."""
+"""Hold files, functions and folders to their size budgets; a longer one is listed below with its reason."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 FILE_LINES = 400
 FUNCTION_LINES = 60
+FOLDER_MODULES = 32  # of the package, without `__init__`
 FOLDERS = ("shlo_disc", "tests", "examples", "benchmarks", "tools")
 
 # "path" or "path::function" -> why it may be longer
@@ -42,7 +43,13 @@ def main() -> int:
         for path in sorted((root / folder).rglob("*.py"))
         for name, lines, budget in oversized(path.relative_to(root), path.read_text())
     }
-    complaints = [
+    crowded = {
+        str(folder.relative_to(root)): count
+        for folder in sorted({path.parent for path in (root / "shlo_disc").rglob("*.py")})
+        if (count := len(list(folder.glob("*.py"))) - 1) > FOLDER_MODULES
+    }
+    complaints = [f"{name}: {count} modules, budget {FOLDER_MODULES} (split it)" for name, count in crowded.items()]
+    complaints += [
         f"{name}: {lines} lines, budget {budget} (split it, or give a reason in tools/size.py)"
         for name, (lines, budget) in found.items()
         if name not in EXCEPTIONS

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 import shlo_disc
 from shlo_disc.check.calls import repeated
-from shlo_disc.runtime.gpu_executable import GpuExecutable
+from shlo_disc.runtime.cuda.executable import GpuExecutable
 from shlo_disc.runtime.memory import POOL
 
 Array = NDArray[Any]

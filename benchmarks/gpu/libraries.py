@@ -20,7 +20,7 @@ from jax import export
 import shlo_disc
 from benchmarks.gpu.section import Section, gpu_seconds
 from shlo_disc.linear_algebra import Routine
-from shlo_disc.runtime.cuda import open_gpu
+from shlo_disc.runtime.cuda.cupy_device import open_gpu
 from shlo_disc.runtime.fourier import Transform, bind_fft
 from tests.runtime.linear_algebra_cases import KINDS, Case, cases, near, numbers
 

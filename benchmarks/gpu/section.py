@@ -19,7 +19,7 @@ import cupy
 import jax
 import numpy as np
 
-from shlo_disc.runtime.cuda import open_gpu
+from shlo_disc.runtime.cuda.cupy_device import open_gpu
 
 Report = dict[str, Any]
 ROUNDS = 9

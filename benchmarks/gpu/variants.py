@@ -25,10 +25,10 @@ from shlo_disc.artifact import Choice
 from shlo_disc.options import CompileOptions
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.pipeline import Request, Stopwatch, compile_module
-from shlo_disc.runtime.cuda import open_gpu
-from shlo_disc.runtime.gpu_build import build_gpu
-from shlo_disc.runtime.gpu_executable import GpuExecutable
-from shlo_disc.runtime.launch_table import Estimate, cheapest
+from shlo_disc.runtime.cuda.build import build_gpu
+from shlo_disc.runtime.cuda.cupy_device import open_gpu
+from shlo_disc.runtime.cuda.executable import GpuExecutable
+from shlo_disc.runtime.cuda.launch_table import Estimate, cheapest
 
 ROWS = (1, 2, 4, 8, 16, 32, 64)
 WIDTHS = (4096, 8192, 14336)

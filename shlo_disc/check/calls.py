@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from shlo_disc.check.comparing import identical
 from shlo_disc.diagnostics import ShloDiscError
-from shlo_disc.runtime.device import Device, DeviceArray
-from shlo_disc.runtime.gpu_executable import GpuExecutable
+from shlo_disc.runtime.cuda.device import Device, DeviceArray
+from shlo_disc.runtime.cuda.executable import GpuExecutable
 from shlo_disc.runtime.interop import dtype_of
 
 Array: TypeAlias = NDArray[Any]

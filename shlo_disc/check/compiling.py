@@ -15,11 +15,11 @@ from shlo_disc.ir.core import Module
 from shlo_disc.options import CompileOptions, Hints
 from shlo_disc.parse.printer import print_module
 from shlo_disc.pipeline import Request, Stopwatch, compile_module
-from shlo_disc.runtime.cache import open_cache
-from shlo_disc.runtime.cuda import open_gpu
+from shlo_disc.runtime.building.cache import open_cache
+from shlo_disc.runtime.cuda.build import build_gpu
+from shlo_disc.runtime.cuda.cupy_device import open_gpu
+from shlo_disc.runtime.cuda.executable import GpuExecutable
 from shlo_disc.runtime.executable import Executable, build
-from shlo_disc.runtime.gpu_build import build_gpu
-from shlo_disc.runtime.gpu_executable import GpuExecutable
 from shlo_disc.runtime.schedules import scheduling
 from shlo_disc.runtime.segments import load
 from shlo_disc.schedules.tables import UNKNOWN

@@ -18,11 +18,11 @@ from shlo_disc.check.deviations import gpu_deviation, xla_deviation
 from shlo_disc.check.function_errors import Implementation
 from shlo_disc.check.rounding import perturbed_runs
 from shlo_disc.diagnostics import CompileError, RuntimeShapeError, ToolchainError, UnsupportedOpError
-from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.dynamic_ops.reference import interpret
 from shlo_disc.ir.core import Module, Op
 from shlo_disc.ir.rewrite import Replacement, Surroundings, replace_ops
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.printer import print_module
 from shlo_disc.passes.dce import eliminate_dead_ops
 from shlo_disc.passes.levels import inputs_of

@@ -14,14 +14,14 @@ from random import Random
 from types import ModuleType
 
 import shlo_disc
-from shlo_disc import codegen, lower_cpu, schedules
+from shlo_disc import emit, fusion, host, kernels, lower_cpu, schedules
 from shlo_disc.analysis.sizes import Point, free_symbols, point_of
 from shlo_disc.dynamic_ops.contract import ConvAttrs, DotAttrs
 from shlo_disc.dynamic_ops.program import Op, Program
 from shlo_disc.expr.dim import Dim, Sym, const, of, product
 from shlo_disc.expr.facts import Facts
 
-_PLACES: tuple[ModuleType, ...] = (lower_cpu, codegen, schedules)
+_PLACES: tuple[ModuleType, ...] = (lower_cpu, kernels, fusion, emit, host, schedules)
 _PRELUDE = Path(shlo_disc.__file__).parent / "lower_cpu" / "prelude"
 _CONSTANT = re.compile(r"constexpr (?:int|int64_t) ([^;]*);")
 _NUMBER = re.compile(r"\b[A-Z]\w* = (\d+)\b(?! *\*)")

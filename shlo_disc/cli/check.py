@@ -22,7 +22,7 @@ from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.ir.core import Module
 from shlo_disc.options import CompileOptions
 from shlo_disc.progress import Bar
-from shlo_disc.runtime.cuda import open_gpu
+from shlo_disc.runtime.cuda.cupy_device import open_gpu
 from shlo_disc.verify.ops import verify
 
 AGREED, DIFFERED, UNCHECKED = 0, 1, 2

@@ -9,9 +9,9 @@ from shlo_disc.cli.output import complain, say
 from shlo_disc.diagnostics import ToolchainError
 from shlo_disc.options import CompileOptions
 from shlo_disc.progress import Bar
-from shlo_disc.runtime.build import Builder
-from shlo_disc.runtime.cache import open_cache
-from shlo_disc.runtime.toolchain import find_compiler
+from shlo_disc.runtime.building.build import Builder
+from shlo_disc.runtime.building.cache import open_cache
+from shlo_disc.runtime.building.toolchain import find_compiler
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

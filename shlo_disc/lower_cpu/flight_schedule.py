@@ -22,13 +22,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from shlo_disc.codegen.dependence import Dependence
-from shlo_disc.codegen.kernel import RowKernel, Scratch, Stage, Store
-from shlo_disc.codegen.rewrite import nodes_of
-from shlo_disc.codegen.simplify_kernel import stage_formulas
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import Arg, Load
+from shlo_disc.kernels.dependence import Dependence
+from shlo_disc.kernels.kernel import RowKernel, Scratch, Stage, Store
+from shlo_disc.kernels.rewrite import nodes_of
+from shlo_disc.kernels.simplify_kernel import stage_formulas
 
 BEFORE, LOOP, ENDS = 0, 1, 2  # the moments of a turn; end number k is at ENDS + k
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from shlo_disc.codegen.host import (
+from shlo_disc.dynamic_ops.program import Program
+from shlo_disc.emit.indices import size_name
+from shlo_disc.emit.remarks import remark
+from shlo_disc.emit.scopes import INDENT
+from shlo_disc.expr.dim import ZERO, Dim, maximum
+from shlo_disc.host.program import (
     CaseStep,
     CopyStep,
     HostCallRef,
@@ -17,7 +22,7 @@ from shlo_disc.codegen.host import (
     RegionStep,
     WhileStep,
 )
-from shlo_disc.codegen.host_text import (
+from shlo_disc.host.text import (
     ARITHMETIC,
     HOST_CALL_PARAMS,
     HOST_CALLS,
@@ -29,11 +34,6 @@ from shlo_disc.codegen.host_text import (
     print_names,
     print_plan,
 )
-from shlo_disc.codegen.indices import size_name
-from shlo_disc.codegen.remarks import remark
-from shlo_disc.codegen.scopes import INDENT
-from shlo_disc.dynamic_ops.program import Program
-from shlo_disc.expr.dim import ZERO, Dim, maximum
 from shlo_disc.lower_cpu.templates import declaration
 
 _HEADER = f"""\

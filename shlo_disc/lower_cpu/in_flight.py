@@ -13,15 +13,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from shlo_disc.codegen.dependence import Dependence
-from shlo_disc.codegen.emitter import EXACT
-from shlo_disc.codegen.kernel import Axis, RowKernel, Scratch, Stage
-from shlo_disc.codegen.rewrite import DimRewriter, nodes_of
-from shlo_disc.codegen.scopes import INDENT, clean
-from shlo_disc.codegen.simplify_kernel import rewrite_stage, stage_dims, stage_formulas
+from shlo_disc.emit.emitter import EXACT
+from shlo_disc.emit.scopes import INDENT, clean
 from shlo_disc.expr.dim import Sym, of
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import Arg, Load, Scalar, Unary, UnaryFn
+from shlo_disc.kernels.dependence import Dependence
+from shlo_disc.kernels.kernel import Axis, RowKernel, Scratch, Stage
+from shlo_disc.kernels.rewrite import DimRewriter, nodes_of
+from shlo_disc.kernels.simplify_kernel import rewrite_stage, stage_dims, stage_formulas
 from shlo_disc.lower_cpu.flight_schedule import Finish, Late, Move, schedule_of, scratch_of
 from shlo_disc.lower_cpu.spelling import LANES
 from shlo_disc.lower_cpu.stage_loops import RowContext, decode

@@ -9,31 +9,29 @@ from typing import ClassVar, assert_never
 
 from shlo_disc.analysis.formula import Producers
 from shlo_disc.artifact import SourceFile
-from shlo_disc.codegen.attention import build_attention
-from shlo_disc.codegen.attention_backward import build_backward
-from shlo_disc.codegen.contraction import product_types
-from shlo_disc.codegen.division import Access, Division, product_accesses, row_accesses, row_line
-from shlo_disc.codegen.group_structure import GroupStructure, group_structure
-from shlo_disc.codegen.groups import Abilities, Group, GroupKind, Launches
-from shlo_disc.codegen.host import KernelRef, LaunchRef, PackRef
-from shlo_disc.codegen.host_calls import host_call
-from shlo_disc.codegen.indices import size_name
-from shlo_disc.codegen.inplace import epilogue_pairs, positions, row_pairs, scatter_pairs
-from shlo_disc.codegen.kernel import ConvKernel, DotKernel, RowKernel
-from shlo_disc.codegen.lasting import Lasting
-from shlo_disc.codegen.naming import NAME, blamed_on, comment, require_types, title
-from shlo_disc.codegen.scan import build_scan
-from shlo_disc.codegen.scatter import build_scatter
-from shlo_disc.codegen.scopes import INDENT
-from shlo_disc.codegen.stages import build_row_kernel
-from shlo_disc.codegen.templates import build_convolution, build_dot, build_sort, build_window_scatter
-from shlo_disc.codegen.verify_kernel import verified
 from shlo_disc.dynamic_ops.contract import DotAttrs
 from shlo_disc.dynamic_ops.program import Program, Tensor
+from shlo_disc.emit.indices import size_name
+from shlo_disc.emit.naming import NAME, blamed_on, comment, require_types, title
+from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, of
+from shlo_disc.fusion.group_structure import GroupStructure, group_structure
+from shlo_disc.host.division import Access, Division, product_accesses, row_accesses, row_line
+from shlo_disc.host.host_calls import host_call
+from shlo_disc.host.lasting import Lasting
+from shlo_disc.host.program import KernelRef, LaunchRef, PackRef
+from shlo_disc.kernels.attention.backward import build_backward
+from shlo_disc.kernels.attention.forward import build_attention
+from shlo_disc.kernels.contraction import product_types
+from shlo_disc.kernels.groups import Abilities, Group, GroupKind, Launches
+from shlo_disc.kernels.inplace import epilogue_pairs, positions, row_pairs, scatter_pairs
+from shlo_disc.kernels.kernel import ConvKernel, DotKernel, RowKernel
+from shlo_disc.kernels.scan import build_scan
+from shlo_disc.kernels.scatter import build_scatter
+from shlo_disc.kernels.stages import build_row_kernel
+from shlo_disc.kernels.templates import build_convolution, build_dot, build_sort, build_window_scatter
+from shlo_disc.kernels.verify_kernel import verified
 from shlo_disc.lower_cpu import (
-    attention,
-    attention_backward,
     convolutions,
     lapack,
     packing,
@@ -49,6 +47,8 @@ from shlo_disc.lower_cpu import (
 )
 from shlo_disc.lower_cpu import scatter as scatters
 from shlo_disc.lower_cpu import sort as sorts
+from shlo_disc.lower_cpu.attention import backward as attention_backward
+from shlo_disc.lower_cpu.attention import forward as attention
 from shlo_disc.lower_cpu.multiplication import MULTIPLIED, Multiplication, multiplication
 from shlo_disc.lower_cpu.parallel import Part, parallel_extent, print_parallel
 from shlo_disc.lower_cpu.phases import MOST_COLUMNS, join_columns, join_short_rows

@@ -10,15 +10,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.groups import Group
-from shlo_disc.codegen.host import InPlace
-from shlo_disc.codegen.naming import NAME
-from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.dynamic_ops.linear_algebra import HessenbergAttrs, LapackAttrs
 from shlo_disc.dynamic_ops.program import Op, Tensor
+from shlo_disc.emit.emitter import Emitter
+from shlo_disc.emit.naming import NAME
+from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import ONE, ZERO, Dim, const, maximum, minimum, product, total
 from shlo_disc.expr.dtypes import DType
+from shlo_disc.host.program import InPlace
+from shlo_disc.kernels.groups import Group
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import SIZES, Body, signature, union
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.inplace import mentioned
-from shlo_disc.codegen.kernel import DotKernel, MatrixView, Panel, Param
-from shlo_disc.codegen.rewrite import dims_of
-from shlo_disc.codegen.scopes import INDENT
+from shlo_disc.emit.emitter import Emitter
+from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim, const, maximum, minimum
 from shlo_disc.expr.facts import Facts
+from shlo_disc.kernels.inplace import mentioned
+from shlo_disc.kernels.kernel import DotKernel, MatrixView, Panel, Param
+from shlo_disc.kernels.rewrite import dims_of
 from shlo_disc.lower_cpu.multiplication import Multiplication
 from shlo_disc.lower_cpu.products import PANEL_COLUMNS, fill, packed_bytes, panel_bytes, panel_pitch
 from shlo_disc.lower_cpu.rows import pointer

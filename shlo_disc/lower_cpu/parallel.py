@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.host import InPlace, KernelRef
-from shlo_disc.codegen.scopes import INDENT
+from shlo_disc.emit.emitter import Emitter
+from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim, total
+from shlo_disc.host.program import InPlace, KernelRef
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import Body, declaration
 

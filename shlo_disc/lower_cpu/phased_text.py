@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from shlo_disc.codegen.kernel import Stage
-from shlo_disc.codegen.scopes import INDENT
-from shlo_disc.codegen.simplify_kernel import stage_formulas
+from shlo_disc.emit.scopes import INDENT
+from shlo_disc.kernels.kernel import Stage
+from shlo_disc.kernels.simplify_kernel import stage_formulas
 from shlo_disc.lower_cpu.phases import Phases
 from shlo_disc.lower_cpu.stage_loops import Ranges, RowContext, StageLines
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from shlo_disc.codegen.dependence import Dependence
-from shlo_disc.codegen.emitter import is_guard
-from shlo_disc.codegen.kernel import Axis, RowKernel, Scratch, Stage
-from shlo_disc.codegen.rewrite import DimRewriter, nodes_of
-from shlo_disc.codegen.seams import Decided
-from shlo_disc.codegen.simplify_kernel import rewrite_stage, rewrite_store, stage_dims, stage_formulas
+from shlo_disc.emit.emitter import is_guard
 from shlo_disc.expr.dim import Dim, FloorDiv, Mod, Sym, const, of
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import FoldResult, Select
+from shlo_disc.kernels.dependence import Dependence
+from shlo_disc.kernels.kernel import Axis, RowKernel, Scratch, Stage
+from shlo_disc.kernels.rewrite import DimRewriter, nodes_of
+from shlo_disc.kernels.seams import Decided
+from shlo_disc.kernels.simplify_kernel import rewrite_stage, rewrite_store, stage_dims, stage_formulas
 from shlo_disc.lower_cpu.spelling import LANES
 from shlo_disc.lower_cpu.vectorize import can_vectorize
 

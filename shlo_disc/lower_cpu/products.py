@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.host import Chosen
-from shlo_disc.codegen.kernel import DotKernel, MatrixView, Panel, Param, RowKernel, Stage, Store
-from shlo_disc.codegen.naming import NAME
-from shlo_disc.codegen.scopes import INDENT
-from shlo_disc.codegen.seams import split_stage
-from shlo_disc.codegen.strips import mine_stage
+from shlo_disc.emit.emitter import Emitter
+from shlo_disc.emit.naming import NAME
+from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, minimum, of, product
 from shlo_disc.expr.facts import Facts
+from shlo_disc.host.program import Chosen
+from shlo_disc.kernels.kernel import DotKernel, MatrixView, Panel, Param, RowKernel, Stage, Store
+from shlo_disc.kernels.seams import split_stage
+from shlo_disc.kernels.strips import mine_stage
 from shlo_disc.lower_cpu.multiplication import Multiplication
 from shlo_disc.lower_cpu.rows import SEAMS, RowPrinter, pointer
 from shlo_disc.lower_cpu.selection import block_of

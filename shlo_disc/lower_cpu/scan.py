@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.kernel import ScanKernel
-from shlo_disc.codegen.scopes import INDENT
+from shlo_disc.emit.emitter import Emitter
+from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim
+from shlo_disc.kernels.kernel import ScanKernel
 from shlo_disc.lower_cpu.rows import pointer
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import Body

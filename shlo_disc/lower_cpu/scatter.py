@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.inplace import scatter_pairs
-from shlo_disc.codegen.kernel import Axis, RowKernel, ScatterKernel, Slabs, Stage, Sweep
-from shlo_disc.codegen.rewrite import DimRewriter
+from shlo_disc.emit.emitter import Emitter
 from shlo_disc.expr.dim import Dim, const, maximum, of, product, total
+from shlo_disc.kernels.inplace import scatter_pairs
+from shlo_disc.kernels.kernel import Axis, RowKernel, ScatterKernel, Slabs, Stage, Sweep
+from shlo_disc.kernels.rewrite import DimRewriter
 from shlo_disc.lower_cpu.rows import RowPrinter
 from shlo_disc.lower_cpu.serial import indented, loops, pointers
 from shlo_disc.lower_cpu.spelling import LoneSpelling, VectorSpelling

@@ -16,9 +16,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from shlo_disc.codegen.host import Chosen
-from shlo_disc.codegen.kernel import DotKernel, Panel
 from shlo_disc.expr.dim import Dim, const, maximum, minimum, product
+from shlo_disc.host.program import Chosen
+from shlo_disc.kernels.kernel import DotKernel, Panel
 from shlo_disc.lower_cpu.multiplication import Multiplication
 from shlo_disc.schedules.candidates import Candidate, MicroKernel, blocks, candidates
 from shlo_disc.schedules.model import LARGEST, MOST_PRODUCTS, Rates, Shape, cost, fewest_runs

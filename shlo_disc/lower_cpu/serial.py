@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.kernel import (
+from shlo_disc.emit.emitter import Emitter
+from shlo_disc.emit.scopes import INDENT
+from shlo_disc.expr.dim import Dim, Sym, const, of
+from shlo_disc.expr.scalar import Arg
+from shlo_disc.kernels.kernel import (
     Axis,
     Param,
     WindowScatterKernel,
 )
-from shlo_disc.codegen.scopes import INDENT
-from shlo_disc.expr.dim import Dim, Sym, const, of
-from shlo_disc.expr.scalar import Arg
 from shlo_disc.lower_cpu.rows import pointer
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import Body

@@ -12,16 +12,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import lcm
 
-from shlo_disc.codegen.dependence import Dependence
-from shlo_disc.codegen.emitter import Emitter, conjuncts, is_guard, unguarded
-from shlo_disc.codegen.kernel import Axis, Param, RowKernel, Scratch, Stage, Store
-from shlo_disc.codegen.rewrite import DimRewriter, nodes_of
-from shlo_disc.codegen.scopes import INDENT, clean
-from shlo_disc.codegen.seams import Seams
-from shlo_disc.codegen.simplify_kernel import rewrite_stage, stage_formulas
+from shlo_disc.emit.emitter import Emitter, conjuncts, is_guard, unguarded
+from shlo_disc.emit.scopes import INDENT, clean
 from shlo_disc.expr.dim import Dim, Sym, maximum, of, total
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import FoldResult, FromDim, InRange, Load, Scalar, Select
+from shlo_disc.kernels.dependence import Dependence
+from shlo_disc.kernels.kernel import Axis, Param, RowKernel, Scratch, Stage, Store
+from shlo_disc.kernels.rewrite import DimRewriter, nodes_of
+from shlo_disc.kernels.seams import Seams
+from shlo_disc.kernels.simplify_kernel import rewrite_stage, stage_formulas
 from shlo_disc.lower_cpu import rows
 from shlo_disc.lower_cpu.phases import divisions
 from shlo_disc.lower_cpu.short_rows import LONGEST

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from shlo_disc.codegen.dependence import Dependence
-from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.kernel import Axis, Param, RowKernel, Scratch, Stage, Store
-from shlo_disc.codegen.rewrite import DimRewriter
-from shlo_disc.codegen.scopes import INDENT, clean
-from shlo_disc.codegen.simplify_kernel import rewrite_stage
+from shlo_disc.emit.emitter import Emitter
+from shlo_disc.emit.scopes import INDENT, clean
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, of
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Load, Scalar
+from shlo_disc.kernels.dependence import Dependence
+from shlo_disc.kernels.kernel import Axis, Param, RowKernel, Scratch, Stage, Store
+from shlo_disc.kernels.rewrite import DimRewriter
+from shlo_disc.kernels.simplify_kernel import rewrite_stage
 from shlo_disc.lower_cpu import rows
 from shlo_disc.lower_cpu.spelling import LANES, VECTOR_DTYPES, VectorSpelling
 from shlo_disc.lower_cpu.stage_loops import RowContext

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.kernel import Axis, DotKernel, MatrixView, Param, RowKernel, Stage
-from shlo_disc.codegen.rewrite import ArgRewriter, mergeable, merged
-from shlo_disc.codegen.scopes import INDENT
-from shlo_disc.codegen.simplify_kernel import merge_loops, rewrite_store
 from shlo_disc.dynamic_ops.elementwise import converted
 from shlo_disc.dynamic_ops.indexing import linear
+from shlo_disc.emit.emitter import Emitter
+from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim, Sym, of
 from shlo_disc.expr.scalar import Load
+from shlo_disc.kernels.kernel import Axis, DotKernel, MatrixView, Param, RowKernel, Stage
+from shlo_disc.kernels.rewrite import ArgRewriter, mergeable, merged
+from shlo_disc.kernels.simplify_kernel import merge_loops, rewrite_store
 from shlo_disc.lower_cpu.multiplication import Multiplication
 from shlo_disc.lower_cpu.rows import RowPrinter, is_flat
 from shlo_disc.lower_cpu.templates import CallBack, call_back, prelude_constants, start

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.kernel import Param, SortKernel
-from shlo_disc.codegen.rewrite import nodes_of
-from shlo_disc.codegen.scopes import INDENT
-from shlo_disc.codegen.sort_keys import SortKey, sort_keys
+from shlo_disc.emit.emitter import Emitter
+from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Arg
+from shlo_disc.kernels.kernel import Param, SortKernel
+from shlo_disc.kernels.rewrite import nodes_of
+from shlo_disc.kernels.sort_keys import SortKey, sort_keys
 from shlo_disc.lower_cpu.serial import indented, pointers
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import Body

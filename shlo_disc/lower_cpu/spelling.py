@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shlo_disc.codegen.spelling import Spelling
+from shlo_disc.emit.spelling import Spelling
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import BinaryFn
 

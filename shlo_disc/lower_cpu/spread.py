@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.kernel import Param, RowKernel
-from shlo_disc.codegen.naming import NAME
-from shlo_disc.codegen.parts import Grain, split_reduction
-from shlo_disc.codegen.scopes import INDENT
-from shlo_disc.codegen.staged import take_apart
+from shlo_disc.emit.emitter import Emitter
+from shlo_disc.emit.naming import NAME
+from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim, const, maximum, minimum, product
+from shlo_disc.kernels.kernel import Param, RowKernel
+from shlo_disc.kernels.parts import Grain, split_reduction
+from shlo_disc.kernels.staged import take_apart
 from shlo_disc.lower_cpu import rows
 from shlo_disc.lower_cpu.rows import RowPrinter
 from shlo_disc.lower_cpu.spelling import VectorSpelling

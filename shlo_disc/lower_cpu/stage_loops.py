@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.kernel import Axis, Scratch, Stage, Store
-from shlo_disc.codegen.scopes import INDENT, Scope
+from shlo_disc.emit.emitter import Emitter
+from shlo_disc.emit.scopes import INDENT, Scope
 from shlo_disc.expr.dim import Sym, product
+from shlo_disc.kernels.kernel import Axis, Scratch, Stage, Store
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 
 # Where the loops of one stage start and end, if not at 0 and at their extents, by their symbols. A symbol is a loop of

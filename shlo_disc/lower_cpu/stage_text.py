@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from shlo_disc.codegen.kernel import Axis, Reduction, Scratch, Stage, Store
-from shlo_disc.codegen.reductions import combine, identity, levels
-from shlo_disc.codegen.scopes import INDENT, Scope
-from shlo_disc.codegen.simplify_kernel import stage_formulas
+from shlo_disc.emit.reductions import combine, identity, levels
+from shlo_disc.emit.scopes import INDENT, Scope
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import BinaryFn
+from shlo_disc.kernels.kernel import Axis, Reduction, Scratch, Stage, Store
+from shlo_disc.kernels.simplify_kernel import stage_formulas
 from shlo_disc.lower_cpu.phased_text import PhasedStage
 from shlo_disc.lower_cpu.phases import phases
 from shlo_disc.lower_cpu.spelling import LANES

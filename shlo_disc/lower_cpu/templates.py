@@ -8,9 +8,14 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from shlo_disc.codegen.attention import AttentionKernel
-from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.kernel import (
+from shlo_disc.dynamic_ops.elementwise import converted
+from shlo_disc.emit.emitter import Emitter
+from shlo_disc.emit.scopes import INDENT
+from shlo_disc.expr.dim import Sym, of
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.scalar import Arg, Load, Scalar
+from shlo_disc.kernels.attention.forward import AttentionKernel
+from shlo_disc.kernels.kernel import (
     Axis,
     ConvKernel,
     DotKernel,
@@ -21,13 +26,8 @@ from shlo_disc.codegen.kernel import (
     Stage,
     Store,
 )
-from shlo_disc.codegen.rewrite import ArgRewriter
-from shlo_disc.codegen.scopes import INDENT
-from shlo_disc.codegen.simplify_kernel import rewrite_store
-from shlo_disc.dynamic_ops.elementwise import converted
-from shlo_disc.expr.dim import Sym, of
-from shlo_disc.expr.dtypes import DType
-from shlo_disc.expr.scalar import Arg, Load, Scalar
+from shlo_disc.kernels.rewrite import ArgRewriter
+from shlo_disc.kernels.simplify_kernel import rewrite_store
 from shlo_disc.lower_cpu.rows import RowPrinter
 
 SIZES = "@sizes"  # stands where the declarations of the program's sizes go

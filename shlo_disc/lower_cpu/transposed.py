@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shlo_disc.codegen.dependence import Dependence
-from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.kernel import Axis, RowKernel
-from shlo_disc.codegen.scopes import INDENT, Scope, clean
-from shlo_disc.codegen.simplify_kernel import stage_formulas
-from shlo_disc.codegen.transposed import across_row, unguarded
+from shlo_disc.emit.emitter import Emitter
+from shlo_disc.emit.scopes import INDENT, Scope, clean
+from shlo_disc.emit.transposed import across_row, unguarded
 from shlo_disc.expr.dim import Dim, Sym, of, product
 from shlo_disc.expr.scalar import Load
+from shlo_disc.kernels.dependence import Dependence
+from shlo_disc.kernels.kernel import Axis, RowKernel
+from shlo_disc.kernels.simplify_kernel import stage_formulas
 from shlo_disc.lower_cpu.rows import pointer
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.stage_loops import decode

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from shlo_disc.codegen.dependence import Dependence
-from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.kernel import Axis, Param, RowKernel
-from shlo_disc.codegen.naming import NAME
-from shlo_disc.codegen.scopes import INDENT, clean
-from shlo_disc.codegen.transposed import reading_instead, transposed_reads
+from shlo_disc.emit.emitter import Emitter
+from shlo_disc.emit.naming import NAME
+from shlo_disc.emit.scopes import INDENT, clean
+from shlo_disc.emit.transposed import reading_instead, transposed_reads
 from shlo_disc.expr.dim import Dim, Sym, of, product
 from shlo_disc.expr.scalar import Load
+from shlo_disc.kernels.dependence import Dependence
+from shlo_disc.kernels.kernel import Axis, Param, RowKernel
 from shlo_disc.lower_cpu import rows
 from shlo_disc.lower_cpu.rows import RowPrinter
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling

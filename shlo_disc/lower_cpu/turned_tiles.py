@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shlo_disc.codegen.dependence import Dependence
-from shlo_disc.codegen.kernel import Axis, ConvKernel, Param, RowKernel, Stage, Store
-from shlo_disc.codegen.rewrite import ArgRewriter, DimRewriter, mergeable, merged
-from shlo_disc.codegen.scopes import INDENT
-from shlo_disc.codegen.simplify_kernel import rewrite_store, stage_dims
 from shlo_disc.dynamic_ops.elementwise import converted
 from shlo_disc.dynamic_ops.indexing import linear
+from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim, Sym, of
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import Load
+from shlo_disc.kernels.dependence import Dependence
+from shlo_disc.kernels.kernel import Axis, ConvKernel, Param, RowKernel, Stage, Store
+from shlo_disc.kernels.rewrite import ArgRewriter, DimRewriter, mergeable, merged
+from shlo_disc.kernels.simplify_kernel import rewrite_store, stage_dims
 from shlo_disc.lower_cpu.rows import RowPrinter
 from shlo_disc.lower_cpu.templates import CallBack, call_back
 from shlo_disc.lower_cpu.vectorize import can_vectorize

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from shlo_disc.codegen.dependence import Dependence
-from shlo_disc.codegen.emitter import is_guard
-from shlo_disc.codegen.kernel import Axis, Reduction, Stage, Store
-from shlo_disc.codegen.rewrite import nodes_of
-from shlo_disc.codegen.simplify_kernel import stage_formulas
+from shlo_disc.emit.emitter import is_guard
 from shlo_disc.expr.dim import Dim, FloorDiv, Max, Min, Mod, Sym, of
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.node import Node
@@ -24,6 +20,10 @@ from shlo_disc.expr.scalar import (
     Scalar,
     Select,
 )
+from shlo_disc.kernels.dependence import Dependence
+from shlo_disc.kernels.kernel import Axis, Reduction, Stage, Store
+from shlo_disc.kernels.rewrite import nodes_of
+from shlo_disc.kernels.simplify_kernel import stage_formulas
 from shlo_disc.lower_cpu.spelling import VECTOR_DTYPES
 
 NEAR = range(1, 5)  # steps between lanes that are worth loading one by one in every turn of a fold

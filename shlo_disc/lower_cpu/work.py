@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from math import ceil
 
-from shlo_disc.codegen.groups import Group
-from shlo_disc.codegen.kernel import DotKernel, RowKernel, ScanKernel, SortKernel
-from shlo_disc.codegen.weights import weight
 from shlo_disc.dynamic_ops.opdef import Template
 from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.dim import Dim, maximum, minimum
+from shlo_disc.kernels.groups import Group
+from shlo_disc.kernels.kernel import DotKernel, RowKernel, ScanKernel, SortKernel
+from shlo_disc.kernels.weights import weight
 
 WORK_PER_THREAD = 1 << 15  # of a thread that joins in
 

@@ -6,19 +6,19 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from shlo_disc.codegen.attention import AttentionKernel
-from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.groups import AttentionAbility
-from shlo_disc.codegen.host import CallVariant, Condition, GridCall
-from shlo_disc.codegen.kernel import Param, Store
-from shlo_disc.codegen.naming import NAME
-from shlo_disc.codegen.rewrite import nodes_of
-from shlo_disc.codegen.scopes import INDENT, Scope, clean
-from shlo_disc.codegen.softmax import unconverted
+from shlo_disc.emit.emitter import Emitter
+from shlo_disc.emit.naming import NAME
+from shlo_disc.emit.scopes import INDENT, Scope, clean
 from shlo_disc.expr.dim import Dim, const, minimum, product
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import Arg, Load, Scalar
+from shlo_disc.host.program import CallVariant, Condition, GridCall
+from shlo_disc.kernels.attention.forward import AttentionKernel
+from shlo_disc.kernels.groups import AttentionAbility
+from shlo_disc.kernels.kernel import Param, Store
+from shlo_disc.kernels.rewrite import nodes_of
+from shlo_disc.kernels.softmax import unconverted
 from shlo_disc.lower_cuda.attention_tiles import QUERIES, Tile, tiles_for
 from shlo_disc.lower_cuda.cost import LOAD_LATENCY, memory_cycles
 from shlo_disc.lower_cuda.printed import Printed, signature

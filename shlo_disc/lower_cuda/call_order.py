@@ -13,9 +13,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from shlo_disc.codegen.host import Call, CopyCall, FillCall, GridCall, ProductCall
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.dynamic_ops.program import Tensor
+from shlo_disc.host.program import Call, CopyCall, FillCall, GridCall, ProductCall
 from shlo_disc.lower_cuda.printed import Printed
 
 _KERNEL = re.compile(

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from shlo_disc.codegen.host import CallVariant, Condition
-from shlo_disc.codegen.kernel import ConvKernel, MatrixView
-from shlo_disc.codegen.naming import NAME
-from shlo_disc.codegen.scopes import INDENT, clean
+from shlo_disc.emit.naming import NAME
+from shlo_disc.emit.scopes import INDENT, clean
 from shlo_disc.expr.dim import Dim, const, maximum, product
 from shlo_disc.expr.facts import Facts
+from shlo_disc.host.program import CallVariant, Condition
+from shlo_disc.kernels.kernel import ConvKernel, MatrixView
 from shlo_disc.lower_cuda.cost import FMA_PER_CYCLE, LOAD_LATENCY, memory_cycles
 from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.lower_cuda.products import (

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from shlo_disc.codegen.host import BatchCall, CallVariant, Condition, ProductCall
-from shlo_disc.codegen.kernel import Axis, DotKernel, MatrixView, Panel, Param, RowKernel, Stage, Store
-from shlo_disc.codegen.naming import NAME
-from shlo_disc.codegen.rewrite import ArgRewriter, DimRewriter
-from shlo_disc.codegen.simplify_kernel import merge_loops, rewrite_store
+from shlo_disc.emit.naming import NAME
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, of
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import Load
+from shlo_disc.host.program import BatchCall, CallVariant, Condition, ProductCall
+from shlo_disc.kernels.kernel import Axis, DotKernel, MatrixView, Panel, Param, RowKernel, Stage, Store
+from shlo_disc.kernels.rewrite import ArgRewriter, DimRewriter
+from shlo_disc.kernels.simplify_kernel import merge_loops, rewrite_store
 from shlo_disc.lower_cuda.maps import map_pieces
 from shlo_disc.lower_cuda.products import compute_of
 

@@ -6,7 +6,12 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from shlo_disc.artifact import CUBLAS_COMPUTE_TYPES, CUDA_DATA_TYPES
-from shlo_disc.codegen.host import (
+from shlo_disc.dynamic_ops.program import Program
+from shlo_disc.emit.indices import size_name
+from shlo_disc.emit.remarks import remark
+from shlo_disc.emit.scopes import INDENT
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.host.program import (
     BatchCall,
     Call,
     CallVariant,
@@ -25,7 +30,7 @@ from shlo_disc.codegen.host import (
     RegionStep,
     WhileStep,
 )
-from shlo_disc.codegen.host_text import (
+from shlo_disc.host.text import (
     ARITHMETIC,
     HOST_CALL_PARAMS,
     HOST_CALLS,
@@ -35,11 +40,6 @@ from shlo_disc.codegen.host_text import (
     print_names,
     print_plan,
 )
-from shlo_disc.codegen.indices import size_name
-from shlo_disc.codegen.remarks import remark
-from shlo_disc.codegen.scopes import INDENT
-from shlo_disc.dynamic_ops.program import Program
-from shlo_disc.expr.dtypes import DType
 
 _HEADER = f"""\
 // Generated. One call: shlo_plan binds and checks the sizes, shlo_run queues the kernels.

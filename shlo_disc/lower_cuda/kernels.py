@@ -8,24 +8,24 @@ from typing import ClassVar, assert_never
 
 from shlo_disc.analysis.formula import Producers
 from shlo_disc.artifact import SourceFile
-from shlo_disc.codegen.attention import build_attention
-from shlo_disc.codegen.group_structure import GroupStructure, group_structure
-from shlo_disc.codegen.groups import GPU, Abilities, Group, GroupKind, Launches
-from shlo_disc.codegen.host import Call, CallVariant, GridCall, GridRef, LaunchRef
-from shlo_disc.codegen.host_calls import host_call
-from shlo_disc.codegen.naming import NAME, blamed_on, comment, require_types, title
-from shlo_disc.codegen.scan import build_scan
-from shlo_disc.codegen.scatter import build_scatter
-from shlo_disc.codegen.stages import build_row_kernel
-from shlo_disc.codegen.templates import (
+from shlo_disc.dynamic_ops.program import Program, Tensor
+from shlo_disc.emit.naming import NAME, blamed_on, comment, require_types, title
+from shlo_disc.expr.dim import Sym, of, product
+from shlo_disc.fusion.group_structure import GroupStructure, group_structure
+from shlo_disc.host.host_calls import host_call
+from shlo_disc.host.program import Call, CallVariant, GridCall, GridRef, LaunchRef
+from shlo_disc.kernels.attention.forward import build_attention
+from shlo_disc.kernels.groups import GPU, Abilities, Group, GroupKind, Launches
+from shlo_disc.kernels.scan import build_scan
+from shlo_disc.kernels.scatter import build_scatter
+from shlo_disc.kernels.stages import build_row_kernel
+from shlo_disc.kernels.templates import (
     build_convolution,
     build_dot,
     build_sort,
     build_window_scatter,
 )
-from shlo_disc.codegen.verify_kernel import verified
-from shlo_disc.dynamic_ops.program import Program, Tensor
-from shlo_disc.expr.dim import Sym, of, product
+from shlo_disc.kernels.verify_kernel import verified
 from shlo_disc.lower_cuda.attention import ATTENTION, print_attention
 from shlo_disc.lower_cuda.call_order import check_calls
 from shlo_disc.lower_cuda.convolution import print_convolution
@@ -33,8 +33,8 @@ from shlo_disc.lower_cuda.matmul import CONTRACTIONS, print_dot
 from shlo_disc.lower_cuda.parallel import build_part, print_parallel
 from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.lower_cuda.products import SMALL
-from shlo_disc.lower_cuda.results import store_results
-from shlo_disc.lower_cuda.row_schedules import SEAMS, print_rows
+from shlo_disc.lower_cuda.rows.results import store_results
+from shlo_disc.lower_cuda.rows.schedules import SEAMS, print_rows
 from shlo_disc.lower_cuda.scan import print_scan
 from shlo_disc.lower_cuda.scatter import print_scatter
 from shlo_disc.lower_cuda.sort import print_sort

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from shlo_disc.codegen.dependence import Dependence
-from shlo_disc.codegen.host import GridCall
-from shlo_disc.codegen.inplace import Pairs, positions, row_pairs
-from shlo_disc.codegen.kernel import Param, RowKernel, Stage
-from shlo_disc.codegen.naming import NAME
-from shlo_disc.codegen.simplify_kernel import stage_formulas
+from shlo_disc.emit.naming import NAME
 from shlo_disc.expr.dim import Dim, const, product
 from shlo_disc.expr.facts import Facts
+from shlo_disc.host.program import GridCall
+from shlo_disc.kernels.dependence import Dependence
+from shlo_disc.kernels.inplace import Pairs, positions, row_pairs
+from shlo_disc.kernels.kernel import Param, RowKernel, Stage
+from shlo_disc.kernels.simplify_kernel import stage_formulas
 from shlo_disc.lower_cuda.cost import LOAD_LATENCY
 from shlo_disc.lower_cuda.packed import PackedEmitter, Packing, pack_stage
 from shlo_disc.lower_cuda.points import (

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shlo_disc.codegen.groups import ProductTypes
-from shlo_disc.codegen.host import CallVariant, Condition
-from shlo_disc.codegen.kernel import Axis, DotKernel, MatrixView, Panel
-from shlo_disc.codegen.naming import NAME
-from shlo_disc.codegen.scopes import INDENT, clean
+from shlo_disc.emit.naming import NAME
+from shlo_disc.emit.scopes import INDENT, clean
 from shlo_disc.expr.dim import Dim, const
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
+from shlo_disc.host.program import CallVariant, Condition
+from shlo_disc.kernels.groups import ProductTypes
+from shlo_disc.kernels.kernel import Axis, DotKernel, MatrixView, Panel
 from shlo_disc.lower_cuda.cost import LOAD_LATENCY, SHUFFLE_LATENCY, memory_cycles
 from shlo_disc.lower_cuda.cublas import library_variants
 from shlo_disc.lower_cuda.printed import Printed

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shlo_disc.codegen.host import CallVariant, Condition, GridCall
-from shlo_disc.codegen.kernel import Param
-from shlo_disc.codegen.naming import NAME
-from shlo_disc.codegen.scopes import INDENT
+from shlo_disc.emit.naming import NAME
+from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim, const, maximum, minimum
+from shlo_disc.host.program import CallVariant, Condition, GridCall
+from shlo_disc.kernels.kernel import Param
 from shlo_disc.lower_cuda.cost import BARRIER_LATENCY, LOAD_LATENCY, memory_cycles
 from shlo_disc.lower_cuda.printed import signature
 

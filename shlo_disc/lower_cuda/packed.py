@@ -15,17 +15,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from shlo_disc.analysis.access import children
-from shlo_disc.codegen.dependence import Dependence
-from shlo_disc.codegen.emitter import Emitter, is_guard
-from shlo_disc.codegen.host import Condition
-from shlo_disc.codegen.kernel import Axis, Param, Scratch, Stage, Store
-from shlo_disc.codegen.rewrite import DimRewriter, nodes_of
-from shlo_disc.codegen.scopes import INDENT, Scope, clean
-from shlo_disc.codegen.simplify_kernel import rewrite_stage, stage_formulas
+from shlo_disc.emit.emitter import Emitter, is_guard
+from shlo_disc.emit.scopes import INDENT, Scope, clean
 from shlo_disc.expr.dim import Atom, Dim, FloorDiv, Mod, Product, Sym, const, divide, of, product
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import Fold, FoldResult, InRange, Load, Scalar, Select
+from shlo_disc.host.program import Condition
+from shlo_disc.kernels.dependence import Dependence
+from shlo_disc.kernels.kernel import Axis, Param, Scratch, Stage, Store
+from shlo_disc.kernels.rewrite import DimRewriter, nodes_of
+from shlo_disc.kernels.simplify_kernel import rewrite_stage, stage_formulas
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 
 LANE = Sym("%lane")

@@ -14,24 +14,24 @@ from dataclasses import dataclass, replace
 from itertools import product as product_of
 from typing import NamedTuple
 
-from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.host import CallVariant, Condition, GridCall, InPlace
-from shlo_disc.codegen.indices import size_name
-from shlo_disc.codegen.inplace import positions
-from shlo_disc.codegen.kernel import Param, RowKernel
-from shlo_disc.codegen.naming import NAME
-from shlo_disc.codegen.scopes import INDENT
 from shlo_disc.dynamic_ops.program import Tensor
+from shlo_disc.emit.emitter import Emitter
+from shlo_disc.emit.indices import size_name
+from shlo_disc.emit.naming import NAME
+from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import ZERO, Dim, const, maximum, minimum, product, total
 from shlo_disc.expr.facts import Facts
-from shlo_disc.lower_cuda.columns import is_columns, reduction_ways
+from shlo_disc.host.program import CallVariant, Condition, GridCall, InPlace
+from shlo_disc.kernels.inplace import positions
+from shlo_disc.kernels.kernel import Param, RowKernel
 from shlo_disc.lower_cuda.maps import flattened, is_map, map_pairs, map_pieces
 from shlo_disc.lower_cuda.points import THREADS
 from shlo_disc.lower_cuda.printed import Printed, Way, heading, pointers
-from shlo_disc.lower_cuda.row_schedules import EVERY_SHARED, SPILL_BLOCKS, block_ways, team_pairs
-from shlo_disc.lower_cuda.row_scratch import offsets
+from shlo_disc.lower_cuda.rows.columns import is_columns, reduction_ways
+from shlo_disc.lower_cuda.rows.schedules import EVERY_SHARED, SPILL_BLOCKS, block_ways, team_pairs
+from shlo_disc.lower_cuda.rows.scratch import offsets
+from shlo_disc.lower_cuda.rows.teams import SPILL
 from shlo_disc.lower_cuda.spelling import CudaSpelling
-from shlo_disc.lower_cuda.teams import SPILL
 
 
 class Style(NamedTuple):

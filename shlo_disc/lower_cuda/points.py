@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from shlo_disc.codegen.dependence import Dependence
-from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.kernel import Axis, Param, Stage, Store
-from shlo_disc.codegen.rewrite import nodes_of
-from shlo_disc.codegen.scopes import INDENT, clean
-from shlo_disc.codegen.simplify_kernel import stage_formulas
+from shlo_disc.emit.emitter import Emitter
+from shlo_disc.emit.scopes import INDENT, clean
 from shlo_disc.expr.dim import Dim, FloorDiv, Mod, maximum, minimum, of
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import Load
+from shlo_disc.kernels.dependence import Dependence
+from shlo_disc.kernels.kernel import Axis, Param, Stage, Store
+from shlo_disc.kernels.rewrite import nodes_of
+from shlo_disc.kernels.simplify_kernel import stage_formulas
 from shlo_disc.lower_cuda.cost import BYTES_PER_CYCLE
 
 THREADS = 256

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from shlo_disc.codegen.host import CallVariant, Condition, GridCall, InPlace
-from shlo_disc.codegen.indices import size_name
-from shlo_disc.codegen.kernel import Param
-from shlo_disc.codegen.scopes import INDENT
+from shlo_disc.emit.indices import size_name
+from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim
+from shlo_disc.host.program import CallVariant, Condition, GridCall, InPlace
+from shlo_disc.kernels.kernel import Param
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 
 ALIGNMENT = 16  # bytes, of every array that a block shares

@@ -6,17 +6,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.host import GridCall
-from shlo_disc.codegen.kernel import Axis, ConvKernel, DotKernel, MatrixView, Panel, Param, Store
-from shlo_disc.codegen.rewrite import nodes_of
-from shlo_disc.codegen.scopes import INDENT, Scope, clean
 from shlo_disc.dynamic_ops.contract import Precision
+from shlo_disc.emit.emitter import Emitter
+from shlo_disc.emit.scopes import INDENT, Scope, clean
 from shlo_disc.expr.dim import Dim, const, minimum, product
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import Load
+from shlo_disc.host.program import GridCall
+from shlo_disc.kernels.kernel import Axis, ConvKernel, DotKernel, MatrixView, Panel, Param, Store
+from shlo_disc.kernels.rewrite import nodes_of
 from shlo_disc.lower_cuda.cost import BARRIER_LATENCY, LOAD_LATENCY
 from shlo_disc.lower_cuda.printed import signature
 from shlo_disc.lower_cuda.spelling import CudaSpelling

@@ -13,14 +13,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.host import CallVariant, GridCall
-from shlo_disc.codegen.indices import size_name
-from shlo_disc.codegen.kernel import ScanKernel
-from shlo_disc.codegen.naming import NAME
-from shlo_disc.codegen.scopes import INDENT
+from shlo_disc.emit.emitter import Emitter
+from shlo_disc.emit.indices import size_name
+from shlo_disc.emit.naming import NAME
+from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim, const, minimum
 from shlo_disc.expr.facts import Facts
+from shlo_disc.host.program import CallVariant, GridCall
+from shlo_disc.kernels.kernel import ScanKernel
 from shlo_disc.lower_cuda.cost import BARRIER_LATENCY, LOAD_LATENCY, SHUFFLE_LATENCY, memory_cycles
 from shlo_disc.lower_cuda.printed import Printed, signature
 from shlo_disc.lower_cuda.spelling import CudaSpelling

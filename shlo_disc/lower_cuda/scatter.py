@@ -16,17 +16,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from shlo_disc.codegen.dependence import Dependence
-from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.host import Call, CallVariant, Condition, CopyCall, FillCall, GridCall
-from shlo_disc.codegen.inplace import positions, scatter_pairs
-from shlo_disc.codegen.kernel import ScatterKernel, Start, Sweep
-from shlo_disc.codegen.naming import NAME
-from shlo_disc.codegen.scopes import INDENT
+from shlo_disc.emit.emitter import Emitter
+from shlo_disc.emit.naming import NAME
+from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim, const, minimum, product
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import Arg, Binary, BinaryFn, Scalar
+from shlo_disc.host.program import Call, CallVariant, Condition, CopyCall, FillCall, GridCall
+from shlo_disc.kernels.dependence import Dependence
+from shlo_disc.kernels.inplace import positions, scatter_pairs
+from shlo_disc.kernels.kernel import ScatterKernel, Start, Sweep
 from shlo_disc.lower_cuda.cost import BARRIER_LATENCY, LOAD_LATENCY, memory_cycles
 from shlo_disc.lower_cuda.merge_sort import Sorting, long_calls, print_long
 from shlo_disc.lower_cuda.printed import Printed

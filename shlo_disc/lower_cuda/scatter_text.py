@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shlo_disc.analysis.access import children
-from shlo_disc.codegen.dependence import Dependence
-from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.indices import size_name
-from shlo_disc.codegen.inplace import scatter_pairs
-from shlo_disc.codegen.kernel import Axis, Param, ScatterKernel, Sweep
-from shlo_disc.codegen.naming import NAME
-from shlo_disc.codegen.scopes import INDENT, clean
+from shlo_disc.emit.emitter import Emitter
+from shlo_disc.emit.indices import size_name
+from shlo_disc.emit.naming import NAME
+from shlo_disc.emit.scopes import INDENT, clean
 from shlo_disc.expr.dim import Dim, const, product
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import Const, Scalar, as_scalar
+from shlo_disc.kernels.dependence import Dependence
+from shlo_disc.kernels.inplace import scatter_pairs
+from shlo_disc.kernels.kernel import Axis, Param, ScatterKernel, Sweep
 from shlo_disc.lower_cuda.printed import heading, pointers
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 

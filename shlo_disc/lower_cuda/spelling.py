@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from shlo_disc.codegen.spelling import Spelling
+from shlo_disc.emit.spelling import Spelling
 from shlo_disc.expr.dtypes import DType
 
 

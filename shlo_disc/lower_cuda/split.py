@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shlo_disc.codegen.host import GridCall
-from shlo_disc.codegen.kernel import Axis
-from shlo_disc.codegen.naming import NAME
-from shlo_disc.codegen.scopes import INDENT
+from shlo_disc.emit.naming import NAME
+from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim, const, maximum, minimum
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
+from shlo_disc.host.program import GridCall
+from shlo_disc.kernels.kernel import Axis
 from shlo_disc.lower_cuda.cost import LOAD_LATENCY, memory_cycles
 from shlo_disc.lower_cuda.products import (
     MOST_BLOCKS,

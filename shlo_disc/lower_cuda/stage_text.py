@@ -12,13 +12,13 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from shlo_disc.codegen.kernel import Axis, Reduction, Stage
-from shlo_disc.codegen.naming import NAME
-from shlo_disc.codegen.reductions import combine, identity, levels, picks_position
-from shlo_disc.codegen.scopes import INDENT, Scope, clean
-from shlo_disc.codegen.simplify_kernel import stage_formulas
+from shlo_disc.emit.naming import NAME
+from shlo_disc.emit.reductions import combine, identity, levels, picks_position
+from shlo_disc.emit.scopes import INDENT, Scope, clean
 from shlo_disc.expr.dim import product
 from shlo_disc.expr.facts import Facts
+from shlo_disc.kernels.kernel import Axis, Reduction, Stage
+from shlo_disc.kernels.simplify_kernel import stage_formulas
 from shlo_disc.lower_cuda.packed import PACK_BYTES, PackedEmitter, Packing, pack_stage
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 

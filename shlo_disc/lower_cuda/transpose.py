@@ -13,16 +13,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from shlo_disc.analysis.access import children
-from shlo_disc.codegen.dependence import Dependence
-from shlo_disc.codegen.emitter import Emitter, is_guard
-from shlo_disc.codegen.host import GridCall
-from shlo_disc.codegen.kernel import Axis, Param, Scratch, Stage
-from shlo_disc.codegen.scopes import INDENT, clean
-from shlo_disc.codegen.simplify_kernel import stage_formulas
+from shlo_disc.emit.emitter import Emitter, is_guard
+from shlo_disc.emit.scopes import INDENT, clean
 from shlo_disc.expr.dim import Dim, Sym, const, minimum, product, total
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import Load, Select
+from shlo_disc.host.program import GridCall
+from shlo_disc.kernels.dependence import Dependence
+from shlo_disc.kernels.kernel import Axis, Param, Scratch, Stage
+from shlo_disc.kernels.simplify_kernel import stage_formulas
 from shlo_disc.lower_cuda.cost import BARRIER_LATENCY, LOAD_LATENCY
 from shlo_disc.lower_cuda.points import (
     MOST_BLOCKS,

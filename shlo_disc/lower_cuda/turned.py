@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.kernel import Axis, RowKernel, Scratch
-from shlo_disc.codegen.scopes import INDENT, clean
-from shlo_disc.codegen.transposed import Read, reading_instead, transposed_reads
+from shlo_disc.emit.emitter import Emitter
+from shlo_disc.emit.scopes import INDENT, clean
+from shlo_disc.emit.transposed import Read, reading_instead, transposed_reads
 from shlo_disc.expr.dim import Dim, of
 from shlo_disc.expr.scalar import Load
+from shlo_disc.kernels.kernel import Axis, RowKernel, Scratch
 from shlo_disc.lower_cuda.points import SECTOR, decode
 
 BANKS = 16, 128  # bytes from a row of scratch to the next: the remainder, and by what it is divided

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shlo_disc.codegen.emitter import Emitter
-from shlo_disc.codegen.host import CallVariant, GridCall
-from shlo_disc.codegen.kernel import WindowScatterKernel
-from shlo_disc.codegen.naming import NAME
-from shlo_disc.codegen.scopes import INDENT
+from shlo_disc.emit.emitter import Emitter
+from shlo_disc.emit.naming import NAME
+from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim, const, minimum, product
 from shlo_disc.expr.facts import Facts
+from shlo_disc.host.program import CallVariant, GridCall
+from shlo_disc.kernels.kernel import WindowScatterKernel
 from shlo_disc.lower_cuda.cost import LOAD_LATENCY, memory_cycles
 from shlo_disc.lower_cuda.printed import Printed, signature
 from shlo_disc.lower_cuda.spelling import CudaSpelling

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from shlo_disc.parse.attribute_directives import ATTRIBUTE_DIRECTIVES
 from shlo_disc.parse.body import OpForm
+from shlo_disc.parse.directives.attribute import ATTRIBUTE_DIRECTIVES
+from shlo_disc.parse.directives.region import REGION_DIRECTIVES
+from shlo_disc.parse.directives.sharding import SHARDING_DIRECTIVES, bracketed
+from shlo_disc.parse.directives.tensor import TENSOR_DIRECTIVES
+from shlo_disc.parse.directives.type import TYPE_DIRECTIVES
 from shlo_disc.parse.draft import Count
 from shlo_disc.parse.entry import Entry
 from shlo_disc.parse.form import Directive, Form, always, compile_form
 from shlo_disc.parse.old_forms import renewal
 from shlo_disc.parse.other_ops import CHECK, CHLO, FUNC, INTERPRETER, SDY
-from shlo_disc.parse.region_directives import REGION_DIRECTIVES
-from shlo_disc.parse.sharding_directives import SHARDING_DIRECTIVES, bracketed
 from shlo_disc.parse.stablehlo_ops import STABLEHLO
-from shlo_disc.parse.tensor_directives import TENSOR_DIRECTIVES
-from shlo_disc.parse.type_directives import TYPE_DIRECTIVES
 from shlo_disc.parse.writer import WrittenForm
 
 ENTRIES: tuple[Entry, ...] = (*STABLEHLO, *CHLO, *FUNC, *CHECK, *INTERPRETER, *SDY)

@@ -1,7 +1,7 @@
 """A product with one element is a sum: then it is shared among threads, and joins what else reads its operands.
 
 A kernel of a product shares out its results, of which there is one. A sum is cut into parts of fixed size, so its bits
-do not depend on threads (`codegen/parts.py`). Sums of narrow types are kept in wider ones: those stay products.
+do not depend on threads (`kernels/parts.py`). Sums of narrow types are kept in wider ones: those stay products.
 """
 
 from __future__ import annotations

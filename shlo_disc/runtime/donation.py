@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from shlo_disc.artifact import Donation
-from shlo_disc.runtime.device import Device, DeviceArray, Memory
+from shlo_disc.runtime.cuda.device import Device, DeviceArray, Memory
 from shlo_disc.runtime.interop import Array, dtype_of
 from shlo_disc.runtime.library import Pointers
 from shlo_disc.runtime.memory import POOL

@@ -17,8 +17,9 @@ from shlo_disc.diagnostics import InternalError
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.arguments import conform, conform_each, conform_one
 from shlo_disc.runtime.binding import Binding, BoundMemory, PackedArray, Span, bind_arrays, bound_memory
-from shlo_disc.runtime.build import Builder
-from shlo_disc.runtime.cache import open_cache
+from shlo_disc.runtime.building.build import Builder
+from shlo_disc.runtime.building.cache import open_cache
+from shlo_disc.runtime.building.toolchain import find_compiler
 from shlo_disc.runtime.dispatch import Log, TracingDriver, explain_dispatch
 from shlo_disc.runtime.donation import own, take
 from shlo_disc.runtime.driver import Driver, HostDriver, Plan
@@ -36,7 +37,6 @@ from shlo_disc.runtime.library import (
 )
 from shlo_disc.runtime.steps import Observer, host_calls
 from shlo_disc.runtime.threads import default_threads
-from shlo_disc.runtime.toolchain import find_compiler
 from shlo_disc.runtime.vm import Vm
 
 _PLANS_KEPT = 4096

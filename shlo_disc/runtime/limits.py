@@ -1,6 +1,6 @@
 """Sizes so large that formulas may overflow: each is evaluated in unbounded integers, and has to fit into 64 bits.
 
-Generated code asks for this where its quick bound (`codegen/size_bounds.py`) does not hold, once per set of sizes.
+Generated code asks for this where its quick bound (`host/size_bounds.py`) does not hold, once per set of sizes.
 A formula fits if the sum of the magnitudes of its terms does, a factor of 0 counting as 1: then so does everything that
 is computed on the way to it, in any order.
 """

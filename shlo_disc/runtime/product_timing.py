@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from shlo_disc.runtime.build import Builder
+from shlo_disc.runtime.building.build import Builder
 from shlo_disc.runtime.interop import Array
 from shlo_disc.runtime.library import open_program
 from shlo_disc.runtime.memory import aligned

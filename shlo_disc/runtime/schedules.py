@@ -14,10 +14,10 @@ from importlib.resources import files
 from pathlib import Path
 
 from shlo_disc.options import CompileOptions
-from shlo_disc.runtime.build import PRELUDE
-from shlo_disc.runtime.cache import Cache, digest
+from shlo_disc.runtime.building.build import PRELUDE
+from shlo_disc.runtime.building.cache import Cache, digest
+from shlo_disc.runtime.building.toolchain import Compiler, cache_bytes, cpu_name, find_compiler
 from shlo_disc.runtime.threads import default_threads
-from shlo_disc.runtime.toolchain import Compiler, cache_bytes, cpu_name, find_compiler
 from shlo_disc.schedules.candidates import Hardware
 from shlo_disc.schedules.tables import CostTable, Schedules, Scheduling, TunedProduct, analytic, parse_schedules
 

@@ -12,8 +12,8 @@ from shlo_disc.artifact import Artifact, Branches, Callee, Loop
 from shlo_disc.runtime.arguments import check_count, check_sizes
 from shlo_disc.runtime.binding import BoundMemory, PackedArray, Span, bound_memory, span_of
 from shlo_disc.runtime.control import BranchRunner, Inner, LoopRunner, PartRunner, Single
+from shlo_disc.runtime.cuda.executable import GpuExecutable
 from shlo_disc.runtime.executable import Executable, Stats
-from shlo_disc.runtime.gpu_executable import GpuExecutable
 from shlo_disc.runtime.interop import jax_types
 from shlo_disc.runtime.steps import Observer
 from shlo_disc.runtime.visits import Meter, Part, Traced, Visit

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from shlo_disc.runtime.cuda.executable import GpuExecutable
 from shlo_disc.runtime.executable import Executable
-from shlo_disc.runtime.gpu_executable import GpuExecutable
 from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.steps import Observer
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from shlo_disc.verify import (
+from shlo_disc.verify.families import (
     chlo,
     contract,
     control,

@@ -20,10 +20,10 @@ from shlo_disc.analysis.formula import Formulas, producers_of
 from shlo_disc.analysis.reads import ReadTable
 from shlo_disc.analysis.structure import Structures
 from shlo_disc.dynamic_ops.indexing import linear
-from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.program import Op, Program, Shape
 from shlo_disc.expr.dim import Sym, const, of, symbol
 from shlo_disc.expr.evaluate import evaluate
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes import PASSES
 from tests.pipeline.exports import Array, In, by_jax, exported

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import pytest
 
 from shlo_disc.analysis import sizes
-from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.expr.dim import Sym
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 
 VECTORS = 24

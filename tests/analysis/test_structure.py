@@ -16,9 +16,9 @@ from shlo_disc.analysis.access import affine_view
 from shlo_disc.analysis.formula import Producers, producers_of
 from shlo_disc.analysis.reads import Reads, ReadTable
 from shlo_disc.analysis.structure import Structures
-from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.expr.dim import symbol
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes import PASSES
 from tests.pipeline.exports import In, exported

@@ -14,10 +14,10 @@ import pytest
 
 import shlo_disc
 from shlo_disc.analysis.sizes import likely_points
-from shlo_disc.dynamic_ops.constraints import read_constraints
-from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.program import Relation
 from shlo_disc.expr.dim import Sym, maximum, symbol
+from shlo_disc.legalize.constraints import read_constraints
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 from tests.api.programs import counted, dims, exported, spec
 

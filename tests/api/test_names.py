@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from shlo_disc.dynamic_ops.legalize import legalize
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 from tests.api.programs import compiled, counted, dims, spec
 

@@ -8,16 +8,16 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from shlo_disc.codegen.kernel import Reduction
-from shlo_disc.codegen.reductions import identity
-from shlo_disc.codegen.spelling import Spelling
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.dynamic_ops import indexing, slices
 from shlo_disc.dynamic_ops.opdef import ElementQuery
 from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
 from shlo_disc.dynamic_ops.registry import OPS
+from shlo_disc.emit.reductions import identity
+from shlo_disc.emit.spelling import Spelling
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Binary, BinaryFn, Const, Index, Scalar
+from shlo_disc.kernels.kernel import Reduction
 from shlo_disc.lower_cpu import stage_text
 
 Element: TypeAlias = Callable[[Op[Any], ElementQuery, int, Index], Scalar]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shlo_disc.check.deviations import gpu_deviation, xla_deviation
-from shlo_disc.dynamic_ops.legalize import legalize
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 
 

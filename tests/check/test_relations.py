@@ -29,7 +29,7 @@ from shlo_disc.check.judging import Judge
 from shlo_disc.check.running import InProcess, program_of, standard_ways
 from shlo_disc.check.session import Plan, Report, check
 from shlo_disc.check.thresholds import threshold_points, thresholds
-from shlo_disc.codegen.regions import UNIT_ROWS
+from shlo_disc.host.regions import UNIT_ROWS
 from shlo_disc.ir.core import Module
 from shlo_disc.lower_cpu.rows import LONG_ROW
 from shlo_disc.lower_cpu.spelling import LANES

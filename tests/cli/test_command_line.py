@@ -17,7 +17,7 @@ from shlo_disc.cli.output import highlight
 from shlo_disc.diagnostics import CacheWarning
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.parse.printer import print_module
-from shlo_disc.runtime.build import Builder
+from shlo_disc.runtime.building.build import Builder
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -10,7 +10,8 @@ from dataclasses import replace
 from itertools import combinations
 from typing import TypeVar
 
-from shlo_disc.codegen.host import (
+from shlo_disc.expr.dim import const
+from shlo_disc.host.program import (
     CaseStep,
     CopyStep,
     GridRef,
@@ -23,7 +24,6 @@ from shlo_disc.codegen.host import (
     RegionStep,
     WhileStep,
 )
-from shlo_disc.expr.dim import const
 
 Steps = tuple[HostStep, ...]
 Mutation = Callable[[HostProgram], Iterator[HostProgram]]

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shlo_disc.codegen.groups import GroupKind
-from shlo_disc.codegen.kernel import Axis, Reduction, RowKernel, Stage, Store
-from shlo_disc.codegen.stages import build_row_kernel
 from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.dynamic_ops.reference import bind_sizes, interpret
 from shlo_disc.expr.dim import Sym
 from shlo_disc.expr.evaluate import Environment, evaluate, evaluate_dim
+from shlo_disc.kernels.groups import GroupKind
+from shlo_disc.kernels.kernel import Axis, Reduction, RowKernel, Stage, Store
+from shlo_disc.kernels.stages import build_row_kernel
 from shlo_disc.lower_cpu.rows import SEAMS
 from tests.codegen.programs import Planned
 

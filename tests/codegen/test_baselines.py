@@ -16,9 +16,9 @@ import pytest
 from numpy.typing import NDArray
 
 import shlo_disc
-from shlo_disc.codegen.groups import GroupKind
-from shlo_disc.codegen.planners import FUSIONS
-from shlo_disc.dynamic_ops.legalize import legalize
+from shlo_disc.fusion.planners import FUSIONS
+from shlo_disc.kernels.groups import GroupKind
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.options import CompileOptions, FusionRules
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes import PASSES

@@ -12,8 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from shlo_disc.analysis.access import loads
-from shlo_disc.codegen.indices import size_name
-from shlo_disc.codegen.kernel import Axis, Param, RowKernel, Stage, Store
+from shlo_disc.emit.indices import size_name
 from shlo_disc.expr import numpy_math
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, minimum, of, symbol
 from shlo_disc.expr.dtypes import DType
@@ -33,10 +32,11 @@ from shlo_disc.expr.scalar import (
     Unary,
     UnaryFn,
 )
+from shlo_disc.kernels.kernel import Axis, Param, RowKernel, Stage, Store
 from shlo_disc.lower_cpu.rows import RowPrinter, extent
 from shlo_disc.lower_cpu.templates import signature
-from shlo_disc.runtime.build import PRELUDE, SHARED
-from shlo_disc.runtime.toolchain import find_compiler
+from shlo_disc.runtime.building.build import PRELUDE, SHARED
+from shlo_disc.runtime.building.toolchain import find_compiler
 
 Array = NDArray[Any]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from shlo_disc.analysis.formula import producers_of
-from shlo_disc.codegen.contraction import epilogue_index
-from shlo_disc.dynamic_ops.legalize import legalize
+from shlo_disc.kernels.contraction import epilogue_index
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 
 PROGRAM = """func.func @main(%x: tensor<?x16x4xf32>, %y: tensor<?x4x1xf32>) -> (tensor<?x16x1xf32>, {type}) {{

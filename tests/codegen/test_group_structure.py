@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from shlo_disc.codegen import group_structure
-from shlo_disc.codegen.group_structure import GroupStructure
-from shlo_disc.codegen.groups import Group
+from shlo_disc.fusion import group_structure
+from shlo_disc.fusion.group_structure import GroupStructure
+from shlo_disc.kernels.groups import Group
 from shlo_disc.lower_cpu import kernels as cpu
 from shlo_disc.lower_cuda import kernels as cuda
 from shlo_disc.pipeline import DeviceKind

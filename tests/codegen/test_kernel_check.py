@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from shlo_disc.codegen.kernel import Axis, Param, Reduction, RowKernel, Scratch, Stage, Store
-from shlo_disc.codegen.kernel_check import check_rows
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.expr.dim import Sym, const, of, symbol
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Arg, Binary, BinaryFn, Const, Load, Scalar
+from shlo_disc.kernels.kernel import Axis, Param, Reduction, RowKernel, Scratch, Stage, Store
+from shlo_disc.kernels.kernel_check import check_rows
 
 F32 = DType.F32
 ROW, LANE = Axis(Sym("%x0"), symbol("b")), Axis(Sym("%c0"), symbol("s"))

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import shlo_disc
 from shlo_disc.artifact import Artifact, Case, Choice, Copy, HostCall, Launch, Region, Step, While
-from shlo_disc.codegen.placement import ALIGNMENT, Placement, Tenant, aligned, place, stack
 from shlo_disc.diagnostics import NOWHERE
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, of, symbol
 from shlo_disc.expr.facts import Facts
+from shlo_disc.host.placement import ALIGNMENT, Placement, Tenant, aligned, place, stack
 from shlo_disc.pipeline import DeviceKind
 from shlo_disc.runtime.formulas import evaluate
 from shlo_disc.runtime.steps import leaves, slots_of

@@ -17,13 +17,13 @@ import pytest
 from hypothesis import given, settings
 from jax import lax
 
-from shlo_disc.codegen.fusion import plan_fusion
-from shlo_disc.codegen.groups import Context, FusionPlan, Group, GroupKind
-from shlo_disc.codegen.op_graph import group_inputs
-from shlo_disc.codegen.parallel import MORE_MEMORY, MOST_BUFFERS, merge_parallel
-from shlo_disc.codegen.traffic import bytes_of
-from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.program import Body, Program, Tensor
+from shlo_disc.fusion.fuse import plan_fusion
+from shlo_disc.fusion.parallel import MORE_MEMORY, MOST_BUFFERS, merge_parallel
+from shlo_disc.fusion.traffic import bytes_of
+from shlo_disc.kernels.groups import Context, FusionPlan, Group, GroupKind
+from shlo_disc.kernels.op_graph import group_inputs
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.lower_cpu.kernels import CpuLowering
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes import PASSES

@@ -12,17 +12,17 @@ from typing import Any
 import jax.numpy as jnp
 import pytest
 
-from shlo_disc.codegen.dependence import Dependence
-from shlo_disc.codegen.fusion import plan_fusion
-from shlo_disc.codegen.kernel import RowKernel
-from shlo_disc.codegen.rewrite import nodes_of
-from shlo_disc.codegen.seams import MOST_SEGMENTS, Seams
-from shlo_disc.codegen.simplify_kernel import stage_formulas
-from shlo_disc.codegen.stages import build_row_kernel
-from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.expr.dim import Dim, const, symbol, total
 from shlo_disc.expr.prover import Prover
 from shlo_disc.expr.scalar import Arg, InRange, Select
+from shlo_disc.fusion.fuse import plan_fusion
+from shlo_disc.kernels.dependence import Dependence
+from shlo_disc.kernels.kernel import RowKernel
+from shlo_disc.kernels.rewrite import nodes_of
+from shlo_disc.kernels.seams import MOST_SEGMENTS, Seams
+from shlo_disc.kernels.simplify_kernel import stage_formulas
+from shlo_disc.kernels.stages import build_row_kernel
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 from tests.codegen.programs import context_of, planned
 from tests.pipeline.exports import In

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shlo_disc.codegen.size_order import SizeOrder
 from shlo_disc.diagnostics import NOWHERE
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, minimum, of, symbol
 from shlo_disc.expr.facts import Facts
+from shlo_disc.host.size_order import SizeOrder
 
 A, B = Sym("a"), Sym("b")
 SIZES = (

@@ -16,9 +16,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shlo_disc
-from shlo_disc.codegen import host_plan, memory
-from shlo_disc.codegen.groups import REAL_PRODUCTS, Context, Group, GroupKind
-from shlo_disc.codegen.host import (
+from shlo_disc.diagnostics import NOWHERE
+from shlo_disc.dynamic_ops.program import Tensor
+from shlo_disc.expr.dim import Sym, const, of
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.facts import Facts
+from shlo_disc.host import memory
+from shlo_disc.host import plan as host_plan
+from shlo_disc.host.memory import Memory, Place, allocate
+from shlo_disc.host.program import (
     BufferKind,
     CaseStep,
     CopyStep,
@@ -28,14 +34,9 @@ from shlo_disc.codegen.host import (
     RegionStep,
     WhileStep,
 )
-from shlo_disc.codegen.memory import Memory, Place, allocate
-from shlo_disc.codegen.scheduling import Task, Tasks
-from shlo_disc.codegen.step_order import other_orders
-from shlo_disc.diagnostics import NOWHERE
-from shlo_disc.dynamic_ops.program import Tensor
-from shlo_disc.expr.dim import Sym, const, of
-from shlo_disc.expr.dtypes import DType
-from shlo_disc.expr.facts import Facts
+from shlo_disc.host.scheduling import Task, Tasks
+from shlo_disc.host.step_order import other_orders
+from shlo_disc.kernels.groups import REAL_PRODUCTS, Context, Group, GroupKind
 from shlo_disc.pipeline import Request, Stopwatch, compile_text
 from tests.models.recorded import MODELS, load
 from tests.pipeline.exports import FAST, In, by_jax, exported

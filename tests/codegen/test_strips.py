@@ -12,11 +12,11 @@ from typing import Any
 import jax.numpy as jnp
 import pytest
 
-from shlo_disc.codegen.kernel import RowKernel
-from shlo_disc.codegen.seams import Seams
-from shlo_disc.codegen.simplify_kernel import stage_dims
-from shlo_disc.codegen.stages import build_row_kernel
 from shlo_disc.expr.dim import Dim, FloorDiv, Mod, const, symbol
+from shlo_disc.kernels.kernel import RowKernel
+from shlo_disc.kernels.seams import Seams
+from shlo_disc.kernels.simplify_kernel import stage_dims
+from shlo_disc.kernels.stages import build_row_kernel
 from tests.codegen.programs import planned
 from tests.pipeline.exports import In
 

@@ -19,14 +19,14 @@ from jax import lax
 
 from shlo_disc.analysis.formula import producers_of
 from shlo_disc.analysis.sizes import likely_points
-from shlo_disc.codegen.groups import Context
-from shlo_disc.codegen.host import HostProgram
-from shlo_disc.codegen.host_plan import plan_host
-from shlo_disc.codegen.planners import plan_full
-from shlo_disc.codegen.verify_host import verify_host
 from shlo_disc.diagnostics import InternalError
-from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.program import Program
+from shlo_disc.fusion.planners import plan_full
+from shlo_disc.host.plan import plan_host
+from shlo_disc.host.program import HostProgram
+from shlo_disc.host.verify import verify_host
+from shlo_disc.kernels.groups import Context
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.lower_cpu.kernels import CpuLowering
 from shlo_disc.lower_cuda.kernels import CudaLowering
 from shlo_disc.parse.parser import parse_module

@@ -13,19 +13,19 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from shlo_disc.codegen.attention_backward import build_backward
-from shlo_disc.codegen.backward_groups import merge_backward
-from shlo_disc.codegen.backward_kernel import BackwardProduct
-from shlo_disc.codegen.groups import Group, GroupKind
-from shlo_disc.codegen.kernel import Param, ScatterKernel, Store
-from shlo_disc.codegen.scatter import build_scatter
-from shlo_disc.codegen.stages import build_row_kernel
-from shlo_disc.codegen.templates import build_dot
-from shlo_disc.codegen.verify_kernel import read_and_written, shared_names, verified
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.expr.dim import Sym, of
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Arg, Binary, BinaryFn, Const, Fold, FoldResult, Load
+from shlo_disc.fusion.backward_groups import merge_backward
+from shlo_disc.kernels.attention.backward import build_backward
+from shlo_disc.kernels.attention.backward_kernel import BackwardProduct
+from shlo_disc.kernels.groups import Group, GroupKind
+from shlo_disc.kernels.kernel import Param, ScatterKernel, Store
+from shlo_disc.kernels.scatter import build_scatter
+from shlo_disc.kernels.stages import build_row_kernel
+from shlo_disc.kernels.templates import build_dot
+from shlo_disc.kernels.verify_kernel import read_and_written, shared_names, verified
 from shlo_disc.lower_cpu.kernels import CpuLowering
 from shlo_disc.lower_cpu.rows import SEAMS
 from tests.codegen.programs import context_of, planned, softmax

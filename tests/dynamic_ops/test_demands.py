@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from shlo_disc.diagnostics import NOWHERE, RuntimeShapeError, ShapeError
-from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.program import Op, Program, Relation
 from shlo_disc.dynamic_ops.reference import interpret
 from shlo_disc.expr.dim import Sym, symbol
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 
 N, M = symbol("s0"), symbol("s1")

@@ -7,10 +7,10 @@ import pytest
 
 from shlo_disc.diagnostics import CompileError, RuntimeShapeError, ShapeError, UnsupportedOpError
 from shlo_disc.dynamic_ops.control import OutlinedAttrs
-from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.dynamic_ops.reference import interpret
 from shlo_disc.expr.dim import Dim, symbol
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 
 S0 = symbol("s0")

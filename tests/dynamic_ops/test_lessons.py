@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from shlo_disc.diagnostics import NOWHERE
-from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.expr.dim import Dim, symbol
 from shlo_disc.expr.facts import Facts, Truth
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 
 A, B, C, D = (symbol(f"s{k}") for k in range(4))

@@ -18,9 +18,9 @@ from jax import export, lax
 from numpy.typing import NDArray
 
 from shlo_disc.diagnostics import RuntimeShapeError
-from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.dynamic_ops.reference import interpret
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes import PASSES
 

@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.reference import interpret
 from shlo_disc.expr.numpy_math import BINARY, UNARY
 from shlo_disc.expr.scalar import BinaryFn, UnaryFn
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 
 UNARY_FNS = (UnaryFn.NEGATE, UnaryFn.ABS, UnaryFn.SIGN)

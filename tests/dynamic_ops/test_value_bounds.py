@@ -11,10 +11,10 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.program import Op, Program
 from shlo_disc.dynamic_ops.reference import interpret
 from shlo_disc.expr.dim import Sym
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 
 SCALAR = "tensor<i32>"

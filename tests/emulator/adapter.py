@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from shlo_disc.artifact import Choice
 from shlo_disc.pipeline import compile_for
-from shlo_disc.runtime.launch_table import Estimate, cheapest
+from shlo_disc.runtime.cuda.launch_table import Estimate, cheapest
 from tests.emulator.device import Array, EmulatedDevice, Schedule
 from tests.emulator.run import OPTIONS
 

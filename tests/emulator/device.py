@@ -1,4 +1,4 @@
-"""A GPU that is not there: `shlo_disc.runtime.device.Device` on the emulator."""
+"""A GPU that is not there: `shlo_disc.runtime.cuda.device.Device` on the emulator."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from shlo_disc.artifact import SourceFile
 from shlo_disc.diagnostics import ArgumentTypeError
-from shlo_disc.runtime.cuda_table import CUBLAS_ERROR, Table
-from shlo_disc.runtime.device import DeviceArray, Function, IndexType, Limits
+from shlo_disc.runtime.cuda.device import DeviceArray, Function, IndexType, Limits
+from shlo_disc.runtime.cuda.table import CUBLAS_ERROR, Table
 from shlo_disc.runtime.interop import as_numpy, dtype_of
 from tests.emulator import toolchain
 from tests.runtime.host_memory import HostMemoryDevice

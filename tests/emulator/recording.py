@@ -9,14 +9,14 @@ from typing import Any, Literal
 from shlo_disc.artifact import Artifact, Choice, Command, Copy, GridLaunch, HostCall, Launch, Region
 from shlo_disc.compiled import Compiled
 from shlo_disc.diagnostics import InternalError
-from shlo_disc.runtime.cuda_table import Functions
-from shlo_disc.runtime.device import IndexType
+from shlo_disc.runtime.cuda.commands import execute
+from shlo_disc.runtime.cuda.device import IndexType
+from shlo_disc.runtime.cuda.driver import GpuCall, kernel_names
+from shlo_disc.runtime.cuda.executable import GpuExecutable
+from shlo_disc.runtime.cuda.kernel_sets import KernelSets
+from shlo_disc.runtime.cuda.launch_table import Chooser, cheapest
+from shlo_disc.runtime.cuda.table import Functions
 from shlo_disc.runtime.driver import Sizes, sizes_in_python
-from shlo_disc.runtime.gpu_commands import execute
-from shlo_disc.runtime.gpu_driver import GpuCall, kernel_names
-from shlo_disc.runtime.gpu_executable import GpuExecutable
-from shlo_disc.runtime.kernel_sets import KernelSets
-from shlo_disc.runtime.launch_table import Chooser, cheapest
 from shlo_disc.runtime.steps import Buffers, Leaf, walk
 from tests.emulator.device import Array, EmulatedDevice
 

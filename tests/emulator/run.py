@@ -13,9 +13,9 @@ from shlo_disc.artifact import Choice
 from shlo_disc.compiled import Compiled
 from shlo_disc.options import CompileOptions
 from shlo_disc.pipeline import compile_for
-from shlo_disc.runtime.cuda_table import Functions
-from shlo_disc.runtime.device import IndexType
-from shlo_disc.runtime.launch_table import Chooser, Estimate, cheapest
+from shlo_disc.runtime.cuda.device import IndexType
+from shlo_disc.runtime.cuda.launch_table import Chooser, Estimate, cheapest
+from shlo_disc.runtime.cuda.table import Functions
 from shlo_disc.runtime.steps import leaves
 from tests.emulator.device import Array, EmulatedDevice, EmulatedMemory, EmulatorError, Schedule, load_kernels
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from shlo_disc.artifact import CUBLAS_COMPUTE_TYPES, CUDA_DATA_TYPES
-from shlo_disc.runtime.cuda_table import CUBLAS_ERROR, Functions
+from shlo_disc.runtime.cuda.table import CUBLAS_ERROR, Functions
 from tests.emulator.device import Array, EmulatedArray, EmulatedDevice
 from tests.emulator.run import poisoned
 

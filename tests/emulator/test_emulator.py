@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from shlo_disc.artifact import SourceFile
-from shlo_disc.runtime.cuda_table import Functions
+from shlo_disc.runtime.cuda.table import Functions
 from tests.emulator.device import SCHEDULES, Array, EmulatedDevice, EmulatedMemory, EmulatorError, Schedule
 from tests.emulator.recording import Recording, of_one_kernel
 from tests.emulator.run import launch, poisoned

@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 from shlo_disc.artifact import Artifact, Choice, Copy
-from shlo_disc.codegen import inplace
 from shlo_disc.compiled import Compiled
+from shlo_disc.kernels import inplace
 from shlo_disc.options import Hints
 from shlo_disc.pipeline import compile_for
-from shlo_disc.runtime.launch_table import cheapest
+from shlo_disc.runtime.cuda.launch_table import cheapest
 from shlo_disc.runtime.steps import leaves, slots_of
 from tests.codegen.test_donation import momentum
 from tests.emulator.device import EmulatedDevice, Schedule

@@ -16,8 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from shlo_disc.runtime.device import IndexType
-from shlo_disc.runtime.nvrtc import PRELUDE, SHARED
+from shlo_disc.runtime.cuda.device import IndexType
+from shlo_disc.runtime.cuda.nvrtc import PRELUDE, SHARED
 
 _MOST_BYTES = 1 << 30  # of compiled files that are kept
 _YOUNG = 3600  # seconds

@@ -11,7 +11,7 @@ import pytest
 
 import shlo_disc
 from shlo_disc import VerifyError
-from shlo_disc.dynamic_ops.rules_custom_calls import CUSTOM
+from shlo_disc.legalize.rules_custom_calls import CUSTOM
 from tests.hostile.known_calls import Call, Tensor, changes, known_calls
 from tests.hostile.net import net
 from tests.pipeline.exports import FAST

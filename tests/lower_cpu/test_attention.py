@@ -18,10 +18,10 @@ import pytest
 
 import shlo_disc
 from shlo_disc import CompileOptions
-from shlo_disc.codegen.attention import build_attention
-from shlo_disc.codegen.groups import FusionPlan, GroupKind
-from shlo_disc.codegen.masks import hidden_blocks
-from shlo_disc.codegen.planners import plan_full
+from shlo_disc.fusion.planners import plan_full
+from shlo_disc.kernels.attention.forward import build_attention
+from shlo_disc.kernels.attention.masks import hidden_blocks
+from shlo_disc.kernels.groups import FusionPlan, GroupKind
 from shlo_disc.lower_cpu.kernels import CpuLowering
 from tests.codegen.programs import context_of, planned
 from tests.lower_cuda.attention_programs import (

@@ -17,10 +17,10 @@ import pytest
 
 import shlo_disc
 from shlo_disc import CompileOptions
-from shlo_disc.codegen.attention_backward import build_backward
-from shlo_disc.codegen.groups import GroupKind
-from shlo_disc.codegen.masks import hidden_blocks
-from shlo_disc.codegen.planners import plan_full
+from shlo_disc.fusion.planners import plan_full
+from shlo_disc.kernels.attention.backward import build_backward
+from shlo_disc.kernels.attention.masks import hidden_blocks
+from shlo_disc.kernels.groups import GroupKind
 from shlo_disc.lower_cpu.kernels import CpuLowering
 from tests.codegen.programs import context_of, planned
 from tests.lower_cpu.test_attention import FORMS, plan_of, rarely_special, sized

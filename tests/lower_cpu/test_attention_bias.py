@@ -17,7 +17,7 @@ import pytest
 
 import shlo_disc
 from shlo_disc import CompileOptions
-from shlo_disc.codegen.groups import GroupKind
+from shlo_disc.kernels.groups import GroupKind
 from tests.lower_cpu.test_attention import plan_of, rarely_special, sized
 from tests.lower_cpu.test_attention_backward import verify, with_upstream
 from tests.lower_cuda.attention_programs import biased, heads, library, mixed, scores

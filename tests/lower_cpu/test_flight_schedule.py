@@ -19,12 +19,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shlo_disc.codegen.kernel import Axis, Param, Reduction, RowKernel, Scratch, Stage, Store
-from shlo_disc.codegen.kernel_check import check_rows
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.expr.dim import Sym, of, symbol
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Arg, Binary, BinaryFn, Const, Load, Scalar
+from shlo_disc.kernels.kernel import Axis, Param, Reduction, RowKernel, Scratch, Stage, Store
+from shlo_disc.kernels.kernel_check import check_rows
 from shlo_disc.lower_cpu import flight_schedule, in_flight
 from shlo_disc.lower_cpu.flight_schedule import Finish, Move, Schedule, check, schedule_of
 from tests.codegen.programs import generated

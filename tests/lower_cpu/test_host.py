@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from shlo_disc.codegen.host_text import SizePrinter, print_dim
 from shlo_disc.expr.dim import Dim, maximum, symbol
+from shlo_disc.host.text import SizePrinter, print_dim
 
 N, M = symbol("n"), symbol("m")
 

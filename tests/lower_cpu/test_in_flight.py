@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import shlo_disc
-from shlo_disc.codegen.kernel import RowKernel
-from shlo_disc.codegen.stages import build_row_kernel
+from shlo_disc.kernels.kernel import RowKernel
+from shlo_disc.kernels.stages import build_row_kernel
 from shlo_disc.lower_cpu.flight_schedule import copies
 from shlo_disc.lower_cpu.in_flight import GROUP, may_fly
 from shlo_disc.lower_cpu.rows import SEAMS, RowPrinter, scratch_bytes, unrolled

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from jax import lax
 
-from shlo_disc.codegen.kernel import RowKernel
-from shlo_disc.codegen.stages import build_row_kernel
 from shlo_disc.expr.dim import const, symbol
+from shlo_disc.kernels.kernel import RowKernel
+from shlo_disc.kernels.stages import build_row_kernel
 from shlo_disc.lower_cpu.phases import join_short_rows
 from shlo_disc.lower_cpu.rows import SEAMS, RowPrinter, extent, is_flat, scratch_bytes, unrolled
 from shlo_disc.lower_cpu.turned import print_turned, turned

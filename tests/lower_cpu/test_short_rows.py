@@ -15,8 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 
 import shlo_disc
-from shlo_disc.codegen.kernel import RowKernel
-from shlo_disc.codegen.stages import build_row_kernel
+from shlo_disc.kernels.kernel import RowKernel
+from shlo_disc.kernels.stages import build_row_kernel
 from shlo_disc.lower_cpu.rows import SEAMS
 from shlo_disc.lower_cpu.short_maps import FEWEST, RUN, ShortMaps, short_maps
 from shlo_disc.lower_cpu.short_maps import SEAMS as WHOLE_ROWS

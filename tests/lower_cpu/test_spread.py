@@ -17,7 +17,7 @@ import pytest
 from jax import lax
 
 import shlo_disc
-from shlo_disc.codegen.stages import build_row_kernel
+from shlo_disc.kernels.stages import build_row_kernel
 from shlo_disc.lower_cpu.rows import FIXED_SEAMS, extent
 from shlo_disc.lower_cpu.spread import ENOUGH_STRIPS, GRAIN, Loop, spread
 from tests.codegen.programs import planned

@@ -15,8 +15,8 @@ import pytest
 from jax import lax
 
 import shlo_disc
-from shlo_disc.codegen.groups import FusionPlan, GroupKind
-from shlo_disc.codegen.planners import plan_full
+from shlo_disc.fusion.planners import plan_full
+from shlo_disc.kernels.groups import FusionPlan, GroupKind
 from shlo_disc.lower_cpu.kernels import CpuLowering
 from shlo_disc.options import CompileOptions
 from tests.codegen.programs import context_of, planned

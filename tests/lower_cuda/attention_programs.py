@@ -13,11 +13,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from shlo_disc.codegen.attention import AttentionKernel, build_attention
-from shlo_disc.codegen.attention_groups import merge_attention
-from shlo_disc.codegen.fusion import plan_fusion
-from shlo_disc.codegen.groups import FusionPlan, GroupKind
-from shlo_disc.dynamic_ops.legalize import legalize
+from shlo_disc.fusion.attention_groups import merge_attention
+from shlo_disc.fusion.fuse import plan_fusion
+from shlo_disc.kernels.attention.forward import AttentionKernel, build_attention
+from shlo_disc.kernels.groups import FusionPlan, GroupKind
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.lower_cuda.kernels import CudaLowering
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes import PASSES

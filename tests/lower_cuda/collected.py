@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from unittest import mock
 
 from shlo_disc import pipeline
-from shlo_disc.codegen.groups import Group, GroupKind
-from shlo_disc.codegen.host import Call, CallVariant, GridCall, GridRef, LaunchRef
-from shlo_disc.codegen.naming import NAME
 from shlo_disc.diagnostics import UnsupportedOpError
+from shlo_disc.emit.naming import NAME
+from shlo_disc.host.program import Call, CallVariant, GridCall, GridRef, LaunchRef
+from shlo_disc.kernels.groups import Group, GroupKind
 from shlo_disc.lower_cuda import kernels
 from shlo_disc.options import CompileOptions
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shlo_disc.diagnostics import ToolchainError
-from shlo_disc.runtime import nvrtc
+from shlo_disc.runtime.cuda import nvrtc
 
 
 def require_nvrtc() -> None:

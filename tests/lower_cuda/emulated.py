@@ -12,8 +12,8 @@ import jax
 import numpy as np
 
 from shlo_disc.artifact import Choice
-from shlo_disc.runtime.device import IndexType
-from shlo_disc.runtime.launch_table import Estimate
+from shlo_disc.runtime.cuda.device import IndexType
+from shlo_disc.runtime.cuda.launch_table import Estimate
 from tests.emulator.device import Array, EmulatedDevice, Schedule
 from tests.emulator.recording import Recording, record
 from tests.emulator.run import compiled, variants

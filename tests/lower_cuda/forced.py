@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from shlo_disc.artifact import Choice
 from shlo_disc.pipeline import compile_for
-from shlo_disc.runtime.device import IndexType
-from shlo_disc.runtime.launch_table import Estimate, cheapest
+from shlo_disc.runtime.cuda.device import IndexType
+from shlo_disc.runtime.cuda.launch_table import Estimate, cheapest
 from tests.emulator.device import EmulatedDevice, Schedule
 from tests.emulator.run import OPTIONS
 

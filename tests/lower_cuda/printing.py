@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shlo_disc.codegen.kernel import RowKernel
-from shlo_disc.codegen.naming import NAME
-from shlo_disc.codegen.stages import build_row_kernel
+from shlo_disc.emit.naming import NAME
 from shlo_disc.expr.facts import Facts
+from shlo_disc.kernels.kernel import RowKernel
+from shlo_disc.kernels.stages import build_row_kernel
 from shlo_disc.lower_cuda.printed import Printed
-from shlo_disc.lower_cuda.row_schedules import SEAMS
+from shlo_disc.lower_cuda.rows.schedules import SEAMS
 from tests.codegen.programs import planned
 from tests.pipeline.exports import In
 

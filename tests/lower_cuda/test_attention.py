@@ -16,14 +16,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from shlo_disc.codegen.groups import GroupKind
-from shlo_disc.codegen.host import GridCall
-from shlo_disc.codegen.naming import NAME
 from shlo_disc.dynamic_ops.contract import Precision
+from shlo_disc.emit.naming import NAME
 from shlo_disc.expr.dtypes import DType
+from shlo_disc.host.program import GridCall
+from shlo_disc.kernels.groups import GroupKind
 from shlo_disc.lower_cuda.attention import print_attention
 from shlo_disc.lower_cuda.attention_tiles import HALF, PLAIN, SHARED, TF32, Products, tiles_for
-from shlo_disc.runtime import nvrtc
+from shlo_disc.runtime.cuda import nvrtc
 from tests.emulator.device import EmulatedDevice
 from tests.emulator.run import OPTIONS, compiled
 from tests.lower_cuda.attention_programs import (

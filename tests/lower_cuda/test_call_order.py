@@ -13,14 +13,14 @@ from typing import Any
 import jax.numpy as jnp
 import pytest
 
-from shlo_disc.codegen.host import CallVariant, FillCall, GridCall
-from shlo_disc.codegen.scatter import build_scatter
-from shlo_disc.codegen.stages import build_row_kernel
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.dynamic_ops.program import Tensor
+from shlo_disc.host.program import CallVariant, FillCall, GridCall
+from shlo_disc.kernels.scatter import build_scatter
+from shlo_disc.kernels.stages import build_row_kernel
 from shlo_disc.lower_cuda.call_order import check_calls
 from shlo_disc.lower_cuda.printed import Printed
-from shlo_disc.lower_cuda.row_schedules import SEAMS, print_rows
+from shlo_disc.lower_cuda.rows.schedules import SEAMS, print_rows
 from shlo_disc.lower_cuda.scatter import print_scatter
 from tests.codegen.programs import planned
 from tests.pipeline.exports import In

@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 from jax import lax
 
-from shlo_disc.codegen.host import CallVariant, GridCall
-from shlo_disc.codegen.kernel import RowKernel
 from shlo_disc.expr.dim import Dim, Sym
-from shlo_disc.lower_cuda import columns, split_text
-from shlo_disc.lower_cuda.columns import is_columns, lanes_for, print_columns, with_columns
+from shlo_disc.host.program import CallVariant, GridCall
+from shlo_disc.kernels.kernel import RowKernel
 from shlo_disc.lower_cuda.printed import Printed
-from shlo_disc.lower_cuda.row_schedules import print_teams
-from shlo_disc.runtime import nvrtc
+from shlo_disc.lower_cuda.rows import columns, split_text
+from shlo_disc.lower_cuda.rows.columns import is_columns, lanes_for, print_columns, with_columns
+from shlo_disc.lower_cuda.rows.schedules import print_teams
+from shlo_disc.runtime.cuda import nvrtc
 from tests.emulator.sanitize import check, needless_barriers, races
 from tests.lower_cuda.compilers import require_nvrtc
 from tests.lower_cuda.emulated import Sizes, recordings, verify

@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
-from shlo_disc.codegen.groups import GroupKind
-from shlo_disc.codegen.host import CallVariant, GridCall
+from shlo_disc.host.program import CallVariant, GridCall
+from shlo_disc.kernels.groups import GroupKind
 from shlo_disc.options import CompileOptions
-from shlo_disc.runtime import nvrtc
-from shlo_disc.runtime.device import IndexType
+from shlo_disc.runtime.cuda import nvrtc
+from shlo_disc.runtime.cuda.device import IndexType
 from shlo_disc.runtime.threads import available_threads
 from tests.lower_cuda.collected import Collection, Printed
 from tests.lower_cuda.compilers import require_nvrtc

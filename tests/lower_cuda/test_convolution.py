@@ -16,14 +16,14 @@ import numpy as np
 import pytest
 from jax import lax
 
-from shlo_disc.codegen.fusion import plan_fusion
-from shlo_disc.codegen.groups import Abilities, GroupKind
-from shlo_disc.codegen.templates import build_convolution
+from shlo_disc.fusion.fuse import plan_fusion
+from shlo_disc.kernels.groups import Abilities, GroupKind
+from shlo_disc.kernels.templates import build_convolution
 from shlo_disc.lower_cuda.convolution import print_convolution
 from shlo_disc.lower_cuda.matmul import CONTRACTIONS
 from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.options import CompileOptions
-from shlo_disc.runtime import nvrtc
+from shlo_disc.runtime.cuda import nvrtc
 from tests.codegen.programs import context_of, planned
 from tests.emulator.device import EmulatedDevice
 from tests.emulator.run import compiled

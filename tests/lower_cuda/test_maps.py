@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 from jax import lax
 
-from shlo_disc.codegen.host import GridCall
 from shlo_disc.expr.dim import Sym, const
+from shlo_disc.host.program import GridCall
 from shlo_disc.lower_cuda import points
 from shlo_disc.lower_cuda.maps import is_map, print_map
 from shlo_disc.lower_cuda.printed import Printed
-from shlo_disc.runtime import nvrtc
+from shlo_disc.runtime.cuda import nvrtc
 from tests.emulator.sanitize import check, needless_barriers, races
 from tests.lower_cuda.compilers import require_nvrtc
 from tests.lower_cuda.emulated import Sizes, recordings, verify

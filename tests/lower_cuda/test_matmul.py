@@ -16,15 +16,15 @@ import numpy as np
 import pytest
 from jax import lax
 
-from shlo_disc.codegen.fusion import plan_fusion
-from shlo_disc.codegen.groups import Abilities, GroupKind
-from shlo_disc.codegen.host import GridCall, ProductCall
-from shlo_disc.codegen.naming import NAME
-from shlo_disc.codegen.templates import build_dot
+from shlo_disc.emit.naming import NAME
+from shlo_disc.fusion.fuse import plan_fusion
+from shlo_disc.host.program import GridCall, ProductCall
+from shlo_disc.kernels.groups import Abilities, GroupKind
+from shlo_disc.kernels.templates import build_dot
 from shlo_disc.lower_cuda.matmul import CONTRACTIONS, print_dot
 from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.options import CompileOptions
-from shlo_disc.runtime import nvrtc
+from shlo_disc.runtime.cuda import nvrtc
 from tests.codegen.programs import context_of, planned
 from tests.emulator.device import Array, EmulatedDevice
 from tests.emulator.run import compiled, launch, poisoned, variants

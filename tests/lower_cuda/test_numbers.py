@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from shlo_disc.runtime.device import IndexType
+from shlo_disc.runtime.cuda.device import IndexType
 from tests.emulator.run import emulate
 from tests.pipeline.exports import In, exported
 

@@ -14,7 +14,7 @@ import pytest
 from jax import lax
 
 from shlo_disc.artifact import Choice
-from shlo_disc.runtime.launch_table import Estimate, cheapest
+from shlo_disc.runtime.cuda.launch_table import Estimate, cheapest
 from tests.emulator.device import EmulatedDevice
 from tests.emulator.recording import Recording, record
 from tests.emulator.run import compiled

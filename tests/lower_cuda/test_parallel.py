@@ -12,19 +12,19 @@ from typing import Any
 import jax.numpy as jnp
 import pytest
 
-from shlo_disc.codegen.groups import GroupKind
-from shlo_disc.codegen.host import GridCall
-from shlo_disc.codegen.kernel import RowKernel
-from shlo_disc.codegen.naming import NAME
-from shlo_disc.codegen.stages import build_row_kernel
 from shlo_disc.dynamic_ops.program import Tensor
+from shlo_disc.emit.naming import NAME
 from shlo_disc.expr.dim import Sym
 from shlo_disc.expr.facts import Facts
+from shlo_disc.host.program import GridCall
+from shlo_disc.kernels.groups import GroupKind
+from shlo_disc.kernels.kernel import RowKernel
+from shlo_disc.kernels.stages import build_row_kernel
 from shlo_disc.lower_cuda.kernels import CudaLowering
 from shlo_disc.lower_cuda.parallel import STYLES, build_part, print_parallel
 from shlo_disc.lower_cuda.printed import Printed
-from shlo_disc.lower_cuda.row_schedules import EVERY_SHARED, SEAMS
-from shlo_disc.runtime import nvrtc
+from shlo_disc.lower_cuda.rows.schedules import EVERY_SHARED, SEAMS
+from shlo_disc.runtime.cuda import nvrtc
 from tests.codegen.programs import chain, planned, softmax
 from tests.emulator.sanitize import races
 from tests.lower_cuda.compilers import require_nvrtc

@@ -16,12 +16,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from shlo_disc.codegen.groups import FusionPlan, GroupKind
-from shlo_disc.codegen.planners import plan_full
-from shlo_disc.codegen.templates import build_dot
+from shlo_disc.fusion.planners import plan_full
+from shlo_disc.kernels.groups import FusionPlan, GroupKind
+from shlo_disc.kernels.templates import build_dot
 from shlo_disc.lower_cuda.kernels import CudaLowering
 from shlo_disc.lower_cuda.matmul import print_dot
-from shlo_disc.runtime import nvrtc
+from shlo_disc.runtime.cuda import nvrtc
 from tests.codegen.programs import Planned, context_of, planned
 from tests.lower_cuda.compilers import require_nvrtc
 from tests.lower_cuda.emulated import verify

@@ -18,8 +18,8 @@ import pytest
 from jax import lax
 
 from shlo_disc.artifact import Choice
-from shlo_disc.lower_cuda import row_schedules
-from shlo_disc.runtime.launch_table import Chooser, Estimate, cheapest
+from shlo_disc.lower_cuda.rows import schedules as row_schedules
+from shlo_disc.runtime.cuda.launch_table import Chooser, Estimate, cheapest
 from tests.codegen.programs import chain, layer_norm, rms_norm, softmax
 from tests.emulator.device import SCHEDULES, Schedule
 from tests.emulator.recording import Recording, record

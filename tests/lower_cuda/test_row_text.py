@@ -14,14 +14,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from shlo_disc.codegen.host import CallVariant, GridCall
-from shlo_disc.codegen.reductions import picks_position
-from shlo_disc.codegen.stages import build_row_kernel
+from shlo_disc.emit.reductions import picks_position
 from shlo_disc.expr.dim import Sym, symbol
+from shlo_disc.host.program import CallVariant, GridCall
+from shlo_disc.kernels.stages import build_row_kernel
 from shlo_disc.lower_cuda.printed import Printed
-from shlo_disc.lower_cuda.row_schedules import EVERY_SHARED, SEAMS, print_rows, print_teams, spilled_bytes
-from shlo_disc.runtime import device
-from shlo_disc.runtime.launch_table import launch_cycles, occupancy
+from shlo_disc.lower_cuda.rows.schedules import EVERY_SHARED, SEAMS, print_rows, print_teams, spilled_bytes
+from shlo_disc.runtime.cuda import device
+from shlo_disc.runtime.cuda.launch_table import launch_cycles, occupancy
 from tests.codegen.programs import chain, layer_norm, planned, softmax
 from tests.emulator.device import H200
 from tests.lower_cuda.test_row_kernels import BOXES, last_of, normalized_columns

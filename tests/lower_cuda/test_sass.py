@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shlo_disc.runtime import nvrtc
+from shlo_disc.runtime.cuda import nvrtc
 from tests.lower_cuda.compilers import require_nvrtc
 from tests.lower_cuda.sass import disassembler, instructions, resources
 

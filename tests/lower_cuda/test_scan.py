@@ -15,7 +15,7 @@ import pytest
 from jax import lax
 
 import shlo_disc
-from shlo_disc.codegen.groups import GroupKind
+from shlo_disc.kernels.groups import GroupKind
 from tests.codegen.programs import planned
 from tests.lower_cuda.forced import Array, forced
 from tests.pipeline.exports import F16, FAST, In, exported, special

@@ -12,7 +12,7 @@ import jax
 import numpy as np
 import pytest
 
-from shlo_disc.runtime.device import IndexType
+from shlo_disc.runtime.cuda.device import IndexType
 from tests.lower_cuda.forced import Array, forced
 from tests.pipeline.exports import BF16, F16, In, exported
 

@@ -7,7 +7,7 @@ import pytest
 
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.numpy_math import numpy_dtype
-from shlo_disc.runtime import nvrtc
+from shlo_disc.runtime.cuda import nvrtc
 from tests.emulator.device import Array, Schedule
 from tests.emulator.run import launch
 from tests.lower_cuda.compilers import require_nvrtc

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from shlo_disc.runtime.device import IndexType
+from shlo_disc.runtime.cuda.device import IndexType
 from tests.emulator.device import EmulatedDevice, Schedule
 from tests.emulator.run import compiled
 from tests.lower_cuda.forced import Array, forced

@@ -16,15 +16,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from shlo_disc.codegen.staged import take_apart
 from shlo_disc.expr.dim import Sym, const
-from shlo_disc.lower_cuda import row_schedules
-from shlo_disc.lower_cuda.columns import is_columns, lanes_for
+from shlo_disc.kernels.staged import take_apart
 from shlo_disc.lower_cuda.points import SECTOR
-from shlo_disc.lower_cuda.row_schedules import print_rows, print_teams
-from shlo_disc.lower_cuda.teams import TILE8, TILE16, TILE32
+from shlo_disc.lower_cuda.rows import schedules as row_schedules
+from shlo_disc.lower_cuda.rows.columns import is_columns, lanes_for
+from shlo_disc.lower_cuda.rows.schedules import print_rows, print_teams
+from shlo_disc.lower_cuda.rows.teams import TILE8, TILE16, TILE32
 from shlo_disc.lower_cuda.turned import spread, turned
-from shlo_disc.runtime import nvrtc
+from shlo_disc.runtime.cuda import nvrtc
 from tests.emulator.device import SCHEDULES, EmulatedDevice
 from tests.emulator.recording import record
 from tests.emulator.run import OPTIONS, compiled

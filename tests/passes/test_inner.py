@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import shlo_disc
-from shlo_disc.dynamic_ops.legalize import legalize
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes.inner import INNER
 from tests.pipeline.exports import In, exported

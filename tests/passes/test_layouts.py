@@ -16,9 +16,9 @@ import pytest
 from jax import lax
 
 from shlo_disc.dynamic_ops.contract import ConvAttrs
-from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.dynamic_ops.reference import interpret
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes.layouts import LAYOUTS
 from tests.pipeline.exports import In, exported

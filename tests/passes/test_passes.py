@@ -7,9 +7,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.dynamic_ops.reference import interpret
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes import PASSES
 from shlo_disc.passes.cse import CSE

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from jax import lax
 
-from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.dynamic_ops.reference import interpret
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes import PASSES
 from tests.pipeline.exports import In, exported

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 import shlo_disc
 from shlo_disc import CompileOptions
-from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.reference import interpret
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.pipeline import compile_for
 from tests.emulator.device import EmulatedDevice
 

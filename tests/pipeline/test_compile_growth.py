@@ -7,8 +7,8 @@ import pytest
 
 from shlo_disc import limits
 from shlo_disc.diagnostics import CompileError
-from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.reference import interpret
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.pipeline import Request, Stopwatch, compile_text
 from tests.pipeline.counting import Work, work_of
@@ -81,7 +81,7 @@ def test_long_chains_are_interpreted() -> None:
 )
 def test_what_is_too_large_says_so(text: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if "250000" in words:
-        monkeypatch.setattr("shlo_disc.dynamic_ops.builder.MOST_OPS", 3000)
+        monkeypatch.setattr("shlo_disc.legalize.builder.MOST_OPS", 3000)
         words = words.replace("250000", "3000")
     with pytest.raises(CompileError, match=words):
         compiled(text)

@@ -17,7 +17,7 @@ import pytest
 from numpy.typing import NDArray
 
 import shlo_disc
-from shlo_disc.dynamic_ops.legalize import legalize
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 from tests.pipeline.exports import FAST, In, exported, flat
 

@@ -18,8 +18,8 @@ from jax import lax
 
 import shlo_disc
 from shlo_disc import parse
-from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.reference import interpret
+from shlo_disc.legalize.legalize import legalize
 from tests.pipeline.exports import BF16, In, Program, exported, program, verify
 
 NHWC, NCHW, NWC = ("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW"), ("NWC", "WIO", "NWC")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import shlo_disc
 from shlo_disc.diagnostics import RuntimeShapeError
-from shlo_disc.dynamic_ops.legalize import legalize
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 from tests.pipeline.test_readings import run_all
 

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 import shlo_disc
 from shlo_disc import CompileOptions
-from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.reference import interpret
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.runtime import fourier
 from tests.emulator.run import emulate
 from tests.pipeline.exports import In, program, verify

@@ -22,8 +22,8 @@ from shlo_disc.compiled import Compiled
 from shlo_disc.diagnostics import RuntimeShapeError
 from shlo_disc.options import CompileOptions
 from shlo_disc.pipeline import compile_for
-from shlo_disc.runtime.gpu_executable import GpuExecutable
-from shlo_disc.runtime.launch_table import Estimate, cheapest
+from shlo_disc.runtime.cuda.executable import GpuExecutable
+from shlo_disc.runtime.cuda.launch_table import Estimate, cheapest
 from shlo_disc.runtime.steps import leaves
 from tests.emulator.device import EmulatedArray, EmulatedDevice, EmulatedMemory
 from tests.pipeline.exports import In, exported

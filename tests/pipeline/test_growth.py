@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.reference import interpret
 from shlo_disc.expr.dim import Dim
 from shlo_disc.expr.intervals import Interval
 from shlo_disc.expr.prover import Prover
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.pipeline import Request, Stopwatch, compile_text
 

@@ -9,11 +9,11 @@ import pytest
 
 import shlo_disc
 from shlo_disc.diagnostics import CompileError
-from shlo_disc.dynamic_ops import rules_broadcasting, rules_elementwise
-from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.numpy_math import numpy_dtype
 from shlo_disc.expr.scalar import BinaryFn
+from shlo_disc.legalize import rules_broadcasting, rules_elementwise
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.verify.ops import verify
 from tests.pipeline.exports import FAST

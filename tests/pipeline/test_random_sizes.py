@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 import shlo_disc
-from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.reference import interpret
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.options import CompileOptions
 from shlo_disc.parse.parser import parse_module
 from tests.pipeline.random_sizes import Writer

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 import shlo_disc
 from shlo_disc.diagnostics import RuntimeShapeError
-from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.reference import interpret
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.options import CompileOptions
 from shlo_disc.parse.parser import parse_module
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import shlo_disc
-from shlo_disc.dynamic_ops.legalize import legalize
 from shlo_disc.dynamic_ops.reference import interpret
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 
 TEXT = """

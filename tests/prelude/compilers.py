@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 PRELUDE = Path(__file__).parents[2] / "shlo_disc" / "lower_cpu" / "prelude"
-SHARED = Path(__file__).parents[2] / "shlo_disc" / "codegen" / "prelude"
+SHARED = Path(__file__).parents[2] / "shlo_disc" / "device"
 FLAGS = (
     "-O3", "-march=native", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-fno-trapping-math",
     "-Wall", "-Wextra", "-Werror", "-Wno-psabi", "-shared", "-fPIC",

@@ -13,7 +13,7 @@ import numpy as np
 import shlo_disc
 from shlo_disc.diagnostics import CacheWarning
 from shlo_disc.options import CompileOptions
-from shlo_disc.runtime import cache, temporary
+from shlo_disc.runtime.building import cache, temporary
 
 ADD = """module @m { func.func public @main(%a: tensor<?xf32>, %b: tensor<?xf32>) -> tensor<?xf32> {
  %1 = stablehlo.OP %a, %b : tensor<?xf32>

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shlo_disc.runtime.toolchain import find_compiler
+from shlo_disc.runtime.building.toolchain import find_compiler
 
 Array = NDArray[Any]
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack  # pyright: ignore[reportMissingTypeStubs]
 
-from shlo_disc.runtime.cuda_matrices import Libraries
+from shlo_disc.runtime.cuda.matrices import Libraries
 from shlo_disc.runtime.host_calls import memory_of, view_on_host
 from tests.emulator.run import launch
 

@@ -17,10 +17,15 @@ from numpy.typing import NDArray
 from shlo_disc.analysis.formula import producers_of
 from shlo_disc.analysis.sizes import likely_points
 from shlo_disc.artifact import Artifact, SourceFile
-from shlo_disc.codegen.assemble import assemble
-from shlo_disc.codegen.fusion import plan_unfused
-from shlo_disc.codegen.groups import Context, Group, GroupKind
-from shlo_disc.codegen.host import (
+from shlo_disc.dynamic_ops.contract import DotAttrs
+from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
+from shlo_disc.dynamic_ops.reference import _Interpreter  # pyright: ignore[reportPrivateUsage] - one group at a time
+from shlo_disc.expr.dim import Dim, Sym, const, product
+from shlo_disc.expr.numpy_math import numpy_dtype
+from shlo_disc.fusion.fuse import plan_unfused
+from shlo_disc.host.assemble import assemble
+from shlo_disc.host.plan import plan_host
+from shlo_disc.host.program import (
     BatchCall,
     CallVariant,
     Condition,
@@ -29,20 +34,15 @@ from shlo_disc.codegen.host import (
     GridRef,
     ProductCall,
 )
-from shlo_disc.codegen.host_plan import plan_host
-from shlo_disc.codegen.op_graph import group_inputs
-from shlo_disc.dynamic_ops.contract import DotAttrs
-from shlo_disc.dynamic_ops.legalize import legalize
-from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
-from shlo_disc.dynamic_ops.reference import _Interpreter  # pyright: ignore[reportPrivateUsage] - one group at a time
-from shlo_disc.expr.dim import Dim, Sym, const, product
-from shlo_disc.expr.numpy_math import numpy_dtype
+from shlo_disc.kernels.groups import Context, Group, GroupKind
+from shlo_disc.kernels.op_graph import group_inputs
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.lower_cpu.kernels import CpuLowering
 from shlo_disc.lower_cuda.host import print_host
 from shlo_disc.overview import Overview
 from shlo_disc.parse.parser import parse_module
-from shlo_disc.runtime import cuda_table
-from shlo_disc.runtime.device import DeviceArray, Function, IndexType, Limits, Memory
+from shlo_disc.runtime.cuda import table as cuda_table
+from shlo_disc.runtime.cuda.device import DeviceArray, Function, IndexType, Limits, Memory
 from shlo_disc.runtime.interop import as_numpy, dtype_of
 from tests.runtime.host_memory import HostMemoryDevice
 

@@ -15,7 +15,7 @@ from shlo_disc.runtime.interop import as_numpy
 
 
 class HostMemoryDevice:
-    """That part of `shlo_disc.runtime.device.Device`."""
+    """That part of `shlo_disc.runtime.cuda.device.Device`."""
 
     def known(self, array: object) -> None:
         """Nothing is remembered."""

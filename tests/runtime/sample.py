@@ -24,7 +24,7 @@ from shlo_disc.artifact import (
 )
 from shlo_disc.options import CompileOptions
 from shlo_disc.overview import Overview
-from shlo_disc.runtime.cache import Cache, digest
+from shlo_disc.runtime.building.cache import Cache, digest
 from shlo_disc.runtime.executable import build
 
 DOUBLE = """

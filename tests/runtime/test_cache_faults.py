@@ -11,9 +11,9 @@ import pytest
 from shlo_disc.artifact import Artifact
 from shlo_disc.codec import encode
 from shlo_disc.options import CompileOptions
-from shlo_disc.runtime.cache import Cache, digest
+from shlo_disc.runtime.building.cache import Cache, digest
+from shlo_disc.runtime.building.toolchain import find_compiler
 from shlo_disc.runtime.schedules import costs_key, find_schedules, known_costs, store_costs
-from shlo_disc.runtime.toolchain import find_compiler
 from shlo_disc.schedules.tables import Schedules, parse_schedules
 from tests.runtime.cache_probe import answer, entries, programs, warns
 from tests.runtime.faults import (

@@ -18,9 +18,9 @@ import pytest
 import shlo_disc
 from shlo_disc.diagnostics import ToolchainError
 from shlo_disc.options import CompileOptions
-from shlo_disc.runtime import cache as cache_module
-from shlo_disc.runtime.cache import Cache, digest, open_cache
-from shlo_disc.runtime.temporary import temporary_folder
+from shlo_disc.runtime.building import cache as cache_module
+from shlo_disc.runtime.building.cache import Cache, digest, open_cache
+from shlo_disc.runtime.building.temporary import temporary_folder
 from tests.runtime.cache_probe import ADD, answer, entries, forget, programs, warns
 from tests.runtime.faults import (
     IS_ROOT,
@@ -279,7 +279,7 @@ with warnings.catch_warnings(record=True) as found:
         print("result", float(run(np.float32([5]), np.float32([3]))[0][0]))
     except shlo_disc.ToolchainError as error:
         print("error", str(error).splitlines()[0])
-from shlo_disc.runtime.temporary import _folders
+from shlo_disc.runtime.building.temporary import _folders
 print("warnings", [x.category.__name__ for x in found], *_folders.values())
 """
 

@@ -1,4 +1,4 @@
-"""The lines of `runtime.cuda` and `runtime.cuda_interop` on stubs of CuPy and the driver; no claim about a real GPU."""
+"""The lines of `runtime.cuda`, its `cupy_device` and `interop`, on stubs of CuPy; no claim about a real GPU."""
 
 # JAX's functions are partly untyped; this file is about their arrays.
 # pyright: reportUnknownMemberType=false
@@ -22,11 +22,11 @@ import pytest
 from shlo_disc.artifact import SourceFile
 from shlo_disc.diagnostics import ArgumentTypeError, InternalError, ToolchainError
 from shlo_disc.options import CompileOptions
-from shlo_disc.runtime import cuda, nvrtc
-from shlo_disc.runtime.cache import Cache
-from shlo_disc.runtime.cuda import CudaDevice
-from shlo_disc.runtime.cuda_table import Functions, Launch
-from shlo_disc.runtime.gpu_build import build_gpu
+from shlo_disc.runtime.building.cache import Cache
+from shlo_disc.runtime.cuda import cupy_device, nvrtc
+from shlo_disc.runtime.cuda.build import build_gpu
+from shlo_disc.runtime.cuda.cupy_device import CudaDevice
+from shlo_disc.runtime.cuda.table import Functions, Launch
 from tests.runtime import cupy_stub
 from tests.runtime.gpu_stub import StubDevice, lowered
 
@@ -48,7 +48,7 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def device(driver: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CudaDevice:
-    monkeypatch.setattr(cuda, "_DRIVER", str(driver))
+    monkeypatch.setattr(cupy_device, "_DRIVER", str(driver))
     monkeypatch.setattr(nvrtc, "architectures", lambda: (80, 90))
     cupy_stub.Stream.launched.clear()
     cupy_stub.Event.finished = False
@@ -148,9 +148,9 @@ def test_the_table_follows_the_current_stream(device: CudaDevice) -> None:
 def test_cublas_is_looked_for_when_there_are_products(
     device: CudaDevice, driver: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cuda, "_CUBLAS", ("libcublas-of-nobody.so", str(driver)))
+    monkeypatch.setattr(cupy_device, "_CUBLAS", ("libcublas-of-nobody.so", str(driver)))
     asked: list[str] = []
-    monkeypatch.setattr(cuda, "import_module", asked.append)
+    monkeypatch.setattr(cupy_device, "import_module", asked.append)
     assert Functions(device.table(products=False)).cublas.value is None
     assert asked == []
     functions = Functions(device.table(products=True))
@@ -161,8 +161,8 @@ def test_cublas_is_looked_for_when_there_are_products(
 
 
 def test_without_cublas_there_is_no_handle(device: CudaDevice, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cuda, "_CUBLAS", ("libcublas-of-nobody.so",))
-    monkeypatch.setattr(cuda, "import_module", len)
+    monkeypatch.setattr(cupy_device, "_CUBLAS", ("libcublas-of-nobody.so",))
+    monkeypatch.setattr(cupy_device, "import_module", len)
     assert not device.has_cublas
     assert Functions(device.table(products=True)).cublas.value is None
 

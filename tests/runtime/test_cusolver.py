@@ -19,8 +19,9 @@ from jax import export
 
 from shlo_disc.diagnostics import ToolchainError
 from shlo_disc.linear_algebra import Routine
-from shlo_disc.runtime import cuda_matrices, cusolver, cusolver_spectra, nvrtc
-from shlo_disc.runtime.cusolver import bind_routine
+from shlo_disc.runtime.cuda import cusolver, cusolver_spectra, nvrtc
+from shlo_disc.runtime.cuda import matrices as cuda_matrices
+from shlo_disc.runtime.cuda.cusolver import bind_routine
 from shlo_disc.runtime.host_calls import Callee
 from tests.emulator.run import EmulatedDevice, compiled
 from tests.runtime.cusolver_stub import BLAS, SOLVER, on_device, stub_libraries

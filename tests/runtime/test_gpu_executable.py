@@ -16,11 +16,11 @@ from shlo_disc.artifact import Choice, GridLaunch, Slot, Step
 from shlo_disc.check.calls import repeated
 from shlo_disc.diagnostics import ArgumentTypeError, InternalError, RuntimeShapeError, ToolchainError
 from shlo_disc.options import CompileOptions
-from shlo_disc.runtime import gpu_build
-from shlo_disc.runtime.gpu_build import build_gpu
-from shlo_disc.runtime.gpu_executable import GpuExecutable
-from shlo_disc.runtime.graphs import GraphCache
-from shlo_disc.runtime.launch_table import Chooser, Estimate, cheapest
+from shlo_disc.runtime.cuda import build as gpu_build
+from shlo_disc.runtime.cuda.build import build_gpu
+from shlo_disc.runtime.cuda.executable import GpuExecutable
+from shlo_disc.runtime.cuda.graphs import GraphCache
+from shlo_disc.runtime.cuda.launch_table import Chooser, Estimate, cheapest
 from shlo_disc.runtime.peak import peak_memory
 from tests.runtime.gpu_stub import Recorded, StubDevice, lowered
 

@@ -21,8 +21,8 @@ from shlo_disc.artifact import (
 )
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.overview import Overview
-from shlo_disc.runtime.device import Function, Limits
-from shlo_disc.runtime.launch_table import (
+from shlo_disc.runtime.cuda.device import Function, Limits
+from shlo_disc.runtime.cuda.launch_table import (
     OVERHEAD,
     Estimate,
     LaunchTable,

@@ -7,9 +7,9 @@ import pytest
 
 import shlo_disc
 from shlo_disc import CompileOptions
-from shlo_disc.codegen import host_plan
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.expr.dim import Dim, symbol
+from shlo_disc.host import plan as host_plan
 
 PROGRAM = """func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
   %r = stablehlo.add %x, %x : tensor<?xf32>

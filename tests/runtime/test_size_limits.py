@@ -26,12 +26,12 @@ from shlo_disc.compiled import Compiled
 from shlo_disc.diagnostics import RuntimeShapeError, ShapeError
 from shlo_disc.options import CompileOptions
 from shlo_disc.pipeline import Request, Stopwatch, compile_for, compile_text
-from shlo_disc.runtime.build import Builder
-from shlo_disc.runtime.cache import open_cache
+from shlo_disc.runtime.building.build import Builder
+from shlo_disc.runtime.building.cache import open_cache
+from shlo_disc.runtime.building.toolchain import find_compiler
 from shlo_disc.runtime.driver import sizes_in_c, sizes_in_python
 from shlo_disc.runtime.formulas import Symbols, evaluate
 from shlo_disc.runtime.library import Native, open_program
-from shlo_disc.runtime.toolchain import find_compiler
 from tests.conftest import SEED
 from tests.emulator.device import EmulatedDevice
 

@@ -16,12 +16,12 @@ import pytest
 from shlo_disc.artifact import SourceFile
 from shlo_disc.diagnostics import ToolchainError
 from shlo_disc.options import CompileOptions
-from shlo_disc.runtime import toolchain
-from shlo_disc.runtime.build import PRELUDE, SHARED, Builder
-from shlo_disc.runtime.cache import Cache
+from shlo_disc.runtime.building import toolchain
+from shlo_disc.runtime.building.build import PRELUDE, SHARED, Builder
+from shlo_disc.runtime.building.cache import Cache
+from shlo_disc.runtime.building.toolchain import Compiler, cache_bytes, cpu_name, find_compiler
 from shlo_disc.runtime.executable import build
 from shlo_disc.runtime.library import open_program
-from shlo_disc.runtime.toolchain import Compiler, cache_bytes, cpu_name, find_compiler
 from tests.runtime.sample import PROBE, SAMPLE
 
 

@@ -14,11 +14,11 @@ import pytest
 from shlo_disc.diagnostics import ToolchainError
 from shlo_disc.options import CompileOptions
 from shlo_disc.processes import run, shown
-from shlo_disc.runtime import nvrtc
-from shlo_disc.runtime.build import Builder
-from shlo_disc.runtime.cache import Cache
+from shlo_disc.runtime.building.build import Builder
+from shlo_disc.runtime.building.cache import Cache
+from shlo_disc.runtime.building.toolchain import find_compiler
+from shlo_disc.runtime.cuda import nvrtc
 from shlo_disc.runtime.executable import build
-from shlo_disc.runtime.toolchain import find_compiler
 from tests.runtime.sample import SAMPLE
 
 REAL = shutil.which("g++") or shutil.which("clang++") or ""

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from shlo_disc.diagnostics import ToolchainError
-from shlo_disc.runtime import elf
-from shlo_disc.runtime.build import Builder
-from shlo_disc.runtime.cache import Cache
-from shlo_disc.runtime.toolchain import Compiler, find_compiler
+from shlo_disc.runtime.building import elf
+from shlo_disc.runtime.building.build import Builder
+from shlo_disc.runtime.building.cache import Cache
+from shlo_disc.runtime.building.toolchain import Compiler, find_compiler
 from tests.runtime.cache_probe import entries, programs, warns
 from tests.runtime.sample import SAMPLE
 

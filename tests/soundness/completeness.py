@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 
 from shlo_disc.analysis.sizes import Point, free_symbols, random_points
-from shlo_disc.codegen.groups import Decision
 from shlo_disc.dynamic_ops.program import Program
+from shlo_disc.kernels.groups import Decision
 
 POINTS = 50
 _DRAWN = 400  # points, among which those with distinct sizes are looked for

@@ -20,7 +20,6 @@ from shlo_disc.analysis.formula import Formulas, producers_of
 from shlo_disc.analysis.reads import ReadTable, Space
 from shlo_disc.analysis.sizes import Point, accepted_point, random_points
 from shlo_disc.analysis.structure import Structures
-from shlo_disc.codegen.op_graph import is_control
 from shlo_disc.diagnostics import RuntimeShapeError
 from shlo_disc.dynamic_ops.opdef import Template
 from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
@@ -28,6 +27,7 @@ from shlo_disc.dynamic_ops.reference import interpret
 from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.dim import Data, Dim, FloorDiv, Mod, of, product
 from shlo_disc.expr.facts import Facts, Truth
+from shlo_disc.kernels.op_graph import is_control
 from tests.soundness.programs import SEED, parametrize_names, random_inputs, read_program
 
 POINTS, MANY_POINTS = 4, 40

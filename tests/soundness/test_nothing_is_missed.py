@@ -12,11 +12,11 @@ import pytest
 
 from shlo_disc.analysis.formula import producers_of
 from shlo_disc.analysis.sizes import likely_points
-from shlo_disc.codegen.groups import Claim, Context, Decision
-from shlo_disc.codegen.op_graph import is_control
-from shlo_disc.codegen.planners import plan_full
 from shlo_disc.dynamic_ops.program import Body
 from shlo_disc.expr.dim import const
+from shlo_disc.fusion.planners import plan_full
+from shlo_disc.kernels.groups import Claim, Context, Decision
+from shlo_disc.kernels.op_graph import is_control
 from shlo_disc.lower_cuda.kernels import CudaLowering
 from tests.soundness.completeness import missed, telling_points
 from tests.soundness.programs import parametrize_names, read_program

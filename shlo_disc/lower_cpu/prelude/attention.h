@@ -114,7 +114,7 @@ struct ShloAttentionBackward {
 };
 
 // Computes all rows. Sums over rows begin with the `first` call and are handed on in the `last`. Scratch: 64-byte aligned;
-// its size is in lower_cpu/attention_backward.py. Operands of two bytes have f32 between the products.
+// its size is in lower_cpu/attention/backward.py. Operands of two bytes have f32 between the products.
 #define SHLO_ATTENTION_BACKWARD_KERNEL(name)                                                                        \
   extern "C" void shlo_attention_backward_##name(const ShloAttentionBackward* attention, bool first, bool last,    \
                                                  void* scratch);
@@ -138,7 +138,7 @@ struct ShloAttentionRows {
 };
 
 // Computes rows [i0, i1), which begin at a multiple of ROWS. Scratch: 64-byte aligned; its size is in
-// lower_cpu/attention_rows.py. bf16_rounded: dot products of pairs where the CPU has them (gemm_narrow.h), half_rounded: in
+// lower_cpu/attention/rows.py. bf16_rounded: dot products of pairs where the CPU has them (gemm_narrow.h), half_rounded: in
 // the second product.
 #define SHLO_ATTENTION_ROWS_KERNEL(name) \
   extern "C" void shlo_attention_rows_##name(const ShloAttentionRows* attention, int64_t i0, int64_t i1, void* scratch);

@@ -25,7 +25,7 @@ typedef struct ShloCuda {
 // `functions`: one per kernel, in the order in which the program's steps name them first. `choices`: the variant to
 // take, per `Choice.number`. Returns 0, or (command << 32) | error of the first command that failed: commands are
 // numbered from 1 in the order of the program's text; an error is a CUresult, or 0x10000 + a cublasStatus_t. A program
-// with host calls has two more parameters (see `HOST_CALLS` of codegen/host_text.py); one that raised has the error 1.
+// with host calls has two more parameters (see `HOST_CALLS` of host/text.py); one that raised has the error 1.
 
 #define SHLO_TRY(command, call)                                                    \
   do {                                                                             \

@@ -2,7 +2,7 @@
 #pragma once
 
 #define SHLO_DEVICE __device__ __forceinline__
-#define SHLO_INLINE SHLO_DEVICE  // what both targets' headers say (codegen/prelude)
+#define SHLO_INLINE SHLO_DEVICE  // what both targets' headers say (device)
 #define SHLO_OUTLINE static __device__ __noinline__
 #ifdef __CUDA_EMU__
 #include <stdint.h>

@@ -1,0 +1,61 @@
+"""What targets know about reductions: simple ones have one operation and an identity, others may pick a position."""
+
+from __future__ import annotations
+
+from shlo_disc.emit.spelling import Spelling
+from shlo_disc.expr.dim import of
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.scalar import Binary, BinaryFn, Compare, Direction, FromDim, Scalar, Select, neutral
+from shlo_disc.kernels.kernel import Reduction, Stage
+
+
+def combine(spell: Spelling, reduction: Reduction, a: str, b: str) -> str:
+    """Apply a simple reduction's operation to two values, whose texts bind as tightly as `levels` say."""
+    assert reduction.fn is not None, "only simple reductions have one operation"
+    dtype = reduction.carries[0].dtype
+    if (sign := spell.infix(reduction.fn, dtype)) is not None:
+        return f"{a} {sign} {b}"
+    return spell.binary(reduction.fn, a, b, dtype)
+
+
+def levels(spell: Spelling, reduction: Reduction) -> tuple[int, int]:
+    """How tightly the texts of the two values have to bind that `combine` takes."""
+    assert reduction.fn is not None, "only simple reductions have one operation"
+    return spell.operand_levels(reduction.fn, reduction.carries[0].dtype)
+
+
+def identity(spell: Spelling, reduction: Reduction) -> str:
+    """What a reduction's operation leaves alone."""
+    dtype = reduction.carries[0].dtype
+    assert reduction.fn is not None, "only simple reductions have an identity"
+    return spell.const(neutral(reduction.fn, dtype), dtype)
+
+
+def picks_position(stage: Stage, reduction: Reduction) -> bool:
+    """Whether this is JAX's argmax or argmin: the first extreme value, or the first NaN, and its position.
+
+    Which of two partial results counts is then a matter of their positions, so elements may meet in any order as long
+    as the partial result of the lower position stands on the left. A result that meets itself stays what it is.
+    """
+    reduced = [a for a, flag in zip(stage.axes, stage.reduced, strict=True) if flag]
+    if len(reduction.carries) != 2 or len(reduced) != 1:
+        return False
+    match reduction.elements[1]:
+        case FromDim(dim, _) if dim == of(reduced[0].symbol):
+            return any(reduction.update == _first_extreme(reduction, d) for d in (Direction.GT, Direction.LT))
+        case _:
+            return False
+
+
+def _first_extreme(reduction: Reduction, direction: Direction) -> tuple[Scalar, ...]:
+    """The update of argmax (GT) or argmin (LT)."""
+    (best, place), (value, position) = reduction.carries, reduction.inputs
+    better: Scalar = Compare(direction, best, value)
+    if best.dtype.is_float:
+        better = _either(better, Compare(Direction.NE, best, best))
+    earlier = Binary(BinaryFn.AND, Compare(Direction.EQ, best, value), Compare(Direction.LT, place, position), DType.I1)
+    return Select(better, best, value), Select(_either(better, earlier), place, position)
+
+
+def _either(a: Scalar, b: Scalar) -> Scalar:
+    return Binary(BinaryFn.OR, a, b, DType.I1)

@@ -1,0 +1,226 @@
+"""What fusion has decided so far, and what it asks again and again of a body."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shlo_disc.analysis.access import is_free
+from shlo_disc.analysis.reads import ReadTable, Space
+from shlo_disc.dynamic_ops.program import Body, Op, Shape, Tensor
+from shlo_disc.dynamic_ops.reduce import ReduceAttrs
+from shlo_disc.expr.dim import Dim
+from shlo_disc.expr.scalar import Index
+from shlo_disc.fusion.cost import Amounts, Costs, largest, minus, plus, times
+from shlo_disc.fusion.drafts import Draft, DraftOrder
+from shlo_disc.fusion.op_nodes import OpNodes
+from shlo_disc.kernels.groups import Claim, Context, Decision, FusionPlan, Group, GroupKind
+from shlo_disc.kernels.op_graph import all_operands, row_space, space_of
+from shlo_disc.kernels.weights import is_counting, weight
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a merge may not be, or does not pay; `claims` as in `Decision`."""
+
+    reason: str
+    claims: tuple[Claim, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    op: Op[object]
+    draft: Draft
+    refusal: Refusal | None
+    reason: str
+
+
+class FusionState:
+    """The drafts of one body while they grow."""
+
+    def __init__(self, body: Body, context: Context) -> None:
+        self.context, self.facts, self.producers = context, context.facts, context.producers
+        self.nodes = OpNodes(body, context)
+        self.outputs = self.nodes.outputs
+        self.reads = ReadTable(context.structures)
+        self.costs = Costs.at(context.abilities.machine, context.points)
+        self.order = DraftOrder()
+        self.homes = dict[Op[object], list[Draft]]()
+        self.same_row = dict[tuple[Space, Index, Shape, Dim], bool]()  # `row_fit` has asked
+        self._records = list[_Record]()
+        self._merged = dict[Draft, Draft]()
+        self._loaded = dict[Op[object], tuple[Tensor, ...]]()
+        self._weights = dict[Op[object], float]()
+        self._indexing = dict[Op[object], frozenset[Tensor]]()
+        self._counting = dict[Op[object], bool]()
+        # When an op is asked about, what reads it has its place for good: ops are placed from the results backwards.
+        self._readers = dict[Op[object], list[Draft]]()
+        self._visits = dict[tuple[Op[object], Draft], tuple[Amounts, int]]()
+
+    # -- growing
+
+    def open(self, op: Op[object], kind: GroupKind) -> Draft:
+        """Give `op` a group of its own."""
+        rows = kind is GroupKind.ROWS
+        roots = [t for t in op.results if self.nodes.is_read(t)] if rows else []
+        draft = Draft(kind, [op], roots or list(op.results), None if rows else op)
+        draft.rows = row_space(op) if rows else None
+        draft.visits[op], draft.copies[op] = self.size(op), 1
+        draft.work = self.work(op, self.size(op))
+        draft.loaded.update(dict.fromkeys(self.loaded(op)))
+        draft.memory = self._memory(draft)
+        readers = self.readers(op)
+        self.homes[op] = [draft]
+        self.order.open(draft, readers)
+        return draft
+
+    def join(self, op: Op[object], draft: Draft) -> None:
+        """Compute `op` in a group of its readers; others read it from memory, unless they compute it too."""
+        others = self.others(op, draft)
+        visits, copies = self.visits(op, draft)
+        draft.ops.append(op)
+        self.homes.setdefault(op, []).append(draft)
+        stored = [t for t in op.results if t in self.outputs]
+        roots = [t for t in op.results if self.nodes.is_read(t)] if others else stored
+        if roots:
+            draft.roots += roots
+            visits = largest(visits, self.size(op))
+        draft.visits[op], draft.copies[op] = visits, copies
+        if depth := self.indirections(op, draft):
+            draft.indirections[op] = depth
+        draft.work = plus(draft.work, self.work(op, visits))
+        for tensor in (own := [t for t in op.results if t in draft.loaded]):
+            del draft.loaded[tensor]
+        more = [t for t in self.loaded(op) if t not in draft.loaded]
+        draft.loaded.update(dict.fromkeys(more))
+        draft.memory = minus(plus(draft.memory, self.costs.memory((*roots, *more))), self.costs.memory(own))
+        self.order.extend(draft, others)
+
+    def duplicate(self, op: Op[object], drafts: Sequence[Draft]) -> None:
+        """Compute `op` in each of its readers' groups."""
+        self.homes[op] = list(drafts)
+        for draft in drafts:
+            self.join(op, draft)
+        self.homes[op] = list(drafts)
+
+    def merge(self, kept: Draft, gone: Draft) -> None:
+        """Make one group of two that do not need each other."""
+        self.order.merge(kept, gone)
+        for op in gone.ops:
+            homes = [d for d in self.homes[op] if d is not gone]
+            self.homes[op] = homes if kept in homes else [*homes, kept]
+        kept.ops += [op for op in gone.ops if op not in kept.visits]
+        kept.roots += [t for t in gone.roots if t not in kept.roots]
+        for op, visits in gone.visits.items():
+            kept.visits[op] = largest(kept.visits[op], visits) if op in kept.visits else visits
+            kept.copies[op] = max(kept.copies.get(op, 0), gone.copies[op])
+        for op, depth in gone.indirections.items():
+            kept.indirections[op] = max(kept.indirections.get(op, 0), depth)
+        kept.work = plus(kept.work, gone.work)
+        kept.loaded.update(gone.loaded)
+        kept.memory = self._memory(kept)
+        self._merged[gone] = kept
+        self._readers.clear()
+        self._visits.clear()
+
+    # -- questions
+
+    def readers(self, op: Op[object]) -> list[Draft]:
+        """The groups that read `op`."""
+        if (known := self._readers.get(op)) is None:
+            found = dict.fromkeys([d for user in self.nodes.consumers[op] for d in self.homes[user]])
+            known = self._readers[op] = list(found)
+        return known
+
+    def others(self, op: Op[object], draft: Draft) -> list[Draft]:
+        """The groups that have to read `op` from memory if `draft` computes it."""
+        own = (draft, *self.homes.get(op, ()))
+        return [d for d in self.readers(op) if d not in own]
+
+    def size(self, op: Op[object]) -> Amounts:
+        """How many elements an op computes; a reduction, how many it combines."""
+        return self.costs.size(space_of(op, 0))
+
+    def work(self, op: Op[object], visits: Amounts) -> Amounts:
+        """The additions of an op that is computed so often; where loops stand comes with them."""
+        if (known := self._weights.get(op)) is None:
+            known = self._weights[op] = self._weight(op)
+        return times(visits, known)
+
+    def _weight(self, op: Op[object]) -> float:
+        if isinstance(op.attrs, ReduceAttrs):
+            return 1.0
+        return 0.0 if is_counting(op, self.producers, self._counting) else weight(op)
+
+    def _memory(self, draft: Draft) -> Amounts:
+        return self.costs.memory((*draft.loaded, *draft.roots))
+
+    def loaded(self, op: Op[object]) -> tuple[Tensor, ...]:
+        """The tensors that `op` reads, free ones seen through."""
+        if (known := self._loaded.get(op)) is None:
+            reads = self.reads.of(op)
+            found = [a.tensor for r in reads for a in r.accesses] if reads or is_free(op) else all_operands(op)
+            known = self._loaded[op] = tuple(dict.fromkeys(found))
+        return known
+
+    def visits(self, op: Op[object], draft: Draft) -> tuple[Amounts, int]:
+        """How often `draft` would compute an element of `op` that it does not store, and at how many places."""
+        if (known := self._visits.get((op, draft))) is None:
+            known = self._visits[op, draft] = self._visits_of(op, draft)
+        return known
+
+    def _visits_of(self, op: Op[object], draft: Draft) -> tuple[Amounts, int]:
+        if isinstance(op.attrs, ReduceAttrs):  # once per row, by a stage of its own
+            return self.size(op), 1
+        found: dict[tuple[Index, Op[object] | None], tuple[Amounts, int]] = {}
+        for user in self.nodes.consumers[op]:
+            if (around := draft.visits.get(user)) is None:
+                continue
+            for reads in self.reads.of(user):
+                for access in reads.accesses:
+                    if access.tensor in op.results:
+                        visits, copies = self.costs.visits(reads, access, around), draft.copies[user]
+                        place = access.index, user if reads.moves(access) else None
+                        if (known := found.get(place)) is not None:
+                            visits, copies = largest(known[0], visits), max(known[1], copies)
+                        found[place] = visits, copies
+        if not found:  # a region reads it
+            return self.size(op), 1
+        (total, copies), *more = found.values()
+        for visits, count in more:
+            total, copies = plus(total, visits), copies + count
+        return total, copies
+
+    def indirections(self, op: Op[object], draft: Draft) -> int:
+        """How many elements of `draft` would have to be read, one to find the other, because `op` says where."""
+        users = [user for user in self.nodes.consumers[op] if user in draft.visits]
+        depths = [draft.indirections.get(user, 0) + (not self._indices(user).isdisjoint(op.results)) for user in users]
+        return max(depths, default=0)
+
+    def _indices(self, op: Op[object]) -> frozenset[Tensor]:
+        if (known := self._indexing.get(op)) is None:
+            known = self._indexing[op] = frozenset[Tensor]().union(*(reads.indices() for reads in self.reads.of(op)))
+        return known
+
+    # -- the result
+
+    def decide(self, op: Op[object], draft: Draft, refusal: Refusal | None, reason: str = "") -> None:
+        """Record a merge that was made, for `reason`, or refused."""
+        self._records.append(_Record(op, draft, refusal, reason))
+
+    def plan(self) -> FusionPlan:
+        """The groups, each after those it reads from."""
+        groups = tuple(self._finished(draft) for draft in self.order.ordered())
+        return FusionPlan(groups, tuple(map(self._decision, self._records)))
+
+    def _finished(self, draft: Draft) -> Group:
+        ops = sorted(draft.ops, key=self.nodes.position.__getitem__)
+        return Group(draft.kind, tuple(ops), tuple(dict.fromkeys(draft.roots)), draft.rows, draft.anchor)
+
+    def _decision(self, record: _Record) -> Decision:
+        draft = record.draft
+        while draft in self._merged:
+            draft = self._merged[draft]
+        if (refusal := record.refusal) is None:
+            return Decision(record.op, draft.label, True, record.reason)
+        return Decision(record.op, draft.label, False, refusal.reason, refusal.claims)

@@ -1,0 +1,131 @@
+"""How the pieces of a launch go over the rows of what it reads and writes: what `regions` asks.
+
+A launch is cut into blocks of rows in the order of its pieces. What is accessed at the rows of the piece itself alone
+is *local*: a thread that has the same rows of two launches needs nobody else's part of what one hands to the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from shlo_disc.dynamic_ops.indexing import linear
+from shlo_disc.expr.dim import Dim, Sym, divide, of, product
+from shlo_disc.expr.facts import Facts
+from shlo_disc.expr.node import Node
+from shlo_disc.expr.scalar import FoldResult, Load
+from shlo_disc.kernels.kernel import Axis, DotKernel, MatrixView, Panel, Param, RowKernel, Stage
+from shlo_disc.kernels.rewrite import nodes_of
+
+_DEPTH = Sym("%depth")
+_Loops = tuple[tuple[Sym, Dim], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """An element of the tensor at a position, by the loops around it (outermost first); `offset` None: any element."""
+
+    position: int
+    offset: Dim | None
+    loops: _Loops = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """`count` lines in order, the one whose number is `line`, and everything that it accesses.
+
+    A piece of the launch is a line; or, if there is a `block`, `pieces` of it are a block of as many lines as that
+    symbol says, which may be any number. `work`: of all lines, of which `grain` is worth one of the `threads`.
+    """
+
+    line: Dim
+    count: Dim
+    accesses: tuple[Access, ...]
+    pieces: Dim
+    block: Sym | None
+    work: Dim
+    grain: int
+    threads: int
+
+    def is_local(self, position: int, elements: Dim, rows: Dim, facts: Facts) -> bool:
+        """Whether all accesses of a tensor of so many elements are proven to be in the row of their line.
+
+        The tensor's elements, and the lines, are cut into `rows` parts alike.
+        """
+        width, rest = divide(elements, rows)
+        lines, other = divide(self.count, rows)
+        if rest.terms or other.terms or not (width.terms and lines.terms):  # the last: a row of no elements
+            return False
+        found = [access for access in self.accesses if access.position == position]
+        return all(self._in_row(access, width, lines, facts) for access in found)
+
+    def _in_row(self, access: Access, width: Dim, lines: Dim, facts: Facts) -> bool:
+        if access.offset is None:
+            return False
+        for symbol, extent in access.loops:
+            facts = facts.with_index(symbol, extent)
+        return facts.canonical(access.offset // width) == facts.canonical(self.line // lines)
+
+
+def row_accesses(kernel: RowKernel) -> tuple[Access, ...]:
+    """Those of a kernel of rows, or of one map."""
+    loops = _loops(kernel.rows)
+    return tuple(access for stage in kernel.stages for access in _of_stage(kernel.params, stage, loops))
+
+
+def row_line(kernel: RowKernel) -> tuple[Dim, Dim]:
+    """The number of a row, or of a point if there are no rows; and how many there are."""
+    axes = kernel.rows or kernel.stages[0].axes
+    extents = [axis.extent for axis in axes]
+    return linear([of(axis.symbol) for axis in axes], extents), product(extents)
+
+
+def product_accesses(kernel: DotKernel) -> tuple[Access, ...]:
+    """Those of a product without a batch, whose lines are its rows: all lines read all of B."""
+    loops = _loops((kernel.row,))
+    found = list(_of_operand(kernel, kernel.a, loops))
+    found += [Access(access.position, None) for access in _of_operand(kernel, kernel.b, loops)]
+    found += _of_stage(kernel.params, Stage((kernel.column,), (False,), kernel.epilogue, ()), loops)
+    return tuple(found)
+
+
+def _of_operand(kernel: DotKernel, operand: MatrixView | Panel, loops: _Loops) -> Iterator[Access]:
+    if isinstance(operand, MatrixView):
+        depth = ((_DEPTH, kernel.depth),)
+        offset = operand.offset + operand.row_stride * of(kernel.row.symbol) + operand.column_stride * of(_DEPTH)
+        yield Access(kernel.params.index(operand.source), offset, (*loops, *depth))
+        return
+    own = {operand.line.symbol: of(kernel.row.symbol)}
+    for access in _loads(kernel.params, (operand.value,), _loops((operand.line, operand.depth))):
+        offset = None if access.offset is None else access.offset.substitute(own)
+        yield Access(access.position, offset, (*loops, *access.loops[1:]))
+
+
+def _of_stage(params: Sequence[Param], stage: Stage, loops: _Loops) -> Iterator[Access]:
+    loops = (*loops, *_loops(stage.axes))
+    stores = (*stage.stores, *(store for reduction in stage.reductions for store in reduction.stores))
+    roots: list[Node] = [store.value for store in stores]
+    numbers = {param: number for number, param in enumerate(params)}
+    for reduction in stage.reductions:
+        roots += (*reduction.init, *reduction.elements, *reduction.update)
+    for store in stores:
+        roots += [data.formula for data in store.offset.data()]
+        if isinstance(store.target, Param):
+            yield Access(numbers[store.target], None if store.offset.data() else store.offset, loops)
+    yield from _loads(params, roots, loops)
+
+
+def _loads(params: Sequence[Param], roots: Iterable[Node], loops: _Loops) -> Iterator[Access]:
+    """The loads of formulas; within folds, anywhere on the folds' axes."""
+    nodes, numbers = list(nodes_of(roots)), {param: number for number, param in enumerate(params)}
+    folds = dict.fromkeys(axis for node in nodes if isinstance(node, FoldResult) for axis in node.fold.axes)
+    inner = (*loops, *folds)
+    is_plain = len({symbol for symbol, _ in inner}) == len(inner)
+    for node in nodes:
+        if isinstance(node, Load) and isinstance(node.source, Param):
+            (offset,) = node.index
+            yield Access(numbers[node.source], offset if is_plain and not offset.data() else None, inner)
+
+
+def _loops(axes: Sequence[Axis]) -> _Loops:
+    return tuple((axis.symbol, axis.extent) for axis in axes)

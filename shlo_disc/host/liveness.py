@@ -1,0 +1,168 @@
+"""When each buffer of a host program holds something that is needed.
+
+Backward data flow over the structured steps: a step needs what it reads, and ends the need for what it writes whole.
+Moments number the leaves of the program, and each time the host reads what decides where to go on. A moment inside a
+loop stands for that moment of every round. Sets of slots, and sets of moments, are integers with a bit for each member:
+what is needed at a moment of a training step grows with its layers, and so would the work of a set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import assert_never
+
+from shlo_disc.host.program import CaseStep, CopyStep, HostStep, LaunchStep, RegionStep, WhileStep
+
+
+class Liveness:
+    """The moments at which each slot must not be overwritten, and what each moment reads and writes."""
+
+    def __init__(self, steps: Sequence[HostStep], slots: int, at_end: Collection[int]) -> None:
+        """`at_end` are the slots that someone reads after the last step."""
+        self.alive = [0] * slots  # per slot, a bit per moment
+        self.reads, self.writes = list[tuple[int, ...]](), list[tuple[int, ...]]()
+        self.numbered = dict[int, int]()  # the moment of a leaf, a loop's flag or a branch's index, by the step's id
+        self.after = list[int]()  # the slots that are needed after each moment, a bit per slot
+        self._effects = dict[int, _Effect]()  # of loops and branches, by the step's id
+        self._number(steps)
+        self._read, self._written = [[_bits(slots) for slots in each] for each in (self.reads, self.writes)]
+        self.after = [0] * len(self.reads)
+        self._flow(steps, _bits(at_end))
+        self._find_moments()
+
+    def _find_moments(self) -> None:
+        """Fill `alive`: only where a slot begins or ends to be needed is there anything to do."""
+        held, since = 0, [0] * len(self.alive)
+        for moment in range(self.moments + 1):
+            now = self.held(moment) if moment < self.moments else 0
+            for slot in members(held ^ now):
+                if now >> slot & 1:
+                    since[slot] = moment
+                else:
+                    self.alive[slot] |= (1 << moment) - (1 << since[slot])
+            held = now
+
+    def held(self, moment: int) -> int:
+        """The slots that must not be overwritten at a moment, a bit per slot."""
+        return self.after[moment] | self._read[moment] | self._written[moment]
+
+    @property
+    def moments(self) -> int:
+        """How many there are."""
+        return len(self.reads)
+
+    def _moment(self, step: HostStep, reads: Sequence[int], writes: Sequence[int]) -> None:
+        self.numbered[id(step)] = len(self.reads)
+        self.reads.append(tuple(reads))
+        self.writes.append(tuple(writes))
+
+    def _number(self, steps: Sequence[HostStep]) -> None:
+        for step in steps:
+            match step:
+                case LaunchStep(slots=slots, written=written):
+                    self._moment(step, [slot for slot in slots if slot not in written], written)
+                case CopyStep(source, target):
+                    self._moment(step, (source,), (target,))
+                case WhileStep(condition, flag, body):
+                    self._number(condition)
+                    self._moment(step, (flag,), ())
+                    self._number(body)
+                case CaseStep(index, _, branches):
+                    self._moment(step, (index,), ())
+                    for branch in branches:
+                        self._number(branch)
+                case RegionStep():
+                    raise AssertionError("launches are put together when their order and memory is known")
+                case _:
+                    assert_never(step)
+
+    def _flow(self, steps: Sequence[HostStep], needed: int) -> int:
+        """What is needed before `steps`, if `needed` is needed after them."""
+        for step in reversed(steps):
+            match step:
+                case LaunchStep() | CopyStep():
+                    needed = self._before(step, needed)
+                case WhileStep(condition, _, body):
+                    needed = self._loop(step, condition, body, needed)
+                case CaseStep(_, _, branches):
+                    entries = [self._flow(branch, needed) for branch in branches]
+                    needed = self._before(step, reduce(int.__or__, entries, 0))
+                case RegionStep():
+                    raise AssertionError("launches are put together when their order and memory is known")
+                case _:
+                    assert_never(step)
+        return needed
+
+    def _before(self, step: HostStep, needed: int) -> int:
+        moment = self.numbered[id(step)]
+        self.after[moment] |= needed
+        return needed & ~self._written[moment] | self._read[moment]
+
+    def _loop(self, step: HostStep, condition: Sequence[HostStep], body: Sequence[HostStep], needed: int) -> int:
+        """The body ends where the condition begins: what is needed there is known from what both need and end."""
+        head = self._effect_of(step).before(needed)
+        entry = self._flow(body, head)
+        self._flow(condition, self._before(step, needed | entry))
+        return head
+
+    def _effect(self, steps: Sequence[HostStep]) -> _Effect:
+        """What running `steps` means for what is needed before them."""
+        found = _NOTHING
+        for step in reversed(steps):
+            found = self._effect_of(step).then(found)
+        return found
+
+    def _effect_of(self, step: HostStep) -> _Effect:
+        """The same of one step; of a loop it is found once, however many loops are around it."""
+        if (known := self._effects.get(id(step))) is not None:
+            return known
+        moment = self.numbered[id(step)]
+        found = _Effect(self._read[moment], self._written[moment])
+        match step:
+            case WhileStep(condition, _, body):
+                # A turn of the body needs what it needs when it is reached; going around adds nothing to that.
+                asked = self._effect(condition).then(found)
+                found = _Effect(asked.before(self._effect(body).needs), asked.ends)
+            case CaseStep(_, _, branches):
+                found = found.then(reduce(_Effect.either, map(self._effect, branches), _UNREACHED))
+            case _:
+                return found
+        self._effects[id(step)] = found
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Effect:
+    """What is needed before something: what it `needs` itself, and what is needed after it, but what it `ends`."""
+
+    needs: int
+    ends: int
+
+    def before(self, needed: int) -> int:
+        """What is needed before, if `needed` is needed after it."""
+        return needed & ~self.ends | self.needs
+
+    def then(self, later: _Effect) -> _Effect:
+        """The effect of this, and of what comes after it."""
+        return _Effect(self.before(later.needs), self.ends | later.ends)
+
+    def either(self, other: _Effect) -> _Effect:
+        """The effect if one of both runs."""
+        return _Effect(self.needs | other.needs, self.ends & other.ends)
+
+
+_NOTHING, _UNREACHED = _Effect(0, 0), _Effect(0, -1)
+
+
+def members(bits: int) -> Iterator[int]:
+    """The numbers in a set, in order."""
+    while bits:
+        lowest = bits & -bits
+        yield lowest.bit_length() - 1
+        bits ^= lowest
+
+
+def _bits(numbers: Iterable[int]) -> int:
+    return reduce(int.__or__, (1 << number for number in numbers), 0)

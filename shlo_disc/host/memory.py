@@ -1,0 +1,393 @@
+"""Which memory every buffer of a host program is given.
+
+Buffers share memory in three ways. In place: what a kernel writes takes the place of what it reads for the last time,
+where the kernel allows it. As a guest: a temporary that is always small enough lies in a result, or in a donated
+argument, while that holds nothing. In the arena: whatever is left, by `placement`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, chain, islice
+from typing import assert_never
+
+import numpy as np
+
+from shlo_disc.artifact import Donation
+from shlo_disc.dynamic_ops.program import Tensor
+from shlo_disc.expr.dim import Dim, Sym, const
+from shlo_disc.fusion.traffic import bytes_of
+from shlo_disc.host.liveness import Liveness, members
+from shlo_disc.host.placement import Tenant, place, sizes_at, stack
+from shlo_disc.host.program import (
+    BufferKind,
+    Call,
+    CaseStep,
+    CopyCall,
+    CopyStep,
+    GridRef,
+    HostBuffer,
+    HostStep,
+    LaunchStep,
+    RegionStep,
+    WhileStep,
+)
+from shlo_disc.host.region_memory import Holding, RegionMemory
+from shlo_disc.host.regions import Locality
+from shlo_disc.host.rooms import Rooms
+from shlo_disc.host.scheduling import AtPoints
+from shlo_disc.host.step_order import other_orders, pairs_in_place
+from shlo_disc.kernels.groups import Context
+from shlo_disc.limits import MOST_HOSTS
+
+_RANK: Mapping[BufferKind, int] = {"arena": 0, "result": 1, "argument": 2, "constant": 2, "packed": 2, "null": 2}
+SLACK = 1024  # bytes: what a few more buffers of small arrays are rounded up by
+_LENT: frozenset[BufferKind] = frozenset({"argument", "constant", "packed", "null"})
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A buffer before its memory is known: see `HostBuffer`."""
+
+    kind: BufferKind
+    number: int
+    tensor: Tensor
+    packed: int | None = None
+
+    @property
+    def size(self) -> Dim:
+        """In bytes."""
+        return bytes_of(self.tensor)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Buffers with their memory, the steps without copies that became needless, the arena's formulas."""
+
+    buffers: tuple[HostBuffer, ...]
+    steps: tuple[HostStep, ...]
+    definitions: tuple[tuple[Sym, Dim], ...]
+    arena_bytes: Dim
+    donations: tuple[Donation, ...]
+
+
+def allocate(
+    places: Sequence[Place], steps: tuple[HostStep, ...], context: Context, donated: Collection[int] = ()
+) -> Memory:
+    """Give every buffer its memory; that of the `donated` arguments (by number) may be written.
+
+    Steps change places where that needs less memory at some likely sizes, and at none more. On the same condition
+    temporaries are not computed in place: two that live shorter may both be guests where one that lives longer is not.
+    """
+    setting = _Setting(places, context, donated, Locality(context.facts))
+    best = _Layout(setting, steps)
+    orders = other_orders(steps, best.sizes_in_arena()) if context.points else ()
+    ordered = (_Layout(setting, order) for order in orders)
+    best = next((other for other in ordered if other.is_better_than(best)), best)
+    apart = _Layout(setting, best.steps, in_place=False)
+    best = apart if apart.is_better_than(best) else best
+    if best.could_hold:
+        by_rows = _Layout(setting, best.steps, holding=Holding.ALL)
+        best = by_rows if by_rows.needs_no_more_than(best) else best
+    elif best.holds_any:
+        whole = _Layout(setting, best.steps, holding=Holding.NONE)  # in results and donated arguments
+        best = whole if whole.needs_half_of(best) else best
+    return best.memory()
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """What all layouts of a program have: buffers, those arguments that are `donated`, and what is known."""
+
+    places: Sequence[Place]
+    context: Context
+    donated: Collection[int]
+    locality: Locality
+
+
+class _Layout:
+    """Which buffers share memory if the steps run in this order, and where they lie at the likely sizes."""
+
+    def __init__(
+        self,
+        setting: _Setting,
+        steps: tuple[HostStep, ...],
+        *,
+        in_place: bool = True,
+        holding: Holding = Holding.SHARED,
+    ) -> None:
+        """`in_place`: launches may write in place of temporaries, and not of donated arguments alone."""
+        places, context = setting.places, setting.context
+        self._places, self.steps, self._context = places, steps, context
+        self._live = Liveness(steps, len(places), [slot for slot, at in enumerate(places) if at.kind == "result"])
+        temporaries = {slot: at.size for slot, at in enumerate(places) if at.kind == "arena"}
+        self._regions = RegionMemory(steps, self._live, temporaries, context, setting.locality, holding=holding)
+        self._shared = shared = _Sharing(places, self._live, self._regions, context, setting.donated)
+        shared.in_place(steps, of_temporaries=in_place)
+        shared.as_results()
+        shared.as_guests()
+        self._homes = homes = shared.homes()
+        self._tenants = [k for k in range(len(places)) if homes[k] == k and _is_tenant(places[k], shared.moments[k])]
+        rooms = self._regions.settle({k: shared.members[k] for k in self._tenants})
+        self._sizes = [rooms.get(home, size) for home, size in zip(homes, shared.sizes, strict=True)]
+        tenants = [Tenant(self._regions.needed(k, shared.moments[k]), self._sizes[k]) for k in self._tenants]
+        self._stacking = stack(tenants, context.facts, context.points)
+        self._kept = _without_copies(steps, homes)  # in a region is none
+
+    def sizes_in_arena(self) -> AtPoints:
+        """Bytes by slot and point, 0 for what is no temporary."""
+        found = sizes_at(self._sizes, self._context.points)
+        found[[slot for slot, at in enumerate(self._places) if at.kind != "arena"]] = 0
+        return found
+
+    def is_better_than(self, other: _Layout) -> bool:
+        """Whether the arena is smaller at some likely sizes, larger at none, and no more is copied."""
+        mine, theirs = self._stacking.arena, other._stacking.arena
+        return bool(np.all(mine <= theirs) and np.any(mine < theirs)) and self._copies <= other._copies
+
+    def needs_half_of(self, other: _Layout) -> bool:
+        """Whether the arena is at likely sizes at most half as large in all, and larger at none."""
+        mine, theirs = self._stacking.arena, other._stacking.arena
+        is_smaller = bool(np.all(mine <= theirs) and 2 * np.sum(mine) <= np.sum(theirs))
+        return is_smaller and self._copies <= other._copies
+
+    def needs_no_more_than(self, other: _Layout) -> bool:
+        """Whether the arena is at likely sizes no larger in all, much larger at none, and no more is copied."""
+        mine, theirs = self._stacking.arena, other._stacking.arena
+        is_near = np.all(mine <= theirs + theirs // 16 + SLACK)
+        return bool(is_near and np.sum(mine) <= np.sum(theirs)) and self._copies <= other._copies
+
+    @property
+    def holds_any(self) -> bool:
+        """Whether launches by rows hold temporaries."""
+        return self._regions.holds_any
+
+    @property
+    def could_hold(self) -> bool:
+        """Whether one thread could take launches by rows."""
+        return self._regions.could_hold
+
+    @property
+    def _copies(self) -> int:
+        return sum(isinstance(step, CopyStep) for step in _leaves(self._kept))
+
+    def memory(self) -> Memory:
+        """The buffers, at offsets that hold for all sizes."""
+        places, homes, context = self._places, self._homes, self._context
+        names = {s.name for at in places for s in at.size.symbols()}.union(s.name for p in context.points for s in p)
+        kept, units = self._regions.wrapped(self._kept, names, homes)
+        found = place(self._stacking, context.facts, context.points, names)
+        offsets = dict(zip(self._tenants, found.offsets, strict=True))
+        clock = _Clock(self.steps, self._live, homes)
+        buffers = [
+            HostBuffer(
+                places[home].kind, places[home].number, offsets.get(home, const(0)),
+                self._sizes[slot] if self._regions.holds(home) else at.size, at.tensor,
+                *clock.span(self._live.alive[slot]), home, at.packed, at.size if self._regions.holds(home) else None,
+            )
+            for slot, (at, home) in enumerate(zip(places, homes, strict=True))
+        ]  # fmt: skip
+        definitions = (*units, *found.definitions)
+        return Memory(tuple(buffers), kept, definitions, found.arena, _donations(places, homes))
+
+
+def _is_tenant(at: Place, moments: int) -> bool:
+    return at.kind == "arena" and moments != 0
+
+
+def _donations(places: Sequence[Place], homes: Sequence[int]) -> tuple[Donation, ...]:
+    """The arguments whose memory holds anything else."""
+    found = dict[int, int | None]()
+    for slot, home in enumerate(homes):
+        if slot != home and places[home].kind == "argument":
+            number = places[home].number
+            found[number] = places[slot].number if places[slot].kind == "result" else found.get(number)
+    return tuple(Donation(argument, result) for argument, result in found.items())
+
+
+class _Sharing:
+    """Slots that are one memory: a union-find whose roots know when their memory is needed and how large it is."""
+
+    def __init__(
+        self, places: Sequence[Place], live: Liveness, regions: RegionMemory, context: Context, donated: Collection[int]
+    ) -> None:
+        self.places, self.live, self.regions, self.facts = places, live, regions, context.facts
+        self.points = context.points
+        self.donated = [k for k, at in enumerate(places) if at.kind == "argument" and at.number in donated]
+        self.sizes = [context.facts.canonical(at.size) for at in places]
+        self.moments = list(live.alive)
+        self.wide = list(map(regions.widened, live.alive))
+        self.foreign = regions.foreign(len(places))
+        self.members = [[slot] for slot in range(len(places))]
+        self.sets = dict[int, int]()  # of roots that stand for several slots: these, a bit per slot
+        self.parents = list(range(len(places)))
+
+    def homes(self) -> list[int]:
+        """For each slot the one that stands for its memory."""
+        return [self._root(slot) for slot in range(len(self.places))]
+
+    def _root(self, slot: int) -> int:
+        while (parent := self.parents[slot]) != slot:
+            self.parents[slot] = slot = self.parents[parent]
+        return slot
+
+    def _join(self, a: int, b: int) -> None:
+        """One memory; the root is an argument's if one is there, else a result's."""
+        if _RANK[self.places[b].kind] > _RANK[self.places[a].kind]:
+            a, b = b, a
+        self.parents[b] = a
+        self.moments[a] |= self.moments[b]
+        self.wide[a] |= self.wide[b]
+        self.foreign[a] |= self.foreign[b]
+        self.sets[a] = self._set(a) | self._set(b)
+        self.members[a] += self.members[b]
+
+    def _set(self, root: int) -> int:
+        return self.sets.get(root) or 1 << root
+
+    # -- in place
+
+    def in_place(self, steps: Sequence[HostStep], *, of_temporaries: bool) -> None:
+        """Join what a step reads for the last time with what it writes, where it may be the same memory."""
+        allowed = dict[int, set[tuple[int, int]]]()
+        order = list[tuple[HostStep, int, int]]()
+        for step in _leaves(steps):
+            pairs = pairs_in_place(step)
+            allowed[self.live.numbered[id(step)]] = set(pairs)
+            order += [(step, *pair) for pair in pairs]
+        for step, source, target in order:
+            a, b = self._root(source), self._root(target)
+            wanted = of_temporaries or isinstance(step, CopyStep) or self.places[a].kind == "argument"
+            if wanted and a != b and self.sizes[source] == self.sizes[target] and self._may_join(a, b, allowed):
+                self._join(a, b)
+
+    def _may_join(self, a: int, b: int, allowed: dict[int, set[tuple[int, int]]]) -> bool:
+        """Whether the two are needed at the same time only where a step may work in place."""
+        kinds = [self.places[k].kind for k in (a, b)]
+        if "arena" not in kinds and set(kinds) != {"argument", "result"}:
+            return False
+        if any(self.places[k].kind in _LENT and k not in self.donated for k in (a, b)):
+            return False
+        for moment in members(self.moments[a] & self.moments[b]):
+            alive = list(members(self.live.held(moment) & (self._set(a) | self._set(b))))
+            if len(alive) != 2 or not self._handed_on(moment, alive, allowed.get(moment, set())):
+                return False
+        return self._is_by_rows(a, b)
+
+    def _is_by_rows(self, a: int, b: int) -> bool:
+        """Whether no thread may be ahead of another, in a region that both are needed in, that still needs the other's.
+
+        Of equal sizes, rows of one are where the same rows of the other are.
+        """
+        shared = self.wide[a] & self.wide[b] & self.regions.inside
+        return not shared or (self.sizes[a] == self.sizes[b] and not shared & (self.foreign[a] | self.foreign[b]))
+
+    def _are_apart(self, a: int, b: int) -> bool:
+        """Whether the two are never needed at the same time."""
+        return not self.moments[a] & self.moments[b] and self._is_by_rows(a, b)
+
+    def _handed_on(self, moment: int, alive: Sequence[int], allowed: set[tuple[int, int]]) -> bool:
+        """Whether one of two slots ends at a moment, in a step that may write the other in its place."""
+        first, second = alive
+        after = self.live.after[moment]
+        return any(pair in allowed and not after >> pair[0] & 1 for pair in ((first, second), (second, first)))
+
+    # -- donations
+
+    def as_results(self) -> None:
+        """Give each result the memory of a donated argument of the same size that is not read any more by then."""
+        for result, at in enumerate(self.places):
+            if at.kind != "result" or self._root(result) != result:
+                continue
+            for argument in self.donated:
+                if self.sizes[argument] == self.sizes[result] and self._are_apart(argument, result):
+                    self._join(argument, result)
+                    break
+
+    # -- guests
+
+    def as_guests(self) -> None:
+        """Let temporaries lie in results that are not yet written, and in donated arguments after their last reading.
+
+        Those that weigh most first.
+        """
+        results = [slot for slot, at in enumerate(self.places) if at.kind == "result" and self.moments[slot]]
+        weights = {size: self._weight(size) for size in self.sizes}
+        hosts = dict[Dim, list[int]]()  # by size, the least first
+        for host in sorted([*results, *self.donated], key=lambda k: weights[self.sizes[k]]):
+            hosts.setdefault(self.sizes[host], []).append(host)
+        rooms = Rooms(list(hosts), self.facts, self.points)
+        roots = [k for k, at in enumerate(self.places) if at.kind == "arena" and self._root(k) == k]
+        guests = [k for k in roots if self.regions.holder(self.members[k]) is None]
+        for guest in sorted(guests, key=lambda k: -weights[self.sizes[k]]):
+            possible = chain.from_iterable(hosts[room] for room in rooms.for_size(self.sizes[guest]))
+            for root in map(self._root, islice(possible, MOST_HOSTS)):
+                if self._are_apart(root, guest):
+                    self._join(root, guest)
+                    break
+
+    def _weight(self, size: Dim) -> int:
+        return sum(size.evaluate(point) for point in self.points) or size.constant or 0
+
+
+def _leaves(steps: Sequence[HostStep]) -> Iterator[LaunchStep | CopyStep]:
+    for step in steps:
+        match step:
+            case LaunchStep() | CopyStep():
+                yield step
+            case WhileStep(condition, _, body):
+                yield from _leaves((*condition, *body))
+            case CaseStep(_, _, branches):
+                for branch in branches:
+                    yield from _leaves(branch)
+            case RegionStep():
+                raise AssertionError("launches are put together when their order and memory is known")
+            case _:
+                assert_never(step)
+
+
+class _Clock:
+    """Moments counted without those of copies that are left out."""
+
+    def __init__(self, steps: Sequence[HostStep], live: Liveness, homes: Sequence[int]) -> None:
+        self._gone = gone = {live.numbered[id(step)] for step in _leaves(steps) if _is_needless(step, homes)}
+        self._before = [0, *accumulate(moment not in gone for moment in range(live.moments))]
+
+    def span(self, moments: int) -> tuple[int, int]:
+        """The first and the last of some moments, inclusive; what a copy would have written is there since before."""
+        first = (moments & -moments).bit_length() - 1 if moments else 0
+        return self._before[first] - (first in self._gone), self._before[moments.bit_length()] - 1
+
+
+def _is_needless(step: HostStep, homes: Sequence[int]) -> bool:
+    return isinstance(step, CopyStep) and homes[step.source] == homes[step.target]
+
+
+def _without_own_copies(kernel: GridRef, homes: Sequence[int]) -> GridRef:
+    """The same without copies between buffers (whose `homes` these are) that became one."""
+
+    def is_needed(call: Call) -> bool:
+        return not (isinstance(call, CopyCall) and homes[call.source] == homes[call.target])
+
+    variants = tuple(replace(v, calls=tuple(filter(is_needed, v.calls))) for v in kernel.variants)
+    return kernel if variants == kernel.variants else replace(kernel, variants=variants)
+
+
+def _without_copies(steps: Sequence[HostStep], homes: Sequence[int]) -> tuple[HostStep, ...]:
+    """Leave out copies of a buffer onto itself, also those that a launch begins with."""
+    kept = list[HostStep]()
+    for step in steps:
+        match step:
+            case CopyStep() if _is_needless(step, homes):
+                pass
+            case LaunchStep(GridRef() as kernel, slots):
+                kept.append(replace(step, kernel=_without_own_copies(kernel, [homes[slot] for slot in slots])))
+            case WhileStep(condition, _, body):
+                round_ = _without_copies(condition, homes), _without_copies(body, homes)
+                kept.append(replace(step, condition=round_[0], body=round_[1]))
+            case CaseStep(_, _, branches):
+                kept.append(replace(step, branches=tuple(_without_copies(branch, homes) for branch in branches)))
+            case _:
+                kept.append(step)
+    return tuple(kept)

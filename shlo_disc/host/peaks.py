@@ -1,0 +1,144 @@
+"""The memory that a program in segments needs, as a formula.
+
+What a turn of a loop or a branch needs depends on sizes that become known there. Those are symbols of their own in the
+formula of the whole program: it says what the worst turn needs, given the sizes of that turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+from shlo_disc.dynamic_ops.control import OutlinedAttrs
+from shlo_disc.dynamic_ops.program import LateReading, Op, Program, Reading, Tensor
+from shlo_disc.expr.dim import ZERO, Dim, Sym, maximum, of, product
+from shlo_disc.host.program import HostProgram
+from shlo_disc.host.segments import late_place
+from shlo_disc.passes.segments import Segmented
+
+TurnSizes = tuple[tuple[Sym, str], ...]  # each with its place, for people
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """The most bytes of temporaries at a time that something needs, in sizes of its program and `turns`."""
+
+    bytes: Dim = ZERO
+    turns: TurnSizes = ()
+
+
+def turn_names(program: Program) -> Iterator[Sym]:
+    """Names for sizes that turns and branches compute, unlike those of the program."""
+    taken = {*program.sizes, *(symbol.name for symbol in program.given), *(s.name for s, _ in program.definitions)}
+    prefix = "t"
+    while any(name.startswith(prefix) for name in taken):
+        prefix = f"z{prefix}"
+    return (Sym(f"{prefix}{k}") for k in count())
+
+
+def need_of_part(host: HostProgram) -> Need:
+    """What a program needs that knows its sizes."""
+    return Need(_substituted(host.arena_bytes, host.definitions))
+
+
+def with_results(program: Program, need: Need) -> Need:
+    """The same where the results are temporaries, as those of what a loop runs, or a branch."""
+    return Need(need.bytes + _bytes(program.returned), need.turns)
+
+
+def peak(program: Program, cut: Segmented, needs: Sequence[Need], *, is_inner: bool) -> Need:
+    """What a program in segments needs: one of them, and what is carried past it or into it.
+
+    The results of an inner one are temporaries.
+    """
+    start = len(program.parameters)
+    made = dict[int, tuple[int, Tensor]]()
+    for k, segment in enumerate(cut.segments):
+        for tensor in segment.outputs:
+            made[start + len(made)] = k, tensor
+    last = {number: k for k, segment in enumerate(cut.segments) for number in segment.last}
+    if is_inner:
+        last |= dict.fromkeys(cut.results, len(cut.segments))
+    peaks = list[Dim]()
+    for k, need in enumerate(needs):
+        carried = [(first, x) for number, (first, x) in made.items() if first <= k <= last.get(number, -1)]
+        everything = _bytes([x for _, x in carried])
+        if isinstance(cut.segments[k].runs, Program):
+            peaks.append(everything + need.bytes)
+        else:  # which counts what it returns itself
+            peaks += [everything, _bytes([x for first, x in carried if first < k]) + need.bytes]
+    return Need(maximum(*peaks), tuple([turn for need in needs for turn in need.turns]))
+
+
+def need_of_control(op: Op[OutlinedAttrs], needs: Sequence[Need], names: Iterator[Sym]) -> Need:
+    """What a loop or branches need, in sizes of the program around: the program that needs most, in its worst turn.
+
+    `needs` are those of its programs, with their results.
+    """
+    sizes = _SizesAround(op, names)
+    found, turns = list[Dim](), list[tuple[Sym, str]]()
+    for number, need in enumerate(needs):
+        program, is_body = op.attrs.programs[number], sizes.carried > 0 and number == 1
+        before = [parameter.tensor for parameter in program.parameters[: sizes.carried]] if is_body else ()
+        found.append(sizes.outside(number, need.bytes + _bytes(before)))
+        turns += need.turns
+    return Need(maximum(*found), (*turns, *sizes.turns))
+
+
+@dataclass(slots=True)
+class _SizesAround:
+    """What sizes of the programs of an op are around it: known there, or named."""
+
+    op: Op[OutlinedAttrs]
+    names: Iterator[Sym]
+    turns: list[tuple[Sym, str]] = field(default_factory=list[tuple[Sym, str]])
+    _named: dict[object, Sym] = field(default_factory=dict[object, Sym])
+
+    @property
+    def carried(self) -> int:
+        """How many values a loop carries; 0 for branches."""
+        return len(self.op.results) - 1 if self.op.name == "d_outlined_while" else 0
+
+    def outside(self, number: int, size: Dim) -> Dim:
+        """A size of program `number` in sizes of the program around."""
+        op, program = self.op, self.op.attrs.programs[number]
+        size = _substituted(size, program.definitions)
+        used = size.symbols()
+        meaning = dict[Sym, Dim]()
+        for raw in program.raw_dims:
+            if raw.symbol not in used:
+                continue
+            operand, tensor = op.attrs.takes[number][raw.argument], program.parameters[raw.argument].tensor
+            known = op.operands[operand].shape[raw.axis]
+            if operand < self.carried and op.results[operand].shape[raw.axis] != known:
+                known = self._name((operand, raw.axis), f"dimension {raw.axis} of %{tensor.name}")
+            meaning[raw.symbol] = known
+        for each in (*program.readings, *program.late):
+            if each.symbol in used:
+                what = late_place(program, each) if isinstance(each, LateReading) else _read(program, each)
+                meaning[each.symbol] = self._name((number, each.symbol), what)
+        return size.substitute(meaning)
+
+    def _name(self, key: object, what: str) -> Dim:
+        if key not in self._named:
+            symbol = self._named[key] = next(self.names)
+            where = "a turn of the loop" if self.carried else "a branch"
+            self.turns.append((symbol, f"{what} in {where} at {self.op.span.where()}"))
+        return of(self._named[key])
+
+
+def _read(program: Program, reading: Reading) -> str:
+    tensor = program.parameters[reading.argument].tensor
+    return f"element {reading.element} of %{tensor.name}" if tensor.shape else f"the value of %{tensor.name}"
+
+
+def _bytes(tensors: Iterable[Tensor]) -> Dim:
+    return sum((product(x.shape) * x.dtype.bytes for x in tensors), ZERO)
+
+
+def _substituted(dim: Dim, definitions: Sequence[tuple[Sym, Dim]]) -> Dim:
+    """A size without the symbols that are defined, each in terms of those before it."""
+    for symbol, definition in reversed(definitions):
+        dim = dim.substitute({symbol: definition})
+    return dim

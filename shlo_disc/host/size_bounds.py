@@ -1,0 +1,72 @@
+"""Which sizes are small enough for all formulas of a host program: a few products, compared once per set of sizes.
+
+Below these bounds no formula of the program overflows, so that none of them needs a check of its own. Beyond them
+the runtime evaluates every formula in unbounded integers (`runtime/limits.py`), and says which one does not fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass
+from typing import cast
+
+from shlo_disc.analysis.limits import known_magnitudes, limits, magnitude_of
+from shlo_disc.dynamic_ops.program import Program, Tensor
+from shlo_disc.expr.dim import Dim
+from shlo_disc.expr.magnitude import ANY, LARGEST, Monomial, covering
+from shlo_disc.expr.node import Node
+from shlo_disc.host.division import Division
+from shlo_disc.host.program import HostProgram
+from shlo_disc.kernels.groups import Group
+from shlo_disc.schedules.candidates import Candidate
+from shlo_disc.schedules.model import Rates
+
+MOST = LARGEST // 2  # for what a magnitude leaves out: the divisor that a division adds to round
+_ANY, _END = -2, -1  # in the table: the largest of all sizes, and the end of a product
+
+
+def size_bounds(program: Program, host: HostProgram) -> list[tuple[Monomial, int]]:
+    """Weighted products of sizes: where none of them exceeds `MOST`, no formula of the program overflows."""
+    magnitudes = known_magnitudes(program)
+    for symbol, dim in host.definitions:
+        magnitudes.define(symbol, dim)
+    for check in program.checks:
+        magnitudes.of(check.lhs)
+        magnitudes.of(check.rhs)
+    for dim in dims_in(
+        (host.buffers, host.steps, host.arena_bytes, host.packings, host.conditions, program.body.results)
+    ):
+        magnitudes.of(dim)
+    products = [magnitude_of(limit, magnitudes) for limit in limits(program)]
+    return covering([*magnitudes.all, *products])
+
+
+def dims_in(value: object) -> Iterator[Dim]:
+    """Every dim in a record of the host program, in records inside of it too; of tensors their shapes."""
+    match value:
+        case Dim():
+            yield value
+        case Tensor():
+            yield from value.shape
+        case tuple():
+            for each in cast("tuple[object, ...]", value):
+                yield from dims_in(each)
+        case Node() | Group() | Division() | Candidate() | Rates():
+            pass  # symbols, what a step was made from, and numbers of the compiler's
+        case _ if is_dataclass(value):
+            for field in fields(value):
+                yield from dims_in(getattr(value, field.name))
+        case _:
+            pass
+
+
+def print_bounds(bounds: Sequence[tuple[Monomial, int]], given: Sequence[str]) -> list[str]:
+    """Statements that return -1 beyond the bounds: a table of products for `shlo_fits` of `sizes.h`, and its call."""
+    number = {name: k for k, name in enumerate(given)}
+    table = list[int]()
+    for monomial, weight in bounds:
+        table += [min(weight, LARGEST), *(_ANY if name == ANY else number[name] for name in monomial), _END]
+    return [
+        f"static const int64_t products[] = {{{', '.join(map(str, table)) or '0'}}};",
+        f"if (!shlo_fits(products, {len(bounds)}, {MOST}, raw, {len(given)})) return -1;",
+    ]

@@ -1,0 +1,288 @@
+"""The host program as C++, as far as it is the same for every target: sizes, checks, buffers, loops and branches."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import assert_never
+
+from shlo_disc.dynamic_ops.program import Program
+from shlo_disc.emit.emitter import Emitter
+from shlo_disc.emit.indices import size_name
+from shlo_disc.emit.remarks import remark
+from shlo_disc.emit.scopes import INDENT
+from shlo_disc.emit.spelling import Spelling
+from shlo_disc.expr.dim import Atom, Dim
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.host.program import (
+    CaseStep,
+    CopyStep,
+    HostBuffer,
+    HostCallRef,
+    HostProgram,
+    HostStep,
+    LaunchRef,
+    LaunchStep,
+    RegionStep,
+    WhileStep,
+)
+from shlo_disc.host.size_bounds import print_bounds, size_bounds
+
+# Not inlined: sizes of a call are formulas by the hundred, and half of the host program's compilation was what their
+# calls became.
+ARITHMETIC = """\
+#define SHLO_SIZES static __attribute__((noinline, unused)) int64_t
+SHLO_SIZES floordiv(int64_t a, int64_t b) {
+  return b == 0 ? 0 : a / b - ((a % b != 0) & ((a < 0) != (b < 0)));
+}
+SHLO_SIZES mod(int64_t a, int64_t b) { return b == 0 ? 0 : a - floordiv(a, b) * b; }
+SHLO_SIZES min_(int64_t a, int64_t b) { return a < b ? a : b; }
+SHLO_SIZES max_(int64_t a, int64_t b) { return a > b ? a : b; }
+"""
+HOST_CALLS = """\
+// Runs host call `number` of the program: Python, with the GIL. `buffers`: what it reads, then what it fills, with
+// all their shapes in `dims`, one after the other. 0 if it raised an error; then the program ends at once.
+typedef int64_t (*ShloHostCall)(void* session, int64_t number, void* const* buffers, const int64_t* dims);
+"""
+HOST_CALL_PARAMS = ", ShloHostCall host_call, void* session"
+_LONG = 24  # characters of a quotient or an extreme before it gets a name
+_PLAN = """\
+extern "C" int64_t shlo_plan(const int64_t* raw, int64_t* symbols, int64_t* result_dims,
+                             int64_t* arena_bytes) {"""
+
+
+def print_dim(dim: Dim) -> str:
+    """A size as C."""
+    return Emitter(Spelling()).dim_scalar(dim)
+
+
+class SizePrinter(Emitter):
+    """Prints sizes of one function. What is long in them, and may be in many, is computed once, under a name."""
+
+    def __init__(self) -> None:
+        super().__init__(Spelling())
+        self._texts = dict[tuple[Dim, bool], str]()
+        self._names = dict[str, str]()
+        self._new = list[str]()
+        self._wraps = False
+
+    def text(self, dim: Dim) -> str:
+        """A size as C, by names that `take` defines."""
+        key = (dim, self._wraps)
+        if key not in self._texts:
+            self._texts[key] = self.dim_scalar(dim)
+        return self._texts[key]
+
+    def hint(self, dim: Dim) -> str:
+        """A number that results do not depend on, such as what a piece of work costs: it may wrap around."""
+        self._wraps = True
+        try:
+            return self.text(dim)
+        finally:
+            self._wraps = False
+
+    def take(self) -> list[str]:
+        """The statements that define the names since the last call."""
+        lines, self._new = self._new, []
+        return lines
+
+    def _sum(self, dim: Dim) -> str:
+        if not self._wraps or dim.constant is not None or dim.atom is not None:
+            return super()._sum(dim)
+        terms = [
+            [*map(self._atom, atoms), *([str(weight)] if weight != 1 or not atoms else [])]
+            for atoms, weight in dim.terms
+        ]
+        return f"(int64_t)({' + '.join('(uint64_t)' + ' * '.join(factors) for factors in terms)})"
+
+    def _atom(self, atom: Atom) -> str:
+        text = super()._atom(atom).replace("(int64_t)(int64_t)", "(int64_t)")  # of a sum that may wrap around
+        if len(text) <= _LONG:
+            return text
+        if text not in self._names:
+            self._names[text] = f"size{len(self._names)}"
+            self._new.append(f"{INDENT}const int64_t {self._names[text]} = {text};")
+        return self._names[text]
+
+
+def symbol_names(program: Program, host: HostProgram) -> list[str]:
+    """What a call brings first, then what is computed from them."""
+    return [
+        *(symbol.name for symbol in program.given),
+        *(s.name for s, _ in (*program.definitions, *host.definitions)),
+    ]
+
+
+def print_plan(program: Program, host: HostProgram) -> list[str]:
+    """`shlo_plan`: bind the sizes, check them, and compute the others.
+
+    It returns 0, the number of a check that does not hold, or -1 if the runtime has to look at the formulas itself: one
+    may overflow (see `size_bounds`), or a condition of the layout does not hold.
+    """
+    lines, sizes = [_PLAN], SizePrinter()
+
+    def add(line: str) -> None:
+        lines.extend((*sizes.take(), f"{INDENT}{line}"))
+
+    for line in print_bounds(size_bounds(program, host), [symbol.name for symbol in program.given]):
+        add(line)
+    for k, symbol in enumerate(program.given):
+        add(f"const int64_t {size_name(symbol.name)} = symbols[{k}] = raw[{k}];")
+    definitions = (*program.definitions, *host.definitions)
+    for k, (symbol, dim) in enumerate(definitions, start=len(program.given)):
+        add(f"const int64_t {size_name(symbol.name)} = symbols[{k}] = {sizes.text(dim)};")
+    for number, check in enumerate(program.checks, start=1):
+        condition = f"{sizes.text(check.lhs)} {check.relation.value} {sizes.text(check.rhs)}"
+        add(f"if (!({condition})) return {number};  // {remark(check.span.where())}")
+    for k, dim in enumerate(d for tensor in program.body.results for d in tensor.shape):
+        add(f"result_dims[{k}] = {sizes.text(dim)};")
+    add(f"*arena_bytes = {sizes.text(host.arena_bytes)};")
+    for dim in host.conditions:
+        add(f"if ({sizes.text(dim)} < 0) return -1;")
+    return [*lines, f"{INDENT}return 0;", "}"]
+
+
+def print_names(program: Program, host: HostProgram) -> list[str]:
+    """The beginning of `shlo_run`: a number per size, and a pointer per buffer, with what it is."""
+    lines = list[str]()
+    for k, name in enumerate(symbol_names(program, host)):
+        lines.append(f"{INDENT}[[maybe_unused]] const int64_t {size_name(name)} = symbols[{k}];")
+    arguments = len(program.parameters)
+    return lines + [INDENT + _declare(slot, buffer, arguments) for slot, buffer in enumerate(host.buffers)]
+
+
+def _declare(slot: int, buffer: HostBuffer, arguments: int) -> str:
+    source = {
+        "argument": f"(char*)arguments[{buffer.number}]",
+        "result": f"(char*)results[{buffer.number}]",
+        "constant": f"(char*)constants[{buffer.number}]",
+        "arena": f"arena + {print_dim(buffer.offset)}",
+        "packed": f"(char*)arguments[{arguments + buffer.number}]",
+        "null": "nullptr",
+    }[buffer.kind]
+    if (given := buffer.packed) is not None:
+        source = f"b{given} != nullptr ? b{given} : {print_dim(buffer.size)} > 0 ? {source} : nullptr"
+    return f"[[maybe_unused]] char* const b{slot} = {source};  // {remark(buffer.tensor)}"
+
+
+def kernel_names(steps: Sequence[HostStep]) -> list[str]:
+    """Every kernel or group of kernels that the program launches, once, in order."""
+    found = dict[str, None]()
+    for step in steps:
+        match step:
+            case LaunchStep(kernel, _):
+                if not isinstance(kernel, HostCallRef):
+                    found[kernel.name] = None
+            case RegionStep(members):
+                found |= dict.fromkeys(kernel_names([member.launch for member in members]))
+            case WhileStep(condition, _, body):
+                found |= dict.fromkeys(kernel_names((*condition, *body)))
+            case CaseStep(_, _, branches):
+                found |= dict.fromkeys(kernel_names([s for b in branches for s in b]))
+            case CopyStep():
+                pass
+            case _:
+                assert_never(step)
+    return list(found)
+
+
+def has_host_calls(steps: Sequence[HostStep]) -> bool:
+    """Whether the program calls functions of Python."""
+    for step in steps:
+        match step:
+            case LaunchStep(kernel, _):
+                inside = isinstance(kernel, HostCallRef)
+            case WhileStep(condition, _, body):
+                inside = has_host_calls((*condition, *body))
+            case CaseStep(_, _, branches):
+                inside = any(map(has_host_calls, branches))
+            case CopyStep() | RegionStep():
+                inside = False
+            case _:
+                assert_never(step)
+        if inside:
+            return True
+    return False
+
+
+class StepPrinter(ABC):
+    """Prints steps. A target says how it launches, copies, and reads what decides where to go on.
+
+    Host calls are numbered in the order in which the steps of the artifact give them.
+    """
+
+    def __init__(self, host: HostProgram) -> None:
+        self.host = host
+        self._host_calls = 0
+
+    def steps(self, steps: Sequence[HostStep], depth: int) -> list[str]:
+        return [INDENT * depth + line for step in steps for line in self._step(step)]
+
+    @abstractmethod
+    def launch(self, kernel: LaunchRef, slots: Sequence[int]) -> list[str]:
+        """The statements that launch a group."""
+
+    @abstractmethod
+    def region(self, region: RegionStep) -> list[str]:
+        """The statements that run launches by rows."""
+
+    @abstractmethod
+    def copy(self, source: int, target: int) -> list[str]:
+        """The statements that copy a whole buffer."""
+
+    @abstractmethod
+    def read(self, slot: int, kind: str) -> tuple[list[str], str]:
+        """Statements that fetch a number of a C type from a buffer, and the expression that then is its value."""
+
+    def host_call(self, kernel: HostCallRef, slots: Sequence[int]) -> tuple[list[str], str]:
+        """Statements that put together what a host call takes, and the expression that calls."""
+        number, self._host_calls = self._host_calls, self._host_calls + 1
+        buffers = ", ".join(f"b{s}" for s in slots) or "nullptr"
+        dims = ", ".join(print_dim(d) for tensor in kernel.tensors for d in tensor.shape) or "0"
+        arrays = [
+            f"void* const buffers[] = {{{buffers}}};  // {remark(kernel.name)}",
+            f"const int64_t dims[] = {{{dims}}};",
+        ]
+        return arrays, f"host_call(session, {number}, buffers, dims)"
+
+    def size(self, slot: int) -> str:
+        """The bytes of a buffer."""
+        return print_dim(self.host.buffers[slot].size)
+
+    def _step(self, step: HostStep) -> list[str]:
+        match step:
+            case LaunchStep(kernel, slots):
+                lines = self.launch(kernel, slots)
+                if step.unless is None:
+                    return lines
+                return [f"if (b{step.unless} == nullptr) {{", *(INDENT + line for line in lines), "}"]
+            case RegionStep():
+                return self.region(step)
+            case CopyStep(source, target):
+                return self.copy(source, target)
+            case WhileStep(condition, flag, body):
+                decide = self.steps(condition, 1)
+                fetch, value = self.read(flag, "uint8_t")
+                return [
+                    "for (;;) {",
+                    *decide,
+                    *(INDENT + line for line in fetch),
+                    f"{INDENT}if (!{value}) break;",
+                    *self.steps(body, 1),
+                    "}",
+                ]
+            case CaseStep(index, dtype, branches):
+                return self._case(index, dtype, branches)
+            case _:
+                assert_never(step)
+
+    def _case(self, index: int, dtype: DType, branches: Sequence[Sequence[HostStep]]) -> list[str]:
+        kind = Spelling().memory_type(dtype)
+        fetch, value = self.read(index, kind)
+        last = len(branches) - 1
+        chosen = f"const {kind} at = {value}; at >= 0 && at < {last} ? (int64_t)at : {last}"
+        lines = [f"switch ({f'{value} ? 1 : 0' if dtype.is_bool else chosen}) {{"]
+        for number, branch in enumerate(branches):
+            lines += [f"case {number}: {{", *self.steps(branch, 1), f"{INDENT}break;", "}"]
+        lines.append("}")
+        return ["{", *(INDENT + line for line in (*fetch, *lines)), "}"] if fetch else lines

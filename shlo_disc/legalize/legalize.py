@@ -1,0 +1,325 @@
+"""StableHLO to DHLO: `legalize`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+
+from shlo_disc.analysis.value_bounds import with_bounds
+from shlo_disc.artifact import LARGEST_SIZE
+from shlo_disc.custom_calls import is_registered
+from shlo_disc.diagnostics import UnsupportedOpError
+from shlo_disc.dynamic_ops.program import Body, Check, LateReading, Parameter, Program, RawDim, Reading
+from shlo_disc.expr.dim import ZERO, Dim, Sym, const, of, symbol
+from shlo_disc.expr.facts import Facts
+from shlo_disc.expr.symbol_names import is_symbol_name
+from shlo_disc.ir import core as ir
+from shlo_disc.ir.attributes import BoolAttr, IntegerAttr, StringAttr
+from shlo_disc.legalize import (
+    rules_broadcasting,
+    rules_compute,
+    rules_contract,
+    rules_control,
+    rules_custom_calls,
+    rules_distribution,
+    rules_elementwise,
+    rules_library,
+    rules_linear_algebra,
+    rules_move,
+    rules_normalization,
+    rules_random,
+    rules_scan,
+    rules_top_k,
+)
+from shlo_disc.legalize.attribute_values import string
+from shlo_disc.legalize.builder import Bound, Builder, FirstOp, tensor_type
+from shlo_disc.legalize.constraints import read_constraints
+from shlo_disc.legalize.contents import ShapeArithmetic
+from shlo_disc.legalize.drawing import with_turns
+from shlo_disc.legalize.frame import Frame, Legalizer, Processes, Rule, computed
+from shlo_disc.legalize.outline import NeedsGuard, NeedsOutlining, NextTurn, Outline, Outliner, size_of
+from shlo_disc.legalize.quantization import with_quantized
+from shlo_disc.legalize.readings import Readings, SymbolNames, demand_early, demand_room
+from shlo_disc.legalize.tokens import ABOUT_TOKENS, without_tokens
+from shlo_disc.legalize.tuples import ABOUT_TUPLES, without_tuples
+from shlo_disc.parse.origins import find_origins
+
+_RULES: Mapping[str, Rule] = with_quantized(
+    {
+        **rules_elementwise.RULES,
+        **rules_broadcasting.RULES,
+        **rules_move.RULES,
+        **rules_compute.RULES,
+        **rules_linear_algebra.RULES,
+        **rules_control.RULES,
+        **rules_custom_calls.RULES,
+        **rules_top_k.RULES,
+        **rules_library.RULES,
+        **rules_contract.RULES,
+        **rules_normalization.RULES,
+        **rules_random.RULES,
+        **rules_scan.RULES,
+        **rules_distribution.RULES,
+    }
+)
+
+
+def legalize(module: ir.Module, argument_names: tuple[str, ...] = (), constraints: Sequence[str] = ()) -> Program:
+    """Inline everything into one DHLO program in which shapes are dims.
+
+    JAX names and asserts all sizes before it computes anything: a run up to there learns names and most facts. A whole
+    run that learns more is done once more, so that all shapes are canonical under all facts. `argument_names` name the
+    arguments in messages. `constraints` are the caller's; they are known from the start.
+    """
+    module = without_tokens(without_tuples(module))
+    module = with_turns(module, _entry(module))
+
+    def outlined(outline: Outline) -> Program:
+        return _again(_Text(module, _function_of(outline), (), outliner, outline))
+
+    outliner = Outliner(outlined)
+    return _again(_Text(module, _entry(module), argument_names, outliner), constraints)
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A function as a program: the entry of a module, or a region of it."""
+
+    module: ir.Module
+    main: ir.Function
+    argument_names: tuple[str, ...]
+    outliner: Outliner
+    outline: Outline | None = None
+
+
+def _function_of(outline: Outline) -> ir.Function:
+    block = outline.block
+    results = tuple([x.type for x in block.ops[-1].operands])
+    kind = ir.FunctionType(tuple([x.type for x in outline.arguments]), results)
+    body = ir.Block(outline.arguments, block.ops)
+    return ir.Function(outline.name, kind, body, None, (), (), {}, outline.op.span, outline.op.location)
+
+
+def _again(text: _Text, constraints: Sequence[str] = ()) -> Program:
+    """Legalize, with everything outlined that turns out to need it."""
+    while True:
+        try:
+            return _legalized(text, constraints)
+        except NeedsOutlining as found:
+            text.outliner.ops.add(found.op)
+        except NeedsGuard as found:
+            text.outliner.guard(found.op)
+
+
+def _legalized(text: _Text, constraints: Sequence[str]) -> Program:
+    module, main = text.module, text.main
+    prefix = _prefix(module)
+    raw = _raw_dims(main, prefix, {})
+    names = SymbolNames(f"{prefix[:-1]}v", {dim.symbol.name for dim in raw} | _size_names(module))
+    first = _named_sizes(text, raw, names)
+    renamed = _raw_dims(main, prefix, {size: name for name, size in first.sizes.items() if is_symbol_name(name)})
+    replacements = {old.symbol: of(new.symbol) for old, new in zip(raw, renamed, strict=True)}
+    sizes = {name: size.substitute(replacements) for name, size in first.sizes.items()}
+    sizes = sizes or {dim.symbol.name: of(dim.symbol) for dim in renamed}
+    if constraints:
+        first = Builder(_sizes(main, renamed), names.size_prefix)
+        first.demand_all(read_constraints(constraints, sizes))
+        replacements = {}
+    second = first.again(_sizes(main, renamed), replacements)
+    parameters, body, readings, late = _run(text, second, renamed, names)
+    if second.learned_more:
+        second = second.again(_sizes(main, renamed), {})
+        parameters, body, readings, late = _run(text, second, renamed, names)
+    demand_room(second, body, (*readings, *late))
+    demand_early(second)
+    body, bounded = with_bounds(body, second.facts)
+    return Program(
+        name=module.name or main.name,
+        parameters=parameters,
+        raw_dims=renamed,
+        definitions=second.facts.definitions,
+        checks=_with_origins(module, _known(second, (*renamed, *readings, *late))),
+        facts=second.facts,
+        body=body,
+        constants=second.constants,
+        names={bounded.get(tensor, tensor): name for tensor, name in second.names.items()},
+        sizes={**sizes, **{each.symbol.name: of(each.symbol) for each in (*readings, *late)}},
+        sized={bounded.get(tensor, tensor): taken for tensor, taken in second.sized.items()},
+        readings=readings,
+        late=late,
+    )
+
+
+def missing_rule(op: ir.Op) -> str | None:
+    """Say why an op alone rules out its program: nobody has written down what it means."""
+    if op.name not in _RULES and op.name not in ABOUT_TOKENS | ABOUT_TUPLES:
+        return "no rule"
+    if op.name == "stablehlo.custom_call":
+        target = string(op, "call_target_name")
+        is_known = target in rules_custom_calls.CUSTOM or rules_custom_calls.op_of_target(target) in _RULES
+        if not is_known and not is_registered(target):
+            return f"no rule for the target @{target}"
+    return None
+
+
+def _known(builder: Builder, given: Sequence[RawDim | Reading | LateReading]) -> list[Check]:
+    """The checks of what a call brings: an earlier run may have read what this one did not need to."""
+    symbols = {each.symbol for each in given}
+    for name, dim in builder.facts.definitions:
+        if dim.symbols() <= symbols:
+            symbols.add(name)
+    return [check for check in builder.checks.values() if check.lhs.symbols() | check.rhs.symbols() <= symbols]
+
+
+def _with_origins(module: ir.Module, checks: Collection[Check]) -> tuple[Check, ...]:
+    """Let each check name the user's line."""
+    origins = find_origins(module, [check.span for check in checks])
+    return tuple([replace(check, origin=origins.get(check.span, "")) for check in checks])
+
+
+def _processes(module: ir.Module) -> Processes:
+    """JAX states how many there are."""
+    replicas, partitions = (
+        found.value if isinstance(found := module.attributes.get(f"mhlo.num_{kind}"), IntegerAttr) else 1
+        for kind in ("replicas", "partitions")
+    )
+    return Processes(replicas, partitions)
+
+
+def _entry(module: ir.Module) -> ir.Function:
+    if (main := module.functions.get("main")) is not None:
+        return main
+    public = [f for f in module.functions.values() if f.visibility != "private"]
+    if len(public) == 1:
+        return public[0]
+    raise UnsupportedOpError(f"expected a function @main, found {sorted(module.functions)}", module.span)
+
+
+def _size_names(module: ir.Module) -> frozenset[str]:
+    """What JAX calls the sizes that it passes to functions."""
+    return frozenset(
+        attribute.value
+        for function in module.functions.values()
+        for attributes in function.argument_attributes
+        if isinstance(attribute := attributes.get("jax.global_constant"), StringAttr)
+    )
+
+
+def _prefix(module: ir.Module) -> str:
+    """How the names of sizes start for which the user has none: unlike the user's, and where possible behind them.
+
+    Late names are solved for first, so that shapes are written in the user's.
+    """
+    names = _size_names(module)
+    prefix = "s" if all(name < "s" for name in names) else "zs"
+    while any(name.startswith(prefix) for name in names):
+        prefix = "z" + prefix
+    return prefix
+
+
+def _raw_dims(main: ir.Function, prefix: str, names: Mapping[Dim, str]) -> tuple[RawDim, ...]:
+    """One symbol for every `?` of the arguments."""
+    found = list[RawDim]()
+    for k, value in enumerate(main.body.arguments):
+        for axis, size in enumerate(tensor_type(value.type, value.span).shape):
+            if size is None:
+                plain = f"{prefix}{len(found)}"
+                found.append(RawDim(Sym(names.get(symbol(plain), plain)), k, axis))
+    return tuple(found)
+
+
+def _sizes(main: ir.Function, raw: tuple[RawDim, ...]) -> Facts:
+    """What is known of every size before anything is read; the runtime refuses larger ones."""
+    facts = Facts.empty()
+    for dim in raw:
+        span = main.body.arguments[dim.argument].span
+        facts = facts.assume_at_least(of(dim.symbol), 0, "sizes are not negative", span)
+        facts = facts.limited(dim.symbol, LARGEST_SIZE)
+    return facts
+
+
+def _named_sizes(text: _Text, raw: tuple[RawDim, ...], names: SymbolNames) -> Builder:
+    """What is learned of sizes before anything is computed, or if sizes get their names later, from all of it."""
+    builder = Builder(_sizes(text.main, raw), names.size_prefix, sizes_only=True)
+    with suppress(FirstOp):
+        _run(text, builder, raw, names)
+    if _size_names(text.module) <= builder.sizes.keys():
+        return builder
+    whole = Builder(_sizes(text.main, raw), names.size_prefix)
+    _run(text, whole, raw, names)
+    return whole
+
+
+def _run(
+    text: _Text, builder: Builder, raw: tuple[RawDim, ...], names: SymbolNames
+) -> tuple[tuple[Parameter, ...], Body, tuple[Reading, ...], tuple[LateReading, ...]]:
+    module, main = text.module, text.main
+    own = dict[int, list[RawDim]]()
+    for dim in raw:
+        own.setdefault(dim.argument, []).append(dim)
+    parameters = tuple(
+        replace(_parameter(builder, k, value, own.get(k, ()), text.argument_names), is_donated=_is_donated(main, k))
+        for k, value in enumerate(main.body.arguments)
+    )
+    arithmetic = ShapeArithmetic(builder)
+    readings = Readings(builder, arithmetic, names)
+    around = None if text.outline is None else text.outline.op
+    frame = Frame(
+        Legalizer(builder, arithmetic, module.functions, _RULES, readings, _processes(module), text.outliner, around)
+    )
+    builder.compute = partial(computed, frame.legalizer)
+    for value, parameter in zip(main.body.arguments, parameters, strict=True):
+        frame.bind(value, parameter.tensor)
+    if text.outline is not None:
+        _bind_captured(text.outline, frame, raw)
+    builder.begin()
+    readings.enter(parameters)
+    results = frame.run(main.body)
+    if text.outline is not None and text.outline.next_turn is not None:
+        results = _followed_by(text.outline.next_turn, frame, results)
+    span = main.body.ops[-1].span
+    stored, late = readings.late([builder.materialized(x, span) for x in results])
+    return parameters, builder.end([p.tensor for p in parameters], stored), readings.taken, late
+
+
+def _bind_captured(outline: Outline, frame: Frame, raw: tuple[RawDim, ...]) -> None:
+    """Say what a region knows of what it captures, and where its random numbers begin: no other op has those."""
+    sizes = {size_of(each.argument, each.axis): of(each.symbol) for each in raw}
+    for value, known in outline.known:
+        frame.bind(value, replace(known, dims=tuple([dim.substitute(sizes) for dim in known.dims])))
+    frame.build.draws = (outline.op.span.start << 24) + (outline.number << 16)
+
+
+def _followed_by(turn: NextTurn, frame: Frame, returned: Sequence[Bound]) -> tuple[Bound, ...]:
+    """What a body returns that varies, and the condition of it."""
+    carried = turn.of(returned)
+    for value, bound in zip(turn.of(turn.condition.arguments), carried, strict=True):
+        frame.bind(value, bound)
+    return (*carried, *frame.run(turn.condition))
+
+
+def _is_donated(main: ir.Function, k: int) -> bool:
+    """Whether JAX's attributes let a call overwrite an argument (`jit(donate_argnums=...)`)."""
+    if not main.argument_attributes:
+        return False
+    attributes = main.argument_attributes[k]
+    return "tf.aliasing_output" in attributes or attributes.get("jax.buffer_donor") == BoolAttr(value=True)
+
+
+def _parameter(
+    builder: Builder,
+    k: int,
+    value: ir.Value,
+    raw: Sequence[RawDim],
+    argument_names: tuple[str, ...],
+) -> Parameter:
+    type_ = tensor_type(value.type, value.span)
+    symbols: dict[int, Dim] = {dim.axis: of(dim.symbol) for dim in raw}
+    shape = tuple(symbols.get(axis, ZERO if size is None else const(size)) for axis, size in enumerate(type_.shape))
+    made = builder.parameter(
+        argument_names[k] if k < len(argument_names) else value.name, shape, type_.dtype, value.span
+    )
+    builder.bound_by(shape, type_, f"argument %{value.name}", value.span)
+    return Parameter(made, shape)

@@ -1,0 +1,166 @@
+"""StableHLO to DHLO: products that are spelled otherwise: einsum and ragged_dot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from string import ascii_letters
+
+from shlo_disc.diagnostics import VerifyError
+from shlo_disc.dynamic_ops.contract import DotAttrs, Precision, free_dims
+from shlo_disc.dynamic_ops.program import Shape, Tensor
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.expr.scalar import BinaryFn, Direction
+from shlo_disc.ir import core as ir
+from shlo_disc.legalize.attribute_values import Fields, string
+from shlo_disc.legalize.builder import Bound
+from shlo_disc.legalize.composing import Composer
+from shlo_disc.legalize.frame import Frame, Rule
+from shlo_disc.legalize.rules_compute import contracted, precision_of
+from shlo_disc.legalize.rules_elementwise import result_dtype
+from shlo_disc.legalize.rules_move import stated
+
+_INDEX = DType.I64
+_COUNT = DType.I32
+
+# einsum
+
+
+def _einsum(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    """One operand (`unary_einsum`) or two: what only one of them has is summed first, the rest is a product."""
+    compose, operands = Composer(frame, op.span), frame.tensors(op.operands)
+    letters, result = _letters(op, operands)
+    terms = list[tuple[Tensor, str]]()
+    for k, (x, names) in enumerate(zip(operands, letters, strict=True)):
+        others = {*result, *(name for at, one in enumerate(letters) if at != k for name in one)}
+        terms.append(_summed(compose, *_diagonal(compose, x, names), others))
+    found, names = terms[0] if len(terms) == 1 else _product(frame, op, terms, result)
+    ordered = compose.transpose(found, [names.index(name) for name in result])
+    stated(frame, op, ordered.shape)
+    return [compose.convert(ordered, result_dtype(op))]
+
+
+def _letters(op: ir.Op, operands: Sequence[Tensor]) -> tuple[list[str], str]:
+    """A letter for each dim of each operand and of the result; `...` stands for as many as are left."""
+    config = string(op, "einsum_config").replace(" ", "")
+    inputs, arrow, result = config.partition("->")
+    terms = inputs.split(",")
+    if not arrow or len(terms) != len(operands):
+        raise VerifyError(f"expected an equation of {len(operands)} operands with '->', found '{config}'", op.span)
+    fresh = [name for name in ascii_letters if name not in config]
+    widest = max(
+        (len(x.shape) - len(term) + 3 for x, term in zip(operands, terms, strict=True) if "..." in term), default=0
+    )
+    found = list[str]()
+    for x, term in zip(operands, terms, strict=True):
+        hidden = len(x.shape) - len(term) + 3 if "..." in term else 0
+        found.append(term.replace("...", "".join(fresh[widest - hidden : widest])))
+        if len(found[-1]) != len(x.shape):
+            raise VerifyError(f"expected a letter for each of {len(x.shape)} dimensions, found '{term}'", op.span)
+    return found, result.replace("...", "".join(fresh[:widest]))
+
+
+def _diagonal(compose: Composer, x: Tensor, names: str) -> tuple[Tensor, str]:
+    """Keep the elements at which dims of one letter have one index."""
+    for k in range(len(names) - 1, -1, -1):
+        if (first := names.index(names[k])) == k:
+            continue
+        compose.build.demand_equal(x.shape[first], x.shape[k], "dims of one letter need equal sizes", compose.span)
+        rows, columns = (compose.iota(dim, x.shape, _INDEX) for dim in (first, k))
+        same = compose.compare(Direction.EQ, rows, columns)
+        x = compose.sum(compose.select(same, x, compose.full(0, x.shape, x.dtype)), (k,))
+        names = names[:k] + names[k + 1 :]
+    return x, names
+
+
+def _summed(compose: Composer, x: Tensor, names: str, kept: set[str]) -> tuple[Tensor, str]:
+    dims = [k for k, name in enumerate(names) if name not in kept]
+    return compose.sum(x, dims), "".join(name for name in names if name in kept)
+
+
+def _product(frame: Frame, op: ir.Op, terms: Sequence[tuple[Tensor, str]], result: str) -> tuple[Tensor, str]:
+    (lhs, left), (rhs, right) = terms
+    batch = [name for name in left if name in right and name in result]
+    summed = [name for name in left if name in right and name not in result]
+    attrs = DotAttrs(
+        lhs_batch=tuple(map(left.index, batch)),
+        rhs_batch=tuple(map(right.index, batch)),
+        lhs_contract=tuple(map(left.index, summed)),
+        rhs_contract=tuple(map(right.index, summed)),
+        precision=Precision.DEFAULT,
+    )
+    free = [name for one, other in ((left, right), (right, left)) for name in one if name not in other]
+    return contracted(frame, op, attrs, lhs, rhs, is_result=False), "".join([*batch, *free])
+
+
+# ragged_dot
+
+
+def _ragged_dot(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    """A product in which the places along one dim of `lhs` belong to groups of so many each, in order.
+
+    What belongs to another group counts as 0. Groups of a free dim meet their own part of `rhs`: the group is one more
+    dim to sum over. Groups of a contracted dim give one product each. Groups of batches change nothing.
+    """
+    lhs, rhs, sizes = frame.tensors(op.operands)
+    fields, compose = Fields(op, "ragged_dot_dimension_numbers"), Composer(frame, op.span)
+    batch = fields.integers("lhs_batching_dimensions"), fields.integers("rhs_batching_dimensions")
+    contract = fields.integers("lhs_contracting_dimensions"), fields.integers("rhs_contracting_dimensions")
+    (ragged,) = fields.integers("lhs_ragged_dimensions")
+    precision = precision_of(op)
+    if ragged in batch[0]:
+        attrs = DotAttrs(*batch, *contract, precision)
+    elif ragged in contract[0]:
+        at = contract[0].index(ragged)
+        lhs, rhs = (
+            _by_group(compose, x, dims[at], sizes, (*outer, *dims[:at]))
+            for x, dims, outer in zip((lhs, rhs), contract, batch, strict=True)
+        )
+        later = ((0, *_later(batch[0])), (0, *_later(batch[1])))
+        attrs = DotAttrs(*later, _later(contract[0]), _later(contract[1]), precision)
+    else:
+        before = [k for k in free_dims(len(lhs.shape), batch[0], contract[0]) if k < ragged]
+        lhs = _by_group(compose, lhs, ragged, sizes, (*batch[0], *before))
+        summed = ((*_later(contract[0]), 0), (*contract[1], *fields.integers("rhs_group_dimensions")))
+        attrs = DotAttrs(_later(batch[0]), batch[1], *summed, precision)
+    return [contracted(frame, op, attrs, lhs, rhs)]
+
+
+def _later(dims: Sequence[int]) -> tuple[int, ...]:
+    """Where dims are once there is one in front."""
+    return tuple(k + 1 for k in dims)
+
+
+def _by_group(compose: Composer, x: Tensor, dim: int, sizes: Tensor, outer: Sequence[int]) -> Tensor:
+    """One copy of `x` for each group, in front: 0 where the place along `dim` is not the group's.
+
+    `sizes` has the sizes of groups along its last dim; before it, dims for `outer` dims of `x`, or none.
+    """
+    if sizes.dtype.bits < _COUNT.bits:  # sums of sizes do not wrap around a narrower type
+        sizes = compose.convert(sizes, _COUNT)
+    shape: Shape = (sizes.shape[-1], *x.shape)
+    places = (*_later(outer[: len(sizes.shape) - 1]), 0)
+    last = _running_sum(compose, sizes)
+    first, last = (compose.broadcast(one, places, shape) for one in (compose.subtract(last, sizes), last))
+    at = compose.iota(dim + 1, shape, sizes.dtype)
+    inside = compose.binary(
+        BinaryFn.AND, compose.compare(Direction.LE, first, at), compose.compare(Direction.LT, at, last)
+    )
+    copies = compose.broadcast(x, _later(range(len(x.shape))), shape)
+    return compose.select(inside, copies, compose.full(0, shape, x.dtype))
+
+
+def _running_sum(compose: Composer, x: Tensor) -> Tensor:
+    """The sums of the elements up to each along the last dim: there are few, so each is summed by itself."""
+    rank = len(x.shape)
+    shape = (*x.shape, x.shape[-1])
+    copies = compose.broadcast(x, (*range(rank - 1), rank), shape)
+    to, at = (compose.iota(dim, shape, x.dtype) for dim in (rank - 1, rank))
+    counted = compose.select(compose.compare(Direction.LE, at, to), copies, compose.full(0, shape, x.dtype))
+    return compose.sum(counted, (rank,))
+
+
+RULES: Mapping[str, Rule] = {
+    "stablehlo.einsum": _einsum,
+    "stablehlo.unary_einsum": _einsum,
+    "chlo.ragged_dot": _ragged_dot,
+}

@@ -1,0 +1,1 @@
+"""Attention as C++: forward and backward."""

@@ -1,0 +1,1 @@
+"""Row kernels as CUDA: which threads compute which rows, and what that costs."""

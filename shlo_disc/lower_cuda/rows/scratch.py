@@ -1,0 +1,148 @@
+"""Row scratch on a GPU: where it lies, and where a team waits before it reads what its other threads wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from shlo_disc.expr.dim import Dim, Sym, of, total
+from shlo_disc.expr.node import Node
+from shlo_disc.expr.scalar import Load
+from shlo_disc.kernels.kernel import RowKernel, Scratch, Stage, Store
+from shlo_disc.kernels.rewrite import nodes_of
+from shlo_disc.kernels.simplify_kernel import stage_formulas
+from shlo_disc.lower_cuda.stage_text import is_ordered, reduces_row
+
+ALIGNMENT = 16  # of every piece of scratch, so that packs may be loaded from it
+SYNC, SYNC_REDUCED = "team_sync<TEAM>();", "team_sync_reduced<TEAM>();"
+
+
+def offsets(kernel: RowKernel) -> tuple[tuple[Dim, ...], Dim]:
+    """Where each piece of scratch begins, in bytes, and how many bytes a row needs."""
+    sizes = [(s.size * s.dtype.bytes + (ALIGNMENT - 1)) // ALIGNMENT * ALIGNMENT for s in kernel.scratch]
+    return tuple(total(sizes[:k]) for k in range(len(sizes))), total(sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class Syncs:
+    """The statement before each stage, and at the end of a row; empty where nobody has to wait."""
+
+    before: tuple[str, ...]
+    at_end: str
+
+
+def syncs(kernel: RowKernel, widths: Sequence[int]) -> Syncs:
+    """Place as few waits as possible. `widths`: how many neighbouring points a thread takes at once, per stage.
+
+    A wait stands between a write of scratch and a read by another thread, and between a read and the write of the
+    next row. A block that reduces to a row scalar has waited; a warp has not, for shuffles order no memory.
+    """
+    uses = [_uses(stage, width) for stage, width in zip(kernel.stages, widths, strict=True)]
+    shared = {s for s in kernel.scratch if not _is_private(s, uses)}
+    warp, block = _Hazards(), _Hazards()
+    before = list[str]()
+    for use in uses:
+        if warp.reads_dirty(use, shared):
+            before.append(SYNC if block.reads_dirty(use, shared) else SYNC_REDUCED)
+            warp.clear()
+            if before[-1] == SYNC:
+                block.clear()
+        else:
+            before.append("")
+        warp.run(use, shared, waits=False)
+        block.run(use, shared, waits=use.reduces)
+    ends = [h.collides(uses, before, {SYNC} if h is block else {SYNC, SYNC_REDUCED}) for h in (warp, block)]
+    return Syncs(tuple(before), SYNC if ends[1] else SYNC_REDUCED if ends[0] else "")
+
+
+def private_scratch(kernel: RowKernel, widths: Sequence[int]) -> set[Scratch]:
+    """Scratch whose every element is read only by the thread that wrote it; `widths` as for `syncs`."""
+    uses = [_uses(stage, width) for stage, width in zip(kernel.stages, widths, strict=True)]
+    return {s for s in kernel.scratch if _is_private(s, uses)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """What a stage does with scratch: `shape` says which thread is at which point, `None` if not one fixed thread."""
+
+    shape: tuple[object, ...] | None
+    writes: tuple[tuple[Scratch, Dim], ...]
+    reads: tuple[tuple[Scratch, Dim], ...]
+    late_writes: tuple[tuple[Scratch, Dim], ...]  # after the reduction of the stage
+    late_reads: tuple[tuple[Scratch, Dim], ...]
+    reduces: bool
+
+
+def _uses(stage: Stage, width: int) -> _Use:
+    positions = {axis.symbol: of(Sym(f"%{number}")) for number, axis in enumerate(stage.axes)}
+
+    def reads(roots: Sequence[Node]) -> tuple[tuple[Scratch, Dim], ...]:
+        loads = [n for n in nodes_of(roots) if isinstance(n, Load)]
+        return tuple((n.source, n.index[0].substitute(positions)) for n in loads if isinstance(n.source, Scratch))
+
+    def writes(stores: Sequence[Store]) -> tuple[tuple[Scratch, Dim], ...]:
+        return tuple((s.target, s.offset.substitute(positions)) for s in stores if isinstance(s.target, Scratch))
+
+    late = [s for r in stage.reductions for s in r.stores]
+    early = replace(stage, reductions=tuple(replace(r, stores=(), init=()) for r in stage.reductions))
+    shape = None
+    if not stage.reductions or reduces_row(stage):
+        shape = (is_ordered(stage), width, *(a.extent for a in stage.axes))
+    return _Use(
+        shape,
+        writes(stage.stores),
+        reads(stage_formulas(early)),
+        writes(late),
+        reads([*(s.value for s in late), *(x for r in stage.reductions for x in r.init)]),
+        reduces_row(stage),
+    )
+
+
+def _is_private(scratch: Scratch, uses: Sequence[_Use]) -> bool:
+    """Whether every element is read only by the thread that wrote it."""
+    seen = set[tuple[object, ...] | None]()
+    for use in uses:
+        for target, offset in (*use.writes, *use.reads):
+            if target == scratch:
+                seen.add(None if use.shape is None else (*use.shape, offset))
+        if any(target == scratch for target, _ in (*use.late_writes, *use.late_reads)):
+            return False
+    return len(seen) == 1 and None not in seen
+
+
+@dataclass(slots=True)
+class _Hazards:
+    """Scratch that was written, and that was read, since the team last waited."""
+
+    dirty: set[Scratch] = field(default_factory=set[Scratch])
+    read: set[Scratch] = field(default_factory=set[Scratch])
+
+    def clear(self) -> None:
+        self.dirty.clear()
+        self.read.clear()
+
+    def reads_dirty(self, use: _Use, shared: set[Scratch]) -> bool:
+        return any(s in self.dirty and s in shared for s, _ in (*use.reads, *use.late_reads))
+
+    def run(self, use: _Use, shared: set[Scratch], *, waits: bool) -> None:
+        self.dirty |= {s for s, _ in use.writes if s in shared}
+        self.read |= {s for s, _ in use.reads if s in shared}
+        if waits:
+            self.clear()
+        self.dirty |= {s for s, _ in use.late_writes if s in shared}
+        self.read |= {s for s, _ in use.late_reads if s in shared}
+
+    def collides(self, uses: Sequence[_Use], before: Sequence[str], full: set[str]) -> bool:
+        """Whether the next row would write what a slower thread still reads."""
+        waits_when_reducing = full == {SYNC}
+        open_reads = set(self.read)
+        for use, sync in zip(uses, before, strict=True):
+            if sync in full:
+                return False
+            if any(s in open_reads for s, _ in use.writes):
+                return True
+            if use.reduces and waits_when_reducing:
+                return False
+            if any(s in open_reads for s, _ in use.late_writes):
+                return True
+        return False

@@ -1,0 +1,4 @@
+"""Generated text becomes loaded code, through the cache on disk.
+
+In: files of C++ or CUDA. Out: shared objects and modules.
+"""

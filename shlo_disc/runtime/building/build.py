@@ -1,0 +1,193 @@
+"""From generated files to one shared object, through the cache, on all cores."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor, as_completed, wait
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from shlo_disc.artifact import Artifact
+from shlo_disc.diagnostics import ToolchainError, one_line
+from shlo_disc.runtime.building import elf
+from shlo_disc.runtime.building.cache import PACKAGE, Cache, digest
+from shlo_disc.runtime.building.toolchain import Compiler, cpu_name
+from shlo_disc.runtime.library import RUNTIME_FUNCTIONS, try_to_load
+from shlo_disc.runtime.threads import available_threads
+
+SHARED = PACKAGE / "device"  # what both preludes include
+PRELUDE = PACKAGE / "lower_cpu" / "prelude"
+GPU_PRELUDE = PACKAGE / "lower_cuda" / "prelude"  # of which the host program needs driver.h
+
+_HOST_PROGRAM = ("shlo_plan", "shlo_run")  # what every program exports
+_INCLUDE = re.compile(r'^#include "([\w.]+)"', re.MULTILINE)
+
+
+_GLUE = 1  # the -O level of what computes no elements: more takes a quarter longer, and calls are no faster
+# Bytes of a host program that is compiled as hard as the kernels, in their file: starting the compiler once less is a
+# tenth of the time of a small program, but that of a large one compiles twice as long as glue does.
+_JOINED = 12 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A file to compile, and the -O level that it is worth."""
+
+    name: str
+    text: str
+    optimize: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Object:
+    """An object file, and its bytes if it was compiled just now."""
+
+    key: str
+    path: Path
+    fresh: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Builder:
+    """A compiler, how hard it tries, where its results are kept, and the threads that wait for it.
+
+    Without `pool` each program has threads of its own.
+    """
+
+    compiler: Compiler
+    optimize: int
+    cache: Cache
+    pool: Executor | None = None
+
+    def program(self, artifact: Artifact) -> Path:
+        """The shared object of a program: kernels, host program and the prelude they name."""
+        libraries = sorted({name for file in (*artifact.kernels, artifact.host) for name in file.libraries})
+        sources = [_Source(file.name, file.text, self.optimize) for file in artifact.kernels]
+        host = self._glue(artifact.host.name, artifact.host.text)
+        if len(sources) == 1 and len(host.text) <= _JOINED:
+            sources = [_Source(host.name, f"{sources[0].text}\n{host.text}", self.optimize)]
+        else:
+            sources.append(host)
+        return self._shared([*sources, *map(self._prelude, libraries)], _HOST_PROGRAM)
+
+    def runtime(self) -> Path:
+        """The shared object of the thread pool."""
+        return self._shared([self._glue("runtime.cc", (PRELUDE / "runtime.cc").read_text())], RUNTIME_FUNCTIONS)
+
+    def warm(self, show: Callable[[str, int, int], None]) -> int:
+        """Compile what no program changes into the cache: the pool, and all of the prelude that programs link.
+
+        `show` gets the file that is done, how many are, and of how many. Gives how many there are.
+        """
+        self.runtime()
+        sources = [self._prelude(path.stem) for path in sorted(PRELUDE.glob("*.cc")) if path.stem != "runtime"]
+
+        def compile_all(work: Path) -> None:
+            with ThreadPoolExecutor(available_threads()) as pool:
+                jobs = {pool.submit(self._object, work, self._key(x, PRELUDE), x, PRELUDE): x for x in sources}
+                for done, job in enumerate(as_completed(jobs), start=1):
+                    self._keep(job.result())
+                    show(jobs[job].name, done, len(jobs))
+
+        self.cache.in_workspace(compile_all)
+        return 1 + len(sources)
+
+    def timing(self, kind: str) -> Path:
+        """The shared object that runs products of a type of elements over and over."""
+        text = f'#include "gemm_timing.h"\nSHLO_GEMM_TIMING({kind})\n'
+        sources = [_Source("gemm_timing.cc", text, self.optimize), self._prelude(f"gemm_{kind}")]
+        return self._shared(sources, (f"shlo_repeat_gemm_{kind}",))
+
+    def gpu_host(self, artifact: Artifact) -> Path:
+        """The shared object of a GPU program's host side."""
+        return self._shared([self._glue(artifact.host.name, artifact.host.text)], _HOST_PROGRAM, GPU_PRELUDE)
+
+    def _glue(self, name: str, text: str) -> _Source:
+        return _Source(name, text, min(self.optimize, _GLUE))
+
+    def _prelude(self, name: str) -> _Source:
+        return _Source(f"{name}.cc", (PRELUDE / f"{name}.cc").read_text(), self.optimize)
+
+    def _shared(self, sources: list[_Source], exports: Sequence[str], prelude: Path = PRELUDE) -> Path:
+        keys = [self._key(source, prelude) for source in sources]
+        key = digest("shared", *keys)
+        found = self.cache.find("shared", key, ".so")
+        if found is not None:
+            return found
+
+        def build(work: Path) -> Path:
+            once = dict(zip(keys, sources, strict=True))  # equal files are compiled once
+            with ThreadPoolExecutor(available_threads()) if self.pool is None else nullcontext(self.pool) as pool:
+                jobs = [pool.submit(self._object, work, k, once[k], prelude) for k in once]
+                wait(jobs)  # all of them, also after an error: they write into the folder
+                objects = [job.result() for job in jobs]
+            target = work / "program.so"
+            self.compiler.link([one.path for one in objects], target)
+            data = self._whole(target, elf.SHARED, exports)
+            try_to_load(target)
+            for one in objects:  # what cannot be linked and loaded is not kept
+                self._keep(one)
+            return self.cache.store("shared", key, data, ".so")
+
+        return self.cache.in_workspace(build)
+
+    def _object(self, work: Path, key: str, source: _Source, prelude: Path) -> _Object:
+        """One object file in the folder it is linked in."""
+        target = work / f"{key}.o"
+        data = self.cache.load("objects", key, ".o")
+        if data is not None:
+            target.write_bytes(data)
+            return _Object(key, target)
+        folder = work / key
+        folder.mkdir()
+        file = folder / f"{Path(source.name).stem}.cc"
+        file.write_text(source.text)
+        self.compiler.compile(file, target, source.optimize, (prelude, SHARED))
+        return _Object(key, target, self._whole(target, elf.OBJECT))
+
+    def _keep(self, made: _Object) -> None:
+        """Store an object file that is not from the cache."""
+        if made.fresh is not None:
+            self.cache.keep("objects", made.key, made.fresh, ".o")
+
+    def _whole(self, path: Path, kind: int, exports: Sequence[str] = ()) -> bytes:
+        """The bytes of a file that the compiler has written, if it has written all of it."""
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            data = b""
+        if (fault := elf.fault(data, kind, exports)) is not None:
+            raise ToolchainError(
+                f"{self.compiler.version} wrote no whole {path.suffix} file, though it reported success: {fault}\n"
+                f"  command: {one_line(self.compiler.command[0])}\n"
+                "  help: another compiler may work: CompileOptions(compiler=...)"
+            )
+        return data
+
+    def _key(self, source: _Source, prelude: Path) -> str:
+        flags = self.compiler.flags(source.optimize)
+        included = _included(source.text, prelude)
+        return digest(self.compiler.identity, *flags, cpu_name(), *included, source.text)
+
+
+def _included(text: str, prelude: Path) -> list[str]:
+    """The texts of all prelude headers that `text` includes, be it through others."""
+    names = set[str]()
+    waiting = _INCLUDE.findall(text)
+    while waiting:
+        name = waiting.pop()
+        if name not in names:
+            names.add(name)
+            waiting += _header(prelude, name)[1]
+    return [_header(prelude, name)[0] for name in sorted(names)]
+
+
+@lru_cache
+def _header(prelude: Path, name: str) -> tuple[str, tuple[str, ...]]:
+    """The text of a header, and those that it includes."""
+    path = prelude / name
+    text = (path if path.is_file() else SHARED / name).read_text()
+    return text, tuple(_INCLUDE.findall(text))

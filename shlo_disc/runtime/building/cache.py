@@ -1,0 +1,277 @@
+"""What was built once, on disk: objects, shared objects and whole artifacts.
+
+An entry is its bytes followed by a SHA-256 of its kind, its key, its length and these bytes: one that is damaged, or
+lies where another belongs, is none. Linkers and the loader go by a file's headers, and ignore what follows. Entries
+appear by an atomic rename, so that several processes may write the same one. docs/cache.md says what is promised.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import threading
+import warnings
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager, suppress
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeVar
+
+from shlo_disc import codec
+from shlo_disc.artifact import Artifact
+from shlo_disc.collector import without_collector
+from shlo_disc.diagnostics import CacheWarning, ToolchainError
+from shlo_disc.runtime.building.folders import RefusedError, discard, inner_folder, read_file, root_folder, write_file
+from shlo_disc.runtime.building.temporary import TEMPORARY_HELP, check_execution, temporary_folder
+from shlo_disc.runtime.building.trimming import trim
+
+_T = TypeVar("_T")
+_DIGEST = 32
+_FORMAT = "shlo_disc cache 2"
+_LIMIT = 2 << 30  # bytes
+_PROBE = 1 << 20  # bytes that a folder must have room for, if a compiler failed there
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_HOME = "set HOME or XDG_CACHE_HOME to a folder that is there"
+
+PACKAGE = Path(__file__).resolve().parents[2]
+
+
+def default_root() -> Path:
+    """`$XDG_CACHE_HOME/shlo_disc`, or `~/.cache/shlo_disc`."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "shlo_disc")
+
+
+def digest(*parts: str | bytes) -> str:
+    """A key for `parts`; where one ends and the next begins matters.
+
+    >>> digest("ab", "c") == digest("a", "bc")
+    False
+    """
+    state = hashlib.sha256()
+    for part in parts:
+        data = part.encode(errors="surrogatepass") if isinstance(part, str) else part
+        state.update(len(data).to_bytes(8, "little"))
+        state.update(data)
+    return state.hexdigest()
+
+
+@lru_cache
+def package_digest() -> str:
+    """A key for the compiler itself: every source file of the package."""
+    files = sorted(p for p in PACKAGE.rglob("*") if p.suffix in {".py", ".h", ".cc", ".cuh"})
+    parts = [part for p in files for part in (str(p.relative_to(PACKAGE)), p.read_bytes())]
+    return digest(*parts)
+
+
+class Cache:
+    """Entries by kind and key under one folder, bounded in size; those used last are kept.
+
+    A folder that cannot be used is one `CacheWarning`, and a temporary one takes its place until the process ends. What
+    can be read but not written is still read.
+    """
+
+    def __init__(self, root: Path | None = None, limit: int = _LIMIT) -> None:
+        self._asked = default_root() if root is None else Path(root)
+        self.limit = limit
+        self._lock = threading.RLock()
+        self._own: Path | None = None  # what was asked for, once it is checked
+        self._temporary: Path | None = None  # what is written in its place
+        self._room = 0  # bytes that may be stored before the folder is measured again
+
+    @property
+    def root(self) -> Path:
+        """The folder that is written. It is made, and checked, when it is first asked for."""
+        if (found := self._temporary or self._own) is not None:
+            return found
+        with self._lock:
+            if self._own is None and self._temporary is None:
+                try:
+                    self._own = _prepared(self._asked)
+                except (OSError, ValueError) as error:
+                    self._leave(None, error)
+        return self.root
+
+    @property
+    def is_temporary(self) -> bool:
+        """Whether a temporary folder has taken the place of the one that was asked for."""
+        return self.root == self._temporary
+
+    def find(self, kind: str, key: str, suffix: str = "") -> Path | None:
+        """The file of an entry, or None if there is none or it is damaged (then it is removed)."""
+        found = self._read((kind, key, suffix))
+        return None if found is None else found[0]
+
+    def load(self, kind: str, key: str, suffix: str = "") -> bytes | None:
+        """The bytes of an entry, or None."""
+        found = self._read((kind, key, suffix))
+        return None if found is None else found[1]
+
+    def store(self, kind: str, key: str, data: bytes, suffix: str = "") -> Path:
+        """Write an entry, in place of any other with this key. Raises `ToolchainError` if it can be written nowhere."""
+        return self._where_it_works(lambda root: self._write(root, (kind, key, suffix), data))
+
+    def keep(self, kind: str, key: str, data: bytes, suffix: str = "") -> None:
+        """The same for what is needed by later processes only: it may be written nowhere."""
+        with suppress(ToolchainError):  # a warning came before it
+            self.store(kind, key, data, suffix)
+
+    def load_artifact(self, key: str) -> Artifact | None:
+        """A whole compiled program, if it was stored whole."""
+        data = self.load("artifacts", key)
+        try:
+            with without_collector():
+                return None if data is None else codec.decode(Artifact, data)
+        except codec.DamagedError:
+            return None
+
+    def store_artifact(self, key: str, artifact: Artifact) -> None:
+        """Keep a compiled program; `key` names its text, the options and `package_digest()`."""
+        with suppress(RecursionError):  # nested too deeply to be read again: it is compiled each time
+            self.keep("artifacts", key, codec.encode(Artifact, artifact))
+
+    def in_workspace(self, build: Callable[[Path], _T]) -> _T:
+        """Give what `build` makes in a fresh folder, on the file system of the entries.
+
+        If that has no room, it is called again with a folder elsewhere.
+        """
+
+        def attempt(root: Path) -> _T:
+            with _inside(root, "work"):
+                workspace = TemporaryDirectory(dir=root / "work", ignore_cleanup_errors=True)
+            with workspace as name:
+                try:
+                    return build(Path(name))
+                except ToolchainError:
+                    _check_room(Path(name))  # compilers do not tell a full disk from other errors
+                    raise
+
+        return self._where_it_works(attempt)
+
+    def _where_it_works(self, action: Callable[[Path], _T]) -> _T:
+        """Do something in the folder that is written, or in the one that takes its place."""
+        was_removed = False
+        while True:
+            root = self.root
+            try:
+                return action(root)
+            except FileNotFoundError as error:  # somebody may have removed it in this moment
+                if was_removed:
+                    self._leave(root, error)
+                was_removed = True
+            except OSError as error:
+                self._leave(root, error)
+
+    def _leave(self, root: Path | None, error: Exception) -> None:
+        """Write to a temporary folder from now on, and say so once."""
+        reason = (isinstance(error, OSError) and error.strerror) or str(error)
+        with self._lock:
+            if root not in (None, self._temporary or self._own):
+                return  # another thread has left it
+            temporary = temporary_folder()
+            if root == temporary:
+                raise ToolchainError(
+                    f"cannot write to the temporary folder {root}: {reason}\n  help: {TEMPORARY_HELP}"
+                ) from error
+            is_first, self._temporary, self._room = self._temporary is None, temporary, 0
+            if isinstance(error, RefusedError):
+                self._own = None  # who may have written to it is not read either
+        if is_first:
+            warnings.warn(
+                f"the cache folder {self._asked} cannot be used: {reason}\n"
+                f"  what is compiled is kept in {temporary} until this process ends\n"
+                f"  help: {_remedy(error)}, or name another folder: CompileOptions(cache_dir=...)",
+                CacheWarning,
+                stacklevel=2,
+            )
+
+    def _write(self, root: Path, name: tuple[str, str, str], data: bytes) -> Path:
+        kind, key, suffix = name
+        file = f"{key[2:]}{suffix}"
+        with _inside(root, kind, key[:2]) as folder:
+            write_file(folder, file, (data, _seal(name, data)))
+        self._room -= len(data)
+        if self._room <= 0:
+            self._room = trim(root, self.limit)
+        return root / kind / key[:2] / file
+
+    def _read(self, name: tuple[str, str, str]) -> tuple[Path, bytes] | None:
+        kind, key, suffix = name
+        file = f"{key[2:]}{suffix}"
+        for root in filter(None, dict.fromkeys((self.root, self._own))):
+            with suppress(OSError), _inside(root, kind, key[:2], make=False) as folder:
+                try:
+                    data = read_file(folder, file, self.limit)
+                except RefusedError:
+                    data = b""
+                body = data[:-_DIGEST]
+                if data[-_DIGEST:] == _seal(name, body):
+                    return root / kind / key[:2] / file, body
+                discard(folder, file)
+        return None
+
+
+def _prepared(asked: Path) -> Path:
+    """The folder that a user asks for, made and checked.
+
+    Links above it are followed here, once: who changes one later changes nothing.
+    """
+    try:
+        if asked.parts[:1] == ("~",) and not Path.home().is_dir():
+            raise RefusedError(f"there is no home folder {Path.home()}", _HOME)
+        path = asked.expanduser().absolute()
+    except RuntimeError as error:
+        raise RefusedError("no home folder is known", _HOME) from error
+    path = Path(os.path.realpath(path.parent), path.name)
+    with root_folder(path) as folder:
+        check_execution(folder)
+    return path
+
+
+def _check_room(folder: Path) -> None:
+    """Raise `OSError` if not even a small file can be written."""
+    with (folder / "room").open("wb") as file:
+        file.write(bytes(_PROBE))
+
+
+def _remedy(error: Exception) -> str:
+    """How to mend what keeps a folder from being used."""
+    match error:
+        case RefusedError():
+            return error.remedy
+        case OSError() if error.errno in _NO_ROOM:
+            return "make room on its file system"
+        case _:
+            return "make it a folder that you can write to"
+
+
+def _seal(name: tuple[str, str, str], body: bytes) -> bytes:
+    """What stands behind an entry: a digest of where it belongs, and of all of it."""
+    state = hashlib.sha256(digest(_FORMAT, *name, str(len(body))).encode())
+    state.update(body)
+    return state.digest()
+
+
+@contextmanager
+def _inside(root: Path, *names: str, make: bool = True) -> Generator[int]:
+    """A folder of the cache. One that somebody else may have written, or that is none, is removed first."""
+    with ExitStack() as stack:
+        folder = stack.enter_context(root_folder(root, make=make))
+        for name in names:
+            try:
+                folder = stack.enter_context(inner_folder(folder, name, make=make))
+            except RefusedError:
+                discard(folder, name)
+                folder = stack.enter_context(inner_folder(folder, name, make=make))
+        yield folder
+
+
+def open_cache(root: Path | None = None) -> Cache:
+    """The cache of a folder, one per process: measuring a large folder is work to do once, not at every compilation."""
+    return _opened(default_root() if root is None else Path(root))
+
+
+@lru_cache
+def _opened(root: Path) -> Cache:
+    return Cache(root)

@@ -1,0 +1,49 @@
+"""The loaded kernels of a program, by the width of their indices."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from shlo_disc.artifact import Artifact
+from shlo_disc.runtime.cuda.device import Device, Function, IndexType
+from shlo_disc.runtime.cuda.driver import function_pointers, has_products, kernel_names
+from shlo_disc.runtime.cuda.launch_table import Chooser, LaunchTable
+from shlo_disc.runtime.library import Pointers
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSet:
+    """Kernels with one width of indices, and the table that chooses among them."""
+
+    functions: Mapping[str, Function]
+    handles: Pointers
+    table: LaunchTable
+
+
+class KernelSets:
+    """Compiles and loads a set when a call first needs it: most programs never need wide indices."""
+
+    def __init__(self, artifact: Artifact, device: Device, chooser: Chooser) -> None:
+        self.chooser = chooser
+        self._artifact, self._device = artifact, device
+        self._sets: dict[IndexType, KernelSet] = {}
+        self._lock = threading.Lock()
+
+    def of(self, index: IndexType) -> KernelSet:
+        """The kernels with indices of a width."""
+        found = self._sets.get(index)
+        if found is None:
+            with self._lock:
+                found = self._sets.get(index) or self._load(index)
+                self._sets[index] = found
+        return found
+
+    def _load(self, index: IndexType) -> KernelSet:
+        artifact, device = self._artifact, self._device
+        names = kernel_names(artifact)
+        functions = device.load(artifact.kernels, names, index)
+        has_cublas = has_products(artifact) and device.has_cublas
+        table = LaunchTable(artifact, device.limits, functions, self.chooser, has_cublas=has_cublas)
+        return KernelSet(functions, function_pointers(names, functions), table)

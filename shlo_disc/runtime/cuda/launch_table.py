@@ -1,0 +1,247 @@
+"""Which variant of every choice is the fastest at the sizes of a call.
+
+A kernel is timed by an occupancy cost model as in TSCompiler (Luo et al., "TSCompiler: efficient compilation framework
+for dynamic-shape models", 2024): by how many blocks a multiprocessor holds, how many full waves of them run, and what
+the last wave leaves idle.
+
+    warps      = ceil(threads / 32)
+    occupancy  = min(threads per multiprocessor // (32 warps),
+                     registers // (warps * ceil(32 registers per thread, 256)),
+                     shared memory // (static + dynamic + 1024),
+                     blocks per multiprocessor)
+    capacity   = occupancy * multiprocessors
+    waves, rest = divmod(blocks, capacity)
+    time       = overhead + waves * both(latency, occupancy * cycles)
+                          + (both(latency, ceil(rest / multiprocessors) * cycles) if rest else 0)
+    both(a, b) = max(a, b) in kernels that load ahead, else (a^1.5 + b^1.5)^(2/3)
+
+What blocks wait for and what they keep busy overlap less the closer the two are: blocks of a wave wait and load in
+step, and memory answers later the busier it is. The exponent is fitted to kernels on an H100 (docs/cuda.md).
+
+`cycles` and `latency` of a block come with the launch (see `artifact.GridLaunch`); a variant takes the sum of its
+commands. Variants themselves are BladeDISC's speculation (Zheng et al., "BladeDISC: Optimizing Dynamic Shape Machine
+Learning Workloads via Compiler Approach", SIGMOD 2023): schedules compiled ahead for what sizes may turn out to be,
+each under a guard. A product of cuBLAS is estimated from the tiles that it has.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+from shlo_disc.artifact import Artifact, Choice, Command, Copy, Fill, GridLaunch, Guard, Product, Variant
+from shlo_disc.diagnostics import InternalError
+from shlo_disc.runtime.cuda.device import Function, Limits
+from shlo_disc.runtime.formulas import FormulaSet
+from shlo_disc.runtime.interop import dtype_of
+from shlo_disc.runtime.steps import leaves, slots_of
+
+OVERHEAD = 2500  # cycles between two kernels that wait for each other
+BYTES_PER_CYCLE = 13  # of global memory, per multiprocessor, as the kernels' own costs assume
+OVERLAP = 1.5  # of waiting and working: 1 is none, infinity is the longer of the two
+RESERVED_SHARED = 1024  # bytes that CUDA takes per block
+REGISTER_UNIT = 256  # registers are given to warps in such pieces
+WARP = 32
+MOST_THREADS, MOST_BLOCKS = 1024, 2**31 - 1
+
+# Multiply-adds per cycle and multiprocessor of a product, by `compute` and the bytes of its inputs' elements.
+_RATES: Mapping[tuple[str, int], int] = {
+    ("f32", 2): 2048, ("tf32", 4): 1024, ("f32", 4): 128, ("f64", 8): 128, ("f32", 8): 32, ("f64", 16): 32,
+}  # fmt: skip
+_TILES = ((256, 128, 0.80), (128, 128, 0.75), (128, 64, 0.65), (64, 64, 0.5))  # rows, columns, share of the rate
+_SPLIT_DEPTH = 512  # cuBLAS splits sums this long, when there are too few tiles
+_PRODUCT_LATENCY = 3000
+
+_RELATIONS: Mapping[str, Callable[[int, int], bool]] = {"==": operator.eq, "<=": operator.le, ">=": operator.ge}
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A variant that is legal at the sizes of a call, and how many cycles it takes."""
+
+    number: int
+    cycles: float
+
+
+Chooser: TypeAlias = Callable[[Choice, Sequence[Estimate]], int]
+
+
+def cheapest(choice: Choice, legal: Sequence[Estimate]) -> int:
+    """The variant of least cycles; of equal ones the first."""
+    del choice
+    return min(legal, key=lambda estimate: estimate.cycles).number
+
+
+def occupancy(limits: Limits, function: Function, threads: int, shared: int) -> int:
+    """How many blocks of a kernel a multiprocessor holds at once.
+
+    >>> limits = Limits(132, 2048, 32, 65536, 233472, 232448)
+    >>> occupancy(limits, Function(0, 32, 0), 256, 0), occupancy(limits, Function(0, 33, 0), 256, 0)
+    (8, 6)
+    >>> occupancy(limits, Function(0, 32, 1024), 256, 100_000)
+    2
+    """
+    warps = -(-threads // WARP)
+    registers = warps * -(-max(function.registers, 1) * WARP // REGISTER_UNIT) * REGISTER_UNIT
+    return min(
+        limits.threads // (warps * WARP),
+        limits.registers // registers,
+        limits.shared // (function.shared + shared + RESERVED_SHARED),
+        limits.blocks,
+    )
+
+
+def launch_cycles(
+    limits: Limits, resident: int, blocks: int, cycles: int, latency: int, *, pipelined: bool = False
+) -> float:
+    """How long a kernel takes that holds `resident` blocks per multiprocessor; see the formula above.
+
+    >>> limits = Limits(100, 2048, 32, 65536, 233472, 232448)
+    >>> [launch_cycles(limits, 2, n, 700, 1000, pipelined=True) - OVERHEAD for n in (200, 201)]
+    [1400, 2400]
+    """
+    both = max if pipelined else _overlapped
+    waves, rest = divmod(blocks, resident * limits.multiprocessors)
+    tail = both(latency, -(-rest // limits.multiprocessors) * cycles) if rest else 0
+    return OVERHEAD + waves * both(latency, resident * cycles) + tail
+
+
+def _overlapped(latency: float, busy: float) -> float:
+    return (latency**OVERLAP + busy**OVERLAP) ** (1 / OVERLAP)
+
+
+def product_cycles(limits: Limits, product: Product, sizes: tuple[int, int, int, int]) -> float:
+    """How long cuBLAS takes for m, n, k and a batch, if it picks the best of its tiles; at least what memory takes."""
+    m, n, k, batch = sizes
+    itemsize = dtype_of(product.dtypes[0]).itemsize
+    rate = _RATES.get((product.compute, itemsize), 64)
+    bytes_moved = batch * (itemsize * k * (m + n) + dtype_of(product.dtypes[1]).itemsize * m * n)
+    memory = bytes_moved / (BYTES_PER_CYCLE * limits.multiprocessors)
+    best = math.inf
+    for rows, columns, share in _TILES:
+        tiles = batch * -(-m // rows) * -(-n // columns)
+        splits = max(1, min(limits.multiprocessors // tiles, k // _SPLIT_DEPTH))
+        waves = -(-tiles * splits // limits.multiprocessors)
+        best = min(best, waves * rows * columns * (k / splits) / (rate * share) + (OVERHEAD if splits > 1 else 0))
+    return OVERHEAD + _PRODUCT_LATENCY + max(memory, best)
+
+
+class LaunchTable:
+    """All choices of a program on one device, with kernels of one width of indices."""
+
+    def __init__(
+        self,
+        artifact: Artifact,
+        limits: Limits,
+        functions: Mapping[str, Function],
+        chooser: Chooser,
+        *,
+        has_cublas: bool,
+    ) -> None:
+        self._artifact, self._limits, self._functions = artifact, limits, functions
+        self._chooser, self._has_cublas = chooser, has_cublas
+        self._choices = [step for step in leaves(artifact.steps) if isinstance(step, Choice)]
+        self._numbers = FormulaSet(artifact.symbols)
+        self._at = {formula: self._numbers.add(formula) for choice in self._choices for formula in _formulas(choice)}
+        self._at |= {b.size: self._numbers.add(b.size) for b in artifact.buffers}
+
+    def choose(self, symbols: Sequence[int], misaligned: Collection[int]) -> tuple[int, ...]:
+        """The variant of every choice, by number. `misaligned` are arguments that do not start at 16 bytes."""
+        numbers = self._numbers.evaluate(symbols)
+        values = {formula: numbers[position] for formula, position in self._at.items()}
+        return tuple(self._one(choice, values, misaligned) for choice in self._choices)
+
+    def _one(self, choice: Choice, values: Mapping[str, int], misaligned: Collection[int]) -> int:
+        refusals = [self._refusal(v, values, misaligned) for v in choice.variants]
+        legal = [
+            Estimate(k, sum(self._cycles(command, values) for command in v.commands))
+            for k, v in enumerate(choice.variants)
+            if not refusals[k]
+        ]
+        if not legal:
+            reasons = "\n".join(f"  {v.label}: {why}" for v, why in zip(choice.variants, refusals, strict=True))
+            raise InternalError(f"no variant of choice {choice.number} can run at these sizes\n{reasons}")
+        return self._chooser(choice, legal)
+
+    def _refusal(self, variant: Variant, values: Mapping[str, int], misaligned: Collection[int]) -> str:
+        """Why a variant is not legal; empty if it is."""
+        for guard in variant.guards:
+            if not _holds(guard, values):
+                return f"{guard.lhs} = {values[guard.lhs]}, expected {guard.relation} {guard.rhs} = {values[guard.rhs]}"
+        if variant.aligned and misaligned and self._touches(variant, misaligned):
+            return "an argument does not start at 16 bytes"
+        return next(filter(None, (self._obstacle(command, values) for command in variant.commands)), "")
+
+    def _touches(self, variant: Variant, misaligned: Collection[int]) -> bool:
+        slots = {slot for command in variant.commands for slot in slots_of(command)}
+        buffers = [self._artifact.buffers[slot] for slot in slots]
+        return any(buffer.kind == "argument" and buffer.number in misaligned for buffer in buffers)
+
+    def _obstacle(self, command: Command, values: Mapping[str, int]) -> str:
+        """Why the device cannot run a command; empty if it can."""
+        match command:
+            case Product():
+                return "" if self._has_cublas else "there is no cuBLAS"
+            case GridLaunch():
+                function, shared = self._functions[command.kernel], values[command.shared]
+                found, most = function.shared + shared, self._limits.shared_per_block
+                if found > most:
+                    return f"{found} bytes of shared memory, expected at most {most}"
+                if values[command.blocks] > MOST_BLOCKS or command.threads > MOST_THREADS:
+                    return f"{values[command.blocks]} blocks of {command.threads} threads: too many"
+                if occupancy(self._limits, function, command.threads, shared) == 0:
+                    return f"{function.registers} registers for each of {command.threads} threads: too many"
+                return ""
+            case Copy() | Fill():
+                return ""
+            case _:
+                assert_never(command)
+
+    def _cycles(self, command: Command, values: Mapping[str, int]) -> float:
+        match command:
+            case GridLaunch():
+                blocks = values[command.blocks]
+                if blocks <= 0:
+                    return 0
+                function = self._functions[command.kernel]
+                resident = occupancy(self._limits, function, command.threads, values[command.shared])
+                cycles, latency = values[command.cycles], values[command.latency]
+                return launch_cycles(self._limits, resident, blocks, cycles, latency, pipelined=command.pipelined)
+            case Product():
+                sizes = values[command.m], values[command.n], values[command.k]
+                loops = [values[loop.extent] for loop in command.batch]
+                if min(*sizes, *loops) <= 0:
+                    return OVERHEAD
+                calls = math.prod(loops[:-1])
+                return calls * product_cycles(self._limits, command, (*sizes, loops[-1] if loops else 1))
+            case Copy() | Fill():
+                size = values[self._artifact.buffers[command.target].size]
+                return OVERHEAD + size / (BYTES_PER_CYCLE * self._limits.multiprocessors)
+            case _:
+                assert_never(command)
+
+
+def _holds(guard: Guard, values: Mapping[str, int]) -> bool:
+    return _RELATIONS[guard.relation](values[guard.lhs], values[guard.rhs])
+
+
+def _formulas(choice: Choice) -> list[str]:
+    """All formulas that legality and costs need."""
+    found: list[str] = []
+    for variant in choice.variants:
+        for guard in variant.guards:
+            found += [guard.lhs, guard.rhs]
+        for command in variant.commands:
+            match command:
+                case GridLaunch():
+                    found += [command.blocks, command.shared, command.cycles, command.latency]
+                case Product():
+                    found += [command.m, command.n, command.k, *(loop.extent for loop in command.batch)]
+                case Copy() | Fill():
+                    pass
+                case _:
+                    assert_never(command)
+    return found

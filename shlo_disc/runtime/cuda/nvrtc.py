@@ -1,0 +1,111 @@
+"""Compile kernels with NVRTC, which needs no GPU: the one place that knows the flags and the prelude's headers."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol, cast
+
+from shlo_disc.diagnostics import ToolchainError
+from shlo_disc.processes import shown
+from shlo_disc.runtime.building.cache import PACKAGE
+from shlo_disc.runtime.cuda.device import IndexType
+
+PRELUDE = PACKAGE / "lower_cuda" / "prelude"
+SHARED = PACKAGE / "device"  # what both targets' preludes include
+
+_ELF = b"\x7fELF"
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """The code of a file for one architecture, and what the compiler said: registers, shared memory, spills."""
+
+    cubin: bytes
+    log: str
+
+
+class _Library(Protocol):
+    """What is needed of `cupy_backends.cuda.libs.nvrtc`."""
+
+    def getVersion(self) -> tuple[int, int]: ...  # noqa: N802
+    def getSupportedArchs(self) -> tuple[int, ...]: ...  # noqa: N802
+    def createProgram(self, text: str, name: str, headers: tuple[bytes, ...], names: tuple[bytes, ...]) -> int: ...  # noqa: N802
+    def compileProgram(self, program: int, options: tuple[str, ...]) -> None: ...  # noqa: N802
+    def getProgramLog(self, program: int) -> str: ...  # noqa: N802
+    def getCUBIN(self, program: int) -> bytes: ...  # noqa: N802
+    def destroyProgram(self, program: int) -> None: ...  # noqa: N802
+
+
+def options(architecture: int, index: IndexType) -> tuple[str, ...]:
+    """The flags of every compilation. NVRTC's defaults are IEEE's: subnormals are kept, division and roots exact."""
+    return (f"-arch=sm_{architecture}", "--std=c++17", f"-DSHLO_INDEX={index}", "--ptxas-options=-v")
+
+
+@lru_cache
+def headers() -> Mapping[str, str]:
+    """The prelude's headers by name; NVRTC gets them from memory."""
+    return {path.name: path.read_text() for path in sorted((*PRELUDE.glob("*.cuh"), *SHARED.glob("*.h")))}
+
+
+def version() -> tuple[int, int]:
+    """Which NVRTC this is."""
+    return _library().getVersion()
+
+
+def architectures() -> tuple[int, ...]:
+    """The compute capabilities, times 10, that it compiles for."""
+    return tuple(_library().getSupportedArchs())
+
+
+def compile_kernels(text: str, name: str, architecture: int, index: IndexType) -> Compiled:
+    """One file of kernels as a cubin. Raises `ToolchainError` if NVRTC refuses it, or makes something else."""
+    library, flags = _library(), options(architecture, index)
+    names, texts = headers().keys(), headers().values()
+    program: int | None = None
+    try:
+        program = library.createProgram(text, name, tuple(t.encode() for t in texts), tuple(n.encode() for n in names))
+        library.compileProgram(program, flags)
+        # The binding takes the last byte for the end of a string.
+        made = Compiled(library.getCUBIN(program) + b"\0", library.getProgramLog(program))
+    except (RuntimeError, UnicodeDecodeError) as error:
+        raise _failed(f"failed on generated code: {error}", name, flags, _log(library, program)) from error
+    else:
+        if not made.cubin.startswith(_ELF):
+            raise _failed("ended without an error, but made no cubin", name, flags, made.log)
+        return made
+    finally:
+        if program is not None:
+            library.destroyProgram(program)
+
+
+def _log(library: _Library, program: int | None) -> str:
+    """What NVRTC said of a program, as far as it can be had."""
+    if program is None:
+        return ""
+    try:
+        return library.getProgramLog(program)
+    except (RuntimeError, UnicodeDecodeError) as error:
+        return f"its log cannot be read: {error}"
+
+
+def _failed(what: str, name: str, flags: Sequence[str], log: str) -> ToolchainError:
+    major, minor = _library().getVersion()
+    lines = [f"NVRTC {major}.{minor} {what} ({name})", f"  flags: {' '.join(flags)}", shown(log.encode())]
+    help_ = "  help: this is a bug of shlo_disc, or of that NVRTC: another release of it may work"
+    return ToolchainError("\n".join([*filter(None, lines), help_]))
+
+
+@lru_cache
+def _library() -> _Library:
+    try:
+        library = cast(_Library, importlib.import_module("cupy_backends.cuda.libs.nvrtc"))
+        library.getVersion()
+    except (ImportError, RuntimeError) as error:
+        raise ToolchainError(
+            f"no NVRTC, expected CuPy's binding and the library: {error}\n"
+            "  help: pip install shlo-disc[cuda13] nvidia-cuda-nvrtc"
+        ) from error
+    return library

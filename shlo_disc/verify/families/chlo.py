@@ -1,0 +1,321 @@
+"""Ops of CHLO. It has no specification: labels are ours, in the order of operands, attributes and constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.attributes import (
+    Attribute,
+    BoolAttr,
+    DenseAttr,
+    FloatAttr,
+    IntegerAttr,
+    OpaqueAttr,
+)
+from shlo_disc.parse.spelling import spell_attribute
+from shlo_disc.verify.checks import (
+    has_elements,
+    refuse_outside,
+    refuse_type,
+    same_baseline_elements,
+    same_baseline_types,
+    same_shapes,
+    spell_element,
+)
+from shlo_disc.verify.dims import list_slot, number_slot
+from shlo_disc.verify.families.create import literal_type
+from shlo_disc.verify.families.elementwise import COMPLEX_PARTS, compare_slots, compare_type, complex_element
+from shlo_disc.verify.rules import AttributeSlot, Check, Kind, Rules, Slot
+from shlo_disc.verify.types import Shape, shapes_agree, spell_shape
+from shlo_disc.verify.view import Refusal, View
+
+# Most ops take tensors whose number of dimensions is not known; those take any kind of them.
+_ANY = Kind.TENSOR | Kind.UNRANKED
+_REAL = Kind.FLOAT | Kind.UNRANKED
+_COMPLEX = Kind.COMPLEX | Kind.UNRANKED
+_ANALYTIC = _REAL | _COMPLEX
+_BITS = Kind.BOOL | Kind.INTEGER | Kind.UNRANKED
+_BOOL = Kind.BOOL | Kind.UNRANKED
+_NUMBER = _ANY & ~Kind.BOOL
+
+_UNARY: Mapping[str, Kind] = {
+    "_asin_acos_kernel": _COMPLEX,
+    "acos": _ANALYTIC,
+    "acosh": _ANALYTIC,
+    "asin": _ANALYTIC,
+    "asinh": _ANALYTIC,
+    "atan": _ANALYTIC,
+    "atanh": _ANALYTIC,
+    "bessel_i1e": _ANALYTIC,
+    "conj": _ANALYTIC,
+    "cosh": _ANALYTIC,
+    "digamma": _REAL,
+    "erf": _REAL,
+    "erf_inv": _REAL,
+    "erfc": _REAL,
+    "lgamma": _REAL,
+    "sinh": _ANALYTIC,
+    "square": _ANALYTIC,
+    "tan": _ANALYTIC,
+}
+_PREDICATES = ("is_inf", "is_neg_inf", "is_pos_inf")
+_BINARY: Mapping[str, tuple[Slot, Slot]] = {
+    "mulhi": (Slot("lhs", Kind.INTEGER), Slot("rhs", Kind.INTEGER)),
+    "next_after": (Slot("x", _REAL), Slot("y", _REAL)),
+    "polygamma": (Slot("n", _REAL), Slot("x", _REAL)),
+    "zeta": (Slot("x", _REAL), Slot("q", _REAL)),
+}
+# CHLO takes any tensors for most of these; here an op takes what it takes without broadcasting. Shifts of what is no
+# integer are refused where they are legalized.
+_BROADCAST: Mapping[str, Kind] = {
+    "add": _ANY,
+    "and": _BITS,
+    "atan2": _NUMBER & ~Kind.INTEGER,
+    "divide": _NUMBER,
+    "maximum": _ANY,
+    "minimum": _ANY,
+    "multiply": _ANY,
+    "next_after": _REAL,
+    "or": _BITS,
+    "polygamma": _REAL,
+    "power": _NUMBER,
+    "remainder": _NUMBER,
+    "shift_left": _ANY,
+    "shift_right_arithmetic": _ANY,
+    "shift_right_logical": _ANY,
+    "subtract": _NUMBER,
+    "xor": _BITS,
+    "zeta": _REAL,
+}
+
+
+# --- elementwise
+
+
+def _unary(name: str, kind: Kind) -> Rules:
+    constraints = {"C1": same_baseline_types("operand", "result")}
+    return Rules(f"chlo.{name}", (Slot("operand", kind),), (Slot("result", kind),), constraints=constraints)
+
+
+def _predicate(name: str) -> Rules:
+    constraints = {"C1": same_shapes("operand", "result")}
+    return Rules(f"chlo.{name}", (Slot("operand", _REAL),), (Slot("result", _BOOL),), constraints=constraints)
+
+
+def _binary(name: str, operands: tuple[Slot, Slot]) -> Rules:
+    first, second = operands
+    constraints = {"C1": same_baseline_types(first.name, second.name, "result")}
+    return Rules(f"chlo.{name}", operands, (Slot("result", first.kind),), constraints=constraints)
+
+
+# --- broadcasts of two operands: the sizes of the one with fewer dimensions stand along `broadcast_dimensions`
+
+
+def _by_rank(view: View) -> tuple[Shape, Shape]:
+    """Give the shape with more dimensions and the one with fewer."""
+    lhs, rhs = view.shape("lhs"), view.shape("rhs")
+    return (lhs, rhs) if len(lhs) > len(rhs) else (rhs, lhs)
+
+
+def _dimensions(view: View) -> tuple[int, ...]:
+    """Give `broadcast_dimensions`; without it sizes stand below each other from the right."""
+    large, small = _by_rank(view)
+    return view.integers("broadcast_dimensions", tuple(range(len(large) - len(small), len(large))))
+
+
+def _broadcast_dimensions(view: View) -> Refusal | None:
+    large, small = _by_rank(view)
+    found = _dimensions(view)
+    if len(found) != len(small) or list(found) != sorted(set(found)):
+        return Refusal(f"'broadcast_dimensions' to be {len(small)} ascending numbers", str(list(found)))
+    return refuse_outside("'broadcast_dimensions'", found, len(large))
+
+
+def _aligned(view: View) -> tuple[Shape, Shape]:
+    """Give both shapes with equally many dimensions."""
+    large, small = _by_rank(view)
+    sizes = dict(zip(_dimensions(view), small, strict=True))
+    return large, tuple([sizes.get(dimension, 1) for dimension in range(len(large))])
+
+
+def _broadcast_sizes(view: View) -> Refusal | None:
+    return _refuse_sizes(*_aligned(view))
+
+
+def _refuse_sizes(*shapes: Shape) -> Refusal | None:
+    for dimension, sizes in enumerate(zip(*shapes, strict=True)):
+        known = {size for size in sizes if size not in (None, 1)}
+        if len(known) > 1:
+            found = " and ".join([spell_shape([size]) for size in sizes])
+            return Refusal(f"sizes in dimension {dimension} of the result that are equal or 1", found)
+    return None
+
+
+def _joined(*shapes: Shape) -> Shape:
+    """Give the shape that all broadcast to.
+
+    >>> _joined((4, 1, None), (1, 1, 3)), _joined((None,), (1,))
+    ((4, 1, 3), (None,))
+    """
+    joined: list[int | None] = []
+    for sizes in zip(*shapes, strict=True):
+        known = [size for size in sizes if size not in (None, 1)]
+        joined.append(known[0] if known else None if None in sizes else 1)
+    return tuple(joined)
+
+
+def _broadcast_shape(view: View) -> Refusal | None:
+    return _refuse_shape(_joined(*_aligned(view)), view)
+
+
+def _refuse_shape(wanted: Shape, view: View) -> Refusal | None:
+    if shapes_agree(wanted, view.shape("result")):
+        return None
+    return refuse_type(f"of shape {spell_shape(wanted)}", "result", view)
+
+
+def _broadcast(
+    name: str, kind: Kind, result: Kind, elements: Mapping[str, Check], attributes: tuple[AttributeSlot, ...] = ()
+) -> Rules:
+    return Rules(
+        f"chlo.broadcast_{name}",
+        (Slot("lhs", kind), Slot("rhs", kind)),
+        (Slot("result", result),),
+        (
+            list_slot("broadcast_dimensions", "I3", required=False),
+            *attributes,
+        ),
+        {"C1": _broadcast_dimensions, "C2": _broadcast_sizes, "C3": _broadcast_shape, **elements},
+    )
+
+
+# --- broadcast_select
+
+
+def _select_aligned(view: View) -> tuple[Shape, ...]:
+    shapes = [view.shape(name) for name in ("pred", "on_true", "on_false")]
+    rank = max(map(len, shapes))
+    return tuple([(1,) * (rank - len(shape)) + shape for shape in shapes])
+
+
+def _select_sizes(view: View) -> Refusal | None:
+    return _refuse_sizes(*_select_aligned(view))
+
+
+def _select_shape(view: View) -> Refusal | None:
+    return _refuse_shape(_joined(*_select_aligned(view)), view)
+
+
+# --- constant_like
+
+
+def _like_element(view: View) -> Refusal | None:
+    value, element = view.attribute("value"), view.element("result")
+    assert value is not None, "the slot demands one"
+    if isinstance(element, DType) and _is_of(value, element):
+        return None
+    return Refusal(f"a 'value' of type {spell_element(element)}, that of the result", spell_attribute(value))
+
+
+def _is_of(value: Attribute, dtype: DType) -> bool:
+    match value:
+        case IntegerAttr(_, found):
+            return (found or DType.I64) is dtype
+        case FloatAttr(_, found, _):
+            return (found or DType.F64) is dtype
+        case BoolAttr():
+            return dtype.is_bool
+        case OpaqueAttr(text):
+            return dtype.is_complex and text.startswith(f"#complex.number<:{dtype.part.value} ")
+        case _:
+            return False
+
+
+# --- top_k
+
+
+def _top_rank(view: View) -> Refusal | None:
+    return None if view.rank("operand") else refuse_type("a tensor of at least 1 dimension", "operand", view)
+
+
+def _top_count(view: View) -> Refusal | None:
+    size, count = view.shape("operand")[-1], view.integer("k")
+    if count >= 0 and (size is None or count <= size):
+        return None
+    most = "" if size is None else f" and at most {size}, the size of the last dimension"
+    return Refusal(f"'k' to be at least 0{most}", str(count))
+
+
+def _top_shape(name: str) -> Check:
+    def check(view: View) -> Refusal | None:
+        wanted = (*view.shape("operand")[:-1], view.integer("k"))
+        if shapes_agree(wanted, view.shape(name)):
+            return None
+        return refuse_type(f"of shape {spell_shape(wanted)}", name, view)
+
+    return check
+
+
+_SAME = {"C4": same_baseline_elements("lhs", "rhs", "result")}
+
+RULES: tuple[Rules, ...] = (
+    *[_unary(name, kind) for name, kind in _UNARY.items()],
+    *[_predicate(name) for name in _PREDICATES],
+    *[_binary(name, operands) for name, operands in _BINARY.items()],
+    *[_broadcast(name, kind, kind, _SAME) for name, kind in _BROADCAST.items()],
+    _broadcast(
+        "compare",
+        _ANY,
+        _BOOL,
+        {"C4": same_baseline_elements("lhs", "rhs"), "C5": compare_type},
+        compare_slots("I4", "I5"),
+    ),
+    _broadcast(
+        "complex",
+        _REAL,
+        _COMPLEX,
+        {**COMPLEX_PARTS, "C4": same_baseline_elements("lhs", "rhs"), "C5": complex_element},
+    ),
+    Rules(
+        "chlo.broadcast_select",
+        (Slot("pred", Kind.BOOL), Slot("on_true", _ANY), Slot("on_false", _ANY)),
+        (Slot("result", _ANY),),
+        constraints={
+            "C1": same_baseline_elements("on_true", "on_false", "result"),
+            "C2": _select_sizes,
+            "C3": _select_shape,
+        },
+    ),
+    Rules(
+        "chlo.constant",
+        (),
+        (Slot("output", Kind.UNIFORM),),
+        (AttributeSlot("value", "I1", (DenseAttr,)),),
+        {"C1": literal_type},
+    ),
+    Rules(
+        "chlo.constant_like",
+        (Slot("operand", _ANY),),
+        (Slot("result", _ANY),),
+        (AttributeSlot("value", "I2", (IntegerAttr, FloatAttr, BoolAttr, OpaqueAttr)),),
+        {"C1": same_shapes("operand", "result"), "C2": _like_element},
+    ),
+    Rules(
+        "chlo.top_k",
+        (Slot("operand", _ANY),),
+        (Slot("values", _ANY), Slot("indices", Kind.INTEGER | Kind.UNRANKED)),
+        (
+            number_slot("k", "I2"),
+            AttributeSlot("is_stable", "I3", (BoolAttr,), required=False),
+        ),
+        {
+            "C1": _top_rank,
+            "C2": _top_count,
+            "C3": _top_shape("values"),
+            "C4": _top_shape("indices"),
+            "C5": same_baseline_elements("operand", "values"),
+            "C6": has_elements("indices", DType.I32),
+        },
+    ),
+)
