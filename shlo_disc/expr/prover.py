@@ -170,8 +170,8 @@ class Prover:
         if found is None:
             found = self._known[atoms] = self._given.known_about(atoms)
         if self._given.late:
-            known_there = self._given.late_of(goal)
-            return [one for one in found if self._given.late_of(one) <= known_there]
+            late = self._given.late_of(goal)
+            return [one for one in found if self._given.late_of(one) <= late]
         return found
 
     def _index_to_eliminate(self, dim: Dim) -> Sym | None:

@@ -247,7 +247,9 @@ class Readings:
             self._build.demand_at_least(dim, 0, "what is read from ui64 is a 64-bit size", span)
         for greater, less in ((dim, low), (high, dim)) if dtype.bits < _SIZE_BITS else ():
             if not self._build.facts.at_least(greater, less).is_true:
-                self._build.assume(Relation.GE, greater, less, f"it is read from {dtype.value}", span)
+                self._build.assume(
+                    Relation.GE, greater, less, f"a size that is read from {dtype.value} has a value of that type", span
+                )
 
 
 def _limits(dtype: DType) -> tuple[int, int]:

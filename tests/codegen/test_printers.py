@@ -18,12 +18,12 @@ CARRIERS = frozenset({
 NAMED_BY_USERS = frozenset({"tensor", "parameter", "symbol", "function", "module", "program"})
 OURS = frozenset({"INDENT", "number", "join"})  # what a comment may show as it is
 # These write for people, not for compilers: what errors say, what `explain` tells, what calls are named.
-FOR_PEOPLE = frozenset({"assemble.py", "host_calls.py", "describe.py", "peaks.py", "segments.py"})
+FOR_PEOPLE = frozenset(f"host/{name}.py" for name in ("assemble", "host_calls", "describe", "peaks", "segments"))
 PRINTERS = [
     path
     for folder in ("kernels", "fusion", "emit", "host", "lower_cpu", "lower_cuda")
     for path in sorted((ROOT / "shlo_disc" / folder).rglob("*.py"))
-    if path.name not in FOR_PEOPLE
+    if path.relative_to(ROOT / "shlo_disc").as_posix() not in FOR_PEOPLE
 ]
 
 

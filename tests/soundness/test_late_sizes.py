@@ -7,11 +7,13 @@ let kernels run on memory that nobody looked at: the programs here are such as d
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from shlo_disc import CompileOptions, RuntimeShapeError, parse
 from shlo_disc import compile as compile_program
@@ -21,7 +23,9 @@ from shlo_disc.check.generate.programs import generate_at
 from shlo_disc.check.running import program_of
 from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.dynamic_ops.program import Program
+from shlo_disc.dynamic_ops.reference import interpret
 from shlo_disc.expr.dim import Dim, Sym, of
+from shlo_disc.legalize.builder import Builder
 from shlo_disc.passes.levels import Levels, levels_of, symbols_of_check
 from shlo_disc.passes.segments import split
 from tests.soundness.programs import SEED
@@ -29,6 +33,7 @@ from tests.soundness.test_facts_hold import assert_dim, assert_truth, dims_of, d
 
 POINTS, TRIES, PAIRS = 60, 3000, 200
 RANDOM_PROGRAMS = 12
+MOST_INTERPRETED = 10000  # elements
 VALUES = (0, 1, 2, 3, 5, 8, 63, 64, 65, 1000, 5000)
 
 _SLICE = """
@@ -118,23 +123,29 @@ PROGRAMS: Mapping[str, str] = {
 }
 
 
-def _random_programs() -> dict[str, Program]:
-    found = dict[str, Program]()
+def _random_texts() -> dict[str, str]:
+    found = dict[str, str]()
     for seed in itertools.count(Random(f"{SEED} late").randrange(1 << 30)):
+        text = generate_at(seed, 1)
         try:
-            program = program_of(parse(generate_at(seed, 1)))
+            program = program_of(parse(text))
         except ShloDiscError:
             continue
         if program.late:
-            found[f"seed {seed}"] = program
+            found[f"seed {seed}"] = text
         if len(found) == RANDOM_PROGRAMS:
             return found
     raise AssertionError("there is no end of seeds")
 
 
 @pytest.fixture(scope="module")
-def programs() -> Mapping[str, Program]:
-    return {**{name: program_of(parse(text)) for name, text in PROGRAMS.items()}, **_random_programs()}
+def texts() -> Mapping[str, str]:
+    return {**PROGRAMS, **_random_texts()}
+
+
+@pytest.fixture(scope="module")
+def programs(texts: Mapping[str, str]) -> Mapping[str, Program]:
+    return {name: program_of(parse(text)) for name, text in texts.items()}
 
 
 def test_conclusions_rest_on_what_was_checked_before(programs: Mapping[str, Program]) -> None:
@@ -142,6 +153,29 @@ def test_conclusions_rest_on_what_was_checked_before(programs: Mapping[str, Prog
         levels, random = levels_of(program), Random(f"{SEED} {name}")
         for level in range(max(levels.symbols.values(), default=0)):
             _hold_at(program, levels, level, random, name)
+
+
+def test_early_checks_refuse_no_call_that_the_others_accept(
+    texts: Mapping[str, str], programs: Mapping[str, Program], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The interpreter makes them too, so it cannot tell."""
+    monkeypatch.setattr("shlo_disc.legalize.legalize.demand_early", _demand_nothing)
+    count = 0
+    for name, text in texts.items():
+        without = program_of(parse(text))
+        asked = {(check.lhs, check.relation, check.rhs) for check in without.checks}
+        early = [check for check in programs[name].checks if (check.lhs, check.relation, check.rhs) not in asked]
+        levels = levels_of(without)
+        last = max(levels.symbols.values(), default=0)
+        for point in _accepted(without, levels, last, Random(f"{SEED} {name}")) if early else ():
+            for check in early:
+                assert check.holds(point), f"{name}: {check.lhs} {check.relation.value} {check.rhs} at {point}"
+        count += len(early)
+    assert count, "some checks are early"
+
+
+def _demand_nothing(_build: Builder) -> None:
+    """In the place of `demand_early`."""
 
 
 def _hold_at(program: Program, levels: Levels, level: int, random: Random, name: str) -> None:
@@ -200,13 +234,24 @@ def _accepted(program: Program, levels: Levels, level: int, random: Random) -> I
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_calls_that_a_later_check_refuses_touch_nothing_else(name: str, count: int) -> None:
     run = compile_program(PROGRAMS[name], options=CompileOptions(optimize=0, threads=1))
+    program = program_of(parse(PROGRAMS[name]))
     x, y = np.zeros(1000, np.float32), np.zeros(count, np.float32)
     for total in (0, 3, 127, 5000):
         k = np.array([total], np.int32)
-        try:
-            run(*[guarded(each, at_end=True) for each in (x, y, k)])
-        except RuntimeShapeError as error:
-            assert "found" in str(error)  # noqa: PT017 - either is right
+        results = _results(run, *[guarded(each, at_end=True) for each in (x, y, k)])
+        wanted = None if count > MOST_INTERPRETED else _results(lambda *arrays: interpret(program, arrays), x, y, k)
+        if wanted is not None:
+            assert results is not None, f"{total} was refused"
+            for found, expected in zip(results, wanted, strict=True):
+                np.testing.assert_array_equal(found, expected)
+
+
+def _results(run: Callable[..., Sequence[Any]], *arrays: NDArray[Any]) -> Sequence[NDArray[Any]] | None:
+    """What a program computes, or None if it refuses these sizes."""
+    try:
+        return [np.asarray(x) for x in run(*arrays)]
+    except RuntimeShapeError:
+        return None
 
 
 def test_points_of_segments_are_points_of_the_whole(programs: Mapping[str, Program]) -> None:
