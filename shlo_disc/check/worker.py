@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,6 +20,7 @@ import numpy as np
 from shlo_disc import codec
 from shlo_disc.artifact import Constant
 from shlo_disc.check.running import Array, InProcess, Outcome, Stop, Target, standard_ways
+from shlo_disc.diagnostics import printable
 from shlo_disc.ir.core import Module
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.parse.printer import print_module
@@ -28,6 +30,7 @@ from shlo_disc.runtime.memory import POOL
 _COMMAND = "from shlo_disc.check.worker import serve; serve()"
 _MODULES_KEPT = 8
 
+_ERRORS_READ = 1 << 16  # bytes of what a process that ended wrote
 _LENGTH = 8  # bytes before each message: how many it has
 _LONGEST = 1 << 34  # bytes of a message
 _T = TypeVar("_T")
@@ -71,12 +74,14 @@ class Worker:
         self._target, self._fast_xla = target, fast_xla
         self.seconds = seconds
         self._process: subprocess.Popen[bytes] | None = None
+        self._errors = tempfile.TemporaryFile()  # what the processes write to it, one after the other
 
     def __enter__(self) -> Worker:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stop()
+        self._errors.close()
 
     @property
     def processor_seconds(self) -> float:
@@ -121,14 +126,23 @@ class Worker:
         except (EOFError, BrokenPipeError):
             code = process.wait()
             self._stop()
-            return _Answer(Stop("crash", f"the process ended with {_spell_code(code)}"))
+            return _Answer(Stop("crash", f"the process ended with {_spell_code(code)}{self._last_error()}"))
         except codec.DamagedError as error:
             self._stop()
             return _Answer(Stop("crash", f"the process answered with damaged data: {error}"))
 
+    def _last_error(self) -> str:
+        """The line that says why a process ended, as far as it wrote one."""
+        self._errors.seek(max(0, self._errors.seek(0, os.SEEK_END) - _ERRORS_READ))
+        lines = [line for line in self._errors.read().decode(errors="replace").splitlines() if line.strip()]
+        telling = [line for line in lines if "runtime error:" in line or "SUMMARY:" in line] or lines
+        self._errors.seek(0)
+        self._errors.truncate()
+        return f": {printable(telling[-1])}" if telling else ""
+
     def _started(self) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(
-            [sys.executable, "-c", _COMMAND], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            [sys.executable, "-c", _COMMAND], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors
         )
         _send(cast("IO[bytes]", process.stdin), _Start(self._target, self._fast_xla))
         self._process = process

@@ -31,8 +31,9 @@ SHLO_INLINE D scale_f64(D x, D n) {
   if constexpr (same<D, f64h>) return __builtin_ia32_scalefpd512_mask(x, n, x, (uint8_t)-1, 4);
 #endif
   typedef sint_t<D> I;
+  typedef uint_t<D> U;  // NaNs leave numbers that may not be shifted with a sign
   I i = whole_bits(n), half = i >> 1;
-  return x * as<D>((I)((half + 1023) << 52)) * as<D>((I)((i - half + 1023) << 52));
+  return x * as<D>((U)((U)(half + 1023) << 52)) * as<D>((U)((U)(i - half + 1023) << 52));
 }
 
 // ---- exponentials ----------------------------------------------------------------------------------------------------
@@ -90,12 +91,13 @@ constexpr int64_t SHLO_POWER_BITS[16] = {SHLO_POWERS};
 template <class D>
 SHLO_INLINE D tanh_f64(D x) {
   typedef sint_t<D> I;
+  typedef uint_t<D> U;
   D a = abs_(x);
   a = a > splat<D>(20) ? splat<D>(20) : a;
   D z = a * a, whole = a * 46.166241308446829 + SHLO_WHOLE, k = whole - SHLO_WHOLE;  // k is in its low bits
   D u = a - k * 2.16608493924965731e-02 - k * 1.71810094334636603e-15;
   I bits = as<I>(whole);
-  D power = as<D>((I)(looked_up<I>(SHLO_POWER_BITS, bits) + (bits << 48)));
+  D power = as<D>((U)((U)looked_up<I>(SHLO_POWER_BITS, bits) + ((U)bits << 48)));
   D under = power * u * horner(u, SHLO_EXP_STEP) + (power + 1.0);
   auto small = a < splat<D>(0.625);
   D over = small ? (D)(a * z * horner(z, SHLO_TANH_OVER)) : splat<D>(-2);

@@ -12,8 +12,9 @@ SHLO_INLINE F scale(F x, F n) {
   if constexpr (same<F, f32v>) return __builtin_ia32_scalefps512_mask(x, n, x, (uint16_t)-1, 4);
 #endif
   typedef sint_t<F> I;
+  typedef uint_t<F> U;  // NaNs leave numbers that may not be shifted with a sign
   I i = as<I>((F)(n + 12582912.f)) - 0x4B400000, half = i >> 1;  // 1.5 * 2^23: its low bits hold n
-  return x * as<F>((I)((half + 127) << 23)) * as<F>((I)((i - half + 127) << 23));
+  return x * as<F>((U)((U)(half + 127) << 23)) * as<F>((U)((U)(i - half + 127) << 23));
 }
 
 // exp(x) = 2^n exp(r), |r| <= ln(2)/2.
