@@ -21,7 +21,7 @@ SHLO_INLINE bool some(M mask) {
 // Adding 1.5 * 2^52 rounds to a whole number, which is then in the low bits.
 constexpr double SHLO_WHOLE = 0x1.8p52;
 template <class D> SHLO_INLINE D nearest_whole(D x) { return (x + SHLO_WHOLE) - SHLO_WHOLE; }
-template <class D> SHLO_INLINE sint_t<D> whole_bits(D n) { return as<sint_t<D>>((D)(n + SHLO_WHOLE)) - 0x4338000000000000; }
+template <class D> SHLO_INLINE sint_t<D> whole_bits(D n) { return bits_above((D)(n + SHLO_WHOLE), 0x4338000000000000); }
 template <class D> SHLO_INLINE D from_bits(sint_t<D> n) { return as<D>((sint_t<D>)(n + 0x4338000000000000)) - SHLO_WHOLE; }
 
 // x * 2^n for a whole n; rounds once, also to subnormals.
@@ -141,7 +141,7 @@ template <class D>
 SHLO_INLINE D log_with(D x, D more) {
   typedef sint_t<D> I;
   auto tiny = x < splat<D>(0x1p-1022);
-  I i = as<I>((uint_t<D>)(as<uint_t<D>>(tiny ? (D)(x * 0x1p54) : x) - 0x3fe6a09e667f3bcd));  // of a negative x it wraps around
+  I i = bits_above(tiny ? (D)(x * 0x1p54) : x, 0x3fe6a09e667f3bcd);
   D k = from_bits<D>(i >> 52) - (tiny ? splat<D>(54) : splat<D>(0));
   D f = as<D>((I)((i & 0xfffffffffffff) + 0x3fe6a09e667f3bcd)) - 1.0;
   D s = f / (f + 2.0), z = s * s, half = f * f * 0.5;

@@ -13,7 +13,7 @@ SHLO_INLINE F scale(F x, F n) {
 #endif
   typedef sint_t<F> I;
   typedef uint_t<F> U;  // NaNs leave numbers that may not be shifted with a sign
-  I i = as<I>((F)(n + 12582912.f)) - 0x4B400000, half = i >> 1;  // 1.5 * 2^23: its low bits hold n
+  I i = bits_above((F)(n + 12582912.f), 0x4B400000), half = i >> 1;  // 1.5 * 2^23: its low bits hold n
   return x * as<F>((U)((U)(half + 127) << 23)) * as<F>((U)((U)(i - half + 127) << 23));
 }
 
@@ -100,7 +100,7 @@ template <class F>
 SHLO_INLINE F log_f32(F x) {
   typedef sint_t<F> I;
   F tiny = splat<F>(1.17549435e-38f);
-  I i = as<I>(x < tiny ? (F)(x * 8388608.f) : x) - 0x3f3504f3;
+  I i = bits_above(x < tiny ? (F)(x * 8388608.f) : x, 0x3f3504f3);
   F e = convert<float>((I)(i >> 23)) - (x < tiny ? splat<F>(23.f) : splat<F>(0.f));
   F f = as<F>((I)((i & 0x7fffff) + 0x3f3504f3)) - 1.f, z = f * f;
   F p = f * 7.0376836292e-2f - 1.1514610310e-1f;
@@ -173,7 +173,7 @@ SHLO_INLINE F sine_f32(F x, int quarter) {
   r = r - n * 0.0004837512969970703f;  // all parts positive: -0 stays -0
   r = r - n * 7.549533620476723e-08f;
   r = r - n * 2.5633440682570896e-12f;
-  I turn = (as<I>((F)(n + 12582912.f)) - 0x4B400000) + quarter;
+  I turn = bits_above((F)(n + 12582912.f), 0x4B400000) + quarter;
   F s = r * r;
   F sine = s * -1.9515295891e-4f + 8.3321608736e-3f;
   sine = sine * s - 1.6666654611e-1f;

@@ -145,6 +145,11 @@ SHLO_INLINE To as(From x) {
   __builtin_memcpy(&y, &x, sizeof y);
   return y;
 }
+// What the bits of x are above some; of negative numbers and NaNs it may wrap around.
+template <class F>
+SHLO_INLINE sint_t<F> bits_above(F x, elem_t<uint_t<F>> low) {
+  return as<sint_t<F>>((uint_t<F>)(as<uint_t<F>>(x) - low));
+}
 
 template <class V>
 SHLO_INLINE V splat(elem_t<V> x) {
