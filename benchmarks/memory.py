@@ -15,7 +15,8 @@ import jax
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.pipeline import Request, Stopwatch, compile_text
-from shlo_disc.runtime.formulas import Symbols, evaluate
+from shlo_disc.runtime.symbols import Symbols
+from shlo_disc.size_expr import evaluate
 from tests.models.recorded import MODELS, RECORDED, Array, load
 from tests.oracle import xla_executable
 

@@ -1,7 +1,4 @@
-"""What the compiler hands to the runtime: plain data, which `codec` writes to files and reads back.
-
-Formulas are sums, differences and products of numbers, symbols, and calls of `floordiv`, `mod`, `min` and `max`.
-"""
+"""What the compiler hands to the runtime: plain data, which `codec` writes to files and reads back."""
 
 from __future__ import annotations
 
@@ -9,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from shlo_disc.interface import Argument, CheckText, Donation, Formula, Reading, Result, SizeLimit
+from shlo_disc.interface import Argument, CheckText, Donation, Reading, Result, SizeLimit
 from shlo_disc.overview import Overview
 from shlo_disc.schedules.selection import Selection
+from shlo_disc.size_expr import SizeExpr
 
 Slot: TypeAlias = int  # a number of a buffer of the program
 DeviceKind: TypeAlias = Literal["cpu", "cuda"]
@@ -33,16 +31,16 @@ class Buffer:
 
     kind: str
     number: int
-    offset: Formula
-    size: Formula
+    offset: SizeExpr
+    size: SizeExpr
     label: str
     dtype: str = "uint8"
-    shape: tuple[Formula, ...] = ()
+    shape: tuple[SizeExpr, ...] = ()
     first: int = 0
     last: int = 0
     memory: Slot | None = None
     packed: Slot | None = None
-    whole: Formula | None = None
+    whole: SizeExpr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +53,10 @@ class Launch:
 
     kernel: str
     buffers: tuple[Slot, ...]
-    dims: tuple[Formula, ...]
-    extent: Formula
-    grain: Formula
-    scratch: Formula  # bytes of private memory each thread needs
+    dims: tuple[SizeExpr, ...]
+    extent: SizeExpr
+    grain: SizeExpr
+    scratch: SizeExpr  # bytes of private memory each thread needs
     replaced: tuple[tuple[Slot, Slot], ...] = ()
     selections: tuple[Selection, ...] = ()  # of its products
     unless: Slot | None = None
@@ -72,10 +70,10 @@ class Member:
     """
 
     launch: Launch
-    dims: tuple[Formula, ...]
-    pieces: Formula
-    extent: Formula
-    held: tuple[tuple[int, Formula], ...] = ()
+    dims: tuple[SizeExpr, ...]
+    pieces: SizeExpr
+    extent: SizeExpr
+    held: tuple[tuple[int, SizeExpr], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +85,11 @@ class Region:
     """
 
     members: tuple[Member, ...]
-    rows: Formula
-    units: Formula
-    grain: Formula
-    work: Formula
-    scratch: Formula
+    rows: SizeExpr
+    units: SizeExpr
+    grain: SizeExpr
+    work: SizeExpr
+    scratch: SizeExpr
 
     @property
     def launches(self) -> tuple[Launch, ...]:
@@ -153,12 +151,12 @@ class GridLaunch:
 
     kernel: str
     buffers: tuple[Slot, ...]
-    dims: tuple[Formula, ...]
-    blocks: Formula
+    dims: tuple[SizeExpr, ...]
+    blocks: SizeExpr
     threads: int
-    shared: Formula
-    cycles: Formula
-    latency: Formula
+    shared: SizeExpr
+    cycles: SizeExpr
+    latency: SizeExpr
     pipelined: bool = False
 
 
@@ -174,10 +172,10 @@ CUBLAS_COMPUTE_TYPES: Mapping[str, int] = {"f32": 68, "tf32": 77, "f64": 70}
 class BatchLoop:
     """A loop around a library product: strides are in elements, 0 where an operand does not vary."""
 
-    extent: Formula
-    a_stride: Formula
-    b_stride: Formula
-    c_stride: Formula
+    extent: SizeExpr
+    a_stride: SizeExpr
+    b_stride: SizeExpr
+    c_stride: SizeExpr
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,17 +190,17 @@ class Product:
     a: Slot
     b: Slot
     c: Slot
-    a_offset: Formula
-    b_offset: Formula
-    c_offset: Formula
-    a_leading: Formula
-    b_leading: Formula
-    c_leading: Formula
+    a_offset: SizeExpr
+    b_offset: SizeExpr
+    c_offset: SizeExpr
+    a_leading: SizeExpr
+    b_leading: SizeExpr
+    c_leading: SizeExpr
     a_transposed: bool
     b_transposed: bool
-    m: Formula
-    n: Formula
-    k: Formula
+    m: SizeExpr
+    n: SizeExpr
+    k: SizeExpr
     batch: tuple[BatchLoop, ...]
     dtypes: tuple[str, str]
     compute: str
@@ -223,9 +221,9 @@ Command: TypeAlias = GridLaunch | Product | Fill | Copy
 class Guard:
     """A demand on sizes: `lhs relation rhs`."""
 
-    lhs: Formula
+    lhs: SizeExpr
     relation: Literal["==", "<=", ">="]
-    rhs: Formula
+    rhs: SizeExpr
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,19 +335,19 @@ class Artifact:
     results: tuple[Result, ...]
     symbols: tuple[str, ...]
     raw: tuple[tuple[int, int], ...]
-    definitions: tuple[Formula, ...]
+    definitions: tuple[SizeExpr, ...]
     checks: tuple[CheckText, ...]
     buffers: tuple[Buffer, ...]
     constants: tuple[Constant, ...]
-    arena_bytes: Formula
+    arena_bytes: SizeExpr
     steps: tuple[Step, ...]
     kernels: tuple[SourceFile, ...]
     host: SourceFile
     overview: Overview
     device: DeviceKind = "cpu"
-    index_spaces: tuple[Formula, ...] = ()
+    index_spaces: tuple[SizeExpr, ...] = ()
     free: tuple[str, ...] = ()
-    raw_sizes: tuple[Formula, ...] = ()
+    raw_sizes: tuple[SizeExpr, ...] = ()
     donations: tuple[Donation, ...] = ()
     readings: tuple[Reading, ...] = ()
     late: tuple[str, ...] = ()
@@ -357,7 +355,7 @@ class Artifact:
     returned: tuple[int, ...] = ()
     packings: tuple[Launch, ...] = ()
     limits: tuple[SizeLimit, ...] = ()
-    conditions: tuple[Formula, ...] = ()
+    conditions: tuple[SizeExpr, ...] = ()
 
     @property
     def given(self) -> int:

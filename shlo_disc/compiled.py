@@ -21,6 +21,7 @@ from shlo_disc.runtime.dispatch import Choice, Log
 from shlo_disc.runtime.executable import Executable, Stats
 from shlo_disc.runtime.peak import largest_size, peak_memory
 from shlo_disc.runtime.segments import SegmentedExecutable
+from shlo_disc.size_expr import SizeExpr
 
 Runnable: TypeAlias = Executable | GpuExecutable | SegmentedExecutable
 
@@ -242,16 +243,16 @@ def _refuse_keywords(kwargs: Mapping[str, Any]) -> None:
 
 def peak_formula(artifact: Artifact) -> Any:
     """The bytes of temporaries of a call, as a SymPy expression of the free sizes."""
-    from shlo_disc.expr.sympy_bridge import formula_to_sympy  # noqa: PLC0415  a second to import
+    from shlo_disc.expr.sympy_bridge import size_to_sympy  # noqa: PLC0415  a second to import
 
     count = artifact.given
-    known = dict(zip(artifact.symbols, artifact.raw_sizes, strict=False))
+    known: dict[str, SizeExpr] = dict(zip(artifact.symbols, artifact.raw_sizes, strict=False))
     known |= dict(zip(artifact.symbols[count:], artifact.definitions, strict=True))
     known |= {name: name for name in artifact.free}  # also where the program finds one by a division of a raw size
-    return formula_to_sympy(artifact.arena_bytes, known)
+    return size_to_sympy(artifact.arena_bytes, known)
 
 
-def _typed(dtype: str, shape: Sequence[int | str]) -> str:
+def _typed(dtype: str, shape: Sequence[SizeExpr]) -> str:
     return f"{dtype}[{', '.join(map(str, shape))}]"
 
 

@@ -1,14 +1,10 @@
-"""What a program takes, gives back and demands: the part of an artifact that callers see.
-
-Formulas are sums, differences and products of numbers, symbols, and calls of `floordiv`, `mod`, `min` and `max`.
-"""
+"""What a program takes, gives back and demands: the part of an artifact that callers see."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
-Formula: TypeAlias = str
+from shlo_disc.size_expr import SizeExpr
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +21,7 @@ class Result:
     """One array the program returns."""
 
     dtype: str
-    shape: tuple[Formula, ...]
+    shape: tuple[SizeExpr, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +44,11 @@ class Donation:
 class CheckText:
     """A demand on sizes. `message` may hold `{0}` …, the values of `values`; `where` is the demanding line."""
 
-    lhs: Formula
+    lhs: SizeExpr
     relation: str
-    rhs: Formula
+    rhs: SizeExpr
     message: str
-    values: tuple[Formula, ...]
+    values: tuple[SizeExpr, ...]
     where: str
 
 
@@ -63,7 +59,7 @@ class SizeLimit:
     `what` says what the dims are of, `where` is the line that computes it.
     """
 
-    dims: tuple[Formula, ...]
+    dims: tuple[SizeExpr, ...]
     unit: int
     what: str
     where: str

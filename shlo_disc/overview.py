@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from shlo_disc.size_expr import SizeExpr
+
 
 @dataclass(frozen=True, slots=True)
 class FactText:
@@ -93,9 +95,9 @@ class GroupText:
     ops: tuple[OpText, ...]
     reads: tuple[int, ...]
     writes: tuple[int, ...]
-    bytes_read: str
-    bytes_written: str
-    work: str
+    bytes_read: SizeExpr
+    bytes_written: SizeExpr
+    work: SizeExpr
     decisions: tuple[DecisionText, ...]
 
 
@@ -108,7 +110,7 @@ class SizesText:
     """
 
     names: tuple[str, ...] = ()
-    raw: tuple[str, ...] = ()
+    raw: tuple[SizeExpr, ...] = ()
     points: tuple[tuple[int, ...], ...] = ()
     auxiliary: tuple[str, ...] = ()
 
@@ -119,8 +121,8 @@ class BufferText:
 
     slot: int
     tensor: str
-    offset: str
-    size: str
+    offset: SizeExpr
+    size: SizeExpr
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,7 @@ class Overview:
     groups: tuple[GroupText, ...] = ()
     steps: tuple[int | None, ...] = ()
     shapes: tuple[ShapeText, ...] = ()
-    arena: str = "0"
+    arena: SizeExpr = 0
     buffers: tuple[BufferText, ...] = ()
     notes: tuple[str, ...] = ()
 

@@ -171,7 +171,7 @@ def _products(artifact: Artifact, points: Sequence[tuple[Mapping[str, int], floa
 def _varying(selection: Selection) -> int | None:
     """Which of m, n and k varies, if it is one, and there are micro-kernels to choose from."""
     is_own = not selection.candidates or any(one.kernel.form == "own" for one in selection.candidates)
-    varying = [k for k, size in enumerate((selection.m, selection.n, selection.k)) if not size.isdigit()]
+    varying = [k for k, size in enumerate((selection.m, selection.n, selection.k)) if not isinstance(size, int)]
     if is_own or len(varying) != 1 or selection.product.partition(" ")[0] not in KINDS:
         return None
     return varying[0]

@@ -52,6 +52,7 @@ _SUMMED = (
 
 _ALIKE = 0.125  # of a unit for each term: equal terms are rounded to the same side, one after the other
 _TRANSFORMED = 16.0  # units of the norm of a line: SciPy's of prime lengths are off by up to 14
+_ZEROS = 1 << 12  # an exponent larger than that of any number, and that of a product too
 _FEW = 4096.0  # terms of which a sum may be all in one order; more are sums of parts
 
 
@@ -137,9 +138,10 @@ class _Perturbed:
         ulps, exactly = max(1.0, _SUMMED * terms**0.5, _ALIKE * min(terms, _FEW)), op.name in _SUMS
         moved = tuple([self._moved(x, ulps, self._noise, exactly) for x in inputs])  # equal terms may cancel exactly
         results = tuple([self._moved(x, ulps, Noise.APART, exactly) for x in self._summed(op, moved, run)])
-        if exactly and _only_adds(op) and not all(_is_short(x).all() for x in moved if _is_float(x.dtype)):
+        if exactly and _only_adds(op) and any(_is_float(x.dtype) for x in inputs):
             sizes = by_definition(op, tuple([abs(x) if _is_float(x.dtype) else x for x in inputs]), run)
-            results = tuple([self._beside(x, size) for x, size in zip(results, sizes, strict=True)])
+            unit = _unit_of_terms(op, moved)
+            results = tuple([self._beside_inexact(x, size, unit) for x, size in zip(results, sizes, strict=True)])
         if isinstance(op.attrs, FftAttrs):
             sizes = _transformed_size(op.attrs, inputs[0], results[0].shape)
             results = tuple([self._beside(x, sizes, _TRANSFORMED) for x in results])
@@ -219,6 +221,15 @@ class _Perturbed:
         wide = x.astype(np.float64)
         moved = wide + np.rint(self._drawn(wide, Noise.APART) * ulps) * units(size.astype(np.float64), x.dtype)
         return np.where(np.isfinite(moved), moved, wide).astype(x.dtype)
+
+    def _beside_inexact(self, x: Array, size: Array, unit: int) -> Array:
+        """The same where a sum of multiples of `2**unit` may round: where they add up to too many of them."""
+        moved = self._beside(x, size)
+        if not _is_float(x.dtype):
+            return moved
+        with np.errstate(over="ignore"):
+            most = np.ldexp(1.0, unit + significand_bits(x.dtype) + 1)
+        return np.where(size.astype(np.float64) <= most, x, moved)
 
     def _signed(self, x: Array) -> Array:
         """The same with other signs of NaNs, which no rule gives: all alike, as the first two runs try, or any."""
@@ -306,6 +317,20 @@ def _is_narrow(dtype: np.dtype[Any]) -> bool:
 def _only_adds(op: Op[object]) -> bool:
     """Whether an op sums up products of its operands, or these themselves."""
     return all(inner.name in ("add", "d_constant") for body in op.bodies for inner in body.ops)
+
+
+def _unit_of_terms(op: Op[object], inputs: Arrays) -> int:
+    """The logarithm of a power of 2 that divides all terms of a sum: numbers, or products of such."""
+    units = [_lowest_bit(x) for x in inputs if _is_float(x.dtype)]
+    return sum(units) if op.name in ("d_dot", "d_convolution") else min(units)
+
+
+def _lowest_bit(x: Array) -> int:
+    """The logarithm of the largest power of 2 that divides all finite numbers; a large number if they are 0."""
+    significands, exponents = np.frexp(x.astype(np.float64))
+    whole = np.where(np.isfinite(significands), np.ldexp(significands, 53), 0).astype(np.int64)
+    bits = np.frexp((whole & -whole).astype(np.float64))[1] - 1
+    return int(np.min((exponents + bits - 53)[whole != 0], initial=_ZEROS))
 
 
 def _combines_exactly(body: Body) -> bool:

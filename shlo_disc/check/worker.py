@@ -74,7 +74,7 @@ class Worker:
         self._target, self._fast_xla = target, fast_xla
         self.seconds = seconds
         self._process: subprocess.Popen[bytes] | None = None
-        self._errors = tempfile.TemporaryFile()  # what the processes write to it, one after the other
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by __exit__); all processes write to it
 
     def __enter__(self) -> Worker:
         return self

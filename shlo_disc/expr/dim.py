@@ -16,8 +16,10 @@ from functools import lru_cache
 from math import gcd
 from typing import TypeAlias, assert_never
 
+from shlo_disc import size_expr
 from shlo_disc.expr import polynomial
 from shlo_disc.expr.node import Node, spelled
+from shlo_disc.size_expr import SizeExpr, SizeOp
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -308,15 +310,17 @@ class Dim(Node):
     def __repr__(self) -> str:
         return str(self)
 
-    def python(self) -> str:
-        """Print a Python expression over the symbols' names.
+    def size_expr(self) -> SizeExpr:
+        """This dim as an artifact holds it.
 
-        It calls `floordiv`, `mod`, `min` and `max`; the first two must give 0 for a divisor 0.
-
-        >>> (3 * symbol("s") + (symbol("s") + 1) // 2).python()
-        '3*s + floordiv(s + 1, 2)'
+        >>> (3 * symbol("s") + symbol("b") // 2).size_expr()
+        SizeOp(fn='+', operands=(SizeOp(fn='*', operands=(3, 's')), SizeOp(fn='//', operands=('b', 2))))
         """
-        return _sum_text(self, _python)
+        terms = [
+            size_expr.product([*([weight] if weight != 1 or not factors else []), *map(_atom_expr, factors)])
+            for factors, weight in self.terms
+        ]
+        return size_expr.total(terms)
 
 
 # Dims are made more often than anything else: the slots' own setters take half as long as `object.__setattr__`.
@@ -619,19 +623,23 @@ def _operand(dim: Dim) -> str:
     return text if " " not in text and "*" not in text else f"({text})"
 
 
-def _python(atom: Atom) -> str:
+def _atom_expr(atom: Atom) -> SizeExpr:
     match atom:
         case Sym():
             return atom.name
-        case FloorDiv(numerator, denominator):
-            return f"floordiv({numerator.python()}, {denominator.python()})"
-        case Mod(numerator, denominator):
-            return f"mod({numerator.python()}, {denominator.python()})"
+        case FloorDiv():
+            return SizeOp("//", _exprs(children(atom)))
+        case Mod():
+            return SizeOp("%", _exprs(children(atom)))
         case Min(members):
-            return f"min({', '.join(member.python() for member in members)})"
+            return SizeOp("min", _exprs(members))
         case Max(members):
-            return f"max({', '.join(member.python() for member in members)})"
+            return SizeOp("max", _exprs(members))
         case Data():
             raise AssertionError(f"{atom} must be bound to a symbol before code is printed")
         case _:
             assert_never(atom)
+
+
+def _exprs(dims: Iterable[Dim]) -> tuple[SizeExpr, ...]:
+    return tuple([dim.size_expr() for dim in dims])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import reduce
 from operator import add, mul
 from typing import Protocol, assert_never
@@ -11,6 +10,7 @@ from typing import Protocol, assert_never
 import sympy  # pyright: ignore[reportMissingTypeStubs]  # `Formula` says what we use of it
 
 from shlo_disc.expr.dim import Atom, Data, Dim, FloorDiv, Max, Min, Mod, Sym
+from shlo_disc.size_expr import SizeExpr
 
 
 class Formula(Protocol):
@@ -90,60 +90,43 @@ def _atom(atom: Atom) -> Formula:
             assert_never(atom)
 
 
-def formula_to_sympy(text: str, known: Mapping[str, str]) -> Formula:
-    """Write a size formula of an artifact; `known` gives symbols as formulas of others, a symbol of itself stays.
+def size_to_sympy(size: SizeExpr, known: Mapping[str, SizeExpr]) -> Formula:
+    """Write a size of an artifact; `known` gives symbols in terms of others, a symbol of itself stays.
 
-    >>> formula_to_sympy("64*max(n, m)", {"n": "2*k", "k": "k"})
+    >>> from shlo_disc.size_expr import SizeOp
+    >>> size_to_sympy(SizeOp("*", (64, SizeOp("max", ("n", "m")))), {"n": SizeOp("*", (2, "k")), "k": "k"})
     64*Max(2*k, m)
     """
-    return _Text(known).formula(text)
+    return _Sizes(known).of(size)
 
 
-class _Text:
-    """Reads formulas of Python; each symbol is written once."""
+class _Sizes:
+    """Writes sizes; each symbol is written once."""
 
-    def __init__(self, known: Mapping[str, str]) -> None:
+    def __init__(self, known: Mapping[str, SizeExpr]) -> None:
         self._known = known
         self._symbols = dict[str, Formula]()
 
-    def formula(self, text: str) -> Formula:
-        return self._visit(ast.parse(text.strip(), mode="eval").body)
+    def of(self, size: SizeExpr) -> Formula:
+        if isinstance(size, int):
+            return _integer(size)
+        if isinstance(size, str):
+            return self._symbol(size)
+        operands = [self.of(operand) for operand in size.operands]
+        match size.fn:
+            case "+":
+                return reduce(add, operands)
+            case "*":
+                return reduce(mul, operands)
+            case "//":
+                return _function("floor")(operands[0] / operands[1])
+            case "%":
+                return _function("Mod")(*operands)
+            case "min" | "max":  # as it is: which of many sums is the largest takes SymPy minutes to ask
+                return _function(size.fn.capitalize())(*operands, evaluate=False)
 
-    def _name(self, name: str) -> Formula:
+    def _symbol(self, name: str) -> Formula:
         if name not in self._symbols:
-            text = self._known.get(name, name)
-            self._symbols[name] = sympy_symbol(Sym(name)) if text == name else self.formula(text)
+            size = self._known.get(name, name)
+            self._symbols[name] = sympy_symbol(Sym(name)) if size == name else self.of(size)
         return self._symbols[name]
-
-    def _visit(self, node: ast.expr) -> Formula:
-        match node:
-            case ast.Constant(value=int(value)):
-                return _integer(value)
-            case ast.Name(id=name):
-                return self._name(name)
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return _integer(-1) * self._visit(operand)
-            case ast.BinOp(left=left, op=op, right=right):
-                a, b = self._visit(left), self._visit(right)
-                match op:
-                    case ast.Add():
-                        return a + b
-                    case ast.Sub():
-                        return a + _integer(-1) * b
-                    case ast.Mult():
-                        return a * b
-                    case _:
-                        raise AssertionError(f"size formulas have no {type(op).__name__}")
-            case ast.Call(func=ast.Name(id=name), args=args):
-                return self._call(name, [self._visit(arg) for arg in args])
-            case _:
-                raise AssertionError(f"size formulas have no {type(node).__name__}")
-
-    @staticmethod
-    def _call(name: str, arguments: Sequence[Formula]) -> Formula:
-        if name == "floordiv":
-            return _function("floor")(arguments[0] / arguments[1])
-        if name == "mod":
-            return _function("Mod")(*arguments)
-        # As it is: which of many sums is the largest takes SymPy minutes to ask.
-        return _function({"min": "Min", "max": "Max"}[name])(*arguments, evaluate=False)

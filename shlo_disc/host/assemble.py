@@ -62,6 +62,7 @@ from shlo_disc.host.program import (
 )
 from shlo_disc.overview import Overview
 from shlo_disc.schedules.selection import Selection
+from shlo_disc.size_expr import SizeExpr
 
 
 def assemble(
@@ -77,30 +78,30 @@ def assemble(
     return Artifact(
         name=program.name,
         arguments=tuple(_argument(p, name) for p, name in zip(program.parameters, names, strict=True)),
-        results=tuple(Result(t.dtype.numpy, tuple(d.python() for d in t.shape)) for t in program.returned),
+        results=tuple(Result(t.dtype.numpy, tuple(d.size_expr() for d in t.shape)) for t in program.returned),
         symbols=(*(symbol.name for symbol in program.given), *(s.name for s, _ in definitions)),
         raw=tuple((r.argument, r.axis) for r in program.raw_dims),
         readings=tuple(Reading(r.argument, r.element) for r in program.readings),
-        definitions=tuple(d.python() for _, d in definitions),
+        definitions=tuple(d.size_expr() for _, d in definitions),
         checks=tuple(map(_check, program.checks)),
         buffers=tuple(map(_buffer, host.buffers)),
         constants=tuple(
             Constant(t.dtype.numpy, tuple(value.shape), value.tobytes()) for t, value in program.constants.items()
         ),
-        arena_bytes=host.arena_bytes.python(),
+        arena_bytes=host.arena_bytes.size_expr(),
         steps=_steps(host.steps, _Numbers()),
         kernels=tuple(map(require_plain, kernels)),
         host=require_plain(driver),
         overview=overview,
-        index_spaces=_texts(host.index_spaces),
+        index_spaces=_sizes(host.index_spaces),
         free=tuple(symbol.name for symbol in free_symbols(program)),
         raw_sizes=tuple(
-            program.facts.unfolded(program.facts.canonical(of(symbol))).python() for symbol in program.given
+            program.facts.unfolded(program.facts.canonical(of(symbol))).size_expr() for symbol in program.given
         ),
         donations=host.donations,
         packings=tuple([_run(step) for step in host.packings]),
-        conditions=_texts(host.conditions),
-        limits=tuple([SizeLimit(_texts(x.dims), x.unit, x.what, _place(x.span)) for x in limits(program)]),
+        conditions=_sizes(host.conditions),
+        limits=tuple([SizeLimit(_sizes(x.dims), x.unit, x.what, _place(x.span)) for x in limits(program)]),
     )
 
 
@@ -111,11 +112,11 @@ def _argument(parameter: Parameter, name: str) -> Argument:
 
 def _check(check: Check) -> CheckText:
     return CheckText(
-        check.lhs.python(),
+        check.lhs.size_expr(),
         check.relation.value,
-        check.rhs.python(),
+        check.rhs.size_expr(),
         check.message,
-        tuple(d.python() for d in check.values),
+        tuple(d.size_expr() for d in check.values),
         _place(check.span) + from_line(check.origin),
     )
 
@@ -128,21 +129,21 @@ def _buffer(buffer: HostBuffer) -> Buffer:
     return Buffer(
         buffer.kind,
         buffer.number,
-        buffer.offset.python(),
-        buffer.size.python(),
+        buffer.offset.size_expr(),
+        buffer.size.size_expr(),
         repr(buffer.tensor),
         buffer.tensor.dtype.numpy,
-        _texts(buffer.tensor.shape),
+        _sizes(buffer.tensor.shape),
         buffer.first,
         buffer.last,
         buffer.memory,
         buffer.packed,
-        None if buffer.whole is None else buffer.whole.python(),
+        None if buffer.whole is None else buffer.whole.size_expr(),
     )
 
 
-def _texts(dims: Sequence[Dim]) -> tuple[str, ...]:
-    return tuple(d.python() for d in dims)
+def _sizes(dims: Sequence[Dim]) -> tuple[SizeExpr, ...]:
+    return tuple(d.size_expr() for d in dims)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +177,7 @@ def _step(step: HostStep, numbers: _Numbers) -> Step:
 def _run(step: LaunchStep) -> Launch:
     kernel = step.kernel
     assert isinstance(kernel, KernelRef), "threads share what runs on the CPU"
-    sizes = (kernel.extent.python(), kernel.grain.python(), kernel.scratch.python())
+    sizes = (kernel.extent.size_expr(), kernel.grain.size_expr(), kernel.scratch.size_expr())
     chosen = tuple(map(_selection, kernel.selections))
     return Launch(kernel.name, step.slots, kernel.symbols, *sizes, step.replaced, chosen, step.unless)
 
@@ -184,12 +185,12 @@ def _run(step: LaunchStep) -> Launch:
 def _region(step: RegionStep) -> Region:
     members = [
         Member(
-            *(_run(m.launch), m.symbols, m.pieces.python(), m.extent.python()),
-            tuple([(held.position, held.size.python()) for held in m.held]),
+            *(_run(m.launch), m.symbols, m.pieces.size_expr(), m.extent.size_expr()),
+            tuple([(held.position, held.size.size_expr()) for held in m.held]),
         )
         for m in step.members
     ]
-    return Region(tuple(members), *_texts((step.rows, step.units, step.grain, step.work, step.scratch)))
+    return Region(tuple(members), *_sizes((step.rows, step.units, step.grain, step.work, step.scratch)))
 
 
 def _launch(step: LaunchStep, numbers: _Numbers) -> Step:
@@ -208,7 +209,7 @@ def _launch(step: LaunchStep, numbers: _Numbers) -> Step:
 
 
 def _selection(chosen: Chosen) -> Selection:
-    m, n, k, batch = _texts((chosen.shape.m, chosen.shape.n, chosen.shape.k, chosen.shape.batch))
+    m, n, k, batch = _sizes((chosen.shape.m, chosen.shape.n, chosen.shape.k, chosen.shape.batch))
     return Selection(
         chosen.product,
         m,
@@ -217,14 +218,14 @@ def _selection(chosen: Chosen) -> Selection:
         batch,
         chosen.candidates,
         chosen.rates,
-        chosen.number.python(),
+        chosen.number.size_expr(),
         chosen.threads,
         chosen.how,
     )
 
 
 def _variant(variant: CallVariant, slots: Sequence[int]) -> Variant:
-    guards = tuple(Guard(g.lhs.python(), g.relation, g.rhs.python()) for g in variant.guards)
+    guards = tuple(Guard(g.lhs.size_expr(), g.relation, g.rhs.size_expr()) for g in variant.guards)
     return Variant(variant.label, guards, variant.aligned, tuple(_command(call, slots) for call in variant.calls))
 
 
@@ -235,11 +236,11 @@ def _command(call: Call, slots: Sequence[int]) -> Command:
                 call.kernel,
                 tuple(slots[k] for k in call.buffers),
                 call.symbols,
-                call.blocks.python(),
+                call.blocks.size_expr(),
                 call.threads,
-                call.shared.python(),
-                call.cycles.python(),
-                call.latency.python(),
+                call.shared.size_expr(),
+                call.cycles.size_expr(),
+                call.latency.size_expr(),
                 call.pipelined,
             )
         case ProductCall():
@@ -257,18 +258,18 @@ def _product(call: ProductCall, slots: Sequence[int]) -> Product:
         a=slots[call.a],
         b=slots[call.b],
         c=slots[call.c],
-        a_offset=call.a_offset.python(),
-        b_offset=call.b_offset.python(),
-        c_offset=call.c_offset.python(),
-        a_leading=call.a_leading.python(),
-        b_leading=call.b_leading.python(),
-        c_leading=call.c_leading.python(),
+        a_offset=call.a_offset.size_expr(),
+        b_offset=call.b_offset.size_expr(),
+        c_offset=call.c_offset.size_expr(),
+        a_leading=call.a_leading.size_expr(),
+        b_leading=call.b_leading.size_expr(),
+        c_leading=call.c_leading.size_expr(),
         a_transposed=call.a_transposed,
         b_transposed=call.b_transposed,
-        m=call.m.python(),
-        n=call.n.python(),
-        k=call.k.python(),
-        batch=tuple(BatchLoop(*_texts((b.extent, b.a_stride, b.b_stride, b.c_stride))) for b in call.batch),
+        m=call.m.size_expr(),
+        n=call.n.size_expr(),
+        k=call.k.size_expr(),
+        batch=tuple(BatchLoop(*_sizes((b.extent, b.a_stride, b.b_stride, b.c_stride))) for b in call.batch),
         dtypes=(call.dtypes[0].numpy, call.dtypes[1].numpy),
         compute=call.compute,
     )

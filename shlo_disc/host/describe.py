@@ -25,6 +25,7 @@ from shlo_disc.kernels.groups import FusionPlan, Group
 from shlo_disc.kernels.op_graph import group_inputs, is_control
 from shlo_disc.overview import BufferText, DecisionText, GroupText, OpText, Overview, SizesText
 from shlo_disc.parse.origins import find_origins
+from shlo_disc.size_expr import SizeExpr
 
 
 def describe(
@@ -58,7 +59,7 @@ def _sizes(program: Program, points: Sequence[Point]) -> SizesText:
     direct = set(chosen.values())
     return SizesText(
         tuple(symbol.name for symbol in chosen.values()),
-        tuple(raw.name if raw in direct else size.python() for raw, size in zip(program.given, sizes, strict=True)),
+        tuple(raw.name if raw in direct else size.size_expr() for raw, size in zip(program.given, sizes, strict=True)),
         tuple(tuple(point[s] for s in chosen.values()) for point in points if point.keys() >= direct),
         tuple(symbol.name for symbol in definitions if symbol not in direct),
     )
@@ -98,9 +99,9 @@ class _Groups:
         """The user's line that it came from, if it is known."""
         return self._origins.get(span, "")
 
-    def bytes(self, count: Dim) -> str:
+    def bytes(self, count: Dim) -> SizeExpr:
         """A number of bytes, or of additions, as a formula of the user's sizes."""
-        return self._facts.readable(count).python()
+        return self._facts.readable(count).size_expr()
 
     def buffers(self, host: HostProgram) -> Iterator[BufferText]:
         """What lives in the arena."""

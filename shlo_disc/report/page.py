@@ -34,7 +34,7 @@ from shlo_disc.report.text import explain
 
 Json: TypeAlias = Mapping[str, Any]
 
-SCRIPTS = ("formulas", "sizes", "dom", "layout", "graph", "group", "memory", "views", "main")  # in this order
+SCRIPTS = ("size_expr", "sizes", "dom", "layout", "graph", "group", "memory", "views", "main")  # in this order
 _FOLDER = files("shlo_disc.report") / "web"
 _KERNEL = re.compile(
     r'^extern "C" [^\n]*?\bvoid (?:__launch_bounds__\([^)]*\) )?(\w+)\([^{;]*\{\n.*?^}\n?', re.MULTILINE | re.DOTALL

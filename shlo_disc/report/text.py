@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 
 from shlo_disc.artifact import Artifact, Choice, HostCall, Region, Variant
@@ -10,6 +9,7 @@ from shlo_disc.diagnostics import ShloDiscError, one_line, printable
 from shlo_disc.overview import GroupText
 from shlo_disc.report.chains import folded_facts, folded_shapes, value_chains
 from shlo_disc.report.steps import kernel_names, lifetimes, places
+from shlo_disc.size_expr import substitute, symbols_of
 
 _CALLEES: Mapping[str, str] = {  # what a host call calls
     "cpu fft": "SciPy's pocketfft",
@@ -112,10 +112,7 @@ def _way(artifact: Artifact, variant: Variant) -> str:
     known = dict(zip(artifact.symbols[artifact.given :], artifact.definitions, strict=True))
     auxiliary = {name: known[name] for name in artifact.overview.sizes.auxiliary}
 
-    def shown(formula: str) -> str:
-        return re.sub(r"\b[^\W\d]\w*", lambda name: auxiliary.get(name[0], name[0]), formula)
-
-    guards = [f"{shown(g.lhs)} {g.relation} {shown(g.rhs)}" for g in variant.guards]
+    guards = [f"{substitute(g.lhs, auxiliary)} {g.relation} {substitute(g.rhs, auxiliary)}" for g in variant.guards]
     demands = [*guards, *(["aligned to 16 bytes"] if variant.aligned else [])]
     return f"{variant.label} (if {', '.join(demands)})" if demands else variant.label
 
@@ -134,16 +131,12 @@ def _memory(artifact: Artifact) -> Iterator[str]:
 def _offset_names(artifact: Artifact) -> Iterator[str]:
     """The names that offsets are written in, the last one first: each is in terms of those before it."""
     sizes = artifact.overview.sizes
-    used = _words(artifact.overview.arena, *(buffer.offset for buffer in artifact.overview.buffers))
+    used = set(symbols_of(artifact.overview.arena, *(buffer.offset for buffer in artifact.overview.buffers)))
     names = artifact.symbols[artifact.given :]
     for name, formula in reversed(list(zip(names, artifact.definitions, strict=True))):
         if name in used and name not in sizes.names and name not in sizes.auxiliary:
-            used |= _words(formula)
+            used.update(symbols_of(formula))
             yield f"  {name} = {formula}"
-
-
-def _words(*texts: str) -> set[str]:
-    return {word for text in texts for word in re.findall(r"\w+", text)}
 
 
 def _schedules(artifact: Artifact) -> Iterator[str]:
@@ -156,7 +149,7 @@ def _schedules(artifact: Artifact) -> Iterator[str]:
         if one.candidates:
             yield f"  {' | '.join(candidate.name for candidate in one.candidates)}"
         if len(one.candidates) > 1:
-            yield f"  number {known.get(one.number, one.number)}"
+            yield f"  number {substitute(one.number, known)}"
 
 
 def _by_segment(show: Callable[[Artifact], Iterator[str]]) -> Callable[[Artifact], Iterator[str]]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Callable, Mapping, Sequence
 
-from shlo_disc.artifact import Artifact, CheckText, Formula
+from shlo_disc.artifact import Artifact, CheckText
 from shlo_disc.diagnostics import InternalError, RuntimeShapeError, filled
-from shlo_disc.runtime.formulas import Symbols, evaluate
+from shlo_disc.runtime.symbols import Symbols
+from shlo_disc.size_expr import SizeExpr, evaluate, symbols_of
 
-_NAME = re.compile(r"[^\W\d]\w*")
 _RELATIONS: dict[str, Callable[[int, int], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -39,11 +38,11 @@ def verify(artifact: Artifact, symbols: Symbols) -> None:
 
 def verify_layout(artifact: Artifact, symbols: Symbols) -> None:
     """Raise `InternalError` for the first condition of the layout that the sizes of a call do not meet."""
-    for formula in artifact.conditions:
-        if evaluate(formula, symbols) < 0:
+    for size in artifact.conditions:
+        if evaluate(size, symbols) < 0:
             raise InternalError(
                 "the layout of memory does not hold at these sizes, so that nothing was run: "
-                f"found {_equation(formula, symbols)}, expected at least 0\n  where {sizes_of(artifact, (formula,))}"
+                f"found {_equation(size, symbols)}, expected at least 0\n  where {sizes_of(artifact, (size,))}"
             )
 
 
@@ -51,7 +50,7 @@ def broken(artifact: Artifact, check: CheckText, symbols: Mapping[str, int]) -> 
     """The error for a demand that is not met: its message with the values, the sizes it is about, and its line."""
     message = filled(check.message, [_show(value, symbols) for value in check.values])
     lhs, relation, rhs = check.lhs, check.relation, check.rhs
-    if lhs.lstrip("-").isdigit() and relation in _MIRRORED:  # a number is expected, not found
+    if isinstance(lhs, int) and relation in _MIRRORED:  # a number is expected, not found
         lhs, relation, rhs = rhs, _MIRRORED[relation], lhs
     lines = [message, f"  found {_equation(lhs, symbols)}, expected {relation} {_equation(rhs, symbols)}"]
     if sizes := sizes_of(artifact, (check.lhs, check.rhs)):
@@ -61,12 +60,12 @@ def broken(artifact: Artifact, check: CheckText, symbols: Mapping[str, int]) -> 
     return RuntimeShapeError("\n".join(lines))
 
 
-def sizes_of(artifact: Artifact, formulas: Sequence[Formula]) -> str:
-    """Which dim, or which element, of which argument each size in formulas is, or what it is computed from."""
+def sizes_of(artifact: Artifact, sizes: Sequence[SizeExpr]) -> str:
+    """Which dim, or which element, of which argument each size in sizes is, or what it is computed from."""
     names, defined = list[str](), dict(zip(artifact.symbols[artifact.given :], artifact.definitions, strict=True))
-    waiting = list(formulas)
-    for formula in waiting:
-        new = [name for name in dict.fromkeys(_NAME.findall(formula)) if name not in names]
+    waiting = list(sizes)
+    for size in waiting:
+        new = [name for name in dict.fromkeys(symbols_of(size)) if name not in names]
         names += new
         waiting += [defined[name] for name in new if name in defined]
     dims = (f"{artifact.arguments[argument].name}, dim {axis}" for argument, axis in artifact.raw)
@@ -75,13 +74,13 @@ def sizes_of(artifact: Artifact, formulas: Sequence[Formula]) -> str:
     return ", ".join(f"{name} is {known[name]}" for name in names if name in known)
 
 
-def _equation(formula: Formula, symbols: Mapping[str, int]) -> str:
-    value = _show(formula, symbols)
-    return value if formula.strip() == value else f"{formula} = {value}"
+def _equation(size: SizeExpr, symbols: Mapping[str, int]) -> str:
+    value = _show(size, symbols)
+    return value if str(size) == value else f"{size} = {value}"
 
 
-def _show(formula: Formula, symbols: Mapping[str, int]) -> str:
+def _show(size: SizeExpr, symbols: Mapping[str, int]) -> str:
     try:
-        return str(evaluate(formula, symbols))
-    except (KeyError, NameError):  # it builds on a size that this very check guards
+        return str(evaluate(size, symbols))
+    except KeyError:  # it builds on a size that this very check guards
         return "?"

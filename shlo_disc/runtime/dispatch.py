@@ -13,7 +13,6 @@ from typing import Literal
 from shlo_disc.artifact import Artifact, Launch
 from shlo_disc.runtime.driver import Driver, Plan
 from shlo_disc.runtime.entry import HostProgram
-from shlo_disc.runtime.formulas import evaluate
 from shlo_disc.runtime.library import Pointers, Program, Runtime, pointers, words
 from shlo_disc.runtime.memory import aligned
 from shlo_disc.runtime.peak import symbols_at
@@ -21,6 +20,7 @@ from shlo_disc.runtime.steps import leaves
 from shlo_disc.schedules.candidates import Candidate
 from shlo_disc.schedules.model import Shape, cost, occupancy, seconds, waste
 from shlo_disc.schedules.selection import Selection
+from shlo_disc.size_expr import evaluate
 
 _LEAST_RUNS, _PATIENCE = 5, 0.05  # of a launch that is measured; seconds
 _CALLS_KEPT = 1 << 16
@@ -114,7 +114,7 @@ def explain_dispatch(artifact: Artifact, program: Program, runtime: Runtime, siz
 
 def _product(selection: Selection, symbols: Mapping[str, int]) -> Iterator[str]:
     shape, chosen = shape_of(selection, symbols), candidate_of(selection, symbols)
-    batch = f"{shape.batch} times " if selection.batch != "1" else ""
+    batch = f"{shape.batch} times " if selection.batch != 1 else ""
     yield f"{selection.product}: {batch}{shape.m} x {shape.n} x {shape.k}"
     if chosen is None:
         yield f"  {selection.how}"

@@ -14,7 +14,6 @@ from shlo_disc.diagnostics import InternalError, RuntimeShapeError
 from shlo_disc.runtime.callees import bind_on_host
 from shlo_disc.runtime.checks import broken, verify, verify_layout
 from shlo_disc.runtime.entry import HostProgram
-from shlo_disc.runtime.formulas import Symbols, evaluate
 from shlo_disc.runtime.host_calls import HostCalls, Session, memory_of, view_on_host
 from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.library import Native, Pointers, Program, Runtime, Words, words
@@ -22,6 +21,8 @@ from shlo_disc.runtime.limits import verify_limits
 from shlo_disc.runtime.memory import POOL, Shelf
 from shlo_disc.runtime.packing import Constants, Packer
 from shlo_disc.runtime.steps import has_control_flow, host_calls
+from shlo_disc.runtime.symbols import Symbols
+from shlo_disc.size_expr import evaluate
 
 RAISED, NO_MEMORY = 1, 2  # how a run ended: `ShloEnd` of runtime.h
 NO_SCRATCH = "no memory for what the calling thread needs for itself while it computes\n  help: call with smaller sizes"

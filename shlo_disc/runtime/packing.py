@@ -7,21 +7,17 @@ was given, a constant or a bound argument, is dropped.
 from __future__ import annotations
 
 import ctypes
-import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from shlo_disc.artifact import Artifact, Case, Copy, HostCall, Launch, Region, Slot, Step, While
-from shlo_disc.runtime.formulas import evaluate
 from shlo_disc.runtime.interop import Array
 from shlo_disc.runtime.library import Pointers, Program, Runtime, pointers, words
 from shlo_disc.runtime.limits import LARGEST, magnitude
 from shlo_disc.runtime.memory import aligned
-
-_NAME = re.compile(r"[^\W\d]\w*")
-_FUNCTIONS = frozenset({"floordiv", "mod", "min", "max"})
+from shlo_disc.size_expr import SizeExpr, evaluate, symbols_of
 
 
 class Packer:
@@ -46,11 +42,11 @@ class Packer:
         for number, packing in enumerate(self.artifact.packings):
             *sources, target = packing.buffers
             size = self.artifact.buffers[target].size
-            formulas = (size, packing.extent, packing.grain, packing.scratch, *packing.dims)
+            sizes = (size, packing.extent, packing.grain, packing.scratch, *packing.dims)
             if number in done or not all(slot in addresses for slot in sources):
                 continue
-            if _names(formulas) <= known.keys():
-                _check_fits(self.artifact, formulas, known)
+            if set(symbols_of(*sizes)) <= known.keys():
+                _check_fits(self.artifact, sizes, known)
                 found[number] = memory = aligned(evaluate(size, known))
                 self._launch(packing, [*(addresses[slot] for slot in sources), memory.ctypes.data], known)
         return found
@@ -71,23 +67,17 @@ def _known(artifact: Artifact, given: Mapping[int, int]) -> dict[str, int]:
     """The values of all symbols that follow from some of those that a call brings."""
     known = {artifact.symbols[number]: value for number, value in given.items()}
     for name, formula in zip(artifact.symbols[artifact.given :], artifact.definitions, strict=True):
-        if _names((formula,)) <= known.keys():
+        if set(symbols_of(formula)) <= known.keys():
             known[name] = evaluate(formula, known)
     return known
 
 
-def _check_fits(artifact: Artifact, formulas: Iterable[str], known: Mapping[str, int]) -> None:
+def _check_fits(artifact: Artifact, sizes: Sequence[SizeExpr], known: Mapping[str, int]) -> None:
     """Refuse sizes that do not fit into 64 bits: those of the memory, and what they are computed from."""
     defined = dict(zip(artifact.symbols[artifact.given :], artifact.definitions, strict=True))
-    for formula in (*formulas, *(defined[name] for name in _names(formulas) if name in defined)):
-        if magnitude(formula, known) > LARGEST:
-            raise MemoryError(
-                f"a packed operand does not fit into 64 bits: found {formula} = {evaluate(formula, known)}"
-            )
-
-
-def _names(formulas: Iterable[str]) -> set[str]:
-    return {name for formula in formulas for name in _NAME.findall(formula)} - _FUNCTIONS
+    for size in (*sizes, *(defined[name] for name in dict.fromkeys(symbols_of(*sizes)) if name in defined)):
+        if magnitude(size, known) > LARGEST:
+            raise MemoryError(f"a packed operand does not fit into 64 bits: found {size} = {evaluate(size, known)}")
 
 
 def read_slots(artifact: Artifact, packed: Collection[int]) -> frozenset[Slot]:

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import RuntimeShapeError, ShloDiscError, whole_number
-from shlo_disc.runtime.bounds import bounds
 from shlo_disc.runtime.checks import holds, verify
-from shlo_disc.runtime.formulas import Symbols, evaluate
+from shlo_disc.runtime.symbols import Symbols
+from shlo_disc.size_expr import bounds, evaluate
 
 _LARGEST = 1 << 40  # no size of an array is tried beyond this
 _UNITS = {

@@ -28,9 +28,9 @@ from shlo_disc.artifact import (
     While,
 )
 from shlo_disc.diagnostics import InternalError
-from shlo_disc.runtime.formulas import evaluate
 from shlo_disc.runtime.interop import Array, dtype_of
 from shlo_disc.runtime.library import Pointers
+from shlo_disc.size_expr import SizeExpr, evaluate
 
 Fetch: TypeAlias = Callable[[int, int], bytes | memoryview]
 
@@ -67,9 +67,9 @@ class Buffers(Mapping[Slot, Array]):
     def __len__(self) -> int:
         return len(self._buffers)
 
-    def value(self, formula: str) -> int:
+    def value(self, size: SizeExpr) -> int:
         """A size of this call."""
-        return evaluate(formula, self.symbols)
+        return evaluate(size, self.symbols)
 
     def size(self, slot: Slot) -> int:
         """The bytes of a buffer."""

@@ -11,13 +11,13 @@ from shlo_disc.artifact import Artifact, Choice, Copy, HostCall, Launch, Region
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.runtime.driver import NO_SCRATCH, Plan, allot, calls_on_host, sizes_in_python
 from shlo_disc.runtime.entry import HostProgram
-from shlo_disc.runtime.formulas import evaluate
 from shlo_disc.runtime.host_calls import memory_of
 from shlo_disc.runtime.interop import Array
 from shlo_disc.runtime.library import Pointers, Program, Runtime, pointers, words
 from shlo_disc.runtime.memory import aligned
 from shlo_disc.runtime.packing import Constants, Packer
 from shlo_disc.runtime.steps import Buffers, Leaf, Observer, Places, fetch_from_host, leaves, walk
+from shlo_disc.size_expr import evaluate
 
 
 class Vm:
@@ -103,7 +103,7 @@ class Vm:
             slots = pointers([buffers.address(slot) for slot in launch.buffers])
             dims, unit_dims = (words([buffers.value(size) for size in sizes]) for sizes in (launch.dims, member.dims))
             sizes = (launch.extent, launch.grain, launch.scratch)
-            held = words([buffers.value(str(part)) for row in member.held for part in row])
+            held = words([buffers.value(part) for row in member.held for part in row])
             kept += (slots, dims, unit_dims, held)
             members += (self._kernels[launch.kernel].value or 0, ctypes.addressof(slots), ctypes.addressof(dims))
             members += (*map(buffers.value, sizes), ctypes.addressof(unit_dims))

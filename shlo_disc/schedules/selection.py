@@ -6,24 +6,24 @@ from dataclasses import dataclass
 
 from shlo_disc.schedules.candidates import Candidate
 from shlo_disc.schedules.model import Rates
+from shlo_disc.size_expr import SizeExpr
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
     """How a product `m x n x k` of a launch, or all of a batch, is computed: by the candidate of a number.
 
-    Sizes and the number are formulas, see `artifact`.
     Without candidates the prelude chooses. `rates` are those of the candidates' micro-kernels, on one of so many
     `threads`. `product` names it; `how` says, for people, what the choice was made by.
     """
 
     product: str
-    m: str
-    n: str
-    k: str
-    batch: str
+    m: SizeExpr
+    n: SizeExpr
+    k: SizeExpr
+    batch: SizeExpr
     candidates: tuple[Candidate, ...]
     rates: tuple[Rates, ...]
-    number: str
+    number: SizeExpr
     threads: int
     how: str

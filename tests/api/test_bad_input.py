@@ -195,7 +195,7 @@ def test_a_size_that_does_not_divide() -> None:
     run = compiled(lambda x: x.reshape(2, -1), spec(2 * b))
     assert shape_error(run, zeros(5)) == (
         f"{PROLOGUE}Division had remainder 1 when computing the value of 'b'.\n"
-        "  found mod(s0, 2) = 1, expected == 0\n"
+        "  found s0 % 2 = 1, expected == 0\n"
         "  where s0 is args[0], dim 0"
     )
     assert run(zeros(6)).shape == (2, 3)

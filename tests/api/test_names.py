@@ -20,11 +20,11 @@ from tests.api.programs import compiled, counted, dims, spec
     [
         ("s", 5, ("s",), (), "s"),
         ("s + 1", 5, ("zs0", "s"), ("zs0 - 1",), "s + 1"),
-        ("2*s", 6, ("zs0", "s"), ("floordiv(zs0, 2)",), "2*s"),
-        ("3*s + 1", 7, ("zs0", "s"), ("floordiv(zs0 + 2, 3) - 1",), "3*s + 1"),
+        ("2*s", 6, ("zs0", "s"), ("zs0 // 2",), "2*s"),
+        ("3*s + 1", 7, ("zs0", "s"), ("(zs0 + 2) // 3 - 1",), "3*s + 1"),
         ("s0", 3, ("s0",), (), "s0"),
-        ("2*zs1", 4, ("zzs0", "zs1"), ("floordiv(zzs0, 2)",), "2*zs1"),
-        ("2*lambda", 4, ("s0", "s0_by_2"), ("floordiv(s0, 2)",), "2*s0_by_2"),
+        ("2*zs1", 4, ("zzs0", "zs1"), ("zzs0 // 2",), "2*zs1"),
+        ("2*lambda", 4, ("s0", "s0_by_2"), ("s0 // 2",), "2*s0_by_2"),
         ("int", 3, ("int",), (), "int"),
     ],
 )
@@ -33,15 +33,15 @@ def test_a_size_has_the_name_of_its_dimension_variable(
 ) -> None:
     run = compiled(jnp.tanh, spec(*dims(text)))
     artifact = run.executable.artifact
-    assert (artifact.symbols, artifact.definitions) == (symbols, definition)
-    assert artifact.results[0].shape == (result,)
+    assert (artifact.symbols, tuple(map(str, artifact.definitions))) == (symbols, definition)
+    assert [str(size) for size in artifact.results[0].shape] == [result]
     np.testing.assert_allclose(run(counted(size)), np.tanh(counted(size)), rtol=1e-6)
 
 
 def test_sizes_of_several_variables_are_written_in_them() -> None:
     s, mixed = dims("s, s + 2*t")
     run = compiled(lambda x, y: x.sum() + y, spec(s), spec(mixed))
-    assert run.executable.artifact.results[0].shape == ("s + 2*t",)
+    assert [str(size) for size in run.executable.artifact.results[0].shape] == ["s + 2*t"]
     np.testing.assert_allclose(run(counted(3), counted(7)), counted(3).sum() + counted(7))
 
 

@@ -18,8 +18,8 @@ from shlo_disc.expr.dim import Dim, Sym, const, maximum, of, symbol
 from shlo_disc.expr.facts import Facts
 from shlo_disc.host.placement import ALIGNMENT, Placement, Tenant, aligned, place, stack
 from shlo_disc.pipeline import DeviceKind
-from shlo_disc.runtime.formulas import evaluate
 from shlo_disc.runtime.steps import leaves, slots_of
+from shlo_disc.size_expr import evaluate
 from tests.codegen.programs import LAYER, generated, layers
 from tests.codegen.test_fusion import PROGRAMS
 from tests.pipeline.exports import FAST, In, exported

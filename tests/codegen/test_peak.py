@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 import shlo_disc
 from shlo_disc.artifact import Artifact, Case, Slot, Step, While
 from shlo_disc.diagnostics import RuntimeShapeError, ShloDiscError
-from shlo_disc.runtime.bounds import bounds
 from shlo_disc.runtime.executable import Executable
-from shlo_disc.runtime.formulas import evaluate
 from shlo_disc.runtime.memory import POOL, Shelf
 from shlo_disc.runtime.peak import largest_size, parse_bytes
+from shlo_disc.size_expr import bounds, evaluate
 from tests.codegen.programs import LAYER, layers
 from tests.pipeline.exports import FAST, In, by_jax, exported
+from tests.size_text import parsed
 
 Array = NDArray[Any]
 INPUTS = (In("b, t, 16"), *LAYER * 2)
@@ -178,7 +178,7 @@ def test_the_largest_size_is_the_last_that_fits() -> None:
 
 def test_the_largest_size_of_a_formula_that_falls_and_rises() -> None:
     artifact = shlo_disc.compile(exported(layers(1), (In("b, t, 16"), *LAYER)), options=FAST).executable.artifact
-    shape = "max(100 - 10*b, 0) + 2*mod(b, 7) + max(b - 60, 0)*t"
+    shape = parsed("max(100 - 10*b, 0) + 2*(b % 7) + max(b - 60, 0)*t")
     strange = replace(artifact, arena_bytes=shape)
     for room in (0, 1, 7, 11, 30, 90):
         fitting = [b for b in range(1, 400) if evaluate(shape, {"b": b, "t": 5}) <= room]
@@ -188,7 +188,7 @@ def test_the_largest_size_of_a_formula_that_falls_and_rises() -> None:
 
 def test_bounds_hold_everything_in_between() -> None:
     rng = np.random.default_rng(1)
-    formula = "3*b*b - 5*t + floordiv(b*t + 7, 4) * min(t, 9) + mod(b - t, 5) - max(b, -t)"
+    formula = parsed("3*b*b - 5*t + (b*t + 7) // 4 * min(t, 9) + (b - t) % 5 - max(b, -t)")
     for _ in range(100):
         (b0, b1), (t0, t1) = np.sort(rng.integers(0, 30, 2)), np.sort(rng.integers(0, 30, 2))
         low, high = bounds(formula, {"b": (int(b0), int(b1)), "t": (int(t0), int(t1))})
@@ -211,4 +211,4 @@ def test_offsets_are_shown_with_what_they_stand_for() -> None:
     assert {name for name, _ in shown} == set(re.findall(r"offset\d+", text)) != set()
     for name, formula in shown:
         known = {"s": 7, "t": 9, **{one: 0 for one, _ in shown}}
-        assert evaluate(formula, known) > 0, name
+        assert evaluate(parsed(formula), known) > 0, name

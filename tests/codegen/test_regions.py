@@ -27,8 +27,8 @@ from shlo_disc.host.program import KernelRef, LaunchStep
 from shlo_disc.host.regions import Locality, find_regions
 from shlo_disc.kernels.groups import Group, GroupKind
 from shlo_disc.runtime.executable import Executable
-from shlo_disc.runtime.formulas import evaluate
 from shlo_disc.runtime.peak import symbols_at
+from shlo_disc.size_expr import evaluate
 from tests.pipeline.exports import In, exported
 from tests.pipeline.guarded import guarded
 

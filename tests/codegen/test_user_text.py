@@ -17,6 +17,7 @@ from shlo_disc.expr.symbol_names import is_symbol_name
 from shlo_disc.options import CompileOptions, Hints
 from shlo_disc.pipeline import Request, Stopwatch, compile_for, compile_text
 from shlo_disc.report.text import explain
+from shlo_disc.size_expr import symbols_of
 from tests.codegen.hostile import MARK, POSITIONS, payloads, program
 from tests.emulator.device import EmulatedDevice
 
@@ -61,8 +62,8 @@ def check_source(artifact: Artifact) -> None:
         assert set(file.text) <= set(map(chr, range(32, 127))) | {"\n"}
         assert not re.search(r"//[^\n]*(\\|\?\?/)\s*\n", file.text), "a comment goes on on the next line"
         assert MARK not in _COMMENT.sub("", file.text)
-    for text in (*artifact.symbols, *artifact.definitions, artifact.arena_bytes, *artifact.raw_sizes):
-        assert MARK not in text or is_symbol_name(text)
+    for name in (*artifact.symbols, *symbols_of(*artifact.definitions, artifact.arena_bytes, *artifact.raw_sizes)):
+        assert MARK not in name or is_symbol_name(name)
 
 
 @pytest.mark.parametrize("device", DEVICES)

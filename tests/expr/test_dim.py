@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from shlo_disc import size_expr
 from shlo_disc.expr.dim import (
     ZERO,
     Data,
@@ -24,6 +25,7 @@ from shlo_disc.expr.dim import (
 )
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Arg, Binary, BinaryFn, Const, FromDim, Scalar
+from shlo_disc.size_expr import SizeExpr, SizeOp
 from tests.expr.trees import NAMES, Tree, by_symbol, dim_of, evaluate, trees, values
 
 A, B, S, T = (symbol(name) for name in ("a", "b", "s", "t"))
@@ -89,10 +91,21 @@ def test_linear_splits_or_refuses(tree: Tree, env: Mapping[str, int]) -> None:
 
 
 @given(trees(), values())
-def test_python_text_computes_the_value(tree: Tree, env: Mapping[str, int]) -> None:
+def test_the_size_of_an_artifact_computes_the_value(tree: Tree, env: Mapping[str, int]) -> None:
     dim = dim_of(tree)
-    functions = {"floordiv": floordiv, "mod": mod, "min": min, "max": max}
-    assert eval(dim.python(), functions, dict(env)) == dim.evaluate(by_symbol(env))  # noqa: S307  # our own text
+    assert size_expr.evaluate(dim.size_expr(), env) == dim.evaluate(by_symbol(env))
+    functions: dict[str, object] = {"__builtins__": {}, "min": min, "max": max, **env}
+    divisors = [size_expr.evaluate(one, env) for one in _divisors(dim.size_expr())]
+    if all(divisors):  # Python raises for 0
+        assert eval(str(dim.size_expr()), functions) == dim.evaluate(by_symbol(env))  # noqa: S307  # our own text
+
+
+def _divisors(size: SizeExpr) -> Iterator[SizeExpr]:
+    if isinstance(size, SizeOp):
+        if size.fn in ("//", "%"):
+            yield size.operands[1]
+        for operand in size.operands:
+            yield from _divisors(operand)
 
 
 @given(trees(), st.integers(1, 12), values())

@@ -16,7 +16,8 @@ import pytest
 import shlo_disc
 from shlo_disc.artifact import Launch
 from shlo_disc.runtime.executable import Executable
-from shlo_disc.runtime.formulas import Symbols, evaluate
+from shlo_disc.runtime.symbols import Symbols
+from shlo_disc.size_expr import evaluate
 from tests.pipeline.exports import FAST, In, exported
 
 # The function, its arguments, and between which numbers of grains its only launch is.

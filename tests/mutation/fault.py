@@ -88,6 +88,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
         "tests/prelude/test_functions.py",
         "tests/prelude/test_sums.py",
         "tests/pipeline/test_special_values.py",
+        "tests/pipeline/test_undefined_behavior.py",
     ),
     "cuda_rows": ("tests/lower_cuda/test_row_kernels.py", "tests/lower_cuda/test_columns.py"),
     "cuda_maps": ("tests/lower_cuda/test_maps.py", "tests/lower_cuda/test_turned.py"),
@@ -110,7 +111,12 @@ SUITES: Mapping[str, tuple[str, ...]] = {
         "tests/pipeline/test_segments.py",
     ),
     "late_sizes": ("tests/soundness/test_late_sizes.py",),
-    "cache": ("tests/runtime/test_cache.py", "tests/runtime/test_cache_faults.py", "tests/runtime/test_vm.py"),
+    "cache": (
+        "tests/runtime/test_cache.py",
+        "tests/runtime/test_cache_faults.py",
+        "tests/runtime/test_codec_sizes.py",
+        "tests/runtime/test_vm.py",
+    ),
     "user_text": ("tests/codegen/test_user_text.py",),
     "launches": ("tests/runtime/test_launch_table.py", "tests/runtime/test_gpu_executable.py"),
 }

@@ -21,11 +21,11 @@ from shlo_disc.artifact import Artifact, Buffer, Launch
 from shlo_disc.compiled import Compiled
 from shlo_disc.runtime.driver import Plan
 from shlo_disc.runtime.executable import Executable
-from shlo_disc.runtime.formulas import evaluate
 from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.library import Pointers, pointers, words
 from shlo_disc.runtime.steps import Buffers
 from shlo_disc.runtime.vm import Vm
+from shlo_disc.size_expr import SizeExpr, SizeOp, evaluate
 
 Array = NDArray[Any]
 
@@ -91,13 +91,13 @@ def guarded(compiled: Compiled, seed: int = 0) -> Executable:
 def _apart(artifact: Artifact) -> Artifact:
     """Each temporary at the end of the first half of a room of its own, which it shares with what lies in its place."""
 
-    def offset(slot: int, buffer: Buffer) -> str:
+    def offset(slot: int, buffer: Buffer) -> SizeExpr:
         room = slot if buffer.memory is None else buffer.memory
-        size = f"{ALIGNMENT}*floordiv({buffer.size} + {ALIGNMENT - 1}, {ALIGNMENT})"
-        return f"{room * ROOM + ROOM // 2} - {size}"
+        lines = SizeOp("//", (SizeOp("+", (buffer.size, ALIGNMENT - 1)), ALIGNMENT))
+        return SizeOp("+", (room * ROOM + ROOM // 2, SizeOp("*", (-ALIGNMENT, lines))))
 
     buffers = tuple(replace(b, offset=offset(k, b)) if b.kind == "arena" else b for k, b in enumerate(artifact.buffers))
-    return replace(artifact, buffers=buffers, arena_bytes="0")
+    return replace(artifact, buffers=buffers, arena_bytes=0)
 
 
 class _GuardedVm(Vm):

@@ -22,6 +22,8 @@ COMPILERS = {
     "zig": [sys.executable, "-m", "ziglang", "c++", "-ffp-contract=fast-honor-pragmas"],
 }
 
+UNOPTIMIZED = ("-O0", "-ffp-contract=off")  # what programs are compiled with that are told not to be optimized
+
 
 def build(compiler: str, source: str, folder: Path, *flags: str) -> ctypes.CDLL:
     """Compile a harness that includes headers of the prelude; skip where this compiler is absent."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from shlo_disc.expr import special_functions
 from tests.conftest import SEED
-from tests.prelude.compilers import COMPILERS, build
+from tests.prelude.compilers import COMPILERS, UNOPTIMIZED, build
 from tests.prelude.oracles import SPECIAL, SPECIAL_OF_TWO, WIDER, WIDER_OF_TWO, errors, errors_of_two
 
 Floats: TypeAlias = NDArray[Any]
@@ -61,9 +62,17 @@ extern "C" void {name}_{kind}(const {kind}* x, const {kind}* y, {kind}* lanes, {
 )
 
 
-@pytest.fixture(scope="module", params=tuple(COMPILERS))
+def built(name: str, harness: str, folder: Path) -> ctypes.CDLL:
+    """A harness by a compiler, or by gcc as it compiles what is not to be optimized."""
+    return build("gcc", harness, folder, *UNOPTIMIZED) if name == "unoptimized" else build(name, harness, folder)
+
+
+WAYS = (*COMPILERS, "unoptimized")
+
+
+@pytest.fixture(scope="module", params=WAYS)
 def apply(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Apply:
-    library = build(str(request.param), HARNESS, tmp_path_factory.mktemp("functions"))
+    library = built(str(request.param), HARNESS, tmp_path_factory.mktemp("functions"))
 
     def run(name: str, x: Floats) -> tuple[Floats, Floats]:
         lanes, scalars = np.empty_like(x), np.empty_like(x)
@@ -155,9 +164,9 @@ def pairs(name: str, dtype: type, count: int, seed: int) -> tuple[Floats, Floats
         return np.concatenate([a.astype(dtype) for a in x]), np.concatenate([a.astype(dtype) for a in y])
 
 
-@pytest.fixture(scope="module", params=tuple(COMPILERS))
+@pytest.fixture(scope="module", params=WAYS)
 def library_of_two(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    return build(str(request.param), HARNESS_OF_TWO, tmp_path_factory.mktemp("functions_of_two"))
+    return built(str(request.param), HARNESS_OF_TWO, tmp_path_factory.mktemp("functions_of_two"))
 
 
 def call_of_two(library: ctypes.CDLL, name: str, x: Floats, y: Floats) -> tuple[Floats, Floats]:

@@ -26,6 +26,7 @@ from shlo_disc.options import CompileOptions
 from shlo_disc.overview import Overview
 from shlo_disc.runtime.building.cache import Cache, digest
 from shlo_disc.runtime.executable import build
+from tests.size_text import parsed
 
 DOUBLE = """
 func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
@@ -110,25 +111,25 @@ SAMPLE = Artifact(
     results=(Result("float32", ("b", "s")), Result("float32", ("b",))),
     symbols=("b", "s", "w", "n"),
     raw=((0, 0), (0, 1), (1, 0)),
-    definitions=("b * s",),
+    definitions=(parsed("b * s"),),
     checks=(
         CheckText("w", "==", "s", "args[1], dim 0: found {0}, expected s = {1}", ("w", "s"), "m.mlir:3:5"),
-        CheckText("s", "<=", "512", "Expected 's <= 512', got s = {0}", ("s",), "m.mlir:4:7"),
+        CheckText("s", "<=", 512, "Expected 's <= 512', got s = {0}", ("s",), "m.mlir:4:7"),
     ),
     buffers=(
-        Buffer("argument", 0, "0", "n * 4", "x", "float32", ("b", "s")),
-        Buffer("argument", 1, "0", "w * 4", "weight", "float32", ("w",)),
-        Buffer("constant", 0, "0", "8", "bias", "float32", ("2",)),
-        Buffer("arena", 0, "0", "n * 4", "square", "float32", ("b", "s")),
-        Buffer("result", 0, "0", "n * 4", "square copied", "float32", ("b", "s")),
-        Buffer("result", 1, "0", "b * 4", "sums", "float32", ("b",)),
+        Buffer("argument", 0, 0, parsed("n * 4"), "x", "float32", ("b", "s")),
+        Buffer("argument", 1, 0, parsed("w * 4"), "weight", "float32", ("w",)),
+        Buffer("constant", 0, 0, 8, "bias", "float32", (2,)),
+        Buffer("arena", 0, 0, parsed("n * 4"), "square", "float32", ("b", "s")),
+        Buffer("result", 0, 0, parsed("n * 4"), "square copied", "float32", ("b", "s")),
+        Buffer("result", 1, 0, parsed("b * 4"), "sums", "float32", ("b",)),
     ),
     constants=(Constant("float32", (2,), struct.pack("<2f", *BIAS)),),
-    arena_bytes="n * 4",
+    arena_bytes=parsed("n * 4"),
     steps=(
-        Launch("square", (0, 3), ("s",), "b", "1", "0"),
+        Launch("square", (0, 3), ("s",), "b", 1, 0),
         Copy(3, 4),
-        Launch("rows", (3, 1, 2, 5), ("s",), "b", "1", "s * 4"),
+        Launch("rows", (3, 1, 2, 5), ("s",), "b", 1, parsed("s * 4")),
     ),
     kernels=(SourceFile("kernels.cc", _KERNELS),),
     host=SourceFile("host.cc", _HOST),
@@ -229,27 +230,27 @@ LOOP = Artifact(
     definitions=(),
     checks=(),
     buffers=(
-        Buffer("argument", 0, "0", "n * 4", "x", "float32", ("n",)),
-        Buffer("argument", 1, "0", "4", "count", "int32", ()),
-        Buffer("argument", 2, "0", "4", "branch", "int32", ()),
-        Buffer("arena", 0, "0", "4", "step", "int32", ()),
-        Buffer("arena", 0, "64", "1", "go", "bool", ()),
-        Buffer("arena", 0, "128", "n * 4", "power", "float32", ("n",)),
-        Buffer("result", 0, "0", "n * 4", "result", "float32", ("n",)),
+        Buffer("argument", 0, 0, parsed("n * 4"), "x", "float32", ("n",)),
+        Buffer("argument", 1, 0, 4, "count", "int32", ()),
+        Buffer("argument", 2, 0, 4, "branch", "int32", ()),
+        Buffer("arena", 0, 0, 4, "step", "int32", ()),
+        Buffer("arena", 0, 64, 1, "go", "bool", ()),
+        Buffer("arena", 0, 128, parsed("n * 4"), "power", "float32", ("n",)),
+        Buffer("result", 0, 0, parsed("n * 4"), "result", "float32", ("n",)),
     ),
     constants=(),
-    arena_bytes="128 + n * 4",
+    arena_bytes=parsed("128 + n * 4"),
     steps=(
-        Launch("begin_loop", (3, 5), ("n",), "1", "1", "0"),
+        Launch("begin_loop", (3, 5), ("n",), 1, 1, 0),
         While(
-            (Launch("test_loop", (3, 1, 4), (), "1", "1", "0"),),
+            (Launch("test_loop", (3, 1, 4), (), 1, 1, 0),),
             4,
             (
-                Launch("multiply", (0, 5), (), "n", "1", "0"),
-                Launch("advance", (3,), (), "1", "1", "0"),
+                Launch("multiply", (0, 5), (), "n", 1, 0),
+                Launch("advance", (3,), (), 1, 1, 0),
             ),
         ),
-        Case(2, "int32", ((Copy(5, 6),), (Launch("negate", (5, 6), (), "n", "1", "0"),))),
+        Case(2, "int32", ((Copy(5, 6),), (Launch("negate", (5, 6), (), "n", 1, 0),))),
     ),
     kernels=(SourceFile("kernels.cc", _LOOP_KERNELS),),
     host=SourceFile("host.cc", _LOOP_HOST),

@@ -22,6 +22,7 @@ from shlo_disc.runtime.cuda.executable import GpuExecutable
 from shlo_disc.runtime.cuda.graphs import GraphCache
 from shlo_disc.runtime.cuda.launch_table import Chooser, Estimate, cheapest
 from shlo_disc.runtime.peak import peak_memory
+from shlo_disc.size_expr import SizeOp
 from tests.runtime.gpu_stub import Recorded, StubDevice, lowered
 
 Floats = NDArray[np.float32]
@@ -294,7 +295,7 @@ def test_wide_indices_are_compiled_when_needed(options: CompileOptions) -> None:
     artifact, kernels = lowered(CHAIN)
     (name,) = artifact.symbols[:1]
     device = StubDevice(kernels)
-    run = build_gpu(replace(artifact, index_spaces=(f"{name} * {1 << 29}",)), options, device)
+    run = build_gpu(replace(artifact, index_spaces=(SizeOp("*", (name, 1 << 29)),)), options, device)
     check_chain(run, *vectors(3))
     assert device.loaded == ["int32_t"]
     check_chain(run, *vectors(4))  # 2**31 elements, as it says

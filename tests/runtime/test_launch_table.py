@@ -31,24 +31,25 @@ from shlo_disc.runtime.cuda.launch_table import (
     occupancy,
     product_cycles,
 )
+from tests.size_text import parsed
 
 H200 = Limits(132, 2048, 32, 65536, 228 << 10, 227 << 10)
-FEW_ROWS = GridLaunch("warps", (0, 1), ("n",), "floordiv(n + 7, 8)", 256, "0", "8 * m", "2 * m")
-LONG_ROWS = GridLaunch("blocks", (0, 1), ("n",), "n", 256, "0", "m", "floordiv(m, 4) + 600")
+FEW_ROWS = GridLaunch("warps", (0, 1), ("n",), parsed("(n + 7) // 8"), 256, 0, parsed("8 * m"), parsed("2 * m"))
+LONG_ROWS = GridLaunch("blocks", (0, 1), ("n",), "n", 256, 0, "m", parsed("m // 4 + 600"))
 
 HALVES = ("float16", "float16")
 
 
 def product(**changed: object) -> Product:
-    plain = Product(0, 1, 1, "0", "0", "0", "m", "n", "n", False, False, "n", "n", "m", (), HALVES, "f32")
+    plain = Product(0, 1, 1, 0, 0, 0, "m", "n", "n", False, False, "n", "n", "m", (), HALVES, "f32")
     return replace(plain, **changed)  # pyright: ignore[reportArgumentType] - fields of a Product
 
 
 def table(*variants: Variant, functions: dict[str, Function] | None = None, has_cublas: bool = True) -> LaunchTable:
     artifact = Artifact(
         "p", (), (), ("n", "m"), (), (), (),
-        (Buffer("argument", 0, "0", "n * m * 4", "x"), Buffer("result", 0, "0", "n * 4", "y")),
-        (), "0", (Choice(0, variants),), (), SourceFile("host", ""), Overview(), "cuda",
+        (Buffer("argument", 0, 0, parsed("n * m * 4"), "x"), Buffer("result", 0, 0, parsed("n * 4"), "y")),
+        (), 0, (Choice(0, variants),), (), SourceFile("host", ""), Overview(), "cuda",
     )  # fmt: skip
     known = {"warps": Function(1, 32, 0), "blocks": Function(2, 32, 64)} | (functions or {})
     return LaunchTable(artifact, H200, known, cheapest, has_cublas=has_cublas)
@@ -109,7 +110,7 @@ def test_a_longer_sequence_of_commands_costs_its_launches() -> None:
 
 def test_guards_and_alignment() -> None:
     fast = Variant(
-        "packs", (Guard("mod(m, 4)", "==", "0"), Guard("m", ">=", "8")), True, (replace(LONG_ROWS, cycles="1"),)
+        "packs", (Guard(parsed("m % 4"), "==", 0), Guard("m", ">=", 8)), True, (replace(LONG_ROWS, cycles=1),)
     )
     choose = table(fast, Variant("plain", (), False, (LONG_ROWS,))).choose
     assert choose((64, 4096), ()) == (0,)
@@ -125,13 +126,13 @@ def test_guards_and_alignment() -> None:
         (replace(LONG_ROWS, shared="m"), {}, "300064 bytes of shared memory, expected at most 232448"),
         (LONG_ROWS, {"blocks": Function(2, 255, 0)}, ""),
         (replace(LONG_ROWS, threads=1024), {"blocks": Function(2, 128, 0)}, "128 registers for each of 1024 threads"),
-        (replace(LONG_ROWS, blocks="2147483648 + m"), {}, "blocks of 256 threads: too many"),
+        (replace(LONG_ROWS, blocks=parsed("2147483648 + m")), {}, "blocks of 256 threads: too many"),
     ],
 )
 def test_what_the_device_cannot_run_is_not_chosen(
     command: GridLaunch, functions: dict[str, Function], reason: str
 ) -> None:
-    greedy = Variant("greedy", (), False, (replace(command, cycles="0", latency="0"),))
+    greedy = Variant("greedy", (), False, (replace(command, cycles=0, latency=0),))
     found = table(greedy, Variant("safe", (), False, (FEW_ROWS,)), functions=functions).choose((16, 300_000), ())
     assert found == ((1,) if reason else (0,))
     if reason:
@@ -142,7 +143,7 @@ def test_what_the_device_cannot_run_is_not_chosen(
 def test_products_need_cublas() -> None:
     library, own = (
         Variant("library", (), False, (product(),)),
-        Variant("own", (), False, (replace(LONG_ROWS, cycles="n * m"),)),
+        Variant("own", (), False, (replace(LONG_ROWS, cycles=parsed("n * m")),)),
     )
     assert table(library, own).choose((4096, 64), ()) == (0,)
     assert table(library, own, has_cublas=False).choose((4096, 64), ()) == (1,)

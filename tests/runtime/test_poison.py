@@ -13,6 +13,7 @@ from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.executable import build
 from shlo_disc.runtime.memory import POOL, MemoryPool
 from tests.runtime.sample import SAMPLE
+from tests.size_text import parsed
 
 # Returns what it finds in the arena, in scratch memory and in a result, and leaves other numbers there.
 _KERNEL = r"""
@@ -57,13 +58,13 @@ PEEK: Artifact = replace(
     definitions=(),
     checks=(),
     buffers=(
-        Buffer("argument", 0, "0", "n * 4", "x", "float32", ("n",)),
-        Buffer("arena", 0, "0", "n * 4", "hidden", "int32", ("n",)),
-        Buffer("result", 0, "0", "n * 4", "found", "int32", ("n",)),
+        Buffer("argument", 0, 0, parsed("n * 4"), "x", "float32", ("n",)),
+        Buffer("arena", 0, 0, parsed("n * 4"), "hidden", "int32", ("n",)),
+        Buffer("result", 0, 0, parsed("n * 4"), "found", "int32", ("n",)),
     ),
     constants=(),
-    arena_bytes="n * 4",
-    steps=(Launch("peek", (1, 2), ("n",), "1", "1", "n * 4"),),
+    arena_bytes=parsed("n * 4"),
+    steps=(Launch("peek", (1, 2), ("n",), 1, 1, parsed("n * 4")),),
     kernels=(SourceFile("kernels", _KERNEL),),
     host=SourceFile("host", _HOST),
 )

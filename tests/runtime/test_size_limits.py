@@ -30,8 +30,9 @@ from shlo_disc.runtime.building.build import Builder
 from shlo_disc.runtime.building.cache import open_cache
 from shlo_disc.runtime.building.toolchain import find_compiler
 from shlo_disc.runtime.driver import sizes_in_c, sizes_in_python
-from shlo_disc.runtime.formulas import Symbols, evaluate
 from shlo_disc.runtime.library import Native, open_program
+from shlo_disc.runtime.symbols import Symbols
+from shlo_disc.size_expr import evaluate
 from tests.conftest import SEED
 from tests.emulator.device import EmulatedDevice
 

@@ -16,7 +16,6 @@ from shlo_disc.kernels.kernel import Axis, DotKernel, MatrixView, Param
 from shlo_disc.lower_cpu.multiplication import kernel_named
 from shlo_disc.lower_cpu.products import Blocks
 from shlo_disc.lower_cpu.selection import TOLERANCE, block_of, select
-from shlo_disc.runtime.formulas import evaluate
 from shlo_disc.schedules.candidates import (
     MICRO_KERNELS,
     Candidate,
@@ -29,6 +28,7 @@ from shlo_disc.schedules.candidates import (
 )
 from shlo_disc.schedules.model import Costs, Rates, Shape, cost, fewest_runs, occupancy
 from shlo_disc.schedules.tables import CostTable, Schedules, Scheduling, TunedProduct, analytic, parse_schedules
+from shlo_disc.size_expr import SizeExpr, evaluate
 
 HARDWARE = Hardware(64, 24, 32 << 10, 1 << 20)
 FEW, MANY = MicroKernel("stream", 12), MicroKernel("tiles", 6)
@@ -63,14 +63,14 @@ class Decision:
     """What a product is compiled to take, evaluated as the VM does."""
 
     def __init__(self, kernel: DotKernel, scheduling: Scheduling) -> None:
-        self.names = dict[str, str]()
+        self.names = dict[str, SizeExpr]()
         self.chosen = select(kernel, kernel_named("f32"), scheduling, self._name)
 
     def _name(self, formula: Dim) -> Dim:
         if formula.constant is not None or isinstance(formula.atom, Sym):
             return formula
         name = f"schedule{len(self.names)}"
-        self.names[name] = formula.python()
+        self.names[name] = formula.size_expr()
         return symbol(name)
 
     def at(self, **sizes: int) -> tuple[Candidate, tuple[int, int]]:
@@ -78,8 +78,8 @@ class Decision:
         values = dict(sizes)
         for name, formula in self.names.items():
             values[name] = evaluate(formula, values)
-        rows, columns = (evaluate(one.python(), values) for one in block_of(self.chosen))
-        return self.chosen.candidates[evaluate(self.chosen.number.python(), values)], (rows, columns)
+        rows, columns = (evaluate(one.size_expr(), values) for one in block_of(self.chosen))
+        return self.chosen.candidates[evaluate(self.chosen.number.size_expr(), values)], (rows, columns)
 
 
 def test_a_decision_made_by_hand_changes_where_costs_do() -> None:

@@ -27,10 +27,11 @@ from shlo_disc.diagnostics import UnsupportedOpError
 from shlo_disc.pipeline import Request, Stopwatch, compile_text
 from shlo_disc.runtime.driver import sizes_in_python
 from shlo_disc.runtime.executable import Executable
-from shlo_disc.runtime.formulas import Symbols, evaluate
 from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.peak import peak_memory
+from shlo_disc.runtime.symbols import Symbols
 from shlo_disc.schedules.tables import UNKNOWN
+from shlo_disc.size_expr import evaluate
 from tests.corpus.judged import dynamic_cases
 from tests.pipeline.exports import FAST
 from tests.soundness.programs import SEED, parametrize_names, read_program

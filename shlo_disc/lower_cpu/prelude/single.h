@@ -184,7 +184,7 @@ SHLO_INLINE F sine_f32(F x, int quarter) {
   F y = (turn & 1) != I{} ? cosine : sine;
   return as<F>((I)(as<I>(y) ^ (turn & 2) << 30));
 }
-#ifdef __FMA__
+#ifdef SHLO_CONTRACTS
 constexpr float SHLO_EXACT_TURNS_F32 = 117435.f;
 #else
 constexpr float SHLO_EXACT_TURNS_F32 = 8192.f;  // n times the leading part of pi/2 has to fit 24 bits

@@ -45,6 +45,9 @@
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 #define SHLO_AVX512 1
 #endif
+#if (defined(__FMA__) || defined(__aarch64__)) && defined(__OPTIMIZE__)
+#define SHLO_CONTRACTS 1  // a product and a sum of it become one instruction, which rounds once
+#endif
 
 // ---- types -----------------------------------------------------------------------------------------------------------
 
@@ -504,7 +507,7 @@ SHLO_INLINE V times(V a, V b) {
 // a * b + c, rounded once where the CPU can, in every copy of a loop.
 template <class V>
 SHLO_INLINE V multiply_add(V a, V b, V c) {
-#if (defined(__FMA__) || defined(__aarch64__)) && defined(__OPTIMIZE__)  // without: nothing is contracted
+#ifdef SHLO_CONTRACTS
   if constexpr (is_pair<V>) return {multiply_add(a.lo, b.lo, c.lo), multiply_add(a.hi, b.hi, c.hi)};
   else if constexpr (same<V, float>) return __builtin_fmaf(a, b, c);
   else if constexpr (same<V, double>) return __builtin_fma(a, b, c);

@@ -1,9 +1,9 @@
 // @ts-check
 "use strict";
 
-/** @param {string} formula @param {Record<string, number> | null} env @param {(n: number) => string} show */
-function measured(formula, env, show) {
-  return env ? show(evaluate(formula, env)) : "–";
+/** @param {SizeExpr} size @param {Record<string, number> | null} env @param {(n: number) => string} show */
+function measured(size, env, show) {
+  return env ? show(evaluate(size, env)) : "–";
 }
 
 /** Everything about one group. @param {number} number @param {Record<string, number> | null} env */
@@ -39,13 +39,13 @@ function groupLink(number, text) {
 
 /** @param {any} group @param {Record<string, number> | null} env */
 function trafficTable(group, env) {
-  const rows = /** @type {[string, string, (n: number) => string][]} */ ([
+  const rows = /** @type {[string, SizeExpr, (n: number) => string][]} */ ([
     ["Bytes read", group.bytes_read, bytesText], ["Bytes written", group.bytes_written, bytesText],
     ["Work, in additions", group.work, countText],
   ]);
   return h("table", { class: "numbers" }, h("tbody", null, rows.map(([name, formula, show]) =>
     h("tr", null, h("th", { scope: "row" }, name), h("td", { class: "value" }, measured(formula, env, show)),
-      h("td", { class: "formula" }, pretty(formula))))));
+      h("td", { class: "formula" }, sizeText(formula))))));
 }
 
 /** @param {any} group */
@@ -72,7 +72,7 @@ function shortPath(path) {
 
 /** @param {any} buffer */
 function typeText(buffer) {
-  return `${buffer.dtype}[${buffer.shape.map(pretty).join(", ")}]`;
+  return `${buffer.dtype}[${buffer.shape.map(sizeText).join(", ")}]`;
 }
 
 /** @param {number[]} slots @param {Record<string, number> | null} env @param {number} number */
@@ -100,7 +100,7 @@ const [WRITERS, READERS] = ["writes", "reads"].map((side) => {
 /** Facts about the sizes of a group's tensors, and why its results have the shapes that they have. @param {any} group */
 function factsAbout(group) {
   const slots = [...group.reads, ...group.writes].map((slot) => DATA.buffers[slot]);
-  const words = new Set(slots.flatMap((buffer) => buffer.shape.join(" ").match(/[\p{XID_Start}_]\p{XID_Continue}*/gu) ?? []));
+  const words = new Set(slots.flatMap((buffer) => buffer.shape.flatMap(symbolsOf)));
   const found = DATA.facts.flatMap((/** @type {any} */ fact, /** @type {number} */ k) => {
     const named = fact.text.match(/[\p{XID_Start}_]\p{XID_Continue}*/gu) ?? [];
     return named.some((/** @type {string} */ word) => words.has(word)) ? [k] : [];
@@ -133,10 +133,10 @@ function stepLink(number) {
 /** @param {number} number @param {any} step @param {Record<string, number> | null} env */
 function launchTable(number, step, env) {
   const rows = [["pieces", step.extent], ["pieces per thread, at least", step.grain], ["scratch per thread, bytes", step.scratch]];
-  return h("div", null, h("p", null, stepLink(number), " launches ", h("code", null, step.kernel), step.dims.length > 0 && [" with ", h("code", null, step.dims.map(pretty).join(", "))]),
+  return h("div", null, h("p", null, stepLink(number), " launches ", h("code", null, step.kernel), step.dims.length > 0 && [" with ", h("code", null, step.dims.map(sizeText).join(", "))]),
     h("table", { class: "numbers" }, h("tbody", null, rows.map(([name, formula]) =>
       h("tr", null, h("th", { scope: "row" }, name), h("td", { class: "value" }, measured(formula, env, countText)),
-        h("td", { class: "formula" }, pretty(formula)))))));
+        h("td", { class: "formula" }, sizeText(formula)))))));
 }
 
 /** @param {any} step @param {Record<string, number> | null} env */
@@ -152,24 +152,24 @@ function variantTable(step, env) {
     })));
 }
 
-/** @param {[string, string, string]} guard @param {Record<string, number>} env */
+/** @param {[SizeExpr, string, SizeExpr]} guard @param {Record<string, number>} env */
 function guardHolds([lhs, relation, rhs], env) {
   return RELATIONS[relation](evaluate(lhs, env), evaluate(rhs, env));
 }
 
-/** @param {[string, string, string]} guard @param {Record<string, number> | null} env */
+/** @param {[SizeExpr, string, SizeExpr]} guard @param {Record<string, number> | null} env */
 function guardText(guard, env) {
   const [lhs, relation, rhs] = guard;
   const failed = env && !guardHolds(guard, env);
-  return h("div", { class: failed ? "broken" : null }, h("code", null, `${pretty(lhs)} ${relation} ${pretty(rhs)}`), failed && ` (${evaluate(lhs, env)})`);
+  return h("div", { class: failed ? "broken" : null }, h("code", null, `${sizeText(lhs)} ${relation} ${sizeText(rhs)}`), failed && ` (${evaluate(lhs, env)})`);
 }
 
 /** @param {any} command @param {Record<string, number> | null} env */
 function commandText(command, env) {
-  const size = (/** @type {string} */ formula) => measured(formula, env, String);
+  const size = (/** @type {SizeExpr} */ one) => measured(one, env, String);
   switch (command.kind) {
     case "kernel":
-      return [h("code", null, command.kernel), ` ${size(command.blocks)} × ${command.threads} threads`, command.shared !== "0" && `, ${measured(command.shared, env, bytesText)} shared`];
+      return [h("code", null, command.kernel), ` ${size(command.blocks)} × ${command.threads} threads`, command.shared !== 0 && `, ${measured(command.shared, env, bytesText)} shared`];
     case "product":
       return ["cuBLAS ", [command.m, command.n, command.k].map(size).join(" × "), command.batch.length > 0 && `, batch ${command.batch.map(size).join(" × ")}`];
     default:

@@ -44,7 +44,7 @@ function memoryView(env) {
       figure(bytesText(arena.bytes), "arena of one call", "arena-bytes", arena.bytes),
       figure(bytesText(arena.peak), arena.peak ? `needed at once, in step ${busiest}` : "needed at once", "live-bytes", arena.peak),
       figure(String(arena.buffers.length), "temporaries", "temporaries", arena.buffers.length)),
-    h("p", { class: "formula wide" }, h("b", null, "Arena: "), pretty(DATA.arena), " bytes"),
+    h("p", { class: "formula wide" }, h("b", null, "Arena: "), sizeText(DATA.arena), " bytes"),
     h("p", { class: "quiet" }, `Besides it: ${outside.join(", ")}.`),
     arena.buffers.length ? memoryChart(arena) : h("p", null, "No value waits in memory between two kernels."),
     arena.buffers.length > 0 && bufferTable(arena, env));
@@ -123,7 +123,7 @@ function bufferTable(arena, env) {
     h("tbody", null, sorted.map(({ slot, first, last, offset, size }) => {
       const buffer = DATA.buffers[slot];
       return h("tr", null, h("th", { scope: "row" }, buffer.name), h("td", { class: "formula" }, typeText(buffer)),
-        h("td", { class: "value" }, bytesText(size)), h("td", { class: "formula" }, pretty(buffer.size)),
+        h("td", { class: "value" }, bytesText(size)), h("td", { class: "formula" }, sizeText(buffer.size)),
         h("td", { class: "value" }, measured(buffer.offset, env, () => offset.toLocaleString("en"))),
         h("td", { class: "value" }, first === last ? first : `${first}–${last}`),
         h("td", null, WRITERS[slot].map((group) => groupLink(group))));

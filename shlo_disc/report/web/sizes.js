@@ -39,8 +39,8 @@ function bind(chosen) {
     env[DATA.symbols[k]] = value;
     if (value < 0 && k < DATA.dims) return { env, refusal: negative(k, value) };
   }
-  DATA.definitions.forEach((/** @type {string} */ text, /** @type {number} */ k) => {
-    env[DATA.symbols[given + k]] = evaluate(text, env);
+  DATA.definitions.forEach((/** @type {SizeExpr} */ size, /** @type {number} */ k) => {
+    env[DATA.symbols[given + k]] = evaluate(size, env);
   });
   const broken = DATA.checks.find((/** @type {any} */ check) => !holds(check, env));
   return { env, refusal: broken ? refusalOf(broken, env) : null };
@@ -54,7 +54,7 @@ function holds(check, env) {
 /** @param {number} k @param {number} value */
 function negative(k, value) {
   const message = `The ${DATA.places[k]} would be ${value}.`;
-  return { title: `${DATA.sizes.raw[k]} ≥ 0`, message, where: "" };
+  return { title: `${sizeText(DATA.sizes.raw[k])} ≥ 0`, message, where: "" };
 }
 
 /** @param {any} check @param {Record<string, number>} env */
@@ -64,7 +64,7 @@ function refusalOf(check, env) {
     Number(k) < check.values.length ? String(evaluate(check.values[Number(k)], env)) : hole,
   );
   const signs = /** @type {Record<string, string>} */ ({ "==": "=", "!=": "≠", ">=": "≥", "<=": "≤" });
-  const title = `${pretty(check.lhs)} ${signs[check.relation]} ${pretty(check.rhs)} does not hold: ${left}, ${right}`;
+  const title = `${sizeText(check.lhs)} ${signs[check.relation]} ${sizeText(check.rhs)} does not hold: ${left}, ${right}`;
   return { title, message, where: check.where };
 }
 
@@ -80,9 +80,4 @@ function nearestAccepted(chosen, name) {
     }
   }
   return null;
-}
-
-/** Formulas as people write them. @param {string} text */
-function pretty(text) {
-  return text.replaceAll("*", "·").replaceAll("-", "−");
 }

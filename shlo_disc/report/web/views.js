@@ -39,7 +39,7 @@ function factList(numbers) {
 /** What a fact follows from is written when it is opened: chains share their ends. @param {number} number @returns {HTMLElement} */
 function factItem(number) {
   const fact = FACTS[number];
-  const line = [h("code", null, pretty(fact.text)), h("span", null, ` because ${fact.reason}`), h("span", { class: "place" }, fact.origin && h("b", null, shortPath(fact.origin)), ` ${shortPath(fact.where)}`)];
+  const line = [h("code", null, sizeText(fact.text)), h("span", null, ` because ${fact.reason}`), h("span", { class: "place" }, fact.origin && h("b", null, shortPath(fact.origin)), ` ${shortPath(fact.where)}`)];
   if (fact.because.length === 0) return h("li", { "data-fact": number }, line);
   const chain = h("details", null, h("summary", null, line));
   chain.addEventListener("toggle", () => chain.append(factList(fact.because)), { once: true });
@@ -66,12 +66,12 @@ function sizeTable() {
   const raw = DATA.places.map((/** @type {string} */ place, /** @type {number} */ k) => [DATA.symbols[k], place, DATA.sizes.raw[k]]);
   const defined = DATA.definitions.map((/** @type {string} */ text, /** @type {number} */ k) => [DATA.symbols[DATA.places.length + k], "computed before a call", text]);
   return h("table", { class: "list" }, h("tbody", null, [...raw, ...defined].map(([name, from, formula]) =>
-    h("tr", null, h("th", { scope: "row" }, h("code", null, name)), h("td", null, from), h("td", { class: "formula" }, formula === name ? "" : `= ${pretty(formula)}`)))));
+    h("tr", null, h("th", { scope: "row" }, h("code", null, name)), h("td", null, from), h("td", { class: "formula" }, formula === name ? "" : `= ${sizeText(formula)}`)))));
 }
 
 function checkTable() {
   return h("table", { class: "list" }, h("tbody", null, DATA.checks.map((/** @type {any} */ check) =>
-    h("tr", null, h("th", { scope: "row" }, h("code", null, `${pretty(check.lhs)} ${check.relation} ${pretty(check.rhs)}`)),
+    h("tr", null, h("th", { scope: "row" }, h("code", null, `${sizeText(check.lhs)} ${check.relation} ${sizeText(check.rhs)}`)),
       h("td", null, h("details", { class: "long" }, h("summary", null, clip(check.message, 110)), h("p", null, check.message), h("pre", { class: "code" }, check.where)))))));
 }
 
@@ -113,7 +113,7 @@ function stepText(step) {
     case "choice": return `${kernelsOf(step)[0] ?? "cuBLAS"}, ${step.variants.length} variants`;
     case "host_call": return `${step.callee} in Python, for ${step.place}`;
     case "copy": return `copy ${DATA.buffers[step.source].name} to ${DATA.buffers[step.target].name}`;
-    case "region": return `${step.launches} launches by rows, each thread ${step.rows} at a time`;
+    case "region": return `${step.launches} launches by rows, each thread ${sizeText(step.rows)} at a time`;
     case "while": return `while ${DATA.buffers[step.flag].name}`;
     default: return `case ${DATA.buffers[step.index].name}`;
   }

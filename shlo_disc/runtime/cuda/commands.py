@@ -12,6 +12,7 @@ from shlo_disc.runtime.cuda.device import Function
 from shlo_disc.runtime.cuda.table import CUBLAS_ERROR, Functions
 from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.steps import Buffers
+from shlo_disc.size_expr import SizeExpr
 
 _DEFAULT_ALGORITHM = -1
 
@@ -86,6 +87,6 @@ def _product(command: Product, buffers: Buffers, table: Functions) -> int:
     return 0
 
 
-def _loop(command: Product, at: int) -> tuple[str, str, str, str]:
+def _loop(command: Product, at: int) -> tuple[SizeExpr, SizeExpr, SizeExpr, SizeExpr]:
     loop = command.batch[at]
     return loop.extent, loop.a_stride, loop.b_stride, loop.c_stride

@@ -28,10 +28,10 @@ from shlo_disc.runtime.cuda.commands import execute
 from shlo_disc.runtime.cuda.device import Device, Function
 from shlo_disc.runtime.cuda.table import OUT_OF_MEMORY, Functions
 from shlo_disc.runtime.driver import Sizes, sizes_in_c, sizes_in_python
-from shlo_disc.runtime.formulas import evaluate
 from shlo_disc.runtime.host_calls import HostCalls, Session
 from shlo_disc.runtime.library import Pointers, Program, Words, pointers
 from shlo_disc.runtime.steps import Buffers, Leaf, Observer, Places, host_calls, leaves, walk
+from shlo_disc.size_expr import evaluate
 
 _MOST_32_BIT = 2**31 - 2**24  # elements; the margin is for what is added to an index: a grid's stride
 

@@ -35,9 +35,9 @@ from typing import TypeAlias, assert_never
 from shlo_disc.artifact import Artifact, Choice, Command, Copy, Fill, GridLaunch, Guard, Product, Variant
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.runtime.cuda.device import Function, Limits
-from shlo_disc.runtime.formulas import FormulaSet
 from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.steps import leaves, slots_of
+from shlo_disc.size_expr import SizeExpr, SizeTable
 
 OVERHEAD = 2500  # cycles between two kernels that wait for each other
 BYTES_PER_CYCLE = 13  # of global memory, per multiprocessor, as the kernels' own costs assume
@@ -129,6 +129,17 @@ def product_cycles(limits: Limits, product: Product, sizes: tuple[int, int, int,
     return OVERHEAD + _PRODUCT_LATENCY + max(memory, best)
 
 
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """The values of an artifact's sizes in one call, found by object: hashes take longer."""
+
+    positions: Mapping[int, int]
+    numbers: Sequence[int]
+
+    def __getitem__(self, size: SizeExpr) -> int:
+        return self.numbers[self.positions[id(size)]]
+
+
 class LaunchTable:
     """All choices of a program on one device, with kernels of one width of indices."""
 
@@ -144,17 +155,16 @@ class LaunchTable:
         self._artifact, self._limits, self._functions = artifact, limits, functions
         self._chooser, self._has_cublas = chooser, has_cublas
         self._choices = [step for step in leaves(artifact.steps) if isinstance(step, Choice)]
-        self._numbers = FormulaSet(artifact.symbols)
-        self._at = {formula: self._numbers.add(formula) for choice in self._choices for formula in _formulas(choice)}
-        self._at |= {b.size: self._numbers.add(b.size) for b in artifact.buffers}
+        self._numbers = SizeTable(artifact.symbols)
+        sizes = [*(size for choice in self._choices for size in _sizes(choice)), *(b.size for b in artifact.buffers)]
+        self._at = {id(size): self._numbers.add(size) for size in sizes}  # the artifact keeps them
 
     def choose(self, symbols: Sequence[int], misaligned: Collection[int]) -> tuple[int, ...]:
         """The variant of every choice, by number. `misaligned` are arguments that do not start at 16 bytes."""
-        numbers = self._numbers.evaluate(symbols)
-        values = {formula: numbers[position] for formula, position in self._at.items()}
+        values = _Values(self._at, self._numbers.evaluate(symbols))
         return tuple(self._one(choice, values, misaligned) for choice in self._choices)
 
-    def _one(self, choice: Choice, values: Mapping[str, int], misaligned: Collection[int]) -> int:
+    def _one(self, choice: Choice, values: _Values, misaligned: Collection[int]) -> int:
         refusals = [self._refusal(v, values, misaligned) for v in choice.variants]
         legal = [
             Estimate(k, sum(self._cycles(command, values) for command in v.commands))
@@ -166,7 +176,7 @@ class LaunchTable:
             raise InternalError(f"no variant of choice {choice.number} can run at these sizes\n{reasons}")
         return self._chooser(choice, legal)
 
-    def _refusal(self, variant: Variant, values: Mapping[str, int], misaligned: Collection[int]) -> str:
+    def _refusal(self, variant: Variant, values: _Values, misaligned: Collection[int]) -> str:
         """Why a variant is not legal; empty if it is."""
         for guard in variant.guards:
             if not _holds(guard, values):
@@ -180,7 +190,7 @@ class LaunchTable:
         buffers = [self._artifact.buffers[slot] for slot in slots]
         return any(buffer.kind == "argument" and buffer.number in misaligned for buffer in buffers)
 
-    def _obstacle(self, command: Command, values: Mapping[str, int]) -> str:
+    def _obstacle(self, command: Command, values: _Values) -> str:
         """Why the device cannot run a command; empty if it can."""
         match command:
             case Product():
@@ -200,7 +210,7 @@ class LaunchTable:
             case _:
                 assert_never(command)
 
-    def _cycles(self, command: Command, values: Mapping[str, int]) -> float:
+    def _cycles(self, command: Command, values: _Values) -> float:
         match command:
             case GridLaunch():
                 blocks = values[command.blocks]
@@ -224,13 +234,13 @@ class LaunchTable:
                 assert_never(command)
 
 
-def _holds(guard: Guard, values: Mapping[str, int]) -> bool:
+def _holds(guard: Guard, values: _Values) -> bool:
     return _RELATIONS[guard.relation](values[guard.lhs], values[guard.rhs])
 
 
-def _formulas(choice: Choice) -> list[str]:
-    """All formulas that legality and costs need."""
-    found: list[str] = []
+def _sizes(choice: Choice) -> list[SizeExpr]:
+    """All sizes that legality and costs need."""
+    found: list[SizeExpr] = []
     for variant in choice.variants:
         for guard in variant.guards:
             found += [guard.lhs, guard.rhs]

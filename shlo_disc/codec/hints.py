@@ -1,19 +1,4 @@
-"""Plain data as bytes, and strictly back: frozen dataclasses of numbers, texts, bytes, and tuples and mappings of them.
-
-What may stand where follows from the type hints of the dataclass that is asked for, and from nothing that is read: a
-name in the bytes is only ever compared with those of the members of a union. The bytes are the length of a JSON text,
-that text, and all values of type `bytes`, one after the other. In the text
-
-    a dataclass                   is the list of its fields, in order; in a union its name stands before them
-    a tuple                       is a list; in a union with dataclasses "tuple" stands before its items
-    a mapping (its keys are str)  is the list of its pairs
-    bytes                         are their number; a path is a str
-    str, int, bool, None          are what JSON has for them
-
-`decode` takes only what `encode` can have written. Another type, a field too many or too few, an integer of more than
-64 bits, a key that comes twice and bytes that are left over raise `DamagedError`. It takes time and memory in
-proportion to the bytes.
-"""
+"""How each type hint is written, and read."""
 
 from __future__ import annotations
 
@@ -30,7 +15,6 @@ from typing import (
     Any,
     ForwardRef,
     Literal,
-    NoReturn,
     TypeAlias,
     TypeVar,
     Union,
@@ -40,34 +24,17 @@ from typing import (
     get_type_hints,
 )
 
+from shlo_disc.codec.sizes import decode_size, encode_size
+from shlo_disc.codec.streams import DamagedError, Sink, Source, class_of, damaged, has_64_bits, unsuitable
+from shlo_disc.size_expr import SizeOp
+
 _T = TypeVar("_T")
 _LENGTH = 8  # bytes of the length of the JSON text, little-endian
-_class: Callable[[Any], type] = type  # which type checkers do not narrow `Any` by
-_END = 1 << 63  # of integers
 _LIST, _TUPLE = frozenset[type]({list}), frozenset[type]({tuple})
 
 
-class DamagedError(ValueError):
-    """Found bytes that `encode` has not written for this type."""
-
-
-class _Blobs:
-    """The values of type `bytes`, in the order in which they are met."""
-
-    def __init__(self, data: memoryview) -> None:
-        self._data = data
-        self.left = len(data)
-
-    def take(self, count: int) -> bytes:
-        if not 0 <= count <= self.left:
-            raise DamagedError(f"found a length of {count} bytes, expected at most {self.left}")
-        start = len(self._data) - self.left
-        self.left -= count
-        return bytes(self._data[start : start + count])
-
-
-_Encode: TypeAlias = Callable[[Any, list[bytes]], Any]  # from a value to what JSON writes; its bytes go to the list
-_Decode: TypeAlias = Callable[[Any, _Blobs], Any]  # from what JSON has read to a value
+_Encode: TypeAlias = Callable[[Any, Sink], Any]  # from a value to what JSON writes; its bytes go to the list
+_Decode: TypeAlias = Callable[[Any, Source], Any]  # from what JSON has read to a value
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +58,9 @@ def encode(kind: type[_T], value: _T) -> bytes:
     Raises `TypeError` for a value that the type hints do not allow, and `RecursionError` for one that is nested deeper
     than Python's stack.
     """
-    blobs = list[bytes]()
-    text = json.dumps(_of_class(kind).encode(value, blobs), separators=(",", ":")).encode("ascii")
-    return b"".join((len(text).to_bytes(_LENGTH, "little"), text, *blobs))
+    sink = Sink()
+    text = json.dumps(_of_class(kind).encode(value, sink), separators=(",", ":")).encode("ascii")
+    return b"".join((len(text).to_bytes(_LENGTH, "little"), text, *sink.blobs))
 
 
 def decode(kind: type[_T], data: bytes) -> _T:
@@ -103,23 +70,15 @@ def decode(kind: type[_T], data: bytes) -> _T:
     if not _LENGTH <= start <= len(view):
         raise DamagedError(f"found {len(view)} bytes, expected at least {start}")
     try:
-        blobs = _Blobs(view[start:])
-        value = _of_class(kind).decode(json.loads(str(view[_LENGTH:start], "ascii")), blobs)
+        source = Source(view[start:])
+        value = _of_class(kind).decode(json.loads(str(view[_LENGTH:start], "ascii")), source)
     except DamagedError:
         raise
     except (ValueError, RecursionError) as error:  # no JSON, or nested deeper than the stack
         raise DamagedError(f"found no JSON of a {kind.__name__}: {type(error).__name__}: {error}") from error
-    if blobs.left:
-        raise DamagedError(f"found {blobs.left} bytes behind the last value")
+    if source.left:
+        raise DamagedError(f"found {source.left} bytes behind the last value")
     return cast("_T", value)
-
-
-def _damaged(found: object, wanted: str) -> NoReturn:
-    raise DamagedError(f"found {repr(found)[:80]}, expected {wanted}")
-
-
-def _unsuitable(value: object, wanted: str) -> NoReturn:
-    raise TypeError(f"cannot encode {repr(value)[:80]} of type {type(value).__name__}, expected {wanted}")
 
 
 # -- dataclasses
@@ -135,14 +94,14 @@ def _of_class(kind: type) -> _Codec:
         parts = [_of_text(str(field.type), kind.__module__) for field in fields(kind)]
         read = _items_reader(parts)
 
-        def encode(value: Any, blobs: list[bytes]) -> list[Any]:
-            if _class(value) is not kind:
-                _unsuitable(value, kind.__name__)
-            return [part.encode(getattr(value, name), blobs) for name, part in zip(names, parts, strict=True)]
+        def encode(value: Any, sink: Sink) -> list[Any]:
+            if class_of(value) is not kind:
+                unsuitable(value, kind.__name__)
+            return [part.encode(getattr(value, name), sink) for name, part in zip(names, parts, strict=True)]
 
-        def decode(found: Any, blobs: _Blobs) -> Any:
-            if not read(found, blobs):
-                _damaged(found, f"the {len(parts)} fields of a {kind.__name__}")
+        def decode(found: Any, source: Source) -> Any:
+            if not read(found, source):
+                damaged(found, f"the {len(parts)} fields of a {kind.__name__}")
             return kind(*found)
 
         return encode, decode
@@ -153,16 +112,16 @@ def _of_class(kind: type) -> _Codec:
 def _late(values: frozenset[type], methods: Callable[[], tuple[_Encode, _Decode]]) -> _Codec:
     """The codec of what JSON has a list for, by methods that are there when one is first used."""
 
-    def encode(value: Any, blobs: list[bytes]) -> Any:
-        return methods()[0](value, blobs)
+    def encode(value: Any, sink: Sink) -> Any:
+        return methods()[0](value, sink)
 
-    def decode(found: Any, blobs: _Blobs) -> Any:
-        return methods()[1](found, blobs)
+    def decode(found: Any, source: Source) -> Any:
+        return methods()[1](found, source)
 
     return _Codec(values, _LIST, encode, decode)
 
 
-def _items_reader(parts: Sequence[_Codec]) -> Callable[[Any, _Blobs], bool]:
+def _items_reader(parts: Sequence[_Codec]) -> Callable[[Any, Source], bool]:
     """What turns a list into values in place, each of another type; or says that it is not such a list.
 
     The types of all items are checked in one step: most of them are plain.
@@ -171,14 +130,14 @@ def _items_reader(parts: Sequence[_Codec]) -> Callable[[Any, _Blobs], bool]:
     integers = tuple(place for place, part in enumerate(parts) if part.plain and int in part.json)
     others = tuple((place, part.decode) for place, part in enumerate(parts) if not part.plain)
 
-    def read(found: Any, blobs: _Blobs) -> bool:
-        if _class(found) is not list or tuple(map(_class, found)) not in accepted:
+    def read(found: Any, source: Source) -> bool:
+        if class_of(found) is not list or tuple(map(class_of, found)) not in accepted:
             return False
         for place in integers:
-            if _class(found[place]) is int:
+            if class_of(found[place]) is int:
                 _check_range(found[place])
         for place, method in others:
-            found[place] = method(found[place], blobs)
+            found[place] = method(found[place], source)
         return True
 
     return read
@@ -210,7 +169,7 @@ def _of(hint: Any, module: str) -> _Codec:
         return _of_union(arguments, module)
     if origin is Mapping and arguments[0] is str:
         return _of_mapping(_of(arguments[1], module))
-    raise TypeError(f"found the type hint {hint}, expected a dataclass, or one of what codec.py lists")
+    raise TypeError(f"found the type hint {hint}, expected a dataclass, or one of what shlo_disc.codec lists")
 
 
 @cache
@@ -232,50 +191,46 @@ def _leaf(kind: type, wanted: str = "", accepts: Callable[[Any], bool] = lambda 
     """What JSON has, of one class, and perhaps not all of it."""
     wanted = wanted or kind.__name__
 
-    def encode(value: Any, _: list[bytes]) -> Any:
-        if _class(value) is not kind or not accepts(value):
-            _unsuitable(value, wanted)
+    def encode(value: Any, _: Sink) -> Any:
+        if class_of(value) is not kind or not accepts(value):
+            unsuitable(value, wanted)
         return value
 
-    def decode(found: Any, _: _Blobs) -> Any:
-        if _class(found) is not kind or not accepts(found):
-            _damaged(found, wanted)
+    def decode(found: Any, _: Source) -> Any:
+        if class_of(found) is not kind or not accepts(found):
+            damaged(found, wanted)
         return found
 
     return _Codec(frozenset({kind}), frozenset({kind}), encode, decode)
 
 
-def _has_64_bits(found: int) -> bool:
-    return -_END <= found < _END
-
-
 def _check_range(found: int) -> None:
-    if not -_END <= found < _END:
-        _damaged(found, "an integer of 64 bits")
+    if not has_64_bits(found):
+        damaged(found, "an integer of 64 bits")
 
 
-def _encode_bytes(value: Any, blobs: list[bytes]) -> int:
-    if _class(value) is not bytes:
-        _unsuitable(value, "bytes")
-    blobs.append(value)
+def _encode_bytes(value: Any, sink: Sink) -> int:
+    if class_of(value) is not bytes:
+        unsuitable(value, "bytes")
+    sink.blobs.append(value)
     return len(value)
 
 
-def _decode_bytes(found: Any, blobs: _Blobs) -> bytes:
-    return blobs.take(_INT.decode(found, blobs))
+def _decode_bytes(found: Any, source: Source) -> bytes:
+    return source.take(_INT.decode(found, source))
 
 
-def _encode_path(value: Any, _: list[bytes]) -> str:
+def _encode_path(value: Any, _: Sink) -> str:
     if not isinstance(value, Path):
-        _unsuitable(value, "a path")
+        unsuitable(value, "a path")
     return str(value)
 
 
-def _decode_path(found: Any, blobs: _Blobs) -> Path:
-    return Path(_STR.decode(found, blobs))
+def _decode_path(found: Any, source: Source) -> Path:
+    return Path(_STR.decode(found, source))
 
 
-_INT = replace(_leaf(int, "an integer of 64 bits", _has_64_bits), plain=True)
+_INT = replace(_leaf(int, "an integer of 64 bits", has_64_bits), plain=True)
 _STR = replace(_leaf(str), plain=True)
 _LEAVES: Mapping[type, _Codec] = {
     int: _INT,
@@ -285,6 +240,7 @@ _LEAVES: Mapping[type, _Codec] = {
     NoneType: replace(_leaf(NoneType), plain=True),
     bytes: _Codec(frozenset({bytes}), _INT.json, _encode_bytes, _decode_bytes),
     Path: _Codec(frozenset({type(Path())}), _STR.json, _encode_path, _decode_path),
+    SizeOp: _Codec(frozenset({SizeOp}), _LIST, encode_size, decode_size),
 }
 
 
@@ -292,23 +248,23 @@ def _of_items(item: _Codec) -> _Codec:
     """A tuple of any number of items of one type."""
     is_plain, has_integers = item.plain, int in item.json
 
-    def encode(value: Any, blobs: list[bytes]) -> list[Any]:
-        if _class(value) is not tuple:
-            _unsuitable(value, "a tuple")
-        return [item.encode(x, blobs) for x in value]
+    def encode(value: Any, sink: Sink) -> list[Any]:
+        if class_of(value) is not tuple:
+            unsuitable(value, "a tuple")
+        return [item.encode(x, sink) for x in value]
 
-    def decode(found: Any, blobs: _Blobs) -> tuple[Any, ...]:
-        if _class(found) is not list:
-            _damaged(found, "a list")
+    def decode(found: Any, source: Source) -> tuple[Any, ...]:
+        if class_of(found) is not list:
+            damaged(found, "a list")
         if not found:
             return ()
-        if not item.json.issuperset(map(_class, found)):
-            _damaged(found, "items of other types")
+        if not item.json.issuperset(map(class_of, found)):
+            damaged(found, "items of other types")
         if not is_plain:
-            return tuple([item.decode(x, blobs) for x in found])
+            return tuple([item.decode(x, source) for x in found])
         if has_integers:
             for x in found:
-                if _class(x) is int:
+                if class_of(x) is int:
                     _check_range(x)
         return tuple(found)
 
@@ -320,14 +276,14 @@ def _of_fixed(items: Sequence[_Codec]) -> _Codec:
     wanted = f"{len(items)} items"
     read = _items_reader(items)
 
-    def encode(value: Any, blobs: list[bytes]) -> list[Any]:
-        if _class(value) is not tuple or len(value) != len(items):
-            _unsuitable(value, wanted)
-        return [item.encode(x, blobs) for item, x in zip(items, value, strict=True)]
+    def encode(value: Any, sink: Sink) -> list[Any]:
+        if class_of(value) is not tuple or len(value) != len(items):
+            unsuitable(value, wanted)
+        return [item.encode(x, sink) for item, x in zip(items, value, strict=True)]
 
-    def decode(found: Any, blobs: _Blobs) -> tuple[Any, ...]:
-        if not read(found, blobs):
-            _damaged(found, wanted)
+    def decode(found: Any, source: Source) -> tuple[Any, ...]:
+        if not read(found, source):
+            damaged(found, wanted)
         return tuple(found)
 
     return _Codec(_TUPLE, _LIST, encode, decode)
@@ -337,16 +293,16 @@ def _of_mapping(item: _Codec) -> _Codec:
     """A mapping of texts to values of one type; it comes back as a dict in the same order."""
     pairs = _of_items(_of_fixed((_STR, item)))
 
-    def encode(value: Any, blobs: list[bytes]) -> Any:
+    def encode(value: Any, sink: Sink) -> Any:
         if not isinstance(value, Mapping):
-            _unsuitable(value, "a mapping")
-        return pairs.encode(tuple(cast("Mapping[str, Any]", value).items()), blobs)
+            unsuitable(value, "a mapping")
+        return pairs.encode(tuple(cast("Mapping[str, Any]", value).items()), sink)
 
-    def decode(found: Any, blobs: _Blobs) -> dict[str, Any]:
-        decoded = pairs.decode(found, blobs)
+    def decode(found: Any, source: Source) -> dict[str, Any]:
+        decoded = pairs.decode(found, source)
         mapping = dict(decoded)
         if len(mapping) != len(decoded):
-            _damaged(found, "each key once")
+            damaged(found, "each key once")
         return mapping
 
     return _Codec(frozenset({dict}), _LIST, encode, decode)
@@ -363,17 +319,17 @@ def _of_union(members: Sequence[Any], module: str) -> _Codec:
     names = {kind: name for name, codec in tagged.items() for kind in codec.values}
     wanted = " or ".join(tagged)
 
-    def encode(value: Any, blobs: list[bytes]) -> Any:
-        name = names.get(_class(value))
-        return rest.encode(value, blobs) if name is None else [name, *tagged[name].encode(value, blobs)]
+    def encode(value: Any, sink: Sink) -> Any:
+        name = names.get(class_of(value))
+        return rest.encode(value, sink) if name is None else [name, *tagged[name].encode(value, sink)]
 
-    def decode(found: Any, blobs: _Blobs) -> Any:
-        if _class(found) is not list:
-            return rest.decode(found, blobs)
+    def decode(found: Any, source: Source) -> Any:
+        if class_of(found) is not list:
+            return rest.decode(found, source)
         name: Any = found[0] if found else None
-        if _class(name) is not str or name not in tagged:
-            _damaged(found, wanted)
-        return tagged[name].decode(found[1:], blobs)
+        if class_of(name) is not str or name not in tagged:
+            damaged(found, wanted)
+        return tagged[name].decode(found[1:], source)
 
     return _Codec(rest.values.union(names), rest.json | _LIST, encode, decode)
 
@@ -388,12 +344,12 @@ def _of_untagged(codecs: Sequence[_Codec]) -> _Codec:
         )
     wanted = " or ".join(kind.__name__ for kind in by_value)
 
-    def encode(value: Any, blobs: list[bytes]) -> Any:
-        codec = by_value.get(_class(value))
-        return _unsuitable(value, wanted) if codec is None else codec.encode(value, blobs)
+    def encode(value: Any, sink: Sink) -> Any:
+        codec = by_value.get(class_of(value))
+        return unsuitable(value, wanted) if codec is None else codec.encode(value, sink)
 
-    def decode(found: Any, blobs: _Blobs) -> Any:
-        codec = by_json.get(_class(found))
-        return _damaged(found, wanted) if codec is None else codec.decode(found, blobs)
+    def decode(found: Any, source: Source) -> Any:
+        codec = by_json.get(class_of(found))
+        return damaged(found, wanted) if codec is None else codec.decode(found, source)
 
     return _Codec(frozenset(by_value), frozenset(by_json), encode, decode, all(codec.plain for codec in codecs))
