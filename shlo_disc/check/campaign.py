@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from traceback import format_exception
 from typing import TypeAlias
 
+from shlo_disc.boundary import boundary
 from shlo_disc.check import xla
 from shlo_disc.check.comparing import Tolerance
 from shlo_disc.check.generate.programs import generate_at
@@ -20,7 +22,7 @@ from shlo_disc.check.running import Target, Ways
 from shlo_disc.check.sampling import DISTRIBUTIONS
 from shlo_disc.check.session import TOGETHER, Finding, Plan, Report, check_random, save
 from shlo_disc.check.worker import Worker
-from shlo_disc.diagnostics import ShloDiscError
+from shlo_disc.diagnostics import InternalError, ShloDiscError, ToolchainError
 
 _Task: TypeAlias = tuple[int, int | None]  # a seed, and how many programs to make at most
 
@@ -199,10 +201,15 @@ class Job:
         family = family_of(seed)
         judge = Judge(self.ways, ways_of(seed) if settings.ways is None else settings.ways, settings.tolerance)
         try:
-            report = check_random(text, judge, self._plan(seed, family), settings.target, _silent)
+            with boundary("check"):
+                report = check_random(text, judge, self._plan(seed, family), settings.target, _silent)
+            found = _found(report.finding, judge, settings, seed)
+        except InternalError as error:
+            report, found = Report(0, 0, 0, (), None), _broken(error, text, settings, seed)
+        except ToolchainError:
+            raise
         except ShloDiscError as error:
-            report = Report(0, 0, 1, (f"seed {seed}: {error}",), None)
-        found = _found(report.finding, judge, settings, seed)
+            report, found = Report(0, 0, 1, (f"seed {seed}: {error}",), None), _NOTHING_FOUND
         counts = report.agreed, report.refused, report.nothing
         spent = time.monotonic() - started, max(0.0, self._processor_seconds() - before)
         return Examined(seed, family, together, *counts, *spent, *found, notes=report.notes)
@@ -224,6 +231,8 @@ class Job:
         return time.process_time() + others
 
 
+_Found: TypeAlias = tuple[str, str, str, str, tuple[str, ...]]  # failure, description, folder, command, ops
+_NOTHING_FOUND: _Found = ("", "", "", "", ())
 _jobs = list[Job]()  # the one of this process
 
 
@@ -239,11 +248,19 @@ def _silent(_what: str, _done: int, _total: int) -> None:
     pass
 
 
-def _found(
-    finding: Finding | None, judge: Judge, settings: Settings, seed: int
-) -> tuple[str, str, str, str, tuple[str, ...]]:
+def _broken(error: InternalError, text: str, settings: Settings, seed: int) -> _Found:
+    """What to say of a program that this process cannot read, legalize or print: it is kept as it is."""
+    folder = settings.out / f"seed-{seed}"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "program.mlir").write_text(text, encoding="utf-8")
+    (folder / "report.txt").write_text("".join(format_exception(error)), encoding="utf-8")
+    command = f"python -m shlo_disc check {folder / 'program.mlir'}"
+    return str(error).partition("\n")[0], str(error), str(folder), command, ()
+
+
+def _found(finding: Finding | None, judge: Judge, settings: Settings, seed: int) -> _Found:
     if finding is None:
-        return "", "", "", "", ()
+        return _NOTHING_FOUND
     folder = settings.out / f"seed-{seed}"
     command = save(finding.shrunk, folder, judge, settings.target)
     (folder / "report.txt").write_text(str(finding))

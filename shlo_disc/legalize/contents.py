@@ -52,9 +52,9 @@ class ShapeArithmetic:
         function = self._function(op)
         if function is None or not (type_.dtype.is_integer or type_.dtype.is_bool):
             return None
-        shape = max((x.shape for x in operands), key=len)
-        count = len(max((x.dims for x in operands), key=len))
-        columns = [x.dims * count if not x.shape else x.dims for x in operands]
+        whole = max(operands, key=lambda x: len(x.shape))  # scalars, of a clamp and a select, are for all its elements
+        shape = whole.shape
+        columns = [x.dims if x.shape else x.dims * len(whole.dims) for x in operands]
         dims = [function(*row) for row in zip(*columns, strict=True)]
         if type_.dtype.is_bool or op.name in _WITHIN_OPERANDS:
             return Contents(tuple(dims), shape, type_.dtype, steps=taken)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -62,3 +63,23 @@ def test_dims_compute_what_integers_compute(
     body = "\n".join([*lines, f"return %{len(values) - 1} : {I32}"])
     text = f"func.func public @main(%x: tensor<?x?xf32>) -> {I32} {{\n{body}\n}}"
     assert interpret(legalize(parse_module(text)), [np.zeros((m, n), np.float32)]) == [values[-1]]
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_scalars_are_for_all_elements(count: int) -> None:
+    """Bounds and a condition may be scalars, also of arrays without an element."""
+    vector = f"tensor<{count}xi32>"
+    values = np.arange(count, dtype=np.int32) - 1
+    text = f"""func.func @main() -> ({vector}, {vector}) {{
+      %x = stablehlo.constant dense<{values.tolist() or ""}> : {vector}
+      %y = stablehlo.constant dense<7> : {vector}
+      %least = stablehlo.constant dense<0> : {I32}
+      %most = stablehlo.constant dense<1> : {I32}
+      %either = stablehlo.constant dense<true> : tensor<i1>
+      %0 = stablehlo.clamp %least, %x, %most : ({I32}, {vector}, {I32}) -> {vector}
+      %1 = stablehlo.select %either, %x, %y : tensor<i1>, {vector}
+      return %0, %1 : {vector}, {vector}
+    }}"""
+    clamped, selected = interpret(legalize(parse_module(text)), [])
+    np.testing.assert_array_equal(clamped, np.clip(values, 0, 1))
+    np.testing.assert_array_equal(selected, values)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 # Names of suites: the arguments of pytest. Each takes seconds, so that a fault is known soon after it was made.
 SUITES: Mapping[str, tuple[str, ...]] = {
     "dims": (
+        "tests/dynamic_ops/test_shape_arithmetic.py",
         "tests/expr/test_bounds.py",
         "tests/expr/test_dim.py",
         "tests/expr/test_facts.py",

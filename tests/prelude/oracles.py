@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeAlias
 
 import mpmath
@@ -85,17 +85,27 @@ def ulps(got: Floats, exact: Floats) -> Floats:
     return np.where(beyond, np.where(same, 0, np.inf), distance)
 
 
+@cache  # the same points are asked of every compiler, of vectors and of scalars
+def _exact(name: str, x: float) -> np.longdouble:
+    return _longdouble(SPECIAL[name][1], x)
+
+
+@cache
+def _exact_of_two(name: str, x: float, y: float) -> np.longdouble:
+    return _longdouble(partial(SPECIAL_OF_TWO[name][1], mpmath.mpf(x)), y)
+
+
 def errors_of_two(name: str, x: Floats, y: Floats, got: Floats) -> Floats:
     """As `errors`, for a function of x and y; of a special function at every point, in f64 by mpmath."""
     wider = np.float64 if x.dtype == np.float32 else np.longdouble
     with np.errstate(all="ignore"):
         if name in WIDER_OF_TWO:
             return ulps(got, WIDER_OF_TWO[name](x.astype(wider), y.astype(wider)))
-        library, exact = SPECIAL_OF_TWO[name]
+        library, _ = SPECIAL_OF_TWO[name]
         if x.dtype == np.float32:
             return ulps(got, library(x, y))
         pairs = zip(x.tolist(), y.tolist(), strict=True)
-        return ulps(got, np.array([_longdouble(partial(exact, mpmath.mpf(a)), b) for a, b in pairs]))
+        return ulps(got, np.array([_exact_of_two(name, a, b) for a, b in pairs]))
 
 
 def errors(name: str, x: Floats, got: Floats) -> Floats:
@@ -106,13 +116,13 @@ def errors(name: str, x: Floats, got: Floats) -> Floats:
     with np.errstate(all="ignore"):
         if name in WIDER:
             return ulps(got, WIDER[name](x.astype(np.float64 if x.dtype == np.float32 else np.longdouble)))
-        library, exact = SPECIAL[name]
+        library, _ = SPECIAL[name]
         wide = library(x.astype(np.float64)).astype(np.longdouble)
         found = ulps(got, wide)
         doubtful = np.flatnonzero((found > (SURE if x.dtype == np.float32 else 0)) & np.isfinite(x))
         worst = doubtful[np.argsort(found[doubtful])[::-1][:MOST]]
         for k in worst:
-            wide[k] = _longdouble(exact, float(x[k]))
+            wide[k] = _exact(name, float(x[k]))
         again = ulps(got[worst], wide[worst])
         found[worst] = again
         if x.dtype == np.float64:  # SciPy's own error is of that size

@@ -1,0 +1,43 @@
+"""Campaigns of random programs: what ends a step of the compiler is a finding, and the campaign goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shlo_disc.check import session
+from shlo_disc.check.campaign import Job, Settings
+from shlo_disc.check.compiling import Target
+from shlo_disc.check.running import InProcess, standard_ways
+from shlo_disc.diagnostics import ToolchainError
+from shlo_disc.ir.core import Module
+from shlo_disc.options import CompileOptions
+
+TARGET = Target(CompileOptions(optimize=0, threads=1))
+
+
+def job(folder: Path) -> Job:
+    settings = Settings(7, TARGET, ways=("compiled",), out=folder)
+    return Job(settings, InProcess(standard_ways(TARGET, fast_xla=True)))
+
+
+def test_a_foreign_exception_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: Module) -> None:
+        raise IndexError("of no list")
+
+    monkeypatch.setattr(session, "program_of", fail)
+    found = job(tmp_path).examine(7, 1)
+    assert "IndexError: of no list" in found.failure
+    assert (found.agreed, found.refused, found.nothing) == (0, 0, 0)
+    assert "func.func" in (Path(found.folder) / "program.mlir").read_text()
+    assert "in fail" in (Path(found.folder) / "report.txt").read_text()
+
+
+def test_what_the_machine_refuses_ends_the_campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: Module) -> None:
+        raise OSError("no room")
+
+    monkeypatch.setattr(session, "program_of", fail)
+    with pytest.raises(ToolchainError):
+        job(tmp_path).examine(7, 1)
