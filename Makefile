@@ -47,7 +47,7 @@ demo: $(INSTALLED)
 	$(BIN)/python examples/quickstart.py
 
 test: check
-	$(BIN)/python -m pytest -n 2 --dist worksteal --corpus=$(CORPUS)
+	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=40 --corpus=$(CORPUS)
 	-$(MAKE) hostile HOSTILE_SEED=$(FUZZ_SEED)  # what this and the next one find is printed; it does not fail the tests yet
 	-$(MAKE) fuzz
 
