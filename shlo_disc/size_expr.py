@@ -11,6 +11,7 @@ from math import prod
 from typing import Literal, NamedTuple, TypeAlias
 
 SizeFn: TypeAlias = Literal["+", "*", "//", "%", "min", "max"]
+_LARGEST, _DIGIT = (1 << 63) - 1, 1 << 62
 SizeRange: TypeAlias = tuple[float, float]  # inclusive; integers, or infinite
 
 
@@ -55,6 +56,18 @@ SizeExpr: TypeAlias = int | str | SizeOp  # a number, a symbol, or a function of
 
 def _factor(size: SizeExpr) -> str:
     return f"({size})" if isinstance(size, SizeOp) and size.fn in ("+", "*", "//", "%") else str(size)
+
+
+def number(value: int) -> SizeExpr:
+    """An integer; beyond 64 bits a sum of products of shorter ones, as files hold no longer ones.
+
+    >>> str(number(5 * 2**62 + 7))
+    '4611686018427387904*5 + 7'
+    """
+    if -_LARGEST <= value <= _LARGEST:
+        return value
+    high, low = divmod(value, _DIGIT)
+    return total([product([_DIGIT, number(high)]), low])
 
 
 def total(sizes: Iterable[SizeExpr]) -> SizeExpr:

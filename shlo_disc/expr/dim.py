@@ -317,7 +317,9 @@ class Dim(Node):
         SizeOp(fn='+', operands=(SizeOp(fn='*', operands=(3, 's')), SizeOp(fn='//', operands=('b', 2))))
         """
         terms = [
-            size_expr.product([*([weight] if weight != 1 or not factors else []), *map(_atom_expr, factors)])
+            size_expr.product(
+                [*([size_expr.number(weight)] if weight != 1 or not factors else []), *map(_atom_expr, factors)]
+            )
             for factors, weight in self.terms
         ]
         return size_expr.total(terms)

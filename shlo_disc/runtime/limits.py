@@ -1,4 +1,4 @@
-"""Sizes so large that sizes may overflow: each is evaluated in unbounded integers, and has to fit into 64 bits.
+"""Sizes of a call so large that those computed from them may not fit into 64 bits: computed in unbounded integers.
 
 Generated code asks for this where its quick bound (`host/size_bounds.py`) does not hold, once per set of sizes.
 A size fits if the sum of the magnitudes of its terms does, a factor of 0 counting as 1: then so does everything that

@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
+import shlo_disc
 from shlo_disc.codec import DamagedError, decode, encode
-from shlo_disc.size_expr import SizeExpr, SizeOp
+from shlo_disc.expr.dim import const
+from shlo_disc.size_expr import SizeExpr, SizeOp, evaluate
+from tests.pipeline.exports import FAST
 
 
 def plain(content: Any) -> bytes:
@@ -45,3 +48,22 @@ def test_a_size_that_stands_several_times_is_written_once() -> None:
 def test_what_is_no_size_is_damaged(sizes: list[Any]) -> None:
     with pytest.raises(DamagedError):
         decode(Sized, plain([sizes]))
+
+
+@pytest.mark.parametrize("value", [0, 2**63 - 1, -(2**63) + 1, 2**63, -(2**63), 2**64 + 5, -(3**100), 10**60])
+def test_numbers_beyond_64_bits_are_written(value: int) -> None:
+    size = const(value).size_expr()
+    assert evaluate(size, {}) == value
+    assert decode(Sized, encode(Sized, Sized((size,)))) == Sized((size,))
+
+
+def test_what_costs_more_than_64_bits_compiles() -> None:
+    """Arrays of 2**62 bytes, whose bytes together, and whose products, are more than 64 bits hold."""
+    x, y = "tensor<?x1073741824xf32>", "tensor<1073741824x1073741824xf32>"
+    text = f"""func.func @main(%x: {x}, %y: {y}) -> ({x}, {y}) {{
+      %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : ({x}, {y}) -> {x}
+      %1 = stablehlo.dot_general %y, %y, contracting_dims = [1] x [0] : ({y}, {y}) -> {y}
+      return %0, %1 : {x}, {y}
+    }}"""
+    artifact = shlo_disc.compile(text, options=FAST).executable.artifact
+    assert max(evaluate(group.work, {"s0": 1}) for group in artifact.overview.groups) > 2**63
