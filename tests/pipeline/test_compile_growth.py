@@ -20,7 +20,7 @@ STACK = 12  # frames: what happens to stand deepest differs a little
 LENGTH = 100
 # What is slow for every one of its ops is compiled at lengths that still tell a line from a square.
 LENGTHS = {
-    "assertions": 40, "barrier": 60, "calls_in_calls": 25, "concatenated": 48, "concatenations": 64, "gathers": 48,
+    "assertions": 40, "barrier": 60, "calls_in_calls": 25, "concatenated": 64, "concatenations": 64, "gathers": 48,
     "layers": 24, "loops": 24, "nested_branches": 12, "nested_loops": 12, "products": 48,
     "reduced_together": 48, "reduction_of_many_ops": 50, "separate_arguments": 40, "size_powers": 24,
     "size_quotients": 12,
