@@ -1,4 +1,4 @@
-"""Campaigns of random programs: what ends a step of the compiler is a finding, and the campaign goes on."""
+"""Campaigns of random programs: what ends a step of the compiler, or a process, is a finding that says why."""
 
 from __future__ import annotations
 
@@ -6,15 +6,29 @@ from pathlib import Path
 
 import pytest
 
-from shlo_disc.check import session
+from shlo_disc import parse
+from shlo_disc.check import session, worker
 from shlo_disc.check.campaign import Job, Settings
 from shlo_disc.check.compiling import Target
-from shlo_disc.check.running import InProcess, standard_ways
+from shlo_disc.check.running import InProcess, Stop, standard_ways
 from shlo_disc.diagnostics import ToolchainError
 from shlo_disc.ir.core import Module
 from shlo_disc.options import CompileOptions
 
 TARGET = Target(CompileOptions(optimize=0, threads=1))
+
+
+def test_a_process_that_ends_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = "print('x.h:3:7: runtime error: shift\\x1b', 'more', sep='\\n', file=sys.stderr)"
+    monkeypatch.setattr(worker, "_COMMAND", f"import sys; {told}; sys.exit(3)")
+    with worker.Worker(TARGET, 60) as other:
+        for _ in range(2):  # the second process writes after the first one
+            found = other.run("compiled", parse("func.func @main() { return }"), ())
+            assert isinstance(found, Stop)
+            assert (found.kind, found.message) == (
+                "crash",
+                "the process ended with exit code 3: x.h:3:7: runtime error: shift\\x1b",
+            )
 
 
 def job(folder: Path) -> Job:

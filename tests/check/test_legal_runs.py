@@ -37,6 +37,26 @@ def test_vectors_have_any_sign_and_their_products_one() -> None:
         np.testing.assert_allclose(product, a, rtol=1e-12, atol=1e-13)
 
 
+def test_sums_of_short_terms_round_unless_they_fit() -> None:
+    """What 11 digits hold may cancel: it rounds as the terms do, not as what is left. Small integers never round."""
+    program = program_of(
+        parse(
+            "func.func @main(%x: tensor<32x145xf32>) -> tensor<32x32xf32> {\n"
+            "  %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [1] :"
+            " (tensor<32x145xf32>, tensor<32x145xf32>) -> tensor<32x32xf32>\n"
+            "  return %0 : tensor<32x32xf32>\n}"
+        )
+    )
+    rng = np.random.default_rng()
+    short = rng.standard_normal((32, 145)).astype(np.float16).astype(np.float32)
+    runs = np.array([run[0] for run in perturbed_runs(program, [short], range(32), "compiled")])
+    unit = np.spacing(abs(short) @ abs(short).T)
+    assert (np.ptp(runs, axis=0) >= unit)[~np.eye(32, dtype=bool)].mean() > 0.99
+    whole = rng.integers(-8, 9, (32, 145)).astype(np.float32)
+    for run in perturbed_runs(program, [whole], range(32), "compiled"):
+        np.testing.assert_array_equal(run[0], whole @ whole.T)
+
+
 def _drawn(*values: NDArray[np.int32]) -> Samples:
     return lambda _result, numbers: [values[number % len(values)] for number in numbers]
 
