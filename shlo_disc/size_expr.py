@@ -6,6 +6,7 @@ written to files, evaluated and printed without a parser, and that nothing evalu
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import prod
 from typing import Literal, NamedTuple, TypeAlias
@@ -102,7 +103,10 @@ _VALUES: Mapping[SizeFn, Callable[[Sequence[int]], int]] = {
 }
 
 
-SIZE_FNS = frozenset(_VALUES)
+_OF_TWO: Mapping[SizeFn, Callable[[int, int], int]] = {
+    "+": operator.add, "*": operator.mul, "//": quotient, "%": remainder, "min": min, "max": max,
+}  # fmt: skip
+SIZE_FNS = frozenset(_OF_TWO)
 
 
 def evaluate(size: SizeExpr, symbols: Mapping[str, int]) -> int:
@@ -189,7 +193,7 @@ class SizeTable:
     def __init__(self, names: Sequence[str]) -> None:
         self._positions: dict[SizeExpr, int] = {name: k for k, name in enumerate(names)}
         self._given = len(names)
-        self._steps = list[int | tuple[Callable[[Sequence[int]], int], tuple[int, ...]]]()  # a number, or what of which
+        self._steps = list[int | tuple[Callable[[int, int], int], int, int]]()  # a number, or what of which two
 
     def add(self, size: SizeExpr) -> int:
         """The position that its value will have. Raises `KeyError` for an unknown symbol."""
@@ -197,15 +201,22 @@ class SizeTable:
             return found
         if isinstance(size, str):
             raise KeyError(size)
-        operands = () if isinstance(size, int) else tuple([self.add(operand) for operand in size.operands])
-        step = size if isinstance(size, int) else (_VALUES[size.fn], operands)
-        position = self._positions[size] = self._given + len(self._steps)
+        if isinstance(size, int):
+            found = self._append(size)
+        else:
+            found, *others = [self.add(operand) for operand in size.operands]
+            for other in others:
+                found = self._append((_OF_TWO[size.fn], found, other))
+        self._positions[size] = found
+        return found
+
+    def _append(self, step: int | tuple[Callable[[int, int], int], int, int]) -> int:
         self._steps.append(step)
-        return position
+        return self._given + len(self._steps) - 1
 
     def evaluate(self, symbols: Sequence[int]) -> Sequence[int]:
         """The values of the symbols, then of all sizes, at their positions."""
         values = list(symbols)
         for step in self._steps:
-            values.append(step if isinstance(step, int) else step[0]([values[k] for k in step[1]]))
+            values.append(step if isinstance(step, int) else step[0](values[step[1]], values[step[2]]))
         return values
