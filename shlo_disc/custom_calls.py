@@ -8,8 +8,9 @@ from typing import Any, TypeAlias, cast, get_args
 
 import numpy as np
 
-from shlo_disc.artifact import Constant, DeviceKind
+from shlo_disc.artifact import DeviceKind
 from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError, ShloDiscError
+from shlo_disc.host_ir import Constant
 
 Plain: TypeAlias = "str | Constant | tuple[Plain, ...]"  # an attribute as plain data
 Entries: TypeAlias = tuple[tuple[str, Plain], ...]

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import RuntimeShapeError, ShloDiscError, whole_numbers
+from shlo_disc.host_ir import Selection
 from shlo_disc.options import CompileOptions
 from shlo_disc.pipeline import compile_program, read_source
 from shlo_disc.progress import Bar
@@ -25,7 +26,6 @@ from shlo_disc.runtime.product_timing import KINDS, Sizes, Stand, Trial, learn, 
 from shlo_disc.runtime.schedules import find_schedules, hardware, store_costs, store_tuned
 from shlo_disc.schedules.candidates import MICRO_KERNELS, Candidate, MicroKernel, blocks, variants
 from shlo_disc.schedules.model import UNIT
-from shlo_disc.schedules.selection import Selection
 from shlo_disc.schedules.tables import CostTable, Schedules, TunedProduct
 
 MOST_COUNTS = 24  # of a product that are measured; between them the model is corrected as at their neighbours

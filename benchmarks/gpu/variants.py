@@ -21,7 +21,7 @@ import jax.numpy as jnp
 from jax import export
 
 from benchmarks.gpu.section import Section, as_cupy, random_on_gpu
-from shlo_disc.artifact import Choice
+from shlo_disc.host_ir import Choice
 from shlo_disc.options import CompileOptions
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.pipeline import Request, Stopwatch, compile_module

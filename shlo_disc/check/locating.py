@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shlo_disc.artifact import Artifact, Copy, Launch, Slot, Step
+from shlo_disc.artifact import Artifact
 from shlo_disc.check.comparing import Difference, Tolerance, compare
 from shlo_disc.check.rounding import perturbed_runs
 from shlo_disc.check.running import Target, program_of
@@ -17,6 +17,7 @@ from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.dynamic_ops.opdef import Arrays
 from shlo_disc.dynamic_ops.program import Op, Program
 from shlo_disc.dynamic_ops.reference import Watch, interpret
+from shlo_disc.host_ir import Copy, Launch, Slot, Step
 from shlo_disc.ir.core import Module
 from shlo_disc.passes import PASSES
 

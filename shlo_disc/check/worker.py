@@ -18,9 +18,9 @@ from typing import IO, Literal, TypeVar, assert_never, cast
 import numpy as np
 
 from shlo_disc import codec
-from shlo_disc.artifact import Constant
 from shlo_disc.check.running import Array, InProcess, Outcome, Stop, Target, standard_ways
 from shlo_disc.diagnostics import printable
+from shlo_disc.host_ir import Constant
 from shlo_disc.ir.core import Module
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.parse.printer import print_module

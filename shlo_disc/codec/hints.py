@@ -152,13 +152,16 @@ def _of_text(text: str, module: str) -> _Codec:
 
 def _of(hint: Any, module: str) -> _Codec:
     """The codec of a type hint of a class in `module`, which has the types that hints name by strings."""
+    hint = _default(hint)
     if hint in _LEAVES:
         return _LEAVES[cast("type", hint)]
     if isinstance(hint, type) and is_dataclass(hint):
         return _of_class(hint)
     origin, arguments = get_origin(hint), get_args(hint)
+    if isinstance(origin, type) and is_dataclass(origin):
+        return _of_class(origin)  # of type variables the defaults are written
     if origin is tuple and arguments[1:] == (...,):
-        if isinstance(item := arguments[0], ForwardRef | str):
+        if isinstance(item := _default(arguments[0]), ForwardRef | str):
             return _of_items_named(item if isinstance(item, str) else item.__forward_arg__, module)
         return _of_items(_of(item, module))
     if origin is tuple:
@@ -170,6 +173,12 @@ def _of(hint: Any, module: str) -> _Codec:
     if origin is Mapping and arguments[0] is str:
         return _of_mapping(_of(arguments[1], module))
     raise TypeError(f"found the type hint {hint}, expected a dataclass, or one of what shlo_disc.codec lists")
+
+
+def _default(hint: Any) -> Any:
+    """What stands for a type variable in an artifact."""
+    found = cast("Any", hint).__default__ if isinstance(hint, TypeVar) else hint
+    return NoneType if found is None else found
 
 
 @cache

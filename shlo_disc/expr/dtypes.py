@@ -164,3 +164,13 @@ _NUMPY = {
     DType.F8E5M2FNUZ: "float8_e5m2fnuz",
     DType.F8E8M0FNU: "float8_e8m0fnu",
 }
+_BY_NUMPY = {dtype.numpy: dtype for dtype in DType if dtype is not DType.INDEX}
+
+
+def by_numpy_name(name: str) -> DType:
+    """The type that NumPy (or ml_dtypes) calls so.
+
+    >>> by_numpy_name("bfloat16")
+    <DType.BF16: 'bf16'>
+    """
+    return _BY_NUMPY[name]

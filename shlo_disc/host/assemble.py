@@ -3,65 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import count
-from typing import assert_never
+from typing import Any, assert_never, cast
 
 from shlo_disc.analysis.limits import limits
 from shlo_disc.analysis.sizes import free_symbols
-from shlo_disc.artifact import (
-    Argument,
-    Artifact,
-    BatchLoop,
+from shlo_disc.artifact import Argument, Artifact, CheckText, Reading, Result, SizeLimit, SourceFile
+from shlo_disc.diagnostics import Span, from_line
+from shlo_disc.dynamic_ops.program import Check, Parameter, Program, Tensor
+from shlo_disc.emit.remarks import require_plain
+from shlo_disc.expr.dim import Dim, of
+from shlo_disc.host.program import GridRef, HostCallRef, HostProgram, HostStep, KernelRef, LaunchStep, Made
+from shlo_disc.host_ir import (
     Buffer,
     Case,
-    CheckText,
     Choice,
     Command,
     Constant,
     Copy,
     Fill,
     GridLaunch,
-    Guard,
     HostCall,
     Launch,
     Member,
     Product,
-    Reading,
     Region,
-    Result,
-    SizeLimit,
-    SourceFile,
     Step,
     Variant,
     While,
 )
-from shlo_disc.diagnostics import Span, from_line
-from shlo_disc.dynamic_ops.program import Check, Parameter, Program
-from shlo_disc.emit.remarks import require_plain
-from shlo_disc.expr.dim import Dim, of
-from shlo_disc.host.program import (
-    Call,
-    CallVariant,
-    CaseStep,
-    Chosen,
-    CopyCall,
-    CopyStep,
-    FillCall,
-    GridCall,
-    GridRef,
-    HostBuffer,
-    HostCallRef,
-    HostProgram,
-    HostStep,
-    KernelRef,
-    LaunchStep,
-    ProductCall,
-    RegionStep,
-    WhileStep,
-)
 from shlo_disc.overview import Overview
-from shlo_disc.schedules.selection import Selection
 from shlo_disc.size_expr import SizeExpr
 
 
@@ -75,21 +47,22 @@ def assemble(
 ) -> Artifact:
     """Put everything the runtime needs into one record; `names` are the user's names of the arguments."""
     definitions = (*program.definitions, *host.definitions)
+    numbers = _Numbers()
     return Artifact(
         name=program.name,
         arguments=tuple(_argument(p, name) for p, name in zip(program.parameters, names, strict=True)),
-        results=tuple(Result(t.dtype.numpy, tuple(d.size_expr() for d in t.shape)) for t in program.returned),
+        results=tuple(Result(t.dtype.numpy, _sizes(t.shape)) for t in program.returned),
         symbols=(*(symbol.name for symbol in program.given), *(s.name for s, _ in definitions)),
         raw=tuple((r.argument, r.axis) for r in program.raw_dims),
         readings=tuple(Reading(r.argument, r.element) for r in program.readings),
         definitions=tuple(d.size_expr() for _, d in definitions),
         checks=tuple(map(_check, program.checks)),
-        buffers=tuple(map(_buffer, host.buffers)),
+        buffers=cast("tuple[Buffer, ...]", _finished(host.buffers)),
         constants=tuple(
             Constant(t.dtype.numpy, tuple(value.shape), value.tobytes()) for t, value in program.constants.items()
         ),
         arena_bytes=host.arena_bytes.size_expr(),
-        steps=_steps(host.steps, _Numbers()),
+        steps=tuple([_step(step, numbers) for step in host.steps]),
         kernels=tuple(map(require_plain, kernels)),
         host=require_plain(driver),
         overview=overview,
@@ -99,7 +72,7 @@ def assemble(
             program.facts.unfolded(program.facts.canonical(of(symbol))).size_expr() for symbol in program.given
         ),
         donations=host.donations,
-        packings=tuple([_run(step) for step in host.packings]),
+        packings=tuple([_launch(step) for step in host.packings]),
         conditions=_sizes(host.conditions),
         limits=tuple([SizeLimit(_sizes(x.dims), x.unit, x.what, _place(x.span)) for x in limits(program)]),
     )
@@ -116,7 +89,7 @@ def _check(check: Check) -> CheckText:
         check.relation.value,
         check.rhs.size_expr(),
         check.message,
-        tuple(d.size_expr() for d in check.values),
+        _sizes(check.values),
         _place(check.span) + from_line(check.origin),
     )
 
@@ -125,25 +98,24 @@ def _place(span: Span) -> str:
     return f"{span.where()}\n{span.excerpt()}"
 
 
-def _buffer(buffer: HostBuffer) -> Buffer:
-    return Buffer(
-        buffer.kind,
-        buffer.number,
-        buffer.offset.size_expr(),
-        buffer.size.size_expr(),
-        repr(buffer.tensor),
-        buffer.tensor.dtype.numpy,
-        _sizes(buffer.tensor.shape),
-        buffer.first,
-        buffer.last,
-        buffer.memory,
-        buffer.packed,
-        None if buffer.whole is None else buffer.whole.size_expr(),
-    )
-
-
 def _sizes(dims: Sequence[Dim]) -> tuple[SizeExpr, ...]:
-    return tuple(d.size_expr() for d in dims)
+    return tuple([d.size_expr() for d in dims])
+
+
+def _finished(planned: Any) -> Any:
+    """A record of the plan as the artifact has it: with sizes for its dims, and without what it was made from."""
+    match planned:
+        case Dim():
+            return planned.size_expr()
+        case Made() | Tensor():
+            return None
+        case tuple():
+            return tuple([_finished(each) for each in cast("tuple[Any, ...]", planned)])
+        case _ if is_dataclass(planned) and not isinstance(planned, type):
+            changed = {one.name: _finished(getattr(planned, one.name)) for one in fields(planned)}
+            return replace(planned, **changed)
+        case _:
+            return planned
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,122 +126,69 @@ class _Numbers:
     host_calls: Iterator[int] = field(default_factory=count)
 
 
-def _steps(steps: Sequence[HostStep], numbers: _Numbers) -> tuple[Step, ...]:
-    return tuple(_step(step, numbers) for step in steps)
-
-
 def _step(step: HostStep, numbers: _Numbers) -> Step:
     match step:
         case LaunchStep():
-            return _launch(step, numbers)
-        case RegionStep():
-            return _region(step)
-        case CopyStep(source, target):
-            return Copy(source, target)
-        case WhileStep(condition, flag, body):
+            return _leaf(step, numbers)
+        case Region(members):
+            launched = tuple([replace(_finished(_bare(m)), launch=_launch(m.launch)) for m in members])
+            return replace(_finished(replace(step, members=())), members=launched)
+        case Copy():
+            return step
+        case While(condition, flag, body):
             return While(_steps(condition, numbers), flag, _steps(body, numbers))
-        case CaseStep(index, dtype, branches):
-            return Case(index, dtype.numpy, tuple(_steps(branch, numbers) for branch in branches))
+        case Case(index, dtype, branches):
+            return Case(index, dtype, tuple([_steps(branch, numbers) for branch in branches]))
         case _:
             assert_never(step)
 
 
-def _run(step: LaunchStep) -> Launch:
+def _steps(steps: Sequence[HostStep], numbers: _Numbers) -> tuple[Step, ...]:
+    return tuple([_step(step, numbers) for step in steps])
+
+
+def _bare(member: Member[Dim, LaunchStep]) -> Member[Dim, None]:
+    """A member without its launch."""
+    return Member(None, member.symbols, member.pieces, member.extent, member.held)
+
+
+def _launch(step: LaunchStep) -> Launch:
     kernel = step.kernel
     assert isinstance(kernel, KernelRef), "threads share what runs on the CPU"
-    sizes = (kernel.extent.size_expr(), kernel.grain.size_expr(), kernel.scratch.size_expr())
-    chosen = tuple(map(_selection, kernel.selections))
-    return Launch(kernel.name, step.slots, kernel.symbols, *sizes, step.replaced, chosen, step.unless)
+    launch = replace(kernel.launch, buffers=step.slots, replaced=step.replaced, unless=step.unless)
+    return cast("Launch", _finished(launch))
 
 
-def _region(step: RegionStep) -> Region:
-    members = [
-        Member(
-            *(_run(m.launch), m.symbols, m.pieces.size_expr(), m.extent.size_expr()),
-            tuple([(held.position, held.size.size_expr()) for held in m.held]),
-        )
-        for m in step.members
-    ]
-    return Region(tuple(members), *_sizes((step.rows, step.units, step.grain, step.work, step.scratch)))
-
-
-def _launch(step: LaunchStep, numbers: _Numbers) -> Step:
+def _leaf(step: LaunchStep, numbers: _Numbers) -> Launch | Choice | HostCall:
     kernel, slots = step.kernel, step.slots
     match kernel:
         case GridRef():
-            return Choice(next(numbers.choices), tuple(_variant(v, slots) for v in kernel.variants))
+            variants = tuple([_variant(v, slots) for v in kernel.variants])
+            return Choice(next(numbers.choices), cast("tuple[Variant, ...]", _finished(variants)))
         case HostCallRef():
             first = len(slots) - kernel.results
             number = next(numbers.host_calls)
             return HostCall(number, kernel.name, slots[:first], slots[first:], kernel.attributes, kernel.place)
         case KernelRef():
-            return _run(step)
+            return _launch(step)
         case _:
             assert_never(kernel)
 
 
-def _selection(chosen: Chosen) -> Selection:
-    m, n, k, batch = _sizes((chosen.shape.m, chosen.shape.n, chosen.shape.k, chosen.shape.batch))
-    return Selection(
-        chosen.product,
-        m,
-        n,
-        k,
-        batch,
-        chosen.candidates,
-        chosen.rates,
-        chosen.number.size_expr(),
-        chosen.threads,
-        chosen.how,
-    )
+def _variant(variant: Variant[Dim], slots: Sequence[int]) -> Variant[Dim]:
+    """A variant whose commands name slots, instead of positions among those of its step."""
+    return replace(variant, commands=tuple([_command(one, slots) for one in variant.commands]))
 
 
-def _variant(variant: CallVariant, slots: Sequence[int]) -> Variant:
-    guards = tuple(Guard(g.lhs.size_expr(), g.relation, g.rhs.size_expr()) for g in variant.guards)
-    return Variant(variant.label, guards, variant.aligned, tuple(_command(call, slots) for call in variant.calls))
-
-
-def _command(call: Call, slots: Sequence[int]) -> Command:
-    match call:
-        case GridCall():
-            return GridLaunch(
-                call.kernel,
-                tuple(slots[k] for k in call.buffers),
-                call.symbols,
-                call.blocks.size_expr(),
-                call.threads,
-                call.shared.size_expr(),
-                call.cycles.size_expr(),
-                call.latency.size_expr(),
-                call.pipelined,
-            )
-        case ProductCall():
-            return _product(call, slots)
-        case CopyCall(source, target):
+def _command(command: Command[Dim], slots: Sequence[int]) -> Command[Dim]:
+    match command:
+        case GridLaunch(buffers=buffers):
+            return replace(command, buffers=tuple([slots[k] for k in buffers]))
+        case Product(a, b, c):
+            return replace(command, a=slots[a], b=slots[b], c=slots[c])
+        case Copy(source, target):
             return Copy(slots[source], slots[target])
-        case FillCall(target, byte):
+        case Fill(target, byte):
             return Fill(slots[target], byte)
         case _:
-            assert_never(call)
-
-
-def _product(call: ProductCall, slots: Sequence[int]) -> Product:
-    return Product(
-        a=slots[call.a],
-        b=slots[call.b],
-        c=slots[call.c],
-        a_offset=call.a_offset.size_expr(),
-        b_offset=call.b_offset.size_expr(),
-        c_offset=call.c_offset.size_expr(),
-        a_leading=call.a_leading.size_expr(),
-        b_leading=call.b_leading.size_expr(),
-        c_leading=call.c_leading.size_expr(),
-        a_transposed=call.a_transposed,
-        b_transposed=call.b_transposed,
-        m=call.m.size_expr(),
-        n=call.n.size_expr(),
-        k=call.k.size_expr(),
-        batch=tuple(BatchLoop(*_sizes((b.extent, b.a_stride, b.b_stride, b.c_stride))) for b in call.batch),
-        dtypes=(call.dtypes[0].numpy, call.dtypes[1].numpy),
-        compute=call.compute,
-    )
+            assert_never(command)

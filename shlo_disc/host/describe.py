@@ -19,7 +19,8 @@ from shlo_disc.dynamic_ops.program import Op, Program, Shape, Tensor
 from shlo_disc.expr.dim import Dim, of
 from shlo_disc.fusion.traffic import traffic
 from shlo_disc.host.fact_texts import fact_texts, shape_texts, size_spans
-from shlo_disc.host.program import CaseStep, CopyStep, HostProgram, HostStep, LaunchStep, RegionStep, WhileStep
+from shlo_disc.host.program import HostProgram, HostStep, LaunchStep
+from shlo_disc.host_ir import Case, Copy, Region, While
 from shlo_disc.ir.core import Module
 from shlo_disc.kernels.groups import FusionPlan, Group
 from shlo_disc.kernels.op_graph import group_inputs, is_control
@@ -74,7 +75,7 @@ class _Groups:
         arguments = {p.tensor: name for p, name in zip(program.parameters, names, strict=True)}
         self._names = {**_unique(program.names), **arguments}
         self._numbers = {group: k for k, group in enumerate(g for plan in host.plans for g in plan.groups)}
-        self._slots = {buffer.tensor: slot for slot, buffer in enumerate(host.buffers)}
+        self._slots = {buffer.made: slot for slot, buffer in enumerate(host.buffers)}
         self._launches = {step.group: step for step in _launches(host.steps)}
         ops = list(program.body.walk())
         self._order = {op: k for k, op in enumerate(ops)}
@@ -107,7 +108,7 @@ class _Groups:
         """What lives in the arena."""
         for slot, one in enumerate(host.buffers):
             if one.kind == "arena":
-                yield BufferText(slot, self._typed(one.tensor), self.bytes(one.offset), self.bytes(one.size))
+                yield BufferText(slot, self._typed(one.made), self.bytes(one.offset), self.bytes(one.size))
 
     def numbers_of(self, steps: Sequence[HostStep]) -> Iterator[int | None]:
         """The group of every step, in the order of the text."""
@@ -115,16 +116,16 @@ class _Groups:
             match step:
                 case LaunchStep():
                     yield self._numbers[step.group]
-                case RegionStep(members):
+                case Region(members):
                     yield None
                     yield from self.numbers_of([member.launch for member in members])
-                case CopyStep():
+                case Copy():
                     yield None
-                case WhileStep(condition, _, body):
-                    yield self._numbers[step.group]
+                case While(condition, _, body):
+                    yield self._numbers[step.made.group]
                     yield from self.numbers_of((*condition, *body))
-                case CaseStep(_, _, branches):
-                    yield self._numbers[step.group]
+                case Case(_, _, branches):
+                    yield self._numbers[step.made.group]
                     yield from self.numbers_of([inner for branch in branches for inner in branch])
                 case _:
                     assert_never(step)
@@ -213,13 +214,13 @@ def _launches(steps: Sequence[HostStep]) -> Iterator[LaunchStep]:
         match step:
             case LaunchStep():
                 yield step
-            case RegionStep(members):
+            case Region(members):
                 yield from (member.launch for member in members)
-            case WhileStep(condition, _, body):
+            case While(condition, _, body):
                 yield from _launches((*condition, *body))
-            case CaseStep(_, _, branches):
+            case Case(_, _, branches):
                 yield from _launches([inner for branch in branches for inner in branch])
-            case CopyStep():
+            case Copy():
                 pass
             case _:
                 assert_never(step)

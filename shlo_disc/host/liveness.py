@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import assert_never
 
-from shlo_disc.host.program import CaseStep, CopyStep, HostStep, LaunchStep, RegionStep, WhileStep
+from shlo_disc.host.program import HostStep, LaunchStep
+from shlo_disc.host_ir import Case, Copy, Region, While
 
 
 class Liveness:
@@ -63,17 +64,17 @@ class Liveness:
             match step:
                 case LaunchStep(slots=slots, written=written):
                     self._moment(step, [slot for slot in slots if slot not in written], written)
-                case CopyStep(source, target):
+                case Copy(source, target):
                     self._moment(step, (source,), (target,))
-                case WhileStep(condition, flag, body):
+                case While(condition, flag, body):
                     self._number(condition)
                     self._moment(step, (flag,), ())
                     self._number(body)
-                case CaseStep(index, _, branches):
+                case Case(index, _, branches):
                     self._moment(step, (index,), ())
                     for branch in branches:
                         self._number(branch)
-                case RegionStep():
+                case Region():
                     raise AssertionError("launches are put together when their order and memory is known")
                 case _:
                     assert_never(step)
@@ -82,14 +83,14 @@ class Liveness:
         """What is needed before `steps`, if `needed` is needed after them."""
         for step in reversed(steps):
             match step:
-                case LaunchStep() | CopyStep():
+                case LaunchStep() | Copy():
                     needed = self._before(step, needed)
-                case WhileStep(condition, _, body):
+                case While(condition, _, body):
                     needed = self._loop(step, condition, body, needed)
-                case CaseStep(_, _, branches):
+                case Case(_, _, branches):
                     entries = [self._flow(branch, needed) for branch in branches]
                     needed = self._before(step, reduce(int.__or__, entries, 0))
-                case RegionStep():
+                case Region():
                     raise AssertionError("launches are put together when their order and memory is known")
                 case _:
                     assert_never(step)
@@ -121,11 +122,11 @@ class Liveness:
         moment = self.numbered[id(step)]
         found = _Effect(self._read[moment], self._written[moment])
         match step:
-            case WhileStep(condition, _, body):
+            case While(condition, _, body):
                 # A turn of the body needs what it needs when it is reached; going around adds nothing to that.
                 asked = self._effect(condition).then(found)
                 found = _Effect(asked.before(self._effect(body).needs), asked.ends)
-            case CaseStep(_, _, branches):
+            case Case(_, _, branches):
                 found = found.then(reduce(_Effect.either, map(self._effect, branches), _UNREACHED))
             case _:
                 return found

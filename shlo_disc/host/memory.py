@@ -20,24 +20,13 @@ from shlo_disc.expr.dim import Dim, Sym, const
 from shlo_disc.fusion.traffic import bytes_of
 from shlo_disc.host.liveness import Liveness, members
 from shlo_disc.host.placement import Tenant, place, sizes_at, stack
-from shlo_disc.host.program import (
-    BufferKind,
-    Call,
-    CaseStep,
-    CopyCall,
-    CopyStep,
-    GridRef,
-    HostBuffer,
-    HostStep,
-    LaunchStep,
-    RegionStep,
-    WhileStep,
-)
+from shlo_disc.host.program import GridRef, HostBuffer, HostStep, LaunchStep
 from shlo_disc.host.region_memory import Holding, RegionMemory
 from shlo_disc.host.regions import Locality
 from shlo_disc.host.rooms import Rooms
 from shlo_disc.host.scheduling import AtPoints
 from shlo_disc.host.step_order import other_orders, pairs_in_place
+from shlo_disc.host_ir import Buffer, BufferKind, Case, Command, Copy, Region, While
 from shlo_disc.kernels.groups import Context
 from shlo_disc.limits import MOST_HOSTS
 
@@ -170,7 +159,7 @@ class _Layout:
 
     @property
     def _copies(self) -> int:
-        return sum(isinstance(step, CopyStep) for step in _leaves(self._kept))
+        return sum(isinstance(step, Copy) for step in _leaves(self._kept))
 
     def memory(self) -> Memory:
         """The buffers, at offsets that hold for all sizes."""
@@ -181,10 +170,12 @@ class _Layout:
         offsets = dict(zip(self._tenants, found.offsets, strict=True))
         clock = _Clock(self.steps, self._live, homes)
         buffers = [
-            HostBuffer(
+            Buffer(
                 places[home].kind, places[home].number, offsets.get(home, const(0)),
-                self._sizes[slot] if self._regions.holds(home) else at.size, at.tensor,
+                self._sizes[slot] if self._regions.holds(home) else at.size,
+                repr(at.tensor), at.tensor.dtype.numpy, at.tensor.shape,
                 *clock.span(self._live.alive[slot]), home, at.packed, at.size if self._regions.holds(home) else None,
+                at.tensor,
             )
             for slot, (at, home) in enumerate(zip(places, homes, strict=True))
         ]  # fmt: skip
@@ -258,7 +249,7 @@ class _Sharing:
             order += [(step, *pair) for pair in pairs]
         for step, source, target in order:
             a, b = self._root(source), self._root(target)
-            wanted = of_temporaries or isinstance(step, CopyStep) or self.places[a].kind == "argument"
+            wanted = of_temporaries or isinstance(step, Copy) or self.places[a].kind == "argument"
             if wanted and a != b and self.sizes[source] == self.sizes[target] and self._may_join(a, b, allowed):
                 self._join(a, b)
 
@@ -331,17 +322,17 @@ class _Sharing:
         return sum(size.evaluate(point) for point in self.points) or size.constant or 0
 
 
-def _leaves(steps: Sequence[HostStep]) -> Iterator[LaunchStep | CopyStep]:
+def _leaves(steps: Sequence[HostStep]) -> Iterator[LaunchStep | Copy]:
     for step in steps:
         match step:
-            case LaunchStep() | CopyStep():
+            case LaunchStep() | Copy():
                 yield step
-            case WhileStep(condition, _, body):
+            case While(condition, _, body):
                 yield from _leaves((*condition, *body))
-            case CaseStep(_, _, branches):
+            case Case(_, _, branches):
                 for branch in branches:
                     yield from _leaves(branch)
-            case RegionStep():
+            case Region():
                 raise AssertionError("launches are put together when their order and memory is known")
             case _:
                 assert_never(step)
@@ -361,16 +352,16 @@ class _Clock:
 
 
 def _is_needless(step: HostStep, homes: Sequence[int]) -> bool:
-    return isinstance(step, CopyStep) and homes[step.source] == homes[step.target]
+    return isinstance(step, Copy) and homes[step.source] == homes[step.target]
 
 
 def _without_own_copies(kernel: GridRef, homes: Sequence[int]) -> GridRef:
     """The same without copies between buffers (whose `homes` these are) that became one."""
 
-    def is_needed(call: Call) -> bool:
-        return not (isinstance(call, CopyCall) and homes[call.source] == homes[call.target])
+    def is_needed(call: Command[Dim]) -> bool:
+        return not (isinstance(call, Copy) and homes[call.source] == homes[call.target])
 
-    variants = tuple(replace(v, calls=tuple(filter(is_needed, v.calls))) for v in kernel.variants)
+    variants = tuple(replace(v, commands=tuple(filter(is_needed, v.commands))) for v in kernel.variants)
     return kernel if variants == kernel.variants else replace(kernel, variants=variants)
 
 
@@ -379,14 +370,14 @@ def _without_copies(steps: Sequence[HostStep], homes: Sequence[int]) -> tuple[Ho
     kept = list[HostStep]()
     for step in steps:
         match step:
-            case CopyStep() if _is_needless(step, homes):
+            case Copy() if _is_needless(step, homes):
                 pass
             case LaunchStep(GridRef() as kernel, slots):
                 kept.append(replace(step, kernel=_without_own_copies(kernel, [homes[slot] for slot in slots])))
-            case WhileStep(condition, _, body):
+            case While(condition, _, body):
                 round_ = _without_copies(condition, homes), _without_copies(body, homes)
                 kept.append(replace(step, condition=round_[0], body=round_[1]))
-            case CaseStep(_, _, branches):
+            case Case(_, _, branches):
                 kept.append(replace(step, branches=tuple(_without_copies(branch, homes) for branch in branches)))
             case _:
                 kept.append(step)

@@ -72,7 +72,8 @@ class Layout:
 
     def home(self, slot: int) -> int:
         """The slot that stands for the memory of a slot."""
-        return self.buffers[slot].memory
+        memory = self.buffers[slot].memory
+        return slot if memory is None else memory
 
     def is_in_arena(self, home: int) -> bool:
         """Whether it is memory of which buffers have different parts."""
@@ -94,7 +95,7 @@ class Layout:
         """A buffer as errors call it."""
         buffer = self.buffers[slot]
         where = f"arena at {buffer.offset}" if buffer.kind == "arena" else f"{buffer.kind} {buffer.number}"
-        return f"buffer {slot} (%{remark(buffer.tensor.name)}, {buffer.size} bytes, {where})"
+        return f"buffer {slot} (%{remark(buffer.made.name)}, {buffer.size} bytes, {where})"
 
     def check(self, slots: Collection[int]) -> None:
         """Whether the buffers of these slots lie in memory that has room for them."""

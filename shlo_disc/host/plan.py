@@ -10,20 +10,9 @@ from shlo_disc.dynamic_ops.program import Body, Program, Tensor
 from shlo_disc.expr.dim import Dim, Sym
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.host.memory import Place, allocate
-from shlo_disc.host.program import (
-    BufferKind,
-    CaseStep,
-    CopyStep,
-    GridRef,
-    HostProgram,
-    HostStep,
-    KernelRef,
-    LaunchRef,
-    LaunchStep,
-    PackRef,
-    WhileStep,
-)
+from shlo_disc.host.program import GridRef, HostProgram, HostStep, KernelRef, LaunchRef, LaunchStep, Made, PackRef
 from shlo_disc.host.verify import verify_host
+from shlo_disc.host_ir import BufferKind, Case, Copy, While
 from shlo_disc.kernels.groups import Context, Fuse, FusionPlan, Group, GroupKind
 
 LowerGroup: TypeAlias = Callable[[Group], LaunchRef]
@@ -92,7 +81,7 @@ class _HostPlanner:
             else:
                 self.slots[tensor] = slot
         steps = self._body(self.program.body)
-        steps += [CopyStep(self._read(tensor), slot) for tensor, slot in copies]
+        steps += [Copy(self._read(tensor), slot) for tensor, slot in copies]
         return tuple(steps)
 
     # -- slots
@@ -166,7 +155,8 @@ class _HostPlanner:
         size, span = (pack.size * pack.worth,), group.ops[0].span
         self.places.append(Place("arena", 0, Tensor(f"packed{len(self.places)}", size, DType.UI8, span), given))
         slot = loop.packed[key] = len(self.places) - 1
-        kernel = replace(pack.kernel, extent=pack.kernel.extent * pack.worth)
+        launch = replace(pack.kernel.launch, extent=pack.kernel.launch.extent * pack.worth)
+        kernel = replace(pack.kernel, launch=launch)
         loop.before.append(LaunchStep(kernel, (*sources, slot), group, (slot,), given))
         return slot
 
@@ -180,7 +170,7 @@ class _HostPlanner:
         assert op is not None, "a while group has its op"
         condition, body = op.bodies
         carries = [self._write(result) for result in op.results]
-        before = [CopyStep(self._read(x), slot) for x, slot in zip(op.operands, carries, strict=True)]
+        before = [Copy(self._read(x), slot) for x, slot in zip(op.operands, carries, strict=True)]
         for arguments in (condition.arguments, body.arguments):
             self.slots.update(zip(arguments, carries, strict=True))
         loop = _Loop(len(self.places), frozenset(carries))
@@ -189,7 +179,7 @@ class _HostPlanner:
         flag = self._read(condition.results[0])
         body_steps = (*self._body(body), *self._rebind(body.results, carries))
         self.loops.pop()
-        return [*before, *loop.before, WhileStep(condition_steps, flag, body_steps, group, tuple(carries))]
+        return [*before, *loop.before, While(condition_steps, flag, body_steps, Made(group, tuple(carries)))]
 
     def _rebind(self, results: Sequence[Tensor], carries: Sequence[int]) -> list[HostStep]:
         """Copy the new carries over the old ones, all at once: what another copy overwrites waits aside."""
@@ -200,20 +190,20 @@ class _HostPlanner:
                 continue
             if source in carries[:position]:
                 aside = self._place("arena", 0, tensor)
-                first.append(CopyStep(source, aside))
+                first.append(Copy(source, aside))
                 source = aside
-            second.append(CopyStep(source, target))
+            second.append(Copy(source, target))
         return [*first, *second]
 
     def _case(self, group: Group) -> list[HostStep]:
         op = group.anchor
         assert op is not None, "a case group has its op"
         index = self._read(op.operands[0])
-        dtype = op.operands[0].dtype
+        dtype = op.operands[0].dtype.numpy
         results = [self._write(t) for t in op.results]
         branches = list[tuple[HostStep, ...]]()
         for body in op.bodies:
             steps = self._body(body)
-            steps += [CopyStep(self._read(t), slot) for t, slot in zip(body.results, results, strict=True)]
+            steps += [Copy(self._read(t), slot) for t, slot in zip(body.results, results, strict=True)]
             branches.append(tuple(steps))
-        return [CaseStep(index, dtype, tuple(branches), group, tuple(results))]
+        return [Case(index, dtype, tuple(branches), Made(group, tuple(results)))]

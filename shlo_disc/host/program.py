@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, assert_never
+from typing import Any, TypeAlias, assert_never
 
 from shlo_disc.artifact import Donation
 from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.expr.dim import Dim, Sym
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.host.division import Division
+from shlo_disc.host_ir import Buffer, Case, Copy, Launch, Region, Variant, While
 from shlo_disc.kernels.groups import FusionPlan, Group
-from shlo_disc.schedules.candidates import Candidate
-from shlo_disc.schedules.model import Rates, Shape
 
 InPlace: TypeAlias = tuple[tuple[int, int], ...]
-BufferKind: TypeAlias = Literal["argument", "result", "constant", "arena", "packed", "null"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,130 +43,27 @@ class PackRef:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """How a product of a launch is computed: by the candidate of this number, see `artifact.Selection`.
-
-    The sizes of `shape` and `number` are dims; a number that depends on sizes is a symbol that the launch defines.
-    Without candidates the prelude chooses.
-    """
-
-    product: str
-    shape: Shape
-    candidates: tuple[Candidate, ...]
-    rates: tuple[Rates, ...]
-    number: Dim
-    threads: int
-    how: str
-
-
-@dataclass(frozen=True, slots=True)
 class KernelRef:
-    """A printed kernel, ready to launch: `extent` pieces, at least `grain` at a time per thread.
+    """A printed kernel, ready to launch: `launch` says how, but for its buffers, which a step names.
 
-    Its buffers are `tensors`, then `workspaces` (sizes in bytes; they live for this step alone), then those of `packs`.
+    These are `tensors`, then `workspaces` (sizes in bytes; they live for this step alone), then those of `packs`.
     `in_place`: pairs of positions in `tensors`, one that is read and one that is written, that may be the same memory.
     `definitions`: symbols that are computed before the launch, in terms of the program's. `division`: how it can be cut
     by rows; None where that is not known, or one thread does everything.
     """
 
-    name: str
+    launch: Launch[Dim]
     tensors: tuple[Tensor, ...]
-    symbols: tuple[str, ...]
-    extent: Dim
-    grain: Dim
-    scratch: Dim
     in_place: InPlace = ()
     workspaces: tuple[Dim, ...] = ()
     packs: tuple[PackRef, ...] = ()
     definitions: tuple[tuple[Sym, Dim], ...] = ()
-    selections: tuple[Chosen, ...] = ()
     division: Division | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class GridCall:
-    """One CUDA launch, see `artifact.GridLaunch`. `buffers` are positions in `GridRef.buffers`."""
-
-    kernel: str
-    buffers: tuple[int, ...]
-    symbols: tuple[str, ...]
-    blocks: Dim
-    threads: int
-    shared: Dim
-    cycles: Dim
-    latency: Dim
-    pipelined: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class BatchCall:
-    """A loop around a library product."""
-
-    extent: Dim
-    a_stride: Dim
-    b_stride: Dim
-    c_stride: Dim
-
-
-@dataclass(frozen=True, slots=True)
-class ProductCall:
-    """One library product, see `artifact.Product`. Buffers are positions in `GridRef.buffers`."""
-
-    a: int
-    b: int
-    c: int
-    a_offset: Dim
-    b_offset: Dim
-    c_offset: Dim
-    a_leading: Dim
-    b_leading: Dim
-    c_leading: Dim
-    a_transposed: bool
-    b_transposed: bool
-    m: Dim
-    n: Dim
-    k: Dim
-    batch: tuple[BatchCall, ...]
-    dtypes: tuple[DType, DType]
-    compute: str
-
-
-@dataclass(frozen=True, slots=True)
-class CopyCall:
-    """Copy a whole buffer to another one of the same size."""
-
-    source: int
-    target: int
-
-
-@dataclass(frozen=True, slots=True)
-class FillCall:
-    """Set every byte of a buffer."""
-
-    target: int
-    byte: int
-
-
-Call: TypeAlias = GridCall | ProductCall | CopyCall | FillCall
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """A demand on sizes: `lhs relation rhs`."""
-
-    lhs: Dim
-    relation: Literal["==", "<=", ">="]
-    rhs: Dim
-
-
-@dataclass(frozen=True, slots=True)
-class CallVariant:
-    """One way to compute a group, see `artifact.Variant`."""
-
-    label: str
-    guards: tuple[Condition, ...]
-    aligned: bool
-    calls: tuple[Call, ...]
+    @property
+    def name(self) -> str:
+        """What the kernel is called."""
+        return self.launch.kernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +77,7 @@ class GridRef:
     name: str
     tensors: tuple[Tensor, ...]
     workspaces: tuple[Dim, ...]
-    variants: tuple[CallVariant, ...]
+    variants: tuple[Variant[Dim], ...]
     spaces: tuple[Dim, ...]
     in_place: InPlace = ()
 
@@ -232,90 +126,16 @@ class LaunchStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """The buffer at a position of a launch's is the rows of one unit, `size` bytes, for each thread in turn."""
+class Made:
+    """What a loop or a case was made from, and the slots that it writes: of what is carried, or of its results."""
 
-    position: int
-    size: Dim
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A launch of a region: its `pieces` in each unit of rows, of `extent` in all, at the sizes that `symbols` name.
-
-    `held`: those of its buffers of which each thread has only the rows of a unit.
-    """
-
-    launch: LaunchStep
-    symbols: tuple[str, ...]
-    pieces: Dim
-    extent: Dim
-    held: tuple[Held, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class RegionStep:
-    """Launches that a thread goes through for its rows (`regions.py`): see `artifact.Region`."""
-
-    members: tuple[Member, ...]
-    rows: Dim
-    units: Dim
-    grain: Dim
-    work: Dim
-    scratch: Dim
-
-
-@dataclass(frozen=True, slots=True)
-class CopyStep:
-    source: int
-    target: int
-
-
-@dataclass(frozen=True, slots=True)
-class WhileStep:
-    """A loop. `carries` are the slots of what is carried, which hold the loop's operands when it begins."""
-
-    condition: tuple[HostStep, ...]
-    flag: int
-    body: tuple[HostStep, ...]
     group: Group
-    carries: tuple[int, ...]
+    written: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CaseStep:
-    """One of several branches, each of which fills the slots of the `results`."""
-
-    index: int
-    dtype: DType
-    branches: tuple[tuple[HostStep, ...], ...]
-    group: Group
-    results: tuple[int, ...]
-
-
-HostStep: TypeAlias = LaunchStep | RegionStep | CopyStep | WhileStep | CaseStep
-
-
-@dataclass(frozen=True, slots=True)
-class HostBuffer:
-    """A buffer: `kind` is `argument`, `result`, `constant` (by `number`) or `arena` (at `offset`); sizes in bytes.
-
-    Or it is `packed`: what the packing of that `number` fills before a call, or nothing; or always nothing, `null`.
-    Steps count from 0 in the order of the program's text, a loop's or a branch's body in its place; the buffer holds
-    what is needed from step `first` to step `last`, inclusive (`first` > `last`: never). Buffers of one `memory`, which
-    is one of their slots, are the same bytes at different times. `packed`, `whole`: see `artifact.Buffer`.
-    """
-
-    kind: BufferKind
-    number: int
-    offset: Dim
-    size: Dim
-    tensor: Tensor
-    first: int
-    last: int
-    memory: int
-    packed: int | None = None
-    whole: Dim | None = None
+PlannedRegion: TypeAlias = Region[Dim, LaunchStep]
+HostStep: TypeAlias = LaunchStep | PlannedRegion | Copy | While["HostStep", Made] | Case["HostStep", Made]
+HostBuffer: TypeAlias = Buffer[Dim, Tensor]
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,11 +162,11 @@ class HostProgram:
 def bodies_of(step: HostStep) -> Sequence[Sequence[HostStep]]:
     """The lists of steps inside of a step."""
     match step:
-        case WhileStep(condition, _, body):
+        case While(condition, _, body):
             return condition, body
-        case CaseStep(branches=branches):
+        case Case(branches=branches):
             return branches
-        case LaunchStep() | CopyStep() | RegionStep():
+        case LaunchStep() | Copy() | Region():
             return ()
         case _:
             assert_never(step)
@@ -357,14 +177,14 @@ def slots_of(step: HostStep) -> Iterator[int]:
     match step:
         case LaunchStep(slots=slots):
             yield from slots
-        case CopyStep(source, target):
+        case Copy(source, target):
             yield from (source, target)
-        case RegionStep(members):
+        case Region(members):
             yield from (slot for member in members for slot in member.launch.slots)
-        case WhileStep(flag=flag, carries=carries):
-            yield from (flag, *carries)
-        case CaseStep(index=index, results=results):
-            yield from (index, *results)
+        case While(flag=flag, made=made):
+            yield from (flag, *made.written)
+        case Case(index=index, made=made):
+            yield from (index, *made.written)
         case _:
             assert_never(step)
     yield from (slot for body in bodies_of(step) for inner in body for slot in slots_of(inner))

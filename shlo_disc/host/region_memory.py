@@ -15,8 +15,9 @@ from functools import reduce
 
 from shlo_disc.expr.dim import Dim, Sym, divide
 from shlo_disc.host.liveness import Liveness, members
-from shlo_disc.host.program import CaseStep, HostStep, LaunchStep, WhileStep
-from shlo_disc.host.regions import UNIT_ROWS, Locality, Region, as_step, find_regions, held_rows
+from shlo_disc.host.program import HostStep, LaunchStep
+from shlo_disc.host.regions import UNIT_ROWS, LaunchRun, Locality, as_step, find_regions, held_rows
+from shlo_disc.host_ir import Case, While
 from shlo_disc.kernels.groups import Context
 
 
@@ -46,9 +47,9 @@ class RegionMemory:
     ) -> None:
         """`sizes`: bytes of the temporaries, by slot. One thread has the regions that hold something, and no others."""
         self._live, self._sizes, self._context = live, sizes, context
-        self._regions = dict[Region, int]()  # with their moments
-        self._by_slot = dict[int, Region]()  # of temporaries that may be held
-        self._held = dict[int, Region]()  # by home
+        self._regions = dict[LaunchRun, int]()  # with their moments
+        self._by_slot = dict[int, LaunchRun]()  # of temporaries that may be held
+        self._held = dict[int, LaunchRun]()  # by home
         self.could_hold = False  # there are regions for one thread, but it has none
         for region in find_regions(steps, locality):
             first, last = (live.numbered[id(step)] for step in (region.steps[0], region.steps[-1]))
@@ -77,7 +78,7 @@ class RegionMemory:
                 found[slot] |= span
         return found
 
-    def _may_be_held(self, slot: int, region: Region, span: int) -> bool:
+    def _may_be_held(self, slot: int, region: LaunchRun, span: int) -> bool:
         moments = self._live.alive[slot]
         if not (region.has_product and slot in self._sizes and moments) or moments & ~span:
             return False
@@ -87,10 +88,10 @@ class RegionMemory:
         known = [row.evaluate(point) for point in points] or [row.constant or 0]
         return max(known) * UNIT_ROWS <= HELD_BYTES
 
-    def _row_bytes(self, slot: int, region: Region) -> Dim:
+    def _row_bytes(self, slot: int, region: LaunchRun) -> Dim:
         return divide(self._sizes[slot], region.rows)[0]
 
-    def holder(self, slots: Sequence[int]) -> Region | None:
+    def holder(self, slots: Sequence[int]) -> LaunchRun | None:
         """The region that can hold a piece of memory whose slots these are, if one can."""
         found = {self._by_slot.get(slot) for slot in slots if self._live.alive[slot]}
         return found.pop() if len(found) == 1 else None
@@ -137,7 +138,7 @@ class RegionMemory:
         definitions, units = dict[Sym, Dim](), dict[Dim, Sym]()
         first = {id(region.steps[0]): region for region in self._regions}
 
-        def made(region: Region) -> HostStep:
+        def made(region: LaunchRun) -> HostStep:
             name = f"unit{len(definitions)}"
             while name in taken:
                 name += "_"
@@ -156,9 +157,9 @@ class RegionMemory:
                         for _ in region.steps[1:]:
                             next(rest)
                         yield made(region)
-                    case WhileStep(condition, _, body):
+                    case While(condition, _, body):
                         yield replace(step, condition=tuple(wrap(condition)), body=tuple(wrap(body)))
-                    case CaseStep(_, _, branches):
+                    case Case(_, _, branches):
                         yield replace(step, branches=tuple([tuple(wrap(branch)) for branch in branches]))
                     case _:
                         yield step

@@ -17,7 +17,8 @@ from shlo_disc.expr.dim import Dim, Sym, const, divide, maximum, minimum, of, to
 from shlo_disc.expr.facts import Facts
 from shlo_disc.fusion.traffic import elements
 from shlo_disc.host.division import Division
-from shlo_disc.host.program import CaseStep, Held, HostStep, KernelRef, LaunchStep, Member, RegionStep, WhileStep
+from shlo_disc.host.program import HostStep, KernelRef, LaunchStep, PlannedRegion
+from shlo_disc.host_ir import Case, Held, Member, Region, While
 
 UNIT_ROWS = 192  # of a product, at most: more leave less to share, fewer read its right operand more often
 ENOUGH_ROWS = 16  # for each thread: then one has at most a sixteenth more than another
@@ -26,7 +27,7 @@ STEP = 12  # what the height of a unit is a multiple of: register tiles have div
 
 
 @dataclass(slots=True, eq=False)
-class Region:
+class LaunchRun:
     """Neighbours in a list of steps, the rows that all have, and the slots that are local in all of them."""
 
     rows: Dim
@@ -103,29 +104,29 @@ class Locality:
         return frozenset(step.slots) - others
 
 
-def find_regions(steps: Sequence[HostStep], locality: Locality) -> Iterator[Region]:
+def find_regions(steps: Sequence[HostStep], locality: Locality) -> Iterator[LaunchRun]:
     """The regions of a list of steps, and of the bodies of its loops and branches, in the order of the text."""
-    runs = list[Region]()
+    runs = list[LaunchRun]()
     is_open = False
     for step in steps:
         division = division_of(step)
         if division is not None and isinstance(step, LaunchStep):
             if not (is_open and _extend(runs, step, division, locality)):
-                runs.append(_region(division.count, [step], locality) or Region(division.count, [step]))
+                runs.append(_region(division.count, [step], locality) or LaunchRun(division.count, [step]))
             is_open = True
             continue
         is_open = False
         match step:
-            case WhileStep(condition, _, body):
+            case While(condition, _, body):
                 runs += [*find_regions(condition, locality), *find_regions(body, locality)]
-            case CaseStep(_, _, branches):
+            case Case(_, _, branches):
                 runs += [region for branch in branches for region in find_regions(branch, locality)]
             case _:
                 pass
     return (run for run in runs if len(run.steps) > 1)
 
 
-def _extend(runs: list[Region], step: LaunchStep, division: Division, locality: Locality) -> bool:
+def _extend(runs: list[LaunchRun], step: LaunchStep, division: Division, locality: Locality) -> bool:
     """Add a launch to the last run.
 
     The rows of a product are those of the region: a run that has none takes them, without the launches at its beginning
@@ -144,9 +145,9 @@ def _extend(runs: list[Region], step: LaunchStep, division: Division, locality: 
     return False
 
 
-def _region(rows: Dim, steps: Sequence[LaunchStep], locality: Locality) -> Region | None:
+def _region(rows: Dim, steps: Sequence[LaunchStep], locality: Locality) -> LaunchRun | None:
     """The region of these launches, if they may be one."""
-    region = Region(rows)
+    region = LaunchRun(rows)
     for step in steps:
         division = division_of(step)
         if division is None or not region.joined(step, division, locality):
@@ -159,7 +160,7 @@ def ceildiv(count: Dim, size: Dim) -> Dim:
     return (count + size - 1) // size
 
 
-def held_rows(region: Region) -> Dim:
+def held_rows(region: LaunchRun) -> Dim:
     """The most rows that there may be of what is held: a unit for each thread, or all where there are no units."""
     rows, threads = region.rows, region.threads
     filled = const(0) if threads == 1 else STEP * threads * _has_units(rows, threads)
@@ -171,7 +172,7 @@ def _has_units(rows: Dim, threads: int) -> Dim:
     return minimum(1, rows // (UNIT_ROWS + 1 if threads == 1 else threads * FEWEST_ROWS))
 
 
-def as_step(region: Region, unit: Sym, homes: Sequence[int], held: Mapping[int, Dim]) -> tuple[RegionStep, Dim]:
+def as_step(region: LaunchRun, unit: Sym, homes: Sequence[int], held: Mapping[int, Dim]) -> tuple[PlannedRegion, Dim]:
     """The step, and how many rows a unit has, which `unit` names.
 
     `held`: bytes of a row of what threads hold, by the slots that are its `homes`.
@@ -189,23 +190,23 @@ def as_step(region: Region, unit: Sym, homes: Sequence[int], held: Mapping[int, 
         each = ceildiv(rows, ceildiv(rows, const(UNIT_ROWS * threads)) * threads)
         size = maximum(1, ceildiv(each, const(STEP)) * STEP)
         units = ceildiv(rows, height) * _has_units(rows, threads)
-    members, scratch = list[Member](), const(0)
+    members, scratch = list[Member[Dim, LaunchStep]](), const(0)
     for step, division in zip(region.steps, found, strict=True):
         kernel = step.kernel
         assert isinstance(kernel, KernelRef), "what can be cut is a kernel"
         change = {} if division.block is None else {division.block: height}
         names = {} if division.block is None else {division.block.name: unit.name}
-        symbols = tuple(names.get(name, name) for name in kernel.symbols)
+        symbols = tuple(names.get(name, name) for name in kernel.launch.symbols)
         pieces = divide(division.count, rows)[0] * height if division.block is None else division.pieces
-        members.append(Member(step, symbols, pieces, kernel.extent.substitute(change)))
-        scratch = maximum(scratch, kernel.scratch.substitute(change))
+        members.append(Member(step, symbols, pieces, kernel.launch.extent.substitute(change)))
+        scratch = maximum(scratch, kernel.launch.scratch.substitute(change))
     members = [replace(member, held=_held(member.launch, homes, held, height)) for member in members]
     work = total(division.work for division in found)
     grain = maximum(1, const(found[0].grain) // maximum(1, work // maximum(1, ceildiv(rows, height))))
-    return RegionStep(tuple(members), height, units, grain, work // found[0].grain, scratch), size
+    return Region(tuple(members), height, units, grain, work // found[0].grain, scratch), size
 
 
-def _held(step: LaunchStep, homes: Sequence[int], held: Mapping[int, Dim], height: Dim) -> tuple[Held, ...]:
+def _held(step: LaunchStep, homes: Sequence[int], held: Mapping[int, Dim], height: Dim) -> tuple[Held[Dim], ...]:
     """The buffers of a launch of which threads hold units of rows."""
     rows = [(position, held.get(homes[slot])) for position, slot in enumerate(step.slots)]
     return tuple([Held(position, row * height) for position, row in rows if row is not None])

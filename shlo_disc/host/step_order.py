@@ -13,8 +13,9 @@ from typing import TypeAlias, assert_never
 
 import numpy as np
 
-from shlo_disc.host.program import CaseStep, CopyStep, HostStep, InPlace, LaunchStep, RegionStep, WhileStep
+from shlo_disc.host.program import HostStep, InPlace, LaunchStep
 from shlo_disc.host.scheduling import AtPoints, Task, Tasks
+from shlo_disc.host_ir import Case, Copy, Region, While
 
 _KEPT = 2  # orders that are worth a closer look
 _Steps: TypeAlias = tuple[HostStep, ...]
@@ -31,12 +32,12 @@ def other_orders(steps: _Steps, sizes: AtPoints) -> Iterator[_Steps]:
     yield from (tuple(inner[k] for k in order) for order in islice(orders, _KEPT))
 
 
-def pairs_in_place(step: LaunchStep | CopyStep) -> InPlace:
+def pairs_in_place(step: LaunchStep | Copy) -> InPlace:
     """What a step reads, and what it may write in its place."""
     match step:
         case LaunchStep(kernel, slots):
             return tuple((slots[read], slots[written]) for read, written in kernel.in_place)
-        case CopyStep(source, target):
+        case Copy(source, target):
             return ((source, target),)
         case _:
             assert_never(step)
@@ -69,18 +70,18 @@ class _Program:
 
     def _task(self, step: HostStep) -> tuple[HostStep, Task]:
         match step:
-            case LaunchStep() | CopyStep():
+            case LaunchStep() | Copy():
                 inside = np.zeros(self._sizes.shape[1], np.int64)
                 return step, Task(frozenset(_reads(step)), frozenset(_writes(step)), pairs_in_place(step), inside)
-            case WhileStep(condition, _, body):
+            case While(condition, _, body):
                 (first, _), (second, _) = found = self._ordered(condition), self._ordered(body)
                 is_same = first is condition and second is body
                 ordered = step if is_same else replace(step, condition=first, body=second)
-            case CaseStep(_, _, branches):
+            case Case(_, _, branches):
                 found = [self._ordered(branch) for branch in branches]
                 is_same = all(new is old for (new, _), old in zip(found, branches, strict=True))
                 ordered = step if is_same else replace(step, branches=tuple(new for new, _ in found))
-            case RegionStep():
+            case Region():
                 raise AssertionError("launches are put together when their order and memory is known")
             case _:
                 assert_never(step)
@@ -91,11 +92,11 @@ class _Program:
 
 def _bodies(step: HostStep) -> tuple[_Steps, ...]:
     match step:
-        case LaunchStep() | CopyStep() | RegionStep():
+        case LaunchStep() | Copy() | Region():
             return ()
-        case WhileStep(condition, _, body):
+        case While(condition, _, body):
             return condition, body
-        case CaseStep(_, _, branches):
+        case Case(_, _, branches):
             return branches
         case _:
             assert_never(step)
@@ -110,13 +111,13 @@ def _reads(step: HostStep) -> Iterator[int]:
     match step:
         case LaunchStep(slots=slots, written=written):
             yield from (slot for slot in slots if slot not in written)
-        case CopyStep(source, _):
+        case Copy(source, _):
             yield source
-        case WhileStep(_, flag, _):
+        case While(_, flag, _):
             yield flag
-        case CaseStep(index, _, _):
+        case Case(index, _, _):
             yield index
-        case RegionStep():
+        case Region():
             raise AssertionError("launches are put together when their order and memory is known")
         case _:
             assert_never(step)
@@ -127,11 +128,11 @@ def _writes(step: HostStep) -> Iterator[int]:
     match step:
         case LaunchStep(written=written):
             yield from written
-        case CopyStep(_, target):
+        case Copy(_, target):
             yield target
-        case WhileStep() | CaseStep():
+        case While() | Case():
             yield from (slot for body in _bodies(step) for inner in body for slot in _writes(inner))
-        case RegionStep():
+        case Region():
             raise AssertionError("launches are put together when their order and memory is known")
         case _:
             assert_never(step)

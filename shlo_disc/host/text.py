@@ -13,20 +13,10 @@ from shlo_disc.emit.remarks import remark
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.emit.spelling import Spelling
 from shlo_disc.expr.dim import Atom, Dim
-from shlo_disc.expr.dtypes import DType
-from shlo_disc.host.program import (
-    CaseStep,
-    CopyStep,
-    HostBuffer,
-    HostCallRef,
-    HostProgram,
-    HostStep,
-    LaunchRef,
-    LaunchStep,
-    RegionStep,
-    WhileStep,
-)
+from shlo_disc.expr.dtypes import DType, by_numpy_name
+from shlo_disc.host.program import HostBuffer, HostCallRef, HostProgram, HostStep, LaunchRef, LaunchStep, PlannedRegion
 from shlo_disc.host.size_bounds import print_bounds, size_bounds
+from shlo_disc.host_ir import Case, Copy, Region, While
 
 # Not inlined: sizes of a call are formulas by the hundred, and half of the host program's compilation was what their
 # calls became.
@@ -162,7 +152,7 @@ def _declare(slot: int, buffer: HostBuffer, arguments: int) -> str:
     }[buffer.kind]
     if (given := buffer.packed) is not None:
         source = f"b{given} != nullptr ? b{given} : {print_dim(buffer.size)} > 0 ? {source} : nullptr"
-    return f"[[maybe_unused]] char* const b{slot} = {source};  // {remark(buffer.tensor)}"
+    return f"[[maybe_unused]] char* const b{slot} = {source};  // {remark(buffer.made)}"
 
 
 def kernel_names(steps: Sequence[HostStep]) -> list[str]:
@@ -173,13 +163,13 @@ def kernel_names(steps: Sequence[HostStep]) -> list[str]:
             case LaunchStep(kernel, _):
                 if not isinstance(kernel, HostCallRef):
                     found[kernel.name] = None
-            case RegionStep(members):
+            case Region(members):
                 found |= dict.fromkeys(kernel_names([member.launch for member in members]))
-            case WhileStep(condition, _, body):
+            case While(condition, _, body):
                 found |= dict.fromkeys(kernel_names((*condition, *body)))
-            case CaseStep(_, _, branches):
+            case Case(_, _, branches):
                 found |= dict.fromkeys(kernel_names([s for b in branches for s in b]))
-            case CopyStep():
+            case Copy():
                 pass
             case _:
                 assert_never(step)
@@ -192,11 +182,11 @@ def has_host_calls(steps: Sequence[HostStep]) -> bool:
         match step:
             case LaunchStep(kernel, _):
                 inside = isinstance(kernel, HostCallRef)
-            case WhileStep(condition, _, body):
+            case While(condition, _, body):
                 inside = has_host_calls((*condition, *body))
-            case CaseStep(_, _, branches):
+            case Case(_, _, branches):
                 inside = any(map(has_host_calls, branches))
-            case CopyStep() | RegionStep():
+            case Copy() | Region():
                 inside = False
             case _:
                 assert_never(step)
@@ -223,7 +213,7 @@ class StepPrinter(ABC):
         """The statements that launch a group."""
 
     @abstractmethod
-    def region(self, region: RegionStep) -> list[str]:
+    def region(self, region: PlannedRegion) -> list[str]:
         """The statements that run launches by rows."""
 
     @abstractmethod
@@ -256,11 +246,11 @@ class StepPrinter(ABC):
                 if step.unless is None:
                     return lines
                 return [f"if (b{step.unless} == nullptr) {{", *(INDENT + line for line in lines), "}"]
-            case RegionStep():
+            case Region():
                 return self.region(step)
-            case CopyStep(source, target):
+            case Copy(source, target):
                 return self.copy(source, target)
-            case WhileStep(condition, flag, body):
+            case While(condition, flag, body):
                 decide = self.steps(condition, 1)
                 fetch, value = self.read(flag, "uint8_t")
                 return [
@@ -271,8 +261,8 @@ class StepPrinter(ABC):
                     *self.steps(body, 1),
                     "}",
                 ]
-            case CaseStep(index, dtype, branches):
-                return self._case(index, dtype, branches)
+            case Case(index, dtype, branches):
+                return self._case(index, by_numpy_name(dtype), branches)
             case _:
                 assert_never(step)
 

@@ -21,19 +21,18 @@ from shlo_disc.expr.dim import Dim
 from shlo_disc.fusion.traffic import bytes_of
 from shlo_disc.host.memory_contents import Clock, Contents, Layout, Loss, LostError, Packed
 from shlo_disc.host.program import (
-    CaseStep,
-    CopyStep,
     HostProgram,
     HostStep,
     KernelRef,
     LaunchStep,
+    Made,
     PackRef,
-    RegionStep,
-    WhileStep,
+    PlannedRegion,
     bodies_of,
     slots_of,
 )
 from shlo_disc.host.verify_region import check_rows, is_alone
+from shlo_disc.host_ir import Case, Copy, Region, While
 from shlo_disc.kernels.groups import Context, Group
 from shlo_disc.kernels.verify_kernel import parts_that_meet
 
@@ -138,13 +137,13 @@ class _Verifier:
             match step:
                 case LaunchStep():
                     self._launch(step, f"{where} ({step.kernel.name})")
-                case CopyStep(source, target):
+                case Copy(source, target):
                     self._copy(source, target, f"{where} (a copy)")
-                case RegionStep():
+                case Region():
                     self._region(step, f"{where} (a region)")
-                case WhileStep():
+                case While():
                     self._while(step, f"{where} (a loop)")
-                case CaseStep():
+                case Case():
                     self._case(step, f"{where} (branches)")
                 case _:
                     assert_never(step)
@@ -172,7 +171,7 @@ class _Verifier:
         buffers = self.layout.buffers
         held = self.contents.of(self.home(source))
         if not held:
-            self._require_value(source, buffers[source].tensor, where)
+            self._require_value(source, buffers[source].made, where)
         sizes = buffers[source].size, buffers[target].size
         # The size of a branch's result may depend on which branch is taken: there it is that of what is copied.
         may_differ = target in self.of_branches and not self.context.facts.equal(*sizes).is_false
@@ -259,7 +258,7 @@ class _Verifier:
         values = tuple(self.contents.of(self.home(slot)) for slot in sources)
         for slot, value in zip(sources, values, strict=True):
             if not value:
-                self._require_value(slot, self.layout.buffers[slot].tensor, where)
+                self._require_value(slot, self.layout.buffers[slot].made, where)
         self._overwrite(target, where)
         lost = self.contents.write(self.home(target), [Packed(step.kernel.name, values)], where)
         for slot in sources:
@@ -290,7 +289,7 @@ class _Verifier:
 
     # -- regions, loops and branches
 
-    def _region(self, step: RegionStep, where: str) -> None:
+    def _region(self, step: PlannedRegion, where: str) -> None:
         """Members one after the other; `check_rows` says what threads at different members may share."""
         held = check_rows(step, self.layout, self.context.facts, where)
         for home in held:
@@ -308,7 +307,7 @@ class _Verifier:
         for home in held:
             self.contents.drop(home, where)
 
-    def _while(self, step: WhileStep, where: str) -> None:
+    def _while(self, step: While[HostStep, Made], where: str) -> None:
         carried = self._carried(step)
         for slot, (operand, *_), _ in carried:
             self._require_value(slot, operand, f"{where}, where it begins,")
@@ -321,39 +320,39 @@ class _Verifier:
                 message = f"{where} carries {self.layout.named(slot)} where it carries something else too"
                 raise LostError(message, self.lost.get(min(gone)) if gone else None)
         self._steps(step.condition, f"{where}, condition, ")
-        self._require_value(step.flag, _anchor(step.group).bodies[0].results[0], f"{where}, its condition,")
+        self._require_value(step.flag, _anchor(step.made.group).bodies[0].results[0], f"{where}, its condition,")
         after = self.contents.copy()
         self._steps(step.body, f"{where}, body, ")
         for slot, _, tensor in carried:
             self._require_value(slot, tensor, f"{where}, at the end of its body,")
         self.contents = after
 
-    def _carried(self, step: WhileStep) -> list[tuple[int, tuple[Tensor, ...], Tensor]]:
+    def _carried(self, step: While[HostStep, Made]) -> list[tuple[int, tuple[Tensor, ...], Tensor]]:
         """Slots that a loop carries, with what is there in turn, and at the end of its body.
 
         What each turn hands on and no step names is left out: its result is its operand, wherever that is, and may be
         copied into its place after the loop.
         """
-        op, found = _anchor(step.group), list[tuple[int, tuple[Tensor, ...], Tensor]]()
+        op, found = _anchor(step.made.group), list[tuple[int, tuple[Tensor, ...], Tensor]]()
         condition, body = op.bodies
         named = {slot for inner in (*step.condition, *step.body) for slot in slots_of(inner)}
         values = zip(op.operands, op.results, condition.arguments, body.arguments, strict=True)
-        for slot, names, last in zip(step.carries, values, body.results, strict=True):
+        for slot, names, last in zip(step.made.written, values, body.results, strict=True):
             if last is names[-1] and slot not in named:
                 self.contents.rename(names[0], names[1])
             else:
                 found.append((slot, names, last))
         return found
 
-    def _case(self, step: CaseStep, where: str) -> None:
-        op = _anchor(step.group)
+    def _case(self, step: Case[HostStep, Made], where: str) -> None:
+        op = _anchor(step.made.group)
         self._require_value(step.index, op.operands[0], where)
         before, after, outer = self.contents, None, self.of_branches
-        self.of_branches = outer.union(step.results)
+        self.of_branches = outer.union(step.made.written)
         for number, (branch, body) in enumerate(zip(step.branches, op.bodies, strict=True)):
             self.contents = before.copy()
             self._steps(branch, f"{where}, branch {number}, ")
-            for slot, tensor, result in zip(step.results, body.results, op.results, strict=True):
+            for slot, tensor, result in zip(step.made.written, body.results, op.results, strict=True):
                 self._require_value(slot, tensor, f"{where}, at the end of branch {number},")
                 self.contents.add(self.home(slot), result)
             if after is None:
@@ -370,11 +369,11 @@ class _Verifier:
             match step:
                 case LaunchStep(written=written):
                     found.update(map(self.home, written))
-                case CopyStep(_, target):
+                case Copy(_, target):
                     found.add(self.home(target))
-                case RegionStep(members):
+                case Region(members):
                     found.update(self.home(slot) for member in members for slot in member.launch.written)
-                case WhileStep() | CaseStep():
+                case While() | Case():
                     if id(step) not in self.written:
                         inner = [one for body in bodies_of(step) for one in body]
                         self.written[id(step)] = self._homes_written(inner)

@@ -10,10 +10,11 @@ from shlo_disc.expr.facts import Facts
 from shlo_disc.fusion.traffic import elements
 from shlo_disc.host.division import Division
 from shlo_disc.host.memory_contents import Layout
-from shlo_disc.host.program import KernelRef, Member, RegionStep
+from shlo_disc.host.program import KernelRef, LaunchStep, PlannedRegion
+from shlo_disc.host_ir import Member
 
 
-def check_rows(region: RegionStep, layout: Layout, facts: Facts, where: str) -> frozenset[int]:
+def check_rows(region: PlannedRegion, layout: Layout, facts: Facts, where: str) -> frozenset[int]:
     """The homes of which each thread holds only the rows of a unit.
 
     Raises `InternalError` if launches share memory that they do not both use by rows, one of them writing.
@@ -52,19 +53,19 @@ def check_rows(region: RegionStep, layout: Layout, facts: Facts, where: str) -> 
     return frozenset(held)
 
 
-def is_alone(region: RegionStep, where: str) -> bool:
+def is_alone(region: PlannedRegion, where: str) -> bool:
     """Whether one thread takes all units, one after the other."""
     return all(_division(member, where).threads == 1 for member in region.members)
 
 
-def _division(member: Member, where: str) -> Division:
+def _division(member: Member[Dim, LaunchStep], where: str) -> Division:
     kernel = member.launch.kernel
     if not isinstance(kernel, KernelRef) or kernel.division is None or member.launch.unless is not None:
         raise InternalError(f"{where}: {kernel.name} is in a region, but it cannot be cut by rows")
     return kernel.division
 
 
-def _rows(region: RegionStep, divisions: list[Division], where: str) -> Dim:
+def _rows(region: PlannedRegion, divisions: list[Division], where: str) -> Dim:
     """The rows that all members have: each has as many lines, or a multiple, and as many pieces in a unit."""
     blocks = [division.count for division in divisions if division.block is not None]
     for rows in blocks or dict.fromkeys(division.count for division in divisions):
@@ -80,7 +81,7 @@ def _rows(region: RegionStep, divisions: list[Division], where: str) -> Dim:
     return rows
 
 
-def _check_room(region: RegionStep, layout: Layout, home: int, where: str) -> None:
+def _check_room(region: PlannedRegion, layout: Layout, home: int, where: str) -> None:
     """Whether there is room for the rows of a unit for each thread, or for all where there are no units."""
     buffer = layout.buffers[home]
     if buffer.whole is None:
@@ -94,7 +95,7 @@ def _check_room(region: RegionStep, layout: Layout, home: int, where: str) -> No
             raise InternalError(f"{where}: {layout.named(home)} has room for less than {needed} bytes")
 
 
-def _unit_sizes(region: RegionStep, layout: Layout, home: int) -> Iterator[Dim]:
+def _unit_sizes(region: PlannedRegion, layout: Layout, home: int) -> Iterator[Dim]:
     """Bytes of the rows that all threads hold of a home: each thread at the place of its number."""
     for member in region.members:
         kernel = member.launch.kernel

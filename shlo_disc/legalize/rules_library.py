@@ -7,7 +7,6 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
-from shlo_disc.artifact import Constant
 from shlo_disc.custom_calls import Plain, how_to_register, is_registered
 from shlo_disc.diagnostics import Span, UnsupportedOpError
 from shlo_disc.dynamic_ops.custom import CustomCallAttrs
@@ -16,6 +15,7 @@ from shlo_disc.dynamic_ops.program import Shape
 from shlo_disc.expr.dim import ZERO, const
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.numpy_math import numpy_dtype
+from shlo_disc.host_ir import Constant
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import (
     ArrayAttr,

@@ -10,18 +10,7 @@ from shlo_disc.emit.indices import size_name
 from shlo_disc.emit.remarks import remark
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import ZERO, Dim, maximum
-from shlo_disc.host.program import (
-    CaseStep,
-    CopyStep,
-    HostCallRef,
-    HostProgram,
-    HostStep,
-    KernelRef,
-    LaunchRef,
-    LaunchStep,
-    RegionStep,
-    WhileStep,
-)
+from shlo_disc.host.program import HostCallRef, HostProgram, HostStep, KernelRef, LaunchRef, LaunchStep, PlannedRegion
 from shlo_disc.host.text import (
     ARITHMETIC,
     HOST_CALL_PARAMS,
@@ -34,6 +23,7 @@ from shlo_disc.host.text import (
     print_names,
     print_plan,
 )
+from shlo_disc.host_ir import Case, Copy, Launch, Region, While
 from shlo_disc.lower_cpu.templates import declaration
 
 _HEADER = f"""\
@@ -69,15 +59,15 @@ def _scratch(steps: Sequence[HostStep]) -> tuple[Dim, ...]:
     found = dict[Dim, None]()
     for step in steps:
         match step:
-            case LaunchStep(KernelRef(scratch=scratch)):
+            case LaunchStep(KernelRef(launch=Launch(scratch=scratch))):
                 found |= {scratch: None} if scratch != ZERO else {}
-            case RegionStep(members, scratch=scratch):
+            case Region(members, scratch=scratch):
                 found |= dict.fromkeys((scratch, *_scratch([member.launch for member in members])))
-            case WhileStep(condition, _, body):
+            case While(condition, _, body):
                 found |= dict.fromkeys(_scratch((*condition, *body)))
-            case CaseStep(_, _, branches):
+            case Case(_, _, branches):
                 found |= dict.fromkeys(_scratch([s for branch in branches for s in branch]))
-            case LaunchStep() | CopyStep():
+            case LaunchStep() | Copy():
                 pass
             case _:
                 assert_never(step)
@@ -105,29 +95,31 @@ class _Steps(StepPrinter):
             return ["{", *(INDENT + line for line in arrays), f"{INDENT}if (!{call}) return SHLO_RAISED;", "}"]
         assert isinstance(kernel, KernelRef), "the CPU's lowering gives kernels that threads share"
         buffers = ", ".join(f"b{s}" for s in slots) or "nullptr"
-        sizes = ", ".join(map(size_name, kernel.symbols)) or "0"
+        sizes = ", ".join(map(size_name, kernel.launch.symbols)) or "0"
         return [
             "{",
             f"{INDENT}void* const buffers[] = {{{buffers}}};",
             f"{INDENT}const int64_t dims[] = {{{sizes}}};",
-            f"{INDENT}shlo_launch(rt, {kernel.name}, buffers, dims, {self.sizes.text(kernel.extent)},"
-            f" {self.sizes.hint(kernel.grain)}, {self.sizes.text(kernel.scratch)});",
+            f"{INDENT}shlo_launch(rt, {kernel.name}, buffers, dims, {self.sizes.text(kernel.launch.extent)},"
+            f" {self.sizes.hint(kernel.launch.grain)}, {self.sizes.text(kernel.launch.scratch)});",
             "}",
         ]
 
-    def region(self, region: RegionStep) -> list[str]:
+    def region(self, region: PlannedRegion) -> list[str]:
         lines, members = list[str](), list[str]()
         for k, member in enumerate(region.members):
             kernel = member.launch.kernel
             assert isinstance(kernel, KernelRef), "threads share what runs on the CPU"
             buffers = ", ".join(f"b{s}" for s in member.launch.slots)
-            sizes, unit_sizes = (", ".join(map(size_name, names)) or "0" for names in (kernel.symbols, member.symbols))
+            sizes, unit_sizes = (
+                ", ".join(map(size_name, names)) or "0" for names in (kernel.launch.symbols, member.symbols)
+            )
             lines += [
                 f"void* const buffers{k}[] = {{{buffers}}};",
                 f"const int64_t dims{k}[] = {{{sizes}}}, unit_dims{k}[] = {{{unit_sizes}}};",
             ]
             text, hint = self.sizes.text, self.sizes.hint
-            launch = [text(kernel.extent), hint(kernel.grain), text(kernel.scratch)]
+            launch = [text(kernel.launch.extent), hint(kernel.launch.grain), text(kernel.launch.scratch)]
             unit = [f"unit_dims{k}", self.sizes.text(member.pieces), self.sizes.text(member.extent)]
             if member.held:
                 rows = [f"{{{x.position}, {self.sizes.text(x.size)}}}" for x in member.held]

@@ -20,6 +20,7 @@ from shlo_disc.host.division import Access, Division, product_accesses, row_acce
 from shlo_disc.host.host_calls import host_call
 from shlo_disc.host.lasting import Lasting
 from shlo_disc.host.program import KernelRef, LaunchRef, PackRef
+from shlo_disc.host_ir import Launch
 from shlo_disc.kernels.attention.backward import build_backward
 from shlo_disc.kernels.attention.forward import build_attention
 from shlo_disc.kernels.contraction import product_types
@@ -112,21 +113,20 @@ class CpuLowering:
     def _parallel(self, group: Group) -> Part:
         parts = [self._part(part, alone=False) for part in group.parts]
         kernels = [part.kernel for part in parts]
-        scratch = maximum(*(kernel.scratch for kernel in kernels))
+        scratch = maximum(*(kernel.launch.scratch for kernel in kernels))
         tensors = tuple(t for kernel in kernels for t in kernel.tensors)
         body = print_parallel(parts)
         made = self._ref(group, body, tensors, parallel_extent(parts), const(1), scratch)
-        symbols = (*made.kernel.symbols, *(s for kernel in kernels for s in kernel.symbols))
+        symbols = (*made.kernel.launch.symbols, *(s for kernel in kernels for s in kernel.launch.symbols))
         definitions = tuple(dict.fromkeys(one for kernel in kernels for one in kernel.definitions))
-        selections = tuple(one for kernel in kernels for one in kernel.selections)
+        selections = tuple(one for kernel in kernels for one in kernel.launch.selections)
         pairs, packs, start = list[tuple[int, int]](), list[PackRef](), 0
         for kernel in kernels:
             pairs += [(start + a, start + b) for a, b in kernel.in_place if tensors.count(kernel.tensors[a]) == 1]
             packs += [pack.moved(start) for pack in kernel.packs]
             start += len(kernel.tensors)
-        kernel = replace(
-            made.kernel, symbols=symbols, packs=tuple(packs), definitions=definitions, selections=selections
-        )
+        launch = replace(made.kernel.launch, symbols=symbols, selections=selections)
+        kernel = replace(made.kernel, launch=launch, packs=tuple(packs), definitions=definitions)
         return replace(made, kernel=kernel).sharing(tuple(pairs))
 
     def _part(self, group: Group, *, alone: bool) -> Part:
@@ -164,7 +164,7 @@ class CpuLowering:
                 extent, grain = scatters.scatter_extent(scatter), scatters.scatter_grain(scatter, WORK_PER_THREAD)
                 part = self._ref(group, scatters.print_scatter(scatter), tensors, extent, const(1), const(0))
                 part = part.sharing(positions(scatter_pairs(scatter), scatter.params))
-                return replace(part, kernel=replace(part.kernel, grain=grain))
+                return replace(part, kernel=replace(part.kernel, launch=replace(part.kernel.launch, grain=grain)))
             case GroupKind.WINDOW_SCATTER:
                 window, tensors = verified(build_window_scatter(group, self.facts, self.producers), group)
                 return self._ref(
@@ -251,7 +251,8 @@ class CpuLowering:
         work = product_work(dot, blocks.rows, blocks.columns)
         scratch = products.dot_scratch(dot, kind, blocks)
         part = self._ref(group, body, tensors, products.dot_extent(dot, blocks), work, scratch)
-        kernel = replace(part.kernel, definitions=tuple(definitions.items()), selections=(chosen,))
+        launch = replace(part.kernel.launch, selections=(chosen,))
+        kernel = replace(part.kernel, launch=launch, definitions=tuple(definitions.items()))
         part = replace(part, kernel=kernel).sharing(positions(epilogue_pairs(dot), dot.params))
         if block is not None:
             line, columns = of(dot.row.symbol), products.column_blocks(dot, blocks)
@@ -271,7 +272,7 @@ class CpuLowering:
     ) -> Part:
         """The same, which may be cut by its lines."""
         threads = self.scheduling.threads
-        work = part.kernel.extent * part.work
+        work = part.kernel.launch.extent * part.work
         division = Division(line, count, accesses, pieces or const(1), block, work, WORK_PER_THREAD, threads)
         return replace(part, kernel=replace(part.kernel, division=division))
 
@@ -374,7 +375,7 @@ class CpuLowering:
             self.comments[name] = comment(group)
         work = maximum(1, work)
         grain = maximum(1, const(WORK_PER_THREAD) // work)
-        return Part(KernelRef(name, tensors, body.sizes, extent, grain, scratch), work)
+        return Part(KernelRef(Launch(name, (), body.sizes, extent, grain, scratch), tensors), work)
 
     def sources(self, pieces: int) -> tuple[SourceFile, ...]:
         """The kernels in up to `pieces` files of about the same length, to be compiled side by side if long enough."""

@@ -27,7 +27,7 @@ class Part:
 
 def parallel_extent(parts: Sequence[Part]) -> Dim:
     """The work of all parts."""
-    return total(part.kernel.extent * part.work for part in parts)
+    return total(part.kernel.launch.extent * part.work for part in parts)
 
 
 def print_parallel(parts: Sequence[Part]) -> Body:
@@ -36,15 +36,15 @@ def print_parallel(parts: Sequence[Part]) -> Body:
     The whole range is done by calls, one after the other, which a compiler may inline.
     """
     emit = Emitter(VectorSpelling())
-    counts = [(emit.dim_scalar(part.kernel.extent), emit.dim_scalar(part.work)) for part in parts]
+    counts = [(emit.dim_scalar(part.kernel.launch.extent), emit.dim_scalar(part.work)) for part in parts]
     rows, whole, buffers, sizes = list[str](), list[str](), 0, len(emit.sizes)
     own, order = ("own", _runs(parts)) if any(part.kernel.packs for part in parts) else ("buffers", ())
     for part, (extent, work) in zip(parts, counts, strict=True):
         rows.append(f"{INDENT}{{{part.kernel.name}, {buffers}, {sizes}, {extent}, {work}}},")
         call = f"{part.kernel.name}(runtime, {own} + {buffers}, dims + {sizes}, 0, {extent}, scratch);"
-        whole.append(call if part.kernel.extent.constant else f"if ({extent} > 0) {call}")
+        whole.append(call if part.kernel.launch.extent.constant else f"if ({extent} > 0) {call}")
         buffers += len(part.kernel.tensors) + len(part.kernel.packs)
-        sizes += len(part.kernel.symbols)
+        sizes += len(part.kernel.launch.symbols)
     names = dict.fromkeys(part.kernel.name for part in parts)
     declared = tuple(declaration(name) for name in names)
     everything = emit.dim_scalar(parallel_extent(parts))

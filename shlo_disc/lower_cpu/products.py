@@ -14,7 +14,7 @@ from shlo_disc.emit.naming import NAME
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, minimum, of, product
 from shlo_disc.expr.facts import Facts
-from shlo_disc.host.program import Chosen
+from shlo_disc.host_ir import Selection
 from shlo_disc.kernels.kernel import DotKernel, MatrixView, Panel, Param, RowKernel, Stage, Store
 from shlo_disc.kernels.seams import split_stage
 from shlo_disc.kernels.strips import mine_stage
@@ -70,7 +70,7 @@ class Blocks:
 
     rows: Dim
     columns: Dim
-    chosen: Chosen
+    chosen: Selection[Dim]
     is_packed: bool = False
 
     @property
@@ -102,7 +102,7 @@ def packed_bytes(kind: Multiplication, depth: Dim, columns: Dim) -> Dim:
     return (columns + (panel - 1)) // panel * panel * ((depth + (step - 1)) // step * step) * element
 
 
-def blocks_of(kernel: DotKernel, chosen: Chosen, *, is_packed: bool) -> Blocks:
+def blocks_of(kernel: DotKernel, chosen: Selection[Dim], *, is_packed: bool) -> Blocks:
     """The blocks of the schedule, as far as panels let it; the prelude's if it chooses."""
     sizes = prelude_constants("gemm.h")
     rows, columns = const(sizes["SHLO_GEMM_ROWS"]), const(sizes["SHLO_GEMM_COLUMNS"])

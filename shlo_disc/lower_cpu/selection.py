@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shlo_disc.expr.dim import Dim, const, maximum, minimum, product
-from shlo_disc.host.program import Chosen
+from shlo_disc.host_ir import Selection
 from shlo_disc.kernels.kernel import DotKernel, Panel
 from shlo_disc.lower_cpu.multiplication import Multiplication
 from shlo_disc.schedules.candidates import Candidate, MicroKernel, blocks, candidates
@@ -32,16 +32,15 @@ Fixed: TypeAlias = tuple[int | None, ...]  # m, n, k and the batch; None for wha
 _VARYING = "?"  # stands for a size that calls decide
 
 
-def select(kernel: DotKernel, kind: Multiplication, scheduling: Scheduling, name: Name) -> Chosen:
+def select(kernel: DotKernel, kind: Multiplication, scheduling: Scheduling, name: Name) -> Selection[Dim]:
     """What a product takes at any sizes; no candidates, if the prelude chooses. `name` makes a symbol of a formula."""
     schedules, threads = scheduling.schedules, scheduling.threads
     shape = Shape(kernel.row.extent, kernel.column.extent, kernel.depth, product(axis.extent for axis in kernel.batch))
     title = product_name(kind.name, shape)
     rates = _usable(kernel, schedules.costs.rates(kind.name))
     if not rates:
-        return Chosen(
-            title, shape, (), (), const(0), threads, f"the prelude chooses: no costs are known of {kind.name}"
-        )
+        why = f"the prelude chooses: no costs are known of {kind.name}"
+        return Selection(title, shape.m, shape.n, shape.k, shape.batch, (), (), const(0), threads, why)
     counts = (shape.m, shape.n, shape.k, shape.batch if threads > 1 else const(1))
     fixed = tuple(count.constant for count in counts)
     tuned = schedules.find(title)
@@ -52,10 +51,11 @@ def select(kernel: DotKernel, kind: Multiplication, scheduling: Scheduling, name
         varying = next((count for count in counts if count.constant is None), const(0))
         found, number = _by_steps(_runs(rates, fixed, threads, tuned), varying)
     by_kernel = _with_tuned(rates, tuned)
-    return Chosen(title, shape, found, tuple(by_kernel[one.kernel] for one in found), name(number), threads, how)
+    taken = tuple(by_kernel[one.kernel] for one in found)
+    return Selection(title, shape.m, shape.n, shape.k, shape.batch, found, taken, name(number), threads, how)
 
 
-def block_of(chosen: Chosen) -> tuple[Dim, Dim]:
+def block_of(chosen: Selection[Dim]) -> tuple[Dim, Dim]:
     """Rows and columns of a block of the result, under the candidate that is taken."""
     rows, columns = [one.rows for one in chosen.candidates], [one.columns for one in chosen.candidates]
     return _tabulated(chosen.number, rows), _tabulated(chosen.number, columns)

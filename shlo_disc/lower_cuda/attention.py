@@ -13,7 +13,7 @@ from shlo_disc.expr.dim import Dim, const, minimum, product
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import Arg, Load, Scalar
-from shlo_disc.host.program import CallVariant, Condition, GridCall
+from shlo_disc.host_ir import GridLaunch, Guard, Variant
 from shlo_disc.kernels.attention.forward import AttentionKernel
 from shlo_disc.kernels.groups import AttentionAbility
 from shlo_disc.kernels.kernel import Param, Store
@@ -33,13 +33,13 @@ SPLIT_BATCH = 256  # so many rows of blocks fill a GPU without sharing keys
 def print_attention(kernel: AttentionKernel) -> Printed:
     """Many queries per block; or few queries and the keys split among a block's warps, or among blocks as well."""
     many, few = tiles_for(kernel)
-    always, workspaces = tuple[Condition, ...](), tuple[Dim, ...]()
+    always, workspaces = tuple[Guard[Dim], ...](), tuple[Dim, ...]()
     found = [(tile.label, always, [_Printer(kernel, tile).whole()]) for tile in (many, few)]
     if (guards := _few_queries(kernel)) is not None:
         found.append(("keys split among blocks", guards, [_Printer(kernel, few).part(), _Printer(kernel, few).join()]))
         workspaces = (minimum(_batch(kernel), SPLIT_BATCH) * few.splits(kernel.key.extent) * few.part_bytes,)
     text = "\n".join(line for _, _, functions in found for function in functions for line in function.text)
-    variants = tuple(CallVariant(label, guards, False, tuple(f.call for f in fs)) for label, guards, fs in found)
+    variants = tuple(Variant(label, guards, False, tuple(f.call for f in fs)) for label, guards, fs in found)
     return Printed(text, variants, kernel.spaces, workspaces)
 
 
@@ -47,12 +47,12 @@ def _batch(kernel: AttentionKernel) -> Dim:
     return product(axis.extent for axis in kernel.batch)
 
 
-def _few_queries(kernel: AttentionKernel) -> tuple[Condition, ...] | None:
+def _few_queries(kernel: AttentionKernel) -> tuple[Guard[Dim], ...] | None:
     """When keys may be split among blocks: the workspace is made for one tile of queries per point of the batch."""
     limits = ((kernel.row.extent, QUERIES), (_batch(kernel), SPLIT_BATCH))
     if any(size.constant is not None and size.constant > limit for size, limit in limits):
         return None
-    return tuple(Condition(size, "<=", const(limit)) for size, limit in limits if size.constant is None)
+    return tuple(Guard(size, "<=", const(limit)) for size, limit in limits if size.constant is None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class _Function:
     """One printed kernel and its launch."""
 
     text: tuple[str, ...]
-    call: GridCall
+    call: GridLaunch[Dim]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class _Printer:
         symbols, threads = tuple(emit.sizes), self.tile.threads
         head = signature(f"{NAME}_{name}", used, written, symbols, threads=threads, workspaces=workspaces)
         buffers = [k for k, p in enumerate(kernel.params) if p in used]
-        call = GridCall(
+        call = GridLaunch(
             kernel=f"{NAME}_{name}",
             buffers=tuple(buffers if launch.split is None else [*buffers, len(kernel.params)]),
             symbols=symbols,

@@ -15,7 +15,8 @@ from typing import assert_never
 
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.dynamic_ops.program import Tensor
-from shlo_disc.host.program import Call, CopyCall, FillCall, GridCall, ProductCall
+from shlo_disc.expr.dim import Dim
+from shlo_disc.host_ir import Command, Copy, Fill, GridLaunch, Product
 from shlo_disc.lower_cuda.printed import Printed
 
 _KERNEL = re.compile(
@@ -45,8 +46,8 @@ def check_calls(printed: Printed, tensors: Sequence[Tensor], results: Sequence[T
     own = filled_at_end.union(range(len(tensors), len(tensors) + len(printed.workspaces)))
     for variant in printed.variants:
         filled, overwritten = set[int](), set[int]()  # the latter by more than a copy of what may be there
-        for number, call in enumerate(variant.calls):
-            where = f"call {number} of {len(variant.calls)} of the variant '{variant.label}'"
+        for number, call in enumerate(variant.commands):
+            where = f"call {number} of {len(variant.commands)} of the variant '{variant.label}'"
             pointers = _pointers(call, kernels)
             for place, pointer in pointers.items():
                 if pointer.reads and not pointer.writes and place in own and place not in filled:
@@ -55,7 +56,7 @@ def check_calls(printed: Printed, tensors: Sequence[Tensor], results: Sequence[T
                 _check_pair(read, written, pointers, overwritten, where)
             writes = {place for place, pointer in pointers.items() if pointer.writes}
             filled |= writes
-            if not (isinstance(call, CopyCall) and (call.source, call.target) in printed.in_place):
+            if not (isinstance(call, Copy) and (call.source, call.target) in printed.in_place):
                 overwritten |= writes
         if missing := sorted(filled_at_end - filled):
             raise InternalError(f"the variant '{variant.label}' does not fill the buffers {missing}")
@@ -74,19 +75,19 @@ def _check_pair(
         raise InternalError(f"{where} says that buffers {read} and {written} are apart, which may be one memory")
 
 
-def _pointers(call: Call, kernels: Mapping[str, Sequence[_Pointer]]) -> dict[int, _Pointer]:
+def _pointers(call: Command[Dim], kernels: Mapping[str, Sequence[_Pointer]]) -> dict[int, _Pointer]:
     """What a call does with the buffers at these places."""
     match call:
-        case GridCall(kernel=name, buffers=buffers):
+        case GridLaunch(kernel=name, buffers=buffers):
             if len(kernels[name]) != len(buffers):
                 raise InternalError(f"{name} takes {len(kernels[name])} buffers, found {len(buffers)} for it")
             return dict(zip(buffers, kernels[name], strict=True))
-        case ProductCall(a=a, b=b, c=c):
+        case Product(a=a, b=b, c=c):
             return {a: _Pointer(True, False, True), b: _Pointer(True, False, True), c: _Pointer(False, True, True)}
-        case CopyCall(source, target):
+        case Copy(source, target):
             # A copy of a buffer onto itself is left out.
             return {source: _Pointer(True, False, False), target: _Pointer(False, True, False)}
-        case FillCall(target):
+        case Fill(target):
             return {target: _Pointer(False, True, False)}
         case _:
             assert_never(call)

@@ -10,7 +10,7 @@ from shlo_disc.emit.naming import NAME
 from shlo_disc.emit.scopes import INDENT, clean
 from shlo_disc.expr.dim import Dim, const, maximum, product
 from shlo_disc.expr.facts import Facts
-from shlo_disc.host.program import CallVariant, Condition
+from shlo_disc.host_ir import Guard, Variant
 from shlo_disc.kernels.kernel import ConvKernel, MatrixView
 from shlo_disc.lower_cuda.cost import FMA_PER_CYCLE, LOAD_LATENCY, memory_cycles
 from shlo_disc.lower_cuda.printed import Printed
@@ -35,7 +35,7 @@ ONE, ZERO = const(1), const(0)
 def print_convolution(kernel: ConvKernel, facts: Facts) -> Printed:
     """Every way to compute a convolution; element by element fits any size."""
     shape = _Shape(kernel)
-    functions, variants, workspaces = list[Function](), list[CallVariant](), list[Dim]()
+    functions, variants, workspaces = list[Function](), list[Variant[Dim]](), list[Dim]()
     tiles = () if shape.is_depthwise else _tiles(kernel)
     for tile in tiles:
         printed, variant, workspace = _tiled(shape, facts, tile)
@@ -180,7 +180,7 @@ def _sources(body: Body, shape: _Shape, group: str) -> tuple[str, str]:
 # -- tiles
 
 
-def _tiled(shape: _Shape, facts: Facts, tile: Tile) -> tuple[tuple[Function, ...], CallVariant, Dim | None]:
+def _tiled(shape: _Shape, facts: Facts, tile: Tile) -> tuple[tuple[Function, ...], Variant[Dim], Dim | None]:
     """Tiles of positions and features of a group, through taps and input features; the small ones may split those."""
     kernel, dtype = shape.kernel, shape.kernel.input.source.dtype
     row_tiles, column_tiles = tile.counts(kernel.row.extent, shape.columns)
@@ -192,9 +192,9 @@ def _tiled(shape: _Shape, facts: Facts, tile: Tile) -> tuple[tuple[Function, ...
     cycles, latency = tile.cycles(dtype, depth) * 3 // 2, tile.latency(dtype, depth)
     call = function.call(blocks, tile.threads, cycles, latency)
     if split is None:
-        return (function,), CallVariant(tile.label, (), False, (call,)), None
+        return (function,), Variant(tile.label, (), False, (call,)), None
     second = print_sum(kernel, (), facts, split)
-    return (function, second), CallVariant(tile.label, (), False, (call, split.call(second))), split.workspace
+    return (function, second), Variant(tile.label, (), False, (call, split.call(second))), split.workspace
 
 
 def _tile_function(shape: _Shape, facts: Facts, tile: Tile, split: Split | None) -> Function:
@@ -264,7 +264,7 @@ def _grouped(shape: _Shape, statements: Sequence[str]) -> list[str]:
 # -- single elements
 
 
-def _points(shape: _Shape, facts: Facts) -> tuple[Function, CallVariant]:
+def _points(shape: _Shape, facts: Facts) -> tuple[Function, Variant[Dim]]:
     """A thread per element; neighbours are neighbours in the input."""
     kernel = shape.kernel
     body = Body(kernel, facts)
@@ -297,10 +297,10 @@ def _points(shape: _Shape, facts: Facts) -> tuple[Function, CallVariant]:
     cycles = maximum(1, shape.depth * POINT_THREADS * POINT_OPS // FMA_PER_CYCLE)
     latency = shape.depth * (LOAD_LATENCY // 4) + LOAD_LATENCY
     call = function.call((count + (POINT_THREADS - 1)) // POINT_THREADS, POINT_THREADS, cycles, latency)
-    return function, CallVariant("single elements", (), False, (call,))
+    return function, Variant("single elements", (), False, (call,))
 
 
-def _pack_guards(shape: _Shape, facts: Facts) -> tuple[Condition, ...] | None:
+def _pack_guards(shape: _Shape, facts: Facts) -> tuple[Guard[Dim], ...] | None:
     """What must hold so that all accesses are whole packs; None if that cannot be."""
     if not shape.has_packed_points:
         return None
@@ -310,10 +310,10 @@ def _pack_guards(shape: _Shape, facts: Facts) -> tuple[Condition, ...] | None:
     rests = dict.fromkeys(facts.canonical(d % lanes) for d in (kernel.column.extent, *strides, *starts))
     if any(rest.constant for rest in rests):
         return None
-    return tuple(Condition(rest, "==", ZERO) for rest in rests if rest != ZERO)
+    return tuple(Guard(rest, "==", ZERO) for rest in rests if rest != ZERO)
 
 
-def _packed_points(shape: _Shape, facts: Facts, guards: tuple[Condition, ...]) -> tuple[Function, CallVariant]:
+def _packed_points(shape: _Shape, facts: Facts, guards: tuple[Guard[Dim], ...]) -> tuple[Function, Variant[Dim]]:
     """A thread per 16 bytes of features, each of which is a group of its own."""
     kernel, dtype = shape.kernel, shape.kernel.input.source.dtype
     body, lanes = Body(kernel, facts), 16 // dtype.bytes
@@ -340,4 +340,4 @@ def _packed_points(shape: _Shape, facts: Facts, guards: tuple[Condition, ...]) -
     cycles = maximum(work, memory_cycles(const(2 * per_block * dtype.bytes)))
     latency = depth * (LOAD_LATENCY // 4) + 2 * LOAD_LATENCY
     call = function.call((count + (per_block - 1)) // per_block, POINT_THREADS, cycles, latency)
-    return function, CallVariant(f"packs of {lanes}", guards, True, (call,))
+    return function, Variant(f"packs of {lanes}", guards, True, (call,))

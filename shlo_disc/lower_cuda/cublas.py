@@ -13,7 +13,7 @@ from shlo_disc.emit.naming import NAME
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, of
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import Load
-from shlo_disc.host.program import BatchCall, CallVariant, Condition, ProductCall
+from shlo_disc.host_ir import BatchLoop, Guard, Product, Variant
 from shlo_disc.kernels.kernel import Axis, DotKernel, MatrixView, Panel, Param, RowKernel, Stage, Store
 from shlo_disc.kernels.rewrite import ArgRewriter, DimRewriter
 from shlo_disc.kernels.simplify_kernel import merge_loops, rewrite_store
@@ -29,7 +29,7 @@ class Library:
     """Variants that call cuBLAS, the text of the passes that follow, and the bytes of workspaces."""
 
     text: tuple[str, ...]
-    variants: tuple[CallVariant, ...]
+    variants: tuple[Variant[Dim], ...]
     workspaces: tuple[Dim, ...]
 
 
@@ -61,11 +61,9 @@ def library_variants(kernel: DotKernel, facts: Facts, workspaces: int) -> Librar
     sources = views[0].source, views[1].source
     number, c, workspace = _target(kernel, facts, workspaces)
     call = _call(kernel, sources, (a, b, c), number)
-    guards = tuple(
-        Condition(x.leading, ">=", x.width) for x in (a, b, c) if not facts.at_least(x.leading, x.width).is_true
-    )
+    guards = tuple(Guard(x.leading, ">=", x.width) for x in (a, b, c) if not facts.at_least(x.leading, x.width).is_true)
     if _is_identity(kernel):
-        return Library((), (CallVariant("cuBLAS", guards, False, (call,)),), ())
+        return Library((), (Variant("cuBLAS", guards, False, (call,)),), ())
     source = kernel.params[number] if workspace is None else Param("product", kernel.accumulator.dtype)
     buffers = (
         kernel.params
@@ -74,7 +72,7 @@ def library_variants(kernel: DotKernel, facts: Facts, workspaces: int) -> Librar
     )
     pieces = map_pieces(_pass(kernel, facts, source, c), buffers, facts, f"{NAME}_pass")
     variants = tuple(
-        replace(v, label=f"cuBLAS, then {v.label}", guards=(*guards, *v.guards), calls=(call, *v.calls))
+        replace(v, label=f"cuBLAS, then {v.label}", guards=(*guards, *v.guards), commands=(call, *v.commands))
         for v in (p.variant for p in pieces)
     )
     return Library(tuple(line for p in pieces for line in p.text), variants, () if workspace is None else (workspace,))
@@ -140,7 +138,7 @@ def _is_identity(kernel: DotKernel) -> bool:
 
 def _call(
     kernel: DotKernel, sources: tuple[Param, Param], matrices: tuple[_Matrix, _Matrix, _Matrix], target: int
-) -> ProductCall:
+) -> Product[Dim]:
     """The call; a transposed result is the product of the transposed operands in the other order."""
     a, b, c = matrices
     shape = (kernel.row.extent, kernel.column.extent)
@@ -148,7 +146,7 @@ def _call(
         a, b, c = b.turned, a.turned, c.turned
         sources, shape = (sources[1], sources[0]), (kernel.column.extent, kernel.row.extent)
     dtype = kernel.a.dtype
-    return ProductCall(
+    return Product(
         a=kernel.params.index(sources[0]),
         b=kernel.params.index(sources[1]),
         c=target,
@@ -164,17 +162,17 @@ def _call(
         n=shape[1],
         k=kernel.depth,
         batch=_merged([
-            BatchCall(axis.extent, *strides)
+            BatchLoop(axis.extent, *strides)
             for axis, *strides in zip(kernel.batch, a.batch, b.batch, c.batch, strict=True)
         ]),
-        dtypes=(dtype, kernel.accumulator.dtype),
+        dtypes=(dtype.numpy, kernel.accumulator.dtype.numpy),
         compute=compute_of(dtype, kernel.precision),
     )  # fmt: skip
 
 
-def _merged(loops: Sequence[BatchCall]) -> tuple[BatchCall, ...]:
+def _merged(loops: Sequence[BatchLoop[Dim]]) -> tuple[BatchLoop[Dim], ...]:
     """Loops inside each other that all three matrices see as one become one."""
-    merged = list[BatchCall]()
+    merged = list[BatchLoop[Dim]]()
     for loop in loops:
         if merged and all(
             outer == inner * loop.extent

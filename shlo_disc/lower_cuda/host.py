@@ -10,26 +10,9 @@ from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.emit.indices import size_name
 from shlo_disc.emit.remarks import remark
 from shlo_disc.emit.scopes import INDENT
-from shlo_disc.expr.dtypes import DType
-from shlo_disc.host.program import (
-    BatchCall,
-    Call,
-    CallVariant,
-    CaseStep,
-    CopyCall,
-    CopyStep,
-    FillCall,
-    GridCall,
-    GridRef,
-    HostCallRef,
-    HostProgram,
-    HostStep,
-    LaunchRef,
-    LaunchStep,
-    ProductCall,
-    RegionStep,
-    WhileStep,
-)
+from shlo_disc.expr.dim import Dim
+from shlo_disc.expr.dtypes import by_numpy_name
+from shlo_disc.host.program import GridRef, HostCallRef, HostProgram, HostStep, LaunchRef, LaunchStep, PlannedRegion
 from shlo_disc.host.text import (
     ARITHMETIC,
     HOST_CALL_PARAMS,
@@ -40,6 +23,7 @@ from shlo_disc.host.text import (
     print_names,
     print_plan,
 )
+from shlo_disc.host_ir import BatchLoop, Case, Command, Copy, Fill, GridLaunch, Product, Region, Variant, While
 
 _HEADER = f"""\
 // Generated. One call: shlo_plan binds and checks the sizes, shlo_run queues the kernels.
@@ -59,29 +43,29 @@ def print_host(program: Program, host: HostProgram) -> str:
     printer = _Steps(host)
     calls = has_host_calls(host.steps)
     run = [_RUN.format(calls=HOST_CALL_PARAMS if calls else ""), *print_names(program, host)]
-    if any(isinstance(call, ProductCall) for variant in _variants(host.steps) for call in variant.calls):
+    if any(isinstance(call, Product) for variant in _variants(host.steps) for call in variant.commands):
         run.append(f"{INDENT}SHLO_TRY(0, shlo_start_products(rt));")
     run += [*printer.steps(host.steps, 1), f"{INDENT}return 0;", "}"]
     header = [_HEADER, HOST_CALLS] if calls else [_HEADER]
     return "\n".join([*header, *print_plan(program, host), "", *run]) + "\n"
 
 
-def _variants(steps: Sequence[HostStep]) -> list[CallVariant]:
+def _variants(steps: Sequence[HostStep]) -> list[Variant[Dim]]:
     """All variants of all steps, in the order of the text."""
-    found = list[CallVariant]()
+    found = list[Variant[Dim]]()
     for step in steps:
         match step:
             case LaunchStep(GridRef() as group, _):
                 found += group.variants
             case LaunchStep(HostCallRef(), _):
                 pass
-            case LaunchStep() | RegionStep():
+            case LaunchStep() | Region():
                 raise AssertionError("the GPU's lowering gives variants of grid launches")
-            case WhileStep(condition, _, body):
+            case While(condition, _, body):
                 found += _variants((*condition, *body))
-            case CaseStep(_, _, branches):
+            case Case(_, _, branches):
                 found += _variants([s for branch in branches for s in branch])
-            case CopyStep():
+            case Copy():
                 pass
             case _:
                 assert_never(step)
@@ -96,8 +80,8 @@ class _Steps(StepPrinter):
 
     def __init__(self, host: HostProgram) -> None:
         super().__init__(host)
-        calls = [call for variant in _variants(host.steps) for call in variant.calls]
-        kernels = dict.fromkeys(call.kernel for call in calls if isinstance(call, GridCall))
+        calls = [call for variant in _variants(host.steps) for call in variant.commands]
+        kernels = dict.fromkeys(call.kernel for call in calls if isinstance(call, GridLaunch))
         self.functions = {name: k for k, name in enumerate(kernels)}
         self.choices = self.commands = 0
 
@@ -115,7 +99,7 @@ class _Steps(StepPrinter):
             lines += [f"case {k}: {{  // {remark(variant.label)}", *self._calls(variant, slots), f"{INDENT}break;", "}"]
         return [*lines, "}"]
 
-    def region(self, region: RegionStep) -> list[str]:
+    def region(self, region: PlannedRegion) -> list[str]:
         raise AssertionError(f"{len(region.members)} launches by rows: only threads of a CPU take these")
 
     def copy(self, source: int, target: int) -> list[str]:
@@ -128,27 +112,29 @@ class _Steps(StepPrinter):
         self.commands += 1
         return f"SHLO_TRY({self.commands}, {call});"
 
-    def _calls(self, variant: CallVariant, slots: Sequence[int]) -> list[str]:
+    def _calls(self, variant: Variant[Dim], slots: Sequence[int]) -> list[str]:
         lines = list[str]()
-        for call in variant.calls:
+        for call in variant.commands:
             block = self._call(call, slots)
-            lines += block if len(variant.calls) == 1 or len(block) == 1 else ["{", *(INDENT + x for x in block), "}"]
+            lines += (
+                block if len(variant.commands) == 1 or len(block) == 1 else ["{", *(INDENT + x for x in block), "}"]
+            )
         return [INDENT + line for line in lines]
 
-    def _call(self, call: Call, slots: Sequence[int]) -> list[str]:
+    def _call(self, call: Command[Dim], slots: Sequence[int]) -> list[str]:
         match call:
-            case GridCall():
+            case GridLaunch():
                 return self._grid(call, slots)
-            case ProductCall():
+            case Product():
                 return self._product(call, slots)
-            case CopyCall(source, target):
+            case Copy(source, target):
                 return self.copy(slots[source], slots[target])
-            case FillCall(target, byte):
+            case Fill(target, byte):
                 return [self._checked(f"shlo_fill(rt, b{slots[target]}, {byte}, {self.size(slots[target])})")]
             case _:
                 assert_never(call)
 
-    def _grid(self, call: GridCall, slots: Sequence[int]) -> list[str]:
+    def _grid(self, call: GridLaunch[Dim], slots: Sequence[int]) -> list[str]:
         names = [*(f"b{slots[k]}" for k in call.buffers), *map(size_name, call.symbols)]
         params = ", ".join(f"(void*)&{name}" for name in names) or "nullptr"
         function = f"functions[{self.functions[call.kernel]}]"
@@ -158,7 +144,7 @@ class _Steps(StepPrinter):
             self._checked(f"shlo_launch(rt, {function}, {shape}, params)"),
         ]
 
-    def _product(self, call: ProductCall, slots: Sequence[int]) -> list[str]:
+    def _product(self, call: Product[Dim], slots: Sequence[int]) -> list[str]:
         """Loops over all batch dims but the last, which is cuBLAS's own; nothing is called for empty results."""
         outer, inner = call.batch[:-1], call.batch[-1] if call.batch else None
         a, b, c = (slots[k] for k in (call.a, call.b, call.c))
@@ -190,7 +176,7 @@ class _Steps(StepPrinter):
         ]
 
 
-def _strides(batch: BatchCall | None) -> tuple[str, str, str]:
+def _strides(batch: BatchLoop[Dim] | None) -> tuple[str, str, str]:
     if batch is None:
         return "0", "0", "0"
     return print_dim(batch.a_stride), print_dim(batch.b_stride), print_dim(batch.c_stride)
@@ -200,6 +186,6 @@ def _factor(text: str) -> str:
     return text if text.isalnum() else f"({text})"
 
 
-def _matrix(slot: int, offset: str, dtype: DType, transposed: bool, leading: str, stride: str) -> str:
-    start = f"b{slot}" if offset == "0" else f"b{slot} + ({offset}) * {dtype.bytes}"
-    return f"{{{start}, {CUDA_DATA_TYPES[dtype.numpy]}, {int(transposed)}, {leading}, {stride}}}"
+def _matrix(slot: int, offset: str, dtype: str, transposed: bool, leading: str, stride: str) -> str:
+    start = f"b{slot}" if offset == "0" else f"b{slot} + ({offset}) * {by_numpy_name(dtype).bytes}"
+    return f"{{{start}, {CUDA_DATA_TYPES[dtype]}, {int(transposed)}, {leading}, {stride}}}"

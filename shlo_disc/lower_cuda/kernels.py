@@ -10,10 +10,11 @@ from shlo_disc.analysis.formula import Producers
 from shlo_disc.artifact import SourceFile
 from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.emit.naming import NAME, blamed_on, comment, require_types, title
-from shlo_disc.expr.dim import Sym, of, product
+from shlo_disc.expr.dim import Dim, Sym, of, product
 from shlo_disc.fusion.group_structure import GroupStructure, group_structure
 from shlo_disc.host.host_calls import host_call
-from shlo_disc.host.program import Call, CallVariant, GridCall, GridRef, LaunchRef
+from shlo_disc.host.program import GridRef, LaunchRef
+from shlo_disc.host_ir import Command, GridLaunch, Variant
 from shlo_disc.kernels.attention.forward import build_attention
 from shlo_disc.kernels.groups import GPU, Abilities, Group, GroupKind, Launches
 from shlo_disc.kernels.scan import build_scan
@@ -75,7 +76,7 @@ class CudaLowering:
             name = self.texts[printed.text] = f"{title(group)}_{len(self.texts)}"
             self.comments[name] = comment(group)
         variants = tuple(_named(v, name) for v in printed.variants)
-        sizes = [of(Sym(s)) for v in variants for c in v.calls if isinstance(c, GridCall) for s in c.symbols]
+        sizes = [of(Sym(s)) for v in variants for c in v.commands if isinstance(c, GridLaunch) for s in c.symbols]
         spaces = dict.fromkeys((*printed.spaces, *(product(t.shape) for t in tensors), *sizes))
         return GridRef(name, tensors, printed.workspaces, variants, tuple(spaces), printed.in_place)
 
@@ -133,8 +134,8 @@ class CudaLowering:
         )
 
 
-def _named(variant: CallVariant, name: str) -> CallVariant:
-    calls: tuple[Call, ...] = tuple(
-        replace(c, kernel=c.kernel.replace(NAME, name)) if isinstance(c, GridCall) else c for c in variant.calls
+def _named(variant: Variant[Dim], name: str) -> Variant[Dim]:
+    calls: tuple[Command[Dim], ...] = tuple(
+        replace(c, kernel=c.kernel.replace(NAME, name)) if isinstance(c, GridLaunch) else c for c in variant.commands
     )
-    return replace(variant, calls=calls)
+    return replace(variant, commands=calls)

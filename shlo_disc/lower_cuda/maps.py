@@ -8,7 +8,7 @@ from dataclasses import replace
 from shlo_disc.emit.naming import NAME
 from shlo_disc.expr.dim import Dim, const, product
 from shlo_disc.expr.facts import Facts
-from shlo_disc.host.program import GridCall
+from shlo_disc.host_ir import GridLaunch
 from shlo_disc.kernels.dependence import Dependence
 from shlo_disc.kernels.inplace import Pairs, positions, row_pairs
 from shlo_disc.kernels.kernel import Param, RowKernel, Stage
@@ -105,8 +105,8 @@ def _print_map(
     return Way(label, (call,), (text,), guards=packing.guards if packing else (), aligned=packing is not None)
 
 
-def _call(kernel: str, each: int, width: int, count: Dim) -> GridCall:
+def _call(kernel: str, each: int, width: int, count: Dim) -> GridLaunch[Dim]:
     blocks = blocks_for(count)
     up, down = PLAIN_PENALTY if width == 1 else (1, 1)
     cycles = shared_cycles(count, blocks, max(1, each * width * up // down))
-    return GridCall(kernel, (), (), blocks, THREADS, const(0), cycles, LOAD_LATENCY * turns(count))
+    return GridLaunch(kernel, (), (), blocks, THREADS, const(0), cycles, LOAD_LATENCY * turns(count))

@@ -14,7 +14,7 @@ from shlo_disc.emit.scopes import INDENT, clean
 from shlo_disc.expr.dim import Dim, const
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
-from shlo_disc.host.program import CallVariant, Condition
+from shlo_disc.host_ir import Guard, Variant
 from shlo_disc.kernels.groups import ProductTypes
 from shlo_disc.kernels.kernel import Axis, DotKernel, MatrixView, Panel
 from shlo_disc.lower_cuda.cost import LOAD_LATENCY, SHUFFLE_LATENCY, memory_cycles
@@ -59,7 +59,7 @@ class _Way:
     """Functions and the variants that launch them, with the bytes of a workspace."""
 
     functions: tuple[Function, ...]
-    variants: tuple[CallVariant, ...]
+    variants: tuple[Variant[Dim], ...]
     workspace: Dim | None = None
 
 
@@ -182,8 +182,8 @@ def _tiled(kernel: DotKernel, facts: Facts, tile: Tile) -> _Way:
     row_tiles, column_tiles = tile.counts(kernel.row.extent, kernel.column.extent)
     blocks = row_tiles * column_tiles * batch_size(kernel.batch)
     call = function.call(blocks, tile.threads, tile.cycles(dtype, k), tile.latency(dtype, k))
-    guards = () if any_size else (Condition(blocks, "<=", const(MOST_BLOCKS)),)
-    return _Way((function,), (CallVariant(tile.label, guards, False, (call,)),))
+    guards = () if any_size else (Guard(blocks, "<=", const(MOST_BLOCKS)),)
+    return _Way((function,), (Variant(tile.label, guards, False, (call,)),))
 
 
 # -- tiles whose depth is split
@@ -200,7 +200,7 @@ def _split(kernel: DotKernel, facts: Facts, tile: Tile) -> _Way:
     first, second = _split_tiles(kernel, facts, tile, split), print_sum(kernel, kernel.batch, facts, split)
     cycles, latency = tile.cycles(dtype, split.part), tile.latency(dtype, split.part)
     calls = first.call(tiles * split.count, tile.threads, cycles, latency), split.call(second)
-    return _Way((first, second), (CallVariant(tile.label, (), False, calls),), split.workspace)
+    return _Way((first, second), (Variant(tile.label, (), False, calls),), split.workspace)
 
 
 def _split_tiles(kernel: DotKernel, facts: Facts, tile: Tile, split: Split) -> Function:
@@ -260,8 +260,8 @@ def _thin_way(
     latency = turns * LOAD_LATENCY + (LOAD_LATENCY + most * 5 * SHUFFLE_LATENCY)
     call = function.call(blocks, THIN_THREADS, cycles, latency)
     label = f"at most {most} {'column' if swapped else 'row'}{'s' if most > 1 else ''}"
-    guards = () if facts.at_least(const(most), few.extent).is_true else (Condition(few.extent, "<=", const(most)),)
-    return _Way((function,), (CallVariant(label, guards, False, (call,)),))
+    guards = () if facts.at_least(const(most), few.extent).is_true else (Guard(few.extent, "<=", const(most)),)
+    return _Way((function,), (Variant(label, guards, False, (call,)),))
 
 
 @dataclass(frozen=True, slots=True)

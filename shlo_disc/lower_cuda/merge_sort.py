@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from shlo_disc.emit.naming import NAME
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim, const, maximum, minimum
-from shlo_disc.host.program import CallVariant, Condition, GridCall
+from shlo_disc.host_ir import GridLaunch, Guard, Variant
 from shlo_disc.kernels.kernel import Param
 from shlo_disc.lower_cuda.cost import BARRIER_LATENCY, LOAD_LATENCY, memory_cycles
 from shlo_disc.lower_cuda.printed import signature
@@ -128,12 +128,14 @@ def _kernel(sorting: Sorting, suffix: str, call: str) -> list[str]:
     return [*head, *(INDENT + line for line in (*sorting.setup, make, call)), "}"]
 
 
-def _call(sorting: Sorting, suffix: str, blocks: Dim, cycles: Dim, latency: Dim, *, swapped: bool = False) -> GridCall:
+def _call(
+    sorting: Sorting, suffix: str, blocks: Dim, cycles: Dim, latency: Dim, *, swapped: bool = False
+) -> GridLaunch[Dim]:
     buffers = list(range(len(sorting.params) + len(sorting.workspaces)))
     if swapped:
         first = len(sorting.params) + sorting.items_from
         buffers[first], buffers[first + 1] = first + 1, first
-    return GridCall(
+    return GridLaunch(
         kernel=f"{NAME}_{suffix}",
         buffers=tuple(buffers),
         symbols=sorting.symbols,
@@ -145,21 +147,21 @@ def _call(sorting: Sorting, suffix: str, blocks: Dim, cycles: Dim, latency: Dim,
     )
 
 
-def short_variants(sorting: Sorting) -> tuple[CallVariant, ...]:
+def short_variants(sorting: Sorting) -> tuple[Variant[Dim], ...]:
     """Sort whole lines in shared memory."""
     teams = sorting.block // 32
     moved = sorting.item_bytes + sorting.traffic
-    found = list[CallVariant]()
+    found = list[Variant[Dim]]()
     for suffix, items, per_block in (("warp", sorting.warp_items, teams), ("block", sorting.tile, 1)):
         blocks = (sorting.lines + (per_block - 1)) // per_block
         latency = const(2 * LOAD_LATENCY + _tile_latency(items, items // (32 if per_block > 1 else sorting.block)))
         work = memory_cycles(sorting.extent * (per_block * moved)) + _tile_cycles(items * per_block)
         call = _call(sorting, suffix, blocks, work, latency)
-        found.append(CallVariant(suffix, (Condition(sorting.extent, "<=", const(items)),), False, (call,)))
+        found.append(Variant(suffix, (Guard(sorting.extent, "<=", const(items)),), False, (call,)))
     return tuple(found)
 
 
-def long_calls(sorting: Sorting) -> tuple[GridCall, ...]:
+def long_calls(sorting: Sorting) -> tuple[GridLaunch[Dim], ...]:
     """Sort tiles, then merge them in as many launches as the longest line takes."""
     tile, moved = sorting.tile, sorting.item_bytes + sorting.traffic
     tiles = (sorting.extent + (tile - 1)) // tile
@@ -177,9 +179,9 @@ def long_calls(sorting: Sorting) -> tuple[GridCall, ...]:
     return tuple(calls)
 
 
-def long_variant(sorting: Sorting) -> CallVariant:
+def long_variant(sorting: Sorting) -> Variant[Dim]:
     """Sort lines of any length."""
-    return CallVariant("merge", (), False, long_calls(sorting))
+    return Variant("merge", (), False, long_calls(sorting))
 
 
 def _tile_cycles(items: int) -> int:

@@ -21,7 +21,7 @@ from shlo_disc.expr.dim import Atom, Dim, FloorDiv, Mod, Product, Sym, const, di
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import Fold, FoldResult, InRange, Load, Scalar, Select
-from shlo_disc.host.program import Condition
+from shlo_disc.host_ir import Guard
 from shlo_disc.kernels.dependence import Dependence
 from shlo_disc.kernels.kernel import Axis, Param, Scratch, Stage, Store
 from shlo_disc.kernels.rewrite import DimRewriter, nodes_of
@@ -42,7 +42,7 @@ class Packing:
 
     stage: Stage
     width: int
-    guards: tuple[Condition, ...]
+    guards: tuple[Guard[Dim], ...]
     packs: frozenset[tuple[Param | Scratch, Dim]]
 
     def start(self, target: Param | Scratch, offset: Dim) -> Dim | None:
@@ -132,9 +132,9 @@ class Divisibility:
         self._assumed = dict[Dim, None]()
 
     @property
-    def guards(self) -> tuple[Condition, ...]:
+    def guards(self) -> tuple[Guard[Dim], ...]:
         """What was assumed."""
-        return tuple(Condition(dim % self.width, "==", const(0)) for dim in self._assumed)
+        return tuple(Guard(dim % self.width, "==", const(0)) for dim in self._assumed)
 
     def ask(self, dims: Iterable[Dim]) -> bool:
         """Whether all of these may be divisible; what is open becomes a guard."""

@@ -21,7 +21,8 @@ from shlo_disc.emit.naming import NAME
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import ZERO, Dim, const, maximum, minimum, product, total
 from shlo_disc.expr.facts import Facts
-from shlo_disc.host.program import CallVariant, Condition, GridCall, InPlace
+from shlo_disc.host.program import InPlace
+from shlo_disc.host_ir import GridLaunch, Guard, Variant
 from shlo_disc.kernels.inplace import positions
 from shlo_disc.kernels.kernel import Param, RowKernel
 from shlo_disc.lower_cuda.maps import flattened, is_map, map_pairs, map_pieces
@@ -123,7 +124,7 @@ class _Member:
     prefix: str
 
     @property
-    def calls(self) -> tuple[GridCall, ...]:
+    def calls(self) -> tuple[GridLaunch[Dim], ...]:
         """Its launches, with the names and the buffers of the whole."""
         return tuple(
             replace(c, kernel=c.kernel.replace(NAME, self.prefix), buffers=tuple(self.places[b] for b in c.buffers))
@@ -138,7 +139,7 @@ class _Printer:
         self.parts, self.facts = parts, facts
         self.tensors = tuple(dict.fromkeys(t for part in parts for t in part.tensors))
         self.functions, self.kernels = list[str](), list[str]()
-        self.variants = list[CallVariant]()
+        self.variants = list[Variant[Dim]]()
         self.overflow = total(part.overflow for part in parts)
         spilling = [] if self.overflow.constant == 0 else [part.spilled for part in parts]
         sums = [size for part in parts for size in part.workspaces]
@@ -182,16 +183,16 @@ class _Printer:
         guards = [g for m in members for g in m.way.guards if g.relation == "=="]
         if not style.spills:
             shared = (call.shared for m in fused for call in m.way.calls)
-            guards += [Condition(size, "<=", const(EVERY_SHARED)) for size in shared if size.constant is None]
+            guards += [Guard(size, "<=", const(EVERY_SHARED)) for size in shared if size.constant is None]
         elif self.overflow.constant is None:
-            guards.append(Condition(self.overflow, ">=", const(1)))
+            guards.append(Guard(self.overflow, ">=", const(1)))
         if fused:
             calls.insert(0, self._fuse(fused, name))
         label = ", ".join(dict.fromkeys(m.way.label for m in members))
         aligned = any(m.way.aligned for m in members)
-        self.variants.append(CallVariant(label, tuple(dict.fromkeys(guards)), aligned, tuple(calls)))
+        self.variants.append(Variant(label, tuple(dict.fromkeys(guards)), aligned, tuple(calls)))
 
-    def _fuse(self, members: Sequence[_Member], name: str) -> GridCall:
+    def _fuse(self, members: Sequence[_Member], name: str) -> GridLaunch[Dim]:
         """The kernel that deals its blocks to the members, and its launch."""
         emit = Emitter(CudaSpelling())
         counts = [emit.dim_scalar(self.facts.canonical(m.way.calls[0].blocks)) for m in members]
@@ -239,10 +240,12 @@ def _deal(member: _Member, count: str) -> list[str]:
     ]
 
 
-def _launch(name: str, places: tuple[int, ...], symbols: tuple[str, ...], calls: Sequence[GridCall]) -> GridCall:
+def _launch(
+    name: str, places: tuple[int, ...], symbols: tuple[str, ...], calls: Sequence[GridLaunch[Dim]]
+) -> GridLaunch[Dim]:
     """The blocks of all calls; they cost what they cost alone, and wait for the slowest."""
     blocks = total(call.blocks for call in calls)
     cycles = total(call.blocks * call.cycles for call in calls) // maximum(1, blocks)
     shared = maximum(*(call.shared for call in calls))
     latency = maximum(*(call.latency for call in calls))
-    return GridCall(name, places, symbols, blocks, THREADS, shared, maximum(1, cycles), latency)
+    return GridLaunch(name, places, symbols, blocks, THREADS, shared, maximum(1, cycles), latency)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from shlo_disc.emit.indices import size_name
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim
-from shlo_disc.host.program import CallVariant, Condition, GridCall, InPlace
+from shlo_disc.host.program import InPlace
+from shlo_disc.host_ir import GridLaunch, Guard, Variant
 from shlo_disc.kernels.kernel import Param
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 
@@ -25,7 +26,7 @@ class Printed:
     """
 
     text: str
-    variants: tuple[CallVariant, ...]
+    variants: tuple[Variant[Dim], ...]
     spaces: tuple[Dim, ...]
     workspaces: tuple[Dim, ...] = ()
     in_place: InPlace = ()
@@ -99,16 +100,16 @@ class Way:
     """
 
     label: str
-    calls: tuple[GridCall, ...]
+    calls: tuple[GridLaunch[Dim], ...]
     kernels: tuple[KernelText, ...]
     functions: tuple[str, ...] = ()
-    guards: tuple[Condition, ...] = ()
+    guards: tuple[Guard[Dim], ...] = ()
     aligned: bool = False
 
     @property
-    def variant(self) -> CallVariant:
+    def variant(self) -> Variant[Dim]:
         """The same for the launch table."""
-        return CallVariant(self.label, self.guards, self.aligned, self.calls)
+        return Variant(self.label, self.guards, self.aligned, self.calls)
 
     @property
     def text(self) -> list[str]:

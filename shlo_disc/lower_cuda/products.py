@@ -14,7 +14,7 @@ from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import Load
-from shlo_disc.host.program import GridCall
+from shlo_disc.host_ir import GridLaunch
 from shlo_disc.kernels.kernel import Axis, ConvKernel, DotKernel, MatrixView, Panel, Param, Store
 from shlo_disc.kernels.rewrite import nodes_of
 from shlo_disc.lower_cuda.cost import BARRIER_LATENCY, LOAD_LATENCY
@@ -99,10 +99,10 @@ class Function:
     buffers: tuple[int, ...]
     symbols: tuple[str, ...]
 
-    def call(self, blocks: Dim, threads: int, cycles: int | Dim, latency: Dim) -> GridCall:
+    def call(self, blocks: Dim, threads: int, cycles: int | Dim, latency: Dim) -> GridLaunch[Dim]:
         """A launch without dynamic shared memory."""
         busy = const(cycles) if isinstance(cycles, int) else cycles
-        return GridCall(self.name, self.buffers, self.symbols, capped(blocks), threads, const(0), busy, latency, True)
+        return GridLaunch(self.name, self.buffers, self.symbols, capped(blocks), threads, const(0), busy, latency, True)
 
 
 class Body:

@@ -19,7 +19,7 @@ from shlo_disc.emit.naming import NAME
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim, const, minimum
 from shlo_disc.expr.facts import Facts
-from shlo_disc.host.program import CallVariant, GridCall
+from shlo_disc.host_ir import GridLaunch, Variant
 from shlo_disc.kernels.kernel import ScanKernel
 from shlo_disc.lower_cuda.cost import BARRIER_LATENCY, LOAD_LATENCY, SHUFFLE_LATENCY, memory_cycles
 from shlo_disc.lower_cuda.printed import Printed, signature
@@ -160,8 +160,8 @@ def _function(plan: _Plan, suffix: str, call: str) -> list[str]:
     return [*head, *(INDENT + line for line in (*plan.setup, call)), "}"]
 
 
-def _call(plan: _Plan, suffix: str, blocks: Dim, cycles: Dim, latency: Dim) -> GridCall:
-    return GridCall(
+def _call(plan: _Plan, suffix: str, blocks: Dim, cycles: Dim, latency: Dim) -> GridLaunch[Dim]:
+    return GridLaunch(
         kernel=f"{NAME}_{suffix}",
         buffers=tuple(range(len(plan.kernel.params) + 1)),
         symbols=plan.symbols,
@@ -173,7 +173,7 @@ def _call(plan: _Plan, suffix: str, blocks: Dim, cycles: Dim, latency: Dim) -> G
     )
 
 
-def _variants(plan: _Plan) -> tuple[CallVariant, ...]:
+def _variants(plan: _Plan) -> tuple[Variant[Dim], ...]:
     threads, tile, lines, extent = plan.threads, plan.tile, plan.lines, plan.extent
     warps, part = threads // 32, plan.tile * PART_TILES
     parts = (extent + (part - 1)) // part
@@ -201,8 +201,8 @@ def _variants(plan: _Plan) -> tuple[CallVariant, ...]:
         _call(plan, "parts", pieces, work(const(part)), one),
     )
     return (
-        CallVariant("thread", (), False, (thread,)),
-        CallVariant("warp", (), False, (warp,)),
-        CallVariant("block", (), False, (block,)),
-        CallVariant("split", (), False, split),
+        Variant("thread", (), False, (thread,)),
+        Variant("warp", (), False, (warp,)),
+        Variant("block", (), False, (block,)),
+        Variant("split", (), False, split),
     )

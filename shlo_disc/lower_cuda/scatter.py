@@ -23,7 +23,7 @@ from shlo_disc.expr.dim import Dim, const, minimum, product
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import Arg, Binary, BinaryFn, Scalar
-from shlo_disc.host.program import Call, CallVariant, Condition, CopyCall, FillCall, GridCall
+from shlo_disc.host_ir import Command, Copy, Fill, GridLaunch, Guard, Variant
 from shlo_disc.kernels.dependence import Dependence
 from shlo_disc.kernels.inplace import positions, scatter_pairs
 from shlo_disc.kernels.kernel import ScatterKernel, Start, Sweep
@@ -100,20 +100,20 @@ def print_scatter(kernel: ScatterKernel, facts: Facts) -> Printed:
     return Printed("\n".join(text), variants, spaces, (size, size, parts.count * ITEM_BYTES), in_place)
 
 
-def _ending(variant: CallVariant, ends: tuple[Call, ...]) -> CallVariant:
-    return replace(variant, calls=(*variant.calls, *ends))
+def _ending(variant: Variant[Dim], ends: tuple[Command[Dim], ...]) -> Variant[Dim]:
+    return replace(variant, commands=(*variant.commands, *ends))
 
 
-def _sweep_call(parts: Parts, sweep: Sweep) -> GridCall:
+def _sweep_call(parts: Parts, sweep: Sweep) -> GridLaunch[Dim]:
     points = product(a.extent for a in sweep.axes)
     blocks = minimum((points + (BLOCK - 1)) // BLOCK, MOST_BLOCKS)
     read = sum(p.dtype.bytes for p in parts.kernel.params)
     return _launch(parts, "sweep", blocks, memory_cycles(const(BLOCK * read)), const(2 * LOAD_LATENCY))
 
 
-def _start(kernel: ScatterKernel, start: Start) -> Call:
+def _start(kernel: ScatterKernel, start: Start) -> Command[Dim]:
     target = kernel.params.index(start.target)
-    return FillCall(target, 0) if start.source is None else CopyCall(kernel.params.index(start.source), target)
+    return Fill(target, 0) if start.source is None else Copy(kernel.params.index(start.source), target)
 
 
 # -- unique targets, and integers
@@ -162,9 +162,11 @@ def _commuting_update(carry: Arg, value: Scalar) -> tuple[str, Scalar] | None:
             return None
 
 
-def _launch(parts: Parts, suffix: str, blocks: Dim, cycles: Dim, latency: Dim, *, workspaces: int = 0) -> GridCall:
+def _launch(
+    parts: Parts, suffix: str, blocks: Dim, cycles: Dim, latency: Dim, *, workspaces: int = 0
+) -> GridLaunch[Dim]:
     buffers = tuple(range(len(parts.kernel.params) + workspaces))
-    return GridCall(f"{NAME}_{suffix}", buffers, parts.symbols, blocks, BLOCK, const(0), cycles, latency)
+    return GridLaunch(f"{NAME}_{suffix}", buffers, parts.symbols, blocks, BLOCK, const(0), cycles, latency)
 
 
 def _moved(parts: Parts) -> int:
@@ -172,11 +174,11 @@ def _moved(parts: Parts) -> int:
     return 8 + sum(3 * t.target.dtype.bytes for t in parts.kernel.targets)
 
 
-def _direct_variant(parts: Parts, label: str, starts: tuple[Call, ...]) -> CallVariant:
+def _direct_variant(parts: Parts, label: str, starts: tuple[Command[Dim], ...]) -> Variant[Dim]:
     blocks = minimum((parts.count * parts.width + (BLOCK - 1)) // BLOCK, MOST_BLOCKS)
     cycles = memory_cycles(const(BLOCK * _moved(parts)))
     call = _launch(parts, label, blocks, cycles, const(3 * LOAD_LATENCY))
-    return CallVariant(label, (), False, (*starts, call))
+    return Variant(label, (), False, (*starts, call))
 
 
 # -- updates that may meet
@@ -243,14 +245,14 @@ def _linked(parts: Parts) -> list[str]:
     return function(parts, "linked", lines)
 
 
-def _linked_variant(parts: Parts, starts: tuple[Call, ...]) -> CallVariant:
+def _linked_variant(parts: Parts, starts: tuple[Command[Dim], ...]) -> Variant[Dim]:
     points = parts.count * parts.width
     blocks = minimum((points + (BLOCK - 1)) // BLOCK, LINKING_BLOCKS)
     linking = parts.count * parts.count // (2 * BLOCK)
     cycles = memory_cycles(const(BLOCK * _moved(parts))) + linking * 2
     latency = linking * 8 + (8 * LOAD_LATENCY + 4 * BARRIER_LATENCY)
     call = _launch(parts, "linked", blocks, cycles, latency)
-    return CallVariant("linked", (Condition(parts.count, "<=", const(FEW)),), False, (*starts, call))
+    return Variant("linked", (Guard(parts.count, "<=", const(FEW)),), False, (*starts, call))
 
 
 def _walk_sorted(parts: Parts) -> list[str]:
@@ -290,8 +292,8 @@ def _walk_sorted(parts: Parts) -> list[str]:
     return function(parts, "walk", lines, workspaces=_WORKSPACES)
 
 
-def _sorted_variant(parts: Parts, sorting: Sorting, starts: tuple[Call, ...]) -> CallVariant:
+def _sorted_variant(parts: Parts, sorting: Sorting, starts: tuple[Command[Dim], ...]) -> Variant[Dim]:
     blocks = minimum((parts.count * parts.width + (BLOCK - 1)) // BLOCK, MOST_BLOCKS)
     cycles = memory_cycles(const(BLOCK * (_moved(parts) + ITEM_BYTES)))
     walk = _launch(parts, "walk", blocks, cycles, const(6 * LOAD_LATENCY), workspaces=len(_WORKSPACES))
-    return CallVariant("sorted", (), False, (*starts, *long_calls(sorting), walk))
+    return Variant("sorted", (), False, (*starts, *long_calls(sorting), walk))

@@ -13,7 +13,7 @@ from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim, const, maximum, minimum
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
-from shlo_disc.host.program import GridCall
+from shlo_disc.host_ir import GridLaunch
 from shlo_disc.kernels.kernel import Axis
 from shlo_disc.lower_cuda.cost import LOAD_LATENCY, memory_cycles
 from shlo_disc.lower_cuda.products import (
@@ -65,7 +65,7 @@ class Split:
         kind = "double" if self.dtype is DType.F64 else "float"
         return f"if (splits > 1) {{ (({kind}*)w)[{place}] = sum; return; }}"
 
-    def call(self, function: Function) -> GridCall:
+    def call(self, function: Function) -> GridLaunch[Dim]:
         """The launch that adds up, if there are several parts."""
         blocks = self._several * ((self.sums + (THREADS - 1)) // THREADS)
         cycles = memory_cycles((self.count + 1) * (self._bytes * THREADS))

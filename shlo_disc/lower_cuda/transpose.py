@@ -19,7 +19,7 @@ from shlo_disc.expr.dim import Dim, Sym, const, minimum, product, total
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import Load, Select
-from shlo_disc.host.program import GridCall
+from shlo_disc.host_ir import GridLaunch
 from shlo_disc.kernels.dependence import Dependence
 from shlo_disc.kernels.kernel import Axis, Param, Scratch, Stage
 from shlo_disc.kernels.simplify_kernel import stage_formulas
@@ -174,7 +174,7 @@ def _print_tiles(stage: Stage, tiles: Tiles, buffers: Sequence[Param], facts: Fa
     cycles = shared_cycles(count * each, blocks, 1)
     latency = (2 * LOAD_LATENCY + 2 * BARRIER_LATENCY) * ((count + (MOST_BLOCKS - 1)) // MOST_BLOCKS)
     places = tuple(buffers.index(p) for p in used)
-    call = GridCall(kernel, places, symbols, blocks, THREADS, const(0), cycles, latency)
+    call = GridLaunch(kernel, places, symbols, blocks, THREADS, const(0), cycles, latency)
     return Way(f"tiles of {tiles.side}", (call,), (text,))
 
 

@@ -12,7 +12,7 @@ from shlo_disc.emit.naming import NAME
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim, const, minimum, product
 from shlo_disc.expr.facts import Facts
-from shlo_disc.host.program import CallVariant, GridCall
+from shlo_disc.host_ir import GridLaunch, Variant
 from shlo_disc.kernels.kernel import WindowScatterKernel
 from shlo_disc.lower_cuda.cost import LOAD_LATENCY, memory_cycles
 from shlo_disc.lower_cuda.printed import Printed, signature
@@ -51,7 +51,7 @@ def print_window_scatter(kernel: WindowScatterKernel, facts: Facts) -> Printed:
     symbols = tuple(emit.sizes)
     head = signature(f"{NAME}_windows", kernel.params, [kernel.target], symbols, threads=BLOCK)
     spaces = (total, product(kernel.source_shape))
-    variant = CallVariant("windows", (), False, (_launch(kernel, symbols, total),))
+    variant = Variant("windows", (), False, (_launch(kernel, symbols, total),))
     return Printed("\n".join([*head, *_indented(lines), "}"]), (variant,), spaces)
 
 
@@ -59,11 +59,11 @@ def _indented(lines: Sequence[str]) -> list[str]:
     return [INDENT + line for line in lines]
 
 
-def _launch(kernel: WindowScatterKernel, symbols: tuple[str, ...], total: Dim) -> GridCall:
+def _launch(kernel: WindowScatterKernel, symbols: tuple[str, ...], total: Dim) -> GridLaunch[Dim]:
     around = product((w + (s - 1)) // s for w, s in zip(kernel.window, kernel.strides, strict=True))
     reads = around * product(kernel.window)
     bytes_moved = kernel.operand.dtype.bytes + kernel.target.dtype.bytes + kernel.source.dtype.bytes
-    return GridCall(
+    return GridLaunch(
         kernel=f"{NAME}_windows",
         buffers=tuple(range(len(kernel.params))),
         symbols=symbols,

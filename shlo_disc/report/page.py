@@ -13,8 +13,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeAlias, assert_never
 
-from shlo_disc.artifact import (
-    Artifact,
+from shlo_disc.artifact import Artifact
+from shlo_disc.host_ir import (
     Case,
     Choice,
     Command,

@@ -6,19 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from shlo_disc.artifact import (
-    Artifact,
-    Case,
-    Choice,
-    Copy,
-    GridLaunch,
-    HostCall,
-    Launch,
-    Region,
-    Slot,
-    Step,
-    While,
-)
+from shlo_disc.artifact import Artifact
+from shlo_disc.host_ir import Case, Choice, Copy, GridLaunch, HostCall, Launch, Region, Slot, Step, While
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from shlo_disc.artifact import Artifact, Choice, HostCall, Region, Variant
+from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import ShloDiscError, one_line, printable
+from shlo_disc.host_ir import Choice, HostCall, Region, Variant
 from shlo_disc.overview import GroupText
 from shlo_disc.report.chains import folded_facts, folded_shapes, value_chains
 from shlo_disc.report.steps import kernel_names, lifetimes, places
@@ -92,7 +93,7 @@ def _fusion(artifact: Artifact) -> Iterator[str]:
 
 def _held(artifact: Artifact, region: Region) -> Iterator[str]:
     """Which tensors are never whole: a launch leaves a unit of rows in a cache, where the next one reads them."""
-    slots = {member.launch.buffers[position] for member in region.members for position, _ in member.held}
+    slots = {member.launch.buffers[held.position] for member in region.members for held in member.held}
     if slots:
         named = artifact.overview.names()
         names = ", ".join(named.get(slot, artifact.buffers[slot].label) for slot in sorted(slots))

@@ -8,9 +8,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from shlo_disc.artifact import DeviceKind, HostCall
+from shlo_disc.artifact import DeviceKind
 from shlo_disc.custom_calls import CustomCall, decoded
 from shlo_disc.diagnostics import InternalError
+from shlo_disc.host_ir import HostCall
 from shlo_disc.linear_algebra import Routine
 from shlo_disc.runtime.fourier import Transform, bind_fft
 from shlo_disc.runtime.host_calls import Callee

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from shlo_disc.artifact import Artifact, Launch
+from shlo_disc.artifact import Artifact
+from shlo_disc.host_ir import Launch, Selection
 from shlo_disc.runtime.driver import Driver, Plan
 from shlo_disc.runtime.entry import HostProgram
 from shlo_disc.runtime.library import Pointers, Program, Runtime, pointers, words
@@ -19,7 +20,6 @@ from shlo_disc.runtime.peak import symbols_at
 from shlo_disc.runtime.steps import leaves
 from shlo_disc.schedules.candidates import Candidate
 from shlo_disc.schedules.model import Shape, cost, occupancy, seconds, waste
-from shlo_disc.schedules.selection import Selection
 from shlo_disc.size_expr import evaluate
 
 _LEAST_RUNS, _PATIENCE = 5, 0.05  # of a launch that is measured; seconds
@@ -102,7 +102,7 @@ def explain_dispatch(artifact: Artifact, program: Program, runtime: Runtime, siz
     for step in leaves(artifact.steps):
         if not isinstance(step, Launch) or not step.selections:
             continue
-        key = (step.kernel, *(evaluate(size, symbols) for size in step.dims))
+        key = (step.kernel, *(evaluate(size, symbols) for size in step.symbols))
         if key not in measured:
             measured[key] = _measure(artifact, program, runtime, step, symbols)
         for selection in step.selections:
@@ -151,7 +151,7 @@ def _measure(artifact: Artifact, program: Program, runtime: Runtime, step: Launc
     arguments = (
         ctypes.c_void_p(runtime.address), ctypes.c_void_p(program.address(step.kernel)),
         pointers([0 if array is None else array.ctypes.data for array in arrays]),
-        words([evaluate(size, symbols) for size in step.dims]),
+        words([evaluate(size, symbols) for size in step.symbols]),
         ctypes.c_int64(extent), ctypes.c_int64(grain), ctypes.c_int64(scratch),
     )  # fmt: skip
     least, runs, begun = math.inf, 0, time.perf_counter()

@@ -10,8 +10,9 @@ from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
-from shlo_disc.artifact import Artifact, HostCall, Slot
+from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import InternalError
+from shlo_disc.host_ir import HostCall, Slot
 from shlo_disc.runtime.interop import Array, dtype_of
 from shlo_disc.runtime.steps import Buffers, host_calls
 

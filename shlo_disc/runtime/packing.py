@@ -12,7 +12,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from shlo_disc.artifact import Artifact, Case, Copy, HostCall, Launch, Region, Slot, Step, While
+from shlo_disc.artifact import Artifact
+from shlo_disc.host_ir import Case, Copy, HostCall, Launch, Region, Slot, Step, While
 from shlo_disc.runtime.interop import Array
 from shlo_disc.runtime.library import Pointers, Program, Runtime, pointers, words
 from shlo_disc.runtime.limits import LARGEST, magnitude
@@ -42,7 +43,7 @@ class Packer:
         for number, packing in enumerate(self.artifact.packings):
             *sources, target = packing.buffers
             size = self.artifact.buffers[target].size
-            sizes = (size, packing.extent, packing.grain, packing.scratch, *packing.dims)
+            sizes = (size, packing.extent, packing.grain, packing.scratch, *packing.symbols)
             if number in done or not all(slot in addresses for slot in sources):
                 continue
             if set(symbols_of(*sizes)) <= known.keys():
@@ -56,7 +57,7 @@ class Packer:
         if extent > 0:
             done = self._parallel(
                 self._runtime, self._kernels[packing.kernel], pointers(addresses),
-                words([evaluate(one, known) for one in packing.dims]),
+                words([evaluate(one, known) for one in packing.symbols]),
                 ctypes.c_int64(extent), ctypes.c_int64(grain), ctypes.c_int64(scratch),
             )  # fmt: skip
             if not done:

@@ -10,8 +10,9 @@ from typing import TypeAlias, assert_never
 
 import numpy as np
 
-from shlo_disc.artifact import (
-    Artifact,
+from shlo_disc.artifact import Artifact
+from shlo_disc.diagnostics import InternalError
+from shlo_disc.host_ir import (
     Buffer,
     Case,
     Choice,
@@ -27,7 +28,6 @@ from shlo_disc.artifact import (
     Step,
     While,
 )
-from shlo_disc.diagnostics import InternalError
 from shlo_disc.runtime.interop import Array, dtype_of
 from shlo_disc.runtime.library import Pointers
 from shlo_disc.size_expr import SizeExpr, evaluate

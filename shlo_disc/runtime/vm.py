@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Literal
 
-from shlo_disc.artifact import Artifact, Choice, Copy, HostCall, Launch, Region
+from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import InternalError
+from shlo_disc.host_ir import Choice, Copy, HostCall, Launch, Region
 from shlo_disc.runtime.driver import NO_SCRATCH, Plan, allot, calls_on_host, sizes_in_python
 from shlo_disc.runtime.entry import HostProgram
 from shlo_disc.runtime.host_calls import memory_of
@@ -89,7 +90,7 @@ class Vm:
                 self._runtime,
                 self._kernels[step.kernel],
                 pointers([buffers.address(slot) for slot in step.buffers]),
-                words([buffers.value(size) for size in step.dims]),
+                words([buffers.value(size) for size in step.symbols]),
                 ctypes.c_int64(extent), ctypes.c_int64(grain), ctypes.c_int64(scratch),
             )  # fmt: skip
             if not done:
@@ -101,9 +102,11 @@ class Vm:
         for member in region.members:
             launch = member.launch
             slots = pointers([buffers.address(slot) for slot in launch.buffers])
-            dims, unit_dims = (words([buffers.value(size) for size in sizes]) for sizes in (launch.dims, member.dims))
+            dims, unit_dims = (
+                words([buffers.value(size) for size in sizes]) for sizes in (launch.symbols, member.symbols)
+            )
             sizes = (launch.extent, launch.grain, launch.scratch)
-            held = words([buffers.value(part) for row in member.held for part in row])
+            held = words([part for row in member.held for part in (row.position, buffers.value(row.size))])
             kept += (slots, dims, unit_dims, held)
             members += (self._kernels[launch.kernel].value or 0, ctypes.addressof(slots), ctypes.addressof(dims))
             members += (*map(buffers.value, sizes), ctypes.addressof(unit_dims))

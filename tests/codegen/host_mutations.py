@@ -10,20 +10,9 @@ from dataclasses import replace
 from itertools import combinations
 from typing import TypeVar
 
-from shlo_disc.expr.dim import const
-from shlo_disc.host.program import (
-    CaseStep,
-    CopyStep,
-    GridRef,
-    HostBuffer,
-    HostProgram,
-    HostStep,
-    KernelRef,
-    LaunchStep,
-    Member,
-    RegionStep,
-    WhileStep,
-)
+from shlo_disc.expr.dim import Dim, const
+from shlo_disc.host.program import GridRef, HostBuffer, HostProgram, HostStep, KernelRef, LaunchStep, PlannedRegion
+from shlo_disc.host_ir import Case, Copy, Member, Region, While
 
 Steps = tuple[HostStep, ...]
 Mutation = Callable[[HostProgram], Iterator[HostProgram]]
@@ -39,12 +28,12 @@ def lists(steps: Steps) -> Iterator[tuple[Steps, Callable[[Steps], Steps]]]:
             return lambda new: (*steps[:k], make(new), *steps[k + 1 :])
 
         match step:
-            case WhileStep():
+            case While():
                 inner = [
                     (step.condition, within(lambda new, step=step: replace(step, condition=new))),
                     (step.body, within(lambda new, step=step: replace(step, body=new))),
                 ]
-            case CaseStep():
+            case Case():
                 inner = [
                     (branch, within(lambda new, n=n, step=step: replace(step, branches=_at(step.branches, n, new))))
                     for n, branch in enumerate(step.branches)
@@ -70,7 +59,7 @@ def _reads(step: HostStep) -> set[int]:
     match step:
         case LaunchStep():
             return set(step.slots) - set(step.written)
-        case CopyStep():
+        case Copy():
             return {step.source}
         case _:
             return set()
@@ -80,7 +69,7 @@ def _writes(step: HostStep) -> set[int]:
     match step:
         case LaunchStep():
             return set(step.written)
-        case CopyStep():
+        case Copy():
             return {step.target}
         case _:
             return set()
@@ -91,7 +80,7 @@ def dropped(host: HostProgram) -> Iterator[HostProgram]:
 
     def change(steps: Steps) -> Iterator[Steps]:
         for k, step in enumerate(steps):
-            if isinstance(step, LaunchStep | CopyStep):
+            if isinstance(step, LaunchStep | Copy):
                 yield (*steps[:k], *steps[k + 1 :])
 
     yield from _with_steps(host, change)
@@ -116,7 +105,7 @@ def _launches(host: HostProgram, change: Callable[[LaunchStep], Iterator[LaunchS
             match step:
                 case LaunchStep():
                     yield from (_at(steps, k, new) for new in change(step))
-                case RegionStep():
+                case Region():
                     for n, member in enumerate(step.members):
                         for new in change(member.launch):
                             members = _at(step.members, n, replace(member, launch=new))
@@ -162,9 +151,10 @@ def _used(host: HostProgram) -> set[int]:
     found = set[int]()
     for steps, _ in lists(host.steps):
         for step in steps:
-            launches = [m.launch for m in step.members] if isinstance(step, RegionStep) else [step]
+            launches = [m.launch for m in step.members] if isinstance(step, Region) else [step]
             found.update(slot for one in launches for slot in _reads(one) | _writes(one))
-    return {host.buffers[slot].memory for slot in found if host.buffers[slot].kind == "arena"}
+    homes = {slot: host.buffers[slot].memory for slot in found if host.buffers[slot].kind == "arena"}
+    return {slot if home is None else home for slot, home in homes.items()}
 
 
 def _with_buffers(host: HostProgram, home: int, change: Callable[[HostBuffer], HostBuffer]) -> HostProgram:
@@ -211,10 +201,9 @@ def carried_wrongly(host: HostProgram) -> Iterator[HostProgram]:
 
     def change(steps: Steps) -> Iterator[Steps]:
         for k, step in enumerate(steps):
-            if isinstance(step, WhileStep) and len(step.carries) > 1:
-                yield _at(steps, k, replace(step, carries=step.carries[::-1]))
-            if isinstance(step, CaseStep) and len(step.results) > 1:
-                yield _at(steps, k, replace(step, results=step.results[::-1]))
+            if isinstance(step, While | Case) and len(step.made.written) > 1:
+                made = replace(step.made, written=step.made.written[::-1])
+                yield _at(steps, k, replace(step, made=made))
 
     yield from _with_steps(host, change)
 
@@ -246,7 +235,7 @@ def not_by_rows(host: HostProgram) -> Iterator[HostProgram]:
 
     def change(steps: Steps) -> Iterator[Steps]:
         for k, step in enumerate(steps):
-            if isinstance(step, RegionStep):
+            if isinstance(step, Region):
                 for n, member in enumerate(step.members):
                     if _hands_on(step, n):
                         yield _at(steps, k, replace(step, members=_at(step.members, n, _anywhere(member))))
@@ -254,14 +243,14 @@ def not_by_rows(host: HostProgram) -> Iterator[HostProgram]:
     yield from _with_steps(host, change)
 
 
-def _hands_on(step: RegionStep, n: int) -> bool:
+def _hands_on(step: PlannedRegion, n: int) -> bool:
     mine = step.members[n].launch
     others = [member.launch for k, member in enumerate(step.members) if k != n]
     read, made = (set[int]().union(*(use(one) for one in others)) for use in (_reads, _writes))
     return bool(_writes(mine) & read or _reads(mine) & made)
 
 
-def _anywhere(member: Member) -> Member:
+def _anywhere(member: Member[Dim, LaunchStep]) -> Member[Dim, LaunchStep]:
     kernel = member.launch.kernel
     assert isinstance(kernel, KernelRef), "threads share kernels"
     assert kernel.division is not None, "members can be cut"

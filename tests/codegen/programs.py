@@ -14,9 +14,10 @@ from jax import lax
 
 from shlo_disc.analysis.formula import Producers, producers_of
 from shlo_disc.analysis.sizes import likely_points
-from shlo_disc.artifact import Artifact, Case, Choice, Copy, HostCall, Launch, Region, Step, While
+from shlo_disc.artifact import Artifact
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.fusion.fuse import plan_fusion, plan_unfused
+from shlo_disc.host_ir import Case, Choice, Copy, HostCall, Launch, Region, Step, While
 from shlo_disc.kernels.groups import REAL_PRODUCTS, Abilities, Context, FusionPlan, Group
 from shlo_disc.legalize.legalize import legalize
 from shlo_disc.options import CompileOptions

@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shlo_disc
-from shlo_disc.artifact import Artifact, Case, Choice, Copy, HostCall, Launch, Region, Step, While
+from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import NOWHERE
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, of, symbol
 from shlo_disc.expr.facts import Facts
 from shlo_disc.host.placement import ALIGNMENT, Placement, Tenant, aligned, place, stack
+from shlo_disc.host_ir import Case, Choice, Copy, HostCall, Launch, Region, Step, While
 from shlo_disc.pipeline import DeviceKind
 from shlo_disc.runtime.steps import leaves, slots_of
 from shlo_disc.size_expr import evaluate

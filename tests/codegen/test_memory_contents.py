@@ -9,6 +9,7 @@ from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
 from shlo_disc.host.memory_contents import Clock, Contents, Layout
 from shlo_disc.host.program import HostBuffer, HostProgram
+from shlo_disc.host_ir import Buffer
 
 N = Sym("n")
 FACTS = Facts.empty().assume_at_least(of(N), 1, "a size", NOWHERE)
@@ -16,7 +17,7 @@ FACTS = Facts.empty().assume_at_least(of(N), 1, "a size", NOWHERE)
 
 def buffer(number: int, offset: Dim, size: Dim) -> HostBuffer:
     tensor = Tensor(f"t{number}", (size,), DType.UI8, NOWHERE)
-    return HostBuffer("arena", 0, offset, size, tensor, 0, 9, number)
+    return Buffer("arena", 0, offset, size, repr(tensor), "uint8", tensor.shape, 0, 9, number, made=tensor)
 
 
 def layout(*places: tuple[Dim, Dim]) -> Layout:

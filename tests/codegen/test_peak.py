@@ -14,8 +14,9 @@ import pytest
 from numpy.typing import NDArray
 
 import shlo_disc
-from shlo_disc.artifact import Artifact, Case, Slot, Step, While
+from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import RuntimeShapeError, ShloDiscError
+from shlo_disc.host_ir import Case, Slot, Step, While
 from shlo_disc.runtime.executable import Executable
 from shlo_disc.runtime.memory import POOL, Shelf
 from shlo_disc.runtime.peak import largest_size, parse_bytes

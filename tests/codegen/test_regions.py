@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import shlo_disc
 from shlo_disc import CompileOptions
-from shlo_disc.artifact import Artifact, Region
+from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import NOWHERE
 from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.expr.dim import Sym, const, of
@@ -25,6 +25,7 @@ from shlo_disc.expr.facts import Facts
 from shlo_disc.host.division import Access, Division
 from shlo_disc.host.program import KernelRef, LaunchStep
 from shlo_disc.host.regions import Locality, find_regions
+from shlo_disc.host_ir import Launch, Region
 from shlo_disc.kernels.groups import Group, GroupKind
 from shlo_disc.runtime.executable import Executable
 from shlo_disc.runtime.peak import symbols_at
@@ -272,7 +273,7 @@ def launch(read: int, written: int, *, reads_its_row: bool) -> LaunchStep:
     own = of(ROW) * 4 + of(COLUMN)
     accesses = (Access(0, own if reads_its_row else None, loops), Access(1, own, loops))
     division = Division(of(ROW), of(N), accesses, const(1), None, of(N), 1, 2)
-    kernel = KernelRef("k", tensors, (), of(N), const(1), const(0), division=division)
+    kernel = KernelRef(Launch("k", (), (), of(N), const(1), const(0)), tensors, division=division)
     return LaunchStep(kernel, (read, written), Group(GroupKind.ROWS, (), (), None, None), (written,))
 
 

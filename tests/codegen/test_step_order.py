@@ -24,18 +24,10 @@ from shlo_disc.expr.facts import Facts
 from shlo_disc.host import memory
 from shlo_disc.host import plan as host_plan
 from shlo_disc.host.memory import Memory, Place, allocate
-from shlo_disc.host.program import (
-    BufferKind,
-    CaseStep,
-    CopyStep,
-    HostStep,
-    KernelRef,
-    LaunchStep,
-    RegionStep,
-    WhileStep,
-)
+from shlo_disc.host.program import HostStep, KernelRef, LaunchStep, Made
 from shlo_disc.host.scheduling import Task, Tasks
 from shlo_disc.host.step_order import other_orders
+from shlo_disc.host_ir import BufferKind, Case, Copy, Launch, Region, While
 from shlo_disc.kernels.groups import REAL_PRODUCTS, Context, Group, GroupKind
 from shlo_disc.pipeline import Request, Stopwatch, compile_text
 from tests.models.recorded import MODELS, load
@@ -52,14 +44,16 @@ def launch(reads: Sequence[int], writes: Sequence[int]) -> LaunchStep:
     """Each result may be written in place of each operand."""
     slots = (*reads, *writes)
     pairs = tuple((k, len(reads) + j) for k in range(len(reads)) for j in range(len(writes)))
-    return LaunchStep(KernelRef("k", (), (), const(1), const(1), const(0), pairs), slots, GROUP, tuple(writes))
+    return LaunchStep(
+        KernelRef(Launch("k", (), (), const(1), const(1), const(0)), (), pairs), slots, GROUP, tuple(writes)
+    )
 
 
 @st.composite
 def leaves(draw: st.DrawFn) -> HostStep:
     slots = draw(st.lists(st.integers(0, SLOTS - 1), min_size=1, max_size=5, unique=True))
     if len(slots) == 2 and draw(st.booleans()):
-        return CopyStep(slots[0], max(1, slots[1]) if slots[0] != 1 else 2)
+        return Copy(slots[0], max(1, slots[1]) if slots[0] != 1 else 2)
     writes = [slot for slot in slots[: draw(st.integers(1, 2))] if slot]
     return launch([slot for slot in slots if slot not in writes], writes)
 
@@ -70,9 +64,9 @@ def lists(depth: int) -> st.SearchStrategy[Steps]:
     if depth:
         inner = lists(depth - 1)
         flags = st.integers(0, SLOTS - 1)
-        loops = st.builds(lambda c, f, b: WhileStep(c, f, b, GROUP, ()), inner, flags, inner)
+        loops = st.builds(lambda c, f, b: While(c, f, b, Made(GROUP, ())), inner, flags, inner)
         cases = st.builds(
-            lambda i, b: CaseStep(i, DType.I32, tuple(b), GROUP, ()), flags, st.lists(inner, min_size=1, max_size=2)
+            lambda i, b: Case(i, "int32", tuple(b), Made(GROUP, ())), flags, st.lists(inner, min_size=1, max_size=2)
         )
         one = st.one_of(one, one, one, loops, cases)
     return st.lists(one, max_size=8).map(tuple)
@@ -85,16 +79,16 @@ def outcome(steps: Steps, state: dict[int, Any]) -> dict[int, Any]:
             case LaunchStep(_, slots, _, written):
                 read = tuple(state[slot] for slot in slots if slot not in written)
                 state = {**state, **{slot: hash((read, k, len(written))) for k, slot in enumerate(written)}}
-            case RegionStep(members):
+            case Region(members):
                 state = outcome(tuple([member.launch for member in members]), state)
-            case CopyStep(source, target):
+            case Copy(source, target):
                 state = {**state, target: state[source]}
-            case WhileStep(condition, flag, body):
+            case While(condition, flag, body):
                 for _ in range(2):
                     state = outcome(condition, state)
                     state = chosen(state, flag, [outcome(body, state)])
                 state = outcome(condition, state)
-            case CaseStep(index, _, branches):
+            case Case(index, _, branches):
                 state = chosen(state, index, [outcome(branch, state) for branch in branches])
     return state
 

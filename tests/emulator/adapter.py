@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from shlo_disc.artifact import Choice
+from shlo_disc.host_ir import Choice
 from shlo_disc.pipeline import compile_for
 from shlo_disc.runtime.cuda.launch_table import Estimate, cheapest
 from tests.emulator.device import Array, EmulatedDevice, Schedule

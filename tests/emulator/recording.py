@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from shlo_disc.artifact import Artifact, Choice, Command, Copy, GridLaunch, HostCall, Launch, Region
+from shlo_disc.artifact import Artifact
 from shlo_disc.compiled import Compiled
 from shlo_disc.diagnostics import InternalError
+from shlo_disc.host_ir import Choice, Command, Copy, GridLaunch, HostCall, Launch, Region
 from shlo_disc.runtime.cuda.commands import execute
 from shlo_disc.runtime.cuda.device import IndexType
 from shlo_disc.runtime.cuda.driver import GpuCall, kernel_names
@@ -125,7 +126,7 @@ class _Recorder:
                     buffers.value(command.shared),
                     tuple(Held(*pair) for pair in zip(before, contents(), strict=True)),
                     tuple(slots.index(slot) for slot in command.buffers),
-                    tuple(buffers.value(size) for size in command.dims),
+                    tuple(buffers.value(size) for size in command.symbols),
                 )
             )
 

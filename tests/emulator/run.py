@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from shlo_disc.artifact import Choice
 from shlo_disc.compiled import Compiled
+from shlo_disc.host_ir import Choice
 from shlo_disc.options import CompileOptions
 from shlo_disc.pipeline import compile_for
 from shlo_disc.runtime.cuda.device import IndexType

@@ -14,8 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from shlo_disc.artifact import Artifact, Choice, Copy
+from shlo_disc.artifact import Artifact
 from shlo_disc.compiled import Compiled
+from shlo_disc.host_ir import Choice, Copy
 from shlo_disc.kernels import inplace
 from shlo_disc.options import Hints
 from shlo_disc.pipeline import compile_for

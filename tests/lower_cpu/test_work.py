@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import pytest
 
 import shlo_disc
-from shlo_disc.artifact import Launch
+from shlo_disc.host_ir import Launch
 from shlo_disc.runtime.executable import Executable
 from shlo_disc.runtime.symbols import Symbols
 from shlo_disc.size_expr import evaluate

@@ -10,7 +10,9 @@ from unittest import mock
 from shlo_disc import pipeline
 from shlo_disc.diagnostics import UnsupportedOpError
 from shlo_disc.emit.naming import NAME
-from shlo_disc.host.program import Call, CallVariant, GridCall, GridRef, LaunchRef
+from shlo_disc.expr.dim import Dim
+from shlo_disc.host.program import GridRef, LaunchRef
+from shlo_disc.host_ir import Command, GridLaunch, Variant
 from shlo_disc.kernels.groups import Group, GroupKind
 from shlo_disc.lower_cuda import kernels
 from shlo_disc.options import CompileOptions
@@ -24,7 +26,7 @@ class Printed:
     kind: GroupKind
     origin: str
     text: str
-    variants: tuple[CallVariant, ...]
+    variants: tuple[Variant[Dim], ...]
 
 
 class Collection:
@@ -67,8 +69,9 @@ class Collection:
         self.printed[text] = Printed(name, group.kind, origin, text.replace(NAME, name), variants)
 
 
-def _renamed(variant: CallVariant, old: str, new: str) -> CallVariant:
-    calls: tuple[Call, ...] = tuple(
-        replace(c, kernel=new + c.kernel.removeprefix(old)) if isinstance(c, GridCall) else c for c in variant.calls
+def _renamed(variant: Variant[Dim], old: str, new: str) -> Variant[Dim]:
+    calls: tuple[Command[Dim], ...] = tuple(
+        replace(c, kernel=new + c.kernel.removeprefix(old)) if isinstance(c, GridLaunch) else c
+        for c in variant.commands
     )
-    return replace(variant, calls=calls)
+    return replace(variant, commands=calls)

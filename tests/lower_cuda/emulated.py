@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from shlo_disc.artifact import Choice
+from shlo_disc.host_ir import Choice
 from shlo_disc.runtime.cuda.device import IndexType
 from shlo_disc.runtime.cuda.launch_table import Estimate
 from tests.emulator.device import Array, EmulatedDevice, Schedule

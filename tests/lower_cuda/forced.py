@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shlo_disc.artifact import Choice
+from shlo_disc.host_ir import Choice
 from shlo_disc.pipeline import compile_for
 from shlo_disc.runtime.cuda.device import IndexType
 from shlo_disc.runtime.cuda.launch_table import Estimate, cheapest

@@ -19,7 +19,7 @@ import pytest
 from shlo_disc.dynamic_ops.contract import Precision
 from shlo_disc.emit.naming import NAME
 from shlo_disc.expr.dtypes import DType
-from shlo_disc.host.program import GridCall
+from shlo_disc.host_ir import GridLaunch
 from shlo_disc.kernels.groups import GroupKind
 from shlo_disc.lower_cuda.attention import print_attention
 from shlo_disc.lower_cuda.attention_tiles import HALF, PLAIN, SHARED, TF32, Products, tiles_for
@@ -249,14 +249,14 @@ def test_machine_code(dtype: Any, width: int, precision: Precision, products: Pr
     made = nvrtc.compile_kernels(_module(printed.text), "attention.cu", 90, "int32_t")
     taken, code = resources(made.log), instructions(made.cubin)
     for tile, variant in zip((*tiles, tiles[-1]), printed.variants, strict=True):
-        call, *others = variant.calls
-        assert isinstance(call, GridCall)
+        call, *others = variant.commands
+        assert isinstance(call, GridLaunch)
         name = call.kernel.replace(NAME, "kernel")
         assert taken[name].spilled == 0
         assert taken[name].shared == tile.shared <= SHARED
         assert ("HMMA" in code[name]) == (products is not PLAIN)
         assert "LDGSTS" in code[name]  # keys and values go to shared memory past the registers
-        assert all(isinstance(c, GridCall) and not taken[c.kernel.replace(NAME, "kernel")].spilled for c in others)
+        assert all(isinstance(c, GridLaunch) and not taken[c.kernel.replace(NAME, "kernel")].spilled for c in others)
 
 
 def test_every_width_has_tiles() -> None:

@@ -15,7 +15,8 @@ import pytest
 
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.dynamic_ops.program import Tensor
-from shlo_disc.host.program import CallVariant, FillCall, GridCall
+from shlo_disc.expr.dim import Dim
+from shlo_disc.host_ir import Fill, GridLaunch, Variant
 from shlo_disc.kernels.scatter import build_scatter
 from shlo_disc.kernels.stages import build_row_kernel
 from shlo_disc.lower_cuda.call_order import check_calls
@@ -36,24 +37,24 @@ def rows(function: Callable[..., Any], *inputs: In) -> tuple[Printed, Tensors, T
     return print_rows(kernel, one.program.facts), tensors, group.roots
 
 
-def of_several_calls(printed: Printed) -> CallVariant:
-    return next(variant for variant in printed.variants if len(variant.calls) > 1)
+def of_several_calls(printed: Printed) -> Variant[Dim]:
+    return next(variant for variant in printed.variants if len(variant.commands) > 1)
 
 
 def test_parts_are_joined_after_they_are_there() -> None:
     printed, *tensors = rows(lambda x: x.sum(0), In("a, b"))
     check_calls(printed, *tensors)
     variant = of_several_calls(printed)
-    for calls in (variant.calls[::-1], variant.calls[1:]):
+    for calls in (variant.commands[::-1], variant.commands[1:]):
         with pytest.raises(InternalError, match=f"call 0 of {len(calls)} .* which no call has filled yet"):
-            check_calls(replace(printed, variants=(replace(variant, calls=calls),)), *tensors)
+            check_calls(replace(printed, variants=(replace(variant, commands=calls),)), *tensors)
 
 
 def test_every_variant_fills_the_results() -> None:
     printed, *tensors = rows(lambda x: x.sum(0), In("a, b"))
     variant = of_several_calls(printed)
     with pytest.raises(InternalError, match="does not fill"):
-        check_calls(replace(printed, variants=(replace(variant, calls=variant.calls[:-1]),)), *tensors)
+        check_calls(replace(printed, variants=(replace(variant, commands=variant.commands[:-1]),)), *tensors)
 
 
 def test_what_may_be_one_memory_is_not_said_to_be_apart() -> None:
@@ -70,7 +71,7 @@ def test_what_may_be_one_memory_is_not_said_to_be_apart() -> None:
 def test_an_operand_is_read_before_it_is_overwritten() -> None:
     printed, *tensors = rows(lambda x, y: jnp.tanh(x) + y, In("a, b"), In("a, b"))
     variant, (_, written) = printed.variants[0], printed.in_place[0]
-    wrong = replace(variant, calls=(FillCall(written, 0), *variant.calls))
+    wrong = replace(variant, commands=(Fill(written, 0), *variant.commands))
     with pytest.raises(InternalError, match="after it was overwritten"):
         check_calls(replace(printed, variants=(wrong,)), *tensors)
 
@@ -78,9 +79,9 @@ def test_an_operand_is_read_before_it_is_overwritten() -> None:
 def test_a_kernel_gets_as_many_buffers_as_it_takes() -> None:
     printed, *tensors = rows(lambda x: x + 1, In("a"))
     variant = printed.variants[0]
-    (call,) = variant.calls
-    assert isinstance(call, GridCall)
-    wrong = replace(variant, calls=(replace(call, buffers=call.buffers[:-1]),))
+    (call,) = variant.commands
+    assert isinstance(call, GridLaunch)
+    wrong = replace(variant, commands=(replace(call, buffers=call.buffers[:-1]),))
     with pytest.raises(InternalError, match="takes 2 buffers, found 1"):
         check_calls(replace(printed, variants=(wrong,)), *tensors)
 
@@ -92,6 +93,6 @@ def test_a_scatter_begins_with_its_operand() -> None:
     printed = print_scatter(kernel, one.program.facts)
     check_calls(printed, tensors, group.roots)
     variant = of_several_calls(printed)
-    turned = replace(variant, calls=variant.calls[::-1])
+    turned = replace(variant, commands=variant.commands[::-1])
     with pytest.raises(InternalError):
         check_calls(replace(printed, variants=(turned,)), tensors, group.roots)

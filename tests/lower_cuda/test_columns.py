@@ -16,7 +16,7 @@ import pytest
 from jax import lax
 
 from shlo_disc.expr.dim import Dim, Sym
-from shlo_disc.host.program import CallVariant, GridCall
+from shlo_disc.host_ir import GridLaunch, Variant
 from shlo_disc.kernels.kernel import RowKernel
 from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.lower_cuda.rows import columns, split_text
@@ -65,8 +65,8 @@ def grid(function: Callable[..., Any], *inputs: In) -> tuple[RowKernel, Printed]
     return kernel, print_columns(kernel, facts)
 
 
-def launches(variant: CallVariant) -> list[GridCall]:
-    return [call for call in variant.calls if isinstance(call, GridCall)]
+def launches(variant: Variant[Dim]) -> list[GridLaunch[Dim]]:
+    return [call for call in variant.commands if isinstance(call, GridLaunch)]
 
 
 def values(**sizes: int) -> dict[Sym, int]:
@@ -82,7 +82,7 @@ def test_parts_fill_the_card() -> None:
     assert [c.kernel for c in launches(alone)] == ["@name_stage0_alone"]
     (first, join), (one,), (each,) = launches(parts), launches(whole), launches(alone)
 
-    def blocks(call: GridCall, b: int, s: int) -> int:
+    def blocks(call: GridLaunch[Dim], b: int, s: int) -> int:
         return call.blocks.evaluate(values(b=b, s=s))
 
     assert (blocks(first, 1 << 20, 64), blocks(join, 1 << 20, 64), blocks(one, 1 << 20, 64)) == (2 * 528, 8, 2)

@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from shlo_disc.host.program import CallVariant, GridCall
+from shlo_disc.expr.dim import Dim
+from shlo_disc.host_ir import GridLaunch, Variant
 from shlo_disc.kernels.groups import GroupKind
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.cuda import nvrtc
@@ -122,7 +123,7 @@ def _check_resources(printed: Sequence[Printed], found: Mapping[str, Resources],
     wrong = list[str]()
     for one in printed:
         bounds = {name: (int(threads), int(blocks or 1)) for threads, blocks, name in _BOUNDS.findall(one.text)}
-        calls = {c.kernel: c for v in one.variants for c in v.calls if isinstance(c, GridCall)}
+        calls = {c.kernel: c for v in one.variants for c in v.commands if isinstance(c, GridLaunch)}
         assert bounds.keys() == calls.keys(), f"{one.origin}: kernels and launches differ"
         for name, call in calls.items():
             took, (threads, blocks) = found[name], bounds[name]
@@ -152,8 +153,8 @@ def _check_instructions(printed: Sequence[Printed], code: Mapping[str, str]) -> 
     assert not wrong, "\n".join(wrong)
 
 
-def _kernels(variant: CallVariant) -> list[str]:
-    return [call.kernel for call in variant.calls if isinstance(call, GridCall)]
+def _kernels(variant: Variant[Dim]) -> list[str]:
+    return [call.kernel for call in variant.commands if isinstance(call, GridLaunch)]
 
 
 def _bodies(text: str) -> dict[str, str]:

@@ -17,7 +17,7 @@ import pytest
 from jax import lax
 
 from shlo_disc.expr.dim import Sym, const
-from shlo_disc.host.program import GridCall
+from shlo_disc.host_ir import GridLaunch
 from shlo_disc.lower_cuda import points
 from shlo_disc.lower_cuda.maps import is_map, print_map
 from shlo_disc.lower_cuda.printed import Printed
@@ -127,8 +127,8 @@ def test_tiles(name: str) -> None:
 def evaluated(found: Printed, label: str, **sizes: int) -> float:
     """The cycles of all blocks of a variant."""
     (variant,) = (v for v in found.variants if v.label == label)
-    (call,) = variant.calls
-    assert isinstance(call, GridCall)
+    (call,) = variant.commands
+    assert isinstance(call, GridLaunch)
     values = {Sym(name): size for name, size in sizes.items()}
     return call.blocks.evaluate(values) * call.cycles.evaluate(values)
 

@@ -17,8 +17,9 @@ import pytest
 from jax import lax
 
 from shlo_disc.emit.naming import NAME
+from shlo_disc.expr.dim import Dim
 from shlo_disc.fusion.fuse import plan_fusion
-from shlo_disc.host.program import GridCall, ProductCall
+from shlo_disc.host_ir import GridLaunch, Product
 from shlo_disc.kernels.groups import Abilities, GroupKind
 from shlo_disc.kernels.templates import build_dot
 from shlo_disc.lower_cuda.matmul import CONTRACTIONS, print_dot
@@ -156,9 +157,9 @@ def printed(function: Callable[..., Any], *inputs: In, wide: bool = False) -> Pr
     return print_dot(build_dot(group, program.facts, producers)[0], program.facts)
 
 
-def product_of(found: Printed) -> ProductCall:
+def product_of(found: Printed) -> Product[Dim]:
     """The call of cuBLAS, of which there is one."""
-    calls = {call for variant in found.variants for call in variant.calls if isinstance(call, ProductCall)}
+    calls = {call for variant in found.variants for call in variant.commands if isinstance(call, Product)}
     (call,) = calls
     return call
 
@@ -177,7 +178,7 @@ def test_cublas_reads_operands_where_they_are(shapes: tuple[str, str], equation:
     found = printed(lambda x, w: jnp.einsum(equation, x, w), *map(In, shapes))
     call = product_of(found)
     assert (call.a_transposed, call.b_transposed) == flags
-    assert call.dtypes[0].bytes == 4
+    assert call.dtypes[0] == "float32"
     assert call.compute == "tf32"
 
 
@@ -276,7 +277,7 @@ def test_few_blocks_take_all_tiles_in_turn(suffix: str, m: int, n: int) -> None:
     found = printed(lambda x, w: jnp.einsum("bmk,bkn->bmn", x, w) * 2, In("b, m, k"), In("b, k, n"))
     rng = np.random.default_rng(3)
     x, w = (rng.integers(-4, 5, shape).astype(np.float32) for shape in ((2, m, 40), (2, 40, n)))
-    calls = {c for v in found.variants for c in v.calls if isinstance(c, GridCall) and c.kernel.endswith(suffix)}
+    calls = {c for v in found.variants for c in v.commands if isinstance(c, GridLaunch) and c.kernel.endswith(suffix)}
     (call,) = calls
     sizes = [{"b": 2, "m": m, "k": 40, "n": n}[name] for name in call.symbols]
     buffers = (x, w, poisoned((2, m, n), np.float32), np.zeros(1, np.uint8))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from shlo_disc.artifact import Choice
+from shlo_disc.host_ir import Choice
 from shlo_disc.runtime.cuda.launch_table import Estimate, cheapest
 from tests.emulator.device import EmulatedDevice
 from tests.emulator.recording import Recording, record

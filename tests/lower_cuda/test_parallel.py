@@ -16,7 +16,7 @@ from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.emit.naming import NAME
 from shlo_disc.expr.dim import Sym
 from shlo_disc.expr.facts import Facts
-from shlo_disc.host.program import GridCall
+from shlo_disc.host_ir import GridLaunch
 from shlo_disc.kernels.groups import GroupKind
 from shlo_disc.kernels.kernel import RowKernel
 from shlo_disc.kernels.stages import build_row_kernel
@@ -73,8 +73,8 @@ def test_scratch_of_any_size() -> None:
         legal = [v for v in found.variants if all(_holds(g, values) for g in v.guards)]
         assert legal, length
         for variant in legal:
-            (call,) = variant.calls
-            assert isinstance(call, GridCall)
+            (call,) = variant.commands
+            assert isinstance(call, GridLaunch)
             assert call.shared.evaluate(values) <= EVERY_SHARED
             spilled = sum(size.evaluate(values) for size in found.workspaces)
             assert (variant in spilling) == (spilled > 0), "memory is there when it is used"
@@ -96,9 +96,9 @@ def test_costs_are_sums() -> None:
         calls = [part.ways[part.pick(style)].calls[0] for part in parts]
         blocks = sum(call.blocks.evaluate(values) for call in calls)
         cycles = sum(call.blocks.evaluate(values) * call.cycles.evaluate(values) for call in calls)
-        together = [v.calls[0] for v in whole.variants]
+        together = [v.commands[0] for v in whole.variants]
         assert any(
-            isinstance(call, GridCall)
+            isinstance(call, GridLaunch)
             and call.blocks.evaluate(values) == blocks
             and abs(call.cycles.evaluate(values) * blocks - cycles) <= blocks
             for call in together
@@ -122,7 +122,7 @@ def test_equal_parts_are_printed_once() -> None:
 def test_few_parts_are_launched_alone() -> None:
     """A sum that is better cut over the grid leaves the launch in some variants."""
     found = printed(lambda x, y: (x.sum(0), y + 1), X, Y)
-    calls = {(v.label, len(v.calls)) for v in found.variants}
+    calls = {(v.label, len(v.commands)) for v in found.variants}
     assert {count for _, count in calls} == {1, 3}
     assert all((count == 3) == ("parts" in label) for label, count in calls)
 
@@ -140,7 +140,7 @@ def test_machine_code(architecture: int) -> None:
     found = printed(lambda x, y, z: (x.T + 1, y.T * 2, softmax(z)), X, Y, In("k, m"))
     built = nvrtc.compile_kernels(module(found), "kernels.cu", architecture, "int32_t")
     used = resources(built.log)
-    calls = {c.kernel.replace(NAME, KERNEL) for v in found.variants for c in v.calls if isinstance(c, GridCall)}
+    calls = {c.kernel.replace(NAME, KERNEL) for v in found.variants for c in v.commands if isinstance(c, GridLaunch)}
     assert calls == set(used)
     assert {name: kernel.spilled for name, kernel in used.items()} == dict.fromkeys(used, 0)
     assert all(kernel.shared <= 32 * 33 * 4 + 1024 for kernel in used.values())

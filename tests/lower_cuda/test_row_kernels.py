@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from shlo_disc.artifact import Choice
+from shlo_disc.host_ir import Choice
 from shlo_disc.lower_cuda.rows import schedules as row_schedules
 from shlo_disc.runtime.cuda.launch_table import Chooser, Estimate, cheapest
 from tests.codegen.programs import chain, layer_norm, rms_norm, softmax

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from shlo_disc.emit.reductions import picks_position
-from shlo_disc.expr.dim import Sym, symbol
-from shlo_disc.host.program import CallVariant, GridCall
+from shlo_disc.expr.dim import Dim, Sym, symbol
+from shlo_disc.host_ir import GridLaunch, Variant
 from shlo_disc.kernels.stages import build_row_kernel
 from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.lower_cuda.rows.schedules import EVERY_SHARED, SEAMS, print_rows, print_teams, spilled_bytes
@@ -156,21 +156,21 @@ def test_positions(dtype: Any) -> None:
 
 def test_rows_that_the_blocks_divide() -> None:
     """As many rows as all teams take in one turn cost a block what fewer do; one and a half turns cost that."""
-    (call,) = next(v for v in printed(softmax, X).variants if v.label == "warp, packs").calls
-    assert isinstance(call, GridCall)
+    (call,) = next(v for v in printed(softmax, X).variants if v.label == "warp, packs").commands
+    assert isinstance(call, GridLaunch)
     few, even, half_more = (call.cycles.evaluate({Sym("b"): 4 * rows, Sym("s"): 1024}) for rows in (99, 16384, 24576))
     assert few == even
     assert half_more == pytest.approx(1.5 * even, rel=1e-3)
 
 
-def cheapest(variants: tuple[CallVariant, ...], sizes: Mapping[str, int]) -> str:
+def cheapest(variants: tuple[Variant[Dim], ...], sizes: Mapping[str, int]) -> str:
     """The label that the launch table takes on a large card."""
     values = {Sym(name): size for name, size in sizes.items()}
     holds = {"==": operator.eq, "<=": operator.le, ">=": operator.ge}
 
-    def cycles(variant: CallVariant) -> float:
-        (call,) = variant.calls
-        assert isinstance(call, GridCall)
+    def cycles(variant: Variant[Dim]) -> float:
+        (call,) = variant.commands
+        assert isinstance(call, GridLaunch)
         resident = occupancy(H200, device.Function(0, 48, 512), call.threads, call.shared.evaluate(values))
         blocks, work, latency = (d.evaluate(values) for d in (call.blocks, call.cycles, call.latency))
         return launch_cycles(H200, resident, blocks, work, latency)

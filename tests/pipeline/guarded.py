@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shlo_disc.artifact import Artifact, Buffer, Launch
+from shlo_disc.artifact import Artifact
 from shlo_disc.compiled import Compiled
+from shlo_disc.host_ir import Buffer, Launch
 from shlo_disc.runtime.driver import Plan
 from shlo_disc.runtime.executable import Executable
 from shlo_disc.runtime.interop import dtype_of
@@ -143,7 +144,7 @@ class _GuardedVm(Vm):
             return
         kernel = _KERNEL(self._kernels[step.kernel].value or 0)
         slots = pointers([buffers.address(slot) for slot in step.buffers])
-        dims = words([buffers.value(dim) for dim in step.dims])
+        dims = words([buffers.value(symbol) for symbol in step.symbols])
         for begin, end in pairwise(self._pieces(extent)):
             scratch = Guarded(size)
             kernel(self._runtime, ctypes.addressof(slots), ctypes.addressof(dims), begin, end, scratch.address)

@@ -17,9 +17,9 @@ import pytest
 from jax import export, lax
 from numpy.typing import NDArray
 
-from shlo_disc.artifact import Choice, GridLaunch, Product
 from shlo_disc.compiled import Compiled
 from shlo_disc.diagnostics import RuntimeShapeError
+from shlo_disc.host_ir import Choice, GridLaunch, Product
 from shlo_disc.options import CompileOptions
 from shlo_disc.pipeline import compile_for
 from shlo_disc.runtime.cuda.executable import GpuExecutable

@@ -17,7 +17,7 @@ import pytest
 from jax import lax
 
 import shlo_disc
-from shlo_disc.artifact import Launch
+from shlo_disc.host_ir import Launch
 from shlo_disc.runtime.steps import leaves
 from tests.pipeline.exports import FAST, In, by_jax, check, exported, flat, special, ways
 

@@ -16,7 +16,8 @@ import jax
 import pytest
 
 from benchmarks.compile_time import training_text
-from shlo_disc.artifact import Artifact, Choice
+from shlo_disc.artifact import Artifact
+from shlo_disc.host_ir import Choice
 from shlo_disc.pipeline import DeviceKind, Request, Stopwatch, compile_text
 from shlo_disc.report.page import page, write_page
 from shlo_disc.report.steps import kernel_names, places

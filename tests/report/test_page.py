@@ -15,7 +15,8 @@ import jax.numpy as jnp
 import pytest
 from jax import lax
 
-from shlo_disc.artifact import Artifact, Case, Copy, Launch, Region, Step, While
+from shlo_disc.artifact import Artifact
+from shlo_disc.host_ir import Case, Copy, Launch, Region, Step, While
 from shlo_disc.pipeline import DeviceKind
 from shlo_disc.report.page import SCRIPTS, kernel_texts, page, page_data
 from shlo_disc.report.steps import kernel_names, lifetimes, places

@@ -25,15 +25,8 @@ from shlo_disc.expr.numpy_math import numpy_dtype
 from shlo_disc.fusion.fuse import plan_unfused
 from shlo_disc.host.assemble import assemble
 from shlo_disc.host.plan import plan_host
-from shlo_disc.host.program import (
-    BatchCall,
-    CallVariant,
-    Condition,
-    CopyCall,
-    GridCall,
-    GridRef,
-    ProductCall,
-)
+from shlo_disc.host.program import GridRef
+from shlo_disc.host_ir import BatchLoop, Copy, GridLaunch, Guard, Product, Variant
 from shlo_disc.kernels.groups import Context, Group, GroupKind
 from shlo_disc.kernels.op_graph import group_inputs
 from shlo_disc.legalize.legalize import legalize
@@ -82,13 +75,13 @@ class Lowering:
         symbols = tuple(sorted({s.name for t in tensors for d in t.shape for s in d.symbols()}))
         size = product(group.roots[0].shape)
         calls = tuple(self._call(f"{name}_{kind}", group, tensors, symbols) for kind in ("wide", "plain"))
-        wide = CallVariant("wide", (Condition(size % 4, "==", const(0)),), True, (calls[0],))
-        plain = CallVariant("plain", (), False, (replace(calls[1], cycles=const(900)),))
+        wide = Variant("wide", (Guard(size % 4, "==", const(0)),), True, (calls[0],))
+        plain = Variant("plain", (), False, (replace(calls[1], cycles=const(900)),))
         library = self._product(group, inputs)
-        copied = CallVariant("aside", (), False, (*self._aside(calls[1], len(tensors)),))
+        copied = Variant("aside", (), False, (*self._aside(calls[1], len(tensors)),))
         return GridRef(name, tensors, (size * group.roots[0].dtype.bytes,), (wide, plain, copied, *library), (size,))
 
-    def _call(self, name: str, group: Group, tensors: Sequence[Tensor], symbols: tuple[str, ...]) -> GridCall:
+    def _call(self, name: str, group: Group, tensors: Sequence[Tensor], symbols: tuple[str, ...]) -> GridLaunch[Dim]:
         def run(params: Sequence[int]) -> None:
             addresses, numbers = params[: len(tensors)], params[len(tensors) :]
             sizes = {Sym(s): n for s, n in zip(symbols, numbers, strict=True)}
@@ -106,14 +99,14 @@ class Lowering:
 
         self.kernels[name] = (len(tensors) + len(symbols), run)
         blocks = -(-product(group.roots[0].shape) // 64)
-        return GridCall(name, tuple(range(len(tensors))), symbols, blocks, 64, const(0), const(500), const(100))
+        return GridLaunch(name, tuple(range(len(tensors))), symbols, blocks, 64, const(0), const(500), const(100))
 
-    def _aside(self, call: GridCall, workspace: int) -> tuple[GridCall | CopyCall, ...]:
+    def _aside(self, call: GridLaunch[Dim], workspace: int) -> tuple[GridLaunch[Dim] | Copy, ...]:
         """The result by way of the workspace."""
         target = call.buffers[-1]
-        return (replace(call, buffers=(*call.buffers[:-1], workspace), cycles=const(5000)), CopyCall(workspace, target))
+        return (replace(call, buffers=(*call.buffers[:-1], workspace), cycles=const(5000)), Copy(workspace, target))
 
-    def _product(self, group: Group, inputs: Sequence[Tensor]) -> tuple[CallVariant, ...]:
+    def _product(self, group: Group, inputs: Sequence[Tensor]) -> tuple[Variant[Dim], ...]:
         """`[b, m, k] @ [b, k, n]`, or the same without b, by the library."""
         op: Op[Any] = group.ops[-1]
         if group.kind is not GroupKind.DOT or len(group.ops) > 1 or not isinstance(op.attrs, DotAttrs):
@@ -121,20 +114,20 @@ class Lowering:
         lhs, rhs = op.operands
         *batch, m, k = lhs.shape
         n = rhs.shape[-1]
-        call = ProductCall(
+        call = Product(
             a=inputs.index(lhs), b=inputs.index(rhs), c=len(inputs),
             a_offset=const(0), b_offset=const(0), c_offset=const(0), a_leading=k, b_leading=n, c_leading=n,
             a_transposed=False, b_transposed=False, m=m, n=n, k=k,
-            batch=_loops(batch, m, n, k), dtypes=(lhs.dtype, op.results[0].dtype),
+            batch=_loops(batch, m, n, k), dtypes=(lhs.dtype.numpy, op.results[0].dtype.numpy),
             compute="f64" if lhs.dtype.bytes == 8 else "f32",
         )  # fmt: skip
-        return (CallVariant("library", (), False, (call,)),)
+        return (Variant("library", (), False, (call,)),)
 
 
-def _loops(batch: Sequence[Dim], m: Dim, n: Dim, k: Dim) -> tuple[BatchCall, ...]:
+def _loops(batch: Sequence[Dim], m: Dim, n: Dim, k: Dim) -> tuple[BatchLoop[Dim], ...]:
     inner = product(batch[1:])
     return tuple(
-        BatchCall(extent, (inner if axis + 1 < len(batch) else const(1)) * m * k,
+        BatchLoop(extent, (inner if axis + 1 < len(batch) else const(1)) * m * k,
                   (inner if axis + 1 < len(batch) else const(1)) * k * n,
                   (inner if axis + 1 < len(batch) else const(1)) * m * n)
         for axis, extent in enumerate(batch)

@@ -9,19 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from shlo_disc.artifact import (
-    Argument,
-    Artifact,
-    Buffer,
-    Case,
-    CheckText,
-    Constant,
-    Copy,
-    Launch,
-    Result,
-    SourceFile,
-    While,
-)
+from shlo_disc.artifact import Argument, Artifact, CheckText, Result, SourceFile
+from shlo_disc.host_ir import Buffer, Case, Constant, Copy, Launch, While
 from shlo_disc.options import CompileOptions
 from shlo_disc.overview import Overview
 from shlo_disc.runtime.building.cache import Cache, digest

@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 
 import shlo_disc
 from shlo_disc import codec
-from shlo_disc.artifact import Artifact, Branches, Callee, Constant, HostCall, HostValue, Loop, Segment
+from shlo_disc.artifact import Artifact, Branches, Callee, Loop, Segment
 from shlo_disc.codec import DamagedError, decode, encode
+from shlo_disc.host_ir import Constant, HostCall, HostValue
 from shlo_disc.pipeline import Request, Stopwatch, compile_text
 from shlo_disc.size_expr import SizeOp
 from tests.runtime.sample import LOOP, SAMPLE

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shlo_disc.artifact import Choice, GridLaunch, Slot, Step
 from shlo_disc.check.calls import repeated
 from shlo_disc.diagnostics import ArgumentTypeError, InternalError, RuntimeShapeError, ToolchainError
+from shlo_disc.host_ir import Choice, GridLaunch, Slot, Step
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.cuda import build as gpu_build
 from shlo_disc.runtime.cuda.build import build_gpu

@@ -6,20 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from shlo_disc.artifact import (
-    Artifact,
-    BatchLoop,
-    Buffer,
-    Choice,
-    Copy,
-    Fill,
-    GridLaunch,
-    Guard,
-    Product,
-    SourceFile,
-    Variant,
-)
+from shlo_disc.artifact import Artifact, SourceFile
 from shlo_disc.diagnostics import InternalError
+from shlo_disc.host_ir import BatchLoop, Buffer, Choice, Copy, Fill, GridLaunch, Guard, Product, Variant
 from shlo_disc.overview import Overview
 from shlo_disc.runtime.cuda.device import Function, Limits
 from shlo_disc.runtime.cuda.launch_table import (
@@ -41,7 +30,7 @@ HALVES = ("float16", "float16")
 
 
 def product(**changed: object) -> Product:
-    plain = Product(0, 1, 1, 0, 0, 0, "m", "n", "n", False, False, "n", "n", "m", (), HALVES, "f32")
+    plain: Product = Product(0, 1, 1, 0, 0, 0, "m", "n", "n", False, False, "n", "n", "m", (), HALVES, "f32")
     return replace(plain, **changed)  # pyright: ignore[reportArgumentType] - fields of a Product
 
 

@@ -17,7 +17,7 @@ import pytest
 from numpy.typing import NDArray
 
 import shlo_disc
-from shlo_disc.artifact import Launch
+from shlo_disc.host_ir import Launch
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.steps import leaves
 from tests.api.programs import dims, exported, spec

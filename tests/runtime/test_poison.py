@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shlo_disc.artifact import Argument, Artifact, Buffer, Launch, Result, SourceFile
+from shlo_disc.artifact import Argument, Artifact, Result, SourceFile
+from shlo_disc.host_ir import Buffer, Launch
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.executable import build
 from shlo_disc.runtime.memory import POOL, MemoryPool

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shlo_disc.artifact import Launch, Slot, Step
 from shlo_disc.diagnostics import InternalError
+from shlo_disc.host_ir import Launch, Slot, Step
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.checks import broken, holds, verify
 from shlo_disc.runtime.executable import build

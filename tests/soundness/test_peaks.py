@@ -21,9 +21,10 @@ from sympy import Integer
 
 import shlo_disc
 from shlo_disc.analysis.sizes import random_points
-from shlo_disc.artifact import Artifact, Buffer, Case, While
+from shlo_disc.artifact import Artifact
 from shlo_disc.compiled import peak_formula
 from shlo_disc.diagnostics import UnsupportedOpError
+from shlo_disc.host_ir import Buffer, Case, While
 from shlo_disc.pipeline import Request, Stopwatch, compile_text
 from shlo_disc.runtime.driver import sizes_in_python
 from shlo_disc.runtime.executable import Executable

@@ -14,7 +14,7 @@ from itertools import product as product_of
 from shlo_disc.emit.naming import NAME
 from shlo_disc.expr.dim import Dim, const, minimum, product
 from shlo_disc.expr.facts import Facts
-from shlo_disc.host.program import Call, CallVariant, GridCall
+from shlo_disc.host_ir import Command, GridLaunch, Variant
 from shlo_disc.kernels.dependence import Dependence
 from shlo_disc.kernels.kernel import Axis, Param, RowKernel, Stage
 from shlo_disc.kernels.staged import take_apart
@@ -62,11 +62,11 @@ def with_columns(printed: Printed, kernel: RowKernel, facts: Facts) -> Printed:
     """Add these variants to other ones of the same kernel, whose workspaces come first."""
     added, params, before = print_columns(kernel, facts), len(kernel.params), len(printed.workspaces)
 
-    def moved(call: Call) -> Call:
-        assert isinstance(call, GridCall), "stages are kernels of our own"
+    def moved(call: Command[Dim]) -> Command[Dim]:
+        assert isinstance(call, GridLaunch), "stages are kernels of our own"
         return replace(call, buffers=tuple(b if b < params else b + before for b in call.buffers))
 
-    variants = [replace(v, calls=tuple(map(moved, v.calls))) for v in added.variants]
+    variants = [replace(v, commands=tuple(map(moved, v.commands))) for v in added.variants]
     return Printed(
         f"{printed.text}\n{added.text}",
         (*printed.variants, *variants),
@@ -98,7 +98,7 @@ class _StagesPrinter:
         """The bytes of the workspaces."""
         return tuple(w.dtype.bytes * n for w, n in self.workspaces)
 
-    def variants(self) -> Iterator[CallVariant]:
+    def variants(self) -> Iterator[Variant[Dim]]:
         """All reductions alike, all maps alike, where they can be; every combination that differs."""
         seen = set[tuple[Way, ...]]()
         for reduction, points in product_of(("parts", "whole", "alone"), ("packs", "single")):
@@ -108,7 +108,7 @@ class _StagesPrinter:
                 guards = tuple(dict.fromkeys(g for w in picks for g in w.guards))
                 calls = tuple(c for w in picks for c in w.calls)
                 label = ", ".join(("grid", *dict.fromkeys(w.label for w in picks)))
-                yield CallVariant(label, guards, any(w.aligned for w in picks), calls)
+                yield Variant(label, guards, any(w.aligned for w in picks), calls)
 
     def map(self, stage: Stage, name: str) -> None:
         """A stage whose points are independent."""
@@ -148,7 +148,7 @@ class _StagesPrinter:
         self.buffers += parts
         return tuple(parts)
 
-    def _kernel(self, split: Split, stage: str) -> tuple[GridCall, KernelText]:
+    def _kernel(self, split: Split, stage: str) -> tuple[GridLaunch[Dim], KernelText]:
         name = f"{stage}_{split.role.value}"
         printer = SplitPrinter(split, self.facts)
         body = printer.lines()
@@ -157,7 +157,7 @@ class _StagesPrinter:
         text = KernelText(name, tuple(used), tuple(written), symbols, split.threads, printer.shared(), tuple(body))
         blocks, cycles, latency = _cost(split)
         places = tuple(self.buffers.index(p) for p in used)
-        return GridCall(name, places, symbols, blocks, split.threads, const(0), cycles, latency), text
+        return GridLaunch(name, places, symbols, blocks, split.threads, const(0), cycles, latency), text
 
 
 def _pick(ways: Sequence[Way], label: str) -> Way:

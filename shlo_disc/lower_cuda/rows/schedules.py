@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from shlo_disc.expr.dim import Dim, const, minimum, product
 from shlo_disc.expr.facts import Facts
-from shlo_disc.host.program import CallVariant, Condition, GridCall
+from shlo_disc.host_ir import GridLaunch, Guard, Variant
 from shlo_disc.kernels.inplace import Pairs, positions, row_pairs
 from shlo_disc.kernels.kernel import Param, RowKernel, Stage
 from shlo_disc.kernels.seams import Seams
@@ -79,7 +79,7 @@ def print_teams(kernel: RowKernel, facts: Facts, pairs: Pairs = ()) -> Printed:
     """
     single, *_ = schedules = _schedules(kernel, facts, pairs)
     plans = schedules[-1].plans
-    lines, variants = list[str](), list[CallVariant]()
+    lines, variants = list[str](), list[Variant[Dim]]()
     dealt = [(schedule, _teams(kernel, plans, packed=schedule is not single)) for schedule in schedules]
     if (row := held(kernel, facts)) is not None:
         schedule = _Schedule(row.kernel, row.plans, single.aliases, "_held", packs=row.packs)
@@ -210,15 +210,15 @@ class _Schedule:
         costs += stage_costs(kernel, [p.width for p in self.plans], self._holds)
         cycles, latency = block_cost(costs, rows, most, team)
         shared = const(0) if team.spills else scratch * team.rows
-        fits = Condition(shared, "<=", const(MOST_SHARED))
-        guard = Condition(scratch, ">=", const(EVERY_SHARED + 1)) if team.spills else fits
+        fits = Guard(shared, "<=", const(MOST_SHARED))
+        guard = Guard(scratch, ">=", const(EVERY_SHARED + 1)) if team.spills else fits
         guards = [g for plan in self.plans if plan.packing for g in plan.packing.guards]
         if self.packs is not None:
-            guards.append(Condition(self.packs, "<=", const(team.size * HELD)))
+            guards.append(Guard(self.packs, "<=", const(team.size * HELD)))
         elif kernel.scratch and guard.lhs.constant is None:
             guards.append(guard)
         buffers = tuple(range(len(kernel.params) + team.spills))
-        call = GridCall(printed.name, buffers, text.sizes, blocks, team.block, shared, cycles, latency)
+        call = GridLaunch(printed.name, buffers, text.sizes, blocks, team.block, shared, cycles, latency)
         label = f"{team.label}, packs" if packed else team.label
         label = f"{team.label}, held" if self.packs is not None else label
         return Way(label, (call,), (printed,), text.lines, tuple(dict.fromkeys(guards)), packed)

@@ -133,7 +133,7 @@ function stepLink(number) {
 /** @param {number} number @param {any} step @param {Record<string, number> | null} env */
 function launchTable(number, step, env) {
   const rows = [["pieces", step.extent], ["pieces per thread, at least", step.grain], ["scratch per thread, bytes", step.scratch]];
-  return h("div", null, h("p", null, stepLink(number), " launches ", h("code", null, step.kernel), step.dims.length > 0 && [" with ", h("code", null, step.dims.map(sizeText).join(", "))]),
+  return h("div", null, h("p", null, stepLink(number), " launches ", h("code", null, step.kernel), step.symbols.length > 0 && [" with ", h("code", null, step.symbols.join(", "))]),
     h("table", { class: "numbers" }, h("tbody", null, rows.map(([name, formula]) =>
       h("tr", null, h("th", { scope: "row" }, name), h("td", { class: "value" }, measured(formula, env, countText)),
         h("td", { class: "formula" }, sizeText(formula)))))));

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from itertools import product as points
 from typing import assert_never
 
-from shlo_disc.artifact import CUBLAS_COMPUTE_TYPES, CUDA_DATA_TYPES, Command, Copy, Fill, GridLaunch, Product
+from shlo_disc.artifact import CUBLAS_COMPUTE_TYPES, CUDA_DATA_TYPES
+from shlo_disc.host_ir import Command, Copy, Fill, GridLaunch, Product
 from shlo_disc.runtime.cuda.device import Function
 from shlo_disc.runtime.cuda.table import CUBLAS_ERROR, Functions
 from shlo_disc.runtime.interop import dtype_of
@@ -38,7 +39,7 @@ def _launch(command: GridLaunch, buffers: Buffers, table: Functions, kernels: Ma
     if (blocks := buffers.value(command.blocks)) <= 0:
         return 0
     values = [ctypes.c_int64(buffers.address(slot)) for slot in command.buffers]
-    values += [ctypes.c_int64(buffers.value(size)) for size in command.dims]
+    values += [ctypes.c_int64(buffers.value(size)) for size in command.symbols]
     params = (ctypes.c_void_p * max(1, len(values)))(*[ctypes.addressof(value) for value in values])
     handle, shared = kernels[command.kernel].handle, buffers.value(command.shared)
     return table.launch(handle, blocks, 1, 1, command.threads, 1, 1, shared, table.stream, params, None)

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, assert_never
 
-from shlo_disc.artifact import (
-    Artifact,
+from shlo_disc.artifact import Artifact
+from shlo_disc.diagnostics import InternalError
+from shlo_disc.host_ir import (
     Case,
     Choice,
     Command,
@@ -22,7 +23,6 @@ from shlo_disc.artifact import (
     Step,
     While,
 )
-from shlo_disc.diagnostics import InternalError
 from shlo_disc.runtime.callees import Libraries, bind
 from shlo_disc.runtime.cuda.commands import execute
 from shlo_disc.runtime.cuda.device import Device, Function

@@ -32,8 +32,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from shlo_disc.artifact import Artifact, Choice, Command, Copy, Fill, GridLaunch, Guard, Product, Variant
+from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import InternalError
+from shlo_disc.host_ir import Choice, Command, Copy, Fill, GridLaunch, Guard, Product, Variant
 from shlo_disc.runtime.cuda.device import Function, Limits
 from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.steps import leaves, slots_of
