@@ -11,14 +11,14 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, ForwardRef, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shlo_disc
-from shlo_disc import codec
+from shlo_disc import codec, host_ir
 from shlo_disc.artifact import Artifact, Branches, Callee, Loop, Segment
 from shlo_disc.codec import DamagedError, decode, encode
 from shlo_disc.host_ir import Constant, HostCall, HostValue
@@ -60,20 +60,33 @@ def compiled() -> Artifact:
 def classes(kind: type) -> tuple[type, ...]:
     """A record, and all that its fields may hold."""
     found = list[type]()
+    visited = set[Any]()
 
     def visit(hint: Any) -> None:
+        hint = in_artifact(hint)
+        if hint in visited:
+            return
+        visited.add(hint)
         if isinstance(hint, type) and (is_dataclass(hint) or hint is SizeOp):
-            if hint not in found:
-                found.append(hint)
-                for inner in get_type_hints(hint).values():
-                    visit(inner)
-        else:
+            found.append(hint)
+            for inner in get_type_hints(hint).values():
+                visit(inner)
+        elif get_origin(hint) is not Literal:
             for inner in get_args(hint):
-                if inner is not hint:
-                    visit(inner)
+                visit(inner)
 
     visit(kind)
     return tuple(found)
+
+
+def in_artifact(hint: Any) -> Any:
+    """A type hint with what its type variables stand for in an artifact, and names looked up."""
+    if isinstance(hint, TypeVar):
+        return in_artifact(cast("Any", hint).__default__)
+    if isinstance(hint, ForwardRef | str):
+        return getattr(host_ir, hint if isinstance(hint, str) else hint.__forward_arg__)
+    origin = get_origin(hint)
+    return origin if isinstance(origin, type) and is_dataclass(origin) else NoneType if hint is None else hint
 
 
 def test_types_of_an_artifact(golden: Callable[[str], None]) -> None:
@@ -94,6 +107,9 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
         bytes: st.binary(max_size=8),
         NoneType: st.none(),
     }
+    if isinstance(hint, TypeVar):
+        return st.deferred(lambda: values(in_artifact(hint)))
+    hint = in_artifact(hint)
     if hint in leaves:
         return leaves[hint]
     if hint is SizeOp:
