@@ -27,7 +27,7 @@ from jax import lax
 from numpy.typing import NDArray
 
 from benchmarks import complex_accuracy, exact
-from shlo_disc.runtime.cuda import nvrtc
+from shlo_disc.device import headers
 from tests.prelude.compilers import build
 from tests.prelude.oracles import SPECIAL, WIDER, WIDER_OF_TWO, ulps
 from tests.prelude.test_functions import HARNESS, HARNESS_OF_TWO, SPECIALS, call_of_two, pairs
@@ -54,7 +54,7 @@ CUDA = """#define __CUDA_EMU__ 1
 #define __noinline__ __attribute__((noinline, unused))
 #include <math.h>
 #include <string.h>
-#include "math.cuh"
+#include "math/math.cuh"
 """
 
 
@@ -79,7 +79,7 @@ def preludes(folder: Path) -> tuple[ctypes.CDLL, ctypes.CDLL]:
     source, target = folder / "cuda.cc", folder / "cuda.so"
     source.write_text(CUDA + loops + complex_accuracy.LOOPS)
     flags = ("-O2", "-march=native", "-std=c++17", "-shared", "-fPIC", "-w")
-    folders = (f"-I{nvrtc.PRELUDE}", f"-I{nvrtc.SHARED}")
+    folders = (f"-I{headers.ROOT}",)
     subprocess.run(["g++", *flags, *folders, str(source), "-o", str(target)], check=True)
     return build("gcc", HARNESS, folder), ctypes.CDLL(str(target))
 

@@ -1,6 +1,6 @@
 // What benchmarks/gemm.py measures: products of row-major f32 matrices through the prelude, and the peak of multiply-adds.
-#include "gemm.h"
-#include "tile.h"
+#include "gemm/gemm.h"
+#include "values/tile.h"
 
 static const int64_t BLOCK_ROWS = 4 * SHLO_GEMM_ROWS;  // as schedules have them: shlo_disc/schedules/candidates.py, `blocks`
 

@@ -1,8 +1,8 @@
 """Matrix products of narrow types on one core: `python -m benchmarks.gemm_narrow --torch PYTHON --out results.json`.
 
 Ours with the right operand as it is and packed before, beside XLA and PyTorch (in a process of its own, before ours).
-Least times of turns. f32 stands beside the narrow types: it reads two and four times as much. `--prelude` takes that
-of another tree, to compare with; `--core` binds both processes.
+Least times of turns. f32 stands beside the narrow types: it reads two and four times as much. `--device` takes the
+headers of another tree, to compare with; `--core` binds both processes.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.timing import ROOT, Call, time_in_turns
+from shlo_disc.device import headers
+from shlo_disc.device.libraries import library_text
 
 # m, n, k
 SIZES = ((1, 1024, 1024), (1, 4096, 4096), (8, 4096, 1024), (64, 768, 768), (256, 256, 256), (512, 512, 2048))
@@ -78,9 +80,9 @@ def address(x: Any) -> ctypes.c_void_p:
 
 
 class Ours:
-    """The prelude's kernels of one kind, compiled as programs do."""
+    """The kernels of one kind, compiled as programs do."""
 
-    def __init__(self, kind: str, prelude: Path) -> None:
+    def __init__(self, kind: str, device: Path) -> None:
         timing: Any = import_module("shlo_disc.runtime.product_timing")
         toolchain: Any = import_module("shlo_disc.runtime.building.toolchain")
         compiler = toolchain.find_compiler()
@@ -90,8 +92,9 @@ class Ours:
             text = (ROOT / "benchmarks" / "gemm_narrow.cc").read_text()
             (folder / "timing.cc").write_text(f"#define KIND {kind}\n{text}")
             objects = [folder / "timing.o", folder / "kernels.o"]
-            for source, target in zip((folder / "timing.cc", prelude / f"gemm_{kind}.cc"), objects, strict=True):
-                compiler.compile(source, target, 3, (prelude,))
+            (folder / "kernels.cc").write_text(library_text(f"gemm_{kind}"))
+            for source, target in zip((folder / "timing.cc", folder / "kernels.cc"), objects, strict=True):
+                compiler.compile(source, target, 3, (device,))
             compiler.link(objects, folder / "library.so")
             self.library = ctypes.CDLL(str(folder / "library.so"))
         self.scratch = aligned(_SCRATCH)
@@ -174,7 +177,7 @@ def main() -> None:
     parser.add_argument("--torch", metavar="PYTHON", help="an interpreter that has PyTorch")
     parser.add_argument("--serve", action="store_true", help="measure PyTorch in this interpreter")
     parser.add_argument("--kinds", default=",".join(KINDS))
-    parser.add_argument("--prelude", type=Path, default=ROOT / "shlo_disc" / "lower_cpu" / "prelude")
+    parser.add_argument("--device", type=Path, default=headers.ROOT)
     parser.add_argument("--no-jax", action="store_true")
     parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)))
     parser.add_argument("--out", type=Path)
@@ -188,7 +191,7 @@ def main() -> None:
     theirs = peer(options.torch, kinds) if options.torch else {}
     rows, calls = list[dict[str, Any]](), dict[str, Callable[[Any, Any], Call]]()
     for kind in kinds:
-        ours = Ours(kind, options.prelude)
+        ours = Ours(kind, options.device)
         calls["ours"] = lambda a, b, ours=ours: ours.call(a, b, packed=False)
         calls["packed"] = lambda a, b, ours=ours: ours.call(a, b, packed=True)
         if not options.no_jax:

@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.timing import ROOT, Call, time_in_turns
+from shlo_disc.device import headers
+from shlo_disc.device.libraries import library_text
 
 Multiplied = Callable[[Any, Any, Any], Call]  # a call that leaves a @ b in c
 
@@ -37,21 +39,22 @@ def aligned(elements: int) -> Any:
 
 
 def harness() -> ctypes.CDLL:
-    """Compile the prelude's products as programs do."""
+    """Compile the library's products as programs do."""
     toolchain: Any = import_module("shlo_disc.runtime.building.toolchain")
-    compiler, prelude = toolchain.find_compiler(), ROOT / "shlo_disc" / "lower_cpu" / "prelude"
+    compiler = toolchain.find_compiler()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        sources = (prelude / "gemm_f32.cc", ROOT / "benchmarks" / "gemm.cc")
+        (folder / "gemm_f32.cc").write_text(library_text("gemm_f32"))
+        sources = (folder / "gemm_f32.cc", ROOT / "benchmarks" / "gemm.cc")
         objects = [folder / f"{number}.o" for number in range(len(sources))]
         for source, target in zip(sources, objects, strict=True):
-            compiler.compile(source, target, 3, (prelude,))
+            compiler.compile(source, target, 3, (headers.ROOT,))
         compiler.link(objects, folder / "gemm.so")
         return ctypes.CDLL(str(folder / "gemm.so"))
 
 
 def ours(*, packed: bool) -> Multiplied:
-    """The prelude, with B as it is or packed before."""
+    """The library, with B as it is or packed before."""
     library = harness()
     scratch = aligned(ctypes.c_int64.in_dll(library, "scratch_bytes").value // 4)
     library.shlo_packed_bytes_f32.restype = ctypes.c_int64

@@ -75,7 +75,7 @@ class Selection(Generic[S]):
 class Launch(Generic[S]):
     """Run a kernel over `[0, extent)`, split among threads in pieces of at least `grain` (skipped if `extent` is 0).
 
-    A kernel is a `ShloKernel` of `lower_cpu/prelude/runtime.h`. `replaced`: slots not read if others are there.
+    A kernel is a `ShloKernel` of `device/call/runtime.h`. `replaced`: slots not read if others are there.
     Skipped if there is a buffer in `unless`.
     """
 

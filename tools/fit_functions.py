@@ -22,7 +22,7 @@ import mpmath
 import numpy as np
 from mpmath import mp, mpf
 
-HEADER = Path(__file__).parents[1] / "shlo_disc" / "device" / "coefficients.h"
+HEADER = Path(__file__).parents[1] / "shlo_disc" / "device" / "math" / "coefficients.h"
 mp.dps = 60
 BOUND = mpf(2) ** -57
 BOUND_LONG = mpf(2) ** -104

@@ -39,7 +39,7 @@ _PIECES = 3  # of each thread, at most
 
 
 class _Runtime(ctypes.Structure):
-    """`ShloRuntime` of `lower_cpu/prelude/runtime.h`."""
+    """`ShloRuntime` of `device/call/runtime.h`."""
 
     _fields_: ClassVar = [
         ("parallel", _PARALLEL),

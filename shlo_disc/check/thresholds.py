@@ -9,20 +9,18 @@ from bisect import bisect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from random import Random
 from types import ModuleType
 
-import shlo_disc
 from shlo_disc import emit, fusion, host, kernels, lower_cpu, schedules
 from shlo_disc.analysis.sizes import Point, free_symbols, point_of
+from shlo_disc.device import headers
 from shlo_disc.dynamic_ops.contract import ConvAttrs, DotAttrs
 from shlo_disc.dynamic_ops.program import Op, Program
 from shlo_disc.expr.dim import Dim, Sym, const, of, product
 from shlo_disc.expr.facts import Facts
 
 _PLACES: tuple[ModuleType, ...] = (lower_cpu, kernels, fusion, emit, host, schedules)
-_PRELUDE = Path(shlo_disc.__file__).parent / "lower_cpu" / "prelude"
 _CONSTANT = re.compile(r"constexpr (?:int|int64_t) ([^;]*);")
 _NUMBER = re.compile(r"\b[A-Z]\w* = (\d+)\b(?! *\*)")
 _LARGEST = 1 << 12  # what is larger are bytes and work, which no size of a test reaches
@@ -40,7 +38,7 @@ _TRIES = 64  # of making sizes smaller
 
 @lru_cache(1)
 def thresholds() -> tuple[int, ...]:
-    """The sizes named in the compiler and the CPU's prelude, each with both its neighbours, in order.
+    """The sizes named in the compiler and the headers of the CPU, each with both its neighbours, in order.
 
     A module's constants are its attributes in capitals, so `STRIP = 4 * LANES` counts with its value.
     """
@@ -49,8 +47,8 @@ def thresholds() -> tuple[int, ...]:
         for info in pkgutil.walk_packages(place.__path__, f"{place.__name__}."):
             constants: Mapping[str, object] = vars(importlib.import_module(info.name))
             found.update(v for name, v in constants.items() if name.strip("_").isupper() and type(v) is int)
-    for header in sorted(_PRELUDE.glob("*.h")):
-        for declared in _CONSTANT.findall(header.read_text()):
+    for header in headers.names(".h"):
+        for declared in _CONSTANT.findall(headers.text(header)):
             found.update(map(int, _NUMBER.findall(declared)))
     sizes = {size for size in found if 2 <= size <= _LARGEST}
     return tuple(sorted({size + off for size in sizes for off in (-1, 0, 1)}))

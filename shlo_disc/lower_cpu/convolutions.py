@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 
+from shlo_disc.device.headers import integer_macros
 from shlo_disc.emit.emitter import Emitter
 from shlo_disc.expr.dim import Dim, const, minimum, product
 from shlo_disc.expr.dtypes import DType
@@ -14,7 +15,7 @@ from shlo_disc.kernels.kernel import ConvKernel
 from shlo_disc.lower_cpu.packing import TITLE, PackedOperand
 from shlo_disc.lower_cpu.rows import pointer
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
-from shlo_disc.lower_cpu.templates import Body, epilogue, prelude_constants, start, union
+from shlo_disc.lower_cpu.templates import Body, epilogue, start, union
 from shlo_disc.lower_cpu.turned_tiles import turned_epilogue, turned_stores
 
 # The prelude's convolutions: operands, sums and result have one type. Those of integers wrap.
@@ -39,7 +40,7 @@ WHOLE_CONVOLUTIONS: Container[ProductTypes] = frozenset(
 
 def convolution_extent(kernel: ConvKernel) -> Dim:
     """How many blocks of the results there are: positions x groups x features of a group."""
-    sizes = prelude_constants("conv.h")
+    sizes = integer_macros("conv/conv.h")
     groups = 1 if _is_narrow(kernel) else _groups(kernel)
     per_group = kernel.column.extent // groups
     rows = (kernel.row.extent + (sizes["SHLO_CONV_ROWS"] - 1)) // sizes["SHLO_CONV_ROWS"]
@@ -66,7 +67,7 @@ _MOST_KEPT_BYTES = 8 << 20
 
 def convolution_scratch(kernel: ConvKernel) -> Dim:
     """Bytes of private memory for packing."""
-    return _room(kernel) + prelude_constants("conv.h")["SHLO_CONV_SCRATCH"]
+    return _room(kernel) + integer_macros("conv/conv.h")["SHLO_CONV_SCRATCH"]
 
 
 def _room(kernel: ConvKernel) -> Dim:
@@ -74,7 +75,7 @@ def _room(kernel: ConvKernel) -> Dim:
     if _is_narrow(kernel):
         return const(0)
     features = kernel.column.extent // _groups(kernel)
-    columns = minimum(features, prelude_constants("conv.h")["SHLO_CONV_COLUMNS"])
+    columns = minimum(features, integer_macros("conv/conv.h")["SHLO_CONV_COLUMNS"])
     if product(kernel.kernel_sizes[2:]).constant == 1 and kernel.input_strides[1].constant != 1:
         all_bytes = _packed_bytes(kernel, features).constant
         columns = features if all_bytes is not None and all_bytes <= _MOST_KEPT_BYTES else columns
@@ -92,7 +93,7 @@ def _packed_bytes(kernel: ConvKernel, columns: Dim) -> Dim:
 
 def convolution_work(kernel: ConvKernel) -> Dim:
     """The multiplications of one block, counted as vectors."""
-    sizes = prelude_constants("conv.h")
+    sizes = integer_macros("conv/conv.h")
     return _depth(kernel) * (sizes["SHLO_CONV_ROWS"] * min(64, sizes["SHLO_CONV_COLUMNS"]) // 16)
 
 
@@ -116,7 +117,7 @@ def _convolved(kernel: ConvKernel) -> str:
 
 # Those of long windows, by the type of sums: of sums, not of products modulo 2^32.
 _LONG = {DType.F32: "long_f32", DType.F64: "long_f64"}
-_LEAST_TAPS = 4  # that of conv_long.h
+_LEAST_TAPS = 4  # that of conv/long.h
 
 
 def _long_windows(kernel: ConvKernel, facts: Facts) -> str | None:
@@ -186,7 +187,7 @@ def packed_weights(kernel: ConvKernel, lasting: Sequence[bool]) -> PackedOperand
     source = kernel.kernel.source
     if _is_narrow(kernel) or not lasting[kernel.params.index(source)] or kernel.kernel.offset.data():
         return None
-    sizes, groups = prelude_constants("conv.h"), _groups(kernel)
+    sizes, groups = integer_macros("conv/conv.h"), _groups(kernel)
     features, depth = kernel.column.extent // groups, _depth(kernel)
     padded = (features + (sizes["SHLO_CONV_PADDING"] - 1)) // sizes["SHLO_CONV_PADDING"] * sizes["SHLO_CONV_PADDING"]
     blocks = (features + (sizes["SHLO_CONV_COLUMNS"] - 1)) // sizes["SHLO_CONV_COLUMNS"]

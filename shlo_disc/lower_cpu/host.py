@@ -29,8 +29,8 @@ from shlo_disc.lower_cpu.templates import declaration
 _HEADER = f"""\
 // Generated. One call: shlo_plan binds and checks the sizes, shlo_run runs the kernels.
 #include <stdint.h>
-#include "runtime.h"
-#include "sizes.h"
+#include "call/runtime.h"
+#include "call/sizes.h"
 
 #ifndef SHLO_INLINE  // kernels in the same file bring these
 {ARITHMETIC}#endif

@@ -9,6 +9,7 @@ from typing import ClassVar, assert_never
 
 from shlo_disc.analysis.formula import Producers
 from shlo_disc.artifact import SourceFile
+from shlo_disc.device.libraries import interface
 from shlo_disc.dynamic_ops.contract import DotAttrs
 from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.emit.indices import size_name
@@ -66,13 +67,6 @@ FILE = 24_000  # characters of kernels from which on a file of their own pays fo
 _LAUNCHES = Launches(frozenset({GroupKind.ROWS, GroupKind.DOT, GroupKind.SCAN}), 1 << 17, WORK_PER_THREAD)
 
 _PACKED = (GroupKind.DOT, GroupKind.CONVOLUTION)  # kernels that may read what was packed before
-
-_HEADERS = {
-    "attention": '#include "attention.h"',
-    "gemm": '#include "gemm.h"',
-    "conv": '#include "conv.h"',
-    "lapack": '#include "lapack.h"',
-}  # by the first part of a library's name
 
 # The names of what is in the prelude of complex numbers, which is half of the text that a file would have to parse.
 _IS_COMPLEX = re.compile(r"c64|c128|\b(complex|real|imag|conj)_\(")
@@ -391,9 +385,10 @@ class CpuLowering:
     def _file(self, number: int, texts: list[str]) -> SourceFile:
         names = [self.texts[t] for t in texts]
         libraries = tuple(sorted({x for name in names for x in self.libraries[name]}))
-        parts = ['#include "kernel.h"', *dict.fromkeys(_HEADERS[x.split("_")[0]] for x in libraries)]
+        interfaces = dict.fromkeys(map(interface, libraries))
+        parts = ['#include "call/kernel.h"', *(f'#include "{header}"' for header in interfaces)]
         if any(map(_IS_COMPLEX.search, texts)):
-            parts.append('#include "complex_elementary.h"')
+            parts.append('#include "math/complex_elementary.h"')
         parts.append("")
         parts += [f"{self.comments[name]}\n{t.replace(NAME, name)}\n" for t, name in zip(texts, names, strict=True)]
         return SourceFile(f"kernels_{number}", "\n".join(parts), libraries)

@@ -1,4 +1,4 @@
-"""LAPACK's routines as kernels: their sizes and workspaces; the prelude goes through the batch (`prelude/lapack.h`).
+"""LAPACK's routines as kernels: their sizes and workspaces; `device/linear_algebra/lapack.h` goes through the batch.
 
 A workspace is as large as LAPACK's documentation asks for at least, and as blocks of `_BLOCK` columns need: a routine
 takes what it gets, so that nothing has to be asked of the library while a program is compiled.

@@ -6,10 +6,10 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from shlo_disc.device.headers import integer_macros
 from shlo_disc.dynamic_ops.contract import Precision, accumulator
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.kernels.groups import ProductTypes
-from shlo_disc.lower_cpu.templates import prelude_constants
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Multiplication:
 
 
 def _kernels() -> Mapping[str, Multiplication]:
-    sizes = prelude_constants("gemm.h")
+    sizes = integer_macros("gemm/gemm.h")
     narrow, wide = sizes["SHLO_GEMM_SCRATCH"], sizes["SHLO_GEMM_WIDE_SCRATCH"]
     found = (
         Multiplication("f32", (DType.F32,), DType.F32, narrow, "f32"),

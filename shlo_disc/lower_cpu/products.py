@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from shlo_disc.device.headers import integer_macros
 from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.naming import NAME
 from shlo_disc.emit.scopes import INDENT
@@ -23,7 +24,7 @@ from shlo_disc.lower_cpu.rows import SEAMS, RowPrinter, pointer
 from shlo_disc.lower_cpu.selection import block_of
 from shlo_disc.lower_cpu.small_products import decode_batch, print_small
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
-from shlo_disc.lower_cpu.templates import Body, CallBack, call_back, epilogue, prelude_constants, start, union
+from shlo_disc.lower_cpu.templates import Body, CallBack, call_back, epilogue, start, union
 from shlo_disc.schedules.candidates import FORMS, MicroKernel
 
 PANEL_BYTES = 1 << 20  # of A's rows: what stays in a second-level cache
@@ -97,14 +98,14 @@ def _in_c(kernel: MicroKernel) -> str:
 
 def packed_bytes(kind: Multiplication, depth: Dim, columns: Dim) -> Dim:
     """What `shlo_packed_bytes_NAME` says: bytes of all of B, as `shlo_pack_NAME` leaves it."""
-    sizes = prelude_constants("gemm.h")
+    sizes = integer_macros("gemm/gemm.h")
     panel, step, element = (sizes[f"SHLO_GEMM_{name}"] for name in ("PANEL", f"STEP_{kind.name}", f"BYTES_{kind.name}"))
     return (columns + (panel - 1)) // panel * panel * ((depth + (step - 1)) // step * step) * element
 
 
 def blocks_of(kernel: DotKernel, chosen: Selection[Dim], *, is_packed: bool) -> Blocks:
     """The blocks of the schedule, as far as panels let it; the prelude's if it chooses."""
-    sizes = prelude_constants("gemm.h")
+    sizes = integer_macros("gemm/gemm.h")
     rows, columns = const(sizes["SHLO_GEMM_ROWS"]), const(sizes["SHLO_GEMM_COLUMNS"])
     if chosen.candidates:
         rows, columns = block_of(chosen)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from shlo_disc.device.headers import integer_macros
 from shlo_disc.dynamic_ops.elementwise import converted
 from shlo_disc.dynamic_ops.indexing import linear
 from shlo_disc.emit.emitter import Emitter
@@ -20,7 +21,7 @@ from shlo_disc.kernels.rewrite import ArgRewriter, mergeable, merged
 from shlo_disc.kernels.simplify_kernel import merge_loops, rewrite_store
 from shlo_disc.lower_cpu.multiplication import Multiplication
 from shlo_disc.lower_cpu.rows import RowPrinter, is_flat
-from shlo_disc.lower_cpu.templates import CallBack, call_back, prelude_constants, start
+from shlo_disc.lower_cpu.templates import CallBack, call_back, start
 
 _FIRST = Sym("%first")
 
@@ -73,7 +74,7 @@ def may_be_small(kernel: DotKernel) -> bool:
 
 def _limits(kernel: DotKernel) -> tuple[tuple[Dim, int], ...]:
     """The sizes of a product, and how large a small one may be."""
-    sizes = prelude_constants("gemm.h")
+    sizes = integer_macros("gemm/gemm.h")
     lines, depth = sizes["SHLO_GEMM_SMALL_LINES"], sizes["SHLO_GEMM_SMALL_DEPTH"]
     return (kernel.row.extent, lines), (kernel.column.extent, lines), (kernel.depth, depth)
 
@@ -81,7 +82,7 @@ def _limits(kernel: DotKernel) -> tuple[tuple[Dim, int], ...]:
 def print_small(kernel: DotKernel, kind: Multiplication, name: str, emit: Emitter) -> SmallProducts | None:
     """The form of a product for small sizes, if sizes may be small and there is a batch."""
     batch, limits = _batch(kernel), _limits(kernel)
-    most_elements = prelude_constants("gemm.h")["SHLO_GEMM_SMALL_ELEMENTS"]
+    most_elements = integer_macros("gemm/gemm.h")["SHLO_GEMM_SMALL_ELEMENTS"]
     if batch is None or not may_be_small(kernel):
         return None
     *_, inner = batch.axes

@@ -1,4 +1,4 @@
-"""What the CPU adds to the C spelling: vectors of 16 lanes, see `prelude/vec.h`."""
+"""What the CPU adds to the C spelling: vectors of 16 lanes, see `device/values/vec.h`."""
 
 from __future__ import annotations
 

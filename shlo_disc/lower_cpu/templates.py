@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 
 from shlo_disc.dynamic_ops.elementwise import converted
 from shlo_disc.emit.emitter import Emitter
@@ -58,14 +55,6 @@ def signature(linkage: str, name: str) -> list[str]:
 def declaration(name: str) -> str:
     """The same for files and functions that only call it."""
     return f'extern "C" void {name}(const ShloRuntime*, void* const*, const int64_t*, int64_t, int64_t, void*);'
-
-
-@cache
-def prelude_constants(header: str) -> Mapping[str, int]:
-    """The integer macros of a prelude header: one place for what both C++ and the host program use."""
-    text = (files("shlo_disc.lower_cpu") / "prelude" / header).read_text()
-    found = re.findall(r"^#define\s+(SHLO_\w+)\s+\(?(\d+)\)?", text, re.MULTILINE)
-    return {name: int(value) for name, value in found}
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,8 @@ from shlo_disc.host_ir import BatchLoop, Case, Command, Copy, Fill, GridLaunch, 
 _HEADER = f"""\
 // Generated. One call: shlo_plan binds and checks the sizes, shlo_run queues the kernels.
 #include <stdint.h>
-#include "driver.h"
-#include "sizes.h"
+#include "call/driver.h"
+#include "call/sizes.h"
 
 {ARITHMETIC}"""
 _RUN = """\

@@ -129,7 +129,7 @@ class CudaLowering:
     def sources(self) -> tuple[SourceFile, ...]:
         """A file per group: NVRTC compiles them side by side, and the prelude costs each only 10 ms."""
         return tuple(
-            SourceFile(name, f'#include "shlo.cuh"\n\n{self.comments[name]}\n{text.replace(NAME, name)}\n')
+            SourceFile(name, f'#include "call/shlo.cuh"\n\n{self.comments[name]}\n{text.replace(NAME, name)}\n')
             for text, name in self.texts.items()
         )
 

@@ -1,4 +1,4 @@
-"""Sorting lines of items by merging: the kernels around prelude/sort.cuh, and how they are launched.
+"""Sorting lines of items by merging: the kernels around device/sort/sort.cuh, and how they are launched.
 
 A line of up to 128 items is sorted by a warp, of up to a tile by a block. Longer lines are sorted tile by tile, then
 neighbouring runs are merged, one launch per doubling (Green, McColl and Bader 2012). The host launches a fixed list:
@@ -32,10 +32,10 @@ COMPARE = 30  # cycles of one dependent step of a search or merge in shared memo
 class Sorting:
     """`lines` lines of `extent` items of `item_bytes` each, sorted as `lines_text` says.
 
-    `lines_text` are the members of an object that prelude/sort.cuh calls Lines, of type `lines_type`; `setup` are the
-    statements it needs, after which `shape_text` holds too: the numbers of lines, of items of a line, and of its first
-    items that are wanted. Two of the `workspaces`, from number `items_from` on, are of `workspace_bytes`. `traffic`:
-    bytes that one item moves from and to memory besides itself.
+    `lines_text` are the members of an object that device/sort/sort.cuh calls Lines, of type `lines_type`; `setup` are
+    the statements it needs, after which `shape_text` holds too: the numbers of lines, of items of a line, and of the
+    first items that are wanted. Two of the `workspaces`, from number `items_from` on, are of `workspace_bytes`.
+    `traffic`: bytes that one item moves from and to memory besides itself.
     """
 
     params: tuple[Param, ...]

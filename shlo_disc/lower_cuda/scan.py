@@ -1,4 +1,4 @@
-"""Scans: a thread, a warp or a block per line, or several blocks (prelude/scan.cuh).
+"""Scans: a thread, a warp or a block per line, or several blocks (device/sort/scan.cuh).
 
 | variant | for | how |
 |---|---|---|
@@ -73,7 +73,7 @@ def print_scan(kernel: ScanKernel, facts: Facts) -> Printed:
 
 
 def _struct(kernel: ScanKernel) -> tuple[list[str], tuple[str, ...]]:
-    """The Scan of prelude/scan.cuh, and the sizes it reads."""
+    """The Scan of device/sort/scan.cuh, and the sizes it reads."""
     emit = Emitter(_SPELL)
     symbols = [axis.symbol.name for axis in (kernel.outer, kernel.along, kernel.inner)]
     place = _place(emit, kernel)

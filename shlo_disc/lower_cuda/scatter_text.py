@@ -155,7 +155,7 @@ def stores(kernel: ScatterKernel, values: Sequence[str]) -> list[str]:
 
 
 def keys_struct(parts: Parts) -> list[str]:
-    """The Lines of prelude/sort.cuh for updates: one line of keys (targets of windows, -1 if out of bounds)."""
+    """The Lines of device/sort/sort.cuh for updates: one line of keys (targets of windows, -1 if out of bounds)."""
     kernel, emit = parts.kernel, Emitter(_SPELL)
     decoded = decode(emit, parts.positions, "at")
     start = kernel.targets[0].offset.substitute({a.symbol: const(0) for a in parts.window})

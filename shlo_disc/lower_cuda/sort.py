@@ -123,7 +123,7 @@ def loaded(text: str, dtype: DType) -> str:
 def _lines_struct(
     kernel: SortKernel, keys: _Keys, members: list[str], before: list[str], sizes: tuple[str, ...]
 ) -> tuple[list[str], list[str]]:
-    """The Lines of prelude/sort.cuh, and the arguments that make one."""
+    """The Lines of device/sort/sort.cuh, and the arguments that make one."""
     first_key, load = dict[Param, int](), list[str]()
     for k in keys.operands:
         if (source := kernel.inputs[k]) is not None:

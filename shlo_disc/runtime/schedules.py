@@ -13,8 +13,9 @@ from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
+from shlo_disc.device.headers import included
+from shlo_disc.device.libraries import library_names, library_text
 from shlo_disc.options import CompileOptions
-from shlo_disc.runtime.building.build import PRELUDE
 from shlo_disc.runtime.building.cache import Cache, digest
 from shlo_disc.runtime.building.toolchain import Compiler, cache_bytes, cpu_name, find_compiler
 from shlo_disc.runtime.threads import default_threads
@@ -64,7 +65,7 @@ def store_tuned(
 
 def costs_key(compiler: Compiler, optimize: int) -> str:
     """What measurements depend on: the CPU, the compiler, and the prelude's products."""
-    return digest("schedules", cpu_name(), compiler.identity, *compiler.flags(optimize), _prelude())
+    return digest("schedules", cpu_name(), compiler.identity, *compiler.flags(optimize), _products())
 
 
 def known_costs() -> CostTable:
@@ -102,9 +103,11 @@ def _shipped(vendor: str, family: int, model: int) -> CostTable | None:
 
 
 @lru_cache
-def _prelude() -> str:
-    """A key for the prelude's products."""
-    return digest(*(path.read_bytes() for path in sorted(PRELUDE.glob("gemm*"))))
+def _products() -> str:
+    """A key for the texts of all products."""
+    libraries = [library_text(name) for name in library_names() if name.startswith("gemm")]
+    headers = {name: text for library in libraries for name, text in included(library).items()}
+    return digest(*libraries, *headers.values())
 
 
 def _load(cache: Cache, key: str) -> Schedules | None:

@@ -97,7 +97,7 @@ class Vm:
                 raise MemoryError(NO_SCRATCH)
 
     def _by_rows(self, region: Region, buffers: Buffers) -> None:
-        """Launches by rows, each as a `ShloMember` of `lower_cpu/prelude/runtime.h`: all of its fields are words."""
+        """Launches by rows, each as a `ShloMember` of `device/call/runtime.h`: all of its fields are words."""
         kept, members = list[object](), list[int]()
         for member in region.members:
             launch = member.launch

@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from shlo_disc.analysis.access import loads
+from shlo_disc.device import headers
 from shlo_disc.emit.indices import size_name
 from shlo_disc.expr import numpy_math
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, minimum, of, symbol
@@ -35,7 +36,6 @@ from shlo_disc.expr.scalar import (
 from shlo_disc.kernels.kernel import Axis, Param, RowKernel, Stage, Store
 from shlo_disc.lower_cpu.rows import RowPrinter, extent
 from shlo_disc.lower_cpu.templates import signature
-from shlo_disc.runtime.building.build import PRELUDE, SHARED
 from shlo_disc.runtime.building.toolchain import find_compiler
 
 Array = NDArray[Any]
@@ -179,9 +179,9 @@ def library(drawn: list[tuple[Scalar, RowKernel]], tmp_path_factory: pytest.Temp
     folder = tmp_path_factory.mktemp("emitter")
     source, target = folder / "kernels.cc", folder / "kernels.o"
     texts = [text_of(f"formula_{k}", one) for k, (_, one) in enumerate(drawn)]
-    source.write_text("\n\n".join(['#include "kernel.h"', *texts]))
+    source.write_text("\n\n".join(['#include "call/kernel.h"', *texts]))
     compiler = find_compiler()
-    compiler.compile(source, target, 0, (PRELUDE, SHARED))
+    compiler.compile(source, target, 0, (headers.ROOT,))
     compiler.link([target], folder / "kernels.so")
     return ctypes.CDLL(str(folder / "kernels.so"))
 

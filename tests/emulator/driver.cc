@@ -1,4 +1,4 @@
-// The functions of `ShloCuda` (prelude/driver.h) on the emulator: memory, launches, graphs, and cuBLAS' product.
+// The functions of `ShloCuda` (device/call/driver.h) on the emulator: memory, launches, graphs, and cuBLAS' product.
 //
 // Everything runs at once; a stream only says how. Buffers are known: every address that comes in must lie in one.
 #include <math.h>

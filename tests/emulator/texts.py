@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-HEAD = '#include "shlo.cuh"\n'
+HEAD = '#include "call/shlo.cuh"\n'
 
 
 def line_of(text: str, mark: str) -> str:

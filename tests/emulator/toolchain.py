@@ -16,8 +16,9 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from shlo_disc.device import headers
+from shlo_disc.runtime.cuda import nvrtc
 from shlo_disc.runtime.cuda.device import IndexType
-from shlo_disc.runtime.cuda.nvrtc import PRELUDE, SHARED
 
 _MOST_BYTES = 1 << 30  # of compiled files that are kept
 _YOUNG = 3600  # seconds
@@ -59,7 +60,7 @@ def library(text: str, names: Sequence[str], index: IndexType, mode: Mode = "pla
         source = Path(scratch) / "all.cc"
         source.write_text(f'#include "kernels.cu"\n{kernels}')
         done = Path(scratch) / "all.o"
-        folders = (f"-I{HERE}", f"-I{PRELUDE}", f"-I{SHARED}")
+        folders = (f"-I{HERE}", f"-I{headers.ROOT}")
         _run(["g++", *flags, "-include", str(_precompiled(flags)), *folders, "-c", str(source), "-o", str(done)])
         _run(["g++", "-shared", str(done), "-o", f"{done}.so"])
         Path(f"{done}.so").replace(target)
@@ -125,9 +126,9 @@ def _precompiled(flags: Sequence[str]) -> Path:
         return header
     with _locked(Path(f"{header}.lock")):
         if not compiled.exists():
-            header.write_text('#include "cuda_emu.h"\n#include "shlo.cuh"\n')
+            header.write_text('#include "cuda_emu.h"\n#include "call/shlo.cuh"\n')
             with _finished(compiled) as unfinished:
-                command = ["g++", *flags, f"-I{HERE}", f"-I{PRELUDE}", f"-I{SHARED}", "-x", "c++-header", str(header)]
+                command = ["g++", *flags, f"-I{HERE}", f"-I{headers.ROOT}", "-x", "c++-header", str(header)]
                 _run([*command, "-o", unfinished])
     return header
 
@@ -159,8 +160,9 @@ def _digest(*texts: str) -> str:
 
 
 def _headers_digest() -> str:
-    headers = [HERE / "cuda_emu.h", HERE / "emulator.h", *sorted(PRELUDE.glob("*.cuh")), *sorted(SHARED.glob("*.h"))]
-    return _digest(*(path.name + path.read_text() for path in headers), _compiler())
+    own = [HERE / "cuda_emu.h", HERE / "emulator.h"]
+    texts = [path.name + path.read_text() for path in own] + [name + text for name, text in nvrtc.headers().items()]
+    return _digest(*texts, _compiler())
 
 
 def _sources_digest() -> str:

@@ -35,7 +35,7 @@ def row_kernel(function: Callable[..., Any], *inputs: In) -> tuple[RowKernel, Fa
 
 def module(printed: Printed) -> str:
     """A file with the kernels of one group."""
-    return '#include "shlo.cuh"\n' + printed.text.replace(NAME, KERNEL)
+    return '#include "call/shlo.cuh"\n' + printed.text.replace(NAME, KERNEL)
 
 
 def text_of(printed: Printed, suffix: str) -> str:

@@ -224,7 +224,7 @@ def _rising(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[An
 
 
 def _module(text: str) -> str:
-    return '#include "shlo.cuh"\n' + text.replace(NAME, "kernel")
+    return '#include "call/shlo.cuh"\n' + text.replace(NAME, "kernel")
 
 
 CODE: Sequence[tuple[Any, int, Precision, Products]] = [

@@ -91,7 +91,7 @@ def _modules(printed: Iterable[Printed]) -> list[str]:
             size = 0
         files[-1].append(one.text)
         size += len(one.text)
-    return ["\n".join(['#include "shlo.cuh"', *texts]) for texts in files]
+    return ["\n".join(['#include "call/shlo.cuh"', *texts]) for texts in files]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from shlo_disc.device import headers
 from shlo_disc.expr import numpy_math
 from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import BinaryFn, Direction, UnaryFn
@@ -40,8 +41,8 @@ PLAIN = """#define __CUDA_EMU__ 1
 #define __noinline__ __attribute__((noinline, unused))
 #include <math.h>
 #include <string.h>
-#include "math.cuh"
-#include "pack.cuh"
+#include "math/math.cuh"
+#include "values/pack.cuh"
 """
 
 
@@ -98,7 +99,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     source, target = folder / "prelude.cc", folder / "prelude.so"
     source.write_text(PLAIN + _constants() + _mixed() + _packs() + "".join(map(spelled.loop, SPELLED)))
     flags = ["-std=gnu++17", "-O1", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-shared", "-fPIC"]
-    command = ["g++", *flags, f"-I{nvrtc.PRELUDE}", f"-I{nvrtc.SHARED}", str(source), "-o", str(target)]
+    command = ["g++", *flags, f"-I{headers.ROOT}", str(source), "-o", str(target)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return ctypes.CDLL(str(target))
@@ -390,11 +391,10 @@ def test_nvrtc(index: nvrtc.IndexType) -> None:
     """NVRTC compiles every function in one kernel per type, without spills."""
     require_nvrtc()
     kernels = [spelled.kernel(f"all_{tag(d)}", [s for s in SPELLED if s.source is d]) for d in ALL]
-    compiled = nvrtc.compile_kernels('#include "shlo.cuh"\n' + "".join(kernels), "prelude.cu", 80, index)
+    compiled = nvrtc.compile_kernels('#include "call/shlo.cuh"\n' + "".join(kernels), "prelude.cu", 80, index)
     for dtype in ALL:
         assert f"'all_{tag(dtype)}'" in compiled.log
 
 
 def test_every_header_is_in_the_package() -> None:
-    assert {"shlo.cuh", "types.cuh", "math.cuh"} <= nvrtc.headers().keys()
-    assert all((nvrtc.PRELUDE / name).is_file() or (nvrtc.SHARED / name).is_file() for name in nvrtc.headers())
+    assert set(headers.names(".cuh")) <= nvrtc.headers().keys()

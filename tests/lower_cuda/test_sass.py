@@ -8,7 +8,7 @@ from shlo_disc.runtime.cuda import nvrtc
 from tests.lower_cuda.compilers import require_nvrtc
 from tests.lower_cuda.sass import disassembler, instructions, resources
 
-TEXT = """#include "shlo.cuh"
+TEXT = """#include "call/shlo.cuh"
 extern "C" __global__ void __launch_bounds__(1024) spilling(const float* __restrict__ const a, float* const b) {
   float sums[96];
   SHLO_UNROLL for (int k = 0; k < 96; ++k) sums[k] = a[threadIdx.x + k * 1024];

@@ -51,7 +51,7 @@ def _kernel(dtype: DType) -> str:
     return "\n".join(lines)
 
 
-TEXT = "\n".join(['#include "shlo.cuh"', *map(_kernel, ALL), ""])
+TEXT = "\n".join(['#include "call/shlo.cuh"', *map(_kernel, ALL), ""])
 
 
 @pytest.mark.parametrize("schedule", ["fifo", "lifo", "random"])

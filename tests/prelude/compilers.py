@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
-PRELUDE = Path(__file__).parents[2] / "shlo_disc" / "lower_cpu" / "prelude"
-SHARED = Path(__file__).parents[2] / "shlo_disc" / "device"
+from shlo_disc.device import headers
+from shlo_disc.device.libraries import library_text
+
+INCLUDE = f"-I{headers.ROOT}"
 FLAGS = (
     "-O3", "-march=native", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-fno-trapping-math",
     "-Wall", "-Wextra", "-Werror", "-Wno-psabi", "-shared", "-fPIC",
@@ -26,14 +28,21 @@ UNOPTIMIZED = ("-O0", "-ffp-contract=off")  # what programs are compiled with th
 
 
 def build(compiler: str, source: str, folder: Path, *flags: str) -> ctypes.CDLL:
-    """Compile a harness that includes headers of the prelude; skip where this compiler is absent."""
+    """Compile a harness that includes headers of `shlo_disc.device`; skip where this compiler is absent."""
     if compiler == "gcc" and shutil.which("g++") is None:
         pytest.skip("needs g++")
     if compiler == "zig" and find_spec("ziglang") is None:
         pytest.skip("needs the package ziglang")
     path, library = folder / "harness.cc", folder / "harness.so"
     path.write_text(source)
-    command = [*COMPILERS[compiler], *FLAGS, *flags, f"-I{PRELUDE}", f"-I{SHARED}", str(path), "-o", str(library)]
+    command = [*COMPILERS[compiler], *FLAGS, *flags, INCLUDE, str(path), "-o", str(library)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return ctypes.CDLL(str(library))
+
+
+def write_library(name: str, folder: Path) -> Path:
+    """The file of a library that programs link."""
+    file = folder / f"{name}.cc"
+    file.write_text(library_text(name))
+    return file

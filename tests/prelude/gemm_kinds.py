@@ -16,14 +16,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tests.prelude.compilers import COMPILERS, FLAGS, PRELUDE
+from tests.prelude.compilers import COMPILERS, FLAGS, INCLUDE, write_library
 
 Array: TypeAlias = npt.NDArray[Any]
 Part: TypeAlias = tuple[int, int, int, int]  # rows [i0, i1) and columns [j0, j1) of the results
 
 # The epilogue counts how often it gets each element and reads the columns up to a multiple of 16.
 _HARNESS = r"""
-#include "gemm.h"
+#include "gemm/gemm.h"
 template <class T> struct Result { T* c; int32_t* times; int64_t columns; volatile T seen; bool bad; };
 template <class T>
 static void store(void* context, const void* tile, int64_t ld, int64_t i0, int64_t rows, int64_t j0, int64_t columns) {
@@ -147,11 +147,11 @@ def build(compiler: str, folder: Path, kinds: tuple[Kind, ...], machine: str = "
         done = subprocess.run([*map(str, arguments)], check=False, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
 
-    sources = [harness, *(PRELUDE / f"gemm_{kind.name}.cc" for kind in kinds)]
+    sources = [harness, *(write_library(f"gemm_{kind.name}", folder) for kind in kinds)]
     objects = [folder / f"{source.stem}.o" for source in sources]
     with ThreadPoolExecutor(2) as pool:
         jobs = [
-            pool.submit(run, *command, f"-I{PRELUDE}", "-c", source, "-o", target)
+            pool.submit(run, *command, INCLUDE, "-c", source, "-o", target)
             for source, target in zip(sources, objects, strict=True)
         ]
     for job in jobs:

@@ -79,7 +79,7 @@ extern "C" void sums_{kind}(const {kind}* a, const {kind}*, {kind}* out, {kind}*
 """
     for kind in ("c64", "c128")
 )
-HARNESS = f'#include "complex_elementary.h"\n{FUNCTIONS}{SUMS}'
+HARNESS = f'#include "math/complex_elementary.h"\n{FUNCTIONS}{SUMS}'
 KINDS: dict[type[Any], str] = {np.complex64: "c64", np.complex128: "c128"}
 PARTS: tuple[Callable[[Complex], Complex], ...] = (np.real, np.imag)
 EPSILON = {np.complex64: 2.0**-23, np.complex128: 2.0**-52}

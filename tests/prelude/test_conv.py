@@ -21,11 +21,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from shlo_disc.device import headers
+from tests.prelude.compilers import INCLUDE, write_library
 from tests.prelude.conv_call import describe
 from tests.prelude.conv_cases import CASES, FIRST, INFINITE, MAJOR, SAME, Case, Floats, cases
 from tests.prelude.conv_definition import by_definition
 
-PRELUDE = Path(__file__).parents[2] / "shlo_disc" / "lower_cpu" / "prelude"
 FLAGS = (
     *("-O3", "-march=native", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-fno-trapping-math"),
     *("-ffp-contract=fast", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"),
@@ -36,7 +37,7 @@ COMPILERS = {
 }
 # The epilogue counts how often it gets each element and reads the columns up to a multiple of 16.
 EPILOGUES = r"""
-#include "conv.h"
+#include "conv/conv.h"
 template <class T> struct Result { T* data; int32_t* times; int64_t columns; volatile T seen; bool bad; };
 template <class T>
 static void store(void* context, const void* tile, int64_t ld, int64_t i0, int64_t rows, int64_t j0, int64_t columns) {
@@ -118,7 +119,7 @@ def reference(case: Case) -> Floats:
 
 CONSTANTS = {
     name: int(value)
-    for name, value in re.findall(r"^#define SHLO_CONV_(\w+) (\d+)$", (PRELUDE / "conv.h").read_text(), re.MULTILINE)
+    for name, value in re.findall(r"^#define SHLO_CONV_(\w+) (\d+)$", headers.text("conv/conv.h"), re.MULTILINE)
 }
 
 
@@ -169,8 +170,8 @@ def build(compiler: str, folder: Path, names: Sequence[str], harness: str) -> Pa
         pytest.skip("needs the package ziglang")
     source, library = folder / "harness.cc", folder / "conv.so"
     source.write_text(EPILOGUES + harness)
-    kernels = [str(PRELUDE / f"conv_{name}.cc") for name in names]
-    command = [*COMPILERS[compiler], *FLAGS, f"-I{PRELUDE}", *kernels, str(source)]
+    kernels = [str(write_library(f"conv_{name}", folder)) for name in names]
+    command = [*COMPILERS[compiler], *FLAGS, INCLUDE, *kernels, str(source)]
     done = subprocess.run([*command, "-o", str(library)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return library

@@ -35,7 +35,7 @@ LIMITS_OF_TWO = {
     "pow_": (0.51, 0.75), "atan2_": (0.51, 1.5), "rem_": (0, 0), "zeta_": (0.51, 2), "polygamma_": (0.51, 2),
 }  # fmt: skip
 
-HARNESS = '#include "math.h"\n' + "".join(
+HARNESS = '#include "math/math.h"\n' + "".join(
     f"""
 extern "C" void {name}_{kind}(const {kind}* x, {kind}* lanes, {kind}* scalars, int64_t n) {{
   int64_t i = 0;
@@ -47,7 +47,7 @@ extern "C" void {name}_{kind}(const {kind}* x, {kind}* lanes, {kind}* scalars, i
     for name in LIMITS
     for kind in ("float", "double")
 )
-HARNESS_OF_TWO = '#include "math.h"\n' + "".join(
+HARNESS_OF_TWO = '#include "math/math.h"\n' + "".join(
     f"""
 extern "C" void {name}_{kind}(const {kind}* x, const {kind}* y, {kind}* lanes, {kind}* scalars, int64_t n) {{
   for (int64_t i = 0; i < n; i += 16) {{

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from shlo_disc.lower_cpu.multiplication import kernel_named
-from tests.prelude.compilers import FLAGS, PRELUDE
+from tests.prelude.compilers import FLAGS, INCLUDE, write_library
 from tests.prelude.gemm_kinds import OF_NAME, Kind, Products, build
 
 SOME = tuple(OF_NAME[name] for name in ("f32", "f16", "bf16", "i8", "c64"))
@@ -60,7 +60,7 @@ def compile_for(machine: list[str], name: str, folder: Path) -> None:
     if find_spec("ziglang") is None:
         pytest.skip("needs the package ziglang")
     flags = [flag for flag in FLAGS if flag not in {"-march=native", "-shared"}]
-    command = [sys.executable, "-m", "ziglang", "c++", *machine, *flags, f"-I{PRELUDE}", "-c"]
-    source, target = PRELUDE / f"{name}.cc", folder / f"{name}.o"
+    command = [sys.executable, "-m", "ziglang", "c++", *machine, *flags, INCLUDE, "-c"]
+    source, target = write_library(name, folder), folder / f"{name}.o"
     done = subprocess.run([*command, str(source), "-o", str(target)], check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

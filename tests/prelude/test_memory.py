@@ -72,11 +72,14 @@ extern "C" void interleave_{tag}(const {kind}* from, {kind}* to, int64_t count) 
 """
 
 REALS = [tag for tag in TYPES if not tag.startswith("c")]
-HARNESS = '#include "math.h"\n#include "complex.h"\n#include "interleave.h"\n#include "masked.h"\n' + "".join(
-    (FUNCTIONS + (REAL_FUNCTIONS if tag in REALS else "")).format(
-        tag=tag, kind=kind, b="_bool" if tag == "bool" else ""
+HARNESS = (
+    '#include "math/math.h"\n#include "math/complex.h"\n#include "values/interleave.h"\n#include "values/masked.h"\n'
+    + "".join(
+        (FUNCTIONS + (REAL_FUNCTIONS if tag in REALS else "")).format(
+            tag=tag, kind=kind, b="_bool" if tag == "bool" else ""
+        )
+        for tag, (kind, _) in TYPES.items()
     )
-    for tag, (kind, _) in TYPES.items()
 )
 
 PROT_READ, PROT_WRITE = mmap.PROT_READ, mmap.PROT_WRITE

@@ -12,7 +12,7 @@ import pytest
 from tests.prelude.compilers import COMPILERS, build
 
 HARNESS = """
-#include "kernel.h"
+#include "call/kernel.h"
 static void count(const ShloRuntime*, void* const* buffers, const int64_t* dims, int64_t begin, int64_t end, void*) {
   int64_t* const seen = (int64_t*)buffers[0];
   for (int64_t k = begin; k < end; ++k) seen[k] += dims[0];

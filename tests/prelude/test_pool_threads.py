@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.prelude.compilers import PRELUDE
+from tests.prelude.compilers import INCLUDE
 
 _HARNESS = r"""
 #include <pthread.h>
 #include <stdint.h>
 #include <time.h>
-#include "pool.h"
+#include "call/pool.h"
 
 namespace {
 
@@ -102,7 +102,7 @@ _CROWDED = r"""
 #include <pthread.h>
 #include <stdint.h>
 #include <time.h>
-#include "pool.h"
+#include "call/pool.h"
 
 namespace {
 
@@ -138,7 +138,7 @@ int main() {
 _WOKEN = r"""
 #include <stdint.h>
 #include <time.h>
-#include "pool.h"
+#include "call/pool.h"
 
 namespace {
 
@@ -169,7 +169,7 @@ _LENT = r"""
 #include <pthread.h>
 #include <stdint.h>
 #include <time.h>
-#include "pool.h"
+#include "call/pool.h"
 
 namespace {
 
@@ -223,7 +223,7 @@ def run_harness(source: str, folder: Path, *flags: str) -> subprocess.CompletedP
         pytest.skip("needs g++")
     file, program = folder / "harness.cc", folder / "harness"
     file.write_text(source)
-    flags = (*flags, "-O1", "-std=c++17", "-Wall", "-Wextra", "-Werror", f"-I{PRELUDE}")
+    flags = (*flags, "-O1", "-std=c++17", "-Wall", "-Wextra", "-Werror", INCLUDE)
     command = ["g++", *flags, str(file), "-o", str(program), "-lpthread"]
     built = subprocess.run(command, check=False, capture_output=True, text=True)
     assert built.returncode == 0, built.stderr

@@ -20,7 +20,7 @@ INTEGERS = tuple(dtype for dtype in DType if dtype.is_narrow_integer)
 COUNT = 4099  # random points beside the midpoints
 
 HEAD = """
-#include "kernel.h"
+#include "call/kernel.h"
 template <class T, class X, class F>
 static void both(const X* x, T* lanes, T* scalars, int64_t n, F change) {
   for (int64_t i = 0; i < n; i += 16) {

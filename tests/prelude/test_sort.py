@@ -31,7 +31,7 @@ extern "C" void killer(int32_t* keys, int32_t* order, int64_t n) {
 }
 """
 HARNESS = """
-#include "sort.h"
+#include "sort/sort.h"
 extern "C" void by_ours(const int32_t* keys, int32_t* order, int64_t n) {
   intro_sort(order, n, [&](int32_t a, int32_t b) { return keys[a] < keys[b]; });
 }

@@ -21,7 +21,7 @@ TARGETS = {
 LANES, ROW = 16, 48  # of a vector; between the places that are stored to
 # `first` stores the first element, then the first two, and so on, a row apart.
 HARNESS = """
-#include "kernel.h"
+#include "call/kernel.h"
 template <int N, class S, class T, class F>
 static void first(const S* a, T* out, F convert) {{
   store_n(out + (N - 1) * {row}, convert(load(a)), N);

@@ -15,8 +15,8 @@ from tests.prelude.compilers import COMPILERS, build
 
 Array = NDArray[Any]
 HARNESS = """
-#include "kernel.h"
-#include "complex.h"
+#include "call/kernel.h"
+#include "math/complex.h"
 extern "C" void row(const float* x, const float* y, float* out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = hsum(load(x + 16 * i) * load(y + 16 * i));
 }

@@ -79,7 +79,7 @@ def _function(name: str, source: str, target: str, formula: str) -> str:
 
 
 def _harness() -> str:
-    lines = ['#include "math.h"']
+    lines = ['#include "math/math.h"']
     for dtype, kind in TYPES.items():
         tag = SUFFIX[dtype]
         lines += [_function(f"{BINARY[fn]}{tag}", kind, kind, f"{BINARY[fn]}(x, y)") for fn in binaries(dtype)]

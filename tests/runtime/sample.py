@@ -25,7 +25,7 @@ func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
 """
 
 _KERNELS = r"""
-#include "runtime.h"
+#include "call/runtime.h"
 
 // square[i, j] = x[i, j] * x[i, j]
 extern "C" void square(const ShloRuntime*, void* const* buffers, const int64_t* dims, int64_t begin,
@@ -53,7 +53,7 @@ extern "C" void rows(const ShloRuntime*, void* const* buffers, const int64_t* di
 """
 
 _HOST = r"""
-#include "runtime.h"
+#include "call/runtime.h"
 
 extern "C" void square(const ShloRuntime*, void* const*, const int64_t*, int64_t, int64_t, void*);
 extern "C" void rows(const ShloRuntime*, void* const*, const int64_t*, int64_t, int64_t, void*);
@@ -133,7 +133,7 @@ def expected(x: NDArray[np.float32], weight: NDArray[np.float32]) -> tuple[NDArr
 
 
 _LOOP_KERNELS = r"""
-#include "runtime.h"
+#include "call/runtime.h"
 
 // step = 0, power[i] = 1, go = step < count
 extern "C" void begin_loop(const ShloRuntime*, void* const* buffers, const int64_t* dims, int64_t, int64_t, void*) {
@@ -166,7 +166,7 @@ extern "C" void negate(const ShloRuntime*, void* const* buffers, const int64_t*,
 """
 
 _LOOP_HOST = r"""
-#include "runtime.h"
+#include "call/runtime.h"
 
 #define KERNEL(name) extern "C" void name(const ShloRuntime*, void* const*, const int64_t*, int64_t, int64_t, void*)
 KERNEL(begin_loop);
@@ -247,7 +247,7 @@ LOOP = Artifact(
 )
 
 _PROBE = r"""
-#include "runtime.h"
+#include "call/runtime.h"
 
 extern "C" unsigned long pthread_self();
 

@@ -7,26 +7,23 @@ import random
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import cache
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, ForwardRef, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal, cast, get_type_hints
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import shlo_disc
-from shlo_disc import codec, host_ir
+from shlo_disc import codec
 from shlo_disc.artifact import Artifact, Branches, Callee, Loop, Segment
 from shlo_disc.codec import DamagedError, decode, encode
 from shlo_disc.host_ir import Constant, HostCall, HostValue
 from shlo_disc.pipeline import Request, Stopwatch, compile_text
 from shlo_disc.size_expr import SizeOp
+from tests.runtime.artifact_types import classes, instances
 from tests.runtime.sample import LOOP, SAMPLE
 
-LAST = (1 << 63) - 1
 HOST_CALL = HostCall(0, "f", (0,), (), {"a": 1, "b": ("x", (Constant("int8", (2,), b"\0\1"), ()))}, "line 1")
 NESTED = replace(
     SAMPLE,
@@ -53,42 +50,6 @@ def compiled() -> Artifact:
     return compile_text(text, "m.mlir", Request(), Stopwatch())
 
 
-# -- every type of an artifact, found by its hints
-
-
-@cache
-def classes(kind: type) -> tuple[type, ...]:
-    """A record, and all that its fields may hold."""
-    found = list[type]()
-    visited = set[Any]()
-
-    def visit(hint: Any) -> None:
-        hint = in_artifact(hint)
-        if hint in visited:
-            return
-        visited.add(hint)
-        if isinstance(hint, type) and (is_dataclass(hint) or hint is SizeOp):
-            found.append(hint)
-            for inner in get_type_hints(hint).values():
-                visit(inner)
-        elif get_origin(hint) is not Literal:
-            for inner in get_args(hint):
-                visit(inner)
-
-    visit(kind)
-    return tuple(found)
-
-
-def in_artifact(hint: Any) -> Any:
-    """A type hint with what its type variables stand for in an artifact, and names looked up."""
-    if isinstance(hint, TypeVar):
-        return in_artifact(cast("Any", hint).__default__)
-    if isinstance(hint, ForwardRef | str):
-        return getattr(host_ir, hint if isinstance(hint, str) else hint.__forward_arg__)
-    origin = get_origin(hint)
-    return origin if isinstance(origin, type) and is_dataclass(origin) else NoneType if hint is None else hint
-
-
 def test_types_of_an_artifact(golden: Callable[[str], None]) -> None:
     """A new type, or a new field, is seen here: it will be read from files."""
     lines = list[str]()
@@ -98,59 +59,13 @@ def test_types_of_an_artifact(golden: Callable[[str], None]) -> None:
     golden("\n".join(lines))
 
 
-def values(hint: Any) -> st.SearchStrategy[Any]:
-    """Values of a type hint, by hypothesis: written without a look at the codec."""
-    leaves: Mapping[Any, st.SearchStrategy[Any]] = {
-        int: st.integers(-LAST - 1, LAST),
-        str: st.text(st.characters(exclude_categories=()), max_size=8),
-        bool: st.booleans(),
-        bytes: st.binary(max_size=8),
-        NoneType: st.none(),
-    }
-    if isinstance(hint, TypeVar):
-        return st.deferred(lambda: values(in_artifact(hint)))
-    hint = in_artifact(hint)
-    if hint in leaves:
-        return leaves[hint]
-    if hint is SizeOp:
-        return st.recursive(_size_op(st.integers(-9, 9) | st.text(max_size=3)), _size_op, max_leaves=4)
-    if isinstance(hint, type) and is_dataclass(hint):
-        return st.deferred(lambda: _instances(hint))
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin is Literal:
-        return st.sampled_from(arguments)
-    if origin in (Union, UnionType):
-        return st.one_of(*map(values, arguments))
-    if origin is tuple and arguments[1:] == (...,):
-        recursive = not isinstance(arguments[0], type) and "HostValue" in str(arguments[0])
-        return st.lists(st.integers() if recursive else values(arguments[0]), max_size=2).map(tuple)
-    if origin is tuple:
-        return st.tuples(*map(values, arguments))
-    assert origin is Mapping, hint
-    return st.dictionaries(st.text(max_size=3), values(arguments[1]), max_size=2)
-
-
-def _size_op(operand: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    pair = st.tuples(operand, operand)
-    several = st.lists(operand, min_size=1, max_size=3).map(tuple)
-    return st.builds(SizeOp, st.sampled_from(("//", "%")), pair) | st.builds(
-        SizeOp, st.sampled_from(("+", "*", "min", "max")), several
-    )
-
-
-@cache
-def _instances(kind: type) -> st.SearchStrategy[Any]:
-    hints = get_type_hints(kind)
-    return st.builds(kind, **{field.name: values(hints[field.name]) for field in fields(kind)})
-
-
 FLAT = [kind for kind in classes(Artifact) if kind not in (Artifact, Segment, Callee, Loop, Branches, SizeOp)]
 
 
 @pytest.mark.parametrize("kind", FLAT, ids=lambda kind: kind.__name__)
 def test_every_type_comes_back_equal(kind: type) -> None:
     @settings(max_examples=25)
-    @given(_instances(kind))
+    @given(instances(kind))
     def check(value: Any) -> None:
         assert decode(kind, encode(kind, value)) == value
 

@@ -18,7 +18,7 @@ from tests.size_text import parsed
 
 # Returns what it finds in the arena, in scratch memory and in a result, and leaves other numbers there.
 _KERNEL = r"""
-#include "runtime.h"
+#include "call/runtime.h"
 
 extern "C" void peek(const ShloRuntime*, void* const* buffers, const int64_t* dims, int64_t, int64_t, void* scratch) {
   int32_t* const hidden = static_cast<int32_t*>(buffers[0]);
@@ -32,7 +32,7 @@ extern "C" void peek(const ShloRuntime*, void* const* buffers, const int64_t* di
 """
 
 _HOST = r"""
-#include "runtime.h"
+#include "call/runtime.h"
 
 extern "C" void peek(const ShloRuntime*, void* const*, const int64_t*, int64_t, int64_t, void*);
 

@@ -14,10 +14,12 @@ from pathlib import Path
 import pytest
 
 from shlo_disc.artifact import SourceFile
+from shlo_disc.device import headers
+from shlo_disc.device.libraries import library_names
 from shlo_disc.diagnostics import ToolchainError
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.building import toolchain
-from shlo_disc.runtime.building.build import PRELUDE, SHARED, Builder
+from shlo_disc.runtime.building.build import Builder
 from shlo_disc.runtime.building.cache import Cache
 from shlo_disc.runtime.building.toolchain import Compiler, cache_bytes, cpu_name, find_compiler
 from shlo_disc.runtime.executable import build
@@ -117,7 +119,7 @@ def test_a_symbol_that_is_nowhere_is_reported(compiler: str, cache_dir: Path) ->
 
 
 COUNT = """\
-#include "kernel.h"
+#include "call/kernel.h"
 extern "C" void count(const uint8_t* p, int32_t* q) {
   const i32v one = splat_i32(1), zero = splat_i32(0);
   const i32v rest = keep_n(select(load_bool_n(p + 16, 5), one, zero), 5, zero);
@@ -130,7 +132,7 @@ def test_a_few_booleans_are_counted(compiler: str, tmp_path: Path) -> None:
     """LLVM 20 did not come to an end here."""
     found, source = find_compiler(compiler), tmp_path / "count.cc"
     source.write_text(COUNT)
-    folders = [f"-I{PRELUDE}", f"-I{SHARED}"]
+    folders = [f"-I{headers.ROOT}"]
     command = [*found.command, *found.flags(3), *folders, "-c", str(source), "-o", str(tmp_path / "count.o")]
     subprocess.run(command, check=True, timeout=60, env={**os.environ, "ZIG_LOCAL_CACHE_DIR": str(tmp_path)})
 
@@ -171,7 +173,7 @@ def test_a_large_host_program_is_compiled_as_glue(compiled: dict[str, int], tmp_
 def test_what_no_program_changes_is_compiled_once(compiled: dict[str, int], tmp_path: Path) -> None:
     seen = list[tuple[str, int, int]]()
     builder = Builder(find_compiler(), 3, Cache(tmp_path))
-    files = sorted(path.name for path in PRELUDE.glob("*.cc"))
+    files = sorted(f"{name}.cc" for name in ("runtime", *library_names()))
     assert builder.warm(lambda name, done, total: seen.append((name, done, total))) == len(files)
     assert sorted(compiled) == files
     assert [done for _, done, _ in seen] == list(range(1, len(files)))

@@ -44,7 +44,7 @@ def backward_work(kernel: BackwardKernel) -> Dim:
 
 
 def backward_scratch(kernel: BackwardKernel) -> Dim:
-    """Bytes of private memory: as `AttentionBackward` lays it out (attention_gradients.h)."""
+    """Bytes of private memory: as `AttentionBackward` lays it out (attention/gradients.h)."""
     rows, chunk = row_sizes()
     step, keys = word_elements(kernel.q.dtype), kernel.key.extent
     high = whole_lines(keys)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlo_disc.device.headers import integer_macros
 from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim, const, maximum, minimum, product
@@ -22,7 +23,6 @@ from shlo_disc.lower_cpu.templates import (
     CallBack,
     Tile,
     epilogue,
-    prelude_constants,
     signature,
     tile_function,
     union,
@@ -51,7 +51,7 @@ def attention_pieces(kernel: AttentionKernel) -> Dim:
 def _is_cut(kernel: AttentionKernel) -> Dim:
     """1 if keys are cut, else 0."""
     rows, keys = kernel.row.extent, kernel.key.extent
-    most = prelude_constants("attention.h")["SHLO_ATTENTION_ROWS"]
+    most = integer_macros("attention/attention.h")["SHLO_ATTENTION_ROWS"]
     behind = (keys - rows).constant
     if kernel.q.dtype in NARROW or (behind is not None and behind < 2 * _PIECE - most):
         return const(0)  # the last: few rows have few keys, if their numbers are the same
@@ -65,28 +65,28 @@ def _matrices(kernel: AttentionKernel) -> Dim:
 
 def attention_extent(kernel: AttentionKernel) -> Dim:
     """How many blocks of rows there are; one piece of work if it hands out pieces of keys."""
-    rows = prelude_constants("attention.h")["SHLO_ATTENTION_ROWS"]
+    rows = integer_macros("attention/attention.h")["SHLO_ATTENTION_ROWS"]
     blocks = product(axis.extent for axis in kernel.batch) * ((kernel.row.extent + (rows - 1)) // rows)
     return blocks + _is_cut(kernel) * (1 - blocks)
 
 
 def attention_work(kernel: AttentionKernel) -> Dim:
     """What one block of rows multiplies, as vectors, and loads."""
-    rows = prelude_constants("attention.h")["SHLO_ATTENTION_ROWS"]
+    rows = integer_macros("attention/attention.h")["SHLO_ATTENTION_ROWS"]
     pairs = minimum(kernel.row.extent, rows) * kernel.key.extent
     return (pairs // 16 + kernel.key.extent * _LOADED) * (kernel.depth + kernel.width)
 
 
 def attention_workspaces(kernel: AttentionKernel) -> tuple[Dim, ...]:
     """Bytes of what is known of all pieces of keys."""
-    cut, most = _is_cut(kernel), prelude_constants("attention.h")["SHLO_ATTENTION_ROWS"]
+    cut, most = _is_cut(kernel), integer_macros("attention/attention.h")["SHLO_ATTENTION_ROWS"]
     # as much as the most pieces take: offsets of all that lies behind repeat this formula
     return () if cut.constant == 0 else (cut * _PIECES * _state(kernel, minimum(kernel.row.extent, most)),)
 
 
 def _state(kernel: AttentionKernel, rows: Dim) -> Dim:
     """Bytes of what is known of `rows` rows of one piece, see `attention.h`."""
-    block = prelude_constants("attention.h")["SHLO_ATTENTION_BLOCK"]
+    block = integer_macros("attention/attention.h")["SHLO_ATTENTION_BLOCK"]
     wide = (kernel.width + 15) // 16 * 16
     return (rows * wide + 2 * block) * kernel.q.dtype.bytes
 
@@ -95,7 +95,7 @@ def attention_scratch(kernel: AttentionKernel) -> Dim:
     """Bytes of private memory, see `attention.h`."""
     if kernel.q.dtype in NARROW:
         return rows_scratch(kernel)
-    sizes = prelude_constants("attention.h")
+    sizes = integer_macros("attention/attention.h")
     group, keys, block = (sizes[f"SHLO_ATTENTION_{name}"] for name in ("GROUP", "KEYS", "BLOCK"))
     deep, wide = ((size + 15) // 16 * 16 for size in (kernel.depth, kernel.width))
     elements = keys * (deep + wide) + block * (keys + 16 + deep) + group * (wide + 2)
@@ -108,7 +108,7 @@ def print_attention(kernel: AttentionKernel, name: str) -> Body:
         return print_rows(kernel, name)
     emit = Emitter(VectorSpelling())
     functions, arguments = _functions(kernel, name)
-    sizes = prelude_constants("attention.h")
+    sizes = integer_macros("attention/attention.h")
     rows, most = sizes["SHLO_ATTENTION_ROWS"], sizes["SHLO_ATTENTION_GROUP"] // sizes["SHLO_ATTENTION_ROWS"]
     lines = [
         *tasks(kernel, emit),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from shlo_disc.device.headers import integer_macros
 from shlo_disc.dynamic_ops.elementwise import converted
 from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.scopes import INDENT
@@ -22,7 +23,7 @@ from shlo_disc.kernels.softmax import RAW
 from shlo_disc.lower_cpu.rows import RowPrinter, pointer
 from shlo_disc.lower_cpu.small_products import decode_batch
 from shlo_disc.lower_cpu.spelling import VectorSpelling
-from shlo_disc.lower_cpu.templates import SIZES, CallBack, call_back, prelude_constants, start
+from shlo_disc.lower_cpu.templates import SIZES, CallBack, call_back, start
 
 
 def matrix(emit: Emitter, view: MatrixView) -> str:
@@ -60,7 +61,7 @@ def operand_pointers(kernel: AttentionKernel) -> list[str]:
 
 def tasks(kernel: AttentionKernel, emit: Emitter) -> list[str]:
     """The head of a loop over blocks of rows: `left` blocks from number `first` on are of one matrix."""
-    rows = prelude_constants("attention.h")["SHLO_ATTENTION_ROWS"]
+    rows = integer_macros("attention/attention.h")["SHLO_ATTENTION_ROWS"]
     return [
         *operand_pointers(kernel),
         f"const int64_t m = {emit.dim_scalar(kernel.row.extent)}, blocks = (m + {rows - 1}) / {rows};",
@@ -80,7 +81,7 @@ def matrices(kernel: AttentionKernel, emit: Emitter, lines: list[str]) -> str:
 
 def row_sizes() -> tuple[int, int]:
     """How many rows meet all keys together, and how many of their keys at a time."""
-    sizes = prelude_constants("attention.h")
+    sizes = integer_macros("attention/attention.h")
     return sizes["SHLO_BACKWARD_ROWS"], sizes["SHLO_BACKWARD_KEYS"]
 
 
@@ -90,7 +91,7 @@ def whole_lines(size: Dim) -> Dim:
 
 
 def word_elements(dtype: DType) -> int:
-    """How many elements a product takes as one word, see `Words` (attention_words.h)."""
+    """How many elements a product takes as one word, see `Words` (attention/words.h)."""
     return 2 if dtype is DType.BF16 else 1
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlo_disc.device.headers import integer_macros
 from shlo_disc.dynamic_ops.contract import Precision
 from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.scopes import INDENT
@@ -20,14 +21,14 @@ from shlo_disc.lower_cpu.attention.parts import (
     words,
 )
 from shlo_disc.lower_cpu.spelling import VectorSpelling
-from shlo_disc.lower_cpu.templates import Body, CallBack, epilogue, prelude_constants, union
+from shlo_disc.lower_cpu.templates import Body, CallBack, epilogue, union
 
 # These round after every operation (docs/types.md): weights after their division by the sum, too.
 NARROW = frozenset({DType.F16, DType.BF16})
 
 
 def rows_scratch(kernel: AttentionKernel) -> Dim:
-    """Bytes of private memory: as `AttentionRows` lays it out (attention_rows.h)."""
+    """Bytes of private memory: as `AttentionRows` lays it out (attention/rows.h)."""
     rows, chunk = row_sizes()
     step = word_elements(kernel.q.dtype)
     deep, wide = whole_lines(words(const(kernel.depth), step)), whole_lines(const(kernel.width))
@@ -45,7 +46,7 @@ def print_rows(kernel: AttentionKernel, name: str) -> Body:
     """Each piece of work is a block of rows of one batch; neighbours share what is laid out of keys and values."""
     emit = Emitter(VectorSpelling())
     functions, hidden = _functions(kernel, name)
-    rows = prelude_constants("attention.h")["SHLO_ATTENTION_ROWS"]
+    rows = integer_macros("attention/attention.h")["SHLO_ATTENTION_ROWS"]
     sums = [f"{{{name}_sum{k}, {_bool(one.greatest)}, {_bool(one.kept)}}}" for k, one in enumerate(kernel.sums)]
     lines = [*tasks(kernel, emit), f"{INDENT}count = left;", f"{INDENT}int64_t rest = task / blocks;"]
     library = f"attention_rows_{kernel.q.dtype.value}{_rounding(kernel)}"

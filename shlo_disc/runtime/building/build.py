@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed, wait
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 from shlo_disc.artifact import Artifact
+from shlo_disc.device import headers
+from shlo_disc.device.libraries import library_names, library_text
 from shlo_disc.diagnostics import ToolchainError, one_line
 from shlo_disc.runtime.building import elf
-from shlo_disc.runtime.building.cache import PACKAGE, Cache, digest
+from shlo_disc.runtime.building.cache import Cache, digest
 from shlo_disc.runtime.building.toolchain import Compiler, cpu_name
 from shlo_disc.runtime.library import RUNTIME_FUNCTIONS, try_to_load
 from shlo_disc.runtime.threads import available_threads
 
-SHARED = PACKAGE / "device"  # what both preludes include
-PRELUDE = PACKAGE / "lower_cpu" / "prelude"
-GPU_PRELUDE = PACKAGE / "lower_cuda" / "prelude"  # of which the host program needs driver.h
-
 _HOST_PROGRAM = ("shlo_plan", "shlo_run")  # what every program exports
-_INCLUDE = re.compile(r'^#include "([\w.]+)"', re.MULTILINE)
 
 
 _GLUE = 1  # the -O level of what computes no elements: more takes a quarter longer, and calls are no faster
@@ -63,7 +58,7 @@ class Builder:
     pool: Executor | None = None
 
     def program(self, artifact: Artifact) -> Path:
-        """The shared object of a program: kernels, host program and the prelude they name."""
+        """The shared object of a program: kernels, host program and the libraries that they name."""
         libraries = sorted({name for file in (*artifact.kernels, artifact.host) for name in file.libraries})
         sources = [_Source(file.name, file.text, self.optimize) for file in artifact.kernels]
         host = self._glue(artifact.host.name, artifact.host.text)
@@ -71,23 +66,23 @@ class Builder:
             sources = [_Source(host.name, f"{sources[0].text}\n{host.text}", self.optimize)]
         else:
             sources.append(host)
-        return self._shared([*sources, *map(self._prelude, libraries)], _HOST_PROGRAM)
+        return self._shared([*sources, *map(self._library, libraries)], _HOST_PROGRAM)
 
     def runtime(self) -> Path:
         """The shared object of the thread pool."""
-        return self._shared([self._glue("runtime.cc", (PRELUDE / "runtime.cc").read_text())], RUNTIME_FUNCTIONS)
+        return self._shared([self._glue("runtime.cc", headers.text("call/runtime.cc"))], RUNTIME_FUNCTIONS)
 
     def warm(self, show: Callable[[str, int, int], None]) -> int:
-        """Compile what no program changes into the cache: the pool, and all of the prelude that programs link.
+        """Compile what no program changes into the cache: the pool, and all libraries that programs link.
 
         `show` gets the file that is done, how many are, and of how many. Gives how many there are.
         """
         self.runtime()
-        sources = [self._prelude(path.stem) for path in sorted(PRELUDE.glob("*.cc")) if path.stem != "runtime"]
+        sources = [self._library(name) for name in library_names()]
 
         def compile_all(work: Path) -> None:
             with ThreadPoolExecutor(available_threads()) as pool:
-                jobs = {pool.submit(self._object, work, self._key(x, PRELUDE), x, PRELUDE): x for x in sources}
+                jobs = {pool.submit(self._object, work, self._key(x), x): x for x in sources}
                 for done, job in enumerate(as_completed(jobs), start=1):
                     self._keep(job.result())
                     show(jobs[job].name, done, len(jobs))
@@ -97,22 +92,22 @@ class Builder:
 
     def timing(self, kind: str) -> Path:
         """The shared object that runs products of a type of elements over and over."""
-        text = f'#include "gemm_timing.h"\nSHLO_GEMM_TIMING({kind})\n'
-        sources = [_Source("gemm_timing.cc", text, self.optimize), self._prelude(f"gemm_{kind}")]
+        text = f'#include "gemm/timing.h"\nSHLO_GEMM_TIMING({kind})\n'
+        sources = [_Source("gemm_timing.cc", text, self.optimize), self._library(f"gemm_{kind}")]
         return self._shared(sources, (f"shlo_repeat_gemm_{kind}",))
 
     def gpu_host(self, artifact: Artifact) -> Path:
         """The shared object of a GPU program's host side."""
-        return self._shared([self._glue(artifact.host.name, artifact.host.text)], _HOST_PROGRAM, GPU_PRELUDE)
+        return self._shared([self._glue(artifact.host.name, artifact.host.text)], _HOST_PROGRAM)
 
     def _glue(self, name: str, text: str) -> _Source:
         return _Source(name, text, min(self.optimize, _GLUE))
 
-    def _prelude(self, name: str) -> _Source:
-        return _Source(f"{name}.cc", (PRELUDE / f"{name}.cc").read_text(), self.optimize)
+    def _library(self, name: str) -> _Source:
+        return _Source(f"{name}.cc", library_text(name), self.optimize)
 
-    def _shared(self, sources: list[_Source], exports: Sequence[str], prelude: Path = PRELUDE) -> Path:
-        keys = [self._key(source, prelude) for source in sources]
+    def _shared(self, sources: list[_Source], exports: Sequence[str]) -> Path:
+        keys = [self._key(source) for source in sources]
         key = digest("shared", *keys)
         found = self.cache.find("shared", key, ".so")
         if found is not None:
@@ -121,7 +116,7 @@ class Builder:
         def build(work: Path) -> Path:
             once = dict(zip(keys, sources, strict=True))  # equal files are compiled once
             with ThreadPoolExecutor(available_threads()) if self.pool is None else nullcontext(self.pool) as pool:
-                jobs = [pool.submit(self._object, work, k, once[k], prelude) for k in once]
+                jobs = [pool.submit(self._object, work, k, once[k]) for k in once]
                 wait(jobs)  # all of them, also after an error: they write into the folder
                 objects = [job.result() for job in jobs]
             target = work / "program.so"
@@ -134,7 +129,7 @@ class Builder:
 
         return self.cache.in_workspace(build)
 
-    def _object(self, work: Path, key: str, source: _Source, prelude: Path) -> _Object:
+    def _object(self, work: Path, key: str, source: _Source) -> _Object:
         """One object file in the folder it is linked in."""
         target = work / f"{key}.o"
         data = self.cache.load("objects", key, ".o")
@@ -145,7 +140,7 @@ class Builder:
         folder.mkdir()
         file = folder / f"{Path(source.name).stem}.cc"
         file.write_text(source.text)
-        self.compiler.compile(file, target, source.optimize, (prelude, SHARED))
+        self.compiler.compile(file, target, source.optimize, (headers.ROOT,))
         return _Object(key, target, self._whole(target, elf.OBJECT))
 
     def _keep(self, made: _Object) -> None:
@@ -167,27 +162,7 @@ class Builder:
             )
         return data
 
-    def _key(self, source: _Source, prelude: Path) -> str:
+    def _key(self, source: _Source) -> str:
         flags = self.compiler.flags(source.optimize)
-        included = _included(source.text, prelude)
+        included = headers.included(source.text).values()
         return digest(self.compiler.identity, *flags, cpu_name(), *included, source.text)
-
-
-def _included(text: str, prelude: Path) -> list[str]:
-    """The texts of all prelude headers that `text` includes, be it through others."""
-    names = set[str]()
-    waiting = _INCLUDE.findall(text)
-    while waiting:
-        name = waiting.pop()
-        if name not in names:
-            names.add(name)
-            waiting += _header(prelude, name)[1]
-    return [_header(prelude, name)[0] for name in sorted(names)]
-
-
-@lru_cache
-def _header(prelude: Path, name: str) -> tuple[str, tuple[str, ...]]:
-    """The text of a header, and those that it includes."""
-    path = prelude / name
-    text = (path if path.is_file() else SHARED / name).read_text()
-    return text, tuple(_INCLUDE.findall(text))

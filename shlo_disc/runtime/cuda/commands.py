@@ -1,4 +1,4 @@
-"""One command of a GPU program, from Python: what the generated host program does in C++ (see prelude/driver.h)."""
+"""One command of a GPU program, from Python: what the generated host program does in C++ (see device/call/driver.h)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compile kernels with NVRTC, which needs no GPU: the one place that knows the flags and the prelude's headers."""
+"""Compile kernels with NVRTC, which needs no GPU: the one place that knows the flags and the headers."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol, cast
 
+from shlo_disc.device.headers import included
 from shlo_disc.diagnostics import ToolchainError
 from shlo_disc.processes import shown
-from shlo_disc.runtime.building.cache import PACKAGE
 from shlo_disc.runtime.cuda.device import IndexType
 
-PRELUDE = PACKAGE / "lower_cuda" / "prelude"
-SHARED = PACKAGE / "device"  # what both targets' preludes include
+KERNEL_HEADER = "call/shlo.cuh"  # what every file of kernels includes
 
 _ELF = b"\x7fELF"
 
@@ -46,8 +45,8 @@ def options(architecture: int, index: IndexType) -> tuple[str, ...]:
 
 @lru_cache
 def headers() -> Mapping[str, str]:
-    """The prelude's headers by name; NVRTC gets them from memory."""
-    return {path.name: path.read_text() for path in sorted((*PRELUDE.glob("*.cuh"), *SHARED.glob("*.h")))}
+    """The headers of kernels by name; NVRTC gets them from memory."""
+    return included(f'#include "{KERNEL_HEADER}"\n')
 
 
 def version() -> tuple[int, int]:

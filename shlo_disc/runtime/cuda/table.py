@@ -1,4 +1,4 @@
-"""The functions of a GPU that host programs call: `ShloCuda` of lower_cuda/prelude/driver.h."""
+"""The functions of a GPU that host programs call: `ShloCuda` of device/call/driver.h."""
 
 from __future__ import annotations
 

@@ -1,0 +1,568 @@
+// A whole call in one crossing from Python: check the arrays, find the plan of their sizes, take memory, run, return.
+// Whatever is not as the program takes it is left to Python, which converts it or says what is wrong: then a call
+// returns `NotImplemented` and nothing has happened. Included by call/runtime.cc alone.
+#pragma once
+
+#include <string.h>
+
+#include "call/interpreter.h"
+#include "call/memory.h"
+#include "call/pool.h"
+
+extern "C" {
+
+struct ShloPlan {  // what depends on the sizes of the arguments alone; see `Plan` in runtime/driver.py
+  ShloPlan* next;  // of those in the same bucket
+  ShloObject* owner;  // keeps what is pointed to alive
+  const int64_t* raw;
+  const int64_t* symbols;
+  const int64_t* dims;  // of all results, one after the other
+  const int64_t* bytes;  // of each result
+  int64_t arena_bytes;
+  ShloObject* const* avals;  // JAX's types of the results; null: no call has brought an array of JAX yet
+  int64_t timed;  // calls that were timed
+  int64_t nanoseconds;  // the shortest of them
+};
+
+struct ShloTree {  // a node of a pytree, before its children
+  int64_t kind;  // ShloTreeKind
+  int64_t children;
+  ShloObject* const* keys;  // of a dict
+};
+
+enum ShloTreeKind : int64_t { kLeaf, kTuple, kList, kDict, kNone };
+
+struct ShloDonation {  // an argument whose memory a call overwrites; see runtime/donation.py for when it may be its own
+  int64_t place;     // among the arguments that a call brings
+  int64_t argument;  // among all
+  int64_t result;    // that is there in the end, or -1
+};
+
+constexpr int64_t kBuckets = 1024;
+
+struct ShloEntry {
+  const ShloBind* bind;
+  char* const* addresses;  // of the arguments that are bound, and of what is packed
+  const int64_t* raw;      // the sizes that these bring
+  int64_t arguments;       // all of them, and all that may be packed
+  int64_t raw_count;
+  const char* const* formats;  // of each argument that a call brings: as a buffer has it; null: never as a buffer
+  int64_t results;
+  ShloObject* const* dtypes;  // of the results
+  const int64_t* ranks;
+  int64_t (*run)(const ShloRuntime*, void* const*, void* const*, const void* const*, const int64_t*, void*);
+  const ShloRuntime* runtime;
+  const void* const* constants;
+  int64_t donations;
+  const ShloDonation* donated;
+  const int64_t* donation_of;  // each result: the number of its donation, or -1
+  const int64_t* items;        // bytes of an element of each argument that a call brings
+  const int64_t* bound_bytes;  // of each argument; 0 if it is not bound
+  int64_t is_steady;  // how long a call takes depends on its sizes alone
+  int64_t of_jax;     // an argument that is bound was JAX's
+  // A program that calls functions of Python; else null: what `run` takes besides; a function of what keeps the memory of a
+  // call alive, which returns its session; and one that raises why a session was ended.
+  void* host_call;
+  ShloObject *begin, *fail;
+  int64_t* calls;         // how many were served
+  ShloPlan** buckets;  // kBuckets
+};
+
+struct ShloSignature {  // how the pytrees of a call become the arguments that it brings
+  const ShloTree* in;   // the positional arguments, a tuple
+  const int64_t* places;  // of each leaf: the number of the argument, or -1 if the program does not take it
+  int64_t nested;         // some argument is no leaf
+  const ShloTree* out;
+};
+
+struct ShloJax {  // batched_device_put(aval, sharding, [array], devices, committed, enable_x64=True)
+  ShloObject *array_type, *put, *sharding, *devices, *committed, *enable_x64, *keywords;
+};
+
+}  // extern "C"
+
+namespace {
+
+ShloInterpreter python;
+ShloJax jax;
+
+constexpr int64_t kTimedCalls = 8;
+constexpr int64_t kBrief = 5000;  // nanoseconds for which it does not pay to let other threads of Python run
+constexpr int32_t kFormatAndShape = 0x0004 | 0x0008;  // PyBUF_FORMAT | PyBUF_ND: contiguous
+
+enum Outcome { kDone, kUnfit, kUnplanned, kFailed };
+
+const void* type_of(const ShloObject* object) {
+  const char* own = reinterpret_cast<const char*>(object) + python.object_header;
+  return *reinterpret_cast<const void* const*>(own - sizeof(void*));
+}
+
+ShloObject* one_more(ShloObject* object) { return python.increase(object), object; }
+
+ShloArray* array_of(ShloObject* object) {
+  return reinterpret_cast<ShloArray*>(reinterpret_cast<char*>(object) + python.object_header);
+}
+
+ShloObject* const* members_of(ShloObject* tuple) {
+  return reinterpret_cast<ShloObject* const*>(reinterpret_cast<char*>(tuple) + python.tuple_header);
+}
+
+int64_t length_of(ShloObject* tuple) {  // ob_size, the first word of its own
+  return *reinterpret_cast<const int64_t*>(reinterpret_cast<char*>(tuple) + python.object_header);
+}
+
+// --- one call -------------------------------------------------------------------------------------------------------
+
+// What a call has found so far. Room for all of it is on the stack of whoever calls.
+struct Call {
+  const ShloEntry* entry;
+  ShloObject* const* given;  // the arrays
+  char** pointers;           // of all arguments
+  const char** data;         // of each array
+  const int64_t** shapes;
+  int64_t* raw;
+  ShloBuffer* buffers;       // of those arrays that are JAX's
+  int64_t buffers_held;
+};
+
+// JAX waits until the array is computed; it stays while the buffer is held, even if somebody deletes or donates it.
+bool read_buffer(Call& call, int64_t i) {
+  const char* format = call.entry->formats[i];
+  ShloBuffer* buffer = &call.buffers[call.buffers_held];
+  if (format == nullptr) return false;
+  if (python.get_buffer(call.given[i], buffer, kFormatAndShape) != 0) return python.clear_error(), false;
+  call.buffers_held++;
+  call.data[i] = static_cast<char*>(buffer->data);
+  call.shapes[i] = buffer->shape;
+  const char* found = buffer->format + (buffer->format[0] == '=' ? 1 : 0);  // standard sizes, the machine's byte order
+  return buffer->rank == call.entry->bind->ranks[i] && strcmp(found, format) == 0;
+}
+
+bool read_array(Call& call, int64_t i) {
+  const ShloBind* bind = call.entry->bind;
+  const void* type = type_of(call.given[i]);
+  // A buffer is released after the call, which arrays of a host call may outlive.
+  if (type != python.array_type)
+    return type == jax.array_type && call.entry->host_call == nullptr && read_buffer(call, i);
+  const ShloArray* array = array_of(call.given[i]);
+  call.data[i] = array->data;
+  call.shapes[i] = array->shape;
+  return array_fits(bind, i, array);
+}
+
+ShloPlan** bucket_of(const ShloEntry* entry, const int64_t* raw) {
+  uint64_t hash = 0;
+  for (int64_t k = 0; k < entry->raw_count; k++)
+    hash = (hash ^ static_cast<uint64_t>(raw[k])) * 0x9e3779b97f4a7c15ull, hash ^= hash >> 32;
+  return &entry->buckets[hash % kBuckets];
+}
+
+ShloPlan* plan_of(const ShloEntry* entry, const int64_t* raw) {
+  const size_t bytes = static_cast<size_t>(entry->raw_count) * sizeof(int64_t);
+  ShloPlan* plan = *bucket_of(entry, raw);
+  while (plan != nullptr && memcmp(plan->raw, raw, bytes) != 0) plan = plan->next;
+  return plan;
+}
+
+template <void (*give)(Cell*)>
+void destroy(ShloObject* capsule) {
+  give(static_cast<Cell*>(python.capsule_pointer(capsule, nullptr)));
+}
+
+// Result number `k`, an ndarray on memory that `base` keeps.
+ShloObject* new_result(const ShloEntry* entry, int64_t k, const int64_t* dims, char* data, ShloObject* base) {
+  if (base == nullptr) return nullptr;
+  python.increase(entry->dtypes[k]);
+  ShloObject* array =
+      python.new_array(python.array_type, entry->dtypes[k], static_cast<int32_t>(entry->ranks[k]), dims, nullptr, data,
+                       kShloContiguous | kShloAligned | kShloWriteable, nullptr);
+  if (array == nullptr) return python.decrease(base), nullptr;
+  if (python.set_base(array, base) != 0) return python.decrease(array), nullptr;
+  return array;
+}
+
+// Raises MemoryError. Returns null.
+ShloObject* no_memory(const char* what, int64_t number, int64_t bytes) {
+  return python.raise(python.memory_error, "no memory for %s %lld of this call: %lld bytes", what,
+                      static_cast<long long>(number), static_cast<long long>(bytes));
+}
+
+ShloObject* no_arena(const ShloPlan* plan) {
+  return python.raise(python.memory_error, "no memory for the temporaries of this call: %lld bytes",
+                      static_cast<long long>(plan->arena_bytes));
+}
+
+ShloObject* no_scratch() {
+  return python.raise(python.memory_error,
+                      "no memory for what the calling thread needs for itself while it computes\n"
+                      "  help: call with smaller sizes");
+}
+
+// What gives a cell back when nothing refers to it any more.
+template <void (*give)(Cell*) = give_back>
+ShloObject* owner_of(Cell* cell) {
+  ShloObject* capsule = python.new_capsule(cell, nullptr, destroy<give>);
+  if (capsule == nullptr) give(cell);
+  return capsule;
+}
+
+void let_go(ShloObject** objects, int64_t count) {
+  for (int64_t k = 0; k < count; k++) python.decrease(objects[k]);
+}
+
+// Arrays for the results: on fresh memory, or on that of a donated argument, or of its copy, which they take over.
+bool new_results(const Call& call, const ShloPlan* plan, Cell** copies, ShloObject** results, void** pointers) {
+  const ShloEntry* entry = call.entry;
+  const int64_t* dims = plan->dims;
+  for (int64_t k = 0; k < entry->results; dims += entry->ranks[k++]) {
+    const int64_t donation = entry->donations ? entry->donation_of[k] : -1;
+    if (donation >= 0 && copies[donation] == nullptr) {
+      const ShloDonation& taken = entry->donated[donation];
+      results[k] = new_result(entry, k, dims, call.pointers[taken.argument], one_more(call.given[taken.place]));
+    } else {
+      Cell* cell = donation >= 0 ? copies[donation] : take(plan->bytes[k]);
+      if (donation >= 0) copies[donation] = nullptr;
+      results[k] = cell == nullptr ? no_memory("result", k, plan->bytes[k])
+                                   : new_result(entry, k, dims, cell->data, owner_of(cell));
+    }
+    if (results[k] == nullptr) return let_go(results, k), false;
+    pointers[k] = array_of(results[k])->data;
+  }
+  return true;
+}
+
+// Whether nobody can see that the memory of an argument is overwritten: it shares no byte with another one.
+bool is_apart(const ShloEntry* entry, char* const* pointers, const int64_t* bytes, int64_t argument) {
+  bool apart = true;
+  for (int64_t k = 0; k < entry->arguments; k++)
+    apart &= k == argument || pointers[k] + bytes[k] <= pointers[argument] ||
+             pointers[argument] + bytes[argument] <= pointers[k];
+  return apart;
+}
+
+// Replaces the donated arguments that must not be overwritten by copies. False, and raises, if there is no memory.
+bool take_donated(Call& call, Cell** copies) {
+  const ShloEntry* entry = call.entry;
+  const ShloBind* bind = entry->bind;
+  const size_t room = static_cast<size_t>(entry->arguments) * sizeof(int64_t);
+  int64_t* bytes = static_cast<int64_t*>(__builtin_alloca(room));
+  char** pointers = static_cast<char**>(__builtin_alloca(room));
+  memcpy(bytes, entry->bound_bytes, room);
+  memcpy(pointers, call.pointers, room);
+  for (int64_t i = 0; i < bind->arguments; i++) {
+    int64_t size = entry->items[i];
+    for (int64_t axis = 0; axis < bind->ranks[i]; axis++) size *= call.shapes[i][axis];
+    bytes[bind->places[i]] = size;
+  }
+  for (int64_t k = 0; k < entry->donations; k++) {
+    const ShloDonation& donation = entry->donated[k];
+    char* data = pointers[donation.argument];
+    const bool is_own = type_of(call.given[donation.place]) == python.array_type &&
+                        (array_of(call.given[donation.place])->flags & kShloWriteable) != 0 &&
+                        reinterpret_cast<uintptr_t>(data) % 16 == 0 &&
+                        is_apart(entry, pointers, bytes, donation.argument);
+    if (is_own) continue;
+    copies[k] = take(bytes[donation.argument]);
+    if (copies[k] == nullptr) return no_memory("a copy of argument", donation.argument, bytes[donation.argument]), false;
+    memcpy(copies[k]->data, data, static_cast<size_t>(bytes[donation.argument]));
+    call.pointers[donation.argument] = copies[k]->data;
+  }
+  return true;
+}
+
+// Sees the results as arrays of JAX.
+bool give_to_jax(const ShloEntry* entry, const ShloPlan* plan, ShloObject** results) {
+  for (int64_t k = 0; k < entry->results; k++) {
+    ShloObject* list = python.new_list(1);
+    if (list == nullptr) return false;
+    python.increase(results[k]);
+    python.set_in_list(list, 0, results[k]);
+    ShloObject* const given[] = {plan->avals[k], jax.sharding, list, jax.devices, jax.committed, jax.enable_x64};
+    ShloObject* array = python.call(jax.put, given, 5, jax.keywords);
+    python.decrease(list);
+    if (array == nullptr) return false;
+    python.decrease(results[k]);
+    results[k] = array;
+  }
+  return true;
+}
+
+// Runs the program. Other threads of Python may run meanwhile, unless calls of these sizes have been seen to be brief.
+int64_t run_program(const ShloEntry* entry, ShloPlan* plan, char* const* pointers, void* const* results, void* arena) {
+  auto run = [&] {
+    return entry->run(entry->runtime, reinterpret_cast<void* const*>(pointers), results, entry->constants,
+                      plan->symbols, arena);
+  };
+  if (plan->timed >= kTimedCalls && plan->nanoseconds < kBrief) return run();
+  void* thread = python.save_thread();
+  const int64_t start = now();
+  const int64_t end = run();
+  const int64_t took = now() - start;
+  python.restore_thread(thread);
+  if (end != SHLO_DONE || !entry->is_steady || plan->timed >= kTimedCalls) return end;
+  plan->nanoseconds = plan->timed++ == 0 || took < plan->nanoseconds ? took : plan->nanoseconds;
+  return end;
+}
+
+// What keeps the memory of a call alive: its arrays, and capsules of its arena and of the copies that no result has.
+ShloObject* keeper_of(const Call& call, Cell** copies, ShloObject* const* results) {
+  const ShloEntry* entry = call.entry;
+  const int64_t given = entry->bind->arguments;
+  ShloObject* tuple = python.new_tuple(given + entry->results + entry->donations);
+  if (tuple == nullptr) return nullptr;
+  for (int64_t i = 0; i < given; i++) python.set_in_tuple(tuple, i, one_more(call.given[i]));
+  for (int64_t k = 0; k < entry->results; k++) python.set_in_tuple(tuple, given + k, one_more(results[k]));
+  for (int64_t k = 0; k < entry->donations; k++) {
+    ShloObject* copy = copies[k] == nullptr ? one_more(python.none) : owner_of(copies[k]);
+    copies[k] = nullptr;
+    if (copy == nullptr) return python.decrease(tuple), nullptr;
+    python.set_in_tuple(tuple, given + entry->results + k, copy);
+  }
+  return tuple;
+}
+
+// Runs a program that calls functions of Python. They may keep arrays on any memory of the call.
+Outcome run_calling(Call& call, ShloPlan* plan, Cell** copies, void* const* pointers, ShloObject* const* results) {
+  const ShloEntry* entry = call.entry;
+  Cell* cell = take_arena(plan->arena_bytes);
+  if (cell == nullptr) return no_arena(plan), kFailed;
+  ShloObject* const kept[] = {owner_of<give_back_arena>(cell), keeper_of(call, copies, results)};
+  ShloObject* session = kept[0] == nullptr || kept[1] == nullptr ? nullptr : python.call(entry->begin, kept, 2, nullptr);
+  for (ShloObject* one : kept)
+    if (one != nullptr) python.decrease(one);
+  if (session == nullptr) return kFailed;
+  auto run = reinterpret_cast<int64_t (*)(const ShloRuntime*, void* const*, void* const*, const void* const*,
+                                          const int64_t*, void*, void*, ShloObject*)>(
+      reinterpret_cast<void*>(entry->run));
+  void* thread = python.save_thread();
+  const int64_t end = run(entry->runtime, reinterpret_cast<void* const*>(call.pointers), pointers, entry->constants,
+                          plan->symbols, cell->data, entry->host_call, session);
+  python.restore_thread(thread);
+  if (end == SHLO_RAISED) python.call(entry->fail, &session, 1, nullptr);
+  if (end == SHLO_NO_MEMORY) no_scratch();
+  python.decrease(session);
+  return end == SHLO_DONE ? kDone : kFailed;
+}
+
+// Takes memory, runs the program, and gives back what nobody gets.
+Outcome run_planned(Call& call, ShloPlan* plan, Cell** copies, ShloObject** results) {
+  const ShloEntry* entry = call.entry;
+  void** pointers = static_cast<void**>(__builtin_alloca(static_cast<size_t>(entry->results + 1) * sizeof(void*)));
+  if (entry->donations && !take_donated(call, copies)) return kFailed;
+  if (!new_results(call, plan, copies, results, pointers)) return kFailed;
+  if (entry->host_call != nullptr) {
+    const Outcome outcome = run_calling(call, plan, copies, pointers, results);
+    if (outcome != kDone) let_go(results, entry->results);
+    return outcome;
+  }
+  Cell* arena = take_arena(plan->arena_bytes);
+  if (arena == nullptr) return let_go(results, entry->results), no_arena(plan), kFailed;
+  const int64_t end = run_program(entry, plan, call.pointers, pointers, arena->data);
+  give_back_arena(arena);
+  if (end == SHLO_DONE) return kDone;
+  return let_go(results, entry->results), no_scratch(), kFailed;
+}
+
+Outcome run_bound(Call& call, bool of_jax, ShloObject** results) {
+  const ShloEntry* entry = call.entry;
+  ShloPlan* plan = plan_of(entry, call.raw);
+  if (plan == nullptr || (of_jax && plan->avals == nullptr)) return kUnplanned;
+  ShloObject* owner = one_more(plan->owner);  // the plan may be dropped while other threads run
+  const size_t room = static_cast<size_t>(entry->donations + 1) * sizeof(Cell*);
+  Cell** copies = static_cast<Cell**>(memset(__builtin_alloca(room), 0, room));
+  Outcome outcome = run_planned(call, plan, copies, results);
+  for (int64_t k = 0; k < entry->donations; k++)
+    if (copies[k] != nullptr) give_back(copies[k]);
+  if (outcome == kDone && of_jax && !give_to_jax(entry, plan, results)) {
+    let_go(results, entry->results);
+    outcome = kFailed;
+  }
+  python.decrease(owner);
+  return outcome;
+}
+
+// Runs the program on the arrays that a call brings; `results` get references. `mirrors`: JAX's arrays give JAX's.
+Outcome run_entry(const ShloEntry* entry, ShloObject* const* given, bool mirrors, ShloObject** results) {
+  const ShloBind* bind = entry->bind;
+  auto room = [](int64_t count, size_t bytes) { return static_cast<size_t>(count + 1) * bytes; };
+  Call call = {entry, given, nullptr, nullptr, nullptr, nullptr, nullptr, 0};
+  call.pointers = static_cast<char**>(__builtin_alloca(room(entry->arguments, sizeof(char*))));
+  call.data = static_cast<const char**>(__builtin_alloca(room(bind->arguments, sizeof(char*))));
+  call.shapes = static_cast<const int64_t**>(__builtin_alloca(room(bind->arguments, sizeof(int64_t*))));
+  call.raw = static_cast<int64_t*>(__builtin_alloca(room(entry->raw_count, sizeof(int64_t))));
+  bool fits = true;
+  int64_t of_jax = 0;
+  for (int64_t i = 0; i < bind->arguments; i++) of_jax += type_of(given[i]) == jax.array_type;
+  call.buffers = static_cast<ShloBuffer*>(__builtin_alloca(room(of_jax, sizeof(ShloBuffer))));
+  for (int64_t i = 0; fits && i < bind->arguments; i++) fits = read_array(call, i);
+  Outcome outcome = kUnfit;
+  if (fits) {
+    memcpy(call.pointers, entry->addresses, static_cast<size_t>(entry->arguments) * sizeof(char*));
+    memcpy(call.raw, entry->raw, static_cast<size_t>(entry->raw_count) * sizeof(int64_t));
+    for (int64_t i = 0; i < bind->arguments; i++) call.pointers[bind->places[i]] = const_cast<char*>(call.data[i]);
+    if (sizes_fit(bind, call.shapes, call.data, call.raw))
+      outcome = run_bound(call, mirrors && (of_jax > 0 || entry->of_jax), results);
+  }
+  for (int64_t k = 0; k < call.buffers_held; k++) python.release_buffer(&call.buffers[k]);
+  *entry->calls += outcome == kDone;
+  return outcome;
+}
+
+// --- pytrees --------------------------------------------------------------------------------------------------------
+
+// The leaves of an object go to `given`, those that the program takes; `leaf` counts all. False: another structure.
+bool flatten(const ShloSignature* signature, const ShloTree*& node, ShloObject* object, int64_t& leaf,
+             ShloObject** given) {
+  const ShloTree* self = node++;
+  if (object == nullptr) return false;
+  if (self->kind == kLeaf) {
+    const int64_t place = signature->places[leaf++];
+    if (place >= 0) given[place] = object;
+    return true;
+  }
+  if (self->kind == kNone) return object == python.none;
+  const void* type = type_of(object);
+  const bool is_tuple = self->kind == kTuple, is_list = self->kind == kList;
+  if (type != (is_tuple ? python.tuple_type : is_list ? python.list_type : python.dict_type)) return false;
+  const int64_t length =
+      is_tuple ? length_of(object) : is_list ? python.length_of_list(object) : python.length_of_dict(object);
+  if (length != self->children) return false;
+  for (int64_t k = 0; k < length; k++) {
+    ShloObject* child = is_tuple  ? members_of(object)[k]
+                        : is_list ? python.borrow_from_list(object, k)
+                                  : python.borrow_from_dict(object, self->keys[k]);
+    if (!flatten(signature, node, child, leaf, given)) return false;
+  }
+  return true;
+}
+
+// The object that a tree describes, made of leaves whose references it takes over, also if it fails.
+ShloObject* unflatten(const ShloTree*& node, ShloObject**& leaf) {
+  const ShloTree* self = node++;
+  if (self->kind == kLeaf) return *leaf++;
+  if (self->kind == kNone) return one_more(python.none);
+  const bool is_tuple = self->kind == kTuple, is_list = self->kind == kList;
+  ShloObject* made = is_tuple  ? python.new_tuple(self->children)
+                     : is_list ? python.new_list(self->children)
+                               : python.new_dict();
+  for (int64_t k = 0; k < self->children; k++) {
+    ShloObject* child = unflatten(node, leaf);
+    if (made == nullptr || child == nullptr) {
+      if (child != nullptr) python.decrease(child);
+      if (made != nullptr) python.decrease(made);
+      made = nullptr;
+    } else if (is_tuple) {
+      python.set_in_tuple(made, k, child);
+    } else if (is_list) {
+      python.set_in_list(made, k, child);
+    } else {
+      if (python.set_in_dict(made, self->keys[k], child) != 0) python.decrease(made), made = nullptr;
+      python.decrease(child);
+    }
+  }
+  return made;
+}
+
+// --- what Python calls ----------------------------------------------------------------------------------------------
+
+struct Callable {
+  const ShloEntry* entry;
+  const ShloSignature* signature;  // null: takes a tuple, returns a tuple of ndarrays
+  ShloObject* owner;               // keeps both alive
+};
+
+void destroy_callable(ShloObject* capsule) {
+  Callable* callable = static_cast<Callable*>(python.capsule_pointer(capsule, nullptr));
+  python.decrease(callable->owner);
+  free(callable);
+}
+
+// `function(arrays)`: the arguments in a tuple, the results in a tuple. `None` if only the plan is missing.
+ShloObject* call_flat(ShloObject* self, ShloObject* arrays) {
+  const ShloEntry* entry = static_cast<Callable*>(python.capsule_pointer(self, nullptr))->entry;
+  if (type_of(arrays) != python.tuple_type || length_of(arrays) != entry->bind->arguments)
+    return one_more(python.not_implemented);
+  ShloObject** results =
+      static_cast<ShloObject**>(__builtin_alloca(static_cast<size_t>(entry->results + 1) * sizeof(ShloObject*)));
+  const Outcome outcome = run_entry(entry, members_of(arrays), false, results);
+  if (outcome == kFailed) return nullptr;
+  if (outcome != kDone) return one_more(outcome == kUnfit ? python.not_implemented : python.none);
+  ShloObject* tuple = python.new_tuple(entry->results);
+  if (tuple == nullptr) return let_go(results, entry->results), nullptr;
+  for (int64_t k = 0; k < entry->results; k++) python.set_in_tuple(tuple, k, results[k]);
+  return tuple;
+}
+
+// `function(*pytrees)`, which returns a pytree.
+ShloObject* call_tree(ShloObject* self, ShloObject* const* objects, int64_t count) {
+  const Callable* callable = static_cast<Callable*>(python.capsule_pointer(self, nullptr));
+  const ShloEntry* entry = callable->entry;
+  const ShloSignature* signature = callable->signature;
+  if (count != signature->in->children) return one_more(python.not_implemented);
+  const int64_t arguments = entry->bind->arguments;
+  ShloObject** given = static_cast<ShloObject**>(
+      __builtin_alloca(static_cast<size_t>(arguments + entry->results + 1) * sizeof(ShloObject*)));
+  ShloObject** results = given + arguments;
+  const ShloTree* node = signature->in + 1;
+  int64_t leaf = 0;
+  for (int64_t k = 0; k < count; k++)
+    if (!flatten(signature, node, objects[k], leaf, given))
+      return python.clear_error(), one_more(python.not_implemented);  // comparing keys may have raised one
+  // Another thread may change a list or a dict while this one waits: its members stay until the end of the call.
+  for (int64_t k = 0; signature->nested && k < arguments; k++) python.increase(given[k]);
+  const Outcome outcome = run_entry(entry, given, true, results);
+  if (signature->nested) let_go(given, arguments);
+  if (outcome != kDone) return outcome == kFailed ? nullptr : one_more(python.not_implemented);
+  const ShloTree* out = signature->out;
+  return unflatten(out, results);
+}
+
+struct Method {  // PyMethodDef
+  const char* name;
+  void* function;
+  int32_t flags;
+  const char* doc;
+};
+
+Method flat_method = {"run", reinterpret_cast<void*>(call_flat), 0x0008, nullptr};   // METH_O
+Method tree_method = {"call", reinterpret_cast<void*>(call_tree), 0x0080, nullptr};  // METH_FASTCALL
+
+}  // namespace
+
+extern "C" {
+
+void shlo_know_python(const ShloInterpreter* found) { python = *found; }
+
+void shlo_know_jax(const ShloJax* found) { jax = *found; }
+
+// A function of Python, which keeps `owner` alive. The caller holds the GIL, here and below.
+ShloObject* shlo_callable(const ShloEntry* entry, const ShloSignature* signature, ShloObject* owner) {
+  Callable* callable = static_cast<Callable*>(malloc(sizeof(Callable)));
+  if (callable == nullptr) return python.raise(python.memory_error, "no memory for a program that is loaded");
+  *callable = {entry, signature, owner};
+  ShloObject* capsule = python.new_capsule(callable, nullptr, destroy_callable);
+  if (capsule == nullptr) return free(callable), nullptr;
+  python.increase(owner);
+  ShloObject* made = python.new_function(signature == nullptr ? &flat_method : &tree_method, capsule, nullptr);
+  python.decrease(capsule);
+  return made;
+}
+
+// The owner of the entry keeps the plan alive until `shlo_forget_plans`. A plan that is there is not added again.
+void shlo_add_plan(ShloEntry* entry, ShloPlan* plan) {
+  ShloPlan** bucket = bucket_of(entry, plan->raw);
+  for (ShloPlan* one = *bucket; one != nullptr; one = one->next)
+    if (one == plan) return;
+  plan->next = *bucket;
+  *bucket = plan;
+}
+
+void shlo_forget_plans(ShloEntry* entry) { memset(entry->buckets, 0, kBuckets * sizeof(ShloPlan*)); }
+
+// Bytes that lie unused; `drop` lets them go.
+int64_t shlo_unused_memory(int64_t drop) {
+  if (drop) drop_unused();
+  return unused;
+}
+
+}  // extern "C"

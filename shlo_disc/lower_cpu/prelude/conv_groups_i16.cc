@@ -1,4 +1,0 @@
-// Convolutions in groups of i32 that fit into i16.
-#include "conv_indirect.h"
-
-SHLO_CONVOLUTION(groups_i16, uint32_t, LowHalves, true)
