@@ -35,9 +35,10 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from benchmarks.fusion_rules import PLANNERS
 from examples.quickstart import Params, encoder, random_params
+from shlo_disc.kernels.groups import Fuse
 from shlo_disc.legalize.legalize import legalize
-from shlo_disc.options import CompileOptions, FusionRules
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes import PASSES
 from shlo_disc.pipeline import Request, Stopwatch, compile_text
@@ -123,17 +124,16 @@ def count_ops(text: str) -> int:
     return sum(1 for _ in program.body.walk())
 
 
-def measure(layers: int, rules: FusionRules) -> Timing:
+def measure(layers: int, fuse: Fuse) -> Timing:
     """The least seconds of every stage over some rounds."""
     text = training_text(layers)
-    request = Request(options=CompileOptions(fusion=rules))
     rounds, samples, start = list[Stopwatch](), Samples(), time.process_time()
     while len(rounds) < ROUNDS and time.process_time() - start < SECONDS:
         gc.collect()
         rounds.append(Stopwatch(time.process_time))
-        compile_text(text, "<training step>", request, rounds[-1])
+        compile_text(text, "<training step>", Request(), rounds[-1], fuse)
     with samples.taken():
-        compile_text(text, "<training step>", request, Stopwatch())
+        compile_text(text, "<training step>", Request(), Stopwatch(), fuse)
     stages = {name: min(watch.seconds[name] for watch in rounds) for name in STAGES}
     return Timing(layers, count_ops(text), stages, sum(stages.values()) * samples.facts / max(1, samples.all))
 
@@ -157,11 +157,10 @@ def show(timings: Sequence[Timing], console: Console) -> None:
             console.print(f"target: {TARGET_LAYERS} layers in {TARGET} s, found {timing.analysis:.2f} s")
 
 
-def profile(text: str, rules: FusionRules) -> None:
+def profile(text: str, fuse: Fuse) -> None:
     """Print the functions that take longest, with what they call."""
     profiler = cProfile.Profile()
-    request = Request(options=CompileOptions(fusion=rules))
-    profiler.runcall(compile_text, text, "<training step>", request, Stopwatch())
+    profiler.runcall(compile_text, text, "<training step>", Request(), Stopwatch(), fuse)
     pstats.Stats(profiler).sort_stats("cumulative").print_stats(60)
 
 
@@ -169,16 +168,16 @@ def main() -> None:
     """Measure what the command line names."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--layers", default=",".join(map(str, LAYERS)), help="numbers of layers")
-    options.add_argument("--fusion", choices=("none", "disc", "bladedisc", "full"), default="full")
+    options.add_argument("--fusion", choices=PLANNERS, default="full")
     options.add_argument("--json", type=Path, help="file for the numbers")
     options.add_argument("--profile", action="store_true", help="where the time goes, for the largest number of layers")
     given = options.parse_args()
     layers = sorted(map(int, given.layers.split(",")))
-    console = Console(width=WIDTH)
+    console, fuse = Console(width=WIDTH), PLANNERS[given.fusion]
     if given.profile:
-        profile(training_text(layers[-1]), given.fusion)
+        profile(training_text(layers[-1]), fuse)
         return
-    timings = [measure(n, given.fusion) for n in track(layers, "programs", console=Console(stderr=True))]
+    timings = [measure(n, fuse) for n in track(layers, "programs", console=Console(stderr=True))]
     show(timings, console)
     if given.json is not None:
         report = [{**asdict(timing), "analysis": timing.analysis} for timing in timings]

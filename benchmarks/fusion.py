@@ -27,6 +27,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from benchmarks.fusion_rules import PLANNERS
 from benchmarks.xla_kernels import KernelCount, xla_kernels
 from shlo_disc.analysis.formula import producers_of
 from shlo_disc.analysis.sizes import Point, free_symbols, likely_points
@@ -34,14 +35,12 @@ from shlo_disc.dynamic_ops.opdef import Template
 from shlo_disc.dynamic_ops.program import Body, Program
 from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.dim import const
-from shlo_disc.fusion.planners import FUSIONS
 from shlo_disc.fusion.traffic import traffic
 from shlo_disc.kernels.groups import Abilities, Context, FusionPlan, Group
 from shlo_disc.kernels.op_graph import is_control
 from shlo_disc.legalize.legalize import legalize
 from shlo_disc.lower_cpu.kernels import CpuLowering
 from shlo_disc.lower_cuda.kernels import CudaLowering
-from shlo_disc.options import FusionRules
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes import PASSES
 from tests.models.recorded import MODELS
@@ -57,7 +56,7 @@ _COMPUTE_BOUND = (Template.DOT, Template.CONVOLUTION, Template.SORT)
 class Fused:
     """What one set of rules makes of a model. `moved`: bytes as a formula; `bytes`: at the sizes of the table."""
 
-    rules: FusionRules
+    rules: str
     kernels: KernelCount
     moved: str
     bytes: int
@@ -71,11 +70,11 @@ class Row:
     model: str
     target: str
     sizes: Mapping[str, int]
-    fused: Mapping[FusionRules, Fused]
+    fused: Mapping[str, Fused]
     xla: KernelCount
     missed: Sequence[str]
 
-    def ratio(self, rules: FusionRules) -> float:
+    def ratio(self, rules: str) -> float:
         """Our memory-bound kernels over those of other rules."""
         return self.fused["full"].kernels.memory / max(1, self.fused[rules].kernels.memory)
 
@@ -88,9 +87,9 @@ def read_texts(corpus: Path, names: Sequence[str]) -> Mapping[str, str]:
         return {name: (Path(root) / path).read_text() for path, name in wanted.items()}
 
 
-def plans_of(body: Body, rules: FusionRules, context: Context) -> Iterator[FusionPlan]:
+def plans_of(body: Body, rules: str, context: Context) -> Iterator[FusionPlan]:
     """The plan of a body, and those of the bodies that its control flow runs."""
-    plan = FUSIONS[rules](body, context)
+    plan = PLANNERS[rules](body, context)
     yield plan
     for op in body.ops:
         if is_control(op):
@@ -103,7 +102,7 @@ def is_compute_bound(group: Group) -> bool:
     return any(definition(op).template in _COMPUTE_BOUND for op in group.ops)
 
 
-def measure_rules(program: Program, rules: FusionRules, context: Context) -> tuple[Fused, Sequence[FusionPlan]]:
+def measure_rules(program: Program, rules: str, context: Context) -> tuple[Fused, Sequence[FusionPlan]]:
     """Plan a program, count, and add up."""
     start = time.perf_counter()
     plans = list(plans_of(program.body, rules, context))
@@ -129,8 +128,8 @@ def measure(name: str, text: str) -> Iterator[Row]:
     for target, lowering in TARGETS.items():
         abilities: Abilities = lowering(program, producers).abilities
         context = Context(program.facts, producers, abilities, points)
-        fused, lost = dict[FusionRules, Fused](), list[str]()
-        for rules in FUSIONS:
+        fused, lost = dict[str, Fused](), list[str]()
+        for rules in PLANNERS:
             fused[rules], plans = measure_rules(program, rules, context)
             if rules == "full":
                 refusals = [d for plan in plans for d in missed(plan.decisions, telling)]
@@ -148,7 +147,7 @@ def show(rows: Sequence[Row], console: Console) -> None:
     counts = Table(title="kernels (of these bound by memory)")
     bytes_moved = Table(title="megabytes moved by one call")
     for table, last in ((counts, ("XLA", "full/disc", "full/XLA", "missed")), (bytes_moved, ("full/disc",))):
-        for heading in ("model", "target", "sizes", *FUSIONS, *last):
+        for heading in ("model", "target", "sizes", *PLANNERS, *last):
             table.add_column(heading, justify="left" if heading in ("model", "target", "sizes") else "right")
     for row in rows:
         sizes = ", ".join(f"{name}={size}" for name, size in row.sizes.items())

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from shlo_disc.schedules.tables import Schedules
 
-FusionRules: TypeAlias = Literal["none", "disc", "bladedisc", "full"]
+FusionRules: TypeAlias = Literal["none", "full"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,8 @@ class CompileOptions:
     cores this process may use (docs/threads.md).
     `cache_dir`: None takes $XDG_CACHE_HOME/shlo_disc, or ~/.cache/shlo_disc. A folder that cannot be used, or that
     others may write to, is a `CacheWarning` (docs/cache.md).
-    `fusion`: `none` gives every operation a kernel of its own; `disc` and `bladedisc` follow the rules of those
-    compilers, to compare with; `full` is ours.
+    `fusion`: `full` merges operations into one kernel where that is legal and pays; `none` gives every operation a
+    kernel of its own.
     `cuda_graphs`: on a GPU, record the launches of a signature that comes back, and replay them.
     `matmul_precision`: `default` lets a GPU round the f32 inputs of matrix products to TF32, as XLA does, and a CPU
     multiply bf16 by dot products of pairs (docs/kernels.md); `highest` does neither.

@@ -86,7 +86,7 @@ class Stopwatch:
         self._inside = before + took
 
     def timed(self, name: str, fuse: Fuse) -> Fuse:
-        """The same rules; what they take is a stage."""
+        """Time a fusion planner as a stage."""
 
         def watched(body: Body, context: Context) -> FusionPlan:
             with self.stage(name):
@@ -107,7 +107,7 @@ class Request:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What the artifact depends on, besides the text and the compiler."""
+        """What the artifact depends on besides the text and the compiler, if the options name the fusion planner."""
         signature, options = self.signature, self.options
         known = () if signature is None else (*signature.arguments, str(signature.platform))
         chosen = (options.fusion, options.matmul_precision, self.device)
@@ -115,18 +115,22 @@ class Request:
 
 
 @without_collector()
-def compile_text(text: str, file: str, request: Request, watch: Stopwatch) -> Artifact:
-    """StableHLO text to an artifact: parse, verify, prove, fuse, generate."""
+def compile_text(text: str, file: str, request: Request, watch: Stopwatch, fuse: Fuse | None = None) -> Artifact:
+    """StableHLO text to an artifact: parse, verify, prove, fuse, generate. `fuse`: that of `compile_module`."""
     with watch.stage("parse"):
         module = parse_module(text, file)
         if request.signature is not None:
             module = bind_platform(module, request.signature.platform)
-    return compile_module(module, request, watch)
+    return compile_module(module, request, watch, fuse)
 
 
 @without_collector()
-def compile_module(module: Module, request: Request, watch: Stopwatch) -> Artifact:
-    """The same from a module on."""
+def compile_module(module: Module, request: Request, watch: Stopwatch, fuse: Fuse | None = None) -> Artifact:
+    """The same from a module on.
+
+    `fuse` is the fusion planner; None takes the one that the options name. An artifact of another planner must not be
+    cached by `request.key`, which does not identify it. Only `compile_for` caches artifacts, and it passes no planner.
+    """
     names = () if request.signature is None else request.signature.arguments
     with watch.stage("verify"):
         verify(module)
@@ -137,7 +141,8 @@ def compile_module(module: Module, request: Request, watch: Stopwatch) -> Artifa
         donated = _donated(program, request)
     known = names or tuple(f"argument {k}" for k in range(len(program.parameters)))
     with naming_origins(module):
-        return _Generator(module, request, watch, turn_names(program)).whole(program, known, donated)[0]
+        planner = watch.timed("fuse", fuse or FUSIONS[request.options.fusion])
+        return _Generator(module, request, watch, planner, turn_names(program)).whole(program, known, donated)[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +152,7 @@ class _Generator:
     module: Module
     request: Request
     watch: Stopwatch
+    fuse: Fuse
     turns: Iterator[Sym]
     is_inner: bool = False
 
@@ -170,10 +176,9 @@ class _Generator:
 
     def __call__(self, program: Program, names: Sequence[str], donated: frozenset[int]) -> tuple[HostProgram, Artifact]:
         """The artifact of a program that knows all its sizes when it starts; `names` are those of its arguments."""
-        fuse = self.watch.timed("fuse", FUSIONS[self.request.options.fusion])
         with self.watch.stage("generate"):
             points = likely_points(program, dict(self.request.hints.likely))
-            host, driver, kernels = _generate(program, self.request, points, fuse, donated)
+            host, driver, kernels = _generate(program, self.request, points, self.fuse, donated)
         with self.watch.stage("describe"):
             overview = describe(program, host, names, points, self.module)
             artifact = assemble(program, host, kernels, driver, names, overview)

@@ -1,4 +1,4 @@
-"""The rules of fusion by name: ours, none, and those of two papers to compare with."""
+"""The fusion planners that `CompileOptions.fusion` names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from shlo_disc.dynamic_ops.program import Body
 from shlo_disc.fusion.attention_groups import merge_attention
 from shlo_disc.fusion.backward_groups import merge_backward
-from shlo_disc.fusion.baselines import plan_bladedisc, plan_disc
 from shlo_disc.fusion.fuse import plan_fusion, plan_unfused
 from shlo_disc.fusion.parallel import merge_parallel
 from shlo_disc.fusion.prologue import merge_prologues
@@ -31,7 +30,5 @@ def plan_full(body: Body, context: Context) -> FusionPlan:
 
 FUSIONS: Mapping[FusionRules, Fuse] = {
     "none": plan_unfused,
-    "disc": plan_disc,
-    "bladedisc": plan_bladedisc,
     "full": plan_full,
 }

@@ -184,4 +184,4 @@ class FusionPlan:
     decisions: tuple[Decision, ...]
 
 
-Fuse: TypeAlias = Callable[[Body, Context], FusionPlan]
+Fuse: TypeAlias = Callable[[Body, Context], FusionPlan]  # a fusion planner: decides which ops share a kernel

@@ -134,7 +134,7 @@ def test_an_export_for_several_devices_is_refused(doubled: Any) -> None:
     [
         ("tpu", {}, "found device 'tpu', expected None or 'cpu' or 'cuda'"),
         (None, {"driver": "rust"}, "found driver 'rust', expected 'c' or 'vm'"),
-        (None, {"fusion": "some"}, "found fusion 'some', expected 'none' or 'disc' or 'bladedisc' or 'full'"),
+        (None, {"fusion": "some"}, "found fusion 'some', expected 'none' or 'full'"),
         (None, {"matmul_precision": "low"}, "found matmul_precision 'low', expected 'default' or 'highest'"),
         (None, {"optimize": 7}, "found optimize 7, expected 0 or 1 or 2 or 3"),
         (None, {"threads": 0}, "found threads 0, expected None or at least 1"),

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from benchmarks.fusion_rules.clusters import Candidate, Graph
+from benchmarks.fusion_rules.shapes import ShapeConstraints, tiled_by_reshape
 from shlo_disc.analysis.access import VIEWS
 from shlo_disc.dynamic_ops.gather import GatherAttrs
 from shlo_disc.dynamic_ops.move import BroadcastAttrs, TransposeAttrs
 from shlo_disc.dynamic_ops.program import Op, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
-from shlo_disc.fusion.baselines.clusters import Candidate, Graph
-from shlo_disc.fusion.baselines.shapes import ShapeConstraints, tiled_by_reshape
 
 Tile: TypeAlias = frozenset[int]
 

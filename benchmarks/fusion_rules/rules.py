@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from benchmarks.fusion_rules.clusters import ARGUMENTS, Candidate, Cluster, Graph, Node
+from benchmarks.fusion_rules.shapes import ShapeConstraints
+from benchmarks.fusion_rules.tiles import tiles_agree
 from shlo_disc.dynamic_ops.move import TransposeAttrs
 from shlo_disc.dynamic_ops.opdef import Template
 from shlo_disc.dynamic_ops.program import Op, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.dynamic_ops.registry import definition
-from shlo_disc.fusion.baselines.clusters import ARGUMENTS, Candidate, Cluster, Graph, Node
-from shlo_disc.fusion.baselines.shapes import ShapeConstraints
-from shlo_disc.fusion.baselines.tiles import tiles_agree
 
 
 def is_row_reduction(op: Op[object]) -> bool:

@@ -10,24 +10,27 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from benchmarks.fusion_rules.clusters import Cluster, Contraction, Graph, Node, Rules, candidate
+from benchmarks.fusion_rules.rules import BaseRules, StitchRules, is_fusible, is_separate_transpose
+from benchmarks.fusion_rules.shapes import ShapeConstraints
 from shlo_disc.analysis.access import LEAVES, is_free
 from shlo_disc.analysis.reads import ReadTable
 from shlo_disc.dynamic_ops.program import Body, Op, Shape, Tensor
-from shlo_disc.fusion.baselines.clusters import Cluster, Contraction, Graph, Node, Rules, candidate
-from shlo_disc.fusion.baselines.rules import BaseRules, StitchRules, is_fusible, is_separate_transpose
-from shlo_disc.fusion.baselines.shapes import ShapeConstraints
 from shlo_disc.fusion.fuse import plan_unfused
 from shlo_disc.kernels.groups import Context, Decision, FusionPlan, Group, GroupKind
 from shlo_disc.kernels.op_graph import all_operands, row_space, space_of
 
 
 def plan_disc(body: Body, context: Context) -> FusionPlan:
-    """DISC: loop fusion and input fusion (EuroMLSys 2021)."""
+    """Fuse as DISC does: loop fusion and input fusion (EuroMLSys 2021)."""
     return _Planner(body, context).run(stitch=False)
 
 
 def plan_bladedisc(body: Body, context: Context) -> FusionPlan:
-    """BladeDISC: these, then stitch fusion, each with horizontal fusion (SIGMOD 2024; `makeFusionPipeline`)."""
+    """Fuse as BladeDISC does (SIGMOD 2024; `makeFusionPipeline`).
+
+    DISC's two kinds come first, then stitch fusion, each with horizontal fusion.
+    """
     return _Planner(body, context).run(stitch=True)
 
 

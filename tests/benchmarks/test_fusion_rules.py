@@ -1,4 +1,4 @@
-"""The rules of DISC and BladeDISC: kernels by hand for small programs, and the same results as ours."""
+"""The planners of DISC and BladeDISC: kernel counts by hand, and right results, of chosen and of random programs."""
 
 # JAX's functions are partly untyped; this file is about what they export.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownLambdaType=false
@@ -7,6 +7,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -16,26 +18,40 @@ import pytest
 from numpy.typing import NDArray
 
 import shlo_disc
-from shlo_disc.fusion.planners import FUSIONS
-from shlo_disc.kernels.groups import GroupKind
+from benchmarks.fusion_rules import PLANNERS, plan_bladedisc, plan_disc
+from shlo_disc.check.calls import twice
+from shlo_disc.check.compiling import Prepare, Target
+from shlo_disc.check.judging import Judge
+from shlo_disc.check.running import REFERENCE, InProcess, standard_ways
+from shlo_disc.check.session import TOGETHER, Plan, fuzz
+from shlo_disc.compiled import Compiled, Runnable
+from shlo_disc.ir.core import Module
+from shlo_disc.kernels.groups import Fuse, GroupKind
 from shlo_disc.legalize.legalize import legalize
-from shlo_disc.options import CompileOptions, FusionRules
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes import PASSES
+from shlo_disc.pipeline import Request, Stopwatch, compile_module, compile_text
+from shlo_disc.runtime.executable import build
+from shlo_disc.runtime.segments import load
+from tests.check.test_check import silent
 from tests.codegen.programs import LAYER, chain, context_of, dense, layer_norm, layers, rms_norm, softmax
+from tests.conftest import SEED
 from tests.oracle import xla_reference
-from tests.pipeline.exports import In, exported
+from tests.pipeline.exports import FAST, In, exported
 
 X, W = In("b, s"), In("s, s")
+RULES = ("disc", "bladedisc")
+PROGRAMS = 30
+TARGET = Target(FAST)
 Function = Callable[..., Any]
 
 
-def kernels(rules: FusionRules, function: Function, *inputs: In) -> list[tuple[GroupKind, int]]:
+def kernels(fuse: Fuse, function: Function, *inputs: In) -> list[tuple[GroupKind, int]]:
     """The kind of each kernel, and how many ops it has."""
     program = legalize(parse_module(exported(function, inputs).mlir_module(), "export.mlir"))
     for step in PASSES:
         program = step.run(program)
-    plan = FUSIONS[rules](program.body, context_of(program))
+    plan = fuse(program.body, context_of(program))
     made = {t for group in plan.groups for t in group.roots}
     seen = set[Any]()
     for group in plan.groups:  # an order in which they can run
@@ -115,7 +131,7 @@ CASES: dict[str, tuple[Function, tuple[In, ...], int, int]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_kernels_are_those_of_the_papers(name: str) -> None:
     function, inputs, disc, bladedisc = CASES[name]
-    found = tuple(len(kernels(rules, function, *inputs)) for rules in ("disc", "bladedisc"))
+    found = tuple(len(kernels(fuse, function, *inputs)) for fuse in (plan_disc, plan_bladedisc))
     assert found == (disc, bladedisc)
 
 
@@ -123,8 +139,8 @@ def test_a_kernel_has_at_most_64_arguments() -> None:
     def many(*xs: Any) -> Any:
         return sum(jnp.exp(x) * k for k, x in enumerate(xs))
 
-    assert len(kernels("bladedisc", many, *[X] * 60)) == 1
-    assert len(kernels("bladedisc", many, *[X] * 70)) > 1
+    assert len(kernels(plan_bladedisc, many, *[X] * 60)) == 1
+    assert len(kernels(plan_bladedisc, many, *[X] * 70)) > 1
 
 
 def random_inputs(inputs: tuple[In, ...], rng: np.random.Generator) -> list[NDArray[Any]]:
@@ -136,8 +152,14 @@ def random_inputs(inputs: tuple[In, ...], rng: np.random.Generator) -> list[NDAr
     return arrays
 
 
-@pytest.mark.parametrize("rules", ["disc", "bladedisc"])
-def test_results_are_right(rules: FusionRules) -> None:
+def compiled(module: Module, fuse: Fuse) -> Runnable:
+    """Compile a program whose groups `fuse` plans."""
+    artifact = compile_module(module, Request(options=FAST), Stopwatch(), fuse)
+    return load(artifact, lambda part: build(part, FAST))
+
+
+@pytest.mark.parametrize("rules", RULES)
+def test_results_are_right(rules: str) -> None:
     """All programs as one: each part is fused by itself, and the C++ compiler is started once."""
     used = [*CASES.values(), (layers(2), (In("b, s, 16"), *LAYER, *LAYER), 0, 0)]
 
@@ -150,9 +172,37 @@ def test_results_are_right(rules: FusionRules) -> None:
 
     specs = tuple(spec for _, inputs, *_ in used for spec in inputs)
     text = exported(everything, specs).mlir_module()
-    run = shlo_disc.compile(text, options=CompileOptions(fusion=rules, optimize=0))
+    run = Compiled(compiled(parse_module(text, "all.mlir"), PLANNERS[rules]), None)
     rng = np.random.default_rng(5)
     for _ in range(2):
         arrays = random_inputs(specs, rng)
         for ours, wanted in zip(run(*arrays), xla_reference(text, arrays), strict=True):
             np.testing.assert_allclose(ours, wanted, rtol=2e-5, atol=1e-5)
+
+
+def test_results_of_random_programs_are_right() -> None:
+    """Both planners against the interpreter, on other programs for each `SHLO_DISC_SEED`."""
+
+    def prepare(fuse: Fuse) -> Prepare:
+        return lambda module: twice(compiled(module, fuse).mirror)
+
+    ways = {rules: prepare(PLANNERS[rules]) for rules in RULES}
+    judge = Judge(InProcess({REFERENCE: standard_ways(TARGET)[REFERENCE], **ways}), RULES)
+    plan = Plan(random=3, seed=SEED * 1000, seconds=100, thresholds=True)
+    report = fuzz(judge, plan, PROGRAMS, TARGET, silent)
+    assert report.finding is None, str(report.finding)
+    assert report.agreed >= 2 * PROGRAMS // TOGETHER
+
+
+def test_artifacts_of_other_planners_are_not_cached(tmp_path: Path) -> None:
+    def cached() -> list[Path]:
+        return [path for path in (tmp_path / "artifacts").rglob("*") if path.is_file()]
+
+    options = replace(FAST, cache_dir=tmp_path)
+    text = exported(softmax, (X,)).mlir_module()
+    apart = compile_text(text, "softmax.mlir", Request(options=options), Stopwatch(), plan_disc)
+    build(apart, options)
+    assert not cached()
+    run = shlo_disc.compile(text, device="cpu", options=options)
+    assert len(cached()) == 1
+    assert [len(made.overview.groups) for made in (apart, run.executable.artifact)] == [3, 1]
