@@ -37,7 +37,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "report.html"
         write_page(artifact, path)
-        console.print(f"{layers} layers: {len(artifact.overview.groups)} groups, {path.stat().st_size / 2**20:.2f} MiB")
+        console.print(f"{layers} layers: {len(artifact.report.groups)} groups, {path.stat().st_size / 2**20:.2f} MiB")
         with chromium(program, Path(folder) / "profile") as browser:
             for _ in range(5):
                 tab = open_page(browser, path)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from shlo_disc.host_ir import Buffer, Constant, Launch, Step
-from shlo_disc.interface import Argument, CheckText, Donation, Reading, Result, SizeLimit
-from shlo_disc.overview import Overview
+from shlo_disc.report_model import ReportModel
+from shlo_disc.signature import Argument, CheckText, Donation, Reading, Result, SizeLimit
 from shlo_disc.size_expr import SizeExpr
 
 DeviceKind: TypeAlias = Literal["cpu", "cuda"]
@@ -105,7 +105,7 @@ class Artifact:
     steps: tuple[Step, ...]
     kernels: tuple[SourceFile, ...]
     host: SourceFile
-    overview: Overview
+    report: ReportModel
     device: DeviceKind = "cpu"
     index_spaces: tuple[SizeExpr, ...] = ()
     free: tuple[str, ...] = ()

@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
 from shlo_disc.exported import Signature, SignaturePart
-from shlo_disc.overview import FactText
 from shlo_disc.report.page import write_page
 from shlo_disc.report.text import explain
+from shlo_disc.report_model import FactText
 from shlo_disc.runtime.binding import BoundMemory, check_same
 from shlo_disc.runtime.cuda.executable import GpuExecutable
 from shlo_disc.runtime.dispatch import Choice, Log
@@ -129,7 +129,7 @@ class Compiled:
 
     def facts(self) -> tuple[FactText, ...]:
         """Everything that is known of the sizes of the program's values, each with its reason."""
-        return self._executable.artifact.overview.all_facts()
+        return self._executable.artifact.report.all_facts()
 
 
 class Bound:

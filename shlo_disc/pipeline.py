@@ -17,7 +17,6 @@ from shlo_disc.analysis.sizes import Point, likely_points
 from shlo_disc.artifact import Artifact, Branches, DeviceKind, Loop, SourceFile
 from shlo_disc.boundary import boundary
 from shlo_disc.choices import read_hints, read_options
-from shlo_disc.collector import without_collector
 from shlo_disc.compiled import Compiled
 from shlo_disc.custom_calls import find_hook
 from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
@@ -26,6 +25,7 @@ from shlo_disc.dynamic_ops.program import Body, Op, Program
 from shlo_disc.exported import Signature, bind_platform, is_exported, read_exported
 from shlo_disc.expr.dim import Sym
 from shlo_disc.fusion.planners import FUSIONS
+from shlo_disc.gc_pause import gc_paused
 from shlo_disc.host.assemble import assemble
 from shlo_disc.host.describe import describe
 from shlo_disc.host.peaks import Need, need_of_control, need_of_part, peak, turn_names, with_results
@@ -114,7 +114,7 @@ class Request:
         return repr(known), repr(chosen), repr(self.hints), repr(self.scheduling)
 
 
-@without_collector()
+@gc_paused()
 def compile_text(text: str, file: str, request: Request, watch: Stopwatch, fuse: Fuse | None = None) -> Artifact:
     """StableHLO text to an artifact: parse, verify, prove, fuse, generate. `fuse`: that of `compile_module`."""
     with watch.stage("parse"):
@@ -124,7 +124,7 @@ def compile_text(text: str, file: str, request: Request, watch: Stopwatch, fuse:
     return compile_module(module, request, watch, fuse)
 
 
-@without_collector()
+@gc_paused()
 def compile_module(module: Module, request: Request, watch: Stopwatch, fuse: Fuse | None = None) -> Artifact:
     """The same from a module on.
 
@@ -180,8 +180,8 @@ class _Generator:
             points = likely_points(program, dict(self.request.hints.likely))
             host, driver, kernels = _generate(program, self.request, points, self.fuse, donated)
         with self.watch.stage("describe"):
-            overview = describe(program, host, names, points, self.module)
-            artifact = assemble(program, host, kernels, driver, names, overview)
+            report = describe(program, host, names, points, self.module)
+            artifact = assemble(program, host, kernels, driver, names, report)
         return host, replace(artifact, device=self.request.device)
 
     def segments(self, program: Program, names: Sequence[str], donated: frozenset[int]) -> tuple[Artifact, Need]:
@@ -205,8 +205,8 @@ class _Generator:
             need = peak(program, cut, [need for need, _ in parts], is_inner=self.is_inner)
             host = HostProgram((), (), (), need.bytes, ())
             points = likely_points(program, dict(self.request.hints.likely))
-            overview = describe(program, host, names, points, self.module)
-            whole = assemble(replace(program, constants={}), host, (), SourceFile("host", ""), names, overview)
+            report = describe(program, host, names, points, self.module)
+            whole = assemble(replace(program, constants={}), host, (), SourceFile("host", ""), names, report)
         whole = replace(whole, device=self.request.device)
         return join(whole, program, cut, [part for _, part in parts], need.turns), need
 

@@ -25,7 +25,7 @@ from shlo_disc.dynamic_ops.opdef import Arrays, RunBody
 from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.dynamic_ops.reference import Watch, by_definition, interpret
-from shlo_disc.expr.numpy_math import numpy_dtype
+from shlo_disc.ir.dtypes import numpy_dtype
 
 Array = NDArray[Any]
 

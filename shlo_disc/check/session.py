@@ -25,8 +25,8 @@ from shlo_disc.check.shrinking import Shrunk, shrink
 from shlo_disc.check.thresholds import threshold_points
 from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.dynamic_ops.program import Program
-from shlo_disc.expr.numpy_math import numpy_dtype
 from shlo_disc.ir.core import Module
+from shlo_disc.ir.dtypes import numpy_dtype
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.parse.printer import print_module
 from shlo_disc.verify.ops import verify

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, NoAttrs, OpDef, Template, plain
 from shlo_disc.dynamic_ops.program import Op
 from shlo_disc.expr import numpy_math as np_math
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import (
     Binary,
     BinaryFn,
@@ -26,6 +25,7 @@ from shlo_disc.expr.scalar import (
     Unary,
     UnaryFn,
 )
+from shlo_disc.ir.dtypes import DType
 
 Array = NDArray[Any]
 

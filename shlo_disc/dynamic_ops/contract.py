@@ -14,8 +14,7 @@ from shlo_disc.dynamic_ops.indexing import ONE, ZERO, in_range, select_all
 from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, OpDef, Template, plain
 from shlo_disc.dynamic_ops.program import Op
 from shlo_disc.expr.dim import Dim, Sym, of
-from shlo_disc.expr.dtypes import DType
-from shlo_disc.expr.numpy_math import Array, cast, numpy_dtype
+from shlo_disc.expr.numpy_math import Array, cast
 from shlo_disc.expr.scalar import (
     Arg,
     Binary,
@@ -27,6 +26,7 @@ from shlo_disc.expr.scalar import (
     InRange,
     Scalar,
 )
+from shlo_disc.ir.dtypes import DType, numpy_dtype
 
 
 class Precision(Enum):

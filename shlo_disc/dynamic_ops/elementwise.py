@@ -14,7 +14,6 @@ from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, NoAttrs, OpDef, Te
 from shlo_disc.dynamic_ops.program import Op, Tensor
 from shlo_disc.expr import numpy_math as np_math
 from shlo_disc.expr.dim import ZERO, Dim, const
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import (
     Binary,
     BinaryFn,
@@ -31,6 +30,7 @@ from shlo_disc.expr.scalar import (
     Unary,
     UnaryFn,
 )
+from shlo_disc.ir.dtypes import DType
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,9 @@ from shlo_disc.dynamic_ops.indexing import ONE, ZERO, in_range, select_all
 from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, NoAttrs, OpDef, RunBody, Template
 from shlo_disc.dynamic_ops.program import Body, Op, Tensor
 from shlo_disc.expr.dim import Dim, Sym, of
-from shlo_disc.expr.numpy_math import Array, extreme, maximum, minimum, numpy_dtype, wide
+from shlo_disc.expr.numpy_math import Array, extreme, maximum, minimum, wide
 from shlo_disc.expr.scalar import Arg, BinaryFn, Const, Fold, FoldResult, Index, InRange, Scalar, neutral
+from shlo_disc.ir.dtypes import numpy_dtype
 
 
 @dataclass(frozen=True, slots=True)

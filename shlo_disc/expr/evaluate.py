@@ -29,6 +29,7 @@ from shlo_disc.expr.scalar import (
     Select,
     Unary,
 )
+from shlo_disc.ir.dtypes import numpy_dtype
 
 Value = NDArray[Any]
 
@@ -108,7 +109,7 @@ def _computed(scalar: Unary | Binary | Compare | Convert | Bitcast | ReducePreci
         case Convert(x, dtype):
             return np_math.convert(_value(x, env), dtype)
         case Bitcast(x, dtype):
-            return _value(x, env).view(np_math.numpy_dtype(dtype))
+            return _value(x, env).view(numpy_dtype(dtype))
         case ReducePrecision(x, exponent_bits, mantissa_bits):
             found = np_math.reduce_precision(_value(x, env), exponent_bits, mantissa_bits)
             return np_math.cast(found, scalar.dtype)

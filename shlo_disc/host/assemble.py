@@ -33,7 +33,7 @@ from shlo_disc.host_ir import (
     Variant,
     While,
 )
-from shlo_disc.overview import Overview
+from shlo_disc.report_model import ReportModel
 from shlo_disc.size_expr import SizeExpr
 
 
@@ -43,7 +43,7 @@ def assemble(
     kernels: tuple[SourceFile, ...],
     driver: SourceFile,
     names: Sequence[str],
-    overview: Overview,
+    report: ReportModel,
 ) -> Artifact:
     """Put everything the runtime needs into one record; `names` are the user's names of the arguments."""
     definitions = (*program.definitions, *host.definitions)
@@ -65,7 +65,7 @@ def assemble(
         steps=tuple([_step(step, numbers) for step in host.steps]),
         kernels=tuple(map(require_plain, kernels)),
         host=require_plain(driver),
-        overview=overview,
+        report=report,
         index_spaces=_sizes(host.index_spaces),
         free=tuple(symbol.name for symbol in free_symbols(program)),
         raw_sizes=tuple(

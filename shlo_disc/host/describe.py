@@ -1,4 +1,4 @@
-"""The overview of a compiled program: facts, groups and decisions, for people."""
+"""The report model of a compiled program: facts, groups and decisions, for people."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from shlo_disc.host_ir import Case, Copy, Region, While
 from shlo_disc.ir.core import Module
 from shlo_disc.kernels.groups import FusionPlan, Group
 from shlo_disc.kernels.op_graph import group_inputs, is_control
-from shlo_disc.overview import BufferText, DecisionText, GroupText, OpText, Overview, SizesText
 from shlo_disc.parse.origins import find_origins
+from shlo_disc.report_model import BufferText, DecisionText, GroupText, OpText, ReportModel, SizesText
 from shlo_disc.size_expr import SizeExpr
 
 
 def describe(
     program: Program, host: HostProgram, names: Sequence[str], points: Sequence[Point], module: Module
-) -> Overview:
+) -> ReportModel:
     """Everything that people may ask about; `names` are those of the arguments, `points` likely sizes."""
     groups = _Groups(program, host, names, module)
-    return Overview(
+    return ReportModel(
         fact_texts(program, groups.where, groups.origin),
         _sizes(program, points),
         tuple(groups.texts()),

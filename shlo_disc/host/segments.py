@@ -42,7 +42,7 @@ def join(
     """The artifact of a program with those of its segments. Sizes of turns and branches become known late, too."""
     segments = zip(cut.segments, parts, strict=True)
     named = tuple([symbol.name for symbol, _ in turns])
-    given, sizes = whole.given + len(program.late), whole.overview.sizes
+    given, sizes = whole.given + len(program.late), whole.report.sizes
     shown = replace(
         sizes,
         names=(*sizes.names, *named),
@@ -54,7 +54,7 @@ def join(
         symbols=(*whole.symbols[:given], *named, *whole.symbols[given:]),
         free=(*whole.free, *named),
         raw_sizes=(*whole.raw_sizes, *named),
-        overview=replace(whole.overview, sizes=shown),
+        report=replace(whole.report, sizes=shown),
         late=(*(late_place(program, each) for each in program.late), *(place for _, place in turns)),
         segments=tuple(plain.Segment(part, segment.inputs, segment.last) for segment, part in segments),
         returned=cut.results,

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shlo_disc.diagnostics import NOWHERE, Span, UnsupportedOpError, VerifyError
-from shlo_disc.expr.numpy_math import numpy_dtype
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import (
     ArrayAttr,
@@ -25,6 +24,7 @@ from shlo_disc.ir.attributes import (
     StringAttr,
     SymbolAttr,
 )
+from shlo_disc.ir.dtypes import numpy_dtype
 
 _MOST_BYTES = 1 << 63  # of an array; NumPy counts them as if no size were 0
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from shlo_disc.device.headers import integer_macros
 from shlo_disc.dynamic_ops.contract import Precision, accumulator
-from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.groups import ProductTypes
 
 

@@ -1,4 +1,8 @@
-"""DHLO to DHLO rewrites, in the order in which they run."""
+"""DHLO to DHLO rewrites, in the order in which they run.
+
+In: a program. Out: a program with the same results. A pass may be added to `PASSES`; the reference
+interpreter has to give the same results before and after it.
+"""
 
 from shlo_disc.passes.cse import CSE
 from shlo_disc.passes.dce import DCE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from shlo_disc.diagnostics import ShloDiscError
-from shlo_disc.overview import FactText, Overview, ShapeText
+from shlo_disc.report_model import FactText, ReportModel, ShapeText
 
 _ENDS = 2  # links of a long chain that are shown at each end
 
@@ -33,29 +33,29 @@ def _listed(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
-def folded_shapes(overview: Overview) -> Iterator[str]:
+def folded_shapes(model: ReportModel) -> Iterator[str]:
     """How many values have which shape, then for each size that occurs why the first value has it."""
     same = dict[tuple[str, ...], list[ShapeText]]()
-    for shape in overview.shapes:
+    for shape in model.shapes:
         if not shape.is_integer:
             same.setdefault(shape.dims, []).append(shape)
     for dims, (first, *others) in same.items():
         count = f"{len(others) + 1} values" if others else "1 value"
         yield f"  {count} of shape [{', '.join(dims)}], first {first.value} at {first.origin or first.where}"
     yield from ("", "where sizes come from")
-    facts, told, sizes = overview.all_facts(), set[int](), set[str]()
-    for number, shape, axis in overview.dims():
+    facts, told, sizes = model.all_facts(), set[int](), set[str]()
+    for number, shape, axis in model.dims():
         if not shape.is_integer and shape.dims[axis] not in sizes:
             sizes.add(shape.dims[axis])
             yield from _chain(facts, number, 1, told, ends=_ENDS)
 
 
-def value_chains(overview: Overview, value: str) -> Iterator[str]:
+def value_chains(model: ReportModel, value: str) -> Iterator[str]:
     """Every link from a value's dims back to arguments and assumptions. Raises `ShloDiscError` for an unknown value."""
-    facts = overview.all_facts()
-    wanted = [number for number, shape, _ in overview.dims() if shape.value == value]
+    facts = model.all_facts()
+    wanted = [number for number, shape, _ in model.dims() if shape.value == value]
     if not wanted:
-        known = ", ".join(dict.fromkeys(shape.value for shape in overview.shapes[:4]))
+        known = ", ".join(dict.fromkeys(shape.value for shape in model.shapes[:4]))
         expected = f"one whose shape depends on sizes, such as {known}" if known else "none: all shapes are fixed"
         raise ShloDiscError(f"found value {value!r}, expected {expected}")
     told = set[int]()

@@ -28,9 +28,9 @@ from shlo_disc.host_ir import (
     Variant,
     While,
 )
-from shlo_disc.overview import GroupText
 from shlo_disc.report.steps import Place, lifetimes, places
 from shlo_disc.report.text import explain
+from shlo_disc.report_model import GroupText
 
 Json: TypeAlias = Mapping[str, Any]
 
@@ -95,13 +95,13 @@ def _digest(text: str) -> str:
 def page_data(artifact: Artifact) -> Json:
     """What the page shows, as JSON has it."""
     steps = places(artifact)
-    overview = artifact.overview
+    model = artifact.report
     return {
         "name": artifact.name,
         "device": artifact.device,
         "arguments": [asdict(argument) for argument in artifact.arguments],
         "results": [asdict(result) for result in artifact.results],
-        "sizes": asdict(overview.sizes),
+        "sizes": asdict(model.sizes),
         "symbols": artifact.symbols,
         "places": artifact.places,
         "dims": len(artifact.raw),
@@ -109,10 +109,10 @@ def page_data(artifact: Artifact) -> Json:
         "checks": [asdict(check) for check in artifact.checks],
         "arena": artifact.arena_bytes,
         "buffers": _buffers(artifact),
-        "steps": [_step(place, group) for place, group in zip(steps, overview.steps, strict=True)],
-        "groups": [_group(group) for group in overview.groups],
-        "facts": [asdict(fact) for fact in overview.facts],
-        "shapes": [[s.value, s.dims, s.reason, s.where, s.origin, s.because, s.is_integer] for s in overview.shapes],
+        "steps": [_step(place, group) for place, group in zip(steps, model.steps, strict=True)],
+        "groups": [_group(group) for group in model.groups],
+        "facts": [asdict(fact) for fact in model.facts],
+        "shapes": [[s.value, s.dims, s.reason, s.where, s.origin, s.because, s.is_integer] for s in model.shapes],
         "kernels": kernel_texts(artifact),
         "host": artifact.host.text,
     }
@@ -132,7 +132,7 @@ def kernel_texts(artifact: Artifact) -> Mapping[str, str]:
 
 def _buffers(artifact: Artifact) -> list[Json]:
     """Every buffer with the steps that need it; arguments and what groups store have the user's names."""
-    needed, named = lifetimes(artifact), artifact.overview.names()
+    needed, named = lifetimes(artifact), artifact.report.names()
     found = list[Json]()
     for slot, buffer in enumerate(artifact.buffers):
         name = named.get(slot, buffer.label).partition(": ")[0]

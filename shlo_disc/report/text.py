@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import ShloDiscError, one_line, printable
 from shlo_disc.host_ir import Choice, HostCall, Region, Variant
-from shlo_disc.overview import GroupText
 from shlo_disc.report.chains import folded_facts, folded_shapes, value_chains
 from shlo_disc.report.steps import kernel_names, lifetimes, places
+from shlo_disc.report_model import GroupText
 from shlo_disc.size_expr import substitute, symbols_of
 
 _CALLEES: Mapping[str, str] = {  # what a host call calls
@@ -34,7 +34,7 @@ def _explained(artifact: Artifact, topic: str | None, value: str | None) -> str:
     if value is not None:
         if topic != "facts":
             raise ShloDiscError(f"found topic {topic!r} and the value {value!r}, expected topic 'facts' with a value")
-        return "\n".join(value_chains(artifact.overview, value))
+        return "\n".join(value_chains(artifact.report, value))
     if topic is not None and topic not in TOPICS:
         raise ShloDiscError(f"found topic {topic!r}, expected {' or '.join(map(repr, TOPICS))}")
     wanted = TOPICS if topic is None else (topic,)
@@ -49,16 +49,16 @@ def _facts(artifact: Artifact) -> Iterator[str]:
     for name, size, place in zip(given, artifact.raw_sizes, artifact.places, strict=True):
         equal = "" if size == name else f" = {size}"
         yield f"  {name}{equal}: {place}"
-    sizes = artifact.overview.sizes
+    sizes = artifact.report.sizes
     for name, formula in zip(artifact.symbols[len(given) :], artifact.definitions, strict=True):
         if name in sizes.names or name in sizes.auxiliary:
             yield f"  {name} = {formula}{' (auxiliary)' if name in sizes.auxiliary else ''}"
     yield from ("", "facts")
-    facts = artifact.overview.facts
+    facts = artifact.report.facts
     yield from folded_facts(facts, sizes.names) if facts else ("  none",)
-    if artifact.overview.shapes:
+    if artifact.report.shapes:
         yield from ("", "shapes")
-        yield from folded_shapes(artifact.overview)
+        yield from folded_shapes(artifact.report)
 
 
 def _fusion(artifact: Artifact) -> Iterator[str]:
@@ -71,12 +71,12 @@ def _fusion(artifact: Artifact) -> Iterator[str]:
         if isinstance(step, Region):
             yield f"by rows, no thread waits in between: {' '.join([launch.kernel for launch in step.launches])}"
             yield from _held(artifact, step)
-    yield from artifact.overview.notes
-    groups = artifact.overview.groups
-    ways = {group: step for group, step in zip(artifact.overview.steps, steps, strict=True) if isinstance(step, Choice)}
+    yield from artifact.report.notes
+    groups = artifact.report.groups
+    ways = {group: step for group, step in zip(artifact.report.steps, steps, strict=True) if isinstance(step, Choice)}
     calls = {
         group: f"{artifact.device} {step.callee}"
-        for group, step in zip(artifact.overview.steps, steps, strict=True)
+        for group, step in zip(artifact.report.steps, steps, strict=True)
         if group is not None and isinstance(step, HostCall)
     }
     body = -1
@@ -95,7 +95,7 @@ def _held(artifact: Artifact, region: Region) -> Iterator[str]:
     """Which tensors are never whole: a launch leaves a unit of rows in a cache, where the next one reads them."""
     slots = {member.launch.buffers[held.position] for member in region.members for held in member.held}
     if slots:
-        named = artifact.overview.names()
+        named = artifact.report.names()
         names = ", ".join(named.get(slot, artifact.buffers[slot].label) for slot in sorted(slots))
         yield f"  held in a cache, a few rows at a time: {names}"
 
@@ -111,7 +111,7 @@ def _group(number: int, group: GroupText) -> Iterator[str]:
 
 def _way(artifact: Artifact, variant: Variant) -> str:
     known = dict(zip(artifact.symbols[artifact.given :], artifact.definitions, strict=True))
-    auxiliary = {name: known[name] for name in artifact.overview.sizes.auxiliary}
+    auxiliary = {name: known[name] for name in artifact.report.sizes.auxiliary}
 
     guards = [f"{substitute(g.lhs, auxiliary)} {g.relation} {substitute(g.rhs, auxiliary)}" for g in variant.guards]
     demands = [*guards, *(["aligned to 16 bytes"] if variant.aligned else [])]
@@ -121,9 +121,9 @@ def _way(artifact: Artifact, variant: Variant) -> str:
 def _memory(artifact: Artifact) -> Iterator[str]:
     """The arena, and what lives in it when."""
     needed = lifetimes(artifact)
-    yield f"arena: {artifact.overview.arena} bytes"
+    yield f"arena: {artifact.report.arena} bytes"
     yield from reversed(list(_offset_names(artifact)))
-    for buffer in artifact.overview.buffers:
+    for buffer in artifact.report.buffers:
         if buffer.slot in needed:
             first, last = needed[buffer.slot]
             yield f"  steps {first} to {last}, at {buffer.offset}: {buffer.size} bytes, {buffer.tensor}"
@@ -131,8 +131,8 @@ def _memory(artifact: Artifact) -> Iterator[str]:
 
 def _offset_names(artifact: Artifact) -> Iterator[str]:
     """The names that offsets are written in, the last one first: each is in terms of those before it."""
-    sizes = artifact.overview.sizes
-    used = set(symbols_of(artifact.overview.arena, *(buffer.offset for buffer in artifact.overview.buffers)))
+    sizes = artifact.report.sizes
+    used = set(symbols_of(artifact.report.arena, *(buffer.offset for buffer in artifact.report.buffers)))
     names = artifact.symbols[artifact.given :]
     for name, formula in reversed(list(zip(names, artifact.definitions, strict=True))):
         if name in used and name not in sizes.names and name not in sizes.auxiliary:
@@ -172,7 +172,7 @@ def _peak(artifact: Artifact) -> Iterator[str]:
     if artifact.segments:
         beside = any(not isinstance(segment.runs, Artifact) for segment in artifact.segments)
         what = "beside what loops and branches need, with what" if beside else "at most, with what"
-        yield f"{what} segments hand on: {artifact.overview.arena} bytes"
+        yield f"{what} segments hand on: {artifact.report.arena} bytes"
     yield from _by_segment(_memory)(artifact)
 
 

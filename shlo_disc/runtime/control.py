@@ -12,7 +12,7 @@ import numpy as np
 
 from shlo_disc.artifact import Argument, Artifact, Branches, Callee, Loop
 from shlo_disc.diagnostics import RuntimeShapeError
-from shlo_disc.runtime.visits import Part, Visit
+from shlo_disc.runtime.executors import Executor, Part
 
 
 class Inner(Protocol):
@@ -23,7 +23,7 @@ class Inner(Protocol):
         """The programs that it runs."""
         ...
 
-    def visit(self, arrays: Sequence[Any], visit: Visit, *, is_inner: bool) -> tuple[Any, ...]:
+    def execute(self, arrays: Sequence[Any], executor: Executor, *, is_inner: bool) -> tuple[Any, ...]:
         """Run it; what it returns is kept."""
         ...
 
@@ -42,11 +42,11 @@ class Single:
         """The same with some of its arguments bound, by number."""
         return Single(self.parts[0].bind(given))
 
-    def visit(self, arrays: Sequence[Any], visit: Visit, *, is_inner: bool) -> tuple[Any, ...]:
+    def execute(self, arrays: Sequence[Any], executor: Executor, *, is_inner: bool) -> tuple[Any, ...]:
         """Run it; what it returns is kept, as everything is that an inner program returns."""
-        found = visit.run(self.parts[0], arrays)
+        found = executor.run(self.parts[0], arrays)
         for array in found if is_inner else ():
-            visit.keep(array)
+            executor.keep(array)
         return found
 
 
@@ -67,10 +67,10 @@ class PartRunner:
         """The program."""
         return (self.part,)
 
-    def __call__(self, inputs: Sequence[Any], owned: Sequence[int], visit: Visit) -> tuple[Any, ...]:
+    def __call__(self, inputs: Sequence[Any], owned: Sequence[int], executor: Executor) -> tuple[Any, ...]:
         """Its results."""
         del owned
-        return visit.run(self.part, [inputs[k] for k in self.takes])
+        return executor.run(self.part, [inputs[k] for k in self.takes])
 
 
 class LoopRunner:
@@ -102,7 +102,7 @@ class LoopRunner:
         """The programs that it runs."""
         return (*self.condition.parts, *self.body.parts)
 
-    def __call__(self, inputs: Sequence[Any], owned: Sequence[int], visit: Visit) -> tuple[Any, ...]:
+    def __call__(self, inputs: Sequence[Any], owned: Sequence[int], executor: Executor) -> tuple[Any, ...]:
         """What is carried after the last turn, in arrays of its own. Nobody else needs the inputs numbered `owned`.
 
         An array that a turn leaves is overwritten in the next one where that saves memory.
@@ -116,17 +116,17 @@ class LoopRunner:
         own = [k in owned and shared[id(inputs[k])] == 1 for k in range(count)]
         turn, asks = 0, "the condition of "
         try:
-            (holds,) = self.condition.visit([values[k] for k in asked], visit, is_inner=True)
-            visit.release(holds)
+            (holds,) = self.condition.execute([values[k] for k in asked], executor, is_inner=True)
+            executor.release(holds)
             while part.read(holds):
                 if not turn:
                     asks = ""
                     for k in self._overwritten:
                         if not own[k]:
                             values[k] = part.copied(arguments[k], values[k])
-                *after, holds = body.visit([values[k] for k in takes], visit, is_inner=True)
+                *after, holds = body.execute([values[k] for k in takes], executor, is_inner=True)
                 for array in (holds, *values[:count]) if turn else (holds,):
-                    visit.release(array)
+                    executor.release(array)
                 values[:count] = after
                 turn += 1
         except RuntimeShapeError as error:
@@ -135,7 +135,7 @@ class LoopRunner:
         if not turn:
             carried = [x if own[k] else part.copied(arguments[k], x) for k, x in enumerate(carried)]
         for array in carried if turn else ():
-            visit.release(array)  # whoever takes them keeps them
+            executor.release(array)  # whoever takes them keeps them
         return (*carried, _sizes(carried, self.loop.sized))
 
 
@@ -160,7 +160,7 @@ class BranchRunner:
         """The programs that it may run."""
         return tuple([part for program in self.programs for part in program.parts])
 
-    def __call__(self, inputs: Sequence[Any], owned: Sequence[int], visit: Visit) -> tuple[Any, ...]:
+    def __call__(self, inputs: Sequence[Any], owned: Sequence[int], executor: Executor) -> tuple[Any, ...]:
         """The results of the branch that runs; nothing else is looked at."""
         del owned
         last = len(self.programs) - 1
@@ -168,11 +168,11 @@ class BranchRunner:
         number = index if 0 <= index <= last else last
         branch = self.branches.branches[number]
         try:
-            found = self.programs[number].visit([inputs[k] for k in self.takes[number]], visit, is_inner=True)
+            found = self.programs[number].execute([inputs[k] for k in self.takes[number]], executor, is_inner=True)
         except RuntimeShapeError as error:
             raise RuntimeShapeError(f"{error}\n  in {branch.name}") from error
         for array in found:
-            visit.release(array)  # whoever takes them keeps them
+            executor.release(array)  # whoever takes them keeps them
         return (*found, _sizes(found, self.branches.sized))
 
 

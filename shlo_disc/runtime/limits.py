@@ -14,9 +14,9 @@ from typing import TypeAlias, cast
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import RuntimeShapeError
-from shlo_disc.interface import SizeLimit
 from shlo_disc.runtime.checks import sizes_of
 from shlo_disc.runtime.symbols import Symbols
+from shlo_disc.signature import SizeLimit
 from shlo_disc.size_expr import SizeExpr, SizeOp, evaluate
 
 LARGEST = 2**63 - 1

@@ -14,9 +14,9 @@ from shlo_disc.runtime.binding import BoundMemory, PackedArray, Span, bound_memo
 from shlo_disc.runtime.control import BranchRunner, Inner, LoopRunner, PartRunner, Single
 from shlo_disc.runtime.cuda.executable import GpuExecutable
 from shlo_disc.runtime.executable import Executable, Stats
+from shlo_disc.runtime.executors import Executor, MeasuringExecutor, Part, TracingExecutor
 from shlo_disc.runtime.interop import jax_types
 from shlo_disc.runtime.steps import Observer
-from shlo_disc.runtime.visits import Meter, Part, Traced, Visit
 
 P = TypeVar("P", Executable, GpuExecutable)
 Runner: TypeAlias = PartRunner | LoopRunner | BranchRunner
@@ -62,7 +62,7 @@ class SegmentedExecutable:
 
     def __call__(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """Run the program on `arrays`, in the order of `artifact.arguments`; see the executables of the segments."""
-        return self.visit(arrays, Visit(), is_inner=False)
+        return self.execute(arrays, Executor(), is_inner=False)
 
     def mirror(self, arrays: Sequence[Any]) -> tuple[object, ...]:
         """Run, and return arrays of the library that the arguments came from."""
@@ -110,12 +110,12 @@ class SegmentedExecutable:
 
     def trace(self, arrays: Sequence[Any], observe: Observer) -> tuple[Any, ...]:
         """Run on the VM; `observe` gets each step of each segment after it ran, and the buffers of that segment."""
-        return self.visit(arrays, Traced(observe), is_inner=False)
+        return self.execute(arrays, TracingExecutor(observe), is_inner=False)
 
     def arena_bytes(self, arrays: Sequence[Any]) -> int:
         """Bytes of temporaries that a call with these arrays needs. To know them, it is made."""
-        meter = Meter()
-        self.visit(arrays, meter, is_inner=False)
+        meter = MeasuringExecutor()
+        self.execute(arrays, meter, is_inner=False)
         return meter.peak
 
     @property
@@ -127,7 +127,7 @@ class SegmentedExecutable:
             sum(one.graphs for one in each), sum(one.replays for one in each),
         )  # fmt: skip
 
-    def visit(self, arrays: Sequence[Any], visit: Visit, *, is_inner: bool) -> tuple[Any, ...]:
+    def execute(self, arrays: Sequence[Any], executor: Executor, *, is_inner: bool) -> tuple[Any, ...]:
         """Run the program. The results of an inner one are temporaries of the whole call."""
         bound = self.held.arrays
         check_count(self.artifact, arrays, bound)
@@ -136,15 +136,15 @@ class SegmentedExecutable:
         values = [bound[k] if k in bound else next(brought) for k in range(count)]
         for run, taken, owned, last, stored in self.stages:
             inputs = [values[number] for number in taken]
-            found = run(inputs, owned, visit)
+            found = run(inputs, owned, executor)
             del inputs
             for array, (is_taken, is_returned) in zip(found, stored, strict=True):
                 values.append(array if is_taken or is_returned else None)
                 if is_taken or (is_inner and is_returned):
-                    visit.keep(array)
+                    executor.keep(array)
             for number in last:
                 if number >= count:
-                    visit.release(values[number])
+                    executor.release(values[number])
                 values[number] = None  # nothing needs it any more
         return tuple([values[number] for number in self.artifact.returned])
 

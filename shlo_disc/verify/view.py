@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shlo_disc.expr.numpy_math import numpy_dtype
 from shlo_disc.ir.attributes import (
     ArrayAttr,
     Attribute,
@@ -22,6 +21,7 @@ from shlo_disc.ir.attributes import (
     UnitAttr,
 )
 from shlo_disc.ir.core import Block, Module, Op, Value
+from shlo_disc.ir.dtypes import numpy_dtype
 from shlo_disc.verify.types import Element, Shape, Tensor, element_type
 
 

@@ -12,10 +12,10 @@ import jax.numpy as jnp
 import pytest
 
 import shlo_disc
-from shlo_disc.overview import FactText, Overview, ShapeText
 from shlo_disc.pipeline import DeviceKind, Request, Stopwatch, compile_text
 from shlo_disc.report.chains import folded_shapes, value_chains
 from shlo_disc.report.text import explain
+from shlo_disc.report_model import FactText, ReportModel, ShapeText
 from tests.api.programs import dims, exported, spec
 from tests.soundness.written import WRITTEN, export_written
 
@@ -207,18 +207,18 @@ def test_sizes_are_shown_as_the_user_names_them() -> None:
 @pytest.mark.parametrize("name", ["split_in_rows", "patches"])
 def test_no_auxiliary_size_is_left_in_what_is_told_of_groups(name: str, device: DeviceKind) -> None:
     artifact = compile_text(export_written(WRITTEN[name]), name, Request(device=device), Stopwatch())
-    assert artifact.overview.sizes.auxiliary
+    assert artifact.report.sizes.auxiliary
     told = [explain(artifact, topic) for topic in ("fusion", "memory")]
-    told += [op.text for group in artifact.overview.groups for op in group.ops]
-    assert not [text for text in told if any(size in text for size in artifact.overview.sizes.auxiliary)]
+    told += [op.text for group in artifact.report.groups for op in group.ops]
+    assert not [text for text in told if any(size in text for size in artifact.report.sizes.auxiliary)]
 
 
 def test_long_chains_are_cut_and_told_once() -> None:
     first = ShapeText("%x", ("b",), "an argument", "m:1", "", (((-1, 0),),))
     rest = [ShapeText(f"%{k}", ("b",), "add", "m:2", "model.py:3", (((k, 0),),)) for k in range(20)]
     both = ShapeText("%20", ("2*b", "7"), "concatenate", "m:3", "", (((20, 0), (19, 0)), ()))
-    overview = Overview((FactText("b", "b >= 1", "shape_assertion", "m:1"),), shapes=(first, *rest, both))
-    assert list(folded_shapes(overview)) == [
+    model = ReportModel((FactText("b", "b >= 1", "shape_assertion", "m:1"),), shapes=(first, *rest, both))
+    assert list(folded_shapes(model)) == [
         "  21 values of shape [b], first %x at m:1",
         "  1 value of shape [2*b, 7], first %20 at m:3",
         "",
@@ -233,5 +233,5 @@ def test_long_chains_are_cut_and_told_once() -> None:
         "            %x dim 0 = b, because an argument at m:1 (see above)",
         "    %18 dim 0 = b, because add at model.py:3 (see above)",
     ]
-    assert len(overview.all_facts()) == 1 + 22
-    assert len(list(value_chains(overview, "%20"))) == 24
+    assert len(model.all_facts()) == 1 + 22
+    assert len(list(value_chains(model, "%20"))) == 24

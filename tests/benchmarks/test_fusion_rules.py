@@ -205,4 +205,4 @@ def test_artifacts_of_other_planners_are_not_cached(tmp_path: Path) -> None:
     assert not cached()
     run = shlo_disc.compile(text, device="cpu", options=options)
     assert len(cached()) == 1
-    assert [len(made.overview.groups) for made in (apart, run.executable.artifact)] == [3, 1]
+    assert [len(made.report.groups) for made in (apart, run.executable.artifact)] == [3, 1]

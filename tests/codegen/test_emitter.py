@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 from shlo_disc.analysis.access import loads
 from shlo_disc.device import headers
 from shlo_disc.emit.indices import size_name
-from shlo_disc.expr import numpy_math
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, minimum, of, symbol
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.evaluate import evaluate
 from shlo_disc.expr.scalar import (
     Binary,
@@ -33,6 +31,7 @@ from shlo_disc.expr.scalar import (
     Unary,
     UnaryFn,
 )
+from shlo_disc.ir.dtypes import DType, numpy_dtype
 from shlo_disc.kernels.kernel import Axis, Param, RowKernel, Stage, Store
 from shlo_disc.lower_cpu.rows import RowPrinter, extent
 from shlo_disc.lower_cpu.templates import signature
@@ -190,13 +189,13 @@ def inputs() -> dict[str, Array]:
     rng = np.random.default_rng(0)
     size = ROWS * LANES
     return {
-        name: np.array(values, numpy_math.numpy_dtype(dtype))[rng.integers(0, len(values), size)]
+        name: np.array(values, numpy_dtype(dtype))[rng.integers(0, len(values), size)]
         for name, (dtype, values) in VALUES.items()
     }
 
 
 def run(library: ctypes.CDLL, name: str, one: RowKernel, arrays: Mapping[str, Array]) -> Array:
-    out = np.zeros(ROWS * LANES, numpy_math.numpy_dtype(one.params[0].dtype))
+    out = np.zeros(ROWS * LANES, numpy_dtype(one.params[0].dtype))
     buffers = [out, *(arrays[p.name] for p in one.params[1:])]
     pointers = (ctypes.c_void_p * len(buffers))(*(b.ctypes.data for b in buffers))
     call = library[name]

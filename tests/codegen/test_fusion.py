@@ -253,7 +253,7 @@ def test_a_refusal_says_why_and_is_explained(name: str) -> None:
     refused = [d for d in planned(function, *inputs).plan.decisions if not d.merged]
     matching = [d for d in refused if reason in d.reason]
     assert matching, [d.reason for d in refused]
-    explained = [decision for group in generated(function, *inputs).overview.groups for decision in group.decisions]
+    explained = [decision for group in generated(function, *inputs).report.groups for decision in group.decisions]
     for d in matching:
         about = [value for e in explained if not e.merged and e.reason == d.reason for value in e.values]
         assert any(value.endswith(f" ({d.producer.name})") for value in about), explained

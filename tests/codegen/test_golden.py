@@ -66,6 +66,6 @@ def text_of(artifact: Artifact) -> str:
     """What is said of a program, its kernels, its host program."""
     texts = [*(file.text for file in artifact.kernels), artifact.host.text]
     assert [line for text in texts for line in text.splitlines() if "\t" in line or line.rstrip() != line] == []
-    elsewhere = replace(artifact.overview, shapes=())  # their reasons name files of this machine
-    told = explain(replace(artifact, overview=elsewhere)).replace(f"{Path(__file__).parent}/", "")
+    elsewhere = replace(artifact.report, shapes=())  # their reasons name files of this machine
+    told = explain(replace(artifact, report=elsewhere)).replace(f"{Path(__file__).parent}/", "")
     return "\n".join([told, "", *texts])

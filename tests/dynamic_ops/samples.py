@@ -27,9 +27,8 @@ from shlo_disc.dynamic_ops.random import RngAlgorithm, RngBitsAttrs, RngStateAtt
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs, ReduceWindowAttrs
 from shlo_disc.dynamic_ops.slices import SliceAttrs
 from shlo_disc.expr.dim import ZERO, Dim, const
-from shlo_disc.expr.dtypes import DType
-from shlo_disc.expr.numpy_math import numpy_dtype
 from shlo_disc.expr.scalar import BinaryFn, Const, Direction, UnaryFn
+from shlo_disc.ir.dtypes import DType, numpy_dtype
 
 Array = NDArray[Any]
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 0.5, -0.5, 2.5, 1e-30)

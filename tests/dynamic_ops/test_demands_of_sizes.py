@@ -14,8 +14,8 @@ import pytest
 
 import shlo_disc
 from shlo_disc.diagnostics import InternalError, RuntimeShapeError, ShloDiscError
-from shlo_disc.expr.numpy_math import numpy_dtype
 from shlo_disc.ir.core import Block, Function, Module, TensorType, Value
+from shlo_disc.ir.dtypes import numpy_dtype
 from shlo_disc.parse.parser import parse_module
 from tests.verify.programs import Refused, refused
 

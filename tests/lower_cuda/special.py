@@ -8,9 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from shlo_disc.expr import numpy_math
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import BinaryFn, UnaryFn
+from shlo_disc.ir.dtypes import DType, numpy_dtype
 
 Array: TypeAlias = NDArray[Any]
 
@@ -35,7 +34,7 @@ def wide(x: Array) -> Array:
 
 def zeta_pairs(dtype: DType) -> tuple[Array, Array]:
     """Orders that are whole and others, arguments around 0, special values of both."""
-    rng, kind = np.random.default_rng(4), numpy_math.numpy_dtype(dtype)
+    rng, kind = np.random.default_rng(4), numpy_dtype(dtype)
     few = np.array([0, -0.0, 1, 2, 3, -1, -2, 0.5, 1.5, 30, np.inf, np.nan])
     a, b = np.array(list(product(few[~np.isinf(few)], few))).T
     orders, arguments = np.rint(rng.uniform(0, 9, 2000)), rng.uniform(-6, 20, 2000)

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from shlo_disc.device import headers
 from shlo_disc.expr import numpy_math
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import BinaryFn, Direction, UnaryFn
+from shlo_disc.ir.dtypes import DType, numpy_dtype
 from shlo_disc.runtime.cuda import nvrtc
 from tests.lower_cuda import spelled
 from tests.lower_cuda.compilers import require_nvrtc
@@ -80,7 +80,7 @@ def _packs() -> str:
 
 
 def _limits(dtype: DType) -> list[int]:
-    info = np.iinfo(numpy_math.numpy_dtype(dtype))
+    info = np.iinfo(numpy_dtype(dtype))
     return [int(info.min), int(info.min) + 1, 0, 1, int(info.max)]
 
 
@@ -117,7 +117,7 @@ def apply(library: ctypes.CDLL) -> Apply:
     """Call a function by name on one or two arrays."""
 
     def run(name: str, target: DType, a: Array, b: Array | None = None) -> Array:
-        return call(library, name, numpy_math.numpy_dtype(target), a, a if b is None else b)
+        return call(library, name, numpy_dtype(target), a, a if b is None else b)
 
     return run
 
@@ -127,16 +127,16 @@ def values(dtype: DType) -> Array:
     if dtype.is_complex:
         few, many = corners(dtype.part), samples(dtype.part)
         a, b = np.array(list(product(few, few)), few.dtype).T
-        return np.concatenate([a + 1j * b, many + 1j * many[::-1]]).astype(numpy_math.numpy_dtype(dtype))
+        return np.concatenate([a + 1j * b, many + 1j * many[::-1]]).astype(numpy_dtype(dtype))
     if dtype in NARROW:
-        return samples(DType.F32).astype(numpy_math.numpy_dtype(dtype))
+        return samples(DType.F32).astype(numpy_dtype(dtype))
     return samples(dtype)
 
 
 def pairs(dtype: DType) -> tuple[Array, Array]:
     if dtype.is_complex:
         return values(dtype), values(dtype)[::-1].copy()
-    few = corners(DType.F32 if dtype in NARROW else dtype).astype(numpy_math.numpy_dtype(dtype))
+    few = corners(DType.F32 if dtype in NARROW else dtype).astype(numpy_dtype(dtype))
     a, b = np.array(list(product(few, few)), few.dtype).T
     many = values(dtype)
     return np.concatenate([a, many]), np.concatenate([b, many[::-1]])
@@ -189,7 +189,7 @@ def test_unary(apply: Apply, fn: UnaryFn) -> None:
             else:
                 check_exact(got, wanted, target)
             continue
-        x = points(np.float64 if dtype is DType.F64 else np.float32).astype(numpy_math.numpy_dtype(dtype))
+        x = points(np.float64 if dtype is DType.F64 else np.float32).astype(numpy_dtype(dtype))
         got, exact = apply(name, target, x), reference(wide(x))
         limits = LIBRARY.get(fn) or LIMITS[SPELL.unaries[fn]]
         check_near(got, exact, dtype, limits[dtype is DType.F64])
@@ -262,7 +262,7 @@ def test_bitcast(apply: Apply, dtype: DType) -> None:
         got, wanted = bits(apply(s.name, s.target, x).view(np.uint8)), bits(x.view(np.uint8))
         if s.target in NARROW:  # on the way through f32 a signaling NaN becomes a quiet one
             quiet, kept = 0x200 if s.target is DType.F16 else 0x40, x.view(np.uint16)
-            nan = np.isnan(kept.view(numpy_math.numpy_dtype(s.target)).astype(np.float32))
+            nan = np.isnan(kept.view(numpy_dtype(s.target)).astype(np.float32))
             wanted = np.where(nan, kept | quiet, kept).astype(np.uint16).view(np.uint8)
         if x.dtype.kind == "f" or dtype not in NARROW:
             np.testing.assert_array_equal(got, wanted)
@@ -283,7 +283,7 @@ def test_narrow(apply: Apply, dtype: DType) -> None:
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_float_constants(library: ctypes.CDLL, dtype: DType) -> None:
-    got = np.zeros(len(CONSTANTS), numpy_math.numpy_dtype(dtype))
+    got = np.zeros(len(CONSTANTS), numpy_dtype(dtype))
     library[f"constants_{tag(dtype)}"](ctypes.c_void_p(got.ctypes.data))
     check_exact(got, np.array(CONSTANTS).astype(np.float32 if dtype in NARROW else got.dtype), dtype)
 
@@ -291,7 +291,7 @@ def test_float_constants(library: ctypes.CDLL, dtype: DType) -> None:
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_integer_constants(library: ctypes.CDLL, dtype: DType) -> None:
     wanted = _limits(dtype)
-    got = np.zeros(len(wanted), numpy_math.numpy_dtype(dtype))
+    got = np.zeros(len(wanted), numpy_dtype(dtype))
     library[f"constants_{tag(dtype)}"](ctypes.c_void_p(got.ctypes.data))
     assert got.tolist() == wanted
 
@@ -337,7 +337,7 @@ def complex_points(dtype: DType) -> tuple[Array, Array]:
         return rng.uniform(-size, size, 3000) + 1j * rng.uniform(-size, size, 3000)
 
     a, b = np.concatenate([one(1), one(5), one(1e-3)]), np.concatenate([one(1), one(3), one(1)])
-    kind = numpy_math.numpy_dtype(dtype)
+    kind = numpy_dtype(dtype)
     return a.astype(kind), b.astype(kind)
 
 

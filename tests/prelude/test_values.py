@@ -13,8 +13,8 @@ import pytest
 from numpy.typing import NDArray
 
 from shlo_disc.expr import numpy_math
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import BinaryFn, Direction, UnaryFn
+from shlo_disc.ir.dtypes import DType, numpy_dtype
 from tests.prelude.compilers import COMPILERS, build
 
 Array: TypeAlias = NDArray[Any]
@@ -116,7 +116,7 @@ def apply(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     library = build(str(request.param), _harness(), tmp_path_factory.mktemp("values"), "-O1")
 
     def run(name: str, target: DType | np.dtype[Any], a: Array, b: Array | None = None) -> tuple[Array, Array]:
-        wanted = numpy_math.numpy_dtype(target) if isinstance(target, DType) else target
+        wanted = numpy_dtype(target) if isinstance(target, DType) else target
         results = np.zeros(a.size, wanted), np.zeros(a.size, wanted)
         arrays = (a, a if b is None else b, *results)
         library[name](*(ctypes.c_void_p(x.ctypes.data) for x in arrays), ctypes.c_int64(a.size))
@@ -126,7 +126,7 @@ def apply(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def corners(dtype: DType) -> Array:
-    numpy = numpy_math.numpy_dtype(dtype)
+    numpy = numpy_dtype(dtype)
     if dtype.is_bool:
         return np.array([False, True])
     if dtype.is_float:
@@ -140,7 +140,7 @@ def corners(dtype: DType) -> Array:
 
 def samples(dtype: DType) -> Array:
     rng = np.random.default_rng(1)
-    numpy = numpy_math.numpy_dtype(dtype)
+    numpy = numpy_dtype(dtype)
     if dtype.is_bool:
         many = rng.integers(0, 2, 333).astype(bool)
     elif dtype.is_float:
@@ -222,7 +222,7 @@ def test_horizontal(apply: Apply, dtype: DType) -> None:
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_zeros_are_ordered(apply: Apply, dtype: DType) -> None:
     """-0 is smaller than +0, wherever they are."""
-    x = np.full((36, 16), -0.0, numpy_math.numpy_dtype(dtype))
+    x = np.full((36, 16), -0.0, numpy_dtype(dtype))
     x[np.arange(16), np.arange(16)] = 0.0
     x[16:32] = -x[:16]
     x[32:34, ::2], x[33:36, 5] = -1, np.nan

@@ -65,13 +65,13 @@ def complaints(tab: Page) -> list[Any]:
 
 
 def test_every_group_is_drawn_and_a_click_shows_its_reasons_and_kernel(opened: Page, model: Artifact) -> None:
-    groups = model.overview.groups
+    groups = model.report.groups
     opened.go("#groups")
     assert opened.count(".node") == len(groups)
     number = next(k for k, group in enumerate(groups) if k < 4 and any(d.merged for d in group.decisions))
     opened.click(f'[data-group="{number}"] .box')
     panel = opened.text("#panel")
-    group, (kernel,) = groups[number], kernel_names(places(model)[model.overview.steps.index(number)].step)
+    group, (kernel,) = groups[number], kernel_names(places(model)[model.report.steps.index(number)].step)
     for wanted in (*(d.reason for d in group.decisions), *(op.text for op in group.ops), f"void {kernel}("):
         assert wanted in panel
     assert opened.run("location.hash") == f"#groups/{number}"
@@ -82,7 +82,7 @@ def test_every_view_shows_all_of_its_things(opened: Page, model: Artifact) -> No
     opened.go("#memory")
     assert opened.count(".buffer") == sum(buffer.kind == "arena" for buffer in model.buffers)
     opened.go("#facts")
-    assert opened.count(".facts > li") == min(len(model.overview.all_facts()), len(model.overview.facts) + 300)
+    assert opened.count(".facts > li") == min(len(model.report.all_facts()), len(model.report.facts) + 300)
     opened.go("#kernels")
     steps = (*(place.step for place in places(model)), *model.packings)
     kernels = {name for step in steps for name in kernel_names(step)}
@@ -93,7 +93,7 @@ def test_every_view_shows_all_of_its_things(opened: Page, model: Artifact) -> No
 
 
 def test_facts_open_to_what_they_follow_from(opened: Page, model: Artifact) -> None:
-    facts = model.overview.all_facts()
+    facts = model.report.all_facts()
     numbers = [k for k, fact in enumerate(facts) if fact.because][:40]
     assert numbers
     opened.go("#facts")
@@ -157,7 +157,7 @@ def values_in_python(artifact: Artifact, raw: Mapping[str, int]) -> tuple[Mappin
     symbols = Symbols(artifact, tuple(raw[name] for name in artifact.symbols[: len(artifact.raw)]))
     sizes = {artifact.arena_bytes, *artifact.definitions}
     sizes |= {one for buffer in artifact.buffers for one in (buffer.size, buffer.offset, *buffer.shape)}
-    sizes |= {x for group in artifact.overview.groups for x in (group.bytes_read, group.bytes_written, group.work)}
+    sizes |= {x for group in artifact.report.groups for x in (group.bytes_read, group.bytes_written, group.work)}
     sizes |= {one for check in artifact.checks for one in (check.lhs, check.rhs, *check.values)}
     return {name: symbols[name] for name in artifact.symbols}, sorted(sizes, key=str)
 
@@ -199,14 +199,14 @@ def test_the_keyboard_walks_and_searches(opened: Page, model: Artifact) -> None:
     opened.run("document.querySelector('.graph').focus()")
     opened.press("ArrowDown")
     below = int(opened.run("location.hash").removeprefix("#groups/"))
-    assert set(model.overview.groups[0].writes) & set(model.overview.groups[below].reads)
+    assert set(model.report.groups[0].writes) & set(model.report.groups[below].reads)
     opened.press("ArrowUp")
     assert opened.run("location.hash") == "#groups/0"
     opened.press("/")
     for letter in "rsqrt":
         opened.press(letter)
-    with_rsqrt = [k for k, group in enumerate(model.overview.groups) if any("rsqrt" in op.text for op in group.ops)]
-    assert opened.count(".node:not(.dim)") == len(with_rsqrt) < len(model.overview.groups)
+    with_rsqrt = [k for k, group in enumerate(model.report.groups) if any("rsqrt" in op.text for op in group.ops)]
+    assert opened.count(".node:not(.dim)") == len(with_rsqrt) < len(model.report.groups)
     opened.press("Escape")
     assert opened.count(".node.dim") == 0
 
@@ -270,5 +270,5 @@ def test_twelve_layers_with_their_backward_pass_are_one_page(browser: Browser, t
     artifact = compile_text(training_text(12), "training.mlir", Request(), Stopwatch())
     assert len(page(artifact).encode()) < LARGEST_PAGE
     tab = shown(browser, artifact, tmp_path)
-    assert tab.count(".node") == len(artifact.overview.groups)
+    assert tab.count(".node") == len(artifact.report.groups)
     assert complaints(tab) == []

@@ -73,9 +73,9 @@ def all_steps(steps: tuple[Step, ...]) -> Iterator[Step]:
 def test_every_group_step_buffer_and_kernel_is_there(artifact: Artifact) -> None:
     data = json.loads(json.dumps(page_data(artifact)))
     assert [place.step for place in places(artifact)] == list(all_steps(artifact.steps))
-    assert len(data["steps"]) == len(artifact.overview.steps) == len(list(all_steps(artifact.steps)))
+    assert len(data["steps"]) == len(artifact.report.steps) == len(list(all_steps(artifact.steps)))
     assert len(data["buffers"]) == len(artifact.buffers)
-    assert set(range(len(data["groups"]))) == {number for number in artifact.overview.steps if number is not None}
+    assert set(range(len(data["groups"]))) == {number for number in artifact.report.steps if number is not None}
     launched = {name for place in places(artifact) for name in kernel_names(place.step)}
     launched |= {packing.kernel for packing in artifact.packings}
     texts = kernel_texts(artifact)
@@ -91,10 +91,10 @@ def test_every_group_step_buffer_and_kernel_is_there(artifact: Artifact) -> None
 def test_groups_read_and_write_the_buffers_of_their_launches() -> None:
     for name in PROGRAMS:
         artifact = made(name)
-        for place, number in zip(places(artifact), artifact.overview.steps, strict=True):
+        for place, number in zip(places(artifact), artifact.report.steps, strict=True):
             if isinstance(place.step, Launch):
                 assert number is not None
-                group = artifact.overview.groups[number]
+                group = artifact.report.groups[number]
                 buffers, own = set(place.step.buffers), {*group.reads, *group.writes}
                 assert own <= buffers
                 others = [artifact.buffers[slot] for slot in buffers - own]
@@ -103,7 +103,7 @@ def test_groups_read_and_write_the_buffers_of_their_launches() -> None:
 
 
 def test_groups_of_loops_and_branches_know_what_runs_them() -> None:
-    groups = made("loop").overview.groups
+    groups = made("loop").report.groups
     for group in groups:
         assert (group.parent is None) == (group.body == 0)
         if group.parent is not None:
@@ -145,7 +145,7 @@ def _touched(step: Step) -> tuple[int, ...]:
 
 def test_operations_have_the_users_names_and_lines() -> None:
     artifact = generated(tanh_rows, In("b, s"))
-    ops = [op for group in artifact.overview.groups for op in group.ops]
+    ops = [op for group in artifact.report.groups for op in group.ops]
     tanh = next(op for op in ops if op.name == "tanh")
     assert re.fullmatch(r"%0: f32\[b, s\] = tanh\(argument 0\)", tanh.text)
     assert tanh.origin.startswith(__file__)
@@ -153,7 +153,7 @@ def test_operations_have_the_users_names_and_lines() -> None:
 
 
 def test_likely_sizes_of_the_overview_are_those_that_a_caller_gives() -> None:
-    sizes = made("chain").overview.sizes
+    sizes = made("chain").report.sizes
     assert sizes.names == ("b", "s")
     assert sizes.raw == ("b", "s", "s", "s")
     assert sizes.points

@@ -21,19 +21,19 @@ from shlo_disc.dynamic_ops.contract import DotAttrs
 from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
 from shlo_disc.dynamic_ops.reference import _Interpreter  # pyright: ignore[reportPrivateUsage] - one group at a time
 from shlo_disc.expr.dim import Dim, Sym, const, product
-from shlo_disc.expr.numpy_math import numpy_dtype
 from shlo_disc.fusion.fuse import plan_unfused
 from shlo_disc.host.assemble import assemble
 from shlo_disc.host.plan import plan_host
 from shlo_disc.host.program import GridRef
 from shlo_disc.host_ir import BatchLoop, Copy, GridLaunch, Guard, Product, Variant
+from shlo_disc.ir.dtypes import numpy_dtype
 from shlo_disc.kernels.groups import Context, Group, GroupKind
 from shlo_disc.kernels.op_graph import group_inputs
 from shlo_disc.legalize.legalize import legalize
 from shlo_disc.lower_cpu.kernels import CpuLowering
 from shlo_disc.lower_cuda.host import print_host
-from shlo_disc.overview import Overview
 from shlo_disc.parse.parser import parse_module
+from shlo_disc.report_model import ReportModel
 from shlo_disc.runtime.cuda import table as cuda_table
 from shlo_disc.runtime.cuda.device import DeviceArray, Function, IndexType, Limits, Memory
 from shlo_disc.runtime.interop import as_numpy, dtype_of
@@ -142,7 +142,7 @@ def lowered(text: str) -> tuple[Artifact, Mapping[str, tuple[int, Kernel]]]:
     host = plan_host(program, context, plan_unfused, lowering.lower)
     names = tuple(parameter.tensor.name for parameter in program.parameters)
     driver = SourceFile("host", print_host(program, host))
-    artifact = assemble(program, host, (), driver, names, Overview())
+    artifact = assemble(program, host, (), driver, names, ReportModel())
     return replace(artifact, device="cuda"), lowering.kernels
 
 

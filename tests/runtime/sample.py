@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shlo_disc.artifact import Argument, Artifact, CheckText, Result, SourceFile
 from shlo_disc.host_ir import Buffer, Case, Constant, Copy, Launch, While
 from shlo_disc.options import CompileOptions
-from shlo_disc.overview import Overview
+from shlo_disc.report_model import ReportModel
 from shlo_disc.runtime.building.cache import Cache, digest
 from shlo_disc.runtime.executable import build
 from tests.size_text import parsed
@@ -122,7 +122,7 @@ SAMPLE = Artifact(
     ),
     kernels=(SourceFile("kernels.cc", _KERNELS),),
     host=SourceFile("host.cc", _HOST),
-    overview=Overview(),
+    report=ReportModel(),
 )
 
 
@@ -243,7 +243,7 @@ LOOP = Artifact(
     ),
     kernels=(SourceFile("kernels.cc", _LOOP_KERNELS),),
     host=SourceFile("host.cc", _LOOP_HOST),
-    overview=Overview(),
+    report=ReportModel(),
 )
 
 _PROBE = r"""

@@ -9,7 +9,7 @@ import pytest
 from shlo_disc.artifact import Artifact, SourceFile
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.host_ir import BatchLoop, Buffer, Choice, Copy, Fill, GridLaunch, Guard, Product, Variant
-from shlo_disc.overview import Overview
+from shlo_disc.report_model import ReportModel
 from shlo_disc.runtime.cuda.device import Function, Limits
 from shlo_disc.runtime.cuda.launch_table import (
     OVERHEAD,
@@ -38,7 +38,7 @@ def table(*variants: Variant, functions: dict[str, Function] | None = None, has_
     artifact = Artifact(
         "p", (), (), ("n", "m"), (), (), (),
         (Buffer("argument", 0, 0, parsed("n * m * 4"), "x"), Buffer("result", 0, 0, parsed("n * 4"), "y")),
-        (), 0, (Choice(0, variants),), (), SourceFile("host", ""), Overview(), "cuda",
+        (), 0, (Choice(0, variants),), (), SourceFile("host", ""), ReportModel(), "cuda",
     )  # fmt: skip
     known = {"warps": Function(1, 32, 0), "blocks": Function(2, 32, 64)} | (functions or {})
     return LaunchTable(artifact, H200, known, cheapest, has_cublas=has_cublas)

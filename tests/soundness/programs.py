@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shlo_disc.analysis.sizes import Point
 from shlo_disc.diagnostics import UnsupportedOpError
 from shlo_disc.dynamic_ops.program import Program, Tensor
-from shlo_disc.expr.numpy_math import numpy_dtype
+from shlo_disc.ir.dtypes import numpy_dtype
 from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes import PASSES

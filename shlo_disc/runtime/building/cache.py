@@ -21,8 +21,8 @@ from typing import TypeVar
 
 from shlo_disc import codec
 from shlo_disc.artifact import Artifact
-from shlo_disc.collector import without_collector
 from shlo_disc.diagnostics import CacheWarning, ToolchainError
+from shlo_disc.gc_pause import gc_paused
 from shlo_disc.runtime.building.folders import RefusedError, discard, inner_folder, read_file, root_folder, write_file
 from shlo_disc.runtime.building.temporary import TEMPORARY_HELP, check_execution, temporary_folder
 from shlo_disc.runtime.building.trimming import trim
@@ -121,7 +121,7 @@ class Cache:
         """A whole compiled program, if it was stored whole."""
         data = self.load("artifacts", key)
         try:
-            with without_collector():
+            with gc_paused():
                 return None if data is None else codec.decode(Artifact, data)
         except codec.DamagedError:
             return None

@@ -126,7 +126,7 @@ class BufferText:
 
 
 @dataclass(frozen=True, slots=True)
-class Overview:
+class ReportModel:
     """Everything that people may ask about a compiled program, besides what the artifact says itself.
 
     `steps` has the number of the group of every step of the artifact (a loop before its condition and body, a case

@@ -8,7 +8,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 
-class _CollectorPause:
+class _GcPause:
     """Keeps Python's collector of cycles off while any thread is inside; the last one out leaves it as it was found.
 
     The collector walks all that lives each time that enough was allocated. A compilation allocates graphs that live to
@@ -36,4 +36,4 @@ class _CollectorPause:
                     gc.enable()
 
 
-without_collector = _CollectorPause()
+gc_paused = _GcPause()

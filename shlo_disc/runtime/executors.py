@@ -14,7 +14,7 @@ from shlo_disc.runtime.steps import Observer
 Part: TypeAlias = Executable | GpuExecutable
 
 
-class Visit:
+class Executor:
     """Runs programs. `keep` and `release` say which arrays are temporaries of the whole call."""
 
     def run(self, part: Part, inputs: Sequence[Any]) -> tuple[Any, ...]:
@@ -28,7 +28,7 @@ class Visit:
         """No program needs an array any more that was kept."""
 
 
-class Traced(Visit):
+class TracingExecutor(Executor):
     """Runs programs on the VM, and shows every step."""
 
     def __init__(self, observe: Observer) -> None:
@@ -39,7 +39,7 @@ class Traced(Visit):
         return part.trace(inputs, self._observe)
 
 
-class Meter(Visit):
+class MeasuringExecutor(Executor):
     """Runs programs, and finds the most bytes of temporaries at a time: an arena, and what is kept."""
 
     def __init__(self) -> None:
