@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -13,13 +12,6 @@ from shlo_disc.size_expr import SizeExpr
 
 DeviceKind: TypeAlias = Literal["cpu", "cuda"]
 LARGEST_SIZE = (1 << 31) - (1 << 16)  # of a `?` of an argument: positions like `i + 1`, which masks compare, are i32
-
-# What CUDA's headers call the types that a `Product` names: cudaDataType_t and cublasComputeType_t.
-CUDA_DATA_TYPES: Mapping[str, int] = {
-    "float32": 0, "float64": 1, "float16": 2, "int8": 3, "complex64": 4, "complex128": 5, "uint8": 8, "int32": 10,
-    "bfloat16": 14,
-}  # fmt: skip
-CUBLAS_COMPUTE_TYPES: Mapping[str, int] = {"f32": 68, "tf32": 77, "f64": 70}
 
 
 @dataclass(frozen=True, slots=True)

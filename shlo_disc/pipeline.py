@@ -33,20 +33,15 @@ from shlo_disc.host.plan import plan_host
 from shlo_disc.host.program import HostProgram
 from shlo_disc.host.segments import control, join, value_names
 from shlo_disc.ir.core import Module
-from shlo_disc.kernels.contraction import is_direct_convolution
 from shlo_disc.kernels.groups import Context, Fuse, FusionPlan
 from shlo_disc.legalize.constraints import check_likely
 from shlo_disc.legalize.legalize import legalize
-from shlo_disc.lower_cpu.host import print_host
-from shlo_disc.lower_cpu.kernels import CpuLowering
 from shlo_disc.options import CompileOptions, Hints
 from shlo_disc.parse.bytecode import read_program
 from shlo_disc.parse.origins import naming_origins
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.parse.printer import print_module
 from shlo_disc.passes import PASSES
-from shlo_disc.passes.convolved import convert_convolutions
-from shlo_disc.passes.layouts import LAYOUTS
 from shlo_disc.passes.precision import demand_highest_precision
 from shlo_disc.passes.segments import is_segmented, split
 from shlo_disc.runtime.building.cache import digest, open_cache, package_digest
@@ -61,6 +56,7 @@ from shlo_disc.runtime.segments import load
 from shlo_disc.runtime.steps import host_calls
 from shlo_disc.runtime.threads import available_threads
 from shlo_disc.schedules.tables import UNKNOWN, Scheduling
+from shlo_disc.targets import target_named
 from shlo_disc.verify.ops import verify
 
 _DEFAULTS, _NO_HINTS = CompileOptions(), Hints()
@@ -159,13 +155,10 @@ class _Generator:
     def whole(self, program: Program, names: Sequence[str], donated: frozenset[int]) -> tuple[Artifact, Need]:
         """The artifact of a program as it was legalized, and the memory that it needs."""
         with self.watch.stage("passes"):
-            if self.request.device == "cpu":
-                program = LAYOUTS.run(program)
-            for step in PASSES:
+            target = target_named(self.request.device)
+            for step in (*target.first, *PASSES, *target.last):
                 with boundary(step.name):
                     program = step.run(program)
-            if self.request.device == "cpu":
-                program = convert_convolutions(program, partial(is_direct_convolution, abilities=CpuLowering.abilities))
             if self.request.options.matmul_precision == "highest":
                 program = demand_highest_precision(program)
         if is_segmented(program):
@@ -241,27 +234,12 @@ def _generate(
     program: Program, request: Request, points: tuple[Point, ...], fuse: Fuse, donated: frozenset[int]
 ) -> tuple[HostProgram, SourceFile, tuple[SourceFile, ...]]:
     """The host program, its driver, and the kernels of one target."""
-    if request.device == "cuda":
-        return _generate_cuda(program, points, fuse, donated)
-    producers = producers_of(program.body)
-    cpu = CpuLowering(program, producers, request.scheduling)
-    context = Context(program.facts, producers, cpu.abilities, points, program.kept(donated))
-    host = plan_host(program, context, fuse, cpu.lower, donated)
-    return host, SourceFile("host", print_host(program, host)), cpu.sources(min(KERNEL_FILES, available_threads()))
-
-
-def _generate_cuda(
-    program: Program, points: tuple[Point, ...], fuse: Fuse, donated: frozenset[int]
-) -> tuple[HostProgram, SourceFile, tuple[SourceFile, ...]]:
-    """The same for a GPU, whose modules are loaded here: who has none does not wait for them."""
-    from shlo_disc.lower_cuda.host import print_host as print_cuda_host  # noqa: PLC0415
-    from shlo_disc.lower_cuda.kernels import CudaLowering  # noqa: PLC0415
-
-    producers = producers_of(program.body)
-    cuda = CudaLowering(program, producers)
-    context = Context(program.facts, producers, cuda.abilities, points, program.kept(donated))
-    host = plan_host(program, context, fuse, cuda.lower, donated)
-    return host, SourceFile("host", print_cuda_host(program, host)), cuda.sources()
+    target, producers = target_named(request.device), producers_of(program.body)
+    lowering = target.start(program, producers, request.scheduling)
+    context = Context(program.facts, producers, lowering.abilities, points, program.kept(donated))
+    host = plan_host(program, context, fuse, lowering.lower, donated)
+    files = lowering.sources(min(KERNEL_FILES, available_threads()))
+    return host, SourceFile("host", target.print_host(program, host)), files
 
 
 def compile_program(  # noqa: PLR0913 - what is known and wished of one program

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from shlo_disc.artifact import DeviceKind
-from shlo_disc.cli.support import TARGETS, Support, find_support
+from shlo_disc.cli.support import Support, find_support
 from shlo_disc.ir.core import Module
+from shlo_disc.targets import TARGET_NAMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +33,13 @@ class Row:
 
 def report_on(name: str, module: Module) -> Report:
     """Find out what runs of a module."""
-    return Report(name, module, {target: find_support(module, target) for target in TARGETS})
+    return Report(name, module, {target: find_support(module, target) for target in TARGET_NAMES})
 
 
 def rows_of(reports: Sequence[Report]) -> Mapping[str, Row]:
     """Count the ops of modules together, the most used first."""
     uses = Counter[str]()
-    stopped: Mapping[DeviceKind, Counter[str]] = {target: Counter() for target in TARGETS}
+    stopped: Mapping[DeviceKind, Counter[str]] = {target: Counter() for target in TARGET_NAMES}
     reasons = dict[str, dict[str, None]]()
     for report in reports:
         uses.update(op.name for op in report.module.walk())
@@ -50,7 +51,7 @@ def rows_of(reports: Sequence[Report]) -> Mapping[str, Row]:
     return {
         name: Row(
             uses[name],
-            {target: uses[name] - stopped[target][name] for target in TARGETS},
+            {target: uses[name] - stopped[target][name] for target in TARGET_NAMES},
             tuple(reasons.get(name, ())),
         )
         for name in order
@@ -60,7 +61,7 @@ def rows_of(reports: Sequence[Report]) -> Mapping[str, Row]:
 def print_table(reports: Sequence[Report]) -> str:
     """Lay the rows out as text, with the verdict on the whole of each program below."""
     rows = rows_of(reports)
-    head = ("op", "uses", *TARGETS, "why not")
+    head = ("op", "uses", *TARGET_NAMES, "why not")
     cells = [head, *(_cells(name, row) for name, row in rows.items())]
     widths = [max(len(line[column]) for line in cells) for column in range(len(head) - 1)]
     lines = [_line(line, widths).rstrip() for line in cells]
@@ -96,7 +97,7 @@ def _verdicts(report: Report) -> Iterator[str]:
 
 
 def _cells(name: str, row: Row) -> tuple[str, ...]:
-    return name, str(row.uses), *(str(row.runs[target]) for target in TARGETS), "; ".join(row.reasons)
+    return name, str(row.uses), *(str(row.runs[target]) for target in TARGET_NAMES), "; ".join(row.reasons)
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:

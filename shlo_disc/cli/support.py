@@ -4,24 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import get_args
 
 from shlo_disc.artifact import DeviceKind
 from shlo_disc.diagnostics import CompileError
-from shlo_disc.emit.spelling import Spelling
 from shlo_disc.ir.attributes import QuantizedTensorType, TensorType, TokenType, TupleType, Type
 from shlo_disc.ir.core import Module, Op
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.ir.verify import TERMINATORS
 from shlo_disc.legalize.legalize import missing_rule
-from shlo_disc.lower_cpu.spelling import VectorSpelling
-from shlo_disc.lower_cuda.spelling import CudaSpelling
 from shlo_disc.parse.spelling import spell_type
 from shlo_disc.pipeline import Request, Stopwatch, compile_module
-
-TARGETS: tuple[DeviceKind, ...] = get_args(DeviceKind)
-
-_SPELLINGS: Mapping[DeviceKind, type[Spelling]] = {"cpu": VectorSpelling, "cuda": CudaSpelling}
+from shlo_disc.targets import target_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +55,7 @@ def _element_types(type_: Type) -> frozenset[DType | None]:
 
 
 def _obstacles(module: Module, target: DeviceKind) -> Iterator[tuple[Op, str]]:
-    known = {*_SPELLINGS[target].memory, DType.INDEX}  # sizes are computed before code is generated
+    known = {*target_named(target).spelling.memory, DType.INDEX}  # sizes are computed before code is generated
     for op in module.walk():
         if op.name in TERMINATORS:
             continue

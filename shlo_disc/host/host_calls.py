@@ -17,8 +17,8 @@ from shlo_disc.host.program import HostCallRef
 from shlo_disc.kernels.groups import Group, GroupKind
 
 
-def host_call(group: Group, device: DeviceKind) -> HostCallRef | None:
-    """The call of a group's op, if Python computes it.
+def host_call(group: Group, device: DeviceKind, *, calls_lapack: bool) -> HostCallRef | None:
+    """The call of a group's op, if Python computes it. `calls_lapack`: kernels of the device can call LAPACK.
 
     Raises `UnsupportedOpError` for a custom call whose target has no function yet.
     """
@@ -35,7 +35,7 @@ def host_call(group: Group, device: DeviceKind) -> HostCallRef | None:
                 )
             attributes = {"target": target, "entries": entries, "aliases": aliases, "returns": returns}
             return _call(op, "custom_call", f"custom_call @{target}", attributes)
-        case _ if group.kind is GroupKind.LIBRARY and (device == "cuda" or routine(op).is_in_python):
+        case _ if group.kind is GroupKind.LIBRARY and (not calls_lapack or routine(op).is_in_python):
             found = routine(op)
             return _call(op, "cusolver" if found.is_in_cusolver else "lapack", found.name, asdict(found))
         case _:

@@ -64,17 +64,6 @@ class Machine:
     short_row: float
 
 
-# `python -m benchmarks.machine` on two cores of a Zen 4 server which other work shared: one adds 57 floats per ns, its
-# memory moves 21 to 41 bytes per ns for one core and 30 to 50 for both, so that a byte takes the time of 1.6 to 3.8
-# additions (of 1 from caches); a launch that both share takes 1.1 us. Eight workers: the cores of a desktop. 256 KiB: a
-# quarter of a second-level cache.
-CPU = Machine(additions_per_byte=3, launch=6e4, workers=8, row_bytes=1 << 18, short_row=6e4)
-# H100 SXM5, by NVIDIA's data sheet (2023): 67 TFLOPS in f32 are 3.35e13 multiply-adds per s, memory moves 3.35e12 bytes
-# per s. By its architecture white paper (2022): 132 multiprocessors, with 227 KiB of shared memory each. Not in either:
-# 4 blocks per multiprocessor, which have 56 KiB each and use half of it, and 3 us per launch.
-GPU = Machine(additions_per_byte=10, launch=1e8, workers=4 * 132, row_bytes=1 << 15, short_row=1.9e5)
-
-
 WIDE_FLOATS: frozenset[ProductTypes] = frozenset(
     {
         (DType.F32, DType.F32, DType.F32),
@@ -102,6 +91,7 @@ class Abilities:
     result, or once for `product_tile` of its columns (of a left operand) or rows.
     """
 
+    machine: Machine
     contractions: Container[ProductTypes] = WIDE_FLOATS
     convolutions: Container[ProductTypes] = WIDE_FLOATS
     whole_convolutions: Container[ProductTypes] = frozenset[ProductTypes]()
@@ -110,10 +100,6 @@ class Abilities:
     prologues: bool = False
     product_tile: int = 0
     batch_groups: bool = False
-    machine: Machine = CPU
-
-
-REAL_PRODUCTS = Abilities()
 
 
 @dataclass(frozen=True, slots=True)

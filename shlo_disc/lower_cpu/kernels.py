@@ -57,7 +57,7 @@ from shlo_disc.lower_cpu.phases import MOST_COLUMNS, join_columns, join_short_ro
 from shlo_disc.lower_cpu.selection import select
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.templates import SIZES, Body, signature
-from shlo_disc.lower_cpu.work import WORK_PER_THREAD, effort, product_work, scan_work, sort_work
+from shlo_disc.lower_cpu.work import DESKTOP, WORK_PER_THREAD, effort, product_work, scan_work, sort_work
 from shlo_disc.schedules.tables import UNKNOWN, Scheduling
 
 FILE = 24_000  # characters of kernels from which on a file of their own pays for its 0.1 s of start and headers
@@ -83,6 +83,7 @@ class CpuLowering:
         attention=attention.ATTENTION,
         parallel=_LAUNCHES,
         prologues=True,
+        machine=DESKTOP,
     )
 
     def __init__(self, program: Program, producers: Producers, scheduling: Scheduling = UNKNOWN) -> None:
@@ -99,7 +100,7 @@ class CpuLowering:
 
     def lower(self, group: Group) -> LaunchRef:
         """Print the kernel of a group, or find that of a group of the same structure, or with the same text."""
-        if (call := host_call(group, "cpu")) is not None:
+        if (call := host_call(group, "cpu", calls_lapack=True)) is not None:
             return call
         made = self._parallel(group) if group.kind is GroupKind.PARALLEL else self._part(group, alone=True)
         return made.kernel

@@ -1,8 +1,8 @@
-"""What a piece of a launch costs: what decides whether threads share it (docs/threads.md).
+"""What a piece of a launch costs, so whether threads share it (docs/threads.md); the CPU that fusion is weighed for.
 
-The unit is a quarter of what it takes to read an element, add to it and store it; 2^15 of them are about a microsecond
-of one core. The numbers were fitted to the time of single launches on a Zen 4. They need to be right within a factor of
-a few: a launch that is shared in vain loses a quarter of a microsecond.
+The unit of a piece is a quarter of what it takes to read an element, add to it and store it; 2^15 of them are about a
+microsecond of one core. The numbers were fitted to the time of single launches on a Zen 4. They need to be right within
+a factor of a few: a launch that is shared in vain loses a quarter of a microsecond.
 """
 
 from __future__ import annotations
@@ -12,11 +12,17 @@ from math import ceil
 from shlo_disc.dynamic_ops.opdef import Template
 from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.dim import Dim, maximum, minimum
-from shlo_disc.kernels.groups import Group
+from shlo_disc.kernels.groups import Group, Machine
 from shlo_disc.kernels.kernel import DotKernel, RowKernel, ScanKernel, SortKernel
 from shlo_disc.kernels.weights import weight
 
 WORK_PER_THREAD = 1 << 15  # of a thread that joins in
+
+# `python -m benchmarks.machine` on two cores of a Zen 4 server which other work shared: one adds 57 floats per ns, its
+# memory moves 21 to 41 bytes per ns for one core and 30 to 50 for both, so that a byte takes the time of 1.6 to 3.8
+# additions (of 1 from caches); a launch that both share takes 1.1 us. Eight workers: the cores of a desktop. 256 KiB: a
+# quarter of a second-level cache.
+DESKTOP = Machine(additions_per_byte=3, launch=6e4, workers=8, row_bytes=1 << 18, short_row=6e4)
 
 _MULTIPLICATIONS = 2  # and additions, of a matrix product
 _LOADED = 4  # an element of an operand, which a product of few rows reads more often than it multiplies

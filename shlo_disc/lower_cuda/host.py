@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from shlo_disc.artifact import CUBLAS_COMPUTE_TYPES, CUDA_DATA_TYPES
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.emit.indices import size_name
 from shlo_disc.emit.remarks import remark
@@ -161,9 +160,7 @@ class _Steps(StepPrinter):
             _matrix(c, offsets[2], call.dtypes[1], False, print_dim(call.c_leading), strides[2]),
         )
         zero = self._checked(f"shlo_fill(rt, b{c}, 0, {self.size(c)})")
-        product = self._checked(
-            f"shlo_product(rt, {', '.join(operands)}, m, n, k, batch, {CUBLAS_COMPUTE_TYPES[call.compute]})"
-        )
+        product = self._checked(f"shlo_product(rt, {', '.join(operands)}, m, n, k, batch, SHLO_CUBLAS_{call.compute})")
         return [
             f"const int64_t m = {print_dim(call.m)}, n = {print_dim(call.n)}, k = {print_dim(call.k)};",
             f"const int64_t batch = {'1' if inner is None else print_dim(inner.extent)};",
@@ -188,4 +185,4 @@ def _factor(text: str) -> str:
 
 def _matrix(slot: int, offset: str, dtype: str, transposed: bool, leading: str, stride: str) -> str:
     start = f"b{slot}" if offset == "0" else f"b{slot} + ({offset}) * {by_numpy_name(dtype).bytes}"
-    return f"{{{start}, {CUDA_DATA_TYPES[dtype]}, {int(transposed)}, {leading}, {stride}}}"
+    return f"{{{start}, SHLO_CUDA_{dtype}, {int(transposed)}, {leading}, {stride}}}"

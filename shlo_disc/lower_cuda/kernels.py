@@ -16,7 +16,7 @@ from shlo_disc.host.host_calls import host_call
 from shlo_disc.host.program import GridRef, LaunchRef
 from shlo_disc.host_ir import Command, GridLaunch, Variant
 from shlo_disc.kernels.attention.forward import build_attention
-from shlo_disc.kernels.groups import GPU, Abilities, Group, GroupKind, Launches
+from shlo_disc.kernels.groups import Abilities, Group, GroupKind, Launches, Machine
 from shlo_disc.kernels.scan import build_scan
 from shlo_disc.kernels.scatter import build_scatter
 from shlo_disc.kernels.stages import build_row_kernel
@@ -46,6 +46,11 @@ from shlo_disc.lower_cuda.window_scatter import print_window_scatter
 # bytes or adding 128 numbers per cycle. Rounded down to powers of two.
 _LAUNCHES = Launches(frozenset({GroupKind.ROWS}), 1 << 22, 1 << 25)
 
+# H100 SXM5, by NVIDIA's data sheet (2023): 67 TFLOPS in f32 are 3.35e13 multiply-adds per s, memory moves 3.35e12 bytes
+# per s. By its architecture white paper (2022): 132 multiprocessors, with 227 KiB of shared memory each. Not in either:
+# 4 blocks per multiprocessor, which have 56 KiB each and use half of it, and 3 us per launch.
+H100 = Machine(additions_per_byte=10, launch=1e8, workers=4 * 132, row_bytes=1 << 15, short_row=1.9e5)
+
 
 class CudaLowering:
     """Lowers groups one by one, and collects what was printed."""
@@ -57,7 +62,7 @@ class CudaLowering:
         parallel=_LAUNCHES,
         prologues=True,
         product_tile=SMALL.rows,
-        machine=GPU,
+        machine=H100,
     )
 
     def __init__(self, program: Program, producers: Producers) -> None:
@@ -69,7 +74,7 @@ class CudaLowering:
 
     def lower(self, group: Group) -> LaunchRef:
         """Print the kernels of a group, or find those of a group of the same structure, or with the same text."""
-        if (call := host_call(group, "cuda")) is not None:
+        if (call := host_call(group, "cuda", calls_lapack=False)) is not None:
             return call
         printed, tensors = self._printed(group)
         if (name := self.texts.get(printed.text)) is None:
@@ -126,7 +131,7 @@ class CudaLowering:
             case _:
                 assert_never(group.kind)
 
-    def sources(self) -> tuple[SourceFile, ...]:
+    def sources(self, _most: int = 0) -> tuple[SourceFile, ...]:
         """A file per group: NVRTC compiles them side by side, and the prelude costs each only 10 ms."""
         return tuple(
             SourceFile(name, f'#include "call/shlo.cuh"\n\n{self.comments[name]}\n{text.replace(NAME, name)}\n')

@@ -18,13 +18,16 @@ from shlo_disc.artifact import Artifact
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.fusion.fuse import plan_fusion, plan_unfused
 from shlo_disc.host_ir import Case, Choice, Copy, HostCall, Launch, Region, Step, While
-from shlo_disc.kernels.groups import REAL_PRODUCTS, Abilities, Context, FusionPlan, Group
+from shlo_disc.kernels.groups import Abilities, Context, FusionPlan, Group
 from shlo_disc.legalize.legalize import legalize
+from shlo_disc.lower_cpu.work import DESKTOP
 from shlo_disc.options import CompileOptions
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes import PASSES
 from shlo_disc.pipeline import DeviceKind, Request, Stopwatch, compile_text
 from tests.pipeline.exports import In, exported
+
+REAL_PRODUCTS = Abilities(DESKTOP)
 
 
 def softmax(x: Any) -> Any:

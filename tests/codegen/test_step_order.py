@@ -28,8 +28,9 @@ from shlo_disc.host.scheduling import Task, Tasks
 from shlo_disc.host.step_order import other_orders
 from shlo_disc.host_ir import BufferKind, Case, Copy, Launch, Region, While
 from shlo_disc.ir.dtypes import DType
-from shlo_disc.kernels.groups import REAL_PRODUCTS, Context, Group, GroupKind
+from shlo_disc.kernels.groups import Context, Group, GroupKind
 from shlo_disc.pipeline import Request, Stopwatch, compile_text
+from tests.codegen.programs import REAL_PRODUCTS
 from tests.models.recorded import MODELS, load
 from tests.pipeline.exports import FAST, In, by_jax, exported
 

@@ -10,10 +10,12 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from shlo_disc.artifact import CUBLAS_COMPUTE_TYPES, CUDA_DATA_TYPES
+from shlo_disc.device.headers import integer_macros
 from shlo_disc.runtime.cuda.table import CUBLAS_ERROR, Functions
 from tests.emulator.device import Array, EmulatedArray, EmulatedDevice
 from tests.emulator.run import poisoned
+
+MACROS = integer_macros("call/driver.h")
 
 BF16 = ml_dtypes.bfloat16
 # Inputs, output, compute type; how far a sum of 5 products may be off.
@@ -51,11 +53,11 @@ def multiply(
     kind: Any = c.dtype if c.dtype.startswith("complex") else real
     alpha, beta = np.array(scalars[0], kind), np.array(scalars[1], kind)
     parts: list[tuple[int, ...]] = [
-        (x.pointer, CUDA_DATA_TYPES[x.dtype], x.shape[2], x.shape[1] * x.shape[2]) for x in matrices
+        (x.pointer, MACROS[f"SHLO_CUDA_{x.dtype}"], x.shape[2], x.shape[1] * x.shape[2]) for x in matrices
     ]
     return table.gemm(
         table.cublas, *transposed, *sizes, alpha.ctypes.data, *parts[0], *parts[1], beta.ctypes.data, *parts[2],
-        len(c.numpy()), CUBLAS_COMPUTE_TYPES[compute], -1,
+        len(c.numpy()), MACROS[f"SHLO_CUBLAS_{compute}"], -1,
     )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from shlo_disc.fusion.fuse import plan_fusion
 from shlo_disc.kernels.groups import Abilities, GroupKind
 from shlo_disc.kernels.templates import build_convolution
 from shlo_disc.lower_cuda.convolution import print_convolution
+from shlo_disc.lower_cuda.kernels import H100
 from shlo_disc.lower_cuda.matmul import CONTRACTIONS
 from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.options import CompileOptions
@@ -131,7 +132,7 @@ def printed(function: Function, *inputs: In, wide: bool = False) -> Printed:
     with jax.enable_x64(wide):
         found = planned(function, *inputs)
     program, producers = found.program, found.producers
-    (group,) = plan_fusion(program.body, context_of(program, Abilities(convolutions=CONTRACTIONS))).groups
+    (group,) = plan_fusion(program.body, context_of(program, Abilities(H100, convolutions=CONTRACTIONS))).groups
     assert group.kind is GroupKind.CONVOLUTION
     return print_convolution(build_convolution(group, program.facts, producers)[0], program.facts)
 

@@ -22,6 +22,7 @@ from shlo_disc.fusion.fuse import plan_fusion
 from shlo_disc.host_ir import GridLaunch, Product
 from shlo_disc.kernels.groups import Abilities, GroupKind
 from shlo_disc.kernels.templates import build_dot
+from shlo_disc.lower_cuda.kernels import H100
 from shlo_disc.lower_cuda.matmul import CONTRACTIONS, print_dot
 from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.options import CompileOptions
@@ -151,7 +152,7 @@ def printed(function: Callable[..., Any], *inputs: In, wide: bool = False) -> Pr
     with jax.enable_x64(wide):
         found = planned(function, *inputs)
     program, producers = found.program, found.producers
-    plan = plan_fusion(program.body, context_of(program, Abilities(CONTRACTIONS)))
+    plan = plan_fusion(program.body, context_of(program, Abilities(H100, CONTRACTIONS)))
     (group,) = plan.groups
     assert group.kind is GroupKind.DOT
     return print_dot(build_dot(group, program.facts, producers)[0], program.facts)
@@ -267,7 +268,7 @@ def test_mixed_types_stay_folds() -> None:
     found = planned(
         lambda x, w: lax.dot(x, w, preferred_element_type=jnp.float32), In("m, k", np.int8), In("k, n", np.int8)
     )
-    plan = plan_fusion(found.program.body, context_of(found.program, Abilities(CONTRACTIONS)))
+    plan = plan_fusion(found.program.body, context_of(found.program, Abilities(H100, CONTRACTIONS)))
     assert all(group.kind is GroupKind.ROWS for group in plan.groups)
 
 

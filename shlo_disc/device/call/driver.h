@@ -27,6 +27,20 @@ typedef struct ShloCuda {
 // numbered from 1 in the order of the program's text; an error is a CUresult, or 0x10000 + a cublasStatus_t. A program
 // with host calls has two more parameters (see `HOST_CALLS` of host/text.py); one that raised has the error 1.
 
+// The types of a product: cudaDataType_t, by NumPy's names, and cublasComputeType_t. `runtime/cuda/commands.py` reads them.
+#define SHLO_CUDA_float32 0
+#define SHLO_CUDA_float64 1
+#define SHLO_CUDA_float16 2
+#define SHLO_CUDA_int8 3
+#define SHLO_CUDA_complex64 4
+#define SHLO_CUDA_complex128 5
+#define SHLO_CUDA_uint8 8
+#define SHLO_CUDA_int32 10
+#define SHLO_CUDA_bfloat16 14
+#define SHLO_CUBLAS_f32 68
+#define SHLO_CUBLAS_f64 70
+#define SHLO_CUBLAS_tf32 77
+
 #define SHLO_TRY(command, call)                                                    \
   do {                                                                             \
     if (const int64_t error_ = (call)) return ((int64_t)(command) << 32) | error_; \
@@ -65,7 +79,7 @@ static inline int shlo_product(const ShloCuda* rt, const ShloMatrix& a, const Sh
                                int64_t m, int64_t n, int64_t k, int64_t batch, int compute) {
   static const float floats[] = {1, 0, 0, 0};  // one, zero: as real numbers, and as complex ones
   static const double doubles[] = {1, 0, 0, 0};
-  const bool wide = compute == 70;
+  const bool wide = compute == SHLO_CUBLAS_f64;
   const void* const one = wide ? (const void*)doubles : floats;
   const void* const zero = wide ? (const void*)(doubles + 2) : floats + 2;
   const int error = rt->gemm(rt->cublas, b.transposed, a.transposed, n, m, k, one, b.start, b.type, b.leading, b.stride,

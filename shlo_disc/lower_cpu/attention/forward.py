@@ -10,7 +10,7 @@ from shlo_disc.expr.scalar import Const, Select
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.attention.forward import AttentionKernel
 from shlo_disc.kernels.attention.masks import hidden_blocks
-from shlo_disc.kernels.groups import CPU, AttentionAbility
+from shlo_disc.kernels.groups import AttentionAbility
 from shlo_disc.kernels.kernel import Store
 from shlo_disc.kernels.simplify_kernel import rewrite_store
 from shlo_disc.kernels.softmax import unconverted
@@ -27,7 +27,7 @@ from shlo_disc.lower_cpu.templates import (
     tile_function,
     union,
 )
-from shlo_disc.lower_cpu.work import WORK_PER_THREAD
+from shlo_disc.lower_cpu.work import DESKTOP, WORK_PER_THREAD
 
 # A block of keys and values of the largest width stays in a second-level cache.
 _DTYPES = NARROW | {DType.F32, DType.F64}
@@ -36,7 +36,7 @@ ATTENTION = AttentionAbility(_DTYPES, 512, backward=_DTYPES)
 
 # Keys of a piece at least, which take 2 us where sharing takes one; and how many pieces are enough, of all matrices.
 # A piece costs one thread 0.1 us (one query) to 0.6 (32).
-_PIECE, _PIECES = 512, CPU.workers
+_PIECE, _PIECES = 512, DESKTOP.workers
 _LOADED = 4  # an element of keys or values, see work.py
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from itertools import product as points
 from typing import assert_never
 
-from shlo_disc.artifact import CUBLAS_COMPUTE_TYPES, CUDA_DATA_TYPES
+from shlo_disc.device.headers import integer_macros
 from shlo_disc.host_ir import Command, Copy, Fill, GridLaunch, Product
 from shlo_disc.runtime.cuda.device import Function
 from shlo_disc.runtime.cuda.table import CUBLAS_ERROR, Functions
@@ -15,6 +15,7 @@ from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.steps import Buffers
 from shlo_disc.size_expr import SizeExpr
 
+_TYPES = integer_macros("call/driver.h")
 _DEFAULT_ALGORITHM = -1
 
 
@@ -65,10 +66,10 @@ def _product(command: Product, buffers: Buffers, table: Functions) -> int:
         return CUBLAS_ERROR + error
     real = ctypes.c_double if command.compute == "f64" else ctypes.c_float
     numbers = (real * 4)(1, 0, 0, 0)  # one, zero: as real numbers, and as complex ones
-    compute = CUBLAS_COMPUTE_TYPES[command.compute]
+    compute = _TYPES[f"SHLO_CUBLAS_{command.compute}"]
     one, zero = ctypes.addressof(numbers), ctypes.addressof(numbers) + 2 * ctypes.sizeof(real)
     kinds = (command.dtypes[0], command.dtypes[0], command.dtypes[1])
-    types = [CUDA_DATA_TYPES[kind] for kind in kinds]
+    types = [_TYPES[f"SHLO_CUDA_{kind}"] for kind in kinds]
     sizes = [dtype_of(kind).itemsize for kind in kinds]
     starts = [buffers.address(slot) for slot in (command.a, command.b, command.c)]
     offsets = [buffers.value(offset) for offset in (command.a_offset, command.b_offset, command.c_offset)]
