@@ -1,0 +1,39 @@
+"""The compilers that the prelude has to work with, as these tests run them."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+PRELUDE = Path(__file__).parents[3] / "shlo_disc" / "lower_cpu" / "prelude"
+SHARED = Path(__file__).parents[3] / "shlo_disc" / "device"
+FLAGS = (
+    "-O3", "-march=native", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-fno-trapping-math",
+    "-Wall", "-Wextra", "-Werror", "-Wno-psabi", "-shared", "-fPIC",
+)  # fmt: skip
+COMPILERS = {
+    "gcc": ["g++", "-mprefer-vector-width=512", "--param=avoid-fma-max-bits=0", "-ffp-contract=fast"],
+    "zig": [sys.executable, "-m", "ziglang", "c++", "-ffp-contract=fast-honor-pragmas"],
+}
+
+UNOPTIMIZED = ("-O0", "-ffp-contract=off")  # what programs are compiled with that are told not to be optimized
+
+
+def build(compiler: str, source: str, folder: Path, *flags: str) -> ctypes.CDLL:
+    """Compile a harness that includes headers of the prelude; skip where this compiler is absent."""
+    if compiler == "gcc" and shutil.which("g++") is None:
+        pytest.skip("needs g++")
+    if compiler == "zig" and find_spec("ziglang") is None:
+        pytest.skip("needs the package ziglang")
+    path, library = folder / "harness.cc", folder / "harness.so"
+    path.write_text(source)
+    command = [*COMPILERS[compiler], *FLAGS, *flags, f"-I{PRELUDE}", f"-I{SHARED}", str(path), "-o", str(library)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return ctypes.CDLL(str(library))
