@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 
 from benchmarks import complex_accuracy, exact
 from shlo_disc.device import headers
-from tests.prelude.compilers import build
-from tests.prelude.oracles import SPECIAL, WIDER, WIDER_OF_TWO, ulps
-from tests.prelude.test_functions import HARNESS, HARNESS_OF_TWO, SPECIALS, call_of_two, pairs
+from tests.device.compilers import build
+from tests.device.oracles import SPECIAL, WIDER, WIDER_OF_TWO, ulps
+from tests.device.test_functions import HARNESS, HARNESS_OF_TWO, SPECIALS, call_of_two, pairs
 
 Floats: TypeAlias = NDArray[Any]
 Side: TypeAlias = Callable[[Floats], Floats]
@@ -237,8 +237,8 @@ StableHLO's own test files hold what XLA once computed, and allow 3 units. Four 
 units from the exact ones, ours 0.50, 0.50 and 2.0 (random_gamma was not compared with exact ones; the program agrees
 with today's XLA within what its roundings explain). Today's XLA misses the file of sinh, too.
 
-`tests/prelude/test_functions.py` holds the limits at random points (others with `SHLO_DISC_SEED=1`): 4 ulp in f32, 2
-in f64.
+`tests/device/test_functions.py` holds the limits at random points (others with `SHLO_DISC_SEED=1`): 4 ulp in
+f32, 2 in f64.
 
 ## f32
 

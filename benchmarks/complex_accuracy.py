@@ -17,8 +17,8 @@ from jax import lax
 from numpy.typing import NDArray
 
 from benchmarks import exact
-from tests.prelude.compilers import build
-from tests.prelude.test_complex import HARNESS
+from tests.device.compilers import build
+from tests.device.test_complex import HARNESS
 
 Floats: TypeAlias = NDArray[Any]
 Complex: TypeAlias = NDArray[Any]

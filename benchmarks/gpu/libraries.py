@@ -22,7 +22,7 @@ from benchmarks.gpu.section import Section, gpu_seconds
 from shlo_disc.linear_algebra import Routine
 from shlo_disc.runtime.cuda.cupy_device import open_gpu
 from shlo_disc.runtime.fourier import Transform, bind_fft
-from tests.runtime.linear_algebra_cases import KINDS, Case, cases, near, numbers
+from tests.runtime.cuda.linear_algebra_cases import KINDS, Case, cases, near, numbers
 
 TRANSFORMS: tuple[Transform, ...] = ("FFT", "IFFT", "RFFT", "IRFFT")
 SIZES = ((1,), (2,), (7,), (3, 64), (0, 8), (2, 3, 5), (97, 128), (2, 4, 6, 8))

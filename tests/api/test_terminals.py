@@ -18,7 +18,7 @@ from shlo_disc.cli.main import main
 from shlo_disc.diagnostics import ShloDiscError, Source, Span
 from shlo_disc.pipeline import Request, Stopwatch, compile_text
 from shlo_disc.report.page import write_page
-from tests.codegen.hostile import BREAKS, MARK, payloads, program, quoted
+from tests.pipeline.hostile_texts import BREAKS, MARK, payloads, program, quoted
 
 UNSEEN = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 STRANGE = ("\x1b[31m", "\x1b]0;title\x07", "\r", "\x7f", "\x9b2J", "\u202e", "\u2066", "\u2028", "\x08\x08", "\ufeff")

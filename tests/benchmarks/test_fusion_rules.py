@@ -34,10 +34,10 @@ from shlo_disc.pipeline import Request, Stopwatch, compile_module, compile_text
 from shlo_disc.runtime.executable import build
 from shlo_disc.runtime.segments import load
 from tests.check.test_check import silent
-from tests.codegen.programs import LAYER, chain, context_of, dense, layer_norm, layers, rms_norm, softmax
 from tests.conftest import SEED
 from tests.oracle import xla_reference
 from tests.pipeline.exports import FAST, In, exported
+from tests.pipeline.programs import LAYER, chain, context_of, dense, layer_norm, layers, rms_norm, softmax
 
 X, W = In("b, s"), In("s, s")
 RULES = ("disc", "bladedisc")

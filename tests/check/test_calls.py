@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shlo_disc.check.calls import UnsteadyError, guarded, repeated, twice
 from shlo_disc.runtime.cuda.device import DeviceArray
-from tests.runtime.gpu_stub import StubDevice
+from tests.runtime.cuda.gpu_stub import StubDevice
 
 INPUTS = (np.arange(4, dtype=np.float32),)
 

@@ -14,7 +14,7 @@ from shlo_disc.check.running import program_of
 from shlo_disc.dynamic_ops.reference import interpret
 from shlo_disc.ir.dtypes import DType
 from tests.conftest import SEED
-from tests.prelude.oracles import WIDER, errors
+from tests.device.oracles import WIDER, errors
 
 SHORT = {
     "sine": "sin", "cosine": "cos", "exponential": "exp", "exponential_minus_one": "expm1", "log_plus_one": "log1p",

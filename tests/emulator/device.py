@@ -17,7 +17,7 @@ from shlo_disc.runtime.cuda.device import DeviceArray, Function, IndexType, Limi
 from shlo_disc.runtime.cuda.table import CUBLAS_ERROR, Table
 from shlo_disc.runtime.interop import as_numpy, dtype_of
 from tests.emulator import toolchain
-from tests.runtime.host_memory import HostMemoryDevice
+from tests.runtime.cuda.host_memory import HostMemoryDevice
 
 Array: TypeAlias = NDArray[Any]
 Schedule = Literal["fifo", "lifo", "random"]

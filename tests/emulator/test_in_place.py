@@ -22,9 +22,9 @@ from shlo_disc.options import Hints
 from shlo_disc.pipeline import compile_for
 from shlo_disc.runtime.cuda.launch_table import cheapest
 from shlo_disc.runtime.steps import leaves, slots_of
-from tests.codegen.test_donation import momentum
 from tests.emulator.device import EmulatedDevice, Schedule
 from tests.emulator.run import OPTIONS, numbered
+from tests.host.test_donation import momentum
 from tests.pipeline.exports import In, by_jax, check, exported, flat
 
 SIZES = (1, 2, 5, 8, 33)

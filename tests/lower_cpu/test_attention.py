@@ -23,7 +23,6 @@ from shlo_disc.kernels.attention.forward import build_attention
 from shlo_disc.kernels.attention.masks import hidden_blocks
 from shlo_disc.kernels.groups import FusionPlan, GroupKind
 from shlo_disc.lower_cpu.kernels import CpuLowering
-from tests.codegen.programs import context_of, planned
 from tests.lower_cuda.attention_programs import (
     ATTENTION,
     FEW_KEYS,
@@ -38,6 +37,7 @@ from tests.lower_cuda.attention_programs import (
     plain,
 )
 from tests.pipeline.exports import Array, In, between, by_jax, check, exported, flat, special
+from tests.pipeline.programs import context_of, planned
 
 Function = Callable[..., Any]
 

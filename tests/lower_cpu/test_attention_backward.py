@@ -22,7 +22,6 @@ from shlo_disc.kernels.attention.backward import build_backward
 from shlo_disc.kernels.attention.masks import hidden_blocks
 from shlo_disc.kernels.groups import GroupKind
 from shlo_disc.lower_cpu.kernels import CpuLowering
-from tests.codegen.programs import context_of, planned
 from tests.lower_cpu.test_attention import FORMS, plan_of, rarely_special, sized
 from tests.lower_cuda.attention_programs import (
     FEW_KEYS,
@@ -35,6 +34,7 @@ from tests.lower_cuda.attention_programs import (
     plain,
 )
 from tests.pipeline.exports import Array, In, by_jax, check, exported, flat
+from tests.pipeline.programs import context_of, planned
 
 Function = Callable[..., Any]
 

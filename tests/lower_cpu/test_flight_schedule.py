@@ -27,8 +27,8 @@ from shlo_disc.kernels.kernel import Axis, Param, Reduction, RowKernel, Scratch,
 from shlo_disc.kernels.kernel_check import check_rows
 from shlo_disc.lower_cpu import flight_schedule, in_flight
 from shlo_disc.lower_cpu.flight_schedule import Finish, Move, Schedule, check, schedule_of
-from tests.codegen.programs import generated
 from tests.pipeline.exports import In
+from tests.pipeline.programs import generated
 
 MOST_STAGES, MOST_GROUPS, LANES = 5, 7, 2
 F32 = DType.F32

@@ -21,9 +21,9 @@ from shlo_disc.kernels.stages import build_row_kernel
 from shlo_disc.lower_cpu.flight_schedule import copies
 from shlo_disc.lower_cpu.in_flight import GROUP, may_fly
 from shlo_disc.lower_cpu.rows import SEAMS, RowPrinter, scratch_bytes, unrolled
-from tests.codegen.programs import planned, softmax
 from tests.pipeline.exports import BF16, FAST, In, exported, special
 from tests.pipeline.guarded import guarded
+from tests.pipeline.programs import planned, softmax
 
 X = In("b, s")
 HEIGHTS = (1, 2, 3, 4, 5, 6, 7, 8, 13)

@@ -22,8 +22,8 @@ from shlo_disc.fusion.planners import plan_full
 from shlo_disc.kernels.groups import FusionPlan, GroupKind
 from shlo_disc.lower_cpu.kernels import CpuLowering
 from shlo_disc.options import CompileOptions
-from tests.codegen.programs import context_of, planned
 from tests.pipeline.exports import FAST, In, by_jax, check, exported, flat
+from tests.pipeline.programs import context_of, planned
 from tests.pipeline.prologue_programs import PROLOGUES, SCATTER_EPILOGUES, SCATTERS
 
 # m, n and k, each one more than a size: empty, one, primes, around the blocks of 48 and 192 rows, 64 columns, 16 lanes.

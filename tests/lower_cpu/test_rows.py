@@ -20,8 +20,8 @@ from shlo_disc.kernels.stages import build_row_kernel
 from shlo_disc.lower_cpu.phases import join_short_rows
 from shlo_disc.lower_cpu.rows import SEAMS, RowPrinter, extent, is_flat, scratch_bytes, unrolled
 from shlo_disc.lower_cpu.turned import print_turned, turned
-from tests.codegen.programs import chain, planned, softmax
 from tests.pipeline.exports import BF16, F16, In
+from tests.pipeline.programs import chain, planned, softmax
 
 X = In("b, s")
 I32 = np.int32

@@ -22,9 +22,9 @@ from shlo_disc.lower_cpu.short_maps import FEWEST, RUN, ShortMaps, short_maps
 from shlo_disc.lower_cpu.short_maps import SEAMS as WHOLE_ROWS
 from shlo_disc.lower_cpu.short_rows import LONGEST, LONGEST_SCALAR, short_rows
 from shlo_disc.lower_cpu.spelling import LANES
-from tests.codegen.programs import planned, softmax
 from tests.pipeline.exports import BF16, FAST, Array, In, check, exported, special
 from tests.pipeline.guarded import guarded
+from tests.pipeline.programs import planned, softmax
 
 HEIGHTS = (1, 15, 16, 37)
 LENGTHS = (*range(1, LONGEST + 2), LANES - 1, 17, LONGEST_SCALAR, LONGEST_SCALAR + 1)

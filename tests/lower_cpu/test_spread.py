@@ -20,8 +20,8 @@ import shlo_disc
 from shlo_disc.kernels.stages import build_row_kernel
 from shlo_disc.lower_cpu.rows import FIXED_SEAMS, extent
 from shlo_disc.lower_cpu.spread import ENOUGH_STRIPS, GRAIN, Loop, spread
-from tests.codegen.programs import planned
 from tests.pipeline.exports import BF16, F16, FAST, Array, In, between, by_jax, check, exported, flat, infinite, special
+from tests.pipeline.programs import planned
 
 P = GRAIN.points
 LENGTHS = tuple({"n": n} for n in (1, 2, 17, P - 1, P, P + 1, 2 * P + 1, 40009))

@@ -19,8 +19,8 @@ from shlo_disc.fusion.planners import plan_full
 from shlo_disc.kernels.groups import FusionPlan, GroupKind
 from shlo_disc.lower_cpu.kernels import CpuLowering
 from shlo_disc.options import CompileOptions
-from tests.codegen.programs import context_of, planned
 from tests.pipeline.exports import In, by_jax, check, exported, flat
+from tests.pipeline.programs import context_of, planned
 
 Step = Callable[[Any, Any, Any], Any]  # of a table, a number, and several
 TABLE, NUMBER, NUMBERS = In("n + 1, m"), In("", np.int32), In("k", np.int32)

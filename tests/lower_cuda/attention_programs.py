@@ -21,8 +21,8 @@ from shlo_disc.legalize.legalize import legalize
 from shlo_disc.lower_cuda.kernels import CudaLowering
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes import PASSES
-from tests.codegen.programs import context_of
 from tests.pipeline.exports import Array, In, exported
+from tests.pipeline.programs import context_of
 
 Function = Callable[..., Any]
 

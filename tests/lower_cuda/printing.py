@@ -14,8 +14,8 @@ from shlo_disc.kernels.kernel import RowKernel
 from shlo_disc.kernels.stages import build_row_kernel
 from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.lower_cuda.rows.schedules import SEAMS
-from tests.codegen.programs import planned
 from tests.pipeline.exports import In
+from tests.pipeline.programs import planned
 
 KERNEL = "kernel"
 

@@ -43,7 +43,7 @@ def zeta_pairs(dtype: DType) -> tuple[Array, Array]:
 
 
 def check_special(got: Array, wanted: Array, dtype: DType) -> None:
-    """Near SciPy's value, which has an error of its own; tests/prelude/test_functions.py is exact."""
+    """Near SciPy's value, which has an error of its own; tests/device/test_functions.py is exact."""
     with np.errstate(over="ignore"):
         rounded = wide(wanted.astype(got.dtype))
     tiny = {DType.F16: 2.0**-24, DType.BF16: 2.0**-133, DType.F32: 2.0**-149}.get(dtype, 2.0**-1074)

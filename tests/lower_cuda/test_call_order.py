@@ -23,8 +23,8 @@ from shlo_disc.lower_cuda.call_order import check_calls
 from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.lower_cuda.rows.schedules import SEAMS, print_rows
 from shlo_disc.lower_cuda.scatter import print_scatter
-from tests.codegen.programs import planned
 from tests.pipeline.exports import In
+from tests.pipeline.programs import planned
 
 Tensors = Sequence[Tensor]
 

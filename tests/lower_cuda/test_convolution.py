@@ -25,7 +25,6 @@ from shlo_disc.lower_cuda.matmul import CONTRACTIONS
 from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.cuda import nvrtc
-from tests.codegen.programs import context_of, planned
 from tests.emulator.device import EmulatedDevice
 from tests.emulator.run import compiled
 from tests.lower_cuda.compilers import require_nvrtc
@@ -33,6 +32,7 @@ from tests.lower_cuda.emulated import Sizes, verify
 from tests.lower_cuda.printing import KERNEL, module
 from tests.lower_cuda.sass import instructions, resources
 from tests.pipeline.exports import BF16, F16, In, by_jax, exported
+from tests.pipeline.programs import context_of, planned
 
 NHWC, NCHW = ("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW")
 Function = Callable[..., Any]

@@ -16,9 +16,9 @@ import pytest
 from shlo_disc.kernels.stages import build_row_kernel
 from shlo_disc.lower_cuda.rows.held import HELD, held
 from shlo_disc.lower_cuda.rows.schedules import SEAMS
-from tests.codegen.programs import layer_norm, planned, rms_norm, softmax
 from tests.lower_cuda.forced import forced
 from tests.pipeline.exports import BF16, In, by_jax, check, exported, infinite
+from tests.pipeline.programs import layer_norm, planned, rms_norm, softmax
 
 X, VECTOR = In("b, s"), In("s")
 Function = Callable[..., Any]

@@ -27,7 +27,6 @@ from shlo_disc.lower_cuda.matmul import CONTRACTIONS, print_dot
 from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.cuda import nvrtc
-from tests.codegen.programs import context_of, planned
 from tests.emulator.device import Array, EmulatedDevice
 from tests.emulator.run import compiled, launch, poisoned, variants
 from tests.lower_cuda.compilers import require_nvrtc
@@ -35,6 +34,7 @@ from tests.lower_cuda.emulated import Sizes, verify
 from tests.lower_cuda.printing import KERNEL, module
 from tests.lower_cuda.sass import instructions, resources
 from tests.pipeline.exports import BF16, F16, In, exported, special
+from tests.pipeline.programs import context_of, planned
 
 F64 = np.float64
 DEFAULT = CompileOptions(driver="vm", cuda_graphs=False)

@@ -25,13 +25,13 @@ from shlo_disc.lower_cuda.parallel import STYLES, build_part, print_parallel
 from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.lower_cuda.rows.schedules import EVERY_SHARED, SEAMS
 from shlo_disc.runtime.cuda import nvrtc
-from tests.codegen.programs import chain, planned, softmax
 from tests.emulator.sanitize import races
 from tests.lower_cuda.compilers import require_nvrtc
 from tests.lower_cuda.emulated import recordings, verify
 from tests.lower_cuda.printing import KERNEL, module
 from tests.lower_cuda.sass import resources
 from tests.pipeline.exports import F16, In
+from tests.pipeline.programs import chain, planned, softmax
 from tests.pipeline.test_parallel_programs import CASES, steps_down
 
 X, Y = In("b, s"), In("n, t")

@@ -19,13 +19,13 @@ from shlo_disc.expr import numpy_math
 from shlo_disc.expr.scalar import BinaryFn, Direction, UnaryFn
 from shlo_disc.ir.dtypes import DType, numpy_dtype
 from shlo_disc.runtime.cuda import nvrtc
+from tests.device.oracles import WIDER, ulps
+from tests.device.test_functions import LIMITS, points
+from tests.device.test_values import corners, samples
 from tests.lower_cuda import spelled
 from tests.lower_cuda.compilers import require_nvrtc
 from tests.lower_cuda.special import EPSILON, LIBRARY, SPECIAL, check_special, wide, zeta_pairs
 from tests.lower_cuda.spelled import ALL, COMPLEX, FLOATS, INTEGERS, NARROW, SPELL, tag
-from tests.prelude.oracles import WIDER, ulps
-from tests.prelude.test_functions import LIMITS, points
-from tests.prelude.test_values import corners, samples
 
 Array: TypeAlias = NDArray[Any]
 Apply: TypeAlias = Callable[..., Array]

@@ -22,12 +22,12 @@ from shlo_disc.kernels.templates import build_dot
 from shlo_disc.lower_cuda.kernels import CudaLowering
 from shlo_disc.lower_cuda.matmul import print_dot
 from shlo_disc.runtime.cuda import nvrtc
-from tests.codegen.programs import Planned, context_of, planned
 from tests.lower_cuda.compilers import require_nvrtc
 from tests.lower_cuda.emulated import verify
 from tests.lower_cuda.printing import KERNEL, module
 from tests.lower_cuda.sass import instructions, resources
 from tests.pipeline.exports import F16, In
+from tests.pipeline.programs import Planned, context_of, planned
 from tests.pipeline.prologue_programs import PROLOGUES, SCATTER_EPILOGUES, SCATTERS, Prologue
 
 SIZES = tuple({"m": m, "k": k} for m, k in ((1, 4), (3, 1), (2, 2), (66, 18), (9, 70), (34, 20)))

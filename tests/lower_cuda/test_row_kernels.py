@@ -20,12 +20,12 @@ from jax import lax
 from shlo_disc.host_ir import Choice
 from shlo_disc.lower_cuda.rows import schedules as row_schedules
 from shlo_disc.runtime.cuda.launch_table import Chooser, Estimate, cheapest
-from tests.codegen.programs import chain, layer_norm, rms_norm, softmax
 from tests.emulator.device import SCHEDULES, Schedule
 from tests.emulator.recording import Recording, record
 from tests.emulator.run import OPTIONS, EmulatedDevice, compiled, variants
 from tests.emulator.sanitize import needless_barriers, races
 from tests.pipeline.exports import BF16, F16, In, Program, by_jax, check, exported, infinite, program, special
+from tests.pipeline.programs import chain, layer_norm, rms_norm, softmax
 
 X, BOX, BOXES = In("b, s"), In("b, s, t"), In("b, s, 3, t")
 VECTOR = In("s")

@@ -22,10 +22,10 @@ from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.lower_cuda.rows.schedules import EVERY_SHARED, SEAMS, print_rows, print_teams, spilled_bytes
 from shlo_disc.runtime.cuda import device
 from shlo_disc.runtime.cuda.launch_table import launch_cycles, occupancy
-from tests.codegen.programs import chain, layer_norm, planned, softmax
 from tests.emulator.device import H200
 from tests.lower_cuda.test_row_kernels import BOXES, last_of, normalized_columns
 from tests.pipeline.exports import F16, In
+from tests.pipeline.programs import chain, layer_norm, planned, softmax
 
 X, BOX = In("b, s"), In("b, s, t")
 Function = Callable[..., Any]

@@ -16,9 +16,9 @@ from jax import lax
 
 import shlo_disc
 from shlo_disc.kernels.groups import GroupKind
-from tests.codegen.programs import planned
 from tests.lower_cuda.forced import Array, forced
 from tests.pipeline.exports import F16, FAST, In, exported, special
+from tests.pipeline.programs import planned
 
 I32 = np.int32
 SIZES = (1, 2, 31, 33, 127, 129, 1023, 1025, 4097, 9000)

@@ -14,8 +14,8 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from tests.codegen.programs import LAYER, layers
 from tests.pipeline.exports import In, exported
+from tests.pipeline.programs import LAYER, layers
 
 CHILD = """
 import hashlib, json, sys

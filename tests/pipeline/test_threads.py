@@ -18,8 +18,8 @@ import pytest
 
 import shlo_disc
 from shlo_disc.options import CompileOptions
-from tests.codegen.programs import LAYER, chain, dense, layers, softmax
 from tests.pipeline.exports import OPTIMIZED, Array, In, between, by_jax, check, exported, flat
+from tests.pipeline.programs import LAYER, chain, dense, layers, softmax
 
 
 def overlapping(x: Any, i: Any, u: Any) -> Any:

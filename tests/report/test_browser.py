@@ -24,8 +24,8 @@ from shlo_disc.report.steps import kernel_names, places
 from shlo_disc.runtime.symbols import Symbols
 from shlo_disc.size_expr import SizeExpr, SizeFn, SizeOp, evaluate
 from tests.api.programs import compiled, dims, spec, zeros
-from tests.codegen.programs import LAYER, dense, generated, layers, softmax
 from tests.pipeline.exports import In
+from tests.pipeline.programs import LAYER, dense, generated, layers, softmax
 from tests.report.browser import Browser, Page, chromium, find_chromium, open_page
 
 BROWSER = find_chromium()

@@ -20,8 +20,8 @@ from shlo_disc.host_ir import Case, Copy, Launch, Region, Step, While
 from shlo_disc.pipeline import DeviceKind
 from shlo_disc.report.page import SCRIPTS, kernel_texts, page, page_data
 from shlo_disc.report.steps import kernel_names, lifetimes, places
-from tests.codegen.programs import LAYER, chain, generated, layers
 from tests.pipeline.exports import In
+from tests.pipeline.programs import LAYER, chain, generated, layers
 
 
 def loop(x: Any) -> Any:

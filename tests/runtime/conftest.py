@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from shlo_disc.options import CompileOptions
-from tests.runtime.cache_probe import answer, forget, warns
+from tests.runtime.building.cache_probe import answer, forget, warns
 
 PRESENT = {
     "gcc": shutil.which("g++") is not None,
