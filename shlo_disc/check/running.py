@@ -25,7 +25,7 @@ from shlo_disc.ir.rewrite import Replacement, Surroundings, replace_ops
 from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.printer import print_module
 from shlo_disc.passes.dce import eliminate_dead_ops
-from shlo_disc.passes.levels import inputs_of
+from shlo_disc.passes.partition_scheduling import inputs_of
 
 Array: TypeAlias = NDArray[Any]
 

@@ -2,8 +2,8 @@
 
 Ops are visited from the results backwards; each joins the groups of its consumers if that is legal and pays.
 Legality is read off the element rules: everything between a reduction and the results of its group must keep to the
-row, by the row's number (`row_spaces`), and a merge must not close a cycle (`drafts`). What pays is a matter of bytes
-and work at likely sizes (`fusion.cost`). Free ops (reshape, broadcast, transpose, slice, iota, constants) are no
+row, by the row's number (`row_spaces`), and a merge must not close a cycle (`group_builder`). What pays is a matter of
+bytes and work at likely sizes (`fusion.cost`). Free ops (reshape, broadcast, transpose, slice, iota, constants) are no
 decisions at all: they are inlined wherever they are read. What is left apart and reads the same memory is looked at
 once more (`siblings`).
 """
@@ -19,7 +19,7 @@ from shlo_disc.dynamic_ops.opdef import Template
 from shlo_disc.dynamic_ops.program import Body, Op, Shape
 from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.fusion.cost import Amounts, largest, minus, plus, ratio, times
-from shlo_disc.fusion.drafts import Draft
+from shlo_disc.fusion.group_builder import Draft
 from shlo_disc.fusion.group_structure import group_structure
 from shlo_disc.fusion.product_chains import product_chains
 from shlo_disc.fusion.row_fit import joined_rows, result_refusal

@@ -30,8 +30,8 @@ from shlo_disc.dynamic_ops.program import Body, Op, Shape, Tensor
 from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.dim import product
 from shlo_disc.kernels.groups import Context, Decision, FusionPlan, Group, GroupKind
+from shlo_disc.kernels.op_cost import weight
 from shlo_disc.kernels.op_graph import all_operands, space_of
-from shlo_disc.kernels.weights import weight
 
 AtPoints: TypeAlias = NDArray[np.int64]  # a number for each likely point
 

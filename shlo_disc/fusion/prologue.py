@@ -23,11 +23,11 @@ from shlo_disc.expr.dim import Dim, const, maximum, product, total
 from shlo_disc.fusion.traffic import buffers_read, bytes_of, elements
 from shlo_disc.kernels.contraction import epilogue_index, matrix_form
 from shlo_disc.kernels.groups import Context, Decision, FusionPlan, Group, GroupKind
+from shlo_disc.kernels.op_cost import LOOP, weight
 from shlo_disc.kernels.op_graph import group_inputs, space_of
 from shlo_disc.kernels.panels import computed_operands
 from shlo_disc.kernels.row_spaces import leading, rows_of
 from shlo_disc.kernels.scatter import reads_before_overwriting
-from shlo_disc.kernels.weights import LOOP, weight
 from shlo_disc.limits import LARGEST_GROUP
 
 COSTLY = 4  # of one element: what is broadcast is then stored rather than computed for every reader

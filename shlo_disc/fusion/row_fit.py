@@ -10,7 +10,7 @@ from shlo_disc.expr.dim import Dim, const, product
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import Index
 from shlo_disc.fusion.cost import Amounts, divided, largest, plus, ratio, times
-from shlo_disc.fusion.drafts import Draft
+from shlo_disc.fusion.group_builder import Draft
 from shlo_disc.fusion.state import FusionState, Refusal
 from shlo_disc.kernels.groups import Machine
 from shlo_disc.kernels.op_graph import reduced_dims, row_space, space_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.expr.dim import product
 from shlo_disc.fusion.cost import ratio
-from shlo_disc.fusion.drafts import Draft
+from shlo_disc.fusion.group_builder import Draft
 from shlo_disc.fusion.row_fit import column_count
 from shlo_disc.fusion.state import FusionState
 from shlo_disc.kernels.groups import GroupKind

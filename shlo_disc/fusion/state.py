@@ -12,11 +12,11 @@ from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.expr.dim import Dim
 from shlo_disc.expr.scalar import Index
 from shlo_disc.fusion.cost import Amounts, Costs, largest, minus, plus, times
-from shlo_disc.fusion.drafts import Draft, DraftOrder
+from shlo_disc.fusion.group_builder import Draft, DraftOrder
 from shlo_disc.fusion.op_nodes import OpNodes
 from shlo_disc.kernels.groups import Claim, Context, Decision, FusionPlan, Group, GroupKind
+from shlo_disc.kernels.op_cost import is_counting, weight
 from shlo_disc.kernels.op_graph import all_operands, row_space, space_of
-from shlo_disc.kernels.weights import is_counting, weight
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from shlo_disc.analysis.formula import Producers
 from shlo_disc.dynamic_ops.program import Shape, Tensor
 from shlo_disc.expr.dim import Dim, const, product
 from shlo_disc.kernels.groups import Group
+from shlo_disc.kernels.op_cost import weight
 from shlo_disc.kernels.op_graph import group_inputs, space_of
-from shlo_disc.kernels.weights import weight
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from shlo_disc.diagnostics import Span
 from shlo_disc.dynamic_ops.program import Op, Program, Tensor
 from shlo_disc.dynamic_ops.size_values import Computed, Contents
 from shlo_disc.expr.dim import Dim, Sym
-from shlo_disc.legalize.contents import is_arithmetic, moved_from
+from shlo_disc.legalize.shape_value_folding import is_arithmetic, moved_from
 from shlo_disc.report_model import FactText, ShapeText
 
 Place: TypeAlias = Callable[[Span], str]

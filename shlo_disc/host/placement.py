@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, of
 from shlo_disc.expr.facts import Facts
-from shlo_disc.host.dominance import Dominance, Front
+from shlo_disc.host.redundant_sums import Dominance, Front
 from shlo_disc.host.scheduling import AtPoints
 
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector

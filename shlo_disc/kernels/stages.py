@@ -20,6 +20,7 @@ from shlo_disc.expr.dim import Dim, Sym, const, of, product
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import Arg, Binary, BinaryFn, Index, Load, Scalar
 from shlo_disc.kernels.groups import Group
+from shlo_disc.kernels.index_set_splitting import Seams, split_at_seams
 from shlo_disc.kernels.kernel import (
     Axis,
     Param,
@@ -30,11 +31,10 @@ from shlo_disc.kernels.kernel import (
     Store,
 )
 from shlo_disc.kernels.kernel_check import check_rows
+from shlo_disc.kernels.op_cost import weight
 from shlo_disc.kernels.row_spaces import leading, row_number, rows_of, without_ones
-from shlo_disc.kernels.seams import Seams, split_at_seams
 from shlo_disc.kernels.simplify_kernel import merge_loops
-from shlo_disc.kernels.strips import mine_strips
-from shlo_disc.kernels.weights import weight
+from shlo_disc.kernels.strip_mining import mine_strips
 
 RELOAD_COST = 4  # a value cheaper than this is computed again rather than kept
 

@@ -16,9 +16,9 @@ from shlo_disc.ir.attributes import StringAttr
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.attribute_values import symbols
 from shlo_disc.legalize.builder import Bound, Builder, tensor_type
-from shlo_disc.legalize.contents import ShapeArithmetic
 from shlo_disc.legalize.outline import Outliner
-from shlo_disc.legalize.readings import Readings
+from shlo_disc.legalize.shape_value_folding import ShapeArithmetic
+from shlo_disc.legalize.unbacked_dims import Readings
 from shlo_disc.limits import MOST_NESTED_CALLS, MOST_REGION_DEPTH, MOST_SIZES
 from shlo_disc.parse.spelling import spell_type
 

@@ -36,14 +36,14 @@ from shlo_disc.legalize import (
 from shlo_disc.legalize.attribute_values import string
 from shlo_disc.legalize.builder import Bound, Builder, FirstOp, tensor_type
 from shlo_disc.legalize.constraints import read_constraints
-from shlo_disc.legalize.contents import ShapeArithmetic
-from shlo_disc.legalize.drawing import with_turns
 from shlo_disc.legalize.frame import Frame, Legalizer, Processes, Rule, computed
 from shlo_disc.legalize.outline import NeedsGuard, NeedsOutlining, NextTurn, Outline, Outliner, size_of
 from shlo_disc.legalize.quantization import with_quantized
-from shlo_disc.legalize.readings import Readings, SymbolNames, demand_early, demand_room
+from shlo_disc.legalize.rng_state import with_turns
+from shlo_disc.legalize.shape_value_folding import ShapeArithmetic
 from shlo_disc.legalize.tokens import ABOUT_TOKENS, without_tokens
 from shlo_disc.legalize.tuples import ABOUT_TUPLES, without_tuples
+from shlo_disc.legalize.unbacked_dims import Readings, SymbolNames, demand_early, demand_room
 from shlo_disc.parse.origins import find_origins
 
 _RULES: Mapping[str, Rule] = with_quantized(

@@ -11,7 +11,7 @@ from shlo_disc.ir import core as ir
 from shlo_disc.legalize import rules_gpu_linear_algebra, rules_linear_algebra, rules_random, rules_sparse, rules_top_k
 from shlo_disc.legalize.attribute_values import dictionary, string
 from shlo_disc.legalize.builder import Bound, tensor_type
-from shlo_disc.legalize.composing import Composer
+from shlo_disc.legalize.composer import Composer
 from shlo_disc.legalize.frame import Frame, Rule
 from shlo_disc.legalize.known_calls import demand_count, demand_types, takes
 from shlo_disc.legalize.rules_compute import windowed

@@ -12,7 +12,7 @@ from shlo_disc.ir.attributes import DenseAttr
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.attribute_values import Fields, literal
 from shlo_disc.legalize.builder import Bound
-from shlo_disc.legalize.composing import Composer
+from shlo_disc.legalize.composer import Composer
 from shlo_disc.legalize.frame import Frame, Rule
 
 _ABSENT = -1  # fills up a group that is smaller than others

@@ -18,7 +18,7 @@ from shlo_disc.expr.scalar import Direction, UnaryFn
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.attribute_values import string
 from shlo_disc.legalize.builder import tensor_type
-from shlo_disc.legalize.composing import Composer
+from shlo_disc.legalize.composer import Composer
 from shlo_disc.legalize.frame import Rule
 from shlo_disc.legalize.known_calls import demand_types
 from shlo_disc.legalize.library_calls import LibraryCall, as_rule

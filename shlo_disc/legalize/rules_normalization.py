@@ -16,7 +16,7 @@ from shlo_disc.ir.attributes import FloatAttr
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.attribute_values import integer
 from shlo_disc.legalize.builder import Bound
-from shlo_disc.legalize.composing import Composer
+from shlo_disc.legalize.composer import Composer
 from shlo_disc.legalize.frame import Frame, Rule
 from shlo_disc.legalize.rules_elementwise import result_dtype
 

@@ -16,10 +16,10 @@ from shlo_disc.ir import core as ir
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.attribute_values import string
 from shlo_disc.legalize.builder import Bound
-from shlo_disc.legalize.composing import Composer
-from shlo_disc.legalize.drawing import FIRST_TURN, NEXT_TURN
+from shlo_disc.legalize.composer import Composer
 from shlo_disc.legalize.frame import Frame, Rule
 from shlo_disc.legalize.known_calls import takes
+from shlo_disc.legalize.rng_state import FIRST_TURN, NEXT_TURN
 from shlo_disc.legalize.rules_elementwise import result_dtype
 from shlo_disc.legalize.rules_move import asked_shape, stated, static_shape
 

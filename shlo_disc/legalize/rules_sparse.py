@@ -16,7 +16,7 @@ from shlo_disc.dynamic_ops.reduce import ReduceWindowAttrs
 from shlo_disc.expr.dim import ONE, Dim
 from shlo_disc.ir import core as ir
 from shlo_disc.legalize.builder import Bound
-from shlo_disc.legalize.composing import Composer
+from shlo_disc.legalize.composer import Composer
 from shlo_disc.legalize.frame import Frame, Rule
 from shlo_disc.legalize.known_calls import takes
 from shlo_disc.legalize.rules_elementwise import result_dtype

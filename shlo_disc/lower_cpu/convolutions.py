@@ -16,7 +16,7 @@ from shlo_disc.lower_cpu.packing import TITLE, PackedOperand
 from shlo_disc.lower_cpu.rows import pointer
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.templates import Body, epilogue, start, union
-from shlo_disc.lower_cpu.turned_tiles import turned_epilogue, turned_stores
+from shlo_disc.lower_cpu.transposed_tiles import turned_epilogue, turned_stores
 
 # The prelude's convolutions: operands, sums and result have one type. Those of integers wrap.
 _CONVOLVED = {

@@ -19,7 +19,7 @@ from shlo_disc.expr.dim import Dim, Sym, const, maximum, of
 from shlo_disc.fusion.group_structure import GroupStructure, group_structure
 from shlo_disc.host.division import Access, Division, product_accesses, row_accesses, row_line
 from shlo_disc.host.host_calls import host_call
-from shlo_disc.host.lasting import Lasting
+from shlo_disc.host.loop_invariant import Lasting
 from shlo_disc.host.program import KernelRef, LaunchRef, PackRef
 from shlo_disc.host_ir import Launch
 from shlo_disc.kernels.attention.backward import build_backward
@@ -35,7 +35,9 @@ from shlo_disc.kernels.templates import build_convolution, build_dot, build_sort
 from shlo_disc.kernels.verify_kernel import verified
 from shlo_disc.lower_cpu import (
     convolutions,
+    cooperative_reduction,
     lapack,
+    packed_transpose,
     packing,
     products,
     rows,
@@ -43,17 +45,15 @@ from shlo_disc.lower_cpu import (
     serial,
     short_maps,
     short_rows,
-    spread,
     transposed,
-    turned,
 )
 from shlo_disc.lower_cpu import scatter as scatters
 from shlo_disc.lower_cpu import sort as sorts
 from shlo_disc.lower_cpu.attention import backward as attention_backward
 from shlo_disc.lower_cpu.attention import forward as attention
+from shlo_disc.lower_cpu.modulo_splitting import MOST_COLUMNS, join_columns, join_short_rows
 from shlo_disc.lower_cpu.multiplication import MULTIPLIED, Multiplication, multiplication
 from shlo_disc.lower_cpu.parallel import Part, parallel_extent, print_parallel
-from shlo_disc.lower_cpu.phases import MOST_COLUMNS, join_columns, join_short_rows
 from shlo_disc.lower_cpu.selection import select
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.templates import SIZES, Body, signature
@@ -209,8 +209,8 @@ class CpuLowering:
             return self._ref(group, body, tensors, blocks.extent, blocks.piece * effort(group, kernel), const(0))
         if alone and not kernel.rows and (shared := self._spread(group)) is not None:
             return shared
-        if not rows.moves(kernel) and (blocked := turned.turned(kernel)) is not None:
-            body, work = turned.print_turned(blocked), rows.piece(kernel) * (LANES * effort(group, kernel))
+        if not rows.moves(kernel) and (blocked := packed_transpose.turned(kernel)) is not None:
+            body, work = packed_transpose.print_turned(blocked), rows.piece(kernel) * (LANES * effort(group, kernel))
             part = self._ref(group, body, tensors, blocked.extent, work, blocked.places[-1])
             return part.sharing(positions(row_pairs(kernel), kernel.params))
         forms = self._forms(group, kernel)
@@ -316,9 +316,12 @@ class CpuLowering:
     def _spread(self, group: Group) -> Part | None:
         """The kernel of one row that all threads share, if it pays to take it apart."""
         kernel, tensors = build_row_kernel(group, self.facts, self.producers, rows.FIXED_SEAMS)
-        if (found := spread.spread(kernel, effort(group, kernel))) is None:
+        if (found := cooperative_reduction.spread(kernel, effort(group, kernel))) is None:
             return None
-        body, work = spread.print_spread(found, WORK_PER_THREAD), rows.points(kernel.stages) * effort(group, kernel)
+        body, work = (
+            cooperative_reduction.print_spread(found, WORK_PER_THREAD),
+            rows.points(kernel.stages) * effort(group, kernel),
+        )
         part = self._ref(group, body, tensors, const(1), work, const(0))
         pairs = positions(row_pairs(kernel), kernel.params)
         return replace(part, kernel=replace(part.kernel, in_place=pairs, workspaces=found.bytes))

@@ -16,9 +16,9 @@ from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, minimum, of, product
 from shlo_disc.expr.facts import Facts
 from shlo_disc.host_ir import Selection
+from shlo_disc.kernels.index_set_splitting import split_stage
 from shlo_disc.kernels.kernel import DotKernel, MatrixView, Panel, Param, RowKernel, Stage, Store
-from shlo_disc.kernels.seams import split_stage
-from shlo_disc.kernels.strips import mine_stage
+from shlo_disc.kernels.strip_mining import mine_stage
 from shlo_disc.lower_cpu.multiplication import Multiplication
 from shlo_disc.lower_cpu.rows import SEAMS, RowPrinter, pointer
 from shlo_disc.lower_cpu.selection import block_of

@@ -9,13 +9,13 @@ from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim, const, divide, maximum, product, total
 from shlo_disc.expr.scalar import Load
+from shlo_disc.kernels.index_set_splitting import Seams
 from shlo_disc.kernels.inplace import Pairs, row_pairs
 from shlo_disc.kernels.kernel import Param, RowKernel, Scratch, Stage
 from shlo_disc.kernels.rewrite import nodes_of
-from shlo_disc.kernels.seams import Seams
 from shlo_disc.kernels.simplify_kernel import stage_formulas
-from shlo_disc.lower_cpu.flight_schedule import copies
-from shlo_disc.lower_cpu.in_flight import GROUP, InFlight, may_fly
+from shlo_disc.lower_cpu.pipeline_schedule import copies
+from shlo_disc.lower_cpu.software_pipelining import GROUP, InFlight, may_fly
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.stage_loops import Ranges, RowContext, decode
 from shlo_disc.lower_cpu.stage_text import STRIP, stage_lines

@@ -18,12 +18,12 @@ from shlo_disc.expr.dim import Dim, Sym, maximum, of, total
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import FoldResult, FromDim, InRange, Load, Scalar, Select
 from shlo_disc.kernels.dependence import Dependence
+from shlo_disc.kernels.index_set_splitting import Seams
 from shlo_disc.kernels.kernel import Axis, Param, RowKernel, Scratch, Stage, Store
 from shlo_disc.kernels.rewrite import DimRewriter, nodes_of
-from shlo_disc.kernels.seams import Seams
 from shlo_disc.kernels.simplify_kernel import rewrite_stage, stage_formulas
 from shlo_disc.lower_cpu import rows
-from shlo_disc.lower_cpu.phases import divisions
+from shlo_disc.lower_cpu.modulo_splitting import divisions
 from shlo_disc.lower_cpu.short_rows import LONGEST
 from shlo_disc.lower_cpu.spelling import LANES, VECTOR_DTYPES, VectorSpelling
 from shlo_disc.lower_cpu.vectorize import node_fits

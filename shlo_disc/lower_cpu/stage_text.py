@@ -10,8 +10,8 @@ from shlo_disc.expr.scalar import BinaryFn
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.kernel import Axis, Reduction, Scratch, Stage, Store
 from shlo_disc.kernels.simplify_kernel import stage_formulas
-from shlo_disc.lower_cpu.phased_text import PhasedStage
-from shlo_disc.lower_cpu.phases import phases
+from shlo_disc.lower_cpu.modulo_splitting import phases
+from shlo_disc.lower_cpu.modulo_text import PhasedStage
 from shlo_disc.lower_cpu.spelling import LANES
 from shlo_disc.lower_cpu.stage_loops import Ranges, RowContext, StageLines, rows_store, store_text
 from shlo_disc.lower_cpu.vectorize import can_vectorize

@@ -10,7 +10,7 @@ from shlo_disc.kernels.contraction import is_direct_convolution
 from shlo_disc.lower_cpu.host import print_host
 from shlo_disc.lower_cpu.kernels import CpuLowering
 from shlo_disc.lower_cpu.spelling import VectorSpelling
-from shlo_disc.passes.convolved import convert_convolutions
+from shlo_disc.passes.convolution_types import convert_convolutions
 from shlo_disc.passes.layouts import LAYOUTS
 from shlo_disc.passes.rewriting import Pass
 

@@ -14,7 +14,7 @@ from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.dim import Dim, maximum, minimum
 from shlo_disc.kernels.groups import Group, Machine
 from shlo_disc.kernels.kernel import DotKernel, RowKernel, ScanKernel, SortKernel
-from shlo_disc.kernels.weights import weight
+from shlo_disc.kernels.op_cost import weight
 
 WORK_PER_THREAD = 1 << 15  # of a thread that joins in
 

@@ -18,7 +18,14 @@ from shlo_disc.dynamic_ops.program import Body, Op, Parameter, Program, RawDim, 
 from shlo_disc.expr.dim import Dim, Sym, of
 from shlo_disc.expr.naming import sources
 from shlo_disc.passes.dce import eliminate_dead_ops
-from shlo_disc.passes.levels import Levels, is_outlined, levels_of, places_of, symbols_of, symbols_of_check
+from shlo_disc.passes.partition_scheduling import (
+    Levels,
+    is_outlined,
+    levels_of,
+    places_of,
+    symbols_of,
+    symbols_of_check,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,4 +34,4 @@ def cut_views(program: Program) -> Program:
     return rewrite(program, change)
 
 
-CUT_VIEWS = Pass("views", cut_views)
+CUT_VIEWS = Pass("cut_views", cut_views)

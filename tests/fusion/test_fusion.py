@@ -20,10 +20,10 @@ from shlo_disc.expr.scalar import Unary, UnaryFn
 from shlo_disc.fusion.fuse import MERGED, REPEATED
 from shlo_disc.kernels.groups import Group, GroupKind
 from shlo_disc.kernels.kernel import RowKernel
+from shlo_disc.kernels.op_cost import weight
 from shlo_disc.kernels.rewrite import nodes_of
 from shlo_disc.kernels.simplify_kernel import stage_formulas
 from shlo_disc.kernels.stages import build_row_kernel
-from shlo_disc.kernels.weights import weight
 from shlo_disc.lower_cpu.rows import SEAMS
 from shlo_disc.options import CompileOptions
 from shlo_disc.report.text import explain

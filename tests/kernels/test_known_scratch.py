@@ -7,8 +7,8 @@ from dataclasses import replace
 from shlo_disc.expr.dim import Sym, const, of, symbol
 from shlo_disc.expr.scalar import Const, InRange, Load, Select
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.kernels.index_set_splitting import with_known_scratch
 from shlo_disc.kernels.kernel import Axis, Param, Scratch, Stage, Store
-from shlo_disc.kernels.seams import with_known_scratch
 
 F32 = DType.F32
 LANE, OTHER = Axis(Sym("%c0"), symbol("s")), Axis(Sym("%c1"), symbol("s"))

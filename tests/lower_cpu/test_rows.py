@@ -17,9 +17,9 @@ from jax import lax
 from shlo_disc.expr.dim import const, symbol
 from shlo_disc.kernels.kernel import RowKernel
 from shlo_disc.kernels.stages import build_row_kernel
-from shlo_disc.lower_cpu.phases import join_short_rows
+from shlo_disc.lower_cpu.modulo_splitting import join_short_rows
+from shlo_disc.lower_cpu.packed_transpose import print_turned, turned
 from shlo_disc.lower_cpu.rows import SEAMS, RowPrinter, extent, is_flat, scratch_bytes, unrolled
-from shlo_disc.lower_cpu.turned import print_turned, turned
 from tests.pipeline.exports import BF16, F16, In
 from tests.pipeline.programs import chain, planned, softmax
 

@@ -15,9 +15,9 @@ from shlo_disc.passes import PASSES
 from shlo_disc.passes.cse import CSE
 from shlo_disc.passes.dce import DCE
 from shlo_disc.passes.fold import FOLD
-from shlo_disc.passes.padding import PADDING
-from shlo_disc.passes.units import UNITS
-from shlo_disc.passes.updates import UPDATES
+from shlo_disc.passes.pad_into_convolution import PAD_INTO_CONVOLUTION
+from shlo_disc.passes.unit_dim_reduction import UNIT_DIM_REDUCTION
+from shlo_disc.passes.update_to_scatter import UPDATE_TO_SCATTER
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -186,7 +186,7 @@ def test_a_convolution_pads_its_input_itself(
     body = CONVOLUTION.format(**locals())
     text = f"func.func public @main(%x: tensor<2x3xf32>) -> tensor<1x{length}x1xf32> {{\n{body}\n}}"
     made = legalize(parse_module(text, "m.mlir"))
-    smaller = DCE.run(PADDING.run(made))
+    smaller = DCE.run(PAD_INTO_CONVOLUTION.run(made))
     assert names(smaller)["d_pad"] == pads
     np.testing.assert_array_equal(interpret(smaller, [X])[0], interpret(made, [X])[0])
 
@@ -210,7 +210,7 @@ def test_an_update_of_a_carry_is_a_scatter() -> None:
           }
         return %0#1 : tensor<?x3xf32>"""
     )
-    changed = UPDATES.run(made)
+    changed = UPDATE_TO_SCATTER.run(made)
     assert names(changed)["d_scatter"] == 1
     assert "d_dynamic_update_slice" not in names(changed)
     (wanted,), (found,) = interpret(made, [X]), interpret(changed, [X])
@@ -232,7 +232,7 @@ def test_a_reduction_over_one_element_is_a_step_of_its_body() -> None:
         return %2 : tensor<3xf32>""",
         "tensor<3xf32>",
     )
-    changed = UNITS.run(made)
+    changed = UNIT_DIM_REDUCTION.run(made)
     assert "d_reduce" not in names(changed)
     (wanted,), (found,) = interpret(made, [X]), interpret(changed, [X])
     np.testing.assert_array_equal(found, wanted)

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from shlo_disc.lower_cpu.in_flight import GROUP
+from shlo_disc.lower_cpu.cooperative_reduction import ENOUGH_STRIPS
 from shlo_disc.lower_cpu.rows import LONG_ROW, UNROLL
 from shlo_disc.lower_cpu.short_rows import LONGEST
+from shlo_disc.lower_cpu.software_pipelining import GROUP
 from shlo_disc.lower_cpu.spelling import LANES
-from shlo_disc.lower_cpu.spread import ENOUGH_STRIPS
 from shlo_disc.lower_cpu.stage_text import STRIP
 from tests.pipeline.exports import In
 

@@ -26,7 +26,7 @@ from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.dynamic_ops.reference import interpret
 from shlo_disc.expr.dim import Dim, Sym, of
 from shlo_disc.legalize.builder import Builder
-from shlo_disc.passes.levels import Levels, levels_of, symbols_of_check
+from shlo_disc.passes.partition_scheduling import Levels, levels_of, symbols_of_check
 from shlo_disc.passes.segments import split
 from tests.soundness.programs import SEED
 from tests.soundness.test_facts_hold import assert_dim, assert_truth, dims_of, divides_by_nothing

@@ -1,7 +1,7 @@
 """Reductions that want the whole grid: over leading axes, or with few results of many points each.
 
-Stage after stage is a launch over all rows (`staged`). A reduction is one launch, or two: parts of the points of each
-result first, then the parts of a result in order. How many parts is a function of the sizes alone, so that equal
+Stage after stage is a launch over all rows (`loop_fission`). A reduction is one launch, or two: parts of the points of
+each result first, then the parts of a result in order. How many parts is a function of the sizes alone, so that equal
 shapes give equal bits.
 """
 
@@ -17,7 +17,7 @@ from shlo_disc.expr.facts import Facts
 from shlo_disc.host_ir import Command, GridLaunch, Variant
 from shlo_disc.kernels.dependence import Dependence
 from shlo_disc.kernels.kernel import Axis, Param, RowKernel, Stage
-from shlo_disc.kernels.staged import take_apart
+from shlo_disc.kernels.loop_fission import take_apart
 from shlo_disc.lower_cuda.cost import BARRIER_LATENCY, LOAD_LATENCY
 from shlo_disc.lower_cuda.maps import map_pieces
 from shlo_disc.lower_cuda.points import SECTOR, THREADS, params_of, point_bytes, shared_cycles

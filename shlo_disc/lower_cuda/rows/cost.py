@@ -23,10 +23,10 @@ from shlo_disc.lower_cuda.cost import (
     SHUFFLE_LATENCY,
     memory_cycles,
 )
+from shlo_disc.lower_cuda.packed_transpose import Turn
 from shlo_disc.lower_cuda.points import operands_of, point_bytes, stores_of
 from shlo_disc.lower_cuda.rows.teams import Team
 from shlo_disc.lower_cuda.stage_text import is_ordered
-from shlo_disc.lower_cuda.turned import Turn
 
 ISSUED = 96  # instructions of one lane per cycle and multiprocessor, of at most 128
 TURN_WORK = 3  # instructions of an unrolled turn that has no point

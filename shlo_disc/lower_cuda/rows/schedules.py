@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from shlo_disc.expr.dim import Dim, const, minimum, product
 from shlo_disc.expr.facts import Facts
 from shlo_disc.host_ir import GridLaunch, Guard, Variant
+from shlo_disc.kernels.index_set_splitting import Seams
 from shlo_disc.kernels.inplace import Pairs, positions, row_pairs
 from shlo_disc.kernels.kernel import Param, RowKernel, Stage
-from shlo_disc.kernels.seams import Seams
 from shlo_disc.lower_cuda.maps import is_map, print_map
+from shlo_disc.lower_cuda.packed_transpose import Turn, spread, turned
 from shlo_disc.lower_cuda.printed import KernelText, Printed, Way
 from shlo_disc.lower_cuda.rows.columns import is_columns, print_columns, with_columns
 from shlo_disc.lower_cuda.rows.cost import MOST_BLOCKS, block_cost, stage_costs, turn_cost
@@ -33,7 +34,6 @@ from shlo_disc.lower_cuda.rows.teams import (
     TeamText,
 )
 from shlo_disc.lower_cuda.stage_text import StagePlan, is_ordered, pack
-from shlo_disc.lower_cuda.turned import Turn, spread, turned
 
 # packs of a map decide a condition once; launches need the sizes of loops; a division is cheaper than loops of threads
 SEAMS = Seams(maps=False, hidden=False, strips=False)

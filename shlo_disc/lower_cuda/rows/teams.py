@@ -11,12 +11,12 @@ from shlo_disc.emit.scopes import INDENT, Scope
 from shlo_disc.expr.dim import product
 from shlo_disc.kernels.kernel import Param, RowKernel
 from shlo_disc.lower_cuda.packed import PackedEmitter
+from shlo_disc.lower_cuda.packed_transpose import Turn, print_fill, spread
 from shlo_disc.lower_cuda.points import decode
 from shlo_disc.lower_cuda.printed import KernelText, pointers
 from shlo_disc.lower_cuda.rows.scratch import offsets, syncs
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 from shlo_disc.lower_cuda.stage_text import StagePlan, reduces_row, stage_text
-from shlo_disc.lower_cuda.turned import Turn, print_fill, spread
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,135 @@
+"""The group builder: groups while they grow, in an order in which they can run.
+
+The order is kept by the algorithm of Pearce and Kelly (A dynamic topological sort algorithm for directed acyclic
+graphs, JEA 2006): to merge two groups, only the groups between them in the order are looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
+from shlo_disc.dynamic_ops.reduce import ReduceAttrs
+from shlo_disc.kernels.groups import GroupKind
+
+
+@dataclass(slots=True, eq=False)
+class Draft:
+    """A group while it grows; `visits`: how often each op computes an element, at each of the likely sizes.
+
+    `indirections`: how many indices of indices an op is, for those that are one.
+    `work` is that of all ops, in additions. `loaded` are the tensors that it reads from memory, as far as its ops are
+    known; `memory` is what it costs to read these and to write the roots.
+    """
+
+    kind: GroupKind
+    ops: list[Op[object]]
+    roots: list[Tensor]
+    anchor: Op[object] | None
+    rows: Shape | None = None
+    visits: dict[Op[object], tuple[float, ...]] = field(default_factory=dict[Op[object], tuple[float, ...]])
+    copies: dict[Op[object], int] = field(default_factory=dict[Op[object], int])
+    indirections: dict[Op[object], int] = field(default_factory=dict[Op[object], int])
+    work: tuple[float, ...] = ()
+    memory: tuple[float, ...] = ()
+    loaded: dict[Tensor, None] = field(default_factory=dict[Tensor, None])
+    place: int = 0
+    before: dict[Draft, None] = field(default_factory=dict["Draft", None])
+    after: dict[Draft, None] = field(default_factory=dict["Draft", None])
+
+    @property
+    def label(self) -> str:
+        """What reports call it."""
+        return self.roots[0].name
+
+    @property
+    def reduces(self) -> list[Op[object]]:
+        """Its reductions."""
+        return [op for op in self.ops if isinstance(op.attrs, ReduceAttrs)]
+
+
+class DraftOrder:
+    """The drafts of one body: each runs after those that it reads from."""
+
+    def __init__(self) -> None:
+        self.drafts = dict[Draft, None]()
+        self._first = 0
+
+    def ordered(self) -> list[Draft]:
+        """All drafts as they can run."""
+        return sorted(self.drafts, key=lambda draft: draft.place)
+
+    def open(self, draft: Draft, readers: Iterable[Draft]) -> None:
+        """Add a draft that `readers` read, and that reads from none yet."""
+        self._first -= 1
+        draft.place = self._first
+        self.drafts[draft] = None
+        for reader in readers:
+            _connect(draft, reader)
+
+    def dependent(self, drafts: Sequence[Draft], readers: Sequence[Draft]) -> set[Draft]:
+        """Those of `drafts` that need one of `readers`: what all these read cannot be computed there."""
+        if not drafts or len(readers) < 2:
+            return set()
+        last = max(draft.place for draft in drafts)
+        starts = [after for draft in readers for after in draft.after]
+        return _reached_after(starts, last).intersection(drafts)
+
+    def extend(self, draft: Draft, readers: Iterable[Draft]) -> None:
+        """Let `readers` read from `draft`; no cycle may close."""
+        readers = [r for r in readers if r is not draft]
+        late = _reached_after(readers, draft.place - 1)
+        for reader in readers:
+            _connect(draft, reader)
+        if not late:
+            return
+        first = min(d.place for d in late)
+        early = _reached_before(draft, first)
+        moved = [*sorted(early, key=lambda d: d.place), *sorted(late, key=lambda d: d.place)]
+        for place, each in zip(sorted(d.place for d in moved), moved, strict=True):
+            each.place = place
+
+    def independent(self, a: Draft, b: Draft) -> bool:
+        """Whether neither needs the other."""
+        first, last = (a, b) if a.place < b.place else (b, a)
+        return last not in _reached_after([first], last.place)
+
+    def merge(self, kept: Draft, gone: Draft) -> None:
+        """Let `kept` stand for both drafts, which must be independent."""
+        del self.drafts[gone]
+        for producer in gone.before:
+            del producer.after[gone]
+        for reader in gone.after:
+            del reader.before[gone]
+        for producer in gone.before:
+            self.extend(producer, [kept])
+        self.extend(kept, gone.after)
+
+
+def _connect(producer: Draft, reader: Draft) -> None:
+    producer.after[reader] = None
+    reader.before[producer] = None
+
+
+def _reached_after(starts: Iterable[Draft], last: int) -> set[Draft]:
+    """The drafts that need one of `starts`, these included, up to place `last`."""
+    stack = [draft for draft in starts if draft.place <= last]
+    found = set(stack)
+    while stack:
+        for each in stack.pop().after:
+            if each.place <= last and each not in found:
+                found.add(each)
+                stack.append(each)
+    return found
+
+
+def _reached_before(draft: Draft, first: int) -> set[Draft]:
+    """The drafts that `draft` needs, itself included, that stand after place `first`."""
+    stack, found = [draft], {draft}
+    while stack:
+        for each in stack.pop().before:
+            if each.place > first and each not in found:
+                found.add(each)
+                stack.append(each)
+    return found

@@ -1,0 +1,31 @@
+"""Loop-invariant buffers: arguments and constants, and in a loop what is made before it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shlo_disc.dynamic_ops.program import Body, Program, Tensor
+from shlo_disc.kernels.groups import Group
+
+
+class Lasting:
+    """Answers for the tensors that the groups of a program read."""
+
+    def __init__(self, program: Program) -> None:
+        self._given = {p.tensor for p in program.parameters}.union(program.constants)
+        self._depths = dict[Tensor, int]()
+        _number(program.body, 0, self._depths)
+
+    def among(self, tensors: Sequence[Tensor], group: Group) -> Sequence[bool]:
+        """Which of the tensors that a group reads are read again and again as they are."""
+        depth = self._depths[group.roots[0]]
+        return [t in self._given or self._depths.get(t, depth) < depth for t in tensors]
+
+
+def _number(body: Body, depth: int, found: dict[Tensor, int]) -> None:
+    """In how many loops each tensor is made."""
+    found.update(dict.fromkeys(body.arguments, depth))
+    for op in body.ops:
+        found.update(dict.fromkeys(op.results, depth))
+        for inner in op.bodies:
+            _number(inner, depth + (op.name == "d_while"), found)

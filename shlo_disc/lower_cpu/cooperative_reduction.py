@@ -1,0 +1,125 @@
+"""Cooperative reductions: kernels of one row that all threads share, each stage a loop of its own, a reduction two.
+
+The kernel is one piece of work that launches the loops. What they hand on lies in workspaces of the call.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from shlo_disc.emit.emitter import Emitter
+from shlo_disc.emit.naming import NAME
+from shlo_disc.emit.scopes import INDENT
+from shlo_disc.expr.dim import Dim, const, maximum, minimum, product
+from shlo_disc.kernels.kernel import Param, RowKernel
+from shlo_disc.kernels.loop_fission import take_apart
+from shlo_disc.kernels.split_reduction import Grain, split_reduction
+from shlo_disc.lower_cpu import rows
+from shlo_disc.lower_cpu.rows import RowPrinter
+from shlo_disc.lower_cpu.spelling import VectorSpelling
+from shlo_disc.lower_cpu.stage_text import STRIP
+from shlo_disc.lower_cpu.templates import SIZES, Body, signature, union
+
+GRAIN = Grain(points=1 << 14, results=STRIP)
+ENOUGH_STRIPS = 8  # of columns, which threads share without cutting them: several stages then read memory once
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A launch of its own, and what one piece costs in additions."""
+
+    kernel: RowKernel
+    work: Dim
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Loops one after the other, and the workspaces between them with their elements.
+
+    `whole`: the kernel as a loop over its columns, taken instead where `columns` is at least `ENOUGH_STRIPS` strips.
+    """
+
+    loops: tuple[Loop, ...]
+    workspaces: tuple[tuple[Param, Dim], ...]
+    whole: Loop | None
+    columns: Dim
+
+    @property
+    def bytes(self) -> tuple[Dim, ...]:
+        """The sizes of the workspaces: 0 where the kernel is taken whole."""
+        sizes = [elements * param.dtype.bytes for param, elements in self.workspaces]
+        if self.whole is None:
+            return tuple(sizes)
+        cut = minimum(1, maximum(0, ENOUGH_STRIPS * STRIP - self.columns))
+        return tuple(size * cut for size in sizes)
+
+
+def spread(kernel: RowKernel, effort: int) -> Spread | None:
+    """Take apart a kernel of one row that reduces; None if it is small or has many columns. `effort`: of an element."""
+    if kernel.rows or not any(stage.reductions for stage in kernel.stages):
+        return None
+    points = rows.points(kernel.stages)
+    if points.constant is not None and points.constant <= GRAIN.points:
+        return None
+    columns, whole = const(0), None
+    if rows.is_columns(kernel):
+        columns = kernel.stages[0].axes[-1].extent
+        if columns.constant is not None and columns.constant >= ENOUGH_STRIPS * STRIP:
+            return None
+        if columns.constant is None:
+            whole = Loop(kernel, rows.piece(kernel) * effort)
+    staged = take_apart(kernel)
+    kernels, spaces = list[RowKernel](), list(staged.workspaces)
+    for stage in staged.stages:
+        parts = split_reduction(stage, GRAIN, len(spaces)) if stage.reductions else None
+        if parts is None:
+            kernels.append(RowKernel((), (), (stage,), ()))
+        else:
+            kernels += [parts.first, parts.join]
+            spaces += parts.workspaces
+    params = (*kernel.params, *(param for param, _ in spaces))
+    loops = [Loop(replace(one, params=params), _work(one) * effort) for one in kernels]
+    return Spread(tuple(loops), tuple(spaces), whole, columns)
+
+
+def _work(kernel: RowKernel) -> Dim:
+    """The elements of one piece, at most."""
+    if not kernel.rows:
+        return rows.piece(kernel)
+    (stage,) = kernel.stages
+    return const(GRAIN.points) if stage.reductions else product(axis.extent for axis in stage.axes)
+
+
+def print_spread(found: Spread, least: int) -> Body:
+    """A function per loop, and the kernel that launches them; a thread takes at least `least` additions of a loop."""
+    emit = Emitter(VectorSpelling())
+    functions, sizes, lines = list[str](), tuple[str, ...](), list[str]()
+    for number, loop in enumerate(found.loops):
+        text, used = _function(f"{NAME}_loop{number}", loop.kernel)
+        functions += text
+        sizes = union(sizes, used)
+        lines.append(_launch(emit, f"{NAME}_loop{number}", loop, least))
+    if found.whole is not None:
+        text, used = _function(f"{NAME}_columns", found.whole.kernel)
+        functions += text
+        sizes = union(sizes, used)
+        columns = emit.dim_scalar(found.columns)
+        lines = [
+            f"if ({columns} >= {ENOUGH_STRIPS * STRIP}) {{",
+            INDENT + _launch(emit, f"{NAME}_columns", found.whole, least),
+            "} else {",
+            *(INDENT + line for line in lines),
+            "}",
+        ]
+    return Body(tuple(functions), (*emit.scopes[0].lines, *lines), union(sizes, tuple(emit.sizes)))
+
+
+def _function(name: str, kernel: RowKernel) -> tuple[list[str], tuple[str, ...]]:
+    statements, sizes = RowPrinter(kernel).lines()
+    return [*signature("static", name), SIZES, *(INDENT + line for line in statements), "}"], sizes
+
+
+def _launch(emit: Emitter, name: str, loop: Loop, least: int) -> str:
+    extent, scratch = emit.dim_scalar(rows.extent(loop.kernel)), emit.dim_scalar(rows.scratch_bytes(loop.kernel))
+    grain = emit.dim_scalar(maximum(1, const(least) // maximum(1, loop.work)))
+    return f"runtime->parallel(runtime, {name}, buffers, dims, {extent}, {grain}, {scratch});"

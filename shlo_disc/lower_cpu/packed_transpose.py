@@ -1,0 +1,140 @@
+"""Packed transposes: reducing kernels pack 16 rows of each transposed operand into scratch, then read along lanes.
+
+Where lanes run along an axis that an operand has strides along, and the last row axis is the one that is contiguous
+there, a piece of work is a block of 16 rows: whole cache lines are read, once, however many stages read the operand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from shlo_disc.emit.emitter import Emitter
+from shlo_disc.emit.naming import NAME
+from shlo_disc.emit.scopes import INDENT, clean
+from shlo_disc.emit.transposed import reading_instead, transposed_reads
+from shlo_disc.expr.dim import Dim, Sym, of, product
+from shlo_disc.expr.scalar import Load
+from shlo_disc.kernels.dependence import Dependence
+from shlo_disc.kernels.kernel import Axis, Param, RowKernel
+from shlo_disc.lower_cpu import rows
+from shlo_disc.lower_cpu.rows import RowPrinter
+from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
+from shlo_disc.lower_cpu.stage_loops import decode
+from shlo_disc.lower_cpu.templates import SIZES, Body, signature, union
+from shlo_disc.lower_cpu.vectorize import can_vectorize
+
+_FIRST, _AT = Sym("%first"), Sym("%at")  # the first row of a block, and a step along the lane
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A load that is turned: over which loop of its stage, and the buffer of 16 rows that is read instead."""
+
+    load: Load
+    lane: Axis
+    block: Param
+
+    @property
+    def line(self) -> Dim:
+        """The elements from one row of the block to the next."""
+        return rows.padded(self.lane.extent)
+
+    @property
+    def bytes(self) -> Dim:
+        """The memory of the block."""
+        return self.line * (LANES * self.block.dtype.bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """`kernel` reads the blocks, which are its last params, where it read the operands along their strides."""
+
+    kernel: RowKernel
+    turns: tuple[Turn, ...]
+
+    @property
+    def blocks(self) -> Dim:
+        """How many blocks lie along the last row axis."""
+        return (self.kernel.rows[-1].extent + (LANES - 1)) // LANES
+
+    @property
+    def extent(self) -> Dim:
+        """How many independent pieces of work a launch has: blocks of rows."""
+        return product((*(axis.extent for axis in self.kernel.rows[:-1]), self.blocks))
+
+    @property
+    def places(self) -> tuple[Dim, ...]:
+        """Where each block begins in the scratch, behind that of the rows; and where the last one ends."""
+        ends = [rows.scratch_bytes(self.kernel)]
+        for turn in self.turns:
+            ends.append(ends[-1] + turn.bytes)
+        return tuple(ends)
+
+
+def turned(kernel: RowKernel) -> Turned | None:
+    """Find what to turn in a kernel that reduces, if anything."""
+    deps = Dependence()
+    reads = transposed_reads(kernel, lambda stage: can_vectorize(stage, deps))
+    if not reads:
+        return None
+    turns = tuple(Turn(load, lane, Param(f"q{k}", load.dtype)) for k, (load, lane) in enumerate(reads))
+    row = of(kernel.rows[-1].symbol) % LANES
+    blocks = {(t.load, t.lane): Load(t.block, (row * t.line + of(t.lane.symbol),)) for t in turns}
+    params = (*kernel.params, *(turn.block for turn in turns))
+    return Turned(replace(reading_instead(kernel, blocks), params=params), turns)
+
+
+def print_turned(found: Turned) -> Body:
+    """A function for the rows of a block, and the kernel that turns its operands and calls it."""
+    kernel, emit = found.kernel, Emitter(VectorSpelling())
+    statements, sizes = RowPrinter(kernel).lines()
+    name = f"{NAME}_rows"
+    function = [*signature("static", name), SIZES, *(INDENT + line for line in statements), "}"]
+    operands = kernel.params[: len(kernel.params) - len(found.turns)]
+    sources = {turn.load.source for turn in found.turns}
+    pointers = [
+        rows.pointer(VectorSpelling(), k, param, written=False) for k, param in enumerate(operands) if param in sources
+    ]
+    starts = [emit.dim_scalar(place) for place in found.places[:-1]]
+    buffers = [f"buffers[{k}]" for k in range(len(operands))] + [f"(char*)scratch + {start}" for start in starts]
+    height, blocks = emit.dim_scalar(kernel.rows[-1].extent), emit.dim_scalar(found.blocks)
+    outer = kernel.rows[:-1]
+    with emit.inside("%block", _FIRST.name, *(axis.symbol.name for axis in outer)) as block:
+        decode(emit, block, outer, f"block / {blocks}")
+        block.lines += [
+            f"const int64_t first = block % {blocks} * {LANES};",
+            f"const int64_t count = min_({height} - first, (int64_t){LANES});",
+        ]
+        for number, turn in enumerate(found.turns, start=len(operands)):
+            block.block(_turn(emit, turn, f"all[{number}]", kernel.rows[-1]))
+        block.lines += [
+            f"const int64_t row = block / {blocks} * {height} + first;",
+            f"{name}(runtime, all, dims, row, row + count, scratch);",
+        ]
+    lines = [
+        *pointers,
+        f"void* const all[] = {{{', '.join(buffers)}}};",
+        *emit.scopes[0].lines,
+        "for (int64_t block = begin; block < end; ++block) {",
+        *(INDENT + line for line in block.lines),
+        "}",
+    ]
+    return Body(tuple(function), tuple(lines), union(sizes, tuple(emit.sizes)))
+
+
+def _turn(emit: Emitter, turn: Turn, block: str, across: Axis) -> Sequence[str]:
+    """Turn the operand's part of a block, 16 steps of the lane at a time."""
+    (offset,), at, extent = turn.load.index, clean(_AT.name), emit.dim_scalar(turn.lane.extent)
+    split = offset.linear(turn.lane.symbol)
+    assert split is not None, "only loads with a stride are turned"
+    kind = VectorSpelling().memory_type(turn.block.dtype)
+    place = offset.substitute({across.symbol: of(_FIRST), turn.lane.symbol: of(_AT)})
+    with emit.inside(_AT.name) as step:
+        start, stride, line = (emit.dim_scalar(dim) for dim in (place, split[0], turn.line))
+        step.lines += [
+            f"load_transposed(({kind}*){block} + {at}, {turn.load.source.name} + {start}, {stride}, count,",
+            f"{INDENT * 2}min_({extent} - {at}, (int64_t){LANES}), {line});",
+        ]
+    head = f"for (int64_t {at} = 0; {at} < {extent}; {at} += {LANES}) {{"
+    return [head, *(INDENT + line for line in step.lines), "}"]

@@ -1,0 +1,221 @@
+"""When stages of a software pipeline hand on what they have found: the schedule of an iteration, and its rule.
+
+In turn t stage s is at group t - s of the rows, so what stage s does for group g it does in turn g + s. A turn has
+moments: what stages compute before the loop (`BEFORE`), the loop over the lanes, with all stages in it (`LOOP`), and
+then one after the other the `ends`, which finish a reduction or move a number on to the variable of a later stage.
+
+What one stage hands on to another waits in a place. A variable has one copy, which the next group overwrites one turn
+later; scratch has c copies that take turns, so group g + c overwrites what was group g's, c turns later. Of a place
+with c copies that is written at stage w, moment p, and read at stage r, moment q, every group reads its own value if
+
+    (w, p) < (r, q) < (w + c, p)
+
+as pairs: after it was written, and before it is overwritten. This is the lifetime rule of software pipelining (Lam,
+"Software pipelining", PLDI 1988, calls copies for values that live longer "modulo variable expansion"). `check` proves
+it for every place of a kernel.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from shlo_disc.diagnostics import InternalError
+from shlo_disc.expr.node import Node
+from shlo_disc.expr.scalar import Arg, Load
+from shlo_disc.kernels.dependence import Dependence
+from shlo_disc.kernels.kernel import RowKernel, Scratch, Stage, Store
+from shlo_disc.kernels.rewrite import nodes_of
+from shlo_disc.kernels.simplify_kernel import stage_formulas
+
+BEFORE, LOOP, ENDS = 0, 1, 2  # the moments of a turn; end number k is at ENDS + k
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """A number that stage `teller` finds, as the later stage `stage` sees it."""
+
+    carry: Arg
+    teller: int
+    stage: int
+
+    @property
+    def variable(self) -> Arg:
+        """Where it waits. Each stage has variables of its own, as others are at other rows meanwhile."""
+        return Arg(f"{self.carry.name}_{self.stage}", self.carry.dtype)
+
+    @property
+    def source(self) -> Arg:
+        """What is copied there: the number, or the variable of the stage before."""
+        return self.carry if self.stage == self.teller + 1 else Late(self.carry, self.teller, self.stage - 1).variable
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """Stage `stage` finishes its reductions and tells the next stage what it has found."""
+
+    stage: int
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A number that waits for longer than one turn goes to the variable of the next stage."""
+
+    late: Late
+
+
+End: TypeAlias = Finish | Move
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The variables between the stages of a kernel, the copies of its scratch, and the ends of a turn in order."""
+
+    late: tuple[Late, ...]
+    copies: tuple[tuple[Scratch, int], ...]
+    ends: tuple[End, ...]
+
+    def seen(self, stage: int) -> dict[str, Arg]:
+        """The variables that a stage reads, by the names of the numbers."""
+        return {late.carry.name: late.variable for late in self.late if late.stage == stage}
+
+    def told(self, stage: int) -> list[Late]:
+        """What a stage tells the next one."""
+        return [late for late in self.late if late.teller == stage and late.stage == stage + 1]
+
+    def copies_of(self, scratch: Scratch) -> int:
+        """How many groups' elements a scratch holds at a time."""
+        return dict(self.copies)[scratch]
+
+
+def schedule_of(kernel: RowKernel) -> Schedule:
+    """The schedule of a kernel: later stages first, so that they read what they see before it is overwritten.
+
+    Raises:
+        InternalError: the schedule breaks the lifetime rule.
+    """
+    late = list[Late]()
+    for teller, stage in enumerate(kernel.stages):
+        for carry in (reduction.carries[0] for reduction in stage.reductions):
+            readers = [n for n in range(teller + 1, len(kernel.stages)) if carry.name in _reads(kernel.stages[n])]
+            late += [Late(carry, teller, n) for n in range(teller + 1, max(readers, default=teller) + 1)]
+    ends = list[End]()
+    for number in reversed(range(len(kernel.stages))):
+        moved = [one for one in late if one.teller == number and one.stage > number + 1]
+        ends += [Move(one) for one in sorted(moved, key=lambda one: -one.stage)]
+        ends += [Finish(number)] if kernel.stages[number].reductions else []
+    found = Schedule(tuple(late), tuple((s, copies(kernel, s)) for s in kernel.scratch), tuple(ends))
+    check(kernel, found)
+    return found
+
+
+def copies(kernel: RowKernel, scratch: Scratch) -> int:
+    """How many groups' elements are kept at a time: of each from the turn that stores it to the last that reads it."""
+    users = [number for number, stage in enumerate(kernel.stages) if scratch in {*_loaded(stage), *_stored(stage)}]
+    return users[-1] - users[0] + 1 if users else 1
+
+
+def scratch_of(stage: Stage) -> list[Scratch]:
+    """The scratch that a stage reads or writes, by name."""
+    return sorted({*_loaded(stage), *_stored(stage)}, key=lambda one: one.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A stage that writes, or reads, its group's copy of a place, at a moment of its turn."""
+
+    place: str
+    copies: int
+    stage: int
+    moment: int
+
+
+def check(kernel: RowKernel, schedule: Schedule) -> None:
+    """Prove the lifetime rule for all that the stages of a kernel hand on under a schedule.
+
+    Raises:
+        InternalError: something is read before it is written, or after it is overwritten, or two things share a place.
+    """
+    names = Counter(late.variable.name for late in schedule.late)
+    names.update(carry.name for stage in kernel.stages for r in stage.reductions for carry in r.carries)
+    if shared := [name for name, count in names.items() if count > 1]:
+        raise InternalError(f"rows in flight: found several numbers named {shared[0]}, expected one")
+    writes, reads = list(_writes(kernel, schedule)), list(_all_reads(kernel, schedule))
+    for read in reads:
+        writers = [write for write in writes if write.place == read.place]
+        if not writers:
+            raise InternalError(f"rows in flight: stage {read.stage} reads {read.place}, which no stage has written")
+        for write in writers:
+            if not (write.stage, write.moment) < (read.stage, read.moment):
+                raise InternalError(f"rows in flight: {_told(read)} before {_told(write)} writes it")
+            if not (read.stage, read.moment) < (write.stage + write.copies, write.moment):
+                raise InternalError(f"rows in flight: {_told(read)} after {_told(write)} has overwritten it")
+
+
+def _told(access: Access) -> str:
+    return f"{access.place} of {access.copies} copies, at stage {access.stage}, moment {access.moment}"
+
+
+def _writes(kernel: RowKernel, schedule: Schedule) -> Iterator[Access]:
+    for number, stage in enumerate(kernel.stages):
+        for scratch in _stored(stage):
+            yield Access(scratch.name, schedule.copies_of(scratch), number, LOOP)
+    for moment, end in enumerate(schedule.ends, start=ENDS):
+        match end:
+            case Finish(number):
+                yield from (Access(late.variable.name, 1, number, moment) for late in schedule.told(number))
+                for scratch in _stored_late(kernel.stages[number]):
+                    yield Access(scratch.name, schedule.copies_of(scratch), number, moment)
+            case Move(late):
+                yield Access(late.variable.name, 1, late.stage - 1, moment)
+
+
+def _all_reads(kernel: RowKernel, schedule: Schedule) -> Iterator[Access]:
+    """What a stage reads it may read at any moment from before the loop to its own end."""
+    ends = {end.stage: moment for moment, end in enumerate(schedule.ends, start=ENDS) if isinstance(end, Finish)}
+    for number, stage in enumerate(kernel.stages):
+        for moment in (BEFORE, LOOP, *([ends[number]] if number in ends else [])):
+            for name in sorted(_reads(stage)):
+                yield Access(_place(schedule, name, number), 1, number, moment)
+            for scratch in _loaded(stage):
+                yield Access(scratch.name, schedule.copies_of(scratch), number, moment)
+    for moment, end in enumerate(schedule.ends, start=ENDS):
+        if isinstance(end, Move):
+            yield Access(end.late.source.name, 1, end.late.stage - 1, moment)
+
+
+def _place(schedule: Schedule, name: str, stage: int) -> str:
+    variable = schedule.seen(stage).get(name)
+    return name if variable is None else variable.name
+
+
+def _reads(stage: Stage) -> set[str]:
+    """The names of the numbers that a stage reads of other stages."""
+    own = {arg.name for r in stage.reductions for arg in r.inputs}
+    made = {carry.name for r in stage.reductions for carry in r.carries}
+    starts = _names([x for r in stage.reductions for x in r.init])
+    return (_names(stage_formulas(stage)) - made - own) | starts
+
+
+def _names(formulas: Iterable[Node]) -> set[str]:
+    deps = Dependence()
+    return {name for formula in formulas for name in deps.of(formula) if not name.startswith("%")}
+
+
+def _loaded(stage: Stage) -> list[Scratch]:
+    loads = (node.source for node in nodes_of(stage_formulas(stage)) if isinstance(node, Load))
+    return [source for source in loads if isinstance(source, Scratch)]
+
+
+def _stored(stage: Stage) -> list[Scratch]:
+    return [*_targets(stage.stores), *_stored_late(stage)]
+
+
+def _stored_late(stage: Stage) -> list[Scratch]:
+    return _targets([store for reduction in stage.reductions for store in reduction.stores])
+
+
+def _targets(stores: Sequence[Store]) -> list[Scratch]:
+    return [store.target for store in stores if isinstance(store.target, Scratch)]

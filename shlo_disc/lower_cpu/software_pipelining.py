@@ -1,0 +1,191 @@
+"""Software pipelining: the stages of a row kernel in one loop, each at rows of its own.
+
+The loops of one row's stages follow each other. Each fills the pipelines, drains them, and waits for what bounds it
+alone: a maximum for memory, an exponential for the multipliers, a quotient for the divider. Side by side they wait for
+less. So in turn t stage s computes group t - s of two rows, all stages in one loop over the lanes (software pipelining
+of the loop over rows). What a stage tells a later one waits for as many turns as lie between them: numbers in variables
+that are handed on in every turn, elements in one scratch of several that take turns. `flight_schedule` says when, and
+proves that nothing is overwritten before it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from shlo_disc.emit.emitter import EXACT
+from shlo_disc.emit.scopes import INDENT, clean
+from shlo_disc.expr.dim import Sym, of
+from shlo_disc.expr.node import Node
+from shlo_disc.expr.scalar import Arg, Load, Scalar, Unary, UnaryFn
+from shlo_disc.kernels.dependence import Dependence
+from shlo_disc.kernels.kernel import Axis, RowKernel, Scratch, Stage
+from shlo_disc.kernels.rewrite import DimRewriter, nodes_of
+from shlo_disc.kernels.simplify_kernel import rewrite_stage, stage_dims, stage_formulas
+from shlo_disc.lower_cpu.pipeline_schedule import Finish, Late, Move, schedule_of, scratch_of
+from shlo_disc.lower_cpu.spelling import LANES
+from shlo_disc.lower_cpu.stage_loops import RowContext, decode
+from shlo_disc.lower_cpu.stage_text import VectorStage
+
+GROUP = 2  # rows: four need more registers than there are
+MOST_STAGES = 3  # five gain nothing any more (docs/kernels.md)
+# Of a few instructions: a stage without others waits for its loads, which are near if the row was just read.
+_CHEAP = EXACT | {UnaryFn.NOT, UnaryFn.POPCNT, UnaryFn.COUNT_LEADING_ZEROS, UnaryFn.REAL, UnaryFn.IMAG}
+
+
+def may_fly(kernel: RowKernel) -> bool:
+    """Whether the stages of an unrolled kernel are loops over the same lanes, of which one computes a function."""
+    stages = kernel.stages
+    if not 2 <= len(stages) <= MOST_STAGES or any(len(stage.axes) != 1 for stage in stages):
+        return False
+    if any(stage.axes[0].extent != stages[0].axes[0].extent for stage in stages):
+        return False
+    if any(stage.reductions and not stage.reduced[0] for stage in stages):
+        return False
+    # while a stage is not on yet, numbers of its rows come from what was not told yet: no place may depend on them
+    if any(dim.data() for stage in stages for dim in stage_dims(stage)):
+        return False
+    return any(map(_computes, stages))
+
+
+def _computes(stage: Stage) -> bool:
+    """Whether the stage computes a function of each element, of more than a few instructions."""
+    deps, lane = Dependence(), stage.axes[0].symbol.name
+    functions = (node for node in nodes_of(stage_formulas(stage)) if isinstance(node, Unary))
+    return any(node.fn not in _CHEAP and lane in deps.of(node) for node in functions)
+
+
+class _Renamer(DimRewriter):
+    """What one stage reads under names of its own, as other stages are at other rows meanwhile."""
+
+    def __init__(self, number: int, symbols: Mapping[Sym, Sym], seen: Mapping[str, Arg]) -> None:
+        change = {old: of(new) for old, new in symbols.items()}
+        super().__init__(lambda dim: dim.substitute(change))
+        self._number, self._seen = number, seen
+
+    def _rebuild(self, node: Scalar) -> Scalar:
+        match node:
+            case Arg(name, _):
+                return self._seen.get(name, node)
+            case Load(Scratch() as scratch, index):
+                return Load(self.buffer(scratch), tuple(map(self.dim, index)))
+            case _:
+                return super()._rebuild(node)
+
+    def buffer(self, scratch: Scratch) -> Scratch:
+        """The scratch of the rows that the stage is at."""
+        return replace(scratch, name=f"{scratch.name}_{self._number}")
+
+    def stage(self, stage: Stage, lane: Axis) -> Stage:
+        """The whole stage, with its loop over `lane`."""
+        renamed = rewrite_stage(stage, self)
+        stores = [
+            replace(store, target=self.buffer(store.target)) if isinstance(store.target, Scratch) else store
+            for store in renamed.stores
+        ]
+        return replace(renamed, axes=(lane,), stores=tuple(stores))
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """The statements of one stage in a turn: before the loop, at a vector, at the last lanes, and after the loop."""
+
+    before: Sequence[str]
+    whole: Sequence[str]
+    rest: Sequence[str]
+    after: Sequence[str]
+
+
+class InFlight:
+    """Prints the turns of a kernel whose rows from `row` on are computed in groups."""
+
+    def __init__(self, row: RowContext, kernel: RowKernel) -> None:
+        self._row, self._emit, self._kernel = row, row.emit, kernel
+        self._lane = kernel.stages[0].axes[0]
+        self._schedule = schedule_of(kernel)
+
+    def lines(self) -> list[str]:
+        """The statements; `row` is behind the last group afterwards."""
+        texts = [self._stage(number) for number in range(len(self._kernel.stages))]
+        return [
+            f"if (const int64_t groups = (end - row) / {GROUP}; groups > 0) {{",
+            f"{INDENT}constexpr int R = {GROUP};",
+            *(f"{INDENT}{self._kind(late)} {late.variable.name}[R] = {{}};" for late in self._schedule.late),
+            f"{INDENT}for (int64_t turn = 0; turn < groups + {len(texts) - 1}; ++turn) {{",
+            *(INDENT * 2 + line for line in self._turn(texts)),
+            f"{INDENT}}}",
+            f"{INDENT}row += groups * R;",
+            "}",
+        ]
+
+    def _turn(self, texts: Sequence[_Text]) -> list[str]:
+        lane, last = clean(self._lane.symbol.name), self._emit.dim_scalar(self._lane.extent)
+        lines = [line for text in texts for line in text.before]
+        lines += [
+            f"int64_t {lane} = 0;",
+            f"for (; {lane} + {LANES} <= {last}; {lane} += {LANES}) {{",
+            *self._side_by_side([text.whole for text in texts]),
+            "}",
+            f"if ({lane} < {last}) {{",
+            f"{INDENT}const int64_t left = {last} - {lane};",
+            *self._side_by_side([text.rest for text in texts]),
+            "}",
+        ]
+        for end in self._schedule.ends:
+            match end:
+                case Finish(number):
+                    lines += self._guarded(number, texts[number].after)
+                case Move(late):
+                    lines.append(_copied(late))
+        return lines
+
+    def _side_by_side(self, bodies: Sequence[Sequence[str]]) -> list[str]:
+        """The last stage first: it reads what an earlier turn stored."""
+        guarded = [self._guarded(number, body) for number, body in enumerate(bodies)]
+        return [INDENT + line for body in reversed(guarded) for line in body]
+
+    def _guarded(self, number: int, body: Sequence[str]) -> list[str]:
+        return [f"if (is_on_{number}) {{", *(INDENT + line for line in body), "}"] if body else []
+
+    def _kind(self, late: Late) -> str:
+        return self._row.spell.value_type(late.carry.dtype)
+
+    def _stage(self, number: int) -> _Text:
+        kernel, emit = self._kernel, self._emit
+        stage, lane = kernel.stages[number], self._lane
+        rows = [Axis(Sym(f"{axis.symbol.name}_{number}"), axis.extent) for axis in kernel.rows]
+        symbols = {old.symbol: new.symbol for old, new in zip(kernel.rows, rows, strict=True)}
+        seen = self._schedule.seen(number)
+        renamer = _Renamer(number, {**symbols, stage.axes[0].symbol: lane.symbol}, seen)
+        stage = renamer.stage(stage, lane)
+        before = [
+            f"// stage {number}",
+            f"const bool is_on_{number} = (uint64_t)(turn - {number}) < (uint64_t)groups;",
+            f"const int64_t row_{number} = row + min_(max_(turn - {number}, (int64_t)0), groups - 1) * R;",
+        ]
+        for scratch in scratch_of(kernel.stages[number]):
+            before += self._buffer(scratch, renamer.buffer(scratch), number)
+        with emit.inside("%row", *(axis.symbol.name for axis in rows), arrayed=True) as scope:
+            emit.arrays.update(arg.name for arg in seen.values())
+            for arg in seen.values():
+                emit.bind(arg.name, emit.row_scope)
+            decode(emit, scope, rows, f"row_{number} + k", arrayed=True)
+            emit.count_uses(list[Node](stage_formulas(stage)))
+            printer = VectorStage(self._row, stage, {})
+            whole, rest = printer.step(""), printer.step("left")
+            after = [*printer.finish(), *map(_copied, self._schedule.told(number))] if stage.reductions else []
+        return _Text([*before, *scope.lines, *printer.starts()], whole, rest, after)
+
+    def _buffer(self, scratch: Scratch, own: Scratch, number: int) -> list[str]:
+        """The scratch of the rows that a stage is at."""
+        kind, count = self._row.spell.memory_type(scratch.dtype), self._schedule.copies_of(scratch)
+        place = f"(uint64_t)(turn + {count * len(self._kernel.stages) - number}) % {count} * R * {scratch.name}_row"
+        return [
+            f"{kind}* const {own.name} = {scratch.name} + {place};",
+            f"const int64_t {own.name}_row = {scratch.name}_row;",
+        ]
+
+
+def _copied(late: Late) -> str:
+    """The statement that tells, or moves on, a number."""
+    return f"for (int k = 0; k < R; ++k) {late.variable.name}[k] = {late.source.name}[k];"

@@ -1,0 +1,151 @@
+"""Legalizes the types of convolutions: those without a kernel become convolutions of types that have one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+from shlo_disc.analysis.access import is_free
+from shlo_disc.dynamic_ops.contract import ConvAttrs, accumulator
+from shlo_disc.dynamic_ops.opdef import NoAttrs
+from shlo_disc.dynamic_ops.program import Op, Program, Tensor
+from shlo_disc.expr.dim import const
+from shlo_disc.ir.dtypes import DType
+from shlo_disc.passes.dce import eliminate_dead_ops
+from shlo_disc.passes.rewriting import Changed, Producers, rewrite
+
+HasKernel: TypeAlias = Callable[[Op[Any]], bool]
+
+
+def convert_convolutions(program: Program, has_kernel: HasKernel) -> Program:
+    """Say what a convolution without a kernel computes by convolutions that have one, if there are such.
+
+    Its operands are converted to the type of its sums, unless a kernel reads them as they are, and sums to the type of
+    its result. Narrow floats add up in f32 and integers modulo 2^32 or 2^64, so no bit is another. Real and imaginary
+    parts are convolved alone. Weights that are arguments or constants stay as they are if a kernel converts them while
+    it packs them, also where the program converts them: they are packed once for many calls.
+    """
+
+    def change(op: Op[Any], producers: Producers) -> Changed:
+        if not isinstance(op.attrs, ConvAttrs):
+            return op
+        if has_kernel(op):
+            narrow = _with_narrow_weights(op, producers)
+            return narrow if narrow is not None and has_kernel(narrow) else op
+        for made in _ways(op, producers):
+            if all(map(has_kernel, [one for one in made if isinstance(one.attrs, ConvAttrs)])):
+                return made
+        return op
+
+    changed = rewrite(program, change)
+    return program if changed.body is program.body else eliminate_dead_ops(changed)
+
+
+def _with_narrow_weights(op: Op[ConvAttrs], producers: Producers) -> Op[ConvAttrs] | None:
+    """The same of the narrower floats that the program converts to its weights, if these are given."""
+    data, weights = op.operands
+    made = producers.get(weights)
+    if made is None or made.name != "convert" or not _is_wider(weights.dtype, made.operands[0].dtype):
+        return None
+    return replace(op, operands=(data, made.operands[0])) if _is_given(made.operands[0], producers) else None
+
+
+def _is_wider(dtype: DType, than: DType) -> bool:
+    """Whether a float has more bits than another."""
+    return dtype.is_float and than.is_float and dtype.bits > than.bits
+
+
+def _is_given(tensor: Tensor, producers: Producers) -> bool:
+    """Whether nothing computes a tensor: it is an argument or a constant, or a view of one."""
+    while (made := producers.get(tensor)) is not None and is_free(made) and made.operands:
+        tensor = made.operands[0]
+    return made is None or is_free(made)
+
+
+def _ways(op: Op[ConvAttrs], producers: Producers) -> Iterator[list[Op[Any]]]:
+    """What says the same, what is better first."""
+    dtype = op.results[0].dtype
+    if dtype.is_complex:
+        yield _of_parts(op)
+        return
+    if dtype.is_integer and all(x.dtype.is_integer for x in op.operands):
+        yield _of_sums(op, as_they_are=op.operands)  # what wraps is the same modulo less
+    weights = op.operands[1]
+    if _is_wider(accumulator(dtype), weights.dtype) and _is_given(weights, producers):
+        yield _of_sums(op, as_they_are=(weights,))
+    yield _of_sums(op)
+
+
+def _of_sums(op: Op[ConvAttrs], as_they_are: Sequence[Tensor] = ()) -> list[Op[Any]]:
+    """Operands, converted or `as_they_are`, their convolution, and its sums converted."""
+    (result,) = op.results
+    exact = accumulator(result.dtype)
+    sums, make = _sums(exact), _Maker(op)
+    data, weights = (x if x in as_they_are else make.converted(make.converted(x, exact), sums) for x in op.operands)
+    make.converted(make.convolution(data, weights, sums), result.dtype)
+    return make.finish()
+
+
+def _of_parts(op: Op[ConvAttrs]) -> list[Op[Any]]:
+    """Four convolutions of real and imaginary parts, whose difference and sum are the parts of the result."""
+    (result,) = op.results
+    part, make = result.dtype.part, _Maker(op)
+    data, weights = (make.converted(x, result.dtype) for x in op.operands)
+    re, im = (make.one(name, (data,), data, part) for name in ("real", "imag"))
+    weights_re, weights_im = (make.one(name, (weights,), weights, part) for name in ("real", "imag"))
+    products = make.convolution(re, weights_re, part), make.convolution(im, weights_im, part)
+    real = make.one("subtract", products, result, part)
+    products = make.convolution(im, weights_re, part), make.convolution(re, weights_im, part)
+    imaginary = make.one("add", products, result, part)
+    make.one("complex", (real, imaginary), result, result.dtype)
+    return make.finish()
+
+
+def _sums(dtype: DType) -> DType:
+    """The type in which such numbers are added up; the signs of integers that wrap do not matter."""
+    if dtype.is_bool or dtype.is_integer:
+        return DType.I64 if dtype.bits > DType.I32.bits else DType.I32
+    return dtype
+
+
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    """Makes ops in place of a convolution."""
+
+    op: Op[ConvAttrs]
+    ops: list[Op[Any]] = field(default_factory=list[Op[Any]])
+
+    def one(self, name: str, operands: tuple[Tensor, ...], like: Tensor, dtype: DType) -> Tensor:
+        """The result of an elementwise op, in the shape of `like`."""
+        found = self._tensor(like, dtype)
+        self.ops.append(Op(name, operands, NoAttrs(), (found,), (), self.op.span))
+        return found
+
+    def converted(self, tensor: Tensor, dtype: DType) -> Tensor:
+        """The tensor in this type; integers all of whose values it has keep the bounds of theirs."""
+        if tensor.dtype is dtype:
+            return tensor
+        found = self.one("convert", (tensor,), tensor, dtype)
+        if not (tensor.dtype.is_integer and dtype.is_integer):
+            return found
+        (low, high), (least, greatest) = tensor.dtype.integer_bounds, dtype.integer_bounds
+        if low < least or high > greatest:
+            return found
+        bounded = replace(found, bounds=(const(low), const(high)))
+        self.ops[-1] = replace(self.ops[-1], results=(bounded,))
+        return bounded
+
+    def convolution(self, data: Tensor, weights: Tensor, dtype: DType) -> Tensor:
+        """The same convolution of other operands."""
+        found = self._tensor(self.op.results[0], dtype)
+        self.ops.append(replace(self.op, operands=(data, weights), results=(found,)))
+        return found
+
+    def finish(self) -> list[Op[Any]]:
+        """All ops, the last one of which has the convolution's result."""
+        return [*self.ops[:-1], replace(self.ops[-1], results=self.op.results)]
+
+    def _tensor(self, like: Tensor, dtype: DType) -> Tensor:
+        name = f"{self.op.results[0].name}_{len(self.ops)}"
+        return Tensor(name, like.shape, dtype, self.op.span)

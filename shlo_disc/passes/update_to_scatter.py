@@ -1,0 +1,72 @@
+"""Turns dynamic_update_slice of what a loop carries into a scatter of one window, so that the rest stays in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from shlo_disc.dynamic_ops.move import ConcatenateAttrs
+from shlo_disc.dynamic_ops.opdef import NoAttrs
+from shlo_disc.dynamic_ops.order import ScatterAttrs
+from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
+from shlo_disc.expr.dim import const
+from shlo_disc.passes.rewriting import Pass, Producers, rewrite, with_ops
+
+
+def scatter_updates(program: Program) -> Program:
+    """Say `d_scatter` for an update of a carry that is handed on as the same carry.
+
+    As a formula of each element, an update fuses with what reads it, but visits all elements in every turn.
+    """
+
+    def change(op: Op[Any], _producers: Producers) -> Op[Any]:
+        if op.name != "d_while":
+            return op
+        condition, body = op.bodies
+        return replace(op, bodies=(condition, _scattered(body)))
+
+    return rewrite(program, change)
+
+
+def _scattered(body: Body) -> Body:
+    handed_on = dict(zip(body.results, body.arguments, strict=True))
+    ops = list[Op[Any]]()
+    for op in body.ops:
+        found = op.name == "d_dynamic_update_slice" and handed_on.get(op.results[0]) is op.operands[0]
+        ops += _scatter(op) if found else [op]
+    return with_ops(body, tuple(ops), body.results)
+
+
+def _scatter(op: Op[Any]) -> Sequence[Op[Any]]:
+    """The same as a scatter of one window, whose start is clamped."""
+    target, update, *starts = op.operands
+    moving = [k for k, size in enumerate(target.shape) if size != update.shape[k]]
+    if not moving:
+        return [op]
+    name, span = op.results[0].name, op.span
+    made = list[Op[Any]]()
+    if len(moving) == 1:
+        place = starts[moving[0]]
+    else:
+        parts = tuple(Tensor(f"{name}_start{k}", (const(1),), starts[k].dtype, span) for k in moving)
+        made += [
+            Op("d_reshape", (starts[k],), NoAttrs(), (part,), (), span) for k, part in zip(moving, parts, strict=True)
+        ]
+        place = Tensor(f"{name}_starts", (const(len(moving)),), parts[0].dtype, span)
+        made.append(Op("d_concatenate", parts, ConcatenateAttrs(0), (place,), (), span))
+    old, new = (Tensor(f"{name}_{which}", (), target.dtype, span) for which in ("old", "new"))
+    attrs = ScatterAttrs(
+        update_window_dims=tuple(range(len(target.shape))),
+        inserted_window_dims=(),
+        input_batching_dims=(),
+        scatter_indices_batching_dims=(),
+        scatter_dims_to_operand_dims=tuple(moving),
+        index_vector_dim=0,
+        unique_indices=True,
+        clamps=True,
+    )
+    return [*made, Op("d_scatter", (target, place, update), attrs, op.results, (Body((old, new), (), (new,)),), span)]
+
+
+UPDATE_TO_SCATTER = Pass("update_to_scatter", scatter_updates)
