@@ -144,17 +144,17 @@ def test_passes_run_in_a_stated_order() -> None:
     order = [
         "dce",
         "cse",
-        "units",
+        "unit_dim_reduction",
         "fold",
-        "places",
+        "dynamic_slice_to_view",
         "cse",
-        "padding",
-        "pointwise",
-        "inner",
-        "updates",
+        "pad_into_convolution",
+        "convolution_to_dot",
+        "dot_to_reduce",
+        "update_to_scatter",
         "dce",
-        "leading",
-        "views",
+        "sort_to_top_k",
+        "cut_views",
     ]
     assert [one.name for one in PASSES] == order
 

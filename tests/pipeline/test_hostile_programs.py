@@ -131,7 +131,7 @@ def test_what_a_step_raises(
     def fail(_: object) -> None:
         raise raised
 
-    passes = tuple([replace(one, run=fail) if one.name == "units" else one for one in PASSES])
+    passes = tuple([replace(one, run=fail) if one.name == "unit_dim_reduction" else one for one in PASSES])
     assert passes != PASSES
     monkeypatch.setattr(pipeline, "PASSES", passes)
     with pytest.raises(wanted, match=message) as caught:
