@@ -115,11 +115,11 @@ def test_literals_are_compiled_or_refused() -> None:
 @pytest.mark.parametrize(
     ("raised", "wanted", "message"),
     [
-        (ValueError("no"), InternalError, "the step 'units' failed: ValueError: no"),
-        (IndexError("no"), InternalError, "the step 'units' failed: IndexError: no"),
-        (AssertionError("no"), InternalError, "the step 'units' failed: AssertionError: no"),
-        (RecursionError("no"), UnsupportedOpError, "nested too deeply.* for the step 'units'"),
-        (OSError(28, "No space left on device"), ToolchainError, "the step 'units' was refused by the machine"),
+        (ValueError("no"), InternalError, "the step 'unit_dim_reduction' failed: ValueError: no"),
+        (IndexError("no"), InternalError, "the step 'unit_dim_reduction' failed: IndexError: no"),
+        (AssertionError("no"), InternalError, "the step 'unit_dim_reduction' failed: AssertionError: no"),
+        (RecursionError("no"), UnsupportedOpError, "nested too deeply.* for the step 'unit_dim_reduction'"),
+        (OSError(28, "No space left on device"), ToolchainError, "the step 'unit_dim_reduction' was refused by the machine"),
         (MemoryError(), MemoryError, "^$"),
         (KeyboardInterrupt(), KeyboardInterrupt, "^$"),
     ],
