@@ -10,7 +10,7 @@ from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, OpDef, Template, p
 from shlo_disc.dynamic_ops.program import Op, Shape
 from shlo_disc.expr.dim import Dim, const
 from shlo_disc.expr.dtypes import DType
-from shlo_disc.expr.numpy_math import numpy_dtype
+from shlo_disc.expr.numpy_types import numpy_dtype
 from shlo_disc.expr.scalar import Const, Convert, FromDim, Index, InRange, Scalar, Select
 
 

@@ -21,7 +21,7 @@ from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, NoAttrs, OpDef, Te
 from shlo_disc.dynamic_ops.program import Op
 from shlo_disc.expr.dim import Dim, const, product
 from shlo_disc.expr.dtypes import DType
-from shlo_disc.expr.numpy_math import numpy_dtype
+from shlo_disc.expr.numpy_types import numpy_dtype
 from shlo_disc.expr.scalar import (
     Binary,
     BinaryFn,
