@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeAlias
 
-import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,6 +14,7 @@ from shlo_disc.dynamic_ops.opdef import Arrays
 from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
 from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.dim import Sym, const
+from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.evaluate import evaluate
 from shlo_disc.expr.scalar import Index, Load, Scalar
 from tests.dynamic_ops.sampling import Sample
@@ -29,6 +29,11 @@ ROUNDED = frozenset({
     "polygamma", "power", "rsqrt", "sine", "sinh", "tan", "tanh", "zeta",
 })  # fmt: skip
 ROUNDED_OF_COMPLEX = ROUNDED | {"_asin_acos_kernel", "abs", "divide", "multiply", "sign", "sqrt", "square"}
+# The distance from 1 to the next number.
+EPSILON = {
+    DType.F64: 2.0**-52, DType.F32: 2.0**-23, DType.F16: 2.0**-10, DType.BF16: 2.0**-7, DType.F8E4M3FN: 2.0**-3,
+    DType.F8E5M2: 2.0**-2,
+}  # fmt: skip
 ULPS = 4  # of f32 and f64; of narrower floats, which are computed in f32, 1
 # Relative errors in f64 of SciPy's functions, by which element rules are evaluated, where they are larger.
 LOOSER = {
@@ -111,18 +116,19 @@ def agree(found: Array, wanted: Array, op: Op[Any]) -> bool:
     if wanted.dtype.kind in "biu" or wanted.dtype.name.startswith(("int", "uint")):
         return bool(found == wanted)
     is_complex = wanted.dtype.kind == "c"
-    parts = ((found.real, wanted.real), (found.imag, wanted.imag)) if is_complex else ((found, wanted),)
+    parts = [(part(found), part(wanted)) for part in ((np.real, np.imag) if is_complex else (np.asarray,))]
     sizes = [abs(float(part)) for _, part in parts]
     rounded = ROUNDED_OF_COMPLEX if any(x.dtype.is_complex for x in op.operands) else ROUNDED
-    tolerance = _tolerance(parts[0][1], op.name) if op.name in rounded else 0.0
+    tolerance = _tolerance(op) if op.name in rounded else 0.0
     room = tolerance * max((size for size in sizes if np.isfinite(size)), default=0.0)
     return all(_near(float(a), float(b), room, signed=not is_complex) for a, b in parts)
 
 
-def _tolerance(like: Array, name: str) -> float:
-    epsilon = float(ml_dtypes.finfo(like.dtype).eps)
-    looser = LOOSER.get(name, 0.0) if like.dtype == np.float64 else 0.0
-    return max((ULPS if like.dtype in (np.float32, np.float64) else 1) * epsilon, looser)
+def _tolerance(op: Op[Any]) -> float:
+    dtype = op.results[0].dtype.part
+    epsilon = EPSILON[dtype]
+    looser = LOOSER.get(op.name, 0.0) if dtype is DType.F64 else 0.0
+    return max((1 if dtype.is_narrow_float else ULPS) * epsilon, looser)
 
 
 def _near(a: float, b: float, room: float, *, signed: bool) -> bool:

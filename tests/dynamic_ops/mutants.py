@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -163,11 +163,16 @@ def _faults_of_leaves(node: Node) -> Iterator[tuple[str, Node]]:
             pass
 
 
+def _members(node: Node, name: str) -> tuple[Any, ...]:
+    """What a field holds, or several of it."""
+    member: Any = getattr(node, name)
+    return cast("tuple[Any, ...]", member) if isinstance(member, tuple) else (member,)
+
+
 def _children(node: Node) -> Iterator[Node]:
     for part in fields(node):
-        member: Any = getattr(node, part.name) if part.init else None
-        members: tuple[Any, ...] = member if isinstance(member, tuple) else (member,)
-        yield from (one for one in members if isinstance(one, Scalar | Fold))
+        if part.init:
+            yield from (one for one in _members(node, part.name) if isinstance(one, Scalar | Fold))
 
 
 def _nodes(root: Node) -> list[Node]:
@@ -186,20 +191,16 @@ def _replaced(root: Any, old: Node, new: Node) -> Any:
     known = dict[int, Any]({id(old): new})
 
     def made(node: Any) -> Any:
+        if not isinstance(node, Scalar | Fold):
+            return node
         if id(node) not in known:
             changed = dict[str, Any]()
-            for part in fields(node):
-                member: Any = getattr(node, part.name) if part.init else None
-                if isinstance(member, Scalar | Fold):
-                    changed[part.name] = made(member)
-                elif isinstance(member, tuple) and any(isinstance(one, Scalar) for one in member):
-                    changed[part.name] = tuple(made(one) for one in member)
-            same = all(changed[name] is getattr(node, name) for name in changed if not isinstance(changed[name], tuple))
-            known[id(node)] = node if same and not _has_tuples(changed) else replace(node, **changed)
+            for name in (part.name for part in fields(node) if part.init):
+                before = _members(node, name)
+                after = tuple(made(one) for one in before)
+                if any(a is not b for a, b in zip(after, before, strict=True)):
+                    changed[name] = after if isinstance(getattr(node, name), tuple) else after[0]
+            known[id(node)] = replace(node, **changed) if changed else node
         return known[id(node)]
 
     return made(root)
-
-
-def _has_tuples(changed: dict[str, Any]) -> bool:
-    return any(isinstance(member, tuple) for member in changed.values())

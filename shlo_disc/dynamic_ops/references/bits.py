@@ -34,7 +34,7 @@ def compare(direction: Direction, a: Array, b: Array, *, total: bool) -> Array:
 
 def _position(x: Array) -> Array:
     """Where a float stands in the total order, as i64: its bits without the sign, counted downwards if it has one."""
-    bits = np.ascontiguousarray(x).view(f"u{x.dtype.itemsize}").reshape(np.shape(x))
+    bits: Array = np.ascontiguousarray(x).view(f"u{x.dtype.itemsize}").reshape(np.shape(x))
     top = 1 << (8 * x.dtype.itemsize - 1)
     size = (bits & bits.dtype.type(top - 1)).astype(np.int64)
     return np.where(bits >= top, -1 - size, size)

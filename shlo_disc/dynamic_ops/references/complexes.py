@@ -22,11 +22,11 @@ def precisely(function: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def _has_nan(z: Array) -> Array:
-    return np.isnan(z.real) | np.isnan(z.imag)
+    return np.isnan(np.real(z)) | np.isnan(np.imag(z))
 
 
 def _has_infinity(z: Array) -> Array:
-    return np.isinf(z.real) | np.isinf(z.imag)
+    return np.isinf(np.real(z)) | np.isinf(np.imag(z))
 
 
 def _known(z: Array, found: Array) -> Array:
@@ -35,16 +35,16 @@ def _known(z: Array, found: Array) -> Array:
 
 
 def _times_i(z: Array) -> Array:
-    return made(-z.imag, z.real)
+    return made(-np.imag(z), np.real(z))
 
 
 def _over_i(z: Array) -> Array:
-    return made(z.imag, -z.real)
+    return made(np.imag(z), -np.real(z))
 
 
 def multiply(a: Array, b: Array) -> Array:
     """The product by parts."""
-    return made(a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real)
+    return made(np.real(a) * np.real(b) - np.imag(a) * np.imag(b), np.real(a) * np.imag(b) + np.imag(a) * np.real(b))
 
 
 def divide(a: Array, b: Array) -> Array:
@@ -53,20 +53,20 @@ def divide(a: Array, b: Array) -> Array:
     A finite number by one with two infinite parts is 0.
     """
     a, b = np.broadcast_arrays(a, b)
-    size, whole = b.real * b.real + b.imag * b.imag, multiply(a, np.conj(b))
-    found = made(whole.real / size, whole.imag / size)
-    found = np.where(b == 0, made(a.real / b.real, a.imag / b.real), found)
+    size, whole = np.real(b) * np.real(b) + np.imag(b) * np.imag(b), multiply(a, np.conj(b))
+    found = made(np.real(whole) / size, np.imag(whole) / size)
+    found = np.where(b == 0, made(np.real(a) / np.real(b), np.imag(a) / np.real(b)), found)
     shrunk = multiply(a, np.conj(_infinities(b)))
     vanishes = np.isfinite(a) & _has_infinity(b) & ~_has_nan(b)
-    found = np.where(vanishes, made(0 * shrunk.real, 0 * shrunk.imag), found)
+    found = np.where(vanishes, made(0 * np.real(shrunk), 0 * np.imag(shrunk)), found)
     grown = multiply(_infinities(a), np.conj(b))
     grows = _has_infinity(a) & np.isfinite(b) & (b != 0)
-    return np.where(grows, made(np.inf * grown.real, np.inf * grown.imag), found)
+    return np.where(grows, made(np.inf * np.real(grown), np.inf * np.imag(grown)), found)
 
 
 def _infinities(z: Array) -> Array:
     """1 with the sign of an infinite part, 0 for a finite one."""
-    return made(*[np.where(np.isinf(part), np.sign(part), 0 * np.isfinite(part)) for part in (z.real, z.imag)])
+    return made(*[np.where(np.isinf(part), np.sign(part), 0 * np.isfinite(part)) for part in (np.real(z), np.imag(z))])
 
 
 def larger(a: Array, b: Array) -> Array:
@@ -80,45 +80,48 @@ def smaller(a: Array, b: Array) -> Array:
 
 
 def _before(a: Array, b: Array) -> Array:
-    return (a.real < b.real) | ((a.real == b.real) & (a.imag < b.imag))
+    return (np.real(a) < np.real(b)) | ((np.real(a) == np.real(b)) & (np.imag(a) < np.imag(b)))
 
 
 def absolute(z: Array) -> Array:
     """The modulus; NaN if a part is."""
-    return np.where(_has_nan(z), np.nan, np.hypot(z.real, z.imag))
+    return np.where(_has_nan(z), np.nan, np.hypot(np.real(z), np.imag(z)))
 
 
 def sign(z: Array) -> Array:
     """The number of modulus 1 in the same direction; zeros are themselves."""
     size = absolute(z)
-    return np.where(z == 0, z, made(z.real / size, z.imag / size))
+    return np.where(z == 0, z, made(np.real(z) / size, np.imag(z) / size))
 
 
 def exp(z: Array) -> Array:
     """e^x (cos y + i sin y)."""
-    size = np.exp(z.real)
-    return made(size * np.cos(z.imag), np.where(z.imag == 0, z.imag, size * np.sin(z.imag)))
+    size = np.exp(np.real(z))
+    return made(size * np.cos(np.imag(z)), np.where(np.imag(z) == 0, np.imag(z), size * np.sin(np.imag(z))))
 
 
 def expm1(z: Array) -> Array:
     """The exponential less 1; in its real part nothing cancels."""
-    half = np.sin(z.imag / 2)
-    real = np.expm1(z.real) * np.cos(z.imag) - 2 * half * half
-    return made(np.where(z.imag == 0, np.expm1(z.real), real), exp(z).imag)
+    half = np.sin(np.imag(z) / 2)
+    real = np.expm1(np.real(z)) * np.cos(np.imag(z)) - 2 * half * half
+    return made(np.where(np.imag(z) == 0, np.expm1(np.real(z)), real), np.imag(exp(z)))
 
 
 def log(z: Array) -> Array:
     """The logarithm of the modulus, and the angle."""
-    large, small = np.maximum(np.abs(z.real), np.abs(z.imag)), np.minimum(np.abs(z.real), np.abs(z.imag))
+    large, small = (
+        np.maximum(np.abs(np.real(z)), np.abs(np.imag(z))),
+        np.minimum(np.abs(np.real(z)), np.abs(np.imag(z))),
+    )
     near = np.log1p((large - 1) * (large + 1) + small * small) / 2
     far = np.log(np.hypot(large, small))
     real = np.where((large > 0.5) & (large < 2), near, far)
-    return _known(z, made(real, np.arctan2(z.imag, z.real)))
+    return _known(z, made(real, np.arctan2(np.imag(z), np.real(z))))
 
 
 def log1p(z: Array) -> Array:
     """The same of 1 + z, without adding 1 to a small number."""
-    x, y = z.real, z.imag
+    x, y = np.real(z), np.imag(z)
     near = np.log1p(x * (2 + x) + y * y) / 2
     real = np.where(np.hypot(x, y) < 0.5, near, np.log(np.hypot(1 + x, y)))
     return _known(z, made(real, np.arctan2(y, 1 + x)))
@@ -126,32 +129,32 @@ def log1p(z: Array) -> Array:
 
 def sqrt(z: Array) -> Array:
     """The root with a real part that is not negative; its imaginary part has the sign of y."""
-    size = np.hypot(z.real, z.imag)
-    root = np.sqrt((np.abs(z.real) + size) / 2)
-    other = np.where(size == 0, 0, np.abs(z.imag) / (2 * np.where(size == 0, 1, root)))
-    left = z.real < 0
-    real, imaginary = np.where(left, other, root), np.copysign(np.where(left, root, other), z.imag)
-    upward = np.isinf(z.imag)
-    return _known(z, made(np.where(upward, np.inf, real), np.where(upward, z.imag, imaginary)))
+    size = np.hypot(np.real(z), np.imag(z))
+    root = np.sqrt((np.abs(np.real(z)) + size) / 2)
+    other = np.where(size == 0, 0, np.abs(np.imag(z)) / (2 * np.where(size == 0, 1, root)))
+    left = np.real(z) < 0
+    real, imaginary = np.where(left, other, root), np.copysign(np.where(left, root, other), np.imag(z))
+    upward = np.isinf(np.imag(z))
+    return _known(z, made(np.where(upward, np.inf, real), np.where(upward, np.imag(z), imaginary)))
 
 
 def rsqrt(z: Array) -> Array:
     """1 / sqrt(z); 0 of what is infinite."""
     found = divide(np.ones_like(z), sqrt(z))
-    zero = made(np.zeros_like(z.real), -np.copysign(np.zeros_like(z.imag), z.imag))
+    zero = made(np.zeros_like(np.real(z)), -np.copysign(np.zeros_like(np.imag(z)), np.imag(z)))
     return _known(z, np.where(_has_infinity(z), zero, found))
 
 
 def cbrt(z: Array) -> Array:
     """The root nearest to the positive numbers: that of the modulus, at a third of the angle."""
-    root, angle = np.cbrt(np.hypot(z.real, z.imag)), np.arctan2(z.imag, z.real) / 3
+    root, angle = np.cbrt(np.hypot(np.real(z), np.imag(z))), np.arctan2(np.imag(z), np.real(z)) / 3
     return made(root * np.cos(angle), root * np.sin(angle))
 
 
 def power(a: Array, b: Array) -> Array:
     """e^(b log a); 1 where b is 0, and 0 where a is 0 and b has a positive real part."""
     found = exp(multiply(b, log(a)))
-    return np.where(b == 0, 1, np.where((a == 0) & (b.real > 0), 0, found))
+    return np.where(b == 0, 1, np.where((a == 0) & (np.real(b) > 0), 0, found))
 
 
 def atan2(y: Array, x: Array) -> Array:
@@ -161,26 +164,28 @@ def atan2(y: Array, x: Array) -> Array:
 
 def sinh(z: Array) -> Array:
     """(sinh x cos y, cosh x sin y)."""
-    real, imaginary = np.sinh(z.real) * np.cos(z.imag), np.cosh(z.real) * np.sin(z.imag)
-    return made(real, np.where(z.imag == 0, z.imag, imaginary))
+    real, imaginary = np.sinh(np.real(z)) * np.cos(np.imag(z)), np.cosh(np.real(z)) * np.sin(np.imag(z))
+    return made(real, np.where(np.imag(z) == 0, np.imag(z), imaginary))
 
 
 def cosh(z: Array) -> Array:
     """(cosh x cos y, sinh x sin y)."""
-    imaginary = np.where(z.imag == 0, np.where(z.real < 0, -z.imag, z.imag), np.sinh(z.real) * np.sin(z.imag))
-    return made(np.cosh(z.real) * np.cos(z.imag), imaginary)
+    imaginary = np.where(
+        np.imag(z) == 0, np.where(np.real(z) < 0, -np.imag(z), np.imag(z)), np.sinh(np.real(z)) * np.sin(np.imag(z))
+    )
+    return made(np.cosh(np.real(z)) * np.cos(np.imag(z)), imaginary)
 
 
 def tanh(z: Array) -> Array:
     """(sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y); where x is large, what is left of it."""
-    size, large = np.minimum(np.abs(z.real), 50), np.abs(z.real) > 50
-    under = np.sinh(size) ** 2 + np.cos(z.imag) ** 2
-    turn = np.sin(z.imag) * np.cos(z.imag)
+    size, large = np.minimum(np.abs(np.real(z)), 50), np.abs(np.real(z)) > 50
+    under = np.sinh(size) ** 2 + np.cos(np.imag(z)) ** 2
+    turn = np.sin(np.imag(z)) * np.cos(np.imag(z))
     real = np.where(large, 1 + 0 * turn, np.sinh(size) * np.cosh(size) / under)
-    imaginary = np.where(large, 4 * turn * np.exp(-2 * np.abs(z.real)), turn / under)
-    infinite, zero = np.isinf(z.real), np.copysign(np.zeros_like(turn), np.where(np.isnan(turn), 1, turn))
+    imaginary = np.where(large, 4 * turn * np.exp(-2 * np.abs(np.real(z))), turn / under)
+    infinite, zero = np.isinf(np.real(z)), np.copysign(np.zeros_like(turn), np.where(np.isnan(turn), 1, turn))
     real, imaginary = np.where(infinite, 1, real), np.where(infinite, zero, imaginary)
-    return made(np.copysign(real, z.real), np.where(z.imag == 0, z.imag, imaginary))
+    return made(np.copysign(real, np.real(z)), np.where(np.imag(z) == 0, np.imag(z), imaginary))
 
 
 def sine(z: Array) -> Array:
@@ -200,10 +205,10 @@ def tan(z: Array) -> Array:
 
 def logistic(z: Array) -> Array:
     """1 / (1 + e^-z) by e^-|x|, which does not overflow; 1 + e^-|x| cos y is a sum without cancellation."""
-    falls, size = z.real < 0, -np.abs(z.real)
-    e = exp(made(size, np.where(falls, z.imag, -z.imag)))
-    half = np.cos(z.imag / 2)
-    under = made(2 * half * half + np.cos(z.imag) * np.expm1(size), e.imag)
+    falls, size = np.real(z) < 0, -np.abs(np.real(z))
+    e = exp(made(size, np.where(falls, np.imag(z), -np.imag(z))))
+    half = np.cos(np.imag(z) / 2)
+    under = made(2 * half * half + np.cos(np.imag(z)) * np.expm1(size), np.imag(e))
     return divide(np.where(falls, e, np.where(_has_nan(e), e, 1)), under)
 
 
@@ -213,9 +218,12 @@ def asin_acos_kernel(z: Array) -> Array:
     re w is the real part of sqrt(1 - z) sqrt(1 + z), im w the logarithm whose sinh is the imaginary part of
     conj(sqrt(1 - z)) sqrt(1 + z), for the number above the real axis.
     """
-    y = np.abs(z.imag)
-    a, b = sqrt(made(1 - z.real, -y)), sqrt(made(1 + z.real, y))
-    inner, outer = a.real * b.real - a.imag * b.imag, np.arcsinh(a.real * b.imag - a.imag * b.real)
+    y = np.abs(np.imag(z))
+    a, b = sqrt(made(1 - np.real(z), -y)), sqrt(made(1 + np.real(z), y))
+    inner, outer = (
+        np.real(a) * np.real(b) - np.imag(a) * np.imag(b),
+        np.arcsinh(np.real(a) * np.imag(b) - np.imag(a) * np.real(b)),
+    )
     infinite = _has_infinity(z)
     beside = np.where(np.isfinite(y), 0, y)  # an angle is that of the infinite part, or of both
     return made(np.where(infinite, beside, inner), np.where(infinite, np.inf, outer))
@@ -224,19 +232,19 @@ def asin_acos_kernel(z: Array) -> Array:
 def asin(z: Array) -> Array:
     """The angle whose sine is z."""
     w = asin_acos_kernel(z)
-    return made(np.arctan2(z.real, w.real), np.copysign(w.imag, z.imag))
+    return made(np.arctan2(np.real(z), np.real(w)), np.copysign(np.imag(w), np.imag(z)))
 
 
 def acos(z: Array) -> Array:
     """The angle whose cosine is z."""
     w = asin_acos_kernel(z)
-    return made(np.arctan2(w.real, z.real), -np.copysign(w.imag, z.imag))
+    return made(np.arctan2(np.real(w), np.real(z)), -np.copysign(np.imag(w), np.imag(z)))
 
 
 def acosh(z: Array) -> Array:
     """acos(z) turned into the right half."""
     w = asin_acos_kernel(z)
-    return made(w.imag, np.copysign(np.arctan2(w.real, z.real), z.imag))
+    return made(np.imag(w), np.copysign(np.arctan2(np.real(w), np.real(z)), np.imag(z)))
 
 
 def asinh(z: Array) -> Array:
@@ -246,12 +254,12 @@ def asinh(z: Array) -> Array:
 
 def atanh(z: Array) -> Array:
     """(log(((1 + x)^2 + y^2) / ((1 - x)^2 + y^2)) / 4, atan2(2 y, (1 - x) (1 + x) - y^2) / 2)."""
-    x, y = np.abs(z.real), z.imag
+    x, y = np.abs(np.real(z)), np.imag(z)
     real = np.log1p(4 * x / ((1 - x) ** 2 + y * y)) / 4
     angle = np.arctan2(2 * y, (1 - x) * (1 + x) - y * y) / 2
     infinite = _has_infinity(z)
     right_angle = np.where(np.isnan(y), y, np.copysign(_HALF_TURN / 2, y))
-    return made(np.copysign(np.where(infinite, 0, real), z.real), np.where(infinite, right_angle, angle))
+    return made(np.copysign(np.where(infinite, 0, real), np.real(z)), np.where(infinite, right_angle, angle))
 
 
 def atan(z: Array) -> Array:
@@ -261,6 +269,6 @@ def atan(z: Array) -> Array:
 
 def square(z: Array) -> Array:
     """((x - y) (x + y), 2 x y); a real part of 0 where x and y are as large, also where their squares overflow."""
-    x, y = z.real, z.imag
+    x, y = np.real(z), np.imag(z)
     same = (np.abs(x) == np.abs(y)) & np.isfinite(x)
     return made(np.where(same, 0, (x - y) * (x + y)), 2 * x * y)

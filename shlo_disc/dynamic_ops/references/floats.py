@@ -32,6 +32,16 @@ def smaller(a: Array, b: Array) -> Array:
     return np.where(b_wins & ~np.isnan(a), b, a)
 
 
+def absolute(x: Array) -> Array:
+    """The number without its sign."""
+    return np.copysign(x, np.ones_like(x))
+
+
+def rsqrt(x: Array) -> Array:
+    """1 by the root."""
+    return np.asarray(1 / np.sqrt(x))
+
+
 def sign(x: Array) -> Array:
     """1 with the sign of x; zeros and NaN are themselves."""
     return np.where((x == 0) | np.isnan(x), x, np.copysign(np.ones_like(x), x))

@@ -40,19 +40,11 @@ class Reference:
             return np.asarray(function(*operands))
 
 
-def _real(function: Function) -> Reference:
-    return Reference(floats=floats.precisely(function))
-
-
 def _both(real: Function, complex_: Function) -> Reference:
     return Reference(floats=floats.precisely(real), complexes=complexes.precisely(complex_))
 
 
-def _special(function: Function) -> Reference:
-    return Reference(floats=floats.directly(function))
-
-
-def _rounding(function: Function) -> Reference:
+def _directly(function: Function) -> Reference:
     return Reference(floats=floats.directly(function))
 
 
@@ -62,7 +54,7 @@ def _bitwise(of_bits: Function, of_booleans: Function) -> Reference:
 
 UNARY: Mapping[UnaryFn, Reference] = {
     UnaryFn.ABS: Reference(
-        floats.directly(lambda x: np.copysign(x, np.ones_like(x))),
+        floats.directly(floats.absolute),
         complexes.precisely(complexes.absolute),
         integers.absolute,
     ),
@@ -73,32 +65,32 @@ UNARY: Mapping[UnaryFn, Reference] = {
     UnaryFn.ASINH: _both(np.arcsinh, complexes.asinh),
     UnaryFn.ATAN: _both(np.arctan, complexes.atan),
     UnaryFn.ATANH: _both(np.arctanh, complexes.atanh),
-    UnaryFn.BESSEL_I1E: _special(special.bessel_i1e),
+    UnaryFn.BESSEL_I1E: _directly(special.bessel_i1e),
     UnaryFn.CBRT: _both(np.cbrt, complexes.cbrt),
-    UnaryFn.CEIL: _rounding(floats.ceil),
+    UnaryFn.CEIL: _directly(floats.ceil),
     UnaryFn.COSH: _both(np.cosh, complexes.cosh),
     UnaryFn.COSINE: _both(np.cos, complexes.cosine),
     UnaryFn.COUNT_LEADING_ZEROS: Reference(integers=integers.leading_zeros),
-    UnaryFn.DIGAMMA: _special(special.digamma),
-    UnaryFn.ERF: _special(special.erf),
-    UnaryFn.ERF_INV: _special(special.erf_inv),
-    UnaryFn.ERFC: _special(special.erfc),
+    UnaryFn.DIGAMMA: _directly(special.digamma),
+    UnaryFn.ERF: _directly(special.erf),
+    UnaryFn.ERF_INV: _directly(special.erf_inv),
+    UnaryFn.ERFC: _directly(special.erfc),
     UnaryFn.EXPONENTIAL: _both(np.exp, complexes.exp),
     UnaryFn.EXPONENTIAL_MINUS_ONE: _both(np.expm1, complexes.expm1),
-    UnaryFn.FLOOR: _rounding(floats.floor),
-    UnaryFn.IMAG: Reference(floats=np.zeros_like, complexes=lambda z: z.imag.copy()),
-    UnaryFn.IS_FINITE: _rounding(floats.is_finite),
-    UnaryFn.LGAMMA: _special(special.lgamma),
+    UnaryFn.FLOOR: _directly(floats.floor),
+    UnaryFn.IMAG: Reference(floats=np.zeros_like, complexes=np.imag),
+    UnaryFn.IS_FINITE: _directly(floats.is_finite),
+    UnaryFn.LGAMMA: _directly(special.lgamma),
     UnaryFn.LOG: _both(np.log, complexes.log),
     UnaryFn.LOG_PLUS_ONE: _both(np.log1p, complexes.log1p),
     UnaryFn.LOGISTIC: _both(floats.logistic, complexes.logistic),
-    UnaryFn.NEGATE: Reference(floats.directly(lambda x: -x), lambda z: -z, modular(lambda x: ~x + np.uint64(1))),
-    UnaryFn.NOT: _bitwise(lambda x: ~x, np.logical_not),
+    UnaryFn.NEGATE: Reference(floats.directly(np.negative), np.negative, integers.negate),
+    UnaryFn.NOT: _bitwise(np.invert, np.logical_not),
     UnaryFn.POPCNT: Reference(integers=integers.ones),
-    UnaryFn.REAL: Reference(floats=lambda x: x, complexes=lambda z: z.real.copy()),
-    UnaryFn.ROUND_NEAREST_AFZ: _rounding(floats.round_half_away),
-    UnaryFn.ROUND_NEAREST_EVEN: _rounding(floats.round_half_even),
-    UnaryFn.RSQRT: _both(lambda x: 1 / np.sqrt(x), complexes.rsqrt),
+    UnaryFn.REAL: Reference(floats=np.asarray, complexes=np.real),
+    UnaryFn.ROUND_NEAREST_AFZ: _directly(floats.round_half_away),
+    UnaryFn.ROUND_NEAREST_EVEN: _directly(floats.round_half_even),
+    UnaryFn.RSQRT: _both(floats.rsqrt, complexes.rsqrt),
     UnaryFn.SIGN: Reference(floats.directly(floats.sign), complexes.precisely(complexes.sign), integers.sign),
     UnaryFn.SINE: _both(np.sin, complexes.sine),
     UnaryFn.SINH: _both(np.sinh, complexes.sinh),
@@ -108,32 +100,26 @@ UNARY: Mapping[UnaryFn, Reference] = {
 }
 
 BINARY: Mapping[BinaryFn, Reference] = {
-    BinaryFn.ADD: Reference(
-        floats.directly(lambda a, b: a + b), lambda a, b: a + b, modular(lambda a, b: a + b), np.logical_or
-    ),
-    BinaryFn.AND: _bitwise(lambda a, b: a & b, np.logical_and),
+    BinaryFn.ADD: Reference(floats.directly(np.add), np.add, modular(np.add), np.logical_or),
+    BinaryFn.AND: _bitwise(np.bitwise_and, np.logical_and),
     BinaryFn.ATAN2: _both(np.arctan2, complexes.atan2),
     BinaryFn.COMPLEX: Reference(floats=bits.complex_of),
-    BinaryFn.DIVIDE: Reference(
-        floats.directly(lambda a, b: a / b), complexes.precisely(complexes.divide), integers.divide
-    ),
+    BinaryFn.DIVIDE: Reference(floats.directly(np.true_divide), complexes.precisely(complexes.divide), integers.divide),
     BinaryFn.MAXIMUM: Reference(floats.directly(floats.larger), complexes.larger, integers.larger, np.logical_or),
     BinaryFn.MINIMUM: Reference(floats.directly(floats.smaller), complexes.smaller, integers.smaller, np.logical_and),
     BinaryFn.MULTIPLY: Reference(
-        floats.directly(lambda a, b: a * b), complexes.multiply, modular(lambda a, b: a * b), np.logical_and
+        floats.directly(np.multiply), complexes.multiply, modular(np.multiply), np.logical_and
     ),
-    BinaryFn.OR: _bitwise(lambda a, b: a | b, np.logical_or),
-    BinaryFn.POLYGAMMA: _special(special.polygamma),
-    BinaryFn.POWER: Reference(
-        floats.precisely(floats.power), complexes.precisely(complexes.power), integers.power, lambda a, b: a | ~b
-    ),
+    BinaryFn.OR: _bitwise(np.bitwise_or, np.logical_or),
+    BinaryFn.POLYGAMMA: _directly(special.polygamma),
+    BinaryFn.POWER: Reference(floats.precisely(floats.power), complexes.precisely(complexes.power), integers.power),
     BinaryFn.REMAINDER: Reference(floats.directly(np.fmod), integers=integers.remainder),
     BinaryFn.SHIFT_LEFT: Reference(integers=integers.shift_left),
     BinaryFn.SHIFT_RIGHT_ARITHMETIC: Reference(integers=integers.shift_right_arithmetic),
     BinaryFn.SHIFT_RIGHT_LOGICAL: Reference(integers=integers.shift_right_logical),
-    BinaryFn.SUBTRACT: Reference(floats.directly(lambda a, b: a - b), lambda a, b: a - b, modular(lambda a, b: a - b)),
-    BinaryFn.XOR: _bitwise(lambda a, b: a ^ b, np.logical_xor),
-    BinaryFn.ZETA: _special(special.zeta),
+    BinaryFn.SUBTRACT: Reference(floats.directly(np.subtract), np.subtract, modular(np.subtract)),
+    BinaryFn.XOR: _bitwise(np.bitwise_xor, np.logical_xor),
+    BinaryFn.ZETA: _directly(special.zeta),
 }
 
 

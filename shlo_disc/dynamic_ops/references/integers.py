@@ -92,6 +92,11 @@ def absolute(x: Array) -> Array:
     return wrapped(_size(x), dtype_of(x))
 
 
+def negate(x: Array) -> Array:
+    """0 less the number; the least one is itself."""
+    return wrapped(~extended(x) + np.uint64(1), dtype_of(x))
+
+
 def sign(x: Array) -> Array:
     """-1, 0 or 1."""
     bits = np.where(_negative(x), _ALL, np.where(extended(x) == 0, np.uint64(0), np.uint64(1)))
@@ -112,7 +117,7 @@ def leading_zeros(x: Array) -> Array:
 
 
 def _total(counts: list[Array]) -> Array:
-    return np.sum(np.stack(counts), axis=0, dtype=np.uint64)
+    return np.asarray(np.sum(np.stack(counts), axis=0, dtype=np.uint64))
 
 
 def shift_left(x: Array, amount: Array) -> Array:

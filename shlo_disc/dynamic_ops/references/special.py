@@ -46,7 +46,7 @@ def _shifted(x: Array) -> tuple[Array, Array]:
 def erf(x: Array) -> Array:
     """The error function, by SciPy."""
     try:
-        from scipy import special  # noqa: PLC0415  # needed for few programs
+        from scipy import special  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs]
     except ImportError as error:
         raise ShloDiscError("the reference of 'erf' needs the package scipy: pip install scipy") from error
     return np.asarray(special.erf(np.asarray(x).astype(np.float64)))
@@ -104,7 +104,7 @@ def _lgamma_of_positive(x: Array) -> Array:
 
 @cache
 def _zeta_of(k: int) -> np.longdouble:
-    return np.longdouble(_zeta_of_positive(np.longdouble(k), np.longdouble(1)))
+    return np.longdouble(_zeta_of_positive(np.asarray(np.longdouble(k)), np.asarray(np.longdouble(1))))
 
 
 def digamma(x: Array) -> Array:
