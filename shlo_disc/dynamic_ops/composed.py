@@ -81,7 +81,7 @@ def _square(x: Scalar) -> Scalar:
     return Binary(BinaryFn.COMPLEX, real, _apply(BinaryFn.ADD, product, product), x.dtype)
 
 
-_SQUARE = Reference(directly(lambda x: x * x), complexes.precisely(complexes.square))
+_SQUARE = Reference(directly(np.square), complexes.precisely(complexes.square))
 
 
 # --- infinities

@@ -66,7 +66,9 @@ def zeta(x: Array, q: Array) -> Array:
     found = np.where(np.isnan(found), np.power(above + steps, -exponent), found)  # SciPy's of large exponents overflows
     for k in range(int(steps.max(initial=0))):
         first, second = (np.power(np.where(k < steps, size + k, 1), -exponent) for size in (above, below))
-        pair = np.where(even, first + second, np.where(first == second, 0, first - second))
+        larger = np.where(above == below, 0, np.where(above < below, np.inf, -np.inf))  # of two infinite terms
+        apart = np.where(first == second, np.where(np.isinf(first), larger, 0), first - second)
+        pair = np.where(even, first + second, apart)
         found = found + np.where(k < steps, pair, 0)
     found = np.where(np.isinf(x), np.power(np.where(defined, q, 1), -np.where(np.isinf(x), x, 1)), found)
     at_pole = np.where(np.fmod(np.where(whole_x, x, 1), 2) == 0, np.inf, np.nan)

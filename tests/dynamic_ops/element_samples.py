@@ -116,6 +116,17 @@ def _binary() -> Iterator[Sample]:
                 yield sample(fn.value, pair, NONE, pair[0].shape)
 
 
+def _limits() -> Iterator[Sample]:
+    """Where functions of two numbers overflow, and powers that are no roots."""
+    for dtype in (F32, DType.F64):
+        x, q = np.array([10001, 10001, 10001, 1e30, 1e30, 180, 88]), np.array([-0.7, -0.3, -0.5, 1.5, -0.5, 50, -120.5])
+        for fn, first in ((BinaryFn.ZETA, x), (BinaryFn.POLYGAMMA, x - 1)):
+            yield sample(fn.value, [y.astype(numpy_dtype(dtype)) for y in (first, q)], NONE, (7,))
+        base = np.array([-0.0, -np.inf, 0.0, np.inf, np.nan, 1.0], numpy_dtype(dtype))
+        for exponent in (0.5, -0.5, 0.0, np.nan):
+            yield sample("power", [base, np.full_like(base, exponent)], NONE, (6,))
+
+
 def _composed() -> Iterator[Sample]:
     """Formulas of other functions, for every kind of element that they take."""
     for name in ("conj", "square"):
@@ -189,6 +200,7 @@ def _conversions() -> Iterator[Sample]:
 ELEMENT_SAMPLES: tuple[Sample, ...] = (
     *_unary(),
     *_binary(),
+    *_limits(),
     *_composed(),
     *_choices(),
     *_comparisons(),

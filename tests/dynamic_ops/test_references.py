@@ -1,7 +1,8 @@
 """The references of CHLO's special functions, and of complex functions, against mpmath at a few numbers."""
 
 # mpmath is untyped.
-# pyright: reportUnknownMemberType=false, reportMissingTypeStubs=false
+# pyright: reportUnknownMemberType=false, reportMissingTypeStubs=false, reportUnknownLambdaType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def _position(x: Array) -> Array:
     """Where a float stands in the total order, as i64: its bits without the sign, counted downwards if it has one."""
     bits: Array = np.ascontiguousarray(x).view(f"u{x.dtype.itemsize}").reshape(np.shape(x))
     top = 1 << (8 * x.dtype.itemsize - 1)
-    size = (bits & bits.dtype.type(top - 1)).astype(np.int64)
+    size: Array = np.bitwise_and(bits, bits.dtype.type(top - 1)).astype(np.int64)
     return np.where(bits >= top, -1 - size, size)
 
 
