@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -106,18 +106,17 @@ def sign(x: Array) -> Array:
 def ones(x: Array) -> Array:
     """How many bits are 1."""
     bits = field(x)
-    return wrapped(_total([bits >> np.uint64(k) & np.uint64(1) for k in range(dtype_of(x).bits)]), dtype_of(x))
+    return wrapped(_total(bits >> np.uint64(k) & np.uint64(1) for k in range(dtype_of(x).bits)), dtype_of(x))
 
 
 def leading_zeros(x: Array) -> Array:
     """How many bits are 0 above the highest that is 1."""
     bits = field(x)
-    zeros = [(bits >> np.uint64(k) == 0).astype(np.uint64) for k in range(dtype_of(x).bits)]
-    return wrapped(_total(zeros), dtype_of(x))
+    return wrapped(_total(bits >> np.uint64(k) == 0 for k in range(dtype_of(x).bits)), dtype_of(x))
 
 
-def _total(counts: list[Array]) -> Array:
-    return np.asarray(np.sum(np.stack(counts), axis=0, dtype=np.uint64))
+def _total(counts: Iterable[Array]) -> Array:
+    return np.asarray(sum((count.astype(np.uint8) for count in counts), np.uint8(0))).astype(np.uint64)
 
 
 def shift_left(x: Array, amount: Array) -> Array:

@@ -88,17 +88,20 @@ def _lgamma_of_positive(x: Array) -> Array:
     """By a series about 1 and 2, else by Stirling's."""
     small, near_two = x < 0.5, (x >= 1.5) & (x < 2.5)
     past = np.where(small, x, np.where(near_two, x - 2, np.where(x < 1.5, x - 1, 0)))
-    series = -_EULER * past
-    for k in range(2, 70):
-        series = series + _zeta_of(k) * (-past) ** k / k
+    series = np.zeros_like(past)
+    for k in range(69, 1, -1):
+        series = _zeta_of(k) / k - past * series
+    series = past * (past * series - _EULER)
     near = series + np.where(near_two, np.log1p(past), 0) - np.where(small, np.log(np.where(small, x, 1)), 0)
     w, steps = _shifted(np.where(x < 2.5, _LARGE, x))
     product = np.ones_like(w)
     for k in range(int(steps.max(initial=0))):
         product = product * np.where(k < steps, w - steps + k, 1)
     far = (w - 0.5) * np.log(w) - w + _LOG_ROOT - np.log(product)
+    power = 1 / w
     for k in range(1, len(_BERNOULLI)):
-        far = far + _bernoulli(k) / (2 * k * (2 * k - 1)) / w ** (2 * k - 1)
+        far = far + _bernoulli(k) / (2 * k * (2 * k - 1)) * power
+        power = power / (w * w)
     return np.where(x < 2.5, near, far)
 
 
@@ -113,9 +116,10 @@ def digamma(x: Array) -> Array:
     ordinary = np.isfinite(x) & ~_at_pole(x)
     y = np.where(ordinary, np.where(x < 0, 1 - x, x), 1)
     w, steps = _shifted(y)
-    found = np.log(w) - 1 / (2 * w)
+    found, power = np.log(w) - 1 / (2 * w), 1 / (w * w)
     for k in range(1, len(_BERNOULLI)):
-        found = found - _bernoulli(k) / (2 * k) / w ** (2 * k)
+        found = found - _bernoulli(k) / (2 * k) * power
+        power = power / (w * w)
     for k in range(int(steps.max(initial=0))):
         found = found - np.where(k < steps, 1 / (y + k), 0)
     tangent = np.tan(_PI * np.where(ordinary & (x < 0), x - np.rint(x), 0.25))
