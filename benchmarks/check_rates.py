@@ -29,8 +29,8 @@ from shlo_disc.dynamic_ops.opdef import Arrays, RunBody
 from shlo_disc.dynamic_ops.program import Op, Program, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.dynamic_ops.reference import by_definition, interpret
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.core import Module
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.options import CompileOptions
 from shlo_disc.parse.parser import parse_module
 

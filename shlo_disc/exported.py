@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from shlo_disc.diagnostics import ArgumentTypeError, ParseError, ShloDiscError, Source, Span, one_line
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import DenseAttr, FunctionType, StringAttr, TensorType
 from shlo_disc.ir.core import Block, Function, Module, Op
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.bytecode import read_bytecode
 
 _PATHS_SHOWN = 8

@@ -10,11 +10,11 @@ from typing import TypeAlias
 import numpy as np
 
 from shlo_disc.diagnostics import VerifyError
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.numpy_math import numpy_dtype
 from shlo_disc.ir.attributes import Attribute, TensorType, Type
 from shlo_disc.ir.core import Block, Function, Module, Op, Region, Value
 from shlo_disc.ir.depth import with_room
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.ir.rewrite import Replacement, Surroundings, copy_ops, replace_ops
 from shlo_disc.ir.verify import TERMINATORS
 from shlo_disc.parse.fragment import parse_ops

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.dtypes import DType
 
 Implementation: TypeAlias = Literal["compiled", "interpreter", "xla"]
 

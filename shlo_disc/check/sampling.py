@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from shlo_disc.analysis.sizes import Point, free_symbols, point_of, random_points
 from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.dynamic_ops.program import Program
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.numpy_math import numpy_dtype
+from shlo_disc.ir.dtypes import DType
 
 Array: TypeAlias = NDArray[Any]
 Draw: TypeAlias = Callable[[np.random.Generator, tuple[int, ...], DType], Array]

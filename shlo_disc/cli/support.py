@@ -9,9 +9,9 @@ from typing import get_args
 from shlo_disc.artifact import DeviceKind
 from shlo_disc.diagnostics import CompileError
 from shlo_disc.emit.spelling import Spelling
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import QuantizedTensorType, TensorType, TokenType, TupleType, Type
 from shlo_disc.ir.core import Module, Op
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.ir.verify import TERMINATORS
 from shlo_disc.legalize.legalize import missing_rule
 from shlo_disc.lower_cpu.spelling import VectorSpelling

@@ -15,7 +15,6 @@ from shlo_disc.dynamic_ops.references.floats import directly, next_after
 from shlo_disc.dynamic_ops.references.formats import rounded
 from shlo_disc.dynamic_ops.references.functions import Reference
 from shlo_disc.dynamic_ops.references.integers import high_product
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import (
     Binary,
     BinaryFn,
@@ -30,6 +29,7 @@ from shlo_disc.expr.scalar import (
     Unary,
     UnaryFn,
 )
+from shlo_disc.ir.dtypes import DType
 
 Array = NDArray[Any]
 

@@ -16,8 +16,6 @@ from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, OpDef, Template, p
 from shlo_disc.dynamic_ops.program import Op
 from shlo_disc.dynamic_ops.references.formats import rounded
 from shlo_disc.expr.dim import Dim, Sym, of
-from shlo_disc.expr.dtypes import DType
-from shlo_disc.expr.numpy_types import Array, numpy_dtype
 from shlo_disc.expr.scalar import (
     Arg,
     Binary,
@@ -29,6 +27,7 @@ from shlo_disc.expr.scalar import (
     InRange,
     Scalar,
 )
+from shlo_disc.ir.dtypes import Array, DType, numpy_dtype
 
 
 class Precision(Enum):

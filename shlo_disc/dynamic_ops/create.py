@@ -9,9 +9,8 @@ import numpy as np
 from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, OpDef, Template, plain
 from shlo_disc.dynamic_ops.program import Op, Shape
 from shlo_disc.expr.dim import Dim, const
-from shlo_disc.expr.dtypes import DType
-from shlo_disc.expr.numpy_types import numpy_dtype
 from shlo_disc.expr.scalar import Const, Convert, FromDim, Index, InRange, Scalar, Select
+from shlo_disc.ir.dtypes import DType, numpy_dtype
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,7 @@ from shlo_disc.dynamic_ops.control import OutlinedAttrs
 from shlo_disc.dynamic_ops.create import concrete_shape
 from shlo_disc.dynamic_ops.opdef import Arrays, OpDef, Template, plain
 from shlo_disc.dynamic_ops.program import Op
-from shlo_disc.expr.dtypes import DType
-from shlo_disc.expr.numpy_types import numpy_dtype
+from shlo_disc.ir.dtypes import DType, numpy_dtype
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from shlo_disc.dynamic_ops.references import bits
 from shlo_disc.dynamic_ops.references.formats import rounded
 from shlo_disc.dynamic_ops.references.functions import BINARY, UNARY, maximum, minimum
 from shlo_disc.expr.dim import ZERO, Dim, const
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import (
     Binary,
     BinaryFn,
@@ -33,6 +32,7 @@ from shlo_disc.expr.scalar import (
     Unary,
     UnaryFn,
 )
+from shlo_disc.ir.dtypes import DType
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from functools import reduce
 
 from shlo_disc.dynamic_ops.program import Shape
 from shlo_disc.expr.dim import Data, Dim, const, maximum, minimum, of, product
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Binary, BinaryFn, Const, Convert, FromDim, Index, InRange, Scalar, Select
+from shlo_disc.ir.dtypes import DType
 
 ZERO, ONE = const(0), const(1)
 BEYOND = 1 << 62  # an index that no tensor has, and to which sizes may be added in 64 bits

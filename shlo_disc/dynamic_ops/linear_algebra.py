@@ -10,7 +10,7 @@ import numpy as np
 from shlo_disc.dynamic_ops.create import concrete_shape
 from shlo_disc.dynamic_ops.opdef import Arrays, NoAttrs, OpDef, Template, plain
 from shlo_disc.dynamic_ops.program import Op
-from shlo_disc.expr.numpy_types import numpy_dtype
+from shlo_disc.ir.dtypes import numpy_dtype
 from shlo_disc.linear_algebra import Routine
 
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from shlo_disc.diagnostics import Span
 from shlo_disc.dynamic_ops.size_values import Contents
 from shlo_disc.expr.dim import Dim, Sym
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import NO_BOUNDS, Bounds
+from shlo_disc.ir.dtypes import DType
 
 A_co = TypeVar("A_co", covariant=True)
 Shape: TypeAlias = tuple[Dim, ...]

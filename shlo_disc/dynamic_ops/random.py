@@ -20,8 +20,6 @@ from shlo_disc.dynamic_ops.indexing import linear
 from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, NoAttrs, OpDef, Template, plain
 from shlo_disc.dynamic_ops.program import Op
 from shlo_disc.expr.dim import Dim, const, product
-from shlo_disc.expr.dtypes import DType
-from shlo_disc.expr.numpy_types import numpy_dtype
 from shlo_disc.expr.scalar import (
     Binary,
     BinaryFn,
@@ -35,6 +33,7 @@ from shlo_disc.expr.scalar import (
     Scalar,
     Select,
 )
+from shlo_disc.ir.dtypes import DType, numpy_dtype
 
 U32, U64 = DType.UI32, DType.UI64
 

@@ -17,8 +17,8 @@ from shlo_disc.dynamic_ops.program import Body, Op, Tensor
 from shlo_disc.dynamic_ops.references.formats import rounded, widened
 from shlo_disc.dynamic_ops.references.functions import maximum, minimum, reduced
 from shlo_disc.expr.dim import Dim, Sym, of
-from shlo_disc.expr.numpy_types import Array
 from shlo_disc.expr.scalar import Arg, BinaryFn, Const, Fold, FoldResult, Index, InRange, Scalar, neutral
+from shlo_disc.ir.dtypes import Array
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from shlo_disc.dynamic_ops.opdef import Arrays, RunBody
 from shlo_disc.dynamic_ops.program import Body, Check, Op, Parameter, Program, Tensor
 from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.dim import Dim, Sym, const
-from shlo_disc.expr.numpy_types import numpy_dtype
+from shlo_disc.ir.dtypes import numpy_dtype
 
 Watch: TypeAlias = Callable[[Op[object], Arrays], None]
 Evaluate: TypeAlias = Callable[[Op[object], Arrays, RunBody], Arrays]

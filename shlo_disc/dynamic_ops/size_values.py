@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from shlo_disc.expr.dim import Dim
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir import core as ir
+from shlo_disc.ir.dtypes import DType
 
 
 @dataclass(frozen=True, slots=True)

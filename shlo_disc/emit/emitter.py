@@ -16,7 +16,6 @@ from shlo_disc.emit.indices import IndexPrinter
 from shlo_disc.emit.scopes import INDENT, clean
 from shlo_disc.emit.spelling import infix_level
 from shlo_disc.expr.dim import Dim, Sym, const, of
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import (
     Arg,
@@ -37,6 +36,7 @@ from shlo_disc.expr.scalar import (
     Unary,
     UnaryFn,
 )
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.kernel import Param, Scratch
 
 # functions whose result is a value of the operands' type without rounding

@@ -9,8 +9,8 @@ from typing import assert_never
 
 from shlo_disc.emit.scopes import ScopeStack, clean
 from shlo_disc.expr.dim import Atom, Data, Dim, FloorDiv, Max, Min, Mod, Sym, const, of
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Scalar, as_scalar
+from shlo_disc.ir.dtypes import DType
 
 _PLAIN_NAME = re.compile("[A-Za-z0-9_]*[A-Za-z0-9]")  # CUDA's parameters have a name with one more `_` at its end
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from shlo_disc.diagnostics import InternalError, UnsupportedOpError
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.emit.remarks import remark
-from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.groups import Group, GroupKind
 
 NAME = "@name"  # stands where a kernel's name goes until its text is known to be new

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from shlo_disc.diagnostics import NOWHERE, UnsupportedOpError
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import BinaryFn, Direction, UnaryFn
+from shlo_disc.ir.dtypes import DType
 
 _INFIX: Mapping[BinaryFn, str] = {
     BinaryFn.ADD: "+",

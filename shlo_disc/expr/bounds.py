@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from shlo_disc.expr.dim import ONE, ZERO, Dim, const, maximum, minimum
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import (
     NO_BOUNDS,
     Arg,
@@ -30,6 +29,7 @@ from shlo_disc.expr.scalar import (
     Unary,
     UnaryFn,
 )
+from shlo_disc.ir.dtypes import DType
 
 Known: TypeAlias = tuple[Dim, Dim]
 

@@ -8,9 +8,9 @@ since sums, differences and products may wrap around before or after they are co
 from __future__ import annotations
 
 from shlo_disc.expr.dim import Dim, const
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import BinaryFn, Const, Convert, FromDim, Scalar
+from shlo_disc.ir.dtypes import DType
 
 RING = frozenset({BinaryFn.ADD, BinaryFn.SUBTRACT, BinaryFn.MULTIPLY})
 

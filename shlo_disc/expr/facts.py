@@ -13,13 +13,13 @@ from shlo_disc.expr.assumed import Assumptions
 from shlo_disc.expr.bounds import lies_between
 from shlo_disc.expr.canonical import Canonical
 from shlo_disc.expr.dim import Dim, DimLike, Sym, as_dim, of, split_constant
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.intervals import Interval
 from shlo_disc.expr.layered import Layered
 from shlo_disc.expr.naming import sources
 from shlo_disc.expr.prover import Prover
 from shlo_disc.expr.readable import quotients, readable
 from shlo_disc.expr.solve import System
+from shlo_disc.ir.dtypes import DType
 
 LARGEST_DIM = (1 << 63) - 1
 

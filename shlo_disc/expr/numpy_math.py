@@ -9,9 +9,8 @@ import numpy as np
 
 from shlo_disc.expr import complex_math
 from shlo_disc.expr import special_functions as special
-from shlo_disc.expr.dtypes import DType
-from shlo_disc.expr.numpy_types import Array, numpy_dtype
 from shlo_disc.expr.scalar import BinaryFn, Direction, UnaryFn
+from shlo_disc.ir.dtypes import Array, DType, numpy_dtype
 
 
 def cast(x: Array, dtype: DType) -> Array:

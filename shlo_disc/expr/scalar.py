@@ -12,8 +12,8 @@ from enum import Enum
 from typing import Protocol, TypeAlias
 
 from shlo_disc.expr.dim import Dim, Sym
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.node import Node
+from shlo_disc.ir.dtypes import DType
 
 Index: TypeAlias = tuple[Dim, ...]
 Bounds: TypeAlias = tuple[Dim | None, Dim | None]  # of integers, ends included; None: as far as the type goes

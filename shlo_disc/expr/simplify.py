@@ -12,7 +12,6 @@ import math
 
 from shlo_disc.expr import dim_values
 from shlo_disc.expr.dim import Dim
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.evaluate import evaluate
 from shlo_disc.expr.facts import Facts, Truth
 from shlo_disc.expr.scalar import (
@@ -30,6 +29,7 @@ from shlo_disc.expr.scalar import (
     Unary,
     UnaryFn,
 )
+from shlo_disc.ir.dtypes import DType
 
 _EXACT_UNARY = frozenset(
     {

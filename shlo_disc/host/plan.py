@@ -8,11 +8,11 @@ from typing import TypeAlias
 
 from shlo_disc.dynamic_ops.program import Body, Program, Tensor
 from shlo_disc.expr.dim import Dim, Sym
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.host.memory import Place, allocate
 from shlo_disc.host.program import GridRef, HostProgram, HostStep, KernelRef, LaunchRef, LaunchStep, Made, PackRef
 from shlo_disc.host.verify import verify_host
 from shlo_disc.host_ir import BufferKind, Case, Copy, While
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.groups import Context, Fuse, FusionPlan, Group, GroupKind
 
 LowerGroup: TypeAlias = Callable[[Group], LaunchRef]

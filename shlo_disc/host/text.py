@@ -13,10 +13,10 @@ from shlo_disc.emit.remarks import remark
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.emit.spelling import Spelling
 from shlo_disc.expr.dim import Atom, Dim
-from shlo_disc.expr.dtypes import DType, by_numpy_name
 from shlo_disc.host.program import HostBuffer, HostCallRef, HostProgram, HostStep, LaunchRef, LaunchStep, PlannedRegion
 from shlo_disc.host.size_bounds import print_bounds, size_bounds
 from shlo_disc.host_ir import Case, Copy, Region, While
+from shlo_disc.ir.dtypes import DType, by_numpy_name
 
 # Not inlined: sizes of a call are formulas by the hundred, and half of the host program's compilation was what their
 # calls became.

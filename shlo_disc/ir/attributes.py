@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.dtypes import DType
 
 
 @dataclass(frozen=True, slots=True)

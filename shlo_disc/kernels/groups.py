@@ -11,8 +11,8 @@ from shlo_disc.analysis.formula import Producers
 from shlo_disc.analysis.structure import Structures
 from shlo_disc.dynamic_ops.program import Body, Op, Shape, Tensor
 from shlo_disc.expr.dim import Dim, Sym
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
+from shlo_disc.ir.dtypes import DType
 
 ProductTypes: TypeAlias = tuple[DType, DType, DType]  # of both operands and the result
 

@@ -9,9 +9,9 @@ from shlo_disc.analysis.formula import Formulas, Producers
 from shlo_disc.dynamic_ops.elementwise import converted
 from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.expr.dim import Dim, of
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import Index, Scalar
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.contraction import MatrixForm, operand_index
 from shlo_disc.kernels.groups import Group
 from shlo_disc.kernels.kernel import Axis, Panel

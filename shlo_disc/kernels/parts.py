@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from shlo_disc.dynamic_ops.indexing import delinearize
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, minimum, of, product
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Arg, Binary, Const, Convert, Load, Scalar, Select, neutral
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.kernel import Axis, Param, Reduction, RowKernel, Stage, Store
 from shlo_disc.kernels.rewrite import ArgRewriter, DimRewriter
 from shlo_disc.kernels.simplify_kernel import merge_loops, rewrite_stage

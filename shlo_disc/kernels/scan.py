@@ -13,12 +13,12 @@ from shlo_disc.dynamic_ops.indexing import delinearize
 from shlo_disc.dynamic_ops.program import Op, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceWindowAttrs, split
 from shlo_disc.expr.dim import Dim, Sym, const, of, product
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.evaluate import evaluate
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.numpy_math import numpy_dtype
 from shlo_disc.expr.scalar import Arg, Const, Load, Scalar
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.groups import Group
 from shlo_disc.kernels.kernel import Axis, ScanKernel
 from shlo_disc.kernels.stages import Params

@@ -12,10 +12,10 @@ from shlo_disc.dynamic_ops.indexing import as_dim, clamped, linear
 from shlo_disc.dynamic_ops.order import ScatterAttrs
 from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
 from shlo_disc.expr.dim import Dim, Sym, const, of, product
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import Arg, Binary, BinaryFn, Const, Index, InRange, Load, Scalar
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.contraction import epilogue_index, holds_zeros
 from shlo_disc.kernels.dependence import Dependence
 from shlo_disc.kernels.groups import Group

@@ -12,7 +12,6 @@ from shlo_disc.analysis.formula import Formulas
 from shlo_disc.dynamic_ops.program import Op, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.expr.dim import Dim, const, of
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import (
     Arg,
@@ -26,6 +25,7 @@ from shlo_disc.expr.scalar import (
     Unary,
     UnaryFn,
 )
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.kernel import Axis
 from shlo_disc.kernels.rewrite import nodes_of
 

@@ -13,9 +13,9 @@ from shlo_disc.dynamic_ops.indexing import delinearize, linear
 from shlo_disc.dynamic_ops.order import SelectAndScatterAttrs, SortAttrs
 from shlo_disc.dynamic_ops.program import Op, Tensor
 from shlo_disc.expr.dim import Dim, Sym, const, of, product, total
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import Arg, Index, Load, Scalar
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.contraction import EpilogueIndex, epilogue_index, holds_position, matrix_form, row_major
 from shlo_disc.kernels.groups import Group
 from shlo_disc.kernels.kernel import (

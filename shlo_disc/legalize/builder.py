@@ -19,7 +19,6 @@ from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Body, Check, Op, Relation, Shape, Tensor
 from shlo_disc.dynamic_ops.size_values import Contents
 from shlo_disc.expr.dim import ZERO, Dim, DimLike, Sym, as_dim, const, maximum, minimum, of, symbol
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts, Truth
 from shlo_disc.expr.naming import is_large
 from shlo_disc.expr.numpy_math import numpy_dtype
@@ -27,6 +26,7 @@ from shlo_disc.expr.scalar import Const, Direction
 from shlo_disc.expr.symbol_names import is_symbol_name
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import BoundsAttr, QuantizedTensorType
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.constraints import Constraint
 from shlo_disc.limits import LARGEST_FACTOR, LARGEST_SIZE, MOST_OPS
 

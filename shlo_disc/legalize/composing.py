@@ -14,8 +14,8 @@ from shlo_disc.dynamic_ops.program import Body, Shape, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.dynamic_ops.slices import SliceAttrs
 from shlo_disc.expr.dim import ONE, Dim
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import BinaryFn, Direction, UnaryFn
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.builder import Builder
 from shlo_disc.legalize.frame import Frame
 from shlo_disc.legalize.rules_move import broadcast, reshape

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from shlo_disc.diagnostics import Span, UnsupportedOpError
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import Attribute, DenseArrayAttr, FunctionType
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.attribute_values import integers, string
 
 FIRST_TURN, NEXT_TURN = "shlo_disc.first_turn", "shlo_disc.next_turn"  # ops that no text has

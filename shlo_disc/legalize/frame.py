@@ -11,9 +11,9 @@ from shlo_disc.diagnostics import Span, UnsupportedOpError, VerifyError
 from shlo_disc.dynamic_ops.program import Body, Shape, Tensor
 from shlo_disc.dynamic_ops.size_values import Contents
 from shlo_disc.expr.dim import Dim
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import StringAttr
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.attribute_values import symbols
 from shlo_disc.legalize.builder import Bound, Builder, tensor_type
 from shlo_disc.legalize.contents import ShapeArithmetic

@@ -10,9 +10,9 @@ from typing import TypeAlias
 from shlo_disc.diagnostics import UnsupportedOpError, VerifyError
 from shlo_disc.dynamic_ops.program import Shape, Tensor
 from shlo_disc.expr.dim import Dim, const
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import ArrayAttr, BoolAttr, DenseAttr, IntegerAttr
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.attribute_values import dictionary, integers, literal, string
 from shlo_disc.legalize.builder import Bound, tensor_type
 from shlo_disc.legalize.frame import Frame, Rule

@@ -17,10 +17,10 @@ import numpy as np
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Shape, Tensor
 from shlo_disc.expr.dim import const
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.numpy_math import numpy_dtype
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import QuantizedElement, QuantizedTensorType
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.builder import Bound
 from shlo_disc.legalize.frame import Frame, Rule
 from shlo_disc.legalize.rules_move import broadcast

@@ -17,10 +17,10 @@ from shlo_disc.diagnostics import Span, UnsupportedOpError
 from shlo_disc.dynamic_ops.program import Body, LateReading, Parameter, Reading, Relation, Tensor
 from shlo_disc.dynamic_ops.size_values import Contents, Step
 from shlo_disc.expr.dim import ZERO, Dim, Sym, const, of, product
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.naming import MOST_EXTREMES, extremes
 from shlo_disc.expr.symbol_names import is_symbol_name
 from shlo_disc.ir import core as ir
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.builder import Bound, Builder
 from shlo_disc.legalize.contents import MOST_ELEMENTS, ShapeArithmetic, is_arithmetic, moved_from
 from shlo_disc.legalize.outline import NeedsOutlining

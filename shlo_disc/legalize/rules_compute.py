@@ -12,9 +12,9 @@ from shlo_disc.dynamic_ops.order import ScatterAttrs, SelectAndScatterAttrs, Sor
 from shlo_disc.dynamic_ops.program import Body, Shape, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs, ReduceWindowAttrs
 from shlo_disc.expr.dim import ONE, ZERO, Dim, const, maximum
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import ArrayAttr, ConvDimensionsAttr, EnumAttr, RecordAttr
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.attribute_values import Fields, integer, integers
 from shlo_disc.legalize.builder import Bound
 from shlo_disc.legalize.frame import Frame, Rule

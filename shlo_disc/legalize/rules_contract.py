@@ -8,9 +8,9 @@ from string import ascii_letters
 from shlo_disc.diagnostics import VerifyError
 from shlo_disc.dynamic_ops.contract import DotAttrs, Precision, free_dims
 from shlo_disc.dynamic_ops.program import Shape, Tensor
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import BinaryFn, Direction
 from shlo_disc.ir import core as ir
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.attribute_values import Fields, string
 from shlo_disc.legalize.builder import Bound
 from shlo_disc.legalize.composing import Composer

@@ -11,8 +11,8 @@ from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Body, Shape, Tensor
 from shlo_disc.dynamic_ops.size_values import Contents
 from shlo_disc.expr.dim import ZERO, Dim, maximum, minimum
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir import core as ir
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.attribute_values import dictionary, integer, string
 from shlo_disc.legalize.builder import Bound, Learned
 from shlo_disc.legalize.frame import Frame, Rule

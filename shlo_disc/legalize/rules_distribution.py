@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from shlo_disc.diagnostics import UnsupportedOpError
 from shlo_disc.dynamic_ops.size_values import Contents
 from shlo_disc.expr.dim import ZERO
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import DenseAttr
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.attribute_values import Fields, literal
 from shlo_disc.legalize.builder import Bound
 from shlo_disc.legalize.composing import Composer

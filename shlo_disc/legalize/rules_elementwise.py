@@ -12,10 +12,10 @@ from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Relation, Shape, Tensor
 from shlo_disc.dynamic_ops.size_values import Computed, Contents
 from shlo_disc.expr.dim import ONE, Dim, const
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import BinaryFn, Direction, UnaryFn
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import DenseAttr, FloatAttr, IntegerAttr
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.attribute_values import integer, literal, string
 from shlo_disc.legalize.builder import Bound, tensor_type
 from shlo_disc.legalize.frame import Frame, Rule

@@ -13,7 +13,6 @@ from shlo_disc.dynamic_ops.custom import CustomCallAttrs
 from shlo_disc.dynamic_ops.fourier import FftAttrs, Transform
 from shlo_disc.dynamic_ops.program import Shape
 from shlo_disc.expr.dim import ZERO, const
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.numpy_math import numpy_dtype
 from shlo_disc.host_ir import Constant
 from shlo_disc.ir import core as ir
@@ -30,6 +29,7 @@ from shlo_disc.ir.attributes import (
     StringAttr,
     UnitAttr,
 )
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.attribute_values import dictionary, integer, integers, literal, string, symbols
 from shlo_disc.legalize.builder import Bound, tensor_type
 from shlo_disc.legalize.frame import Frame, Rule

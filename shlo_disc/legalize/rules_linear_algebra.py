@@ -13,8 +13,8 @@ from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.dynamic_ops.slices import SliceAttrs
 from shlo_disc.expr.dim import ONE, ZERO, as_dim, maximum, minimum
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir import core as ir
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.attribute_values import integer, string
 from shlo_disc.legalize.builder import Bound
 from shlo_disc.legalize.frame import Frame, Rule

@@ -10,10 +10,10 @@ import numpy as np
 from shlo_disc.diagnostics import VerifyError
 from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.expr.dim import product
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import UnaryFn
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import FloatAttr
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.attribute_values import integer
 from shlo_disc.legalize.builder import Bound
 from shlo_disc.legalize.composing import Composer

@@ -10,8 +10,8 @@ from shlo_disc.dynamic_ops.control import OutlinedAttrs
 from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.dynamic_ops.size_values import Contents
 from shlo_disc.expr.dim import Dim, Sym, const, of
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir import core as ir
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.builder import FirstOp, tensor_type
 from shlo_disc.legalize.frame import Frame
 from shlo_disc.legalize.outline import NextTurn, Outline, size_of

@@ -10,10 +10,10 @@ from shlo_disc.dynamic_ops.order import SortAttrs
 from shlo_disc.dynamic_ops.program import Body, Tensor
 from shlo_disc.dynamic_ops.slices import SliceAttrs
 from shlo_disc.expr.dim import ONE, ZERO, Dim, const
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Direction
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import BoolAttr, IntegerAttr
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.attribute_values import dictionary, integer
 from shlo_disc.legalize.builder import Bound, tensor_type
 from shlo_disc.legalize.frame import Frame, Rule

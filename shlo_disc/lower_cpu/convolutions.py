@@ -6,9 +6,9 @@ from collections.abc import Container, Sequence
 
 from shlo_disc.emit.emitter import Emitter
 from shlo_disc.expr.dim import Dim, const, minimum, product
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts, Truth
 from shlo_disc.expr.scalar import Bounds
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.groups import ProductTypes
 from shlo_disc.kernels.kernel import ConvKernel
 from shlo_disc.lower_cpu.packing import TITLE, PackedOperand

@@ -16,8 +16,8 @@ from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.naming import NAME
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import ONE, ZERO, Dim, const, maximum, minimum, product, total
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.host.program import InPlace
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.groups import Group
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import SIZES, Body, signature, union

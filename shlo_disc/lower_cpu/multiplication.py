@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from shlo_disc.dynamic_ops.contract import Precision, accumulator
-from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.groups import ProductTypes
 from shlo_disc.lower_cpu.templates import prelude_constants
 

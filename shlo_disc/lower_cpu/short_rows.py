@@ -12,8 +12,8 @@ from dataclasses import replace
 from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.scopes import INDENT, clean
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, of
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Load, Scalar
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.dependence import Dependence
 from shlo_disc.kernels.kernel import Axis, Param, RowKernel, Scratch, Stage, Store
 from shlo_disc.kernels.rewrite import DimRewriter

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Arg
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.kernel import Param, SortKernel
 from shlo_disc.kernels.rewrite import nodes_of
 from shlo_disc.kernels.sort_keys import SortKey, sort_keys

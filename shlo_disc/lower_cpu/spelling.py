@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from shlo_disc.emit.spelling import Spelling
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import BinaryFn
+from shlo_disc.ir.dtypes import DType
 
 LANES = 16
 

@@ -12,8 +12,8 @@ from shlo_disc.dynamic_ops.elementwise import converted
 from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Sym, of
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Arg, Load, Scalar
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.attention.forward import AttentionKernel
 from shlo_disc.kernels.kernel import (
     Axis,

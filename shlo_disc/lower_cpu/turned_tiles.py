@@ -11,9 +11,9 @@ from shlo_disc.dynamic_ops.elementwise import converted
 from shlo_disc.dynamic_ops.indexing import linear
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim, Sym, of
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import Load
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.dependence import Dependence
 from shlo_disc.kernels.kernel import Axis, ConvKernel, Param, RowKernel, Stage, Store
 from shlo_disc.kernels.rewrite import ArgRewriter, DimRewriter, mergeable, merged

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable
 
 from shlo_disc.emit.emitter import is_guard
 from shlo_disc.expr.dim import Dim, FloorDiv, Max, Min, Mod, Sym, of
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import (
     BinaryFn,
@@ -20,6 +19,7 @@ from shlo_disc.expr.scalar import (
     Scalar,
     Select,
 )
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.dependence import Dependence
 from shlo_disc.kernels.kernel import Axis, Reduction, Stage, Store
 from shlo_disc.kernels.rewrite import nodes_of

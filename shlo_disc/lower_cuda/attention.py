@@ -10,10 +10,10 @@ from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.naming import NAME
 from shlo_disc.emit.scopes import INDENT, Scope, clean
 from shlo_disc.expr.dim import Dim, const, minimum, product
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import Arg, Load, Scalar
 from shlo_disc.host_ir import GridLaunch, Guard, Variant
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.attention.forward import AttentionKernel
 from shlo_disc.kernels.groups import AttentionAbility
 from shlo_disc.kernels.kernel import Param, Store

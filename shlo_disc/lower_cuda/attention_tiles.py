@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from shlo_disc.dynamic_ops.contract import Precision
 from shlo_disc.expr.dim import Dim, maximum, minimum
-from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.attention.forward import AttentionKernel
 from shlo_disc.lower_cuda.cost import BARRIER_LATENCY, LOAD_LATENCY
 from shlo_disc.lower_cuda.spelling import CudaSpelling

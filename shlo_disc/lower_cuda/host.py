@@ -11,7 +11,6 @@ from shlo_disc.emit.indices import size_name
 from shlo_disc.emit.remarks import remark
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim
-from shlo_disc.expr.dtypes import by_numpy_name
 from shlo_disc.host.program import GridRef, HostCallRef, HostProgram, HostStep, LaunchRef, LaunchStep, PlannedRegion
 from shlo_disc.host.text import (
     ARITHMETIC,
@@ -24,6 +23,7 @@ from shlo_disc.host.text import (
     print_plan,
 )
 from shlo_disc.host_ir import BatchLoop, Case, Command, Copy, Fill, GridLaunch, Product, Region, Variant, While
+from shlo_disc.ir.dtypes import by_numpy_name
 
 _HEADER = f"""\
 // Generated. One call: shlo_plan binds and checks the sizes, shlo_run queues the kernels.

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from shlo_disc.emit.naming import NAME
 from shlo_disc.emit.scopes import INDENT, clean
 from shlo_disc.expr.dim import Dim, const
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
 from shlo_disc.host_ir import Guard, Variant
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.groups import ProductTypes
 from shlo_disc.kernels.kernel import Axis, DotKernel, MatrixView, Panel
 from shlo_disc.lower_cuda.cost import LOAD_LATENCY, SHUFFLE_LATENCY, memory_cycles

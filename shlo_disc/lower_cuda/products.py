@@ -10,11 +10,11 @@ from shlo_disc.dynamic_ops.contract import Precision
 from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.scopes import INDENT, Scope, clean
 from shlo_disc.expr.dim import Dim, const, minimum, product
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import Load
 from shlo_disc.host_ir import GridLaunch
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.kernel import Axis, ConvKernel, DotKernel, MatrixView, Panel, Param, Store
 from shlo_disc.kernels.rewrite import nodes_of
 from shlo_disc.lower_cuda.cost import BARRIER_LATENCY, LOAD_LATENCY

@@ -10,10 +10,10 @@ from shlo_disc.emit.indices import size_name
 from shlo_disc.emit.naming import NAME
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import Arg, Scalar
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.kernel import Param, SortKernel
 from shlo_disc.lower_cuda.merge_sort import (
     Sorting,

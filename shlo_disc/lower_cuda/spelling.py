@@ -6,7 +6,7 @@ import math
 from typing import ClassVar
 
 from shlo_disc.emit.spelling import Spelling
-from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.dtypes import DType
 
 
 class CudaSpelling(Spelling):

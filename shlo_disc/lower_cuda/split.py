@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from shlo_disc.emit.naming import NAME
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim, const, maximum, minimum
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
 from shlo_disc.host_ir import GridLaunch
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.kernel import Axis
 from shlo_disc.lower_cuda.cost import LOAD_LATENCY, memory_cycles
 from shlo_disc.lower_cuda.products import (

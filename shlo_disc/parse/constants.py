@@ -7,7 +7,6 @@ from abc import ABC
 from dataclasses import replace
 
 from shlo_disc.diagnostics import ParseError, Source
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import (
     Attribute,
     BoolAttr,
@@ -20,6 +19,7 @@ from shlo_disc.ir.attributes import (
     TensorType,
     Type,
 )
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.floats import float_of_bits, read_integer, spell_float
 from shlo_disc.parse.literals import decode_dense, decode_digits
 from shlo_disc.parse.tokens import LONG_LITERAL, RESOURCES

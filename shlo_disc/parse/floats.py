@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.numpy_math import numpy_dtype
+from shlo_disc.ir.dtypes import DType
 
 
 def read_integer(text: str) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from shlo_disc.diagnostics import ParseError, Source, Span
-from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.tokens import TOKEN, TokenSpan, cut, is_ended
 
 _CLOSING: Mapping[str, str] = {"<": ">", "(": ")", "[": "]", "{": "}"}

@@ -10,8 +10,8 @@ from itertools import groupby
 import numpy as np
 
 from shlo_disc.diagnostics import ParseError, Span
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import DenseAttr, TensorType
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.floats import encode_floats, read_integer
 
 _PAIR = re.compile(r"\(([^(),]*),([^(),]*)\)")

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.numpy_math import numpy_dtype
 from shlo_disc.ir.attributes import Attribute, DenseArrayAttr, DenseAttr, EnumAttr, StringAttr
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.attributes import ENUMS
 
 Renew = Callable[[Attribute], Attribute]

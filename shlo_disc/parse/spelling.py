@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from typing import assert_never
 
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import (
     AliasLocation,
     ArrayAttr,
@@ -47,6 +46,7 @@ from shlo_disc.ir.attributes import (
     UnknownLocation,
     UnrankedTensorType,
 )
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.floats import spell_float
 from shlo_disc.parse.lexer import escape
 

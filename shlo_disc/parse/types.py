@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
 from shlo_disc.diagnostics import Source, UnsupportedOpError
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import (
     Attribute,
     BufferType,
@@ -23,6 +22,7 @@ from shlo_disc.ir.attributes import (
     Type,
     UnrankedTensorType,
 )
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.lexer import Reader
 
 DTYPES: Mapping[str, DType] = {dtype.value: dtype for dtype in DType}

@@ -11,7 +11,7 @@ from shlo_disc.dynamic_ops.contract import ConvAttrs, accumulator
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Op, Program, Tensor
 from shlo_disc.expr.dim import const
-from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.passes.dce import eliminate_dead_ops
 from shlo_disc.passes.rewriting import Changed, Producers, rewrite
 

@@ -13,8 +13,8 @@ from shlo_disc.dynamic_ops.create import ConstantAttrs
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Const
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.passes.rewriting import Changed, Pass, Producers, rewrite
 
 _TYPES = {DType.F32, DType.F64, DType.I32, DType.I64, DType.UI32, DType.UI64}

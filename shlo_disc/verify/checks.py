@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import (
     ArrayAttr,
     Attribute,
@@ -15,6 +14,7 @@ from shlo_disc.ir.attributes import (
     TensorType,
     Type,
 )
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.spelling import spell_attribute, spell_quantized, spell_type
 from shlo_disc.verify.rules import Check
 from shlo_disc.verify.types import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import DenseArrayAttr, IntegerAttr, RecordAttr
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.spelling import spell_attribute
 from shlo_disc.verify.checks import refuse_below, refuse_outside, refuse_repeated, refuse_type
 from shlo_disc.verify.rules import AttributeSlot, Check

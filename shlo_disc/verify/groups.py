@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import chain
 
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import Attribute, DenseAttr, IntegerAttr, RecordAttr, UnitAttr
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.spelling import spell_attribute
 from shlo_disc.verify.checks import refuse_below, refuse_outside, refuse_repeated
 from shlo_disc.verify.rules import AttributeSlot, Check

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from enum import Flag, auto
 from typing import TypeAlias
 
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import (
     ArrayAttr,
     Attribute,
@@ -41,6 +40,7 @@ from shlo_disc.ir.attributes import (
     UnitAttr,
     UnrankedTensorType,
 )
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.verify.view import Refusal, View
 
 Check: TypeAlias = Callable[[View], Refusal | None]

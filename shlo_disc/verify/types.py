@@ -10,8 +10,8 @@ from dataclasses import replace
 from math import prod
 from typing import TypeAlias
 
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import BoundsAttr, QuantizedElement, QuantizedTensorType, TensorType, Type
+from shlo_disc.ir.dtypes import DType
 
 Shape: TypeAlias = tuple[int | None, ...]
 Element: TypeAlias = DType | QuantizedElement

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Mapping
 
 from shlo_disc.diagnostics import Span, VerifyError
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import (
     BoundsAttr,
     FutureType,
@@ -18,6 +17,7 @@ from shlo_disc.ir.attributes import (
     UnrankedTensorType,
 )
 from shlo_disc.ir.core import Declaration, Function, Module, Op
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.spelling import spell_quantized, spell_type
 from shlo_disc.verify.types import Shape, Tensor, spell_shape
 from shlo_disc.verify.view import Refusal

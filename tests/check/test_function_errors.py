@@ -12,7 +12,7 @@ from shlo_disc import parse
 from shlo_disc.check.function_errors import MEASURED
 from shlo_disc.check.running import program_of
 from shlo_disc.dynamic_ops.reference import interpret
-from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.dtypes import DType
 from tests.conftest import SEED
 from tests.prelude.oracles import WIDER, errors
 

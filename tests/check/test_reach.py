@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from shlo_disc.check.generate.programs import generate_at
-from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.syntax import ENTRIES
 
 SEEDS = range(400)

@@ -15,7 +15,6 @@ from shlo_disc.analysis.access import loads
 from shlo_disc.emit.indices import size_name
 from shlo_disc.expr import numpy_math
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, minimum, of, symbol
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.evaluate import evaluate
 from shlo_disc.expr.scalar import (
     Binary,
@@ -32,6 +31,7 @@ from shlo_disc.expr.scalar import (
     Unary,
     UnaryFn,
 )
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.kernel import Axis, Param, RowKernel, Stage, Store
 from shlo_disc.lower_cpu.rows import RowPrinter, extent
 from shlo_disc.lower_cpu.templates import signature

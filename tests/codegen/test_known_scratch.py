@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from shlo_disc.expr.dim import Sym, const, of, symbol
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Const, InRange, Load, Select
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.kernel import Axis, Param, Scratch, Stage, Store
 from shlo_disc.kernels.seams import with_known_scratch
 

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shlo_disc.expr.dim import Dim, Sym, const, of
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.evaluate import evaluate
 from shlo_disc.expr.scalar import (
     Arg,
@@ -25,6 +24,7 @@ from shlo_disc.expr.scalar import (
     Unary,
     UnaryFn,
 )
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.attention.masks import END_KEY, END_ROW, FIRST_KEY, FIRST_ROW, hidden_blocks
 
 ROW, KEY = Sym("%r"), Sym("%k")

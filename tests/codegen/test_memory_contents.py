@@ -5,11 +5,11 @@ from __future__ import annotations
 from shlo_disc.diagnostics import NOWHERE
 from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.expr.dim import ZERO, Dim, Sym, const, minimum, of
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
 from shlo_disc.host.memory_contents import Clock, Contents, Layout
 from shlo_disc.host.program import HostBuffer, HostProgram
 from shlo_disc.host_ir import Buffer
+from shlo_disc.ir.dtypes import DType
 
 N = Sym("n")
 FACTS = Facts.empty().assume_at_least(of(N), 1, "a size", NOWHERE)

@@ -20,12 +20,12 @@ from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import NOWHERE
 from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.expr.dim import Sym, const, of
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
 from shlo_disc.host.division import Access, Division
 from shlo_disc.host.program import KernelRef, LaunchStep
 from shlo_disc.host.regions import Locality, find_regions
 from shlo_disc.host_ir import Launch, Region
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.groups import Group, GroupKind
 from shlo_disc.runtime.executable import Executable
 from shlo_disc.runtime.peak import symbols_at

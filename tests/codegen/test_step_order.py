@@ -19,7 +19,6 @@ import shlo_disc
 from shlo_disc.diagnostics import NOWHERE
 from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.expr.dim import Sym, const, of
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
 from shlo_disc.host import memory
 from shlo_disc.host import plan as host_plan
@@ -28,6 +27,7 @@ from shlo_disc.host.program import HostStep, KernelRef, LaunchStep, Made
 from shlo_disc.host.scheduling import Task, Tasks
 from shlo_disc.host.step_order import other_orders
 from shlo_disc.host_ir import BufferKind, Case, Copy, Launch, Region, While
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.groups import REAL_PRODUCTS, Context, Group, GroupKind
 from shlo_disc.pipeline import Request, Stopwatch, compile_text
 from tests.models.recorded import MODELS, load

@@ -8,9 +8,8 @@ import numpy as np
 
 from shlo_disc.dynamic_ops.elementwise import CompareAttrs, ReducePrecisionAttrs
 from shlo_disc.dynamic_ops.references.functions import BINARY, UNARY, Reference
-from shlo_disc.expr.dtypes import DType
-from shlo_disc.expr.numpy_types import numpy_dtype
 from shlo_disc.expr.scalar import BinaryFn, Direction, UnaryFn
+from shlo_disc.ir.dtypes import DType, numpy_dtype
 from tests.dynamic_ops.sampling import F32, I32, NONE, Array, Sample, booleans, floats, integers, sample
 
 _SOME_INTEGERS = (DType.I4, DType.UI2, DType.UI8, DType.I32, DType.I64, DType.UI64)

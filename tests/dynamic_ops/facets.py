@@ -14,9 +14,9 @@ from shlo_disc.dynamic_ops.opdef import Arrays
 from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
 from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.dim import Sym, const
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.evaluate import evaluate
 from shlo_disc.expr.scalar import Index, Load, Scalar
+from shlo_disc.ir.dtypes import DType
 from tests.dynamic_ops.sampling import Sample
 
 Array: TypeAlias = NDArray[Any]

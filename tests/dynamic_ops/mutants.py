@@ -12,7 +12,6 @@ import numpy as np
 
 from shlo_disc.dynamic_ops.opdef import Arrays
 from shlo_disc.expr.dim import const
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import (
     Binary,
@@ -29,6 +28,7 @@ from shlo_disc.expr.scalar import (
     Select,
     Unary,
 )
+from shlo_disc.ir.dtypes import DType
 from tests.dynamic_ops.facets import Array, Rule, agree, by_reference, formula, value
 from tests.dynamic_ops.samples import SAMPLES
 from tests.dynamic_ops.sampling import Sample

@@ -22,8 +22,8 @@ from shlo_disc.dynamic_ops.random import RngAlgorithm, RngBitsAttrs, RngStateAtt
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs, ReduceWindowAttrs
 from shlo_disc.dynamic_ops.slices import SliceAttrs
 from shlo_disc.expr.dim import ZERO, const
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Const
+from shlo_disc.ir.dtypes import DType
 from tests.dynamic_ops.element_samples import ELEMENT_SAMPLES
 from tests.dynamic_ops.sampling import (
     ADD,

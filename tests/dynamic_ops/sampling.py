@@ -14,9 +14,8 @@ from shlo_disc.dynamic_ops.elementwise import CompareAttrs
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Body, Op, Tensor
 from shlo_disc.expr.dim import Dim, const
-from shlo_disc.expr.dtypes import DType
-from shlo_disc.expr.numpy_types import numpy_dtype
 from shlo_disc.expr.scalar import Direction
+from shlo_disc.ir.dtypes import DType, numpy_dtype
 
 Array = NDArray[Any]
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 0.5, -0.5, 2.5, 1e-30)

@@ -19,8 +19,7 @@ ROOT = Path(shlo_disc.__file__).parent
 EVALUATOR = frozenset({"evaluate", "numpy_math", "special_functions", "complex_math"})
 # What both may call, a file or a function of it, and why that hides nothing.
 SHARED: Mapping[str, str] = {
-    "expr/dtypes.py": "the names and widths of element types, which their spelling says",
-    "expr/numpy_types.py": "the same of NumPy's types",
+    "ir/dtypes.py": "the names and widths of element types, which their spelling says, and NumPy's types for them",
     "expr/dim.py": "sizes, which are numbers here",
     "dynamic_ops/create.py::concrete_shape": "the same",
     "dynamic_ops/registry.py": "finds an op by its name",

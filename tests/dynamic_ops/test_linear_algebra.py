@@ -15,7 +15,7 @@ from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Op, Tensor
 from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.dim import const
-from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.dtypes import DType
 from tests.dynamic_ops.facets import run_body
 from tests.dynamic_ops.sampling import DTYPES, Array
 

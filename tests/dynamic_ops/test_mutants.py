@@ -13,8 +13,8 @@ from shlo_disc.dynamic_ops.references import functions
 from shlo_disc.dynamic_ops.references.functions import Reference
 from shlo_disc.dynamic_ops.registry import OPS
 from shlo_disc.expr import numpy_math
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import BinaryFn, UnaryFn
+from shlo_disc.ir.dtypes import DType
 from tests.dynamic_ops.mutants import is_seen, unseen_faults
 
 Array: TypeAlias = NDArray[Any]

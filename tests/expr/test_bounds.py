@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from shlo_disc.diagnostics import NOWHERE
 from shlo_disc.expr.bounds import bounds, decide
 from shlo_disc.expr.dim import Data, Dim, Sym, const, maximum, minimum, of, symbol
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.evaluate import evaluate
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.numpy_math import numpy_dtype
@@ -32,6 +31,7 @@ from shlo_disc.expr.scalar import (
     Unary,
     UnaryFn,
 )
+from shlo_disc.ir.dtypes import DType
 
 N = symbol("n")
 FACTS = Facts.empty().assume_at_least(N, 1, "a size", NOWHERE).limited(Sym("n"), 2**31 - 1)

@@ -23,8 +23,8 @@ from shlo_disc.expr.dim import (
     symbol,
     total,
 )
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Arg, Binary, BinaryFn, Const, FromDim, Scalar
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.size_expr import SizeExpr, SizeOp
 from tests.expr.trees import NAMES, Tree, by_symbol, dim_of, evaluate, trees, values
 

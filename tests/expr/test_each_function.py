@@ -11,12 +11,12 @@ import pytest
 from shlo_disc.diagnostics import NOWHERE
 from shlo_disc.expr.bounds import bounds
 from shlo_disc.expr.dim import Dim, const, symbol
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.evaluate import evaluate
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.intervals import Interval, quotient, remainder, times
 from shlo_disc.expr.numpy_math import numpy_dtype
 from shlo_disc.expr.scalar import Binary, BinaryFn, Load, Scalar, Unary, UnaryFn
+from shlo_disc.ir.dtypes import DType
 from tests.expr.test_bounds import BINARY, UNARY, Source
 
 ENDS = (-9, -2, -1, 0, 1, 3, 8)

@@ -9,9 +9,9 @@ import pytest
 
 from shlo_disc.diagnostics import NOWHERE
 from shlo_disc.expr.dim import ZERO, Data, Dim, Max, Min, Sym, const, maximum, minimum, of, symbol
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts, Truth
 from shlo_disc.expr.scalar import Arg
+from shlo_disc.ir.dtypes import DType
 from tests.expr.sizes import A, B, H, S, T, sizes
 
 AT, J = symbol("i"), symbol("j")

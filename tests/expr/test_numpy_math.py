@@ -7,8 +7,8 @@ import pickle
 import numpy as np
 import pytest
 
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.numpy_math import numpy_dtype, wide
+from shlo_disc.ir.dtypes import DType
 
 
 @pytest.mark.parametrize("dtype", [dtype for dtype in DType if dtype is not DType.INDEX])

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shlo_disc.expr.dim import Sym, maximum, symbol
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.evaluate import evaluate
 from shlo_disc.expr.scalar import Arg, Binary, BinaryFn, Scalar
+from shlo_disc.ir.dtypes import DType
 
 
 def test_a_shared_part_is_evaluated_once() -> None:

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from shlo_disc.diagnostics import NOWHERE
 from shlo_disc.expr import simplify as make
 from shlo_disc.expr.dim import Dim, Sym, const, symbol
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.evaluate import Value, evaluate
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.numpy_math import numpy_dtype
@@ -34,6 +33,7 @@ from shlo_disc.expr.scalar import (
     Unary,
     UnaryFn,
 )
+from shlo_disc.ir.dtypes import DType
 
 I1, I8, I32, I64, UI8 = DType.I1, DType.I8, DType.I32, DType.I64, DType.UI8
 F16, BF16, F32, F64, C64 = DType.F16, DType.BF16, DType.F32, DType.F64, DType.C64

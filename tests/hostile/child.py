@@ -26,8 +26,8 @@ from shlo_disc import CompileOptions, InternalError, ShloDiscError, ToolchainErr
 from shlo_disc.check.calls import guarded
 from shlo_disc.check.sampling import DISTRIBUTIONS
 from shlo_disc.compiled import Compiled
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.interface import Argument
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.runtime.interop import dtype_of
 
 Array: TypeAlias = NDArray[Any]

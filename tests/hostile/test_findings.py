@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 import shlo_disc
 from shlo_disc import CompileOptions, RuntimeShapeError, UnsupportedOpError, VerifyError
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.numpy_math import numpy_dtype
+from shlo_disc.ir.dtypes import DType
 from tests.hostile.known_calls import known_calls
 
 ONE_LESS = """func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {

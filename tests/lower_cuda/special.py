@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shlo_disc.expr import numpy_math
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import BinaryFn, UnaryFn
+from shlo_disc.ir.dtypes import DType
 
 Array: TypeAlias = NDArray[Any]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import BinaryFn, Direction, UnaryFn
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 
 SPELL = CudaSpelling()

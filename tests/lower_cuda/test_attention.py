@@ -18,8 +18,8 @@ import pytest
 
 from shlo_disc.dynamic_ops.contract import Precision
 from shlo_disc.emit.naming import NAME
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.host_ir import GridLaunch
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.groups import GroupKind
 from shlo_disc.lower_cuda.attention import print_attention
 from shlo_disc.lower_cuda.attention_tiles import HALF, PLAIN, SHARED, TF32, Products, tiles_for

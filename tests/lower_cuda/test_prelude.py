@@ -15,8 +15,8 @@ import pytest
 from numpy.typing import NDArray
 
 from shlo_disc.expr import numpy_math
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import BinaryFn, Direction, UnaryFn
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.runtime.cuda import nvrtc
 from tests.lower_cuda import spelled
 from tests.lower_cuda.compilers import require_nvrtc

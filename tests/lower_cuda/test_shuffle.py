@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.numpy_math import numpy_dtype
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.runtime.cuda import nvrtc
 from tests.emulator.device import Array, Schedule
 from tests.emulator.run import launch

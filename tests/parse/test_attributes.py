@@ -10,7 +10,6 @@ from jax._src.interpreters import mlir
 from jaxlib.mlir import ir
 
 from shlo_disc.diagnostics import ParseError, Source
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import (
     ArrayAttr,
     Attribute,
@@ -32,6 +31,7 @@ from shlo_disc.ir.attributes import (
     TypeAttr,
     UnitAttr,
 )
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.locations import LocationReader
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.parse.spelling import spell_attribute

@@ -18,9 +18,9 @@ from jax._src.interpreters import mlir
 from jaxlib.mlir import ir
 
 from shlo_disc.diagnostics import NOWHERE, ParseError
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import DenseAttr, TensorType
 from shlo_disc.ir.core import Module
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.literals import decode_dense
 from shlo_disc.parse.parser import parse_module, parse_modules
 from shlo_disc.parse.spelling import spell_attribute, spell_type

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from shlo_disc.diagnostics import CompileError, ParseError, UnsupportedOpError
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import DictAttr, IntegerAttr, TensorType
 from shlo_disc.ir.core import Declaration, Function, Op
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.parser import parse_module, parse_modules
 from shlo_disc.parse.printer import print_module
 from tests.parse.exactness import differs_from_mlir, round_trips

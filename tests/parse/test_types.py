@@ -10,7 +10,6 @@ from jax._src.interpreters import mlir
 from jaxlib.mlir import ir
 
 from shlo_disc.diagnostics import ParseError, Source, UnsupportedOpError
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import (
     BoundsAttr,
     BufferType,
@@ -25,6 +24,7 @@ from shlo_disc.ir.attributes import (
     Type,
     UnrankedTensorType,
 )
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.locations import LocationReader
 from shlo_disc.parse.spelling import spell_type
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shlo_disc.diagnostics import CompileError
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import BinaryFn
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize import rules_broadcasting, rules_elementwise
 from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module

@@ -7,9 +7,9 @@ from itertools import product
 from random import Random
 
 from shlo_disc.diagnostics import NOWHERE, ShloDiscError
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import Attribute, FunctionType
 from shlo_disc.ir.core import Block, Function, Module, Op
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.parse.printer import print_module
 from tests.parse.mutants import HUGE, NUMBER, mutate

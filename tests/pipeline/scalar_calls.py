@@ -9,8 +9,8 @@ from itertools import product
 import numpy as np
 
 import shlo_disc
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.numpy_math import numpy_dtype
+from shlo_disc.ir.dtypes import DType
 from tests.pipeline.every_op import accepted_of_scalars, main
 from tests.pipeline.exports import FAST, Array
 

@@ -27,8 +27,8 @@ from jaxlib import cpu_sparse, lapack
 import shlo_disc
 from shlo_disc.compiled import Compiled
 from shlo_disc.diagnostics import UnsupportedOpError
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.numpy_math import numpy_dtype
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.rules_custom_calls import CUSTOM, op_of_target
 from shlo_disc.legalize.rules_library import reason_against
 from shlo_disc.pipeline import compile_for

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 import shlo_disc
 from shlo_disc.dynamic_ops.reference import interpret
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.numpy_math import numpy_dtype
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 from tests.emulator.device import EmulatedDevice

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import shlo_disc
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.numpy_math import numpy_dtype
+from shlo_disc.ir.dtypes import DType
 from tests.pipeline.every_op import accepted, main
 from tests.pipeline.exports import FAST
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 import shlo_disc
 from shlo_disc.check.rounding import significand_bits
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.numpy_math import numpy_dtype
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.options import CompileOptions
 
 Array = NDArray[Any]

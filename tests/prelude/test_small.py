@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from shlo_disc.expr import numpy_math
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.numpy_math import numpy_dtype
+from shlo_disc.ir.dtypes import DType
 from tests.prelude.compilers import COMPILERS, build
 
 Array = NDArray[Any]

@@ -13,8 +13,8 @@ import pytest
 from numpy.typing import NDArray
 
 from shlo_disc.expr import numpy_math
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import BinaryFn, Direction, UnaryFn
+from shlo_disc.ir.dtypes import DType
 from tests.prelude.compilers import COMPILERS, build
 
 Array: TypeAlias = NDArray[Any]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from shlo_disc.dynamic_ops.contract import Precision
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, symbol
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Arg
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.kernel import Axis, DotKernel, MatrixView, Param
 from shlo_disc.lower_cpu.multiplication import kernel_named
 from shlo_disc.lower_cpu.products import Blocks

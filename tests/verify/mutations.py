@@ -8,7 +8,6 @@ from random import Random
 from typing import TypeVar
 
 from shlo_disc.diagnostics import NOWHERE
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import (
     ArrayAttr,
     Attribute,
@@ -28,6 +27,7 @@ from shlo_disc.ir.attributes import (
     Type,
 )
 from shlo_disc.ir.core import Block, Declaration, Function, Module, Op, Region, Value
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.attributes import ENUMS
 from shlo_disc.parse.printer import print_module
 from shlo_disc.verify.view import numbers_of

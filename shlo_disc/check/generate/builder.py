@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from shlo_disc.check.generate.choices import Choices, chance, pick
 from shlo_disc.expr.dim import Dim, const
-from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.dtypes import DType
 
 Shape = tuple[Dim, ...]
 MOST_FIXED = 1 << 15  # elements by sizes that the text fixes: later steps make more of them

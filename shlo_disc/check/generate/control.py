@@ -5,7 +5,7 @@ from __future__ import annotations
 from shlo_disc.check.generate.builder import Builder, Made, spell
 from shlo_disc.check.generate.choices import chance, pick
 from shlo_disc.check.generate.elements import is_float, partner
-from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.dtypes import DType
 
 
 def loop(b: Builder) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from shlo_disc.check.generate.builder import Builder, Made, Shape, spell
 from shlo_disc.check.generate.choices import pick
 from shlo_disc.expr.dim import Dim, const, symbol
-from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.dtypes import DType
 
 _MOST = 6  # of a size that a number decides
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shlo_disc.check.generate.builder import Builder, Made, spell
 from shlo_disc.check.generate.choices import chance, pick
-from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.dtypes import DType
 
 _FLOAT = (
     "negate", "abs", "tanh", "logistic", "exponential", "sine", "cosine", "floor", "ceil", "sign", "cbrt",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shlo_disc.check.generate.builder import Builder, Made, spell
 from shlo_disc.check.generate.choices import chance, pick
 from shlo_disc.expr.dim import const
-from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.dtypes import DType
 
 _PADDING = (const(1), const(2))  # of a convolution of one dim
 

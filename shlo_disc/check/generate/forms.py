@@ -6,7 +6,7 @@ from shlo_disc.check.generate.builder import Builder, Made, is_fixed, spell
 from shlo_disc.check.generate.choices import chance, pick
 from shlo_disc.check.generate.elements import is_float, literal, partner
 from shlo_disc.expr.dim import const
-from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.dtypes import DType
 
 _FLOAT = ("add", "subtract", "multiply", "divide", "maximum", "minimum", "atan2")
 _INTEGER = (

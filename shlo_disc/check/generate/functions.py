@@ -8,7 +8,7 @@ from shlo_disc.check.generate.builder import Builder, Made, is_fixed, spell
 from shlo_disc.check.generate.choices import pick
 from shlo_disc.check.generate.elements import partner
 from shlo_disc.expr.dim import const
-from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.dtypes import DType
 
 _ANYWHERE = ("asinh", "atan", "cosh", "sinh", "tan", "erf", "erfc", "bessel_i1e", "square")
 _WITHIN_ONE = ("acos", "asin", "atanh", "erf_inv")  # of sines

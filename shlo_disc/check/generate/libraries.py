@@ -6,7 +6,7 @@ from shlo_disc.check.generate.builder import Builder, Made, Shape, spell
 from shlo_disc.check.generate.choices import chance, pick
 from shlo_disc.check.generate.matrices import bounded
 from shlo_disc.expr.dim import const
-from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.dtypes import DType
 
 _LARGEST_MATRIX = 6
 

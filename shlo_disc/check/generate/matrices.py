@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from shlo_disc.check.generate.builder import Builder, Made, Shape, spell
 from shlo_disc.check.generate.choices import pick
 from shlo_disc.expr.dim import const
-from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.dtypes import DType
 
 _LARGEST = 6
 _LETTERS = {DType.F32: "s", DType.F64: "d", DType.C64: "c", DType.C128: "z"}

@@ -6,7 +6,7 @@ from shlo_disc.check.generate.builder import Builder, Made, Shape, is_fixed, spe
 from shlo_disc.check.generate.choices import chance, pick
 from shlo_disc.check.generate.elements import literal, partner
 from shlo_disc.expr.dim import Dim, const
-from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.dtypes import DType
 
 _MOST_RANK = 4
 _ONE = const(1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shlo_disc.check.generate.builder import Builder, Made, spell
 from shlo_disc.check.generate.choices import chance, pick
-from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.dtypes import DType
 
 _DTYPES = (DType.F32, DType.F64, DType.F16, DType.BF16)
 _EPSILON = "epsilon = 1.000000e-03 : f32"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shlo_disc.check.generate.builder import Builder, Made, Shape, spell
 from shlo_disc.check.generate.choices import chance, pick
 from shlo_disc.expr.dim import Dim, const
-from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.dtypes import DType
 
 _NARROW = (DType.F8E4M3FN, DType.F8E5M2, DType.F8E4M3FNUZ, DType.F8E5M2FNUZ)
 # Types of the factors, and of the product.

@@ -24,7 +24,7 @@ from shlo_disc.check.generate.builder import MOST_FIXED, Builder, Made, Shape, f
 from shlo_disc.check.generate.choices import Choices, RandomChoices, chance, pick
 from shlo_disc.check.thresholds import thresholds
 from shlo_disc.expr.dim import Dim, const, symbol
-from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.dtypes import DType
 
 Family: TypeAlias = Callable[[Builder], bool]  # makes a step, if it finds values to work on
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from shlo_disc.check.generate.builder import Builder, Made, Shape, spell
 from shlo_disc.check.generate.choices import chance, pick
 from shlo_disc.expr.dim import Dim, const
-from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.dtypes import DType
 
 _Body = Callable[[Builder, Sequence[str], Sequence[str], str], tuple[list[str], list[str]]]
 

@@ -11,7 +11,7 @@ from shlo_disc.check.generate.elements import partner
 from shlo_disc.check.generate.folds import combined, is_number, reduced
 from shlo_disc.check.generate.movement import gathered, scatter_into
 from shlo_disc.expr.dim import const
-from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.dtypes import DType
 
 _FLOATS = (DType.F32, DType.F64, DType.F16, DType.BF16)
 _FUNCTIONS = ("exponential", "tanh", "logistic", "negate", "abs", "sine", "cosine")

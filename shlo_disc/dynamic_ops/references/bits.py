@@ -8,9 +8,8 @@ import numpy as np
 
 from shlo_disc.dynamic_ops.references.formats import dtype_of, made, rounded, widened
 from shlo_disc.dynamic_ops.references.integers import extended, wrapped
-from shlo_disc.expr.dtypes import DType
-from shlo_disc.expr.numpy_types import Array, numpy_dtype
 from shlo_disc.expr.scalar import Direction
+from shlo_disc.ir.dtypes import Array, DType, numpy_dtype
 
 _COMPARISONS: Mapping[Direction, Callable[[Array, Array], Array]] = {
     Direction.EQ: lambda a, b: a == b,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from shlo_disc.dynamic_ops.references.formats import widened, wider
-from shlo_disc.expr.numpy_types import Array
+from shlo_disc.ir.dtypes import Array
 
 
 def directly(function: Callable[..., Array]) -> Callable[..., Array]:

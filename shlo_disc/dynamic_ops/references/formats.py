@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shlo_disc.expr.dtypes import DType, by_numpy_name
-from shlo_disc.expr.numpy_types import Array, numpy_dtype
+from shlo_disc.ir.dtypes import Array, DType, by_numpy_name, numpy_dtype
 
 
 def dtype_of(x: Array) -> DType:

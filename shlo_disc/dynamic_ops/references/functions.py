@@ -10,8 +10,8 @@ import numpy as np
 from shlo_disc.dynamic_ops.references import bits, complexes, floats, integers, special
 from shlo_disc.dynamic_ops.references.formats import dtype_of, widened
 from shlo_disc.dynamic_ops.references.integers import modular
-from shlo_disc.expr.numpy_types import Array
 from shlo_disc.expr.scalar import BinaryFn, UnaryFn
+from shlo_disc.ir.dtypes import Array
 
 Function = Callable[..., Array]
 

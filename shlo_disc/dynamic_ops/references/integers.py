@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from shlo_disc.dynamic_ops.references.formats import dtype_of, widened
-from shlo_disc.expr.dtypes import DType
-from shlo_disc.expr.numpy_types import Array, numpy_dtype
+from shlo_disc.ir.dtypes import Array, DType, numpy_dtype
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 

@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 
 from shlo_disc.diagnostics import ShloDiscError
-from shlo_disc.expr.numpy_types import Array
+from shlo_disc.ir.dtypes import Array
 
 _PI = np.longdouble("3.14159265358979323846264338327950288")
 _EULER = np.longdouble("0.577215664901532860606512090082402431")

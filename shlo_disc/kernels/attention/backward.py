@@ -20,9 +20,9 @@ from shlo_disc.dynamic_ops.indexing import linear
 from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.expr.dim import Dim, Sym, const, of
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import Arg, FoldResult, Index, Load, Scalar
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.attention.backward_kernel import (
     BackwardKernel,
     BackwardProduct,

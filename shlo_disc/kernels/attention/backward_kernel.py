@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shlo_disc.dynamic_ops.contract import Precision
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Arg, Convert, Scalar
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.attention.vanishing import vanishes
 from shlo_disc.kernels.kernel import Axis, MatrixView, Param, Store
 from shlo_disc.kernels.rewrite import ArgRewriter, nodes_of

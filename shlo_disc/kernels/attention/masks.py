@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import reduce
 
 from shlo_disc.expr.dim import Dim, Sym, of
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import (
     Binary,
     BinaryFn,
@@ -27,6 +26,7 @@ from shlo_disc.expr.scalar import (
     Unary,
     UnaryFn,
 )
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.dependence import Dependence
 from shlo_disc.kernels.softmax import unconverted
 

@@ -9,9 +9,9 @@ from shlo_disc.analysis.formula import Formulas, Producers
 from shlo_disc.dynamic_ops.program import Op, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.expr.dim import Dim, Sym, const, of
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import Arg, Index, Scalar
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.softmax import RAW
 
 

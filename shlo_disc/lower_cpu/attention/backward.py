@@ -9,8 +9,8 @@ from shlo_disc.dynamic_ops.contract import Precision, accumulator
 from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim, const, maximum, product
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Const
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.attention.backward_kernel import BackwardKernel, BackwardProduct
 from shlo_disc.kernels.attention.masks import hidden_blocks
 from shlo_disc.kernels.attention.vanishing import LARGEST

@@ -5,8 +5,8 @@ from __future__ import annotations
 from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim, const, maximum, minimum, product
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Const, Select
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.attention.forward import AttentionKernel
 from shlo_disc.kernels.attention.masks import hidden_blocks
 from shlo_disc.kernels.groups import CPU, AttentionAbility

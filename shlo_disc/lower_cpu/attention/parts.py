@@ -9,8 +9,8 @@ from shlo_disc.dynamic_ops.elementwise import converted
 from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim, Sym, of
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.expr.scalar import Arg, Load, Scalar
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.attention.backward import GRADIENT
 from shlo_disc.kernels.attention.backward_kernel import RowSum
 from shlo_disc.kernels.attention.forward import AttentionKernel

@@ -6,7 +6,7 @@ from shlo_disc.dynamic_ops.contract import Precision
 from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim, const
-from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.attention.forward import AttentionKernel
 from shlo_disc.kernels.attention.masks import hidden_blocks
 from shlo_disc.lower_cpu.attention.parts import (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import (
     Attribute,
     BoolAttr,
@@ -17,6 +16,7 @@ from shlo_disc.ir.attributes import (
     SymbolAttr,
 )
 from shlo_disc.ir.core import Op
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.attributes import ENUMS
 from shlo_disc.parse.body import BodyReader
 from shlo_disc.parse.draft import Draft

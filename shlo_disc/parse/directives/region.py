@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import DenseArrayAttr, IntegerAttr
 from shlo_disc.ir.core import Block, Op
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.body import BodyReader, element_type
 from shlo_disc.parse.draft import Draft, Named
 from shlo_disc.parse.form import Directive

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import Attribute, IntegerAttr, OpaqueAttr
 from shlo_disc.ir.core import Op
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.body import BodyReader
 from shlo_disc.parse.draft import Draft
 from shlo_disc.parse.form import Directive

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import (
     ArrayAttr,
     Attribute,
@@ -17,6 +16,7 @@ from shlo_disc.ir.attributes import (
     TensorType,
 )
 from shlo_disc.ir.core import Op
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.body import BodyReader
 from shlo_disc.parse.directives.attribute import is_enum, read_enum, write_enum
 from shlo_disc.parse.draft import Draft

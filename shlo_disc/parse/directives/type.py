@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import (
     TensorType,
     TupleType,
     Type,
 )
 from shlo_disc.ir.core import Op
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.body import BodyReader
 from shlo_disc.parse.draft import Draft
 from shlo_disc.parse.form import Directive, Read

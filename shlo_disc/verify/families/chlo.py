@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import (
     Attribute,
     BoolAttr,
@@ -13,6 +12,7 @@ from shlo_disc.ir.attributes import (
     IntegerAttr,
     OpaqueAttr,
 )
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.spelling import spell_attribute
 from shlo_disc.verify.checks import (
     has_elements,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import (
     ArrayAttr,
     Attribute,
@@ -15,6 +14,7 @@ from shlo_disc.ir.attributes import (
     RecordAttr,
     StringAttr,
 )
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.spelling import spell_attribute, spell_type
 from shlo_disc.verify.checks import refuse_type, same_baseline_elements
 from shlo_disc.verify.dims import result_shape

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import ConvDimensionsAttr, DenseArrayAttr, DenseAttr, QuantizedElement
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.spelling import spell_conv_dimensions
 from shlo_disc.verify.checks import (
     each,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import (
     ArrayAttr,
     Attribute,
@@ -22,6 +21,7 @@ from shlo_disc.ir.attributes import (
     TupleType,
     Type,
 )
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.spelling import spell_attribute, spell_type
 from shlo_disc.verify.rules import AttributeSlot, Kind, Rules, Slot
 from shlo_disc.verify.types import shapes_agree

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import DenseAttr
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.verify.checks import (
     compare_types,
     refuse_outside,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shlo_disc.expr.dtypes import DType
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.verify.checks import identical_types, same_elements
 from shlo_disc.verify.dims import (
     Dims,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import Attribute, EnumAttr, FloatAttr, IntegerAttr, QuantizedElement, RecordAttr
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.spelling import spell_attribute
 from shlo_disc.verify.checks import (
     has_elements,

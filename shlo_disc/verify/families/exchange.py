@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import BoolAttr, TensorType, UnitAttr
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.spelling import spell_type
 from shlo_disc.verify.checks import refuse_outside
 from shlo_disc.verify.rules import AttributeSlot, Check, Kind, Slot

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import FloatAttr
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.verify.checks import each, same_baseline_elements, same_baseline_types, same_shapes
 from shlo_disc.verify.dims import dimension_within_rank, number_slot
 from shlo_disc.verify.rules import AttributeSlot, Check, Kind, Rules, Slot

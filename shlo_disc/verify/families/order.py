@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import BoolAttr, IntegerAttr, TensorType
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.verify.checks import compare_region, same_shapes, same_types
 from shlo_disc.verify.dims import dimension_within_rank
 from shlo_disc.verify.rules import AttributeSlot, Kind, Rules, Slot

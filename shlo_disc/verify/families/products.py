@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import ArrayAttr, QuantizedElement
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.spelling import spell_type
 from shlo_disc.verify.checks import refuse_type, spell_element
 from shlo_disc.verify.rules import AttributeSlot, Check, Kind, Slot

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import DenseAttr, TensorType
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.verify.checks import (
     combined_elements,
     compare_reducer,

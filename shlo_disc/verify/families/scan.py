@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import BoolAttr, DenseArrayAttr
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.spelling import spell_type
 from shlo_disc.verify.checks import compare_region, same_types
 from shlo_disc.verify.dims import number_slot

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from shlo_disc.expr.dtypes import DType
 from shlo_disc.ir.attributes import (
     ArrayAttr,
     BoolAttr,
@@ -14,6 +13,7 @@ from shlo_disc.ir.attributes import (
     Type,
 )
 from shlo_disc.ir.core import Op
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.spelling import spell_type, spell_types
 from shlo_disc.verify.checks import compare_types, each, refuse_type
 from shlo_disc.verify.groups import (

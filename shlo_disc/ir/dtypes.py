@@ -4,6 +4,14 @@ from __future__ import annotations
 
 import re
 from enum import Enum
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shlo_disc.diagnostics import ShloDiscError
+
+Array: TypeAlias = NDArray[Any]
 
 
 class DType(Enum):
@@ -174,3 +182,19 @@ def by_numpy_name(name: str) -> DType:
     <DType.BF16: 'bf16'>
     """
     return _BY_NUMPY[name]
+
+
+def numpy_dtype(dtype: DType) -> np.dtype[Any]:
+    """The NumPy type of an element type; types that NumPy lacks come from ml_dtypes.
+
+    Raises `ShloDiscError` if that is not installed.
+    """
+    try:
+        return np.dtype(dtype.numpy)
+    except TypeError:
+        try:
+            import ml_dtypes  # noqa: PLC0415  # needed for rare types only
+        except ImportError as error:
+            message = f"numbers of type {dtype.value} need the package ml_dtypes: pip install ml_dtypes"
+            raise ShloDiscError(message) from error
+        return np.dtype(getattr(ml_dtypes, dtype.numpy))
