@@ -10,7 +10,11 @@ from numpy.typing import NDArray
 
 from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, NoAttrs, OpDef, Template, plain
 from shlo_disc.dynamic_ops.program import Op
-from shlo_disc.expr import numpy_math as np_math
+from shlo_disc.dynamic_ops.references import complexes
+from shlo_disc.dynamic_ops.references.floats import directly, next_after
+from shlo_disc.dynamic_ops.references.formats import rounded
+from shlo_disc.dynamic_ops.references.functions import Reference
+from shlo_disc.dynamic_ops.references.integers import high_product
 from shlo_disc.expr.scalar import (
     Binary,
     BinaryFn,
@@ -37,7 +41,7 @@ def _define(name: str, formula: Callable[..., Scalar], function: Callable[..., A
         return formula(*[ask.at(x, index) for x in op.operands])
 
     def reference(op: Op[NoAttrs], inputs: Arrays) -> Arrays:
-        return (np_math.cast(function(*inputs), op.results[0].dtype),)
+        return (rounded(function(*inputs), op.results[0].dtype),)
 
     return OpDef(name=name, attrs=NoAttrs, template=Template.ELEMENT, element=element, reference=plain(reference))
 
@@ -77,15 +81,7 @@ def _square(x: Scalar) -> Scalar:
     return Binary(BinaryFn.COMPLEX, real, _apply(BinaryFn.ADD, product, product), x.dtype)
 
 
-def _square_reference(x: Array) -> Array:
-    if x.dtype.kind != "c":
-        return np_math.wide(x) * np_math.wide(x)
-    real, imag = np.real(x), np.imag(x)
-    a, b = real.astype(np.longdouble), imag.astype(np.longdouble)
-    same = (np.abs(a) == np.abs(b)) & np.isfinite(a)
-    return np_math.BINARY[BinaryFn.COMPLEX](
-        *[part.astype(real.dtype) for part in (np.where(same, 0, (a - b) * (a + b)), 2 * a * b)]
-    )
+_SQUARE = Reference(directly(np.square), complexes.precisely(complexes.square))
 
 
 # --- infinities
@@ -159,22 +155,12 @@ def _upper64(a: Scalar, b: Scalar) -> Scalar:
     return Bitcast(found, a.dtype)
 
 
-def _widened(reference: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """Apply a function of NumPy's to narrow floats, too."""
-    return lambda x: reference(np_math.wide(x))
-
-
-def _mulhi_reference(a: Array, b: Array) -> Array:
-    product = np.asarray(a.astype(object) * b.astype(object), object)  # (of scalars it is a plain number)
-    return np.asarray(product >> np_math.width(a), object).astype(a.dtype)
-
-
 OPS = (
     _define("conj", _conj, np.conj),
-    _define("square", _square, _square_reference),
-    _define("is_inf", _is_infinity(0), _widened(np.isinf)),
-    _define("is_pos_inf", _is_infinity(1), _widened(np.isposinf)),
-    _define("is_neg_inf", _is_infinity(-1), _widened(np.isneginf)),
-    _define("next_after", _next_after, np.nextafter),
-    _define("mulhi", _mulhi, _mulhi_reference),
+    _define("square", _square, _SQUARE),
+    _define("is_inf", _is_infinity(0), directly(np.isinf)),
+    _define("is_pos_inf", _is_infinity(1), directly(np.isposinf)),
+    _define("is_neg_inf", _is_infinity(-1), directly(np.isneginf)),
+    _define("next_after", _next_after, next_after),
+    _define("mulhi", _mulhi, high_product),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
@@ -13,8 +14,8 @@ from shlo_disc.dynamic_ops.elementwise import converted
 from shlo_disc.dynamic_ops.indexing import ONE, ZERO, in_range, select_all
 from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, OpDef, Template, plain
 from shlo_disc.dynamic_ops.program import Op
+from shlo_disc.dynamic_ops.references.formats import rounded
 from shlo_disc.expr.dim import Dim, Sym, of
-from shlo_disc.expr.numpy_math import Array, cast
 from shlo_disc.expr.scalar import (
     Arg,
     Binary,
@@ -26,7 +27,7 @@ from shlo_disc.expr.scalar import (
     InRange,
     Scalar,
 )
-from shlo_disc.ir.dtypes import DType, numpy_dtype
+from shlo_disc.ir.dtypes import Array, DType, numpy_dtype
 
 
 class Precision(Enum):
@@ -132,12 +133,19 @@ def _first(pair: tuple[int, Dim]) -> int:
     return pair[0]
 
 
+def _sums(op: Op[Any]) -> np.dtype[Any]:
+    """The type in which a reference multiplies and adds: f32, or that of the result if it is no narrower float."""
+    dtype = numpy_dtype(op.results[0].dtype)
+    is_standard = dtype.kind in "biuc" or dtype.name in ("float32", "float64")
+    return dtype if is_standard or dtype.name.startswith(("int", "uint")) else np.dtype(np.float32)
+
+
 def _dot_reference(op: Op[DotAttrs], inputs: Arrays) -> Arrays:
     """Bring both sides to (batch, free, contracted) and (batch, contracted, free), and multiply matrices."""
-    attrs, dtype = op.attrs, numpy_dtype(accumulator(op.results[0].dtype))
-    lhs, rhs = (x.astype(dtype) for x in inputs)
-    lhs_free = free_dims(lhs.ndim, attrs.lhs_batch, attrs.lhs_contract)
-    rhs_free = free_dims(rhs.ndim, attrs.rhs_batch, attrs.rhs_contract)
+    attrs = op.attrs
+    lhs, rhs = (x.astype(_sums(op)) for x in inputs)
+    lhs_free = [k for k in range(lhs.ndim) if k not in (*attrs.lhs_batch, *attrs.lhs_contract)]
+    rhs_free = [k for k in range(rhs.ndim) if k not in (*attrs.rhs_batch, *attrs.rhs_contract)]
     batch = [lhs.shape[k] for k in attrs.lhs_batch]
     m, n, depth = (
         int(np.prod([x.shape[k] for k in dims], dtype=np.int64))
@@ -145,7 +153,7 @@ def _dot_reference(op: Op[DotAttrs], inputs: Arrays) -> Arrays:
     )
     a = lhs.transpose(*attrs.lhs_batch, *lhs_free, *attrs.lhs_contract).reshape(*batch, m, depth)
     b = rhs.transpose(*attrs.rhs_batch, *attrs.rhs_contract, *rhs_free).reshape(*batch, depth, n)
-    return (cast(np.matmul(a, b).reshape(concrete_shape(op.results[0].shape)), op.results[0].dtype),)
+    return (rounded(np.matmul(a, b).reshape(concrete_shape(op.results[0].shape)), op.results[0].dtype),)
 
 
 def _convolution(op: Op[ConvAttrs], ask: ElementQuery, _k: int, index: Index) -> Scalar:
@@ -198,7 +206,7 @@ def _stays_inside(attrs: ConvAttrs, k: int, window: Dim) -> bool:
 
 def _convolution_reference(op: Op[ConvAttrs], inputs: Arrays) -> Arrays:
     """Sum one matrix product per kernel tap, group by group."""
-    attrs, dtype = op.attrs, numpy_dtype(accumulator(op.results[0].dtype))
+    attrs, dtype = op.attrs, _sums(op)
     rank = len(attrs.strides)
     x = inputs[0].astype(dtype).transpose(attrs.input.batch, attrs.input.feature, *attrs.input.spatial)
     w = (
@@ -220,7 +228,7 @@ def _convolution_reference(op: Op[ConvAttrs], inputs: Arrays) -> Arrays:
         )
     ]
     order = np.argsort([attrs.output.batch, attrs.output.feature, *attrs.output.spatial])
-    return (cast(np.concatenate(found, axis=1).transpose(order), op.results[0].dtype),)
+    return (rounded(np.concatenate(found, axis=1).transpose(order), op.results[0].dtype),)
 
 
 def _spread(x: Array, attrs: ConvAttrs, out: tuple[int, ...], window: tuple[int, ...]) -> Array:

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, NoAttrs, OpDef, Template, plain
 from shlo_disc.dynamic_ops.program import Op, Tensor
-from shlo_disc.expr import numpy_math as np_math
+from shlo_disc.dynamic_ops.references import bits
+from shlo_disc.dynamic_ops.references.formats import rounded
+from shlo_disc.dynamic_ops.references.functions import BINARY, UNARY, maximum, minimum
 from shlo_disc.expr.dim import ZERO, Dim, const
 from shlo_disc.expr.scalar import (
     Binary,
@@ -67,7 +69,7 @@ def _unary(fn: UnaryFn) -> OpDef[NoAttrs]:
         counts = fn in (UnaryFn.POPCNT, UnaryFn.COUNT_LEADING_ZEROS)
         return _counted(fn, x) if counts and x.dtype.is_narrow_integer else Unary(fn, x, op.results[0].dtype)
 
-    return _define(fn.value, element, np_math.UNARY[fn])
+    return _define(fn.value, element, UNARY[fn])
 
 
 def _binary(fn: BinaryFn) -> OpDef[NoAttrs]:
@@ -79,7 +81,7 @@ def _binary(fn: BinaryFn) -> OpDef[NoAttrs]:
         other = DType(f"ui{dtype.bits}" if dtype.is_signed else f"i{dtype.bits}")
         return Bitcast(Binary(fn, Bitcast(a, other), Bitcast(b, other), other), dtype)
 
-    return _define(fn.value, element, np_math.BINARY[fn])
+    return _define(fn.value, element, BINARY[fn])
 
 
 # Integers of fewer than 8 bits are extended to 8: shifts to the right need the extension that brings in the right bits.
@@ -100,7 +102,7 @@ def _define(
     function: Callable[..., NDArray[Any]],
 ) -> OpDef[NoAttrs]:
     def reference(op: Op[NoAttrs], inputs: Arrays) -> Arrays:
-        return (np_math.cast(function(*inputs), op.results[0].dtype),)
+        return (rounded(function(*inputs), op.results[0].dtype),)
 
     return OpDef(name=name, attrs=NoAttrs, template=Template.ELEMENT, element=element, reference=plain(reference))
 
@@ -117,7 +119,7 @@ def _clamp(op: Op[NoAttrs], ask: ElementQuery, _k: int, index: Index) -> Scalar:
 
 def _clamp_reference(op: Op[NoAttrs], inputs: Arrays) -> Arrays:
     low, x, high = inputs
-    return (np_math.cast(np_math.minimum(np_math.maximum(low, x), high), op.results[0].dtype),)
+    return (rounded(minimum(maximum(low, x), high), op.results[0].dtype),)
 
 
 def _compare(op: Op[CompareAttrs], ask: ElementQuery, _k: int, index: Index) -> Scalar:
@@ -126,7 +128,7 @@ def _compare(op: Op[CompareAttrs], ask: ElementQuery, _k: int, index: Index) -> 
 
 
 def _compare_reference(op: Op[CompareAttrs], inputs: Arrays) -> Arrays:
-    return (np_math.compare(op.attrs.direction, *inputs, total=op.attrs.total),)
+    return (bits.compare(op.attrs.direction, *inputs, total=op.attrs.total),)
 
 
 def _convert(op: Op[NoAttrs], ask: ElementQuery, _k: int, index: Index) -> Scalar:
@@ -134,7 +136,7 @@ def _convert(op: Op[NoAttrs], ask: ElementQuery, _k: int, index: Index) -> Scala
 
 
 def _convert_reference(op: Op[NoAttrs], inputs: Arrays) -> Arrays:
-    return (np_math.convert(inputs[0], op.results[0].dtype),)
+    return (bits.convert(inputs[0], op.results[0].dtype),)
 
 
 # The widths of exponent and mantissa of types whose subnormal numbers are no such numbers in f32.
@@ -166,28 +168,8 @@ def _without_bits(x: Scalar, dropped: int, *, has_nan: bool) -> Scalar:
     return Select(Compare(Direction.NE, x, x), nan, Bitcast(of(BinaryFn.AND, rounded, kept), x.dtype))
 
 
-def _without_bits_reference(x: NDArray[Any], mantissa: int, wanted: int) -> NDArray[Any]:
-    """Round numbers to `wanted` bits of their type's `mantissa`, to nearest even, where they lie: subnormals too.
-
-    Without any left NaN is infinity.
-    """
-    unsigned = np.dtype(f"u{x.dtype.itemsize}")
-    bits = np.array(x, order="C").view(unsigned).astype(np.uint32)
-    unit, sign = 1 << max(0, mantissa - wanted), bits & (1 << (8 * x.dtype.itemsize - 1))
-    quotient, rest = np.divmod(bits - sign, np.uint32(unit))
-    up = (2 * rest > unit) | ((2 * rest == unit) & (quotient % 2 == 1))
-    found = (((quotient + up) * np.uint32(unit)) | sign).astype(unsigned).view(x.dtype)
-    infinite = np.copysign(np.float32(np.inf), x.astype(np.float32)).astype(x.dtype)
-    return np.where(np.isnan(x.astype(np.float32)), x if wanted else infinite, found)
-
-
 def _reduce_precision_reference(op: Op[ReducePrecisionAttrs], inputs: Arrays) -> Arrays:
-    dtype = op.results[0].dtype
-    exponent_bits, mantissa_bits = _OWN_BITS.get(dtype, (0, 0))
-    if 0 < exponent_bits <= op.attrs.exponent_bits:
-        return (_without_bits_reference(inputs[0], mantissa_bits, op.attrs.mantissa_bits),)
-    found = np_math.reduce_precision(inputs[0], op.attrs.exponent_bits, op.attrs.mantissa_bits)
-    return (np_math.cast(found, op.results[0].dtype),)
+    return (bits.reduce_precision(inputs[0], op.attrs.exponent_bits, op.attrs.mantissa_bits),)
 
 
 def _bitcast(op: Op[NoAttrs], ask: ElementQuery, _k: int, index: Index) -> Scalar:
@@ -267,13 +249,13 @@ def _shifted(word: Scalar, left: int, bits: int) -> Scalar:
 
 
 def _bitcast_reference(op: Op[NoAttrs], inputs: Arrays) -> Arrays:
-    return (np_math.bitcast(inputs[0], op.operands[0].dtype, op.results[0].dtype),)
+    return (bits.bitcast(inputs[0], op.operands[0].dtype, op.results[0].dtype),)
 
 
 OPS = (
     *map(_unary, UnaryFn),
     *map(_binary, BinaryFn),
-    _define("select", _select, np_math.select),
+    _define("select", _select, np.where),
     OpDef(
         name="clamp",
         attrs=NoAttrs,

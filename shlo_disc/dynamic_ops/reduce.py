@@ -14,10 +14,11 @@ from shlo_disc.dynamic_ops.create import concrete_shape
 from shlo_disc.dynamic_ops.indexing import ONE, ZERO, in_range, select_all
 from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, NoAttrs, OpDef, RunBody, Template
 from shlo_disc.dynamic_ops.program import Body, Op, Tensor
+from shlo_disc.dynamic_ops.references.formats import rounded, widened
+from shlo_disc.dynamic_ops.references.functions import maximum, minimum, reduced
 from shlo_disc.expr.dim import Dim, Sym, of
-from shlo_disc.expr.numpy_math import Array, extreme, maximum, minimum, wide
 from shlo_disc.expr.scalar import Arg, BinaryFn, Const, Fold, FoldResult, Index, InRange, Scalar, neutral
-from shlo_disc.ir.dtypes import numpy_dtype
+from shlo_disc.ir.dtypes import Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +75,16 @@ def _fold(
 
 
 def _is_neutral(body: Body, starts: Sequence[Scalar]) -> bool:
-    """Whether a body leaves an element alone that it combines with the initial value."""
-    if _monoid(body) is None:
+    """Whether a body of one op of its two arguments leaves an element alone that it combines with the initial value."""
+    if len(starts) != 1 or len(body.ops) != 1:
         return False
-    (start,), fn = starts, BinaryFn(body.ops[0].name)
-    return isinstance(start, Const) and start.value == neutral(fn, start.dtype)
+    (start,), (op,) = starts, body.ops
+    if op.name not in _SIMPLE or set(op.operands) != set(body.arguments) or body.results != op.results:
+        return False
+    return isinstance(start, Const) and start.value == neutral(BinaryFn(op.name), start.dtype)
+
+
+_SIMPLE = frozenset({"add", "multiply", "and", "or", "maximum", "minimum"})
 
 
 def _reduce(op: Op[ReduceAttrs], ask: ElementQuery, k: int, index: Index) -> Scalar:
@@ -102,8 +108,8 @@ _MONOIDS: Mapping[str, _Monoid] = {
     "multiply": _Monoid(np.multiply, np.multiply.reduce),
     "and": _Monoid(np.bitwise_and, np.bitwise_and.reduce),
     "or": _Monoid(np.bitwise_or, np.bitwise_or.reduce),
-    "maximum": _Monoid(maximum, partial(extreme, np.maximum)),
-    "minimum": _Monoid(minimum, partial(extreme, np.minimum)),
+    "maximum": _Monoid(maximum, partial(reduced, maximum)),
+    "minimum": _Monoid(minimum, partial(reduced, minimum)),
 }
 
 
@@ -118,9 +124,9 @@ def _reduce_reference(op: Op[ReduceAttrs], inputs: Arrays, run: RunBody) -> Arra
     half = len(inputs) // 2
     dims, (body,) = op.attrs.dims, op.bodies
     if half == 1 and inputs[0].size and (monoid := _monoid(body)) is not None:
-        x, init = map(wide, inputs)
+        x, init = map(widened, inputs)
         total = monoid.combine(monoid.reduce(x, dims), init)
-        return (np.asarray(total).astype(numpy_dtype(op.results[0].dtype)),)
+        return (rounded(total, op.results[0].dtype),)
     points = [np.moveaxis(x, dims, range(len(dims))) for x in inputs[:half]]
     kept = points[0].shape[len(dims) :]
     carries = tuple(np.broadcast_to(x, kept) for x in inputs[half:])

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shlo_disc.expr import complex_math
 from shlo_disc.expr import special_functions as special
 from shlo_disc.expr.scalar import BinaryFn, Direction, UnaryFn
-from shlo_disc.ir.dtypes import DType, numpy_dtype
-
-Array = NDArray[Any]
+from shlo_disc.ir.dtypes import Array, DType, numpy_dtype
 
 
 def cast(x: Array, dtype: DType) -> Array:
@@ -78,11 +74,6 @@ def extreme(function: np.ufunc, x: Array, dims: tuple[int, ...]) -> Array:
     return np.where(found == 0, np.where(negative, -0.0, 0.0).astype(found.dtype), found)
 
 
-def select(condition: Array, then: Array, other: Array) -> Array:
-    """`then` where `condition`, else `other`."""
-    return np.where(condition, then, other)
-
-
 def compare(direction: Direction, a: Array, b: Array, *, total: bool) -> Array:
     """Compare; `total` orders -NaN < -inf < … < -0 < +0 < … < NaN."""
     x, y = (_total_order(a), _total_order(b)) if total and _is_float(a) else (wide(a), wide(b))
@@ -138,16 +129,6 @@ def _saturate(x: Array, dtype: DType) -> Array:
     inside = np.where((x > float(least)) & (x < float(most)), x, 0).astype(holder)
     found = np.where(x >= float(most), holder(most), np.where(x <= float(least), holder(least), inside))
     return np.where(np.isnan(x), holder(0), found).astype(numpy_dtype(dtype))
-
-
-def bitcast(x: Array, source: DType, target: DType) -> Array:
-    """Reinterpret bits, one after the other, the lowest first; between widths the last dim is that of the pieces."""
-    octets = np.frombuffer(x.tobytes(), np.uint8).reshape((*x.shape, source.bytes))
-    bits = np.unpackbits(octets, axis=-1, bitorder="little")[..., : source.bits]
-    shape = x.shape if source.bits >= target.bits else x.shape[:-1]
-    pieces = (source.bits // target.bits,) if source.bits > target.bits else ()
-    packed = np.packbits(bits.reshape((*shape, *pieces, target.bits)), axis=-1, bitorder="little")
-    return np.frombuffer(packed.tobytes(), numpy_dtype(target)).reshape((*shape, *pieces))
 
 
 def reduce_precision(x: Array, exponent_bits: int, mantissa_bits: int) -> Array:
@@ -263,7 +244,8 @@ def _atan2(y: Array, x: Array) -> Array:
 def _power(a: Array, b: Array) -> Array:
     a, b = wide(a), wide(b)
     if a.dtype.kind not in "iu":
-        return np.power(a, b)
+        # NumPy makes a root of an exponent of 0.5 without dims, which differs at -0 and -inf
+        return np.power(np.atleast_1d(a), np.atleast_1d(b)).reshape(np.broadcast(a, b).shape)
     magnitude = np.power(a, np.where(b < 0, 0, b).astype(a.dtype))
     odd = (b & 1).astype(bool)
     if a.dtype.kind == "u":
@@ -321,7 +303,7 @@ _UNARY: Mapping[UnaryFn, Callable[[Array], Array]] = {
     UnaryFn.ASINH: _real_or_whole(np.arcsinh),
     UnaryFn.ATAN: _real_or_whole(np.arctan),
     UnaryFn.ATANH: _real_or_whole(np.arctanh),
-    UnaryFn.BESSEL_I1E: special.from_scipy("i1e"),
+    UnaryFn.BESSEL_I1E: special.odd_from_scipy("i1e"),
     UnaryFn.CBRT: _cbrt,
     UnaryFn.CEIL: _real_or_whole(np.ceil),
     UnaryFn.COSH: _real_or_whole(np.cosh),
@@ -329,7 +311,7 @@ _UNARY: Mapping[UnaryFn, Callable[[Array], Array]] = {
     UnaryFn.COUNT_LEADING_ZEROS: _leading_zeros,
     UnaryFn.DIGAMMA: special.digamma,
     UnaryFn.ERF: _erf,
-    UnaryFn.ERF_INV: special.from_scipy("erfinv"),
+    UnaryFn.ERF_INV: special.odd_from_scipy("erfinv"),
     UnaryFn.ERFC: special.from_scipy("erfc"),
     UnaryFn.EXPONENTIAL: _real_or_whole(np.exp),
     UnaryFn.EXPONENTIAL_MINUS_ONE: _real_or_whole(np.expm1),

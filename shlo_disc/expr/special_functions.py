@@ -31,6 +31,12 @@ def from_scipy(name: str) -> Callable[..., Array]:
     return lambda *operands: _special(name)(*[x.astype(np.float64) for x in operands])
 
 
+def odd_from_scipy(name: str) -> Callable[[Array], Array]:
+    """The same for an odd function of one number, which keeps the sign of 0: SciPy's may not."""
+    function = from_scipy(name)
+    return lambda x: np.copysign(np.abs(function(x)), x.astype(np.float64))
+
+
 def lgamma(x: Array) -> Array:
     """The logarithm of |gamma(x)|; infinite at its poles and at both ends."""
     x = x.astype(np.float64)
@@ -57,9 +63,12 @@ def zeta(x: Array, q: Array) -> Array:
     steps = np.maximum(np.ceil(-finite), 0)
     above, below = start + steps, np.ceil(finite) - finite  # how far the nearest two terms are from 0
     found = _special("zeta")(exponent, above + steps)
+    found = np.where(np.isnan(found), np.power(above + steps, -exponent), found)  # SciPy's of large exponents overflows
     for k in range(int(steps.max(initial=0))):
         first, second = (np.power(np.where(k < steps, size + k, 1), -exponent) for size in (above, below))
-        pair = np.where(even, first + second, np.where(first == second, 0, first - second))
+        larger = np.where(above == below, 0, np.where(above < below, np.inf, -np.inf))  # of two infinite terms
+        apart = np.where(first == second, np.where(np.isinf(first), larger, 0), first - second)
+        pair = np.where(even, first + second, apart)
         found = found + np.where(k < steps, pair, 0)
     found = np.where(np.isinf(x), np.power(np.where(defined, q, 1), -np.where(np.isinf(x), x, 1)), found)
     at_pole = np.where(np.fmod(np.where(whole_x, x, 1), 2) == 0, np.inf, np.nan)
@@ -78,5 +87,13 @@ def polygamma(n: Array, x: Array) -> Array:
 
 def asin_acos_kernel(z: Array) -> Array:
     """Give w: asin(z) = (atan2(re z, re w), sign(im z) im w), acos(z) = (atan2(re w, re z), -sign(im z) im w)."""
-    upper = np.real(z) + 1j * np.abs(np.imag(z))
-    return np.real(np.sqrt(1 - z) * np.sqrt(1 + z)) + 1j * np.imag(np.arcsin(upper))
+    kind, z = z.dtype, z.astype(np.complex128)
+    upper, angle = np.empty_like(z), np.abs(np.imag(z))
+    upper.real, upper.imag = np.real(z), angle
+    endless = np.isinf(np.real(z)) | np.isinf(angle)
+    found = np.empty_like(z)
+    found.real = np.where(
+        endless, np.where(np.isfinite(angle), 0, angle), np.real(np.sqrt(1 - upper) * np.sqrt(1 + upper))
+    )
+    found.imag = np.where(endless, np.inf, np.imag(np.arcsin(upper)))
+    return found.astype(kind)

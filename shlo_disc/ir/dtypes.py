@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from enum import Enum
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shlo_disc.diagnostics import ShloDiscError
+
+Array: TypeAlias = NDArray[Any]
 
 
 class DType(Enum):

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shlo_disc.diagnostics import NOWHERE
 from shlo_disc.dynamic_ops.contract import ConvAttrs, DataDims, DotAttrs, KernelDims
 from shlo_disc.dynamic_ops.create import ConstantAttrs, FromDimsAttrs, IotaAttrs
-from shlo_disc.dynamic_ops.elementwise import CompareAttrs, ReducePrecisionAttrs
 from shlo_disc.dynamic_ops.gather import GatherAttrs
 from shlo_disc.dynamic_ops.move import (
     BroadcastAttrs,
@@ -22,187 +18,27 @@ from shlo_disc.dynamic_ops.move import (
     TransposeAttrs,
 )
 from shlo_disc.dynamic_ops.opdef import NoAttrs
-from shlo_disc.dynamic_ops.program import Body, Op, Tensor
 from shlo_disc.dynamic_ops.random import RngAlgorithm, RngBitsAttrs, RngStateAttrs
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs, ReduceWindowAttrs
 from shlo_disc.dynamic_ops.slices import SliceAttrs
-from shlo_disc.expr.dim import ZERO, Dim, const
-from shlo_disc.expr.scalar import BinaryFn, Const, Direction, UnaryFn
-from shlo_disc.ir.dtypes import DType, numpy_dtype
-
-Array = NDArray[Any]
-SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 0.5, -0.5, 2.5, 1e-30)
-DTYPES = {numpy_dtype(dtype): dtype for dtype in DType if dtype is not DType.INDEX}
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """One use of an op."""
-
-    op: Op[Any]
-    inputs: tuple[Array, ...]
-
-    def __repr__(self) -> str:
-        shapes = [x.shape for x in self.inputs]
-        return f"{self.op.name}-{'-'.join('x'.join(map(str, shape)) for shape in shapes)}"
-
-
-def floats(*shape: int, dtype: DType = DType.F32, seed: int = 0) -> Array:
-    """Random numbers with every special value among the first."""
-    values = np.random.default_rng([seed, *shape]).normal(size=shape) * 3
-    flat = values.reshape(-1)
-    flat[: min(len(SPECIAL), max(0, flat.size - 2))] = SPECIAL[: max(0, flat.size - 2)]
-    return values.astype(numpy_dtype(dtype))
-
-
-def plain(*shape: int, seed: int = 0) -> Array:
-    """Finite numbers that products and sums keep exact enough to compare."""
-    return np.random.default_rng([seed, *shape]).integers(-4, 5, size=shape).astype(np.float32)
-
-
-def integers(*shape: int, dtype: DType = DType.I32, seed: int = 0) -> Array:
-    """Random integers with the extreme ones, 0 and -1 among the first."""
-    wanted = numpy_dtype(dtype)
-    limits = np.iinfo(wanted)
-    values = np.random.default_rng([seed, *shape]).integers(
-        limits.min, limits.max, size=shape, dtype=wanted, endpoint=True
-    )
-    first = np.array([0, 1, limits.min, limits.max, limits.max // 3], wanted)
-    values.reshape(-1)[: len(first)] = first[: values.size]
-    return values
-
-
-def booleans(*shape: int) -> Array:
-    """Alternating truth values."""
-    return np.arange(int(np.prod(shape))).reshape(shape) % 2 == 0
-
-
-def dims(*values: int) -> tuple[Dim, ...]:
-    """Constant dims."""
-    return tuple(map(const, values))
-
-
-def tensor(name: str, shape: Sequence[int], dtype: DType) -> Tensor:
-    """A tensor of constant shape."""
-    return Tensor(name, dims(*shape), dtype, NOWHERE)
-
-
-def sample(
-    name: str,
-    inputs: Sequence[Array],
-    attrs: object,
-    shape: Sequence[int],
-    dtype: DType | None = None,
-    bodies: tuple[Body, ...] = (),
-) -> Sample:
-    """An op on these inputs; the results (half as many as inputs if there are several) have the first one's type."""
-    operands = tuple(tensor(f"x{k}", x.shape, DTYPES[x.dtype]) for k, x in enumerate(inputs))
-    count = len(inputs) // 2 if name in ("d_reduce", "d_reduce_window", "d_threefry") else 1
-    results = tuple(tensor(f"y{k}", shape, dtype or operands[k].dtype) for k in range(count))
-    return Sample(Op(name, operands, attrs, results, bodies, NOWHERE), tuple(inputs))
-
-
-def body(count: int, dtypes: Sequence[DType], *ops: tuple[str, tuple[int, ...], object, DType]) -> Body:
-    """A body of rank-0 ops: values are numbered, arguments first; it returns the last `count` values."""
-    arguments = [tensor(f"a{k}", (), dtype) for k, dtype in enumerate(dtypes)]
-    values, made = list(arguments), list[Op[object]]()
-    for name, operands, attrs, dtype in ops:
-        result = tensor(f"b{len(values)}", (), dtype)
-        made.append(Op(name, tuple(values[k] for k in operands), attrs, (result,), (), NOWHERE))
-        values.append(result)
-    return Body(tuple(arguments), tuple(made), tuple(values[-count:]))
-
-
-F32, I32 = DType.F32, DType.I32
-NONE = NoAttrs()
-ADD = body(1, [F32, F32], ("add", (0, 1), NONE, F32))
-MAX = body(1, [F32, F32], ("maximum", (0, 1), NONE, F32))
-# argmax: (value, position, value, position) -> the larger value and its position, the first of equals
-ARGMAX = body(
-    2,
-    [F32, I32, F32, I32],
-    ("compare", (0, 2), CompareAttrs(Direction.GE), DType.I1),
-    ("select", (4, 0, 2), NONE, F32),
-    ("select", (4, 1, 3), NONE, I32),
+from shlo_disc.expr.dim import ZERO, const
+from shlo_disc.expr.scalar import Const
+from shlo_disc.ir.dtypes import DType
+from tests.dynamic_ops.element_samples import ELEMENT_SAMPLES
+from tests.dynamic_ops.sampling import (
+    ADD,
+    ARGMAX,
+    F32,
+    I32,
+    MAX,
+    NONE,
+    Sample,
+    dims,
+    floats,
+    integers,
+    plain,
+    sample,
 )
-
-_BITWISE = {UnaryFn.NOT, UnaryFn.POPCNT, UnaryFn.COUNT_LEADING_ZEROS}
-_BOTH = {UnaryFn.ABS, UnaryFn.NEGATE, UnaryFn.SIGN}
-_COMPLEX = {UnaryFn.REAL, UnaryFn.IMAG}
-_COMPLEX_ONLY = {UnaryFn.ASIN_ACOS_KERNEL}
-_INTEGER_ONLY = {
-    BinaryFn.SHIFT_LEFT,
-    BinaryFn.SHIFT_RIGHT_ARITHMETIC,
-    BinaryFn.SHIFT_RIGHT_LOGICAL,
-    BinaryFn.AND,
-    BinaryFn.OR,
-    BinaryFn.XOR,
-}
-_FLOAT_ONLY = {BinaryFn.ATAN2, BinaryFn.COMPLEX, BinaryFn.POLYGAMMA, BinaryFn.ZETA}
-
-
-def _elementwise() -> Iterator[Sample]:
-    for fn in UnaryFn:
-        dtype = DType.I1 if fn is UnaryFn.IS_FINITE else F32 if fn in _COMPLEX else None
-        if fn in _COMPLEX | _COMPLEX_ONLY:
-            yield sample(fn.value, [np.arange(13, dtype=np.complex64) * np.complex64(1 - 2j)], NONE, (13,), dtype)
-        if fn in _BITWISE | _BOTH:
-            for kind in (DType.I32, DType.UI8, DType.I64):
-                yield sample(fn.value, [integers(11, dtype=kind)], NONE, (11,))
-        if fn not in _BITWISE | _COMPLEX | _COMPLEX_ONLY:
-            yield from (sample(fn.value, [floats(*s)], NONE, s, dtype) for s in ((0,), (1,), (2, 7)))
-            yield sample(fn.value, [floats(13, dtype=DType.F64)], NONE, (13,), dtype)
-    yield sample("not", [booleans(5)], NONE, (5,))
-    for fn in BinaryFn:
-        wanted = DType.C64 if fn is BinaryFn.COMPLEX else None
-        if fn not in _INTEGER_ONLY:
-            for shape in ((0,), (1,), (2, 7)):
-                pair = [floats(*shape), floats(*shape, seed=1)[::-1].copy()]
-                yield sample(fn.value, pair, NONE, shape, wanted)
-        if fn not in _FLOAT_ONLY:
-            for kind in (DType.I32, DType.UI8, DType.I64):
-                small = integers(13, dtype=kind, seed=1)[::-1] if fn is not BinaryFn.POWER else np.arange(13)
-                pair = [integers(13, dtype=kind), small.astype(numpy_dtype(kind))]
-                yield sample(fn.value, pair, NONE, (13,))
-    yield from _composed()
-    yield from _other_elementwise()
-
-
-def _composed() -> Iterator[Sample]:
-    """Formulas of other functions, for every kind of element that they take."""
-    turned = np.arange(13, dtype=np.complex128) * (1 - 2j)
-    for name in ("conj", "square"):
-        for x in (floats(0), floats(2, 7), floats(13, dtype=DType.F64), turned, turned.astype(np.complex64)):
-            yield sample(name, [x], NONE, x.shape)
-    for dtype in (F32, DType.F64, DType.F16, DType.BF16):
-        for name in ("is_inf", "is_pos_inf", "is_neg_inf"):
-            yield sample(name, [floats(13, dtype=dtype)], NONE, (13,), DType.I1)
-        pair = [floats(31, dtype=dtype), floats(31, dtype=dtype, seed=1)[::-1].copy()]
-        yield sample("next_after", pair, NONE, (31,))
-        yield sample("next_after", [pair[0], pair[0].copy()], NONE, (31,))
-    for dtype in (DType.I8, DType.UI8, DType.I16, DType.UI16, I32, DType.UI32, DType.I64, DType.UI64):
-        yield sample("mulhi", [integers(31, dtype=dtype), integers(31, dtype=dtype, seed=1)[::-1].copy()], NONE, (31,))
-    yield sample("mulhi", [np.array(-(1 << 30), np.int32), np.array(12345, np.int32)], NONE, ())
-
-
-def _other_elementwise() -> Iterator[Sample]:
-    for shape in ((0,), (1,), (3, 5)):
-        yield sample("select", [booleans(*shape), floats(*shape), floats(*shape, seed=1)], NONE, shape, F32)
-        limits = [np.array(-1, np.float32), np.array(1, np.float32)]
-        yield sample("clamp", [limits[0], floats(*shape), limits[1]], NONE, shape, F32)
-    yield sample("select", [np.array(False), floats(7), floats(7, seed=1)], NONE, (7,), F32)
-    for direction in Direction:
-        for total in (False, True):
-            pair = [floats(13), floats(13)[::-1].copy()]
-            yield sample("compare", pair, CompareAttrs(direction, total), (13,), DType.I1)
-    for kind in (DType.I32, DType.UI8, DType.I1, DType.F64, DType.F16, DType.BF16, DType.C64):
-        yield sample("convert", [floats(13)], NONE, (13,), kind)
-        yield sample("convert", [integers(7)], NONE, (7,), kind)
-    yield sample("bitcast_convert", [floats(7)], NONE, (7,), I32)
-    yield sample("bitcast_convert", [floats(7)], NONE, (7, 4), DType.UI8)
-    yield sample("bitcast_convert", [integers(3, 2, dtype=DType.UI32)], NONE, (3,), DType.F64)
-    for format_ in ((5, 10), (8, 7), (4, 3)):
-        yield sample("reduce_precision", [floats(17)], ReducePrecisionAttrs(*format_), (17,))
 
 
 def _create() -> Iterator[Sample]:
@@ -230,8 +66,14 @@ def _move() -> Iterator[Sample]:
     yield sample("d_reverse", [floats(0, 5)], ReverseAttrs((0, 1)), (0, 5))
     yield sample("d_concatenate", [floats(2, 3), floats(2, 0), floats(2, 1)], ConcatenateAttrs(1), (2, 4))
     yield sample("d_concatenate", [floats(1), floats(2)], ConcatenateAttrs(0), (3,))
+    yield sample("d_concatenate", [floats(3, 3), floats(3, 2), floats(3, 4)], ConcatenateAttrs(1), (3, 9))
     value = np.array(7, np.float32)
-    for low, high, interior in (((1, 2), (0, 1), (0, 0)), ((-1, 0), (0, -2), (0, 0)), ((0, 1), (2, 0), (1, 2))):
+    for low, high, interior in (
+        ((1, 2), (0, 1), (0, 0)),
+        ((-1, 0), (0, -2), (0, 0)),
+        ((0, 1), (2, 0), (1, 2)),
+        ((0, 3), (2, 3), (1, 2)),
+    ):
         shape = [n + a + b + (n - 1) * c for n, a, b, c in zip((3, 5), low, high, interior, strict=True)]
         yield sample("d_pad", [floats(3, 5), value], PadAttrs(dims(*low), dims(*interior)), shape)
     yield sample("d_pad", [floats(0), value], PadAttrs(dims(2), dims(1)), (4,))
@@ -282,7 +124,7 @@ def _reductions() -> Iterator[Sample]:
         yield sample("d_reduce", [plain(*shape), zero], ReduceAttrs((1,)), shape[:1], bodies=(ADD,))
         yield sample("d_reduce", [floats(*shape), low], ReduceAttrs((0,)), shape[1:], bodies=(MAX,))
         yield sample("d_reduce", [plain(*shape), zero], ReduceAttrs((0, 1)), (), bodies=(ADD,))
-    positions = np.tile(np.arange(5, dtype=np.int32), (3, 1))
+    positions = np.arange(15, dtype=np.int32).reshape(3, 5)
     both = [plain(3, 5), positions, low, np.array(0, np.int32)]
     yield sample("d_reduce", both, ReduceAttrs((1,)), (3,), bodies=(ARGMAX,))
     for window, strides, base, dilation, low_pad, shape in (
@@ -290,6 +132,7 @@ def _reductions() -> Iterator[Sample]:
         ((3,), (2,), (1,), (1,), (1,), (4,)),
         ((2,), (1,), (2,), (3,), (-1,), (8,)),
         ((3,), (1,), (1,), (1,), (0,), (0,)),
+        ((2,), (1,), (2,), (3,), (1,), (14,)),
     ):
         attrs = ReduceWindowAttrs(dims(*window), dims(*strides), dims(*base), dims(*dilation), dims(*low_pad))
         yield sample("d_reduce_window", [plain(7), zero + 2], attrs, shape, bodies=(ADD,))
@@ -334,12 +177,13 @@ def _contractions() -> Iterator[Sample]:
 def _random() -> Iterator[Sample]:
     words = [np.array(word, np.uint32).reshape(3, 1) for word in ((1, 2, 3), (0, 7, 2**32 - 1), (5, 6, 0), (9, 0, 1))]
     yield sample("d_threefry", words, NoAttrs(), (3, 1))
+    yield sample("d_threefry", [integers(2, 3, dtype=DType.UI32, seed=seed) for seed in range(4)], NoAttrs(), (2, 3))
     states = [np.array(state, np.uint64) for state in ((5, 2**64 - 2), (2**63 + 1, 2**64 - 1, 2**64 - 1))]
     for state in states:
         for blocks in (0, 7):
             yield sample("d_rng_state", [state], RngStateAttrs(const(blocks)), state.shape)
     for dtype in (DType.UI8, DType.UI32, DType.UI64):
-        for shape in ((0,), (3,), (2, 2)):
+        for shape in ((0,), (3,), (2, 3)):
             for split in range(max(1, len(shape))):
                 threefry = RngBitsAttrs(RngAlgorithm.THREE_FRY, const(split))
                 yield sample("d_rng_bits", [states[0]], threefry, shape, dtype)
@@ -348,7 +192,7 @@ def _random() -> Iterator[Sample]:
 
 
 SAMPLES: tuple[Sample, ...] = (
-    *_elementwise(),
+    *ELEMENT_SAMPLES,
     *_create(),
     *_move(),
     *_slices(),

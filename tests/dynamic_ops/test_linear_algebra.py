@@ -16,8 +16,8 @@ from shlo_disc.dynamic_ops.program import Op, Tensor
 from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.dim import const
 from shlo_disc.ir.dtypes import DType
-from tests.dynamic_ops.samples import DTYPES, Array
-from tests.dynamic_ops.test_facets import run_body
+from tests.dynamic_ops.facets import run_body
+from tests.dynamic_ops.sampling import DTYPES, Array
 
 KINDS = [np.float64, np.complex64]
 SQUARES = [(0, 3), (2, 0), (1, 1), (2, 5)]  # of a batch, and how large

@@ -13,8 +13,8 @@ from shlo_disc.dynamic_ops.program import Body, Op
 from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.scalar import Const, Direction
 from shlo_disc.ir.dtypes import DType
-from tests.dynamic_ops.samples import ADD, F32, I32, NONE, Array, body, dims, sample, tensor
-from tests.dynamic_ops.test_facets import run_body
+from tests.dynamic_ops.facets import run_body
+from tests.dynamic_ops.sampling import ADD, F32, I32, NONE, Array, body, dims, sample, tensor
 
 INF, NAN = np.inf, np.nan
 LESS = body(1, [F32, F32, I32, I32], ("compare", (0, 1), CompareAttrs(Direction.LT, total=True), DType.I1))

@@ -28,9 +28,12 @@ BF16, F16 = ml_dtypes.bfloat16, np.float16
 # A test waits for compilers more than for kernels: ours and XLA's.
 FAST, OPTIMIZED = CompileOptions(optimize=0), CompileOptions(optimize=1)
 FAST_XLA: dict[str, str | bool] = {"xla_backend_optimization_level": "0", "xla_llvm_disable_expensive_passes": True}
-# Of each element, relative and against the largest: sums may be added in another order.
-TOLERANCES: Mapping[str, float] = {
-    "float64": 1e-12, "complex128": 1e-12, "float32": 2e-5, "complex64": 2e-5, "float16": 4e-3, "bfloat16": 3e-2,
+# Units in the last place: of an element's own type, and of the type in which sums are added, at the largest element,
+# since sums in another order are off by units of their terms. Narrow floats are rounded after, once or twice.
+UNITS: Mapping[str, tuple[float, str, float]] = {
+    "float64": (64, "float64", 512), "complex128": (64, "float64", 512),
+    "float32": (32, "float32", 160), "complex64": (32, "float32", 160),
+    "float16": (2, "float32", 160), "bfloat16": (2, "float32", 160),
 }  # fmt: skip
 
 
@@ -158,24 +161,36 @@ def flat(compiled: shlo_disc.Compiled, arrays: Sequence[Array]) -> list[Array]:
     return [np.asarray(leaf) for leaf in jax.tree.leaves(compiled(*arrays))]
 
 
-def check(found: Sequence[Array], wanted: Sequence[Array], what: str, scale: float = 1.0, floor: float = 0.0) -> None:
-    """Compare all results; integers and NaNs exactly, floats to the tolerance of their dtype.
+def check(
+    found: Sequence[Array],
+    wanted: Sequence[Array],
+    what: str,
+    scale: float = 1.0,
+    floor: float = 0.0,
+    *,
+    inside: float = 0.0,
+) -> None:
+    """Compare all results; integers and NaNs exactly, floats element by element to the `UNITS` of their dtype.
 
-    The tolerance is relative to the largest element, and to `floor`: the size of what cancels on the way.
+    `scale`: how many times as far they may be apart. `floor`: the size of what cancels on the way, if it is larger than
+    the largest element. `inside`: by how many units of a narrow float, at the largest element, what a program rounds to
+    it on the way may be apart: probabilities and their gradients in attention, differences and exponentials in softmax.
     """
     assert len(found) == len(wanted), what
     for k, (ours, reference) in enumerate(zip(found, wanted, strict=True)):
         label = f"{what}, result {k}"
         assert (ours.dtype, ours.shape) == (reference.dtype, reference.shape), label
-        tolerance = TOLERANCES.get(ours.dtype.name)
-        if tolerance is None:
+        if (units := UNITS.get(ours.dtype.name)) is None:
             np.testing.assert_array_equal(ours, reference, label)
             continue
         wide = np.complex128 if ours.dtype.kind == "c" else np.float64
         a, b = ours.astype(wide), reference.astype(wide)
         finite = np.abs(b[np.isfinite(b)])
-        bound = tolerance * scale
-        np.testing.assert_allclose(a, b, bound, bound * finite.max(initial=floor), err_msg=label)
+        own, sums, of_sums = units
+        relative = scale * own * float(ml_dtypes.finfo(ours.dtype).eps)
+        within = float(ml_dtypes.finfo(ours.dtype).eps) * inside if ours.dtype.itemsize == 2 else 0.0
+        absolute = (scale * of_sums * float(np.finfo(sums).eps) + within) * finite.max(initial=floor)
+        np.testing.assert_allclose(a, b, relative, absolute, err_msg=label)
 
 
 def ways(program: Any, options: CompileOptions = FAST) -> dict[str, Callable[[Sequence[Array]], list[Array]]]:

@@ -101,7 +101,8 @@ def test_threads_share_the_columns_of_squares(name: str) -> None:
     for side in SIDES if one.symbols() else SIDES[:1]:
         x = one.array(np.random.default_rng(side), {"a": side})
         (alone,), *others = (flat(run, [x]) for run in runs)
-        check([alone], [function(np, x.astype(np.float64)).astype(np.float32)], f"{name}, {side}", scale=5)
+        wanted = function(np, x.astype(np.float64)).astype(np.float32)
+        check([alone], [wanted], f"{name}, {side}", scale=5, floor=side**0.5)  # a function may make a long sum small
         assert all(alone.tobytes() == found.tobytes() for (found,) in others), side
 
 

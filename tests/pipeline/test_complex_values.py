@@ -120,6 +120,20 @@ def test_special_parts(name: str, dtype: str) -> None:
     check(lanes, wanted, arguments, "the kernel beside XLA", allowed)
 
 
+@pytest.mark.parametrize("name", ["stablehlo.maximum", "stablehlo.minimum"])
+def test_a_number_with_a_nan_is_the_extreme(name: str) -> None:
+    t = "tensor<?xcomplex<f32>>"
+    text = f"func.func @main(%a: {t}, %b: {t}) -> {t} {{\n  %r = {name} %a, %b : {t}\n  return %r : {t}\n}}"
+    z = SPECIAL.astype(np.complex64)
+    arguments = [np.repeat(z, len(z)), np.tile(z, len(z))]
+    wanted = interpret(legalize(parse_module(text)), arguments)[0]
+    assert (np.isnan(wanted) == (np.isnan(arguments[0]) | np.isnan(arguments[1]))).all()
+    (found,) = shlo_disc.compile(text, device="cpu", options=CompileOptions(optimize=1))(*arguments)
+    np.testing.assert_array_equal(found, wanted)
+    on_gpu = compiled(text, EmulatedDevice()).executable(arguments)
+    np.testing.assert_array_equal(np.asarray(on_gpu[0]), wanted)
+
+
 def test_literals_mean_what_arguments_do() -> None:
     z = SPECIAL[::7].astype(np.complex64)
     names = [name for name in UNARY if name != "chlo.square"]

@@ -80,6 +80,7 @@ def test_singular_tridiagonal_systems(dtype: Any, platform: str) -> None:
             given = (*singular(dtype, b, n), numbers(dtype, b, n, m))
             wanted = np.asarray(jax.jit(solved)(*given))
             assert np.isfinite(wanted).all()
+            # pivots next to 0 are moved to a small number: quotients by it lose half the digits
             np.testing.assert_allclose(run(*given), wanted, rtol=2e-3 if dtype == np.float32 else 1e-11)
 
 
@@ -99,7 +100,9 @@ def test_eigenvectors_of_a_gpu(dtype: Any, library: str, monkeypatch: pytest.Mon
             w, v = run(a)
             np.testing.assert_allclose(a @ v, v * w[:, None, :], atol=1e-4 if a.dtype.itemsize < 16 else 1e-11)
             found, wanted = (np.sort_complex(x.ravel()) for x in (w, np.linalg.eigvals(a).astype(w.dtype)))
-            np.testing.assert_allclose(found, wanted, atol=1e-3)
+            np.testing.assert_allclose(
+                found, wanted, atol=1e-4 if a.dtype.itemsize < 16 and dtype != np.float64 else 1e-11
+            )
 
 
 def updated(r: Any, w: Any, a: Any, c: Any) -> tuple[Any, ...]:
@@ -221,6 +224,7 @@ def test_a_gpu_computes_what_the_cpu_does() -> None:
     source = exported(on_gpu, "cuda", *given)
     wanted = shlo_disc.compile(source, device="cpu", options=FAST)(*given)
     for got, expected in zip(compile_for(EmulatedDevice(), source, FAST)(*given), wanted, strict=True):
+        # (of a singular system, as above; the others are exact or nearly)
         np.testing.assert_allclose(got, expected, rtol=2e-3, atol=1e-6)
 
 

@@ -52,7 +52,7 @@ def check(found: Any, x: Array = X, weight: Array = W) -> None:
         assert got.dtype == wanted.dtype
         assert got.flags.c_contiguous
         assert got.flags.writeable
-        np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-3)
+        np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-5)
 
 
 def test_known_sizes_are_served(run: Executable) -> None:
@@ -97,7 +97,7 @@ def test_arrays_of_jax_are_read_where_their_type_is_that_of_the_program(run: Exe
     entry, x, weight = entry_of(run), jnp.asarray(X), jnp.asarray(W)
     entry.know_jax(type(x))
     for got, wanted in zip(entry.flat((x, weight)), expected(X, W), strict=True):
-        np.testing.assert_allclose(np.asarray(got), wanted, rtol=1e-4, atol=1e-3)
+        np.testing.assert_allclose(np.asarray(got), wanted, rtol=1e-5, atol=1e-5)
     for other in (jnp.int32, jnp.uint32, jnp.float16, jnp.bool_):
         assert entry.flat((x.astype(other), weight)) is NotImplemented
         assert entry.flat((x, weight.astype(other))) is NotImplemented

@@ -45,7 +45,7 @@ def check(run: Executable, x: Floats, weight: Floats) -> None:
     found = run((x, weight))
     for got, wanted in zip(found, expected(x, weight), strict=True):
         assert got.dtype == wanted.dtype
-        np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-3)
+        np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-5)
         assert got.ctypes.data % ALIGNMENT == 0
         assert got.flags.c_contiguous
         assert got.flags.writeable

@@ -21,6 +21,7 @@ from shlo_disc.host_ir import Launch
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.steps import leaves
 from tests.api.programs import dims, exported, spec
+from tests.nearness import product
 
 Floats = NDArray[np.float32]
 B, D, S = dims("b, d, s")
@@ -91,7 +92,7 @@ def test_sizes_of_packed_weights(depth: int, columns: int) -> None:
     assert bound.memory.packed == packed_bytes(depth, columns)
     for rows in (1, 5, 16, 201):
         x = numbers(rows, depth)
-        np.testing.assert_allclose(bound(x)[:, :], x @ w, rtol=1e-3, atol=1e-4)
+        product(x, w).check(bound(x))
 
 
 @pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf, -0.0])
@@ -109,10 +110,9 @@ def test_weights_of_all_types_are_packed_in_their_own_width(dtype: str, depth: i
     kind = jnp.dtype(dtype)
     with jax.enable_x64(True):
         program = exported(lambda w, x: x @ w, spec(33, 66, dtype=kind), spec(B, 33, dtype=kind))
-        w, x = (4 * numbers(33, 66)).astype(kind), (4 * numbers(5, 33)).astype(kind)
-        wanted = np.asarray(jax.jit(lambda w, x: x @ w)(w, x))
+    w, x = (4 * numbers(33, 66)).astype(kind), (4 * numbers(5, 33)).astype(kind)
     bound = shlo_disc.compile(program, device="cpu").bind(w)
-    np.testing.assert_allclose(bound(x).astype(float), wanted.astype(float), rtol=1e-2, atol=1e-2)
+    product(x, w).check(bound(x))
     assert bound.memory.packed == depth * 128 * kind.itemsize
     assert bound.memory.dropped == ("args[0]",)
 
@@ -125,10 +125,7 @@ def test_narrow_constants_are_packed_when_a_program_is_loaded(dtype: str) -> Non
     assert len(run.executable.artifact.packings) == 1
     for rows in (1, 5, 40):
         x = (4 * numbers(rows, 200)).astype(kind)
-        wanted = np.asarray(jax.jit(lambda x: x @ w)(x)).astype(float)
-        np.testing.assert_allclose(
-            np.asarray(run(x)).astype(float), wanted, rtol=2e-2, atol=0.5 if kind != np.int8 else 0
-        )
+        product(x, w).check(run(x))
 
 
 def test_what_is_read_as_it_is_stays_and_all_else_is_dropped() -> None:
@@ -155,7 +152,7 @@ def test_narrow_weights_are_not_packed() -> None:
     run = compiled(lambda w, x: x @ w, spec(300, 8), spec(B, 300))
     bound = run.bind(numbers(300, 8))
     assert bound.memory.packed == 0
-    np.testing.assert_allclose(bound(numbers(3, 300)), numbers(3, 300) @ numbers(300, 8), rtol=1e-3, atol=1e-4)
+    product(numbers(3, 300), numbers(300, 8)).check(bound(numbers(3, 300)))
 
 
 def test_weights_of_symbolic_sizes_are_packed_when_these_are_bound() -> None:
@@ -164,16 +161,16 @@ def test_weights_of_symbolic_sizes_are_packed_when_these_are_bound() -> None:
         bound = run.bind(numbers(depth, columns))
         assert bound.memory.packed == packed_bytes(depth, columns)
         x = numbers(3, depth)
-        np.testing.assert_allclose(bound(x), x @ numbers(depth, columns), rtol=1e-4, atol=1e-4)
+        product(x, numbers(depth, columns)).check(bound(x))
 
 
 def test_a_donated_weight_is_not_packed() -> None:
     program = exported(lambda w, x: (w * 2, x @ w), spec(70, 70), spec(B, 70))
     run = shlo_disc.compile(program, device="cpu", donate=(0,))
     assert not run.executable.artifact.packings
-    doubled, product = run(numbers(70, 70), numbers(3, 70))
+    doubled, multiplied = run(numbers(70, 70), numbers(3, 70))
     np.testing.assert_array_equal(doubled, 2 * numbers(70, 70))
-    np.testing.assert_allclose(product, numbers(3, 70) @ numbers(70, 70), rtol=1e-4, atol=1e-4)
+    product(numbers(3, 70), numbers(70, 70)).check(multiplied)
 
 
 @pytest.mark.parametrize("driver", DRIVERS)
@@ -183,7 +180,7 @@ def test_large_constants_are_packed_when_a_program_is_loaded(driver: Any) -> Non
     artifact = run.executable.artifact
     assert len(artifact.packings) == 2
     for x in (numbers(rows, 200) for rows in ROWS):
-        np.testing.assert_allclose(run(x), np.tanh(x @ w) @ w.T, rtol=1e-3, atol=1e-3)
+        product(product(x, w).tanh(), w.T).check(run(x))
     slots = [packing.buffers[-1] for packing in artifact.packings]
     there = [at for launch in seen(run, numbers(3, 200)) for slot, at in launch.items() if slot in slots]
     assert len(there) == 2

@@ -47,7 +47,7 @@ def mapped(folder: Path) -> int:
 def is_right(run: Callable[..., Any], number: int) -> bool:
     a = np.random.default_rng(number).standard_normal((300, 64), np.float32)
     found, sums = run(a, W)
-    return bool(np.allclose(found, a)) and bool(np.allclose(sums, a.sum(1) + number + 0.5, atol=1e-3))
+    return bool(np.allclose(found, a)) and bool(np.allclose(sums, a.sum(1) + number + 0.5, atol=1e-5))
 
 
 @pytest.fixture

@@ -139,11 +139,11 @@ SHLO_INLINE mask_t<R> before(Complex<R> a, Complex<R> b) {
 }
 template <class R>
 SHLO_INLINE Complex<R> max_(Complex<R> a, Complex<R> b) {
-  return select(m_or(before(a, b), ne(b, b)), b, a);
+  return select(m_or(m_and(eq(a, a), before(a, b)), ne(b, b)), b, a);
 }
 template <class R>
 SHLO_INLINE Complex<R> min_(Complex<R> a, Complex<R> b) {
-  return select(m_or(before(b, a), ne(b, b)), b, a);
+  return select(m_or(m_and(eq(a, a), before(b, a)), ne(b, b)), b, a);
 }
 
 template <class R> SHLO_INLINE Complex<elem_t<R>> hsum(Complex<R> v) { return {hsum(v.re), hsum(v.im)}; }

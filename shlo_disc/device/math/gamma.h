@@ -210,7 +210,10 @@ SHLO_OUTLINE Parts<D> zeta_parts(D x, D q) {
     Parts<D> to = zeta_of_positive<Exact>(x, (D)(one - q));
     for (int k = 0; k < 10; k++) {
       Parts<D> a = inverse_power<Exact>(above, (double)k, x), b = inverse_power<Exact>(below, (double)k, x);
-      Parts<D> apart = chosen(a.head == b.head, Parts<D>{zero, zero}, sum_of_terms<Exact>(a, -b));  // infinite ones too
+      // of two infinite terms that is larger which is nearer to 0
+      D larger = above < below ? infinity : above > below ? (D)-infinity : zero;
+      D alike = a.head == infinity ? larger : zero;
+      Parts<D> apart = chosen(a.head == b.head, Parts<D>{alike, zero}, sum_of_terms<Exact>(a, -b));
       Parts<D> both = chosen(even, sum_of_terms<Exact>(a, b), apart);
       sum = chosen(combined > splat<D>(k), sum_of_terms<Exact>(sum, both), sum);
     }

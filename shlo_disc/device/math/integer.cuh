@@ -27,7 +27,7 @@ SHLO_DEVICE common_t<A, B> max_(A x, B y) {
   if constexpr (is_real<T>) {
     if (a == b) return as<T>((uint_t<T>)(as<uint_t<T>>(a) & as<uint_t<T>>(b)));
   }
-  return b != b || b > a ? b : a;
+  return b != b || (a == a && b > a) ? b : a;  // (of a complex number, one part may be NaN)
 }
 template <class A, class B>
 SHLO_DEVICE common_t<A, B> min_(A x, B y) {
@@ -36,7 +36,7 @@ SHLO_DEVICE common_t<A, B> min_(A x, B y) {
   if constexpr (is_real<T>) {
     if (a == b) return as<T>((uint_t<T>)(as<uint_t<T>>(a) | as<uint_t<T>>(b)));
   }
-  return b != b || b < a ? b : a;
+  return b != b || (a == a && b < a) ? b : a;
 }
 #ifndef __CUDA_EMU__
 SHLO_DEVICE float max_(float a, float b) {
