@@ -9,6 +9,7 @@ from typing import Literal
 from shlo_disc.check.case import Array, Case, taken
 from shlo_disc.check.comparing import Difference, Tolerance, compare, identical
 from shlo_disc.check.compiling import ALIKE
+from shlo_disc.check.rounding import NAN_SIGNS
 from shlo_disc.check.running import REFERENCE, Stop, Ways
 from shlo_disc.ir.attributes import StringAttr, SymbolAttr
 from shlo_disc.ir.core import Module, Op, Value
@@ -102,7 +103,7 @@ class Judge:
                 return Verdict("fail", Failure(way, REFERENCE, outcome.kind, stop=outcome))
             compared = True
             if way in ALIKE and alike is not None:
-                failure = _identical(way, outcome, *alike)
+                failure = self._identical(way, case, outcome, *alike)
             else:
                 failure = self._compared(way, case, outcome, expected, skipped)
                 alike = (way, outcome) if way in ALIKE else alike
@@ -124,6 +125,15 @@ class Judge:
         )
         return None if difference is None else Failure(way, REFERENCE, "differs", difference)
 
+    def _identical(
+        self, way: str, case: Case, found: Sequence[Array], against: str, expected: Sequence[Array]
+    ) -> Failure | None:
+        """Both run the same kernels, or kernels of the same arithmetic: no bit may differ, but for NaNs' own."""
+        difference = identical(
+            found, expected, lambda result: self.ways.samples(way, case.module, case.inputs, result, NAN_SIGNS)
+        )
+        return None if difference is None else Failure(way, against, "differs", difference)
+
     def _without_reference(self, case: Case, stop: Stop) -> Verdict:
         """Judge where the reference stops: the others have to stop too."""
         if stop.kind in ("unsupported", "rejected", "timeout"):
@@ -137,12 +147,6 @@ class Judge:
             if not isinstance(outcome, Stop):
                 return Verdict("fail", Failure(REFERENCE, way, stop.kind, stop=stop))
         return Verdict("refused", notes=(stop.first_line,))
-
-
-def _identical(way: str, found: Sequence[Array], against: str, expected: Sequence[Array]) -> Failure | None:
-    """Both run the same kernels, or kernels of the same arithmetic: not a bit may differ."""
-    difference = identical(found, expected)
-    return None if difference is None else Failure(way, against, "differs", difference)
 
 
 def undefined_results(module: Module) -> frozenset[int]:

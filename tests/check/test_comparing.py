@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 from shlo_disc.check.comparing import identical
+from shlo_disc.check.rounding import NAN_SIGNS, perturbed_runs
+from shlo_disc.legalize.legalize import legalize
+from shlo_disc.parse.parser import parse_module
 
 Array = np.ndarray[Any, Any]
 FLOATS = (np.float16, ml_dtypes.bfloat16, np.float32, np.float64, np.complex64, np.complex128)
@@ -39,3 +42,32 @@ def test_integers_are_equal_in_every_bit() -> None:
     found = identical([np.array([1, 2, 3], np.int8)], [np.array([1, 2, -3], np.int8)])
     assert found is not None
     assert found.index == (2,)
+
+
+BITS_OF_NAN = """
+func.func @main(%a: tensor<4xf32>) -> (tensor<4xi32>, tensor<4xi32>) {
+  %0 = stablehlo.subtract %a, %a : tensor<4xf32>
+  %1 = stablehlo.bitcast_convert %0 : (tensor<4xf32>) -> tensor<4xi32>
+  %2 = stablehlo.bitcast_convert %a : (tensor<4xf32>) -> tensor<4xi32>
+  return %1, %2 : tensor<4xi32>, tensor<4xi32>
+}
+"""
+
+
+def test_bits_that_are_made_of_a_nan_may_differ_and_no_others() -> None:
+    """`inf - inf` is a NaN of any sign; `1 - 1` is 0, and the bits of an argument are its own."""
+    inputs = (np.array([np.inf, 1.0, -np.inf, 2.0], np.float32),)
+    program = legalize(parse_module(BITS_OF_NAN, "m.mlir"))
+    runs = perturbed_runs(program, inputs, NAN_SIGNS, "compiled")
+
+    def signs(result: int) -> list[Array]:
+        return [run[result] for run in runs]
+
+    of_nan = signs(0)[0]
+    minus = np.int32(np.iinfo(np.int32).min)
+    for result, place, same in ((0, 0, True), (0, 2, True), (0, 1, False), (1, 0, False), (1, 1, False)):
+        expected = [of_nan, inputs[0].view(np.int32)]
+        found = [x.copy() for x in expected]
+        found[result][place] ^= minus
+        assert identical(found, expected) is not None
+        assert (identical(found, expected, signs) is None) is same, (result, place)
