@@ -77,7 +77,7 @@ def verify(
     rng = np.random.default_rng(len(sizes))
     for size in sizes:
         arrays = [i.array(rng, size) for i in inputs]
-        check(flat(run, arrays), by_jax(function, arrays), str(size), scale=2, inside=1)
+        check(flat(run, arrays), by_jax(function, arrays), str(size), scale=2, inside=4)
 
 
 # ---- where it is found
@@ -172,7 +172,7 @@ def test_threads(driver: Any) -> None:
         for n in (1, 2)
     )
     np.testing.assert_array_equal(one, two)
-    check([one], by_jax(causal, arrays), driver, scale=2, inside=1)
+    check([one], by_jax(causal, arrays), driver, scale=2, inside=4)
 
 
 @pytest.mark.parametrize("function", [masked, masked_twice])
@@ -222,7 +222,7 @@ def test_large_scores() -> None:
     ones = replace(q, draw=between(1, 1))
     run = shlo_disc.compile(exported(plain, heads(count=1)), options=CompileOptions(optimize=1))
     arrays = [i.array(np.random.default_rng(0), sized(3, 900, 1)) for i in (ones, replace(k, draw=rising), v)]
-    check(flat(run, arrays), by_jax(plain, arrays), "rising", scale=20, inside=1)
+    check(flat(run, arrays), by_jax(plain, arrays), "rising", scale=20, inside=4)
 
 
 # ---- what a mask hides
@@ -267,7 +267,7 @@ def test_a_mask_that_two_layers_read_hides_blocks_in_both() -> None:
         assert hidden_blocks(kernel.score, kernel.row.symbol, kernel.key.symbol) is not None
     run = shlo_disc.compile(exported(layers, heads()), options=CompileOptions(optimize=1, threads=1))
     arrays = [i.array(np.random.default_rng(0), sized(130, 300)) for i in heads()]
-    check(flat(run, arrays), by_jax(layers, arrays), "two layers", scale=4, inside=1)
+    check(flat(run, arrays), by_jax(layers, arrays), "two layers", scale=4, inside=4)
 
 
 def test_no_scores_in_memory() -> None:

@@ -174,7 +174,8 @@ def check(
 
     `scale`: how many times as far they may be apart. `floor`: the size of what cancels on the way, if it is larger than
     the largest element. `inside`: by how many units of a narrow float, at the largest element, what a program rounds to
-    it on the way may be apart: probabilities and their gradients in attention, differences and exponentials in softmax.
+    it on the way may be apart: probabilities in attention, several such numbers one after the other in its gradients,
+    differences and exponentials in softmax.
     """
     assert len(found) == len(wanted), what
     for k, (ours, reference) in enumerate(zip(found, wanted, strict=True)):
