@@ -36,9 +36,10 @@ def verify(
     sizes: Sequence[Sizes],
     *,
     scale: float = 1.0,
+    inside: float = 0.0,
     wide: bool = False,
 ) -> None:
-    """Run every variant at all `sizes`, in several orders."""
+    """Run every variant at all `sizes`, in several orders; `scale` and `inside` are those of `check`."""
     with jax.enable_x64(wide):
         source = exported(function, inputs)
         cases = [_case(function, inputs, size) for size in sizes]
@@ -50,7 +51,7 @@ def verify(
                 for size, (arrays, wanted) in zip(sizes, cases, strict=True):
                     placed = [device.array(a, a.itemsize if shifted else 0) for a in (arrays[k] for k in kept)]
                     found = [np.asarray(result) for result in run(placed)]
-                    check(found, wanted, f"{size}, variant {number}, {schedule}, {index}", scale)
+                    check(found, wanted, f"{size}, variant {number}, {schedule}, {index}", scale, inside=inside)
 
 
 def _case(function: Callable[..., Any], inputs: Sequence[In], sizes: Sizes) -> tuple[list[Array], list[Array]]:

@@ -128,7 +128,7 @@ DTYPES: Mapping[str, Any] = {"f32": np.float32, "f16": np.float16, "bf16": jnp.b
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_number_of_queries_and_keys(dtype: str) -> None:
-    verify(causal, heads(DTYPES[dtype]), EDGES, scale=2)
+    verify(causal, heads(DTYPES[dtype]), EDGES, scale=2, inside=4)
 
 
 @pytest.mark.parametrize(("name", "dtype"), [("causal", "f32"), ("causal", "bf16"), ("mask before and after", "f32")])
@@ -136,7 +136,7 @@ def test_keys_that_blocks_share(name: str, dtype: str) -> None:
     """Parts of the keys with nothing for a query among them, and the last part shorter."""
     function, inputs = ATTENTION[name]
     inputs = tuple(replace(i, dtype=DTYPES[dtype] if i.dtype is np.float32 else i.dtype) for i in inputs)
-    verify(function, inputs, [sized(3, 1100, batch=1), sized(16, 1793, batch=1)], scale=2)
+    verify(function, inputs, [sized(3, 1100, batch=1), sized(16, 1793, batch=1)], scale=2, inside=4)
 
 
 # Those that print something of their own.
@@ -149,19 +149,19 @@ WRITTEN = (
 @pytest.mark.parametrize("name", WRITTEN)
 def test_every_way_to_write_it(name: str) -> None:
     function, inputs = ATTENTION[name]
-    verify(function, inputs, FEW, scale=2)
+    verify(function, inputs, FEW, scale=2, inside=4)
 
 
 @pytest.mark.parametrize(("dtype", "width"), [("f32", 8), ("f32", 128), ("f16", 48), ("f16", 128), ("bf16", 80)])
 def test_widths(dtype: str, width: int) -> None:
     """Rows that are padded, and those with the most shared memory."""
-    verify(plain, heads(DTYPES[dtype], width=width, count=1), [sized(19, 41, batch=1)], scale=2)
+    verify(plain, heads(DTYPES[dtype], width=width, count=1), [sized(19, 41, batch=1)], scale=2, inside=4)
 
 
 def test_keys_that_are_no_packs() -> None:
     """Rows of 5 elements: single elements are copied; and both directions of memory."""
     inputs = (In("b, t - 1, 3, 5"), In("b, s - 1, 3, 5"), In("b, s - 1, 3, 5"))
-    verify(plain, inputs, FEW, scale=2)
+    verify(plain, inputs, FEW, scale=2, inside=4)
 
 
 @pytest.mark.parametrize("function", [masked, masked_twice])
@@ -169,7 +169,7 @@ def test_keys_that_are_no_packs() -> None:
 def test_rows_that_are_masked_throughout(function: Function, dtype: str) -> None:
     """-inf everywhere is NaN, unless the mask is applied to the weights too; and whole blocks of keys are masked."""
     inputs = (*heads(DTYPES[dtype]), FEW_KEYS)
-    verify(function, inputs, [sized(20, 150), sized(5, 7)], scale=2)
+    verify(function, inputs, [sized(20, 150), sized(5, 7)], scale=2, inside=4)
 
 
 def _only(position: int, draw: Draw) -> tuple[In, ...]:
@@ -180,7 +180,7 @@ def _only(position: int, draw: Draw) -> tuple[In, ...]:
 @pytest.mark.parametrize("function", [masked, masked_twice])
 def test_nans_and_infinities(function: Function, position: int) -> None:
     """In queries, keys or values; where scores become NaN or infinite, so do the rows that they belong to."""
-    verify(function, _only(position, _rarely_special), [sized(20, 70), sized(3, 5)], scale=2)
+    verify(function, _only(position, _rarely_special), [sized(20, 70), sized(3, 5)], scale=2, inside=4)
 
 
 def _rarely_special(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
