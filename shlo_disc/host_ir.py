@@ -31,9 +31,9 @@ class Buffer(Generic[S, M]):
     left, or a null pointer), or `null`. It holds what is needed from moment `first` to moment `last`, inclusive (never
     if `first` is larger). Moments count the leaves of the program's steps from 0, and each reading of a loop's flag
     (between condition and body) or of a branch's number. Buffers of the same `memory` (a slot) are one piece of memory
-    at different times; None: no other buffer is. `packed`: an operand packed before a loop; it is that buffer if there
-    is one, else in the arena, else (of size 0) a null pointer. `whole`: bytes of all its rows, of which there are only
-    those of one unit for each thread, if the region has units (`Member.held`).
+    at different times; None: no other buffer is. `packed`: an operand packed before a loop, which this buffer aliases
+    when present; else it is in the arena, or (of size 0) a null pointer. `whole`: bytes of all its rows, of which there
+    are only those of one unit for each thread, if the region has units (`Member.held`).
     """
 
     kind: BufferKind

@@ -36,8 +36,8 @@ class FactText:
 class ShapeText:
     """The shape of one value of the program, and why it is that: what `all_facts` makes facts of.
 
-    An integer of which the program makes sizes has its elements as `dims`. `because`: for each dim the dims it is that
-    of, as (number of a shape, axis), and facts, as (-1, number).
+    An integer of which the program makes sizes has its elements as `dims`. `because`: for each dim its source dims, as
+    (number of a shape, axis), and facts, as (-1, number).
     """
 
     value: str

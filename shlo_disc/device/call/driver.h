@@ -27,7 +27,8 @@ typedef struct ShloCuda {
 // numbered from 1 in the order of the program's text; an error is a CUresult, or 0x10000 + a cublasStatus_t. A program
 // with host calls has two more parameters (see `HOST_CALLS` of host/text.py); one that raised has the error 1.
 
-// The types of a product: cudaDataType_t, by NumPy's names, and cublasComputeType_t. `runtime/cuda/commands.py` reads them.
+// The types of a product: cudaDataType_t, by NumPy's names, and cublasComputeType_t; runtime/cuda/commands.py reads
+// them, too.
 #define SHLO_CUDA_float32 0
 #define SHLO_CUDA_float64 1
 #define SHLO_CUDA_float16 2
