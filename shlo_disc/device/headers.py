@@ -30,6 +30,12 @@ def integer_macros(name: str) -> Mapping[str, int]:
     return {name: int(value) for name, value in _INTEGER_MACRO.findall(text(name))}
 
 
+@cache
+def _included_by(name: str) -> tuple[str, ...]:
+    """The names that a header includes itself."""
+    return tuple(_INCLUDE.findall(text(name)))
+
+
 def included(source: str) -> Mapping[str, str]:
     """All headers that a source includes, be it through others, and their texts; sorted by name."""
     found = set[str]()
@@ -38,5 +44,5 @@ def included(source: str) -> Mapping[str, str]:
         name = waiting.pop()
         if name not in found:
             found.add(name)
-            waiting += _INCLUDE.findall(text(name))
+            waiting += _included_by(name)
     return {name: text(name) for name in sorted(found)}

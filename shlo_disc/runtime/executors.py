@@ -1,4 +1,4 @@
-"""What is done with each program of a call that runs several: it runs, is traced, or measured."""
+"""Executors of the programs of a call that runs several: they run, trace or measure each."""
 
 from __future__ import annotations
 
