@@ -84,6 +84,7 @@ def _is_neutral(body: Body, starts: Sequence[Scalar]) -> bool:
     return isinstance(start, Const) and start.value == neutral(BinaryFn(op.name), start.dtype)
 
 
+# Ops with a neutral element, for element rules; the monoids of the reference are a table of its own.
 _SIMPLE = frozenset({"add", "multiply", "and", "or", "maximum", "minimum"})
 
 
