@@ -64,6 +64,8 @@ class Noise(Enum):
     TOGETHER = "all elements have the same: a polynomial is off to one side in a whole interval"
 
 
+# Units that `a * (1 / b)` may be off: half of one of the reciprocal, which may double in the product, half of that one's.
+_BY_RECIPROCAL = 2.0
 NAN_SIGNS = range(-2, 0)  # the numbers of two runs that differ in the signs of NaNs alone
 
 
@@ -80,13 +82,14 @@ def perturbed_runs(
     runs are apart is never less than what one of them is off. Those of `NAN_SIGNS` are rounded as the reference is:
     NaNs have one sign in the one, the other in the other. `watch(k)` is told of the ops of run number k.
     """
-    products = _unrounded(program) if implementation == "xla" else frozenset[Tensor]()
+    nothing = frozenset[Tensor]()
+    products, repeated = (_unrounded(program), _repeated(program)) if implementation == "xla" else (nothing, nothing)
     return [
         interpret(
             program,
             inputs,
             watch(number) if watch is not None else _unwatched,
-            _Perturbed(number, implementation, products).evaluate,
+            _Perturbed(number, implementation, products, repeated).evaluate,
         )
         for number in numbers
     ]
@@ -99,13 +102,15 @@ def _unwatched(_op: Op[object], _results: Arrays) -> None:
 class _Perturbed:
     """Evaluates ops, and moves what they round."""
 
-    def __init__(self, number: int, implementation: Implementation, products: frozenset[Tensor]) -> None:
+    def __init__(
+        self, number: int, implementation: Implementation, products: frozenset[Tensor], repeated: frozenset[Tensor]
+    ) -> None:
         pair, self._sign = number // 2, 1.0 - 2.0 * (number % 2)
         self._rounds = number not in NAN_SIGNS
         self._random, self._is_first = np.random.default_rng(abs(pair)), pair == 0 or not self._rounds
         self._noise = tuple(Noise)[pair % len(Noise)]
         self._implementation: Implementation = implementation
-        self._products = products
+        self._products, self._repeated = products, repeated
         self._cancels = pair % 4 == 3
         self._sums_exactly = pair % 2 == 1
 
@@ -136,6 +141,8 @@ class _Perturbed:
         if not (op.bodies or op.name.startswith("d_")):
             ulps = disagreement(self._implementation, op.name, op.results[0].dtype)
             exactly = op.name in CORRECTLY_ROUNDED
+            if op.name == "divide" and op.operands[1] in self._repeated:
+                ulps, exactly = _BY_RECIPROCAL, False
             return tuple([self._moved(x, ulps, self._noise, exactly) for x in by_definition(op, inputs, run)])
         if isinstance(op.attrs, ReduceAttrs):
             inputs = self._shuffled(inputs, op.attrs.dims)
@@ -299,6 +306,15 @@ def _unrounded(program: Program) -> frozenset[Tensor]:
     found = set[Tensor]()
     for op in program.body.walk():
         if op.name in ("multiply", "square") or (op.name in VIEWS and op.operands[0] in found):
+            found.update(op.results)
+    return frozenset(found)
+
+
+def _repeated(program: Program) -> frozenset[Tensor]:
+    """What a broadcast repeats: XLA divides by it by its reciprocal, so that 69 / 69 need not be 1."""
+    found = set[Tensor]()
+    for op in program.body.walk():
+        if op.name == "d_broadcast" or (op.name in VIEWS and op.operands[0] in found):
             found.update(op.results)
     return frozenset(found)
 

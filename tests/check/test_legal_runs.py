@@ -57,6 +57,31 @@ def test_sums_of_short_terms_round_unless_they_fit() -> None:
         np.testing.assert_array_equal(run[0], whole @ whole.T)
 
 
+def test_xla_divides_by_a_scalar_as_it_rounds_its_reciprocal() -> None:
+    """`n / n` of a broadcast `n` is not always 1 there: legal runs reach what XLA gives; those of ours stay at 1."""
+    pytest.importorskip("jax")
+    import jax  # noqa: PLC0415
+
+    text = (
+        "func.func @main(%x: tensor<4xf32>, %n: tensor<f32>) -> tensor<4xf32> {\n"
+        "  %0 = stablehlo.broadcast_in_dim %n, dims = [] : (tensor<f32>) -> tensor<4xf32>\n"
+        "  %1 = stablehlo.divide %x, %0 : tensor<4xf32>\n"
+        "  return %1 : tensor<4xf32>\n}"
+    )
+    program, divide = program_of(parse(text)), jax.jit(lambda x, n: x / n)
+    is_other = False
+    for number in range(1, 200):
+        x, n = np.full(4, number, np.float32), np.float32(number)
+        runs = np.array([run[0] for run in perturbed_runs(program, [x, n], range(32), "xla")])
+        found = np.asarray(divide(x, n))
+        assert (runs.min(0) <= found).all()
+        assert (found <= runs.max(0)).all()
+        is_other = is_other or bool((found != 1).any())
+        for run in perturbed_runs(program, [x, n], range(4), "compiled"):
+            np.testing.assert_array_equal(run[0], 1)
+    assert is_other, "XLA divides now: `_repeated` may go"
+
+
 def _drawn(*values: NDArray[np.int32]) -> Samples:
     return lambda _result, numbers: [values[number % len(values)] for number in numbers]
 
