@@ -64,7 +64,7 @@ class Noise(Enum):
     TOGETHER = "all elements have the same: a polynomial is off to one side in a whole interval"
 
 
-# Units that `a * (1 / b)` may be off: half of one of the reciprocal, which may double in the product, half of that one's.
+# Units that `a * (1 / b)` may be off: half of one of the reciprocal, which may double in the product, and half of one.
 _BY_RECIPROCAL = 2.0
 NAN_SIGNS = range(-2, 0)  # the numbers of two runs that differ in the signs of NaNs alone
 
@@ -143,18 +143,22 @@ class _Perturbed:
             exactly = op.name in CORRECTLY_ROUNDED
             if op.name == "divide" and op.operands[1] in self._repeated:
                 ulps, exactly = _BY_RECIPROCAL, False
-            return tuple([self._moved(x, ulps, self._noise, exactly) for x in by_definition(op, inputs, run)])
+            first = by_definition(op, inputs, run)
+            moved = (self._moved(x, ulps, self._noise, exactly) for x in first)
+            return tuple([_zero_at_zero(inputs, x, y) for x, y in zip(first, moved, strict=True)])
         if isinstance(op.attrs, ReduceAttrs):
             inputs = self._shuffled(inputs, op.attrs.dims)
         first = by_definition(op, inputs, run)
         terms = _terms(inputs, first)
         ulps, exactly = max(1.0, _SUMMED * terms**0.5, _ALIKE * min(terms, _FEW)), op.name in _SUMS
         moved = tuple([self._moved(x, ulps, self._noise, exactly) for x in inputs])  # equal terms may cancel exactly
-        results = tuple([self._moved(x, ulps, Noise.APART, exactly) for x in self._summed(op, moved, run)])
+        summed = self._summed(op, moved, run)
+        results = tuple([self._moved(x, ulps, Noise.APART, exactly) for x in summed])
         if exactly and _only_adds(op) and any(_is_float(x.dtype) for x in inputs):
             sizes = by_definition(op, tuple([abs(x) if _is_float(x.dtype) else x for x in inputs]), run)
             unit = _unit_of_terms(op, moved)
-            results = tuple([self._beside_inexact(x, size, unit) for x, size in zip(results, sizes, strict=True)])
+            every = zip(results, sizes, summed, strict=True)
+            results = tuple([np.where(_is_held(size, unit), exact, self._beside(x, size)) for x, size, exact in every])
         if isinstance(op.attrs, FftAttrs):
             sizes = _transformed_size(op.attrs, inputs[0], results[0].shape)
             results = tuple([self._beside(x, sizes, _TRANSFORMED) for x in results])
@@ -235,15 +239,6 @@ class _Perturbed:
         moved = wide + np.rint(self._drawn(wide, Noise.APART) * ulps) * units(size.astype(np.float64), x.dtype)
         return np.where(np.isfinite(moved), moved, wide).astype(x.dtype)
 
-    def _beside_inexact(self, x: Array, size: Array, unit: int) -> Array:
-        """The same where a sum of multiples of `2**unit` may round: where they add up to too many of them."""
-        moved = self._beside(x, size)
-        if not _is_float(x.dtype):
-            return moved
-        with np.errstate(over="ignore"):
-            most = np.ldexp(1.0, unit + significand_bits(x.dtype) + 1)
-        return np.where(size.astype(np.float64) <= most, x, moved)
-
     def _signed(self, x: Array) -> Array:
         """The same with other signs of NaNs, which no rule gives: all alike, as the first two runs try, or any."""
         if not _is_float(x.dtype):
@@ -301,6 +296,16 @@ def _without_dust(x: Array, ulps: float) -> Array:
     return np.where(sizes <= ulps * np.spacing(sizes.max(axis=-1, keepdims=True, initial=0)), x.dtype.type(0), x)
 
 
+def _zero_at_zero(inputs: Arrays, result: Array, moved: Array) -> Array:
+    """The moved result, but for what an odd function makes of 0: that is 0 in every implementation.
+
+    Complex numbers are moved as one: their parts are small beside each other.
+    """
+    if len(inputs) != 1 or not _is_float(result.dtype) or not _is_float(inputs[0].dtype):
+        return moved
+    return np.where((inputs[0] == 0) & (result == 0), result, moved)
+
+
 def _unrounded(program: Program) -> frozenset[Tensor]:
     """Products, and views of them, that an addition may take before they are rounded: XLA fuses the two."""
     found = set[Tensor]()
@@ -345,6 +350,15 @@ def _unit_of_terms(op: Op[object], inputs: Arrays) -> int:
     """The logarithm of a power of 2 that divides all terms of a sum: numbers, or products of such."""
     units = [_lowest_bit(x) for x in inputs if _is_float(x.dtype)]
     return sum(units) if op.name in ("d_dot", "d_convolution") else min(units)
+
+
+def _is_held(size: Array, unit: int) -> Array:
+    """Whether a significand holds a sum of multiples of `2**unit` that add up to `size` without signs, in any order."""
+    if not _is_float(size.dtype):
+        return np.zeros(size.shape, np.bool_)
+    with np.errstate(over="ignore"):
+        most = np.ldexp(1.0, unit + significand_bits(size.dtype) + 1)
+    return size.astype(np.float64) <= most
 
 
 def _lowest_bit(x: Array) -> int:
