@@ -23,7 +23,7 @@ from shlo_disc.check.comparing import Tolerance, compare
 from shlo_disc.check.function_errors import CORRECTLY_ROUNDED, MEASURED
 from shlo_disc.check.generate.programs import generate_at
 from shlo_disc.check.rounding import units
-from shlo_disc.check.running import InProcess, Stop, Target, program_of, standard_ways
+from shlo_disc.check.running import BuildConfig, InProcess, Stop, program_of, standard_ways
 from shlo_disc.check.sampling import DISTRIBUTIONS, draw_inputs, varied_points
 from shlo_disc.dynamic_ops.opdef import Arrays, RunBody
 from shlo_disc.dynamic_ops.program import Op, Program, Tensor
@@ -297,7 +297,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--xla", action="store_true", help="count XLA's false alarms too")
     options = parser.parse_args()
-    ways = InProcess(standard_ways(Target(CompileOptions(optimize=0)), fast_xla=True))
+    ways = InProcess(standard_ways(BuildConfig(CompileOptions(optimize=0)), fast_xla=True))
     counts = {mistake.name: Count() for mistake in MISTAKES}
     alarms = dict[str, int]()
     for seed in range(options.seed, options.seed + -(-options.programs // TOGETHER)):

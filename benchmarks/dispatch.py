@@ -29,10 +29,10 @@ from shlo_disc.artifact import Artifact
 from shlo_disc.runtime.building.build import Builder
 from shlo_disc.runtime.building.cache import open_cache
 from shlo_disc.runtime.building.toolchain import cpu_title, find_compiler
+from shlo_disc.runtime.cpu.product_timing import Stand, Trial, rate_trials, time_trials
+from shlo_disc.runtime.cpu.schedules import hardware
 from shlo_disc.runtime.dispatch import candidate_of, selections
 from shlo_disc.runtime.peak import symbols_at
-from shlo_disc.runtime.product_timing import Stand, Trial, rate_trials, time_trials
-from shlo_disc.runtime.schedules import hardware
 from shlo_disc.schedules.candidates import MICRO_KERNELS, Candidate, blocks
 
 SHAPES = ((768, 2304), (768, 3072), (256, 1024), (1024, 1024))  # K, N

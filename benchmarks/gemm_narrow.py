@@ -83,7 +83,7 @@ class Ours:
     """The kernels of one kind, compiled as programs do."""
 
     def __init__(self, kind: str, device: Path) -> None:
-        timing: Any = import_module("shlo_disc.runtime.product_timing")
+        timing: Any = import_module("shlo_disc.runtime.cpu.product_timing")
         toolchain: Any = import_module("shlo_disc.runtime.building.toolchain")
         compiler = toolchain.find_compiler()
         self.kind, self._struct = kind, timing.Gemm

@@ -20,8 +20,8 @@ import jax
 
 import shlo_disc
 from benchmarks.workloads import WORKLOADS, Workload
-from shlo_disc.runtime.executable import Executable
-from shlo_disc.runtime.vm import Vm
+from shlo_disc.runtime.cpu.executable import CpuExecutable
+from shlo_disc.runtime.cpu.vm import Vm
 
 CALLS = 7
 SHARING = 0.25  # microseconds
@@ -64,11 +64,11 @@ def _launch_by_launch(*_: object) -> None:
     """Look at every launch: then none goes by rows with others."""
 
 
-def row(workload: Workload, run: Executable, weights: Any, shape: tuple[int, ...]) -> str:
+def row(workload: Workload, run: CpuExecutable, weights: Any, shape: tuple[int, ...]) -> str:
     """A row of the table."""
     launches = Launches(run.runtime.parallel)
     timed = replace(run.runtime, parallel=launches)
-    again = Executable(run.artifact, run.program, timed, Vm(run.artifact, run.program, timed, _launch_by_launch))
+    again = CpuExecutable(run.artifact, run.program, timed, Vm(run.artifact, run.program, timed, _launch_by_launch))
     arrays = jax.tree.leaves((weights, *workload.at(shape)))
     for _ in range(CALLS):
         launches.position = 0
@@ -96,7 +96,7 @@ def main(names: list[str], workloads: Mapping[str, Workload] = WORKLOADS) -> Non
         workload = workloads[name]
         weights = workload.weights()
         run = shlo_disc.compile(workload.export(weights), device="cpu", threads=1).executable
-        assert isinstance(run, Executable), "the workloads know their sizes when a call starts"
+        assert isinstance(run, CpuExecutable), "the workloads know their sizes when a call starts"
         for shape in workload.fixed:
             print(row(workload, run, weights, shape), flush=True)
 

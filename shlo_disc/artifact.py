@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 from shlo_disc.host_ir import Buffer, Constant, Launch, Step
 from shlo_disc.report_model import ReportModel
 from shlo_disc.signature import Argument, CheckText, Donation, Reading, Result, SizeLimit
 from shlo_disc.size_expr import SizeExpr
+from shlo_disc.target_names import HOST
 
-DeviceKind: TypeAlias = Literal["cpu", "cuda"]
 LARGEST_SIZE = (1 << 31) - (1 << 16)  # of a `?` of an argument: positions like `i + 1`, which masks compare, are i32
 
 
@@ -80,7 +79,7 @@ class Artifact:
     names the arguments that a call writes to: who runs it gives it others where that is not safe. `host` is the
     generated driver with `shlo_plan` and `shlo_run`; `steps` is the same for the VM. `free` are the names of the sizes
     that all follow from, `raw_sizes` the first symbols in terms of them. `packings` fill their last buffer once.
-    `limits`: what no call may exceed, also tensors that are not stored. `conditions`: see `host/program.py`. On "cuda"
+    `limits`: what no call may exceed, also tensors that are not stored. `conditions`: see `host/program.py`. On a GPU
     indices are 32 bits wide in calls where all `index_spaces` (numbers of elements) are small enough.
     """
 
@@ -98,7 +97,7 @@ class Artifact:
     kernels: tuple[SourceFile, ...]
     host: SourceFile
     report: ReportModel
-    device: DeviceKind = "cpu"
+    device: str = HOST
     index_spaces: tuple[SizeExpr, ...] = ()
     free: tuple[str, ...] = ()
     raw_sizes: tuple[SizeExpr, ...] = ()

@@ -14,7 +14,7 @@ from shlo_disc.schedules.tables import Schedules
 _LIKELY = "expected values by the names of sizes such as {'s': [1, 8]}"
 
 
-def read_options(device: object, options: object, threads: int | None) -> CompileOptions:
+def read_options(options: object, threads: int | None) -> CompileOptions:
     """The options (None: all defaults), with a number of threads that may be given beside them.
 
     Raises `ShloDiscError` for what is none.
@@ -26,14 +26,13 @@ def read_options(device: object, options: object, threads: int | None) -> Compil
         if found.threads is not None:
             raise ShloDiscError(f"found threads={threads} beside options with threads={found.threads}, expected one")
         found = replace(found, threads=threads)
-    _check_choices(device, found)
+    _check_choices(found)
     _check_paths(found)
     return found
 
 
-def _check_choices(device: object, options: CompileOptions) -> None:
+def _check_choices(options: CompileOptions) -> None:
     choices: dict[str, tuple[object, tuple[object, ...]]] = {
-        "device": (device, (None, "cpu", "cuda")),
         "driver": (options.driver, ("c", "vm")),
         "fusion": (options.fusion, get_args(FusionRules)),
         "matmul_precision": (options.matmul_precision, ("default", "highest")),

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
@@ -16,27 +16,24 @@ from shlo_disc.report.page import write_page
 from shlo_disc.report.text import explain
 from shlo_disc.report_model import FactText
 from shlo_disc.runtime.binding import BoundMemory, check_same
-from shlo_disc.runtime.cuda.executable import GpuExecutable
-from shlo_disc.runtime.dispatch import Choice, Log
-from shlo_disc.runtime.executable import Executable, Stats
+from shlo_disc.runtime.dispatch import Choice
+from shlo_disc.runtime.entry import Entry
+from shlo_disc.runtime.executable import Stats
 from shlo_disc.runtime.peak import largest_size, peak_memory
-from shlo_disc.runtime.segments import SegmentedExecutable
+from shlo_disc.runtime.segments import Runnable
 from shlo_disc.size_expr import SizeExpr
-
-Runnable: TypeAlias = Executable | GpuExecutable | SegmentedExecutable
 
 
 class Compiled:
     """A program that runs at any shape. Call it like the function that was exported.
 
     From StableHLO text it takes flat arrays and returns a tuple. The results are arrays of the library that the
-    arguments are of: JAX, or on a GPU CuPy or Torch, if one of them is, else NumPy.
+    arguments are of: JAX, or on a device one of its libraries (CuPy, Torch), if one of them is, else NumPy.
     """
 
-    def __init__(self, executable: Runnable, signature: Signature | None, log: Log | None = None) -> None:
+    def __init__(self, executable: Runnable, signature: Signature | None) -> None:
         self._executable = executable
         self._signature = signature
-        self._log = log
         self._quick = _quick(executable, signature)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -66,7 +63,7 @@ class Compiled:
 
     @property
     def kernels_source(self) -> str:
-        """The generated kernels (C++, or CUDA C++)."""
+        """The generated kernels, in the language of the target."""
         return "\n".join(file.text for part in self._executable.artifact.parts for file in part.kernels)
 
     @property
@@ -107,10 +104,8 @@ class Compiled:
         """Print which schedule each matrix product takes at these sizes: `explain_dispatch(s=77)`.
 
         With what is padding, how many threads are busy, and how long it is expected to take, and takes on arrays of
-        zeros. Raises `ShloDiscError` for unknown sizes, on a GPU, and for a program in segments.
+        zeros. Raises `ShloDiscError` for unknown sizes, for a program in segments, and unless it runs on the CPU.
         """
-        if not isinstance(self._executable, Executable):
-            raise ShloDiscError("found a program in segments or on a GPU, expected one whole program on the CPU")
         return self._executable.explain_dispatch(sizes)
 
     @property
@@ -119,9 +114,10 @@ class Compiled:
 
         Raises `ShloDiscError` if the program was not compiled with `CompileOptions(trace_selection=True)`.
         """
-        if self._log is None:
+        log = self._executable.log
+        if log is None:
             raise ShloDiscError("found no trace of calls, expected CompileOptions(trace_selection=True) on the CPU")
-        return tuple(self._log)
+        return tuple(log)
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write a self-contained HTML page: groups, kernels, facts, decisions, memory over time."""
@@ -204,20 +200,17 @@ class Bound:
 
 def _quick(executable: Runnable, signature: Signature | None) -> Callable[..., Any]:
     """A function that serves calls of positional arguments; `NotImplemented` for those that it cannot."""
-    if isinstance(executable, GpuExecutable):
-        return partial(_call_positional, executable, signature)
-    entry = executable.entry if isinstance(executable, Executable) else None
-    if entry is None:
-        return _serve_none
+    served = None if executable.entry is None else _served(executable.entry, signature)
+    return served or partial(_call_positional, executable, signature)
+
+
+def _served(entry: Entry, signature: Signature | None) -> Callable[..., Any] | None:
+    """The function of C that serves a whole call, if it knows the pytrees."""
     if signature is None:
         args, result = tuple(range(entry.arguments)), tuple(range(entry.results))
-        return entry.tree(args, result, args) or _serve_none
+        return entry.tree(args, result, args)
     args, kwargs, result = signature.example()
-    return (None if kwargs else entry.tree(args, result, signature.kept)) or _serve_none
-
-
-def _serve_none(*_: object) -> Any:
-    return NotImplemented
+    return None if kwargs else entry.tree(args, result, signature.kept)
 
 
 def _call(executable: Runnable, signature: Signature | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -230,10 +223,8 @@ def _call(executable: Runnable, signature: Signature | None, args: tuple[Any, ..
         raise MemoryError("no memory for the arguments of a call") from error
 
 
-def _call_positional(executable: GpuExecutable, signature: Signature | None, *args: Any) -> Any:
-    if signature is None:
-        return executable.mirror(args)
-    return signature.unflatten(executable.mirror(signature.flatten(args, {})))
+def _call_positional(executable: Runnable, signature: Signature | None, *args: Any) -> Any:
+    return _call(executable, signature, args, {})
 
 
 def _refuse_keywords(kwargs: Mapping[str, Any]) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast, get_args
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from shlo_disc.artifact import DeviceKind
 from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError, ShloDiscError
 from shlo_disc.host_ir import Constant
+from shlo_disc.target_names import HOST, check_target_name
 
 Plain: TypeAlias = "str | Constant | tuple[Plain, ...]"  # an attribute as plain data
 Entries: TypeAlias = tuple[tuple[str, Plain], ...]
@@ -27,13 +27,11 @@ class Hook:
 _hooks: dict[tuple[str, str], Hook] = {}
 
 
-def register_custom_call(
-    target: str, function: Callable[..., Any], *, device: DeviceKind = "cpu", out: bool = False
-) -> None:
+def register_custom_call(target: str, function: Callable[..., Any], *, device: str = HOST, out: bool = False) -> None:
     """Compute `stablehlo.custom_call @target` on a device by `function`, in place of one registered before.
 
     It is called as `function(*operands, **attributes)` and returns an array, or a tuple of them. Operands are arrays
-    that must not be written: NumPy's, or on "cuda" CuPy's. Attributes are the entries of `backend_config`; one that is
+    that must not be written: NumPy's, or on a GPU CuPy's. Attributes are the entries of `backend_config`; one that is
     a string comes as `backend_config`. With `out`, the keyword `out` is a tuple of the result arrays: the function
     fills them, and what it returns is ignored. All arrays are valid during the call only: copy what you keep.
 
@@ -44,12 +42,10 @@ def register_custom_call(
     """
     if not callable(function):
         raise ShloDiscError(f"found {function!r} for the custom call @{target}, expected a function")
-    if device not in get_args(DeviceKind):
-        raise ShloDiscError(f"found device {device!r}, expected {' or '.join(map(repr, get_args(DeviceKind)))}")
-    _hooks[target, device] = Hook(function, out)
+    _hooks[target, check_target_name(device)] = Hook(function, out)
 
 
-def find_hook(target: str, device: DeviceKind) -> Hook | None:
+def find_hook(target: str, device: str) -> Hook | None:
     """The function for a target, if one is registered by now."""
     return _hooks.get((target, device))
 
@@ -59,9 +55,9 @@ def is_registered(target: str) -> bool:
     return any(name == target for name, _ in _hooks)
 
 
-def how_to_register(target: str, device: DeviceKind = "cpu") -> str:
+def how_to_register(target: str, device: str = HOST) -> str:
     """The remedy for a target without a function."""
-    where = "" if device == "cpu" else f", device={device!r}"
+    where = "" if device == HOST else f", device={device!r}"
     return f"register a function that computes it: shlo_disc.register_custom_call({target!r}, function{where})"
 
 
@@ -75,7 +71,7 @@ class CustomCall:
 
     def run(
         self,
-        device: DeviceKind,
+        device: str,
         operands: Sequence[Any],
         results: Sequence[Any],
         as_array: Callable[[object], Any] = np.asarray,

@@ -185,11 +185,12 @@ class HostCall:
     """Call a function of Python that reads `operands` and fills `results`, whole. `number` counts them from 0.
 
     `callee` is a name in `runtime/callees.py`, `attributes` is what it wants to know: numbers, strings, arrays,
-    and tuples of them. `place` says which op of which line this is, for errors.
+    and tuples of them. `library`: what computes it, for people. `place`: which op of which line this is, for errors.
     """
 
     number: int
     callee: str
+    library: str
     operands: tuple[Slot, ...]
     results: tuple[Slot, ...]
     attributes: Mapping[str, HostValue]
@@ -198,7 +199,7 @@ class HostCall:
 
 @dataclass(frozen=True, slots=True)
 class GridLaunch(Generic[S]):
-    """Run a CUDA kernel on `blocks` blocks of `threads` threads (skipped if `blocks` is 0).
+    """Run a kernel on a grid of `blocks` blocks of `threads` threads (skipped if `blocks` is 0).
 
     A kernel is `void name(T* …, int64_t …)`: a pointer per entry of `buffers`, then a number per entry of `symbols`.
     `shared` is its dynamic shared memory in bytes. For the launch table, in clock cycles: `cycles` is how long one

@@ -1,6 +1,6 @@
 """LAPACK's routines on batches of NumPy arrays, by NumPy and SciPy: the meaning of our ops of linear algebra.
 
-The reference interpreter computes by them, and programs for a GPU what its libraries do not have. NumPy where its
+The reference interpreter computes by them, and programs for other devices what no library has. NumPy where its
 function is the same, written out where that is short, else SciPy's wrappers, one matrix at a time.
 """
 
@@ -28,11 +28,6 @@ class Routine:
     name: str
     options: str = ""
     numbers: tuple[int, ...] = ()
-
-    @property
-    def is_in_cusolver(self) -> bool:
-        """Whether `runtime/cuda/cusolver.py` computes it on a GPU: those that CuPy binds; geev without left vectors."""
-        return self.name in _IN_CUSOLVER and not (self.name == "geev" and self.options.startswith("V"))
 
     @property
     def is_in_python(self) -> bool:
@@ -332,10 +327,6 @@ def _permute(pivots: NDArray[Any], rows: NDArray[Any]) -> None:
 
 
 _PERMUTATION = "pivots_to_permutation"  # no routine of LAPACK
-_IN_CUSOLVER = frozenset(
-    {"potrf", "cholesky", "trsm", "getrf", "geqrf", "orgqr", "ormqr", "gesdd", "gesvd", "syevd", "geev"}
-    | {_PERMUTATION}  # by a kernel
-)
 # What computes one matrix, and the rank of its first operand.
 _ROUTINES: Mapping[str, tuple[_Matrices, int]] = {
     "potrf": (_potrf, 2),

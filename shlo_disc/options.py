@@ -26,7 +26,7 @@ class CompileOptions:
     others may write to, is a `CacheWarning` (docs/cache.md).
     `fusion`: `full` merges operations into one kernel where that is legal and pays; `none` gives every operation a
     kernel of its own.
-    `cuda_graphs`: on a GPU, record the launches of a signature that comes back, and replay them.
+    `graphs`: where the device can, record the launches of a signature that comes back, and replay them.
     `matmul_precision`: `default` lets a GPU round the f32 inputs of matrix products to TF32, as XLA does, and a CPU
     multiply bf16 by dot products of pairs (docs/kernels.md); `highest` does neither.
     `schedules`: what matrix products are scheduled by (`shlo_disc.tune` gives them); None takes the best that is known
@@ -39,7 +39,7 @@ class CompileOptions:
     threads: int | None = None
     cache_dir: Path | None = None
     fusion: FusionRules = "full"
-    cuda_graphs: bool = True
+    graphs: bool = True
     matmul_precision: Literal["default", "highest"] = "default"
     schedules: Schedules | None = None
     trace_selection: bool = False

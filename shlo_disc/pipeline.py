@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, cast
 
 from shlo_disc.analysis.formula import producers_of
 from shlo_disc.analysis.limits import limits
 from shlo_disc.analysis.sizes import Point, likely_points
-from shlo_disc.artifact import Artifact, Branches, DeviceKind, Loop, SourceFile
+from shlo_disc.artifact import Artifact, Branches, Loop, SourceFile
 from shlo_disc.boundary import boundary
 from shlo_disc.choices import read_hints, read_options
 from shlo_disc.compiled import Compiled
@@ -44,19 +42,13 @@ from shlo_disc.parse.printer import print_module
 from shlo_disc.passes import PASSES
 from shlo_disc.passes.precision import demand_highest_precision
 from shlo_disc.passes.segments import is_segmented, split
+from shlo_disc.runtime.backend import Backend
 from shlo_disc.runtime.building.cache import digest, open_cache, package_digest
-from shlo_disc.runtime.cuda.build import build_gpu
-from shlo_disc.runtime.cuda.cupy_device import cuda_is_available, open_gpu
-from shlo_disc.runtime.cuda.device import Device, IndexType
-from shlo_disc.runtime.cuda.launch_table import Chooser, cheapest
-from shlo_disc.runtime.dispatch import Log
-from shlo_disc.runtime.executable import build
-from shlo_disc.runtime.schedules import scheduling
-from shlo_disc.runtime.segments import load
 from shlo_disc.runtime.steps import host_calls
 from shlo_disc.runtime.threads import available_threads
 from shlo_disc.schedules.tables import UNKNOWN, Scheduling
-from shlo_disc.targets import target_named
+from shlo_disc.target_names import HOST
+from shlo_disc.targets import default_target, target_named
 from shlo_disc.verify.ops import verify
 
 _DEFAULTS, _NO_HINTS = CompileOptions(), Hints()
@@ -95,7 +87,7 @@ class Stopwatch:
 class Request:
     """One compilation: for which device, how, with what the caller knows of the program."""
 
-    device: DeviceKind = "cpu"
+    device: str = HOST
     options: CompileOptions = _DEFAULTS
     signature: Signature | None = None
     hints: Hints = _NO_HINTS
@@ -155,8 +147,8 @@ class _Generator:
     def whole(self, program: Program, names: Sequence[str], donated: frozenset[int]) -> tuple[Artifact, Need]:
         """The artifact of a program as it was legalized, and the memory that it needs."""
         with self.watch.stage("passes"):
-            target = target_named(self.request.device)
-            for step in (*target.first, *PASSES, *target.last):
+            generator = target_named(self.request.device).generator()
+            for step in (*generator.first, *PASSES, *generator.last):
                 with boundary(step.name):
                     program = step.run(program)
             if self.request.options.matmul_precision == "highest":
@@ -234,12 +226,12 @@ def _generate(
     program: Program, request: Request, points: tuple[Point, ...], fuse: Fuse, donated: frozenset[int]
 ) -> tuple[HostProgram, SourceFile, tuple[SourceFile, ...]]:
     """The host program, its driver, and the kernels of one target."""
-    target, producers = target_named(request.device), producers_of(program.body)
-    lowering = target.start(program, producers, request.scheduling)
+    generator, producers = target_named(request.device).generator(), producers_of(program.body)
+    lowering = generator.start(program, producers, request.scheduling)
     context = Context(program.facts, producers, lowering.abilities, points, program.kept(donated))
     host = plan_host(program, context, fuse, lowering.lower, donated)
     files = lowering.sources(min(KERNEL_FILES, available_threads()))
-    return host, SourceFile("host", target.print_host(program, host)), files
+    return host, SourceFile("host", generator.print_host(program, host)), files
 
 
 def compile_program(  # noqa: PLR0913 - what is known and wished of one program
@@ -255,8 +247,8 @@ def compile_program(  # noqa: PLR0913 - what is known and wished of one program
     """Compile a StableHLO program once, for every shape.
 
     `program`: a `jax.export.Exported` (if it has several platforms, the branches of the device's count), StableHLO
-    text, a path to it, MLIR bytecode (read through jaxlib), or a `Module`. `device`: "cpu", "cuda", or None for the
-    best there is: a GPU if CuPy finds one.
+    text, a path to it, MLIR bytecode (read through jaxlib), or a `Module`. `device`: the name of a
+    target ("cpu", "cuda"), or None for the best there is: a GPU if CuPy finds one.
 
     `constraints` on sizes, beyond those of the export, in JAX's language: `"mod(b, 8) == 0"`, `"s <= 2*t"`; every call
     is checked. `likely` values of sizes, `{"b": [1, 8], "s": [128]}`, guide what is fused and how, and are never relied
@@ -266,42 +258,26 @@ def compile_program(  # noqa: PLR0913 - what is known and wished of one program
     Raises `ParseError`, `VerifyError`, `UnsupportedOpError` with the place in the source, `ToolchainError` if a
     compiler, or for "cuda" a GPU or a library, is missing.
     """
-    options = read_options(device, options, threads)
+    target = default_target() if device is None else target_named(device)
+    options = read_options(options, threads)
     hints = read_hints(constraints, likely, donate)
-    wants_gpu = device == "cuda" or (device is None and cuda_is_available())
-    return compile_for(open_gpu(options.cache_dir) if wants_gpu else None, program, options, hints=hints)
+    return compile_for(target.open(options), program, options, hints=hints)
 
 
 @boundary("compile")
-def compile_for(
-    gpu: Device | None,
-    program: Any,
-    options: CompileOptions,
-    *,
-    hints: Hints = _NO_HINTS,
-    chooser: Chooser = cheapest,
-    index: IndexType | None = None,
-) -> Compiled:
-    """Compile for a GPU, or for this machine's CPU; `chooser` and `index` are those of `GpuExecutable`."""
-    device: DeviceKind = "cpu" if gpu is None else "cuda"
-    watch = Stopwatch()
+def compile_for(backend: Backend, program: Any, options: CompileOptions, *, hints: Hints = _NO_HINTS) -> Compiled:
+    """Compile for a device of this machine."""
+    watch, target = Stopwatch(), target_named(backend.target)
     with watch.stage("read"):
-        text, file, signature = read_source(program, device, isolate=options.isolate_reader)
+        text, file, signature = read_source(program, target.platform, isolate=options.isolate_reader)
     cache = open_cache(options.cache_dir)
-    request = Request(device, options, signature, hints, UNKNOWN if gpu else scheduling(cache, options, text))
+    request = Request(target.name, options, signature, hints, target.scheduling(options, text))
     key = digest(text, file, *request.key, package_digest())
     artifact = cache.load_artifact(key)
     if artifact is None or not _has_hooks(artifact):  # compiling says where a target without a function is
         artifact = compile_text(text, file, request, watch)
         cache.store_artifact(key, artifact)
-    if gpu is None:
-        log = Log() if options.trace_selection else None
-        with ThreadPoolExecutor(available_threads()) as pool:  # compilers at a time, of whichever parts
-            made = load(artifact, lambda part: build(part, options, watch.seconds, pool, log), len(artifact.parts))
-        return Compiled(made, signature, log)
-
-    choose = partial(build_gpu, chooser=chooser, index=index)
-    return Compiled(load(artifact, lambda part: choose(part, options, gpu, watch.seconds)), signature)
+    return Compiled(backend.load(artifact, options, watch.seconds), signature)
 
 
 def _has_hooks(artifact: Artifact) -> bool:
@@ -311,13 +287,13 @@ def _has_hooks(artifact: Artifact) -> bool:
     return all(find_hook(target, artifact.device) is not None for target in targets)
 
 
-def read_source(program: Any, device: DeviceKind, *, isolate: bool | None = None) -> tuple[str, str, Signature | None]:
+def read_source(program: Any, platform: str, *, isolate: bool | None = None) -> tuple[str, str, Signature | None]:
     """The text, the name that errors call it by, and the pytrees of a program in any form.
 
-    `isolate`: `CompileOptions.isolate_reader`.
+    `platform`: JAX's name of the platform that counts of several. `isolate`: `CompileOptions.isolate_reader`.
     """
     if is_exported(program):
-        text, name, signature = read_exported(program, device, isolate=isolate)
+        text, name, signature = read_exported(program, platform, isolate=isolate)
         return text, f"<{name}>", signature
     match program:
         case Module():

@@ -20,10 +20,10 @@ from shlo_disc.progress import Bar
 from shlo_disc.runtime.building.build import Builder
 from shlo_disc.runtime.building.cache import open_cache
 from shlo_disc.runtime.building.toolchain import cpu_title, find_compiler
+from shlo_disc.runtime.cpu.product_timing import KINDS, Sizes, Stand, Trial, learn, time_trials
+from shlo_disc.runtime.cpu.schedules import find_schedules, hardware, store_costs, store_tuned
 from shlo_disc.runtime.dispatch import selections, shape_of
 from shlo_disc.runtime.peak import symbols_at
-from shlo_disc.runtime.product_timing import KINDS, Sizes, Stand, Trial, learn, time_trials
-from shlo_disc.runtime.schedules import find_schedules, hardware, store_costs, store_tuned
 from shlo_disc.schedules.candidates import MICRO_KERNELS, Candidate, MicroKernel, blocks, variants
 from shlo_disc.schedules.model import UNIT
 from shlo_disc.schedules.tables import CostTable, Schedules, TunedProduct

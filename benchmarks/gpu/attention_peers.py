@@ -60,7 +60,7 @@ def _case(shape: tuple[int, int, int, int, int], *, causal: bool) -> dict[str, A
         for n in ("q", keys, keys)
     ]
     program = partial(_program, causal=causal)
-    options = shlo_disc.CompileOptions(cuda_graphs=False)
+    options = shlo_disc.CompileOptions(graphs=False)
     run = shlo_disc.compile(
         export.export(jax.jit(program), platforms=("cuda",))(*specs), device="cuda", options=options
     )

@@ -39,8 +39,8 @@ def main() -> None:
 
     section.add("cupy", _per_launch(cupy_launches))
     for label, options in {
-        "vm": shlo_disc.CompileOptions(driver="vm", fusion="none", cuda_graphs=False),
-        "c": shlo_disc.CompileOptions(fusion="none", cuda_graphs=False),
+        "vm": shlo_disc.CompileOptions(driver="vm", fusion="none", graphs=False),
+        "c": shlo_disc.CompileOptions(fusion="none", graphs=False),
         "graph": shlo_disc.CompileOptions(fusion="none"),
     }.items():
         try:

@@ -17,7 +17,7 @@ import time
 import cupy
 
 from shlo_disc.check.campaign import Job, Settings
-from shlo_disc.check.running import InProcess, Target, standard_ways
+from shlo_disc.check.running import BuildConfig, InProcess, standard_ways
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.memory import POOL
 
@@ -28,7 +28,7 @@ def main() -> None:
     end = time.monotonic() + seconds
     cupy.cuda.set_allocator(None)  # no pool: the sanitizer knows where each array ends
     POOL.poisons = True
-    target = Target(CompileOptions(threads=1, matmul_precision="highest"), "cuda")
+    target = BuildConfig(CompileOptions(threads=1, matmul_precision="highest"), "cuda")
     settings = Settings(seed, target, ("compiled",), calls=2, shrink=1.0)
     job = Job(settings, InProcess(standard_ways(target, fast_xla=True), target.device))
     programs, findings = 0, list[str]()

@@ -76,7 +76,7 @@ def _product(dtype: str) -> tuple[GpuExecutable, Chooser]:
     scope = export.SymbolicScope()
     specs = [jax.ShapeDtypeStruct(export.symbolic_shape(s, scope=scope), dtype) for s in ("m, k", "k, n")]
     text = export.export(jax.jit(jnp.matmul), platforms=("cuda",))(*specs).mlir_module()
-    options = CompileOptions(cuda_graphs=False)
+    options = CompileOptions(graphs=False)
     artifact = compile_module(parse_module(text, "<product>"), Request("cuda", options), Stopwatch())
     chooser = Chooser()
     return build_gpu(artifact, options, open_gpu(), chooser=chooser), chooser

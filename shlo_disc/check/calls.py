@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-import math
 import mmap
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -20,9 +19,7 @@ from numpy.typing import NDArray
 
 from shlo_disc.check.comparing import identical
 from shlo_disc.diagnostics import ShloDiscError
-from shlo_disc.runtime.cuda.device import Device, DeviceArray
-from shlo_disc.runtime.cuda.executable import GpuExecutable
-from shlo_disc.runtime.interop import dtype_of
+from shlo_disc.runtime.executable import Executable
 
 Array: TypeAlias = NDArray[Any]
 Run: TypeAlias = Callable[[Sequence[Array]], Sequence[Any]]
@@ -56,43 +53,31 @@ def twice(run: Run, *, donates: bool = False) -> Run:
     return call
 
 
-def repeated(executable: GpuExecutable, calls: int = _CALLS_ON_DEVICE) -> Run:
-    """A run that calls a GPU's program several times and compares, the last time with equal arguments in one memory.
+def repeated(executable: Executable, calls: int = _CALLS_ON_DEVICE) -> Run:
+    """A run that calls several times and compares, the last time with equal arguments in one memory.
 
     Arguments stay where they are on the device, and a call takes the memory that the call before has given back: from
     the third call on a recorded graph runs. What `runtime.memory.POOL` poisons is poisoned before each call. Raises
     `UnsteadyError`.
     """
-    device = executable.device
 
     def call(inputs: Sequence[Array]) -> Sequence[Array]:
-        given = [_uploaded(device, x) for x in inputs]
+        given = [executable.upload(x) for x in inputs]
         first = list[Array]()
         for number in range(calls + 1):
             shared = number == calls
             arguments = [given[_first_equal(inputs, k)] for k in range(len(inputs))] if shared else given
-            found = [_downloaded(device, device.import_array(x)) for x in executable(arguments)]
+            found = [executable.download(x) for x in executable(arguments)]
             first = first or found
             if (difference := identical(found, first)) is not None:
                 what = "whose equal arguments share memory, " if shared else ""
                 raise UnsteadyError(f"in call {number + 1}, {what}{difference}")
         for number, (one, before) in enumerate(zip(given, inputs, strict=True)):
-            if _downloaded(device, one).tobytes() != before.tobytes():
+            if executable.download(one).tobytes() != before.tobytes():
                 raise UnsteadyError(f"argument {number} was overwritten, which nobody allowed")
         return first
 
     return call
-
-
-def _uploaded(device: Device, array: Array) -> DeviceArray:
-    memory = device.upload(array.tobytes())
-    return DeviceArray(memory.pointer, array.shape, array.dtype.name, memory)
-
-
-def _downloaded(device: Device, one: DeviceArray) -> Array:
-    dtype = dtype_of(one.dtype)
-    data = device.download(one.pointer, math.prod(one.shape) * dtype.itemsize)
-    return np.frombuffer(bytearray(data), dtype).reshape(one.shape)
 
 
 def _first_equal(inputs: Sequence[Array], number: int) -> int:

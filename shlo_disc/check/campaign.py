@@ -18,11 +18,12 @@ from shlo_disc.check import xla
 from shlo_disc.check.comparing import Tolerance
 from shlo_disc.check.generate.programs import generate_at
 from shlo_disc.check.judging import Judge
-from shlo_disc.check.running import Target, Ways
+from shlo_disc.check.running import BuildConfig, Ways
 from shlo_disc.check.sampling import DISTRIBUTIONS
 from shlo_disc.check.session import TOGETHER, Finding, Plan, Report, check_random, save
 from shlo_disc.check.worker import Worker
 from shlo_disc.diagnostics import InternalError, ShloDiscError, ToolchainError
+from shlo_disc.targets import target_named
 
 _Task: TypeAlias = tuple[int, int | None]  # a seed, and how many programs to make at most
 
@@ -41,7 +42,7 @@ class Settings:
     """What to make and how to run it. `ways`: those that are held against the reference; None: those of each seed."""
 
     seed: int
-    target: Target
+    config: BuildConfig
     ways: tuple[str, ...] | None = None
     seconds: float | None = None  # after which no module is begun
     count: int | None = None  # programs, after which no module is begun
@@ -141,7 +142,7 @@ def campaign(settings: Settings, show: Callable[[str, int, int], None], log: Pat
 
 def _in_turn(settings: Settings, tasks: Iterator[_Task]) -> Iterator[Examined]:
     while some := list(itertools.islice(tasks, 1)):
-        with Worker(settings.target, settings.timeout, fast_xla=True) as ways:
+        with Worker(settings.config, settings.timeout, fast_xla=True) as ways:
             job = Job(settings, ways)
             for seed, count in itertools.chain(some, itertools.islice(tasks, _RENEWED - 1)):
                 yield job.examine(seed, count)
@@ -202,7 +203,7 @@ class Job:
         judge = Judge(self.ways, ways_of(seed) if settings.ways is None else settings.ways, settings.tolerance)
         try:
             with boundary("check"):
-                report = check_random(text, judge, self._plan(seed, family), settings.target, _silent)
+                report = check_random(text, judge, self._plan(seed, family), settings.config, _silent)
             found = _found(report.finding, judge, settings, seed)
         except InternalError as error:
             report, found = Report(0, 0, 0, (), None), _broken(error, text, settings, seed)
@@ -215,14 +216,14 @@ class Job:
         return Examined(seed, family, together, *counts, *spent, *found, notes=report.notes)
 
     def _plan(self, seed: int, family: str) -> Plan:
-        is_cpu = self.settings.target.device == "cpu"
+        is_pooled = target_named(self.settings.config.device).has_thread_pool
         return Plan(
             random=self.settings.calls,
             largest=_LARGEST_ELSEWHERE,
             seed=seed,
             distributions=_OF_JAX if family == "jax" else tuple(DISTRIBUTIONS),
             seconds=self.settings.shrink,
-            thresholds=is_cpu,
+            thresholds=is_pooled,
             xla_calls=1,
         )
 
@@ -237,7 +238,7 @@ _jobs = list[Job]()  # the one of this process
 
 
 def _begin(settings: Settings) -> None:
-    _jobs.append(Job(settings, Worker(settings.target, settings.timeout, fast_xla=True)))
+    _jobs.append(Job(settings, Worker(settings.config, settings.timeout, fast_xla=True)))
 
 
 def _examine(seed: int, count: int | None) -> Examined:
@@ -262,7 +263,7 @@ def _found(finding: Finding | None, judge: Judge, settings: Settings, seed: int)
     if finding is None:
         return _NOTHING_FOUND
     folder = settings.out / f"seed-{seed}"
-    command = save(finding.shrunk, folder, judge, settings.target)
+    command = save(finding.shrunk, folder, judge, settings.config)
     (folder / "report.txt").write_text(str(finding))
     ops = tuple(sorted({op.name for op in finding.shrunk.case.module.walk()}))
     return str(finding.failure), str(finding), str(folder), command, ops

@@ -7,22 +7,17 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
-from shlo_disc.artifact import Artifact, DeviceKind
+from shlo_disc.artifact import Artifact
 from shlo_disc.check.calls import repeated, twice
 from shlo_disc.check.dividing import DividingPool
-from shlo_disc.compiled import Runnable
 from shlo_disc.ir.core import Module
 from shlo_disc.options import CompileOptions, Hints
 from shlo_disc.parse.printer import print_module
 from shlo_disc.pipeline import Request, Stopwatch, compile_module
-from shlo_disc.runtime.building.cache import open_cache
-from shlo_disc.runtime.cuda.build import build_gpu
-from shlo_disc.runtime.cuda.cupy_device import open_gpu
-from shlo_disc.runtime.cuda.executable import GpuExecutable
-from shlo_disc.runtime.executable import Executable, build
-from shlo_disc.runtime.schedules import scheduling
-from shlo_disc.runtime.segments import load
-from shlo_disc.schedules.tables import UNKNOWN
+from shlo_disc.runtime.cpu.executable import CpuExecutable, build
+from shlo_disc.runtime.segments import Runnable, SegmentedExecutable, load
+from shlo_disc.target_names import HOST
+from shlo_disc.targets import target_named
 
 Run: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]  # takes arrays, gives what NumPy takes for arrays
 Prepare: TypeAlias = Callable[[Module], Run]
@@ -37,11 +32,11 @@ OTHERS = ("divided", *POOLS, "donated", "unfused")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class BuildConfig:
     """What programs are compiled for, and how. `donates`: a call may overwrite all arguments."""
 
     options: CompileOptions
-    device: DeviceKind = "cpu"
+    device: str = HOST
     donates: bool = False
 
     def executable(self, module: Module, driver: Literal["c", "vm"] = "c", threads: int | None = None) -> Runnable:
@@ -50,58 +45,53 @@ class Target:
         Raises `ToolchainError` if there is no such device.
         """
         options = replace(self.options, driver=driver, threads=threads or self.options.threads)
-        artifact = _artifact_of(module, self)
-        if self.device == "cpu":
-            return load(artifact, lambda part: build(part, options))
-        gpu = open_gpu(options.cache_dir)
-        return load(artifact, lambda part: build_gpu(part, options, gpu))
+        return target_named(self.device).open(options).load(_artifact_of(module, self), options)
 
     def divided(self, module: Module) -> Runnable:
         """The program on a pool that cuts launches into pieces, in a random order."""
         pool = DividingPool(self.options.threads or 1)
 
-        def build_part(part: Artifact) -> Executable:
+        def build_part(part: Artifact) -> CpuExecutable:
             return pool.executable(part, build(part, self.options))
 
         return load(_artifact_of(module, self), build_part)
 
 
 @lru_cache(_KEPT)
-def _artifact_of(module: Module, target: Target) -> Artifact:
+def _artifact_of(module: Module, config: BuildConfig) -> Artifact:
     """The program compiled, for both drivers, by what is known of this machine."""
-    hints = Hints(donated=tuple(range(len(module.functions["main"].body.arguments)))) if target.donates else Hints()
-    options, known = target.options, UNKNOWN
-    if target.device == "cpu":
-        known = scheduling(open_cache(options.cache_dir), options, print_module(module))
-    return compile_module(module, Request(target.device, options, hints=hints, scheduling=known), Stopwatch())
+    hints = Hints(donated=tuple(range(len(module.functions["main"].body.arguments)))) if config.donates else Hints()
+    options = config.options
+    known = target_named(config.device).scheduling(options, print_module(module))
+    return compile_module(module, Request(config.device, options, hints=hints, scheduling=known), Stopwatch())
 
 
-def compiled_ways(target: Target) -> dict[str, Prepare]:
-    """The ways that need a compiler; those of threads and of donated arguments on the CPU alone."""
-    shared = replace(target, options=replace(target.options, threads=_MOST_THREADS))
-    unfused = replace(target, options=replace(target.options, fusion="none"))
-    donating = replace(target, donates=True)
+def compiled_ways(config: BuildConfig) -> dict[str, Prepare]:
+    """The ways that need a compiler; those of threads and of donated arguments where there is a pool of threads."""
+    shared = replace(config, options=replace(config.options, threads=_MOST_THREADS))
+    unfused = replace(config, options=replace(config.options, fusion="none"))
+    donating = replace(config, donates=True)
     ways: dict[str, Prepare] = {
-        "compiled": lambda module: _twice(target.executable(module)),
-        "vm": lambda module: target.executable(module, "vm").mirror,
+        "compiled": lambda module: _twice(config.executable(module)),
+        "vm": lambda module: config.executable(module, "vm").mirror,
         "unfused": lambda module: _twice(unfused.executable(module)),
     }
-    if target.device == "cpu":
+    if target_named(config.device).has_thread_pool:
         ways |= {name: _on_threads(shared, threads) for name, threads in POOLS.items()}
         ways["divided"] = lambda module: shared.divided(module).mirror
         ways["donated"] = lambda module: _twice(donating.executable(module), donates=True)
     return ways
 
 
-def _on_threads(target: Target, threads: int) -> Prepare:
-    return lambda module: _twice(target.executable(module, "c", threads))
+def _on_threads(config: BuildConfig, threads: int) -> Prepare:
+    return lambda module: _twice(config.executable(module, "c", threads))
 
 
 def _twice(executable: Runnable, *, donates: bool = False) -> Run:
-    """Calls that poison memory first, and compare; on a GPU with arrays that stay there, so that graphs are recorded.
+    """Calls that poison memory first, and compare; arrays stay on a device, so that graphs are recorded.
 
     `donates`: arguments may be overwritten, by segments of the program too, which have donations of their own.
     """
-    if isinstance(executable, GpuExecutable):
+    if not executable.is_on_host and not isinstance(executable, SegmentedExecutable):
         return repeated(executable)
     return twice(executable.mirror, donates=donates)

@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shlo_disc.artifact import Artifact
+from shlo_disc.runtime.cpu.executable import CpuExecutable
+from shlo_disc.runtime.cpu.vm import Vm
 from shlo_disc.runtime.driver import Plan
-from shlo_disc.runtime.executable import Executable
 from shlo_disc.runtime.library import Pointers, Runtime
 from shlo_disc.runtime.memory import aligned
-from shlo_disc.runtime.vm import Vm
 
 _KERNEL = ctypes.CFUNCTYPE(
     None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p
@@ -100,7 +100,7 @@ class DividingPool:
         self._reserve = _RESERVE(_reserved)
         self._head = _Runtime(self.parallel, threads, self.region, self._reserve)
 
-    def executable(self, artifact: Artifact, plain: Executable) -> Executable:
+    def executable(self, artifact: Artifact, plain: CpuExecutable) -> CpuExecutable:
         """The same program on this pool, step by step."""
         address = ctypes.addressof(self._head)
         runtime = replace(
@@ -205,10 +205,10 @@ def _run_member(runtime: int, it: _Member, units: tuple[int, int], number: int, 
     _KERNEL(it.kernel)(runtime, ctypes.addressof(buffers), it.unit_dims, first, last, scratch.ctypes.data)
 
 
-class _Divided(Executable):
+class _Divided(CpuExecutable):
     """A program on a pool that divides, in memory that holds garbage."""
 
-    def __init__(self, artifact: Artifact, plain: Executable, runtime: Runtime, pool: DividingPool) -> None:
+    def __init__(self, artifact: Artifact, plain: CpuExecutable, runtime: Runtime, pool: DividingPool) -> None:
         super().__init__(artifact, plain.program, runtime, _PoisoningVm(artifact, plain.program, runtime))
         self.seconds = plain.seconds
         self._pool = pool  # kernels call it

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shlo_disc.artifact import Artifact
 from shlo_disc.check.comparing import Difference, Tolerance, compare
 from shlo_disc.check.rounding import perturbed_runs
-from shlo_disc.check.running import Target, program_of
+from shlo_disc.check.running import BuildConfig, program_of
 from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.dynamic_ops.opdef import Arrays
 from shlo_disc.dynamic_ops.program import Op, Program
@@ -68,7 +68,7 @@ def _recorder(values: dict[str, Array]) -> Watch:
     return record
 
 
-def first_wrong(module: Module, inputs: Sequence[Array], target: Target) -> Place | None:
+def first_wrong(module: Module, inputs: Sequence[Array], config: BuildConfig) -> Place | None:
     """Find the first step of the compiled program that leaves a wrong value in memory; None if no value tells.
 
     Values that kernels keep to themselves are not seen, and neither are those within loops and branches.
@@ -78,7 +78,7 @@ def first_wrong(module: Module, inputs: Sequence[Array], target: Target) -> Plac
         for step in PASSES:
             program = step.run(program)
         values = _Values(program, inputs)
-        executable = target.executable(module, "vm")
+        executable = config.executable(module, "vm")
     except (ShloDiscError, ArithmeticError, ValueError, TypeError):
         return None
     observer = _Observer(program, executable.artifact, values)

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shlo_disc.analysis.access import is_free
-from shlo_disc.artifact import DeviceKind
 from shlo_disc.check import xla
-from shlo_disc.check.compiling import Prepare, Run, Target, compiled_ways
-from shlo_disc.check.deviations import gpu_deviation, xla_deviation
+from shlo_disc.check.compiling import BuildConfig, Prepare, Run, compiled_ways
+from shlo_disc.check.deviations import xla_deviation
 from shlo_disc.check.function_errors import Implementation
 from shlo_disc.check.rounding import perturbed_runs
 from shlo_disc.diagnostics import CompileError, RuntimeShapeError, ToolchainError, UnsupportedOpError
@@ -26,6 +25,8 @@ from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.printer import print_module
 from shlo_disc.passes.dce import eliminate_dead_ops
 from shlo_disc.passes.partition_scheduling import inputs_of
+from shlo_disc.target_names import HOST
+from shlo_disc.targets import target_named
 
 Array: TypeAlias = NDArray[Any]
 
@@ -77,7 +78,7 @@ class Ways(Protocol):
 class InProcess:
     """Runs in this process: a crash is its end."""
 
-    def __init__(self, prepare: Mapping[str, Prepare], device: DeviceKind = "cpu") -> None:
+    def __init__(self, prepare: Mapping[str, Prepare], device: str = HOST) -> None:
         """`device`: where the ways run that this compiler compiles for."""
         self._prepare, self._device = prepare, device
         self._ready = lru_cache(_KEPT)(self._prepared)
@@ -129,11 +130,11 @@ class InProcess:
     def _deviation(self, way: str, module: Module, inputs: Sequence[Array]) -> str:
         if way == "xla":
             return xla_deviation(module, program_of(module), inputs)
-        return gpu_deviation(program_of(module), inputs) if self._device == "cuda" else ""
+        return target_named(self._device).generator().deviation(program_of(module), inputs)
 
 
 def _implementation(way: str) -> Implementation:
-    """Whose functions a way computes with; the CUDA kernels' are as exact as the CPU's."""
+    """Whose functions a way computes with; those of all targets are as exact as the CPU's."""
     return "xla" if way == "xla" else "compiled"
 
 
@@ -202,7 +203,7 @@ def _called(op: Op, _surroundings: Surroundings) -> Replacement:
     return Replacement((call,), op.results)
 
 
-def standard_ways(target: Target, *, fast_xla: bool = False) -> dict[str, Prepare]:
+def standard_ways(config: BuildConfig, *, fast_xla: bool = False) -> dict[str, Prepare]:
     """The ways there are on this machine. `fast_xla` lets XLA optimize little."""
 
     def interpreter(module: Module) -> Run:
@@ -220,5 +221,5 @@ def standard_ways(target: Target, *, fast_xla: bool = False) -> dict[str, Prepar
         plain = replace_ops(module, {"stablehlo.composite": _called})
         return xla.XlaRunner(print_module(plain), fast=fast_xla)
 
-    ways = {**compiled_ways(target), "interpreter": interpreter}
+    ways = {**compiled_ways(config), "interpreter": interpreter}
     return ways | ({"xla": by_xla} if xla.is_installed() else {})

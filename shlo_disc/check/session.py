@@ -14,7 +14,7 @@ from shlo_disc.check.case import Array, Case
 from shlo_disc.check.generate.programs import generate_at
 from shlo_disc.check.judging import Failure, Judge, Verdict
 from shlo_disc.check.locating import Place, first_wrong
-from shlo_disc.check.running import Target, program_of
+from shlo_disc.check.running import BuildConfig, program_of
 from shlo_disc.check.sampling import (
     DISTRIBUTIONS,
     draw_inputs,
@@ -29,6 +29,7 @@ from shlo_disc.ir.core import Module
 from shlo_disc.ir.dtypes import numpy_dtype
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.parse.printer import print_module
+from shlo_disc.target_names import HOST
 from shlo_disc.verify.ops import verify
 
 TOGETHER = 10  # random programs in one module
@@ -98,7 +99,7 @@ class Report:
     finding: Finding | None
 
 
-def check(module: Module, judge: Judge, plan: Plan, target: Target, progress: Progress) -> Report:
+def check(module: Module, judge: Judge, plan: Plan, config: BuildConfig, progress: Progress) -> Report:
     """Run a program in several ways until one call fails, and shrink that.
 
     Raises `CompileError` if the program is none, and `ShloDiscError` for sizes or inputs that do not fit it.
@@ -112,13 +113,13 @@ def check(module: Module, judge: Judge, plan: Plan, target: Target, progress: Pr
         verdict = (judge if by_xla else judge.without("xla")).verdict(trial.case)
         notes.update(dict.fromkeys(verdict.notes))
         if verdict.failure is not None:
-            finding = _finding(trial, verdict, judge, plan, target, progress)
+            finding = _finding(trial, verdict, judge, plan, config, progress)
             return Report(counts["agree"], counts["refused"], counts["nothing"], tuple(notes), finding)
         counts[verdict.kind] += 1
     return Report(counts["agree"], counts["refused"], counts["nothing"], tuple(notes), None)
 
 
-def fuzz(judge: Judge, plan: Plan, count: int, target: Target, progress: Progress) -> Report:
+def fuzz(judge: Judge, plan: Plan, count: int, config: BuildConfig, progress: Progress) -> Report:
     """Check random programs, so many together in each module, until one fails; the plan's seed is that of the first.
 
     Every module has to pass the verifier.
@@ -132,7 +133,7 @@ def fuzz(judge: Judge, plan: Plan, count: int, target: Target, progress: Progres
         def shown(what: str, done: int, total: int, number: int = number) -> None:
             progress(f"{number * TOGETHER} programs; {what}", done, total)
 
-        report = check_random(generate_at(seed, together), judge, replace(plan, seed=seed), target, shown)
+        report = check_random(generate_at(seed, together), judge, replace(plan, seed=seed), config, shown)
         agreed, refused, nothing = agreed + report.agreed, refused + report.refused, nothing + report.nothing
         notes.update(dict.fromkeys([f"seed {seed}: {note}" for note in report.notes]))
         if report.finding is not None:
@@ -140,12 +141,12 @@ def fuzz(judge: Judge, plan: Plan, count: int, target: Target, progress: Progres
     return Report(agreed, refused, nothing, tuple(notes), None)
 
 
-def check_random(text: str, judge: Judge, plan: Plan, target: Target, progress: Progress) -> Report:
+def check_random(text: str, judge: Judge, plan: Plan, config: BuildConfig, progress: Progress) -> Report:
     """Check programs that were made of the plan's seed, with one kind of numbers. They have to pass the verifier."""
     module = parse_module(text, f"<programs of seed {plan.seed}>")
     verify(module)
     kinds = plan.distributions
-    return check(module, judge, replace(plan, distributions=(kinds[plan.seed % len(kinds)],)), target, progress)
+    return check(module, judge, replace(plan, distributions=(kinds[plan.seed % len(kinds)],)), config, progress)
 
 
 def _spell(trial: Trial) -> str:
@@ -171,11 +172,13 @@ def _trials(module: Module, program: Program, plan: Plan) -> Iterator[Trial]:
             yield Trial(sizes, distribution, Case(module, inputs))
 
 
-def _finding(trial: Trial, verdict: Verdict, judge: Judge, plan: Plan, target: Target, progress: Progress) -> Finding:
+def _finding(
+    trial: Trial, verdict: Verdict, judge: Judge, plan: Plan, config: BuildConfig, progress: Progress
+) -> Finding:
     failure = verdict.failure
     assert failure is not None, "there is something to shrink"
     differs = failure.kind == "differs" and failure.way in ("compiled", "vm")
-    place = first_wrong(trial.case.module, trial.case.inputs, target) if differs else None
+    place = first_wrong(trial.case.module, trial.case.inputs, config) if differs else None
 
     def watched(smallest: Case, tried: int) -> None:
         progress(f"shrinking: {smallest.size} ops, {sum(x.size for x in smallest.inputs)} numbers", tried, 0)
@@ -200,14 +203,14 @@ def read_inputs(path: Path, program: Program) -> tuple[Array, ...]:
     return tuple([x.view(dtype) if raw else x for x, dtype, raw in zip(found, wanted, is_raw, strict=True)])
 
 
-def save(shrunk: Shrunk, folder: Path, judge: Judge, target: Target) -> str:
+def save(shrunk: Shrunk, folder: Path, judge: Judge, config: BuildConfig) -> str:
     """Write the smallest failing program and its inputs; give the command that shows the failure."""
     folder.mkdir(parents=True, exist_ok=True)
     program, inputs = folder / "minimal.mlir", folder / "inputs.npz"
     program.write_text(print_module(shrunk.case.module))
     np.savez(inputs, allow_pickle=False, **{f"arg{number}": x for number, x in enumerate(shrunk.case.inputs)})
-    how = () if target.device == "cpu" else ("--device", target.device)
-    how += () if target.options.compiler is None else ("--compiler", target.options.compiler)
+    how = () if config.device == HOST else ("--device", config.device)
+    how += () if config.options.compiler is None else ("--compiler", config.options.compiler)
     against = ",".join(dict.fromkeys([shrunk.failure.way, *judge.others, "interpreter"]))
     return shlex.join([
         "python", "-m", "shlo_disc", "check", str(program), "--inputs", str(inputs), "--against", against, *how,

@@ -18,7 +18,7 @@ from typing import IO, Literal, TypeVar, assert_never, cast
 import numpy as np
 
 from shlo_disc import codec
-from shlo_disc.check.running import Array, InProcess, Outcome, Stop, Target, standard_ways
+from shlo_disc.check.running import Array, BuildConfig, InProcess, Outcome, Stop, standard_ways
 from shlo_disc.diagnostics import printable
 from shlo_disc.host_ir import Constant
 from shlo_disc.ir.core import Module
@@ -40,7 +40,7 @@ _T = TypeVar("_T")
 class _Start:
     """What the process is told first."""
 
-    target: Target
+    config: BuildConfig
     fast_xla: bool
 
 
@@ -69,9 +69,9 @@ class _Answer:
 class Worker:
     """`Ways` in another process, which is started when it is needed and again when it was lost."""
 
-    def __init__(self, target: Target, seconds: float, *, fast_xla: bool = False) -> None:
+    def __init__(self, config: BuildConfig, seconds: float, *, fast_xla: bool = False) -> None:
         """A request that takes longer than `seconds` counts as hanging. `fast_xla` lets XLA optimize little."""
-        self._target, self._fast_xla = target, fast_xla
+        self._config, self._fast_xla = config, fast_xla
         self.seconds = seconds
         self._process: subprocess.Popen[bytes] | None = None
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by __exit__); all processes write to it
@@ -144,7 +144,7 @@ class Worker:
         process = subprocess.Popen(
             [sys.executable, "-c", _COMMAND], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors
         )
-        _send(cast("IO[bytes]", process.stdin), _Start(self._target, self._fast_xla))
+        _send(cast("IO[bytes]", process.stdin), _Start(self._config, self._fast_xla))
         self._process = process
         return process
 
@@ -209,7 +209,7 @@ def serve() -> None:
     os.dup2(2, 1)
     POOL.poisons = True  # what a program reads without having written it shall not be right by chance
     start = _receive(source, _Start)
-    ways = InProcess(standard_ways(start.target, fast_xla=start.fast_xla), start.target.device)
+    ways = InProcess(standard_ways(start.config, fast_xla=start.fast_xla), start.config.device)
     modules = dict[str, Module]()
     while True:
         try:

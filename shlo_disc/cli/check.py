@@ -12,7 +12,7 @@ from shlo_disc.check.campaign import Settings, Summary, campaign
 from shlo_disc.check.comparing import Tolerance
 from shlo_disc.check.compiling import OTHERS
 from shlo_disc.check.judging import Judge
-from shlo_disc.check.running import REFERENCE, WAYS, Target, program_of
+from shlo_disc.check.running import REFERENCE, WAYS, BuildConfig, program_of
 from shlo_disc.check.sampling import DISTRIBUTIONS, read_shapes
 from shlo_disc.check.session import Plan, Report, check, read_inputs, save
 from shlo_disc.check.worker import Worker
@@ -22,7 +22,8 @@ from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.ir.core import Module
 from shlo_disc.options import CompileOptions
 from shlo_disc.progress import Bar
-from shlo_disc.runtime.cuda.cupy_device import open_gpu
+from shlo_disc.target_names import HOST, target_names
+from shlo_disc.targets import target_named
 from shlo_disc.verify.ops import verify
 
 AGREED, DIFFERED, UNCHECKED = 0, 1, 2
@@ -58,7 +59,7 @@ def add_ways(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--optimize", type=int, choices=range(4), default=3, help="the C++ compiler's -O (default: 3)")
     parser.add_argument("--compiler", metavar="CXX", help="a path, clang, gcc or zig (default: the best there is)")
     parser.add_argument(
-        "--device", choices=("cpu", "cuda"), default="cpu", help="where compiled programs run (default: cpu)"
+        "--device", choices=target_names(), default=HOST, help=f"where compiled programs run (default: {HOST})"
     )
     parser.add_argument("--timeout", type=float, default=60.0, metavar="S", help="seconds for one run (default: 60)")
     parser.add_argument("--shrink", type=float, default=180.0, metavar="S", help="seconds for shrinking (default: 180)")
@@ -70,15 +71,15 @@ def run_check(options: argparse.Namespace) -> int:
     codes = [AGREED]
     try:
         others = chosen_ways(options.against)
-        target, tolerance = _target(options), Tolerance(options.tolerance, options.atol)
-        with Worker(target, options.timeout) as worker:
+        config, tolerance = _config(options), Tolerance(options.tolerance, options.atol)
+        with Worker(config, options.timeout) as worker:
             for module in read_modules(options.file):
                 verify(module)
                 plan = _plan(options, module)
                 judge = Judge(worker, others, tolerance)
                 with Bar() as bar:
-                    report = check(module, judge, plan, target, bar.show)
-                codes.append(tell(report, judge, target, options))
+                    report = check(module, judge, plan, config, bar.show)
+                codes.append(tell(report, judge, config, options))
     except (ShloDiscError, InputError) as error:
         complain(error)
         return UNCHECKED
@@ -101,12 +102,12 @@ def add_fuzz_options(parser: argparse.ArgumentParser) -> None:
 def run_fuzz(options: argparse.Namespace) -> int:
     """Check random programs; the seed of the first is printed, and the command that makes each failing one again."""
     try:
-        target = _target(options)
-        target = replace(target, options=replace(target.options, threads=1))
+        config = _config(options)
+        config = replace(config, options=replace(config.options, threads=1))
         settings = Settings(
             seed=_seed(options.seed),
-            target=target,
-            ways=chosen_ways(options.against) if options.against or options.device == "cuda" else None,
+            config=config,
+            ways=chosen_ways(options.against) if options.against or options.device != HOST else None,
             seconds=options.seconds,
             count=options.count or (200 if options.seconds is None else None),
             jobs=options.jobs,
@@ -145,13 +146,12 @@ def _tell_all(summary: Summary) -> int:
     return AGREED if any(one.agreed or one.refused for one in summary.examined) else UNCHECKED
 
 
-def _target(options: argparse.Namespace) -> Target:
+def _config(options: argparse.Namespace) -> BuildConfig:
     """What to compile for. Raises `ToolchainError` if there is no such device."""
     settings = CompileOptions(optimize=options.optimize, compiler=options.compiler, matmul_precision="highest")
-    target = Target(settings, options.device)
-    if target.device == "cuda":
-        open_gpu()
-    return target
+    config = BuildConfig(settings, options.device)
+    target_named(config.device).open(settings)
+    return config
 
 
 def chosen_ways(text: str) -> tuple[str, ...]:
@@ -187,14 +187,14 @@ def _plan(options: argparse.Namespace, module: Module) -> Plan:
     )
 
 
-def tell(report: Report, judge: Judge, target: Target, options: argparse.Namespace) -> int:
+def tell(report: Report, judge: Judge, config: BuildConfig, options: argparse.Namespace) -> int:
     """Print a report, save what failed, and give the exit code."""
     ways = ", ".join([*judge.others, REFERENCE])
     for note in report.notes:
         say(f"note: {note}\n")
     if report.finding is not None:
         say(str(report.finding))
-        say(f"reproduce: {save(report.finding.shrunk, options.out, judge, target)}\n")
+        say(f"reproduce: {save(report.finding.shrunk, options.out, judge, config)}\n")
         return DIFFERED
     refused = f", {report.refused} refused by all" if report.refused else ""
     nothing = f", {report.nothing} that could not be compared" if report.nothing else ""

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn, cast
 
-from shlo_disc.artifact import DeviceKind
 from shlo_disc.cli import check, tune, warm
 from shlo_disc.cli.inputs import InputError, read_modules
 from shlo_disc.cli.ops_table import print_json, print_table, report_on
@@ -23,6 +22,7 @@ from shlo_disc.ir.core import Module
 from shlo_disc.parse.printer import print_module
 from shlo_disc.pipeline import Request, Stopwatch, compile_module
 from shlo_disc.report.page import write_page
+from shlo_disc.target_names import HOST, target_names
 from shlo_disc.verify.ops import verify
 
 FINE, REFUSED, UNREADABLE = 0, 1, 2
@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     tabulating.add_argument("--json", action="store_true", help="for other programs to read")
     reporting = commands.add_parser("report", help="compile a program, and write a page about it for a browser")
     reporting.add_argument("-o", "--output", default="report.html", metavar="PAGE", help="default: report.html")
-    reporting.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="default: cpu")
+    reporting.add_argument("--device", choices=target_names(), default=HOST, help=f"default: {HOST}")
     checking = commands.add_parser("check", help="run a program in several ways, and shrink it where they differ")
     check.add_options(checking)
     fuzzing = commands.add_parser("fuzz", help="check random programs")
@@ -144,7 +144,7 @@ def _tabulate(programs: _Programs, *, as_json: bool) -> None:
         say(print_table(reports))
 
 
-def _report(programs: _Programs, path: Path, device: DeviceKind) -> None:
+def _report(programs: _Programs, path: Path, device: str) -> None:
     found = list(programs)
     if len(found) > 1:
         programs.complain(InputError(f"found {len(found)} programs, expected one: a page is about one program"))

@@ -7,10 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from shlo_disc.artifact import DeviceKind
 from shlo_disc.cli.support import Support, find_support
 from shlo_disc.ir.core import Module
-from shlo_disc.targets import TARGET_NAMES
+from shlo_disc.target_names import target_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +18,7 @@ class Report:
 
     name: str  # of the file, and of the module if the file has several
     module: Module
-    support: Mapping[DeviceKind, Support]
+    support: Mapping[str, Support]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,19 +26,19 @@ class Row:
     """One op: how often it is used, how many of these uses run on each target, and why not all do."""
 
     uses: int
-    runs: Mapping[DeviceKind, int]
+    runs: Mapping[str, int]
     reasons: tuple[str, ...]
 
 
 def report_on(name: str, module: Module) -> Report:
     """Find out what runs of a module."""
-    return Report(name, module, {target: find_support(module, target) for target in TARGET_NAMES})
+    return Report(name, module, {target: find_support(module, target) for target in target_names()})
 
 
 def rows_of(reports: Sequence[Report]) -> Mapping[str, Row]:
     """Count the ops of modules together, the most used first."""
     uses = Counter[str]()
-    stopped: Mapping[DeviceKind, Counter[str]] = {target: Counter() for target in TARGET_NAMES}
+    stopped: Mapping[str, Counter[str]] = {target: Counter() for target in target_names()}
     reasons = dict[str, dict[str, None]]()
     for report in reports:
         uses.update(op.name for op in report.module.walk())
@@ -51,7 +50,7 @@ def rows_of(reports: Sequence[Report]) -> Mapping[str, Row]:
     return {
         name: Row(
             uses[name],
-            {target: uses[name] - stopped[target][name] for target in TARGET_NAMES},
+            {target: uses[name] - stopped[target][name] for target in target_names()},
             tuple(reasons.get(name, ())),
         )
         for name in order
@@ -61,7 +60,7 @@ def rows_of(reports: Sequence[Report]) -> Mapping[str, Row]:
 def print_table(reports: Sequence[Report]) -> str:
     """Lay the rows out as text, with the verdict on the whole of each program below."""
     rows = rows_of(reports)
-    head = ("op", "uses", *TARGET_NAMES, "why not")
+    head = ("op", "uses", *target_names(), "why not")
     cells = [head, *(_cells(name, row) for name, row in rows.items())]
     widths = [max(len(line[column]) for line in cells) for column in range(len(head) - 1)]
     lines = [_line(line, widths).rstrip() for line in cells]
@@ -88,7 +87,7 @@ def print_json(reports: Sequence[Report]) -> str:
 
 def _verdicts(report: Report) -> Iterator[str]:
     """Say what becomes of a whole program; what is the same for several targets is said once."""
-    targets = dict[str, list[DeviceKind]]()
+    targets = dict[str, list[str]]()
     for target, support in report.support.items():
         verdict = "runs" if support.error is None else f"does not run\n{support.error}"
         targets.setdefault(verdict, []).append(target)
@@ -97,7 +96,7 @@ def _verdicts(report: Report) -> Iterator[str]:
 
 
 def _cells(name: str, row: Row) -> tuple[str, ...]:
-    return name, str(row.uses), *(str(row.runs[target]) for target in TARGET_NAMES), "; ".join(row.reasons)
+    return name, str(row.uses), *(str(row.runs[target]) for target in target_names()), "; ".join(row.reasons)
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from shlo_disc.artifact import DeviceKind
 from shlo_disc.diagnostics import CompileError
 from shlo_disc.ir.attributes import QuantizedTensorType, TensorType, TokenType, TupleType, Type
 from shlo_disc.ir.core import Module, Op
@@ -25,8 +24,8 @@ class Support:
     obstacles: Mapping[Op, str]  # why an op does not run
 
 
-def find_support(module: Module, target: DeviceKind) -> Support:
-    """Compile a program for a target as far as generated text; no C++ compiler and no GPU is needed.
+def find_support(module: Module, target: str) -> Support:
+    """Compile a program for a target as far as generated text; no compiler and no device is needed.
 
     If the target takes the program, all of its ops run. If not, those ops do not that have no rule or types that the
     target lacks, and the one that the error is about; of the others it is only known that nothing is missing for them.
@@ -54,8 +53,11 @@ def _element_types(type_: Type) -> frozenset[DType | None]:
             return frozenset({None})
 
 
-def _obstacles(module: Module, target: DeviceKind) -> Iterator[tuple[Op, str]]:
-    known = {*target_named(target).spelling.memory, DType.INDEX}  # sizes are computed before code is generated
+def _obstacles(module: Module, target: str) -> Iterator[tuple[Op, str]]:
+    known = {
+        *target_named(target).generator().spelling.memory,
+        DType.INDEX,
+    }  # sizes are computed before code is generated
     for op in module.walk():
         if op.name in TERMINATORS:
             continue

@@ -13,6 +13,7 @@ from shlo_disc.dynamic_ops.create import concrete_shape
 from shlo_disc.dynamic_ops.opdef import Arrays, OpDef, Template, plain
 from shlo_disc.dynamic_ops.program import Op
 from shlo_disc.ir.dtypes import DType, numpy_dtype
+from shlo_disc.target_names import HOST
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +47,10 @@ def _named(name: str) -> np.dtype[Any]:
 
 
 def _custom_call_reference(op: Op[CustomCallAttrs], inputs: Arrays) -> Arrays:
-    """By the function that is registered for the CPU."""
+    """By the function that is registered for the host."""
     found = tuple(np.empty(concrete_shape(result.shape), numpy_dtype(result.dtype)) for result in op.results)
     call = CustomCall(op.attrs.target, decoded(op.attrs.entries, _named), op.attrs.aliases)
-    call.run("cpu", inputs, found[: op.attrs.returns])
+    call.run(HOST, inputs, found[: op.attrs.returns])
     return found
 
 

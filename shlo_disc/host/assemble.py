@@ -168,7 +168,9 @@ def _leaf(step: LaunchStep, numbers: _Numbers) -> Launch | Choice | HostCall:
         case HostCallRef():
             first = len(slots) - kernel.results
             number = next(numbers.host_calls)
-            return HostCall(number, kernel.name, slots[:first], slots[first:], kernel.attributes, kernel.place)
+            return HostCall(
+                number, kernel.name, kernel.library, slots[:first], slots[first:], kernel.attributes, kernel.place
+            )
         case KernelRef():
             return _launch(step)
         case _:

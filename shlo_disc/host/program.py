@@ -90,6 +90,7 @@ class HostCallRef:
     """
 
     name: str
+    library: str
     tensors: tuple[Tensor, ...]
     results: int
     attributes: Mapping[str, Any]

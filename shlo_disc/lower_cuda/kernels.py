@@ -30,6 +30,7 @@ from shlo_disc.kernels.verify_kernel import verified
 from shlo_disc.lower_cuda.attention import ATTENTION, print_attention
 from shlo_disc.lower_cuda.call_order import check_calls
 from shlo_disc.lower_cuda.convolution import print_convolution
+from shlo_disc.lower_cuda.host_libraries import LIBRARIES
 from shlo_disc.lower_cuda.matmul import CONTRACTIONS, print_dot
 from shlo_disc.lower_cuda.parallel import build_part, print_parallel
 from shlo_disc.lower_cuda.printed import Printed
@@ -74,7 +75,7 @@ class CudaLowering:
 
     def lower(self, group: Group) -> LaunchRef:
         """Print the kernels of a group, or find those of a group of the same structure, or with the same text."""
-        if (call := host_call(group, "cuda", calls_lapack=False)) is not None:
+        if (call := host_call(group, LIBRARIES)) is not None:
             return call
         printed, tensors = self._printed(group)
         if (name := self.texts.get(printed.text)) is None:

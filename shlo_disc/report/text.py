@@ -12,15 +12,6 @@ from shlo_disc.report.steps import kernel_names, lifetimes, places
 from shlo_disc.report_model import GroupText
 from shlo_disc.size_expr import substitute, symbols_of
 
-_CALLEES: Mapping[str, str] = {  # what a host call calls
-    "cpu fft": "SciPy's pocketfft",
-    "cpu custom_call": "the function that is registered for its target",
-    "cuda fft": "cuFFT",
-    "cuda custom_call": "the function that is registered for its target",
-    "cuda cusolver": "cuSOLVER and cuBLAS",
-    "cuda lapack": "SciPy on the host, between two copies",
-}
-
 
 def explain(artifact: Artifact, topic: str | None = None, value: str | None = None) -> str:
     """Print what was known and decided: about one of `TOPICS`, or about all; with a `value`, why it has its shape.
@@ -75,7 +66,7 @@ def _fusion(artifact: Artifact) -> Iterator[str]:
     groups = artifact.report.groups
     ways = {group: step for group, step in zip(artifact.report.steps, steps, strict=True) if isinstance(step, Choice)}
     calls = {
-        group: f"{artifact.device} {step.callee}"
+        group: step.library
         for group, step in zip(artifact.report.steps, steps, strict=True)
         if group is not None and isinstance(step, HostCall)
     }
@@ -88,7 +79,7 @@ def _fusion(artifact: Artifact) -> Iterator[str]:
         if number in ways:
             yield f"  variants: {' | '.join([_way(artifact, variant) for variant in ways[number].variants])}"
         if number in calls:
-            yield f"  computed by {_CALLEES[calls[number]]}"
+            yield f"  computed by {calls[number]}"
 
 
 def _held(artifact: Artifact, region: Region) -> Iterator[str]:

@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from shlo_disc.artifact import DeviceKind
 from shlo_disc.custom_calls import CustomCall, decoded
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.host_ir import HostCall
@@ -16,6 +15,7 @@ from shlo_disc.linear_algebra import Routine
 from shlo_disc.runtime.fourier import Transform, bind_fft
 from shlo_disc.runtime.host_calls import Callee
 from shlo_disc.runtime.interop import as_numpy, dtype_of
+from shlo_disc.target_names import HOST
 
 OnHost: TypeAlias = Callable[[Callee], Callee]
 BindFft: TypeAlias = Callable[[Transform, int], Callee]
@@ -29,7 +29,7 @@ class Libraries:
     `as_array` sees what a user's function returned as an array there; `on_host` brings arrays to the host and back.
     """
 
-    device: DeviceKind
+    device: str
     fft: BindFft
     routine: BindRoutine
     as_array: Callable[[object], Any]
@@ -42,7 +42,7 @@ def bind_on_host(call: HostCall, threads: int) -> Callee:
     def fft(transform: Transform, rank: int) -> Callee:
         return bind_fft(transform, rank, threads)
 
-    return bind(call, Libraries("cpu", fft, lambda routine: routine.run, as_numpy, lambda callee: callee))
+    return bind(call, Libraries(HOST, fft, lambda routine: routine.run, as_numpy, lambda callee: callee))
 
 
 def bind(call: HostCall, libraries: Libraries) -> Callee:
@@ -53,17 +53,17 @@ def bind(call: HostCall, libraries: Libraries) -> Callee:
             return libraries.fft(attributes["transform"], attributes["rank"])
         case "custom_call":
             return _users(attributes, libraries.device, libraries.as_array)
-        case "cusolver":
+        case "routine":
             return libraries.routine(Routine(**attributes))
-        case "lapack":
+        case "host_routine":
             return libraries.on_host(Routine(**attributes).run)
         case _:
             raise InternalError(
-                f"a host call of {call.callee!r}, expected 'fft', 'custom_call', 'cusolver' or 'lapack'"
+                f"a host call of {call.callee!r}, expected 'fft', 'custom_call', 'routine' or 'host_routine'"
             )
 
 
-def _users(attributes: Mapping[str, Any], device: DeviceKind, as_array: Callable[[object], Any]) -> Callee:
+def _users(attributes: Mapping[str, Any], device: str, as_array: Callable[[object], Any]) -> Callee:
     """Call the function that is registered for a target when the program runs."""
     entries, returns = decoded(attributes["entries"], dtype_of), attributes["returns"]
     call = CustomCall(attributes["target"], entries, attributes["aliases"])

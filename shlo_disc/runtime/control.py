@@ -12,14 +12,15 @@ import numpy as np
 
 from shlo_disc.artifact import Argument, Artifact, Branches, Callee, Loop
 from shlo_disc.diagnostics import RuntimeShapeError
-from shlo_disc.runtime.executors import Executor, Part
+from shlo_disc.runtime.executable import Executable
+from shlo_disc.runtime.executors import Executor
 
 
 class Inner(Protocol):
     """A program that a loop or a branch calls."""
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[Executable, ...]:
         """The programs that it runs."""
         ...
 
@@ -35,7 +36,7 @@ class Inner(Protocol):
 class Single:
     """A program in one part, as loops and branches call it."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: Executable) -> None:
         self.parts = (part,)
 
     def bind(self, given: Mapping[int, Any]) -> Single:
@@ -54,7 +55,7 @@ class Single:
 class PartRunner:
     """Runs a program that knows its sizes. `takes`: which of the inputs it takes, those that are not bound."""
 
-    part: Part
+    part: Executable
     takes: tuple[int, ...]
 
     def bind(self, given: Mapping[int, Any]) -> tuple[PartRunner, frozenset[int]]:
@@ -63,7 +64,7 @@ class PartRunner:
         return PartRunner(self.part.bind(given), takes), frozenset(given)
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[Executable, ...]:
         """The program."""
         return (self.part,)
 
@@ -74,7 +75,7 @@ class PartRunner:
 
 
 class LoopRunner:
-    """Runs a loop. On a GPU what is carried stays there; the predicate is waited for."""
+    """Runs a loop. What is carried stays on the device; the predicate is waited for."""
 
     def __init__(self, loop: Loop, condition: Inner, body: Inner) -> None:
         self.loop, self.condition, self.body = loop, condition, body
@@ -98,7 +99,7 @@ class LoopRunner:
         return bound, frozenset(captured)
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[Executable, ...]:
         """The programs that it runs."""
         return (*self.condition.parts, *self.body.parts)
 
@@ -141,7 +142,7 @@ class LoopRunner:
 
 @dataclass(frozen=True, slots=True)
 class BranchRunner:
-    """Runs one of several programs. On a GPU the index is waited for. `takes`: which inputs each takes."""
+    """Runs one of several programs. The index is waited for. `takes`: which inputs each takes."""
 
     branches: Branches
     programs: tuple[Inner, ...]
@@ -156,7 +157,7 @@ class BranchRunner:
         return BranchRunner(self.branches, programs, takes), frozenset(bound)
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[Executable, ...]:
         """The programs that it may run."""
         return tuple([part for program in self.programs for part in program.parts])
 

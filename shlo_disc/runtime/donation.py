@@ -1,20 +1,18 @@
 """Arguments whose memory a call may overwrite: taken where nobody else can see it, else copied first.
 
-Taken is the memory of a plain NumPy array (on a GPU: of an array of CuPy) that is writable, starts at 16 bytes as their
-own do, and overlaps no other argument. What JAX or DLPack lend may be shared: it is copied, and so is everything else.
-A call computes the same in both cases.
+Taken is the memory of a plain NumPy array (on a device: of an array of its library) that is writable, starts at 16
+bytes as their own do, and overlaps no other argument. What JAX or DLPack lend may be shared: it is copied, and so is
+everything else. A call computes the same in both cases.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from shlo_disc.artifact import Donation
-from shlo_disc.runtime.cuda.device import Device, DeviceArray, Memory
-from shlo_disc.runtime.interop import Array, dtype_of
+from shlo_disc.runtime.interop import Array
 from shlo_disc.runtime.library import Pointers
 from shlo_disc.runtime.memory import POOL
 
@@ -34,7 +32,7 @@ def take(
     for donation in donations:
         number = donation.argument
         memory = bound[number].reshape(-1).view(np.uint8)
-        if not (type(given[number]) is np.ndarray and bound[number].flags.writeable and _is_apart(number, spans)):
+        if not (type(given[number]) is np.ndarray and bound[number].flags.writeable and is_apart(number, spans)):
             copy = POOL.shelf(memory.size).array(memory.shape, memory.dtype)
             copy[:] = memory
             memory = copy
@@ -55,24 +53,7 @@ def own(
     return tuple([array.copy() if k in lent else array for k, array in enumerate(arrays)]) if lent else arrays
 
 
-def take_on_device(
-    device: Device, donations: Sequence[Donation], given: Sequence[object], bound: Sequence[DeviceArray]
-) -> Mapping[int, Memory]:
-    """The memory to overwrite, by the number of the argument. `bound` is what a call was `given`, on the device."""
-    found = dict[int, Memory]()
-    sizes = [math.prod(array.shape) * dtype_of(array.dtype).itemsize for array in bound]
-    spans = [(array.pointer, array.pointer + size) for array, size in zip(bound, sizes, strict=True)]
-    for donation in donations:
-        number = donation.argument
-        array = bound[number]
-        memory = device.writable(given[number])
-        if memory is None or memory.pointer != array.pointer or not _is_apart(number, spans):
-            memory = device.copy(array.pointer, sizes[number])
-        found[number] = memory
-    return found
-
-
-def _is_apart(number: int, spans: Sequence[tuple[int, int]]) -> bool:
+def is_apart(number: int, spans: Sequence[tuple[int, int]]) -> bool:
     """Whether an argument is aligned, and shares no byte with another."""
     start, end = spans[number]
     others = (span for other, span in enumerate(spans) if other != number)

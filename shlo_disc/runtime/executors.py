@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
-from shlo_disc.runtime.cuda.executable import GpuExecutable
 from shlo_disc.runtime.executable import Executable
 from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.steps import Observer
-
-Part: TypeAlias = Executable | GpuExecutable
 
 
 class Executor:
     """Runs programs. `keep` and `release` say which arrays are temporaries of the whole call."""
 
-    def run(self, part: Part, inputs: Sequence[Any]) -> tuple[Any, ...]:
+    def run(self, part: Executable, inputs: Sequence[Any]) -> tuple[Any, ...]:
         """The results of one program."""
         return part(inputs)
 
@@ -34,7 +31,7 @@ class TracingExecutor(Executor):
     def __init__(self, observe: Observer) -> None:
         self._observe = observe
 
-    def run(self, part: Part, inputs: Sequence[Any]) -> tuple[Any, ...]:
+    def run(self, part: Executable, inputs: Sequence[Any]) -> tuple[Any, ...]:
         """The results of one program."""
         return part.trace(inputs, self._observe)
 
@@ -46,7 +43,7 @@ class MeasuringExecutor(Executor):
         self.peak = 0
         self._arena = self._held = 0
 
-    def run(self, part: Part, inputs: Sequence[Any]) -> tuple[Any, ...]:
+    def run(self, part: Executable, inputs: Sequence[Any]) -> tuple[Any, ...]:
         """The results of one program."""
         self._arena = part.arena_bytes(inputs)  # before: the program may overwrite what sizes are read from
         self.peak = max(self.peak, self._arena + self._held)

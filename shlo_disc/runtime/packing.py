@@ -110,7 +110,7 @@ def _read(steps: Iterable[Step], packed: Collection[Slot]) -> Iterator[Slot]:
                 for branch in branches:
                     yield from _read(branch, packed)
             case _:
-                raise AssertionError(f"a step of a GPU in a program for the CPU: {step}")
+                raise AssertionError(f"a step whose kernels do not compute in the host's memory: {step}")
 
 
 class Constants:

@@ -6,19 +6,19 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
-from typing import Any, NamedTuple, TypeAlias, TypeVar, assert_never
+from typing import Any, NamedTuple, TypeAlias, assert_never
 
 from shlo_disc.artifact import Artifact, Branches, Callee, Loop
+from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.runtime.arguments import check_count, check_sizes
 from shlo_disc.runtime.binding import BoundMemory, PackedArray, Span, bound_memory, span_of
 from shlo_disc.runtime.control import BranchRunner, Inner, LoopRunner, PartRunner, Single
-from shlo_disc.runtime.cuda.executable import GpuExecutable
+from shlo_disc.runtime.dispatch import Log
 from shlo_disc.runtime.executable import Executable, Stats
-from shlo_disc.runtime.executors import Executor, MeasuringExecutor, Part, TracingExecutor
+from shlo_disc.runtime.executors import Executor, MeasuringExecutor, TracingExecutor
 from shlo_disc.runtime.interop import jax_types
 from shlo_disc.runtime.steps import Observer
 
-P = TypeVar("P", Executable, GpuExecutable)
 Runner: TypeAlias = PartRunner | LoopRunner | BranchRunner
 
 
@@ -45,8 +45,10 @@ class SegmentedExecutable:
     """Runs the segments of one artifact at any sizes. May be called from several threads at once.
 
     What a segment stores for others is an array; it is let go, or overwritten, where the last one takes it. A size that
-    a segment computes is read where the next one binds its arguments: on a GPU that waits for the stream.
+    a segment computes is read where the next one binds its arguments: that waits for the device.
     """
+
+    entry = None
 
     def __init__(self, artifact: Artifact, runners: Sequence[Runner]) -> None:
         self.artifact = artifact
@@ -56,7 +58,7 @@ class SegmentedExecutable:
         self.notes = tuple(dict.fromkeys(note for part in self.parts for note in part.notes))
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[Executable, ...]:
         """All programs that a call may run, in the order of `artifact.parts`."""
         return tuple([part for stage in self.stages for part in stage.run.parts])
 
@@ -108,6 +110,21 @@ class SegmentedExecutable:
         """What is packed of bound arguments, part by part."""
         return tuple([one for part in self.parts for one in part.packed])
 
+    def explain_dispatch(self, sizes: Mapping[str, int]) -> str:
+        """Its products know their sizes one segment after the other. Raises `ShloDiscError`."""
+        del sizes
+        raise ShloDiscError("found a program in segments, expected one whole program on the CPU")
+
+    @property
+    def is_on_host(self) -> bool:
+        """Whether kernels compute in the host's memory."""
+        return self.parts[0].is_on_host
+
+    @property
+    def log(self) -> Log | None:
+        """The schedules that calls took, if they are traced."""
+        return self.parts[0].log
+
     def trace(self, arrays: Sequence[Any], observe: Observer) -> tuple[Any, ...]:
         """Run on the VM; `observe` gets each step of each segment after it ran, and the buffers of that segment."""
         return self.execute(arrays, TracingExecutor(observe), is_inner=False)
@@ -149,6 +166,9 @@ class SegmentedExecutable:
         return tuple([values[number] for number in self.artifact.returned])
 
 
+Runnable: TypeAlias = Executable | SegmentedExecutable
+
+
 def _stages(artifact: Artifact, runners: Sequence[Runner]) -> tuple[_Stage, ...]:
     handed = frozenset(number for segment in artifact.segments for number in segment.last)
     returned, start = frozenset(artifact.returned), len(artifact.arguments)
@@ -175,7 +195,7 @@ def _count(runs: Artifact | Loop | Branches) -> int:
             assert_never(runs)
 
 
-def load(artifact: Artifact, build: Callable[[Artifact], P], threads: int = 1) -> P | SegmentedExecutable:
+def load(artifact: Artifact, build: Callable[[Artifact], Executable], threads: int = 1) -> Runnable:
     """Build an artifact, or all its parts, as many of them at a time as there are `threads`, to run it."""
     if not artifact.segments:
         return build(artifact)
@@ -189,7 +209,7 @@ def load(artifact: Artifact, build: Callable[[Artifact], P], threads: int = 1) -
     return executable
 
 
-def _assembled(artifact: Artifact, parts: Iterator[Part]) -> SegmentedExecutable:
+def _assembled(artifact: Artifact, parts: Iterator[Executable]) -> SegmentedExecutable:
     """A program of its parts, which come in the order of `artifact.parts`."""
 
     def inner(callee: Callee) -> Inner:

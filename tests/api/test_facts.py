@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import pytest
 
 import shlo_disc
-from shlo_disc.pipeline import DeviceKind, Request, Stopwatch, compile_text
+from shlo_disc.pipeline import Request, Stopwatch, compile_text
 from shlo_disc.report.chains import folded_shapes, value_chains
 from shlo_disc.report.text import explain
 from shlo_disc.report_model import FactText, ReportModel, ShapeText
@@ -205,7 +205,7 @@ def test_sizes_are_shown_as_the_user_names_them() -> None:
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 @pytest.mark.parametrize("name", ["split_in_rows", "patches"])
-def test_no_auxiliary_size_is_left_in_what_is_told_of_groups(name: str, device: DeviceKind) -> None:
+def test_no_auxiliary_size_is_left_in_what_is_told_of_groups(name: str, device: str) -> None:
     artifact = compile_text(export_written(WRITTEN[name]), name, Request(device=device), Stopwatch())
     assert artifact.report.sizes.auxiliary
     told = [explain(artifact, topic) for topic in ("fusion", "memory")]

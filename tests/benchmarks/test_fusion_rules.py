@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 import shlo_disc
 from benchmarks.fusion_rules import PLANNERS, plan_bladedisc, plan_disc
 from shlo_disc.check.calls import twice
-from shlo_disc.check.compiling import Prepare, Target
+from shlo_disc.check.compiling import BuildConfig, Prepare
 from shlo_disc.check.judging import Judge
 from shlo_disc.check.running import REFERENCE, InProcess, standard_ways
 from shlo_disc.check.session import TOGETHER, Plan, fuzz
@@ -31,7 +31,7 @@ from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes import PASSES
 from shlo_disc.pipeline import Request, Stopwatch, compile_module, compile_text
-from shlo_disc.runtime.executable import build
+from shlo_disc.runtime.cpu.executable import build
 from shlo_disc.runtime.segments import load
 from tests.check.test_check import silent
 from tests.conftest import SEED
@@ -42,7 +42,7 @@ from tests.pipeline.programs import LAYER, chain, context_of, dense, layer_norm,
 X, W = In("b, s"), In("s, s")
 RULES = ("disc", "bladedisc")
 PROGRAMS = 30
-TARGET = Target(FAST)
+TARGET = BuildConfig(FAST)
 Function = Callable[..., Any]
 
 

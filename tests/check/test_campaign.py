@@ -9,13 +9,13 @@ import pytest
 from shlo_disc import parse
 from shlo_disc.check import session, worker
 from shlo_disc.check.campaign import Job, Settings
-from shlo_disc.check.compiling import Target
+from shlo_disc.check.compiling import BuildConfig
 from shlo_disc.check.running import InProcess, Stop, standard_ways
 from shlo_disc.diagnostics import ToolchainError
 from shlo_disc.ir.core import Module
 from shlo_disc.options import CompileOptions
 
-TARGET = Target(CompileOptions(optimize=0, threads=1))
+TARGET = BuildConfig(CompileOptions(optimize=0, threads=1))
 
 
 def test_a_process_that_ends_says_why(monkeypatch: pytest.MonkeyPatch) -> None:

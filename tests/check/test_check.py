@@ -7,13 +7,13 @@ import pytest
 from examples.data_dependent import PROGRAM
 from shlo_disc import parse
 from shlo_disc.check.judging import Judge, undefined_results
-from shlo_disc.check.running import InProcess, Target, standard_ways
+from shlo_disc.check.running import BuildConfig, InProcess, standard_ways
 from shlo_disc.check.session import Plan, Report, check
 from shlo_disc.options import CompileOptions
 from tests.check.bugs import BUGS
 from tests.check.programs import ATTENTION
 
-TARGET = Target(CompileOptions(optimize=0))
+TARGET = BuildConfig(CompileOptions(optimize=0))
 PLAN = Plan(random=3, seconds=120)
 
 

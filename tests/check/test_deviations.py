@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shlo_disc.check.deviations import gpu_deviation, xla_deviation
+from shlo_disc.check.deviations import xla_deviation
 from shlo_disc.legalize.legalize import legalize
+from shlo_disc.lower_cuda.deviations import library_deviation
 from shlo_disc.parse.parser import parse_module
 
 
@@ -42,12 +43,12 @@ def test_a_gpu_s_libraries() -> None:
   return %0 : tensor<4xcomplex<f32>>
 }""")
     )
-    assert not gpu_deviation(program, [np.ones(4, np.complex64)])
-    assert "cuFFT" in gpu_deviation(program, [np.array([1, 2, np.inf, 3], np.complex64)])
+    assert not library_deviation(program, [np.ones(4, np.complex64)])
+    assert "cuFFT" in library_deviation(program, [np.array([1, 2, np.inf, 3], np.complex64)])
     program = legalize(
         parse_module("""func.func @main(%x: tensor<3x3xf32>) -> tensor<3x3xf32> {
   %0 = stablehlo.cholesky %x, lower = true : tensor<3x3xf32>
   return %0 : tensor<3x3xf32>
 }""")
     )
-    assert "cuSOLVER" in gpu_deviation(program, [np.eye(3, dtype=np.float32)])
+    assert "cuSOLVER" in library_deviation(program, [np.eye(3, dtype=np.float32)])

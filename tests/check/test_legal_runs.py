@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import operator
+from typing import Any, cast
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -76,7 +79,7 @@ def test_odd_functions_of_zero_are_zero(name: str) -> None:
 def test_xla_divides_by_a_scalar_as_it_rounds_its_reciprocal() -> None:
     """`n / n` of a broadcast `n` is not always 1 there: legal runs reach what XLA gives; those of ours stay at 1."""
     pytest.importorskip("jax")
-    import jax  # noqa: PLC0415
+    from jax import jit  # noqa: PLC0415
 
     text = (
         "func.func @main(%x: tensor<4xf32>, %n: tensor<f32>) -> tensor<4xf32> {\n"
@@ -84,12 +87,12 @@ def test_xla_divides_by_a_scalar_as_it_rounds_its_reciprocal() -> None:
         "  %1 = stablehlo.divide %x, %0 : tensor<4xf32>\n"
         "  return %1 : tensor<4xf32>\n}"
     )
-    program, divide = program_of(parse(text)), jax.jit(lambda x, n: x / n)
+    program, divide = program_of(parse(text)), cast("Any", jit)(operator.truediv)
     is_other = False
     for number in range(1, 200):
-        x, n = np.full(4, number, np.float32), np.float32(number)
+        x, n = np.full(4, number, np.float32), np.array(number, np.float32)
         runs = np.array([run[0] for run in perturbed_runs(program, [x, n], range(32), "xla")])
-        found = np.asarray(divide(x, n))
+        found: NDArray[np.float32] = np.asarray(divide(x, n))
         assert (runs.min(0) <= found).all()
         assert (found <= runs.max(0)).all()
         is_other = is_other or bool((found != 1).any())

@@ -10,7 +10,7 @@ from shlo_disc import parse, verify
 from shlo_disc.check.generate.choices import RandomChoices
 from shlo_disc.check.generate.programs import generate
 from shlo_disc.check.judging import Judge
-from shlo_disc.check.running import InProcess, Target, standard_ways
+from shlo_disc.check.running import BuildConfig, InProcess, standard_ways
 from shlo_disc.check.session import TOGETHER, Plan, fuzz
 from shlo_disc.options import CompileOptions
 from tests.check.test_check import silent
@@ -19,7 +19,7 @@ from tests.verify.jaxlib_verifier import complaint
 
 PROGRAMS = 200
 JOBS = 4  # tests that they are spread over
-TARGET = Target(CompileOptions(optimize=1, threads=1))
+TARGET = BuildConfig(CompileOptions(optimize=1, threads=1))
 
 
 @pytest.mark.parametrize("job", range(JOBS))

@@ -21,7 +21,7 @@ from jax import export, lax
 from shlo_disc import parse, verify
 from shlo_disc.check.calls import UnsteadyError, sharing, twice
 from shlo_disc.check.campaign import ways_of
-from shlo_disc.check.compiling import ALIKE, OTHERS, Target
+from shlo_disc.check.compiling import ALIKE, OTHERS, BuildConfig
 from shlo_disc.check.dividing import DividingPool
 from shlo_disc.check.generate.choices import RandomChoices
 from shlo_disc.check.generate.jax_programs import export_at, export_programs
@@ -40,7 +40,7 @@ from tests.check.test_check import silent
 Function: TypeAlias = Callable[..., Any]
 
 CALLS = 24
-TARGET = Target(CompileOptions(optimize=1, threads=1))
+TARGET = BuildConfig(CompileOptions(optimize=1, threads=1))
 ALL = ("compiled", *[way for way in (*ALIKE, *OTHERS) if way != "compiled"], "xla")
 
 

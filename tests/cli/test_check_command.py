@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from jax import export
 
-from shlo_disc.check import campaign, compiling, worker
-from shlo_disc.check.running import InProcess, Prepare, Run, Target, standard_ways
+from shlo_disc.check import campaign, worker
+from shlo_disc.check.running import BuildConfig, InProcess, Prepare, Run, standard_ways
 from shlo_disc.check.worker import Worker
 from shlo_disc.cli import check as command
 from shlo_disc.cli.main import main
@@ -20,6 +20,7 @@ from shlo_disc.diagnostics import ToolchainError
 from shlo_disc.ir.core import Module
 from shlo_disc.options import CompileOptions
 from shlo_disc.parse.parser import parse_module
+from shlo_disc.runtime.cuda import backend
 from tests.emulator.device import EmulatedDevice
 
 TEXT = """\
@@ -81,7 +82,7 @@ def test_another_compiler(file: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     assert f"--compiler {tmp_path / 'none'}" in printed, "the command that shows the failure names it"
 
 
-def _broken(target: Target) -> dict[str, Prepare]:
+def _broken(target: BuildConfig) -> dict[str, Prepare]:
     """Ways of which one is wrong about multiplications, and one dies of them."""
 
     def compiled(module: Module) -> Run:
@@ -95,7 +96,7 @@ def _broken(target: Target) -> dict[str, Prepare]:
 class _Here:
     """In the place of the worker: runs in this process, where tests can break things."""
 
-    def __init__(self, target: Target, _seconds: float) -> None:
+    def __init__(self, target: BuildConfig, _seconds: float) -> None:
         self._ways = InProcess(_broken(target))
 
     def __enter__(self) -> InProcess:
@@ -124,7 +125,7 @@ def test_a_difference(
 
 def test_the_end_of_a_process_is_an_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "_COMMAND", "import os, sys; os.kill(os.getpid(), 11)")
-    with Worker(Target(CompileOptions()), seconds=60) as ways:
+    with Worker(BuildConfig(CompileOptions()), seconds=60) as ways:
         outcome = ways.run("compiled", parse_module(TEXT, ""), [])
         assert "SIGSEGV" in str(outcome)
         monkeypatch.setattr(worker, "_COMMAND", "import time; time.sleep(60)")
@@ -136,7 +137,7 @@ def test_a_gpu(file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyte
     """An emulated one, which takes the place of the real one here and in what stands for the worker."""
 
     class Emulated(_Here):
-        def __init__(self, target: Target, _seconds: float, *, fast_xla: bool = False) -> None:
+        def __init__(self, target: BuildConfig, _seconds: float, *, fast_xla: bool = False) -> None:
             self._ways = InProcess(standard_ways(target, fast_xla=fast_xla))
 
     devices = list[EmulatedDevice]()
@@ -147,8 +148,7 @@ def test_a_gpu(file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyte
 
     for module in (command, campaign):
         monkeypatch.setattr(module, "Worker", Emulated)
-    for module in (command, compiling):
-        monkeypatch.setattr(module, "open_gpu", opened)
+    monkeypatch.setattr(backend, "open_gpu", opened)
     arguments = ("--numbers", "normal", "--device", "cuda", *FAST)
     assert main(["check", str(file), "--shapes", "s0=0,3", *arguments]) == 0
     assert main(["fuzz", "--count", "1", "--random", "1", "--device", "cuda", *FAST]) == 0
@@ -161,6 +161,6 @@ def test_no_gpu(file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     def missing(_cache_dir: Path | None = None) -> EmulatedDevice:
         raise ToolchainError("no GPU can be used (device='cuda')")
 
-    monkeypatch.setattr(command, "open_gpu", missing)
+    monkeypatch.setattr(backend, "open_gpu", missing)
     assert main(["check", str(file), "--device", "cuda"]) == 2
     assert "no GPU can be used" in capsys.readouterr().err

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from shlo_disc.check.campaign import Job, Settings, Summary, family_of, made
-from shlo_disc.check.running import Array, InProcess, Prepare, Run, Target, standard_ways
+from shlo_disc.check.running import Array, BuildConfig, InProcess, Prepare, Run, standard_ways
 from shlo_disc.cli.main import main
 from shlo_disc.ir.core import Module
 from shlo_disc.options import CompileOptions
 from shlo_disc.parse.parser import parse_module
 
-TARGET = Target(CompileOptions(optimize=0, threads=1))
-SETTINGS = Settings(seed=0, target=TARGET, ways=("compiled",), calls=1, shrink=5.0)
+TARGET = BuildConfig(CompileOptions(optimize=0, threads=1))
+SETTINGS = Settings(seed=0, config=TARGET, ways=("compiled",), calls=1, shrink=5.0)
 
 
 def _interpreted(module: Module) -> Run:

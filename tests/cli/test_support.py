@@ -6,7 +6,7 @@ from pathlib import Path
 
 from shlo_disc.cli.support import find_support
 from shlo_disc.parse.parser import parse_module
-from shlo_disc.targets import TARGET_NAMES
+from shlo_disc.target_names import target_names
 from tests.corpus.judged import listed
 
 LIST = Path(__file__).resolve().parents[1] / "corpus" / "unsupported.txt"
@@ -19,7 +19,7 @@ def test_what_runs_is_what_the_corpus_has_shown(corpus: Path) -> None:
     for name in sorted(models | refused.keys()):
         path = corpus / f"{name}.mlir"
         module = parse_module(path.read_text(), str(path))
-        for target in TARGET_NAMES:
+        for target in target_names():
             support = find_support(module, target)
             if name in refused:
                 assert support.error is not None, name

@@ -24,7 +24,9 @@ from shlo_disc.size_expr import SizeOp
 from tests.runtime.artifact_types import classes, instances
 from tests.runtime.sample import LOOP, SAMPLE
 
-HOST_CALL = HostCall(0, "f", (0,), (), {"a": 1, "b": ("x", (Constant("int8", (2,), b"\0\1"), ()))}, "line 1")
+HOST_CALL = HostCall(
+    0, "f", "a library", (0,), (), {"a": 1, "b": ("x", (Constant("int8", (2,), b"\0\1"), ()))}, "line 1"
+)
 NESTED = replace(
     SAMPLE,
     steps=(*LOOP.steps, HOST_CALL),

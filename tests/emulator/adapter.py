@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from shlo_disc.host_ir import Choice
 from shlo_disc.pipeline import compile_for
+from shlo_disc.runtime.cuda.backend import CudaBackend
 from shlo_disc.runtime.cuda.launch_table import Estimate, cheapest
 from tests.emulator.device import Array, EmulatedDevice, Schedule
 from tests.emulator.run import OPTIONS
@@ -31,7 +32,7 @@ def compile(text: str) -> Callable[[Sequence[Array]], list[Array]]:  # noqa: A00
         return cheapest(choice, legal) if call == 0 else legal[call % len(legal)].number
 
     device = EmulatedDevice()
-    program = compile_for(device, text, OPTIONS, chooser=chooser)
+    program = compile_for(CudaBackend(device, chooser), text, OPTIONS)
 
     def run(inputs: Sequence[Array]) -> list[Array]:
         nonlocal call

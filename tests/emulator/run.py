@@ -13,13 +13,14 @@ from shlo_disc.compiled import Compiled
 from shlo_disc.host_ir import Choice
 from shlo_disc.options import CompileOptions
 from shlo_disc.pipeline import compile_for
+from shlo_disc.runtime.cuda.backend import CudaBackend
 from shlo_disc.runtime.cuda.device import IndexType
 from shlo_disc.runtime.cuda.launch_table import Chooser, Estimate, cheapest
 from shlo_disc.runtime.cuda.table import Functions
 from shlo_disc.runtime.steps import leaves
 from tests.emulator.device import Array, EmulatedDevice, EmulatedMemory, EmulatorError, Schedule, load_kernels
 
-OPTIONS = CompileOptions(driver="vm", cuda_graphs=False, matmul_precision="highest")
+OPTIONS = CompileOptions(driver="vm", graphs=False, matmul_precision="highest")
 
 
 def emulate(
@@ -51,7 +52,7 @@ def compiled(
 ) -> Compiled:
     """Compile a program for an emulated device."""
     chooser: Chooser = cheapest if variant is None else partial(numbered, variant)
-    return compile_for(device, source, options, chooser=chooser, index=index)
+    return compile_for(CudaBackend(device, chooser, index), source, options)
 
 
 def variants(source: Any) -> range:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from shlo_disc.check.judging import Judge
-from shlo_disc.check.running import Array, InProcess, Run, Target, standard_ways
+from shlo_disc.check.running import Array, BuildConfig, InProcess, Run, standard_ways
 from shlo_disc.check.session import Plan, fuzz
 from shlo_disc.ir.core import Module
 from shlo_disc.options import CompileOptions
@@ -18,7 +18,7 @@ from tests.emulator.device import EmulatedDevice
 from tests.emulator.run import compiled
 
 PROGRAMS = 10
-TARGET = Target(CompileOptions(optimize=0))
+TARGET = BuildConfig(CompileOptions(optimize=0))
 
 
 @pytest.mark.parametrize("variant", [None, 1])

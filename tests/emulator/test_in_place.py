@@ -20,6 +20,7 @@ from shlo_disc.host_ir import Choice, Copy
 from shlo_disc.kernels import inplace
 from shlo_disc.options import Hints
 from shlo_disc.pipeline import compile_for
+from shlo_disc.runtime.cuda.backend import CudaBackend
 from shlo_disc.runtime.cuda.launch_table import cheapest
 from shlo_disc.runtime.steps import leaves, slots_of
 from tests.emulator.device import EmulatedDevice, Schedule
@@ -71,7 +72,7 @@ def lent(
 ) -> tuple[Compiled, Callable[..., Any], tuple[In, ...]]:
     function, inputs = {**PROGRAMS, **REFUSED}[name]
     chooser = cheapest if variant is None else partial(numbered, variant)
-    run = compile_for(device, exported(function, inputs), OPTIONS, hints=Hints(donated=donate), chooser=chooser)
+    run = compile_for(CudaBackend(device, chooser), exported(function, inputs), OPTIONS, hints=Hints(donated=donate))
     return run, function, inputs
 
 

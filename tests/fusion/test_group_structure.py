@@ -13,7 +13,6 @@ from shlo_disc.fusion.group_structure import GroupStructure
 from shlo_disc.kernels.groups import Group
 from shlo_disc.lower_cpu import kernels as cpu
 from shlo_disc.lower_cuda import kernels as cuda
-from shlo_disc.pipeline import DeviceKind
 from tests.fusion.test_fusion import PROGRAMS
 from tests.pipeline.exports import In
 from tests.pipeline.programs import LAYER, generated, layers, softmax
@@ -38,7 +37,7 @@ def model(number: int) -> tuple[Callable[..., Any], tuple[In, ...]]:
 MODELS = {**PROGRAMS, "four layers": model(4), "nearly equal": (nearly_equal, (In("n, n"), In("n, n")))}
 
 
-def printed_groups(monkeypatch: pytest.MonkeyPatch, device: DeviceKind, number: int) -> int:
+def printed_groups(monkeypatch: pytest.MonkeyPatch, device: str, number: int) -> int:
     """How many groups of a model of so many layers are printed."""
     lowering, printed = LOWERINGS[device], list[Group]()
     real: Any = vars(lowering)["_print"]
@@ -55,14 +54,14 @@ def printed_groups(monkeypatch: pytest.MonkeyPatch, device: DeviceKind, number: 
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
-def test_twelve_layers_print_no_more_kernels_than_three(monkeypatch: pytest.MonkeyPatch, device: DeviceKind) -> None:
+def test_twelve_layers_print_no_more_kernels_than_three(monkeypatch: pytest.MonkeyPatch, device: str) -> None:
     """The first and the last layer have other neighbours than those between."""
     assert printed_groups(monkeypatch, device, 12) == printed_groups(monkeypatch, device, 3)
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 @pytest.mark.parametrize("name", MODELS)
-def test_sharing_changes_nothing(monkeypatch: pytest.MonkeyPatch, name: str, device: DeviceKind) -> None:
+def test_sharing_changes_nothing(monkeypatch: pytest.MonkeyPatch, name: str, device: str) -> None:
     function, inputs = MODELS[name]
     shared = generated(function, *inputs, device=device)
     different = count()

@@ -19,7 +19,7 @@ import shlo_disc
 from shlo_disc import Compiled
 from shlo_disc.artifact import Donation
 from shlo_disc.diagnostics import ShloDiscError
-from shlo_disc.runtime.executable import Executable
+from shlo_disc.runtime.cpu.executable import CpuExecutable
 from tests.host.test_peak import attention, searched, updated
 from tests.pipeline.exports import FAST, In, by_jax, exported
 
@@ -186,7 +186,7 @@ def test_a_number_of_no_argument_is_refused(number: int) -> None:
 
 def test_the_debugger_sees_donated_memory() -> None:
     run = compiled("momentum", (0, 1))
-    assert isinstance(run.executable, Executable)
+    assert isinstance(run.executable, CpuExecutable)
     arrays = [one.array(np.random.default_rng(3), {"s": 7}) for one in PROGRAMS["momentum"][1]]
     wanted = by_jax(momentum, arrays)
     found = run.executable.trace(list(map(np.array, arrays)), lambda _step, _buffers: None)

@@ -17,7 +17,7 @@ import shlo_disc
 from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import RuntimeShapeError, ShloDiscError
 from shlo_disc.host_ir import Case, Slot, Step, While
-from shlo_disc.runtime.executable import Executable
+from shlo_disc.runtime.cpu.executable import CpuExecutable
 from shlo_disc.runtime.memory import POOL, Shelf
 from shlo_disc.runtime.peak import largest_size, parse_bytes
 from shlo_disc.size_expr import bounds, evaluate
@@ -60,7 +60,7 @@ def test_dead_memory_is_never_read(name: str) -> None:
     """After every step, all bytes of the arena that hold nothing needed are filled with NaNs."""
     function, inputs = PROGRAMS[name]
     run = shlo_disc.compile(exported(function, inputs), options=FAST).executable
-    assert isinstance(run, Executable), "the CPU's"
+    assert isinstance(run, CpuExecutable), "the CPU's"
     moments = numbered(run.artifact)
     rng = np.random.default_rng(5)
     for size in (1, 2, 7, 16, 33):

@@ -27,7 +27,7 @@ from shlo_disc.host.regions import Locality, find_regions
 from shlo_disc.host_ir import Launch, Region
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.groups import Group, GroupKind
-from shlo_disc.runtime.executable import Executable
+from shlo_disc.runtime.cpu.executable import CpuExecutable
 from shlo_disc.runtime.peak import symbols_at
 from shlo_disc.size_expr import evaluate
 from tests.pipeline.exports import In, exported
@@ -110,7 +110,7 @@ def compiled(function: Callable[..., Any], threads: int, driver: Literal["c", "v
 
 
 def artifact_of(run: shlo_disc.Compiled) -> Artifact:
-    assert isinstance(run.executable, Executable)
+    assert isinstance(run.executable, CpuExecutable)
     return run.executable.artifact
 
 
@@ -201,7 +201,7 @@ def test_who_looks_at_every_launch_sees_all_rows(threads: int) -> None:
     """Bits are those of units, and of the rows that the launches before left."""
     run = compiled(blocks, threads)
     executable, given = run.executable, arrays(401)
-    assert isinstance(executable, Executable)
+    assert isinstance(executable, CpuExecutable)
     held = [slot for slot, buffer in enumerate(executable.artifact.buffers) if buffer.whole is not None]
     seen = list[tuple[int, ...]]()
 

@@ -17,13 +17,13 @@ import pytest
 from jax import lax
 
 import shlo_disc
-from shlo_disc.check.running import Target
+from shlo_disc.check.running import BuildConfig
 from shlo_disc.options import CompileOptions
 from shlo_disc.parse.parser import parse_module
 from tests.conftest import SEED
 from tests.pipeline.exports import In, concrete, exported
 
-TARGET = Target(CompileOptions(threads=8))
+TARGET = BuildConfig(CompileOptions(threads=8))
 # Sums of products whose operands are loaded in one piece, backwards, with a step, by rows that fill no vector, from
 # where a lane says, and on the side of a guard that a lane says.
 SUMS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {

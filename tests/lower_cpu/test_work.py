@@ -15,7 +15,7 @@ import pytest
 
 import shlo_disc
 from shlo_disc.host_ir import Launch
-from shlo_disc.runtime.executable import Executable
+from shlo_disc.runtime.cpu.executable import CpuExecutable
 from shlo_disc.runtime.symbols import Symbols
 from shlo_disc.size_expr import evaluate
 from tests.pipeline.exports import FAST, In, exported
@@ -44,7 +44,7 @@ LAUNCHES: dict[str, tuple[Callable[..., Any], tuple[In, ...], tuple[int, int]]] 
 def test_grains(name: str) -> None:
     function, inputs, (least, most) = LAUNCHES[name]
     run = shlo_disc.compile(exported(function, inputs), device="cpu", options=FAST).executable
-    assert isinstance(run, Executable)
+    assert isinstance(run, CpuExecutable)
     (step,) = run.artifact.steps
     assert isinstance(step, Launch)
     symbols = Symbols(run.artifact, ())

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from shlo_disc.host_ir import Choice
 from shlo_disc.pipeline import compile_for
+from shlo_disc.runtime.cuda.backend import CudaBackend
 from shlo_disc.runtime.cuda.device import IndexType
 from shlo_disc.runtime.cuda.launch_table import Estimate, cheapest
 from tests.emulator.device import EmulatedDevice, Schedule
@@ -32,7 +33,7 @@ def forced(
         return cheapest(choice, legal)
 
     device = EmulatedDevice(schedule=schedule, seed=seed)
-    program = compile_for(device, source, OPTIONS, chooser=choose, index=index)
+    program = compile_for(CudaBackend(device, choose, index), source, OPTIONS)
 
     def run(arrays: Sequence[Array]) -> tuple[list[Array], bool]:
         taken.clear()

@@ -182,7 +182,7 @@ def test_default_precision_rounds_operands_to_tf32() -> None:
     rng = np.random.default_rng(2)
     rounds = set[bool]()
     for number in range(3):
-        run = compiled(source, EmulatedDevice(), variant=number, options=CompileOptions(cuda_graphs=False)).executable
+        run = compiled(source, EmulatedDevice(), variant=number, options=CompileOptions(graphs=False)).executable
         for size in FEW:
             x, w = (i.array(rng, size) for i in (IMAGE, FILTER))
             exact = np.round(x), np.round(w)

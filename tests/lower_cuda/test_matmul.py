@@ -37,7 +37,7 @@ from tests.pipeline.exports import BF16, F16, In, exported, special
 from tests.pipeline.programs import context_of, planned
 
 F64 = np.float64
-DEFAULT = CompileOptions(driver="vm", cuda_graphs=False)
+DEFAULT = CompileOptions(driver="vm", graphs=False)
 
 
 def mnk(*shapes: tuple[int, int, int]) -> tuple[Sizes, ...]:

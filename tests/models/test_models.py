@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import shlo_disc
-from shlo_disc.artifact import DeviceKind
 from shlo_disc.pipeline import Request, Stopwatch, compile_text
 from tests.models.recorded import MODELS, RECORDED, assert_close, load
 from tests.oracle import xla_reference
@@ -39,7 +38,7 @@ def test_the_oracle_gives_what_was_recorded(name: str, corpus: Path) -> None:
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 @pytest.mark.parametrize("name", MODELS)
-def test_the_layout_of_memory_is_proven(name: str, device: DeviceKind, corpus: Path) -> None:
+def test_the_layout_of_memory_is_proven(name: str, device: str, corpus: Path) -> None:
     """No call has to look at it, but for the rooms of threads that take launches by rows."""
     artifact = compile_text(load(corpus / "models" / name).text, name, Request(device), Stopwatch())
     assert artifact.conditions == ()

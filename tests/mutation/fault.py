@@ -75,7 +75,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "calls": (
         "tests/host/test_donation.py",
         "tests/runtime/test_entry.py",
-        "tests/runtime/test_executable.py",
+        "tests/runtime/cpu/test_executable.py",
         "tests/runtime/test_dlpack.py",
     ),
     "passes": (
@@ -116,7 +116,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
         "tests/runtime/building/test_cache.py",
         "tests/runtime/building/test_cache_faults.py",
         "tests/codec/test_codec_sizes.py",
-        "tests/runtime/test_vm.py",
+        "tests/runtime/cpu/test_vm.py",
     ),
     "user_text": ("tests/pipeline/test_user_text.py",),
     "launches": ("tests/runtime/cuda/test_launch_table.py", "tests/runtime/cuda/test_gpu_executable.py"),

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from shlo_disc.artifact import Artifact
 from shlo_disc.compiled import Compiled
 from shlo_disc.host_ir import Buffer, Launch
+from shlo_disc.runtime.cpu.executable import CpuExecutable
+from shlo_disc.runtime.cpu.vm import Vm
 from shlo_disc.runtime.driver import Plan
-from shlo_disc.runtime.executable import Executable
 from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.library import Pointers, pointers, words
 from shlo_disc.runtime.steps import Buffers
-from shlo_disc.runtime.vm import Vm
 from shlo_disc.size_expr import SizeExpr, SizeOp, evaluate
 
 Array = NDArray[Any]
@@ -81,12 +81,12 @@ class Guarded:
         return slack == bytes([POISON]) * len(slack)
 
 
-def guarded(compiled: Compiled, seed: int = 0) -> Executable:
+def guarded(compiled: Compiled, seed: int = 0) -> CpuExecutable:
     """The same program, in guarded memory."""
     executable = compiled.executable
-    assert isinstance(executable, Executable), "the CPU's"
+    assert isinstance(executable, CpuExecutable), "the CPU's"
     artifact = _apart(executable.artifact)
-    return Executable(artifact, executable.program, executable.runtime, _GuardedVm(artifact, executable, seed))
+    return CpuExecutable(artifact, executable.program, executable.runtime, _GuardedVm(artifact, executable, seed))
 
 
 def _apart(artifact: Artifact) -> Artifact:
@@ -104,7 +104,7 @@ def _apart(artifact: Artifact) -> Artifact:
 class _GuardedVm(Vm):
     """The VM on guarded memory."""
 
-    def __init__(self, artifact: Artifact, executable: Executable, seed: int) -> None:
+    def __init__(self, artifact: Artifact, executable: CpuExecutable, seed: int) -> None:
         super().__init__(artifact, executable.program, executable.runtime)
         self.artifact = artifact
         self.random = Random(seed)

@@ -14,6 +14,7 @@ from shlo_disc import CompileOptions
 from shlo_disc.dynamic_ops.reference import interpret
 from shlo_disc.legalize.legalize import legalize
 from shlo_disc.pipeline import compile_for
+from shlo_disc.runtime.cuda.backend import CudaBackend
 from tests.emulator.device import EmulatedDevice
 
 Floats = NDArray[np.float32]
@@ -32,8 +33,8 @@ def by_driver(driver: Driver, text: str) -> Callable[..., Any]:
 
 
 def on_emulator(driver: Driver, text: str) -> Callable[..., Any]:
-    options = CompileOptions(driver=driver, cuda_graphs=True)
-    return compile_for(EmulatedDevice(), text, options)
+    options = CompileOptions(driver=driver, graphs=True)
+    return compile_for(CudaBackend(EmulatedDevice()), text, options)
 
 
 def by_interpreter(text: str) -> Callable[..., Any]:

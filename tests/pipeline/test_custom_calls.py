@@ -24,7 +24,7 @@ import shlo_disc
 from shlo_disc import CompileOptions, custom_calls
 from shlo_disc.artifact import Artifact
 from shlo_disc.codec import decode, encode
-from shlo_disc.runtime.executable import Executable, build
+from shlo_disc.runtime.cpu.executable import CpuExecutable, build
 from tests.pipeline.hooks import SAME, WAYS, Floats, X, by_driver, call, program, register, way
 
 Array = NDArray[Any]
@@ -310,7 +310,7 @@ def test_artifacts_find_the_function_that_is_registered_when_they_run(tmp_path: 
     options = CompileOptions(cache_dir=tmp_path)
     run = shlo_disc.compile(SAME, device="cpu", options=options)
     executable = run.executable
-    assert isinstance(executable, Executable)
+    assert isinstance(executable, CpuExecutable)
     loaded = build(decode(Artifact, encode(Artifact, executable.artifact)), options)
     np.testing.assert_array_equal(loaded([X])[0], X * 3)
     register("target", lambda x: x * 4)

@@ -22,6 +22,8 @@ from shlo_disc.diagnostics import RuntimeShapeError
 from shlo_disc.host_ir import Choice, GridLaunch, Product
 from shlo_disc.options import CompileOptions
 from shlo_disc.pipeline import compile_for
+from shlo_disc.runtime.cpu.backend import CpuBackend
+from shlo_disc.runtime.cuda.backend import CudaBackend
 from shlo_disc.runtime.cuda.executable import GpuExecutable
 from shlo_disc.runtime.cuda.launch_table import Estimate, cheapest
 from shlo_disc.runtime.steps import leaves
@@ -39,7 +41,7 @@ def scaled(x: Any, y: Any) -> Any:
 
 def compiled(function: Callable[..., Any], *inputs: In, device: EmulatedDevice | None = None, **given: Any) -> Compiled:
     options = replace(OPTIONS, **given.pop("options", {}))
-    return compile_for(device or EmulatedDevice(), exported(function, inputs), options, **given)
+    return compile_for(CudaBackend(device or EmulatedDevice(), **given), exported(function, inputs), options)
 
 
 def numbers(*shape: int) -> Floats:
@@ -142,8 +144,8 @@ def test_the_branch_of_the_gpu_is_taken() -> None:
     spec = jax.ShapeDtypeStruct(export.symbolic_shape("n"), np.float32)
     program = export.export(jax.jit(function), platforms=("cpu", "cuda"))(spec)
     x = numbers(5)
-    np.testing.assert_array_equal(compile_for(EmulatedDevice(), program, OPTIONS)(x), x + 2)
-    np.testing.assert_array_equal(compile_for(None, program, OPTIONS)(x), x + 1)
+    np.testing.assert_array_equal(compile_for(CudaBackend(EmulatedDevice()), program, OPTIONS)(x), x + 2)
+    np.testing.assert_array_equal(compile_for(CpuBackend(), program, OPTIONS)(x), x + 1)
 
 
 def test_precision_of_products_is_the_users_choice() -> None:

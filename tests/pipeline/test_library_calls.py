@@ -31,6 +31,7 @@ from shlo_disc.ir.dtypes import DType, numpy_dtype
 from shlo_disc.legalize.rules_custom_calls import CUSTOM, op_of_target
 from shlo_disc.legalize.rules_library import reason_against
 from shlo_disc.pipeline import compile_for
+from shlo_disc.runtime.cuda.backend import CudaBackend
 from tests.emulator.device import EmulatedDevice
 from tests.pipeline.exports import FAST, Array
 
@@ -223,7 +224,7 @@ def test_a_gpu_computes_what_the_cpu_does() -> None:
     )  # fmt: skip
     source = exported(on_gpu, "cuda", *given)
     wanted = shlo_disc.compile(source, device="cpu", options=FAST)(*given)
-    for got, expected in zip(compile_for(EmulatedDevice(), source, FAST)(*given), wanted, strict=True):
+    for got, expected in zip(compile_for(CudaBackend(EmulatedDevice()), source, FAST)(*given), wanted, strict=True):
         # (of a singular system, as above; the others are exact or nearly)
         np.testing.assert_allclose(got, expected, rtol=2e-3, atol=1e-6)
 

@@ -17,6 +17,7 @@ from jax import lax
 import shlo_disc
 from shlo_disc.diagnostics import UnsupportedOpError
 from shlo_disc.pipeline import compile_for
+from shlo_disc.runtime.cuda.backend import CudaBackend
 from tests.emulator.device import EmulatedDevice
 from tests.pipeline.exports import FAST, OPTIMIZED, In, Program, corners, program, verify
 
@@ -197,7 +198,7 @@ def test_rng_in_loops_differs_from_turn_to_turn() -> None:
     made: tuple[Any, ...] = (
         shlo_disc.compile(LOOPS, device="cpu", options=FAST),
         shlo_disc.compile(LOOPS, device="cpu", options=replace(FAST, driver="vm")),
-        compile_for(EmulatedDevice(), LOOPS, FAST),
+        compile_for(CudaBackend(EmulatedDevice()), LOOPS, FAST),
     )
     for n, m in ((1, 1), (0, 3), (5, 7)):
         sizes = np.int32(n), np.int32(m)

@@ -11,17 +11,19 @@ import pytest
 
 import shlo_disc
 from shlo_disc import custom_calls
-from shlo_disc.artifact import Artifact, DeviceKind
+from shlo_disc.artifact import Artifact
 from shlo_disc.exported import Signature
 from shlo_disc.expr.symbol_names import is_symbol_name
 from shlo_disc.options import CompileOptions, Hints
 from shlo_disc.pipeline import Request, Stopwatch, compile_for, compile_text
 from shlo_disc.report.text import explain
+from shlo_disc.runtime.cpu.backend import CpuBackend
+from shlo_disc.runtime.cuda.backend import CudaBackend
 from shlo_disc.size_expr import symbols_of
 from tests.emulator.device import EmulatedDevice
 from tests.pipeline.hostile_texts import MARK, POSITIONS, payloads, program
 
-DEVICES: tuple[DeviceKind, ...] = ("cpu", "cuda")
+DEVICES: tuple[str, ...] = ("cpu", "cuda")
 PAYLOADS = payloads("{ syntax error }")
 _COMMENT = re.compile(r"//[^\n\r]*")
 _TEXTUAL = {"file", "function", "argument of the export", "number of a value"}  # not in the module's own text
@@ -40,12 +42,12 @@ def own_functions(monkeypatch: pytest.MonkeyPatch) -> None:
             shlo_disc.register_custom_call(target, doubled, device=device)
 
 
-def request_of(device: DeviceKind, names: tuple[str, ...]) -> Request:
+def request_of(device: str, names: tuple[str, ...]) -> Request:
     signature = Signature(None, None, names, tuple(range(len(names))), 0, is_flat=False)
     return Request(device, CompileOptions(), signature, Hints())
 
 
-def generated(position: str, payload: str, device: DeviceKind) -> Artifact:
+def generated(position: str, payload: str, device: str) -> Artifact:
     """A program in which one text is hostile."""
 
     def wrong(place: str) -> str:
@@ -68,7 +70,7 @@ def check_source(artifact: Artifact) -> None:
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("position", POSITIONS)
-def test_hostile_texts_are_no_code(position: str, device: DeviceKind) -> None:
+def test_hostile_texts_are_no_code(position: str, device: str) -> None:
     for payload in PAYLOADS.values():
         artifact = generated(position, payload, device)
         check_source(artifact)
@@ -81,7 +83,7 @@ CREATES = '{ extern int creat(const char*, unsigned) asm("creat"); creat("create
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("kind", PAYLOADS)
 def test_hostile_programs_compile_and_run(
-    kind: str, device: DeviceKind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With hostile texts at all places at once, a program computes what it says, and nothing else."""
     monkeypatch.chdir(tmp_path)
@@ -92,7 +94,7 @@ def test_hostile_programs_compile_and_run(
     options = CompileOptions(optimize=0, threads=1, cache_dir=tmp_path / "cache")
     path = tmp_path / payload.replace("/", "_").replace("\0", "_")
     path.write_text(text)
-    run = compile_for(EmulatedDevice() if device == "cuda" else None, path, options)
+    run = compile_for(CudaBackend(EmulatedDevice()) if device == "cuda" else CpuBackend(), path, options)
     rng = np.random.default_rng(3)
     a, b = rng.standard_normal((3, 5), np.float32), rng.standard_normal(5, np.float32)
     found, most = map(np.asarray, run(a, b))
@@ -120,12 +122,12 @@ PAIRS = {
 @pytest.mark.parametrize("driver", ["c", "vm"])
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("pair", PAIRS)
-def test_sizes_may_have_any_name(pair: str, device: DeviceKind, driver: Any, tmp_path: Path) -> None:
+def test_sizes_may_have_any_name(pair: str, device: str, driver: Any, tmp_path: Path) -> None:
     names: dict[str, str] = dict(zip(("size", "size as an argument"), PAIRS[pair], strict=True))
     options = CompileOptions(optimize=0, threads=1, driver=driver, cache_dir=tmp_path)
     hints = Hints(likely=((PAIRS[pair][0], (3,)),))
     text = program(lambda position: names.get(position, "plain"))
-    run = compile_for(EmulatedDevice() if device == "cuda" else None, text, options, hints=hints)
+    run = compile_for(CudaBackend(EmulatedDevice()) if device == "cuda" else CpuBackend(), text, options, hints=hints)
     check_source(run.executable.artifact)
     a, b = np.ones((3, 5), np.float32), np.ones(5, np.float32)
     np.testing.assert_array_equal(np.asarray(run(a, b)[1]), np.full((3, 5), 4, np.float32))

@@ -18,7 +18,7 @@ import pytest
 from benchmarks.compile_time import training_text
 from shlo_disc.artifact import Artifact
 from shlo_disc.host_ir import Choice
-from shlo_disc.pipeline import DeviceKind, Request, Stopwatch, compile_text
+from shlo_disc.pipeline import Request, Stopwatch, compile_text
 from shlo_disc.report.page import page, write_page
 from shlo_disc.report.steps import kernel_names, places
 from shlo_disc.runtime.symbols import Symbols
@@ -245,7 +245,7 @@ def test_nothing_is_loaded_and_no_other_script_runs(browser: Browser, model: Art
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
-def test_kernels_and_variants_of_each_target_are_there(browser: Browser, tmp_path: Path, device: DeviceKind) -> None:
+def test_kernels_and_variants_of_each_target_are_there(browser: Browser, tmp_path: Path, device: str) -> None:
     artifact = generated(dense, In("b, t"), In("t, n"), In("n"), device=device)
     tab = shown(browser, artifact, tmp_path)
     tab.go("#groups/0")

@@ -17,7 +17,6 @@ from jax import lax
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.host_ir import Case, Copy, Launch, Region, Step, While
-from shlo_disc.pipeline import DeviceKind
 from shlo_disc.report.page import SCRIPTS, kernel_texts, page, page_data
 from shlo_disc.report.steps import kernel_names, lifetimes, places
 from tests.pipeline.exports import In
@@ -44,7 +43,7 @@ PROGRAMS: Mapping[str, tuple[Callable[..., Any], tuple[In, ...]]] = {
 }
 
 
-def made(name: str, device: DeviceKind = "cpu") -> Artifact:
+def made(name: str, device: str = "cpu") -> Artifact:
     function, inputs = PROGRAMS[name]
     return generated(function, *inputs, device=device)
 
@@ -52,7 +51,7 @@ def made(name: str, device: DeviceKind = "cpu") -> Artifact:
 @pytest.fixture(scope="module", params=[(name, device) for name in PROGRAMS for device in ("cpu", "cuda")], ids=str)
 def artifact(request: pytest.FixtureRequest) -> Artifact:
     param: object = request.param
-    return made(*cast("tuple[str, DeviceKind]", param))
+    return made(*cast("tuple[str, str]", param))
 
 
 def all_steps(steps: tuple[Step, ...]) -> Iterator[Step]:

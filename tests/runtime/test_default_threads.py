@@ -10,7 +10,7 @@ import pytest
 import shlo_disc
 from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.options import CompileOptions
-from shlo_disc.runtime.executable import Executable
+from shlo_disc.runtime.cpu.executable import CpuExecutable
 from shlo_disc.runtime.threads import cpu_quota, default_threads
 
 ADD = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -20,7 +20,7 @@ ADD = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 
 def threads_of(run: shlo_disc.Compiled) -> int:
-    assert isinstance(run.executable, Executable)
+    assert isinstance(run.executable, CpuExecutable)
     return run.executable.runtime.threads
 
 

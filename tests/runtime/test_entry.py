@@ -22,8 +22,8 @@ import pytest
 
 import shlo_disc
 from shlo_disc.options import CompileOptions
+from shlo_disc.runtime.cpu.executable import CpuExecutable, build
 from shlo_disc.runtime.entry import Entry
-from shlo_disc.runtime.executable import Executable, build
 from shlo_disc.runtime.interop import Array
 from shlo_disc.runtime.library import Runtime
 from shlo_disc.runtime.memory import size_class
@@ -34,14 +34,14 @@ W = np.ones(3, np.float32)
 
 
 @pytest.fixture
-def run(options: CompileOptions) -> Executable:
+def run(options: CompileOptions) -> CpuExecutable:
     """The sample program, which has seen the sizes of `X` and `W`."""
     run = build(SAMPLE, options)
     run((X, W))
     return run
 
 
-def entry_of(run: Executable) -> Entry:
+def entry_of(run: CpuExecutable) -> Entry:
     assert run.entry is not None
     return run.entry
 
@@ -55,12 +55,12 @@ def check(found: Any, x: Array = X, weight: Array = W) -> None:
         np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-5)
 
 
-def test_known_sizes_are_served(run: Executable) -> None:
+def test_known_sizes_are_served(run: CpuExecutable) -> None:
     check(entry_of(run).flat((X, W)))
     assert run.stats.calls == 2
 
 
-def test_new_sizes_want_a_plan(run: Executable) -> None:
+def test_new_sizes_want_a_plan(run: CpuExecutable) -> None:
     assert entry_of(run).flat((np.ones((5, 3), np.float32), W)) is None
     assert entry_of(run).flat((X, W[:2])) is None  # which will be refused
     assert run.stats.calls == 1
@@ -88,12 +88,12 @@ def test_new_sizes_want_a_plan(run: Executable) -> None:
         "list", "rank", "few", "many", "no tuple",
     ],
 )  # fmt: skip
-def test_what_is_to_be_converted_or_refused_is_left_to_python(run: Executable, arrays: Any) -> None:
+def test_what_is_to_be_converted_or_refused_is_left_to_python(run: CpuExecutable, arrays: Any) -> None:
     assert entry_of(run).flat(arrays) is NotImplemented
     assert run.stats.calls == 1
 
 
-def test_arrays_of_jax_are_read_where_their_type_is_that_of_the_program(run: Executable) -> None:
+def test_arrays_of_jax_are_read_where_their_type_is_that_of_the_program(run: CpuExecutable) -> None:
     entry, x, weight = entry_of(run), jnp.asarray(X), jnp.asarray(W)
     entry.know_jax(type(x))
     for got, wanted in zip(entry.flat((x, weight)), expected(X, W), strict=True):
@@ -103,7 +103,7 @@ def test_arrays_of_jax_are_read_where_their_type_is_that_of_the_program(run: Exe
         assert entry.flat((x, weight.astype(other))) is NotImplemented
 
 
-def test_both_ways_give_the_same(run: Executable, options: CompileOptions, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_ways_give_the_same(run: CpuExecutable, options: CompileOptions, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Runtime, "refusal", "asked by a test", raising=False)
     by_ctypes = build(SAMPLE, options)
     assert by_ctypes.entry is None
@@ -115,7 +115,7 @@ def test_both_ways_give_the_same(run: Executable, options: CompileOptions, monke
                 np.testing.assert_array_equal(found, wanted)
 
 
-def test_results_live_as_long_as_somebody_looks_at_them(run: Executable) -> None:
+def test_results_live_as_long_as_somebody_looks_at_them(run: CpuExecutable) -> None:
     flat = entry_of(run).flat
     first, rest = flat((X, W)), flat((X, W))
     view = rest[0][1:]
@@ -128,7 +128,7 @@ def test_results_live_as_long_as_somebody_looks_at_them(run: Executable) -> None
     check(first)
 
 
-def test_memory_is_used_again(run: Executable) -> None:
+def test_memory_is_used_again(run: CpuExecutable) -> None:
     flat = entry_of(run).flat
     address = flat((X, W))[0].ctypes.data
     assert address in {flat((X, W))[0].ctypes.data for _ in range(3)}
@@ -143,7 +143,7 @@ def test_a_loop_that_replaces_its_arrays_needs_two_of_them(options: CompileOptio
     assert len(addresses) == 2
 
 
-def test_too_much_unused_memory_is_let_go(run: Executable, options: CompileOptions) -> None:
+def test_too_much_unused_memory_is_let_go(run: CpuExecutable, options: CompileOptions) -> None:
     unused = run.runtime.library.shlo_unused_memory
     assert unused(ctypes.c_int64(1)) == 0
     double = build(SAMPLE, options)
@@ -154,7 +154,7 @@ def test_too_much_unused_memory_is_let_go(run: Executable, options: CompileOptio
     assert unused(ctypes.c_int64(1)) == 0
 
 
-def test_calls_of_all_sizes_share_their_temporaries(run: Executable, options: CompileOptions) -> None:
+def test_calls_of_all_sizes_share_their_temporaries(run: CpuExecutable, options: CompileOptions) -> None:
     unused = run.runtime.library.shlo_unused_memory
     sample, weight = build(SAMPLE, options), np.ones(512, np.float32)
     unused(ctypes.c_int64(1))
@@ -177,7 +177,7 @@ def test_calls_of_all_sizes_share_their_temporaries(run: Executable, options: Co
 def test_no_reference_is_lost_or_kept(options: CompileOptions) -> None:
     run = shlo_disc.compile(DOUBLE, options=options)
     x = np.ones(3, np.float32)
-    assert isinstance(run.executable, Executable)
+    assert isinstance(run.executable, CpuExecutable)
     flat = entry_of(run.executable).flat
     watched = (x, x.dtype, None, NotImplemented, run.executable)
 
@@ -325,7 +325,7 @@ def test_very_many_arrays_go_the_other_way(options: CompileOptions) -> None:
     arguments = ", ".join(f"%a{k}: tensor<?xf32>" for k in range(2100))
     text = f"func.func @main({arguments}) -> tensor<?xf32> {{\n return %a7 : tensor<?xf32>\n}}\n"
     run = shlo_disc.compile(text, options=options)
-    assert isinstance(run.executable, Executable)
+    assert isinstance(run.executable, CpuExecutable)
     assert run.executable.entry is None
     assert run.explain().endswith("calls cross into C three times: found 2101 arrays, expected at most 2000")
     arrays = [np.full(2, k, np.float32) for k in range(2100)]

@@ -11,7 +11,7 @@ import pytest
 import shlo_disc
 from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError
 from shlo_disc.options import CompileOptions
-from shlo_disc.runtime.executable import Executable
+from shlo_disc.runtime.cpu.executable import CpuExecutable
 from shlo_disc.runtime.pytrees import read_tree
 from tests.runtime.sample import DOUBLE
 
@@ -129,7 +129,7 @@ def test_bound_arrays_of_jax_give_such(options: CompileOptions) -> None:
         (found,) = bound(np.ones(2, np.float32))
         assert isinstance(found, type(jnp.ones(2)))
     executable = bound.executable
-    assert isinstance(executable, Executable)
+    assert isinstance(executable, CpuExecutable)
     assert executable.entry is not None
     served = executable.entry.tree((0,), (0,), (0,))
     assert served is not None

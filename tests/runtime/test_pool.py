@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from shlo_disc.options import CompileOptions
-from shlo_disc.runtime.executable import Executable, build
+from shlo_disc.runtime.cpu.executable import CpuExecutable, build
 from shlo_disc.runtime.library import open_runtime, pointers, words
 from tests.runtime.sample import PROBE
 
@@ -31,12 +31,12 @@ class Seen:
 
 
 @pytest.fixture(scope="module")
-def probe(cache_dir: Path) -> Executable:
+def probe(cache_dir: Path) -> CpuExecutable:
     """The probe kernel, and a loaded runtime."""
     return build(PROBE, CompileOptions(cache_dir=cache_dir))
 
 
-def launch(probe: Executable, extent: int, grain: int = 1, threads: int = 2, spin: int = 0) -> Seen:
+def launch(probe: CpuExecutable, extent: int, grain: int = 1, threads: int = 2, spin: int = 0) -> Seen:
     seen = Seen(*(np.zeros(extent, np.int64) for _ in range(4)))
     arrays = (seen.visits, seen.thread, seen.scratch, seen.piece)
     runtime = open_runtime(lambda: pytest.fail("the runtime is loaded already"), threads)
@@ -55,7 +55,7 @@ def launch(probe: Executable, extent: int, grain: int = 1, threads: int = 2, spi
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
 @pytest.mark.parametrize("grain", [0, 1, 7, 1000])
 @pytest.mark.parametrize("extent", [0, 1, 2, 13, 64, 1000, 1001])
-def test_each_index_is_visited_once(probe: Executable, extent: int, grain: int, threads: int) -> None:
+def test_each_index_is_visited_once(probe: CpuExecutable, extent: int, grain: int, threads: int) -> None:
     for _ in range(5):
         seen = launch(probe, extent, grain, threads)
         assert (seen.visits == 1).all()
@@ -65,7 +65,7 @@ def test_each_index_is_visited_once(probe: Executable, extent: int, grain: int, 
         assert small.sum() < max(grain, 1)  # only the last piece may be smaller
 
 
-def test_a_large_loop_uses_all_threads(probe: Executable) -> None:
+def test_a_large_loop_uses_all_threads(probe: CpuExecutable) -> None:
     by_thread = set[tuple[int, int]]()
     for _ in range(200):  # a busy machine may leave the second thread waiting for a core, and nothing is shared then
         threading.Event().wait(0.01)
@@ -77,18 +77,18 @@ def test_a_large_loop_uses_all_threads(probe: Executable) -> None:
     assert len(set(threads)) == len(set(scratches)) == len(by_thread) == 2
 
 
-def test_a_small_loop_stays_on_its_thread(probe: Executable) -> None:
+def test_a_small_loop_stays_on_its_thread(probe: CpuExecutable) -> None:
     seen = launch(probe, 100, grain=100, spin=1000)
     assert set(seen.piece.tolist()) == {100}
     assert set(seen.thread.tolist()) == {threading.get_ident()}
 
 
-def test_one_thread_needs_no_pool(probe: Executable) -> None:
+def test_one_thread_needs_no_pool(probe: CpuExecutable) -> None:
     seen = launch(probe, 100, threads=1)
     assert set(seen.piece.tolist()) == {100}
 
 
-def test_several_callers_share_one_pool(probe: Executable) -> None:
+def test_several_callers_share_one_pool(probe: CpuExecutable) -> None:
     failures: list[str] = []
 
     def call() -> None:
@@ -101,13 +101,13 @@ def test_several_callers_share_one_pool(probe: Executable) -> None:
     assert failures == []
 
 
-def test_sleeping_workers_wake_up(probe: Executable) -> None:
+def test_sleeping_workers_wake_up(probe: CpuExecutable) -> None:
     for pause in (0.0, 0.001, 0.02):
         threading.Event().wait(pause)
         assert (launch(probe, 100).visits == 1).all()
 
 
-def test_small_loops_wake_nobody_until_many_come(probe: Executable) -> None:
+def test_small_loops_wake_nobody_until_many_come(probe: CpuExecutable) -> None:
     """While all others sleep, each loop is done alone; loops that follow each other at once share the next wake-up."""
     count = 1 << 14
     seen = np.zeros((4, count), np.int64)
@@ -127,7 +127,7 @@ def test_small_loops_wake_nobody_until_many_come(probe: Executable) -> None:
     assert len(set(seen[1].tolist()) - {0}) == 2
 
 
-def test_callers_leave_each_other_cores(probe: Executable) -> None:
+def test_callers_leave_each_other_cores(probe: CpuExecutable) -> None:
     """While one caller has a loop, another one of this process gets a thread less, also from a pool of its own."""
     begun, done = threading.Event(), threading.Event()
     overlapped, pieces = False, list[int]()
@@ -156,7 +156,7 @@ def test_callers_leave_each_other_cores(probe: Executable) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs Linux")
-def test_who_has_nothing_to_do_sleeps(probe: Executable) -> None:
+def test_who_has_nothing_to_do_sleeps(probe: CpuExecutable) -> None:
     """A thread that spins is running or waits for a core; one that sleeps does neither."""
     before, workers = set(Path("/proc/self/task").iterdir()), set[Path]()
     for _ in range(
@@ -174,7 +174,7 @@ def test_who_has_nothing_to_do_sleeps(probe: Executable) -> None:
     pytest.fail("some thread still spins after five seconds")
 
 
-def test_a_pool_can_be_destroyed(probe: Executable) -> None:
+def test_a_pool_can_be_destroyed(probe: CpuExecutable) -> None:
     library = ctypes.CDLL(str(probe.runtime.path))
     library.shlo_runtime_create.restype = ctypes.c_void_p
     for _ in range(20):

@@ -29,6 +29,7 @@ from shlo_disc.pipeline import Request, Stopwatch, compile_for, compile_text
 from shlo_disc.runtime.building.build import Builder
 from shlo_disc.runtime.building.cache import open_cache
 from shlo_disc.runtime.building.toolchain import find_compiler
+from shlo_disc.runtime.cuda.backend import CudaBackend
 from shlo_disc.runtime.driver import sizes_in_c, sizes_in_python
 from shlo_disc.runtime.library import Native, open_program
 from shlo_disc.runtime.symbols import Symbols
@@ -141,7 +142,7 @@ def draw(random: Random) -> Drawn:
 def planner(number: int, device: Literal["cpu", "cuda"]) -> tuple[Artifact, Native]:
     artifact = compile_text(drawn(number).text, "drawn.mlir", Request(device), Stopwatch())
     builder = Builder(find_compiler(), 0, open_cache(None))
-    path = builder.program(artifact) if device == "cpu" else builder.gpu_host(artifact)
+    path = builder.program(artifact) if device == "cpu" else builder.host_program(artifact)
     return artifact, open_program(path).function("shlo_plan", ctypes.c_int64)
 
 
@@ -278,7 +279,7 @@ func.func @main(%a: tensor<?x?x?xf32>) -> (tensor<?x?x?xf32>, tensor<?x?x?xf32>,
 def empty_runs() -> list[Compiled]:
     """The program on both drivers and the emulated GPU."""
     made = [shlo_disc.compile(EMPTY, device="cpu", options=options(driver, threads=2)) for driver in DRIVERS]
-    return [*made, *(compile_for(EmulatedDevice(), EMPTY, options(driver)) for driver in DRIVERS)]
+    return [*made, *(compile_for(CudaBackend(EmulatedDevice()), EMPTY, options(driver)) for driver in DRIVERS)]
 
 
 @pytest.mark.parametrize("shape", [(0, 2**30, 2**30), (2**30, 0, 2**30), (2**30, 2**30, 0), (LARGEST_SIZE, 2**29, 0)])

@@ -17,6 +17,7 @@ import pytest
 import shlo_disc
 from shlo_disc import Compiled, CompileOptions
 from shlo_disc.pipeline import compile_for
+from shlo_disc.runtime.cuda.backend import CudaBackend
 from tests.emulator.device import EmulatedDevice
 
 DRIVERS: tuple[Literal["c", "vm"], ...] = ("c", "vm")
@@ -139,7 +140,7 @@ def test_host_programs_of_gpus(folder: Path) -> None:
     before = mapped(folder)
     for number in range(3):
         options = CompileOptions(cache_dir=folder, optimize=0, matmul_precision="highest")
-        found = compile_for(EmulatedDevice(), ADD.format(number=number), options).executable
+        found = compile_for(CudaBackend(EmulatedDevice()), ADD.format(number=number), options).executable
         assert mapped(folder) > before
 
         def run(*arrays: Any, found: Any = found) -> list[Any]:

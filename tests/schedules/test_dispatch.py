@@ -12,12 +12,12 @@ import pytest
 
 import shlo_disc
 from shlo_disc import Compiled, CompileOptions, Schedules, tuning
-from shlo_disc.runtime import schedules as known
 from shlo_disc.runtime.building.cache import Cache, open_cache
 from shlo_disc.runtime.building.toolchain import find_compiler
+from shlo_disc.runtime.cpu import schedules as known
+from shlo_disc.runtime.cpu.product_timing import Stand, Trial, rate_trials
 from shlo_disc.runtime.dispatch import candidate_of, selections
 from shlo_disc.runtime.peak import symbols_at
-from shlo_disc.runtime.product_timing import Stand, Trial, rate_trials
 from shlo_disc.schedules.candidates import MICRO_KERNELS, Hardware, MicroKernel, blocks
 from shlo_disc.schedules.model import Rates
 from shlo_disc.schedules.tables import CostTable, Kinds, analytic

@@ -26,8 +26,8 @@ from shlo_disc.compiled import peak_formula
 from shlo_disc.diagnostics import UnsupportedOpError
 from shlo_disc.host_ir import Buffer, Case, While
 from shlo_disc.pipeline import Request, Stopwatch, compile_text
+from shlo_disc.runtime.cpu.executable import CpuExecutable
 from shlo_disc.runtime.driver import sizes_in_python
-from shlo_disc.runtime.executable import Executable
 from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.peak import peak_memory
 from shlo_disc.runtime.symbols import Symbols
@@ -111,7 +111,7 @@ def span(buffer: Buffer, symbols: Symbols) -> tuple[int, int]:
 def assert_taken(text: str, shapes: Sequence[Sequence[Sequence[int]]]) -> None:
     """The generated host program asks for the same."""
     run = shlo_disc.compile(text, device="cpu", options=replace(FAST, threads=2)).executable
-    assert isinstance(run, Executable), "the CPU's"
+    assert isinstance(run, CpuExecutable), "the CPU's"
     artifact = run.artifact
     for one in shapes:
         arrays = [np.zeros(s, dtype_of(a.dtype)) for s, a in zip(one, artifact.arguments, strict=True)]

@@ -96,8 +96,8 @@ class Builder:
         sources = [_Source("gemm_timing.cc", text, self.optimize), self._library(f"gemm_{kind}")]
         return self._shared(sources, (f"shlo_repeat_gemm_{kind}",))
 
-    def gpu_host(self, artifact: Artifact) -> Path:
-        """The shared object of a GPU program's host side."""
+    def host_program(self, artifact: Artifact) -> Path:
+        """The shared object of the host program alone, of a program whose kernels are compiled otherwise."""
         return self._shared([self._glue(artifact.host.name, artifact.host.text)], _HOST_PROGRAM)
 
     def _glue(self, name: str, text: str) -> _Source:

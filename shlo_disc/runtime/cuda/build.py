@@ -45,7 +45,7 @@ def build_gpu(
         kernels.of(index or "int32_t")
         driver, note = hosting.result()
     built = time.perf_counter()
-    graphs = GraphCache() if options.cuda_graphs else None
+    graphs = GraphCache() if options.graphs else None
     executable = GpuExecutable(artifact, device, driver, kernels, graphs=graphs, index=index)
     missing = has_products(artifact) and not device.has_cublas
     library = "cuBLAS is missing: all matrix products run on generated kernels" if missing else ""
@@ -68,7 +68,7 @@ def _driver(artifact: Artifact, options: CompileOptions, device: Device) -> tupl
         return vm, f"the host program runs on the VM, which takes longer per launch: {error}"
     builder = Builder(compiler, _HOST_OPTIMIZE, open_cache(options.cache_dir))
     try:
-        program = open_program(builder.gpu_host(artifact))
+        program = open_program(builder.host_program(artifact))
     except FileNotFoundError:  # another process made room in the cache in this moment
-        program = open_program(builder.gpu_host(artifact))
+        program = open_program(builder.host_program(artifact))
     return GpuHostDriver(artifact, program, device), ""

@@ -57,7 +57,7 @@ _PERMUTE_THREADS = 128
 
 
 def bind_routine(libraries: Libraries, routine: Routine, on_host: Callable[[Callee], Callee]) -> Callee:
-    """What computes a routine that `Routine.is_in_cusolver`.
+    """What computes a routine that `is_in_cusolver` of `lower_cuda/host_libraries.py`.
 
     cuSOLVER before CUDA 12.6 has no geev: then SciPy computes it, and a `RuntimeWarning` says so.
     """

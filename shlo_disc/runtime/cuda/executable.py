@@ -13,12 +13,14 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shlo_disc.artifact import Argument, Artifact, Reading
-from shlo_disc.diagnostics import ArgumentTypeError, InternalError
+from shlo_disc.diagnostics import ArgumentTypeError, InternalError, ShloDiscError
 from shlo_disc.runtime.arguments import check_count, check_sizes, check_type, conform_one
 from shlo_disc.runtime.binding import BoundMemory, PackedArray, Span, bound_memory, refuse_donated, span_of
 from shlo_disc.runtime.cuda.device import Device, DeviceArray, IndexType, Memory
+from shlo_disc.runtime.cuda.donation import take_on_device
 from shlo_disc.runtime.cuda.driver import (
     GpuCall,
     GpuDriver,
@@ -28,7 +30,6 @@ from shlo_disc.runtime.cuda.driver import (
 )
 from shlo_disc.runtime.cuda.graphs import GraphCache
 from shlo_disc.runtime.cuda.kernel_sets import KernelSets
-from shlo_disc.runtime.donation import take_on_device
 from shlo_disc.runtime.driver import Sizes
 from shlo_disc.runtime.executable import Stats
 from shlo_disc.runtime.interop import dtype_of, kind_of
@@ -61,7 +62,11 @@ class _Tally:
 
 
 class GpuExecutable:
-    """Runs one artifact at any sizes. May be called from several threads at once, each with its own current stream."""
+    """An `Executable` on a GPU. Threads that call it may have current streams of their own."""
+
+    is_on_host = False
+    entry = None
+    log = None
 
     def __init__(
         self,
@@ -254,6 +259,23 @@ class GpuExecutable:
         self.device.hold([value if found.owner is None else found.owner])
         return self.device.export_array(memory, found.shape, found.dtype)
 
+    def upload(self, array: NDArray[Any]) -> DeviceArray:
+        """A copy on the device."""
+        memory = self.device.upload(array.tobytes())
+        return DeviceArray(memory.pointer, array.shape, array.dtype.name, memory)
+
+    def download(self, value: Any) -> NDArray[Any]:
+        """A copy on the host."""
+        found = value if isinstance(value, DeviceArray) else self.device.import_array(value)
+        dtype = dtype_of(found.dtype)
+        data = self.device.download(found.pointer, math.prod(found.shape) * dtype.itemsize)
+        return np.frombuffer(bytearray(data), dtype).reshape(found.shape)
+
+    def explain_dispatch(self, sizes: Mapping[str, int]) -> str:
+        """Products have no schedules here. Raises `ShloDiscError`."""
+        del sizes
+        raise ShloDiscError("found a program on a GPU, expected one whole program on the CPU")
+
     def read(self, value: Any) -> int:
         """The only element of an integer. One that is on the device is waited for."""
         return int(np.asarray(self._on_host(value)).reshape(-1)[0])
@@ -267,10 +289,7 @@ class GpuExecutable:
         """An array where its elements are read without waiting; one that is on the device is waited for."""
         if kind_of(array) not in _OTHER_LIBRARIES:
             return array
-        found = self.device.import_array(array)
-        dtype = dtype_of(found.dtype)
-        data = self.device.download(found.pointer, math.prod(found.shape) * dtype.itemsize)
-        return np.frombuffer(data, dtype).reshape(found.shape)
+        return self.download(array)
 
     def choices(self, arrays: Sequence[Any]) -> tuple[int, ...]:
         """The variant of every choice, by number, that a call with these arrays takes."""

@@ -13,7 +13,7 @@ from shlo_disc.codec import encode
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.building.cache import Cache, digest
 from shlo_disc.runtime.building.toolchain import find_compiler
-from shlo_disc.runtime.schedules import costs_key, find_schedules, known_costs, store_costs
+from shlo_disc.runtime.cpu.schedules import costs_key, find_schedules, known_costs, store_costs
 from shlo_disc.schedules.tables import Schedules, parse_schedules
 from tests.runtime.building.cache_probe import answer, entries, programs, warns
 from tests.runtime.building.faults import (

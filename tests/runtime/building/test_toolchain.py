@@ -22,7 +22,7 @@ from shlo_disc.runtime.building import toolchain
 from shlo_disc.runtime.building.build import Builder
 from shlo_disc.runtime.building.cache import Cache
 from shlo_disc.runtime.building.toolchain import Compiler, cache_bytes, cpu_name, find_compiler
-from shlo_disc.runtime.executable import build
+from shlo_disc.runtime.cpu.executable import build
 from shlo_disc.runtime.library import open_program
 from tests.runtime.sample import PROBE, SAMPLE
 

@@ -183,7 +183,7 @@ def test_a_command_that_fails_is_named(
     driver: Driver, code: int, error: type[Exception], options: CompileOptions
 ) -> None:
     for text, arrays in ((CHAIN, vectors(8)), (LOOP, (vectors(8)[0], 2, 1, 0, 1))):
-        run, device = ready(text, replace(options, cuda_graphs=False), driver)
+        run, device = ready(text, replace(options, graphs=False), driver)
         run(arrays)
         steps, device.code = list(device.log), code
         for number, name in enumerate(steps):
@@ -219,7 +219,7 @@ def test_graphs_are_captured_at_the_third_call_and_replayed(options: CompileOpti
 @pytest.mark.parametrize("graphs", [True, False])
 def test_bound_arrays_are_not_looked_at_by_calls(graphs: bool, options: CompileOptions) -> None:
     """Graphs are found by what a call brings: those of other bound arrays, of the same sizes too, are others."""
-    run, device = ready(CHAIN, replace(options, cuda_graphs=graphs))
+    run, device = ready(CHAIN, replace(options, graphs=graphs))
     x, y = vectors(8)
     wholes = [run.bind({number: array}) for number in (0, 1) for array in (x, y, x[:5], -x)]
     imported, take = list[object](), device.import_array
@@ -285,7 +285,7 @@ def test_what_cannot_be_recorded_runs_without_a_graph(
 
 
 def test_graphs_are_off_when_asked(options: CompileOptions) -> None:
-    run, device = ready(CHAIN, replace(options, cuda_graphs=False))
+    run, device = ready(CHAIN, replace(options, graphs=False))
     for _ in range(5):
         check_chain(run, *vectors(8))
     assert "captured" not in device.log
@@ -323,14 +323,14 @@ def test_wrong_arguments_are_refused_as_on_the_cpu(driver: Driver, options: Comp
 
 @pytest.mark.parametrize("driver", DRIVERS)
 def test_the_peak_is_what_a_call_takes(driver: Driver, options: CompileOptions) -> None:
-    run, device = ready(CHAIN, replace(options, cuda_graphs=False), driver)
+    run, device = ready(CHAIN, replace(options, graphs=False), driver)
     for size in (1, 15, 16, 17, 100):
         run(vectors(size))
         assert device.allocated[-1] == peak_memory(run.artifact, {"s0": size}) > 0
 
 
 def test_memory_is_allocated_once_for_temporaries_and_let_go(options: CompileOptions) -> None:
-    run, device = ready(CHAIN, replace(options, cuda_graphs=False))
+    run, device = ready(CHAIN, replace(options, graphs=False))
     run(vectors(100))
     assert device.allocated == [0, 400, 400, run.arena_bytes(vectors(100))]  # the first one is of the program
     assert all(len(free) % 4 == 0 for size, free in device.free.items() if size)  # nothing is out

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from shlo_disc.artifact import Donation
 from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError
 from shlo_disc.options import CompileOptions
+from shlo_disc.runtime.cpu.executable import CpuExecutable, build
 from shlo_disc.runtime.donation import take
-from shlo_disc.runtime.executable import Executable, build
 from shlo_disc.runtime.library import pointers
 from shlo_disc.runtime.memory import ALIGNMENT
 from tests.runtime.sample import LOOP, SAMPLE, expected
@@ -30,7 +30,7 @@ Floats = NDArray[np.float32]
 
 
 @pytest.fixture(params=DRIVERS)
-def run(request: pytest.FixtureRequest, options: CompileOptions) -> Executable:
+def run(request: pytest.FixtureRequest, options: CompileOptions) -> CpuExecutable:
     """The sample program, by each driver."""
     return build(SAMPLE, replace(options, driver=request.param))
 
@@ -41,7 +41,7 @@ def sample_arrays(b: int, s: int) -> tuple[Floats, Floats]:
     return x.astype(np.float32), weight.astype(np.float32)
 
 
-def check(run: Executable, x: Floats, weight: Floats) -> None:
+def check(run: CpuExecutable, x: Floats, weight: Floats) -> None:
     found = run((x, weight))
     for got, wanted in zip(found, expected(x, weight), strict=True):
         assert got.dtype == wanted.dtype
@@ -85,12 +85,12 @@ def test_statistics(options: CompileOptions) -> None:
     assert stats.seconds["parse"] == 1.5
 
 
-def test_the_arena_is_known_before_the_call(run: Executable) -> None:
+def test_the_arena_is_known_before_the_call(run: CpuExecutable) -> None:
     assert run.arena_bytes(sample_arrays(3, 5)) == 60
     assert run.stats.calls == 0
 
 
-def test_results_do_not_share_memory_with_anything(run: Executable) -> None:
+def test_results_do_not_share_memory_with_anything(run: CpuExecutable) -> None:
     x, weight = sample_arrays(8, 16)
     first = run((x, weight))
     copies = [array.copy() for array in first]
@@ -158,7 +158,7 @@ def test_the_gil_is_released(options: CompileOptions) -> None:
     assert ticks > 100  # with the GIL held there would be one or two
 
 
-def call_in_child(run: Executable) -> None:
+def call_in_child(run: CpuExecutable) -> None:
     x, weight = sample_arrays(300, 40)
     check(run, x, weight)
     with ThreadPoolExecutor(2) as pool:
@@ -225,7 +225,7 @@ X, W = sample_arrays(2, 3)
     ],
 )
 def test_bad_arrays_are_named(
-    run: Executable, arrays: tuple[object, ...], error: type[Exception], message: str
+    run: CpuExecutable, arrays: tuple[object, ...], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error) as caught:
         run(arrays)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from shlo_disc.dynamic_ops.program import Program
-from shlo_disc.host.target import Target
+from shlo_disc.host.code_generator import CodeGenerator
 from shlo_disc.kernels.contraction import is_direct_convolution
 from shlo_disc.lower_cpu.host import print_host
 from shlo_disc.lower_cpu.kernels import CpuLowering
@@ -19,8 +19,7 @@ def _convert_convolutions(program: Program) -> Program:
     return convert_convolutions(program, partial(is_direct_convolution, abilities=CpuLowering.abilities))
 
 
-CPU = Target(
-    name="cpu",
+CPU = CodeGenerator(
     spelling=VectorSpelling,
     first=(LAYOUTS,),
     last=(Pass("convert_convolutions", _convert_convolutions),),

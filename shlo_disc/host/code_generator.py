@@ -1,13 +1,15 @@
-"""What differs on a target, as far as text is generated; `runtime` runs it."""
+"""What differs on a target while code is generated; `runtime/backend.py` is for what runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
+
+from numpy.typing import NDArray
 
 from shlo_disc.analysis.formula import Producers
-from shlo_disc.artifact import DeviceKind, SourceFile
+from shlo_disc.artifact import SourceFile
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.emit.spelling import Spelling
 from shlo_disc.host.program import HostProgram, LaunchRef
@@ -33,18 +35,23 @@ class Lowering(Protocol):
 StartLowering: TypeAlias = Callable[[Program, Producers, Scheduling], Lowering]
 
 
+def _no_deviation(_program: Program, _inputs: Sequence[NDArray[Any]]) -> str:
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
-class Target:
-    """A kind of device that programs are compiled for.
+class CodeGenerator:
+    """How code for a target is generated.
 
     `spelling`: how formulas are written in its language, and which element types that has. Programs go through the
     passes `first`, through those of all targets, and through `last`. `start` begins to lower a program of which these
-    passes are done; `print_host` prints the function that launches its kernels.
+    passes are done; `print_host` prints the function that launches its kernels. `deviation` says why results may differ
+    from the reference for these inputs by more than rounding, or nothing.
     """
 
-    name: DeviceKind
     spelling: type[Spelling]
     first: tuple[Pass, ...]
     last: tuple[Pass, ...]
     start: StartLowering
     print_host: Callable[[Program, HostProgram], str]
+    deviation: Callable[[Program, Sequence[NDArray[Any]]], str] = _no_deviation

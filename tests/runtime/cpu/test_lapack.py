@@ -16,7 +16,7 @@ from shlo_disc.artifact import Artifact
 from shlo_disc.codec import encode
 from shlo_disc.diagnostics import ToolchainError
 from shlo_disc.options import CompileOptions
-from shlo_disc.runtime import lapack
+from shlo_disc.runtime.cpu import lapack
 from tests.pipeline.exports import FAST
 
 SOLVE = """func.func @main(%a: tensor<?x?x?xf32>) -> tensor<?x?x?xf32> {
@@ -30,7 +30,7 @@ import numpy as np
 from pathlib import Path
 from shlo_disc.artifact import Artifact
 from shlo_disc.codec import decode
-from shlo_disc.runtime.executable import build
+from shlo_disc.runtime.cpu.executable import build
 plain, solve = (decode(Artifact, Path(path).read_bytes()) for path in sys.argv[1:])
 build(plain)
 assert not any(name.startswith("scipy") for name in sys.modules), "only linear algebra needs SciPy"

@@ -1,0 +1,26 @@
+"""How programs of a target become ready to run on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from shlo_disc.artifact import Artifact
+from shlo_disc.options import CompileOptions
+from shlo_disc.runtime.segments import Runnable
+
+
+class Backend(Protocol):
+    """A device of this machine that runs programs of one target."""
+
+    @property
+    def target(self) -> str:
+        """The name of the target in `targets.py`."""
+        ...
+
+    def load(self, artifact: Artifact, options: CompileOptions, seconds: Mapping[str, float] | None = None) -> Runnable:
+        """Compile what was generated, or find it in the cache, and make it ready to run.
+
+        `seconds`: of the stages before, for `Stats`. Raises `ToolchainError` if a compiler or a library is missing.
+        """
+        ...

@@ -1,0 +1,27 @@
+"""The names of targets; `targets.py` says what each is."""
+
+from __future__ import annotations
+
+from shlo_disc.diagnostics import ShloDiscError
+
+HOST = "cpu"  # where functions of Python compute, unless they are registered for another target
+_names = list[str]()
+
+
+def add_target_name(name: str) -> None:
+    """Add the name of a target. Raises `ShloDiscError` for one that is taken."""
+    if name in _names:
+        raise ShloDiscError(f"found a target named {name!r} already, expected another name")
+    _names.append(name)
+
+
+def target_names() -> tuple[str, ...]:
+    """The names of all targets, in the order in which they were registered."""
+    return tuple(_names)
+
+
+def check_target_name(name: object) -> str:
+    """The name of a target. Raises `ShloDiscError` for anything else."""
+    if not isinstance(name, str) or name not in _names:
+        raise ShloDiscError(f"found device {name!r}, expected {' or '.join(map(repr, _names))}")
+    return name
