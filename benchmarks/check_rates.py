@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from shlo_disc.check.comparing import Tolerance, compare
 from shlo_disc.check.function_errors import CORRECTLY_ROUNDED, MEASURED
 from shlo_disc.check.generate.programs import generate_at
-from shlo_disc.check.rounding import units
 from shlo_disc.check.running import BuildConfig, InProcess, Stop, program_of, standard_ways
 from shlo_disc.check.sampling import DISTRIBUTIONS, draw_inputs, varied_points
+from shlo_disc.check.significands import units
 from shlo_disc.dynamic_ops.opdef import Arrays, RunBody
 from shlo_disc.dynamic_ops.program import Op, Program, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from shlo_disc.check.rounding import units
+from shlo_disc.check.significands import units
 from shlo_disc.expr.numpy_math import wide
 
 Array: TypeAlias = NDArray[Any]

@@ -13,13 +13,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from typing import Any, assert_never, cast
+from typing import Any, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shlo_disc.analysis.access import VIEWS
 from shlo_disc.check.function_errors import CORRECTLY_ROUNDED, Implementation, disagreement
+from shlo_disc.check.significands import is_float, is_held, is_short, lowest_bit, unit_of, units
 from shlo_disc.dynamic_ops.fourier import FftAttrs, Transform
 from shlo_disc.dynamic_ops.opdef import Arrays, RunBody
 from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
@@ -52,7 +53,6 @@ _SUMMED = (
 
 _ALIKE = 0.125  # of a unit for each term: equal terms are rounded to the same side, one after the other
 _TRANSFORMED = 16.0  # units of the norm of a line: SciPy's of prime lengths are off by up to 14
-_ZEROS = 1 << 12  # an exponent larger than that of any number, and that of a product too
 _FEW = 4096.0  # terms of which a sum may be all in one order; more are sums of parts
 
 
@@ -154,11 +154,11 @@ class _Perturbed:
         moved = tuple([self._moved(x, ulps, self._noise, exactly) for x in inputs])  # equal terms may cancel exactly
         summed = self._summed(op, moved, run)
         results = tuple([self._moved(x, ulps, Noise.APART, exactly) for x in summed])
-        if exactly and _only_adds(op) and any(_is_float(x.dtype) for x in inputs):
-            sizes = by_definition(op, tuple([abs(x) if _is_float(x.dtype) else x for x in inputs]), run)
+        if exactly and _only_adds(op) and any(is_float(x.dtype) for x in inputs):
+            sizes = by_definition(op, tuple([abs(x) if is_float(x.dtype) else x for x in inputs]), run)
             unit = _unit_of_terms(op, moved)
             every = zip(results, sizes, summed, strict=True)
-            results = tuple([np.where(_is_held(size, unit), exact, self._beside(x, size)) for x, size, exact in every])
+            results = tuple([np.where(is_held(size, unit), exact, self._beside(x, size)) for x, size, exact in every])
         if isinstance(op.attrs, FftAttrs):
             sizes = _transformed_size(op.attrs, inputs[0], results[0].shape)
             results = tuple([self._beside(x, sizes, _TRANSFORMED) for x in results])
@@ -218,13 +218,13 @@ class _Perturbed:
             real, imaginary = (part + np.rint(self._drawn(part, noise) * ulps) * unit for part in parts)
             moved = np.empty_like(x)
             moved.real, moved.imag = real, imaginary  # (a product with 1j makes NaN of infinity)
-            kept = _is_short(parts[0]) & _is_short(parts[1]) if exactly else False
+            kept = is_short(parts[0]) & is_short(parts[1]) if exactly else False
             return np.where(kept, x, moved)
-        if not _is_float(x.dtype):
+        if not is_float(x.dtype):
             return x
         wide = x.astype(np.float64)
-        moved = wide + np.rint(self._drawn(wide, noise) * ulps) * _unit(x)
-        kept = ~np.isfinite(wide) | (_is_short(x) if exactly else False)
+        moved = wide + np.rint(self._drawn(wide, noise) * ulps) * unit_of(x)
+        kept = ~np.isfinite(wide) | (is_short(x) if exactly else False)
         return np.where(kept, x, moved.astype(x.dtype))
 
     def _beside(self, x: Array, size: Array, ulps: float = 1.0) -> Array:
@@ -233,7 +233,7 @@ class _Perturbed:
             moved = np.empty_like(x)
             moved.real, moved.imag = [self._beside(part, size, ulps) for part in (np.real(x), np.imag(x))]
             return moved
-        if not _is_float(x.dtype):
+        if not is_float(x.dtype):
             return x
         wide = x.astype(np.float64)
         moved = wide + np.rint(self._drawn(wide, Noise.APART) * ulps) * units(size.astype(np.float64), x.dtype)
@@ -241,7 +241,7 @@ class _Perturbed:
 
     def _signed(self, x: Array) -> Array:
         """The same with other signs of NaNs, which no rule gives: all alike, as the first two runs try, or any."""
-        if not _is_float(x.dtype):
+        if not is_float(x.dtype):
             return x
         wide = x.astype(np.float64)
         negated = np.isnan(wide)
@@ -301,7 +301,7 @@ def _zero_at_zero(inputs: Arrays, result: Array, moved: Array) -> Array:
 
     Complex numbers are moved as one: their parts are small beside each other.
     """
-    if len(inputs) != 1 or not _is_float(result.dtype) or not _is_float(inputs[0].dtype):
+    if len(inputs) != 1 or not is_float(result.dtype) or not is_float(inputs[0].dtype):
         return moved
     return np.where((inputs[0] == 0) & (result == 0), result, moved)
 
@@ -348,25 +348,8 @@ def _only_adds(op: Op[object]) -> bool:
 
 def _unit_of_terms(op: Op[object], inputs: Arrays) -> int:
     """The logarithm of a power of 2 that divides all terms of a sum: numbers, or products of such."""
-    units = [_lowest_bit(x) for x in inputs if _is_float(x.dtype)]
+    units = [lowest_bit(x) for x in inputs if is_float(x.dtype)]
     return sum(units) if op.name in ("d_dot", "d_convolution") else min(units)
-
-
-def _is_held(size: Array, unit: int) -> Array:
-    """Whether a significand holds a sum of multiples of `2**unit` that add up to `size` without signs, in any order."""
-    if not _is_float(size.dtype):
-        return np.zeros(size.shape, np.bool_)
-    with np.errstate(over="ignore"):
-        most = np.ldexp(1.0, unit + significand_bits(size.dtype) + 1)
-    return size.astype(np.float64) <= most
-
-
-def _lowest_bit(x: Array) -> int:
-    """The logarithm of the largest power of 2 that divides all finite numbers; a large number if they are 0."""
-    significands, exponents = np.frexp(x.astype(np.float64))
-    whole = np.where(np.isfinite(significands), np.ldexp(significands, 53), 0).astype(np.int64)
-    bits = np.frexp((whole & -whole).astype(np.float64))[1] - 1
-    return int(np.min((exponents + bits - 53)[whole != 0], initial=_ZEROS))
 
 
 def _combines_exactly(body: Body) -> bool:
@@ -375,46 +358,8 @@ def _combines_exactly(body: Body) -> bool:
 
 def _terms(inputs: Arrays, results: Arrays) -> float:
     """How many terms a result sums up, at most: for a product of matrices, the contracted size."""
-    sizes = [x.size for x in inputs if _is_float(x.dtype) or x.dtype.kind == "c"]
+    sizes = [x.size for x in inputs if is_float(x.dtype) or x.dtype.kind == "c"]
     largest, result = max(sizes, default=1), max(1, min(x.size for x in results))
     several = [size for size in sizes if size > 1]
     product = several[0] * several[1] / result if len(several) >= 2 else largest
     return max(1.0, largest / result, min(product**0.5, largest), 4.0)
-
-
-def _is_float(dtype: np.dtype[Any]) -> bool:
-    return dtype.kind == "f" or (dtype.kind == "V" and dtype.name.startswith(("bfloat", "float")))
-
-
-def significand_bits(dtype: np.dtype[Any]) -> int:
-    """The bits of a float's significand, without the one that is not stored."""
-    return _finfo(dtype).nmant
-
-
-def _finfo(dtype: np.dtype[Any]) -> Any:
-    if dtype.kind == "f" and dtype.isbuiltin == 1:  # which some floats of 8 bits are not
-        return cast("Any", np.finfo(dtype))
-    import ml_dtypes  # noqa: PLC0415  # whoever has an array of such a type has the package
-
-    return cast("Any", ml_dtypes.finfo(dtype))
-
-
-def _unit(x: Array) -> Array:
-    """One unit in the last place of each element, in f64."""
-    return units(x.astype(np.float64), x.dtype)
-
-
-def units(wide: Array, dtype: np.dtype[Any]) -> Array:
-    """One unit in the last place of `dtype` at each of these numbers; that of the least normal number below it."""
-    info = _finfo(dtype)
-    exponent = np.frexp(np.where(np.isfinite(wide), wide, 0.0))[1] - 1
-    least = int(np.frexp(float(info.smallest_normal))[1]) - 1
-    return np.ldexp(1.0, np.maximum(exponent, least) - info.nmant)
-
-
-def _is_short(x: Array) -> Array:
-    """Whether the lower half of the significand is empty: a number that was rounded is seldom so."""
-    wide = x.astype(np.float64)
-    significand, _ = np.frexp(np.where(np.isfinite(wide), wide, 0.0))
-    scaled = np.ldexp(significand, 1 + significand_bits(x.dtype) // 2)
-    return scaled == np.rint(scaled)

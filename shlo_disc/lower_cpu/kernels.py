@@ -18,7 +18,7 @@ from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, of
 from shlo_disc.fusion.group_structure import GroupStructure, group_structure
 from shlo_disc.host.division import Access, Division, product_accesses, row_accesses, row_line
-from shlo_disc.host.host_calls import HostLibraries, host_call
+from shlo_disc.host.host_calls import host_call
 from shlo_disc.host.loop_invariant import Lasting
 from shlo_disc.host.program import KernelRef, LaunchRef, PackRef
 from shlo_disc.host_ir import Launch
@@ -33,7 +33,6 @@ from shlo_disc.kernels.scatter import build_scatter
 from shlo_disc.kernels.stages import build_row_kernel
 from shlo_disc.kernels.templates import build_convolution, build_dot, build_sort, build_window_scatter
 from shlo_disc.kernels.verify_kernel import verified
-from shlo_disc.linear_algebra import Routine
 from shlo_disc.lower_cpu import (
     convolutions,
     cooperative_reduction,
@@ -52,6 +51,7 @@ from shlo_disc.lower_cpu import scatter as scatters
 from shlo_disc.lower_cpu import sort as sorts
 from shlo_disc.lower_cpu.attention import backward as attention_backward
 from shlo_disc.lower_cpu.attention import forward as attention
+from shlo_disc.lower_cpu.lapack import LIBRARIES
 from shlo_disc.lower_cpu.modulo_splitting import MOST_COLUMNS, join_columns, join_short_rows
 from shlo_disc.lower_cpu.multiplication import MULTIPLIED, Multiplication, multiplication
 from shlo_disc.lower_cpu.parallel import Part, parallel_extent, print_parallel
@@ -71,13 +71,6 @@ _PACKED = (GroupKind.DOT, GroupKind.CONVOLUTION)  # kernels that may read what w
 
 # The names of what is in the prelude of complex numbers, which is half of the text that a file would have to parse.
 _IS_COMPLEX = re.compile(r"c64|c128|\b(complex|real|imag|conj)_\(")
-
-
-def _library(routine: Routine) -> tuple[str, str] | None:
-    return ("host_routine", "SciPy") if routine.is_in_python else None
-
-
-_LIBRARIES = HostLibraries("cpu", "SciPy's pocketfft", _library)
 
 
 class CpuLowering:
@@ -108,7 +101,7 @@ class CpuLowering:
 
     def lower(self, group: Group) -> LaunchRef:
         """Print the kernel of a group, or find that of a group of the same structure, or with the same text."""
-        if (call := host_call(group, _LIBRARIES)) is not None:
+        if (call := host_call(group, LIBRARIES)) is not None:
             return call
         made = self._parallel(group) if group.kind is GroupKind.PARALLEL else self._part(group, alone=True)
         return made.kernel

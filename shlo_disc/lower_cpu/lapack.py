@@ -16,9 +16,11 @@ from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.naming import NAME
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import ONE, ZERO, Dim, const, maximum, minimum, product, total
+from shlo_disc.host.host_calls import HostLibraries
 from shlo_disc.host.program import InPlace
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.groups import Group
+from shlo_disc.linear_algebra import Routine
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import SIZES, Body, signature, union
 
@@ -253,3 +255,11 @@ def print_lapack(kernel: LapackKernel, grain: Dim) -> Body:
     call = f"shlo_lapack_batch(runtime, {part}, buffers, dims, {batch}, {least}, {scratch}, scratch);"
     used = union(tuple(inner.sizes), tuple(outer.sizes))
     return Body(tuple(function), (*outer.scopes[0].lines, call), used, ("lapack",))
+
+
+def _library(routine: Routine) -> tuple[str, str] | None:
+    """SciPy where LAPACK has no such routine; kernels call LAPACK themselves."""
+    return ("host_routine", "SciPy") if routine.is_in_python else None
+
+
+LIBRARIES = HostLibraries("cpu", "SciPy's pocketfft", _library)

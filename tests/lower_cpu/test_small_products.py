@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 import shlo_disc
-from shlo_disc.check.rounding import significand_bits
+from shlo_disc.check.significands import significand_bits
 from shlo_disc.ir.dtypes import DType, numpy_dtype
 
 Array = NDArray[Any]

@@ -21,13 +21,7 @@ from shlo_disc.runtime.arguments import check_count, check_sizes, check_type, co
 from shlo_disc.runtime.binding import BoundMemory, PackedArray, Span, bound_memory, refuse_donated, span_of
 from shlo_disc.runtime.cuda.device import Device, DeviceArray, IndexType, Memory
 from shlo_disc.runtime.cuda.donation import take_on_device
-from shlo_disc.runtime.cuda.driver import (
-    GpuCall,
-    GpuDriver,
-    GpuVm,
-    has_products,
-    is_wide,
-)
+from shlo_disc.runtime.cuda.driver import GpuCall, GpuDriver, GpuVm, has_products, is_wide
 from shlo_disc.runtime.cuda.graphs import GraphCache
 from shlo_disc.runtime.cuda.kernel_sets import KernelSets
 from shlo_disc.runtime.driver import Sizes
