@@ -132,7 +132,7 @@ def test_an_export_for_several_devices_is_refused(doubled: Any) -> None:
 @pytest.mark.parametrize(
     ("device", "options", "message"),
     [
-        ("tpu", {}, "found device 'tpu', expected None or 'cpu' or 'cuda'"),
+        ("tpu", {}, "found device 'tpu', expected 'cpu' or 'cuda'"),
         (None, {"driver": "rust"}, "found driver 'rust', expected 'c' or 'vm'"),
         (None, {"fusion": "some"}, "found fusion 'some', expected 'none' or 'full'"),
         (None, {"matmul_precision": "low"}, "found matmul_precision 'low', expected 'default' or 'highest'"),

@@ -13,8 +13,6 @@ import pytest
 from numpy.typing import NDArray
 
 from shlo_disc.check.calls import UnsteadyError, guarded, repeated, twice
-from shlo_disc.runtime.cuda.device import DeviceArray
-from tests.runtime.cuda.gpu_stub import StubDevice
 
 INPUTS = (np.arange(4, dtype=np.float32),)
 
@@ -93,10 +91,16 @@ class OnDevice:
     """What `repeated` needs of a program on a device: its memory is the host's."""
 
     def __init__(self, *results: float) -> None:
-        self.device, self._left = StubDevice({}), list(results)
+        self._left = list(results)
 
-    def __call__(self, arguments: Sequence[DeviceArray]) -> tuple[NDArray[Any], ...]:
+    def __call__(self, arguments: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], ...]:
         return (np.full(2, self._left.pop(0) + arguments[0].shape[0], np.float32),)
+
+    def upload(self, array: NDArray[Any]) -> NDArray[Any]:
+        return array.copy()
+
+    def download(self, value: NDArray[Any]) -> NDArray[Any]:
+        return value
 
 
 def test_calls_on_a_device_are_compared() -> None:
