@@ -272,11 +272,12 @@ def compile_for(backend: Backend, program: Any, options: CompileOptions, *, hint
         text, file, signature = read_source(program, target.platform, isolate=options.isolate_reader)
     cache = open_cache(options.cache_dir)
     request = Request(target.name, options, signature, hints, target.scheduling(options, text))
-    key = digest(text, file, *request.key, package_digest())
-    artifact = cache.load_artifact(key)
+    key = digest(text, file, *request.key, target.version or "", package_digest())
+    artifact = None if target.version is None else cache.load_artifact(key)
     if artifact is None or not _has_hooks(artifact):  # compiling says where a target without a function is
         artifact = compile_text(text, file, request, watch)
-        cache.store_artifact(key, artifact)
+        if target.version is not None:
+            cache.store_artifact(key, artifact)
     return Compiled(backend.load(artifact, options, watch.seconds), signature)
 
 

@@ -15,6 +15,11 @@ def add_target_name(name: str) -> None:
     _names.append(name)
 
 
+def remove_target_name(name: str) -> None:
+    """Forget the name of a target. Raises `ShloDiscError` if there is none."""
+    _names.remove(check_target_name(name))
+
+
 def target_names() -> tuple[str, ...]:
     """The names of all targets, in the order in which they were registered."""
     return tuple(_names)

@@ -15,7 +15,7 @@ from shlo_disc.runtime.cpu.backend import CpuBackend, known_scheduling
 from shlo_disc.runtime.cuda.backend import open_backend
 from shlo_disc.runtime.cuda.cupy_device import cuda_is_available
 from shlo_disc.schedules.tables import UNKNOWN, Scheduling
-from shlo_disc.target_names import HOST, add_target_name, check_target_name, target_names
+from shlo_disc.target_names import HOST, add_target_name, check_target_name, remove_target_name, target_names
 
 
 def _unknown(_options: CompileOptions, _text: str) -> Scheduling:
@@ -26,11 +26,15 @@ def _unknown(_options: CompileOptions, _text: str) -> Scheduling:
 class Target:
     """A kind of device: how code is generated for it, and how that runs.
 
-    `generator` is called when a program is compiled, so that nobody waits for the modules of other targets. `platform`:
-    JAX's name for it, by which the branches of exports for several platforms are chosen. `open`: the device of this
-    machine; raises `ToolchainError` if there is none. `is_present`: whether a program without a device takes it.
-    `has_thread_pool`: kernels are cut into tasks of a pool of threads. `scheduling`: what
-    is known of the speed of products on this machine, for a program with this text.
+    Attributes:
+        name: what users call it, as in `compile(..., device="cpu")`.
+        platform: JAX's name for it, which picks the branches of exports for several platforms.
+        generator: called when a program is compiled, so that nobody waits for the modules of other targets.
+        open: the device of this machine. Raises `ToolchainError` if there is none.
+        is_present: whether programs without a device are compiled for it.
+        version: tells artifacts of one state of the generator from those of another in the cache; None: not cached.
+        has_thread_pool: kernels are cut into tasks of a pool of threads, which `check` then cuts in other ways too.
+        scheduling: what is known of the speed of products on this machine, for a program with this text.
     """
 
     name: str
@@ -38,10 +42,12 @@ class Target:
     generator: Callable[[], CodeGenerator]
     open: Callable[[CompileOptions], Backend]
     is_present: Callable[[], bool]
+    version: str | None = None
     has_thread_pool: bool = False
     scheduling: Callable[[CompileOptions, str], Scheduling] = _unknown
 
 
+_VERSION = ""  # the digest of this package, which is in the key of every artifact, says enough
 _targets = dict[str, Target]()
 
 
@@ -49,6 +55,12 @@ def register_target(target: Target) -> None:
     """Add a target under its name. Raises `ShloDiscError` if the name is taken."""
     add_target_name(target.name)
     _targets[target.name] = target
+
+
+def unregister_target(name: str) -> None:
+    """Remove a target. Raises `ShloDiscError` if there is none. Programs that are compiled for it go on running."""
+    remove_target_name(name)
+    del _targets[name]
 
 
 def target_named(name: str) -> Target:
@@ -73,5 +85,5 @@ def _cuda() -> CodeGenerator:
     return CUDA
 
 
-register_target(Target(HOST, "cpu", _cpu, lambda _: CpuBackend(), lambda: True, True, known_scheduling))
-register_target(Target("cuda", "cuda", _cuda, open_backend, cuda_is_available))
+register_target(Target(HOST, "cpu", _cpu, lambda _: CpuBackend(), lambda: True, _VERSION, True, known_scheduling))
+register_target(Target("cuda", "cuda", _cuda, open_backend, cuda_is_available, _VERSION))
