@@ -29,7 +29,7 @@ from shlo_disc.artifact import Artifact
 from shlo_disc.runtime.building.build import Builder
 from shlo_disc.runtime.building.cache import open_cache
 from shlo_disc.runtime.building.toolchain import cpu_title, find_compiler
-from shlo_disc.runtime.cpu.product_timing import Stand, Trial, rate_trials, time_trials
+from shlo_disc.runtime.cpu.product_timing import Stand, TimedCandidate, rate_trials, time_trials
 from shlo_disc.runtime.cpu.schedules import hardware
 from shlo_disc.runtime.dispatch import candidate_of, selections
 from shlo_disc.runtime.peak import symbols_at
@@ -99,7 +99,7 @@ def rounds(t: int) -> int:
 def measure(stand: Stand, k: int, n: int, taken: Sequence[Candidate], lengths: Sequence[int]) -> Iterator[Row]:
     """Time every candidate at each length."""
     for t in lengths:
-        seconds = time_trials(stand, [Trial(one, (t, n, k)) for one in tried()], rounds(t))
+        seconds = time_trials(stand, [TimedCandidate(one, (t, n, k)) for one in tried()], rounds(t))
         yield Row(k, n, t, taken[t - 1].name, dict(zip((one.name for one in tried()), seconds, strict=True)))
 
 

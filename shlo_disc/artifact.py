@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from shlo_disc.host_ir import Buffer, Constant, Launch, Step
 from shlo_disc.report_model import ReportModel
-from shlo_disc.signature import Argument, CheckText, Donation, Reading, Result, SizeLimit
+from shlo_disc.signature import Argument, CheckText, Donation, Result, SizeLimit, SizeReading
 from shlo_disc.size_expr import SizeExpr
 from shlo_disc.target_names import HOST
 
@@ -102,7 +102,7 @@ class Artifact:
     free: tuple[str, ...] = ()
     raw_sizes: tuple[SizeExpr, ...] = ()
     donations: tuple[Donation, ...] = ()
-    readings: tuple[Reading, ...] = ()
+    readings: tuple[SizeReading, ...] = ()
     late: tuple[str, ...] = ()
     segments: tuple[Segment, ...] = ()
     returned: tuple[int, ...] = ()
@@ -138,7 +138,7 @@ class Artifact:
         dims = (f"dimension {axis} of {self.arguments[argument].name}" for argument, axis in self.raw)
         return (*dims, *map(self._place, self.readings), *self.late)
 
-    def _place(self, reading: Reading) -> str:
+    def _place(self, reading: SizeReading) -> str:
         at = self.arguments[reading.argument]
         return f"element {reading.element} of {at.name}" if at.shape else f"the value of {at.name}"
 

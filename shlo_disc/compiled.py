@@ -16,7 +16,7 @@ from shlo_disc.report.page import write_page
 from shlo_disc.report.text import explain
 from shlo_disc.report_model import FactText
 from shlo_disc.runtime.binding import BoundMemory, check_same
-from shlo_disc.runtime.dispatch import Choice
+from shlo_disc.runtime.dispatch import ScheduleChoice
 from shlo_disc.runtime.entry import Entry
 from shlo_disc.runtime.executable import Stats
 from shlo_disc.runtime.peak import largest_size, peak_memory
@@ -109,7 +109,7 @@ class Compiled:
         return self._executable.explain_dispatch(sizes)
 
     @property
-    def selections(self) -> tuple[tuple[Choice, ...], ...]:
+    def selections(self) -> tuple[tuple[ScheduleChoice, ...], ...]:
         """The schedules of the products of each call so far: of the last 65536 calls, or parts of a program.
 
         Raises `ShloDiscError` if the program was not compiled with `CompileOptions(trace_selection=True)`.

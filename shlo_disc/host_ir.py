@@ -116,7 +116,7 @@ class Member(Generic[S, L]):
 
 
 @dataclass(frozen=True, slots=True)
-class Region(Generic[S, L]):
+class LaunchGroup(Generic[S, L]):
     """Launches by rows: a thread goes through all of them for units of `rows` rows, with no barrier in between.
 
     Threads share the `units` in tasks of at least `grain`; `work` is that of all, in grains of launches. If there are
@@ -294,4 +294,4 @@ class Choice(Generic[S]):
     variants: tuple[Variant[S], ...]
 
 
-Step: TypeAlias = Launch | Region | Choice | HostCall | Copy | While | Case
+Step: TypeAlias = Launch | LaunchGroup | Choice | HostCall | Copy | While | Case

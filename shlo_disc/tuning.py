@@ -20,7 +20,7 @@ from shlo_disc.progress import Bar
 from shlo_disc.runtime.building.build import Builder
 from shlo_disc.runtime.building.cache import open_cache
 from shlo_disc.runtime.building.toolchain import cpu_title, find_compiler
-from shlo_disc.runtime.cpu.product_timing import KINDS, Sizes, Stand, Trial, learn, time_trials
+from shlo_disc.runtime.cpu.product_timing import KINDS, Sizes, Stand, TimedCandidate, learn, time_trials
 from shlo_disc.runtime.cpu.schedules import find_schedules, hardware, store_costs, store_tuned
 from shlo_disc.runtime.dispatch import selections, shape_of
 from shlo_disc.runtime.peak import symbols_at
@@ -198,7 +198,9 @@ def _tuned(product: _Product, builder: Builder, bar: Bar) -> TunedProduct:
     """Time each micro-kernel at each count, on one core."""
     stand = Stand(builder, product.name.partition(" ")[0])
     tried = [
-        Trial(Candidate(kernel, *blocks(1)[0]), size) for kernel in product.kernels for size in product.sizes.values()
+        TimedCandidate(Candidate(kernel, *blocks(1)[0]), size)
+        for kernel in product.kernels
+        for size in product.sizes.values()
     ]
     seconds = time_trials(stand, tried, _ROUNDS, lambda done, total: bar.show(product.name, done, total))
     units = [round(one * 1e9 / UNIT) for one in seconds]

@@ -109,12 +109,12 @@ class Formulas:
 
 def inline_region(outer: ElementQuery, body: Body, arguments: tuple[Scalar, ...], facts: Facts) -> tuple[Scalar, ...]:
     """Evaluate a region of rank-0 ops on scalars; tensors from outside are read through `outer`."""
-    inner = _Region(outer, producers_of(body), facts, dict(zip(body.arguments, arguments, strict=True)))
+    inner = _RegionFormulas(outer, producers_of(body), facts, dict(zip(body.arguments, arguments, strict=True)))
     return tuple(inner.at(result, ()) for result in body.results)
 
 
 @dataclass(slots=True, eq=False)
-class _Region:
+class _RegionFormulas:
     """The element query inside a region."""
 
     outer: ElementQuery

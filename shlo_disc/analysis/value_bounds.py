@@ -18,12 +18,12 @@ _DEEPEST = 4  # loops in loops whose invariants are searched; what is inside of 
 
 def with_bounds(body: Body, facts: Facts) -> tuple[Body, Mapping[Tensor, Tensor]]:
     """Give every integer the bounds that its op implies; also which tensors were replaced for it."""
-    walk = _Walk(facts)
+    walk = _BoundsWalk(facts)
     return walk.body(body, [x.bounds for x in body.arguments]), walk.replaced
 
 
 @dataclass(slots=True)
-class _Walk:
+class _BoundsWalk:
     facts: Facts
     replaced: dict[Tensor, Tensor] = field(default_factory=dict[Tensor, Tensor])
     _formulas: dict[Tensor, Op[Any]] = field(default_factory=dict[Tensor, Op[Any]])

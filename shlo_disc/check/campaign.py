@@ -20,7 +20,7 @@ from shlo_disc.check.generate.programs import generate_at
 from shlo_disc.check.judging import Judge
 from shlo_disc.check.running import BuildConfig, Ways
 from shlo_disc.check.sampling import DISTRIBUTIONS
-from shlo_disc.check.session import TOGETHER, Finding, Plan, Report, check_random, save
+from shlo_disc.check.session import TOGETHER, CheckPlan, CheckReport, Finding, check_random, save
 from shlo_disc.check.worker import Worker
 from shlo_disc.diagnostics import InternalError, ShloDiscError, ToolchainError
 from shlo_disc.targets import target_named
@@ -206,18 +206,18 @@ class Job:
                 report = check_random(text, judge, self._plan(seed, family), settings.config, _silent)
             found = _found(report.finding, judge, settings, seed)
         except InternalError as error:
-            report, found = Report(0, 0, 0, (), None), _broken(error, text, settings, seed)
+            report, found = CheckReport(0, 0, 0, (), None), _broken(error, text, settings, seed)
         except ToolchainError:
             raise
         except ShloDiscError as error:
-            report, found = Report(0, 0, 1, (f"seed {seed}: {error}",), None), _NOTHING_FOUND
+            report, found = CheckReport(0, 0, 1, (f"seed {seed}: {error}",), None), _NOTHING_FOUND
         counts = report.agreed, report.refused, report.nothing
         spent = time.monotonic() - started, max(0.0, self._processor_seconds() - before)
         return Examined(seed, family, together, *counts, *spent, *found, notes=report.notes)
 
-    def _plan(self, seed: int, family: str) -> Plan:
+    def _plan(self, seed: int, family: str) -> CheckPlan:
         is_pooled = target_named(self.settings.config.device).has_thread_pool
-        return Plan(
+        return CheckPlan(
             random=self.settings.calls,
             largest=_LARGEST_ELSEWHERE,
             seed=seed,

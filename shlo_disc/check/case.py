@@ -20,7 +20,7 @@ _MOST_INLINED = 10_000  # ops: a function that calls itself has no end
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Case:
+class CheckedCall:
     """A module and the arrays that its `@main` is called with."""
 
     module: Module
@@ -62,7 +62,7 @@ class Change:
     inline: bool = False
 
 
-def changed(case: Case, change: Change) -> Case:
+def changed(case: CheckedCall, change: Change) -> CheckedCall:
     """Give a case after a change, with new names. It may be none that the rules of StableHLO let pass."""
     main, copier = case.main, _Copier(case.module, change)
     results = case.results if change.results is None else change.results
@@ -83,10 +83,10 @@ def changed(case: Case, change: Change) -> Case:
         result_attributes=({},) * len(returned),
     )
     module = case.module.with_function(function)
-    return Case(_without_unreachable(module), tuple([array for _, array in arguments]))
+    return CheckedCall(_without_unreachable(module), tuple([array for _, array in arguments]))
 
 
-def observable(case: Case) -> tuple[Value, ...]:
+def observable(case: CheckedCall) -> tuple[Value, ...]:
     """The values of `@main` that could be returned: tensors, results of its own ops."""
     return tuple([v for op in case.ops for v in op.results if isinstance(v.type, TensorType) and not v.type.encoding])
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from shlo_disc.artifact import Artifact
 from shlo_disc.runtime.cpu.executable import CpuExecutable
 from shlo_disc.runtime.cpu.vm import Vm
-from shlo_disc.runtime.driver import Plan
+from shlo_disc.runtime.driver import CallPlan
 from shlo_disc.runtime.library import Pointers, Runtime
 from shlo_disc.runtime.memory import aligned
 
@@ -49,7 +49,7 @@ class _Runtime(ctypes.Structure):
     ]
 
 
-class _Held(ctypes.Structure):
+class _HeldRows(ctypes.Structure):
     """`ShloHeld`."""
 
     _fields_: ClassVar = [("buffer", ctypes.c_int64), ("bytes", ctypes.c_int64)]
@@ -57,7 +57,7 @@ class _Held(ctypes.Structure):
     bytes: int
 
 
-class _Member(ctypes.Structure):
+class _GroupMember(ctypes.Structure):
     """`ShloMember`."""
 
     _fields_: ClassVar = [
@@ -70,7 +70,7 @@ class _Member(ctypes.Structure):
         ("unit_dims", ctypes.c_void_p),
         ("unit_pieces", ctypes.c_int64),
         ("unit_extent", ctypes.c_int64),
-        ("held", ctypes.POINTER(_Held)),
+        ("held", ctypes.POINTER(_HeldRows)),
         ("held_count", ctypes.c_int64),
         ("count", ctypes.c_int64),
     ]
@@ -135,7 +135,7 @@ class DividingPool:
     def _region(self, runtime: int, members: int, *sizes: int) -> int:
         count, units, _grain, _work, scratch_bytes = sizes
         try:
-            every = list((_Member * count).from_address(members))
+            every = list((_GroupMember * count).from_address(members))
             holds = any(member.held_count for member in every)
             if units > 0 and (holds or self._random.random() < 0.75):
                 self._by_rows(runtime, every, units, scratch_bytes, holds=holds)
@@ -149,7 +149,7 @@ class DividingPool:
         return _DONE
 
     def _by_rows(
-        self, runtime: int, members: Sequence[_Member], units: int, scratch_bytes: int, *, holds: bool
+        self, runtime: int, members: Sequence[_GroupMember], units: int, scratch_bytes: int, *, holds: bool
     ) -> None:
         """Units of rows on several threads, each at another launch."""
         shares: list[list[tuple[int, int]]] = [[] for _ in range(self._threads)]
@@ -192,7 +192,9 @@ def _scratch(size: int) -> NDArray[np.uint8]:
     return memory
 
 
-def _run_member(runtime: int, it: _Member, units: tuple[int, int], number: int, scratch: NDArray[np.uint8]) -> None:
+def _run_member(
+    runtime: int, it: _GroupMember, units: tuple[int, int], number: int, scratch: NDArray[np.uint8]
+) -> None:
     """Some units of one launch, as `run_member` of `pool.h` runs them on thread `number`."""
     begin, end = units
     first, last = begin * it.unit_pieces, min(end * it.unit_pieces, it.unit_extent)
@@ -218,7 +220,7 @@ class _PoisoningVm(Vm):
     """Fills temporaries and results with garbage before each call."""
 
     def run(
-        self, arguments: Pointers, results: Pointers, plan: Plan, arena: ctypes.c_void_p, owner: object = None
+        self, arguments: Pointers, results: Pointers, plan: CallPlan, arena: ctypes.c_void_p, owner: object = None
     ) -> None:
         """Fill the results, one step after the other."""
         if arena.value:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from shlo_disc.check.case import Array, Case, taken
+from shlo_disc.check.case import Array, CheckedCall, taken
 from shlo_disc.check.comparing import Difference, Tolerance, compare, identical
 from shlo_disc.check.compiling import ALIKE
 from shlo_disc.check.rounding import NAN_SIGNS
@@ -76,14 +76,14 @@ class Judge:
         """The same judge, who does not ask one of the ways."""
         return replace(self, others=tuple([one for one in self.others if one != way]))
 
-    def verdict(self, case: Case) -> Verdict:
+    def verdict(self, case: CheckedCall) -> Verdict:
         """Run a case in all ways."""
         try:
             return self._judged(case)
         except TimeoutError as error:
             return Verdict("nothing", notes=(f"what rounding explains is not known: {error}",))
 
-    def _judged(self, case: Case) -> Verdict:
+    def _judged(self, case: CheckedCall) -> Verdict:
         module, inputs = case.module, case.inputs
         expected = self.ways.run(REFERENCE, module, inputs)
         if isinstance(expected, Stop):
@@ -114,7 +114,7 @@ class Judge:
         return Verdict("agree" if compared else "nothing", notes=tuple(notes))
 
     def _compared(
-        self, way: str, case: Case, found: Sequence[Array], expected: Sequence[Array], skipped: frozenset[int]
+        self, way: str, case: CheckedCall, found: Sequence[Array], expected: Sequence[Array], skipped: frozenset[int]
     ) -> Failure | None:
         difference = compare(
             found,
@@ -126,7 +126,7 @@ class Judge:
         return None if difference is None else Failure(way, REFERENCE, "differs", difference)
 
     def _identical(
-        self, way: str, case: Case, found: Sequence[Array], against: str, expected: Sequence[Array]
+        self, way: str, case: CheckedCall, found: Sequence[Array], against: str, expected: Sequence[Array]
     ) -> Failure | None:
         """Both run the same kernels, or kernels of the same arithmetic: no bit may differ, but for NaNs' own."""
         difference = identical(
@@ -134,7 +134,7 @@ class Judge:
         )
         return None if difference is None else Failure(way, against, "differs", difference)
 
-    def _without_reference(self, case: Case, stop: Stop) -> Verdict:
+    def _without_reference(self, case: CheckedCall, stop: Stop) -> Verdict:
         """Judge where the reference stops: the others have to stop too."""
         if stop.kind in ("unsupported", "rejected", "timeout"):
             return Verdict("nothing", notes=(f"{REFERENCE}: {stop.message}",))

@@ -26,7 +26,7 @@ _RUNS = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WrongValue:
     """The first value in memory that is wrong: which kernel wrote it, the op that it is the result of, and where."""
 
     kernel: str
@@ -40,7 +40,7 @@ class Place:
         return f"{self.where}: {self.op} ({self.value}), written by {self.kernel}: {self.difference}\n{self.line}"
 
 
-class _Values:
+class _TensorValues:
     """The values of all tensors, by name, in the reference and in runs that are rounded in other ways."""
 
     def __init__(self, program: Program, inputs: Sequence[Array]) -> None:
@@ -68,7 +68,7 @@ def _recorder(values: dict[str, Array]) -> Watch:
     return record
 
 
-def first_wrong(module: Module, inputs: Sequence[Array], config: BuildConfig) -> Place | None:
+def first_wrong(module: Module, inputs: Sequence[Array], config: BuildConfig) -> WrongValue | None:
     """Find the first step of the compiled program that leaves a wrong value in memory; None if no value tells.
 
     Values that kernels keep to themselves are not seen, and neither are those within loops and branches.
@@ -77,7 +77,7 @@ def first_wrong(module: Module, inputs: Sequence[Array], config: BuildConfig) ->
         program = program_of(module)
         for step in PASSES:
             program = step.run(program)
-        values = _Values(program, inputs)
+        values = _TensorValues(program, inputs)
         executable = config.executable(module, "vm")
     except (ShloDiscError, ArithmeticError, ValueError, TypeError):
         return None
@@ -89,8 +89,8 @@ def first_wrong(module: Module, inputs: Sequence[Array], config: BuildConfig) ->
 class _Observer:
     """Looks at what each step of the program's own text wrote."""
 
-    def __init__(self, program: Program, artifact: Artifact, values: _Values) -> None:
-        self.found: Place | None = None
+    def __init__(self, program: Program, artifact: Artifact, values: _TensorValues) -> None:
+        self.found: WrongValue | None = None
         self._ops = {tensor.name: op for op in program.body.walk() for tensor in op.results}
         self._values = values
         runs = [segment.runs for segment in artifact.segments] or [artifact]
@@ -109,7 +109,7 @@ class _Observer:
             difference = None if op is None else self._values.difference(name, np.array(buffers[slot]))
             if op is not None and difference is not None:
                 span = op.span
-                self.found = Place(_name(step), f"%{name}", op.name, span.where(), span.excerpt(), difference)
+                self.found = WrongValue(_name(step), f"%{name}", op.name, span.where(), span.excerpt(), difference)
                 return
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from shlo_disc.analysis.sizes import free_symbols, point_of
-from shlo_disc.check.case import Array, Case, observable
+from shlo_disc.check.case import Array, CheckedCall, observable
 from shlo_disc.check.running import program_of
 from shlo_disc.check.sampling import shapes_at
 from shlo_disc.diagnostics import ShloDiscError
@@ -28,13 +28,13 @@ from shlo_disc.ir.core import Block, Function, Op, Region, Value
 _SHRUNK_LITERAL = 1 << 16  # bytes: larger literals are not cropped
 
 
-def smaller_sizes(case: Case) -> Iterator[Case]:
+def smaller_sizes(case: CheckedCall) -> Iterator[CheckedCall]:
     """Cases at smaller sizes, the smallest of each size first; those that fix sizes in the text need not be right."""
     yield from _smaller_open_sizes(case)
     yield from _smaller_fixed_sizes(case)
 
 
-def static(case: Case, seen: Callable[[Sequence[Value]], Mapping[Value, Array]]) -> Case | None:
+def static(case: CheckedCall, seen: Callable[[Sequence[Value]], Mapping[Value, Array]]) -> CheckedCall | None:
     """The case with the sizes of its inputs in all types; None if it has no open ones, or loops over them.
 
     `seen` gives the arrays of values.
@@ -68,7 +68,7 @@ def cropped(arrays: Sequence[Array], shapes: Sequence[Sequence[int]]) -> tuple[A
     return tuple(found)
 
 
-def _smaller_open_sizes(case: Case) -> Iterator[Case]:
+def _smaller_open_sizes(case: CheckedCall) -> Iterator[CheckedCall]:
     try:
         program = program_of(case.module)
         sizes = bind_sizes(program, case.inputs)
@@ -91,7 +91,7 @@ def _below(value: int) -> list[int]:
     return sorted({v for v in (0, 1, 2, 3, value // 2, value - 1) if 0 <= v < value})
 
 
-def _smaller_fixed_sizes(case: Case) -> Iterator[Case]:
+def _smaller_fixed_sizes(case: CheckedCall) -> Iterator[CheckedCall]:
     """Replace a size in all types and attributes that say it, and its multiples in types in proportion."""
     fixed = {size for value in case.main.values() for size in _sizes(value.type) if size is not None and size > 1}
     for size in sorted(fixed, reverse=True):
@@ -110,7 +110,7 @@ def _smaller_fixed_sizes(case: Case) -> Iterator[Case]:
                     tuple([now if size is None else size for size, now in zip(shape, old, strict=True)])
                     for shape, old in zip(shapes, current, strict=True)
                 ]
-                yield Case(case.module.with_function(function), cropped(case.inputs, wanted))
+                yield CheckedCall(case.module.with_function(function), cropped(case.inputs, wanted))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from shlo_disc.check.case import Array, Case
+from shlo_disc.check.case import Array, CheckedCall
 from shlo_disc.check.generate.programs import generate_at
 from shlo_disc.check.judging import Failure, Judge, Verdict
-from shlo_disc.check.locating import Place, first_wrong
+from shlo_disc.check.locating import WrongValue, first_wrong
 from shlo_disc.check.running import BuildConfig, program_of
 from shlo_disc.check.sampling import (
     DISTRIBUTIONS,
@@ -38,7 +38,7 @@ Progress: TypeAlias = Callable[[str, int, int], None]  # what is done, how far, 
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CheckPlan:
     """What to try: sizes by name, or so many random ones; inputs drawn from these distributions, or given."""
 
     shapes: Mapping[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
@@ -58,7 +58,7 @@ class Trial:
 
     sizes: Mapping[str, int]
     distribution: str
-    case: Case
+    case: CheckedCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Finding:
 
     trial: Trial
     failure: Failure
-    place: Place | None
+    place: WrongValue | None
     shrunk: Shrunk
 
     def __str__(self) -> str:
@@ -89,7 +89,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class CheckReport:
     """What came of all calls: how many agreed, were refused by all, could not be compared; the first that failed."""
 
     agreed: int
@@ -99,7 +99,7 @@ class Report:
     finding: Finding | None
 
 
-def check(module: Module, judge: Judge, plan: Plan, config: BuildConfig, progress: Progress) -> Report:
+def check(module: Module, judge: Judge, plan: CheckPlan, config: BuildConfig, progress: Progress) -> CheckReport:
     """Run a program in several ways until one call fails, and shrink that.
 
     Raises `CompileError` if the program is none, and `ShloDiscError` for sizes or inputs that do not fit it.
@@ -114,12 +114,12 @@ def check(module: Module, judge: Judge, plan: Plan, config: BuildConfig, progres
         notes.update(dict.fromkeys(verdict.notes))
         if verdict.failure is not None:
             finding = _finding(trial, verdict, judge, plan, config, progress)
-            return Report(counts["agree"], counts["refused"], counts["nothing"], tuple(notes), finding)
+            return CheckReport(counts["agree"], counts["refused"], counts["nothing"], tuple(notes), finding)
         counts[verdict.kind] += 1
-    return Report(counts["agree"], counts["refused"], counts["nothing"], tuple(notes), None)
+    return CheckReport(counts["agree"], counts["refused"], counts["nothing"], tuple(notes), None)
 
 
-def fuzz(judge: Judge, plan: Plan, count: int, config: BuildConfig, progress: Progress) -> Report:
+def fuzz(judge: Judge, plan: CheckPlan, count: int, config: BuildConfig, progress: Progress) -> CheckReport:
     """Check random programs, so many together in each module, until one fails; the plan's seed is that of the first.
 
     Every module has to pass the verifier.
@@ -137,11 +137,11 @@ def fuzz(judge: Judge, plan: Plan, count: int, config: BuildConfig, progress: Pr
         agreed, refused, nothing = agreed + report.agreed, refused + report.refused, nothing + report.nothing
         notes.update(dict.fromkeys([f"seed {seed}: {note}" for note in report.notes]))
         if report.finding is not None:
-            return Report(agreed, refused, nothing, tuple(notes), report.finding)
-    return Report(agreed, refused, nothing, tuple(notes), None)
+            return CheckReport(agreed, refused, nothing, tuple(notes), report.finding)
+    return CheckReport(agreed, refused, nothing, tuple(notes), None)
 
 
-def check_random(text: str, judge: Judge, plan: Plan, config: BuildConfig, progress: Progress) -> Report:
+def check_random(text: str, judge: Judge, plan: CheckPlan, config: BuildConfig, progress: Progress) -> CheckReport:
     """Check programs that were made of the plan's seed, with one kind of numbers. They have to pass the verifier."""
     module = parse_module(text, f"<programs of seed {plan.seed}>")
     verify(module)
@@ -154,9 +154,9 @@ def _spell(trial: Trial) -> str:
     return f"{sizes or 'fixed sizes'}, {trial.distribution} numbers"
 
 
-def _trials(module: Module, program: Program, plan: Plan) -> Iterator[Trial]:
+def _trials(module: Module, program: Program, plan: CheckPlan) -> Iterator[Trial]:
     if plan.inputs is not None:
-        yield Trial({}, "given", Case(module, plan.inputs))
+        yield Trial({}, "given", CheckedCall(module, plan.inputs))
         return
     if plan.shapes:
         points = list(given_points(program, plan.shapes, plan.seed))
@@ -169,18 +169,18 @@ def _trials(module: Module, program: Program, plan: Plan) -> Iterator[Trial]:
         sizes = {name: dim.evaluate(point) for name, dim in program.sizes.items()}
         for rank, distribution in enumerate(plan.distributions):
             inputs = draw_inputs(program, point, distribution, (plan.seed, number, rank))
-            yield Trial(sizes, distribution, Case(module, inputs))
+            yield Trial(sizes, distribution, CheckedCall(module, inputs))
 
 
 def _finding(
-    trial: Trial, verdict: Verdict, judge: Judge, plan: Plan, config: BuildConfig, progress: Progress
+    trial: Trial, verdict: Verdict, judge: Judge, plan: CheckPlan, config: BuildConfig, progress: Progress
 ) -> Finding:
     failure = verdict.failure
     assert failure is not None, "there is something to shrink"
     differs = failure.kind == "differs" and failure.way in ("compiled", "vm")
     place = first_wrong(trial.case.module, trial.case.inputs, config) if differs else None
 
-    def watched(smallest: Case, tried: int) -> None:
+    def watched(smallest: CheckedCall, tried: int) -> None:
         progress(f"shrinking: {smallest.size} ops, {sum(x.size for x in smallest.inputs)} numbers", tried, 0)
 
     return Finding(trial, failure, place, shrink(trial.case, failure, judge, plan.seconds, watched))

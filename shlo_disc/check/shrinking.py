@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from shlo_disc.check.case import Array, Case, Change, changed, observable
+from shlo_disc.check.case import Array, Change, CheckedCall, changed, observable
 from shlo_disc.check.judging import Failure, Judge
 from shlo_disc.check.resizing import smaller_sizes, static
 from shlo_disc.check.running import REFERENCE, Stop
@@ -24,7 +24,7 @@ from shlo_disc.ir.core import Op, Value
 from shlo_disc.parse.printer import print_module
 from shlo_disc.verify.ops import verify
 
-Progress: TypeAlias = Callable[[Case, int], None]  # the smallest case so far, and how many were tried
+Progress: TypeAlias = Callable[[CheckedCall, int], None]  # the smallest case so far, and how many were tried
 
 
 _FEW = 8  # values that are tried one by one
@@ -34,7 +34,7 @@ _FEW = 8  # values that are tried one by one
 class Shrunk:
     """The smallest case that was found to fail, how, and how many were tried; `complete` if nothing was left to try."""
 
-    case: Case
+    case: CheckedCall
     failure: Failure
     tried: int
     complete: bool
@@ -44,7 +44,7 @@ class _OutOfTimeError(Exception):
     """The time for shrinking is up."""
 
 
-def shrink(case: Case, failure: Failure, judge: Judge, seconds: float, progress: Progress) -> Shrunk:
+def shrink(case: CheckedCall, failure: Failure, judge: Judge, seconds: float, progress: Progress) -> Shrunk:
     """Make a failing case small, until nothing helps or the time is up."""
     ways = {failure.way, failure.against} - {REFERENCE}
     narrow = replace(judge, others=tuple([way for way in judge.others if way in ways]) or judge.others)
@@ -60,7 +60,7 @@ def shrink(case: Case, failure: Failure, judge: Judge, seconds: float, progress:
 class _Shrinker:
     """Holds the smallest case so far."""
 
-    def __init__(self, case: Case, failure: Failure, judge: Judge, deadline: float, progress: Progress) -> None:
+    def __init__(self, case: CheckedCall, failure: Failure, judge: Judge, deadline: float, progress: Progress) -> None:
         self.case = case
         self.failure = failure
         self.tried = 0
@@ -84,7 +84,7 @@ class _Shrinker:
             if self.case is before:
                 return
 
-    def _accepts(self, candidate: Case) -> bool:
+    def _accepts(self, candidate: CheckedCall) -> bool:
         """Whether a candidate is a program and fails alike; then it is the smallest so far."""
         if time.monotonic() > self._deadline:
             raise _OutOfTimeError

@@ -14,7 +14,7 @@ from shlo_disc.check.compiling import OTHERS
 from shlo_disc.check.judging import Judge
 from shlo_disc.check.running import REFERENCE, WAYS, BuildConfig, program_of
 from shlo_disc.check.sampling import DISTRIBUTIONS, read_shapes
-from shlo_disc.check.session import Plan, Report, check, read_inputs, save
+from shlo_disc.check.session import CheckPlan, CheckReport, check, read_inputs, save
 from shlo_disc.check.worker import Worker
 from shlo_disc.cli.inputs import InputError, read_modules
 from shlo_disc.cli.output import complain, say
@@ -169,7 +169,7 @@ def chosen_ways(text: str) -> tuple[str, ...]:
     return others
 
 
-def _plan(options: argparse.Namespace, module: Module) -> Plan:
+def _plan(options: argparse.Namespace, module: Module) -> CheckPlan:
     text: str = options.numbers
     numbers = tuple([name.strip() for name in text.split(",") if name.strip()])
     for name in numbers:
@@ -177,7 +177,7 @@ def _plan(options: argparse.Namespace, module: Module) -> Plan:
             raise InputError(f"found {name!r} in --numbers, expected {', '.join(DISTRIBUTIONS)}")
     inputs = None if options.inputs is None else read_inputs(options.inputs, program_of(module))
     shapes = read_shapes(options.shapes)
-    return Plan(
+    return CheckPlan(
         shapes=shapes,
         random=options.random,
         seed=options.seed,
@@ -187,7 +187,7 @@ def _plan(options: argparse.Namespace, module: Module) -> Plan:
     )
 
 
-def tell(report: Report, judge: Judge, config: BuildConfig, options: argparse.Namespace) -> int:
+def tell(report: CheckReport, judge: Judge, config: BuildConfig, options: argparse.Namespace) -> int:
     """Print a report, save what failed, and give the exit code."""
     ways = ", ".join([*judge.others, REFERENCE])
     for note in report.notes:

@@ -13,7 +13,7 @@ from shlo_disc.target_names import target_names
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class OpsReport:
     """What is known of one module."""
 
     name: str  # of the file, and of the module if the file has several
@@ -30,12 +30,12 @@ class Row:
     reasons: tuple[str, ...]
 
 
-def report_on(name: str, module: Module) -> Report:
+def report_on(name: str, module: Module) -> OpsReport:
     """Find out what runs of a module."""
-    return Report(name, module, {target: find_support(module, target) for target in target_names()})
+    return OpsReport(name, module, {target: find_support(module, target) for target in target_names()})
 
 
-def rows_of(reports: Sequence[Report]) -> Mapping[str, Row]:
+def rows_of(reports: Sequence[OpsReport]) -> Mapping[str, Row]:
     """Count the ops of modules together, the most used first."""
     uses = Counter[str]()
     stopped: Mapping[str, Counter[str]] = {target: Counter() for target in target_names()}
@@ -57,7 +57,7 @@ def rows_of(reports: Sequence[Report]) -> Mapping[str, Row]:
     }
 
 
-def print_table(reports: Sequence[Report]) -> str:
+def print_table(reports: Sequence[OpsReport]) -> str:
     """Lay the rows out as text, with the verdict on the whole of each program below."""
     rows = rows_of(reports)
     head = ("op", "uses", *target_names(), "why not")
@@ -69,7 +69,7 @@ def print_table(reports: Sequence[Report]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def print_json(reports: Sequence[Report]) -> str:
+def print_json(reports: Sequence[OpsReport]) -> str:
     """Give the same for other programs to read: a list with one object per module."""
     found = [
         {
@@ -85,7 +85,7 @@ def print_json(reports: Sequence[Report]) -> str:
     return json.dumps(found, indent=2) + "\n"
 
 
-def _verdicts(report: Report) -> Iterator[str]:
+def _verdicts(report: OpsReport) -> Iterator[str]:
     """Say what becomes of a whole program; what is the same for several targets is said once."""
     targets = dict[str, list[str]]()
     for target, support in report.support.items():

@@ -25,7 +25,7 @@ from typing import (
 )
 
 from shlo_disc.codec.sizes import decode_size, encode_size
-from shlo_disc.codec.streams import DamagedError, Sink, Source, class_of, damaged, has_64_bits, unsuitable
+from shlo_disc.codec.streams import DamagedError, Sink, StreamTables, class_of, damaged, has_64_bits, unsuitable
 from shlo_disc.size_expr import SizeOp
 
 _T = TypeVar("_T")
@@ -34,7 +34,7 @@ _LIST, _TUPLE = frozenset[type]({list}), frozenset[type]({tuple})
 
 
 _Encode: TypeAlias = Callable[[Any, Sink], Any]  # from a value to what JSON writes; its bytes go to the list
-_Decode: TypeAlias = Callable[[Any, Source], Any]  # from what JSON has read to a value
+_Decode: TypeAlias = Callable[[Any, StreamTables], Any]  # from what JSON has read to a value
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def decode(kind: type[_T], data: bytes) -> _T:
     if not _LENGTH <= start <= len(view):
         raise DamagedError(f"found {len(view)} bytes, expected at least {start}")
     try:
-        source = Source(view[start:])
+        source = StreamTables(view[start:])
         value = _of_class(kind).decode(json.loads(str(view[_LENGTH:start], "ascii")), source)
     except DamagedError:
         raise
@@ -99,7 +99,7 @@ def _of_class(kind: type) -> _Codec:
                 unsuitable(value, kind.__name__)
             return [part.encode(getattr(value, name), sink) for name, part in zip(names, parts, strict=True)]
 
-        def decode(found: Any, source: Source) -> Any:
+        def decode(found: Any, source: StreamTables) -> Any:
             if not read(found, source):
                 damaged(found, f"the {len(parts)} fields of a {kind.__name__}")
             return kind(*found)
@@ -115,13 +115,13 @@ def _late(values: frozenset[type], methods: Callable[[], tuple[_Encode, _Decode]
     def encode(value: Any, sink: Sink) -> Any:
         return methods()[0](value, sink)
 
-    def decode(found: Any, source: Source) -> Any:
+    def decode(found: Any, source: StreamTables) -> Any:
         return methods()[1](found, source)
 
     return _Codec(values, _LIST, encode, decode)
 
 
-def _items_reader(parts: Sequence[_Codec]) -> Callable[[Any, Source], bool]:
+def _items_reader(parts: Sequence[_Codec]) -> Callable[[Any, StreamTables], bool]:
     """What turns a list into values in place, each of another type; or says that it is not such a list.
 
     The types of all items are checked in one step: most of them are plain.
@@ -130,7 +130,7 @@ def _items_reader(parts: Sequence[_Codec]) -> Callable[[Any, Source], bool]:
     integers = tuple(place for place, part in enumerate(parts) if part.plain and int in part.json)
     others = tuple((place, part.decode) for place, part in enumerate(parts) if not part.plain)
 
-    def read(found: Any, source: Source) -> bool:
+    def read(found: Any, source: StreamTables) -> bool:
         if class_of(found) is not list or tuple(map(class_of, found)) not in accepted:
             return False
         for place in integers:
@@ -205,7 +205,7 @@ def _leaf(kind: type, wanted: str = "", accepts: Callable[[Any], bool] = lambda 
             unsuitable(value, wanted)
         return value
 
-    def decode(found: Any, _: Source) -> Any:
+    def decode(found: Any, _: StreamTables) -> Any:
         if class_of(found) is not kind or not accepts(found):
             damaged(found, wanted)
         return found
@@ -225,7 +225,7 @@ def _encode_bytes(value: Any, sink: Sink) -> int:
     return len(value)
 
 
-def _decode_bytes(found: Any, source: Source) -> bytes:
+def _decode_bytes(found: Any, source: StreamTables) -> bytes:
     return source.take(_INT.decode(found, source))
 
 
@@ -235,7 +235,7 @@ def _encode_path(value: Any, _: Sink) -> str:
     return str(value)
 
 
-def _decode_path(found: Any, source: Source) -> Path:
+def _decode_path(found: Any, source: StreamTables) -> Path:
     return Path(_STR.decode(found, source))
 
 
@@ -262,7 +262,7 @@ def _of_items(item: _Codec) -> _Codec:
             unsuitable(value, "a tuple")
         return [item.encode(x, sink) for x in value]
 
-    def decode(found: Any, source: Source) -> tuple[Any, ...]:
+    def decode(found: Any, source: StreamTables) -> tuple[Any, ...]:
         if class_of(found) is not list:
             damaged(found, "a list")
         if not found:
@@ -290,7 +290,7 @@ def _of_fixed(items: Sequence[_Codec]) -> _Codec:
             unsuitable(value, wanted)
         return [item.encode(x, sink) for item, x in zip(items, value, strict=True)]
 
-    def decode(found: Any, source: Source) -> tuple[Any, ...]:
+    def decode(found: Any, source: StreamTables) -> tuple[Any, ...]:
         if not read(found, source):
             damaged(found, wanted)
         return tuple(found)
@@ -307,7 +307,7 @@ def _of_mapping(item: _Codec) -> _Codec:
             unsuitable(value, "a mapping")
         return pairs.encode(tuple(cast("Mapping[str, Any]", value).items()), sink)
 
-    def decode(found: Any, source: Source) -> dict[str, Any]:
+    def decode(found: Any, source: StreamTables) -> dict[str, Any]:
         decoded = pairs.decode(found, source)
         mapping = dict(decoded)
         if len(mapping) != len(decoded):
@@ -332,7 +332,7 @@ def _of_union(members: Sequence[Any], module: str) -> _Codec:
         name = names.get(class_of(value))
         return rest.encode(value, sink) if name is None else [name, *tagged[name].encode(value, sink)]
 
-    def decode(found: Any, source: Source) -> Any:
+    def decode(found: Any, source: StreamTables) -> Any:
         if class_of(found) is not list:
             return rest.decode(found, source)
         name: Any = found[0] if found else None
@@ -357,7 +357,7 @@ def _of_untagged(codecs: Sequence[_Codec]) -> _Codec:
         codec = by_value.get(class_of(value))
         return unsuitable(value, wanted) if codec is None else codec.encode(value, sink)
 
-    def decode(found: Any, source: Source) -> Any:
+    def decode(found: Any, source: StreamTables) -> Any:
         codec = by_json.get(class_of(found))
         return damaged(found, wanted) if codec is None else codec.decode(found, source)
 

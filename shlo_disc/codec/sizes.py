@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shlo_disc.codec.streams import Sink, Source, class_of, damaged, has_64_bits, unsuitable
+from shlo_disc.codec.streams import Sink, StreamTables, class_of, damaged, has_64_bits, unsuitable
 from shlo_disc.size_expr import SIZE_FNS, SizeExpr, SizeOp
 
 _MOST_PARTS = 1 << 20  # of a size that is written as functions of functions, each of which may stand in several
@@ -23,7 +23,7 @@ def encode_size(value: SizeExpr, sink: Sink) -> Any:
     return found
 
 
-def decode_size(found: Any, source: Source) -> SizeOp:
+def decode_size(found: Any, source: StreamTables) -> SizeOp:
     """Read what `encode_size` has written of a function; without a step for each type hint, which takes longer."""
     if not found:
         damaged(found, "a function of sizes")

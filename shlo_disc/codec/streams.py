@@ -23,7 +23,7 @@ class Sink:
         self.sizes = dict[SizeOp, int]()
 
 
-class Source:
+class StreamTables:
     """The values of type `bytes`, and the functions of sizes, in the order in which they are met.
 
     Of the latter with how many numbers, names and functions each is made of.

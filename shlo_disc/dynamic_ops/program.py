@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shlo_disc.diagnostics import Span
-from shlo_disc.dynamic_ops.size_values import Contents
+from shlo_disc.dynamic_ops.size_values import KnownElements
 from shlo_disc.expr.dim import Dim, Sym
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import NO_BOUNDS, Bounds
@@ -214,7 +214,7 @@ class Program:
     constants: Mapping[Tensor, NDArray[np.generic]]
     names: Mapping[Tensor, str]
     sizes: Mapping[str, Dim]
-    sized: Mapping[Tensor, tuple[Contents, ...]]
+    sized: Mapping[Tensor, tuple[KnownElements, ...]]
     readings: tuple[Reading, ...] = ()
     late: tuple[LateReading, ...] = ()
     notes: tuple[str, ...] = ()

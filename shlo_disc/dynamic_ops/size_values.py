@@ -20,7 +20,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class KnownElements:
     """A small integer (or i1: 0 and 1) value of which every element is known as a dim; row-major.
 
     The elements are these dims if every step stays within its type, which is demanded where they decide a size. All
@@ -49,7 +49,7 @@ class Contents:
         known = tuple(value for value in found if value is not None)
         return known if len(known) == len(found) else None
 
-    def made_by(self, op: ir.Op, operands: Sequence[Contents]) -> Contents:
+    def made_by(self, op: ir.Op, operands: Sequence[KnownElements]) -> KnownElements:
         """The same, with how it was computed."""
         return replace(self, made=Computed(op, tuple(operands)))
 
@@ -59,5 +59,5 @@ class Computed:
     """An op of the arithmetic of sizes. `read`: the tensor (its name) and the axis whose size it is."""
 
     op: ir.Op
-    operands: tuple[Contents, ...] = ()
+    operands: tuple[KnownElements, ...] = ()
     read: tuple[str, int] | None = None

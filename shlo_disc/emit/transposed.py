@@ -51,12 +51,12 @@ def reading_instead(kernel: RowKernel, reads: Mapping[Read, Load]) -> RowKernel:
 
     def changed(stage: Stage) -> Stage:
         own = {load: other for (load, lane), other in reads.items() if stage.axes == (lane,)}
-        return rewrite_stage(stage, _Reader(own)) if own else stage
+        return rewrite_stage(stage, _LoadReplacer(own)) if own else stage
 
     return replace(kernel, stages=tuple(map(changed, kernel.stages)))
 
 
-class _Reader(DimRewriter):
+class _LoadReplacer(DimRewriter):
     """Puts other loads in the place of loads."""
 
     def __init__(self, reads: Mapping[Load, Load]) -> None:

@@ -34,7 +34,7 @@ from shlo_disc.ir.dtypes import DType
 Known: TypeAlias = tuple[Dim, Dim]
 
 
-class Judge(Protocol):
+class DimKnowledge(Protocol):
     """What is known of dims."""
 
     def interval(self, dim: Dim) -> tuple[int | None, int | None]:
@@ -46,27 +46,27 @@ class Judge(Protocol):
         ...
 
 
-def bounds(x: Scalar, judge: Judge) -> Bounds:
+def bounds(x: Scalar, judge: DimKnowledge) -> Bounds:
     """Dims between which an element lies, ends included; None for what is no integer."""
     if x.dtype.is_bool:
         return ZERO, ONE
     return _integer(x, judge) if x.dtype.is_integer else NO_BOUNDS
 
 
-def bounds_where(x: Scalar, condition: Scalar, holds: bool, judge: Judge) -> Bounds:
+def bounds_where(x: Scalar, condition: Scalar, holds: bool, judge: DimKnowledge) -> Bounds:
     """Bounds of an integer where a condition holds (or does not); None for an end that only its type gives."""
     low, high = _integer(x, _Assuming(judge, condition, holds))
     least, greatest = _of_type(x.dtype)
     return None if low == least else low, None if high == greatest else high
 
 
-def joined(a: Bounds, b: Bounds, judge: Judge) -> Bounds:
+def joined(a: Bounds, b: Bounds, judge: DimKnowledge) -> Bounds:
     """Bounds of what lies within one of two."""
     low = None if a[0] is None or b[0] is None else _lesser(a[0], b[0], judge)
     return low, None if a[1] is None or b[1] is None else _greater(a[1], b[1], judge)
 
 
-def decide(condition: Scalar, judge: Judge) -> bool | None:
+def decide(condition: Scalar, judge: DimKnowledge) -> bool | None:
     """Decide a comparison of integers, or whether an index is in range, by their bounds; None: it is open."""
     match condition:
         case Const(value):
@@ -95,7 +95,7 @@ def _both(a: bool | None, b: bool | None) -> bool | None:
     return True if a and b else None
 
 
-def _compared(direction: Direction, a: Known, b: Known, judge: Judge) -> bool | None:
+def _compared(direction: Direction, a: Known, b: Known, judge: DimKnowledge) -> bool | None:
     (a_low, a_high), (b_low, b_high) = a, b
     match direction:
         case Direction.LT:
@@ -114,7 +114,7 @@ def _compared(direction: Direction, a: Known, b: Known, judge: Judge) -> bool | 
     return False if judge.nonnegative(no) else None
 
 
-def _integer(x: Scalar, judge: Judge) -> Known:
+def _integer(x: Scalar, judge: DimKnowledge) -> Known:
     """Bounds of an integer that its type can hold."""
     if isinstance(judge, _Assuming) and (narrow := judge.narrowed(x)) is not None:
         return narrow
@@ -139,7 +139,7 @@ def _may_wrap(x: Scalar) -> bool:
 class _Assuming:
     """Judges on one side of a selection: there the condition holds, or it does not."""
 
-    outer: Judge
+    outer: DimKnowledge
     condition: Scalar
     holds: bool
 
@@ -178,7 +178,7 @@ _NEGATED = {
 }
 
 
-def _comparisons(condition: Scalar, holds: bool, judge: Judge) -> list[tuple[Direction, Scalar, Known]]:
+def _comparisons(condition: Scalar, holds: bool, judge: DimKnowledge) -> list[tuple[Direction, Scalar, Known]]:
     """Comparisons of integers with bounds of others that all hold if a condition does (or does not)."""
     match condition:
         case Compare(direction, a, b) if a.dtype.is_integer:
@@ -214,20 +214,20 @@ def _of_type(dtype: DType) -> Known:
     return const(low), const(high)
 
 
-def fits(found: Known, dtype: DType, judge: Judge) -> bool:
+def fits(found: Known, dtype: DType, judge: DimKnowledge) -> bool:
     """Whether numbers within these bounds do not wrap around."""
     least, greatest = dtype.integer_bounds
     return lies_between(found, least, greatest, judge)
 
 
-def lies_between(found: Known, least: int, greatest: int, judge: Judge) -> bool:
+def lies_between(found: Known, least: int, greatest: int, judge: DimKnowledge) -> bool:
     """Whether all numbers within bounds are proven to lie between two."""
     low, high = judge.interval(found[0])[0], judge.interval(found[1])[1]
     above = (low is not None and low >= least) or judge.nonnegative(found[0] - least)
     return above and ((high is not None and high <= greatest) or judge.nonnegative(greatest - found[1]))
 
 
-def _bounded(x: Scalar, judge: Judge) -> Known | None:
+def _bounded(x: Scalar, judge: DimKnowledge) -> Known | None:
     """Bounds of what a formula is before it wraps around."""
     match x:
         case Const(int() as value):
@@ -259,34 +259,34 @@ def _bounded(x: Scalar, judge: Judge) -> Known | None:
             return None
 
 
-def _lesser(a: Dim, b: Dim, judge: Judge) -> Dim:
+def _lesser(a: Dim, b: Dim, judge: DimKnowledge) -> Dim:
     return b if judge.nonnegative(a - b) else a if judge.nonnegative(b - a) else minimum(a, b)
 
 
-def _greater(a: Dim, b: Dim, judge: Judge) -> Dim:
+def _greater(a: Dim, b: Dim, judge: DimKnowledge) -> Dim:
     return a if judge.nonnegative(a - b) else b if judge.nonnegative(b - a) else maximum(a, b)
 
 
-def _least(a: Known, b: Known, dtype: DType, judge: Judge) -> Known:
+def _least(a: Known, b: Known, dtype: DType, judge: DimKnowledge) -> Known:
     """The lesser of two; the ends of the type's range are beyond every dim that it can hold."""
     low, high = _of_type(dtype)
     at_most = b[1] if a[1] == high else a[1] if b[1] == high else _lesser(a[1], b[1], judge)
     return (low if low in {a[0], b[0]} else _lesser(a[0], b[0], judge)), at_most
 
 
-def _greatest(a: Known, b: Known, dtype: DType, judge: Judge) -> Known:
+def _greatest(a: Known, b: Known, dtype: DType, judge: DimKnowledge) -> Known:
     """The greater of two."""
     low, high = _of_type(dtype)
     at_least = b[0] if a[0] == low else a[0] if b[0] == low else _greater(a[0], b[0], judge)
     return at_least, (high if high in {a[1], b[1]} else _greater(a[1], b[1], judge))
 
 
-def _either(a: Known, b: Known, dtype: DType, judge: Judge) -> Known:
+def _either(a: Known, b: Known, dtype: DType, judge: DimKnowledge) -> Known:
     """One of two."""
     return _least(a, b, dtype, judge)[0], _greatest(a, b, dtype, judge)[1]
 
 
-def _unary(fn: UnaryFn, x: Scalar, judge: Judge) -> Known | None:
+def _unary(fn: UnaryFn, x: Scalar, judge: DimKnowledge) -> Known | None:
     low, high = _integer(x, judge)
     match fn:
         case UnaryFn.NEGATE:
@@ -303,7 +303,7 @@ def _unary(fn: UnaryFn, x: Scalar, judge: Judge) -> Known | None:
             return None
 
 
-def _product(a: Known, b: Known, judge: Judge) -> Known | None:
+def _product(a: Known, b: Known, judge: DimKnowledge) -> Known | None:
     if judge.nonnegative(a[0]) and judge.nonnegative(b[0]):
         return a[0] * b[0], a[1] * b[1]
     if a[0] == a[1]:
@@ -314,13 +314,13 @@ def _product(a: Known, b: Known, judge: Judge) -> Known | None:
     return (a[0] * weight, a[1] * weight) if weight >= 0 else (a[1] * weight, a[0] * weight)
 
 
-def _quotient(a: Known, b: Known, judge: Judge) -> Known | None:
+def _quotient(a: Known, b: Known, judge: DimKnowledge) -> Known | None:
     if judge.nonnegative(a[0]) and judge.nonnegative(b[0] - 1):
         return ZERO, a[1]
     return None
 
 
-def _remainder(a: Known, b: Known, judge: Judge) -> Known | None:
+def _remainder(a: Known, b: Known, judge: DimKnowledge) -> Known | None:
     """The remainder has the sign of the dividend."""
     if not judge.nonnegative(b[0] - 1):
         return None
@@ -329,17 +329,17 @@ def _remainder(a: Known, b: Known, judge: Judge) -> Known | None:
     return 1 - b[1], b[1] - 1
 
 
-def _and(a: Known, b: Known, judge: Judge) -> Known | None:
+def _and(a: Known, b: Known, judge: DimKnowledge) -> Known | None:
     highs = [high for low, high in (a, b) if judge.nonnegative(low)]
     return (ZERO, minimum(*highs)) if highs else None
 
 
-def _shifted_right(a: Known, b: Known, judge: Judge) -> Known | None:
+def _shifted_right(a: Known, b: Known, judge: DimKnowledge) -> Known | None:
     del b
     return (ZERO, a[1]) if judge.nonnegative(a[0]) else None
 
 
-_FUNCTIONS: dict[BinaryFn, Callable[[Known, Known, Judge], Known | None]] = {
+_FUNCTIONS: dict[BinaryFn, Callable[[Known, Known, DimKnowledge], Known | None]] = {
     BinaryFn.ADD: lambda a, b, _: (a[0] + b[0], a[1] + b[1]),
     BinaryFn.SUBTRACT: lambda a, b, _: (a[0] - b[1], a[1] - b[0]),
     BinaryFn.MULTIPLY: _product,
@@ -351,7 +351,7 @@ _FUNCTIONS: dict[BinaryFn, Callable[[Known, Known, Judge], Known | None]] = {
 }
 
 
-def _folded(update: Scalar, carry: str, init: Scalar, judge: Judge) -> Known | None:
+def _folded(update: Scalar, carry: str, init: Scalar, judge: DimKnowledge) -> Known | None:
     """A fold that picks one of its elements: its value is the initial one or an element."""
     picked = _picked(update, carry)
     if picked is None:

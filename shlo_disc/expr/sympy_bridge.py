@@ -97,10 +97,10 @@ def size_to_sympy(size: SizeExpr, known: Mapping[str, SizeExpr]) -> Formula:
     >>> size_to_sympy(SizeOp("*", (64, SizeOp("max", ("n", "m")))), {"n": SizeOp("*", (2, "k")), "k": "k"})
     64*Max(2*k, m)
     """
-    return _Sizes(known).of(size)
+    return _SizeWriter(known).of(size)
 
 
-class _Sizes:
+class _SizeWriter:
     """Writes sizes; each symbol is written once."""
 
     def __init__(self, known: Mapping[str, SizeExpr]) -> None:

@@ -16,11 +16,11 @@ from shlo_disc.kernels.op_graph import group_inputs
 
 def merge_attention(plan: FusionPlan, body: Body, context: Context) -> FusionPlan:
     """Make one group of a product, the softmax of its rows, and the product that alone reads the softmax."""
-    merger = _Merger(plan, body, context)
+    merger = _AttentionMerger(plan, body, context)
     return merger.run()
 
 
-class _Merger:
+class _AttentionMerger:
     def __init__(self, plan: FusionPlan, body: Body, context: Context) -> None:
         assert context.abilities.attention is not None, "the target has a kernel for attention"
         self.plan, self.view = plan, PlanView(plan, body, context)

@@ -31,7 +31,7 @@ def merge_backward(plan: FusionPlan, body: Body, context: Context) -> FusionPlan
     """Make two groups of attention and its gradients, wherever both are found."""
     decisions, known = list[Decision](), set[Op[object]]()
     while True:
-        merger = _Merger(PlanView(plan, body, context), context)
+        merger = _BackwardMerger(PlanView(plan, body, context), context)
         found = None
         for group in plan.groups:
             if group.kind is not GroupKind.DOT or group.anchor is None or group.anchor in known:
@@ -42,7 +42,7 @@ def merge_backward(plan: FusionPlan, body: Body, context: Context) -> FusionPlan
                 decisions.append(Decision(group.anchor, group.roots[0].name, merged=False, reason=found))
             elif found is not None:
                 break
-        if not isinstance(found, _Found):
+        if not isinstance(found, _FoundBackward):
             return FusionPlan(plan.groups, (*plan.decisions, *decisions))
         decisions.append(Decision(found.scores, found.backward.roots[0].name, merged=True, reason=found.reason))
         plan = FusionPlan(merger.replaced(found), plan.decisions)
@@ -52,7 +52,7 @@ WAITS = "no attention: one gradient needs another one"
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _FoundBackward:
     """Both groups, those that they replace, and what these stored for others.
 
     Programs whose results are gradients alone may have no forward pass.
@@ -74,7 +74,7 @@ class _Found:
 
 
 @dataclass(frozen=True, slots=True)
-class _Region:
+class _ScoreRegion:
     """`tensors` depend on the scores, `ends` multiply them; `inner` groups make them, from the `second` product too.
 
     `stored` are those that others read. An inner group may also make something else from what is stored.
@@ -87,7 +87,7 @@ class _Region:
     inner: tuple[Group, ...]
 
 
-class _Merger:
+class _BackwardMerger:
     def __init__(self, view: PlanView, context: Context) -> None:
         assert context.abilities.attention is not None, "the target has a kernel for attention"
         self.view, self.ability = view, context.abilities.attention
@@ -99,7 +99,7 @@ class _Merger:
                 self.copies.setdefault(op, []).append(group)
         self.formulas = Formulas(context.facts, context.producers, lambda t: t in context.producers)
 
-    def find(self, first: Group) -> _Found | str | None:
+    def find(self, first: Group) -> _FoundBackward | str | None:
         """Both groups around the product `first`; why there are none, or None if nobody would expect them."""
         readers = [g for root in first.roots for g in self.view.readers.get(root, []) if g.kind is GroupKind.ROWS]
         if not any(self._is_maximum(op) for group in readers for op in group.ops):
@@ -107,7 +107,7 @@ class _Merger:
         found = self._around(first, also=True)
         return self._around(first, also=False) if found == WAITS else found
 
-    def _around(self, first: Group, *, also: bool) -> _Found | str | None:
+    def _around(self, first: Group, *, also: bool) -> _FoundBackward | str | None:
         """See `find`; `also`: what is made of one score each is computed here too, if only others need it."""
         region = self._region(first, also=also)
         if region is None or len(region.ends) < 2:
@@ -121,7 +121,7 @@ class _Merger:
     def _is_maximum(self, op: Op[object]) -> bool:
         return isinstance(op.attrs, ReduceAttrs) and reduction_name(self.formulas, op) == GREATEST
 
-    def _region(self, first: Group, *, also: bool) -> _Region | None:
+    def _region(self, first: Group, *, also: bool) -> _ScoreRegion | None:
         """Everything that depends on the scores up to the next products, and the gradients that it meets."""
         assert first.anchor is not None, "a product has its op"
         ops, anchors, readers = self._reached(first.anchor)
@@ -146,7 +146,7 @@ class _Merger:
         tensors = {t for op in (first.anchor, *ops) for t in op.results}
         stored = [self._base(t, tensors) for op in readers for t in all_operands(op) if t in tensors]
         stored += [t for t in self.view.body.results if t in tensors]
-        return _Region(tensors, tuple(dict.fromkeys(stored)), tuple(groups), tuple(anchors), tuple(inner.values()))
+        return _ScoreRegion(tensors, tuple(dict.fromkeys(stored)), tuple(groups), tuple(anchors), tuple(inner.values()))
 
     def _reached(self, product: Op[object]) -> tuple[list[Op[object]], list[Op[object]], list[Op[object]]]:
         """What computes one number per score, or per row of them; products of these; and what else reads them."""
@@ -185,7 +185,7 @@ class _Merger:
         homes = [self.view.home[t] for t in self.view.inputs[id(group)] if t in self.view.home]
         return list({id(g): g for g in homes}.values())
 
-    def _forward(self, last: Group, op: Op[object], region: _Region) -> Group | str:
+    def _forward(self, last: Group, op: Op[object], region: _ScoreRegion) -> Group | str:
         """The group that computes attention's result."""
         makers = {t: op for group in (*region.inner, last) for op in group.ops for t in op.results}
         ops = self.view.needed(last.roots, makers, frozenset())
@@ -196,7 +196,9 @@ class _Merger:
         kernel, tensors = built
         return self._refusal(kernel.q.dtype, (kernel.depth, kernel.width), tensors, forward) or forward
 
-    def _backward(self, first: Group, region: _Region, last: Group | None, forward: Group | None) -> _Found | str:
+    def _backward(
+        self, first: Group, region: _ScoreRegion, last: Group | None, forward: Group | None
+    ) -> _FoundBackward | str:
         """The group that computes all gradients; `last`: which ends the forward pass, if there is need of that."""
         assert first.anchor is not None, "a product has its op"
         parts = tuple(
@@ -226,9 +228,9 @@ class _Merger:
             return f"no attention: %{lost} is read by another group too"
         if self._waits_for(backward, made):
             return WAITS
-        return _Found(first.anchor, forward, backward, region.stored, gone, apart)
+        return _FoundBackward(first.anchor, forward, backward, region.stored, gone, apart)
 
-    def _cut(self, parts: Sequence[Group], region: _Region) -> tuple[tuple[Group, ...], tuple[Group, ...]]:
+    def _cut(self, parts: Sequence[Group], region: _ScoreRegion) -> tuple[tuple[Group, ...], tuple[Group, ...]]:
         """Epilogues without what reads another result of the launch, which is complete only after it; and these rests.
 
         That is so where queries are keys or values too: their gradients are added.
@@ -295,7 +297,7 @@ class _Merger:
                 stack += self.view.inputs[id(home)]
         return False
 
-    def _apart(self, region: _Region, gone: Sequence[Group]) -> list[Group]:
+    def _apart(self, region: _ScoreRegion, gone: Sequence[Group]) -> list[Group]:
         """What is left of these groups: masks that others read, and what reads what is stored."""
         inside, found = {id(group) for group in gone}, list[Group]()
         for group in region.inner:
@@ -315,13 +317,13 @@ class _Merger:
         return found
 
     def _needed_by(
-        self, roots: Sequence[Tensor], makers: Mapping[Tensor, Op[object]], region: _Region
+        self, roots: Sequence[Tensor], makers: Mapping[Tensor, Op[object]], region: _ScoreRegion
     ) -> tuple[tuple[Op[object], ...], tuple[Tensor, ...]]:
         """The ops among `makers` that compute `roots` from what is stored, and what they read."""
         ops = self.view.needed(roots, makers, frozenset(region.stored))
         return ops, self.view.read_by(Group(GroupKind.ROWS, ops, tuple(roots), None, None))
 
-    def replaced(self, found: _Found) -> tuple[Group, ...]:
+    def replaced(self, found: _FoundBackward) -> tuple[Group, ...]:
         """All groups, in an order in which they can run."""
         gone = {id(group) for group in found.gone}
         rest = [group for group in self.view.groups if id(group) not in gone]

@@ -19,12 +19,12 @@ from shlo_disc.dynamic_ops.opdef import Template
 from shlo_disc.dynamic_ops.program import Body, Op, Shape
 from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.fusion.cost import Amounts, largest, minus, plus, ratio, times
-from shlo_disc.fusion.group_builder import Draft
+from shlo_disc.fusion.group_builder import GroupDraft
 from shlo_disc.fusion.group_structure import group_structure
 from shlo_disc.fusion.product_chains import product_chains
 from shlo_disc.fusion.row_fit import joined_rows, result_refusal
 from shlo_disc.fusion.siblings import merge_siblings
-from shlo_disc.fusion.state import FusionState, Refusal
+from shlo_disc.fusion.state import FusionState, MergeRefusal
 from shlo_disc.kernels.contraction import epilogue_index, is_direct_convolution, is_matrix_product
 from shlo_disc.kernels.groups import Context, FusionPlan, Group, GroupKind
 from shlo_disc.kernels.row_spaces import without_ones
@@ -59,7 +59,7 @@ def plan_fusion(body: Body, context: Context) -> FusionPlan:
 class _Option:
     """One way to place an op: in these groups of its readers, with what it costs."""
 
-    drafts: tuple[Draft, ...]
+    drafts: tuple[GroupDraft, ...]
     cost: Amounts
 
 
@@ -69,8 +69,8 @@ class _Planner:
     def __init__(self, state: FusionState) -> None:
         self.state, self.costs = state, state.costs
         self.chains = product_chains(state)
-        self.epilogues = dict[Hashable, Refusal | None]()  # by the structure of the group
-        self.rows = dict[Draft, Shape]()  # of groups that the reduction which is being placed may join, with it
+        self.epilogues = dict[Hashable, MergeRefusal | None]()  # by the structure of the group
+        self.rows = dict[GroupDraft, Shape]()  # of groups that the reduction which is being placed may join, with it
         self.of_sizes = dict[Op[object], bool]()
 
     def run(self) -> None:
@@ -125,7 +125,7 @@ class _Planner:
                 known[current] = all(known[each] for each in inner)
         return known[op]
 
-    def _enter(self, op: Op[object], drafts: tuple[Draft, ...]) -> None:
+    def _enter(self, op: Op[object], drafts: tuple[GroupDraft, ...]) -> None:
         for draft in drafts:
             self.state.decide(op, draft, None, REPEATED if len(drafts) > 1 or self._repeats(op, draft) else MERGED)
             draft.rows = self.rows.get(draft, draft.rows)
@@ -134,12 +134,12 @@ class _Planner:
         else:
             self.state.duplicate(op, drafts)
 
-    def _repeats(self, op: Op[object], draft: Draft) -> bool:
+    def _repeats(self, op: Op[object], draft: GroupDraft) -> bool:
         """Whether a group computes elements more than once, be it for other rows of its own."""
         visits, _ = self.state.visits(op, draft)
         return any(visit > size for visit, size in zip(visits, self.state.size(op), strict=True))
 
-    def _options(self, op: Op[object], drafts: list[Draft]) -> list[_Option]:
+    def _options(self, op: Op[object], drafts: list[GroupDraft]) -> list[_Option]:
         """Ways to merge `op` into groups of its readers: all of them, or one that stores it for the others."""
         readers, stored = self.state.readers(op), any(t in self.state.outputs for t in op.results)
         added = {draft: self._added(op, draft) for draft in drafts}
@@ -170,14 +170,14 @@ class _Planner:
             return plus(passed, self.costs.memory(t for t in loaded if t not in chain.tensors))
         return plus(largest(plus(passed, self.costs.memory(loaded)), work), self.costs.launch)
 
-    def _added(self, op: Op[object], draft: Draft) -> Amounts:
+    def _added(self, op: Op[object], draft: GroupDraft) -> Amounts:
         """What a group costs more with `op`: for what it reads more, and for the work as often as it asks for it."""
         visits, _ = self.state.visits(op, draft)
         more = self.costs.memory(t for t in self.state.loaded(op) if t not in draft.loaded)
         memory, work = minus(draft.memory, self.costs.memory(op.results)), self.state.work(op, visits)
         return minus(largest(plus(memory, more), plus(draft.work, work)), largest(memory, draft.work))
 
-    def _inside(self, op: Op[object], added: Mapping[Draft, Amounts]) -> Amounts:
+    def _inside(self, op: Op[object], added: Mapping[GroupDraft, Amounts]) -> Amounts:
         """The cost of `op` in groups of its readers, given what it adds to each."""
         cost = reduce(plus, added.values())
         chain = self.chains.get(op)
@@ -185,58 +185,60 @@ class _Planner:
             cost = plus(cost, self.costs.memory([chain.product]))
         return cost
 
-    def _takes_product(self, op: Op[object], draft: Draft) -> bool:
+    def _takes_product(self, op: Op[object], draft: GroupDraft) -> bool:
         """Whether a group with `op` in it may still become the epilogue of the product that `op` reads."""
         if draft.kind is not GroupKind.ROWS or draft.reduces:
             return False
         return self.state.visits(op, draft)[0] == self.state.size(op)
 
-    def _loss(self, op: Op[object], best: _Option | None, apart: Amounts) -> Refusal:
+    def _loss(self, op: Op[object], best: _Option | None, apart: Amounts) -> MergeRefusal:
         """Why no way to merge `op` pays."""
         if (count := len(self.state.readers(op))) > 1 or best is None:
-            return Refusal(f"{count} groups read it: it is stored once")
+            return MergeRefusal(f"{count} groups read it: it is stored once")
         if op in self.chains:
-            return Refusal("a product computes it, as its epilogue")
-        return Refusal(f"it would be computed again for every row, at {ratio(best.cost, apart):.3g} times the cost")
+            return MergeRefusal("a product computes it, as its epilogue")
+        return MergeRefusal(
+            f"it would be computed again for every row, at {ratio(best.cost, apart):.3g} times the cost"
+        )
 
-    def _unfit(self, op: Op[object], draft: Draft) -> Refusal | None:
+    def _unfit(self, op: Op[object], draft: GroupDraft) -> MergeRefusal | None:
         """Why a group of this kind, or of this size, computes no more ops that are read as `op` is."""
         if draft.kind not in (GroupKind.ROWS, GroupKind.DOT, GroupKind.SCATTER):
-            return Refusal(f"its consumer is a {draft.kind.value} kernel, which reads memory")
+            return MergeRefusal(f"its consumer is a {draft.kind.value} kernel, which reads memory")
         if draft.anchor is not None and draft.anchor in self.state.nodes.consumers[op]:
-            return Refusal(f"the {draft.kind.value} reads its operands from memory")
+            return MergeRefusal(f"the {draft.kind.value} reads its operands from memory")
         if len(draft.ops) >= LARGEST_GROUP:
-            return Refusal(f"the group has {LARGEST_GROUP} ops already")
+            return MergeRefusal(f"the group has {LARGEST_GROUP} ops already")
         if op.name == "d_concatenate" and _joined_by(op, *draft.ops) > 2 * MOST_JOINED:
-            return Refusal(f"the group would choose among more than {2 * MOST_JOINED} operands of concatenations")
+            return MergeRefusal(f"the group would choose among more than {2 * MOST_JOINED} operands of concatenations")
         return None
 
-    def _refusal(self, op: Op[object], draft: Draft, dependent: Collection[Draft]) -> Refusal | None:
+    def _refusal(self, op: Op[object], draft: GroupDraft, dependent: Collection[GroupDraft]) -> MergeRefusal | None:
         """Why `op` may not be computed in a fit group; those that are `dependent` need another reader."""
         if draft in dependent:
-            return Refusal("another group between them must run first")
+            return MergeRefusal("another group between them must run first")
         if definition(op).template is Template.REDUCE:
             return self._reduce_refusal(op, draft)
         if self.state.indirections(op, draft) > MOST_INDIRECTIONS:
-            return Refusal(f"it would be an index of an index, more than {MOST_INDIRECTIONS} times")
+            return MergeRefusal(f"it would be an index of an index, more than {MOST_INDIRECTIONS} times")
         if (copies := self.state.visits(op, draft)[1]) > MOST_COPIES:
-            return Refusal(f"it would be computed at more than {MOST_COPIES} places")
+            return MergeRefusal(f"it would be computed at more than {MOST_COPIES} places")
         if copies > 1 and copies + sum(draft.copies.values()) > MOST_FORMULAS:
-            return Refusal(f"the group has {MOST_FORMULAS} formulas already")
+            return MergeRefusal(f"the group has {MOST_FORMULAS} formulas already")
         if any(t in self.state.outputs for t in op.results):
             return self._storage_refusal(op, draft)
         return None
 
-    def _reduce_refusal(self, op: Op[object], draft: Draft) -> Refusal | None:
+    def _reduce_refusal(self, op: Op[object], draft: GroupDraft) -> MergeRefusal | None:
         if draft.kind is not GroupKind.ROWS:
-            return Refusal("an epilogue sees one element at a time")
+            return MergeRefusal("an epilogue sees one element at a time")
         rows = joined_rows(self.state, op, draft)
-        if isinstance(rows, Refusal):
+        if isinstance(rows, MergeRefusal):
             return rows
         self.rows[draft] = rows
         return None
 
-    def _storage_refusal(self, op: Op[object], draft: Draft) -> Refusal | None:
+    def _storage_refusal(self, op: Op[object], draft: GroupDraft) -> MergeRefusal | None:
         """Why `draft` may not store the results of `op`, besides using them."""
         if definition(op).template is Template.REDUCE:
             return None  # it has the rows of the group
@@ -256,11 +258,11 @@ class _Planner:
                 return
         self.state.open(op, kind)
 
-    def _epilogue_refusal(self, op: Op[object], draft: Draft, kind: GroupKind) -> Refusal | None:
+    def _epilogue_refusal(self, op: Op[object], draft: GroupDraft, kind: GroupKind) -> MergeRefusal | None:
         if draft.kind is not GroupKind.ROWS or draft.reduces:
-            return Refusal("its consumer is no elementwise kernel")
+            return MergeRefusal("its consumer is no elementwise kernel")
         if any(root.shape != draft.roots[0].shape for root in draft.roots):
-            return Refusal("the consumer's results differ in shape")
+            return MergeRefusal("the consumer's results differ in shape")
         ops = sorted((op, *draft.ops), key=self.state.nodes.position.__getitem__)
         group = Group(kind, tuple(ops), tuple(draft.roots), None, op)
         key = group_structure(group, self.state.producers).key
@@ -274,12 +276,12 @@ def _joined_by(*ops: Op[object]) -> int:
     return sum(len(op.operands) for op in ops if op.name == "d_concatenate")
 
 
-def _index_refusal(op: Op[object], group: Group, state: FusionState) -> Refusal | None:
+def _index_refusal(op: Op[object], group: Group, state: FusionState) -> MergeRefusal | None:
     """Why a contraction or a scatter cannot have the rest of the group as its epilogue: where its elements are read."""
     if epilogue_index(op.results[0], group.roots, group.ops, state.facts, state.producers) is None:
-        return Refusal("the consumer does not read each element exactly once")
+        return MergeRefusal("the consumer does not read each element exactly once")
     if group.kind is GroupKind.SCATTER and accumulators(group, state.facts, state.producers) is None:
-        return Refusal("no result of the consumer has the type and the order of the scatter's")
+        return MergeRefusal("no result of the consumer has the type and the order of the scatter's")
     return None
 
 

@@ -15,7 +15,7 @@ from shlo_disc.kernels.groups import GroupKind
 
 
 @dataclass(slots=True, eq=False)
-class Draft:
+class GroupDraft:
     """A group while it grows; `visits`: how often each op computes an element, at each of the likely sizes.
 
     `indirections`: how many indices of indices an op is, for those that are one.
@@ -35,8 +35,8 @@ class Draft:
     memory: tuple[float, ...] = ()
     loaded: dict[Tensor, None] = field(default_factory=dict[Tensor, None])
     place: int = 0
-    before: dict[Draft, None] = field(default_factory=dict["Draft", None])
-    after: dict[Draft, None] = field(default_factory=dict["Draft", None])
+    before: dict[GroupDraft, None] = field(default_factory=dict["GroupDraft", None])
+    after: dict[GroupDraft, None] = field(default_factory=dict["GroupDraft", None])
 
     @property
     def label(self) -> str:
@@ -53,14 +53,14 @@ class DraftOrder:
     """The drafts of one body: each runs after those that it reads from."""
 
     def __init__(self) -> None:
-        self.drafts = dict[Draft, None]()
+        self.drafts = dict[GroupDraft, None]()
         self._first = 0
 
-    def ordered(self) -> list[Draft]:
+    def ordered(self) -> list[GroupDraft]:
         """All drafts as they can run."""
         return sorted(self.drafts, key=lambda draft: draft.place)
 
-    def open(self, draft: Draft, readers: Iterable[Draft]) -> None:
+    def open(self, draft: GroupDraft, readers: Iterable[GroupDraft]) -> None:
         """Add a draft that `readers` read, and that reads from none yet."""
         self._first -= 1
         draft.place = self._first
@@ -68,7 +68,7 @@ class DraftOrder:
         for reader in readers:
             _connect(draft, reader)
 
-    def dependent(self, drafts: Sequence[Draft], readers: Sequence[Draft]) -> set[Draft]:
+    def dependent(self, drafts: Sequence[GroupDraft], readers: Sequence[GroupDraft]) -> set[GroupDraft]:
         """Those of `drafts` that need one of `readers`: what all these read cannot be computed there."""
         if not drafts or len(readers) < 2:
             return set()
@@ -76,7 +76,7 @@ class DraftOrder:
         starts = [after for draft in readers for after in draft.after]
         return _reached_after(starts, last).intersection(drafts)
 
-    def extend(self, draft: Draft, readers: Iterable[Draft]) -> None:
+    def extend(self, draft: GroupDraft, readers: Iterable[GroupDraft]) -> None:
         """Let `readers` read from `draft`; no cycle may close."""
         readers = [r for r in readers if r is not draft]
         late = _reached_after(readers, draft.place - 1)
@@ -90,12 +90,12 @@ class DraftOrder:
         for place, each in zip(sorted(d.place for d in moved), moved, strict=True):
             each.place = place
 
-    def independent(self, a: Draft, b: Draft) -> bool:
+    def independent(self, a: GroupDraft, b: GroupDraft) -> bool:
         """Whether neither needs the other."""
         first, last = (a, b) if a.place < b.place else (b, a)
         return last not in _reached_after([first], last.place)
 
-    def merge(self, kept: Draft, gone: Draft) -> None:
+    def merge(self, kept: GroupDraft, gone: GroupDraft) -> None:
         """Let `kept` stand for both drafts, which must be independent."""
         del self.drafts[gone]
         for producer in gone.before:
@@ -107,12 +107,12 @@ class DraftOrder:
         self.extend(kept, gone.after)
 
 
-def _connect(producer: Draft, reader: Draft) -> None:
+def _connect(producer: GroupDraft, reader: GroupDraft) -> None:
     producer.after[reader] = None
     reader.before[producer] = None
 
 
-def _reached_after(starts: Iterable[Draft], last: int) -> set[Draft]:
+def _reached_after(starts: Iterable[GroupDraft], last: int) -> set[GroupDraft]:
     """The drafts that need one of `starts`, these included, up to place `last`."""
     stack = [draft for draft in starts if draft.place <= last]
     found = set(stack)
@@ -124,7 +124,7 @@ def _reached_after(starts: Iterable[Draft], last: int) -> set[Draft]:
     return found
 
 
-def _reached_before(draft: Draft, first: int) -> set[Draft]:
+def _reached_before(draft: GroupDraft, first: int) -> set[GroupDraft]:
     """The drafts that `draft` needs, itself included, that stand after place `first`."""
     stack, found = [draft], {draft}
     while stack:

@@ -31,13 +31,13 @@ class GroupStructure:
 
 def group_structure(group: Group, producers: Producers) -> GroupStructure:
     """What a kernel of `group` is made from."""
-    walk = _Walk(producers)
+    walk = _TensorNumbering(producers)
     key = walk.group(group)
     return GroupStructure((key, tuple(walk.entries)), tuple(walk.numbers))
 
 
 @dataclass(slots=True, eq=False)
-class _Walk:
+class _TensorNumbering:
     """Numbers tensors as they are met; an entry says what each op is, or what type a tensor from outside has."""
 
     producers: Producers

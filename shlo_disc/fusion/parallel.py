@@ -46,7 +46,7 @@ def merge_parallel(plan: FusionPlan, body: Body, context: Context) -> FusionPlan
     """Put small independent groups into common launches, and the groups into an order that still runs."""
     if len(plan.groups) < 2 or not context.points:
         return plan
-    launches = _Merger(plan.groups, body, context).run()
+    launches = _ParallelMerger(plan.groups, body, context).run()
     made = [(launch.place, launch.group()) for launch in launches]
     inside = {k for launch in launches for k in launch.members}
     kept = [(float(k), group) for k, group in enumerate(plan.groups) if k not in inside]
@@ -56,7 +56,7 @@ def merge_parallel(plan: FusionPlan, body: Body, context: Context) -> FusionPlan
 
 
 @dataclass(slots=True, eq=False)
-class _Launch:
+class _JointLaunch:
     """Groups, by number, that run together at one place of the plan, and those that memory kept from joining."""
 
     place: float
@@ -94,7 +94,7 @@ def _named(group: Group) -> Op[object]:
     return group.anchor or group.ops[-1]
 
 
-class _Merger:
+class _ParallelMerger:
     """One pass over the groups of one body."""
 
     def __init__(self, groups: Sequence[Group], body: Body, context: Context) -> None:
@@ -203,13 +203,13 @@ class _Merger:
 
     # -- launches
 
-    def run(self) -> list[_Launch]:
+    def run(self) -> list[_JointLaunch]:
         """The launches of at least two groups."""
         opening = [(*self._key(k), k) for k in self.small]
         closing = [(-self._window(k)[1], k) for k in self.small]
         heapify(opening)
         heapify(closing)
-        launches, done = list[_Launch](), set[int]()
+        launches, done = list[_JointLaunch](), set[int]()
         while opening:
             *key, k = heappop(opening)
             if k in done:
@@ -242,10 +242,10 @@ class _Merger:
             return (opens + min(closes, floor(opens) + 1)) / 2
         return (max(opens, ceil(closes) - 1) + closes) / 2
 
-    def _launch(self, first: int, closing: list[tuple[float, int]], done: set[int]) -> _Launch | None:
+    def _launch(self, first: int, closing: list[tuple[float, int]], done: set[int]) -> _JointLaunch | None:
         """A launch of one group, and of all that may stand at its place; None if nobody joins it."""
         done.add(first)
-        before, launch = self.place[first], _Launch(self._first_place(first), self.groups)
+        before, launch = self.place[first], _JointLaunch(self._first_place(first), self.groups)
         if not self._join(launch, first):
             return None
         again = list[tuple[float, int]]()
@@ -274,7 +274,7 @@ class _Merger:
                 heappush(closing, (-self._window(made)[1], made))
         return launch
 
-    def _join(self, launch: _Launch, k: int) -> bool:
+    def _join(self, launch: _JointLaunch, k: int) -> bool:
         """Add a group to a launch if it may and should."""
         opens, closes = self._window(k)
         if not opens < launch.place < closes:

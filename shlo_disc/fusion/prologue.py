@@ -42,7 +42,7 @@ _READERS = frozenset({GroupKind.DOT, GroupKind.SCATTER})
 
 def merge_prologues(plan: FusionPlan, body: Body, context: Context) -> FusionPlan:
     """Move into products what computes their operands, where it pays; again, where what reads it has moved since."""
-    merger = _Merger(plan, body, context)
+    merger = _PrologueMerger(plan, body, context)
     roots = [root for group in plan.groups if group.kind is GroupKind.ROWS for root in group.roots]
     asked = dict[Tensor, frozenset[int]]()
     while waiting := [root for root in roots if merger.is_stored(root) and asked.get(root) != merger.read_by(root)]:
@@ -62,7 +62,7 @@ class _Move:
     ops: tuple[Op[object], ...]
 
 
-class _Merger:
+class _PrologueMerger:
     """The groups of one body while ops move between them; their order stays one in which they can run."""
 
     def __init__(self, plan: FusionPlan, body: Body, context: Context) -> None:

@@ -10,8 +10,8 @@ from shlo_disc.expr.dim import Dim, const, product
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import Index
 from shlo_disc.fusion.cost import Amounts, divided, largest, plus, ratio, times
-from shlo_disc.fusion.group_builder import Draft
-from shlo_disc.fusion.state import FusionState, Refusal
+from shlo_disc.fusion.group_builder import GroupDraft
+from shlo_disc.fusion.state import FusionState, MergeRefusal
 from shlo_disc.kernels.groups import Machine
 from shlo_disc.kernels.op_graph import reduced_dims, row_space, space_of
 from shlo_disc.kernels.row_spaces import (
@@ -25,14 +25,14 @@ from shlo_disc.kernels.row_spaces import (
 )
 
 
-def joined_rows(state: FusionState, op: Op[object], draft: Draft) -> Shape | Refusal:
+def joined_rows(state: FusionState, op: Op[object], draft: GroupDraft) -> Shape | MergeRefusal:
     """The rows of a group with the reduction `op` in it: its own, or coarser ones if the machine stays busy."""
     rows = row_space(op)
     assert rows is not None, "a reduction fixes a row space"
     if draft.rows is None or same_rows(draft.rows, rows, state.facts):
         finer = max(draft.rows or (), rows, key=lambda r: len(without_ones(r)))  # divides a row's number least
         return _fits(state, op, draft, finer) or finer
-    different = Refusal(
+    different = MergeRefusal(
         f"its rows {show_rows(rows, state.facts)} are not the group's rows {show_rows(draft.rows, state.facts)}",
         claims_of(rows, draft.rows, state.facts),
     )
@@ -40,11 +40,11 @@ def joined_rows(state: FusionState, op: Op[object], draft: Draft) -> Shape | Ref
         if _fits(state, op, draft, coarse) is None:
             if _stays_busy(state, op, draft, coarse):
                 return coarse
-            return Refusal(f"one row per {show_rows(coarse, state.facts)} would keep too few workers busy")
+            return MergeRefusal(f"one row per {show_rows(coarse, state.facts)} would keep too few workers busy")
     return different
 
 
-def _stays_busy(state: FusionState, op: Op[object], draft: Draft, rows: Shape) -> bool:
+def _stays_busy(state: FusionState, op: Op[object], draft: GroupDraft, rows: Shape) -> bool:
     """Whether one kernel of few rows is faster than one kernel for `op` and one for the rest, which have more."""
     if not without_ones(rows) and product(space_of(op, 0)).constant is None:
         return False  # any number of rows, which one row would hold all at once
@@ -66,7 +66,7 @@ def _stays_busy(state: FusionState, op: Op[object], draft: Draft, rows: Shape) -
     return ratio(together, plus(apart, times(costs.launch, 2))) <= 1
 
 
-def _is_short(state: FusionState, op: Op[object], draft: Draft) -> bool:
+def _is_short(state: FusionState, op: Op[object], draft: GroupDraft) -> bool:
     """Whether all of a group and `op` is one row so short that one worker is done before a kernel has started.
 
     At likely sizes: targets spread a row that turns out to be long.
@@ -81,41 +81,41 @@ def _serial(work: Amounts, rows: Amounts, machine: Machine) -> Amounts:
     return tuple(amount * max(1.0, machine.workers / count) for amount, count in zip(work, rows, strict=True))
 
 
-def result_refusal(state: FusionState, op: Op[object], draft: Draft) -> Refusal | None:
+def result_refusal(state: FusionState, op: Op[object], draft: GroupDraft) -> MergeRefusal | None:
     """Why a group may not store the results of `op`, which computes elements."""
     for tensor in op.results:
         if draft.rows is None:
             if tensor.shape != draft.roots[0].shape:
-                return Refusal("its result is needed in memory and has another shape than the group's")
+                return MergeRefusal("its result is needed in memory and has another shape than the group's")
         elif leading(tensor.shape, rows_of(draft.rows, state.facts), state.facts) is None:
             claims = claims_of(tensor.shape, draft.rows, state.facts)
-            return Refusal("its result is needed in memory and does not have the rows of the group", claims)
+            return MergeRefusal("its result is needed in memory and does not have the rows of the group", claims)
     return None
 
 
-def _fits(state: FusionState, op: Op[object], draft: Draft, rows: Shape) -> Refusal | None:
+def _fits(state: FusionState, op: Op[object], draft: GroupDraft, rows: Shape) -> MergeRefusal | None:
     """Why the group may not have these rows with the reduction `op` in it."""
     count, facts = rows_of(rows, state.facts), state.facts
     if not without_ones(rows) and any(without_ones(t.shape) for t in draft.roots):
         columns = column_count([op, *draft.reduces], draft.roots, facts)
         shared_out = columns is not None and _keeps_row(state, op, draft, columns, whole=True)
         if not shared_out and not _is_short(state, op, draft):
-            return Refusal("it reduces everything, and the group has more than one row")
+            return MergeRefusal("it reduces everything, and the group has more than one row")
     for root in draft.roots:
         if leading(root.shape, count, facts) is None:
             claims = claims_of(root.shape, rows, facts)
-            return Refusal(f"a result of the group does not have the rows {show_rows(rows, facts)}", claims)
+            return MergeRefusal(f"a result of the group does not have the rows {show_rows(rows, facts)}", claims)
     reductions = [op] if draft.rows == rows else [op, *draft.reduces]
     for reduction in reductions:
         own = row_space(reduction)
         assert own is not None, "a reduction fixes a row space"
         if leading(own, count, facts) is None:
-            return Refusal(
+            return MergeRefusal(
                 f"its rows {show_rows(own, facts)} are not the group's rows {show_rows(rows, facts)}",
                 claims_of(own, rows, facts),
             )
         if not _keeps_row(state, reduction, draft, count):
-            return Refusal("a consumer reads another row of it")
+            return MergeRefusal("a consumer reads another row of it")
     return None
 
 
@@ -132,7 +132,7 @@ def column_count(reductions: Sequence[Op[object]], roots: Sequence[Tensor], fact
     return None if others or count.constant == 1 else count
 
 
-def _keeps_row(state: FusionState, op: Op[object], draft: Draft, count: Dim, *, whole: bool = False) -> bool:
+def _keeps_row(state: FusionState, op: Op[object], draft: GroupDraft, count: Dim, *, whole: bool = False) -> bool:
     """Whether every path from `op` to the group's results stays in one of `count` rows.
 
     `whole`: the rows are all elements of what is computed, as columns are that a reduction has left. Leading dims of

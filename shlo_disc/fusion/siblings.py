@@ -5,7 +5,7 @@ from __future__ import annotations
 from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.expr.dim import product
 from shlo_disc.fusion.cost import ratio
-from shlo_disc.fusion.group_builder import Draft
+from shlo_disc.fusion.group_builder import GroupDraft
 from shlo_disc.fusion.row_fit import column_count
 from shlo_disc.fusion.state import FusionState
 from shlo_disc.kernels.groups import GroupKind
@@ -18,7 +18,7 @@ SHARED = 0.25  # the part of its memory that a group must share; else its kernel
 
 def merge_siblings(state: FusionState) -> None:
     """Merge groups of rows that read the same tensor, in program order."""
-    readers = dict[Tensor, list[Draft]]()
+    readers = dict[Tensor, list[GroupDraft]]()
     for draft in state.order.ordered():
         if draft.kind is not GroupKind.ROWS:
             continue
@@ -36,13 +36,13 @@ def merge_siblings(state: FusionState) -> None:
                 known.append(kept)
 
 
-def _candidates(draft: Draft, readers: dict[Tensor, list[Draft]]) -> list[Draft]:
+def _candidates(draft: GroupDraft, readers: dict[Tensor, list[GroupDraft]]) -> list[GroupDraft]:
     """Groups before this one that read a tensor that it reads, the last ones first."""
     found = [other for tensor in draft.loaded for other in readers.get(tensor, [])[-MOST_TRIED:]]
     return list(dict.fromkeys(sorted(found, key=lambda other: -other.place)))[:MOST_TRIED]
 
 
-def _are_siblings(state: FusionState, a: Draft, b: Draft) -> bool:
+def _are_siblings(state: FusionState, a: GroupDraft, b: GroupDraft) -> bool:
     """Whether two groups have the same rows, share much of what they read, and do not need each other."""
     if len(a.ops) + len(b.ops) > LARGEST_GROUP or not _have_same_rows(state, a, b):
         return False
@@ -51,7 +51,7 @@ def _are_siblings(state: FusionState, a: Draft, b: Draft) -> bool:
     return least * SHARED <= 1 and state.order.independent(a, b)
 
 
-def _have_same_rows(state: FusionState, a: Draft, b: Draft) -> bool:
+def _have_same_rows(state: FusionState, a: GroupDraft, b: GroupDraft) -> bool:
     if a.rows is not None and b.rows is not None:
         if not same_rows(a.rows, b.rows, state.facts):
             return False
@@ -66,5 +66,5 @@ def _have_same_rows(state: FusionState, a: Draft, b: Draft) -> bool:
     return all(leading(root.shape, count, state.facts) is not None for root in roots)
 
 
-def _same_shape(a: Draft, b: Draft) -> bool:
+def _same_shape(a: GroupDraft, b: GroupDraft) -> bool:
     return a.roots[0].shape == b.roots[0].shape and product(a.roots[0].shape).constant != 1

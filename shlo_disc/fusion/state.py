@@ -12,7 +12,7 @@ from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.expr.dim import Dim
 from shlo_disc.expr.scalar import Index
 from shlo_disc.fusion.cost import Amounts, Costs, largest, minus, plus, times
-from shlo_disc.fusion.group_builder import Draft, DraftOrder
+from shlo_disc.fusion.group_builder import DraftOrder, GroupDraft
 from shlo_disc.fusion.op_nodes import OpNodes
 from shlo_disc.kernels.groups import Claim, Context, Decision, FusionPlan, Group, GroupKind
 from shlo_disc.kernels.op_cost import is_counting, weight
@@ -20,7 +20,7 @@ from shlo_disc.kernels.op_graph import all_operands, row_space, space_of
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class MergeRefusal:
     """Why a merge may not be, or does not pay; `claims` as in `Decision`."""
 
     reason: str
@@ -30,8 +30,8 @@ class Refusal:
 @dataclass(frozen=True, slots=True)
 class _Record:
     op: Op[object]
-    draft: Draft
-    refusal: Refusal | None
+    draft: GroupDraft
+    refusal: MergeRefusal | None
     reason: str
 
 
@@ -45,25 +45,25 @@ class FusionState:
         self.reads = ReadTable(context.structures)
         self.costs = Costs.at(context.abilities.machine, context.points)
         self.order = DraftOrder()
-        self.homes = dict[Op[object], list[Draft]]()
+        self.homes = dict[Op[object], list[GroupDraft]]()
         self.same_row = dict[tuple[Space, Index, Shape, Dim], bool]()  # `row_fit` has asked
         self._records = list[_Record]()
-        self._merged = dict[Draft, Draft]()
+        self._merged = dict[GroupDraft, GroupDraft]()
         self._loaded = dict[Op[object], tuple[Tensor, ...]]()
         self._weights = dict[Op[object], float]()
         self._indexing = dict[Op[object], frozenset[Tensor]]()
         self._counting = dict[Op[object], bool]()
         # When an op is asked about, what reads it has its place for good: ops are placed from the results backwards.
-        self._readers = dict[Op[object], list[Draft]]()
-        self._visits = dict[tuple[Op[object], Draft], tuple[Amounts, int]]()
+        self._readers = dict[Op[object], list[GroupDraft]]()
+        self._visits = dict[tuple[Op[object], GroupDraft], tuple[Amounts, int]]()
 
     # -- growing
 
-    def open(self, op: Op[object], kind: GroupKind) -> Draft:
+    def open(self, op: Op[object], kind: GroupKind) -> GroupDraft:
         """Give `op` a group of its own."""
         rows = kind is GroupKind.ROWS
         roots = [t for t in op.results if self.nodes.is_read(t)] if rows else []
-        draft = Draft(kind, [op], roots or list(op.results), None if rows else op)
+        draft = GroupDraft(kind, [op], roots or list(op.results), None if rows else op)
         draft.rows = row_space(op) if rows else None
         draft.visits[op], draft.copies[op] = self.size(op), 1
         draft.work = self.work(op, self.size(op))
@@ -74,7 +74,7 @@ class FusionState:
         self.order.open(draft, readers)
         return draft
 
-    def join(self, op: Op[object], draft: Draft) -> None:
+    def join(self, op: Op[object], draft: GroupDraft) -> None:
         """Compute `op` in a group of its readers; others read it from memory, unless they compute it too."""
         others = self.others(op, draft)
         visits, copies = self.visits(op, draft)
@@ -96,14 +96,14 @@ class FusionState:
         draft.memory = minus(plus(draft.memory, self.costs.memory((*roots, *more))), self.costs.memory(own))
         self.order.extend(draft, others)
 
-    def duplicate(self, op: Op[object], drafts: Sequence[Draft]) -> None:
+    def duplicate(self, op: Op[object], drafts: Sequence[GroupDraft]) -> None:
         """Compute `op` in each of its readers' groups."""
         self.homes[op] = list(drafts)
         for draft in drafts:
             self.join(op, draft)
         self.homes[op] = list(drafts)
 
-    def merge(self, kept: Draft, gone: Draft) -> None:
+    def merge(self, kept: GroupDraft, gone: GroupDraft) -> None:
         """Make one group of two that do not need each other."""
         self.order.merge(kept, gone)
         for op in gone.ops:
@@ -125,14 +125,14 @@ class FusionState:
 
     # -- questions
 
-    def readers(self, op: Op[object]) -> list[Draft]:
+    def readers(self, op: Op[object]) -> list[GroupDraft]:
         """The groups that read `op`."""
         if (known := self._readers.get(op)) is None:
             found = dict.fromkeys([d for user in self.nodes.consumers[op] for d in self.homes[user]])
             known = self._readers[op] = list(found)
         return known
 
-    def others(self, op: Op[object], draft: Draft) -> list[Draft]:
+    def others(self, op: Op[object], draft: GroupDraft) -> list[GroupDraft]:
         """The groups that have to read `op` from memory if `draft` computes it."""
         own = (draft, *self.homes.get(op, ()))
         return [d for d in self.readers(op) if d not in own]
@@ -152,7 +152,7 @@ class FusionState:
             return 1.0
         return 0.0 if is_counting(op, self.producers, self._counting) else weight(op)
 
-    def _memory(self, draft: Draft) -> Amounts:
+    def _memory(self, draft: GroupDraft) -> Amounts:
         return self.costs.memory((*draft.loaded, *draft.roots))
 
     def loaded(self, op: Op[object]) -> tuple[Tensor, ...]:
@@ -163,13 +163,13 @@ class FusionState:
             known = self._loaded[op] = tuple(dict.fromkeys(found))
         return known
 
-    def visits(self, op: Op[object], draft: Draft) -> tuple[Amounts, int]:
+    def visits(self, op: Op[object], draft: GroupDraft) -> tuple[Amounts, int]:
         """How often `draft` would compute an element of `op` that it does not store, and at how many places."""
         if (known := self._visits.get((op, draft))) is None:
             known = self._visits[op, draft] = self._visits_of(op, draft)
         return known
 
-    def _visits_of(self, op: Op[object], draft: Draft) -> tuple[Amounts, int]:
+    def _visits_of(self, op: Op[object], draft: GroupDraft) -> tuple[Amounts, int]:
         if isinstance(op.attrs, ReduceAttrs):  # once per row, by a stage of its own
             return self.size(op), 1
         found: dict[tuple[Index, Op[object] | None], tuple[Amounts, int]] = {}
@@ -191,7 +191,7 @@ class FusionState:
             total, copies = plus(total, visits), copies + count
         return total, copies
 
-    def indirections(self, op: Op[object], draft: Draft) -> int:
+    def indirections(self, op: Op[object], draft: GroupDraft) -> int:
         """How many elements of `draft` would have to be read, one to find the other, because `op` says where."""
         users = [user for user in self.nodes.consumers[op] if user in draft.visits]
         depths = [draft.indirections.get(user, 0) + (not self._indices(user).isdisjoint(op.results)) for user in users]
@@ -204,7 +204,7 @@ class FusionState:
 
     # -- the result
 
-    def decide(self, op: Op[object], draft: Draft, refusal: Refusal | None, reason: str = "") -> None:
+    def decide(self, op: Op[object], draft: GroupDraft, refusal: MergeRefusal | None, reason: str = "") -> None:
         """Record a merge that was made, for `reason`, or refused."""
         self._records.append(_Record(op, draft, refusal, reason))
 
@@ -213,7 +213,7 @@ class FusionState:
         groups = tuple(self._finished(draft) for draft in self.order.ordered())
         return FusionPlan(groups, tuple(map(self._decision, self._records)))
 
-    def _finished(self, draft: Draft) -> Group:
+    def _finished(self, draft: GroupDraft) -> Group:
         ops = sorted(draft.ops, key=self.nodes.position.__getitem__)
         return Group(draft.kind, tuple(ops), tuple(dict.fromkeys(draft.roots)), draft.rows, draft.anchor)
 

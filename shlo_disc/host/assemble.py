@@ -9,12 +9,12 @@ from typing import Any, assert_never, cast
 
 from shlo_disc.analysis.limits import limits
 from shlo_disc.analysis.sizes import free_symbols
-from shlo_disc.artifact import Argument, Artifact, CheckText, Reading, Result, SizeLimit, SourceFile
+from shlo_disc.artifact import Argument, Artifact, CheckText, Result, SizeLimit, SizeReading, SourceFile
 from shlo_disc.diagnostics import Span, from_line
 from shlo_disc.dynamic_ops.program import Check, Parameter, Program, Tensor
 from shlo_disc.emit.remarks import require_plain
 from shlo_disc.expr.dim import Dim, of
-from shlo_disc.host.program import GridRef, HostCallRef, HostProgram, HostStep, KernelRef, LaunchStep, Made
+from shlo_disc.host.program import ControlSource, GridRef, HostCallRef, HostProgram, HostStep, KernelRef, LaunchStep
 from shlo_disc.host_ir import (
     Buffer,
     Case,
@@ -26,9 +26,9 @@ from shlo_disc.host_ir import (
     GridLaunch,
     HostCall,
     Launch,
+    LaunchGroup,
     Member,
     Product,
-    Region,
     Step,
     Variant,
     While,
@@ -54,7 +54,7 @@ def assemble(
         results=tuple(Result(t.dtype.numpy, _sizes(t.shape)) for t in program.returned),
         symbols=(*(symbol.name for symbol in program.given), *(s.name for s, _ in definitions)),
         raw=tuple((r.argument, r.axis) for r in program.raw_dims),
-        readings=tuple(Reading(r.argument, r.element) for r in program.readings),
+        readings=tuple(SizeReading(r.argument, r.element) for r in program.readings),
         definitions=tuple(d.size_expr() for _, d in definitions),
         checks=tuple(map(_check, program.checks)),
         buffers=cast("tuple[Buffer, ...]", _finished(host.buffers)),
@@ -107,7 +107,7 @@ def _finished(planned: Any) -> Any:
     match planned:
         case Dim():
             return planned.size_expr()
-        case Made() | Tensor():
+        case ControlSource() | Tensor():
             return None
         case tuple():
             return tuple([_finished(each) for each in cast("tuple[Any, ...]", planned)])
@@ -130,7 +130,7 @@ def _step(step: HostStep, numbers: _Numbers) -> Step:
     match step:
         case LaunchStep():
             return _leaf(step, numbers)
-        case Region(members):
+        case LaunchGroup(members):
             launched = tuple([replace(_finished(_bare(m)), launch=_launch(m.launch)) for m in members])
             return replace(_finished(replace(step, members=())), members=launched)
         case Copy():

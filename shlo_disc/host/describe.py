@@ -20,7 +20,7 @@ from shlo_disc.expr.dim import Dim, of
 from shlo_disc.fusion.traffic import traffic
 from shlo_disc.host.fact_texts import fact_texts, shape_texts, size_spans
 from shlo_disc.host.program import HostProgram, HostStep, LaunchStep
-from shlo_disc.host_ir import Case, Copy, Region, While
+from shlo_disc.host_ir import Case, Copy, LaunchGroup, While
 from shlo_disc.ir.core import Module
 from shlo_disc.kernels.groups import FusionPlan, Group
 from shlo_disc.kernels.op_graph import group_inputs, is_control
@@ -116,7 +116,7 @@ class _Groups:
             match step:
                 case LaunchStep():
                     yield self._numbers[step.group]
-                case Region(members):
+                case LaunchGroup(members):
                     yield None
                     yield from self.numbers_of([member.launch for member in members])
                 case Copy():
@@ -214,7 +214,7 @@ def _launches(steps: Sequence[HostStep]) -> Iterator[LaunchStep]:
         match step:
             case LaunchStep():
                 yield step
-            case Region(members):
+            case LaunchGroup(members):
                 yield from (member.launch for member in members)
             case While(condition, _, body):
                 yield from _launches((*condition, *body))

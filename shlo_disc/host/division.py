@@ -22,7 +22,7 @@ _Loops = tuple[tuple[Sym, Dim], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class ElementAccess:
     """An element of the tensor at a position, by the loops around it (outermost first); `offset` None: any element."""
 
     position: int
@@ -40,7 +40,7 @@ class Division:
 
     line: Dim
     count: Dim
-    accesses: tuple[Access, ...]
+    accesses: tuple[ElementAccess, ...]
     pieces: Dim
     block: Sym | None
     work: Dim
@@ -59,7 +59,7 @@ class Division:
         found = [access for access in self.accesses if access.position == position]
         return all(self._in_row(access, width, lines, facts) for access in found)
 
-    def _in_row(self, access: Access, width: Dim, lines: Dim, facts: Facts) -> bool:
+    def _in_row(self, access: ElementAccess, width: Dim, lines: Dim, facts: Facts) -> bool:
         if access.offset is None:
             return False
         for symbol, extent in access.loops:
@@ -67,7 +67,7 @@ class Division:
         return facts.canonical(access.offset // width) == facts.canonical(self.line // lines)
 
 
-def row_accesses(kernel: RowKernel) -> tuple[Access, ...]:
+def row_accesses(kernel: RowKernel) -> tuple[ElementAccess, ...]:
     """Those of a kernel of rows, or of one map."""
     loops = _loops(kernel.rows)
     return tuple(access for stage in kernel.stages for access in _of_stage(kernel.params, stage, loops))
@@ -80,28 +80,28 @@ def row_line(kernel: RowKernel) -> tuple[Dim, Dim]:
     return linear([of(axis.symbol) for axis in axes], extents), product(extents)
 
 
-def product_accesses(kernel: DotKernel) -> tuple[Access, ...]:
+def product_accesses(kernel: DotKernel) -> tuple[ElementAccess, ...]:
     """Those of a product without a batch, whose lines are its rows: all lines read all of B."""
     loops = _loops((kernel.row,))
     found = list(_of_operand(kernel, kernel.a, loops))
-    found += [Access(access.position, None) for access in _of_operand(kernel, kernel.b, loops)]
+    found += [ElementAccess(access.position, None) for access in _of_operand(kernel, kernel.b, loops)]
     found += _of_stage(kernel.params, Stage((kernel.column,), (False,), kernel.epilogue, ()), loops)
     return tuple(found)
 
 
-def _of_operand(kernel: DotKernel, operand: MatrixView | Panel, loops: _Loops) -> Iterator[Access]:
+def _of_operand(kernel: DotKernel, operand: MatrixView | Panel, loops: _Loops) -> Iterator[ElementAccess]:
     if isinstance(operand, MatrixView):
         depth = ((_DEPTH, kernel.depth),)
         offset = operand.offset + operand.row_stride * of(kernel.row.symbol) + operand.column_stride * of(_DEPTH)
-        yield Access(kernel.params.index(operand.source), offset, (*loops, *depth))
+        yield ElementAccess(kernel.params.index(operand.source), offset, (*loops, *depth))
         return
     own = {operand.line.symbol: of(kernel.row.symbol)}
     for access in _loads(kernel.params, (operand.value,), _loops((operand.line, operand.depth))):
         offset = None if access.offset is None else access.offset.substitute(own)
-        yield Access(access.position, offset, (*loops, *access.loops[1:]))
+        yield ElementAccess(access.position, offset, (*loops, *access.loops[1:]))
 
 
-def _of_stage(params: Sequence[Param], stage: Stage, loops: _Loops) -> Iterator[Access]:
+def _of_stage(params: Sequence[Param], stage: Stage, loops: _Loops) -> Iterator[ElementAccess]:
     loops = (*loops, *_loops(stage.axes))
     stores = (*stage.stores, *(store for reduction in stage.reductions for store in reduction.stores))
     roots: list[Node] = [store.value for store in stores]
@@ -111,11 +111,11 @@ def _of_stage(params: Sequence[Param], stage: Stage, loops: _Loops) -> Iterator[
     for store in stores:
         roots += [data.formula for data in store.offset.data()]
         if isinstance(store.target, Param):
-            yield Access(numbers[store.target], None if store.offset.data() else store.offset, loops)
+            yield ElementAccess(numbers[store.target], None if store.offset.data() else store.offset, loops)
     yield from _loads(params, roots, loops)
 
 
-def _loads(params: Sequence[Param], roots: Iterable[Node], loops: _Loops) -> Iterator[Access]:
+def _loads(params: Sequence[Param], roots: Iterable[Node], loops: _Loops) -> Iterator[ElementAccess]:
     """The loads of formulas; within folds, anywhere on the folds' axes."""
     nodes, numbers = list(nodes_of(roots)), {param: number for number, param in enumerate(params)}
     folds = dict.fromkeys(axis for node in nodes if isinstance(node, FoldResult) for axis in node.fold.axes)
@@ -124,7 +124,7 @@ def _loads(params: Sequence[Param], roots: Iterable[Node], loops: _Loops) -> Ite
     for node in nodes:
         if isinstance(node, Load) and isinstance(node.source, Param):
             (offset,) = node.index
-            yield Access(numbers[node.source], offset if is_plain and not offset.data() else None, inner)
+            yield ElementAccess(numbers[node.source], offset if is_plain and not offset.data() else None, inner)
 
 
 def _loops(axes: Sequence[Axis]) -> _Loops:

@@ -12,14 +12,14 @@ from typing import TypeAlias
 
 from shlo_disc.diagnostics import Span
 from shlo_disc.dynamic_ops.program import Op, Program, Tensor
-from shlo_disc.dynamic_ops.size_values import Computed, Contents
+from shlo_disc.dynamic_ops.size_values import Computed, KnownElements
 from shlo_disc.expr.dim import Dim, Sym
 from shlo_disc.legalize.shape_value_folding import is_arithmetic, moved_from
 from shlo_disc.report_model import FactText, ShapeText
 
 Place: TypeAlias = Callable[[Span], str]
 _Reasons: TypeAlias = tuple[tuple[int, int], ...]
-_Element: TypeAlias = tuple[Contents, int]
+_Element: TypeAlias = tuple[KnownElements, int]
 
 
 def fact_texts(program: Program, where: Place, origin: Place) -> tuple[FactText, ...]:
@@ -148,7 +148,7 @@ class _Shapes:
                 found[number, x.made.read[1]] = None
         return tuple(found)
 
-    def _arithmetic(self, x: Contents, made: Computed) -> int:
+    def _arithmetic(self, x: KnownElements, made: Computed) -> int:
         """The number of an integer that the text computes; what it is computed from has its number before it."""
         waiting = [(x, made)]
         while waiting:

@@ -14,7 +14,7 @@ from functools import reduce
 from typing import assert_never
 
 from shlo_disc.host.program import HostStep, LaunchStep
-from shlo_disc.host_ir import Case, Copy, Region, While
+from shlo_disc.host_ir import Case, Copy, LaunchGroup, While
 
 
 class Liveness:
@@ -74,7 +74,7 @@ class Liveness:
                     self._moment(step, (index,), ())
                     for branch in branches:
                         self._number(branch)
-                case Region():
+                case LaunchGroup():
                     raise AssertionError("launches are put together when their order and memory is known")
                 case _:
                     assert_never(step)
@@ -90,7 +90,7 @@ class Liveness:
                 case Case(_, _, branches):
                     entries = [self._flow(branch, needed) for branch in branches]
                     needed = self._before(step, reduce(int.__or__, entries, 0))
-                case Region():
+                case LaunchGroup():
                     raise AssertionError("launches are put together when their order and memory is known")
                 case _:
                     assert_never(step)

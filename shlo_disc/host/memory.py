@@ -26,7 +26,7 @@ from shlo_disc.host.regions import Locality
 from shlo_disc.host.rooms import Rooms
 from shlo_disc.host.scheduling import AtPoints
 from shlo_disc.host.step_order import other_orders, pairs_in_place
-from shlo_disc.host_ir import Buffer, BufferKind, Case, Command, Copy, Region, While
+from shlo_disc.host_ir import Buffer, BufferKind, Case, Command, Copy, LaunchGroup, While
 from shlo_disc.kernels.groups import Context
 from shlo_disc.limits import MOST_HOSTS
 
@@ -36,7 +36,7 @@ _LENT: frozenset[BufferKind] = frozenset({"argument", "constant", "packed", "nul
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class UnplacedBuffer:
     """A buffer before its memory is known: see `HostBuffer`."""
 
     kind: BufferKind
@@ -51,7 +51,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class MemoryLayout:
     """Buffers with their memory, the steps without copies that became needless, the arena's formulas."""
 
     buffers: tuple[HostBuffer, ...]
@@ -62,8 +62,8 @@ class Memory:
 
 
 def allocate(
-    places: Sequence[Place], steps: tuple[HostStep, ...], context: Context, donated: Collection[int] = ()
-) -> Memory:
+    places: Sequence[UnplacedBuffer], steps: tuple[HostStep, ...], context: Context, donated: Collection[int] = ()
+) -> MemoryLayout:
     """Give every buffer its memory; that of the `donated` arguments (by number) may be written.
 
     Steps change places where that needs less memory at some likely sizes, and at none more. On the same condition
@@ -89,7 +89,7 @@ def allocate(
 class _Setting:
     """What all layouts of a program have: buffers, those arguments that are `donated`, and what is known."""
 
-    places: Sequence[Place]
+    places: Sequence[UnplacedBuffer]
     context: Context
     donated: Collection[int]
     locality: Locality
@@ -161,7 +161,7 @@ class _Layout:
     def _copies(self) -> int:
         return sum(isinstance(step, Copy) for step in _leaves(self._kept))
 
-    def memory(self) -> Memory:
+    def memory(self) -> MemoryLayout:
         """The buffers, at offsets that hold for all sizes."""
         places, homes, context = self._places, self._homes, self._context
         names = {s.name for at in places for s in at.size.symbols()}.union(s.name for p in context.points for s in p)
@@ -180,14 +180,14 @@ class _Layout:
             for slot, (at, home) in enumerate(zip(places, homes, strict=True))
         ]  # fmt: skip
         definitions = (*units, *found.definitions)
-        return Memory(tuple(buffers), kept, definitions, found.arena, _donations(places, homes))
+        return MemoryLayout(tuple(buffers), kept, definitions, found.arena, _donations(places, homes))
 
 
-def _is_tenant(at: Place, moments: int) -> bool:
+def _is_tenant(at: UnplacedBuffer, moments: int) -> bool:
     return at.kind == "arena" and moments != 0
 
 
-def _donations(places: Sequence[Place], homes: Sequence[int]) -> tuple[Donation, ...]:
+def _donations(places: Sequence[UnplacedBuffer], homes: Sequence[int]) -> tuple[Donation, ...]:
     """The arguments whose memory holds anything else."""
     found = dict[int, int | None]()
     for slot, home in enumerate(homes):
@@ -201,7 +201,12 @@ class _Sharing:
     """Slots that are one memory: a union-find whose roots know when their memory is needed and how large it is."""
 
     def __init__(
-        self, places: Sequence[Place], live: Liveness, regions: RegionMemory, context: Context, donated: Collection[int]
+        self,
+        places: Sequence[UnplacedBuffer],
+        live: Liveness,
+        regions: RegionMemory,
+        context: Context,
+        donated: Collection[int],
     ) -> None:
         self.places, self.live, self.regions, self.facts = places, live, regions, context.facts
         self.points = context.points
@@ -332,7 +337,7 @@ def _leaves(steps: Sequence[HostStep]) -> Iterator[LaunchStep | Copy]:
             case Case(_, _, branches):
                 for branch in branches:
                     yield from _leaves(branch)
-            case Region():
+            case LaunchGroup():
                 raise AssertionError("launches are put together when their order and memory is known")
             case _:
                 assert_never(step)

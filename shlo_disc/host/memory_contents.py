@@ -217,7 +217,7 @@ class LostError(InternalError):
         self.loss = loss
 
 
-class Contents:
+class MemoryContents:
     """What memory holds, by home: the values that are there whole. `lost` says how what else was there was lost."""
 
     def __init__(self, layout: Layout, lost: dict[int, Loss], clock: Clock) -> None:
@@ -225,9 +225,9 @@ class Contents:
         self._values = dict[int, frozenset[Value]]()
         self._sorted = list[_Place]()  # homes in the arena that hold something; each is proven to be below the next
 
-    def copy(self) -> Contents:
+    def copy(self) -> MemoryContents:
         """The same, to go on with another way."""
-        made = Contents(self._layout, self.lost, self._clock)
+        made = MemoryContents(self._layout, self.lost, self._clock)
         made._values, made._sorted = dict(self._values), list(self._sorted)
         return made
 
@@ -286,7 +286,7 @@ class Contents:
         if self._layout.is_in_arena(home):
             del self._sorted[bisect_left(self._sorted, self._layout.place(home))]
 
-    def keep(self, other: Contents) -> None:
+    def keep(self, other: MemoryContents) -> None:
         """Keep what another way leads to as well."""
         for home, values in list(self._values.items()):
             both = values & other.of(home)

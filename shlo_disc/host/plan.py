@@ -8,8 +8,17 @@ from typing import TypeAlias
 
 from shlo_disc.dynamic_ops.program import Body, Program, Tensor
 from shlo_disc.expr.dim import Dim, Sym
-from shlo_disc.host.memory import Place, allocate
-from shlo_disc.host.program import GridRef, HostProgram, HostStep, KernelRef, LaunchRef, LaunchStep, Made, PackRef
+from shlo_disc.host.memory import UnplacedBuffer, allocate
+from shlo_disc.host.program import (
+    ControlSource,
+    GridRef,
+    HostProgram,
+    HostStep,
+    KernelRef,
+    LaunchRef,
+    LaunchStep,
+    PackRef,
+)
 from shlo_disc.host.verify import verify_host
 from shlo_disc.host_ir import BufferKind, Case, Copy, While
 from shlo_disc.ir.dtypes import DType
@@ -59,7 +68,7 @@ class _HostPlanner:
         self, program: Program, context: Context, fuse: Fuse, lower: LowerGroup, donated: Collection[int]
     ) -> None:
         self.program, self.context, self.fuse, self.lower, self.donated = program, context, fuse, lower, donated
-        self.places = list[Place]()
+        self.places = list[UnplacedBuffer]()
         self.slots = dict[Tensor, int]()
         self.plans = list[FusionPlan]()
         self.definitions = dict[Sym, Dim]()  # of launches
@@ -87,7 +96,7 @@ class _HostPlanner:
     # -- slots
 
     def _place(self, kind: BufferKind, number: int, tensor: Tensor) -> int:
-        self.places.append(Place(kind, number, tensor))
+        self.places.append(UnplacedBuffer(kind, number, tensor))
         return len(self.places) - 1
 
     def _write(self, tensor: Tensor) -> int:
@@ -153,7 +162,9 @@ class _HostPlanner:
         if (known := loop.packed.get(key)) is not None:
             return known
         size, span = (pack.size * pack.worth,), group.ops[0].span
-        self.places.append(Place("arena", 0, Tensor(f"packed{len(self.places)}", size, DType.UI8, span), given))
+        self.places.append(
+            UnplacedBuffer("arena", 0, Tensor(f"packed{len(self.places)}", size, DType.UI8, span), given)
+        )
         slot = loop.packed[key] = len(self.places) - 1
         launch = replace(pack.kernel.launch, extent=pack.kernel.launch.extent * pack.worth)
         kernel = replace(pack.kernel, launch=launch)
@@ -179,7 +190,7 @@ class _HostPlanner:
         flag = self._read(condition.results[0])
         body_steps = (*self._body(body), *self._rebind(body.results, carries))
         self.loops.pop()
-        return [*before, *loop.before, While(condition_steps, flag, body_steps, Made(group, tuple(carries)))]
+        return [*before, *loop.before, While(condition_steps, flag, body_steps, ControlSource(group, tuple(carries)))]
 
     def _rebind(self, results: Sequence[Tensor], carries: Sequence[int]) -> list[HostStep]:
         """Copy the new carries over the old ones, all at once: what another copy overwrites waits aside."""
@@ -206,4 +217,4 @@ class _HostPlanner:
             steps = self._body(body)
             steps += [Copy(self._read(t), slot) for t, slot in zip(body.results, results, strict=True)]
             branches.append(tuple(steps))
-        return [Case(index, dtype, tuple(branches), Made(group, tuple(results)))]
+        return [Case(index, dtype, tuple(branches), ControlSource(group, tuple(results)))]

@@ -14,7 +14,7 @@ from shlo_disc.artifact import Donation
 from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.expr.dim import Dim, Sym
 from shlo_disc.host.division import Division
-from shlo_disc.host_ir import Buffer, Case, Copy, Launch, Region, Variant, While
+from shlo_disc.host_ir import Buffer, Case, Copy, Launch, LaunchGroup, Variant, While
 from shlo_disc.kernels.groups import FusionPlan, Group
 
 InPlace: TypeAlias = tuple[tuple[int, int], ...]
@@ -127,15 +127,17 @@ class LaunchStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class ControlSource:
     """What a loop or a case was made from, and the slots that it writes: of what is carried, or of its results."""
 
     group: Group
     written: tuple[int, ...]
 
 
-PlannedRegion: TypeAlias = Region[Dim, LaunchStep]
-HostStep: TypeAlias = LaunchStep | PlannedRegion | Copy | While["HostStep", Made] | Case["HostStep", Made]
+PlannedRegion: TypeAlias = LaunchGroup[Dim, LaunchStep]
+HostStep: TypeAlias = (
+    LaunchStep | PlannedRegion | Copy | While["HostStep", ControlSource] | Case["HostStep", ControlSource]
+)
 HostBuffer: TypeAlias = Buffer[Dim, Tensor]
 
 
@@ -167,7 +169,7 @@ def bodies_of(step: HostStep) -> Sequence[Sequence[HostStep]]:
             return condition, body
         case Case(branches=branches):
             return branches
-        case LaunchStep() | Copy() | Region():
+        case LaunchStep() | Copy() | LaunchGroup():
             return ()
         case _:
             assert_never(step)
@@ -180,7 +182,7 @@ def slots_of(step: HostStep) -> Iterator[int]:
             yield from slots
         case Copy(source, target):
             yield from (source, target)
-        case Region(members):
+        case LaunchGroup(members):
             yield from (slot for member in members for slot in member.launch.slots)
         case While(flag=flag, made=made):
             yield from (flag, *made.written)

@@ -18,7 +18,7 @@ from shlo_disc.expr.facts import Facts
 from shlo_disc.fusion.traffic import elements
 from shlo_disc.host.division import Division
 from shlo_disc.host.program import HostStep, KernelRef, LaunchStep, PlannedRegion
-from shlo_disc.host_ir import Case, Held, Member, Region, While
+from shlo_disc.host_ir import Case, Held, LaunchGroup, Member, While
 
 UNIT_ROWS = 192  # of a product, at most: more leave less to share, fewer read its right operand more often
 ENOUGH_ROWS = 16  # for each thread: then one has at most a sixteenth more than another
@@ -203,7 +203,7 @@ def as_step(region: LaunchRun, unit: Sym, homes: Sequence[int], held: Mapping[in
     members = [replace(member, held=_held(member.launch, homes, held, height)) for member in members]
     work = total(division.work for division in found)
     grain = maximum(1, const(found[0].grain) // maximum(1, work // maximum(1, ceildiv(rows, height))))
-    return Region(tuple(members), height, units, grain, work // found[0].grain, scratch), size
+    return LaunchGroup(tuple(members), height, units, grain, work // found[0].grain, scratch), size
 
 
 def _held(step: LaunchStep, homes: Sequence[int], held: Mapping[int, Dim], height: Dim) -> tuple[Held[Dim], ...]:

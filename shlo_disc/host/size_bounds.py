@@ -16,7 +16,7 @@ from shlo_disc.expr.dim import Dim
 from shlo_disc.expr.magnitude import ANY, LARGEST, Monomial, covering
 from shlo_disc.expr.node import Node
 from shlo_disc.host.division import Division
-from shlo_disc.host.program import HostProgram, Made
+from shlo_disc.host.program import ControlSource, HostProgram
 from shlo_disc.kernels.groups import Group
 from shlo_disc.schedules.candidates import Candidate
 from shlo_disc.schedules.model import Rates
@@ -51,7 +51,7 @@ def dims_in(value: object) -> Iterator[Dim]:
         case tuple():
             for each in cast("tuple[object, ...]", value):
                 yield from dims_in(each)
-        case Node() | Group() | Division() | Made() | Candidate() | Rates():
+        case Node() | Group() | Division() | ControlSource() | Candidate() | Rates():
             pass  # symbols, what a step was made from, and numbers of the compiler's
         case _ if is_dataclass(value):
             for field in fields(value):

@@ -15,7 +15,7 @@ import numpy as np
 
 from shlo_disc.host.program import HostStep, InPlace, LaunchStep
 from shlo_disc.host.scheduling import AtPoints, Task, Tasks
-from shlo_disc.host_ir import Case, Copy, Region, While
+from shlo_disc.host_ir import Case, Copy, LaunchGroup, While
 
 _KEPT = 2  # orders that are worth a closer look
 _Steps: TypeAlias = tuple[HostStep, ...]
@@ -81,7 +81,7 @@ class _Program:
                 found = [self._ordered(branch) for branch in branches]
                 is_same = all(new is old for (new, _), old in zip(found, branches, strict=True))
                 ordered = step if is_same else replace(step, branches=tuple(new for new, _ in found))
-            case Region():
+            case LaunchGroup():
                 raise AssertionError("launches are put together when their order and memory is known")
             case _:
                 assert_never(step)
@@ -92,7 +92,7 @@ class _Program:
 
 def _bodies(step: HostStep) -> tuple[_Steps, ...]:
     match step:
-        case LaunchStep() | Copy() | Region():
+        case LaunchStep() | Copy() | LaunchGroup():
             return ()
         case While(condition, _, body):
             return condition, body
@@ -117,7 +117,7 @@ def _reads(step: HostStep) -> Iterator[int]:
             yield flag
         case Case(index, _, _):
             yield index
-        case Region():
+        case LaunchGroup():
             raise AssertionError("launches are put together when their order and memory is known")
         case _:
             assert_never(step)
@@ -132,7 +132,7 @@ def _writes(step: HostStep) -> Iterator[int]:
             yield target
         case While() | Case():
             yield from (slot for body in _bodies(step) for inner in body for slot in _writes(inner))
-        case Region():
+        case LaunchGroup():
             raise AssertionError("launches are put together when their order and memory is known")
         case _:
             assert_never(step)

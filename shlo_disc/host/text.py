@@ -15,7 +15,7 @@ from shlo_disc.emit.spelling import Spelling
 from shlo_disc.expr.dim import Atom, Dim
 from shlo_disc.host.program import HostBuffer, HostCallRef, HostProgram, HostStep, LaunchRef, LaunchStep, PlannedRegion
 from shlo_disc.host.size_bounds import print_bounds, size_bounds
-from shlo_disc.host_ir import Case, Copy, Region, While
+from shlo_disc.host_ir import Case, Copy, LaunchGroup, While
 from shlo_disc.ir.dtypes import DType, by_numpy_name
 
 # Not inlined: sizes of a call are formulas by the hundred, and half of the host program's compilation was what their
@@ -163,7 +163,7 @@ def kernel_names(steps: Sequence[HostStep]) -> list[str]:
             case LaunchStep(kernel, _):
                 if not isinstance(kernel, HostCallRef):
                     found[kernel.name] = None
-            case Region(members):
+            case LaunchGroup(members):
                 found |= dict.fromkeys(kernel_names([member.launch for member in members]))
             case While(condition, _, body):
                 found |= dict.fromkeys(kernel_names((*condition, *body)))
@@ -186,7 +186,7 @@ def has_host_calls(steps: Sequence[HostStep]) -> bool:
                 inside = has_host_calls((*condition, *body))
             case Case(_, _, branches):
                 inside = any(map(has_host_calls, branches))
-            case Copy() | Region():
+            case Copy() | LaunchGroup():
                 inside = False
             case _:
                 assert_never(step)
@@ -246,7 +246,7 @@ class StepPrinter(ABC):
                 if step.unless is None:
                     return lines
                 return [f"if (b{step.unless} == nullptr) {{", *(INDENT + line for line in lines), "}"]
-            case Region():
+            case LaunchGroup():
                 return self.region(step)
             case Copy(source, target):
                 return self.copy(source, target)

@@ -19,20 +19,20 @@ from shlo_disc.diagnostics import InternalError
 from shlo_disc.dynamic_ops.program import Op, Program, Tensor
 from shlo_disc.expr.dim import Dim
 from shlo_disc.fusion.traffic import bytes_of
-from shlo_disc.host.memory_contents import Clock, Contents, Layout, Loss, LostError, Packed
+from shlo_disc.host.memory_contents import Clock, Layout, Loss, LostError, MemoryContents, Packed
 from shlo_disc.host.program import (
+    ControlSource,
     HostProgram,
     HostStep,
     KernelRef,
     LaunchStep,
-    Made,
     PackRef,
     PlannedRegion,
     bodies_of,
     slots_of,
 )
 from shlo_disc.host.verify_region import check_rows, is_alone
-from shlo_disc.host_ir import Case, Copy, Region, While
+from shlo_disc.host_ir import Case, Copy, LaunchGroup, While
 from shlo_disc.kernels.groups import Context, Group
 from shlo_disc.kernels.verify_kernel import parts_that_meet
 
@@ -45,10 +45,10 @@ def verify_host(
     `donated` are the numbers of the arguments that a call may overwrite. Returns the conditions under which that is
     so: sums of sizes that have to be at least 0, as they are at likely sizes, and for which no proof was found.
     """
-    return _Verifier(program, host, context, donated).run()
+    return _HostVerifier(program, host, context, donated).run()
 
 
-class _Verifier:
+class _HostVerifier:
     def __init__(self, program: Program, host: HostProgram, context: Context, donated: Collection[int]) -> None:
         self.program, self.host, self.context, self.donated = program, host, context, donated
         points = (*context.points, *points_alike(program))
@@ -61,7 +61,7 @@ class _Verifier:
         last.update((self.home(slot), len(self.moments)) for slot in results[: len(program.body.results)])
         self.clock = Clock(last)
         self.lost = dict[int, Loss]()
-        self.contents = Contents(self.layout, self.lost, self.clock)
+        self.contents = MemoryContents(self.layout, self.lost, self.clock)
         self.of_branches: frozenset[int] = frozenset()  # the results' slots of the branches that the step is in
         self.written = dict[int, frozenset[int]]()  # by a loop or a branch (its id): the homes that it writes
 
@@ -79,7 +79,7 @@ class _Verifier:
                 return self.layout.conditions
 
     def _follow(self) -> None:
-        self.contents, self.of_branches = Contents(self.layout, self.lost, self.clock), frozenset()
+        self.contents, self.of_branches = MemoryContents(self.layout, self.lost, self.clock), frozenset()
         self.lost.clear()
         arguments, results = len(self.program.parameters), len(self.program.body.results)
         constants = arguments + len(self.program.constants)
@@ -139,7 +139,7 @@ class _Verifier:
                     self._launch(step, f"{where} ({step.kernel.name})")
                 case Copy(source, target):
                     self._copy(source, target, f"{where} (a copy)")
-                case Region():
+                case LaunchGroup():
                     self._region(step, f"{where} (a region)")
                 case While():
                     self._while(step, f"{where} (a loop)")
@@ -307,7 +307,7 @@ class _Verifier:
         for home in held:
             self.contents.drop(home, where)
 
-    def _while(self, step: While[HostStep, Made], where: str) -> None:
+    def _while(self, step: While[HostStep, ControlSource], where: str) -> None:
         carried = self._carried(step)
         for slot, (operand, *_), _ in carried:
             self._require_value(slot, operand, f"{where}, where it begins,")
@@ -327,7 +327,7 @@ class _Verifier:
             self._require_value(slot, tensor, f"{where}, at the end of its body,")
         self.contents = after
 
-    def _carried(self, step: While[HostStep, Made]) -> list[tuple[int, tuple[Tensor, ...], Tensor]]:
+    def _carried(self, step: While[HostStep, ControlSource]) -> list[tuple[int, tuple[Tensor, ...], Tensor]]:
         """Slots that a loop carries, with what is there in turn, and at the end of its body.
 
         What each turn hands on and no step names is left out: its result is its operand, wherever that is, and may be
@@ -344,7 +344,7 @@ class _Verifier:
                 found.append((slot, names, last))
         return found
 
-    def _case(self, step: Case[HostStep, Made], where: str) -> None:
+    def _case(self, step: Case[HostStep, ControlSource], where: str) -> None:
         op = _anchor(step.made.group)
         self._require_value(step.index, op.operands[0], where)
         before, after, outer = self.contents, None, self.of_branches
@@ -371,7 +371,7 @@ class _Verifier:
                     found.update(map(self.home, written))
                 case Copy(_, target):
                     found.add(self.home(target))
-                case Region(members):
+                case LaunchGroup(members):
                     found.update(self.home(slot) for member in members for slot in member.launch.written)
                 case While() | Case():
                     if id(step) not in self.written:

@@ -33,7 +33,7 @@ _HOLDERS = (SymbolAttr, ArrayAttr, DictAttr, RecordAttr)  # attributes in which 
 @with_room
 def verify_module(module: Module, spell: _Spell) -> None:
     """Raise `VerifyError` where the module is not well connected; `spell` gives the text of a type for errors."""
-    _Verifier(_symbols(module), spell).module(module)
+    _ModuleVerifier(_symbols(module), spell).module(module)
 
 
 def _symbols(module: Module) -> Mapping[str, _Content]:
@@ -57,7 +57,7 @@ def _name(content: _Content) -> str | None:
     return name.value if isinstance(name, StringAttr) else None
 
 
-class _Verifier:
+class _ModuleVerifier:
     """Walks a module once."""
 
     def __init__(self, symbols: Mapping[str, _Content], spell: _Spell) -> None:

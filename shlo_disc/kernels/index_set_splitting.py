@@ -64,7 +64,7 @@ class Seams:
 
 
 @dataclass(frozen=True, slots=True)
-class _Cut:
+class _SeamCut:
     """`condition` is `inside` for `first <= symbol < last` of an axis, and not `inside` elsewhere."""
 
     condition: Scalar
@@ -86,7 +86,7 @@ def split_at_seams(kernel: RowKernel, facts: Facts, wanted: Seams) -> RowKernel:
         (stage,) = stages
         axes = (*kernel.rows, *stage.axes)
         lifted = replace(stage, axes=axes, reduced=(False,) * len(axes))
-        parts = _Cutter(facts, frozenset(), wanted).split(lifted)
+        parts = _StageCutter(facts, frozenset(), wanted).split(lifted)
         if len(parts) > 1:
             return replace(kernel, rows=(), stages=tuple(parts))
     return replace(kernel, stages=tuple(stages))
@@ -96,11 +96,11 @@ def split_stage(stage: Stage, rows: Sequence[Axis], facts: Facts, wanted: Seams)
     """The segments of a stage, in order. `rows`: what stays the same during a stage."""
     for axis in rows:
         facts = facts.with_index(axis.symbol, axis.extent)
-    return _Cutter(facts, frozenset(axis.symbol.name for axis in rows), wanted).split(stage)
+    return _StageCutter(facts, frozenset(axis.symbol.name for axis in rows), wanted).split(stage)
 
 
 @dataclass(frozen=True, slots=True)
-class _Cutter:
+class _StageCutter:
     """Cuts the stages of one kernel. `rows`: the symbols that stay the same during a stage."""
 
     facts: Facts
@@ -123,7 +123,7 @@ class _Cutter:
 
     # -- where
 
-    def _find(self, stage: Stage) -> _Cut | None:
+    def _find(self, stage: Stage) -> _SeamCut | None:
         deps = Dependence()
         for condition in _conditions(stage_formulas(stage)):
             for number, axis in enumerate(stage.axes if self.wanted.columns else stage.axes[:-1]):
@@ -141,13 +141,13 @@ class _Cutter:
         names = deps.of(condition)
         return axis.symbol.name in names and names <= self.rows | {axis.symbol.name}
 
-    def _is_hidden(self, cut: _Cut) -> bool:
+    def _is_hidden(self, cut: _SeamCut) -> bool:
         deps = Dependence()
         return any(bool(d.data()) or bool(deps.of(d)) for d in (cut.first, cut.last))
 
     # -- the segments
 
-    def _segments(self, stage: Stage, cut: _Cut) -> Iterator[Stage]:
+    def _segments(self, stage: Stage, cut: _SeamCut) -> Iterator[Stage]:
         """What lies before, between and after the two seams; without what is surely empty."""
         extent = stage.axes[cut.axis].extent
         first = self._clamped(cut.first, const(0), extent)
@@ -167,7 +167,7 @@ class _Cutter:
             seam = maximum(seam, low)
         return seam if facts.at_least(high, seam).is_true else minimum(seam, high)
 
-    def _segment(self, stage: Stage, cut: _Cut, start: Dim, extent: Dim, *, holds: bool) -> Stage:
+    def _segment(self, stage: Stage, cut: _SeamCut, start: Dim, extent: Dim, *, holds: bool) -> Stage:
         axis = stage.axes[cut.axis]
         facts = self.facts
         axes = (*stage.axes[: cut.axis], Axis(axis.symbol, extent), *stage.axes[cut.axis + 1 :])
@@ -272,7 +272,7 @@ def _may_cut(stage: Stage, axis: int) -> bool:
     return all(stage.reduced) and (axis == 0 or all(r.fn is not None for r in stage.reductions))
 
 
-def _solve(condition: Scalar, number: int, symbol: Sym, deps: Dependence) -> _Cut | None:
+def _solve(condition: Scalar, number: int, symbol: Sym, deps: Dependence) -> _SeamCut | None:
     """Where a condition on `symbol` begins to hold, and where it ends."""
     match condition:
         case InRange(dim, lower, upper):
@@ -280,11 +280,11 @@ def _solve(condition: Scalar, number: int, symbol: Sym, deps: Dependence) -> _Cu
             if low is None or high is None:
                 return None
             first, last = (low[0], high[0]) if low[1] else (high[0], low[0])
-            return _Cut(condition, number, first, last, inside=True)
+            return _SeamCut(condition, number, first, last, inside=True)
         case Compare():
             if (bound := _bound(condition)) is None or (seam := _seam(bound[0] - bound[1], symbol, deps)) is None:
                 return None
-            return _Cut(condition, number, const(0), seam[0], inside=seam[1] == bound[2])
+            return _SeamCut(condition, number, const(0), seam[0], inside=seam[1] == bound[2])
         case _:
             return None
 

@@ -70,12 +70,12 @@ class Question:
 
 def match_softmax(question: Question) -> Softmax | str:
     """Answer with the softmax's parts, or with what it is not."""
-    reader = _Reader(question)
+    reader = _SoftmaxReader(question)
     return reader.read()
 
 
 @dataclass(slots=True, eq=False)
-class _Reader:
+class _SoftmaxReader:
     """Reads formulas with args for both reductions and the tensor below, and collects where these are read."""
 
     question: Question

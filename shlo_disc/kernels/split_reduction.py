@@ -32,7 +32,7 @@ class Grain:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class SplitReduction:
     """The two kernels of a reduction, and the workspaces between them with their elements."""
 
     first: RowKernel
@@ -40,14 +40,14 @@ class Parts:
     workspaces: tuple[tuple[Param, Dim], ...]
 
 
-def split_reduction(stage: Stage, grain: Grain, workspaces: int) -> Parts | None:
+def split_reduction(stage: Stage, grain: Grain, workspaces: int) -> SplitReduction | None:
     """Cut a reduction into parts; None if each result is known to have one. `workspaces`: how many there are already.
 
     The kernels have no params yet: they are the program's buffers, then all workspaces.
     """
     if not stage.axes:  # of one element
         return None
-    cut = _Cut(stage, grain)
+    cut = _ReductionCut(stage, grain)
     if cut.count == const(1):
         return None
     made, firsts, joins = list[tuple[Param, Dim]](), list[Reduction](), list[Reduction]()
@@ -63,10 +63,10 @@ def split_reduction(stage: Stage, grain: Grain, workspaces: int) -> Parts | None
     first = RowKernel((), cut.rows, (replace(moved, axes=cut.axes, reduced=cut.reduced),), ())
     kept = cut.kept
     together = Stage((Axis(_PART, cut.count), *kept), (True, *(False for _ in kept)), (), tuple(joins))
-    return Parts(first, merge_loops(RowKernel((), (), (together,), ())), tuple(made))
+    return SplitReduction(first, merge_loops(RowKernel((), (), (together,), ())), tuple(made))
 
 
-class _Cut:
+class _ReductionCut:
     """Where the points of a stage are cut: its outer reduced loops as one line of points, and its innermost loop."""
 
     def __init__(self, stage: Stage, grain: Grain) -> None:

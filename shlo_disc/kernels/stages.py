@@ -60,7 +60,7 @@ class Params:
 
 
 @dataclass(slots=True, eq=False)
-class _Plan:
+class _StagePlan:
     """One stage while it is planned."""
 
     level: int
@@ -137,9 +137,9 @@ class _Builder:
 
     # -- which stage
 
-    def _plans(self) -> list[_Plan]:
+    def _plans(self) -> list[_StagePlan]:
         levels = self._levels()
-        plans = list[_Plan]()
+        plans = list[_StagePlan]()
         for op in self.group.ops:
             if isinstance(op.attrs, ReduceAttrs):
                 space = self._space(op.operands[0].shape)
@@ -154,14 +154,14 @@ class _Builder:
             self._place_root(root, 2 * levels[root], plans)
         return sorted(plans, key=lambda p: p.level)
 
-    def _place_root(self, root: Tensor, level: int, plans: list[_Plan]) -> None:
+    def _place_root(self, root: Tensor, level: int, plans: list[_StagePlan]) -> None:
         shape = self._inner(root.shape)
         assert shape is not None, "fusion proved that it has the rows"
         later = [p for p in plans if p.level >= level and p.shape == shape]
         if later:
             min(later, key=lambda p: p.level).stores.append(root)
         else:
-            plans.append(_Plan(level, shape, (False,) * len(shape), stores=[root]))
+            plans.append(_StagePlan(level, shape, (False,) * len(shape), stores=[root]))
 
     def _levels(self) -> dict[Tensor, int]:
         """How many reductions of the group lie, one after the other, below each value."""
@@ -191,7 +191,9 @@ class _Builder:
             for target in targets:
                 self._visit(target, plan, earlier, home)
 
-    def _visit(self, target: Tensor, plan: _Plan, earlier: Sequence[_Plan], home: dict[Tensor, _Plan]) -> None:
+    def _visit(
+        self, target: Tensor, plan: _StagePlan, earlier: Sequence[_StagePlan], home: dict[Tensor, _StagePlan]
+    ) -> None:
         waiting = [target]
         while waiting:
             tensor = waiting.pop()
@@ -210,10 +212,10 @@ class _Builder:
                 continue
             waiting += reversed(made[0].operands)
 
-    def _fills(self, tensor: Tensor, plan: _Plan) -> bool:
+    def _fills(self, tensor: Tensor, plan: _StagePlan) -> bool:
         return self._inner(tensor.shape) == plan.shape
 
-    def _keep(self, tensor: Tensor, first: _Plan) -> None:
+    def _keep(self, tensor: Tensor, first: _StagePlan) -> None:
         scratch = Scratch(f"t{len(self.kept)}", tensor.dtype, product(first.shape))
         self.kept[tensor] = scratch
         self.scratch.append(scratch)
@@ -246,7 +248,7 @@ class _Builder:
             available.update({tensor: self.kept[tensor] for tensor in plan.kept})
         return RowKernel(tuple(self.params.tensors.values()), self.row_axes, tuple(stages), tuple(self.scratch))
 
-    def _stage(self, plan: _Plan, available: dict[Tensor, Scratch | Arg]) -> Stage:
+    def _stage(self, plan: _StagePlan, available: dict[Tensor, Scratch | Arg]) -> Stage:
         axes, inner = _axes(plan.shape, "c")
         facts = self.facts
         for axis in axes:
@@ -272,7 +274,7 @@ class _Builder:
         self,
         op: Op[object],
         formulas: Formulas,
-        plan: _Plan,
+        plan: _StagePlan,
         inner: Index,
         available: dict[Tensor, Scratch | Arg],
     ) -> Reduction:
@@ -357,9 +359,9 @@ def _axes(shape: Shape, letter: str) -> tuple[tuple[Axis, ...], Index]:
     return tuple(axes), tuple(index)
 
 
-def _find(plans: list[_Plan], level: int, shape: Shape, reduced: tuple[bool, ...]) -> _Plan:
+def _find(plans: list[_StagePlan], level: int, shape: Shape, reduced: tuple[bool, ...]) -> _StagePlan:
     for plan in plans:
         if (plan.level, plan.shape, plan.reduced) == (level, shape, reduced):
             return plan
-    plans.append(_Plan(level, shape, reduced))
+    plans.append(_StagePlan(level, shape, reduced))
     return plans[-1]

@@ -17,7 +17,7 @@ from shlo_disc.dynamic_ops.create import ConstantAttrs, FromDimsAttrs, IotaAttrs
 from shlo_disc.dynamic_ops.elementwise import CompareAttrs
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Body, Check, Op, Relation, Shape, Tensor
-from shlo_disc.dynamic_ops.size_values import Contents
+from shlo_disc.dynamic_ops.size_values import KnownElements
 from shlo_disc.expr.dim import ZERO, Dim, DimLike, Sym, as_dim, const, maximum, minimum, of, symbol
 from shlo_disc.expr.facts import Facts, Truth
 from shlo_disc.expr.naming import is_large
@@ -29,13 +29,13 @@ from shlo_disc.ir.dtypes import DType, numpy_dtype
 from shlo_disc.legalize.constraints import Constraint
 from shlo_disc.limits import LARGEST_FACTOR, LARGEST_SIZE, MOST_OPS
 
-Bound: TypeAlias = Tensor | Contents
+Bound: TypeAlias = Tensor | KnownElements
 
 
 @dataclass(slots=True)
 class _Scope:
     ops: list[Op[Any]] = field(default_factory=list[Op[Any]])
-    known: dict[Contents, Tensor] = field(default_factory=dict[Contents, Tensor])
+    known: dict[KnownElements, Tensor] = field(default_factory=dict[KnownElements, Tensor])
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class FirstOp(Exception):  # noqa: N818 - it is no error
     """The program starts to compute."""
 
 
-class Builder:
+class OpBuilder:
     """Collects ops body by body. Shapes are canonical under the facts known when a tensor is made."""
 
     def __init__(self, facts: Facts, prefix: str, *, sizes_only: bool = False) -> None:
@@ -66,9 +66,9 @@ class Builder:
         self.constants: dict[Tensor, NDArray[np.generic]] = {}
         self.raw_shapes: dict[Tensor, Shape] = {}
         self.names: dict[Tensor, str] = {}
-        self.sized: dict[Tensor, tuple[Contents, ...]] = {}
+        self.sized: dict[Tensor, tuple[KnownElements, ...]] = {}
         self.sizes: dict[str, Dim] = {}
-        self.compute: Callable[[ir.Op, Sequence[Contents]], Tensor]  # an op whose results wrap around
+        self.compute: Callable[[ir.Op, Sequence[KnownElements]], Tensor]  # an op whose results wrap around
         self.late = LateSizes()
         self.draws = 0  # how often an op has drawn random numbers from no state of the program
         self._control: list[tuple[int, ir.Op]] = []  # loops and branches around what is built: how deep, and which
@@ -82,11 +82,11 @@ class Builder:
         """Whether shapes may not be canonical yet: a fact came to light on the way."""
         return len(self.assumptions) > self.known_before
 
-    def again(self, facts: Facts, names: dict[Sym, Dim]) -> Builder:
+    def again(self, facts: Facts, names: dict[Sym, Dim]) -> OpBuilder:
         """Start once more with what was learned, under other names of raw sizes. `facts`: what holds of all sizes."""
         assumptions = [each.renamed(names) for each in self.assumptions]
         late = LateSizes(list(self.late.symbols))
-        fresh = Builder(late.learn_all(facts, assumptions).settled(), self._prefix)
+        fresh = OpBuilder(late.learn_all(facts, assumptions).settled(), self._prefix)
         fresh._names_given, fresh.late = self._names_given, late
         fresh.assumptions, fresh.known_before = assumptions, len(assumptions)
         for check in self.checks.values():
@@ -210,7 +210,7 @@ class Builder:
         self._scopes[-1].known[value] = made
         return made
 
-    def _materialize(self, value: Contents, span: Span) -> Tensor:
+    def _materialize(self, value: KnownElements, span: Span) -> Tensor:
         if value.steps:
             assert value.made is not None, "what may wrap around was computed by an op"
             return self.compute(value.made.op, value.made.operands)
@@ -222,7 +222,7 @@ class Builder:
             numbers = np.array(known, wide).astype(numpy_dtype(value.dtype)).reshape(value.shape)
             return self.literal(numbers, value.dtype, span)
         if value.dtype.is_bool:
-            flags = self._materialize(Contents(value.dims, value.shape, DType.I32), span)
+            flags = self._materialize(KnownElements(value.dims, value.shape, DType.I32), span)
             zeros = self.constant(0, shape, DType.I32, span)
             return self.one("compare", (flags, zeros), CompareAttrs(Direction.NE), shape, DType.I1, span)
         dims = tuple(map(self.facts.canonical, value.dims))

@@ -16,7 +16,7 @@ from shlo_disc.dynamic_ops.slices import SliceAttrs
 from shlo_disc.expr.dim import ONE, Dim
 from shlo_disc.expr.scalar import BinaryFn, Direction, UnaryFn
 from shlo_disc.ir.dtypes import DType
-from shlo_disc.legalize.builder import Builder
+from shlo_disc.legalize.builder import OpBuilder
 from shlo_disc.legalize.frame import Frame
 from shlo_disc.legalize.rules_move import broadcast, reshape
 
@@ -29,7 +29,7 @@ class Composer:
     span: Span
 
     @property
-    def build(self) -> Builder:
+    def build(self) -> OpBuilder:
         return self.frame.build
 
     # elementwise

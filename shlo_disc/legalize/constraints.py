@@ -31,7 +31,9 @@ def read_constraints(texts: Sequence[str], sizes: Mapping[str, Dim]) -> tuple[Co
     >>> one.assumption.lhs, one.assumption.relation.value, one.assumption.rhs
     (s, '<=', 2*t)
     """
-    return tuple(_Reader(text, f"constraints[{number}]", sizes).constraint() for number, text in enumerate(texts))
+    return tuple(
+        _ConstraintParser(text, f"constraints[{number}]", sizes).constraint() for number, text in enumerate(texts)
+    )
 
 
 def check_likely(program: Program, likely: Sequence[tuple[str, Sequence[int]]]) -> None:
@@ -66,7 +68,7 @@ class _Token:
     span: Span
 
 
-class _Reader:
+class _ConstraintParser:
     """Recursive descent over one constraint."""
 
     def __init__(self, text: str, name: str, sizes: Mapping[str, Dim]) -> None:

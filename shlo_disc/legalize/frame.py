@@ -9,13 +9,13 @@ from typing import TypeAlias, TypeGuard
 
 from shlo_disc.diagnostics import Span, UnsupportedOpError, VerifyError
 from shlo_disc.dynamic_ops.program import Body, Shape, Tensor
-from shlo_disc.dynamic_ops.size_values import Contents
+from shlo_disc.dynamic_ops.size_values import KnownElements
 from shlo_disc.expr.dim import Dim
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import StringAttr
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.attribute_values import symbols
-from shlo_disc.legalize.builder import Bound, Builder, tensor_type
+from shlo_disc.legalize.builder import Bound, OpBuilder, tensor_type
 from shlo_disc.legalize.outline import Outliner
 from shlo_disc.legalize.shape_value_folding import ShapeArithmetic
 from shlo_disc.legalize.unbacked_dims import Readings
@@ -40,7 +40,7 @@ class Processes:
 class Legalizer:
     """What all frames of one run share."""
 
-    builder: Builder
+    builder: OpBuilder
     arithmetic: ShapeArithmetic
     functions: Mapping[str, ir.Function]
     rules: Mapping[str, Rule]
@@ -109,7 +109,7 @@ class Frame:
     def _op(self, op: ir.Op) -> None:
         self.build.count_op(op)
         operands = [self._values[x] for x in op.operands]
-        known = [x for x in operands if isinstance(x, Contents)]
+        known = [x for x in operands if isinstance(x, KnownElements)]
         if len(known) == len(operands):
             found = self.legalizer.arithmetic.evaluate(op, known)
             if found is not None:
@@ -203,7 +203,7 @@ def _demand_shallow(body: Body) -> Body:
     return body
 
 
-def computed(legalizer: Legalizer, op: ir.Op, operands: Sequence[Contents]) -> Tensor:
+def computed(legalizer: Legalizer, op: ir.Op, operands: Sequence[KnownElements]) -> Tensor:
     """Compute an op on small integers as on any other tensors: results wrap around their type."""
     frame = Frame(legalizer)
     for value, operand in zip(op.operands, operands, strict=True):
@@ -212,8 +212,8 @@ def computed(legalizer: Legalizer, op: ir.Op, operands: Sequence[Contents]) -> T
     return legalizer.builder.materialized(found, op.span)
 
 
-def _is_size(bound: Bound) -> TypeGuard[Contents]:
-    return isinstance(bound, Contents) and len(bound.dims) == 1 and not bound.steps
+def _is_size(bound: Bound) -> TypeGuard[KnownElements]:
+    return isinstance(bound, KnownElements) and len(bound.dims) == 1 and not bound.steps
 
 
 Rule: TypeAlias = Callable[[Frame, ir.Op], Sequence[Bound]]

@@ -34,7 +34,7 @@ from shlo_disc.legalize import (
     rules_top_k,
 )
 from shlo_disc.legalize.attribute_values import string
-from shlo_disc.legalize.builder import Bound, Builder, FirstOp, tensor_type
+from shlo_disc.legalize.builder import Bound, FirstOp, OpBuilder, tensor_type
 from shlo_disc.legalize.constraints import read_constraints
 from shlo_disc.legalize.frame import Frame, Legalizer, Processes, Rule, computed
 from shlo_disc.legalize.outline import NeedsGuard, NeedsOutlining, NextTurn, Outline, Outliner, size_of
@@ -77,14 +77,14 @@ def legalize(module: ir.Module, argument_names: tuple[str, ...] = (), constraint
     module = with_turns(module, _entry(module))
 
     def outlined(outline: Outline) -> Program:
-        return _again(_Text(module, _function_of(outline), (), outliner, outline))
+        return _again(_FunctionLegalizer(module, _function_of(outline), (), outliner, outline))
 
     outliner = Outliner(outlined)
-    return _again(_Text(module, _entry(module), argument_names, outliner), constraints)
+    return _again(_FunctionLegalizer(module, _entry(module), argument_names, outliner), constraints)
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
+class _FunctionLegalizer:
     """A function as a program: the entry of a module, or a region of it."""
 
     module: ir.Module
@@ -102,7 +102,7 @@ def _function_of(outline: Outline) -> ir.Function:
     return ir.Function(outline.name, kind, body, None, (), (), {}, outline.op.span, outline.op.location)
 
 
-def _again(text: _Text, constraints: Sequence[str] = ()) -> Program:
+def _again(text: _FunctionLegalizer, constraints: Sequence[str] = ()) -> Program:
     """Legalize, with everything outlined that turns out to need it."""
     while True:
         try:
@@ -113,7 +113,7 @@ def _again(text: _Text, constraints: Sequence[str] = ()) -> Program:
             text.outliner.guard(found.op)
 
 
-def _legalized(text: _Text, constraints: Sequence[str]) -> Program:
+def _legalized(text: _FunctionLegalizer, constraints: Sequence[str]) -> Program:
     module, main = text.module, text.main
     prefix = _prefix(module)
     raw = _raw_dims(main, prefix, {})
@@ -124,7 +124,7 @@ def _legalized(text: _Text, constraints: Sequence[str]) -> Program:
     sizes = {name: size.substitute(replacements) for name, size in first.sizes.items()}
     sizes = sizes or {dim.symbol.name: of(dim.symbol) for dim in renamed}
     if constraints:
-        first = Builder(_sizes(main, renamed), names.size_prefix)
+        first = OpBuilder(_sizes(main, renamed), names.size_prefix)
         first.demand_all(read_constraints(constraints, sizes))
         replacements = {}
     second = first.again(_sizes(main, renamed), replacements)
@@ -164,7 +164,7 @@ def missing_rule(op: ir.Op) -> str | None:
     return None
 
 
-def _known(builder: Builder, given: Sequence[RawDim | Reading | LateReading]) -> list[Check]:
+def _known(builder: OpBuilder, given: Sequence[RawDim | Reading | LateReading]) -> list[Check]:
     """The checks of what a call brings: an earlier run may have read what this one did not need to."""
     symbols = {each.symbol for each in given}
     for name, dim in builder.facts.definitions:
@@ -240,20 +240,20 @@ def _sizes(main: ir.Function, raw: tuple[RawDim, ...]) -> Facts:
     return facts
 
 
-def _named_sizes(text: _Text, raw: tuple[RawDim, ...], names: SymbolNames) -> Builder:
+def _named_sizes(text: _FunctionLegalizer, raw: tuple[RawDim, ...], names: SymbolNames) -> OpBuilder:
     """What is learned of sizes before anything is computed, or if sizes get their names later, from all of it."""
-    builder = Builder(_sizes(text.main, raw), names.size_prefix, sizes_only=True)
+    builder = OpBuilder(_sizes(text.main, raw), names.size_prefix, sizes_only=True)
     with suppress(FirstOp):
         _run(text, builder, raw, names)
     if _size_names(text.module) <= builder.sizes.keys():
         return builder
-    whole = Builder(_sizes(text.main, raw), names.size_prefix)
+    whole = OpBuilder(_sizes(text.main, raw), names.size_prefix)
     _run(text, whole, raw, names)
     return whole
 
 
 def _run(
-    text: _Text, builder: Builder, raw: tuple[RawDim, ...], names: SymbolNames
+    text: _FunctionLegalizer, builder: OpBuilder, raw: tuple[RawDim, ...], names: SymbolNames
 ) -> tuple[tuple[Parameter, ...], Body, tuple[Reading, ...], tuple[LateReading, ...]]:
     module, main = text.module, text.main
     own = dict[int, list[RawDim]]()
@@ -309,7 +309,7 @@ def _is_donated(main: ir.Function, k: int) -> bool:
 
 
 def _parameter(
-    builder: Builder,
+    builder: OpBuilder,
     k: int,
     value: ir.Value,
     raw: Sequence[RawDim],

@@ -37,14 +37,14 @@ class _Operand:
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
+class RoutineSignature:
     """What a routine takes, and how many results it gives."""
 
     operands: tuple[_Operand, ...]
     results: int
 
     @classmethod
-    def read(cls, text: str) -> Signature:
+    def read(cls, text: str) -> RoutineSignature:
         """Read the notation of NumPy's generalized functions, with element types: `T(m,n) T(k) -> 2`.
 
         T is any type of LAPACK's, R a real and C a complex one, the same for all operands; i is a 32-bit integer. All
@@ -79,7 +79,7 @@ class LibraryCall:
         self.operands = frame.tensors(op.operands[:given])
         self.config = dictionary(op, "mhlo.backend_config") or dictionary(op, "backend_config")
 
-    def hold(self, signature: Signature, letter: str) -> None:
+    def hold(self, signature: RoutineSignature, letter: str) -> None:
         """Demand the operands and results of a signature, in the type of a letter of LAPACK's, if there is one."""
         target, span = string(self.op, "call_target_name"), self.op.span
         demand_count("operands", len(self.operands), (len(signature.operands),), self.op)
@@ -205,7 +205,7 @@ def as_rule(rule: CallRule, signature: str, letter: str = "", *, columns: bool =
 
     `columns`: matrices are to lie column by column.
     """
-    wanted = Signature.read(signature)
+    wanted = RoutineSignature.read(signature)
 
     def apply(frame: Frame, op: ir.Op) -> Sequence[Bound]:
         call = LibraryCall(frame, op)

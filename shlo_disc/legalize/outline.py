@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from shlo_disc.dynamic_ops.program import Program
-from shlo_disc.dynamic_ops.size_values import Contents
+from shlo_disc.dynamic_ops.size_values import KnownElements
 from shlo_disc.expr.dim import Sym
 from shlo_disc.ir import core as ir
 
@@ -56,7 +56,7 @@ class Outline:
     number: int
     name: str
     arguments: tuple[ir.Value, ...]
-    known: tuple[tuple[ir.Value, Contents], ...]
+    known: tuple[tuple[ir.Value, KnownElements], ...]
     next_turn: NextTurn | None = None
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from shlo_disc.diagnostics import UnsupportedOpError
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Body, Shape, Tensor
-from shlo_disc.dynamic_ops.size_values import Contents
+from shlo_disc.dynamic_ops.size_values import KnownElements
 from shlo_disc.expr.dim import ZERO, Dim, maximum, minimum
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.dtypes import DType
@@ -92,7 +92,7 @@ def _has_a_turn(frame: Frame, op: ir.Op, before: Learned) -> bool:
 
 
 def _is_true(value: Bound) -> bool:
-    return isinstance(value, Contents) and value.constants == (1,)
+    return isinstance(value, KnownElements) and value.constants == (1,)
 
 
 def _first_condition(frame: Frame, op: ir.Op) -> Bound:
@@ -148,7 +148,7 @@ def _same_shape(frame: Frame, before: Tensor, after: Tensor) -> bool:
 
 def _case(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     chosen = frame.bound(op.operands[0])
-    if isinstance(chosen, Contents) and chosen.constants is not None:
+    if isinstance(chosen, KnownElements) and chosen.constants is not None:
         (index,) = chosen.constants
         regions = op.regions if op.name == "stablehlo.case" else op.regions[::-1]
         inside = 0 <= index < len(regions)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from shlo_disc.diagnostics import UnsupportedOpError
-from shlo_disc.dynamic_ops.size_values import Contents
+from shlo_disc.dynamic_ops.size_values import KnownElements
 from shlo_disc.expr.dim import ZERO
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import DenseAttr
@@ -53,7 +53,7 @@ def _number(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     count = processes.partitions if op.name == "stablehlo.partition_id" else processes.replicas
     if count > 1:
         raise UnsupportedOpError(f"op '{op.name}' is not supported for {count} processes: there is one", op.span)
-    return [Contents((ZERO,), (), DType.UI32)]
+    return [KnownElements((ZERO,), (), DType.UI32)]
 
 
 def _same(frame: Frame, op: ir.Op) -> Sequence[Bound]:

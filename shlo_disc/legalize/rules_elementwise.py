@@ -10,7 +10,7 @@ from shlo_disc.diagnostics import UnsupportedOpError, VerifyError
 from shlo_disc.dynamic_ops.elementwise import CompareAttrs, ReducePrecisionAttrs
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Relation, Shape, Tensor
-from shlo_disc.dynamic_ops.size_values import Computed, Contents
+from shlo_disc.dynamic_ops.size_values import Computed, KnownElements
 from shlo_disc.expr.dim import ONE, Dim, const
 from shlo_disc.expr.scalar import BinaryFn, Direction, UnaryFn
 from shlo_disc.ir import core as ir
@@ -122,10 +122,10 @@ def _constant_like(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 def _dimension_size(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     x, dim = frame.bound(op.operands[0]), integer(op, "dimension")
-    if isinstance(x, Contents):
-        return [Contents((const(x.shape[dim]),), (), result_dtype(op))]
+    if isinstance(x, KnownElements):
+        return [KnownElements((const(x.shape[dim]),), (), result_dtype(op))]
     size = frame.build.raw_shapes.get(x, x.shape)[dim]
-    return [Contents((size,), (), result_dtype(op), Computed(op, read=(x.name, dim)))]
+    return [KnownElements((size,), (), result_dtype(op), Computed(op, read=(x.name, dim)))]
 
 
 def _same(frame: Frame, op: ir.Op) -> Sequence[Bound]:

@@ -8,7 +8,7 @@ from itertools import chain
 
 from shlo_disc.dynamic_ops.control import OutlinedAttrs
 from shlo_disc.dynamic_ops.program import Program, Tensor
-from shlo_disc.dynamic_ops.size_values import Contents
+from shlo_disc.dynamic_ops.size_values import KnownElements
 from shlo_disc.expr.dim import Dim, Sym, const, of
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.dtypes import DType
@@ -25,7 +25,7 @@ def outlined_while(frame: Frame, op: ir.Op, varies: Sequence[bool]) -> tuple[Ten
     capture.add(0, "condition", condition, turn.of(condition.arguments))
     capture.add(1, "body", body, turn.of(body.arguments), next_turn=turn)
     programs = capture.programs()
-    results = _Results(frame, op, turn.of(op.results))
+    results = _ResultShapes(frame, op, turn.of(op.results))
     for k, (carry, before, after) in enumerate(
         zip(capture.operands, programs[1].parameters, programs[1].returned[:-1], strict=False)
     ):
@@ -43,7 +43,7 @@ def outlined_case(
     for number, region in enumerate(regions):
         capture.add(number, f"branch{number}", region.block, ())
     programs = capture.programs()
-    results = _Results(frame, op, op.results)
+    results = _ResultShapes(frame, op, op.results)
     for k, value in enumerate(op.results):
         columns = [capture.sizes_of(number, program, k) for number, program in enumerate(programs)]
         rank = len(tensor_type(value.type, op.span).shape)
@@ -92,10 +92,10 @@ class _Capture:
             used = _free([block, condition], [*own, *next_turn.of(condition.arguments)])
         values = [(value, self.frame.bound(value)) for value in used]
         taken = [(value, bound) for value, bound in values if isinstance(bound, Tensor)]
-        known = dict[ir.Value, Contents]()
+        known = dict[ir.Value, KnownElements]()
         sizes = _sizes(len(own), taken)
         for value, bound in values:
-            if not isinstance(bound, Contents):
+            if not isinstance(bound, KnownElements):
                 continue
             if bound.steps:
                 taken.append((value, self.frame.tensor(value)))
@@ -103,7 +103,7 @@ class _Capture:
             dims = tuple(map(self.frame.build.facts.canonical, bound.dims))
             if {symbol for dim in dims for symbol in dim.symbols()} <= sizes.keys():
                 dims = tuple([dim.substitute(sizes) for dim in dims])
-                known[value] = Contents(dims, bound.shape, bound.dtype)
+                known[value] = KnownElements(dims, bound.shape, bound.dtype)
             else:
                 taken.append((value, self.frame.tensor(value)))
         arguments = (*own, *(value for value, _ in taken))
@@ -156,7 +156,7 @@ def _free(blocks: Sequence[ir.Block], own: Sequence[ir.Value]) -> Sequence[ir.Va
 
 
 @dataclass(slots=True)
-class _Results:
+class _ResultShapes:
     """The shapes of the results: what the text states, what is known before the op, or a symbol that is read after."""
 
     frame: Frame

@@ -13,13 +13,13 @@ from itertools import product as points
 from math import prod
 
 from shlo_disc.dynamic_ops.program import Relation
-from shlo_disc.dynamic_ops.size_values import Contents, Step
+from shlo_disc.dynamic_ops.size_values import KnownElements, Step
 from shlo_disc.expr.dim import ONE, ZERO, Dim, as_dim, const, maximum, minimum
 from shlo_disc.expr.naming import is_huge
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import DenseAttr, QuantizedTensorType
 from shlo_disc.legalize.attribute_values import integer, integers, literal, string
-from shlo_disc.legalize.builder import Builder, tensor_type
+from shlo_disc.legalize.builder import OpBuilder, tensor_type
 
 MOST_ELEMENTS = 64
 _WITHIN_OPERANDS = frozenset(  # what these compute is no larger than an operand
@@ -30,13 +30,13 @@ _WITHIN_OPERANDS = frozenset(  # what these compute is no larger than an operand
 class ShapeArithmetic:
     """Evaluates ops whose operands are all known as dims."""
 
-    def __init__(self, builder: Builder) -> None:
+    def __init__(self, builder: OpBuilder) -> None:
         self._builder = builder
         self._comparisons: dict[Dim, tuple[Relation, Dim, Dim]] = {}
         self._quotients: dict[Dim, tuple[Dim, Dim]] = {}
         self._remainders: dict[Dim, tuple[Dim, Dim]] = {}
 
-    def evaluate(self, op: ir.Op, operands: Sequence[Contents]) -> Contents | None:
+    def evaluate(self, op: ir.Op, operands: Sequence[KnownElements]) -> KnownElements | None:
         """The result of an op, or None if it is not one of shape arithmetic."""
         if op.name == "stablehlo.constant":
             return _constant(op)
@@ -57,10 +57,10 @@ class ShapeArithmetic:
         columns = [x.dims if x.shape else x.dims * len(whole.dims) for x in operands]
         dims = [function(*row) for row in zip(*columns, strict=True)]
         if type_.dtype.is_bool or op.name in _WITHIN_OPERANDS:
-            return Contents(tuple(dims), shape, type_.dtype, steps=taken)
-        return self._typed(op, dims, Contents((), shape, type_.dtype, steps=taken))
+            return KnownElements(tuple(dims), shape, type_.dtype, steps=taken)
+        return self._typed(op, dims, KnownElements((), shape, type_.dtype, steps=taken))
 
-    def _typed(self, op: ir.Op, dims: list[Dim], result: Contents) -> Contents | None:
+    def _typed(self, op: ir.Op, dims: list[Dim], result: KnownElements) -> KnownElements | None:
         """Wrap constants around; note what may wrap around, give up on what always does."""
         facts, dtype, steps = self._builder.facts, result.dtype, list(result.steps)
         least, greatest = map(const, dtype.integer_bounds)
@@ -225,7 +225,7 @@ _ARITHMETIC: Mapping[str, Callable[..., Dim]] = {
 }
 
 
-def _constant(op: ir.Op) -> Contents | None:
+def _constant(op: ir.Op) -> KnownElements | None:
     value = op.attributes.get("value")
     if not isinstance(value, DenseAttr):
         return None
@@ -233,7 +233,7 @@ def _constant(op: ir.Op) -> Contents | None:
     shape = tuple(size for size in value.type.shape if size is not None)
     if not (dtype.is_integer or dtype.is_bool) or prod(shape) > MOST_ELEMENTS:
         return None
-    return Contents(tuple(const(int(x)) for x in literal(value, op.span).reshape(-1)), shape, dtype)
+    return KnownElements(tuple(const(int(x)) for x in literal(value, op.span).reshape(-1)), shape, dtype)
 
 
 def _static(op: ir.Op) -> tuple[int, ...] | None:
@@ -250,7 +250,7 @@ def is_arithmetic(op: ir.Op) -> bool:
     return op.name not in _MOVES and op.name not in _IN_ORDER
 
 
-def moved_from(op: ir.Op, operands: Sequence[Contents], element: int) -> tuple[int, int] | None:
+def moved_from(op: ir.Op, operands: Sequence[KnownElements], element: int) -> tuple[int, int] | None:
     """Which element of which operand an element of the result is, if the op only rearranges or converts."""
     if op.name in _IN_ORDER:
         return 0, element
@@ -264,21 +264,21 @@ def moved_from(op: ir.Op, operands: Sequence[Contents], element: int) -> tuple[i
         return number, element
     places = [(k, at) for k, x in enumerate(operands) for at in range(len(x.dims))]
     numbers = iter(range(len(places)))
-    found = move(op, [Contents(tuple(const(next(numbers)) for _ in x.dims), x.shape, x.dtype) for x in operands])
+    found = move(op, [KnownElements(tuple(const(next(numbers)) for _ in x.dims), x.shape, x.dtype) for x in operands])
     number = None if found is None else found.dims[element].constant
     return None if number is None else places[number]
 
 
-def _arranged(x: Sequence[Contents], shape: tuple[int, ...], dims: Sequence[Dim]) -> Contents:
-    return Contents(tuple(dims), shape, x[0].dtype)
+def _arranged(x: Sequence[KnownElements], shape: tuple[int, ...], dims: Sequence[Dim]) -> KnownElements:
+    return KnownElements(tuple(dims), shape, x[0].dtype)
 
 
-def _reshape(op: ir.Op, operands: Sequence[Contents]) -> Contents | None:
+def _reshape(op: ir.Op, operands: Sequence[KnownElements]) -> KnownElements | None:
     shape = _static(op)
     return None if shape is None else _arranged(operands, shape, operands[0].dims)
 
 
-def _broadcast(op: ir.Op, operands: Sequence[Contents]) -> Contents | None:
+def _broadcast(op: ir.Op, operands: Sequence[KnownElements]) -> KnownElements | None:
     shape, (x, *_) = _static(op), operands
     if shape is None:
         return None
@@ -291,11 +291,11 @@ def _broadcast(op: ir.Op, operands: Sequence[Contents]) -> Contents | None:
     return _arranged(operands, shape, found)
 
 
-def _grid(x: Contents) -> Mapping[tuple[int, ...], Dim]:
+def _grid(x: KnownElements) -> Mapping[tuple[int, ...], Dim]:
     return dict(zip(points(*map(range, x.shape)), x.dims, strict=True))
 
 
-def _concatenate(op: ir.Op, operands: Sequence[Contents]) -> Contents | None:
+def _concatenate(op: ir.Op, operands: Sequence[KnownElements]) -> KnownElements | None:
     shape, dim = _static(op), integer(op, "dimension")
     if shape is None:
         return None
@@ -309,7 +309,7 @@ def _concatenate(op: ir.Op, operands: Sequence[Contents]) -> Contents | None:
     return _arranged(operands, shape, [found[at] for at in points(*map(range, shape))])
 
 
-def _slice(op: ir.Op, operands: Sequence[Contents]) -> Contents | None:
+def _slice(op: ir.Op, operands: Sequence[KnownElements]) -> KnownElements | None:
     (x,), shape = operands, _static(op)
     if shape is None:
         return None
@@ -323,7 +323,7 @@ def _slice(op: ir.Op, operands: Sequence[Contents]) -> Contents | None:
 
 
 _IN_ORDER = ("stablehlo.convert", "stablehlo.reshape", "stablehlo.dynamic_reshape")  # element by element
-_MOVES: Mapping[str, Callable[[ir.Op, Sequence[Contents]], Contents | None]] = {
+_MOVES: Mapping[str, Callable[[ir.Op, Sequence[KnownElements]], KnownElements | None]] = {
     "stablehlo.reshape": _reshape,
     "stablehlo.dynamic_reshape": _reshape,
     "stablehlo.broadcast_in_dim": _broadcast,

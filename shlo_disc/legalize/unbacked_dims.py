@@ -15,13 +15,13 @@ from math import prod
 from shlo_disc.analysis.assumptions import Assumption
 from shlo_disc.diagnostics import Span, UnsupportedOpError
 from shlo_disc.dynamic_ops.program import Body, LateReading, Parameter, Reading, Relation, Tensor
-from shlo_disc.dynamic_ops.size_values import Contents, Step
+from shlo_disc.dynamic_ops.size_values import KnownElements, Step
 from shlo_disc.expr.dim import ZERO, Dim, Sym, const, of, product
 from shlo_disc.expr.naming import MOST_EXTREMES, extremes
 from shlo_disc.expr.symbol_names import is_symbol_name
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.dtypes import DType
-from shlo_disc.legalize.builder import Bound, Builder
+from shlo_disc.legalize.builder import Bound, OpBuilder
 from shlo_disc.legalize.outline import NeedsOutlining
 from shlo_disc.legalize.shape_value_folding import MOST_ELEMENTS, ShapeArithmetic, is_arithmetic, moved_from
 
@@ -81,7 +81,7 @@ class _Made:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _FoundElement:
     """An element as a dim, if what it was computed from stays within the types of `steps`."""
 
     dim: Dim
@@ -91,11 +91,11 @@ class _Found:
 class Readings:
     """What is read in one run over a program; no element of a tensor is read twice."""
 
-    def __init__(self, builder: Builder, arithmetic: ShapeArithmetic, names: SymbolNames) -> None:
+    def __init__(self, builder: OpBuilder, arithmetic: ShapeArithmetic, names: SymbolNames) -> None:
         self._build, self._arithmetic, self._names = builder, arithmetic, names
         self._made = dict[Tensor, _Made]()
         self._arguments = dict[Tensor, int]()
-        self._known = dict[tuple[Tensor, int], _Found]()
+        self._known = dict[tuple[Tensor, int], _FoundElement]()
         self._taken = dict[tuple[int, int], Reading]()
         self._late = dict[tuple[Tensor, int], tuple[Sym, Span]]()
         self._bound_at = dict[Tensor, int]()
@@ -164,43 +164,43 @@ class Readings:
         for step in steps:
             self._demand_within(step.dim, step.dtype, step.op)
 
-    def _element(self, value: Bound, element: int, op: ir.Op) -> _Found:
-        if isinstance(value, Contents):
-            return _Found(value.dims[element], value.steps)
+    def _element(self, value: Bound, element: int, op: ir.Op) -> _FoundElement:
+        if isinstance(value, KnownElements):
+            return _FoundElement(value.dims[element], value.steps)
         key = value, element
         if (known := self._known.get(key)) is None:
             followed = self._followed(value, element, op)
             if followed is None or extremes(followed.dim) > MOST_EXTREMES:  # it is read where it is computed
-                followed = _Found(self._read(value, element, op))
+                followed = _FoundElement(self._read(value, element, op))
             known = self._known[key] = followed
         return known
 
-    def _followed(self, tensor: Tensor, element: int, op: ir.Op) -> _Found | None:
+    def _followed(self, tensor: Tensor, element: int, op: ir.Op) -> _FoundElement | None:
         """The element in terms of those of the operands, if its op is arithmetic or rearranges."""
         made = self._made.get(tensor)
-        if made is None or not all(isinstance(x, Contents) or _is_small_integer(x) for x in made.operands):
+        if made is None or not all(isinstance(x, KnownElements) or _is_small_integer(x) for x in made.operands):
             return None
         if not is_arithmetic(made.op):
             return self._moved(tensor, made, element, op)
         if made.op.name not in _ARITHMETIC or not made.operands:
             return None
         operands = [self._element(x, element if x.shape else 0, op) for x in made.operands]
-        scalars = [Contents((each.dim,), (), x.dtype) for each, x in zip(operands, made.operands, strict=True)]
+        scalars = [KnownElements((each.dim,), (), x.dtype) for each, x in zip(operands, made.operands, strict=True)]
         result = self._arithmetic.evaluate(made.op, scalars)
         if result is None:
             return None
         steps = [step for each in operands for step in each.steps]
-        return _Found(result.scalar, (*steps, Step(result.scalar, tensor.dtype, made.op)))
+        return _FoundElement(result.scalar, (*steps, Step(result.scalar, tensor.dtype, made.op)))
 
-    def _moved(self, tensor: Tensor, made: _Made, element: int, op: ir.Op) -> _Found | None:
-        shapes = [Contents((ZERO,) * (_count(x) or 0), _shape(x), x.dtype) for x in made.operands]
+    def _moved(self, tensor: Tensor, made: _Made, element: int, op: ir.Op) -> _FoundElement | None:
+        shapes = [KnownElements((ZERO,) * (_count(x) or 0), _shape(x), x.dtype) for x in made.operands]
         moved = moved_from(made.op, shapes, element)
         if moved is None or (tensor.dtype.is_bool and not shapes[0].dtype.is_bool):  # "is it 0?" rearranges nothing
             return None
         found = self._element(made.operands[moved[0]], moved[1], op)
         if tensor.dtype is shapes[0].dtype:
             return found
-        return _Found(found.dim, (*found.steps, Step(found.dim, tensor.dtype, made.op)))
+        return _FoundElement(found.dim, (*found.steps, Step(found.dim, tensor.dtype, made.op)))
 
     def _demand_within(self, dim: Dim, dtype: DType, op: ir.Op) -> None:
         """Demand that a dim is what a tensor of this type holds: nothing wrapped around."""
@@ -262,12 +262,12 @@ def _limits(dtype: DType) -> tuple[int, int]:
 
 
 def _shape(value: Bound) -> tuple[int, ...]:
-    return value.shape if isinstance(value, Contents) else tuple(size.constant or 0 for size in value.shape)
+    return value.shape if isinstance(value, KnownElements) else tuple(size.constant or 0 for size in value.shape)
 
 
 def _count(value: Bound) -> int | None:
     """The number of elements, if it is known."""
-    if isinstance(value, Contents):
+    if isinstance(value, KnownElements):
         return len(value.dims)
     sizes = [size.constant for size in value.shape]
     known = [size for size in sizes if size is not None]
@@ -279,7 +279,7 @@ def _is_small_integer(tensor: Tensor) -> bool:
     return (tensor.dtype.is_integer or tensor.dtype.is_bool) and count is not None and count <= MOST_ELEMENTS
 
 
-def demand_room(build: Builder, body: Body, readings: Collection[Reading | LateReading]) -> None:
+def demand_room(build: OpBuilder, body: Body, readings: Collection[Reading | LateReading]) -> None:
     """Demand that every tensor of which a size was read has no negative size, and can be addressed.
 
     Then no formula of the sizes of an accepted call overflows.
@@ -301,7 +301,7 @@ def demand_room(build: Builder, body: Body, readings: Collection[Reading | LateR
             build.check(const(_ADDRESSABLE), Relation.GE, room, message, tensor.shape, op.span)
 
 
-def demand_early(build: Builder) -> None:
+def demand_early(build: OpBuilder) -> None:
     """Demand what follows from demands on late sizes for sizes that are known before them."""
     demands = [each for each in build.assumptions if isinstance(each, Assumption)]
     demands += [Assumption(c.relation, c.lhs, c.rhs, c.subject, c.span) for c in build.checks.values()]

@@ -15,7 +15,7 @@ from shlo_disc.kernels.kernel import ConvKernel
 from shlo_disc.lower_cpu.packing import TITLE, PackedOperand
 from shlo_disc.lower_cpu.rows import pointer
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
-from shlo_disc.lower_cpu.templates import Body, epilogue, start, union
+from shlo_disc.lower_cpu.templates import KernelBody, epilogue, start, union
 from shlo_disc.lower_cpu.transposed_tiles import turned_epilogue, turned_stores
 
 # The prelude's convolutions: operands, sums and result have one type. Those of integers wrap.
@@ -143,7 +143,7 @@ def _fits_16(bounds: Bounds) -> bool:
     return low is not None and high is not None and least <= low and high <= greatest
 
 
-def print_convolution(kernel: ConvKernel, name: str, facts: Facts, *, packed: bool = False) -> Body:
+def print_convolution(kernel: ConvKernel, name: str, facts: Facts, *, packed: bool = False) -> KernelBody:
     """Each piece of work is one block of output positions and features.
 
     `packed`: a buffer after those of the kernel's params is the weights as `print_packing` packs them, or null.
@@ -169,7 +169,7 @@ def print_convolution(kernel: ConvKernel, name: str, facts: Facts, *, packed: bo
     unless = "" if long_windows is None else f"if (!shlo_conv_{long_windows}{arguments}) "
     lines.append(f"{unless}shlo_conv_{suffix}{arguments};")
     statements = (*emit.scopes[0].lines, *lines)
-    return Body(store.lines, statements, union(store.sizes, tuple(emit.sizes)), _libraries(kernel, long_windows))
+    return KernelBody(store.lines, statements, union(store.sizes, tuple(emit.sizes)), _libraries(kernel, long_windows))
 
 
 def _libraries(kernel: ConvKernel, *more: str | None) -> tuple[str, ...]:
@@ -202,13 +202,13 @@ def packed_weights(kernel: ConvKernel, lasting: Sequence[bool]) -> PackedOperand
     )
 
 
-def print_packing(kernel: ConvKernel) -> Body:
+def print_packing(kernel: ConvKernel) -> KernelBody:
     """The kernel that packs weights: its buffers are the weights, then the memory that it fills."""
     emit, suffix = Emitter(VectorSpelling()), _convolved(kernel)
     lines = [pointer(VectorSpelling(), 0, kernel.kernel.source, written=False), *_described(kernel, emit, _WEIGHTS)]
     lines.append(f"shlo_conv_pack_{suffix}(&conv, begin, end, buffers[1]);")
     statements = (*emit.scopes[0].lines, *lines)
-    return Body((), statements, tuple(emit.sizes), _libraries(kernel), TITLE)
+    return KernelBody((), statements, tuple(emit.sizes), _libraries(kernel), TITLE)
 
 
 # What the packing of weights reads: nothing of the sizes of images, which only a call knows.

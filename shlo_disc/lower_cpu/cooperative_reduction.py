@@ -18,14 +18,14 @@ from shlo_disc.lower_cpu import rows
 from shlo_disc.lower_cpu.rows import RowPrinter
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.stage_text import STRIP
-from shlo_disc.lower_cpu.templates import SIZES, Body, signature, union
+from shlo_disc.lower_cpu.templates import SIZES, KernelBody, signature, union
 
 GRAIN = Grain(points=1 << 14, results=STRIP)
 ENOUGH_STRIPS = 8  # of columns, which threads share without cutting them: several stages then read memory once
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class LoopLaunch:
     """A launch of its own, and what one piece costs in additions."""
 
     kernel: RowKernel
@@ -39,9 +39,9 @@ class Spread:
     `whole`: the kernel as a loop over its columns, taken instead where `columns` is at least `ENOUGH_STRIPS` strips.
     """
 
-    loops: tuple[Loop, ...]
+    loops: tuple[LoopLaunch, ...]
     workspaces: tuple[tuple[Param, Dim], ...]
-    whole: Loop | None
+    whole: LoopLaunch | None
     columns: Dim
 
     @property
@@ -67,7 +67,7 @@ def spread(kernel: RowKernel, effort: int) -> Spread | None:
         if columns.constant is not None and columns.constant >= ENOUGH_STRIPS * STRIP:
             return None
         if columns.constant is None:
-            whole = Loop(kernel, rows.piece(kernel) * effort)
+            whole = LoopLaunch(kernel, rows.piece(kernel) * effort)
     staged = take_apart(kernel)
     kernels, spaces = list[RowKernel](), list(staged.workspaces)
     for stage in staged.stages:
@@ -78,7 +78,7 @@ def spread(kernel: RowKernel, effort: int) -> Spread | None:
             kernels += [parts.first, parts.join]
             spaces += parts.workspaces
     params = (*kernel.params, *(param for param, _ in spaces))
-    loops = [Loop(replace(one, params=params), _work(one) * effort) for one in kernels]
+    loops = [LoopLaunch(replace(one, params=params), _work(one) * effort) for one in kernels]
     return Spread(tuple(loops), tuple(spaces), whole, columns)
 
 
@@ -90,7 +90,7 @@ def _work(kernel: RowKernel) -> Dim:
     return const(GRAIN.points) if stage.reductions else product(axis.extent for axis in stage.axes)
 
 
-def print_spread(found: Spread, least: int) -> Body:
+def print_spread(found: Spread, least: int) -> KernelBody:
     """A function per loop, and the kernel that launches them; a thread takes at least `least` additions of a loop."""
     emit = Emitter(VectorSpelling())
     functions, sizes, lines = list[str](), tuple[str, ...](), list[str]()
@@ -111,7 +111,7 @@ def print_spread(found: Spread, least: int) -> Body:
             *(INDENT + line for line in lines),
             "}",
         ]
-    return Body(tuple(functions), (*emit.scopes[0].lines, *lines), union(sizes, tuple(emit.sizes)))
+    return KernelBody(tuple(functions), (*emit.scopes[0].lines, *lines), union(sizes, tuple(emit.sizes)))
 
 
 def _function(name: str, kernel: RowKernel) -> tuple[list[str], tuple[str, ...]]:
@@ -119,7 +119,7 @@ def _function(name: str, kernel: RowKernel) -> tuple[list[str], tuple[str, ...]]
     return [*signature("static", name), SIZES, *(INDENT + line for line in statements), "}"], sizes
 
 
-def _launch(emit: Emitter, name: str, loop: Loop, least: int) -> str:
+def _launch(emit: Emitter, name: str, loop: LoopLaunch, least: int) -> str:
     extent, scratch = emit.dim_scalar(rows.extent(loop.kernel)), emit.dim_scalar(rows.scratch_bytes(loop.kernel))
     grain = emit.dim_scalar(maximum(1, const(least) // maximum(1, loop.work)))
     return f"runtime->parallel(runtime, {name}, buffers, dims, {extent}, {grain}, {scratch});"

@@ -23,7 +23,7 @@ from shlo_disc.host.text import (
     print_names,
     print_plan,
 )
-from shlo_disc.host_ir import Case, Copy, Launch, Region, While
+from shlo_disc.host_ir import Case, Copy, Launch, LaunchGroup, While
 from shlo_disc.lower_cpu.templates import declaration
 
 _HEADER = f"""\
@@ -44,7 +44,7 @@ def print_host(program: Program, host: HostProgram) -> str:
     """The whole driver file."""
     names = kernel_names(host.steps)
     declarations = [declaration(name) for name in names]
-    printer = _Steps(host)
+    printer = _CpuSteps(host)
     reserve = _reserved(_scratch(host.steps), printer.sizes)
     steps = printer.steps(host.steps, 1)
     run = [*print_names(program, host), *reserve, *printer.sizes.take(), *steps]
@@ -61,7 +61,7 @@ def _scratch(steps: Sequence[HostStep]) -> tuple[Dim, ...]:
         match step:
             case LaunchStep(KernelRef(launch=Launch(scratch=scratch))):
                 found |= {scratch: None} if scratch != ZERO else {}
-            case Region(members, scratch=scratch):
+            case LaunchGroup(members, scratch=scratch):
                 found |= dict.fromkeys((scratch, *_scratch([member.launch for member in members])))
             case While(condition, _, body):
                 found |= dict.fromkeys(_scratch((*condition, *body)))
@@ -82,7 +82,7 @@ def _reserved(scratch: Sequence[Dim], sizes: SizePrinter) -> list[str]:
     return [*sizes.take(), INDENT + reserve]
 
 
-class _Steps(StepPrinter):
+class _CpuSteps(StepPrinter):
     """Each launch names its buffers and sizes in place."""
 
     def __init__(self, host: HostProgram) -> None:

@@ -17,7 +17,7 @@ from shlo_disc.emit.naming import NAME, blamed_on, comment, require_types, title
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, of
 from shlo_disc.fusion.group_structure import GroupStructure, group_structure
-from shlo_disc.host.division import Access, Division, product_accesses, row_accesses, row_line
+from shlo_disc.host.division import Division, ElementAccess, product_accesses, row_accesses, row_line
 from shlo_disc.host.host_calls import host_call
 from shlo_disc.host.loop_invariant import Lasting
 from shlo_disc.host.program import KernelRef, LaunchRef, PackRef
@@ -54,10 +54,10 @@ from shlo_disc.lower_cpu.attention import forward as attention
 from shlo_disc.lower_cpu.lapack import LIBRARIES
 from shlo_disc.lower_cpu.modulo_splitting import MOST_COLUMNS, join_columns, join_short_rows
 from shlo_disc.lower_cpu.multiplication import MULTIPLIED, Multiplication, multiplication
-from shlo_disc.lower_cpu.parallel import Part, parallel_extent, print_parallel
+from shlo_disc.lower_cpu.parallel import PrintedKernel, parallel_extent, print_parallel
 from shlo_disc.lower_cpu.selection import select
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
-from shlo_disc.lower_cpu.templates import SIZES, Body, signature
+from shlo_disc.lower_cpu.templates import SIZES, KernelBody, signature
 from shlo_disc.lower_cpu.work import DESKTOP, WORK_PER_THREAD, effort, product_work, scan_work, sort_work
 from shlo_disc.schedules.tables import UNKNOWN, Scheduling
 
@@ -97,7 +97,7 @@ class CpuLowering:
         self.texts = dict[str, str]()  # the text, with NAME for its name -> its name
         self.libraries = dict[str, tuple[str, ...]]()
         self.comments = dict[str, str]()
-        self._parts = dict[Hashable, tuple[Part, GroupStructure]]()
+        self._parts = dict[Hashable, tuple[PrintedKernel, GroupStructure]]()
 
     def lower(self, group: Group) -> LaunchRef:
         """Print the kernel of a group, or find that of a group of the same structure, or with the same text."""
@@ -106,7 +106,7 @@ class CpuLowering:
         made = self._parallel(group) if group.kind is GroupKind.PARALLEL else self._part(group, alone=True)
         return made.kernel
 
-    def _parallel(self, group: Group) -> Part:
+    def _parallel(self, group: Group) -> PrintedKernel:
         parts = [self._part(part, alone=False) for part in group.parts]
         kernels = [part.kernel for part in parts]
         scratch = maximum(*(kernel.launch.scratch for kernel in kernels))
@@ -125,7 +125,7 @@ class CpuLowering:
         kernel = replace(made.kernel, launch=launch, packs=tuple(packs), definitions=definitions)
         return replace(made, kernel=kernel).sharing(tuple(pairs))
 
-    def _part(self, group: Group, *, alone: bool) -> Part:
+    def _part(self, group: Group, *, alone: bool) -> PrintedKernel:
         """A kernel; one that is `alone` in its launch may launch loops of its own."""
         structure = group_structure(group, self.producers)
         lasting = tuple(self.lasting.among(structure.tensors, group)) if group.kind in _PACKED else ()
@@ -138,7 +138,7 @@ class CpuLowering:
         part, other = known
         return replace(part, kernel=replace(part.kernel, tensors=other.renamed(part.kernel.tensors, structure)))
 
-    def _print(self, group: Group, *, alone: bool) -> Part:
+    def _print(self, group: Group, *, alone: bool) -> PrintedKernel:
         match group.kind:
             case GroupKind.ROWS:
                 return self._rows(group, alone=alone)
@@ -189,7 +189,7 @@ class CpuLowering:
             case _:
                 assert_never(group.kind)
 
-    def _convolution(self, group: Group) -> Part:
+    def _convolution(self, group: Group) -> PrintedKernel:
         """A convolution; its weights may be packed before."""
         conv, tensors = verified(build_convolution(group, self.facts, self.producers), group)
         operand = convolutions.packed_weights(conv, self.lasting.among(tensors, group))
@@ -201,12 +201,12 @@ class CpuLowering:
             return part
         return self._packing(group, part, conv, operand, convolutions.print_packing(conv))
 
-    def _rows(self, group: Group, *, alone: bool) -> Part:
+    def _rows(self, group: Group, *, alone: bool) -> PrintedKernel:
         kernel, tensors = verified(build_row_kernel(group, self.facts, self.producers, rows.SEAMS), group)
         kernel = self._join_columns(group, join_short_rows(kernel))
         if (blocks := transposed.tiled(kernel)) is not None:
             statements, sizes = transposed.TiledPrinter(blocks).lines()
-            body = Body((), tuple(statements), sizes)
+            body = KernelBody((), tuple(statements), sizes)
             return self._ref(group, body, tensors, blocks.extent, blocks.piece * effort(group, kernel), const(0))
         if alone and not kernel.rows and (shared := self._spread(group)) is not None:
             return shared
@@ -216,7 +216,7 @@ class CpuLowering:
             return part.sharing(positions(row_pairs(kernel), kernel.params))
         forms = self._forms(group, kernel)
         statements, sizes = rows.by_length(forms)
-        body = Body((), tuple(statements), sizes)
+        body = KernelBody((), tuple(statements), sizes)
         work = rows.piece(kernel) * effort(group, kernel)
         scratch = maximum(*(rows.scratch_bytes(form.printer.kernel) for form in forms))
         part = self._ref(group, body, tensors, rows.extent(kernel), work, scratch)
@@ -225,7 +225,9 @@ class CpuLowering:
             return part
         return self._divided(part, *row_line(kernel), row_accesses(kernel))
 
-    def _product(self, group: Group, dot: DotKernel, tensors: tuple[Tensor, ...], kind: Multiplication) -> Part:
+    def _product(
+        self, group: Group, dot: DotKernel, tensors: tuple[Tensor, ...], kind: Multiplication
+    ) -> PrintedKernel:
         """A product, under the schedule that its sizes take."""
         definitions = dict[Sym, Dim]()
 
@@ -259,13 +261,13 @@ class CpuLowering:
 
     def _divided(
         self,
-        part: Part,
+        part: PrintedKernel,
         line: Dim,
         count: Dim,
-        accesses: tuple[Access, ...],
+        accesses: tuple[ElementAccess, ...],
         pieces: Dim | None = None,
         block: Sym | None = None,
-    ) -> Part:
+    ) -> PrintedKernel:
         """The same, which may be cut by its lines."""
         threads = self.scheduling.threads
         work = part.kernel.launch.extent * part.work
@@ -281,21 +283,23 @@ class CpuLowering:
             known = self.decisions[number] = Sym(name)
         return known
 
-    def _forms(self, group: Group, kernel: RowKernel) -> list[rows.Form]:
+    def _forms(self, group: Group, kernel: RowKernel) -> list[rows.KernelForm]:
         """The forms of a kernel: for rows of any length, then for shorter and shorter ones."""
-        forms = [rows.Form(rows.RowPrinter(kernel))]
+        forms = [rows.KernelForm(rows.RowPrinter(kernel))]
         if rows.moves(kernel):
             whole, _ = build_row_kernel(group, self.facts, self.producers, rows.FIXED_SEAMS)
             if rows.unrolled(whole):
                 length = rows.longest_row(whole)
-                forms.append(rows.Form(rows.RowPrinter(whole), ((length, "<", rows.LONG_ROW),)))
+                forms.append(rows.KernelForm(rows.RowPrinter(whole), ((length, "<", rows.LONG_ROW),)))
         kernel = forms[-1].printer.kernel
         if (short := short_rows.short_rows(kernel)) is not None:
             length = short_rows.row_length(kernel)
-            forms.append(rows.Form(short_rows.ShortRowPrinter(short), ((length, "<=", short_rows.limit(kernel)),)))
+            forms.append(
+                rows.KernelForm(short_rows.ShortRowPrinter(short), ((length, "<=", short_rows.limit(kernel)),))
+            )
         if short_maps.may_be_short(kernel) and (maps := self._short_maps(group, kernel)) is not None:
             conditions = (maps.width, "<=", short_maps.limit(maps)), (maps.height, ">=", short_maps.FEWEST)
-            forms.append(rows.Form(short_maps.ShortMapPrinter(maps), conditions))
+            forms.append(rows.KernelForm(short_maps.ShortMapPrinter(maps), conditions))
         return forms
 
     def _short_maps(self, group: Group, kernel: RowKernel) -> short_maps.ShortMaps | None:
@@ -314,7 +318,7 @@ class CpuLowering:
         joined = join_columns(whole)
         return kernel if joined is whole else joined  # what stays in rows is cut at seams
 
-    def _spread(self, group: Group) -> Part | None:
+    def _spread(self, group: Group) -> PrintedKernel | None:
         """The kernel of one row that all threads share, if it pays to take it apart."""
         kernel, tensors = build_row_kernel(group, self.facts, self.producers, rows.FIXED_SEAMS)
         if (found := cooperative_reduction.spread(kernel, effort(group, kernel))) is None:
@@ -327,7 +331,7 @@ class CpuLowering:
         pairs = positions(row_pairs(kernel), kernel.params)
         return replace(part, kernel=replace(part.kernel, in_place=pairs, workspaces=found.bytes))
 
-    def _attention(self, group: Group) -> Part:
+    def _attention(self, group: Group) -> PrintedKernel:
         kernel, tensors = verified(build_attention(group, self.facts, self.producers), group)
         body, scratch = attention.print_attention(kernel, NAME), attention.attention_scratch(kernel)
         extent, work = attention.attention_extent(kernel), attention.attention_work(kernel)
@@ -335,7 +339,7 @@ class CpuLowering:
         part = replace(part, kernel=replace(part.kernel, workspaces=attention.attention_workspaces(kernel)))
         return part.sharing(positions(epilogue_pairs(kernel), kernel.params))
 
-    def _lapack(self, group: Group) -> Part:
+    def _lapack(self, group: Group) -> PrintedKernel:
         """A batch of matrices: one piece, which hands them to the threads itself."""
         kernel = lapack.build_lapack(group)
         body = lapack.print_lapack(kernel, maximum(1, const(WORK_PER_THREAD) // kernel.work))
@@ -343,8 +347,13 @@ class CpuLowering:
         return part.sharing(kernel.in_place)
 
     def _packing(
-        self, group: Group, part: Part, kernel: DotKernel | ConvKernel, operand: packing.PackedOperand, body: Body
-    ) -> Part:
+        self,
+        group: Group,
+        part: PrintedKernel,
+        kernel: DotKernel | ConvKernel,
+        operand: packing.PackedOperand,
+        body: KernelBody,
+    ) -> PrintedKernel:
         """A kernel that takes its right operand, or its weights, packed too, and what packs it."""
         pack = self._ref(group, body, (), operand.extent, operand.work, operand.scratch)
         sources, replaced = (tuple(map(kernel.params.index, some)) for some in (operand.sources, operand.replaced))
@@ -354,12 +363,12 @@ class CpuLowering:
     def _ref(
         self,
         group: Group,
-        body: Body,
+        body: KernelBody,
         tensors: tuple[Tensor, ...],
         extent: Dim,
         work: Dim,
         scratch: Dim,
-    ) -> Part:
+    ) -> PrintedKernel:
         """`work`: what one piece costs, in additions."""
         sizes = [f"{INDENT}const int64_t {size_name(s)} = dims[{k}];" for k, s in enumerate(body.sizes)]
         lines = list[str]()
@@ -374,7 +383,7 @@ class CpuLowering:
             self.comments[name] = comment(group)
         work = maximum(1, work)
         grain = maximum(1, const(WORK_PER_THREAD) // work)
-        return Part(KernelRef(Launch(name, (), body.sizes, extent, grain, scratch), tensors), work)
+        return PrintedKernel(KernelRef(Launch(name, (), body.sizes, extent, grain, scratch), tensors), work)
 
     def sources(self, pieces: int) -> tuple[SourceFile, ...]:
         """The kernels in up to `pieces` files of about the same length, to be compiled side by side if long enough."""

@@ -22,7 +22,7 @@ from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.groups import Group
 from shlo_disc.linear_algebra import Routine
 from shlo_disc.lower_cpu.spelling import VectorSpelling
-from shlo_disc.lower_cpu.templates import SIZES, Body, signature, union
+from shlo_disc.lower_cpu.templates import SIZES, KernelBody, signature, union
 
 _LETTERS = {DType.F32: "s", DType.F64: "d", DType.C64: "c", DType.C128: "z"}
 _BLOCK = 64  # ilaenv's largest answer for these routines
@@ -36,7 +36,7 @@ _WORTH_A_LOCK = 1 << 11
 
 
 @dataclass(frozen=True, slots=True)
-class _Sizes:
+class _LapackSizes:
     """The sizes of `ShloLapack`, and the arrays in scratch: numbers of elements, of real parts, of int32.
 
     `pairs`: the operands that results may overwrite, one number each; the kernel has read them by then.
@@ -60,7 +60,7 @@ class LapackKernel:
 
     name: str
     tensors: tuple[Tensor, ...]
-    sizes: _Sizes
+    sizes: _LapackSizes
     options: str
     pieces: tuple[Dim, ...]
     batch: Dim
@@ -91,41 +91,41 @@ def _matrix(op: Op[Any]) -> tuple[Dim, Dim]:
     return m, n
 
 
-def _plain(op: Op[Any]) -> _Sizes:
+def _plain(op: Op[Any]) -> _LapackSizes:
     m, n = _matrix(op)
-    return _Sizes(m, n, n)
+    return _LapackSizes(m, n, n)
 
 
-def _solve(op: Op[Any]) -> _Sizes:
+def _solve(op: Op[Any]) -> _LapackSizes:
     m, n = op.operands[1].shape[-2:]
-    return _Sizes(m, n, op.operands[0].shape[-1], pairs=((1, 0),))
+    return _LapackSizes(m, n, op.operands[0].shape[-1], pairs=((1, 0),))
 
 
-def _copied(op: Op[Any]) -> _Sizes:
+def _copied(op: Op[Any]) -> _LapackSizes:
     m, n = _matrix(op)
-    return _Sizes(m, n, minimum(m, n), (m * n,))
+    return _LapackSizes(m, n, minimum(m, n), (m * n,))
 
 
-def _qr(op: Op[Any]) -> _Sizes:
+def _qr(op: Op[Any]) -> _LapackSizes:
     m, n = _matrix(op)
-    return _Sizes(m, n, minimum(m, n), (m * n, maximum(n, 1) * _BLOCK))
+    return _LapackSizes(m, n, minimum(m, n), (m * n, maximum(n, 1) * _BLOCK))
 
 
-def _pivoted_qr(op: Op[Any]) -> _Sizes:
+def _pivoted_qr(op: Op[Any]) -> _LapackSizes:
     m, n = _matrix(op)
     work = 2 * n + (n + 1) * _BLOCK
-    return _Sizes(m, n, minimum(m, n), (m * n, work), (2 * n,), pairs=((0, 0), (1, 1)))
+    return _LapackSizes(m, n, minimum(m, n), (m * n, work), (2 * n,), pairs=((0, 0), (1, 1)))
 
 
-def _orthogonal(op: Op[Any]) -> _Sizes:
+def _orthogonal(op: Op[Any]) -> _LapackSizes:
     m, n = _matrix(op)
-    return _Sizes(m, n, op.operands[1].shape[-1], (m * n, maximum(n, 1) * _BLOCK))
+    return _LapackSizes(m, n, op.operands[1].shape[-1], (m * n, maximum(n, 1) * _BLOCK))
 
 
-def _orthogonal_product(op: Op[Any]) -> _Sizes:
+def _orthogonal_product(op: Op[Any]) -> _LapackSizes:
     (rows, k), (m, n) = _matrix(op), op.operands[2].shape[-2:]
     across = n if op.attrs.options[0] == "L" else m
-    return _Sizes(m, n, k, (rows * k, m * n, maximum(across, 1) * _BLOCK + _REFLECTOR), pairs=((2, 0),))
+    return _LapackSizes(m, n, k, (rows * k, m * n, maximum(across, 1) * _BLOCK + _REFLECTOR), pairs=((2, 0),))
 
 
 def _singular_vectors(op: Op[Any]) -> tuple[Dim, Dim, Dim, Dim, Dim, Dim]:
@@ -137,70 +137,70 @@ def _singular_vectors(op: Op[Any]) -> tuple[Dim, Dim, Dim, Dim, Dim, Dim]:
     return m, n, low, high, m * (m if job == "A" else low), n * (n if job == "A" else low)
 
 
-def _gesdd(op: Op[Any]) -> _Sizes:
+def _gesdd(op: Op[Any]) -> _LapackSizes:
     m, n, low, high, u, v = _singular_vectors(op)
     blocks = (m + n) * _BLOCK + _REFLECTOR
     squares = (3 if op.operands[0].dtype.is_complex else 4) * low * low
     reals = maximum(5 * low * low + 7 * low, 2 * high * low + 2 * low * low + low)
     pairs = ((0, 1), (0, 2)) if op.attrs.options != "N" else ()
-    return _Sizes(m, n, low, (m * n, u, v, squares + 7 * low + high + blocks), (reals,), (8 * low,), pairs)
+    return _LapackSizes(m, n, low, (m * n, u, v, squares + 7 * low + high + blocks), (reals,), (8 * low,), pairs)
 
 
-def _gesvd(op: Op[Any]) -> _Sizes:
+def _gesvd(op: Op[Any]) -> _LapackSizes:
     m, n, low, high, u, v = _singular_vectors(op)
     work = 2 * low * low + 5 * low + high + (m + n) * _BLOCK + _REFLECTOR
     pairs = ((0, 1), (0, 2)) if op.attrs.options != "N" else ()
-    return _Sizes(m, n, low, (m * n, u, v, work), (5 * low,), (ZERO,), pairs)
+    return _LapackSizes(m, n, low, (m * n, u, v, work), (5 * low,), (ZERO,), pairs)
 
 
-def _syevd(op: Op[Any]) -> _Sizes:
+def _syevd(op: Op[Any]) -> _LapackSizes:
     _, n = _matrix(op)
     large = 1 + 6 * n + 2 * n * n
     is_complex = op.operands[0].dtype.is_complex
     work = 2 * n + n * n if is_complex else large
     pairs = ((0, 0),) if op.attrs.options[0] == "V" else ()
-    return _Sizes(n, n, n, (n * n, maximum(work, 1)), (large if is_complex else ZERO,), (3 + 5 * n,), pairs)
+    return _LapackSizes(n, n, n, (n * n, maximum(work, 1)), (large if is_complex else ZERO,), (3 + 5 * n,), pairs)
 
 
-def _geev(op: Op[Any]) -> _Sizes:
+def _geev(op: Op[Any]) -> _LapackSizes:
     _, n = _matrix(op)
     pairs = tuple((0, k) for k in range(1, len(op.results) - 1))
     work = 5 * n + maximum(2 * n, 1) * _BLOCK + _REFLECTOR
     vectors = tuple(n * n if job == "V" else ZERO for job in op.attrs.options)
-    return _Sizes(n, n, n, (n * n, *vectors, work), (2 * n,), pairs=pairs)
+    return _LapackSizes(n, n, n, (n * n, *vectors, work), (2 * n,), pairs=pairs)
 
 
-def _gees(op: Op[Any]) -> _Sizes:
+def _gees(op: Op[Any]) -> _LapackSizes:
     _, n = _matrix(op)
     work = 3 * n + maximum(n, 1) * _BLOCK + _REFLECTOR
-    return _Sizes(n, n, n, (n * n, n * n if op.attrs.options == "V" else ZERO, work), (n,))
+    return _LapackSizes(n, n, n, (n * n, n * n if op.attrs.options == "V" else ZERO, work), (n,))
 
 
-def _hessenberg(op: Op[HessenbergAttrs]) -> _Sizes:
+def _hessenberg(op: Op[HessenbergAttrs]) -> _LapackSizes:
     _, n = _matrix(op)
-    return _Sizes(const(op.attrs.low), n, const(op.attrs.high), (n * n, maximum(n, 1) * _BLOCK + _REFLECTOR))
+    return _LapackSizes(const(op.attrs.low), n, const(op.attrs.high), (n * n, maximum(n, 1) * _BLOCK + _REFLECTOR))
 
 
-def _tridiagonal(op: Op[Any]) -> _Sizes:
+def _tridiagonal(op: Op[Any]) -> _LapackSizes:
     m, n = op.operands[3].shape[-2:]
-    return _Sizes(m, n, ONE, (m * n,), pairs=((0, 0), (1, 1), (2, 2), (3, 3)))
+    return _LapackSizes(m, n, ONE, (m * n,), pairs=((0, 0), (1, 1), (2, 2), (3, 3)))
 
 
-def _perturbed(op: Op[Any]) -> _Sizes:
+def _perturbed(op: Op[Any]) -> _LapackSizes:
     m, n = op.operands[3].shape[-2:]
-    return _Sizes(m, n, ONE, (3 * m,), pairs=((3, 0),))
+    return _LapackSizes(m, n, ONE, (3 * m,), pairs=((3, 0),))
 
 
-def _update(op: Op[Any]) -> _Sizes:
+def _update(op: Op[Any]) -> _LapackSizes:
     _, n = _matrix(op)
-    return _Sizes(n, n, ONE, pairs=((0, 0), (1, 1)))
+    return _LapackSizes(n, n, ONE, pairs=((0, 0), (1, 1)))
 
 
-def _permutation(op: Op[Any]) -> _Sizes:
-    return _Sizes(ONE, op.results[0].shape[-1], op.operands[0].shape[-1], pairs=())
+def _permutation(op: Op[Any]) -> _LapackSizes:
+    return _LapackSizes(ONE, op.results[0].shape[-1], op.operands[0].shape[-1], pairs=())
 
 
-_ROUTINES: Mapping[str, Callable[[Op[Any]], _Sizes]] = {
+_ROUTINES: Mapping[str, Callable[[Op[Any]], _LapackSizes]] = {
     "d_potrf": _plain, "d_cholesky": _plain, "d_trsm": _solve, "d_getrf": _copied, "d_geqrf": _qr,
     "d_geqp3": _pivoted_qr, "d_orgqr": _orthogonal, "d_ormqr": _orthogonal_product, "d_gesdd": _gesdd,
     "d_gesvd": _gesvd, "d_syevd": _syevd, "d_sytrd": _qr, "d_geev": _geev, "d_gees": _gees, "d_gehrd": _hessenberg,
@@ -236,7 +236,7 @@ def build_lapack(group: Group) -> LapackKernel:
     )
 
 
-def print_lapack(kernel: LapackKernel, grain: Dim) -> Body:
+def print_lapack(kernel: LapackKernel, grain: Dim) -> KernelBody:
     """A function for some matrices of the batch, and the kernel that hands it out, `grain` of them at least."""
     inner, sizes = Emitter(VectorSpelling()), kernel.sizes
     m, n, k = (inner.dim_scalar(size) for size in (sizes.m, sizes.n, sizes.k))
@@ -254,7 +254,7 @@ def print_lapack(kernel: LapackKernel, grain: Dim) -> Body:
     batch, least, scratch = (outer.dim_scalar(size) for size in (kernel.batch, least, kernel.scratch))
     call = f"shlo_lapack_batch(runtime, {part}, buffers, dims, {batch}, {least}, {scratch}, scratch);"
     used = union(tuple(inner.sizes), tuple(outer.sizes))
-    return Body(tuple(function), (*outer.scopes[0].lines, call), used, ("lapack",))
+    return KernelBody(tuple(function), (*outer.scopes[0].lines, call), used, ("lapack",))
 
 
 def _library(routine: Routine) -> tuple[str, str] | None:

@@ -21,14 +21,14 @@ from shlo_disc.lower_cpu import rows
 from shlo_disc.lower_cpu.rows import RowPrinter
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.stage_loops import decode
-from shlo_disc.lower_cpu.templates import SIZES, Body, signature, union
+from shlo_disc.lower_cpu.templates import SIZES, KernelBody, signature, union
 from shlo_disc.lower_cpu.vectorize import can_vectorize
 
 _FIRST, _AT = Sym("%first"), Sym("%at")  # the first row of a block, and a step along the lane
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class PackedLoad:
     """A load that is turned: over which loop of its stage, and the buffer of 16 rows that is read instead."""
 
     load: Load
@@ -47,11 +47,11 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Turned:
+class PackedKernel:
     """`kernel` reads the blocks, which are its last params, where it read the operands along their strides."""
 
     kernel: RowKernel
-    turns: tuple[Turn, ...]
+    turns: tuple[PackedLoad, ...]
 
     @property
     def blocks(self) -> Dim:
@@ -72,20 +72,20 @@ class Turned:
         return tuple(ends)
 
 
-def turned(kernel: RowKernel) -> Turned | None:
+def turned(kernel: RowKernel) -> PackedKernel | None:
     """Find what to turn in a kernel that reduces, if anything."""
     deps = Dependence()
     reads = transposed_reads(kernel, lambda stage: can_vectorize(stage, deps))
     if not reads:
         return None
-    turns = tuple(Turn(load, lane, Param(f"q{k}", load.dtype)) for k, (load, lane) in enumerate(reads))
+    turns = tuple(PackedLoad(load, lane, Param(f"q{k}", load.dtype)) for k, (load, lane) in enumerate(reads))
     row = of(kernel.rows[-1].symbol) % LANES
     blocks = {(t.load, t.lane): Load(t.block, (row * t.line + of(t.lane.symbol),)) for t in turns}
     params = (*kernel.params, *(turn.block for turn in turns))
-    return Turned(replace(reading_instead(kernel, blocks), params=params), turns)
+    return PackedKernel(replace(reading_instead(kernel, blocks), params=params), turns)
 
 
-def print_turned(found: Turned) -> Body:
+def print_turned(found: PackedKernel) -> KernelBody:
     """A function for the rows of a block, and the kernel that turns its operands and calls it."""
     kernel, emit = found.kernel, Emitter(VectorSpelling())
     statements, sizes = RowPrinter(kernel).lines()
@@ -120,10 +120,10 @@ def print_turned(found: Turned) -> Body:
         *(INDENT + line for line in block.lines),
         "}",
     ]
-    return Body(tuple(function), tuple(lines), union(sizes, tuple(emit.sizes)))
+    return KernelBody(tuple(function), tuple(lines), union(sizes, tuple(emit.sizes)))
 
 
-def _turn(emit: Emitter, turn: Turn, block: str, across: Axis) -> Sequence[str]:
+def _turn(emit: Emitter, turn: PackedLoad, block: str, across: Axis) -> Sequence[str]:
     """Turn the operand's part of a block, 16 steps of the lane at a time."""
     (offset,), at, extent = turn.load.index, clean(_AT.name), emit.dim_scalar(turn.lane.extent)
     split = offset.linear(turn.lane.symbol)

@@ -21,7 +21,7 @@ from shlo_disc.lower_cpu.products import PANEL_COLUMNS, fill, packed_bytes, pane
 from shlo_disc.lower_cpu.rows import pointer
 from shlo_disc.lower_cpu.small_products import may_be_small
 from shlo_disc.lower_cpu.spelling import VectorSpelling
-from shlo_disc.lower_cpu.templates import Body, CallBack, start, union
+from shlo_disc.lower_cpu.templates import CallBack, KernelBody, start, union
 
 TITLE = "pack"  # what kernels that pack are called
 
@@ -96,7 +96,9 @@ def _is_shared(kernel: DotKernel) -> bool:
     return not any(loops & place.symbols() or place.data() for place in places)
 
 
-def print_packing(kernel: DotKernel, kind: Multiplication, operand: PackedOperand, name: str, facts: Facts) -> Body:
+def print_packing(
+    kernel: DotKernel, kind: Multiplication, operand: PackedOperand, name: str, facts: Facts
+) -> KernelBody:
     """The kernel that packs: its buffers are those of the sources, then the memory that it fills."""
     emit, own = Emitter(VectorSpelling()), replace(kernel, params=operand.sources, batch=())
     b, functions = kernel.b, list[CallBack]()
@@ -114,7 +116,7 @@ def print_packing(kernel: DotKernel, kind: Multiplication, operand: PackedOperan
         lines += _fill_and_pack(emit, b, kernel, kind, name)
     sizes = union(*(function.sizes for function in functions), tuple(emit.sizes))
     texts = tuple(line for function in functions for line in function.lines)
-    return Body(texts, (*emit.scopes[0].lines, *lines), sizes, (f"gemm_{kind.name}",), TITLE)
+    return KernelBody(texts, (*emit.scopes[0].lines, *lines), sizes, (f"gemm_{kind.name}",), TITLE)
 
 
 def _fill_and_pack(emit: Emitter, panel: Panel, kernel: DotKernel, kind: Multiplication, name: str) -> list[str]:

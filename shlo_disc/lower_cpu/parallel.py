@@ -10,27 +10,27 @@ from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim, total
 from shlo_disc.host.program import InPlace, KernelRef
 from shlo_disc.lower_cpu.spelling import VectorSpelling
-from shlo_disc.lower_cpu.templates import Body, declaration
+from shlo_disc.lower_cpu.templates import KernelBody, declaration
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PrintedKernel:
     """A kernel, and what a piece of its range costs in additions: at least 1, for a sum of nothing is stored too."""
 
     kernel: KernelRef
     work: Dim
 
-    def sharing(self, pairs: InPlace) -> Part:
+    def sharing(self, pairs: InPlace) -> PrintedKernel:
         """The same, whose results may lie where operands were."""
         return replace(self, kernel=replace(self.kernel, in_place=pairs))
 
 
-def parallel_extent(parts: Sequence[Part]) -> Dim:
+def parallel_extent(parts: Sequence[PrintedKernel]) -> Dim:
     """The work of all parts."""
     return total(part.kernel.launch.extent * part.work for part in parts)
 
 
-def print_parallel(parts: Sequence[Part]) -> Body:
+def print_parallel(parts: Sequence[PrintedKernel]) -> KernelBody:
     """A table of the parts, which a prelude function goes through; each gets its own run of the buffers and sizes.
 
     The whole range is done by calls, one after the other, which a compiler may inline.
@@ -60,10 +60,10 @@ def print_parallel(parts: Sequence[Part]) -> Body:
         "};",
         f"run_parts(runtime, parts, {len(parts)}, {own}, dims, begin, end, scratch);",
     ]
-    return Body(declared, tuple(statements), tuple(emit.sizes))
+    return KernelBody(declared, tuple(statements), tuple(emit.sizes))
 
 
-def _runs(parts: Sequence[Part]) -> tuple[str, ...]:
+def _runs(parts: Sequence[PrintedKernel]) -> tuple[str, ...]:
     """The buffers in the order of the parts, where those of the tensors of all come before what is packed."""
     found, tensor, packed = list[str](), 0, sum(len(part.kernel.tensors) for part in parts)
     for part in parts:

@@ -123,7 +123,7 @@ def scratch_of(stage: Stage) -> list[Scratch]:
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class CopyAccess:
     """A stage that writes, or reads, its group's copy of a place, at a moment of its turn."""
 
     place: str
@@ -154,36 +154,36 @@ def check(kernel: RowKernel, schedule: Schedule) -> None:
                 raise InternalError(f"rows in flight: {_told(read)} after {_told(write)} has overwritten it")
 
 
-def _told(access: Access) -> str:
+def _told(access: CopyAccess) -> str:
     return f"{access.place} of {access.copies} copies, at stage {access.stage}, moment {access.moment}"
 
 
-def _writes(kernel: RowKernel, schedule: Schedule) -> Iterator[Access]:
+def _writes(kernel: RowKernel, schedule: Schedule) -> Iterator[CopyAccess]:
     for number, stage in enumerate(kernel.stages):
         for scratch in _stored(stage):
-            yield Access(scratch.name, schedule.copies_of(scratch), number, LOOP)
+            yield CopyAccess(scratch.name, schedule.copies_of(scratch), number, LOOP)
     for moment, end in enumerate(schedule.ends, start=ENDS):
         match end:
             case Finish(number):
-                yield from (Access(late.variable.name, 1, number, moment) for late in schedule.told(number))
+                yield from (CopyAccess(late.variable.name, 1, number, moment) for late in schedule.told(number))
                 for scratch in _stored_late(kernel.stages[number]):
-                    yield Access(scratch.name, schedule.copies_of(scratch), number, moment)
+                    yield CopyAccess(scratch.name, schedule.copies_of(scratch), number, moment)
             case Move(late):
-                yield Access(late.variable.name, 1, late.stage - 1, moment)
+                yield CopyAccess(late.variable.name, 1, late.stage - 1, moment)
 
 
-def _all_reads(kernel: RowKernel, schedule: Schedule) -> Iterator[Access]:
+def _all_reads(kernel: RowKernel, schedule: Schedule) -> Iterator[CopyAccess]:
     """What a stage reads it may read at any moment from before the loop to its own end."""
     ends = {end.stage: moment for moment, end in enumerate(schedule.ends, start=ENDS) if isinstance(end, Finish)}
     for number, stage in enumerate(kernel.stages):
         for moment in (BEFORE, LOOP, *([ends[number]] if number in ends else [])):
             for name in sorted(_reads(stage)):
-                yield Access(_place(schedule, name, number), 1, number, moment)
+                yield CopyAccess(_place(schedule, name, number), 1, number, moment)
             for scratch in _loaded(stage):
-                yield Access(scratch.name, schedule.copies_of(scratch), number, moment)
+                yield CopyAccess(scratch.name, schedule.copies_of(scratch), number, moment)
     for moment, end in enumerate(schedule.ends, start=ENDS):
         if isinstance(end, Move):
-            yield Access(end.late.source.name, 1, end.late.stage - 1, moment)
+            yield CopyAccess(end.late.source.name, 1, end.late.stage - 1, moment)
 
 
 def _place(schedule: Schedule, name: str, stage: int) -> str:

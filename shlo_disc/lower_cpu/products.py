@@ -24,7 +24,7 @@ from shlo_disc.lower_cpu.rows import SEAMS, RowPrinter, pointer
 from shlo_disc.lower_cpu.selection import block_of
 from shlo_disc.lower_cpu.small_products import decode_batch, print_small
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
-from shlo_disc.lower_cpu.templates import Body, CallBack, call_back, epilogue, start, union
+from shlo_disc.lower_cpu.templates import CallBack, KernelBody, call_back, epilogue, start, union
 from shlo_disc.schedules.candidates import FORMS, MicroKernel
 
 PANEL_BYTES = 1 << 20  # of A's rows: what stays in a second-level cache
@@ -153,7 +153,7 @@ def panel_bytes(panel: Panel, lines: Dim) -> Dim:
     return count * panel_pitch(panel, lines) * panel.dtype.bytes
 
 
-def print_dot(kernel: DotKernel, kind: Multiplication, name: str, blocks: Blocks, facts: Facts) -> Body:
+def print_dot(kernel: DotKernel, kind: Multiplication, name: str, blocks: Blocks, facts: Facts) -> KernelBody:
     """Each piece of work is one block of rows and columns of one batch; in the form for small sizes, one product."""
     emit = Emitter(VectorSpelling())
     operands = [x.source for x in (kernel.a, kernel.b) if not isinstance(x, Panel)]
@@ -172,7 +172,7 @@ def print_dot(kernel: DotKernel, kind: Multiplication, name: str, blocks: Blocks
     sizes = union(*(function.sizes for function in functions), tuple(emit.sizes))
     texts = (*blocks.table, *(line for function in functions for line in function.lines))
     libraries = (f"gemm_small_{kind.small}",) * (small is not None) + (f"gemm_{kind.name}",) * (not always)
-    return Body(texts, statements, sizes, libraries)
+    return KernelBody(texts, statements, sizes, libraries)
 
 
 def _print_blocks(kernel: DotKernel, kind: Multiplication, name: str, emit: Emitter, blocks: Blocks) -> list[str]:

@@ -243,7 +243,7 @@ class RowPrinter:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class KernelForm:
     """One way to print a kernel, for calls whose sizes compare so with numbers; constant sizes do."""
 
     printer: RowPrinter
@@ -255,7 +255,7 @@ def longest_row(kernel: RowKernel) -> Dim:
     return maximum(0, *(product(axis.extent for axis in stage.axes) for stage in kernel.stages))
 
 
-def by_length(forms: Sequence[Form]) -> tuple[list[str], tuple[str, ...]]:
+def by_length(forms: Sequence[KernelForm]) -> tuple[list[str], tuple[str, ...]]:
     """Statements and symbols of a kernel in several forms, the last that fits is taken; the first one always fits."""
     lines, sizes = list[str](), dict[str, None]()
     for form in forms:
@@ -271,7 +271,7 @@ def by_length(forms: Sequence[Form]) -> tuple[list[str], tuple[str, ...]]:
     return lines, tuple(sizes)
 
 
-def shared_pairs(forms: Sequence[Form]) -> Pairs:
+def shared_pairs(forms: Sequence[KernelForm]) -> Pairs:
     """What may share memory in all forms."""
     first, *others = (row_pairs(form.printer.kernel) for form in forms)
     return tuple(pair for pair in first if all(pair in pairs for pairs in others))

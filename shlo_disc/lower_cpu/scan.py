@@ -8,7 +8,7 @@ from shlo_disc.expr.dim import Dim
 from shlo_disc.kernels.kernel import ScanKernel
 from shlo_disc.lower_cpu.rows import pointer
 from shlo_disc.lower_cpu.spelling import VectorSpelling
-from shlo_disc.lower_cpu.templates import Body
+from shlo_disc.lower_cpu.templates import KernelBody
 
 _SPELL = VectorSpelling()
 SIDE_BY_SIDE = 64  # lines whose elements are neighbours in memory, and are combined in turn
@@ -24,7 +24,7 @@ def scan_extent(kernel: ScanKernel) -> Dim:
     return kernel.outer.extent * ((kernel.inner.extent + (width - 1)) // width)
 
 
-def print_scan(kernel: ScanKernel) -> Body:
+def print_scan(kernel: ScanKernel) -> KernelBody:
     """Each piece of work is a group of neighbouring lines."""
     emit, width = Emitter(_SPELL), _width(kernel)
     lines = [pointer(_SPELL, k, p, written=p in kernel.outputs) for k, p in enumerate(kernel.params)]
@@ -69,7 +69,7 @@ def print_scan(kernel: ScanKernel) -> Body:
         ),
         "}",
     ]
-    return Body((), tuple(lines), tuple(emit.sizes))
+    return KernelBody((), tuple(lines), tuple(emit.sizes))
 
 
 def _step(emit: Emitter, kernel: ScanKernel) -> list[str]:

@@ -12,7 +12,7 @@ from shlo_disc.kernels.rewrite import DimRewriter
 from shlo_disc.lower_cpu.rows import RowPrinter
 from shlo_disc.lower_cpu.serial import indented, loops, pointers
 from shlo_disc.lower_cpu.spelling import LoneSpelling, VectorSpelling
-from shlo_disc.lower_cpu.templates import Body, union
+from shlo_disc.lower_cpu.templates import KernelBody, union
 
 _SPELL, _ALONE = VectorSpelling(), LoneSpelling()
 UPDATE_WORK = 4  # of one element, in additions: it is read, and the element in place is read and written
@@ -40,7 +40,7 @@ def scatter_grain(kernel: ScatterKernel, least: int) -> Dim:
     return maximum(1, maximum(least, found) * scatter_extent(kernel) // maximum(1, work))
 
 
-def print_scatter(kernel: ScatterKernel) -> Body:
+def print_scatter(kernel: ScatterKernel) -> KernelBody:
     """A piece of work sets its slabs of the results, then applies the updates that go there, one after the other."""
     emit = Emitter(_SPELL if kernel.window else _ALONE)
     shared = {param for pair in scatter_pairs(kernel) for param in pair}
@@ -65,9 +65,9 @@ def print_scatter(kernel: ScatterKernel) -> Body:
     extents = [emit.dim_scalar(axis.extent) for axis in outside]
     statements = (*declared, *emit.scopes[0].lines, *lines, *loops(outside, extents, body))
     if kernel.sweep is None:
-        return Body((), statements, tuple(emit.sizes))
+        return KernelBody((), statements, tuple(emit.sizes))
     swept, sizes = RowPrinter(_rows(kernel, kernel.sweep)).lines()
-    return Body((), ("{", *indented(statements), "}", *swept), union(tuple(emit.sizes), sizes))
+    return KernelBody((), ("{", *indented(statements), "}", *swept), union(tuple(emit.sizes), sizes))
 
 
 def _rows(kernel: ScatterKernel, sweep: Sweep) -> RowKernel:

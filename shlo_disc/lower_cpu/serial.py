@@ -15,7 +15,7 @@ from shlo_disc.kernels.kernel import (
 )
 from shlo_disc.lower_cpu.rows import pointer
 from shlo_disc.lower_cpu.spelling import VectorSpelling
-from shlo_disc.lower_cpu.templates import Body
+from shlo_disc.lower_cpu.templates import KernelBody
 
 _SPELL = VectorSpelling()
 
@@ -45,7 +45,7 @@ def loops(
     return lines + [INDENT * depth + "}" for depth in range(len(axes) - 1, -1, -1)]
 
 
-def print_window_scatter(kernel: WindowScatterKernel) -> Body:
+def print_window_scatter(kernel: WindowScatterKernel) -> KernelBody:
     """One window after the other: find its position, then combine."""
     emit = Emitter(_SPELL)
     declared = pointers(kernel.params, [kernel.target])
@@ -86,7 +86,7 @@ def print_window_scatter(kernel: WindowScatterKernel) -> Body:
     ]
     inner += _combine_window(emit, kernel, windows)
     body = loops(windows, source_extents, inner)
-    return Body((), (*declared, *emit.scopes[0].lines, *lines, *body), tuple(emit.sizes))
+    return KernelBody((), (*declared, *emit.scopes[0].lines, *lines, *body), tuple(emit.sizes))
 
 
 def _combine_window(emit: Emitter, kernel: WindowScatterKernel, windows: Sequence[Axis]) -> list[str]:

@@ -38,7 +38,7 @@ _BLOCK, _LINE = Sym("%block"), Sym("%line")  # the number of a block, and a row 
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class RowBlock:
     """A map over (row, column), with rows counted within blocks of `height`."""
 
     stage: Stage
@@ -55,7 +55,7 @@ class ShortMaps:
     """A kernel of maps over short rows, and the blocks of each stage; None where it is a single line."""
 
     kernel: RowKernel
-    blocks: tuple[Block | None, ...]
+    blocks: tuple[RowBlock | None, ...]
 
     @property
     def width(self) -> Dim:
@@ -82,7 +82,7 @@ def short_maps(kernel: RowKernel) -> ShortMaps | None:
     """A kernel that was cut at `SEAMS` as blocks of rows, if lanes may run over them; valid for rows up to `limit`."""
     if not may_be_short(kernel):
         return None
-    found = list[Block | None]()
+    found = list[RowBlock | None]()
     for stage in kernel.stages:
         match (*kernel.rows, *stage.axes):
             case (Axis(),) if not kernel.rows:
@@ -120,14 +120,14 @@ def _limit(stage: Stage) -> int:
     return LONGEST if follow else LANES - 1
 
 
-def _block(stage: Stage, row: Axis, column: Axis) -> Block | None:
+def _block(stage: Stage, row: Axis, column: Axis) -> RowBlock | None:
     height = lcm(LANES, *(size for _, size in divisions(stage, row.symbol)))  # after so many rows a formula repeats
     if height > MOST_ROWS:
         return None
     rewriter = DimRewriter(lambda dim: dim.substitute({row.symbol: height * of(_BLOCK) + of(_LINE)}))
     stage = replace(rewrite_stage(stage, rewriter), axes=(row, column), reduced=(False, False))
     lines = all(_is_line(store, column, height) for store in stage.stores)
-    return Block(stage, height) if lines and _Lanes(column).fit(stage) else None
+    return RowBlock(stage, height) if lines and _Lanes(column).fit(stage) else None
 
 
 def _is_line(store: Store, column: Axis, height: int) -> bool:
@@ -327,7 +327,7 @@ class ShortMapPrinter(rows.RowPrinter):
         return lines
 
 
-def _block_lines(emit: _BlockEmitter, block: Block, first: str, last: str) -> list[str]:
+def _block_lines(emit: _BlockEmitter, block: RowBlock, first: str, last: str) -> list[str]:
     """The loops of a stage: `find` is what all blocks share for the lanes of a vector, `compute` one of some blocks."""
     emit.count_uses(stage_formulas(block.stage))
     with emit.inside(_LINE.name, emit.column.symbol.name) as vector, emit.inside(_BLOCK.name) as inner:

@@ -87,7 +87,7 @@ class _Renamer(DimRewriter):
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
+class _StageText:
     """The statements of one stage in a turn: before the loop, at a vector, at the last lanes, and after the loop."""
 
     before: Sequence[str]
@@ -118,7 +118,7 @@ class InFlight:
             "}",
         ]
 
-    def _turn(self, texts: Sequence[_Text]) -> list[str]:
+    def _turn(self, texts: Sequence[_StageText]) -> list[str]:
         lane, last = clean(self._lane.symbol.name), self._emit.dim_scalar(self._lane.extent)
         lines = [line for text in texts for line in text.before]
         lines += [
@@ -150,7 +150,7 @@ class InFlight:
     def _kind(self, late: Late) -> str:
         return self._row.spell.value_type(late.carry.dtype)
 
-    def _stage(self, number: int) -> _Text:
+    def _stage(self, number: int) -> _StageText:
         kernel, emit = self._kernel, self._emit
         stage, lane = kernel.stages[number], self._lane
         rows = [Axis(Sym(f"{axis.symbol.name}_{number}"), axis.extent) for axis in kernel.rows]
@@ -174,7 +174,7 @@ class InFlight:
             printer = VectorStage(self._row, stage, {})
             whole, rest = printer.step(""), printer.step("left")
             after = [*printer.finish(), *map(_copied, self._schedule.told(number))] if stage.reductions else []
-        return _Text([*before, *scope.lines, *printer.starts()], whole, rest, after)
+        return _StageText([*before, *scope.lines, *printer.starts()], whole, rest, after)
 
     def _buffer(self, scratch: Scratch, own: Scratch, number: int) -> list[str]:
         """The scratch of the rows that a stage is at."""

@@ -14,7 +14,7 @@ from shlo_disc.kernels.rewrite import nodes_of
 from shlo_disc.kernels.sort_keys import SortKey, sort_keys
 from shlo_disc.lower_cpu.serial import indented, pointers
 from shlo_disc.lower_cpu.spelling import VectorSpelling
-from shlo_disc.lower_cpu.templates import Body
+from shlo_disc.lower_cpu.templates import KernelBody
 
 _SPELL = VectorSpelling()
 
@@ -24,7 +24,7 @@ def sort_scratch(kernel: SortKernel) -> Dim:
     return kernel.extent * (32 if _width(sort_keys(kernel)) == 64 else 16) + 64
 
 
-def print_sort(kernel: SortKernel) -> Body:
+def print_sort(kernel: SortKernel) -> KernelBody:
     """Each piece of work is one line."""
     emit, keys = Emitter(_SPELL), sort_keys(kernel)
     declared = pointers(kernel.params, kernel.outputs)
@@ -40,7 +40,7 @@ def print_sort(kernel: SortKernel) -> Body:
         *indented(body),
         "}",
     ]
-    return Body((), (*declared, *emit.scopes[0].lines, *lines), tuple(emit.sizes))
+    return KernelBody((), (*declared, *emit.scopes[0].lines, *lines), tuple(emit.sizes))
 
 
 def _width(keys: Sequence[SortKey]) -> int:

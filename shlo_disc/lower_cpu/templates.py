@@ -31,7 +31,7 @@ SIZES = "@sizes"  # stands where the declarations of the program's sizes go
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class KernelBody:
     """A printed kernel: functions it needs, its own statements, the sizes it reads, the prelude objects it calls.
 
     It is named after its `title`, or after an op of its group.
@@ -79,7 +79,7 @@ def call_back(head: Sequence[str], printer: RowPrinter, batch: Sequence[Axis]) -
 
 
 @dataclass(frozen=True, slots=True)
-class Tile:
+class ElementTile:
     """A block of numbers that the prelude calls a function with: rows `i0 …` and columns `j0 …` of something."""
 
     row: Axis
@@ -104,7 +104,12 @@ class Tile:
 
 
 def tile_function(
-    name: str, tile: Tile, params: tuple[Param, ...], stores: tuple[Store, ...], batch: Sequence[Axis], origin: str = ""
+    name: str,
+    tile: ElementTile,
+    params: tuple[Param, ...],
+    stores: tuple[Store, ...],
+    batch: Sequence[Axis],
+    origin: str = "",
 ) -> CallBack:
     """The function that the prelude calls with a tile, as it calls epilogues."""
     stage = Stage((tile.column,), (False,), stores, ())
@@ -126,7 +131,7 @@ def epilogue(
     name: str, kernel: DotKernel | ConvKernel | AttentionKernel, batch: Sequence[Axis], sums: DType
 ) -> CallBack:
     """The function that the prelude calls with rows `i0 …`, columns `j0 …` of a product, whose sums it rounds."""
-    tile = Tile(kernel.row, kernel.column, sums)
+    tile = ElementTile(kernel.row, kernel.column, sums)
     rewriter = tile.replacing(kernel.accumulator)
     stores = tuple(rewrite_store(s, rewriter) for s in kernel.epilogue)
     origin = _origin(kernel) if isinstance(kernel, DotKernel) else ""

@@ -19,7 +19,7 @@ from shlo_disc.kernels.groups import AttentionAbility
 from shlo_disc.kernels.kernel import Param, Store
 from shlo_disc.kernels.rewrite import nodes_of
 from shlo_disc.kernels.softmax import unconverted
-from shlo_disc.lower_cuda.attention_tiles import QUERIES, Tile, tiles_for
+from shlo_disc.lower_cuda.attention_tiles import QUERIES, AttentionTile, tiles_for
 from shlo_disc.lower_cuda.cost import LOAD_LATENCY, memory_cycles
 from shlo_disc.lower_cuda.printed import Printed, signature
 from shlo_disc.lower_cuda.spelling import CudaSpelling
@@ -34,9 +34,15 @@ def print_attention(kernel: AttentionKernel) -> Printed:
     """Many queries per block; or few queries and the keys split among a block's warps, or among blocks as well."""
     many, few = tiles_for(kernel)
     always, workspaces = tuple[Guard[Dim], ...](), tuple[Dim, ...]()
-    found = [(tile.label, always, [_Printer(kernel, tile).whole()]) for tile in (many, few)]
+    found = [(tile.label, always, [_AttentionPrinter(kernel, tile).whole()]) for tile in (many, few)]
     if (guards := _few_queries(kernel)) is not None:
-        found.append(("keys split among blocks", guards, [_Printer(kernel, few).part(), _Printer(kernel, few).join()]))
+        found.append(
+            (
+                "keys split among blocks",
+                guards,
+                [_AttentionPrinter(kernel, few).part(), _AttentionPrinter(kernel, few).join()],
+            )
+        )
         workspaces = (minimum(_batch(kernel), SPLIT_BATCH) * few.splits(kernel.key.extent) * few.part_bytes,)
     text = "\n".join(line for _, _, functions in found for function in functions for line in function.text)
     variants = tuple(Variant(label, guards, False, tuple(f.call for f in fs)) for label, guards, fs in found)
@@ -64,7 +70,7 @@ class _Function:
 
 
 @dataclass(frozen=True, slots=True)
-class _Launch:
+class _AttentionLaunch:
     """Blocks per point of the batch, what one costs; `split`: it uses the workspace, and these sizes besides."""
 
     blocks: Dim
@@ -73,10 +79,10 @@ class _Launch:
     split: Mapping[str, Dim] | None = None
 
 
-class _Printer:
+class _AttentionPrinter:
     """Prints one kernel: a loop over the grid, each turn of which is a task."""
 
-    def __init__(self, kernel: AttentionKernel, tile: Tile) -> None:
+    def __init__(self, kernel: AttentionKernel, tile: AttentionTile) -> None:
         self.kernel, self.tile = kernel, tile
         self.emit = Emitter(CudaSpelling())
         self.keys = kernel.key.extent
@@ -97,7 +103,7 @@ class _Printer:
             "queries" if tile.key_warps == 1 else "keys",
             body,
             self._used(operands=True, epilogue=True),
-            _Launch(self.tiles, tile.cycles(self.keys), tile.latency(self.keys)),
+            _AttentionLaunch(self.tiles, tile.cycles(self.keys), tile.latency(self.keys)),
         )
 
     def part(self) -> _Function:
@@ -108,7 +114,7 @@ class _Printer:
             scope.lines += [*self._operands(), *_call("Tile::run_part", arguments)]
             body = list(scope.lines)
         tile, each = self.tile, (self.keys + (self.splits - 1)) // self.splits
-        launch = _Launch(
+        launch = _AttentionLaunch(
             self.tiles * self.splits, tile.cycles(each) + tile.part_bytes // 16, tile.latency(each), {"each": each}
         )
         return self._function("part", body, self._used(operands=True, epilogue=False), launch)
@@ -121,12 +127,12 @@ class _Printer:
             scope.lines += _call("Tile::finish", arguments)
             body = list(scope.lines)
         cycles = memory_cycles(self.splits * self.tile.part_bytes)
-        launch = _Launch(self.tiles, cycles, self.splits * 16 + 3 * LOAD_LATENCY, {})
+        launch = _AttentionLaunch(self.tiles, cycles, self.splits * 16 + 3 * LOAD_LATENCY, {})
         return self._function("join", body, self._used(operands=False, epilogue=True), launch)
 
     # -- kernels
 
-    def _function(self, name: str, body: Sequence[str], used: tuple[Param, ...], launch: _Launch) -> _Function:
+    def _function(self, name: str, body: Sequence[str], used: tuple[Param, ...], launch: _AttentionLaunch) -> _Function:
         """The loop over tasks around `body`."""
         kernel, emit = self.kernel, self.emit
         values = {"rows": kernel.row.extent, "keys": self.keys, "tiles": self.tiles}

@@ -42,7 +42,7 @@ PLAIN = Products("PlainProducts", 4, 4, 8, 60, most=32, in_shared=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Tile:
+class AttentionTile:
     """A block's work: `row_warps` warps with different queries, or `key_warps` warps with different keys."""
 
     label: str
@@ -106,7 +106,7 @@ class Tile:
         return blocks * (LOAD_LATENCY + 2 * BARRIER_LATENCY + self.keys * 8) + 2 * LOAD_LATENCY
 
 
-def tiles_for(kernel: AttentionKernel) -> tuple[Tile, ...]:
+def tiles_for(kernel: AttentionKernel) -> tuple[AttentionTile, ...]:
     """The ways to compute it, by the types of its operands."""
     dtype = kernel.q.source.dtype
     products = HALF if dtype.bytes == 2 else PLAIN if kernel.precision is Precision.HIGHEST else TF32
@@ -116,13 +116,15 @@ def tiles_for(kernel: AttentionKernel) -> tuple[Tile, ...]:
     return tuple(_largest(products, dtype, (depth, width), forms) for forms in (many, few))
 
 
-def _largest(products: Products, dtype: DType, widths: tuple[int, int], forms: Sequence[tuple[str, int, int]]) -> Tile:
+def _largest(
+    products: Products, dtype: DType, widths: tuple[int, int], forms: Sequence[tuple[str, int, int]]
+) -> AttentionTile:
     """The first form with the most keys that fits."""
     limits = (ROOMY, SHARED)
     for limit in limits:
         for label, row_warps, key_warps in forms:
             for keys in (64, 32, 16, 8):
-                tile = Tile(label, products, dtype, *widths, row_warps, key_warps, keys)
+                tile = AttentionTile(label, products, dtype, *widths, row_warps, key_warps, keys)
                 if products.least <= keys <= products.most and tile.shared <= limit:
                     return tile
     raise AssertionError(f"no tile for rows of {widths} elements of {dtype.value} fits into shared memory")

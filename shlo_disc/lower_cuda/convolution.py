@@ -17,15 +17,15 @@ from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.lower_cuda.products import (
     LARGE,
     MEDIUM,
-    Body,
-    Function,
-    Tile,
+    FunctionPrinter,
+    PrintedFunction,
+    ProductTile,
     call_lines,
     product_text,
     rows_first,
     tiles_for,
 )
-from shlo_disc.lower_cuda.split import Split, print_sum, split_depth
+from shlo_disc.lower_cuda.split import DepthSplit, print_sum, split_depth
 
 POINT_THREADS = 256
 POINT_OPS = 12  # instructions per tap and feature: its place, whether it is there, two loads
@@ -35,7 +35,7 @@ ONE, ZERO = const(1), const(0)
 def print_convolution(kernel: ConvKernel, facts: Facts) -> Printed:
     """Every way to compute a convolution; element by element fits any size."""
     shape = _Shape(kernel)
-    functions, variants, workspaces = list[Function](), list[Variant[Dim]](), list[Dim]()
+    functions, variants, workspaces = list[PrintedFunction](), list[Variant[Dim]](), list[Dim]()
     tiles = () if shape.is_depthwise else _tiles(kernel)
     for tile in tiles:
         printed, variant, workspace = _tiled(shape, facts, tile)
@@ -51,7 +51,7 @@ def print_convolution(kernel: ConvKernel, facts: Facts) -> Printed:
     return Printed(text, tuple(variants), _spaces(shape), tuple(workspaces))
 
 
-def _tiles(kernel: ConvKernel) -> tuple[Tile, ...]:
+def _tiles(kernel: ConvKernel) -> tuple[ProductTile, ...]:
     """Gathering takes registers: tiles are smaller than those of plain products, or there are fewer at once."""
     tiles = tiles_for(kernel.input.source.dtype, kernel.attrs.precision)
     return tuple(MEDIUM if tile is LARGE else replace(tile, resident=min(tile.resident, 3)) for tile in tiles)
@@ -137,7 +137,7 @@ def _spaces(shape: _Shape) -> tuple[Dim, ...]:
     return (*read, *(s + kernel.input.offset for s in steps), kernel.row.extent * kernel.column.extent)
 
 
-def _window(body: Body, shape: _Shape) -> list[str]:
+def _window(body: FunctionPrinter, shape: _Shape) -> list[str]:
     """The window and the weights' strides as constants of the function."""
     kernel, attrs, dim = shape.kernel, shape.kernel.attrs, body.emit.dim_scalar
 
@@ -157,13 +157,13 @@ def _window(body: Body, shape: _Shape) -> list[str]:
     ]
 
 
-def _weights(body: Body, shape: _Shape) -> list[str]:
+def _weights(body: FunctionPrinter, shape: _Shape) -> list[str]:
     strides, dim = shape.kernel.kernel_strides, body.emit.dim_scalar
     taps = ", ".join([dim(s) for s in strides[2:]] or ["0"])
     return [f"const WeightStrides<{shape.rank}> strides = {{{dim(strides[0])}, {dim(strides[1])}, {{{taps}}}}};"]
 
 
-def _sources(body: Body, shape: _Shape, group: str) -> tuple[str, str]:
+def _sources(body: FunctionPrinter, shape: _Shape, group: str) -> tuple[str, str]:
     """Where the input and the weights of a group start."""
     kernel, dim = shape.kernel, body.emit.dim_scalar
 
@@ -180,7 +180,9 @@ def _sources(body: Body, shape: _Shape, group: str) -> tuple[str, str]:
 # -- tiles
 
 
-def _tiled(shape: _Shape, facts: Facts, tile: Tile) -> tuple[tuple[Function, ...], Variant[Dim], Dim | None]:
+def _tiled(
+    shape: _Shape, facts: Facts, tile: ProductTile
+) -> tuple[tuple[PrintedFunction, ...], Variant[Dim], Dim | None]:
     """Tiles of positions and features of a group, through taps and input features; the small ones may split those."""
     kernel, dtype = shape.kernel, shape.kernel.input.source.dtype
     row_tiles, column_tiles = tile.counts(kernel.row.extent, shape.columns)
@@ -197,8 +199,8 @@ def _tiled(shape: _Shape, facts: Facts, tile: Tile) -> tuple[tuple[Function, ...
     return (function, second), Variant(tile.label, (), False, (call, split.call(second))), split.workspace
 
 
-def _tile_function(shape: _Shape, facts: Facts, tile: Tile, split: Split | None) -> Function:
-    kernel, body = shape.kernel, Body(shape.kernel, facts)
+def _tile_function(shape: _Shape, facts: Facts, tile: ProductTile, split: DepthSplit | None) -> PrintedFunction:
+    kernel, body = shape.kernel, FunctionPrinter(shape.kernel, facts)
     lines = body.sizes(m=kernel.row.extent, n=shape.columns, k=shape.depth)
     lines += body.sizes(splits=split.count, part=split.part) if split else ["const idx k0 = 0, k1 = k;"]
     lines += _window(body, shape)
@@ -229,7 +231,7 @@ def _tile_function(shape: _Shape, facts: Facts, tile: Tile, split: Split | None)
     return body.function(name, lines, tile.threads, resident=tile.resident, operands=read, workspace=workspace)
 
 
-def _operands(body: Body, shape: _Shape, tile: Tile) -> list[str]:
+def _operands(body: FunctionPrinter, shape: _Shape, tile: ProductTile) -> list[str]:
     """The gathered input and the weights, from where the tile starts."""
     kernel, dim, stride = shape.kernel, body.emit.dim_scalar, shape.weight_stride
     b_along_k = kernel.kernel_strides[1] != ONE
@@ -264,10 +266,10 @@ def _grouped(shape: _Shape, statements: Sequence[str]) -> list[str]:
 # -- single elements
 
 
-def _points(shape: _Shape, facts: Facts) -> tuple[Function, Variant[Dim]]:
+def _points(shape: _Shape, facts: Facts) -> tuple[PrintedFunction, Variant[Dim]]:
     """A thread per element; neighbours are neighbours in the input."""
     kernel = shape.kernel
-    body = Body(kernel, facts)
+    body = FunctionPrinter(kernel, facts)
     lines = [*body.sizes(m=kernel.row.extent, n=kernel.column.extent), *_window(body, shape), *_weights(body, shape)]
     kind = body.emit.spell.value_type(kernel.accumulator.dtype)
     along = "at % n", "at / n"
@@ -313,10 +315,10 @@ def _pack_guards(shape: _Shape, facts: Facts) -> tuple[Guard[Dim], ...] | None:
     return tuple(Guard(rest, "==", ZERO) for rest in rests if rest != ZERO)
 
 
-def _packed_points(shape: _Shape, facts: Facts, guards: tuple[Guard[Dim], ...]) -> tuple[Function, Variant[Dim]]:
+def _packed_points(shape: _Shape, facts: Facts, guards: tuple[Guard[Dim], ...]) -> tuple[PrintedFunction, Variant[Dim]]:
     """A thread per 16 bytes of features, each of which is a group of its own."""
     kernel, dtype = shape.kernel, shape.kernel.input.source.dtype
-    body, lanes = Body(kernel, facts), 16 // dtype.bytes
+    body, lanes = FunctionPrinter(kernel, facts), 16 // dtype.bytes
     lines = [*body.sizes(m=kernel.row.extent, n=kernel.column.extent), *_window(body, shape), *_weights(body, shape)]
     with body.emit.inside() as scope:
         views = (kernel.input, kernel.kernel)

@@ -21,7 +21,7 @@ from shlo_disc.host.text import (
     print_names,
     print_plan,
 )
-from shlo_disc.host_ir import BatchLoop, Case, Command, Copy, Fill, GridLaunch, Product, Region, Variant, While
+from shlo_disc.host_ir import BatchLoop, Case, Command, Copy, Fill, GridLaunch, LaunchGroup, Product, Variant, While
 from shlo_disc.ir.dtypes import by_numpy_name
 
 _HEADER = f"""\
@@ -39,7 +39,7 @@ extern "C" int64_t shlo_run(const ShloCuda* rt, void* const* arguments, void* co
 
 def print_host(program: Program, host: HostProgram) -> str:
     """The whole driver file."""
-    printer = _Steps(host)
+    printer = _CudaSteps(host)
     calls = has_host_calls(host.steps)
     run = [_RUN.format(calls=HOST_CALL_PARAMS if calls else ""), *print_names(program, host)]
     if any(isinstance(call, Product) for variant in _variants(host.steps) for call in variant.commands):
@@ -58,7 +58,7 @@ def _variants(steps: Sequence[HostStep]) -> list[Variant[Dim]]:
                 found += group.variants
             case LaunchStep(HostCallRef(), _):
                 pass
-            case LaunchStep() | Region():
+            case LaunchStep() | LaunchGroup():
                 raise AssertionError("the GPU's lowering gives variants of grid launches")
             case While(condition, _, body):
                 found += _variants((*condition, *body))
@@ -71,7 +71,7 @@ def _variants(steps: Sequence[HostStep]) -> list[Variant[Dim]]:
     return found
 
 
-class _Steps(StepPrinter):
+class _CudaSteps(StepPrinter):
     """Commands go through the table; each has a number, by which its error is known.
 
     Choices, commands and functions are numbered in the order in which the steps of the artifact give them.

@@ -23,9 +23,9 @@ from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.lower_cuda.products import (
     LARGE,
     MOST_BLOCKS,
-    Body,
-    Function,
-    Tile,
+    FunctionPrinter,
+    PrintedFunction,
+    ProductTile,
     batch_size,
     call_lines,
     extent_names,
@@ -35,7 +35,7 @@ from shlo_disc.lower_cuda.products import (
     rows_first,
     tiles_for,
 )
-from shlo_disc.lower_cuda.split import Split, print_sum, split_depth
+from shlo_disc.lower_cuda.split import DepthSplit, print_sum, split_depth
 
 CONTRACTIONS: frozenset[ProductTypes] = frozenset(
     {
@@ -58,7 +58,7 @@ WIDE_LANES = 4  # of 16 bytes, where columns are
 class _Way:
     """Functions and the variants that launch them, with the bytes of a workspace."""
 
-    functions: tuple[Function, ...]
+    functions: tuple[PrintedFunction, ...]
     variants: tuple[Variant[Dim], ...]
     workspace: Dim | None = None
 
@@ -99,7 +99,7 @@ def _extent(kernel: DotKernel, view: MatrixView | Panel, rows: Dim, columns: Dim
 # -- tiles
 
 
-def _operands(body: Body, kernel: DotKernel, tile: Tile) -> list[str]:
+def _operands(body: FunctionPrinter, kernel: DotKernel, tile: ProductTile) -> list[str]:
     """Both operands from where the tile starts."""
     a_along_k, b_along_k = _along_k(kernel)
     kind = tile.type(kernel.a.dtype, a_along_k=a_along_k, b_along_k=b_along_k)
@@ -131,7 +131,7 @@ def _flag(stride: Dim) -> str:
     return "true" if stride == const(1) else "false"
 
 
-def _one_tile(kernel: DotKernel, tile: Tile, body: Sequence[str]) -> list[str]:
+def _one_tile(kernel: DotKernel, tile: ProductTile, body: Sequence[str]) -> list[str]:
     """The tile of this block."""
     return [
         f"const idx row_tiles = (m + {tile.rows - 1}) / {tile.rows};",
@@ -143,7 +143,7 @@ def _one_tile(kernel: DotKernel, tile: Tile, body: Sequence[str]) -> list[str]:
     ]
 
 
-def _tile_loop(kernel: DotKernel, tile: Tile, body: Sequence[str], splits: str = "") -> list[str]:
+def _tile_loop(kernel: DotKernel, tile: ProductTile, body: Sequence[str], splits: str = "") -> list[str]:
     """All tiles of all batches (and splits of the depth), shared by any number of blocks."""
     batch = " * ".join(["per_batch", *extent_names(kernel.batch), *([splits] if splits else [])])
     return [
@@ -159,13 +159,13 @@ def _tile_loop(kernel: DotKernel, tile: Tile, body: Sequence[str], splits: str =
     ]
 
 
-def _sizes(body: Body, kernel: DotKernel, **more: Dim) -> list[str]:
+def _sizes(body: FunctionPrinter, kernel: DotKernel, **more: Dim) -> list[str]:
     return body.sizes(m=kernel.row.extent, n=kernel.column.extent, **extents_of(kernel.batch), **more)
 
 
-def _tiled(kernel: DotKernel, facts: Facts, tile: Tile) -> _Way:
+def _tiled(kernel: DotKernel, facts: Facts, tile: ProductTile) -> _Way:
     """One block per tile, from the first to the last of the depth."""
-    body = Body(kernel, facts)
+    body = FunctionPrinter(kernel, facts)
     lines = _sizes(body, kernel, k=kernel.depth)
     with body.emit.inside(*(axis.symbol.name for axis in kernel.batch)) as scope:
         body.batch(kernel.batch, scope)
@@ -189,7 +189,7 @@ def _tiled(kernel: DotKernel, facts: Facts, tile: Tile) -> _Way:
 # -- tiles whose depth is split
 
 
-def _split(kernel: DotKernel, facts: Facts, tile: Tile) -> _Way:
+def _split(kernel: DotKernel, facts: Facts, tile: ProductTile) -> _Way:
     """Small tiles: they fit any size, and are many if there is much depth."""
     dtype, m, n, k = kernel.a.dtype, kernel.row.extent, kernel.column.extent, kernel.depth
     row_tiles, column_tiles = tile.counts(m, n)
@@ -203,8 +203,8 @@ def _split(kernel: DotKernel, facts: Facts, tile: Tile) -> _Way:
     return _Way((first, second), (Variant(tile.label, (), False, calls),), split.workspace)
 
 
-def _split_tiles(kernel: DotKernel, facts: Facts, tile: Tile, split: Split) -> Function:
-    body = Body(kernel, facts)
+def _split_tiles(kernel: DotKernel, facts: Facts, tile: ProductTile, split: DepthSplit) -> PrintedFunction:
+    body = FunctionPrinter(kernel, facts)
     lines = _sizes(body, kernel, k=kernel.depth, splits=split.count, part=split.part)
     batch = product_text(extent_names(kernel.batch))
     with body.emit.inside(*(axis.symbol.name for axis in kernel.batch)) as scope:
@@ -279,9 +279,9 @@ def _thin_function(
     lines_of: tuple[_Line, _Line],
     axes: tuple[Axis, Axis],
     shape: tuple[str, int, int, bool, bool],
-) -> Function:
+) -> PrintedFunction:
     (rows, columns), (few, many), (name, most, per_block, wide, swapped) = lines_of, axes, shape
-    body = Body(kernel, facts)
+    body = FunctionPrinter(kernel, facts)
     lines = _sizes(body, kernel, k=kernel.depth)
     kind = body.emit.spell.memory_type(rows.view.source.dtype)
     few_name, many_name = ("n", "m") if swapped else ("m", "n")
@@ -309,7 +309,7 @@ def _thin_function(
     return body.function(name, lines, THIN_THREADS, resident=1, operands=operand_params(kernel))
 
 
-def _thin_operands(body: Body, rows: _Line, columns: _Line, kind: str, few: str, many: str) -> list[str]:
+def _thin_operands(body: FunctionPrinter, rows: _Line, columns: _Line, kind: str, few: str, many: str) -> list[str]:
     dim = body.emit.dim_scalar
     stride = dim(columns.stride)
     return [

@@ -25,7 +25,7 @@ UNROLLED = 4  # loads of one thread that wait together
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class TransposedLoad:
     """A load that is turned: over which loop of its stages, and the scratch that these read instead."""
 
     load: Load
@@ -38,24 +38,24 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Turned:
+class TransposedKernel:
     """`kernel` reads scratch where it read operands across its rows."""
 
     kernel: RowKernel
-    turns: tuple[Turn, ...]
+    turns: tuple[TransposedLoad, ...]
 
 
-def turned(kernel: RowKernel) -> Turned | None:
+def turned(kernel: RowKernel) -> TransposedKernel | None:
     """Find what to turn in a kernel that reduces, if anything."""
     turns = {
-        (load, lane): Turn(load, lane, Scratch(f"q{number}", load.dtype, lane.extent))
+        (load, lane): TransposedLoad(load, lane, Scratch(f"q{number}", load.dtype, lane.extent))
         for number, (load, lane) in enumerate(transposed_reads(kernel, lambda _: True))
     }
     if not turns:
         return None
     reads: dict[Read, Load] = {read: Load(t.scratch, (of(t.lane.symbol),)) for read, t in turns.items()}
     scratch = (*kernel.scratch, *(turn.scratch for turn in turns.values()))
-    return Turned(replace(reading_instead(kernel, reads), scratch=scratch), tuple(turns.values()))
+    return TransposedKernel(replace(reading_instead(kernel, reads), scratch=scratch), tuple(turns.values()))
 
 
 def spread(size: Dim) -> Dim:
@@ -64,7 +64,9 @@ def spread(size: Dim) -> Dim:
     return (size + (banks - remainder - 1)) // banks * banks + remainder
 
 
-def print_fill(emit: Emitter, rows: Sequence[Axis], turns: Sequence[Turn], places: Sequence[Dim]) -> list[str]:
+def print_fill(
+    emit: Emitter, rows: Sequence[Axis], turns: Sequence[TransposedLoad], places: Sequence[Dim]
+) -> list[str]:
     """Fill the scratch of the rows from `tile` on; `places`: where that of each turn begins in a row's `line`."""
     with emit.inside("%row", *(axis.symbol.name for axis in rows)) as row:
         row.lines += decode(emit, rows, "row")

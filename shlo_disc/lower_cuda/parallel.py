@@ -57,7 +57,7 @@ SPILLING = Style(packs=False, cut=False, long=True, spills=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class LaunchPart:
     """A group of the launch: its tensors, its ways to be computed, and what these need besides.
 
     `workspaces` (bytes) are for sums that are cut. `overflow` is at least 1 where the row scratch of a block does not
@@ -78,7 +78,7 @@ class Part:
         return next((labels.index(wish) for wish in style.wishes if wish in labels), len(labels) - 1)
 
 
-def build_part(kernel: RowKernel, tensors: tuple[Tensor, ...], facts: Facts) -> Part:
+def build_part(kernel: RowKernel, tensors: tuple[Tensor, ...], facts: Facts) -> LaunchPart:
     """All ways of one group."""
     rows, scratch = product(a.extent for a in kernel.rows), offsets(kernel)[1]
     spaces = (rows, *(rows * product(a.extent for a in stage.axes) for stage in kernel.stages))
@@ -86,28 +86,28 @@ def build_part(kernel: RowKernel, tensors: tuple[Tensor, ...], facts: Facts) -> 
         stage = flattened(kernel)
         pairs = map_pairs(stage)
         pieces = tuple(map_pieces(stage, kernel.params, facts, NAME, pairs))
-        return Part(tensors, pieces, spaces, in_place=positions(pairs, kernel.params))
+        return LaunchPart(tensors, pieces, spaces, in_place=positions(pairs, kernel.params))
     ways, workspaces = tuple[Way, ...](), tuple[Dim, ...]()
     if len(kernel.stages) == 1 and is_columns(kernel):
         ways, workspaces = reduction_ways(kernel, facts)
     if ways and not kernel.stages[0].reduced[-1]:
-        return Part(tensors, ways, spaces, workspaces)
+        return LaunchPart(tensors, ways, spaces, workspaces)
     pairs = () if is_columns(kernel) else team_pairs(kernel, facts)
     ways = (*ways, *block_ways(kernel, facts, THREADS, pairs))
     overflow, spilled = scratch // (EVERY_SHARED + 1), minimum(rows, SPILL_BLOCKS) * scratch
-    return Part(tensors, ways, spaces, workspaces, overflow, spilled, positions(pairs, kernel.params))
+    return LaunchPart(tensors, ways, spaces, workspaces, overflow, spilled, positions(pairs, kernel.params))
 
 
-def print_parallel(parts: Sequence[Part], facts: Facts) -> tuple[Printed, tuple[Tensor, ...]]:
+def print_parallel(parts: Sequence[LaunchPart], facts: Facts) -> tuple[Printed, tuple[Tensor, ...]]:
     """The functions of all parts, kernels that call them, and the tensors of all parts, each once."""
-    printer = _Printer(parts, facts)
+    printer = _LaunchPrinter(parts, facts)
     printer.run()
     spaces = dict.fromkeys(space for part in parts for space in part.spaces)
     text = "\n".join([*printer.functions, *printer.kernels])
     return Printed(text, tuple(printer.variants), tuple(spaces), printer.workspaces, _in_place(parts)), printer.tensors
 
 
-def _in_place(parts: Sequence[Part]) -> InPlace:
+def _in_place(parts: Sequence[LaunchPart]) -> InPlace:
     """What a part may write in place, if no other part, whose blocks run at any time, reads it."""
     readers = Counter(tensor for part in parts for tensor in dict.fromkeys(part.tensors))
     places = {tensor: place for place, tensor in enumerate(readers)}
@@ -116,7 +116,7 @@ def _in_place(parts: Sequence[Part]) -> InPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class _Member:
+class _PartNames:
     """A part as one style has it: where its buffers are among those of the launch, and how its names begin."""
 
     way: Way
@@ -132,10 +132,10 @@ class _Member:
         )
 
 
-class _Printer:
+class _LaunchPrinter:
     """Prints one launch. Its buffers: all tensors, the workspaces of sums part by part, one per part that may spill."""
 
-    def __init__(self, parts: Sequence[Part], facts: Facts) -> None:
+    def __init__(self, parts: Sequence[LaunchPart], facts: Facts) -> None:
         self.parts, self.facts = parts, facts
         self.tensors = tuple(dict.fromkeys(t for part in parts for t in part.tensors))
         self.functions, self.kernels = list[str](), list[str]()
@@ -155,11 +155,11 @@ class _Printer:
             picks.setdefault(tuple(part.pick(style) for part in self.parts), style)
         prefixes = self._print_parts(list(picks))
         for number, (ways, style) in enumerate(picks.items()):
-            members, sums = list[_Member](), self.first_sum
+            members, sums = list[_PartNames](), self.first_sum
             for k, (part, way, prefix) in enumerate(zip(self.parts, ways, prefixes, strict=True)):
                 own = range(sums, sums := sums + len(part.workspaces))
                 extra = (self.first_spilled + k,) if part.ways[way].label == SPILL.label else own
-                members.append(_Member(part.ways[way], (*map(self.tensors.index, part.tensors), *extra), prefix))
+                members.append(_PartNames(part.ways[way], (*map(self.tensors.index, part.tensors), *extra), prefix))
             self._variant(members, style, f"{NAME}_together{number}")
 
     def _print_parts(self, picks: Sequence[tuple[int, ...]]) -> list[str]:
@@ -177,7 +177,7 @@ class _Printer:
             prefixes.append(known[text])
         return prefixes
 
-    def _variant(self, members: Sequence[_Member], style: Style, name: str) -> None:
+    def _variant(self, members: Sequence[_PartNames], style: Style, name: str) -> None:
         fused = [m for m in members if _is_fused(m.way)]
         calls = [call for m in members if not _is_fused(m.way) for call in m.calls]
         guards = [g for m in members for g in m.way.guards if g.relation == "=="]
@@ -192,7 +192,7 @@ class _Printer:
         aligned = any(m.way.aligned for m in members)
         self.variants.append(Variant(label, tuple(dict.fromkeys(guards)), aligned, tuple(calls)))
 
-    def _fuse(self, members: Sequence[_Member], name: str) -> GridLaunch[Dim]:
+    def _fuse(self, members: Sequence[_PartNames], name: str) -> GridLaunch[Dim]:
         """The kernel that deals its blocks to the members, and its launch."""
         emit = Emitter(CudaSpelling())
         counts = [emit.dim_scalar(self.facts.canonical(m.way.calls[0].blocks)) for m in members]
@@ -226,7 +226,7 @@ def _is_fused(way: Way) -> bool:
     return len(way.kernels) == 1 and (threads if isinstance(threads, int) else threads[0]) == THREADS
 
 
-def _deal(member: _Member, count: str) -> list[str]:
+def _deal(member: _PartNames, count: str) -> list[str]:
     """Call a part for the next `count` blocks."""
     kernel, (call,) = member.way.kernels[0], member.calls
     arguments = [*(f"p{place}" for place in call.buffers), *map(size_name, kernel.symbols)]

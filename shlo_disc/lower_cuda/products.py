@@ -38,7 +38,7 @@ def compute_of(dtype: DType, precision: Precision) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Tile:
+class ProductTile:
     """A tile of the prelude: `text` is its C++ type, with blanks for the element type and the operands' directions."""
 
     label: str
@@ -73,13 +73,13 @@ class Tile:
         return (rows + (self.rows - 1)) // self.rows, (columns + (self.columns - 1)) // self.columns
 
 
-LARGE = Tile("large tiles", 128, 128, 256, 2, 440, 2, "TensorTile<{}, 128, 128, 2, 4, {}, {}>")
-MEDIUM = Tile("medium tiles", 128, 64, 128, 3, 380, 2, "TensorTile<{}, 128, 64, 2, 2, {}, {}>")
-SMALL = Tile("small tiles", 64, 64, 128, 4, 320, 2, "TensorTile<{}, 64, 64, 2, 2, {}, {}>")
-PLAIN = Tile("plain tiles", 64, 64, 128, 2, 80, 4, "PlainTile<{}, 64, 64, 8, 4, {}, {}>")
+LARGE = ProductTile("large tiles", 128, 128, 256, 2, 440, 2, "TensorTile<{}, 128, 128, 2, 4, {}, {}>")
+MEDIUM = ProductTile("medium tiles", 128, 64, 128, 3, 380, 2, "TensorTile<{}, 128, 64, 2, 2, {}, {}>")
+SMALL = ProductTile("small tiles", 64, 64, 128, 4, 320, 2, "TensorTile<{}, 64, 64, 2, 2, {}, {}>")
+PLAIN = ProductTile("plain tiles", 64, 64, 128, 2, 80, 4, "PlainTile<{}, 64, 64, 8, 4, {}, {}>")
 
 
-def tiles_for(dtype: DType, precision: Precision) -> tuple[Tile, ...]:
+def tiles_for(dtype: DType, precision: Precision) -> tuple[ProductTile, ...]:
     """The tiles that can compute a product, the one that fits everything last."""
     on_tensor_cores = dtype.bytes == 2 or compute_of(dtype, precision) == "tf32"
     return (LARGE, SMALL) if on_tensor_cores else (PLAIN,)
@@ -91,7 +91,7 @@ def capped(blocks: Dim) -> Dim:
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class PrintedFunction:
     """A printed CUDA function, and what it is launched with."""
 
     text: tuple[str, ...]
@@ -105,7 +105,7 @@ class Function:
         return GridLaunch(self.name, self.buffers, self.symbols, capped(blocks), threads, const(0), busy, latency, True)
 
 
-class Body:
+class FunctionPrinter:
     """Prints one CUDA function around a product: hoisted values, then statements in the scope of a batch."""
 
     def __init__(self, kernel: AnyProduct, facts: Facts) -> None:
@@ -163,7 +163,7 @@ class Body:
         resident: int = 0,
         operands: Sequence[Param] = (),
         workspace: bool = False,
-    ) -> Function:
+    ) -> PrintedFunction:
         """The finished function: only the buffers that it uses are arguments."""
         read, written = epilogue_params(self.kernel.epilogue)
         used = [p for p in self.kernel.params if p in read or p in written or p in operands]
@@ -173,7 +173,9 @@ class Body:
         head = signature(name, used, sorted(written, key=str), symbols, threads=bounds, workspaces=names)
         text = (*head, *(INDENT + x for x in (*self.emit.scopes[0].lines, *lines)), "}")
         numbers = [k for k, p in enumerate(self.kernel.params) if p in used]
-        return Function(text, name, (*numbers, len(self.kernel.params)) if workspace else tuple(numbers), symbols)
+        return PrintedFunction(
+            text, name, (*numbers, len(self.kernel.params)) if workspace else tuple(numbers), symbols
+        )
 
 
 def epilogue_params(epilogue: Sequence[Store]) -> tuple[set[Param], set[Param]]:

@@ -31,7 +31,7 @@ PART_TILES = 4  # tiles of a part of a split line
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class _ScanPlan:
     """What the launches of a scan have in common."""
 
     kernel: ScanKernel
@@ -66,7 +66,7 @@ def print_scan(kernel: ScanKernel, facts: Facts) -> Printed:
     arguments = ", ".join([*(p.name for p in kernel.params), *map(size_name, sizes)])
     make = f"const {NAME}_Scan scan{{{arguments}}};"
     size = sum(-(-c.dtype.bytes // 4) * 4 for c in kernel.carries) + 16  # an upper bound, with padding
-    plan = _Plan(kernel, symbols, lines, extent, size, (*emit.scopes[0].lines, setup, make))
+    plan = _ScanPlan(kernel, symbols, lines, extent, size, (*emit.scopes[0].lines, setup, make))
     text = [*struct, *_kernels(plan)]
     parts = (extent + (plan.tile * PART_TILES - 1)) // (plan.tile * PART_TILES)
     return Printed("\n".join(text), _variants(plan), (lines * extent,), (lines * parts * size,))
@@ -134,7 +134,7 @@ def _place(emit: Emitter, kernel: ScanKernel) -> list[str]:
     ]
 
 
-def _kernels(plan: _Plan) -> list[str]:
+def _kernels(plan: _ScanPlan) -> list[str]:
     t, part = plan.threads, plan.tile * PART_TILES
     size = "scan, lines, extent"
     totals = f"({NAME}_Scan::Item*)totals"
@@ -148,7 +148,7 @@ def _kernels(plan: _Plan) -> list[str]:
     ]
 
 
-def _function(plan: _Plan, suffix: str, call: str) -> list[str]:
+def _function(plan: _ScanPlan, suffix: str, call: str) -> list[str]:
     head = signature(
         f"{NAME}_{suffix}",
         plan.kernel.params,
@@ -160,7 +160,7 @@ def _function(plan: _Plan, suffix: str, call: str) -> list[str]:
     return [*head, *(INDENT + line for line in (*plan.setup, call)), "}"]
 
 
-def _call(plan: _Plan, suffix: str, blocks: Dim, cycles: Dim, latency: Dim) -> GridLaunch[Dim]:
+def _call(plan: _ScanPlan, suffix: str, blocks: Dim, cycles: Dim, latency: Dim) -> GridLaunch[Dim]:
     return GridLaunch(
         kernel=f"{NAME}_{suffix}",
         buffers=tuple(range(len(plan.kernel.params) + 1)),
@@ -173,7 +173,7 @@ def _call(plan: _Plan, suffix: str, blocks: Dim, cycles: Dim, latency: Dim) -> G
     )
 
 
-def _variants(plan: _Plan) -> tuple[Variant[Dim], ...]:
+def _variants(plan: _ScanPlan) -> tuple[Variant[Dim], ...]:
     threads, tile, lines, extent = plan.threads, plan.tile, plan.lines, plan.extent
     warps, part = threads // 32, plan.tile * PART_TILES
     parts = (extent + (part - 1)) // part

@@ -33,7 +33,7 @@ from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.lower_cuda.scatter_text import (
     BATCH,
     BLOCK,
-    Parts,
+    ScatterAxes,
     combine_chain,
     decode,
     function,
@@ -73,7 +73,7 @@ def print_scatter(kernel: ScatterKernel, facts: Facts) -> Printed:
     window = tuple(a for a in kernel.axes if kernel.apart and a.symbol in kernel.window)
     batch = tuple(a for a in kernel.axes if a not in window)
     depends, carries = Dependence(), {c.name for c in kernel.carries}
-    parts = Parts(
+    parts = ScatterAxes(
         kernel,
         batch,
         window,
@@ -104,7 +104,7 @@ def _ending(variant: Variant[Dim], ends: tuple[Command[Dim], ...]) -> Variant[Di
     return replace(variant, commands=(*variant.commands, *ends))
 
 
-def _sweep_call(parts: Parts, sweep: Sweep) -> GridLaunch[Dim]:
+def _sweep_call(parts: ScatterAxes, sweep: Sweep) -> GridLaunch[Dim]:
     points = product(a.extent for a in sweep.axes)
     blocks = minimum((points + (BLOCK - 1)) // BLOCK, MOST_BLOCKS)
     read = sum(p.dtype.bytes for p in parts.kernel.params)
@@ -119,7 +119,7 @@ def _start(kernel: ScatterKernel, start: Start) -> Command[Dim]:
 # -- unique targets, and integers
 
 
-def _print_direct(parts: Parts, suffix: str) -> list[str]:
+def _print_direct(parts: ScatterAxes, suffix: str) -> list[str]:
     """A thread per update puts it into place, by an atomic unless targets are unique."""
     kernel, emit = parts.kernel, Emitter(_SPELL)
     decoded = decode(emit, kernel.axes, "flat")
@@ -163,18 +163,18 @@ def _commuting_update(carry: Arg, value: Scalar) -> tuple[str, Scalar] | None:
 
 
 def _launch(
-    parts: Parts, suffix: str, blocks: Dim, cycles: Dim, latency: Dim, *, workspaces: int = 0
+    parts: ScatterAxes, suffix: str, blocks: Dim, cycles: Dim, latency: Dim, *, workspaces: int = 0
 ) -> GridLaunch[Dim]:
     buffers = tuple(range(len(parts.kernel.params) + workspaces))
     return GridLaunch(f"{NAME}_{suffix}", buffers, parts.symbols, blocks, BLOCK, const(0), cycles, latency)
 
 
-def _moved(parts: Parts) -> int:
+def _moved(parts: ScatterAxes) -> int:
     """Bytes that one update moves: itself, the element in place twice, its index."""
     return 8 + sum(3 * t.target.dtype.bytes for t in parts.kernel.targets)
 
 
-def _direct_variant(parts: Parts, label: str, starts: tuple[Command[Dim], ...]) -> Variant[Dim]:
+def _direct_variant(parts: ScatterAxes, label: str, starts: tuple[Command[Dim], ...]) -> Variant[Dim]:
     blocks = minimum((parts.count * parts.width + (BLOCK - 1)) // BLOCK, MOST_BLOCKS)
     cycles = memory_cycles(const(BLOCK * _moved(parts)))
     call = _launch(parts, label, blocks, cycles, const(3 * LOAD_LATENCY))
@@ -184,7 +184,7 @@ def _direct_variant(parts: Parts, label: str, starts: tuple[Command[Dim], ...]) 
 # -- updates that may meet
 
 
-def _sorting(parts: Parts) -> Sorting:
+def _sorting(parts: ScatterAxes) -> Sorting:
     emit = Emitter(_SPELL)
     count = emit.dim_scalar(parts.count)
     kernel = parts.kernel
@@ -205,7 +205,7 @@ def _sorting(parts: Parts) -> Sorting:
     )
 
 
-def _linked(parts: Parts) -> list[str]:
+def _linked(parts: ScatterAxes) -> list[str]:
     """Few updates: each block links those with one target."""
     emit = Emitter(_SPELL)
     count, width = emit.dim_scalar(parts.count), emit.dim_scalar(parts.width)
@@ -245,7 +245,7 @@ def _linked(parts: Parts) -> list[str]:
     return function(parts, "linked", lines)
 
 
-def _linked_variant(parts: Parts, starts: tuple[Command[Dim], ...]) -> Variant[Dim]:
+def _linked_variant(parts: ScatterAxes, starts: tuple[Command[Dim], ...]) -> Variant[Dim]:
     points = parts.count * parts.width
     blocks = minimum((points + (BLOCK - 1)) // BLOCK, LINKING_BLOCKS)
     linking = parts.count * parts.count // (2 * BLOCK)
@@ -255,7 +255,7 @@ def _linked_variant(parts: Parts, starts: tuple[Command[Dim], ...]) -> Variant[D
     return Variant("linked", (Guard(parts.count, "<=", const(FEW)),), False, (*starts, call))
 
 
-def _walk_sorted(parts: Parts) -> list[str]:
+def _walk_sorted(parts: ScatterAxes) -> list[str]:
     """Any number of updates, sorted by target: the thread at the first one of a target walks over all of them."""
     emit = Emitter(_SPELL)
     count, width = emit.dim_scalar(parts.count), emit.dim_scalar(parts.width)
@@ -292,7 +292,7 @@ def _walk_sorted(parts: Parts) -> list[str]:
     return function(parts, "walk", lines, workspaces=_WORKSPACES)
 
 
-def _sorted_variant(parts: Parts, sorting: Sorting, starts: tuple[Command[Dim], ...]) -> Variant[Dim]:
+def _sorted_variant(parts: ScatterAxes, sorting: Sorting, starts: tuple[Command[Dim], ...]) -> Variant[Dim]:
     blocks = minimum((parts.count * parts.width + (BLOCK - 1)) // BLOCK, MOST_BLOCKS)
     cycles = memory_cycles(const(BLOCK * (_moved(parts) + ITEM_BYTES)))
     walk = _launch(parts, "walk", blocks, cycles, const(6 * LOAD_LATENCY), workspaces=len(_WORKSPACES))

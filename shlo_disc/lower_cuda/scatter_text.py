@@ -26,7 +26,7 @@ BATCH = 8  # updates of one target that are loaded together
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class ScatterAxes:
     """A scatter taken apart: the axes that decide which updates meet, and those of windows."""
 
     kernel: ScatterKernel
@@ -67,7 +67,7 @@ def _swept(emit: Emitter, sweep: Sweep) -> list[str]:
     return [*decoded, *scope.lines]
 
 
-def print_sweep(parts: Parts, sweep: Sweep) -> list[str]:
+def print_sweep(parts: ScatterAxes, sweep: Sweep) -> list[str]:
     """A thread per element, after all updates."""
     emit = Emitter(_SPELL)
     total, body = emit.dim_scalar(product(a.extent for a in sweep.axes)), _swept(emit, sweep)
@@ -104,7 +104,7 @@ def indented(lines: Sequence[str]) -> list[str]:
     return [INDENT + line for line in lines]
 
 
-def function(parts: Parts, suffix: str, lines: Sequence[str], *, workspaces: tuple[str, ...] = ()) -> list[str]:
+def function(parts: ScatterAxes, suffix: str, lines: Sequence[str], *, workspaces: tuple[str, ...] = ()) -> list[str]:
     """A kernel of one block size."""
     kernel = parts.kernel
     shared = {param for pair in scatter_pairs(kernel) for param in pair if kernel.reads_ahead}
@@ -154,7 +154,7 @@ def stores(kernel: ScatterKernel, values: Sequence[str]) -> list[str]:
     ]
 
 
-def keys_struct(parts: Parts) -> list[str]:
+def keys_struct(parts: ScatterAxes) -> list[str]:
     """The Lines of device/sort/sort.cuh for updates: one line of keys (targets of windows, -1 if out of bounds)."""
     kernel, emit = parts.kernel, Emitter(_SPELL)
     decoded = decode(emit, parts.positions, "at")
@@ -180,16 +180,16 @@ def keys_struct(parts: Parts) -> list[str]:
     return [f"struct {NAME}_Keys {{", *indented(body), "};"]
 
 
-def _size_names(parts: Parts) -> list[str]:
+def _size_names(parts: ScatterAxes) -> list[str]:
     return [size_name(s) for s in parts.symbols]
 
 
-def make_keys(parts: Parts, order: str) -> str:
+def make_keys(parts: ScatterAxes, order: str) -> str:
     """The C expression of a Keys."""
     return ", ".join([*(p.name for p in parts.kernel.params), order, *_size_names(parts)])
 
 
-def combine_chain(parts: Parts, emit: Emitter, following: Sequence[str]) -> list[str]:
+def combine_chain(parts: ScatterAxes, emit: Emitter, following: Sequence[str]) -> list[str]:
     """Combine the updates of one target, from the update `number` on, into the elements in place.
 
     `following` are statements that set `numbers` to the next BATCH updates and `here` to how many of them there are,

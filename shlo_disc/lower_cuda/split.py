@@ -20,8 +20,8 @@ from shlo_disc.lower_cuda.products import (
     MOST_BLOCKS,
     STEP_BYTES,
     AnyProduct,
-    Body,
-    Function,
+    FunctionPrinter,
+    PrintedFunction,
     extent_names,
     extents_of,
     product_text,
@@ -33,7 +33,7 @@ THREADS = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class DepthSplit:
     """`count` parts of the depth (one, if there are enough tiles), each `part` deep, for `sums` results."""
 
     count: Dim
@@ -65,14 +65,14 @@ class Split:
         kind = "double" if self.dtype is DType.F64 else "float"
         return f"if (splits > 1) {{ (({kind}*)w)[{place}] = sum; return; }}"
 
-    def call(self, function: Function) -> GridLaunch[Dim]:
+    def call(self, function: PrintedFunction) -> GridLaunch[Dim]:
         """The launch that adds up, if there are several parts."""
         blocks = self._several * ((self.sums + (THREADS - 1)) // THREADS)
         cycles = memory_cycles((self.count + 1) * (self._bytes * THREADS))
         return function.call(minimum(blocks, MOST_BLOCKS // THREADS), THREADS, cycles, const(2 * LOAD_LATENCY))
 
 
-def split_depth(dtype: DType, tiles: Dim, sums: Dim, depth: Dim, facts: Facts) -> Split | None:
+def split_depth(dtype: DType, tiles: Dim, sums: Dim, depth: Dim, facts: Facts) -> DepthSplit | None:
     """How to split; None if it is known not to pay."""
     wanted = const(SPLIT_BLOCKS) // maximum(tiles, 1)
     count = facts.canonical(maximum(minimum(wanted, depth // SPLIT_DEPTH, MOST_SPLITS), 1))
@@ -80,12 +80,12 @@ def split_depth(dtype: DType, tiles: Dim, sums: Dim, depth: Dim, facts: Facts) -
         return None
     step = STEP_BYTES // dtype.bytes
     part = (depth + (count * step - 1)) // (count * step) * step
-    return Split(count, part, sums, dtype)
+    return DepthSplit(count, part, sums, dtype)
 
 
-def print_sum(kernel: AnyProduct, batch: Sequence[Axis], facts: Facts, split: Split) -> Function:
+def print_sum(kernel: AnyProduct, batch: Sequence[Axis], facts: Facts, split: DepthSplit) -> PrintedFunction:
     """The kernel that adds the parts of each sum and hands it to the epilogue."""
-    body = Body(kernel, facts)
+    body = FunctionPrinter(kernel, facts)
     sizes = {"m": kernel.row.extent, "n": kernel.column.extent, **extents_of(batch), "splits": split.count}
     lines = body.sizes(**sizes)
     kind = body.emit.spell.value_type(kernel.accumulator.dtype)

@@ -9,7 +9,7 @@ from shlo_disc.diagnostics import ParseError, Source, UnsupportedOpError, Verify
 from shlo_disc.ir.attributes import Location, QuantizedTensorType, TensorType, Type
 from shlo_disc.ir.core import Block, Op, Region, Value
 from shlo_disc.ir.verify import TERMINATORS
-from shlo_disc.parse.draft import Count, Draft, Named, ResultNames
+from shlo_disc.parse.draft import Count, Named, OpDraft, ResultNames
 from shlo_disc.parse.old_forms import Renew
 from shlo_disc.parse.values import ValueReader
 
@@ -25,7 +25,7 @@ class OpForm:
     regions: Count
     own: frozenset[str]  # its own attributes, MLIR's properties
     renewed: Mapping[str, Renew]  # attributes that older texts spell in another way
-    parse: Callable[[BodyReader, Draft], None] | None
+    parse: Callable[[BodyReader, OpDraft], None] | None
 
 
 class BodyReader(ValueReader):
@@ -60,14 +60,14 @@ class BodyReader(ValueReader):
             location,
         )
 
-    def _pretty_op(self) -> Draft:
+    def _pretty_op(self) -> OpDraft:
         at = self.at
         word = self.word("an op")
         name = SHORT_NAMES.get(word, word)
         form = self._forms.get(name)
         if form is None:
             raise UnsupportedOpError(f"op '{word}' is not supported", self.span(at))
-        draft = Draft(name, at)
+        draft = OpDraft(name, at)
         if self.tokens[self.at : self.at + 2] == ["(", ")"] and self.tokens[self.at + 2] in ("<", "{", ":"):
             self._generic_rest(draft)  # a constant whose literal has another type than its result
         elif form.parse is not None:
@@ -80,16 +80,16 @@ class BodyReader(ValueReader):
             )
         return draft
 
-    def _generic_op(self) -> Draft:
+    def _generic_op(self) -> OpDraft:
         at = self.at
         name = self.string()
         if name not in self._forms:
             raise UnsupportedOpError(f"op '{name}' is not supported", self.span(at))
-        draft = Draft(name, at)
+        draft = OpDraft(name, at)
         self._generic_rest(draft)
         return draft
 
-    def _generic_rest(self, draft: Draft) -> None:
+    def _generic_rest(self, draft: OpDraft) -> None:
         self.expect("(")
         self.operands(draft)
         self.expect(")")
@@ -102,7 +102,7 @@ class BodyReader(ValueReader):
         self.expect(":")
         self.functional(draft)
 
-    def _properties(self, draft: Draft) -> None:
+    def _properties(self, draft: OpDraft) -> None:
         at = self.at
         self.expect("<")
         found, own = self.dictionary(), self._forms[draft.name].own
@@ -114,7 +114,7 @@ class BodyReader(ValueReader):
         draft.attributes.update(found)
         self.expect(">")
 
-    def _check_counts(self, form: OpForm, draft: Draft) -> None:
+    def _check_counts(self, form: OpForm, draft: OpDraft) -> None:
         for what, count, found in (
             ("operands", form.operands, len(draft.operands)),
             ("results", form.results, len(draft.results)),
@@ -168,7 +168,7 @@ class BodyReader(ValueReader):
         self.at += 1
         return Block(tuple(values), tuple(ops))
 
-    def _applied_region(self, draft: Draft, names: ResultNames, location: Location | None) -> Region:
+    def _applied_region(self, draft: OpDraft, names: ResultNames, location: Location | None) -> Region:
         """Write out the body of `reduce … applies NAME`, in the place of the reduce."""
         if len(draft.operands) != 2:
             raise VerifyError(

@@ -13,7 +13,7 @@ ResultNames: TypeAlias = list[tuple[str, int, int]]  # `%a:2, %b =`: names, numb
 
 
 @dataclass(slots=True)
-class Draft:
+class OpDraft:
     """An op that is being read."""
 
     name: str

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class OpSyntax:
     """One op. Without a `form` it is written in generic form only.
 
     `signature` says how many operands, results and regions there are: "2 1", "1+ 1 1"; regions are 0 if left out.
@@ -22,9 +22,9 @@ class Entry:
 
 def entries(
     dialect: str, names: str, signature: str, form: str | None = None, attributes: str = ""
-) -> tuple[Entry, ...]:
+) -> tuple[OpSyntax, ...]:
     """Describe ops that differ in nothing but their names."""
-    return tuple([Entry(f"{dialect}.{name}", signature, form, attributes) for name in names.split()])
+    return tuple([OpSyntax(f"{dialect}.{name}", signature, form, attributes) for name in names.split()])
 
 
 # How forms commonly end: with one type for all values, or with the types of operands and results.

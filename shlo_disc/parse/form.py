@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from shlo_disc.ir.attributes import Attribute
 from shlo_disc.ir.core import Op
 from shlo_disc.parse.body import BodyReader
-from shlo_disc.parse.draft import Draft
+from shlo_disc.parse.draft import OpDraft
 from shlo_disc.parse.lexer import split_tokens
 from shlo_disc.parse.spelling import spell_dictionary
 from shlo_disc.parse.writer import BodyWriter
 
-Read = Callable[[BodyReader, Draft], None]
+Read = Callable[[BodyReader, OpDraft], None]
 Write = Callable[[BodyWriter, Op], str]
 
 
@@ -88,7 +88,7 @@ def _sequence(parts: Sequence[Directive]) -> Directive:
     conditions = tuple([part.fits for part in parts if part.fits is not always])
     (locates,) = {part.locates for part in parts} - {always} or {always}
 
-    def read(reader: BodyReader, draft: Draft) -> None:
+    def read(reader: BodyReader, draft: OpDraft) -> None:
         for part in reads:
             part(reader, draft)
 
@@ -112,7 +112,7 @@ def _group(template: str, find: _Find) -> Directive:
     inner = _sequence([_part(piece, find) for piece in pieces])
     (name,) = inner.attributes
 
-    def read(reader: BodyReader, draft: Draft) -> None:
+    def read(reader: BodyReader, draft: OpDraft) -> None:
         if reader.tokens[reader.at : reader.at + len(start)] == start:
             inner.read(reader, draft)
 
@@ -130,7 +130,7 @@ def _group(template: str, find: _Find) -> Directive:
 def _literal(text: str) -> Directive:
     tokens = split_tokens(text)
 
-    def read(reader: BodyReader, _draft: Draft) -> None:
+    def read(reader: BodyReader, _draft: OpDraft) -> None:
         for token in tokens:
             if reader.tokens[reader.at] != token:
                 raise reader.unexpected(f"'{token}'")
@@ -142,7 +142,7 @@ def _literal(text: str) -> Directive:
 def _attribute_dictionary(required: frozenset[str], written: frozenset[str]) -> Directive:
     """Everything that no other part of the form writes."""
 
-    def read(reader: BodyReader, draft: Draft) -> None:
+    def read(reader: BodyReader, draft: OpDraft) -> None:
         at = reader.at
         if reader.tokens[at] != "{":
             return

@@ -52,7 +52,7 @@ def parse_modules(text: str, file: str = "<string>") -> tuple[Module, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Frame:
+class _ModuleFrame:
     """A module without the aliases that stand behind it."""
 
     name: str | None
@@ -84,7 +84,7 @@ class _ModuleReader(FunctionReader):
         """
         self._forget_aliases()
         start = self.at
-        frames: list[_Frame] = []
+        frames: list[_ModuleFrame] = []
         contents: list[_Content] = []
         resources = ""
         while self.at < (end := max(end, ends[bisect_left(ends, self.at)])):
@@ -102,10 +102,10 @@ class _ModuleReader(FunctionReader):
         if contents and frames:
             raise ParseError("expected the end of the text after the module, found more", contents[0].span)
         if contents:
-            frames.append(_Frame(None, contents, NO_ATTRIBUTES, None, start))
+            frames.append(_ModuleFrame(None, contents, NO_ATTRIBUTES, None, start))
         return [self._module(frame, resources) for frame in frames]
 
-    def _module(self, frame: _Frame, resources: str) -> Module:
+    def _module(self, frame: _ModuleFrame, resources: str) -> Module:
         return Module(
             frame.name,
             tuple(frame.contents),
@@ -153,19 +153,19 @@ class _ModuleReader(FunctionReader):
 
     # --- modules
 
-    def _pretty_module(self) -> _Frame:
+    def _pretty_module(self) -> _ModuleFrame:
         start = self.at
         self.at += 1
         name = self.symbol() if self.tokens[self.at][:1] == "@" else None
         attributes = self.dictionary() if self.accept("attributes") else NO_ATTRIBUTES
         contents = self._module_body()
-        return _Frame(name, contents, attributes, self.location(), start)
+        return _ModuleFrame(name, contents, attributes, self.location(), start)
 
-    def _generic_module(self) -> _Frame:
+    def _generic_module(self) -> _ModuleFrame:
         start = self.at
         properties, contents = self.generic_frame(self._module_body)
         name = self.take_string(properties, "sym_name", start)
-        return _Frame(name, contents, properties, self.location(), start)
+        return _ModuleFrame(name, contents, properties, self.location(), start)
 
     def _module_body(self) -> list[_Content]:
         """Read `{ functions and other ops }`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shlo_disc.parse.entry import FUNCTIONAL, SAME, Entry, entries
+from shlo_disc.parse.entry import FUNCTIONAL, SAME, OpSyntax, entries
 
 _ROUNDED = "cbrt cosine exponential exponential_minus_one log log_plus_one logistic rsqrt sine sqrt tan tanh"
 _UNARY = (
@@ -25,25 +25,25 @@ _ELEMENTWISE = (
     *entries("stablehlo", _ROUNDED, "1 1", SAME, "result_accuracy"),
     *entries("stablehlo", _UNARY, "1 1", SAME),
     *entries("stablehlo", _BINARY, "2 1", SAME),
-    Entry("stablehlo.clamp", "3 1", SAME),
-    Entry("stablehlo.select", "3 1", " {operands}{attr-dict} : {select}"),
-    Entry("stablehlo.complex", "2 1", " {operands}{attr-dict} : {complex}"),
-    Entry(
+    OpSyntax("stablehlo.clamp", "3 1", SAME),
+    OpSyntax("stablehlo.select", "3 1", " {operands}{attr-dict} : {select}"),
+    OpSyntax("stablehlo.complex", "2 1", " {operands}{attr-dict} : {complex}"),
+    OpSyntax(
         "stablehlo.compare",
         "2 1",
         " {enum:comparison_direction}, {operands}{compare-type}{attr-dict} : {functional}",
         "compare_type:comparison_type",
     ),
-    Entry("stablehlo.reduce_precision", "1 1", " {operands}, format = {format}{attr-dict} : {same}"),
-    Entry("stablehlo.map", "1+ 1 1", None, "dimensions:i64s"),
+    OpSyntax("stablehlo.reduce_precision", "1 1", " {operands}, format = {format}{attr-dict} : {same}"),
+    OpSyntax("stablehlo.map", "1+ 1 1", None, "dimensions:i64s"),
 )
 
 _CREATE = (
-    Entry("stablehlo.constant", "0 1", "{attr-dict} {literal:value}"),
-    Entry("stablehlo.iota", "0 1", " dim = {i64:iota_dimension}{attr-dict} : {result}"),
-    Entry("stablehlo.dynamic_iota", "1 1", " {operands}, dim = {i64:iota_dimension}{attr-dict} : {functional}"),
-    Entry("stablehlo.rng", "3 1", " {operands}, distribution = {enum:rng_distribution}{attr-dict} : {functional}"),
-    Entry(
+    OpSyntax("stablehlo.constant", "0 1", "{attr-dict} {literal:value}"),
+    OpSyntax("stablehlo.iota", "0 1", " dim = {i64:iota_dimension}{attr-dict} : {result}"),
+    OpSyntax("stablehlo.dynamic_iota", "1 1", " {operands}, dim = {i64:iota_dimension}{attr-dict} : {functional}"),
+    OpSyntax("stablehlo.rng", "3 1", " {operands}, distribution = {enum:rng_distribution}{attr-dict} : {functional}"),
+    OpSyntax(
         "stablehlo.rng_bit_generator",
         "1 2",
         " {operands}, algorithm = {enum:rng_algorithm}{attr-dict} : {functional}",
@@ -57,122 +57,122 @@ _MOVE = (
     *entries("stablehlo", "real_dynamic_slice", "4 1", FUNCTIONAL),
     *entries("stablehlo", "dynamic_pad", "5 1", FUNCTIONAL),
     *entries("stablehlo", "dynamic_update_slice", "2+ 1", FUNCTIONAL),
-    Entry("stablehlo.broadcast", "1 1", " {operands}, sizes = {i64s:broadcast_sizes}{attr-dict} : {functional}"),
-    Entry(
+    OpSyntax("stablehlo.broadcast", "1 1", " {operands}, sizes = {i64s:broadcast_sizes}{attr-dict} : {functional}"),
+    OpSyntax(
         "stablehlo.broadcast_in_dim",
         "1 1",
         " {operands}, dims = {i64s:broadcast_dimensions}{attr-dict} : {functional}",
     ),
-    Entry(
+    OpSyntax(
         "stablehlo.dynamic_broadcast_in_dim",
         "2 1",
         " {operands}, dims = {i64s:broadcast_dimensions}{attr-dict} : {functional}",
         "known_expanding_dimensions:i64s known_nonexpanding_dimensions:i64s",
     ),
-    Entry("stablehlo.transpose", "1 1", " {operands}, dims = {i64s:permutation}{attr-dict} : {functional}"),
-    Entry("stablehlo.reverse", "1 1", " {operands}, dims = {i64s:dimensions}{attr-dict} : {same}"),
-    Entry("stablehlo.concatenate", "1+ 1", " {operands}, dim = {i64:dimension}{attr-dict} : {functional}"),
-    Entry("stablehlo.get_dimension_size", "1 1", " {operands}, dim = {i64:dimension}{attr-dict} : {functional}"),
-    Entry("stablehlo.set_dimension_size", "2 1", " {operands}, dim = {i64:dimension}{attr-dict} : {functional}"),
-    Entry(
+    OpSyntax("stablehlo.transpose", "1 1", " {operands}, dims = {i64s:permutation}{attr-dict} : {functional}"),
+    OpSyntax("stablehlo.reverse", "1 1", " {operands}, dims = {i64s:dimensions}{attr-dict} : {same}"),
+    OpSyntax("stablehlo.concatenate", "1+ 1", " {operands}, dim = {i64:dimension}{attr-dict} : {functional}"),
+    OpSyntax("stablehlo.get_dimension_size", "1 1", " {operands}, dim = {i64:dimension}{attr-dict} : {functional}"),
+    OpSyntax("stablehlo.set_dimension_size", "2 1", " {operands}, dim = {i64:dimension}{attr-dict} : {functional}"),
+    OpSyntax(
         "stablehlo.slice",
         "1 1",
         " {operands} {ranges}{attr-dict} : {functional}",
         "start_indices:i64s limit_indices:i64s strides:i64s",
     ),
-    Entry("stablehlo.dynamic_slice", "1+ 1", " {operands}, sizes = {i64s:slice_sizes}{attr-dict} : {functional}"),
-    Entry(
+    OpSyntax("stablehlo.dynamic_slice", "1+ 1", " {operands}, sizes = {i64s:slice_sizes}{attr-dict} : {functional}"),
+    OpSyntax(
         "stablehlo.pad",
         "2 1",
         " {operands}, low = {i64s:edge_padding_low}, high = {i64s:edge_padding_high}, "
         "interior = {i64s:interior_padding}{attr-dict} : {functional}",
     ),
-    Entry("stablehlo.gather", "2 1", None, "dimension_numbers slice_sizes:i64s indices_are_sorted"),
-    Entry("stablehlo.dynamic_gather", "3 1", None, "dimension_numbers indices_are_sorted"),
-    Entry("stablehlo.scatter", "3+ 1+ 1", None, "scatter_dimension_numbers indices_are_sorted unique_indices"),
-    Entry("stablehlo.torch_index_select", "2 1", None, "dim batch_dims"),
-    Entry("stablehlo.sort", "1+ 1+ 1", None, "dimension is_stable"),
+    OpSyntax("stablehlo.gather", "2 1", None, "dimension_numbers slice_sizes:i64s indices_are_sorted"),
+    OpSyntax("stablehlo.dynamic_gather", "3 1", None, "dimension_numbers indices_are_sorted"),
+    OpSyntax("stablehlo.scatter", "3+ 1+ 1", None, "scatter_dimension_numbers indices_are_sorted unique_indices"),
+    OpSyntax("stablehlo.torch_index_select", "2 1", None, "dim batch_dims"),
+    OpSyntax("stablehlo.sort", "1+ 1+ 1", None, "dimension is_stable"),
 )
 
 _COMBINE = (
-    Entry(
+    OpSyntax(
         "stablehlo.dot_general",
         "2 1",
         " {operands}, {dot-dimensions}{precision}{algorithm}{attr-dict} : {functional}",
     ),
-    Entry("stablehlo.dot", "2 1", " {operands}{precision}{attr-dict} : {functional}"),
-    Entry("stablehlo.einsum", "2 1", " {operands}, config = {string:einsum_config}{attr-dict} : {functional}"),
-    Entry("stablehlo.unary_einsum", "1 1", " {operands}, config = {string:einsum_config}{attr-dict} : {functional}"),
-    Entry(
+    OpSyntax("stablehlo.dot", "2 1", " {operands}{precision}{attr-dict} : {functional}"),
+    OpSyntax("stablehlo.einsum", "2 1", " {operands}, config = {string:einsum_config}{attr-dict} : {functional}"),
+    OpSyntax("stablehlo.unary_einsum", "1 1", " {operands}, config = {string:einsum_config}{attr-dict} : {functional}"),
+    OpSyntax(
         "stablehlo.convolution",
         "2 1",
         "({operands}) dim_numbers = {conv-dimensions}, window = {window}{attr-dict} : {functional}",
         _CONVOLUTION,
     ),
-    Entry(
+    OpSyntax(
         "stablehlo.dynamic_conv",
         "3 1",
         None,
         f"dimension_numbers {_CONVOLUTION}",
     ),
-    Entry(
+    OpSyntax(
         "stablehlo.reduce",
         "2+ 1+ 1",
         "{reduced} across dimensions = {i64s:dimensions}{attr-dict} : {functional}{reducer}",
     ),
-    Entry("stablehlo.reduce_window", "2+ 1+ 1", None, f"{_WINDOW} base_dilations:i64s window_dilations:i64s"),
-    Entry("stablehlo.select_and_scatter", "3 1 2", None, _WINDOW),
-    Entry(
+    OpSyntax("stablehlo.reduce_window", "2+ 1+ 1", None, f"{_WINDOW} base_dilations:i64s window_dilations:i64s"),
+    OpSyntax("stablehlo.select_and_scatter", "3 1 2", None, _WINDOW),
+    OpSyntax(
         "stablehlo.fft",
         "1 1",
         " {operands}, type = {enum:fft_type}, length = {i64s:fft_length}{attr-dict} : {functional}",
     ),
-    Entry("stablehlo.cholesky", "1 1", " {operands}(?, lower = {bool:lower}){attr-dict} : {same}"),
-    Entry("stablehlo.triangular_solve", "2 1", None, "left_side lower unit_diagonal transpose_a:transpose"),
-    Entry("stablehlo.batch_norm_grad", "5 3", None, "epsilon feature_index"),
-    Entry("stablehlo.batch_norm_inference", "5 1", None, "epsilon feature_index"),
-    Entry("stablehlo.batch_norm_training", "3 3", None, "epsilon feature_index"),
+    OpSyntax("stablehlo.cholesky", "1 1", " {operands}(?, lower = {bool:lower}){attr-dict} : {same}"),
+    OpSyntax("stablehlo.triangular_solve", "2 1", None, "left_side lower unit_diagonal transpose_a:transpose"),
+    OpSyntax("stablehlo.batch_norm_grad", "5 3", None, "epsilon feature_index"),
+    OpSyntax("stablehlo.batch_norm_inference", "5 1", None, "epsilon feature_index"),
+    OpSyntax("stablehlo.batch_norm_training", "3 3", None, "epsilon feature_index"),
 )
 
 _CONTROL = (
-    Entry("stablehlo.return", "0+ 0", "{spaced-operands}{attr-dict}{returned}"),
-    Entry("stablehlo.while", "0+ 0+ 2", "{while}"),
-    Entry("stablehlo.case", "1 0+ 1+"),
-    Entry("stablehlo.if", "1 0+ 2"),
-    Entry(
+    OpSyntax("stablehlo.return", "0+ 0", "{spaced-operands}{attr-dict}{returned}"),
+    OpSyntax("stablehlo.while", "0+ 0+ 2", "{while}"),
+    OpSyntax("stablehlo.case", "1 0+ 1+"),
+    OpSyntax("stablehlo.if", "1 0+ 2"),
+    OpSyntax(
         "stablehlo.custom_call",
         "0+ 0+",
         " {symbol-string:call_target_name}({operands}){attr-dict} : {functional}",
         "api_version backend_config called_computations has_side_effect operand_layouts output_operand_aliases "
         "result_layouts",
     ),
-    Entry(
+    OpSyntax(
         "stablehlo.composite",
         "0+ 0+ 0+",
         " {string:name}{spaced-operands}{regions}{attr-dict} : {functional}",
         "composite_attributes decomposition version",
     ),
-    Entry("stablehlo.optimization_barrier", "0+ 0+", "{barrier}"),
-    Entry("stablehlo.after_all", "0+ 1", "{spaced-operands}{attr-dict} : {same}"),
-    Entry("stablehlo.tuple", "0+ 1", "{spaced-operands}{attr-dict} : {tuple}"),
-    Entry("stablehlo.get_tuple_element", "1 1", " {operands}[{i32:index}]{attr-dict} : {functional}"),
+    OpSyntax("stablehlo.optimization_barrier", "0+ 0+", "{barrier}"),
+    OpSyntax("stablehlo.after_all", "0+ 1", "{spaced-operands}{attr-dict} : {same}"),
+    OpSyntax("stablehlo.tuple", "0+ 1", "{spaced-operands}{attr-dict} : {tuple}"),
+    OpSyntax("stablehlo.get_tuple_element", "1 1", " {operands}[{i32:index}]{attr-dict} : {functional}"),
 )
 
 _DISTRIBUTION = (
-    Entry("stablehlo.all_gather", "1+ 1+", None, f"all_gather_dim {_GROUPS} use_global_device_ids"),
-    Entry("stablehlo.all_reduce", "1+ 1+ 1", None, f"{_GROUPS} use_global_device_ids"),
-    Entry("stablehlo.all_to_all", "1+ 1+", None, f"{_GROUPS} split_dimension concat_dimension split_count"),
-    Entry("stablehlo.reduce_scatter", "1 1 1", None, f"scatter_dimension {_GROUPS} use_global_device_ids"),
-    Entry("stablehlo.collective_broadcast", "1+ 1+", None, f"{_GROUPS} has_dynamic_root"),
-    Entry("stablehlo.collective_permute", "1 1", None, "source_target_pairs channel_handle"),
-    Entry("stablehlo.collective_reduce", "1+ 1+ 1", None, f"{_GROUPS} use_global_device_ids has_dynamic_root"),
-    Entry("stablehlo.cross-replica-sum", "1 1", None, "replica_groups"),
-    Entry("stablehlo.async_start", "0+ 1 1"),
-    Entry("stablehlo.async_done", "1 1"),
-    Entry("stablehlo.infeed", "1 1+", None, "infeed_config layout"),
-    Entry("stablehlo.outfeed", "1+ 1", None, "outfeed_config"),
-    Entry("stablehlo.recv", "1 1+", None, _SENT),
-    Entry("stablehlo.send", "1+ 1", None, _SENT),
+    OpSyntax("stablehlo.all_gather", "1+ 1+", None, f"all_gather_dim {_GROUPS} use_global_device_ids"),
+    OpSyntax("stablehlo.all_reduce", "1+ 1+ 1", None, f"{_GROUPS} use_global_device_ids"),
+    OpSyntax("stablehlo.all_to_all", "1+ 1+", None, f"{_GROUPS} split_dimension concat_dimension split_count"),
+    OpSyntax("stablehlo.reduce_scatter", "1 1 1", None, f"scatter_dimension {_GROUPS} use_global_device_ids"),
+    OpSyntax("stablehlo.collective_broadcast", "1+ 1+", None, f"{_GROUPS} has_dynamic_root"),
+    OpSyntax("stablehlo.collective_permute", "1 1", None, "source_target_pairs channel_handle"),
+    OpSyntax("stablehlo.collective_reduce", "1+ 1+ 1", None, f"{_GROUPS} use_global_device_ids has_dynamic_root"),
+    OpSyntax("stablehlo.cross-replica-sum", "1 1", None, "replica_groups"),
+    OpSyntax("stablehlo.async_start", "0+ 1 1"),
+    OpSyntax("stablehlo.async_done", "1 1"),
+    OpSyntax("stablehlo.infeed", "1 1+", None, "infeed_config layout"),
+    OpSyntax("stablehlo.outfeed", "1+ 1", None, "outfeed_config"),
+    OpSyntax("stablehlo.recv", "1 1+", None, _SENT),
+    OpSyntax("stablehlo.send", "1+ 1", None, _SENT),
 )
 
 STABLEHLO = (*_ELEMENTWISE, *_CREATE, *_MOVE, *_COMBINE, *_CONTROL, *_DISTRIBUTION)

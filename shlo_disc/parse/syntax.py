@@ -12,14 +12,14 @@ from shlo_disc.parse.directives.sharding import SHARDING_DIRECTIVES, bracketed
 from shlo_disc.parse.directives.tensor import TENSOR_DIRECTIVES
 from shlo_disc.parse.directives.type import TYPE_DIRECTIVES
 from shlo_disc.parse.draft import Count
-from shlo_disc.parse.entry import Entry
+from shlo_disc.parse.entry import OpSyntax
 from shlo_disc.parse.form import Directive, Form, always, compile_form
 from shlo_disc.parse.old_forms import renewal
 from shlo_disc.parse.other_ops import CHECK, CHLO, FUNC, INTERPRETER, SDY
 from shlo_disc.parse.stablehlo_ops import STABLEHLO
 from shlo_disc.parse.writer import WrittenForm
 
-ENTRIES: tuple[Entry, ...] = (*STABLEHLO, *CHLO, *FUNC, *CHECK, *INTERPRETER, *SDY)
+ENTRIES: tuple[OpSyntax, ...] = (*STABLEHLO, *CHLO, *FUNC, *CHECK, *INTERPRETER, *SDY)
 
 _ATTRIBUTE_DIRECTIVES = {**ATTRIBUTE_DIRECTIVES, "sdy": bracketed}
 _DIRECTIVES = {**TYPE_DIRECTIVES, **TENSOR_DIRECTIVES, **REGION_DIRECTIVES, **SHARDING_DIRECTIVES}
@@ -36,7 +36,7 @@ def _count(text: str) -> Count:
     return Count(int(text[:-1]), None) if text.endswith("+") else Count(int(text), int(text))
 
 
-def _read(entry: Entry, form: Form | None) -> OpForm:
+def _read(entry: OpSyntax, form: Form | None) -> OpForm:
     operands, results, *regions = entry.signature.split()
     named = [name.split(":") for name in entry.attributes.split() if ":" in name]
     listed = _LISTS.findall(entry.form or "")
@@ -52,12 +52,12 @@ def _read(entry: Entry, form: Form | None) -> OpForm:
     )
 
 
-def _own(entry: Entry, form: Form | None) -> frozenset[str]:
+def _own(entry: OpSyntax, form: Form | None) -> frozenset[str]:
     named = [name.partition(":")[0] for name in entry.attributes.split()]
     return frozenset(named) if form is None else form.attributes.union(named)
 
 
-def _written(entry: Entry, form: Form | None) -> WrittenForm:
+def _written(entry: OpSyntax, form: Form | None) -> WrittenForm:
     if form is None:
         return WrittenForm(_own(entry, form), None, always, always)
     return WrittenForm(_own(entry, form), form.write, form.fits, form.locates)

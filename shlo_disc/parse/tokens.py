@@ -53,7 +53,7 @@ class Long:
 
 
 @dataclass
-class Places:
+class TokenPlaces:
     """Where the tokens of a text stand; `long` are those left in the text, by number."""
 
     source: Source
@@ -85,9 +85,9 @@ class TokenSpan(Span):
 
     __slots__ = ("_at", "_places")
     _at: int
-    _places: Places
+    _places: TokenPlaces
 
-    def __init__(self, places: Places, at: int) -> None:
+    def __init__(self, places: TokenPlaces, at: int) -> None:
         object.__setattr__(self, "_places", places)
         object.__setattr__(self, "_at", at)
 
@@ -95,7 +95,7 @@ class TokenSpan(Span):
         """Find the token: called for what is not set yet."""
         if name not in ("source", "start", "end"):
             raise AttributeError(name)
-        places: Places = object.__getattribute__(self, "_places")
+        places: TokenPlaces = object.__getattribute__(self, "_places")
         at: int = object.__getattribute__(self, "_at")
         starts, ends = places.ranges
         end = len(places.source.text)
@@ -112,9 +112,9 @@ class TokenSpan(Span):
         return hash(self._at)
 
 
-def cut(source: Source) -> tuple[list[str], Places]:
+def cut(source: Source) -> tuple[list[str], TokenPlaces]:
     """Cut a text into tokens; the last, an empty one, is the end of the text."""
-    text, places, tokens, at = source.text, Places(source), list[str](), 0
+    text, places, tokens, at = source.text, TokenPlaces(source), list[str](), 0
     for one in _long_tokens(text):
         tokens += _short_tokens(text, at, one.start)
         places.long[len(tokens)] = one
@@ -200,7 +200,7 @@ def is_ended(string: str) -> bool:
     return string[-2] != "\\" or (len(string) - len(string[:-1].rstrip("\\"))) % 2 == 1
 
 
-def _limit_depth(tokens: list[str], places: Places) -> None:
+def _limit_depth(tokens: list[str], places: TokenPlaces) -> None:
     """Refuse brackets that are nested too deeply, before anything is called for them."""
     if max(accumulate(map(DEPTH.get, tokens, repeat(0)))) <= MOST_NESTED:
         return

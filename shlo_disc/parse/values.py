@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from shlo_disc.diagnostics import Note, ParseError, Source
 from shlo_disc.ir.attributes import FunctionType, Location, Type
 from shlo_disc.ir.core import Value
-from shlo_disc.parse.draft import Draft, ResultNames
+from shlo_disc.parse.draft import OpDraft, ResultNames
 from shlo_disc.parse.locations import LocationReader
 from shlo_disc.parse.spelling import spell_type
 
@@ -20,7 +20,7 @@ class ValueReader(LocationReader):
         self._values: dict[str, Value] = {}
         self._defined: list[str] = []
 
-    def operands(self, draft: Draft) -> None:
+    def operands(self, draft: OpDraft) -> None:
         """Read `%a, %b, …`, or nothing."""
         tokens, at, values = self.tokens, self.at, self._values
         token = tokens[at]
@@ -36,7 +36,7 @@ class ValueReader(LocationReader):
             token = tokens[at]
         self.at = at
 
-    def operand(self, draft: Draft) -> None:
+    def operand(self, draft: OpDraft) -> None:
         """Read exactly one `%a`."""
         token = self.tokens[self.at]
         draft.operands.append(self._values.get(token) or self._only_result(token, self.at))
@@ -50,7 +50,7 @@ class ValueReader(LocationReader):
             raise self.unexpected("a value that is defined above", at)
         return value
 
-    def check_types(self, draft: Draft, types: Sequence[Type], types_at: int) -> None:
+    def check_types(self, draft: OpDraft, types: Sequence[Type], types_at: int) -> None:
         """Hold the operand types that an op states against those of its operands."""
         operands = draft.operands
         if len(types) != len(operands):
@@ -67,7 +67,7 @@ class ValueReader(LocationReader):
                     notes=(Note(f"'%{operand.name}' is defined here", operand.span),),
                 )
 
-    def functional(self, draft: Draft) -> None:
+    def functional(self, draft: OpDraft) -> None:
         """Read the operand and result types in the form `(T, …) -> T`."""
         at = self.at
         type_: FunctionType = self.function_type()
@@ -121,7 +121,7 @@ class ValueReader(LocationReader):
         self.expect("=")
         return names
 
-    def results(self, names: ResultNames, draft: Draft, location: Location | None) -> tuple[Value, ...]:
+    def results(self, names: ResultNames, draft: OpDraft, location: Location | None) -> tuple[Value, ...]:
         """Make the values that an op gives, under the names in front of it."""
         types = draft.results
         if not names:

@@ -21,7 +21,7 @@ class Pass:
 
 
 @dataclass(slots=True)
-class _Walk:
+class _RewriteWalk:
     change: Callable[[Op[Any], Producers], Changed]
     producers: dict[Tensor, Op[Any]] = field(default_factory=dict[Tensor, Op[Any]])
     replaced: dict[Tensor, Tensor] = field(default_factory=dict[Tensor, Tensor])
@@ -66,4 +66,4 @@ def rewrite(program: Program, change: Callable[[Op[Any], Producers], Changed]) -
     It returns an op with the same results, several of which the last one has them, or the tensor that stands for the
     op's only result from there on.
     """
-    return replace(program, body=_Walk(change).body(program.body))
+    return replace(program, body=_RewriteWalk(change).body(program.body))

@@ -29,7 +29,7 @@ from shlo_disc.passes.partition_scheduling import (
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class ProgramSegment:
     """A part of a program: a program that runs once, or an op that runs programs of its own.
 
     `inputs` are numbers of values: the arguments first, then the results of all segments. `last` are those of `inputs`
@@ -54,7 +54,7 @@ class Segmented:
     """
 
     program: Program
-    segments: tuple[Segment, ...]
+    segments: tuple[ProgramSegment, ...]
     results: tuple[int, ...]
 
 
@@ -67,7 +67,7 @@ def split(program: Program, owned: Collection[int] = ()) -> Segmented:
     """Cut a program where sizes become known that it needs. No caller has the arguments numbered `owned` any more."""
     program = _without_needless(program)
     levels = levels_of(program)
-    return _Cutter(program, levels, places_of(program, levels)).run(owned)
+    return _SegmentCutter(program, levels, places_of(program, levels)).run(owned)
 
 
 def _without_needless(program: Program) -> Program:
@@ -105,7 +105,7 @@ class _Part:
         return (*self.outputs, *self.again) if self.outlined is None else self.outlined.results
 
 
-class _Cutter:
+class _SegmentCutter:
     """Makes the segments, the last one first: it says what those before it have to store."""
 
     def __init__(self, program: Program, levels: Levels, places: Mapping[Op[Any], int]) -> None:
@@ -137,13 +137,13 @@ class _Cutter:
         parts = self._in_order()
         numbers, returned = self._numbers(parts)
         taken = [[numbers[tensor] for tensor in part.takes] for _, part in parts]
-        segments = list[Segment]()
+        segments = list[ProgramSegment]()
         for k, (number, part) in enumerate(parts):
             later = {taken_later for inputs in taken[k + 1 :] for taken_later in inputs}
             own = {n for n in taken[k] if n >= len(self._arguments) or n in owned}
             last = own.difference(later, returned)
             runs = self._cut(number, part) if part.outlined is None else part.outlined
-            segments.append(Segment(runs, tuple(taken[k]), tuple(sorted(last))))
+            segments.append(ProgramSegment(runs, tuple(taken[k]), tuple(sorted(last))))
         return Segmented(self._program, tuple(segments), returned)
 
     def _give(self, tensor: Tensor) -> None:

@@ -23,12 +23,12 @@ from shlo_disc.host_ir import (
     GridLaunch,
     HostCall,
     Launch,
+    LaunchGroup,
     Product,
-    Region,
     Variant,
     While,
 )
-from shlo_disc.report.steps import Place, lifetimes, places
+from shlo_disc.report.steps import StepPlace, lifetimes, places
 from shlo_disc.report.text import explain
 from shlo_disc.report_model import GroupText
 
@@ -157,12 +157,12 @@ def _group(group: GroupText) -> Json:
     return {**asdict(group), "ops": [[op.name, op.text, op.line, op.origin, op.inlined] for op in group.ops]}
 
 
-def _step(place: Place, group: int | None) -> Json:
+def _step(place: StepPlace, group: int | None) -> Json:
     shared: Json = {"depth": place.depth, "end": place.end, "group": group}
     match place.step:
         case Launch() as launch:
             return {**shared, "kind": "launch", **asdict(launch)}
-        case Region(members, rows, units):
+        case LaunchGroup(members, rows, units):
             return {**shared, "kind": "region", "launches": len(members), "rows": rows, "units": units}
         case Choice(_, variants):
             return {**shared, "kind": "choice", "variants": [_variant(variant) for variant in variants]}

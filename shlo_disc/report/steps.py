@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from shlo_disc.artifact import Artifact
-from shlo_disc.host_ir import Case, Choice, Copy, GridLaunch, HostCall, Launch, Region, Slot, Step, While
+from shlo_disc.host_ir import Case, Choice, Copy, GridLaunch, HostCall, Launch, LaunchGroup, Slot, Step, While
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StepPlace:
     """A step, and how many loops and branches it is inside of. It ends before the step number `end`."""
 
     step: Step
@@ -19,16 +19,16 @@ class Place:
     end: int
 
 
-def places(artifact: Artifact) -> tuple[Place, ...]:
+def places(artifact: Artifact) -> tuple[StepPlace, ...]:
     """Every step by its number: a loop stands before its condition and body, a case before its branches."""
     return tuple(_walk(artifact.steps, 0, 0))
 
 
-def _walk(steps: Sequence[Step], depth: int, number: int) -> Iterator[Place]:
+def _walk(steps: Sequence[Step], depth: int, number: int) -> Iterator[StepPlace]:
     for step in steps:
         inside = tuple(_walk(_inner(step), depth + 1, number + 1))
         number += 1 + len(inside)
-        yield Place(step, depth, number)
+        yield StepPlace(step, depth, number)
         yield from inside
 
 
@@ -38,7 +38,7 @@ def _inner(step: Step) -> Sequence[Step]:
             return (*condition, *body)
         case Case(_, _, branches):
             return [step for branch in branches for step in branch]
-        case Region():
+        case LaunchGroup():
             return step.launches
         case Launch() | Choice() | HostCall() | Copy():
             return ()
@@ -68,7 +68,7 @@ def _moments(steps: Sequence[Step], number: int) -> Iterator[int]:
             case Case():
                 yield number
                 yield from _moments(_inner(step), number + 1)
-            case Region():
+            case LaunchGroup():
                 yield from _moments(step.launches, number + 1)
             case Launch() | Choice() | HostCall() | Copy():
                 yield number
@@ -90,7 +90,7 @@ def kernel_names(step: Step) -> tuple[str, ...]:
         case Choice(_, variants):
             commands = [command for variant in variants for command in variant.commands]
             return tuple(dict.fromkeys(c.kernel for c in commands if isinstance(c, GridLaunch)))
-        case HostCall() | Copy() | While() | Case() | Region():
+        case HostCall() | Copy() | While() | Case() | LaunchGroup():
             return ()
         case _:
             assert_never(step)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import ShloDiscError, one_line, printable
-from shlo_disc.host_ir import Choice, HostCall, Region, Variant
+from shlo_disc.host_ir import Choice, HostCall, LaunchGroup, Variant
 from shlo_disc.report.chains import folded_facts, folded_shapes, value_chains
 from shlo_disc.report.steps import kernel_names, lifetimes, places
 from shlo_disc.report_model import GroupText
@@ -59,7 +59,7 @@ def _fusion(artifact: Artifact) -> Iterator[str]:
     launches = sum(bool(kernel_names(step)) for step in steps)
     yield f"{launches} launches of {len(set(launched))} kernels"
     for step in steps:
-        if isinstance(step, Region):
+        if isinstance(step, LaunchGroup):
             yield f"by rows, no thread waits in between: {' '.join([launch.kernel for launch in step.launches])}"
             yield from _held(artifact, step)
     yield from artifact.report.notes
@@ -82,7 +82,7 @@ def _fusion(artifact: Artifact) -> Iterator[str]:
             yield f"  computed by {calls[number]}"
 
 
-def _held(artifact: Artifact, region: Region) -> Iterator[str]:
+def _held(artifact: Artifact, region: LaunchGroup) -> Iterator[str]:
     """Which tensors are never whole: a launch leaves a unit of rows in a cache, where the next one reads them."""
     slots = {member.launch.buffers[held.position] for member in region.members for held in member.held}
     if slots:

@@ -12,9 +12,9 @@ from typing import Literal
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.host_ir import Launch, Selection
-from shlo_disc.runtime.driver import Driver, Plan
-from shlo_disc.runtime.entry import HostProgram
-from shlo_disc.runtime.library import Pointers, Program, Runtime, pointers, words
+from shlo_disc.runtime.driver import CallPlan, Driver
+from shlo_disc.runtime.entry import NativeProgram
+from shlo_disc.runtime.library import LoadedProgram, Pointers, Runtime, pointers, words
 from shlo_disc.runtime.memory import aligned
 from shlo_disc.runtime.peak import symbols_at
 from shlo_disc.runtime.steps import leaves
@@ -28,7 +28,7 @@ _ABSENT = ("packed", "null")  # buffers that are there only for what is bound
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ScheduleChoice:
     """The schedule that a product took: `candidate` is its name, empty if the prelude chose."""
 
     product: str
@@ -39,7 +39,7 @@ class Choice:
     candidate: str
 
 
-class Log(deque[tuple[Choice, ...]]):
+class Log(deque[tuple[ScheduleChoice, ...]]):
     """The choices of the last calls, oldest first."""
 
     def __init__(self) -> None:
@@ -51,16 +51,16 @@ class TracingDriver:
 
     def __init__(self, artifact: Artifact, driver: Driver, log: Log) -> None:
         self.kind: Literal["c", "vm"] = driver.kind
-        self.entry_point: HostProgram | None = None
+        self.entry_point: NativeProgram | None = None
         self.constants = driver.constants
         self._artifact, self._driver, self._log = artifact, driver, log
 
-    def plan(self, raw: tuple[int, ...]) -> Plan:
+    def plan(self, raw: tuple[int, ...]) -> CallPlan:
         """As without tracing."""
         return self._driver.plan(raw)
 
     def run(
-        self, arguments: Pointers, results: Pointers, plan: Plan, arena: ctypes.c_void_p, owner: object = None
+        self, arguments: Pointers, results: Pointers, plan: CallPlan, arena: ctypes.c_void_p, owner: object = None
     ) -> None:
         """As without tracing, and note the choices."""
         symbols = dict(zip(self._artifact.symbols, plan.symbols, strict=False))
@@ -75,10 +75,12 @@ def selections(artifact: Artifact) -> Iterator[Selection]:
             yield from step.selections
 
 
-def _choice(selection: Selection, symbols: Mapping[str, int]) -> Choice:
+def _choice(selection: Selection, symbols: Mapping[str, int]) -> ScheduleChoice:
     chosen = candidate_of(selection, symbols)
     shape = shape_of(selection, symbols)
-    return Choice(selection.product, shape.m, shape.n, shape.k, shape.batch, "" if chosen is None else chosen.name)
+    return ScheduleChoice(
+        selection.product, shape.m, shape.n, shape.k, shape.batch, "" if chosen is None else chosen.name
+    )
 
 
 def shape_of(selection: Selection, symbols: Mapping[str, int]) -> Shape:
@@ -91,7 +93,7 @@ def candidate_of(selection: Selection, symbols: Mapping[str, int]) -> Candidate 
     return selection.candidates[evaluate(selection.number, symbols)] if selection.candidates else None
 
 
-def explain_dispatch(artifact: Artifact, program: Program, runtime: Runtime, sizes: Mapping[str, int]) -> str:
+def explain_dispatch(artifact: Artifact, program: LoadedProgram, runtime: Runtime, sizes: Mapping[str, int]) -> str:
     """For each product at these sizes: what it takes, why, and how long that is expected to take and takes.
 
     Measured is the whole launch, on arrays of its own: with what is computed on the way into the product and out of it.
@@ -138,7 +140,9 @@ def _duration(value: float) -> str:
     return f"{value * 1e6:.1f} us" if value < 1e-3 else f"{value * 1e3:.1f} ms"
 
 
-def _measure(artifact: Artifact, program: Program, runtime: Runtime, step: Launch, symbols: Mapping[str, int]) -> float:
+def _measure(
+    artifact: Artifact, program: LoadedProgram, runtime: Runtime, step: Launch, symbols: Mapping[str, int]
+) -> float:
     """The least seconds of a launch on zeros."""
     buffers = [artifact.buffers[slot] for slot in step.buffers]
     arrays = [None if one.kind in _ABSENT else aligned(max(1, evaluate(one.size, symbols))) for one in buffers]

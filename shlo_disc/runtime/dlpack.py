@@ -27,7 +27,7 @@ _SMALL_FLOATS: Mapping[int, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ArrayView:
     """The memory of an array, while `capsule` lives."""
 
     pointer: int
@@ -37,7 +37,7 @@ class View:
     capsule: object
 
 
-def read(array: object, stream: int | None) -> View:
+def read(array: object, stream: int | None) -> ArrayView:
     """See the memory of `array`, ready for work on `stream` (DLPack's number: 1 is CUDA's default stream)."""
     capsule: object = cast("Any", array).__dlpack__(stream=stream)
     data, _, _, rank, code, bits, lanes, dims, steps, offset = _TENSOR.unpack(
@@ -51,7 +51,7 @@ def read(array: object, stream: int | None) -> View:
         or math.prod(shape) == 0
         or all(size == 1 or a == b for size, a, b in zip(shape, strides, plain, strict=True))
     )
-    return View(data + offset, shape, dtype_name(code, bits, lanes), contiguous, capsule)
+    return ArrayView(data + offset, shape, dtype_name(code, bits, lanes), contiguous, capsule)
 
 
 def _integers(address: int, count: int) -> tuple[int, ...]:

@@ -13,10 +13,10 @@ from shlo_disc.artifact import LARGEST_SIZE, Artifact
 from shlo_disc.diagnostics import InternalError, RuntimeShapeError
 from shlo_disc.runtime.callees import bind_on_host
 from shlo_disc.runtime.checks import broken, verify, verify_layout
-from shlo_disc.runtime.entry import HostProgram
+from shlo_disc.runtime.entry import NativeProgram
 from shlo_disc.runtime.host_calls import HostCalls, Session, memory_of, view_on_host
 from shlo_disc.runtime.interop import dtype_of
-from shlo_disc.runtime.library import Native, Pointers, Program, Runtime, Words, words
+from shlo_disc.runtime.library import LoadedProgram, Native, Pointers, Runtime, Words, words
 from shlo_disc.runtime.limits import verify_limits
 from shlo_disc.runtime.memory import POOL, Shelf
 from shlo_disc.runtime.packing import Constants, Packer
@@ -37,7 +37,7 @@ class Output(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CallPlan:
     """What a call needs that depends on its sizes alone."""
 
     symbols: Words
@@ -59,15 +59,15 @@ class Driver(Protocol):
     """Runs a program whose arrays are bound."""
 
     kind: Literal["c", "vm"]
-    entry_point: HostProgram | None  # how C runs the program by itself, if it can
+    entry_point: NativeProgram | None  # how C runs the program by itself, if it can
     constants: Constants
 
-    def plan(self, raw: tuple[int, ...]) -> Plan:
+    def plan(self, raw: tuple[int, ...]) -> CallPlan:
         """Check the sizes, and compute all others from them."""
         ...
 
     def run(
-        self, arguments: Pointers, results: Pointers, plan: Plan, arena: ctypes.c_void_p, owner: object = None
+        self, arguments: Pointers, results: Pointers, plan: CallPlan, arena: ctypes.c_void_p, owner: object = None
     ) -> None:
         """Fill the results. Releases the GIL.
 
@@ -83,7 +83,7 @@ class HostDriver:
 
     kind: Literal["c", "vm"] = "c"
 
-    def __init__(self, artifact: Artifact, program: Program, runtime: Runtime) -> None:
+    def __init__(self, artifact: Artifact, program: LoadedProgram, runtime: Runtime) -> None:
         self._artifact = artifact
         self._plan = program.function("shlo_plan", ctypes.c_int64)
         self._runtime = ctypes.c_void_p(runtime.address)
@@ -91,15 +91,15 @@ class HostDriver:
         self._host_calls = calls_on_host(artifact, runtime)
         self._run = program.function("shlo_run", ctypes.c_int64)
         is_steady = self._host_calls is None and not has_control_flow(artifact.steps)
-        self.entry_point: HostProgram | None = HostProgram(
+        self.entry_point: NativeProgram | None = NativeProgram(
             program.address("shlo_run"), self.constants.pointers, is_steady, self._host_calls, self.constants
         )
 
-    def plan(self, raw: tuple[int, ...]) -> Plan:
+    def plan(self, raw: tuple[int, ...]) -> CallPlan:
         return allot(self._artifact, sizes_in_c(self._artifact, self._plan, raw))
 
     def run(
-        self, arguments: Pointers, results: Pointers, plan: Plan, arena: ctypes.c_void_p, owner: object = None
+        self, arguments: Pointers, results: Pointers, plan: CallPlan, arena: ctypes.c_void_p, owner: object = None
     ) -> None:
         given = (self._runtime, arguments, results, self.constants.pointers, plan.symbols, arena)
         if self._host_calls is None:
@@ -178,10 +178,10 @@ def _shapes(artifact: Artifact, dims: list[int]) -> tuple[tuple[int, ...], ...]:
     return tuple(found)
 
 
-def allot(artifact: Artifact, sizes: Sizes) -> Plan:
+def allot(artifact: Artifact, sizes: Sizes) -> CallPlan:
     """What to allocate on the host."""
     outputs: list[Output] = []
     for result, shape in zip(artifact.results, sizes.shapes, strict=True):
         dtype = dtype_of(result.dtype)
         outputs.append(Output(POOL.shelf(math.prod(shape) * dtype.itemsize), shape, dtype))
-    return Plan(sizes.symbols, sizes.shapes, tuple(outputs), sizes.arena_bytes, POOL.shelf(sizes.arena_bytes))
+    return CallPlan(sizes.symbols, sizes.shapes, tuple(outputs), sizes.arena_bytes, POOL.shelf(sizes.arena_bytes))

@@ -28,7 +28,7 @@ _FORMATS = {  # of a buffer, by the kind of a dtype and its bytes
 }  # fmt: skip
 
 
-class _Plan(ctypes.Structure):
+class _EntryPlan(ctypes.Structure):
     """`ShloPlan` of call.h, its own owner: it refers to all that it points to."""
 
     _fields_ = [
@@ -82,7 +82,7 @@ class _Entry(ctypes.Structure):
         ("buckets", POINTER(c_void_p)),
     ]
     kept: tuple[object, ...]  # what it refers to besides
-    plans: dict[bytes, _Plan]
+    plans: dict[bytes, _EntryPlan]
 
 
 class _Node(ctypes.Structure):
@@ -98,7 +98,7 @@ class _Signature(ctypes.Structure):
 
 
 @dataclass(frozen=True, slots=True)
-class HostProgram:
+class NativeProgram:
     """A program that C runs by itself: where its `shlo_run` is, and what that takes besides the arrays of a call."""
 
     run: int
@@ -115,7 +115,7 @@ class Entry:
     """
 
     def __init__(
-        self, artifact: Artifact, binding: Binding, program: HostProgram, runtime: Runtime, calls: Words
+        self, artifact: Artifact, binding: Binding, program: NativeProgram, runtime: Runtime, calls: Words
     ) -> None:
         """`calls` counts those that are served."""
         dtypes = [dtype_of(argument.dtype) for argument in artifact.arguments]
@@ -179,7 +179,9 @@ class Entry:
         # Again if it is known already: of an earlier time without memory nobody knows whether it came so far.
         self._library.shlo_add_plan(ctypes.byref(self._entry), ctypes.byref(plan))
 
-    def _new_plan(self, key: bytes, symbols: Words, shapes: tuple[tuple[int, ...], ...], arena_bytes: int) -> _Plan:
+    def _new_plan(
+        self, key: bytes, symbols: Words, shapes: tuple[tuple[int, ...], ...], arena_bytes: int
+    ) -> _EntryPlan:
         """A plan that lives as long as C may know it."""
         if len(self._entry.plans) >= _PLANS_KEPT:
             self._library.shlo_forget_plans(ctypes.byref(self._entry))
@@ -187,7 +189,7 @@ class Entry:
         sizes = [math.prod(shape) * dtype.itemsize for shape, dtype in zip(shapes, self._results, strict=True)]
         dims = [size for shape in shapes for size in shape]
         raw = words(memoryview(key).cast("q").tolist())
-        plan = _Plan(None, None, raw, symbols, words(dims), words(sizes), arena_bytes, None, 0, 0)
+        plan = _EntryPlan(None, None, raw, symbols, words(dims), words(sizes), arena_bytes, None, 0, 0)
         plan.owner = id(plan)
         plan.shapes = shapes
         if self._knows_jax:
@@ -203,7 +205,7 @@ class Entry:
             for plan in self._entry.plans.values():
                 self._name_types(plan)
 
-    def _name_types(self, plan: _Plan) -> None:
+    def _name_types(self, plan: _EntryPlan) -> None:
         _, shaped, _, _ = jax_put()
         plan.avals = _objects([shaped(*one) for one in zip(plan.shapes, self._results, strict=True)])
 
@@ -218,7 +220,7 @@ def refusal(artifact: Artifact, runtime: Runtime) -> str | None:
 
 
 def open_entry(
-    artifact: Artifact, binding: Binding, program: HostProgram | None, runtime: Runtime, calls: Words
+    artifact: Artifact, binding: Binding, program: NativeProgram | None, runtime: Runtime, calls: Words
 ) -> Entry | None:
     """The entry of a program; None if it is refused, or Python runs the program (the VM)."""
     if program is None or refusal(artifact, runtime) is not None:

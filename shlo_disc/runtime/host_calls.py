@@ -25,7 +25,7 @@ _WORDS = ctypes.POINTER(ctypes.c_int64)
 _DONE, _RAISED = 1, 0  # 0 is also what ctypes returns if it cannot even call
 
 
-class Memory(ctypes.c_uint8 * sys.maxsize):
+class AddressSpace(ctypes.c_uint8 * sys.maxsize):
     """All memory from address 1 on, as a buffer to make arrays on: the base of each of them, so it lives as they do.
 
     Its `owner` therefore lives as long as any array on it.
@@ -34,15 +34,15 @@ class Memory(ctypes.c_uint8 * sys.maxsize):
     owner: object
 
 
-def memory_of(owner: object) -> Memory:
+def memory_of(owner: object) -> AddressSpace:
     """Memory that is there as long as `owner` is."""
-    memory = Memory.from_address(1)
+    memory = AddressSpace.from_address(1)
     memory.owner = owner
     return memory
 
 
 def view_on_host(address: int, shape: tuple[int, ...], dtype: np.dtype[np.generic], memory: object) -> Array:
-    """An array in this process; `memory` is a `Memory`. What has no elements may be nowhere."""
+    """An array in this process; `memory` is an `AddressSpace`. What has no elements may be nowhere."""
     return np.ndarray(shape, dtype, memory, address - 1 if address else 0)  # pyright: ignore[reportArgumentType]  # a buffer
 
 

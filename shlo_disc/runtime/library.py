@@ -85,7 +85,7 @@ class Runtime:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class LoadedProgram:
     """The loaded code of one artifact. It is unmapped when nothing refers to `handle` any more.
 
     A function keeps the code; who has an address alone has to keep the program.
@@ -105,12 +105,12 @@ class Program:
         return ctypes.cast(self.handle[name], ctypes.c_void_p).value or 0
 
 
-def open_program(path: Path) -> Program:
+def open_program(path: Path) -> LoadedProgram:
     """Load the code of a program. Raises FileNotFoundError if the cache just dropped it."""
     handle = _open(path, ctypes.CDLL)
     unmapping = weakref.finalize(handle, dlclose, handle._handle)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     unmapping.atexit = False  # other threads may still run what is left then
-    return Program(path, handle)
+    return LoadedProgram(path, handle)
 
 
 def try_to_load(path: Path) -> None:

@@ -13,9 +13,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from shlo_disc.artifact import Artifact
-from shlo_disc.host_ir import Case, Copy, HostCall, Launch, Region, Slot, Step, While
+from shlo_disc.host_ir import Case, Copy, HostCall, Launch, LaunchGroup, Slot, Step, While
 from shlo_disc.runtime.interop import Array
-from shlo_disc.runtime.library import Pointers, Program, Runtime, pointers, words
+from shlo_disc.runtime.library import LoadedProgram, Pointers, Runtime, pointers, words
 from shlo_disc.runtime.limits import LARGEST, magnitude
 from shlo_disc.runtime.memory import aligned
 from shlo_disc.size_expr import SizeExpr, evaluate, symbols_of
@@ -24,7 +24,7 @@ from shlo_disc.size_expr import SizeExpr, evaluate, symbols_of
 class Packer:
     """Packs what one program's kernels take packed."""
 
-    def __init__(self, artifact: Artifact, program: Program, runtime: Runtime) -> None:
+    def __init__(self, artifact: Artifact, program: LoadedProgram, runtime: Runtime) -> None:
         self.artifact = artifact
         self._program = program  # the kernels live as long as it does
         self._runtime = ctypes.c_void_p(runtime.address)
@@ -96,7 +96,7 @@ def _read(steps: Iterable[Step], packed: Collection[Slot]) -> Iterator[Slot]:
             case Launch():
                 spared = Counter(slot for slot, instead in step.replaced if instead in packed)
                 yield from Counter(step.buffers) - spared
-            case Region():
+            case LaunchGroup():
                 yield from _read(step.launches, packed)
             case Copy(source, _):
                 yield source

@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import NamedTuple, cast
 
 
-class Kind(IntEnum):
+class NodeKind(IntEnum):
     """What a node is: `ShloTreeKind` of call.h."""
 
     LEAF = 0
@@ -17,10 +17,10 @@ class Kind(IntEnum):
     NONE = 4
 
 
-class Node(NamedTuple):
+class TreeNode(NamedTuple):
     """A node, before its children."""
 
-    kind: Kind
+    kind: NodeKind
     children: int = 0
     keys: tuple[object, ...] = ()  # of a dict
 
@@ -28,7 +28,7 @@ class Node(NamedTuple):
 class Tree(NamedTuple):
     """A pytree: all nodes, each before its children, and the numbers of the leaves among them."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[TreeNode, ...]
     leaves: tuple[int, ...]
 
 
@@ -46,22 +46,22 @@ def read_tree(example: object) -> Tree | None:
     return Tree(nodes, tuple([leaf for leaf in leaves if leaf is not None]))
 
 
-def _visit(example: object) -> Iterator[tuple[Node, int | None]]:
+def _visit(example: object) -> Iterator[tuple[TreeNode, int | None]]:
     """Raises `TypeError` for a node of another type."""
     kind = type(example)
     if kind is int:
-        yield Node(Kind.LEAF), cast("int", example)
+        yield TreeNode(NodeKind.LEAF), cast("int", example)
         return
     if example is None:
-        yield Node(Kind.NONE), None
+        yield TreeNode(NodeKind.NONE), None
         return
     if kind is dict:
         named = cast("dict[object, object]", example)
         children = list(named.values())
-        yield Node(Kind.DICT, len(named), tuple(named)), None
+        yield TreeNode(NodeKind.DICT, len(named), tuple(named)), None
     elif kind in {tuple, list}:
         children = list(cast("list[object]", example))
-        yield Node(Kind.TUPLE if kind is tuple else Kind.LIST, len(children)), None
+        yield TreeNode(NodeKind.TUPLE if kind is tuple else NodeKind.LIST, len(children)), None
     else:
         raise TypeError(kind)
     for child in children:

@@ -32,7 +32,7 @@ class _Stage(NamedTuple):
     stored: tuple[tuple[bool, bool], ...]
 
 
-class _Held(NamedTuple):
+class _BoundArguments(NamedTuple):
     """Bound arguments by number: shapes, places, arrays (None where parts have them), whether some are JAX's."""
 
     shapes: Mapping[int, tuple[int, ...]]
@@ -53,7 +53,7 @@ class SegmentedExecutable:
     def __init__(self, artifact: Artifact, runners: Sequence[Runner]) -> None:
         self.artifact = artifact
         self.stages = _stages(artifact, runners)
-        self.held = _Held({}, {}, {}, of_jax=False)
+        self.held = _BoundArguments({}, {}, {}, of_jax=False)
         self.seconds: Mapping[str, float] = {}
         self.notes = tuple(dict.fromkeys(note for part in self.parts for note in part.notes))
 
@@ -86,7 +86,7 @@ class SegmentedExecutable:
         bound = copy(self)
         bound.stages = tuple(stages)
         spans = {k: span_of(array) for k, array in arrays.items()}
-        bound.held = _Held(shapes, spans, rest, bool(jax_types(tuple(given.values()))))
+        bound.held = _BoundArguments(shapes, spans, rest, bool(jax_types(tuple(given.values()))))
         return bound
 
     @property

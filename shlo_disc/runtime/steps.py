@@ -22,8 +22,8 @@ from shlo_disc.host_ir import (
     GridLaunch,
     HostCall,
     Launch,
+    LaunchGroup,
     Product,
-    Region,
     Slot,
     Step,
     While,
@@ -36,7 +36,7 @@ Fetch: TypeAlias = Callable[[int, int], bytes | memoryview]
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class BufferPlaces:
     """Where the buffers of a call are; some may stand elsewhere, `aside`."""
 
     arguments: Pointers
@@ -49,7 +49,7 @@ class Places:
 class Buffers(Mapping[Slot, Array]):
     """The buffers of one call, each seen as an array of its dtype and shape; `fetch` reads their bytes."""
 
-    def __init__(self, artifact: Artifact, symbols: Mapping[str, int], places: Places, fetch: Fetch) -> None:
+    def __init__(self, artifact: Artifact, symbols: Mapping[str, int], places: BufferPlaces, fetch: Fetch) -> None:
         self._buffers = artifact.buffers
         self.symbols = symbols
         self._outside = {"argument": places.arguments, "result": places.results, "constant": places.constants}
@@ -118,7 +118,7 @@ class Buffers(Mapping[Slot, Array]):
 
 
 Observer: TypeAlias = Callable[[Step, Mapping[Slot, Array]], None]
-Leaf: TypeAlias = Launch | Region | Choice | HostCall | Copy  # a step that does something itself
+Leaf: TypeAlias = Launch | LaunchGroup | Choice | HostCall | Copy  # a step that does something itself
 Execute: TypeAlias = Callable[[Leaf, Buffers], None]
 
 
@@ -126,10 +126,10 @@ def walk(steps: Sequence[Step], buffers: Buffers, execute: Execute, observe: Obs
     """Run steps one after the other; `observe` sees every one after it ran, and all buffers as arrays."""
     for step in steps:
         match step:
-            case Region() if observe is not None:  # a launch after the other, to be seen
+            case LaunchGroup() if observe is not None:  # a launch after the other, to be seen
                 walk(step.launches, buffers, execute, observe)
                 continue
-            case Launch() | Region() | Choice() | HostCall() | Copy():
+            case Launch() | LaunchGroup() | Choice() | HostCall() | Copy():
                 execute(step, buffers)
             case While(condition, flag, body):
                 walk(condition, buffers, execute, observe)
@@ -152,7 +152,7 @@ def leaves(steps: Iterable[Step]) -> Iterator[Launch | Choice | HostCall | Copy]
         match step:
             case Launch() | Choice() | HostCall() | Copy():
                 yield step
-            case Region():
+            case LaunchGroup():
                 yield from step.launches
             case While(condition, _, body):
                 yield from leaves((*condition, *body))

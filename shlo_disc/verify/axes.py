@@ -9,7 +9,7 @@ from shlo_disc.parse.spelling import spell_type
 from shlo_disc.verify.checks import refuse_type, spell_element
 from shlo_disc.verify.rules import Check
 from shlo_disc.verify.types import Shape, Tensor, product, sizes_agree, spell_shape
-from shlo_disc.verify.view import Refusal, View
+from shlo_disc.verify.view import OpView, Refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class _Axis:
         return product(shape[:place]), shape[place], product(shape[place + 1 :])
 
 
-def _axes(view: View) -> tuple[_Axis, _Axis] | None:
+def _axes(view: OpView) -> tuple[_Axis, _Axis] | None:
     """Give the axes of the operand and the result if both have one."""
     operand, result = _axis(view.tensor("operand")), _axis(view.tensor("result"))
     return None if operand is None or result is None else (operand, result)
@@ -44,7 +44,7 @@ def same_elements_but_axis(*, parameters: bool) -> Check:
     Where the elements of both are quantized per axis, scales and zero points may differ too if `parameters` may.
     """
 
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         found, wanted = view.element("result"), view.element("operand")
         if (axes := _axes(view)) is not None:
             operand, result = axes
@@ -56,7 +56,7 @@ def same_elements_but_axis(*, parameters: bool) -> Check:
     return check
 
 
-def transposed_axis(view: View) -> Refusal | None:
+def transposed_axis(view: OpView) -> Refusal | None:
     """Refuse a result whose axis is not where the permutation takes that of the operand."""
     if (axes := _axes(view)) is None:
         return None
@@ -64,7 +64,7 @@ def transposed_axis(view: View) -> Refusal | None:
     return _axis_at(view.integers("permutation").index(operand.place), result, view)
 
 
-def broadcast_axis(view: View) -> Refusal | None:
+def broadcast_axis(view: OpView) -> Refusal | None:
     """Refuse a result whose axis is not that of the operand, or whose parameters are no copies where it is expanded."""
     if (axes := _axes(view)) is None:
         return None
@@ -79,13 +79,13 @@ def broadcast_axis(view: View) -> Refusal | None:
     return refuse_type(wanted, "result", view)
 
 
-def _axis_at(wanted: int, result: _Axis, view: View) -> Refusal | None:
+def _axis_at(wanted: int, result: _Axis, view: OpView) -> Refusal | None:
     if result.place == wanted:
         return None
     return refuse_type(f"quantized along dimension {wanted}, where that of 'operand' goes", "result", view)
 
 
-def reshaped_axis(view: View) -> Refusal | None:
+def reshaped_axis(view: OpView) -> Refusal | None:
     """Refuse a result whose axis does not divide its elements as that of the operand does."""
     if (axes := _axes(view)) is None:
         return None

@@ -27,7 +27,7 @@ from shlo_disc.verify.types import (
     tensors_agree,
     types_agree,
 )
-from shlo_disc.verify.view import Refusal, View
+from shlo_disc.verify.view import OpView, Refusal
 
 
 def spell_element(element: Element) -> str:
@@ -35,7 +35,7 @@ def spell_element(element: Element) -> str:
     return spell_quantized(element) if isinstance(element, QuantizedElement) else element.value
 
 
-def refuse_type(expected: str, name: str, view: View) -> Refusal:
+def refuse_type(expected: str, name: str, view: OpView) -> Refusal:
     """Refuse the type of an operand or result."""
     value = view.value(name)
     return Refusal(f"'{name}' to be {expected}", spell_type(value.type), value)
@@ -44,7 +44,7 @@ def refuse_type(expected: str, name: str, view: View) -> Refusal:
 def same_shapes(*names: str) -> Check:
     """Make the constraint `shape(a) = shape(b) = …`."""
 
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         tensors = [tensor for name in names for tensor in view.tensors(name)]
         if tensors_agree(*tensors):
             return None
@@ -64,7 +64,7 @@ def same_baseline_elements(*names: str) -> Check:
 
 
 def _one_element(names: tuple[str, ...], what: Callable[[Tensor], Element]) -> Check:
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         tensors = [tensor for name in names for tensor in view.tensors(name)]
         if len(set(map(what, tensors))) <= 1:
             return None
@@ -77,7 +77,7 @@ def _one_element(names: tuple[str, ...], what: Callable[[Tensor], Element]) -> C
 def same_baseline_types(*names: str) -> Check:
     """Make the constraint `baseline_type(a) = baseline_type(b) = …`: shapes and baseline element types."""
 
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         tensors = [tensor for name in names for tensor in view.tensors(name)]
         same = len({baseline_element_type(tensor) for tensor in tensors}) <= 1
         if same and tensors_agree(*tensors):
@@ -96,7 +96,7 @@ def _quoted(names: tuple[str, ...]) -> str:
 def same_types(first: str, second: str) -> Check:
     """Make the constraint `type(a...) = type(b...)` of two (variadic) operands or results."""
 
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         lhs, rhs = view.types(first), view.types(second)
         return compare_types(lhs, rhs, f"'{first}' and '{second}' to have the same types")
 
@@ -106,7 +106,7 @@ def same_types(first: str, second: str) -> Check:
 def identical_types(*names: str) -> Check:
     """Make the constraint that operands have one type, in which a size that is not known is another than 4."""
 
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         types = tuple([view.type(name) for name in names])
         return None if len(set(types)) == 1 else Refusal(f"{_quoted(names)} to have one type", _listed(types))
 
@@ -129,7 +129,7 @@ def _listed(types: tuple[Type, ...]) -> str:
 def each(*checks: Check) -> Check:
     """Make a constraint of several parts."""
 
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         return next((refusal for part in checks if (refusal := part(view)) is not None), None)
 
     return check
@@ -141,7 +141,7 @@ def is_predicate(type_: Type) -> bool:
 
 
 def compare_region(
-    view: View, region: int, name: str, inputs: tuple[Type, ...], results: tuple[Type, ...]
+    view: OpView, region: int, name: str, inputs: tuple[Type, ...], results: tuple[Type, ...]
 ) -> Refusal | None:
     """Refuse a region that does not take `inputs` and return `results`."""
     arguments = tuple([value.type for value in view.block(region).arguments])
@@ -152,7 +152,7 @@ def compare_region(
     return Refusal(f"'{name}' to be a region of type {spell_type(wanted)}", spell_type(found))
 
 
-def compare_reducer(view: View, region: int, name: str, elements: tuple[Element, ...]) -> Refusal | None:
+def compare_reducer(view: OpView, region: int, name: str, elements: tuple[Element, ...]) -> Refusal | None:
     """Refuse a region that does not combine two scalars of each element type into one.
 
     Its types may be wider than `elements`; `combined_elements` gives them.
@@ -167,7 +167,7 @@ def _holds(type_: Type, element: Element) -> bool:
     return isinstance(type_, Tensor) and not type_.shape and is_promotable(element, element_type(type_))
 
 
-def combined_elements(view: View, region: int) -> tuple[Element, ...]:
+def combined_elements(view: OpView, region: int) -> tuple[Element, ...]:
     """Give the element types that a region for which `compare_reducer` holds returns."""
     return tuple([element_type(type_) for type_ in view.returned(region) if isinstance(type_, Tensor)])
 
@@ -208,7 +208,7 @@ def list_fields(record: str, labels: Mapping[str, str]) -> dict[str, Check]:
 
 
 def _list_field(record: str, name: str) -> Check:
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         found = view.attribute(record)
         assert isinstance(found, RecordAttr), "the slot takes a record"
         field = found.fields.get(name)
@@ -226,7 +226,7 @@ def _is_number(attribute: Attribute) -> bool:
 def has_elements(name: str, *dtypes: DType) -> Check:
     """Make the constraint that an operand or result has elements of one of some types."""
 
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         if view.element(name) in dtypes:
             return None
         return refuse_type(f"a tensor of elements {' or '.join([dtype.value for dtype in dtypes])}", name, view)
@@ -237,7 +237,7 @@ def has_elements(name: str, *dtypes: DType) -> Check:
 def has_static_shape(name: str) -> Check:
     """Make the constraint that all sizes of an operand or result are numbers."""
 
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         return refuse_type("of a shape without '?'", name, view) if None in view.shape(name) else None
 
     return check

@@ -11,7 +11,7 @@ from shlo_disc.parse.spelling import spell_attribute
 from shlo_disc.verify.checks import refuse_below, refuse_outside, refuse_repeated, refuse_type
 from shlo_disc.verify.rules import AttributeSlot, Check
 from shlo_disc.verify.types import Shape, greatest_shape, shapes_agree, spell_shape
-from shlo_disc.verify.view import Refusal, View
+from shlo_disc.verify.view import OpView, Refusal
 
 
 def list_slot(name: str, label: str, *, required: bool = True) -> AttributeSlot:
@@ -31,7 +31,7 @@ class Dims:
     name: str
     record: str = ""
 
-    def of(self, view: View) -> tuple[int, ...]:
+    def of(self, view: OpView) -> tuple[int, ...]:
         """The numbers; none where the list is left out."""
         return view.field(self.record, self.name) if self.record else view.integers(self.name)
 
@@ -45,7 +45,7 @@ def unique(*lists: Dims) -> Check:
 def ascending(dims: Dims) -> Check:
     """Make the constraint `is_sorted(dims)`."""
 
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         numbers = dims.of(view)
         return None if in_order(*numbers) else Refusal(f"'{dims.name}' in ascending order", str(list(numbers)))
 
@@ -60,7 +60,7 @@ def within_rank(dims: Dims, tensor: str) -> Check:
 def dimension_within_rank(name: str, tensor: str, *, from_end: bool = False) -> Check:
     """Make the constraint `0 <= name < rank(tensor)` of one number; negative ones may count `from_end`."""
 
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         number, rank = view.integer(name), _rank(view, tensor)
         return refuse_number(f"'{name}', a dimension of '{tensor}',", number, -rank if from_end else 0, rank)
 
@@ -72,14 +72,14 @@ def refuse_number(name: str, number: int, least: int, limit: int) -> Refusal | N
     return None if least <= number < limit else Refusal(f"{name} to be at least {least} and below {limit}", str(number))
 
 
-def _rank(view: View, tensor: str) -> int:
+def _rank(view: OpView, tensor: str) -> int:
     return len(view.tensors(tensor)[0].shape)
 
 
 def number_field(record: str, name: str) -> Check:
     """Make the constraint that a field of a record is a number."""
 
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         found = view.attribute(record)
         assert isinstance(found, RecordAttr), "the slot takes a record"
         field = found.fields.get(name)
@@ -93,7 +93,7 @@ def number_field(record: str, name: str) -> Check:
 # --- one number for each dimension of 'operand': an attribute, or an operand, which a constant may make known
 
 
-def numbers(view: View, name: str) -> Shape:
+def numbers(view: OpView, name: str) -> Shape:
     """Give the numbers, None for those that only the run tells."""
     if name not in view.values:
         return view.integers(name)
@@ -104,7 +104,7 @@ def numbers(view: View, name: str) -> Shape:
 def one_for_each_dimension(*names: str) -> Check:
     """Make the constraint `size(a) = size(b) = … = rank(operand)`."""
 
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         rank = view.rank("operand")
         for name in names:
             found = view.shape(name)[0] if name in view.values else len(view.integers(name))
@@ -123,7 +123,7 @@ def at_least(name: str, least: int) -> Check:
 def within_sizes(*names: str) -> Check:
     """Make the constraint `0 <= a <= b <= … <= shape(operand)`; a size with a bound is at most that."""
 
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         lists = [numbers(view, name) for name in names]
         for dimension, (size, *row) in enumerate(zip(greatest_shape(view.tensor("operand")), *lists, strict=True)):
             if not in_order(0, *row, size):
@@ -146,10 +146,10 @@ def in_order(*sizes: int | None) -> bool:
     return known == sorted(known)
 
 
-def result_shape(compute: Callable[[View], Shape]) -> Check:
+def result_shape(compute: Callable[[OpView], Shape]) -> Check:
     """Make the constraint `shape(result) = …`."""
 
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         wanted = compute(view)
         if shapes_agree(wanted, view.shape("result")):
             return None

@@ -9,7 +9,7 @@ from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.spelling import spell_attribute
 from shlo_disc.verify.checks import refuse_below, refuse_outside, refuse_repeated
 from shlo_disc.verify.rules import AttributeSlot, Check
-from shlo_disc.verify.view import Refusal, View, numbers_of
+from shlo_disc.verify.view import OpView, Refusal, numbers_of
 
 _ABSENT = -1  # fills up a group that is smaller than others
 
@@ -35,12 +35,12 @@ def pairs_slot(label: str, *, required: bool = False) -> AttributeSlot:
     return AttributeSlot("source_target_pairs", label, (DenseAttr,), required, dtype=DType.I64, rank=2)
 
 
-def _numbers(view: View) -> tuple[int, ...]:
+def _numbers(view: OpView) -> tuple[int, ...]:
     groups = view.attribute("replica_groups")
     return numbers_of(groups) if isinstance(groups, DenseAttr) else ()
 
 
-def group_size(view: View) -> int | None:
+def group_size(view: OpView) -> int | None:
     """Give the number of processes in each group, None where the text does not tell."""
     groups = view.attribute("replica_groups")
     count = groups.type.shape[1] if isinstance(groups, DenseAttr) else None
@@ -50,12 +50,12 @@ def group_size(view: View) -> int | None:
     return count * partitions.value if isinstance(partitions, IntegerAttr) else None
 
 
-def channel(view: View) -> int:
+def channel(view: OpView) -> int:
     """Give the number of the channel; without a handle it is 0."""
     return view.field_number("channel_handle", "handle") if view.has("channel_handle") else 0
 
 
-def whole_channel(view: View) -> Refusal | None:
+def whole_channel(view: OpView) -> Refusal | None:
     """Refuse a channel handle without a number and a type."""
     handle = view.attribute("channel_handle")
     if not isinstance(handle, RecordAttr):
@@ -69,12 +69,12 @@ def _is_number(attribute: Attribute) -> bool:
     return isinstance(attribute, IntegerAttr)
 
 
-def unique_groups(view: View) -> Refusal | None:
+def unique_groups(view: OpView) -> Refusal | None:
     """Refuse a process in two groups."""
     return refuse_repeated("'replica_groups'", [number for number in _numbers(view) if number != _ABSENT])
 
 
-def all_processes(view: View) -> Refusal | None:
+def all_processes(view: OpView) -> Refusal | None:
     """Refuse groups of global ids that are empty: they hold every process."""
     groups = view.attribute("replica_groups")
     if view.flag("use_global_device_ids") and isinstance(groups, DenseAttr) and not _numbers(view):
@@ -85,19 +85,19 @@ def all_processes(view: View) -> Refusal | None:
 def numbered_groups(*, ragged: bool = False) -> Check:
     """Make the constraint that groups hold the numbers from 0 on; `ragged` ones may be filled up with -1."""
 
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         numbers = [number for number in _numbers(view) if not (ragged and number == _ABSENT)]
         return refuse_outside("'replica_groups'", numbers, len(numbers))
 
     return check
 
 
-def no_negative_groups(view: View) -> Refusal | None:
+def no_negative_groups(view: OpView) -> Refusal | None:
     """Refuse negative numbers of processes; how many processes there are is not in the text."""
     return refuse_below("'replica_groups'", _numbers(view), 0)
 
 
-def global_channel(view: View) -> Refusal | None:
+def global_channel(view: OpView) -> Refusal | None:
     """Refuse global ids without a channel."""
     if not view.flag("use_global_device_ids") or channel(view) > 0:
         return None
@@ -107,7 +107,7 @@ def global_channel(view: View) -> Refusal | None:
 # --- pairs of a source and a target
 
 
-def pairs_of_two(view: View) -> Refusal | None:
+def pairs_of_two(view: OpView) -> Refusal | None:
     """Refuse rows of another length than 2: a source and a target."""
     pairs = view.attribute("source_target_pairs")
     width = pairs.type.shape[1] if isinstance(pairs, DenseAttr) else 2
@@ -118,16 +118,16 @@ def unique_column(column: int) -> Check:
     """Make the constraint that no source (column 0) or target (column 1) occurs twice."""
     name = ("the sources", "the targets")[column]
 
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         return refuse_repeated(f"{name} in 'source_target_pairs'", [row[column] for row in _pairs(view)])
 
     return check
 
 
-def no_negative_pairs(view: View) -> Refusal | None:
+def no_negative_pairs(view: OpView) -> Refusal | None:
     """Refuse negative numbers of processes in pairs."""
     return refuse_below("'source_target_pairs'", list(chain.from_iterable(_pairs(view))), 0)
 
 
-def _pairs(view: View) -> tuple[tuple[int, ...], ...]:
+def _pairs(view: OpView) -> tuple[tuple[int, ...], ...]:
     return view.rows("source_target_pairs") or ()

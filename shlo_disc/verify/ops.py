@@ -12,7 +12,7 @@ from shlo_disc.verify.registry import RULES
 from shlo_disc.verify.rules import Rules
 from shlo_disc.verify.slots import Broken, Slots
 from shlo_disc.verify.value_types import verify_signatures, verify_type
-from shlo_disc.verify.view import View
+from shlo_disc.verify.view import OpView
 from shlo_disc.verify.walk import Walk
 
 
@@ -52,7 +52,7 @@ def _broken(rules: Rules, op: Op, walk: Walk, slots: Slots) -> Broken | None:
         return filled
     if filled.open:
         return None
-    view = View(op, walk.module, filled.values, rules.defaults, walk.constants)
+    view = OpView(op, walk.module, filled.values, rules.defaults, walk.constants)
     for label, check in rules.constraints.items():
         refusal = check(view)
         if refusal is not None:

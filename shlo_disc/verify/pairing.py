@@ -8,7 +8,7 @@ from shlo_disc.verify.checks import list_fields
 from shlo_disc.verify.dims import Dims, unique, within_rank
 from shlo_disc.verify.rules import Check
 from shlo_disc.verify.types import Shape, sizes_agree
-from shlo_disc.verify.view import Refusal, View
+from shlo_disc.verify.view import OpView, Refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +53,17 @@ class Pairing:
             "C10": _same_sizes(self.lhs_contracting, self.rhs_contracting),
         }
 
-    def lhs_free(self, view: View) -> tuple[int, ...]:
+    def lhs_free(self, view: OpView) -> tuple[int, ...]:
         """The dimensions of `lhs` that go into the result alone."""
         used = {*self.lhs_batching.of(view), *self.lhs_contracting.of(view)}
         return tuple([dim for dim in range(view.rank("lhs")) if dim not in used])
 
-    def rhs_free(self, view: View) -> tuple[int, ...]:
+    def rhs_free(self, view: OpView) -> tuple[int, ...]:
         """The dimensions of `rhs` that go into the result alone."""
         used = {*self.rhs_batching.of(view), *self.rhs_contracting.of(view)}
         return tuple([dim for dim in range(view.rank("rhs")) if dim not in used])
 
-    def shape(self, view: View, *, without: tuple[int, ...] = ()) -> Shape:
+    def shape(self, view: OpView, *, without: tuple[int, ...] = ()) -> Shape:
         """The shape of the product, of which some dimensions of `rhs` are no part."""
         lhs, rhs = view.shape("lhs"), view.shape("rhs")
         left = (*self.lhs_batching.of(view), *self.lhs_free(view))
@@ -72,7 +72,7 @@ class Pairing:
 
 
 def _as_many(lhs: Dims, rhs: Dims) -> Check:
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         found = lhs.of(view), rhs.of(view)
         if len(found[0]) == len(found[1]):
             return None
@@ -82,7 +82,7 @@ def _as_many(lhs: Dims, rhs: Dims) -> Check:
 
 
 def _same_sizes(lhs: Dims, rhs: Dims) -> Check:
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         for left, right in zip(lhs.of(view), rhs.of(view), strict=True):
             sizes = view.shape("lhs")[left], view.shape("rhs")[right]
             if not sizes_agree(*sizes):

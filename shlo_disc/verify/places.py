@@ -9,7 +9,7 @@ from shlo_disc.verify.checks import list_fields
 from shlo_disc.verify.dims import Dims, number_field, refuse_number
 from shlo_disc.verify.rules import Check
 from shlo_disc.verify.types import Shape, sizes_agree
-from shlo_disc.verify.view import Refusal, View
+from shlo_disc.verify.view import OpView, Refusal
 
 _INDEX_DIMENSION = "index_vector_dim"
 
@@ -32,15 +32,15 @@ class Places:
         checks = list_fields(self.record, {name: label for name, label in labels.items() if name != _INDEX_DIMENSION})
         return {**checks, labels[_INDEX_DIMENSION]: number_field(self.record, _INDEX_DIMENSION)}
 
-    def shape(self, view: View) -> Shape:
+    def shape(self, view: OpView) -> Shape:
         """Give the shape of the tensor; of several tensors all have one shape."""
         return view.tensors(self.tensor)[0].shape
 
-    def index_dimension(self, view: View) -> int:
+    def index_dimension(self, view: OpView) -> int:
         """Give the dimension of the indices along which one index lies; behind the last if indices are numbers."""
         return view.field_number(self.record, _INDEX_DIMENSION)
 
-    def combined(self, view: View, slices: Shape) -> Shape:
+    def combined(self, view: OpView, slices: Shape) -> Shape:
         """Give the shape of all slices: sizes of `slices` where `window` says, sizes of the indices elsewhere.
 
         `slices` has a size for each dimension of the tensor.
@@ -53,7 +53,7 @@ class Places:
         window = self.window.of(view)
         return tuple([next(sizes[dimension in window], None) for dimension in range(len(inner) + len(outer))])
 
-    def each_dimension_once(self, view: View) -> Refusal | None:
+    def each_dimension_once(self, view: OpView) -> Refusal | None:
         """Refuse other than one mention of each dimension of the tensor as `window`, `dropped` or `batching`."""
         lists, rank = (self.window, self.dropped, self.batching), len(self.shape(view))
         counts = [len(dims.of(view)) for dims in lists]
@@ -64,12 +64,12 @@ class Places:
             f"{names} to have as many numbers in all as '{self.tensor}' has dimensions, {rank}", f"{sum(counts)}"
         )
 
-    def index_dimension_exists(self, view: View) -> Refusal | None:
+    def index_dimension_exists(self, view: OpView) -> Refusal | None:
         """Refuse an index dimension that is neither one of the indices nor one behind the last."""
         dimension, rank = self.index_dimension(view), view.rank(self.indices)
         return refuse_number(f"'{_INDEX_DIMENSION}', for indices of rank {rank},", dimension, 0, rank + 1)
 
-    def index_size(self, view: View) -> Refusal | None:
+    def index_size(self, view: OpView) -> Refusal | None:
         """Refuse indices with other than one number for each dimension that `index_map` names."""
         shape, dimension = (*view.shape(self.indices), 1), self.index_dimension(view)
         count = len(self.index_map.of(view))
@@ -80,7 +80,7 @@ class Places:
         )
         return Refusal(expected, str(count))
 
-    def index_dimension_is_no_batch(self, view: View) -> Refusal | None:
+    def index_dimension_is_no_batch(self, view: OpView) -> Refusal | None:
         """Refuse an index dimension that counts among those of batches."""
         dimension, batches = self.index_dimension(view), self.index_batching.of(view)
         if dimension not in batches:
@@ -89,7 +89,7 @@ class Places:
             f"'{self.index_batching.name}' without {dimension}, the '{_INDEX_DIMENSION}'", str(list(batches))
         )
 
-    def batches_paired(self, view: View) -> Refusal | None:
+    def batches_paired(self, view: OpView) -> Refusal | None:
         """Refuse other than one batch dimension of the indices for each one of the tensor."""
         first, second = self.batching.of(view), self.index_batching.of(view)
         if len(first) == len(second):
@@ -97,7 +97,7 @@ class Places:
         names = f"'{self.batching.name}' and '{self.index_batching.name}'"
         return Refusal(f"{names} to have equally many numbers", f"{list(first)} and {list(second)}")
 
-    def batches_equal(self, view: View) -> Refusal | None:
+    def batches_equal(self, view: OpView) -> Refusal | None:
         """Refuse batch dimensions of different sizes."""
         tensor, indices = self.shape(view), view.shape(self.indices)
         for first, second in zip(self.batching.of(view), self.index_batching.of(view), strict=True):

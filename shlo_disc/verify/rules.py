@@ -41,12 +41,12 @@ from shlo_disc.ir.attributes import (
     UnrankedTensorType,
 )
 from shlo_disc.ir.dtypes import DType
-from shlo_disc.verify.view import Refusal, View
+from shlo_disc.verify.view import OpView, Refusal
 
-Check: TypeAlias = Callable[[View], Refusal | None]
+Check: TypeAlias = Callable[[OpView], Refusal | None]
 
 
-class Kind(Flag):
+class TypeKind(Flag):
     """Types that a slot takes."""
 
     BOOL = auto()
@@ -71,29 +71,29 @@ class Kind(Flag):
     MEMBER = TENSOR | TOKEN | TUPLE | BUFFER | UNRANKED  # of a tuple
 
 
-_NAMES: Mapping[Kind, str] = {  # those of several kinds first
-    Kind.TENSOR: "tensors",
-    Kind.UNIFORM: "tensors that are not quantized per axis",
-    Kind.PLAIN: "tensors that are not quantized",
-    Kind.QUANTIZED: "quantized elements",
-    Kind.INTEGER: "integers",
-    Kind.BOOL: "booleans",
-    Kind.SIGNED: "signed integers",
-    Kind.UNSIGNED: "unsigned integers",
-    Kind.FLOAT: "floats",
-    Kind.COMPLEX: "complex numbers",
-    Kind.PER_TENSOR: "elements quantized per tensor",
-    Kind.PER_AXIS: "elements quantized per axis",
-    Kind.INDEX: "indices",
-    Kind.TOKEN: "tokens",
-    Kind.TUPLE: "tuples",
-    Kind.BUFFER: "buffers",
-    Kind.FUTURE: "futures",
-    Kind.OTHER: "values of other dialects",
+_NAMES: Mapping[TypeKind, str] = {  # those of several kinds first
+    TypeKind.TENSOR: "tensors",
+    TypeKind.UNIFORM: "tensors that are not quantized per axis",
+    TypeKind.PLAIN: "tensors that are not quantized",
+    TypeKind.QUANTIZED: "quantized elements",
+    TypeKind.INTEGER: "integers",
+    TypeKind.BOOL: "booleans",
+    TypeKind.SIGNED: "signed integers",
+    TypeKind.UNSIGNED: "unsigned integers",
+    TypeKind.FLOAT: "floats",
+    TypeKind.COMPLEX: "complex numbers",
+    TypeKind.PER_TENSOR: "elements quantized per tensor",
+    TypeKind.PER_AXIS: "elements quantized per axis",
+    TypeKind.INDEX: "indices",
+    TypeKind.TOKEN: "tokens",
+    TypeKind.TUPLE: "tuples",
+    TypeKind.BUFFER: "buffers",
+    TypeKind.FUTURE: "futures",
+    TypeKind.OTHER: "values of other dialects",
 }
 
 
-def describe(kind: Kind) -> str:
+def describe(kind: TypeKind) -> str:
     """Say which types a slot takes.
 
     >>> describe(Kind.FLOAT | Kind.COMPLEX), describe(Kind.TENSOR | Kind.TOKEN)
@@ -137,7 +137,7 @@ def describe_attributes(kinds: tuple[type[Attribute], ...]) -> str:
     return " or ".join([_ATTRIBUTES[kind] for kind in kinds])
 
 
-def kind_of(type_: Type) -> Kind:
+def kind_of(type_: Type) -> TypeKind:
     """Give the kind of a type."""
     match type_:
         case TensorType(_, dtype):
@@ -145,29 +145,29 @@ def kind_of(type_: Type) -> Kind:
         case QuantizedTensorType(_, element):
             return _kind_of_element(element)
         case UnrankedTensorType(element):
-            return Kind.UNRANKED | _kind_of_element(element)
+            return TypeKind.UNRANKED | _kind_of_element(element)
         case TokenType():
-            return Kind.TOKEN
+            return TypeKind.TOKEN
         case TupleType(members):
-            return Kind.TUPLE if all(kind_of(member) & Kind.MEMBER for member in members) else Kind.OTHER
+            return TypeKind.TUPLE if all(kind_of(member) & TypeKind.MEMBER for member in members) else TypeKind.OTHER
         case BufferType():
-            return Kind.BUFFER
+            return TypeKind.BUFFER
         case FutureType():
-            return Kind.FUTURE
+            return TypeKind.FUTURE
         case _:
-            return Kind.OTHER
+            return TypeKind.OTHER
 
 
-def _kind_of_element(element: DType | QuantizedElement) -> Kind:
+def _kind_of_element(element: DType | QuantizedElement) -> TypeKind:
     if isinstance(element, QuantizedElement):
-        return Kind.PER_TENSOR if element.axis is None else Kind.PER_AXIS
+        return TypeKind.PER_TENSOR if element.axis is None else TypeKind.PER_AXIS
     if element is DType.INDEX:
-        return Kind.INDEX
+        return TypeKind.INDEX
     if element.is_bool:
-        return Kind.BOOL
+        return TypeKind.BOOL
     if element.is_integer:
-        return Kind.SIGNED if element.is_signed else Kind.UNSIGNED
-    return Kind.COMPLEX if element.is_complex else Kind.FLOAT
+        return TypeKind.SIGNED if element.is_signed else TypeKind.UNSIGNED
+    return TypeKind.COMPLEX if element.is_complex else TypeKind.FLOAT
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ class Slot:
     """
 
     name: str
-    kind: Kind
+    kind: TypeKind
     rank: int | None = None
     variadic: bool = False
     dtype: DType | None = None

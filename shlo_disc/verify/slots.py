@@ -20,7 +20,7 @@ from shlo_disc.ir.attributes import (
 from shlo_disc.ir.core import Op, Value
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.spelling import spell_attribute, spell_type
-from shlo_disc.verify.rules import AttributeSlot, Kind, Rules, Slot, describe, describe_attributes, kind_of
+from shlo_disc.verify.rules import AttributeSlot, Rules, Slot, TypeKind, describe, describe_attributes, kind_of
 from shlo_disc.verify.types import Tensor, is_sized
 from shlo_disc.verify.view import Refusal
 
@@ -46,7 +46,7 @@ class Slots:
     """Asks each slot once for each type: types of a module are few, and one object each."""
 
     _taken: dict[tuple[int, int], bool] = field(default_factory=dict[tuple[int, int], bool])
-    _kinds: dict[int, Kind] = field(default_factory=dict[int, Kind])
+    _kinds: dict[int, TypeKind] = field(default_factory=dict[int, TypeKind])
 
     def fill(self, rules: Rules, op: Op) -> Filled | Broken:
         """Put the operands and results of an op into its slots, and look at its attributes."""
@@ -75,7 +75,7 @@ class Slots:
                 return Broken(attribute.label, refusal)
         return Filled(values, is_open)
 
-    def _kind(self, type_: Type) -> Kind:
+    def _kind(self, type_: Type) -> TypeKind:
         if id(type_) not in self._kinds:
             self._kinds[id(type_)] = kind_of(type_)
         return self._kinds[id(type_)]
@@ -122,9 +122,9 @@ def _counted(slots: tuple[Slot, ...]) -> str:
     return f"{fixed} and {lists}" if fixed else lists
 
 
-def _wrong_value(slot: Slot, value: Value, kind: Kind) -> Refusal | None:
+def _wrong_value(slot: Slot, value: Value, kind: TypeKind) -> Refusal | None:
     if kind not in slot.kind:
-        if kind & ~Kind.UNRANKED in slot.kind:
+        if kind & ~TypeKind.UNRANKED in slot.kind:
             return Refusal(f"'{slot.name}' to have a known number of dimensions", spell_type(value.type), value)
         return Refusal(f"'{slot.name}' to hold {describe(slot.kind)}", spell_type(value.type), value)
     if slot.rank is not None and isinstance(value.type, Tensor) and len(value.type.shape) != slot.rank:
@@ -138,7 +138,7 @@ def _wrong_value(slot: Slot, value: Value, kind: Kind) -> Refusal | None:
 
 def _is_open(slot: Slot, value: Value) -> bool:
     """Tell whether the slot is one for tensors and the value one of unknown rank."""
-    return Kind.TOKEN not in slot.kind and isinstance(value.type, UnrankedTensorType)
+    return TypeKind.TOKEN not in slot.kind and isinstance(value.type, UnrankedTensorType)
 
 
 def _wrong_attribute(slot: AttributeSlot, op: Op) -> Refusal | None:

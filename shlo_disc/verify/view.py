@@ -35,7 +35,7 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class OpView:
     """An op whose slots have been found to hold what they may hold."""
 
     op: Op

@@ -23,7 +23,7 @@ from shlo_disc.check.calls import twice
 from shlo_disc.check.compiling import BuildConfig, Prepare
 from shlo_disc.check.judging import Judge
 from shlo_disc.check.running import REFERENCE, InProcess, standard_ways
-from shlo_disc.check.session import TOGETHER, Plan, fuzz
+from shlo_disc.check.session import TOGETHER, CheckPlan, fuzz
 from shlo_disc.compiled import Compiled, Runnable
 from shlo_disc.ir.core import Module
 from shlo_disc.kernels.groups import Fuse, GroupKind
@@ -188,7 +188,7 @@ def test_results_of_random_programs_are_right() -> None:
 
     ways = {rules: prepare(PLANNERS[rules]) for rules in RULES}
     judge = Judge(InProcess({REFERENCE: standard_ways(TARGET)[REFERENCE], **ways}), RULES)
-    plan = Plan(random=3, seed=SEED * 1000, seconds=100, thresholds=True)
+    plan = CheckPlan(random=3, seed=SEED * 1000, seconds=100, thresholds=True)
     report = fuzz(judge, plan, PROGRAMS, TARGET, silent)
     assert report.finding is None, str(report.finding)
     assert report.agreed >= 2 * PROGRAMS // TOGETHER

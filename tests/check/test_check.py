@@ -8,16 +8,16 @@ from examples.data_dependent import PROGRAM
 from shlo_disc import parse
 from shlo_disc.check.judging import Judge, undefined_results
 from shlo_disc.check.running import BuildConfig, InProcess, standard_ways
-from shlo_disc.check.session import Plan, Report, check
+from shlo_disc.check.session import CheckPlan, CheckReport, check
 from shlo_disc.options import CompileOptions
 from tests.check.bugs import BUGS
 from tests.check.programs import ATTENTION
 
 TARGET = BuildConfig(CompileOptions(optimize=0))
-PLAN = Plan(random=3, seconds=120)
+PLAN = CheckPlan(random=3, seconds=120)
 
 
-def report(text: str, plan: Plan = PLAN, others: tuple[str, ...] = ("compiled",)) -> Report:
+def report(text: str, plan: CheckPlan = PLAN, others: tuple[str, ...] = ("compiled",)) -> CheckReport:
     module = parse(text)
     judge = Judge(InProcess(standard_ways(TARGET)), others)
     return check(module, judge, plan, TARGET, silent)
@@ -28,13 +28,13 @@ def silent(_what: str, _done: int, _total: int) -> None:
 
 
 def test_all_ways_agree() -> None:
-    found = report(ATTENTION, Plan(random=2), ("compiled", "vm", "xla"))
+    found = report(ATTENTION, CheckPlan(random=2), ("compiled", "vm", "xla"))
     assert found.finding is None
     assert found.agreed == 8
 
 
 def test_sizes_that_data_decides_agree() -> None:
-    found = report(PROGRAM.replace("@keep", "@main"), Plan(random=2), ("compiled", "vm"))
+    found = report(PROGRAM.replace("@keep", "@main"), CheckPlan(random=2), ("compiled", "vm"))
     assert found.finding is None
     assert found.agreed
 

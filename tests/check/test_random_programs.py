@@ -11,7 +11,7 @@ from shlo_disc.check.generate.choices import RandomChoices
 from shlo_disc.check.generate.programs import generate
 from shlo_disc.check.judging import Judge
 from shlo_disc.check.running import BuildConfig, InProcess, standard_ways
-from shlo_disc.check.session import TOGETHER, Plan, fuzz
+from shlo_disc.check.session import TOGETHER, CheckPlan, fuzz
 from shlo_disc.options import CompileOptions
 from tests.check.test_check import silent
 from tests.conftest import SEED
@@ -27,7 +27,7 @@ def test_all_ways_agree_about_random_programs(job: int) -> None:
     """What fails is found again by `python -m shlo_disc fuzz --count 10 --seed` and the seed in the message."""
     seed = SEED * 1000 + job * 100
     judge = Judge(InProcess(standard_ways(TARGET, fast_xla=True)), ("compiled", "vm", "divided", "xla"))
-    plan = Plan(random=3, seed=seed, seconds=100, thresholds=True, xla_calls=1)
+    plan = CheckPlan(random=3, seed=seed, seconds=100, thresholds=True, xla_calls=1)
     report = fuzz(judge, plan, PROGRAMS // JOBS, TARGET, silent)
     assert report.finding is None, f"from seed {seed} on\n{report.finding}"
     assert report.agreed >= 2 * PROGRAMS // JOBS // TOGETHER - 2

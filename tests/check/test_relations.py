@@ -27,7 +27,7 @@ from shlo_disc.check.generate.choices import RandomChoices
 from shlo_disc.check.generate.jax_programs import export_at, export_programs
 from shlo_disc.check.judging import Judge
 from shlo_disc.check.running import InProcess, program_of, standard_ways
-from shlo_disc.check.session import Plan, Report, check
+from shlo_disc.check.session import CheckPlan, CheckReport, check
 from shlo_disc.check.thresholds import threshold_points, thresholds
 from shlo_disc.host.regions import UNIT_ROWS
 from shlo_disc.ir.core import Module
@@ -51,7 +51,7 @@ def exported(function: Function, shapes: Sequence[str], dtype: str = "float32") 
         return parse(export.export(jax.jit(function, keep_unused=True), platforms=["cpu"])(*structs).mlir_module())
 
 
-def examined(module: Module, plan: Plan, ways: tuple[str, ...] = ALL) -> Report:
+def examined(module: Module, plan: CheckPlan, ways: tuple[str, ...] = ALL) -> CheckReport:
     return check(module, Judge(InProcess(standard_ways(TARGET, fast_xla=True)), ways), plan, TARGET, silent)
 
 
@@ -101,7 +101,7 @@ RELATIONS: Mapping[str, tuple[Function, Sequence[str]]] = {
 @pytest.mark.parametrize("name", RELATIONS)
 def test_all_ways_agree_about_related_values(name: str) -> None:
     function, shapes = RELATIONS[name]
-    plan = Plan(random=CALLS, seed=1, thresholds=True, distributions=("normal",), xla_calls=1, seconds=0)
+    plan = CheckPlan(random=CALLS, seed=1, thresholds=True, distributions=("normal",), xla_calls=1, seconds=0)
     found = examined(exported(function, shapes), plan)
     assert found.finding is None, str(found.finding)
     assert found.agreed == CALLS
@@ -148,7 +148,7 @@ def test_a_piece_that_nobody_runs_is_found(monkeypatch: pytest.MonkeyPatch) -> N
     def one_lost(_pool: DividingPool, extent: int) -> list[tuple[int, int]]:
         return [(0, extent // 2)]
 
-    plan = Plan(shapes={"s0": [5]}, distributions=("normal",), seconds=0)
+    plan = CheckPlan(shapes={"s0": [5]}, distributions=("normal",), seconds=0)
     assert examined(parse(SUM), plan, ("compiled", "divided")).finding is None
     monkeypatch.setattr(DividingPool, "_shuffled", one_lost)
     finding = examined(parse(SUM), plan, ("compiled", "divided")).finding

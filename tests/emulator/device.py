@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from shlo_disc.artifact import SourceFile
 from shlo_disc.diagnostics import ArgumentTypeError
-from shlo_disc.runtime.cuda.device import DeviceArray, Function, IndexType, Limits
+from shlo_disc.runtime.cuda.device import DeviceArray, IndexType, Limits, LoadedKernel
 from shlo_disc.runtime.cuda.table import CUBLAS_ERROR, Table
 from shlo_disc.runtime.interop import as_numpy, dtype_of
 from tests.emulator import toolchain
@@ -138,11 +138,11 @@ class EmulatedDevice(HostMemoryDevice):
         settings = Settings.from_address(self._stream)  # a stream begins with them
         settings.schedule, settings.seed = SCHEDULES[schedule], seed
 
-    def load(self, files: Sequence[SourceFile], names: Sequence[str], index: IndexType) -> Mapping[str, Function]:
+    def load(self, files: Sequence[SourceFile], names: Sequence[str], index: IndexType) -> Mapping[str, LoadedKernel]:
         """Compile kernels, with `idx` standing for `index`, and load them."""
         text = "\n".join(file.text for file in files)
         handles = load_kernels(text, names, index)
-        return {name: Function(handle, REGISTERS, 0) for name, handle in handles.items()}
+        return {name: LoadedKernel(handle, REGISTERS, 0) for name, handle in handles.items()}
 
     def table(self, *, products: bool) -> int:
         """The address of the emulator's functions."""

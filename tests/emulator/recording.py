@@ -9,7 +9,7 @@ from typing import Any, Literal
 from shlo_disc.artifact import Artifact
 from shlo_disc.compiled import Compiled
 from shlo_disc.diagnostics import InternalError
-from shlo_disc.host_ir import Choice, Command, Copy, GridLaunch, HostCall, Launch, Region
+from shlo_disc.host_ir import Choice, Command, Copy, GridLaunch, HostCall, Launch, LaunchGroup
 from shlo_disc.runtime.cuda.commands import execute
 from shlo_disc.runtime.cuda.device import IndexType
 from shlo_disc.runtime.cuda.driver import GpuCall, kernel_names
@@ -99,7 +99,7 @@ class _Recorder:
                     checked(step, buffers)
                 case HostCall():
                     raise InternalError(f"launches before and after the host call of {step.callee} are not recorded")
-                case Launch() | Region():
+                case Launch() | LaunchGroup():
                     raise InternalError(f"kernels for CPU threads in a program for a GPU: {step}")
 
         buffers = Buffers(self._artifact, symbols, call.places, self._device.download)

@@ -9,7 +9,7 @@ import pytest
 
 from shlo_disc.check.judging import Judge
 from shlo_disc.check.running import Array, BuildConfig, InProcess, Run, standard_ways
-from shlo_disc.check.session import Plan, fuzz
+from shlo_disc.check.session import CheckPlan, fuzz
 from shlo_disc.ir.core import Module
 from shlo_disc.options import CompileOptions
 from tests.check.test_check import silent
@@ -33,5 +33,5 @@ def test_random_programs(variant: int | None) -> None:
 
     seed = SEED * 1000 + (variant or 0)
     judge = Judge(InProcess({**standard_ways(TARGET), "emulated": emulated}), ("emulated",))
-    report = fuzz(judge, Plan(random=2, seed=seed, seconds=60, largest=9), PROGRAMS, TARGET, silent)
+    report = fuzz(judge, CheckPlan(random=2, seed=seed, seconds=60, largest=9), PROGRAMS, TARGET, silent)
     assert report.finding is None, f"seed {seed}\n{report.finding}"

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from shlo_disc.expr.dim import Dim, const
 from shlo_disc.host.program import GridRef, HostBuffer, HostProgram, HostStep, KernelRef, LaunchStep, PlannedRegion
-from shlo_disc.host_ir import Case, Copy, Member, Region, While
+from shlo_disc.host_ir import Case, Copy, LaunchGroup, Member, While
 
 Steps = tuple[HostStep, ...]
 Mutation = Callable[[HostProgram], Iterator[HostProgram]]
@@ -105,7 +105,7 @@ def _launches(host: HostProgram, change: Callable[[LaunchStep], Iterator[LaunchS
             match step:
                 case LaunchStep():
                     yield from (_at(steps, k, new) for new in change(step))
-                case Region():
+                case LaunchGroup():
                     for n, member in enumerate(step.members):
                         for new in change(member.launch):
                             members = _at(step.members, n, replace(member, launch=new))
@@ -151,7 +151,7 @@ def _used(host: HostProgram) -> set[int]:
     found = set[int]()
     for steps, _ in lists(host.steps):
         for step in steps:
-            launches = [m.launch for m in step.members] if isinstance(step, Region) else [step]
+            launches = [m.launch for m in step.members] if isinstance(step, LaunchGroup) else [step]
             found.update(slot for one in launches for slot in _reads(one) | _writes(one))
     homes = {slot: host.buffers[slot].memory for slot in found if host.buffers[slot].kind == "arena"}
     return {slot if home is None else home for slot, home in homes.items()}
@@ -235,7 +235,7 @@ def not_by_rows(host: HostProgram) -> Iterator[HostProgram]:
 
     def change(steps: Steps) -> Iterator[Steps]:
         for k, step in enumerate(steps):
-            if isinstance(step, Region):
+            if isinstance(step, LaunchGroup):
                 for n, member in enumerate(step.members):
                     if _hands_on(step, n):
                         yield _at(steps, k, replace(step, members=_at(step.members, n, _anywhere(member))))

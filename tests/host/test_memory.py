@@ -17,7 +17,7 @@ from shlo_disc.diagnostics import NOWHERE
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, of, symbol
 from shlo_disc.expr.facts import Facts
 from shlo_disc.host.placement import ALIGNMENT, Placement, Tenant, aligned, place, stack
-from shlo_disc.host_ir import Case, Choice, Copy, HostCall, Launch, Region, Step, While
+from shlo_disc.host_ir import Case, Choice, Copy, HostCall, Launch, LaunchGroup, Step, While
 from shlo_disc.runtime.steps import leaves, slots_of
 from shlo_disc.size_expr import evaluate
 from tests.fusion.test_fusion import PROGRAMS
@@ -145,7 +145,7 @@ def uses(artifact: Artifact) -> list[Use]:
             match step:
                 case Launch():
                     touch(step.buffers, next(clock))
-                case Region():  # what may share memory within one is tested with the regions
+                case LaunchGroup():  # what may share memory within one is tested with the regions
                     visit(step.launches)
                 case Copy() | Choice() | HostCall():
                     touch(list(_slots((step,))), next(clock))
@@ -170,7 +170,7 @@ def _slots(steps: Sequence[Step]) -> Iterator[int]:
         match step:
             case Launch():
                 yield from step.buffers
-            case Region():
+            case LaunchGroup():
                 yield from _slots(step.launches)
             case Copy():
                 yield from slots_of(step)

@@ -6,7 +6,7 @@ from shlo_disc.diagnostics import NOWHERE
 from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.expr.dim import ZERO, Dim, Sym, const, minimum, of
 from shlo_disc.expr.facts import Facts
-from shlo_disc.host.memory_contents import Clock, Contents, Layout
+from shlo_disc.host.memory_contents import Clock, Layout, MemoryContents
 from shlo_disc.host.program import HostBuffer, HostProgram
 from shlo_disc.host_ir import Buffer
 from shlo_disc.ir.dtypes import DType
@@ -30,7 +30,7 @@ def test_a_buffer_that_may_be_empty_keeps_no_others_apart() -> None:
     """From 100 on the second buffer lies behind the first one, the third behind it; below, the third is in front."""
     some = minimum(of(N) // 100, 1)
     found = layout((ZERO, const(64)), (64 * some, 64 * some), (128 * some, const(64)))
-    contents = Contents(found, {}, Clock(dict.fromkeys(range(3), 9)))
+    contents = MemoryContents(found, {}, Clock(dict.fromkeys(range(3), 9)))
     values = [Tensor(f"v{number}", (), DType.F32, NOWHERE) for number in range(3)]
     assert found.make_apart(0, 1), "at 5 the second one is empty"
     assert contents.write(0, values[:1], "the first step") == set()

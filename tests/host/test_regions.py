@@ -21,10 +21,10 @@ from shlo_disc.diagnostics import NOWHERE
 from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.expr.dim import Sym, const, of
 from shlo_disc.expr.facts import Facts
-from shlo_disc.host.division import Access, Division
+from shlo_disc.host.division import Division, ElementAccess
 from shlo_disc.host.program import KernelRef, LaunchStep
 from shlo_disc.host.regions import Locality, find_regions
-from shlo_disc.host_ir import Launch, Region
+from shlo_disc.host_ir import Launch, LaunchGroup
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.groups import Group, GroupKind
 from shlo_disc.runtime.cpu.executable import CpuExecutable
@@ -114,12 +114,12 @@ def artifact_of(run: shlo_disc.Compiled) -> Artifact:
     return run.executable.artifact
 
 
-def regions(run: shlo_disc.Compiled) -> list[Region]:
-    found, left = list[Region](), list(artifact_of(run).steps)
+def regions(run: shlo_disc.Compiled) -> list[LaunchGroup]:
+    found, left = list[LaunchGroup](), list(artifact_of(run).steps)
     while left:
         step = left.pop()
         left += (*getattr(step, "condition", ()), *getattr(step, "body", ()))
-        if isinstance(step, Region):
+        if isinstance(step, LaunchGroup):
             found.append(step)
     return found
 
@@ -247,7 +247,7 @@ def test_bits_do_not_depend_on_threads(function: Callable[..., Any], driver: Lit
 def test_rows_of_a_region_have_memory_of_their_own() -> None:
     """What lives in one place at different times of a region is as large, and used by rows: else threads would meet."""
     artifact = artifact_of(compiled(of_several_widths, 2))
-    (only,) = [step for step in artifact.steps if isinstance(step, Region)]
+    (only,) = [step for step in artifact.steps if isinstance(step, LaunchGroup)]
     used = sorted({slot for launch in only.launches for slot in launch.buffers})
     for size in (100, 1000):
         symbols = symbols_at(artifact, {"s": size})
@@ -271,7 +271,7 @@ def launch(read: int, written: int, *, reads_its_row: bool) -> LaunchStep:
     tensors = tuple(Tensor(f"t{slot}", shape, DType.F32, NOWHERE) for slot in (read, written))
     loops = ((ROW, of(N)), (COLUMN, const(4)))
     own = of(ROW) * 4 + of(COLUMN)
-    accesses = (Access(0, own if reads_its_row else None, loops), Access(1, own, loops))
+    accesses = (ElementAccess(0, own if reads_its_row else None, loops), ElementAccess(1, own, loops))
     division = Division(of(ROW), of(N), accesses, const(1), None, of(N), 1, 2)
     kernel = KernelRef(Launch("k", (), (), of(N), const(1), const(0)), tensors, division=division)
     return LaunchStep(kernel, (read, written), Group(GroupKind.ROWS, (), (), None, None), (written,))

@@ -22,11 +22,11 @@ from shlo_disc.expr.dim import Sym, const, of
 from shlo_disc.expr.facts import Facts
 from shlo_disc.host import memory
 from shlo_disc.host import plan as host_plan
-from shlo_disc.host.memory import Memory, Place, allocate
-from shlo_disc.host.program import HostStep, KernelRef, LaunchStep, Made
+from shlo_disc.host.memory import MemoryLayout, UnplacedBuffer, allocate
+from shlo_disc.host.program import ControlSource, HostStep, KernelRef, LaunchStep
 from shlo_disc.host.scheduling import Task, Tasks
 from shlo_disc.host.step_order import other_orders
-from shlo_disc.host_ir import BufferKind, Case, Copy, Launch, Region, While
+from shlo_disc.host_ir import BufferKind, Case, Copy, Launch, LaunchGroup, While
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.groups import Context, Group, GroupKind
 from shlo_disc.pipeline import Request, Stopwatch, compile_text
@@ -65,9 +65,11 @@ def lists(depth: int) -> st.SearchStrategy[Steps]:
     if depth:
         inner = lists(depth - 1)
         flags = st.integers(0, SLOTS - 1)
-        loops = st.builds(lambda c, f, b: While(c, f, b, Made(GROUP, ())), inner, flags, inner)
+        loops = st.builds(lambda c, f, b: While(c, f, b, ControlSource(GROUP, ())), inner, flags, inner)
         cases = st.builds(
-            lambda i, b: Case(i, "int32", tuple(b), Made(GROUP, ())), flags, st.lists(inner, min_size=1, max_size=2)
+            lambda i, b: Case(i, "int32", tuple(b), ControlSource(GROUP, ())),
+            flags,
+            st.lists(inner, min_size=1, max_size=2),
         )
         one = st.one_of(one, one, one, loops, cases)
     return st.lists(one, max_size=8).map(tuple)
@@ -80,7 +82,7 @@ def outcome(steps: Steps, state: dict[int, Any]) -> dict[int, Any]:
             case LaunchStep(_, slots, _, written):
                 read = tuple(state[slot] for slot in slots if slot not in written)
                 state = {**state, **{slot: hash((read, k, len(written))) for k, slot in enumerate(written)}}
-            case Region(members):
+            case LaunchGroup(members):
                 state = outcome(tuple([member.launch for member in members]), state)
             case Copy(source, target):
                 state = {**state, target: state[source]}
@@ -143,12 +145,12 @@ def test_an_order_is_taken_only_if_the_arena_is_smaller(steps: Steps, sizes: lis
     facts = Facts.empty().assume_at_least(of(N), 1, "a size", NOWHERE)
     kinds: dict[int, BufferKind] = {0: "argument", SLOTS - 1: "result"}
     tensors = [Tensor("t", (size,), DType.UI8, NOWHERE) for size in sizes[:SLOTS]]
-    places = [Place(kinds.get(slot, "arena"), 0, tensor) for slot, tensor in enumerate(tensors)]
+    places = [UnplacedBuffer(kinds.get(slot, "arena"), 0, tensor) for slot, tensor in enumerate(tensors)]
     context = Context(facts, {}, REAL_PRODUCTS, POINTS)
     assert_no_worse(lambda: allocate(places, steps, context), POINTS)
 
 
-def assert_no_worse(made: Callable[[], Memory], points: Any) -> list[tuple[int, int]]:
+def assert_no_worse(made: Callable[[], MemoryLayout], points: Any) -> list[tuple[int, int]]:
     """At no point more bytes than in the given order; both."""
     found = arena(made(), points)
     with pytest.MonkeyPatch.context() as patch:
@@ -163,7 +165,7 @@ def _no_orders(*_: Any) -> tuple[Steps, ...]:
     return ()
 
 
-def arena(made: Memory, points: Any) -> list[int]:
+def arena(made: MemoryLayout, points: Any) -> list[int]:
     found = list[int]()
     for point in points:
         known = dict(point)
@@ -177,7 +179,7 @@ def recorded(text: str, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]
     """Arenas in the order found and in the given one."""
     calls = list[Any]()
 
-    def recording(*given: Any) -> Memory:
+    def recording(*given: Any) -> MemoryLayout:
         calls.append(given)
         return allocate(*given)
 
@@ -244,7 +246,7 @@ def test_a_result_that_nobody_reads_overwrites_what_is_not_needed_any_more(is_la
     kinds: dict[int, BufferKind] = {0: "argument", 3: "result"}
     sizes = (64, 64, 64, 128)
     tensors = [Tensor("t", (const(size),), DType.UI8, NOWHERE) for size in sizes]
-    places = [Place(kinds.get(slot, "arena"), 0, tensor) for slot, tensor in enumerate(tensors)]
+    places = [UnplacedBuffer(kinds.get(slot, "arena"), 0, tensor) for slot, tensor in enumerate(tensors)]
     made = allocate(places, tuple(steps), Context(Facts.empty(), {}, REAL_PRODUCTS, ()))
     _, kept, unread, _ = made.buffers
     assert (kept.memory == unread.memory) is is_last

@@ -171,7 +171,7 @@ def cheapest(variants: tuple[Variant[Dim], ...], sizes: Mapping[str, int]) -> st
     def cycles(variant: Variant[Dim]) -> float:
         (call,) = variant.commands
         assert isinstance(call, GridLaunch)
-        resident = occupancy(H200, device.Function(0, 48, 512), call.threads, call.shared.evaluate(values))
+        resident = occupancy(H200, device.LoadedKernel(0, 48, 512), call.threads, call.shared.evaluate(values))
         blocks, work, latency = (d.evaluate(values) for d in (call.blocks, call.cycles, call.latency))
         return launch_cycles(H200, resident, blocks, work, latency)
 

@@ -22,7 +22,7 @@ from shlo_disc.compiled import Compiled
 from shlo_disc.host_ir import Buffer, Launch
 from shlo_disc.runtime.cpu.executable import CpuExecutable
 from shlo_disc.runtime.cpu.vm import Vm
-from shlo_disc.runtime.driver import Plan
+from shlo_disc.runtime.driver import CallPlan
 from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.library import Pointers, pointers, words
 from shlo_disc.runtime.steps import Buffers
@@ -110,7 +110,7 @@ class _GuardedVm(Vm):
         self.random = Random(seed)
 
     def run(
-        self, arguments: Pointers, results: Pointers, plan: Plan, arena: ctypes.c_void_p, owner: object = None
+        self, arguments: Pointers, results: Pointers, plan: CallPlan, arena: ctypes.c_void_p, owner: object = None
     ) -> None:
         del arena, owner
         symbols = dict(zip(self.artifact.symbols, plan.symbols, strict=False))

@@ -17,7 +17,7 @@ from shlo_disc.analysis.sizes import likely_points
 from shlo_disc.artifact import Artifact
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.fusion.fuse import plan_fusion, plan_unfused
-from shlo_disc.host_ir import Case, Choice, Copy, HostCall, Launch, Region, Step, While
+from shlo_disc.host_ir import Case, Choice, Copy, HostCall, Launch, LaunchGroup, Step, While
 from shlo_disc.kernels.groups import Abilities, Context, FusionPlan, Group
 from shlo_disc.legalize.legalize import legalize
 from shlo_disc.lower_cpu.work import DESKTOP
@@ -115,7 +115,7 @@ def launches(steps: tuple[Step, ...]) -> Iterator[Launch]:
         match step:
             case Launch():
                 yield step
-            case Region():
+            case LaunchGroup():
                 yield from step.launches
             case While(condition, _, body):
                 yield from launches((*condition, *body))

@@ -16,7 +16,7 @@ import pytest
 from jax import lax
 
 from shlo_disc.artifact import Artifact
-from shlo_disc.host_ir import Case, Copy, Launch, Region, Step, While
+from shlo_disc.host_ir import Case, Copy, Launch, LaunchGroup, Step, While
 from shlo_disc.report.page import SCRIPTS, kernel_texts, page, page_data
 from shlo_disc.report.steps import kernel_names, lifetimes, places
 from tests.pipeline.exports import In
@@ -63,7 +63,7 @@ def all_steps(steps: tuple[Step, ...]) -> Iterator[Step]:
             case Case(_, _, branches):
                 for branch in branches:
                     yield from all_steps(branch)
-            case Region():
+            case LaunchGroup():
                 yield from step.launches
             case _:
                 pass

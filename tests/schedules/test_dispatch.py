@@ -15,7 +15,7 @@ from shlo_disc import Compiled, CompileOptions, Schedules, tuning
 from shlo_disc.runtime.building.cache import Cache, open_cache
 from shlo_disc.runtime.building.toolchain import find_compiler
 from shlo_disc.runtime.cpu import schedules as known
-from shlo_disc.runtime.cpu.product_timing import Stand, Trial, rate_trials
+from shlo_disc.runtime.cpu.product_timing import Stand, TimedCandidate, rate_trials
 from shlo_disc.runtime.dispatch import candidate_of, selections
 from shlo_disc.runtime.peak import symbols_at
 from shlo_disc.schedules.candidates import MICRO_KERNELS, Hardware, MicroKernel, blocks
@@ -160,7 +160,7 @@ def test_a_damaged_entry_is_none(tmp_path: Path) -> None:
 def preferring(kernel: MicroKernel) -> Callable[..., list[float]]:
     """What timing would say on a machine where one micro-kernel is the best."""
 
-    def times(stand: Stand, trials: Sequence[Trial], rounds: int, show: object = None) -> list[float]:
+    def times(stand: Stand, trials: Sequence[TimedCandidate], rounds: int, show: object = None) -> list[float]:
         del stand, rounds, show
         return [1e-6 * trial.sizes[0] * (1 if trial.candidate.kernel == kernel else 3) for trial in trials]
 

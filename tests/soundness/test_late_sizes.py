@@ -25,7 +25,7 @@ from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.dynamic_ops.reference import interpret
 from shlo_disc.expr.dim import Dim, Sym, of
-from shlo_disc.legalize.builder import Builder
+from shlo_disc.legalize.builder import OpBuilder
 from shlo_disc.passes.partition_scheduling import Levels, levels_of, symbols_of_check
 from shlo_disc.passes.segments import split
 from tests.soundness.programs import SEED
@@ -174,7 +174,7 @@ def test_early_checks_refuse_no_call_that_the_others_accept(
     assert count, "some checks are early"
 
 
-def _demand_nothing(_build: Builder) -> None:
+def _demand_nothing(_build: OpBuilder) -> None:
     """In the place of `demand_early`."""
 
 

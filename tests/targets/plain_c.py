@@ -29,7 +29,7 @@ from shlo_disc.host.host_calls import HostLibraries, host_call
 from shlo_disc.host.program import HostProgram, KernelRef, LaunchRef
 from shlo_disc.host_ir import Launch
 from shlo_disc.ir.dtypes import DType
-from shlo_disc.kernels.groups import Abilities, Group, GroupKind, Machine
+from shlo_disc.kernels.groups import Abilities, Group, GroupKind, Machine, ProductTypes
 from shlo_disc.kernels.index_set_splitting import Seams
 from shlo_disc.kernels.kernel import Axis, DotKernel, MatrixView, Param, Reduction, RowKernel, Stage, Store
 from shlo_disc.kernels.simplify_kernel import stage_formulas
@@ -249,7 +249,7 @@ class PlainLowering:
 
     abilities: ClassVar[Abilities] = Abilities(
         machine=Machine(additions_per_byte=1, launch=1e4, workers=1, row_bytes=1 << 15, short_row=1e4),
-        convolutions=frozenset(),
+        convolutions=frozenset[ProductTypes](),
     )
     program: Program
     producers: Producers

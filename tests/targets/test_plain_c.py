@@ -1,3 +1,6 @@
+# JAX's functions are partly untyped.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false
 """A third target: elementwise programs, reductions and products at any sizes; the rest is refused."""
 
 from __future__ import annotations

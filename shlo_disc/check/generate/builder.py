@@ -17,7 +17,7 @@ _ARITHMETIC = {"add": Dim.__add__, "multiply": Dim.__mul__, "divide": Dim.__floo
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class ProgramValue:
     """A value of the program. Its type has `?` where its size is open."""
 
     name: str
@@ -59,20 +59,20 @@ def fixed_elements(shape: Sequence[Dim]) -> int:
     return math.prod(dim.constant or 1 for dim in shape)
 
 
-class Builder:
+class ProgramBuilder:
     """Makes a program line by line."""
 
     def __init__(self, choices: Choices, *, beyond_xla: bool = False) -> None:
         """`beyond_xla`: what XLA does not run may be made, too."""
         self.choices, self.beyond_xla = choices, beyond_xla
-        self.values = list[Made]()
-        self.arguments = list[Made]()
+        self.values = list[ProgramValue]()
+        self.arguments = list[ProgramValue]()
         self.functions = list[str]()
         self._lines = list[str]()
         self._names = 0
         self._recipes = dict[Dim, _Recipe]()
 
-    def pick(self, fits: Callable[[Made], bool]) -> Made | None:
+    def pick(self, fits: Callable[[ProgramValue], bool]) -> ProgramValue | None:
         """Decide on a value, of the last ones most of the time; None if none fits."""
         usable = [value for value in reversed(self.values) if fixed_elements(value.shape) <= MOST_FIXED]
         found = [value for value in usable if fits(value)]
@@ -80,9 +80,9 @@ class Builder:
             return None
         return pick(self.choices, found if chance(self.choices, 3) else found[:_RECENT])
 
-    def argument(self, shape: Shape, dtype: DType) -> Made:
+    def argument(self, shape: Shape, dtype: DType) -> ProgramValue:
         """Add an argument of the program."""
-        made = Made(f"%arg{len(self.arguments)}", shape, dtype)
+        made = ProgramValue(f"%arg{len(self.arguments)}", shape, dtype)
         self.arguments.append(made)
         self.values.append(made)
         return made
@@ -96,13 +96,13 @@ class Builder:
         self._names += 1
         return f"%{self._names - 1}"
 
-    def quiet(self, text: str, shape: Shape, dtype: DType) -> Made:
+    def quiet(self, text: str, shape: Shape, dtype: DType) -> ProgramValue:
         """Add an op whose result is used here, and offered to no later op."""
-        made = Made(self.fresh(), shape, dtype)
+        made = ProgramValue(self.fresh(), shape, dtype)
         self._lines.append(f"{made.name} = {text}")
         return made
 
-    def op(self, text: str, shape: Shape, dtype: DType) -> Made:
+    def op(self, text: str, shape: Shape, dtype: DType) -> ProgramValue:
         """Add an op; later ones may use its result."""
         made = self.quiet(text, shape, dtype)
         self.values.append(made)
@@ -112,13 +112,13 @@ class Builder:
         """Add lines as they are."""
         self._lines.append(text)
 
-    def splat(self, literal: str, dtype: DType, shape: Shape = ()) -> Made:
+    def splat(self, literal: str, dtype: DType, shape: Shape = ()) -> ProgramValue:
         """A constant, of one number everywhere; of open sizes by a broadcast."""
         if not is_fixed(shape):
             return self.broadcast(self.splat(literal, dtype), (), shape)
         return self.quiet(f"stablehlo.constant dense<{literal}> : {spell(shape, dtype)}", shape, dtype)
 
-    def broadcast(self, x: Made, dims: Sequence[int], shape: Shape) -> Made:
+    def broadcast(self, x: ProgramValue, dims: Sequence[int], shape: Shape) -> ProgramValue:
         """Broadcast, statically if all sizes are fixed."""
         where = f"dims = [{', '.join(map(str, dims))}]"
         if is_fixed(shape):
@@ -138,7 +138,7 @@ class Builder:
     def _open(self) -> list[Dim]:
         return [dim for value in self.arguments for dim in value.shape if dim.constant is None]
 
-    def size(self, dim: Dim) -> Made:
+    def size(self, dim: Dim) -> ProgramValue:
         """A size as a scalar: read off a value that has it, or computed."""
         if dim.constant is not None:
             return self.splat(str(dim.constant), DType.I32)
@@ -153,7 +153,7 @@ class Builder:
         a, b = self.size(recipe.a), self.size(recipe.b)
         return self.quiet(f"stablehlo.{recipe.name} {a.name}, {b.name} : tensor<i32>", (), DType.I32)
 
-    def sizes(self, shape: Shape) -> Made:
+    def sizes(self, shape: Shape) -> ProgramValue:
         """A shape as a vector."""
         rank = (const(len(shape)),)
         if not shape:
@@ -168,7 +168,7 @@ class Builder:
         text = f"stablehlo.concatenate {names}, dim = 0 : ({types}) -> {spell(rank, DType.I32)}"
         return self.quiet(text, rank, DType.I32)
 
-    def reshape(self, x: Made, shape: Shape) -> Made:
+    def reshape(self, x: ProgramValue, shape: Shape) -> ProgramValue:
         """Reshape, statically if both shapes are fixed."""
         if is_fixed((*x.shape, *shape)):
             return self.op(f"stablehlo.reshape {x.name} : ({x.type}) -> {spell(shape, x.dtype)}", shape, x.dtype)
@@ -176,7 +176,7 @@ class Builder:
         text = f"stablehlo.dynamic_reshape {x.name}, {sizes.name} : ({x.type}, {sizes.type}) -> {spell(shape, x.dtype)}"
         return self.op(text, shape, x.dtype)
 
-    def text(self, results: Sequence[Made]) -> str:
+    def text(self, results: Sequence[ProgramValue]) -> str:
         """The whole module."""
         types = ", ".join(x.type for x in results)
         arguments = ", ".join(f"{x.name}: {x.type}" for x in self.arguments)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from shlo_disc.check.generate.builder import Builder, Made, spell
+from shlo_disc.check.generate.builder import ProgramBuilder, ProgramValue, spell
 from shlo_disc.check.generate.choices import chance, pick
 from shlo_disc.check.generate.elements import is_float, partner
 from shlo_disc.ir.dtypes import DType
 
 
-def loop(b: Builder) -> bool:
+def loop(b: ProgramBuilder) -> bool:
     """A few turns of a loop that carries a value, and reads another from outside."""
     x = b.pick(is_float)
     if x is None:
@@ -31,11 +31,11 @@ def loop(b: Builder) -> bool:
         f"  stablehlo.return {next_}, {sum_} : tensor<i32>, {x.type}\n"
         f"}}"
     )
-    b.values.append(Made(f"{made}#1", x.shape, x.dtype))
+    b.values.append(ProgramValue(f"{made}#1", x.shape, x.dtype))
     return True
 
 
-def search(b: Builder) -> bool:
+def search(b: ProgramBuilder) -> bool:
     """A loop that two tensors decide about: as long as one has an element below a number, a few times at most."""
     x = b.pick(lambda v: v.dtype is DType.F32 and len(v.shape) >= 1)
     if x is None:
@@ -63,12 +63,12 @@ def search(b: Builder) -> bool:
         f"  stablehlo.return {next_}, {grown}, {sum_} : tensor<i32>, {x.type}, {x.type}\n"
         f"}}"
     )
-    b.values += [Made(f"{made}#0", (), DType.I32), Made(f"{made}#1", x.shape, x.dtype)]
-    b.values.append(Made(f"{made}#2", x.shape, x.dtype))
+    b.values += [ProgramValue(f"{made}#0", (), DType.I32), ProgramValue(f"{made}#1", x.shape, x.dtype)]
+    b.values.append(ProgramValue(f"{made}#2", x.shape, x.dtype))
     return True
 
 
-def case(b: Builder) -> bool:
+def case(b: ProgramBuilder) -> bool:
     """One of two branches, by an index that may be out of range."""
     x = b.pick(is_float)
     if x is None:
@@ -86,11 +86,11 @@ def case(b: Builder) -> bool:
         f"  stablehlo.return {second} : {x.type}\n"
         f"}}) : (tensor<i32>) -> {x.type}"
     )
-    b.values.append(Made(made, x.shape, x.dtype))
+    b.values.append(ProgramValue(made, x.shape, x.dtype))
     return True
 
 
-def call(b: Builder) -> bool:
+def call(b: ProgramBuilder) -> bool:
     """A call of another function, or a composite op that one explains."""
     x = b.pick(is_float)
     if x is None:

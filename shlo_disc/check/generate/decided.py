@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shlo_disc.check.generate.builder import Builder, Made, Shape, spell
+from shlo_disc.check.generate.builder import ProgramBuilder, ProgramValue, Shape, spell
 from shlo_disc.check.generate.choices import pick
 from shlo_disc.expr.dim import Dim, const, symbol
 from shlo_disc.ir.dtypes import DType
@@ -12,12 +12,12 @@ from shlo_disc.ir.dtypes import DType
 _MOST = 6  # of a size that a number decides
 
 
-def _decided(b: Builder) -> Dim:
+def _decided(b: ProgramBuilder) -> Dim:
     """A size of which nothing is known."""
     return symbol(f"d{b.fresh()[1:]}")
 
 
-def _count(b: Builder) -> Made:
+def _count(b: ProgramBuilder) -> ProgramValue:
     """A size as a number of the program, made of whatever integer there is."""
     found = b.pick(lambda v: v.dtype is DType.I32 and not v.shape)
     if found is None:
@@ -28,7 +28,7 @@ def _count(b: Builder) -> Made:
     return b.quiet(text, (), DType.I32)
 
 
-def _summed(b: Builder, x: Made) -> Made:
+def _summed(b: ProgramBuilder, x: ProgramValue) -> ProgramValue:
     zero = b.splat("0", x.dtype)
     text = (
         f"stablehlo.reduce({x.name} init: {zero.name}) applies stablehlo.add across dimensions = "
@@ -37,7 +37,7 @@ def _summed(b: Builder, x: Made) -> Made:
     return b.quiet(text, (), x.dtype)
 
 
-def _vector(b: Builder, sizes: Sequence[Made]) -> Made:
+def _vector(b: ProgramBuilder, sizes: Sequence[ProgramValue]) -> ProgramValue:
     ones = [b.quiet(f"stablehlo.reshape {x.name} : ({x.type}) -> tensor<1xi32>", (const(1),), DType.I32) for x in sizes]
     names, types = ", ".join(x.name for x in ones), ", ".join(x.type for x in ones)
     shape = (const(len(ones)),)
@@ -45,7 +45,7 @@ def _vector(b: Builder, sizes: Sequence[Made]) -> Made:
     return b.quiet(text, shape, DType.I32)
 
 
-def counted(b: Builder) -> bool:
+def counted(b: ProgramBuilder) -> bool:
     """Positions, copies, or a longer axis: of as many elements as a number says."""
     size, number = _decided(b), _count(b)
     x = b.pick(lambda v: len(v.shape) == 1 and not v.dtype.is_bool)
@@ -73,12 +73,12 @@ def counted(b: Builder) -> bool:
     return True
 
 
-def _named(b: Builder, name: str, operands: Sequence[Made], shape: Shape, dtype: DType) -> Made:
+def _named(b: ProgramBuilder, name: str, operands: Sequence[ProgramValue], shape: Shape, dtype: DType) -> ProgramValue:
     names, types = ", ".join(x.name for x in operands), ", ".join(x.type for x in operands)
     return b.op(f"stablehlo.{name} {names} : ({types}) -> {spell(shape, dtype)}", shape, dtype)
 
 
-def filtered(b: Builder) -> bool:
+def filtered(b: ProgramBuilder) -> bool:
     """The elements of a vector that are larger than a number, in their order."""
     x = b.pick(lambda v: len(v.shape) == 1 and (v.dtype.is_float or v.dtype.is_integer) and v.dtype.bits >= 8)
     if x is None:
@@ -96,18 +96,18 @@ def filtered(b: Builder) -> bool:
         f"  stablehlo.return {n[4]} : tensor<i1>\n"
         f"}}) : ({truth}, {x.type}) -> ({truth}, {x.type})"
     )
-    ordered = Made(f"{made}#1", x.shape, x.dtype)
+    ordered = ProgramValue(f"{made}#1", x.shape, x.dtype)
     zero, one = (_vector(b, [b.splat(number, DType.I32)]) for number in ("0", "1"))
     _named(b, "real_dynamic_slice", [ordered, zero, _vector(b, [count]), one], (_decided(b),), x.dtype)
     return True
 
 
-def _true_ones(b: Builder, x: Made) -> Made:
+def _true_ones(b: ProgramBuilder, x: ProgramValue) -> ProgramValue:
     text = f"stablehlo.convert {x.name} : ({x.type}) -> {spell(x.shape, DType.I32)}"
     return _summed(b, b.quiet(text, x.shape, DType.I32))
 
 
-def tied(b: Builder) -> bool:
+def tied(b: ProgramBuilder) -> bool:
     """A size that is read from data, and has to be that of an argument, or small beside it: a NaN makes it smaller."""
     x = b.pick(lambda v: len(v.shape) == 1 and v.dtype.is_float and v.shape[0].constant is None)
     if x is None:
@@ -129,7 +129,7 @@ def tied(b: Builder) -> bool:
     return True
 
 
-def growing(b: Builder) -> bool:
+def growing(b: ProgramBuilder) -> bool:
     """A loop that carries a vector, and makes it longer, or shorter, in each turn."""
     x = b.pick(lambda v: len(v.shape) == 1 and v.dtype.is_float and v.dtype.bits >= 16)
     if x is None:
@@ -161,11 +161,11 @@ def growing(b: Builder) -> bool:
         f"  stablehlo.return {next_}, {changed} : tensor<i32>, {open_}\n"
         f"}}"
     )
-    b.values.append(Made(f"{made}#1", (size,), x.dtype))
+    b.values.append(ProgramValue(f"{made}#1", (size,), x.dtype))
     return True
 
 
-def either(b: Builder) -> bool:
+def either(b: ProgramBuilder) -> bool:
     """One of two branches that give vectors of different sizes."""
     x = b.pick(lambda v: len(v.shape) == 1)
     if x is None:
@@ -182,7 +182,7 @@ def either(b: Builder) -> bool:
         f"  stablehlo.return {second} : {open_}\n"
         f"}}) : (tensor<i32>) -> {open_}"
     )
-    b.values.append(Made(made, (size,), x.dtype))
+    b.values.append(ProgramValue(made, (size,), x.dtype))
     return True
 
 

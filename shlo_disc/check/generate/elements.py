@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shlo_disc.check.generate.builder import Builder, Made, spell
+from shlo_disc.check.generate.builder import ProgramBuilder, ProgramValue, spell
 from shlo_disc.check.generate.choices import chance, pick
 from shlo_disc.ir.dtypes import DType
 
@@ -26,12 +26,12 @@ _PREDICATE = DType.I1
 _POWERS = DType.F8E8M0FNU  # the exponents of powers of two, which are moved and converted, no more
 
 
-def is_float(v: Made) -> bool:
+def is_float(v: ProgramValue) -> bool:
     """Whether a value holds floats that can be computed with."""
     return v.dtype.is_float and v.dtype is not _POWERS
 
 
-def literal(b: Builder, dtype: DType) -> str:
+def literal(b: ProgramBuilder, dtype: DType) -> str:
     """A plain number of a type."""
     if dtype.is_bool:
         return pick(b.choices, ("true", "false"))
@@ -46,7 +46,7 @@ def literal(b: Builder, dtype: DType) -> str:
     return pick(b.choices, ("1", "2", "0", "3"))
 
 
-def unary(b: Builder) -> bool:
+def unary(b: ProgramBuilder) -> bool:
     """A function of one value."""
     x = b.pick(lambda v: not v.dtype.is_complex and v.dtype is not _POWERS)
     if x is None:
@@ -64,7 +64,7 @@ def unary(b: Builder) -> bool:
     return True
 
 
-def partner(b: Builder, x: Made) -> Made:
+def partner(b: ProgramBuilder, x: ProgramValue) -> ProgramValue:
     """Another value of the same type: one that is there, a smaller one broadcast, or a constant."""
     if not chance(b.choices, 4):
         same = b.pick(lambda v: v.type == x.type and v.shape == x.shape)
@@ -77,7 +77,7 @@ def partner(b: Builder, x: Made) -> Made:
     return b.splat(literal(b, x.dtype), x.dtype, x.shape)
 
 
-def _placed(small: Made, large: Made) -> list[int] | None:
+def _placed(small: ProgramValue, large: ProgramValue) -> list[int] | None:
     """The axes of a larger value where those of a smaller one fit, in order."""
     dims, axis = list[int](), 0
     for size in small.shape:
@@ -90,7 +90,7 @@ def _placed(small: Made, large: Made) -> list[int] | None:
     return dims
 
 
-def binary(b: Builder) -> bool:
+def binary(b: ProgramBuilder) -> bool:
     """A function of two values of one type."""
     x = b.pick(lambda v: v.dtype is not _POWERS)
     if x is None:
@@ -106,13 +106,13 @@ def binary(b: Builder) -> bool:
     return True
 
 
-def compared(b: Builder, x: Made, y: Made, direction: str) -> Made:
+def compared(b: ProgramBuilder, x: ProgramValue, y: ProgramValue, direction: str) -> ProgramValue:
     """Compare two values of one type."""
     text = f"stablehlo.compare {direction}, {x.name}, {y.name} : ({x.type}, {y.type}) -> {spell(x.shape, _PREDICATE)}"
     return b.op(text, x.shape, _PREDICATE)
 
 
-def select(b: Builder) -> bool:
+def select(b: ProgramBuilder) -> bool:
     """A choice between two values, by a comparison."""
     x = b.pick(lambda v: v.dtype is not _POWERS)
     if x is None:
@@ -126,7 +126,7 @@ def select(b: Builder) -> bool:
     return True
 
 
-def clamp(b: Builder) -> bool:
+def clamp(b: ProgramBuilder) -> bool:
     """A value between two scalars."""
     x = b.pick(lambda v: is_float(v) or (v.dtype.is_integer and v.dtype.bits > 2))
     if x is None:
@@ -138,7 +138,7 @@ def clamp(b: Builder) -> bool:
     return True
 
 
-def convert(b: Builder) -> bool:
+def convert(b: ProgramBuilder) -> bool:
     """A value in another type."""
     x = b.pick(lambda _: True)
     if x is None:
@@ -149,7 +149,7 @@ def convert(b: Builder) -> bool:
     return True
 
 
-def bits(b: Builder) -> bool:
+def bits(b: ProgramBuilder) -> bool:
     """The bits of a number as another type, or a number in less precision."""
     x = b.pick(lambda v: v.dtype is DType.F32)
     if x is None:
@@ -161,7 +161,7 @@ def bits(b: Builder) -> bool:
     return True
 
 
-def complex_number(b: Builder) -> bool:
+def complex_number(b: ProgramBuilder) -> bool:
     """Complex numbers from two floats, or a part of one."""
     x = b.pick(lambda v: v.dtype.is_complex)
     if x is not None and not chance(b.choices, 3):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shlo_disc.check.generate.builder import Builder, Made, spell
+from shlo_disc.check.generate.builder import ProgramBuilder, ProgramValue, spell
 from shlo_disc.check.generate.choices import chance, pick
 from shlo_disc.expr.dim import const
 from shlo_disc.ir.dtypes import DType
@@ -10,12 +10,12 @@ from shlo_disc.ir.dtypes import DType
 _PADDING = (const(1), const(2))  # of a convolution of one dim
 
 
-def is_number(v: Made) -> bool:
+def is_number(v: ProgramValue) -> bool:
     """Whether a value holds integers or floats of usual types."""
     return v.dtype.bits >= (16 if v.dtype.is_float else 8) and _can_be_folded(v)
 
 
-def _can_be_folded(v: Made) -> bool:
+def _can_be_folded(v: ProgramValue) -> bool:
     """Whether a value holds integers of any width, or floats of usual types."""
     return v.dtype.is_integer or (v.dtype.is_float and v.dtype.bits >= 16)
 
@@ -29,7 +29,7 @@ def _extreme(dtype: DType, *, least: bool) -> str:
     return str(dtype.integer_bounds[not least])
 
 
-def _start_of(b: Builder, combine: str, dtype: DType) -> Made:
+def _start_of(b: ProgramBuilder, combine: str, dtype: DType) -> ProgramValue:
     """A reduction's initial value: its identity, else what it gives is up to the implementation."""
     if combine in ("maximum", "minimum"):
         plain = _extreme(dtype, least=combine == "maximum")
@@ -42,7 +42,7 @@ def _start_of(b: Builder, combine: str, dtype: DType) -> Made:
     return b.splat(plain, dtype)
 
 
-def reduced(b: Builder, x: Made, dims: list[int], combine: str) -> Made:
+def reduced(b: ProgramBuilder, x: ProgramValue, dims: list[int], combine: str) -> ProgramValue:
     """Reduce dims by an op."""
     shape = tuple([dim for k, dim in enumerate(x.shape) if k not in dims])
     start = _start_of(b, combine, x.dtype)
@@ -53,7 +53,7 @@ def reduced(b: Builder, x: Made, dims: list[int], combine: str) -> Made:
     return b.op(text, shape, x.dtype)
 
 
-def combined(b: Builder, x: Made) -> str:
+def combined(b: ProgramBuilder, x: ProgramValue) -> str:
     """What a reduction does; whether a product of many floats overflows on its way is a matter of their order."""
     if x.dtype.is_complex:
         return "add"
@@ -63,7 +63,7 @@ def combined(b: Builder, x: Made) -> str:
     return pick(b.choices, names)
 
 
-def reduce(b: Builder) -> bool:
+def reduce(b: ProgramBuilder) -> bool:
     """Some dims reduced, and often broadcast back."""
     x = b.pick(lambda v: len(v.shape) >= 1 and (_can_be_folded(v) or v.dtype.is_complex or v.dtype.is_bool))
     if x is None:
@@ -78,7 +78,7 @@ def reduce(b: Builder) -> bool:
     return True
 
 
-def normalize(b: Builder) -> bool:
+def normalize(b: ProgramBuilder) -> bool:
     """A softmax, or a sum of squares, along one dim."""
     x = b.pick(lambda v: len(v.shape) >= 1 and v.dtype.is_float and is_number(v))
     if x is None:
@@ -96,7 +96,7 @@ def normalize(b: Builder) -> bool:
     return True
 
 
-def argmax(b: Builder) -> bool:
+def argmax(b: ProgramBuilder) -> bool:
     """The first largest element of a dim and where it is, as JAX spells it."""
     x = b.pick(lambda v: len(v.shape) >= 1 and v.dtype in (DType.F32, DType.I32) and v.shape[-1].constant is not None)
     if x is None or not x.shape[-1].constant:
@@ -124,12 +124,12 @@ def argmax(b: Builder) -> bool:
   {n["k"]} = stablehlo.select {n["ior"]}, {n["i"]}, {n["j"]} : tensor<i1>, tensor<i32>
   stablehlo.return {n["v"]}, {n["k"]} : {scalar}, tensor<i32>
 }}""")
-    b.values.append(Made(f"{made}#0", shape, x.dtype))
-    b.values.append(Made(f"{made}#1", shape, DType.I32))
+    b.values.append(ProgramValue(f"{made}#0", shape, x.dtype))
+    b.values.append(ProgramValue(f"{made}#1", shape, DType.I32))
     return True
 
 
-def reduce_window(b: Builder) -> bool:
+def reduce_window(b: ProgramBuilder) -> bool:
     """Windows along one dim: pooling, or a cumulative sum."""
     x = b.pick(lambda v: len(v.shape) >= 1 and (_can_be_folded(v) or v.dtype.is_complex or v.dtype.is_bool))
     if x is None:
@@ -165,7 +165,7 @@ def reduce_window(b: Builder) -> bool:
     return True
 
 
-def dot(b: Builder) -> bool:
+def dot(b: ProgramBuilder) -> bool:
     """A product of two values over dims of one size, with batch dims now and then."""
     x = b.pick(lambda v: 1 <= len(v.shape) <= 4 and v.dtype in (DType.F32, DType.F64, DType.BF16, DType.F16, DType.I32))
     if x is None:
@@ -191,7 +191,7 @@ def dot(b: Builder) -> bool:
     return True
 
 
-def convolution(b: Builder) -> bool:
+def convolution(b: ProgramBuilder) -> bool:
     """A convolution of dims [batch, space, features] that keeps its size, over the two last dims of a value."""
     x = b.pick(lambda v: len(v.shape) >= 2 and v.dtype in (DType.F32, DType.F64) and bool(v.shape[-1].constant))
     if x is None:
@@ -229,7 +229,7 @@ def convolution(b: Builder) -> bool:
     return True
 
 
-def sort(b: Builder) -> bool:
+def sort(b: ProgramBuilder) -> bool:
     """One dim sorted, stably; with a value of equal shape beside it now and then, by which ties are broken."""
     x = b.pick(lambda v: len(v.shape) >= 1 and _can_be_folded(v))
     if x is None:
@@ -267,7 +267,7 @@ def sort(b: Builder) -> bool:
         f"}}) : ({types}) -> {f'({types})' if several else types}"
     )
     for number, v in enumerate(everyone):
-        b.values.append(Made(f"{made}#{number}" if several else made, v.shape, v.dtype))
+        b.values.append(ProgramValue(f"{made}#{number}" if several else made, v.shape, v.dtype))
     return True
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shlo_disc.check.generate.builder import Builder, Made, is_fixed, spell
+from shlo_disc.check.generate.builder import ProgramBuilder, ProgramValue, is_fixed, spell
 from shlo_disc.check.generate.choices import chance, pick
 from shlo_disc.check.generate.elements import is_float, literal, partner
 from shlo_disc.expr.dim import const
@@ -15,7 +15,7 @@ _INTEGER = (
 )  # fmt: skip
 
 
-def broadcasting(b: Builder) -> bool:
+def broadcasting(b: ProgramBuilder) -> bool:
     """A function of two values of different ranks, which CHLO broadcasts; a choice between them now and then."""
     x = b.pick(lambda v: len(v.shape) >= 1 and (is_float(v) or (v.dtype.is_integer and v.dtype.bits >= 8)))
     if x is None:
@@ -36,7 +36,7 @@ def broadcasting(b: Builder) -> bool:
     return True
 
 
-def like(b: Builder) -> bool:
+def like(b: ProgramBuilder) -> bool:
     """A constant of the shape of another value."""
     x = b.pick(lambda v: v.dtype in (DType.F32, DType.F64, DType.I32))
     if x is None:
@@ -47,18 +47,18 @@ def like(b: Builder) -> bool:
     return True
 
 
-def fenced(b: Builder) -> bool:
+def fenced(b: ProgramBuilder) -> bool:
     """Two values behind a barrier."""
     x, y = (b.pick(lambda _: True) for _ in range(2))
     if x is None or y is None:
         return False
     made = b.fresh()
     b.line(f"{made}:2 = stablehlo.optimization_barrier {x.name}, {y.name} : {x.type}, {y.type}")
-    b.values += [Made(f"{made}#{k}", v.shape, v.dtype) for k, v in enumerate((x, y))]
+    b.values += [ProgramValue(f"{made}#{k}", v.shape, v.dtype) for k, v in enumerate((x, y))]
     return True
 
 
-def packed(b: Builder) -> bool:
+def packed(b: ProgramBuilder) -> bool:
     """A value put into a tuple, and taken out."""
     x, y = (b.pick(lambda _: True) for _ in range(2))
     if x is None or y is None:
@@ -72,12 +72,12 @@ def packed(b: Builder) -> bool:
     return True
 
 
-def _has_known_form(b: Builder, x: Made) -> bool:
+def _has_known_form(b: ProgramBuilder, x: ProgramValue) -> bool:
     """Whether XLA finds the shape of a result of an op that has no dynamic form."""
     return b.beyond_xla or is_fixed(x.shape)
 
 
-def selected(b: Builder) -> bool:
+def selected(b: ProgramBuilder) -> bool:
     """Slices at indices, as torch has them."""
     x = b.pick(lambda v: 1 <= len(v.shape) <= 3 and bool(v.shape[0].constant) and _has_known_form(b, v))
     if x is None:
@@ -98,7 +98,7 @@ def selected(b: Builder) -> bool:
     return True
 
 
-def einsum(b: Builder) -> bool:
+def einsum(b: ProgramBuilder) -> bool:
     """A product, or a sum and transposition, in Einstein's notation."""
     x = b.pick(lambda v: len(v.shape) == 2 and v.dtype in (DType.F32, DType.F64) and _has_known_form(b, v))
     if x is None:
@@ -116,7 +116,7 @@ def einsum(b: Builder) -> bool:
     return True
 
 
-def older(b: Builder) -> bool:
+def older(b: ProgramBuilder) -> bool:
     """A product or a broadcast in its first form, a branch by a truth value, or a random number's shape."""
     kind = pick(b.choices, ("dot", "broadcast", "if"))
     if kind == "dot":
@@ -150,11 +150,11 @@ def older(b: Builder) -> bool:
         f"  stablehlo.return {y.name} : {x.type}\n"
         f"}}) : (tensor<i1>) -> {x.type}"
     )
-    b.values.append(Made(made, x.shape, x.dtype))
+    b.values.append(ProgramValue(made, x.shape, x.dtype))
     return True
 
 
-def alone(b: Builder) -> bool:
+def alone(b: ProgramBuilder) -> bool:
     """A sum over all participants, of which there is one; or its number."""
     x = b.pick(lambda v: v.dtype in (DType.F32, DType.I32))
     if x is None:

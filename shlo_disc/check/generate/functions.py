@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shlo_disc.check.generate.builder import Builder, Made, is_fixed, spell
+from shlo_disc.check.generate.builder import ProgramBuilder, ProgramValue, is_fixed, spell
 from shlo_disc.check.generate.choices import pick
 from shlo_disc.check.generate.elements import partner
 from shlo_disc.expr.dim import const
@@ -26,12 +26,12 @@ _NARROWEST = (DType.F6E2M3FN, DType.F6E3M2FN)  # XLA has none of them
 _WIDE_FLOATS = (DType.F32, DType.F64)
 
 
-def _applied(b: Builder, name: str, x: Made, dtype: DType | None = None) -> Made:
+def _applied(b: ProgramBuilder, name: str, x: ProgramValue, dtype: DType | None = None) -> ProgramValue:
     result = spell(x.shape, dtype or x.dtype)
     return b.op(f"chlo.{name} {x.name} : {x.type} -> {result}", x.shape, dtype or x.dtype)
 
 
-def special(b: Builder) -> bool:
+def special(b: ProgramBuilder) -> bool:
     """A function of CHLO of one value, in its domain."""
     x = b.pick(lambda v: v.dtype in _WIDE_FLOATS)
     if x is None:
@@ -45,13 +45,13 @@ def special(b: Builder) -> bool:
     return True
 
 
-def _above_one(b: Builder, x: Made) -> Made:
+def _above_one(b: ProgramBuilder, x: ProgramValue) -> ProgramValue:
     size = b.quiet(f"stablehlo.abs {x.name} : {x.type}", x.shape, x.dtype)
     one = b.splat("1.250000e+00", x.dtype, x.shape)
     return b.quiet(f"stablehlo.add {size.name}, {one.name} : {x.type}", x.shape, x.dtype)
 
 
-def of_two(b: Builder) -> bool:
+def of_two(b: ProgramBuilder) -> bool:
     """A power, the neighbour of a float, a zeta or polygamma function, or the upper half of a product."""
     x = b.pick(lambda v: v.dtype in (*_WIDE_FLOATS, DType.I32, DType.UI32))
     if x is None:
@@ -72,7 +72,7 @@ def of_two(b: Builder) -> bool:
     return True
 
 
-def classes(b: Builder) -> bool:
+def classes(b: ProgramBuilder) -> bool:
     """Whether numbers are finite, or which infinity they are."""
     x = b.pick(lambda v: v.dtype.is_float and v.dtype.bits >= 16)
     if x is None:
@@ -85,7 +85,7 @@ def classes(b: Builder) -> bool:
     return True
 
 
-def of_complex(b: Builder) -> bool:
+def of_complex(b: ProgramBuilder) -> bool:
     """A function of a complex number, or its conjugate."""
     x = b.pick(lambda v: v.dtype.is_complex)
     if x is None:
@@ -98,17 +98,17 @@ def of_complex(b: Builder) -> bool:
     return True
 
 
-def narrow(b: Builder) -> bool:
+def narrow(b: ProgramBuilder) -> bool:
     """A value in a type of 2, 4 or 8 bits; later steps move, compare and convert it."""
     return _narrowed(b, _NARROW)
 
 
-def narrowest(b: Builder) -> bool:
+def narrowest(b: ProgramBuilder) -> bool:
     """A value in a type of 6 bits."""
     return _narrowed(b, _NARROWEST)
 
 
-def _narrowed(b: Builder, dtypes: Sequence[DType]) -> bool:
+def _narrowed(b: ProgramBuilder, dtypes: Sequence[DType]) -> bool:
     x = b.pick(lambda v: v.dtype in (*_WIDE_FLOATS, DType.I32, DType.I8))
     if x is None:
         return False
@@ -117,10 +117,10 @@ def _narrowed(b: Builder, dtypes: Sequence[DType]) -> bool:
     return True
 
 
-def shared_bits(b: Builder) -> bool:
+def shared_bits(b: ProgramBuilder) -> bool:
     """The bits of a number as several narrower ones, and these as one number again."""
 
-    def fits(v: Made) -> bool:  # XLA does not find the shapes of such conversions
+    def fits(v: ProgramValue) -> bool:  # XLA does not find the shapes of such conversions
         return (
             v.dtype in (DType.I32, DType.F32, DType.UI32) and len(v.shape) < 4 and (b.beyond_xla or is_fixed(v.shape))
         )

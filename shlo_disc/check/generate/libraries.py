@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shlo_disc.check.generate.builder import Builder, Made, Shape, spell
+from shlo_disc.check.generate.builder import ProgramBuilder, ProgramValue, Shape, spell
 from shlo_disc.check.generate.choices import chance, pick
 from shlo_disc.check.generate.matrices import bounded
 from shlo_disc.expr.dim import const
@@ -11,7 +11,7 @@ from shlo_disc.ir.dtypes import DType
 _LARGEST_MATRIX = 6
 
 
-def transform(b: Builder) -> bool:
+def transform(b: ProgramBuilder) -> bool:
     """A Fourier transform of the last dim, and mostly back."""
     x = b.pick(lambda v: v.dtype in (DType.F32, DType.C64) and len(v.shape) >= 1 and (v.shape[-1].constant or 0) > 1)
     if x is None:
@@ -27,15 +27,15 @@ def transform(b: Builder) -> bool:
     return True
 
 
-def _transformed(b: Builder, x: Made, kind: str, size: int, shape: Shape, dtype: DType) -> Made:
+def _transformed(b: ProgramBuilder, x: ProgramValue, kind: str, size: int, shape: Shape, dtype: DType) -> ProgramValue:
     text = f"stablehlo.fft {x.name}, type = {kind}, length = [{size}] : ({x.type}) -> {spell(shape, dtype)}"
     return b.op(text, shape, dtype)
 
 
-def factors(b: Builder) -> bool:
+def factors(b: ProgramBuilder) -> bool:
     """The Cholesky factor of matrices made of vectors, and mostly a triangular system with it."""
 
-    def fits(v: Made) -> bool:
+    def fits(v: ProgramValue) -> bool:
         is_small = bool(v.shape) and 0 < (v.shape[-1].constant or 0) <= _LARGEST_MATRIX
         return is_small and len(v.shape) <= 3 and v.dtype in (DType.F32, DType.F64)
 
@@ -75,7 +75,7 @@ def factors(b: Builder) -> bool:
     return True
 
 
-def random_bits(b: Builder) -> bool:
+def random_bits(b: ProgramBuilder) -> bool:
     """Random bits of a constant key."""
     shape = tuple([const(pick(b.choices, (3, 1, 8, 5))) for _ in range(1 + b.choices.below(2))])
     dtype = pick(b.choices, (DType.UI32, DType.UI64))  # XLA gives unsigned numbers whatever is asked
@@ -85,14 +85,14 @@ def random_bits(b: Builder) -> bool:
         f"{made}:2 = stablehlo.rng_bit_generator {key.name}, algorithm = {kind} : ({key.type}) -> "
         f"({key.type}, {spell(shape, dtype)})"
     )
-    b.values.append(Made(f"{made}#1", shape, dtype))
+    b.values.append(ProgramValue(f"{made}#1", shape, dtype))
     return True
 
 
-def select_and_scatter(b: Builder) -> bool:
+def select_and_scatter(b: ProgramBuilder) -> bool:
     """What a pooling chose in windows of one dim gets what comes from elsewhere, as in its gradient."""
 
-    def fits(v: Made) -> bool:
+    def fits(v: ProgramValue) -> bool:
         return v.dtype in (DType.F32, DType.F64, DType.I32) and any((dim.constant or 0) >= 2 for dim in v.shape)
 
     x = b.pick(fits)
@@ -126,7 +126,7 @@ def select_and_scatter(b: Builder) -> bool:
     return True
 
 
-def mapped(b: Builder) -> bool:
+def mapped(b: ProgramBuilder) -> bool:
     """A formula of scalars for each element."""
     x = b.pick(lambda v: v.dtype in (DType.F32, DType.I32) and len(v.shape) >= 1)
     if x is None:
@@ -146,7 +146,7 @@ def mapped(b: Builder) -> bool:
     return True
 
 
-def largest(b: Builder) -> bool:
+def largest(b: ProgramBuilder) -> bool:
     """The largest elements of the last dim, and where they are."""
     x = b.pick(lambda v: v.dtype in (DType.F32, DType.I32) and bool(v.shape) and (v.shape[-1].constant or 0) >= 1)
     if x is None:
@@ -164,11 +164,11 @@ def largest(b: Builder) -> bool:
         )
     else:
         b.line(f"{made}:2 = chlo.top_k({x.name}, k = {count}) : {x.type} -> {types}")
-    b.values += [Made(f"{made}#0", shape, x.dtype), Made(f"{made}#1", shape, DType.I32)]
+    b.values += [ProgramValue(f"{made}#0", shape, x.dtype), ProgramValue(f"{made}#1", shape, DType.I32)]
     return True
 
 
-def quantized(b: Builder) -> bool:
+def quantized(b: ProgramBuilder) -> bool:
     """A value rounded to a quantized type, perhaps made 0 where it is negative, and back."""
     x = b.pick(lambda v: v.dtype is DType.F32)
     if x is None:

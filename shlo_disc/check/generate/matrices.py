@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shlo_disc.check.generate.builder import Builder, Made, Shape, spell
+from shlo_disc.check.generate.builder import ProgramBuilder, ProgramValue, Shape, spell
 from shlo_disc.check.generate.choices import pick
 from shlo_disc.expr.dim import const
 from shlo_disc.ir.dtypes import DType
@@ -13,7 +13,7 @@ _LARGEST = 6
 _LETTERS = {DType.F32: "s", DType.F64: "d", DType.C64: "c", DType.C128: "z"}
 
 
-def factored(b: Builder) -> bool:
+def factored(b: ProgramBuilder) -> bool:
     """The triangular factors of matrices, by pivots."""
     x = _matrices(b)
     if x is None:
@@ -26,7 +26,7 @@ def factored(b: Builder) -> bool:
     return True
 
 
-def orthogonal(b: Builder) -> bool:
+def orthogonal(b: ProgramBuilder) -> bool:
     """An orthogonal and a triangular factor; the former is spelled out, and multiplied by its adjoint's transpose."""
     x = _matrices(b)
     if x is None:
@@ -42,7 +42,7 @@ def orthogonal(b: Builder) -> bool:
     return True
 
 
-def spectral(b: Builder) -> bool:
+def spectral(b: ProgramBuilder) -> bool:
     """Eigenvalues of symmetric matrices, of one of whose triangles the routine knows; and the matrices back."""
     x = _matrices(b, is_square=True)
     if x is None:
@@ -57,7 +57,7 @@ def spectral(b: Builder) -> bool:
     return True
 
 
-def singular(b: Builder) -> bool:
+def singular(b: ProgramBuilder) -> bool:
     """Singular values, and the matrices back from them and the vectors."""
     x = _matrices(b)
     if x is None:
@@ -72,7 +72,9 @@ def singular(b: Builder) -> bool:
     return True
 
 
-def _product(b: Builder, left: Made, values: Made, right: Made, *, adjoint: bool) -> None:
+def _product(
+    b: ProgramBuilder, left: ProgramValue, values: ProgramValue, right: ProgramValue, *, adjoint: bool
+) -> None:
     """Multiply `left * diag(values) * right`; `adjoint`: right is meant conjugated and transposed.
 
     Which vectors there are is up to the implementation; this product is not.
@@ -98,10 +100,10 @@ def _product(b: Builder, left: Made, values: Made, right: Made, *, adjoint: bool
     )
 
 
-def _matrices(b: Builder, *, is_square: bool = False) -> Made | None:
+def _matrices(b: ProgramBuilder, *, is_square: bool = False) -> ProgramValue | None:
     """A batch of small matrices of bounded numbers: what is no number has no factors."""
 
-    def fits(v: Made) -> bool:
+    def fits(v: ProgramValue) -> bool:
         sizes = [dim.constant or 0 for dim in v.shape[-2:]]
         small = len(sizes) == 2 and all(0 < n <= _LARGEST for n in sizes)
         return small and v.dtype in _LETTERS and (not is_square or sizes[0] == sizes[1])
@@ -120,7 +122,7 @@ def _matrices(b: Builder, *, is_square: bool = False) -> Made | None:
     return bounded(b, x)
 
 
-def _regular(b: Builder, x: Made) -> Made:
+def _regular(b: ProgramBuilder, x: ProgramValue) -> ProgramValue:
     """Matrices of bounded numbers with large ones on the other diagonal: of singular ones any factors may be right."""
     plane = x.shape[-2:]
     rows, columns = (
@@ -138,7 +140,7 @@ def _regular(b: Builder, x: Made) -> Made:
     return b.quiet(f"stablehlo.add {x.name}, {spread.name} : {x.type}", x.shape, x.dtype)
 
 
-def bounded(b: Builder, x: Made) -> Made:
+def bounded(b: ProgramBuilder, x: ProgramValue) -> ProgramValue:
     """Numbers from -1 to 1 of any floats."""
     tanh = b.quiet(f"stablehlo.tanh {x.name} : {x.type}", x.shape, x.dtype)
     truth = spell(x.shape, DType.I1)
@@ -149,8 +151,12 @@ def bounded(b: Builder, x: Made) -> Made:
 
 
 def _called(
-    b: Builder, routine: str, options: str, operands: Sequence[Made], results: Sequence[tuple[Shape, DType]]
-) -> list[Made]:
+    b: ProgramBuilder,
+    routine: str,
+    options: str,
+    operands: Sequence[ProgramValue],
+    results: Sequence[tuple[Shape, DType]],
+) -> list[ProgramValue]:
     """Call a routine; where a shape is open, an operand says it."""
     shapes = [shape for shape, _ in results]
     is_open = any(dim.constant is None for shape in shapes for dim in shape)
@@ -169,7 +175,7 @@ def _called(
         f"({', '.join(v.type for v in given)}) -> {f'({types})' if several else types}"
     )
     names = [f"{made}#{k}" if several else made for k in range(len(results))]
-    return [Made(name, shape, dtype) for name, (shape, dtype) in zip(names, results, strict=True)]
+    return [ProgramValue(name, shape, dtype) for name, (shape, dtype) in zip(names, results, strict=True)]
 
 
 def _layout(rank: int, of_matrices: int) -> str:

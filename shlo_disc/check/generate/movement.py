@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shlo_disc.check.generate.builder import Builder, Made, Shape, is_fixed, spell
+from shlo_disc.check.generate.builder import ProgramBuilder, ProgramValue, Shape, is_fixed, spell
 from shlo_disc.check.generate.choices import chance, pick
 from shlo_disc.check.generate.elements import literal, partner
 from shlo_disc.expr.dim import Dim, const
@@ -20,7 +20,7 @@ def _vector(numbers: list[int]) -> str:
     return f"stablehlo.constant dense<[{', '.join(map(str, numbers))}]> : tensor<{len(numbers)}xi32>"
 
 
-def transpose(b: Builder) -> bool:
+def transpose(b: ProgramBuilder) -> bool:
     """Axes in another order."""
     x = b.pick(lambda v: len(v.shape) >= 2)
     if x is None:
@@ -34,7 +34,7 @@ def transpose(b: Builder) -> bool:
     return True
 
 
-def reverse(b: Builder) -> bool:
+def reverse(b: ProgramBuilder) -> bool:
     """An axis backwards."""
     x = b.pick(lambda v: len(v.shape) >= 1)
     if x is None:
@@ -43,7 +43,7 @@ def reverse(b: Builder) -> bool:
     return True
 
 
-def reshape(b: Builder) -> bool:
+def reshape(b: ProgramBuilder) -> bool:
     """Axes merged, split, added or dropped."""
     x = b.pick(lambda v: len(v.shape) >= 1)
     if x is None:
@@ -66,14 +66,14 @@ def reshape(b: Builder) -> bool:
     return True
 
 
-def _factors(b: Builder, size: Dim) -> list[Shape]:
+def _factors(b: ProgramBuilder, size: Dim) -> list[Shape]:
     """Pairs of sizes of the program whose product is a size that is open."""
     known = {dim for value in b.values for dim in value.shape if dim != _ONE}
     ordered = sorted(known, key=str)
     return [(p, q) for p in ordered for q in ordered if size.constant is None and p * q == size]
 
 
-def broadcast(b: Builder) -> bool:
+def broadcast(b: ProgramBuilder) -> bool:
     """A new axis."""
     x = b.pick(lambda v: len(v.shape) < _MOST_RANK)
     if x is None:
@@ -85,7 +85,7 @@ def broadcast(b: Builder) -> bool:
     return True
 
 
-def cut(b: Builder) -> bool:
+def cut(b: ProgramBuilder) -> bool:
     """A part of an axis: of an open one the first half, the second, or every other."""
     x = b.pick(lambda v: len(v.shape) >= 1)
     if x is None:
@@ -117,7 +117,7 @@ def cut(b: Builder) -> bool:
     return True
 
 
-def pad(b: Builder) -> bool:
+def pad(b: ProgramBuilder) -> bool:
     """An axis made longer."""
     x = b.pick(lambda v: len(v.shape) >= 1)
     if x is None:
@@ -146,14 +146,14 @@ def pad(b: Builder) -> bool:
     return True
 
 
-def concatenate(b: Builder) -> bool:
+def concatenate(b: ProgramBuilder) -> bool:
     """Values side by side."""
     x = b.pick(lambda v: len(v.shape) >= 1)
     if x is None:
         return False
     axis = b.choices.below(len(x.shape))
 
-    def fits(v: Made) -> bool:
+    def fits(v: ProgramValue) -> bool:
         others = [v.shape[:axis], v.shape[axis + 1 :]]
         return v.dtype is x.dtype and len(v.shape) == len(x.shape) and others == [x.shape[:axis], x.shape[axis + 1 :]]
 
@@ -165,7 +165,7 @@ def concatenate(b: Builder) -> bool:
     return True
 
 
-def iota(b: Builder) -> bool:
+def iota(b: ProgramBuilder) -> bool:
     """Positions along an axis, of the shape of another value."""
     x = b.pick(lambda v: len(v.shape) >= 1 and not v.dtype.is_bool and not v.dtype.is_complex)
     if x is None:
@@ -181,7 +181,7 @@ def iota(b: Builder) -> bool:
     return True
 
 
-def indices(b: Builder, most_rank: int) -> Made:
+def indices(b: ProgramBuilder, most_rank: int) -> ProgramValue:
     """Integers that may be in range or not."""
     found = b.pick(lambda v: v.dtype in _INDICES and 1 <= len(v.shape) <= most_rank)
     if found is not None:
@@ -189,13 +189,13 @@ def indices(b: Builder, most_rank: int) -> Made:
     return b.op("stablehlo.constant dense<[2, 0, -1, 1, 9]> : tensor<5xi32>", (const(5),), DType.I32)
 
 
-def gather(b: Builder) -> bool:
+def gather(b: ProgramBuilder) -> bool:
     """Slices of a value at indices."""
     made = _gathered(b)
     return made is not None
 
 
-def _gathered(b: Builder) -> tuple[Made, Made, Made, int] | None:
+def _gathered(b: ProgramBuilder) -> tuple[ProgramValue, ProgramValue, ProgramValue, int] | None:
     """Take whole slices along an axis; gives the operand, the indices, the result, the axis."""
     x = b.pick(lambda v: 1 <= len(v.shape) <= 3 and v.shape[0].constant != 0)
     if x is None:
@@ -207,7 +207,7 @@ def _gathered(b: Builder) -> tuple[Made, Made, Made, int] | None:
     return x, rows, gathered(b, x, rows, axis), axis
 
 
-def gathered(b: Builder, x: Made, rows: Made, axis: int) -> Made:
+def gathered(b: ProgramBuilder, x: ProgramValue, rows: ProgramValue, axis: int) -> ProgramValue:
     """Whole slices of a value along an axis, at indices; the result has the dims of the indices first."""
     others = [k for k in range(len(x.shape)) if k != axis]
     shape = (*rows.shape, *[x.shape[k] for k in others])
@@ -220,7 +220,9 @@ def gathered(b: Builder, x: Made, rows: Made, axis: int) -> Made:
     return _take(b, x, rows, numbers, window, shape)
 
 
-def _take(b: Builder, x: Made, rows: Made, numbers: str, window: Shape, shape: Shape) -> Made:
+def _take(
+    b: ProgramBuilder, x: ProgramValue, rows: ProgramValue, numbers: str, window: Shape, shape: Shape
+) -> ProgramValue:
     """A gather of windows, dynamic if sizes of these are open; `shape` is the result's."""
     head, result = f"({x.name}, {rows.name}", spell(shape, x.dtype)
     if is_fixed(window):
@@ -238,7 +240,7 @@ def _take(b: Builder, x: Made, rows: Made, numbers: str, window: Shape, shape: S
     return b.op(text, shape, x.dtype)
 
 
-def scatter(b: Builder) -> bool:
+def scatter(b: ProgramBuilder) -> bool:
     """What was gathered, put back: added, or the larger one kept."""
     found = _gathered(b)
     if found is None or found[0].dtype in _NOT_COMBINED:
@@ -247,7 +249,7 @@ def scatter(b: Builder) -> bool:
     return True
 
 
-def scatter_into(b: Builder, x: Made, rows: Made, updates: Made, axis: int) -> None:
+def scatter_into(b: ProgramBuilder, x: ProgramValue, rows: ProgramValue, updates: ProgramValue, axis: int) -> None:
     """Combine a value with slices along an axis, at indices."""
     windows = list(range(len(rows.shape), len(updates.shape)))
     numbers = (
@@ -257,7 +259,7 @@ def scatter_into(b: Builder, x: Made, rows: Made, updates: Made, axis: int) -> N
     _scattered(b, x, rows, updates, numbers)
 
 
-def _scattered(b: Builder, x: Made, rows: Made, updates: Made, numbers: str) -> None:
+def _scattered(b: ProgramBuilder, x: ProgramValue, rows: ProgramValue, updates: ProgramValue, numbers: str) -> None:
     combine = pick(b.choices, ("add",) if x.dtype.is_complex else ("add", "maximum", "minimum"))
     scalar, one, other, both = spell((), x.dtype), b.fresh(), b.fresh(), b.fresh()
     text = (
@@ -271,7 +273,7 @@ def _scattered(b: Builder, x: Made, rows: Made, updates: Made, numbers: str) -> 
     b.op(text, x.shape, x.dtype)
 
 
-def batched(b: Builder) -> bool:
+def batched(b: ProgramBuilder) -> bool:
     """In each batch, elements of the second dim at indices of its own; and put back, added, now and then."""
     x = b.pick(lambda v: 2 <= len(v.shape) <= 3 and bool(v.shape[1].constant) and v.dtype in _GATHERED)
     if x is None:
@@ -298,7 +300,7 @@ def batched(b: Builder) -> bool:
     return True
 
 
-def windows(b: Builder) -> bool:
+def windows(b: ProgramBuilder) -> bool:
     """Windows at places along all dims, wholly, partly or not in range; and what they hold put back, combined."""
     x = b.pick(lambda v: 1 <= len(v.shape) <= 3)
     if x is None:
@@ -320,20 +322,20 @@ def windows(b: Builder) -> bool:
     return True
 
 
-def _part(b: Builder, size: Dim) -> Dim:
+def _part(b: ProgramBuilder, size: Dim) -> Dim:
     """The size of a part of an axis, whatever the size of that is at run time."""
     if size.constant is None:
         return b.computed("divide", size, const(2)) if chance(b.choices, 2) else size
     return const(max(0, size.constant - b.choices.below(3)))
 
 
-def _start(b: Builder) -> Made:
+def _start(b: ProgramBuilder) -> ProgramValue:
     """A scalar index: an argument's, or a constant, in range or not."""
     found = b.pick(lambda v: v.dtype is DType.I32 and not v.shape)
     return found or b.splat(pick(b.choices, ("1", "0", "-3", "100")), DType.I32)
 
 
-def dynamic_slice(b: Builder) -> bool:
+def dynamic_slice(b: ProgramBuilder) -> bool:
     """A window at an index that is clamped."""
     x = b.pick(lambda v: len(v.shape) >= 1 and is_fixed(v.shape))
     if x is None:
@@ -348,13 +350,13 @@ def dynamic_slice(b: Builder) -> bool:
     return True
 
 
-def dynamic_update_slice(b: Builder) -> bool:
+def dynamic_update_slice(b: ProgramBuilder) -> bool:
     """A value with another one put in at an index that is clamped."""
     x = b.pick(lambda v: len(v.shape) >= 1)
     if x is None:
         return False
 
-    def smaller(v: Made) -> bool:
+    def smaller(v: ProgramValue) -> bool:
         pairs = list(zip(v.shape, x.shape, strict=False))
         fits = all(p == q or (p.constant is not None and (q.constant or 0) >= p.constant) for p, q in pairs)
         return v is not x and v.dtype is x.dtype and len(v.shape) == len(x.shape) and fits

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shlo_disc.check.generate.builder import Builder, Made, spell
+from shlo_disc.check.generate.builder import ProgramBuilder, ProgramValue, spell
 from shlo_disc.check.generate.choices import chance, pick
 from shlo_disc.ir.dtypes import DType
 
@@ -10,7 +10,7 @@ _DTYPES = (DType.F32, DType.F64, DType.F16, DType.BF16)
 _EPSILON = "epsilon = 1.000000e-03 : f32"
 
 
-def training(b: Builder) -> bool:
+def training(b: ProgramBuilder) -> bool:
     """A value normalized by its own mean and variance, which may be used as well; and the gradient now and then."""
     x = b.pick(_fits)
     if x is None:
@@ -20,17 +20,17 @@ def training(b: Builder) -> bool:
     made, kind = b.fresh(), f"<{{{_EPSILON}, feature_index = {axis} : i64}}>"
     operands = [x, scale, offset]
     b.line(f'{made}:3 = "stablehlo.batch_norm_training"({_names(operands)}) {kind} : {_types(operands, operands)}')
-    y, mean, variance = (Made(f"{made}#{k}", v.shape, v.dtype) for k, v in enumerate(operands))
+    y, mean, variance = (ProgramValue(f"{made}#{k}", v.shape, v.dtype) for k, v in enumerate(operands))
     b.values += [y, mean, variance]
     if chance(b.choices, 2):
         gradient = b.fresh()
         given = [x, scale, mean, variance, y]
         b.line(f'{gradient}:3 = "stablehlo.batch_norm_grad"({_names(given)}) {kind} : {_types(given, operands)}')
-        b.values += [Made(f"{gradient}#{k}", v.shape, v.dtype) for k, v in enumerate(operands)]
+        b.values += [ProgramValue(f"{gradient}#{k}", v.shape, v.dtype) for k, v in enumerate(operands)]
     return True
 
 
-def inference(b: Builder) -> bool:
+def inference(b: ProgramBuilder) -> bool:
     """A value normalized by a mean and a variance that were found before."""
     x = b.pick(_fits)
     if x is None:
@@ -44,11 +44,11 @@ def inference(b: Builder) -> bool:
     return True
 
 
-def _fits(v: Made) -> bool:
+def _fits(v: ProgramValue) -> bool:
     return len(v.shape) >= 2 and v.dtype in _DTYPES
 
 
-def _feature(b: Builder, x: Made, axis: int, plain: str) -> Made:
+def _feature(b: ProgramBuilder, x: ProgramValue, axis: int, plain: str) -> ProgramValue:
     """One number for each feature: a value of that shape, or a constant."""
     shape = x.shape[axis : axis + 1]
     found = b.pick(lambda v: v.shape == shape and v.dtype is x.dtype)
@@ -57,11 +57,11 @@ def _feature(b: Builder, x: Made, axis: int, plain: str) -> Made:
     return b.quiet(f"stablehlo.logistic {found.name} : {found.type}", shape, x.dtype)
 
 
-def _names(values: list[Made]) -> str:
+def _names(values: list[ProgramValue]) -> str:
     return ", ".join(value.name for value in values)
 
 
-def _types(operands: list[Made], results: list[Made]) -> str:
+def _types(operands: list[ProgramValue], results: list[ProgramValue]) -> str:
     found = ", ".join(spell(value.shape, value.dtype) for value in results)
     return f"({', '.join(value.type for value in operands)}) -> {f'({found})' if len(results) > 1 else found}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shlo_disc.check.generate.builder import Builder, Made, Shape, spell
+from shlo_disc.check.generate.builder import ProgramBuilder, ProgramValue, Shape, spell
 from shlo_disc.check.generate.choices import chance, pick
 from shlo_disc.expr.dim import Dim, const
 from shlo_disc.ir.dtypes import DType
@@ -21,18 +21,18 @@ _CONVOLVED = (DType.F32, DType.F32, DType.F64, DType.F16, DType.BF16, DType.I32,
 _LARGEST_KERNEL = 64
 
 
-def converted(b: Builder, x: Made, dtype: DType) -> Made:
+def converted(b: ProgramBuilder, x: ProgramValue, dtype: DType) -> ProgramValue:
     """A value in another type, which may be its own."""
     if x.dtype is dtype:
         return x
     return b.quiet(f"stablehlo.convert {x.name} : ({x.type}) -> {spell(x.shape, dtype)}", x.shape, dtype)
 
 
-def typed(b: Builder) -> bool:
+def typed(b: ProgramBuilder) -> bool:
     """A product of two values of some types, given in another."""
     left, right, given = pick(b.choices, _PAIRS_BEYOND_XLA if b.beyond_xla else _PAIRS)
 
-    def fits(v: Made) -> bool:
+    def fits(v: ProgramValue) -> bool:
         if left.is_complex:
             return v.dtype is left and 1 <= len(v.shape) <= 3
         return not v.dtype.is_complex and not v.dtype.is_bool and 1 <= len(v.shape) <= 3
@@ -52,7 +52,7 @@ def typed(b: Builder) -> bool:
     return True
 
 
-def ragged(b: Builder) -> bool:
+def ragged(b: ProgramBuilder) -> bool:
     """A product whose rows come in groups, each with a matrix of its own; rows beyond the last group are 0."""
     x = b.pick(lambda v: len(v.shape) == 2 and v.dtype in (DType.F32, DType.F64, DType.BF16))
     if x is None:
@@ -78,10 +78,10 @@ def ragged(b: Builder) -> bool:
     return True
 
 
-def plane(b: Builder) -> bool:
+def plane(b: ProgramBuilder) -> bool:
     """A convolution of two dims: with strides, holes, groups of features or of the batch, reversed or not."""
 
-    def fits(v: Made) -> bool:
+    def fits(v: ProgramValue) -> bool:
         fixed = all(dim.constant for dim in v.shape[1:])
         return len(v.shape) == 4 and fixed and v.dtype in _CONVOLVED and (v.shape[3].constant or 0) <= 8
 
@@ -123,7 +123,7 @@ def plane(b: Builder) -> bool:
     return True
 
 
-def _kernel(b: Builder, shape: Shape, dtype: DType) -> Made:
+def _kernel(b: ProgramBuilder, shape: Shape, dtype: DType) -> ProgramValue:
     """Some small numbers of a shape."""
     numbers = b.quiet(f"stablehlo.iota dim = {b.choices.below(4)} : {spell(shape, dtype)}", shape, dtype)
     if dtype.is_integer:

@@ -20,13 +20,13 @@ from shlo_disc.check.generate import (
     regions,
     relations,
 )
-from shlo_disc.check.generate.builder import MOST_FIXED, Builder, Made, Shape, fixed_elements
+from shlo_disc.check.generate.builder import MOST_FIXED, ProgramBuilder, ProgramValue, Shape, fixed_elements
 from shlo_disc.check.generate.choices import Choices, RandomChoices, chance, pick
 from shlo_disc.check.thresholds import thresholds
 from shlo_disc.expr.dim import Dim, const, symbol
 from shlo_disc.ir.dtypes import DType
 
-Family: TypeAlias = Callable[[Builder], bool]  # makes a step, if it finds values to work on
+Family: TypeAlias = Callable[[ProgramBuilder], bool]  # makes a step, if it finds values to work on
 
 MOST_OPS = 15
 _MOST_ARGUMENTS = 4
@@ -56,8 +56,10 @@ def generate(choices: Choices, count: int = 1) -> str:
     A program has 1 to 15 steps, each an op or a small pattern of ops. Its sizes are a few symbols, in most programs
     open (`?`), else all fixed, and constants beside them. Later steps use recent values more often than old ones.
     """
-    builder = Builder(choices, beyond_xla=chance(choices, 8))  # what XLA does not run keeps it from the whole module
-    results = list[Made]()
+    builder = ProgramBuilder(
+        choices, beyond_xla=chance(choices, 8)
+    )  # what XLA does not run keeps it from the whole module
+    results = list[ProgramValue]()
     kinds = _BEYOND_XLA if builder.beyond_xla else _KINDS
     for number in range(count):
         builder.forget()
@@ -70,7 +72,7 @@ def generate_at(seed: int, count: int = 1) -> str:
     return generate(RandomChoices(seed), count)
 
 
-def _program(builder: Builder, suffix: str, kinds: Sequence[Sequence[Family]]) -> list[Made]:
+def _program(builder: ProgramBuilder, suffix: str, kinds: Sequence[Sequence[Family]]) -> list[ProgramValue]:
     """Make one program, and give its results."""
     choices = builder.choices
     is_static = chance(choices, 4)

@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from shlo_disc.check.generate.builder import Builder, Made, Shape, spell
+from shlo_disc.check.generate.builder import ProgramBuilder, ProgramValue, Shape, spell
 from shlo_disc.check.generate.choices import chance, pick
 from shlo_disc.expr.dim import Dim, const
 from shlo_disc.ir.dtypes import DType
 
-_Body = Callable[[Builder, Sequence[str], Sequence[str], str], tuple[list[str], list[str]]]
+_Body = Callable[[ProgramBuilder, Sequence[str], Sequence[str], str], tuple[list[str], list[str]]]
 
 _DTYPES = (DType.F32, DType.F64, DType.I32, DType.C64, DType.BF16)
 
 
-def _line(b: Builder, lines: list[str], op: str, x: str, y: str, type_: str) -> str:
+def _line(b: ProgramBuilder, lines: list[str], op: str, x: str, y: str, type_: str) -> str:
     name = b.fresh()
     lines.append(f"{name} = stablehlo.{op} {x}, {y} : {type_}")
     return name
 
 
-def _sums(b: Builder, a: Sequence[str], c: Sequence[str], type_: str) -> tuple[list[str], list[str]]:
+def _sums(b: ProgramBuilder, a: Sequence[str], c: Sequence[str], type_: str) -> tuple[list[str], list[str]]:
     """Two sums."""
     lines = list[str]()
     return lines, [_line(b, lines, "add", p, q, type_) for p, q in zip(a, c, strict=True)]
 
 
-def _recurrence(b: Builder, a: Sequence[str], c: Sequence[str], type_: str) -> tuple[list[str], list[str]]:
+def _recurrence(b: ProgramBuilder, a: Sequence[str], c: Sequence[str], type_: str) -> tuple[list[str], list[str]]:
     """Compose `x -> m x + n` with another such function, first the left: a linear recurrence; order matters."""
     lines = list[str]()
     slope = _line(b, lines, "multiply", a[0], c[0], type_)
@@ -35,7 +35,7 @@ def _recurrence(b: Builder, a: Sequence[str], c: Sequence[str], type_: str) -> t
     return lines, [slope, _line(b, lines, "add", moved, c[1], type_)]
 
 
-def _extremes(b: Builder, a: Sequence[str], c: Sequence[str], type_: str) -> tuple[list[str], list[str]]:
+def _extremes(b: ProgramBuilder, a: Sequence[str], c: Sequence[str], type_: str) -> tuple[list[str], list[str]]:
     """The least and the greatest of what may be negated."""
     lines = list[str]()
     least = _line(b, lines, "minimum", a[0], c[0], type_)
@@ -43,25 +43,25 @@ def _extremes(b: Builder, a: Sequence[str], c: Sequence[str], type_: str) -> tup
 
 
 @dataclass(frozen=True, slots=True)
-class _Region:
+class _Combiner:
     """How pairs of values are combined, and what that starts from."""
 
     combine: _Body
     start: tuple[str, str]
 
 
-def _choose(b: Builder, dtype: DType) -> _Region:
+def _choose(b: ProgramBuilder, dtype: DType) -> _Combiner:
     zero, one = ("0", "1") if dtype.is_integer else ("0.000000e+00", "1.000000e+00")
     if dtype.is_complex:
         zero, one = "(0.0, 0.0)", "(1.0, 0.0)"
-    choices = [_Region(_sums, (zero, zero))]
+    choices = [_Combiner(_sums, (zero, zero))]
     if dtype.is_integer:
         least, greatest = map(str, dtype.integer_bounds)
-        choices += [_Region(_recurrence, (one, zero)), _Region(_extremes, (greatest, least))]
+        choices += [_Combiner(_recurrence, (one, zero)), _Combiner(_extremes, (greatest, least))]
     return pick(b.choices, choices)
 
 
-def _body(b: Builder, combine: _Body, type_: str) -> str:
+def _body(b: ProgramBuilder, combine: _Body, type_: str) -> str:
     """Spell a region of two pairs of scalars."""
     left, right = ([b.fresh() for _ in range(2)] for _ in range(2))
     lines, results = combine(b, left, right, type_)
@@ -71,7 +71,7 @@ def _body(b: Builder, combine: _Body, type_: str) -> str:
     return f"({{\n^bb0({arguments}):\n{body}  stablehlo.return {', '.join(results)} : {types}\n}})"
 
 
-def reduced(b: Builder) -> bool:
+def reduced(b: ProgramBuilder) -> bool:
     """Two values reduced together."""
     x = b.pick(lambda v: len(v.shape) >= 1 and v.dtype in _DTYPES)
     if x is None:
@@ -83,7 +83,7 @@ def reduced(b: Builder) -> bool:
     return True
 
 
-def windowed(b: Builder) -> bool:
+def windowed(b: ProgramBuilder) -> bool:
     """Windows over all dims, with strides and holes; of one value or two."""
     x = b.pick(lambda v: 1 <= len(v.shape) <= 3 and v.dtype in _DTYPES)
     if x is None:
@@ -115,7 +115,7 @@ def windowed(b: Builder) -> bool:
     return True
 
 
-def _emit(b: Builder, name: str, options: str, values: tuple[Made, Made], shape: Shape) -> None:
+def _emit(b: ProgramBuilder, name: str, options: str, values: tuple[ProgramValue, ProgramValue], shape: Shape) -> None:
     dtype = values[0].dtype
     region = _choose(b, dtype)
     operands = [*values, *[b.splat(number, dtype) for number in region.start]]
@@ -124,7 +124,7 @@ def _emit(b: Builder, name: str, options: str, values: tuple[Made, Made], shape:
         f'{made}:2 = "stablehlo.{name}"({", ".join(v.name for v in operands)}) <{{{options}}}> '
         f"{_body(b, region.combine, spell((), dtype))} : ({', '.join(v.type for v in operands)}) -> ({results})"
     )
-    b.values += [Made(f"{made}#{k}", shape, dtype) for k in range(2)]
+    b.values += [ProgramValue(f"{made}#{k}", shape, dtype) for k in range(2)]
 
 
 FAMILIES = (reduced, windowed)

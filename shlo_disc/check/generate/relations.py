@@ -5,7 +5,7 @@ Bugs of fusion and of memory need such relations, which ops that are drawn one b
 
 from __future__ import annotations
 
-from shlo_disc.check.generate.builder import Builder, Made, Shape, is_fixed, spell
+from shlo_disc.check.generate.builder import ProgramBuilder, ProgramValue, Shape, is_fixed, spell
 from shlo_disc.check.generate.choices import chance, pick
 from shlo_disc.check.generate.elements import partner
 from shlo_disc.check.generate.folds import combined, is_number, reduced
@@ -22,7 +22,7 @@ _MOST_RANK = 4
 _ONE = const(1)
 
 
-def _function(b: Builder, x: Made) -> Made:
+def _function(b: ProgramBuilder, x: ProgramValue) -> ProgramValue:
     """A function of each element, or a product with a number."""
     if x.dtype.is_float:
         name = pick(b.choices, _FUNCTIONS)
@@ -33,11 +33,11 @@ def _function(b: Builder, x: Made) -> Made:
     return b.op(f"stablehlo.{name} {x.name} : {x.type}", x.shape, x.dtype)
 
 
-def _with(b: Builder, name: str, x: Made, y: Made) -> Made:
+def _with(b: ProgramBuilder, name: str, x: ProgramValue, y: ProgramValue) -> ProgramValue:
     return b.op(f"stablehlo.{name} {x.name}, {y.name} : {x.type}", x.shape, x.dtype)
 
 
-def _joined(b: Builder, x: Made) -> Made:
+def _joined(b: ProgramBuilder, x: ProgramValue) -> ProgramValue:
     """A value beside itself, or beside a function of itself."""
     axis = len(x.shape) - 1 - b.choices.below(len(x.shape))
     other = x if chance(b.choices, 3) else _function(b, x)
@@ -49,7 +49,7 @@ def _joined(b: Builder, x: Made) -> Made:
     return b.op(text, shape, x.dtype)
 
 
-def _transposed(b: Builder, x: Made) -> Made:
+def _transposed(b: ProgramBuilder, x: ProgramValue) -> ProgramValue:
     order = list(range(len(x.shape)))
     order.append(order.pop(b.choices.below(len(order))))
     shape = tuple([x.shape[axis] for axis in order])
@@ -57,16 +57,16 @@ def _transposed(b: Builder, x: Made) -> Made:
     return b.op(text, shape, x.dtype)
 
 
-def _reversed(b: Builder, x: Made) -> Made:
+def _reversed(b: ProgramBuilder, x: ProgramValue) -> ProgramValue:
     axis = b.choices.below(len(x.shape))
     return b.op(f"stablehlo.reverse {x.name}, dims = [{axis}] : {x.type}", x.shape, x.dtype)
 
 
-def _longer(b: Builder, x: Made) -> Made:
+def _longer(b: ProgramBuilder, x: ProgramValue) -> ProgramValue:
     return _padded(b, x, b.choices.below(len(x.shape)), b.choices.below(4))
 
 
-def _padded(b: Builder, x: Made, axis: int, most: int) -> Made:
+def _padded(b: ProgramBuilder, x: ProgramValue, axis: int, most: int) -> ProgramValue:
     """A value with `most` elements behind an axis, and some before it."""
     low, high, inner = ([0] * len(x.shape) for _ in range(3))
     low[axis], high[axis] = b.choices.below(1 + most), most
@@ -77,7 +77,7 @@ def _padded(b: Builder, x: Made, axis: int, most: int) -> Made:
     return b.op(f"{text}({x.type}, {number.type}) -> {spell(shape, x.dtype)}", shape, x.dtype)
 
 
-def _merged(b: Builder, x: Made) -> Made:
+def _merged(b: ProgramBuilder, x: ProgramValue) -> ProgramValue:
     """Two axes as one; a single axis gets another beside it."""
     if len(x.shape) == 1:
         return b.reshape(x, (*x.shape, _ONE))
@@ -86,7 +86,7 @@ def _merged(b: Builder, x: Made) -> Made:
     return b.reshape(x, (*x.shape[:axis], size, *x.shape[axis + 2 :]))
 
 
-def _repeated(b: Builder, x: Made) -> Made:
+def _repeated(b: ProgramBuilder, x: ProgramValue) -> ProgramValue:
     """A new axis of a size that is there already."""
     if len(x.shape) == _MOST_RANK:
         return _transposed(b, x)
@@ -100,7 +100,7 @@ def _repeated(b: Builder, x: Made) -> Made:
 _MOVES = (_joined, _transposed, _joined, _reversed, _longer, _merged, _repeated)
 
 
-def moved_and_reduced(b: Builder) -> bool:
+def moved_and_reduced(b: ProgramBuilder) -> bool:
     """A value joined, transposed, reversed, padded or reshaped, a function of it, reduced along any axes."""
     x = b.pick(lambda v: 1 <= len(v.shape) <= _MOST_RANK and is_number(v))
     if x is None:
@@ -122,7 +122,7 @@ def moved_and_reduced(b: Builder) -> bool:
     return True
 
 
-def chain(b: Builder) -> bool:
+def chain(b: ProgramBuilder) -> bool:
     """Several reductions over different axes, each broadcast back or reduced further."""
     x = b.pick(lambda v: 2 <= len(v.shape) <= _MOST_RANK and is_number(v))
     if x is None:
@@ -142,7 +142,7 @@ def chain(b: Builder) -> bool:
     return True
 
 
-def _product(b: Builder, x: Made, y: Made, batch: int, axes: tuple[int, int]) -> Made:
+def _product(b: ProgramBuilder, x: ProgramValue, y: ProgramValue, batch: int, axes: tuple[int, int]) -> ProgramValue:
     """A product over one axis of each, the first `batch` dims being batches."""
     i, j = axes
     left, right = ([d for k, d in enumerate(v.shape) if k >= batch and k != axis] for v, axis in ((x, i), (y, j)))
@@ -153,7 +153,7 @@ def _product(b: Builder, x: Made, y: Made, batch: int, axes: tuple[int, int]) ->
     return b.op(f"{text}({x.type}, {y.type}) -> {spell(shape, x.dtype)}", shape, x.dtype)
 
 
-def product_with_itself(b: Builder) -> bool:
+def product_with_itself(b: ProgramBuilder) -> bool:
     """A product of a value with itself, over one axis or, of a square, over two."""
     x = b.pick(lambda v: 1 <= len(v.shape) <= 3 and v.dtype in (*_FLOATS, DType.I32))
     if x is None:
@@ -166,7 +166,7 @@ def product_with_itself(b: Builder) -> bool:
     return True
 
 
-def twisted(b: Builder) -> bool:
+def twisted(b: ProgramBuilder) -> bool:
     """A value and the same transposed, if it is a square, or reversed, in one op."""
     x = b.pick(lambda v: len(v.shape) >= 1 and is_number(v))
     if x is None:
@@ -178,7 +178,7 @@ def twisted(b: Builder) -> bool:
     return True
 
 
-def into_itself(b: Builder) -> bool:
+def into_itself(b: ProgramBuilder) -> bool:
     """What is gathered of a value at indices that are made of it, scattered into the value; or a part of it moved."""
     x = b.pick(lambda v: 1 <= len(v.shape) <= 2 and is_number(v) and bool(v.shape[0].constant))
     if x is None:
@@ -208,13 +208,13 @@ def into_itself(b: Builder) -> bool:
     return True
 
 
-def _converted(b: Builder, x: Made, dtype: DType) -> Made:
+def _converted(b: ProgramBuilder, x: ProgramValue, dtype: DType) -> ProgramValue:
     if x.dtype is dtype:
         return x
     return b.op(f"stablehlo.convert {x.name} : ({x.type}) -> {spell(x.shape, dtype)}", x.shape, dtype)
 
 
-def wrapping(b: Builder) -> bool:
+def wrapping(b: ProgramBuilder) -> bool:
     """Positions or sizes in narrow integers, computed with until they wrap: numbers or indices of later ops."""
     x = b.pick(lambda v: 1 <= len(v.shape) <= 3 and is_number(v))
     if x is None:
@@ -246,7 +246,7 @@ def wrapping(b: Builder) -> bool:
     return True
 
 
-def _positions(b: Builder, shape: Shape, dtype: DType) -> Made:
+def _positions(b: ProgramBuilder, shape: Shape, dtype: DType) -> ProgramValue:
     """0, 1, … along an axis, or its size everywhere, in a narrow type."""
     if chance(b.choices, 4):
         size = b.size(shape[0])
@@ -262,14 +262,14 @@ def _positions(b: Builder, shape: Shape, dtype: DType) -> Made:
     return _converted(b, made, dtype)
 
 
-def attention(b: Builder) -> bool:
+def attention(b: ProgramBuilder) -> bool:
     """Products, a softmax and products of two or three values, which may be one."""
     q = b.pick(lambda v: 2 <= len(v.shape) <= 3 and v.dtype in _FLOATS)
     if q is None:
         return False
     batch = len(q.shape) - 2
 
-    def fits(v: Made) -> bool:
+    def fits(v: ProgramValue) -> bool:
         return v.dtype is q.dtype and len(v.shape) == len(q.shape) and (*v.shape[:batch], v.shape[-1]) == alike
 
     alike = (*q.shape[:batch], q.shape[-1])
@@ -296,11 +296,11 @@ def attention(b: Builder) -> bool:
     return True
 
 
-def _masked(b: Builder, scores: Made) -> Made:
+def _masked(b: ProgramBuilder, scores: ProgramValue) -> ProgramValue:
     """Scores that are tiny where the key comes later than the row."""
     shape, truth = scores.shape, spell(scores.shape, DType.I1)
     rank = len(shape)
-    numbers = list[Made]()
+    numbers = list[ProgramValue]()
     for axis in (rank - 2, rank - 1):
         numbers.append(b.broadcast(_positions(b, (shape[axis],), DType.I32), [axis], shape))
     row, key = numbers
@@ -311,7 +311,7 @@ def _masked(b: Builder, scores: Made) -> Made:
     )
 
 
-def shared(b: Builder) -> bool:
+def shared(b: ProgramBuilder) -> bool:
     """A value that several ops read, the results of which meet again."""
     x = b.pick(lambda v: len(v.shape) >= 1 and is_number(v))
     if x is None:

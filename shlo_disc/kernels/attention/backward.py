@@ -55,7 +55,7 @@ def build_backward(group: Group, facts: Facts, producers: Producers) -> tuple[Ba
 def read_backward(group: Group, facts: Facts, producers: Producers) -> tuple[BackwardKernel, tuple[Tensor, ...]] | str:
     """See a group's ops as what follows `group.anchor`, the product of queries and keys; `parts` are the ends."""
     try:
-        return _Reader(group, facts, producers).read()
+        return _ScoreReader(group, facts, producers).read()
     except RefusedError as refused:
         return str(refused)
 
@@ -72,7 +72,7 @@ class _End:
     summed: frozenset[Sym]
 
 
-class _Reader:
+class _ScoreReader:
     """Reads formulas at the symbols of the scores' dims."""
 
     def __init__(self, group: Group, facts: Facts, producers: Producers) -> None:

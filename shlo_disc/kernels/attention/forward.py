@@ -100,10 +100,10 @@ def read_attention(
     group: Group, facts: Facts, producers: Producers
 ) -> tuple[AttentionKernel, tuple[Tensor, ...]] | str:
     """See a group's ops as attention around the product `group.anchor`, or say why they are not."""
-    return _Reader(group, facts, producers).read()
+    return _GroupReader(group, facts, producers).read()
 
 
-class _Reader:
+class _GroupReader:
     """Reads a group's ops as formulas."""
 
     def __init__(self, group: Group, facts: Facts, producers: Producers) -> None:

@@ -15,11 +15,11 @@ LARGEST = 1e6
 
 def vanishes(node: Scalar, exponential: Arg, total: Arg) -> bool:
     """Whether a formula is 0 where `exponential` is, other args being of moderate size and `total` at least 1."""
-    return _Reader(exponential, total).is_zero(node)
+    return _ZeroReader(exponential, total).is_zero(node)
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _ZeroReader:
     exponential: Arg
     total: Arg
 

@@ -28,7 +28,7 @@ from shlo_disc.lower_cpu.attention.parts import (
 from shlo_disc.lower_cpu.rows import pointer
 from shlo_disc.lower_cpu.small_products import decode_batch
 from shlo_disc.lower_cpu.spelling import VectorSpelling
-from shlo_disc.lower_cpu.templates import Body, CallBack, Tile, tile_function, union
+from shlo_disc.lower_cpu.templates import CallBack, ElementTile, KernelBody, tile_function, union
 
 
 def backward_extent(kernel: BackwardKernel) -> Dim:
@@ -71,7 +71,7 @@ def _words(dtype: DType, precision: Precision) -> str:
     return "SHLO_ROUNDED_PAIRS" if precision is Precision.DEFAULT else "SHLO_PAIRS"
 
 
-def print_backward(kernel: BackwardKernel, name: str) -> Body:
+def print_backward(kernel: BackwardKernel, name: str) -> KernelBody:
     """A piece of work is a point of the batch, with all rows and keys."""
     emit, dtype = Emitter(VectorSpelling()), kernel.q.dtype
     functions, tables = _functions(kernel, name)
@@ -96,7 +96,7 @@ def print_backward(kernel: BackwardKernel, name: str) -> Body:
     texts = tuple(line for function in functions for line in function.lines)
     sizes = union(*(function.sizes for function in functions), tuple(emit.sizes))
     libraries = (f"attention_backward_{dtype.value}", f"attention_{accumulator(dtype).value}")
-    return Body(texts, (*emit.scopes[0].lines, *lines), sizes, libraries)
+    return KernelBody(texts, (*emit.scopes[0].lines, *lines), sizes, libraries)
 
 
 def _call(kernel: BackwardKernel, emit: Emitter, name: str, tables: dict[str, str]) -> Iterator[str]:
@@ -163,7 +163,7 @@ def _zero(store: Store) -> Store:
 
 def _epilogue(kernel: BackwardKernel, name: str, one: BackwardProduct) -> CallBack:
     """The function that takes rows of a gradient, of keys or of queries."""
-    tile = Tile(kernel.key if one.by_key else kernel.row, one.column, accumulator(kernel.q.dtype))
+    tile = ElementTile(kernel.key if one.by_key else kernel.row, one.column, accumulator(kernel.q.dtype))
     stores = tuple(rewrite_store(store, tile.replacing(one.accumulator)) for store in one.epilogue)
     return tile_function(name, tile, kernel.params, stores, (*kernel.batch, *kernel.inner))
 

@@ -19,9 +19,9 @@ from shlo_disc.lower_cpu.attention.rows import NARROW, print_rows, rows_scratch
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import (
     SIZES,
-    Body,
     CallBack,
-    Tile,
+    ElementTile,
+    KernelBody,
     epilogue,
     signature,
     tile_function,
@@ -102,7 +102,7 @@ def attention_scratch(kernel: AttentionKernel) -> Dim:
     return const(elements * kernel.q.dtype.bytes)
 
 
-def print_attention(kernel: AttentionKernel, name: str) -> Body:
+def print_attention(kernel: AttentionKernel, name: str) -> KernelBody:
     """Each piece of work is a block of rows of one batch; neighbours are done together."""
     if kernel.q.dtype in NARROW:
         return print_rows(kernel, name)
@@ -129,7 +129,7 @@ def print_attention(kernel: AttentionKernel, name: str) -> Body:
         lines = [*_sharing(kernel, emit, name), *lines]
     texts = tuple(line for function in functions for line in function.lines)
     read = union(*(function.sizes for function in functions), tuple(emit.sizes))
-    return Body(texts, (*emit.scopes[0].lines, *lines), read, (f"attention_{kernel.q.dtype.value}",))
+    return KernelBody(texts, (*emit.scopes[0].lines, *lines), read, (f"attention_{kernel.q.dtype.value}",))
 
 
 def _sharing(kernel: AttentionKernel, emit: Emitter, name: str) -> list[str]:
@@ -191,7 +191,7 @@ def _over_pieces(kernel: AttentionKernel, name: str, matrix: str, arguments: str
 
 def _functions(kernel: AttentionKernel, name: str) -> tuple[list[CallBack], str]:
     """The functions that the prelude calls, and their names in the order of its arguments."""
-    tile = Tile(kernel.row, kernel.key, kernel.q.dtype)
+    tile = ElementTile(kernel.row, kernel.key, kernel.q.dtype)
 
     def changing(suffix: str, store: Store) -> CallBack:
         return tile_function(f"{name}_{suffix}", tile, kernel.params, (store,), kernel.batch)

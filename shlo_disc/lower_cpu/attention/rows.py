@@ -21,7 +21,7 @@ from shlo_disc.lower_cpu.attention.parts import (
     words,
 )
 from shlo_disc.lower_cpu.spelling import VectorSpelling
-from shlo_disc.lower_cpu.templates import Body, CallBack, epilogue, union
+from shlo_disc.lower_cpu.templates import CallBack, KernelBody, epilogue, union
 
 # These round after every operation (docs/types.md): weights after their division by the sum, too.
 NARROW = frozenset({DType.F16, DType.BF16})
@@ -42,7 +42,7 @@ def rows_scratch(kernel: AttentionKernel) -> Dim:
 _WORD = 4  # bytes
 
 
-def print_rows(kernel: AttentionKernel, name: str) -> Body:
+def print_rows(kernel: AttentionKernel, name: str) -> KernelBody:
     """Each piece of work is a block of rows of one batch; neighbours share what is laid out of keys and values."""
     emit = Emitter(VectorSpelling())
     functions, hidden = _functions(kernel, name)
@@ -61,7 +61,7 @@ def print_rows(kernel: AttentionKernel, name: str) -> Body:
     lines += [*(INDENT + line for line in scope.lines), "}"]
     texts = tuple(line for function in functions for line in function.lines)
     read = union(*(function.sizes for function in functions), tuple(emit.sizes))
-    return Body(texts, (*emit.scopes[0].lines, *lines), read, (library,))
+    return KernelBody(texts, (*emit.scopes[0].lines, *lines), read, (library,))
 
 
 def _rounding(kernel: AttentionKernel) -> str:

@@ -22,7 +22,7 @@ from shlo_disc.lower_cuda.cost import BARRIER_LATENCY, LOAD_LATENCY
 from shlo_disc.lower_cuda.maps import map_pieces
 from shlo_disc.lower_cuda.points import SECTOR, THREADS, params_of, point_bytes, shared_cycles
 from shlo_disc.lower_cuda.printed import KernelText, Printed, Way
-from shlo_disc.lower_cuda.rows.split_text import UNROLLED, Role, Split, SplitPrinter, join_parts
+from shlo_disc.lower_cuda.rows.split_text import UNROLLED, Role, SplitKernel, SplitPrinter, join_parts
 
 LANES = 32  # results of a block where results lie side by side
 FEW_ROWS = 64  # fewer than multiprocessors: a block per row leaves most of them idle
@@ -122,8 +122,8 @@ class _StagesPrinter:
     def reduce(self, stage: Stage, name: str) -> None:
         """A stage that reduces: in parts, in one block per result, or in one thread per result."""
         lanes, points = lanes_for(stage), _points(stage)
-        whole = Split(Role.WHOLE, stage, lanes, lanes, points)
-        alone = Split(Role.ALONE, stage, THREADS, THREADS, points)
+        whole = SplitKernel(Role.WHOLE, stage, lanes, lanes, points)
+        alone = SplitKernel(Role.ALONE, stage, THREADS, THREADS, points)
         known, ways = points.constant, list[Way]()
         if known is None or known >= 2 * whole.least:
             split = replace(whole, role=Role.PARTS, parts=self._workspaces(whole))
@@ -135,11 +135,11 @@ class _StagesPrinter:
         self.text += [line for way in ways for line in way.text]
         self.ways.append((True, tuple(ways)))
 
-    def _way(self, label: str, name: str, *splits: Split) -> Way:
+    def _way(self, label: str, name: str, *splits: SplitKernel) -> Way:
         printed = [self._kernel(split, name) for split in splits]
         return Way(label, tuple(call for call, _ in printed), tuple(kernel for _, kernel in printed))
 
-    def _workspaces(self, whole: Split) -> tuple[Param, ...]:
+    def _workspaces(self, whole: SplitKernel) -> tuple[Param, ...]:
         """One for the parts of each carry."""
         parts = list[Param]()
         for carry in whole.carries:
@@ -148,7 +148,7 @@ class _StagesPrinter:
         self.buffers += parts
         return tuple(parts)
 
-    def _kernel(self, split: Split, stage: str) -> tuple[GridLaunch[Dim], KernelText]:
+    def _kernel(self, split: SplitKernel, stage: str) -> tuple[GridLaunch[Dim], KernelText]:
         name = f"{stage}_{split.role.value}"
         printer = SplitPrinter(split, self.facts)
         body = printer.lines()
@@ -185,7 +185,7 @@ def _points(stage: Stage) -> Dim:
     return product(a.extent for a, flag in zip(stage.axes, stage.reduced, strict=True) if flag)
 
 
-def _cost(split: Split) -> tuple[Dim, Dim, Dim]:
+def _cost(split: SplitKernel) -> tuple[Dim, Dim, Dim]:
     """Blocks, cycles, latency: the loads of a thread's points, then one barrier per doubling of what has met."""
     rows = split.threads // split.lanes
     parts = split.chunks if split.role is Role.PARTS else const(1)
@@ -197,7 +197,7 @@ def _cost(split: Split) -> tuple[Dim, Dim, Dim]:
     return blocks, cycles, steps * LOAD_LATENCY + meeting + LOAD_LATENCY
 
 
-def _bytes(split: Split) -> int:
+def _bytes(split: SplitKernel) -> int:
     """The memory traffic of a point: neighbouring threads have neighbouring results, or points, or runs of them."""
     axes = split.kept if split.lanes > 1 else split.reduced
     each = _point_bytes(split.stage, axes[-1]) if axes else 4

@@ -23,7 +23,7 @@ from shlo_disc.lower_cuda.cost import (
     SHUFFLE_LATENCY,
     memory_cycles,
 )
-from shlo_disc.lower_cuda.packed_transpose import Turn
+from shlo_disc.lower_cuda.packed_transpose import TransposedLoad
 from shlo_disc.lower_cuda.points import operands_of, point_bytes, stores_of
 from shlo_disc.lower_cuda.rows.teams import Team
 from shlo_disc.lower_cuda.stage_text import is_ordered
@@ -99,7 +99,7 @@ def _traffic_of(stage: Stage, deps: Dependence, known: Collection[tuple[Param, D
     return once + (point_bytes(stage, lane, deps) - once) // L2_SPEED
 
 
-def turn_cost(turn: Turn, team: Team) -> StageCost:
+def turn_cost(turn: TransposedLoad, team: Team) -> StageCost:
     """What the tile of an operand costs per row: a load and a store to scratch, and a barrier on either side."""
     traffic = turn.traffic(team.rows)
     return StageCost(turn.lane.extent, None, False, 1, False, 1, 1, 0, IN_FLIGHT, 0, traffic, 0, barriers=2)

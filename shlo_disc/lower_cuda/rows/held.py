@@ -24,7 +24,7 @@ HELD = 4  # packs of a thread: 16 registers, and as many for what is computed of
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class RegisterKernel:
     """A kernel whose scratch is all in registers, how its stages are packed, and the packs of a row."""
 
     kernel: RowKernel
@@ -32,7 +32,7 @@ class Held:
     packs: Dim
 
 
-def held(kernel: RowKernel, facts: Facts) -> Held | None:
+def held(kernel: RowKernel, facts: Facts) -> RegisterKernel | None:
     """How to hold the rows of a kernel; None if nothing is read twice, or some thread reads what another wrote."""
     lanes = {axis for stage in kernel.stages for axis in stage.axes}
     if len(lanes) != 1 or any(len(s.axes) > 1 or is_ordered(s) for s in kernel.stages):
@@ -80,7 +80,7 @@ def _runs_along(load: Load, lane: Axis) -> bool:
     return split is not None and split[0].constant == 1
 
 
-def _packed(kernel: RowKernel, facts: Facts) -> Held | None:
+def _packed(kernel: RowKernel, facts: Facts) -> RegisterKernel | None:
     """All stages in packs of the width of the narrowest; None if some are not, or scratch is not in whole packs."""
     plans = [pack(stage, facts) for stage in kernel.stages]
     width = min(plan.width for plan in plans if plan.stage.axes)
@@ -92,7 +92,7 @@ def _packed(kernel: RowKernel, facts: Facts) -> Held | None:
     if not all(_in_packs(plan) for plan in plans):
         return None
     (packs,) = {plan.stage.axes[0].extent for plan in plans if plan.stage.axes}
-    return Held(kernel, tuple(plans), packs)
+    return RegisterKernel(kernel, tuple(plans), packs)
 
 
 def _in_packs(plan: StagePlan) -> bool:

@@ -37,11 +37,11 @@ def _at_results(stage: Stage, reduction: Reduction, change: dict[Sym, Dim]) -> t
         for s in reduction.stores
         if isinstance(s.target, Scratch) and s.target.dtype == s.value.dtype
     }
-    reader = _Results(change, known)
+    reader = _ResultReader(change, known)
     return tuple(rewrite_store(store, reader) for store in stage.stores)
 
 
-class _Results(DimRewriter):
+class _ResultReader(DimRewriter):
     """Counts with the loops of the reduction, and reads its results where a formula loads them."""
 
     def __init__(self, change: dict[Sym, Dim], known: dict[Load, Scalar]) -> None:

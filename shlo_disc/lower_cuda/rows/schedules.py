@@ -12,7 +12,7 @@ from shlo_disc.kernels.index_set_splitting import Seams
 from shlo_disc.kernels.inplace import Pairs, positions, row_pairs
 from shlo_disc.kernels.kernel import Param, RowKernel, Stage
 from shlo_disc.lower_cuda.maps import is_map, print_map
-from shlo_disc.lower_cuda.packed_transpose import Turn, spread, turned
+from shlo_disc.lower_cuda.packed_transpose import TransposedLoad, spread, turned
 from shlo_disc.lower_cuda.printed import KernelText, Printed, Way
 from shlo_disc.lower_cuda.rows.columns import is_columns, print_columns, with_columns
 from shlo_disc.lower_cuda.rows.cost import MOST_BLOCKS, block_cost, stage_costs, turn_cost
@@ -82,10 +82,10 @@ def print_teams(kernel: RowKernel, facts: Facts, pairs: Pairs = ()) -> Printed:
     lines, variants = list[str](), list[Variant[Dim]]()
     dealt = [(schedule, _teams(kernel, plans, packed=schedule is not single)) for schedule in schedules]
     if (row := held(kernel, facts)) is not None:
-        schedule = _Schedule(row.kernel, row.plans, single.aliases, "_held", packs=row.packs)
+        schedule = _RowSchedule(row.kernel, row.plans, single.aliases, "_held", packs=row.packs)
         dealt.append((schedule, [team for team in HOLDING if may_hold(team, row.packs)]))
     if (found := turned(kernel)) is not None:
-        tiled = _Schedule(found.kernel, _single_points(found.kernel), single.aliases, "_turned", found.turns)
+        tiled = _RowSchedule(found.kernel, _single_points(found.kernel), single.aliases, "_turned", found.turns)
         dealt.append((tiled, _of_length(kernel, _TILE_LENGTHS, tiled.scratch)))
     for schedule, teams in dealt:
         if teams:
@@ -118,12 +118,14 @@ def block_ways(kernel: RowKernel, facts: Facts, block: int, pairs: Pairs = ()) -
     return tuple(found)
 
 
-def _schedules(kernel: RowKernel, facts: Facts, pairs: Pairs = ()) -> tuple[_Schedule, ...]:
+def _schedules(kernel: RowKernel, facts: Facts, pairs: Pairs = ()) -> tuple[_RowSchedule, ...]:
     """By single points, and by packs if there are any."""
     aliases = frozenset(param for pair in pairs for param in pair)
-    single = _Schedule(kernel, _single_points(kernel), aliases)
+    single = _RowSchedule(kernel, _single_points(kernel), aliases)
     plans = tuple(pack(stage, facts) for stage in kernel.stages)
-    return (single, _Schedule(kernel, plans, aliases, "_packed")) if any(plan.packing for plan in plans) else (single,)
+    return (
+        (single, _RowSchedule(kernel, plans, aliases, "_packed")) if any(plan.packing for plan in plans) else (single,)
+    )
 
 
 def _single_points(kernel: RowKernel) -> tuple[StagePlan, ...]:
@@ -175,14 +177,14 @@ def _may_spill(kernel: RowKernel) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Schedule:
+class _RowSchedule:
     """How all stages are printed."""
 
     kernel: RowKernel
     plans: tuple[StagePlan, ...]
     aliases: frozenset[Param]
     suffix: str = ""
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[TransposedLoad, ...] = ()
     packs: Dim | None = None  # of a row that threads hold in registers
 
     @property

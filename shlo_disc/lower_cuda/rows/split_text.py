@@ -43,7 +43,7 @@ class Role(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class SplitKernel:
     """One kernel of a reduction, whose blocks have `lanes` results each.
 
     `points` are those of a result in the whole reduction; PARTS has `width` lanes and cuts them into runs of `share`.
@@ -127,7 +127,7 @@ class Split:
         return tuple(c for r in self.stage.reductions for c in r.carries)
 
 
-def join_parts(split: Split) -> Split:
+def join_parts(split: SplitKernel) -> SplitKernel:
     """The kernel that combines the parts of another one, in order, and computes what is stored."""
     stage, results, at = split.stage, split.results, const(0)
     for axis in split.kept:
@@ -144,7 +144,7 @@ def join_parts(split: Split) -> Split:
 class SplitPrinter:
     """Prints the body of one kernel of a reduction."""
 
-    def __init__(self, split: Split, facts: Facts) -> None:
+    def __init__(self, split: SplitKernel, facts: Facts) -> None:
         self.split, self.facts = split, facts
         self.emit = Emitter(CudaSpelling())
         self.rows = split.threads // split.lanes

@@ -11,7 +11,7 @@ from shlo_disc.emit.scopes import INDENT, Scope
 from shlo_disc.expr.dim import product
 from shlo_disc.kernels.kernel import Param, RowKernel
 from shlo_disc.lower_cuda.packed import PackedEmitter
-from shlo_disc.lower_cuda.packed_transpose import Turn, print_fill, spread
+from shlo_disc.lower_cuda.packed_transpose import TransposedLoad, print_fill, spread
 from shlo_disc.lower_cuda.points import decode
 from shlo_disc.lower_cuda.printed import KernelText, pointers
 from shlo_disc.lower_cuda.rows.scratch import offsets, syncs
@@ -69,7 +69,7 @@ class TeamPrinter:
         plans: Sequence[StagePlan],
         suffix: str = "",
         aliases: frozenset[Param] = frozenset(),
-        turns: Sequence[Turn] = (),
+        turns: Sequence[TransposedLoad] = (),
         *,
         holds: int = 0,
     ) -> None:

@@ -19,7 +19,7 @@ from shlo_disc.ir.core import Op
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.attributes import ENUMS
 from shlo_disc.parse.body import BodyReader
-from shlo_disc.parse.draft import Draft
+from shlo_disc.parse.draft import OpDraft
 from shlo_disc.parse.form import Directive
 from shlo_disc.parse.spelling import (
     spell_attribute,
@@ -29,7 +29,7 @@ from shlo_disc.parse.writer import BodyWriter
 
 
 def _symbol(name: str) -> Directive:
-    def read(reader: BodyReader, draft: Draft) -> None:
+    def read(reader: BodyReader, draft: OpDraft) -> None:
         draft.attributes[name] = SymbolAttr(reader.symbol())
 
     def write(_writer: BodyWriter, op: Op) -> str:
@@ -41,7 +41,7 @@ def _symbol(name: str) -> Directive:
 def _symbol_string(name: str) -> Directive:
     """A string that is written like a symbol: the target of a custom call."""
 
-    def read(reader: BodyReader, draft: Draft) -> None:
+    def read(reader: BodyReader, draft: OpDraft) -> None:
         draft.attributes[name] = StringAttr(reader.symbol())
 
     def write(_writer: BodyWriter, op: Op) -> str:
@@ -53,7 +53,7 @@ def _symbol_string(name: str) -> Directive:
 
 
 def _string(name: str) -> Directive:
-    def read(reader: BodyReader, draft: Draft) -> None:
+    def read(reader: BodyReader, draft: OpDraft) -> None:
         draft.attributes[name] = StringAttr(reader.string())
 
     def write(_writer: BodyWriter, op: Op) -> str:
@@ -66,7 +66,7 @@ def _integer(dtype: DType) -> Callable[[str], Directive]:
     """Make the directive for a bare number that stands for an integer of `dtype`."""
 
     def directive(name: str) -> Directive:
-        def read(reader: BodyReader, draft: Draft) -> None:
+        def read(reader: BodyReader, draft: OpDraft) -> None:
             draft.attributes[name] = IntegerAttr(reader.integer(dtype), dtype)
 
         def write(_writer: BodyWriter, op: Op) -> str:
@@ -84,7 +84,7 @@ def _integer(dtype: DType) -> Callable[[str], Directive]:
 
 
 def _integers(name: str) -> Directive:
-    def read(reader: BodyReader, draft: Draft) -> None:
+    def read(reader: BodyReader, draft: OpDraft) -> None:
         draft.attributes[name] = DenseArrayAttr(DType.I64, reader.integers())
 
     def write(_writer: BodyWriter, op: Op) -> str:
@@ -100,7 +100,7 @@ def _integers(name: str) -> Directive:
 
 
 def _boolean(name: str) -> Directive:
-    def read(reader: BodyReader, draft: Draft) -> None:
+    def read(reader: BodyReader, draft: OpDraft) -> None:
         token = reader.tokens[reader.at]
         if token not in ("true", "false"):
             raise reader.unexpected("'true' or 'false'")
@@ -134,7 +134,7 @@ def write_enum(attribute: Attribute) -> str:
 
 
 def _enum(name: str) -> Directive:
-    def read(reader: BodyReader, draft: Draft) -> None:
+    def read(reader: BodyReader, draft: OpDraft) -> None:
         draft.attributes[name] = read_enum(reader, name)
 
     return Directive(
@@ -148,7 +148,7 @@ def _enum(name: str) -> Directive:
 def _float(name: str) -> Directive:
     """A bare number that stands for an f64."""
 
-    def read(reader: BodyReader, draft: Draft) -> None:
+    def read(reader: BodyReader, draft: OpDraft) -> None:
         token = reader.tokens[reader.at]
         try:
             draft.attributes[name] = FloatAttr(float(token), DType.F64, token)
@@ -171,7 +171,7 @@ def _float(name: str) -> Directive:
 def _dense(name: str) -> Directive:
     """A literal whose type is that of the only operand."""
 
-    def read(reader: BodyReader, draft: Draft) -> None:
+    def read(reader: BodyReader, draft: OpDraft) -> None:
         at = reader.at
         value = reader.dense()
         draft.attributes[name] = value
@@ -190,7 +190,7 @@ def _dense(name: str) -> Directive:
 def _literal_value(name: str) -> Directive:
     """A literal whose type is the result type: `stablehlo.constant`."""
 
-    def read(reader: BodyReader, draft: Draft) -> None:
+    def read(reader: BodyReader, draft: OpDraft) -> None:
         value = reader.dense()
         draft.attributes[name] = value
         draft.results = (value.type,)

@@ -8,7 +8,7 @@ from shlo_disc.ir.attributes import DenseArrayAttr, IntegerAttr
 from shlo_disc.ir.core import Block, Op
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.body import BodyReader, element_type
-from shlo_disc.parse.draft import Draft, Named
+from shlo_disc.parse.draft import Named, OpDraft
 from shlo_disc.parse.form import Directive
 from shlo_disc.parse.spelling import (
     spell_dictionary,
@@ -21,7 +21,7 @@ from shlo_disc.parse.writer import BodyWriter, operand_names, signature
 _COMMUTATIVE = frozenset(f"stablehlo.{name}" for name in ("add", "multiply", "maximum", "minimum", "and", "or", "xor"))
 
 
-def _read_reduced(reader: BodyReader, draft: Draft) -> None:
+def _read_reduced(reader: BodyReader, draft: OpDraft) -> None:
     while True:
         reader.expect("(")
         reader.operand(draft)
@@ -64,7 +64,7 @@ def _is_applied(writer: BodyWriter, op: Op) -> bool:
     )
 
 
-def _read_reducer(reader: BodyReader, draft: Draft) -> None:
+def _read_reducer(reader: BodyReader, draft: OpDraft) -> None:
     if draft.applies:
         return
     reader.expect("reducer")
@@ -96,7 +96,7 @@ def _reducer_fits(op: Op) -> bool:
 # --- while: `(%iterArg = %a, %iterArg_0 = %b) : T, T cond { … } do { … }`
 
 
-def _read_while(reader: BodyReader, draft: Draft) -> None:
+def _read_while(reader: BodyReader, draft: OpDraft) -> None:
     names: list[tuple[str, int]] = []
 
     def pair() -> None:
@@ -158,7 +158,7 @@ def _plain_arguments(block: Block) -> list[str]:
 _SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
 
 
-def _read_scan(reader: BodyReader, draft: Draft) -> None:
+def _read_scan(reader: BodyReader, draft: OpDraft) -> None:
     reader.expect("(")
     reader.operands(draft)
     reader.expect(")")
@@ -217,7 +217,7 @@ def _scan_fits(op: Op) -> bool:
 # --- composite: `({ … }, { … })`, if it has regions
 
 
-def _read_regions(reader: BodyReader, draft: Draft) -> None:
+def _read_regions(reader: BodyReader, draft: OpDraft) -> None:
     if reader.tokens[reader.at] == "(":
         draft.regions.extend(reader.enclosed("(", ")", reader.region))
 

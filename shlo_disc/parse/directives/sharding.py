@@ -8,7 +8,7 @@ from shlo_disc.ir.attributes import Attribute, IntegerAttr, OpaqueAttr
 from shlo_disc.ir.core import Op
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.body import BodyReader
-from shlo_disc.parse.draft import Draft
+from shlo_disc.parse.draft import OpDraft
 from shlo_disc.parse.form import Directive
 from shlo_disc.parse.writer import BodyWriter
 
@@ -36,7 +36,7 @@ def bracketed(name: str) -> Directive:
     start, end = _TEXTS[name]
     before, opening, after = start[:-1], start[-1], end[1:]
 
-    def read(reader: BodyReader, draft: Draft) -> None:
+    def read(reader: BodyReader, draft: OpDraft) -> None:
         first = reader.at
         reader.skip_brackets(opening)
         draft.attributes[name] = OpaqueAttr(f"{before}{reader.text_between(first, reader.at - 1)}{after}")
@@ -67,7 +67,7 @@ def _direction(attribute: Attribute) -> str | None:
             return None
 
 
-def _read_direction(reader: BodyReader, draft: Draft) -> None:
+def _read_direction(reader: BodyReader, draft: OpDraft) -> None:
     at, expected = reader.at, f"one of {', '.join(_DIRECTIONS)}"
     word = reader.word(expected)
     if word not in _DIRECTIONS:
@@ -81,7 +81,7 @@ def _write_direction(_writer: BodyWriter, op: Op) -> str:
     return word
 
 
-def _read_body(reader: BodyReader, draft: Draft) -> None:
+def _read_body(reader: BodyReader, draft: OpDraft) -> None:
     """`(%arg1: T) { … }`, whose arguments stand before the brace."""
     arguments = reader.enclosed("(", ")", reader.argument)
     draft.regions.append(reader.region(arguments))

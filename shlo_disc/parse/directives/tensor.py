@@ -19,7 +19,7 @@ from shlo_disc.ir.core import Op
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.body import BodyReader
 from shlo_disc.parse.directives.attribute import is_enum, read_enum, write_enum
-from shlo_disc.parse.draft import Draft
+from shlo_disc.parse.draft import OpDraft
 from shlo_disc.parse.form import Directive
 from shlo_disc.parse.literals import decode_dense
 from shlo_disc.parse.spelling import (
@@ -31,7 +31,7 @@ from shlo_disc.parse.writer import BodyWriter
 # --- compare: `LT, %a, %b, SIGNED`
 
 
-def _read_compare_type(reader: BodyReader, draft: Draft) -> None:
+def _read_compare_type(reader: BodyReader, draft: OpDraft) -> None:
     if reader.accept(","):
         draft.attributes["compare_type"] = read_enum(reader, "comparison_type")
 
@@ -49,7 +49,7 @@ def _compare_type_fits(op: Op) -> bool:
 # --- slice: `[0:20:10, 0:4]`
 
 
-def _read_ranges(reader: BodyReader, draft: Draft) -> None:
+def _read_ranges(reader: BodyReader, draft: OpDraft) -> None:
     def one() -> tuple[int, int, int]:
         start = reader.integer()
         reader.expect(":")
@@ -96,7 +96,7 @@ def _integer_list(values: Sequence[int]) -> ArrayAttr:
     return ArrayAttr(tuple([IntegerAttr(value) for value in values]))
 
 
-def _read_dot_dimensions(reader: BodyReader, draft: Draft) -> None:
+def _read_dot_dimensions(reader: BodyReader, draft: OpDraft) -> None:
     fields: dict[str, Attribute] = {}
     if reader.tokens[reader.at] == "batching_dims":
         _read_dimension_pair(reader, "batching_dims", fields)
@@ -145,7 +145,7 @@ def _dot_dimensions_fit(op: Op) -> bool:
     )
 
 
-def _read_precision(reader: BodyReader, draft: Draft) -> None:
+def _read_precision(reader: BodyReader, draft: OpDraft) -> None:
     if reader.tokens[reader.at] == "," and reader.tokens[reader.at + 1] == "precision":
         reader.at += 2
         reader.expect("=")
@@ -163,7 +163,7 @@ def _precision_fits(op: Op) -> bool:
     return found is None or (isinstance(found, ArrayAttr) and all(is_enum(item, "precision") for item in found.items))
 
 
-def _read_algorithm(reader: BodyReader, draft: Draft) -> None:
+def _read_algorithm(reader: BodyReader, draft: OpDraft) -> None:
     if reader.tokens[reader.at] == "," and reader.tokens[reader.at + 1] == "algorithm":
         reader.at += 2
         reader.expect("=")
@@ -194,7 +194,7 @@ _WINDOW_ARRAYS = {
 _WINDOW_KEYS = ("stride", "pad", "lhs_dilate", "rhs_dilate", "reverse")
 
 
-def _read_conv_dimensions(reader: BodyReader, draft: Draft) -> None:
+def _read_conv_dimensions(reader: BodyReader, draft: OpDraft) -> None:
     draft.attributes["dimension_numbers"] = reader.conv_dimensions()
 
 
@@ -204,7 +204,7 @@ def _write_conv_dimensions(_writer: BodyWriter, op: Op) -> str:
     return spell_conv_dimensions(found)
 
 
-def _read_window(reader: BodyReader, draft: Draft) -> None:
+def _read_window(reader: BodyReader, draft: OpDraft) -> None:
     reader.expect("{")
     seen: set[str] = set()
     while not reader.accept("}"):
@@ -294,7 +294,7 @@ _FORMAT_BITS = ("exponent_bits", "mantissa_bits")
 _FORMAT = re.compile(r"e(\d{1,9})m(\d{1,9})")
 
 
-def _read_format(reader: BodyReader, draft: Draft) -> None:
+def _read_format(reader: BodyReader, draft: OpDraft) -> None:
     match = _FORMAT.fullmatch(reader.tokens[reader.at])
     if match is None:
         raise reader.unexpected("a number format such as 'e5m10'")

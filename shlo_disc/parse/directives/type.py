@@ -12,7 +12,7 @@ from shlo_disc.ir.attributes import (
 from shlo_disc.ir.core import Op
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.body import BodyReader
-from shlo_disc.parse.draft import Draft
+from shlo_disc.parse.draft import OpDraft
 from shlo_disc.parse.form import Directive, Read
 from shlo_disc.parse.spelling import (
     spell_dictionary,
@@ -30,7 +30,7 @@ def _write_spaced_operands(_writer: BodyWriter, op: Op) -> str:
     return f" {operand_names(op.operands)}" if op.operands else ""
 
 
-def _read_functional(reader: BodyReader, draft: Draft) -> None:
+def _read_functional(reader: BodyReader, draft: OpDraft) -> None:
     reader.functional(draft)
 
 
@@ -41,7 +41,7 @@ def _write_functional(_writer: BodyWriter, op: Op) -> str:
 def _or_functional(read_short: Read, short: Callable[[Op], str | None]) -> Directive:
     """A short way to state the types, where they allow it; else the functional form."""
 
-    def read(reader: BodyReader, draft: Draft) -> None:
+    def read(reader: BodyReader, draft: OpDraft) -> None:
         if reader.tokens[reader.at] == "(":
             reader.functional(draft)
         else:
@@ -54,7 +54,7 @@ def _or_functional(read_short: Read, short: Callable[[Op], str | None]) -> Direc
     return Directive(read, write)
 
 
-def _read_same(reader: BodyReader, draft: Draft) -> None:
+def _read_same(reader: BodyReader, draft: OpDraft) -> None:
     at = reader.at
     type_ = reader.type()
     for operand in draft.operands:
@@ -68,7 +68,7 @@ def _write_same(op: Op) -> str | None:
     return spell_type(type_) if all(operand.type == type_ for operand in op.operands) else None
 
 
-def _read_select(reader: BodyReader, draft: Draft) -> None:
+def _read_select(reader: BodyReader, draft: OpDraft) -> None:
     at = reader.at
     predicate = reader.type()
     reader.expect(",")
@@ -94,7 +94,7 @@ def _parts(type_: Type) -> Type | None:
     return TensorType(type_.shape, _PARTS[type_.dtype], type_.encoding)
 
 
-def _read_complex(reader: BodyReader, draft: Draft) -> None:
+def _read_complex(reader: BodyReader, draft: OpDraft) -> None:
     at = reader.at
     type_ = reader.type()
     part = _parts(type_)
@@ -110,7 +110,7 @@ def _write_complex(op: Op) -> str | None:
     return spell_type(type_) if all(operand.type == part for operand in op.operands) else None
 
 
-def _read_tuple(reader: BodyReader, draft: Draft) -> None:
+def _read_tuple(reader: BodyReader, draft: OpDraft) -> None:
     at = reader.at
     type_ = reader.type()
     if not isinstance(type_, TupleType):
@@ -125,11 +125,11 @@ def _write_tuple(op: Op) -> str | None:
     return spell_type(type_) if type_ == TupleType(members) else None
 
 
-def _read_result(reader: BodyReader, draft: Draft) -> None:
+def _read_result(reader: BodyReader, draft: OpDraft) -> None:
     draft.results = (reader.type(),)
 
 
-def _read_list(reader: BodyReader, draft: Draft) -> None:
+def _read_list(reader: BodyReader, draft: OpDraft) -> None:
     """`: T, T`: the results have the types of the operands."""
     at = reader.at
     types = reader.types()
@@ -141,7 +141,7 @@ def _write_each(_writer: BodyWriter, op: Op) -> str:
     return spell_type(op.operands[0].type)
 
 
-def _read_each(reader: BodyReader, draft: Draft) -> None:
+def _read_each(reader: BodyReader, draft: OpDraft) -> None:
     """`: T`, the type of each operand; there are no results."""
     at = reader.at
     reader.check_types(draft, [reader.type()] * len(draft.operands), at)
@@ -151,7 +151,7 @@ def _each_fits(op: Op) -> bool:
     return len({operand.type for operand in op.operands}) == 1 and not op.results
 
 
-def _read_listed(reader: BodyReader, draft: Draft) -> None:
+def _read_listed(reader: BodyReader, draft: OpDraft) -> None:
     at = reader.at
     reader.check_types(draft, reader.types(), at)
 
@@ -160,7 +160,7 @@ def _write_listed(_writer: BodyWriter, op: Op) -> str:
     return ", ".join([spell_type(operand.type) for operand in op.operands])
 
 
-def _read_barrier(reader: BodyReader, draft: Draft) -> None:
+def _read_barrier(reader: BodyReader, draft: OpDraft) -> None:
     """`{…} %a, %b : T, T`, or `()` in the place of nothing; attributes may stand behind the operands too."""
     if reader.tokens[reader.at] == "{":
         draft.attributes.update(reader.dictionary())
@@ -181,7 +181,7 @@ def _write_barrier(writer: BodyWriter, op: Op) -> str:
     return f"{attributes} {operand_names(op.operands)} : {_write_listed(writer, op)}"
 
 
-def _read_returned(reader: BodyReader, draft: Draft) -> None:
+def _read_returned(reader: BodyReader, draft: OpDraft) -> None:
     at = reader.at
     if draft.operands or reader.tokens[at] == ":":
         reader.expect(":")
@@ -192,7 +192,7 @@ def _write_returned(writer: BodyWriter, op: Op) -> str:
     return f" : {_write_listed(writer, op)}" if op.operands else ""
 
 
-def _read_arrow(reader: BodyReader, draft: Draft) -> None:
+def _read_arrow(reader: BodyReader, draft: OpDraft) -> None:
     """`: T, T -> T`, without parentheses around the operand types."""
     at = reader.at
     if reader.tokens[at] == "(":

@@ -23,7 +23,14 @@ from shlo_disc import codec
 from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import CacheWarning, ToolchainError
 from shlo_disc.gc_pause import gc_paused
-from shlo_disc.runtime.building.folders import RefusedError, discard, inner_folder, read_file, root_folder, write_file
+from shlo_disc.runtime.building.folders import (
+    UnsafeFolderError,
+    discard,
+    inner_folder,
+    read_file,
+    root_folder,
+    write_file,
+)
 from shlo_disc.runtime.building.temporary import TEMPORARY_HELP, check_execution, temporary_folder
 from shlo_disc.runtime.building.trimming import trim
 
@@ -175,7 +182,7 @@ class Cache:
                     f"cannot write to the temporary folder {root}: {reason}\n  help: {TEMPORARY_HELP}"
                 ) from error
             is_first, self._temporary, self._room = self._temporary is None, temporary, 0
-            if isinstance(error, RefusedError):
+            if isinstance(error, UnsafeFolderError):
                 self._own = None  # who may have written to it is not read either
         if is_first:
             warnings.warn(
@@ -203,7 +210,7 @@ class Cache:
             with suppress(OSError), _inside(root, kind, key[:2], make=False) as folder:
                 try:
                     data = read_file(folder, file, self.limit)
-                except RefusedError:
+                except UnsafeFolderError:
                     data = b""
                 body = data[:-_DIGEST]
                 if data[-_DIGEST:] == _seal(name, body):
@@ -219,10 +226,10 @@ def _prepared(asked: Path) -> Path:
     """
     try:
         if asked.parts[:1] == ("~",) and not Path.home().is_dir():
-            raise RefusedError(f"there is no home folder {Path.home()}", _HOME)
+            raise UnsafeFolderError(f"there is no home folder {Path.home()}", _HOME)
         path = asked.expanduser().absolute()
     except RuntimeError as error:
-        raise RefusedError("no home folder is known", _HOME) from error
+        raise UnsafeFolderError("no home folder is known", _HOME) from error
     path = Path(os.path.realpath(path.parent), path.name)
     with root_folder(path) as folder:
         check_execution(folder)
@@ -238,7 +245,7 @@ def _check_room(folder: Path) -> None:
 def _remedy(error: Exception) -> str:
     """How to mend what keeps a folder from being used."""
     match error:
-        case RefusedError():
+        case UnsafeFolderError():
             return error.remedy
         case OSError() if error.errno in _NO_ROOM:
             return "make room on its file system"
@@ -261,7 +268,7 @@ def _inside(root: Path, *names: str, make: bool = True) -> Generator[int]:
         for name in names:
             try:
                 folder = stack.enter_context(inner_folder(folder, name, make=make))
-            except RefusedError:
+            except UnsafeFolderError:
                 discard(folder, name)
                 folder = stack.enter_context(inner_folder(folder, name, make=make))
         yield folder

@@ -26,7 +26,7 @@ _ABOVE = "let only you and the system write to the folders above it"
 NEW_FILE = ".new-"  # the names of files that are not whole yet begin so
 
 
-class RefusedError(OSError):
+class UnsafeFolderError(OSError):
     """Found a folder or a file that somebody else may have written, or that cannot be used as one."""
 
     def __init__(self, why: str, remedy: str = "remove it, or make it yours and writable by nobody else") -> None:
@@ -38,8 +38,9 @@ class RefusedError(OSError):
 def root_folder(path: Path, *, make: bool = True) -> Generator[int]:
     """A folder anywhere, as a file descriptor; `path` has no links above it.
 
-    With `make`, it and those above it are made for this user alone where they are missing. Raises `RefusedError` if
-    somebody else may write to it or replace it, and `OSError` if it is missing or cannot be made.
+    With `make`, it and those above it are made for this user alone where they are missing. Raises
+    `UnsafeFolderError` if somebody else may write to it or replace it, and `OSError` if it is missing, or cannot be
+    made.
     """
     is_closed = False
     for above in reversed(path.parents):
@@ -72,15 +73,18 @@ def _check_above(path: Path) -> bool:
     """
     found, me = path.lstat(), os.geteuid()
     if found.st_uid not in (me, 0, Path("/").stat().st_uid):
-        raise RefusedError(f"{path} above it belongs to user {found.st_uid}, expected {me} or the system", _ABOVE)
+        raise UnsafeFolderError(f"{path} above it belongs to user {found.st_uid}, expected {me} or the system", _ABOVE)
     if found.st_mode & _OTHERS_WRITE and not found.st_mode & stat.S_ISVTX:
-        raise RefusedError(f"others may write to {path} above it (mode {stat.S_IMODE(found.st_mode):04o})", _ABOVE)
+        raise UnsafeFolderError(f"others may write to {path} above it (mode {stat.S_IMODE(found.st_mode):04o})", _ABOVE)
     return found.st_uid == me and not found.st_mode & 0o077
 
 
 @contextmanager
 def inner_folder(outer: int, name: str, *, make: bool) -> Generator[int]:
-    """A folder in an open one. Raises `FileNotFoundError` if it is missing, `RefusedError` as `root_folder` does."""
+    """A folder in an open one.
+
+    Raises `FileNotFoundError` if it is missing, `UnsafeFolderError` as `root_folder` does.
+    """
     if make:
         with suppress(FileExistsError):
             os.mkdir(name, _ONLY_MINE, dir_fd=outer)
@@ -97,11 +101,11 @@ def _open_folder(name: str | Path, outer: int | None = None) -> int:
         folder = os.open(name, _FOLDER, dir_fd=outer)
     except OSError as error:
         if error.errno in _NO_FOLDER:
-            raise RefusedError("it is a link, or no folder") from error
+            raise UnsafeFolderError("it is a link, or no folder") from error
         raise
     try:
         _check_mine(os.fstat(folder))
-    except RefusedError:
+    except UnsafeFolderError:
         os.close(folder)
         raise
     return folder
@@ -109,26 +113,29 @@ def _open_folder(name: str | Path, outer: int | None = None) -> int:
 
 def _check_mine(found: os.stat_result) -> None:
     if found.st_uid != os.geteuid():
-        raise RefusedError(f"it belongs to user {found.st_uid}, expected {os.geteuid()}")
+        raise UnsafeFolderError(f"it belongs to user {found.st_uid}, expected {os.geteuid()}")
     if found.st_mode & _OTHERS_WRITE:
-        raise RefusedError(f"others may write to it (mode {stat.S_IMODE(found.st_mode):04o})")
+        raise UnsafeFolderError(f"others may write to it (mode {stat.S_IMODE(found.st_mode):04o})")
 
 
 def read_file(folder: int, name: str, most: int) -> bytes:
-    """A whole file of at most so many bytes. Raises `FileNotFoundError`, or `RefusedError` for what is no such file."""
+    """A whole file of at most so many bytes.
+
+    Raises `FileNotFoundError`, or `UnsafeFolderError` for what is no such file.
+    """
     try:
         file = os.open(name, _FILE, dir_fd=folder)
     except FileNotFoundError:
         raise
     except OSError as error:  # a link, a socket, a file that may not be read
-        raise RefusedError(f"it cannot be opened as a file: {error.strerror}") from error
+        raise UnsafeFolderError(f"it cannot be opened as a file: {error.strerror}") from error
     with os.fdopen(file, "rb") as opened:
         found = os.fstat(file)
         if not stat.S_ISREG(found.st_mode):
-            raise RefusedError("it is no file")
+            raise UnsafeFolderError("it is no file")
         _check_mine(found)
         if found.st_size > most:
-            raise RefusedError(f"it has {found.st_size} bytes, expected at most {most}")
+            raise UnsafeFolderError(f"it has {found.st_size} bytes, expected at most {most}")
         with suppress(OSError):  # on a file system that cannot be written
             os.utime(file)
         return opened.read()

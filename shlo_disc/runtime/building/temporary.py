@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from shlo_disc.diagnostics import ToolchainError
-from shlo_disc.runtime.building.folders import RefusedError, root_folder
+from shlo_disc.runtime.building.folders import UnsafeFolderError, root_folder
 
 TEMPORARY_HELP = "set TMPDIR to a folder with room, on a file system that is not mounted noexec"
 _NEEDED = 16 << 20  # bytes: some programs
@@ -23,9 +23,9 @@ _folders: dict[int, Path] = {}  # by process: a forked one must not use what its
 
 
 def check_execution(folder: int) -> None:
-    """Raise `RefusedError` for an open folder whose files cannot be mapped as code."""
+    """Raise `UnsafeFolderError` for an open folder whose files cannot be mapped as code."""
     if os.fstatvfs(folder).f_flag & _NO_EXECUTION:
-        raise RefusedError("code cannot be loaded from its file system", "mount that without noexec")
+        raise UnsafeFolderError("code cannot be loaded from its file system", "mount that without noexec")
 
 
 def temporary_folder() -> Path:

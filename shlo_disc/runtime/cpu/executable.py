@@ -23,13 +23,13 @@ from shlo_disc.runtime.cpu.lapack import bind_lapack
 from shlo_disc.runtime.cpu.vm import Vm
 from shlo_disc.runtime.dispatch import Log, TracingDriver, explain_dispatch
 from shlo_disc.runtime.donation import own, take
-from shlo_disc.runtime.driver import Driver, HostDriver, Plan
+from shlo_disc.runtime.driver import CallPlan, Driver, HostDriver
 from shlo_disc.runtime.entry import Entry, open_entry, refusal
 from shlo_disc.runtime.executable import Stats
 from shlo_disc.runtime.interop import Array, dtype_of, jax_types, to_jax
 from shlo_disc.runtime.library import (
     Binder,
-    Program,
+    LoadedProgram,
     Runtime,
     open_program,
     open_runtime,
@@ -42,7 +42,7 @@ from shlo_disc.runtime.threads import default_threads
 _PLANS_KEPT = 4096
 
 
-class _Frame:
+class _CallFrame:
     """The C arrays of one call. Used by one call at a time, and kept for the next."""
 
     def __init__(self, results: int, binding: Binding) -> None:
@@ -63,7 +63,7 @@ class CpuExecutable:
 
     is_on_host = True
 
-    def __init__(self, artifact: Artifact, program: Program, runtime: Runtime, driver: Driver) -> None:
+    def __init__(self, artifact: Artifact, program: LoadedProgram, runtime: Runtime, driver: Driver) -> None:
         self.artifact = artifact
         self.program = program
         self.runtime = runtime
@@ -81,10 +81,10 @@ class CpuExecutable:
         self._locate = runtime.locate
         self._has_host_calls = bool(host_calls(artifact.steps))
         self._kept = {one.result: one.argument for one in artifact.donations if one.result is not None}
-        self._plans: dict[bytes, Plan] = {}
+        self._plans: dict[bytes, CallPlan] = {}
         self._signatures: set[bytes] = set()
-        self._idle: list[_Frame] = []
-        self._frames: list[_Frame] = []
+        self._idle: list[_CallFrame] = []
+        self._frames: list[_CallFrame] = []
 
     def __call__(self, arrays: Sequence[Any]) -> tuple[Array, ...]:
         """Run the program on `arrays`, in the order of `artifact.arguments`, without those that are bound.
@@ -156,7 +156,7 @@ class CpuExecutable:
     def arena_bytes(self, arrays: Sequence[Any]) -> int:
         """Bytes of temporaries that a call with these arrays needs."""
         binding = self.binding
-        frame = _Frame(len(self.artifact.results), binding)
+        frame = _CallFrame(len(self.artifact.results), binding)
         self._bind_arrays(frame, binding, tuple(arrays))
         return self._driver.plan(self._raw(frame)).arena_bytes
 
@@ -238,7 +238,7 @@ class CpuExecutable:
             conform(self.artifact, self._dtypes, arrays, self.binding.shapes)  # says which size is wrong
             raise _cannot_bind(arrays)
         while found is None:  # again if another thread has just made room for its plans
-            frame = _Frame(0, self.binding)
+            frame = _CallFrame(0, self.binding)
             self._bind_arrays(frame, self.binding, arrays)
             key = frame.key.tobytes()
             plan = self._plans.get(key) or self._new_plan(frame, key)
@@ -246,7 +246,7 @@ class CpuExecutable:
             found = entry.flat(arrays)
         return found
 
-    def _outputs(self, plan: Plan, taken: Mapping[int, Array]) -> tuple[Array, ...]:
+    def _outputs(self, plan: CallPlan, taken: Mapping[int, Array]) -> tuple[Array, ...]:
         """Arrays for the results: fresh, or on the memory of an argument that was taken."""
         found = list[Array]()
         for number, (shelf, shape, dtype) in enumerate(plan.outputs):
@@ -254,7 +254,7 @@ class CpuExecutable:
             found.append(shelf.array(shape, dtype) if argument is None else np.ndarray(shape, dtype, taken[argument]))
         return tuple(found)
 
-    def _bind_arrays(self, frame: _Frame, binding: Binding, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _bind_arrays(self, frame: _CallFrame, binding: Binding, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         """Fill the frame's pointers and raw sizes; returns what must live during the call."""
         if self._fits(frame, binding.binder, arrays):
             return arrays
@@ -263,21 +263,21 @@ class CpuExecutable:
             raise _cannot_bind(usable)
         return usable
 
-    def _fits(self, frame: _Frame, binder: Binder, arrays: tuple[Any, ...]) -> bool:
+    def _fits(self, frame: _CallFrame, binder: Binder, arrays: tuple[Any, ...]) -> bool:
         """Bind the arrays if all are exactly as the program takes them."""
         if len(arrays) != len(binder.places):
             return False
         return self._bind(binder.pointer, py_object(arrays), frame.pointers, frame.raw) == 0
 
-    def _new_frame(self) -> _Frame:
-        frame = _Frame(len(self.artifact.results), self.binding)
+    def _new_frame(self) -> _CallFrame:
+        frame = _CallFrame(len(self.artifact.results), self.binding)
         self._frames.append(frame)
         return frame
 
-    def _raw(self, frame: _Frame) -> tuple[int, ...]:
+    def _raw(self, frame: _CallFrame) -> tuple[int, ...]:
         return tuple(frame.raw)[: self.artifact.given]
 
-    def _new_plan(self, frame: _Frame, key: bytes) -> Plan:
+    def _new_plan(self, frame: _CallFrame, key: bytes) -> CallPlan:
         plan = self._driver.plan(self._raw(frame))
         if len(self._plans) >= _PLANS_KEPT:
             self._plans = {}

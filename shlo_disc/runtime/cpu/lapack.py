@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import ToolchainError
-from shlo_disc.runtime.library import Program, pointers
+from shlo_disc.runtime.library import LoadedProgram, pointers
 
 LIBRARY = "lapack"  # what a source file that calls LAPACK names among its libraries
 _MODULES = ("scipy.linalg.cython_lapack", "scipy.linalg.cython_blas")
@@ -28,7 +28,7 @@ class _Threads(ctypes.Structure):
     ]
 
 
-def bind_lapack(artifact: Artifact, program: Program) -> None:
+def bind_lapack(artifact: Artifact, program: LoadedProgram) -> None:
     """Fill in the table of a program that calls LAPACK. Raises `ToolchainError` without a SciPy that has it."""
     if not any(LIBRARY in file.libraries for file in artifact.kernels):
         return

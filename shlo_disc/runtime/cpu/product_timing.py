@@ -52,7 +52,7 @@ class Gemm(ctypes.Structure):
     ]  # fmt: skip
 
 
-class _Schedule(ctypes.Structure):
+class _GemmSchedule(ctypes.Structure):
     """`ShloSchedule` of gemm.h."""
 
     _fields_ = [
@@ -76,7 +76,7 @@ class Stand:
         m, n, k = sizes
         a, b, c = (self._memory(name, count) for name, count in (("a", m * k), ("b", k * n), ("c", m * n)))
         kernel = candidate.kernel
-        schedule = _Schedule(FORMS.index(kernel.form), kernel.tile_rows, kernel.vectors, depth=kernel.depth)
+        schedule = _GemmSchedule(FORMS.index(kernel.form), kernel.tile_rows, kernel.vectors, depth=kernel.depth)
         gemm = Gemm(a.ctypes.data, b.ctypes.data, k, 1, n, 1, m, n, k, None, ctypes.addressof(schedule))
         keep = (a, b, c, schedule, gemm)
         fixed = [ctypes.c_int64(x) for x in (candidate.rows, self.size)]
@@ -98,14 +98,14 @@ class Stand:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class TimedCandidate:
     """A candidate on a product: what is timed."""
 
     candidate: Candidate
     sizes: Sizes
 
 
-def time_trials(stand: Stand, trials: Sequence[Trial], rounds: int, show: Show = _nobody) -> list[float]:
+def time_trials(stand: Stand, trials: Sequence[TimedCandidate], rounds: int, show: Show = _nobody) -> list[float]:
     """The least seconds of each trial, of so many rounds through all of them: what else runs slows one round of all."""
     calls = [stand.call(trial.candidate, trial.sizes) for trial in trials]
     times = [_repeats(call) for call in calls]
@@ -128,14 +128,14 @@ def _repeats(call: Callable[[int], None]) -> int:
     return max(1, math.ceil(_TURN / max(time.thread_time() - started, 1e-9)))
 
 
-def rate_trials(kernel: MicroKernel) -> Iterator[Trial]:
+def rate_trials(kernel: MicroKernel) -> Iterator[TimedCandidate]:
     """What the rates of a micro-kernel are learnt of."""
     for n, k in _PANELS:
         for m in _ROWS:
-            yield Trial(Candidate(kernel, *_BLOCK), (m, n, k))
+            yield TimedCandidate(Candidate(kernel, *_BLOCK), (m, n, k))
 
 
-def fit_rates(trials: Sequence[Trial], seconds: Sequence[float], near: int) -> Rates:
+def fit_rates(trials: Sequence[TimedCandidate], seconds: Sequence[float], near: int) -> Rates:
     """The rates by which the model comes closest to what was measured.
 
     Least squares of the logarithms of ratios, under a loss that grows like their absolute value where they are large

@@ -9,15 +9,15 @@ from typing import Literal
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import InternalError
-from shlo_disc.host_ir import Choice, Copy, HostCall, Launch, Region
-from shlo_disc.runtime.driver import NO_SCRATCH, Plan, allot, calls_on_host, sizes_in_python
-from shlo_disc.runtime.entry import HostProgram
+from shlo_disc.host_ir import Choice, Copy, HostCall, Launch, LaunchGroup
+from shlo_disc.runtime.driver import NO_SCRATCH, CallPlan, allot, calls_on_host, sizes_in_python
+from shlo_disc.runtime.entry import NativeProgram
 from shlo_disc.runtime.host_calls import memory_of
 from shlo_disc.runtime.interop import Array
-from shlo_disc.runtime.library import Pointers, Program, Runtime, pointers, words
+from shlo_disc.runtime.library import LoadedProgram, Pointers, Runtime, pointers, words
 from shlo_disc.runtime.memory import aligned
 from shlo_disc.runtime.packing import Constants, Packer
-from shlo_disc.runtime.steps import Buffers, Leaf, Observer, Places, fetch_from_host, leaves, walk
+from shlo_disc.runtime.steps import BufferPlaces, Buffers, Leaf, Observer, fetch_from_host, leaves, walk
 from shlo_disc.size_expr import evaluate
 
 
@@ -25,12 +25,12 @@ class Vm:
     """Executes `Artifact.steps`: the same kernels and results as the generated host program."""
 
     kind: Literal["c", "vm"] = "vm"
-    entry_point: HostProgram | None = None
+    entry_point: NativeProgram | None = None
 
     def __init__(
         self,
         artifact: Artifact,
-        program: Program,
+        program: LoadedProgram,
         runtime: Runtime,
         observe: Observer | None = None,
     ) -> None:
@@ -45,18 +45,18 @@ class Vm:
         self._program = program  # the kernels live as long as it does
         self._kernels = {name: ctypes.c_void_p(program.address(name)) for name in names}
 
-    def plan(self, raw: tuple[int, ...]) -> Plan:
+    def plan(self, raw: tuple[int, ...]) -> CallPlan:
         """Check the sizes and compute the others, in Python."""
         return allot(self._artifact, sizes_in_python(self._artifact, raw))
 
     def run(
-        self, arguments: Pointers, results: Pointers, plan: Plan, arena: ctypes.c_void_p, owner: object = None
+        self, arguments: Pointers, results: Pointers, plan: CallPlan, arena: ctypes.c_void_p, owner: object = None
     ) -> None:
         """Fill the results, one step after the other."""
         symbols = dict(zip(self._artifact.symbols, plan.symbols, strict=False))
         whole = {} if self._observe is None else self._held_whole(symbols)
         aside = {slot: memory.ctypes.data for slot, memory in whole.items()}
-        places = Places(arguments, results, self.constants.pointers, arena.value or 0, aside)
+        places = BufferPlaces(arguments, results, self.constants.pointers, arena.value or 0, aside)
         buffers = Buffers(self._artifact, symbols, places, fetch_from_host)
         memory = memory_of((owner, self.constants))
         walk(self._artifact.steps, buffers, partial(self._execute, memory), self._observe)
@@ -75,7 +75,7 @@ class Vm:
                 self._host_calls.run(step, buffers, memory)
             case Launch():
                 self._launch(step, buffers)
-            case Region():
+            case LaunchGroup():
                 self._by_rows(step, buffers)
             case Copy(source, target):
                 ctypes.memmove(buffers.address(target), buffers.address(source), buffers.size(target))
@@ -96,7 +96,7 @@ class Vm:
             if not done:
                 raise MemoryError(NO_SCRATCH)
 
-    def _by_rows(self, region: Region, buffers: Buffers) -> None:
+    def _by_rows(self, region: LaunchGroup, buffers: Buffers) -> None:
         """Launches by rows, each as a `ShloMember` of `device/call/runtime.h`: all of its fields are words."""
         kept, members = list[object](), list[int]()
         for member in region.members:

@@ -9,7 +9,7 @@ from typing import assert_never
 
 from shlo_disc.device.headers import integer_macros
 from shlo_disc.host_ir import Command, Copy, Fill, GridLaunch, Product
-from shlo_disc.runtime.cuda.device import Function
+from shlo_disc.runtime.cuda.device import LoadedKernel
 from shlo_disc.runtime.cuda.table import CUBLAS_ERROR, Functions
 from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.steps import Buffers
@@ -19,7 +19,7 @@ _TYPES = integer_macros("call/driver.h")
 _DEFAULT_ALGORITHM = -1
 
 
-def execute(command: Command, buffers: Buffers, table: Functions, kernels: Mapping[str, Function]) -> int:
+def execute(command: Command, buffers: Buffers, table: Functions, kernels: Mapping[str, LoadedKernel]) -> int:
     """Queue a command; 0, or the error that the device gave."""
     match command:
         case GridLaunch():
@@ -36,7 +36,7 @@ def execute(command: Command, buffers: Buffers, table: Functions, kernels: Mappi
             assert_never(command)
 
 
-def _launch(command: GridLaunch, buffers: Buffers, table: Functions, kernels: Mapping[str, Function]) -> int:
+def _launch(command: GridLaunch, buffers: Buffers, table: Functions, kernels: Mapping[str, LoadedKernel]) -> int:
     if (blocks := buffers.value(command.blocks)) <= 0:
         return 0
     values = [ctypes.c_int64(buffers.address(slot)) for slot in command.buffers]

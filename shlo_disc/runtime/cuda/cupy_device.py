@@ -25,7 +25,7 @@ from shlo_disc.artifact import SourceFile
 from shlo_disc.diagnostics import InternalError, ToolchainError
 from shlo_disc.runtime.building.cache import Cache, digest, open_cache
 from shlo_disc.runtime.cuda import nvrtc
-from shlo_disc.runtime.cuda.device import Function, IndexType, Limits, Memory
+from shlo_disc.runtime.cuda.device import DeviceMemory, IndexType, Limits, LoadedKernel
 from shlo_disc.runtime.cuda.interop import Interop
 from shlo_disc.runtime.cuda.table import CUBLAS_ERROR, OUT_OF_MEMORY, Functions, Table
 from shlo_disc.runtime.interop import dtype_of
@@ -128,7 +128,7 @@ class _Memory:
         self.pointer: int = owner.ptr
 
 
-class _Loaded(dict[str, Function]):
+class _Loaded(dict[str, LoadedKernel]):
     """Functions, and the modules that hold them."""
 
     modules: tuple[object, ...] = ()
@@ -139,7 +139,7 @@ class _Graph:
         self.launch: Callable[[], object] = graph.launch  # a method of CuPy's: no call in between
 
 
-class _Local(threading.local):
+class _ThreadState(threading.local):
     """What each thread has of its own: a table, a stream to record on, and whether it has CUDA's context."""
 
     ready: bool = False
@@ -154,7 +154,7 @@ class CudaDevice(Interop):
     def __init__(self, cupy: Any, number: int, cache: Cache) -> None:
         super().__init__(cupy, number)
         self._cache = cache
-        self._local = _Local()
+        self._local = _ThreadState()
         self._alloc = cupy.cuda.alloc
         self._driver = ctypes.CDLL(_DRIVER)
         device = cupy.cuda.Device(number)
@@ -165,7 +165,7 @@ class CudaDevice(Interop):
 
     # -- kernels
 
-    def load(self, files: Sequence[SourceFile], names: Sequence[str], index: IndexType) -> Mapping[str, Function]:
+    def load(self, files: Sequence[SourceFile], names: Sequence[str], index: IndexType) -> Mapping[str, LoadedKernel]:
         self._enter()
         with ThreadPoolExecutor(available_threads()) as pool:
             longest_first = sorted(files, key=lambda file: -len(file.text))
@@ -192,7 +192,7 @@ class CudaDevice(Interop):
             self._cache.keep("cubins", key, cubin)
         return cubin
 
-    def _function(self, handle: int) -> Function:
+    def _function(self, handle: int) -> LoadedKernel:
         """What a kernel takes; it may ask for all shared memory that a block can have."""
         function, value = ctypes.c_void_p(handle), ctypes.c_int()
         found = list[int]()
@@ -202,7 +202,7 @@ class CudaDevice(Interop):
         registers, shared = found
         most = self.limits.shared_per_block - shared
         self._check(self._driver.cuFuncSetAttribute(function, _MOST_DYNAMIC_SHARED, most))
-        return Function(handle, registers, shared)
+        return LoadedKernel(handle, registers, shared)
 
     def _check(self, code: int) -> None:
         if code:
@@ -304,7 +304,7 @@ class CudaDevice(Interop):
         self._check(functions.copy(memory.pointer, pointer, size, functions.stream) if size else 0)
         return memory
 
-    def export_array(self, memory: Memory, shape: tuple[int, ...], dtype: str) -> Any:
+    def export_array(self, memory: DeviceMemory, shape: tuple[int, ...], dtype: str) -> Any:
         assert isinstance(memory, _Memory), "all memory is CuPy's"
         return self._own(shape, dtype_of(dtype), memory.owner)
 

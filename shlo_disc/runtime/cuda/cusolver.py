@@ -25,7 +25,7 @@ from shlo_disc.runtime.cuda.matrices import (
     OTHER,
     SIDE,
     Arrays,
-    Libraries,
+    CupyLibraries,
     by_columns,
     count_of,
     each,
@@ -56,7 +56,7 @@ extern "C" __global__ void pivots_to_permutation(const int* pivots, int* rows, l
 _PERMUTE_THREADS = 128
 
 
-def bind_routine(libraries: Libraries, routine: Routine, on_host: Callable[[Callee], Callee]) -> Callee:
+def bind_routine(libraries: CupyLibraries, routine: Routine, on_host: Callable[[Callee], Callee]) -> Callee:
     """What computes a routine that `is_in_cusolver` of `lower_cuda/host_libraries.py`.
 
     cuSOLVER before CUDA 12.6 has no geev: then SciPy computes it, and a `RuntimeWarning` says so.
@@ -76,7 +76,7 @@ def bind_routine(libraries: Libraries, routine: Routine, on_host: Callable[[Call
 # -- routines; each is queued with operands that it does not write
 
 
-def _factor(lib: Libraries, uplo: str, a: Any, factor: Any, info: Any) -> None:
+def _factor(lib: CupyLibraries, uplo: str, a: Any, factor: Any, info: Any) -> None:
     """Cholesky's factor in place. By columns the transposed matrix is there, whose other triangle is this one.
 
     cuSOLVER may use the triangle that it does not fill.
@@ -92,7 +92,7 @@ def _factor(lib: Libraries, uplo: str, a: Any, factor: Any, info: Any) -> None:
         lib.solve("potrfBatched", a, fill, n, places.data.ptr, n, info.data.ptr, count)
 
 
-def _potrf(lib: Libraries, call: Routine, operands: Arrays, results: Arrays) -> None:
+def _potrf(lib: CupyLibraries, call: Routine, operands: Arrays, results: Arrays) -> None:
     (a,), (factor, info) = operands, results
     if not a.size:
         info[...] = 0
@@ -101,7 +101,7 @@ def _potrf(lib: Libraries, call: Routine, operands: Arrays, results: Arrays) -> 
     factor[...] = lib.cupy.where(is_in(lib, a.shape[-1], call.options), factor, a)
 
 
-def _cholesky(lib: Libraries, call: Routine, operands: Arrays, results: Arrays) -> None:
+def _cholesky(lib: CupyLibraries, call: Routine, operands: Arrays, results: Arrays) -> None:
     """NaN everywhere where there is no factor, also where NaN is in it."""
     (a,), (factor,), cupy = operands, results, lib.cupy
     info = lib.empty(a.shape[:-2], np.int32)
@@ -111,7 +111,7 @@ def _cholesky(lib: Libraries, call: Routine, operands: Arrays, results: Arrays) 
     factor[...] = cupy.where(is_there[..., None, None], triangle, np.nan)
 
 
-def _trsm(lib: Libraries, call: Routine, operands: Arrays, results: Arrays) -> None:
+def _trsm(lib: CupyLibraries, call: Routine, operands: Arrays, results: Arrays) -> None:
     """By columns, `op(a) x = b` is `x^T op(a)^T = b^T`: the other side and the other triangle, the same operation."""
     (a, b), (x,), (side, uplo, trans, diag) = operands, results, call.options
     x[...] = b
@@ -126,7 +126,7 @@ def _trsm(lib: Libraries, call: Routine, operands: Arrays, results: Arrays) -> N
     lib.multiply("trsmBatched", a, *options, columns, rows, *where, count)
 
 
-def _getrf(lib: Libraries, _: Routine, operands: Arrays, results: Arrays) -> None:
+def _getrf(lib: CupyLibraries, _: Routine, operands: Arrays, results: Arrays) -> None:
     (a,), (factors, pivots, info) = operands, results
     if not a.size:
         info[...] = 0
@@ -142,7 +142,7 @@ def _getrf(lib: Libraries, _: Routine, operands: Arrays, results: Arrays) -> Non
     put_rows(factors, x)
 
 
-def _geqrf(lib: Libraries, _: Routine, operands: Arrays, results: Arrays) -> None:
+def _geqrf(lib: CupyLibraries, _: Routine, operands: Arrays, results: Arrays) -> None:
     (a,), (factors, tau) = operands, results
     (m, n), count, x = a.shape[-2:], count_of(a), by_columns(a)
     size: int = lib.solve("geqrf_bufferSize", a, m, n, x.data.ptr, m)
@@ -152,7 +152,7 @@ def _geqrf(lib: Libraries, _: Routine, operands: Arrays, results: Arrays) -> Non
     put_rows(factors, x)
 
 
-def _orgqr(lib: Libraries, _: Routine, operands: Arrays, results: Arrays) -> None:
+def _orgqr(lib: CupyLibraries, _: Routine, operands: Arrays, results: Arrays) -> None:
     (a, tau), (q,) = operands, results
     if not tau.size:
         fill_units(lib, results)
@@ -165,7 +165,7 @@ def _orgqr(lib: Libraries, _: Routine, operands: Arrays, results: Arrays) -> Non
     put_rows(q, x)
 
 
-def _ormqr(lib: Libraries, call: Routine, operands: Arrays, results: Arrays) -> None:
+def _ormqr(lib: CupyLibraries, call: Routine, operands: Arrays, results: Arrays) -> None:
     (a, tau, c), (product,) = operands, results
     if not tau.size:
         product[...] = c
@@ -181,7 +181,7 @@ def _ormqr(lib: Libraries, call: Routine, operands: Arrays, results: Arrays) -> 
     put_rows(product, x)
 
 
-def _permute(lib: Libraries, _: Routine, operands: Arrays, results: Arrays) -> None:
+def _permute(lib: CupyLibraries, _: Routine, operands: Arrays, results: Arrays) -> None:
     """Interchanges of rows, from 0, as the order that they leave behind: one thread for each matrix, as in jaxlib."""
     (pivots,), (rows,) = operands, results
     rows[...] = lib.cupy.arange(rows.shape[-1], dtype=np.int32)
@@ -191,7 +191,7 @@ def _permute(lib: Libraries, _: Routine, operands: Arrays, results: Arrays) -> N
     kernel((-(-count // _PERMUTE_THREADS),), (_PERMUTE_THREADS,), (pivots, rows, *sizes))
 
 
-ROUTINES: Mapping[str, Callable[[Libraries, Routine, Arrays, Arrays], None]] = {
+ROUTINES: Mapping[str, Callable[[CupyLibraries, Routine, Arrays, Arrays], None]] = {
     "potrf": _potrf,
     "cholesky": _cholesky,
     "trsm": _trsm,

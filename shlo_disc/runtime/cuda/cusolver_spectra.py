@@ -15,7 +15,7 @@ from shlo_disc.runtime.cuda.matrices import (
     FILL,
     VECTORS,
     Arrays,
-    Libraries,
+    CupyLibraries,
     by_columns,
     count_of,
     each,
@@ -35,7 +35,7 @@ _TO_COMPLEX: Mapping[str, str] = {
 }
 
 
-def gesvd(lib: Libraries, call: Routine, operands: Arrays, results: Arrays) -> None:
+def gesvd(lib: CupyLibraries, call: Routine, operands: Arrays, results: Arrays) -> None:
     """QR iterations, which take no matrix that is wider than high.
 
     By columns, the memory of a wide one is its transpose `v* s u^T`, so its left vectors by columns are v^H by rows.
@@ -76,7 +76,7 @@ def _parameters(create: Callable[[], int], destroy: Callable[[int], None]) -> Ge
         destroy(made)
 
 
-def gesdd(lib: Libraries, call: Routine, operands: Arrays, results: Arrays) -> None:
+def gesdd(lib: CupyLibraries, call: Routine, operands: Arrays, results: Arrays) -> None:
     """Singular values by the Jacobi method, where it is the faster one; it gives v instead of v^H."""
     (a,), job = operands, call.options
     (m, n), count = a.shape[-2:], count_of(a)
@@ -110,7 +110,7 @@ def gesdd(lib: Libraries, call: Routine, operands: Arrays, results: Arrays) -> N
         right[...] = v[:, : right.shape[-2]].conj().reshape(right.shape)
 
 
-def syevd(lib: Libraries, call: Routine, operands: Arrays, results: Arrays) -> None:
+def syevd(lib: CupyLibraries, call: Routine, operands: Arrays, results: Arrays) -> None:
     """Batches of small matrices by the Jacobi method."""
     (a,), (job, uplo) = operands, call.options
     values, info = results[-2:]
@@ -135,7 +135,7 @@ def syevd(lib: Libraries, call: Routine, operands: Arrays, results: Arrays) -> N
         put_rows(results[0], x)
 
 
-def geev(lib: Libraries, call: Routine, operands: Arrays, results: Arrays) -> None:
+def geev(lib: CupyLibraries, call: Routine, operands: Arrays, results: Arrays) -> None:
     """Right vectors or none. Matrices that are not finite have the info -4 and NaN everywhere, as on the host."""
     (a,), job, cupy = operands, call.options[1], lib.cupy
     *values, info = results

@@ -29,7 +29,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class LoadedKernel:
     """A loaded kernel: its handle for `cuLaunchKernel`, and what one block of it takes."""
 
     handle: int
@@ -49,7 +49,7 @@ class DeviceArray(NamedTuple):
     owner: object
 
 
-class Memory(Protocol):
+class DeviceMemory(Protocol):
     """Bytes on the device; freed (in the order of its stream) when it is dropped."""
 
     @property
@@ -79,7 +79,7 @@ class Device(Protocol):
         """Whether products can be computed; looks for cuBLAS when it is first asked."""
         ...
 
-    def load(self, files: Sequence[SourceFile], names: Sequence[str], index: IndexType) -> Mapping[str, Function]:
+    def load(self, files: Sequence[SourceFile], names: Sequence[str], index: IndexType) -> Mapping[str, LoadedKernel]:
         """Compile kernels, with `idx` standing for `index`, and load them. The caller keeps the mapping alive."""
         ...
 
@@ -90,11 +90,11 @@ class Device(Protocol):
         """
         ...
 
-    def allocate(self, size: int) -> Memory:
+    def allocate(self, size: int) -> DeviceMemory:
         """`size` bytes (0 too), aligned to 256, with anything in them."""
         ...
 
-    def upload(self, data: bytes) -> Memory:
+    def upload(self, data: bytes) -> DeviceMemory:
         """A constant, on the device."""
         ...
 
@@ -113,15 +113,15 @@ class Device(Protocol):
         """
         ...
 
-    def writable(self, array: object) -> Memory | None:
+    def writable(self, array: object) -> DeviceMemory | None:
         """The memory of an array of the device's own library, which may be written; None of anything else's."""
         ...
 
-    def copy(self, pointer: int, size: int) -> Memory:
+    def copy(self, pointer: int, size: int) -> DeviceMemory:
         """Fresh memory with the bytes that begin there."""
         ...
 
-    def export_array(self, memory: Memory, shape: tuple[int, ...], dtype: str) -> Any:
+    def export_array(self, memory: DeviceMemory, shape: tuple[int, ...], dtype: str) -> Any:
         """A fresh result as an array of the device's own library."""
         ...
 

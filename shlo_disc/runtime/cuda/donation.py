@@ -6,16 +6,16 @@ import math
 from collections.abc import Mapping, Sequence
 
 from shlo_disc.artifact import Donation
-from shlo_disc.runtime.cuda.device import Device, DeviceArray, Memory
+from shlo_disc.runtime.cuda.device import Device, DeviceArray, DeviceMemory
 from shlo_disc.runtime.donation import is_apart
 from shlo_disc.runtime.interop import dtype_of
 
 
 def take_on_device(
     device: Device, donations: Sequence[Donation], given: Sequence[object], bound: Sequence[DeviceArray]
-) -> Mapping[int, Memory]:
+) -> Mapping[int, DeviceMemory]:
     """The memory to overwrite, by the number of the argument. `bound` is what a call was `given`, on the device."""
-    found = dict[int, Memory]()
+    found = dict[int, DeviceMemory]()
     sizes = [math.prod(array.shape) * dtype_of(array.dtype).itemsize for array in bound]
     spans = [(array.pointer, array.pointer + size) for array, size in zip(bound, sizes, strict=True)]
     for donation in donations:

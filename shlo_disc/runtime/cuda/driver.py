@@ -18,19 +18,19 @@ from shlo_disc.host_ir import (
     GridLaunch,
     HostCall,
     Launch,
+    LaunchGroup,
     Product,
-    Region,
     Step,
     While,
 )
 from shlo_disc.runtime.callees import Libraries, bind
 from shlo_disc.runtime.cuda.commands import execute
-from shlo_disc.runtime.cuda.device import Device, Function
+from shlo_disc.runtime.cuda.device import Device, LoadedKernel
 from shlo_disc.runtime.cuda.table import OUT_OF_MEMORY, Functions
 from shlo_disc.runtime.driver import Sizes, sizes_in_c, sizes_in_python
 from shlo_disc.runtime.host_calls import HostCalls, Session
-from shlo_disc.runtime.library import Pointers, Program, Words, pointers
-from shlo_disc.runtime.steps import Buffers, Leaf, Observer, Places, host_calls, leaves, walk
+from shlo_disc.runtime.library import LoadedProgram, Pointers, Words, pointers
+from shlo_disc.runtime.steps import BufferPlaces, Buffers, Leaf, Observer, host_calls, leaves, walk
 from shlo_disc.size_expr import evaluate
 
 _MOST_32_BIT = 2**31 - 2**24  # elements; the margin is for what is added to an index: a grid's stride
@@ -53,10 +53,10 @@ def has_products(artifact: Artifact) -> bool:
 class GpuCall:
     """One call, ready to be queued. `owner` keeps its memory alive for the arrays that host calls get."""
 
-    places: Places
+    places: BufferPlaces
     symbols: Words
     functions: Pointers
-    kernels: Mapping[str, Function]
+    kernels: Mapping[str, LoadedKernel]
     choices: Sequence[int]
     owner: object
 
@@ -88,7 +88,7 @@ class GpuHostDriver:
 
     kind: Literal["c", "vm"] = "c"
 
-    def __init__(self, artifact: Artifact, program: Program, device: Device) -> None:
+    def __init__(self, artifact: Artifact, program: LoadedProgram, device: Device) -> None:
         self._artifact, self._explain = artifact, device.explain_error
         self._host_calls = calls_on_device(artifact, device)
         self._program = program  # the functions live as long as it does
@@ -146,7 +146,7 @@ class GpuVm:
                         one(command, buffers)
                 case Copy():
                     one(step, buffers)
-                case Launch() | Region():
+                case Launch() | LaunchGroup():
                     raise InternalError(f"a launch for CPU threads in a program for a GPU: {step}")
 
         buffers = Buffers(self._artifact, symbols, call.places, self._fetch)
@@ -181,7 +181,7 @@ def _labels(steps: Sequence[Step]) -> Iterator[str]:
                 yield "reading the number of a branch"
                 for branch in branches:
                     yield from _labels(branch)
-            case Launch() | Region():
+            case Launch() | LaunchGroup():
                 raise InternalError(f"a launch for CPU threads in a program for a GPU: {step}")
             case _:
                 assert_never(step)
@@ -206,6 +206,6 @@ def _label(command: Command) -> str:
             assert_never(command)
 
 
-def function_pointers(names: Sequence[str], kernels: Mapping[str, Function]) -> Pointers:
+def function_pointers(names: Sequence[str], kernels: Mapping[str, LoadedKernel]) -> Pointers:
     """The handles that the generated host program takes."""
     return pointers([kernels[name].handle for name in names])

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 
-class _Local(threading.local):
+class _ThreadEvents(threading.local):
     """What each thread has of its own."""
 
     last: Any = None  # the event of its last `hold`, if that needed one
@@ -21,7 +21,7 @@ class Events:
 
     def __init__(self, cupy: Any) -> None:
         self._cupy, self._own = cupy, cupy.ndarray
-        self._local = _Local()
+        self._local = _ThreadEvents()
         self._lock = threading.Lock()
         self._held: deque[tuple[Any, Sequence[object]]] = deque()  # events that did not come yet, when last asked
         self._free: list[Any] = []

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shlo_disc.artifact import Argument, Artifact, Reading
+from shlo_disc.artifact import Argument, Artifact, SizeReading
 from shlo_disc.diagnostics import ArgumentTypeError, InternalError, ShloDiscError
 from shlo_disc.runtime.arguments import check_count, check_sizes, check_type, conform_one
 from shlo_disc.runtime.binding import BoundMemory, PackedArray, Span, bound_memory, refuse_donated, span_of
-from shlo_disc.runtime.cuda.device import Device, DeviceArray, IndexType, Memory
+from shlo_disc.runtime.cuda.device import Device, DeviceArray, DeviceMemory, IndexType
 from shlo_disc.runtime.cuda.donation import take_on_device
 from shlo_disc.runtime.cuda.driver import GpuCall, GpuDriver, GpuVm, has_products, is_wide
 from shlo_disc.runtime.cuda.graphs import GraphCache
@@ -28,16 +28,16 @@ from shlo_disc.runtime.driver import Sizes
 from shlo_disc.runtime.executable import Stats
 from shlo_disc.runtime.interop import dtype_of, kind_of
 from shlo_disc.runtime.library import pointers
-from shlo_disc.runtime.steps import Observer, Places, has_control_flow, host_calls
+from shlo_disc.runtime.steps import BufferPlaces, Observer, has_control_flow, host_calls
 
 _PLANS_KEPT = 4096
-_NONE_TAKEN: Mapping[Any, Memory] = MappingProxyType({})
+_NONE_TAKEN: Mapping[Any, DeviceMemory] = MappingProxyType({})
 _OTHER_LIBRARIES = frozenset({"jax", "dlpack"})
 _ALIGNED = 16  # bytes that one vectorized access moves
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class _GpuPlan:
     """What a call needs that depends on its sizes alone; and the choices, by which arguments are not aligned."""
 
     number: int  # of no other plan of the program, whatever is bound
@@ -85,7 +85,7 @@ class GpuExecutable:
         self._result_dtypes = tuple(result.dtype for result in artifact.results)
         self._constants = [device.upload(constant.data) for constant in artifact.constants]
         self._constant_places = pointers([memory.pointer for memory in self._constants])
-        self._plans: dict[tuple[tuple[int, ...], ...], _Plan] = {}
+        self._plans: dict[tuple[tuple[int, ...], ...], _GpuPlan] = {}
         self._donates = bool(artifact.donations)
         self._numbers = count()
         self._signatures: dict[int, tuple[int, ...]] = {}  # of the plans that were called, by number
@@ -117,7 +117,7 @@ class GpuExecutable:
         plan = self._plan(bound, arrays)
         used, taken, kept = self._take(bound, arrays) if self._donates else (bound, _NONE_TAKEN, _NONE_TAKEN)
         addresses, owners = [plan.number], arrays
-        results: list[Memory] = []
+        results: list[DeviceMemory] = []
         for one in used:
             addresses.append(one.pointer)
             if one.owner is not None:
@@ -145,7 +145,7 @@ class GpuExecutable:
 
     def _take(
         self, bound: Sequence[DeviceArray], arrays: Sequence[Any]
-    ) -> tuple[Sequence[DeviceArray], Mapping[int, Memory], Mapping[int | None, Memory]]:
+    ) -> tuple[Sequence[DeviceArray], Mapping[int, DeviceMemory], Mapping[int | None, DeviceMemory]]:
         """The arrays as the call reads them; the memory of those that it overwrites, by their numbers; by results'."""
         taken = take_on_device(self.device, self.artifact.donations, self._among(arrays), self._among(bound))
         every = zip(self._places, bound, strict=True)
@@ -336,7 +336,7 @@ class GpuExecutable:
 
     # -- plans
 
-    def _plan(self, brought: Sequence[DeviceArray], arrays: Sequence[Any]) -> _Plan:
+    def _plan(self, brought: Sequence[DeviceArray], arrays: Sequence[Any]) -> _GpuPlan:
         """The plan for the shapes of the arguments and what is read from them; what came before is known to be right.
 
         `arrays` are what is `brought`: of those that are on the host, elements are read there.
@@ -351,7 +351,9 @@ class GpuExecutable:
         key = (*shapes, read)
         return self._plans.get(key) or self._new_plan(key, bound, read)
 
-    def _new_plan(self, key: tuple[tuple[int, ...], ...], bound: Sequence[DeviceArray], read: tuple[int, ...]) -> _Plan:
+    def _new_plan(
+        self, key: tuple[tuple[int, ...], ...], bound: Sequence[DeviceArray], read: tuple[int, ...]
+    ) -> _GpuPlan:
         """Check the sizes, and find all others."""
         artifact, shapes = self.artifact, [one.shape for one in bound]
         check_sizes(artifact, dict(enumerate(shapes)), self.held)
@@ -361,13 +363,13 @@ class GpuExecutable:
         index: IndexType = self._index or ("int64_t" if is_wide(artifact, symbols) else "int32_t")
         wanted = zip(artifact.results, sizes.shapes, strict=True)
         result_bytes = tuple(math.prod(s) * dtype_of(r.dtype).itemsize for r, s in wanted)
-        plan = _Plan(next(self._numbers), sizes, tuple(sizes.symbols), index, result_bytes)
+        plan = _GpuPlan(next(self._numbers), sizes, tuple(sizes.symbols), index, result_bytes)
         if len(self._plans) >= _PLANS_KEPT:
             self._plans = {}
         self._plans[key] = plan
         return plan
 
-    def _read(self, reading: Reading, bound: Sequence[DeviceArray], arrays: Sequence[Any]) -> int:
+    def _read(self, reading: SizeReading, bound: Sequence[DeviceArray], arrays: Sequence[Any]) -> int:
         """An element of an argument. One that is on the device is waited for."""
         number, dtype = reading.argument, self._dtypes[reading.argument]
         if not isinstance(arrays[number], DeviceArray) and kind_of(arrays[number]) not in _OTHER_LIBRARIES:
@@ -375,7 +377,7 @@ class GpuExecutable:
         data = self.device.download(bound[number].pointer + reading.element * dtype.itemsize, dtype.itemsize)
         return int(np.frombuffer(data, dtype)[0])
 
-    def _choose(self, plan: _Plan, bound: Sequence[DeviceArray]) -> tuple[int, ...]:
+    def _choose(self, plan: _GpuPlan, bound: Sequence[DeviceArray]) -> tuple[int, ...]:
         misaligned = frozenset(k for k, array in enumerate(bound) if array.pointer % _ALIGNED)
         if (choices := plan.choices.get(misaligned)) is None:
             symbols = plan.sizes.symbols[: len(self.artifact.symbols)]
@@ -383,11 +385,16 @@ class GpuExecutable:
         return choices
 
     def _prepare(
-        self, plan: _Plan, bound: Sequence[DeviceArray], results: Sequence[Memory], arena: Memory, owner: object
+        self,
+        plan: _GpuPlan,
+        bound: Sequence[DeviceArray],
+        results: Sequence[DeviceMemory],
+        arena: DeviceMemory,
+        owner: object,
     ) -> GpuCall:
         """`owner` keeps all of the memory alive."""
         kernels = self._kernels.of(plan.index)
-        places = Places(
+        places = BufferPlaces(
             pointers([array.pointer for array in bound]),
             pointers([memory.pointer for memory in results]),
             self._constant_places,

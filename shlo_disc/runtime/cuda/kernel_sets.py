@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from shlo_disc.artifact import Artifact
-from shlo_disc.runtime.cuda.device import Device, Function, IndexType
+from shlo_disc.runtime.cuda.device import Device, IndexType, LoadedKernel
 from shlo_disc.runtime.cuda.driver import function_pointers, has_products, kernel_names
 from shlo_disc.runtime.cuda.launch_table import Chooser, LaunchTable
 from shlo_disc.runtime.library import Pointers
@@ -17,7 +17,7 @@ from shlo_disc.runtime.library import Pointers
 class KernelSet:
     """Kernels with one width of indices, and the table that chooses among them."""
 
-    functions: Mapping[str, Function]
+    functions: Mapping[str, LoadedKernel]
     handles: Pointers
     table: LaunchTable
 

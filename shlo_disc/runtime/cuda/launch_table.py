@@ -35,7 +35,7 @@ from typing import TypeAlias, assert_never
 from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.host_ir import Choice, Command, Copy, Fill, GridLaunch, Guard, Product, Variant
-from shlo_disc.runtime.cuda.device import Function, Limits
+from shlo_disc.runtime.cuda.device import Limits, LoadedKernel
 from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.steps import leaves, slots_of
 from shlo_disc.size_expr import SizeExpr, SizeTable
@@ -76,7 +76,7 @@ def cheapest(choice: Choice, legal: Sequence[Estimate]) -> int:
     return min(legal, key=lambda estimate: estimate.cycles).number
 
 
-def occupancy(limits: Limits, function: Function, threads: int, shared: int) -> int:
+def occupancy(limits: Limits, function: LoadedKernel, threads: int, shared: int) -> int:
     """How many blocks of a kernel a multiprocessor holds at once.
 
     >>> limits = Limits(132, 2048, 32, 65536, 233472, 232448)
@@ -131,7 +131,7 @@ def product_cycles(limits: Limits, product: Product, sizes: tuple[int, int, int,
 
 
 @dataclass(frozen=True, slots=True)
-class _Values:
+class _SizeValues:
     """The values of an artifact's sizes in one call, found by object: hashes take longer."""
 
     positions: Mapping[int, int]
@@ -148,7 +148,7 @@ class LaunchTable:
         self,
         artifact: Artifact,
         limits: Limits,
-        functions: Mapping[str, Function],
+        functions: Mapping[str, LoadedKernel],
         chooser: Chooser,
         *,
         has_cublas: bool,
@@ -162,10 +162,10 @@ class LaunchTable:
 
     def choose(self, symbols: Sequence[int], misaligned: Collection[int]) -> tuple[int, ...]:
         """The variant of every choice, by number. `misaligned` are arguments that do not start at 16 bytes."""
-        values = _Values(self._at, self._numbers.evaluate(symbols))
+        values = _SizeValues(self._at, self._numbers.evaluate(symbols))
         return tuple(self._one(choice, values, misaligned) for choice in self._choices)
 
-    def _one(self, choice: Choice, values: _Values, misaligned: Collection[int]) -> int:
+    def _one(self, choice: Choice, values: _SizeValues, misaligned: Collection[int]) -> int:
         refusals = [self._refusal(v, values, misaligned) for v in choice.variants]
         legal = [
             Estimate(k, sum(self._cycles(command, values) for command in v.commands))
@@ -177,7 +177,7 @@ class LaunchTable:
             raise InternalError(f"no variant of choice {choice.number} can run at these sizes\n{reasons}")
         return self._chooser(choice, legal)
 
-    def _refusal(self, variant: Variant, values: _Values, misaligned: Collection[int]) -> str:
+    def _refusal(self, variant: Variant, values: _SizeValues, misaligned: Collection[int]) -> str:
         """Why a variant is not legal; empty if it is."""
         for guard in variant.guards:
             if not _holds(guard, values):
@@ -191,7 +191,7 @@ class LaunchTable:
         buffers = [self._artifact.buffers[slot] for slot in slots]
         return any(buffer.kind == "argument" and buffer.number in misaligned for buffer in buffers)
 
-    def _obstacle(self, command: Command, values: _Values) -> str:
+    def _obstacle(self, command: Command, values: _SizeValues) -> str:
         """Why the device cannot run a command; empty if it can."""
         match command:
             case Product():
@@ -211,7 +211,7 @@ class LaunchTable:
             case _:
                 assert_never(command)
 
-    def _cycles(self, command: Command, values: _Values) -> float:
+    def _cycles(self, command: Command, values: _SizeValues) -> float:
         match command:
             case GridLaunch():
                 blocks = values[command.blocks]
@@ -235,7 +235,7 @@ class LaunchTable:
                 assert_never(command)
 
 
-def _holds(guard: Guard, values: _Values) -> bool:
+def _holds(guard: Guard, values: _SizeValues) -> bool:
     return _RELATIONS[guard.relation](values[guard.lhs], values[guard.rhs])
 
 

@@ -35,7 +35,7 @@ Arrays: TypeAlias = Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Libraries:
+class CupyLibraries:
     """CuPy, its bindings of cuSOLVER and cuBLAS, and `cupyx.cusolver`."""
 
     cupy: Any
@@ -64,13 +64,13 @@ class Libraries:
         return self.cupy.arange(start, start + step * len(x), step, dtype=np.uintp)
 
 
-def open_libraries(cupy: Any) -> Libraries:
+def open_libraries(cupy: Any) -> CupyLibraries:
     """The libraries that CuPy goes with. Raises `ToolchainError` if one is missing."""
     try:
         solver, blas, checks = map(
             import_module, ("cupy_backends.cuda.libs.cusolver", "cupy_backends.cuda.libs.cublas", "cupyx.cusolver")
         )
-        return Libraries(cupy, solver, blas, checks)
+        return CupyLibraries(cupy, solver, blas, checks)
     except (ImportError, RuntimeError) as error:
         raise ToolchainError(
             f"the program computes linear algebra, for which cuSOLVER is needed: {error}\n"
@@ -105,13 +105,13 @@ def each(count: int, *arrays: Any) -> Iterator[tuple[int, ...]]:
         yield tuple(x.data.ptr + k * size for x, size in zip(arrays, sizes, strict=True))
 
 
-def is_in(lib: Libraries, n: int, uplo: str) -> Any:
+def is_in(lib: CupyLibraries, n: int, uplo: str) -> Any:
     """Which elements are in a triangle, its diagonal too."""
     lower = lib.cupy.tri(n, dtype=bool)
     return lower if uplo == "L" else lower.T
 
 
-def fill_units(lib: Libraries, results: Arrays) -> None:
+def fill_units(lib: CupyLibraries, results: Arrays) -> None:
     """Unit matrices, what a product of no reflections is; the rest is an info of 0, or has no elements."""
     for result in results:
         if result.dtype.kind == "i":

@@ -19,7 +19,7 @@ _ELF = b"\x7fELF"
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class Cubin:
     """The code of a file for one architecture, and what the compiler said: registers, shared memory, spills."""
 
     cubin: bytes
@@ -59,7 +59,7 @@ def architectures() -> tuple[int, ...]:
     return tuple(_library().getSupportedArchs())
 
 
-def compile_kernels(text: str, name: str, architecture: int, index: IndexType) -> Compiled:
+def compile_kernels(text: str, name: str, architecture: int, index: IndexType) -> Cubin:
     """One file of kernels as a cubin. Raises `ToolchainError` if NVRTC refuses it, or makes something else."""
     library, flags = _library(), options(architecture, index)
     names, texts = headers().keys(), headers().values()
@@ -68,7 +68,7 @@ def compile_kernels(text: str, name: str, architecture: int, index: IndexType) -
         program = library.createProgram(text, name, tuple(t.encode() for t in texts), tuple(n.encode() for n in names))
         library.compileProgram(program, flags)
         # The binding takes the last byte for the end of a string.
-        made = Compiled(library.getCUBIN(program) + b"\0", library.getProgramLog(program))
+        made = Cubin(library.getCUBIN(program) + b"\0", library.getProgramLog(program))
     except (RuntimeError, UnicodeDecodeError) as error:
         raise _failed(f"failed on generated code: {error}", name, flags, _log(library, program)) from error
     else:

@@ -26,20 +26,20 @@ from shlo_disc.verify.checks import (
 from shlo_disc.verify.dims import list_slot, number_slot
 from shlo_disc.verify.families.create import literal_type
 from shlo_disc.verify.families.elementwise import COMPLEX_PARTS, compare_slots, compare_type, complex_element
-from shlo_disc.verify.rules import AttributeSlot, Check, Kind, Rules, Slot
+from shlo_disc.verify.rules import AttributeSlot, Check, Rules, Slot, TypeKind
 from shlo_disc.verify.types import Shape, shapes_agree, spell_shape
-from shlo_disc.verify.view import Refusal, View
+from shlo_disc.verify.view import OpView, Refusal
 
 # Most ops take tensors whose number of dimensions is not known; those take any kind of them.
-_ANY = Kind.TENSOR | Kind.UNRANKED
-_REAL = Kind.FLOAT | Kind.UNRANKED
-_COMPLEX = Kind.COMPLEX | Kind.UNRANKED
+_ANY = TypeKind.TENSOR | TypeKind.UNRANKED
+_REAL = TypeKind.FLOAT | TypeKind.UNRANKED
+_COMPLEX = TypeKind.COMPLEX | TypeKind.UNRANKED
 _ANALYTIC = _REAL | _COMPLEX
-_BITS = Kind.BOOL | Kind.INTEGER | Kind.UNRANKED
-_BOOL = Kind.BOOL | Kind.UNRANKED
-_NUMBER = _ANY & ~Kind.BOOL
+_BITS = TypeKind.BOOL | TypeKind.INTEGER | TypeKind.UNRANKED
+_BOOL = TypeKind.BOOL | TypeKind.UNRANKED
+_NUMBER = _ANY & ~TypeKind.BOOL
 
-_UNARY: Mapping[str, Kind] = {
+_UNARY: Mapping[str, TypeKind] = {
     "_asin_acos_kernel": _COMPLEX,
     "acos": _ANALYTIC,
     "acosh": _ANALYTIC,
@@ -61,17 +61,17 @@ _UNARY: Mapping[str, Kind] = {
 }
 _PREDICATES = ("is_inf", "is_neg_inf", "is_pos_inf")
 _BINARY: Mapping[str, tuple[Slot, Slot]] = {
-    "mulhi": (Slot("lhs", Kind.INTEGER), Slot("rhs", Kind.INTEGER)),
+    "mulhi": (Slot("lhs", TypeKind.INTEGER), Slot("rhs", TypeKind.INTEGER)),
     "next_after": (Slot("x", _REAL), Slot("y", _REAL)),
     "polygamma": (Slot("n", _REAL), Slot("x", _REAL)),
     "zeta": (Slot("x", _REAL), Slot("q", _REAL)),
 }
 # CHLO takes any tensors for most of these; here an op takes what it takes without broadcasting. Shifts of what is no
 # integer are refused where they are legalized.
-_BROADCAST: Mapping[str, Kind] = {
+_BROADCAST: Mapping[str, TypeKind] = {
     "add": _ANY,
     "and": _BITS,
-    "atan2": _NUMBER & ~Kind.INTEGER,
+    "atan2": _NUMBER & ~TypeKind.INTEGER,
     "divide": _NUMBER,
     "maximum": _ANY,
     "minimum": _ANY,
@@ -93,7 +93,7 @@ _BROADCAST: Mapping[str, Kind] = {
 # --- elementwise
 
 
-def _unary(name: str, kind: Kind) -> Rules:
+def _unary(name: str, kind: TypeKind) -> Rules:
     constraints = {"C1": same_baseline_types("operand", "result")}
     return Rules(f"chlo.{name}", (Slot("operand", kind),), (Slot("result", kind),), constraints=constraints)
 
@@ -112,19 +112,19 @@ def _binary(name: str, operands: tuple[Slot, Slot]) -> Rules:
 # --- broadcasts of two operands: the sizes of the one with fewer dimensions stand along `broadcast_dimensions`
 
 
-def _by_rank(view: View) -> tuple[Shape, Shape]:
+def _by_rank(view: OpView) -> tuple[Shape, Shape]:
     """Give the shape with more dimensions and the one with fewer."""
     lhs, rhs = view.shape("lhs"), view.shape("rhs")
     return (lhs, rhs) if len(lhs) > len(rhs) else (rhs, lhs)
 
 
-def _dimensions(view: View) -> tuple[int, ...]:
+def _dimensions(view: OpView) -> tuple[int, ...]:
     """Give `broadcast_dimensions`; without it sizes stand below each other from the right."""
     large, small = _by_rank(view)
     return view.integers("broadcast_dimensions", tuple(range(len(large) - len(small), len(large))))
 
 
-def _broadcast_dimensions(view: View) -> Refusal | None:
+def _broadcast_dimensions(view: OpView) -> Refusal | None:
     large, small = _by_rank(view)
     found = _dimensions(view)
     if len(found) != len(small) or list(found) != sorted(set(found)):
@@ -132,14 +132,14 @@ def _broadcast_dimensions(view: View) -> Refusal | None:
     return refuse_outside("'broadcast_dimensions'", found, len(large))
 
 
-def _aligned(view: View) -> tuple[Shape, Shape]:
+def _aligned(view: OpView) -> tuple[Shape, Shape]:
     """Give both shapes with equally many dimensions."""
     large, small = _by_rank(view)
     sizes = dict(zip(_dimensions(view), small, strict=True))
     return large, tuple([sizes.get(dimension, 1) for dimension in range(len(large))])
 
 
-def _broadcast_sizes(view: View) -> Refusal | None:
+def _broadcast_sizes(view: OpView) -> Refusal | None:
     return _refuse_sizes(*_aligned(view))
 
 
@@ -165,18 +165,22 @@ def _joined(*shapes: Shape) -> Shape:
     return tuple(joined)
 
 
-def _broadcast_shape(view: View) -> Refusal | None:
+def _broadcast_shape(view: OpView) -> Refusal | None:
     return _refuse_shape(_joined(*_aligned(view)), view)
 
 
-def _refuse_shape(wanted: Shape, view: View) -> Refusal | None:
+def _refuse_shape(wanted: Shape, view: OpView) -> Refusal | None:
     if shapes_agree(wanted, view.shape("result")):
         return None
     return refuse_type(f"of shape {spell_shape(wanted)}", "result", view)
 
 
 def _broadcast(
-    name: str, kind: Kind, result: Kind, elements: Mapping[str, Check], attributes: tuple[AttributeSlot, ...] = ()
+    name: str,
+    kind: TypeKind,
+    result: TypeKind,
+    elements: Mapping[str, Check],
+    attributes: tuple[AttributeSlot, ...] = (),
 ) -> Rules:
     return Rules(
         f"chlo.broadcast_{name}",
@@ -193,24 +197,24 @@ def _broadcast(
 # --- broadcast_select
 
 
-def _select_aligned(view: View) -> tuple[Shape, ...]:
+def _select_aligned(view: OpView) -> tuple[Shape, ...]:
     shapes = [view.shape(name) for name in ("pred", "on_true", "on_false")]
     rank = max(map(len, shapes))
     return tuple([(1,) * (rank - len(shape)) + shape for shape in shapes])
 
 
-def _select_sizes(view: View) -> Refusal | None:
+def _select_sizes(view: OpView) -> Refusal | None:
     return _refuse_sizes(*_select_aligned(view))
 
 
-def _select_shape(view: View) -> Refusal | None:
+def _select_shape(view: OpView) -> Refusal | None:
     return _refuse_shape(_joined(*_select_aligned(view)), view)
 
 
 # --- constant_like
 
 
-def _like_element(view: View) -> Refusal | None:
+def _like_element(view: OpView) -> Refusal | None:
     value, element = view.attribute("value"), view.element("result")
     assert value is not None, "the slot demands one"
     if isinstance(element, DType) and _is_of(value, element):
@@ -235,11 +239,11 @@ def _is_of(value: Attribute, dtype: DType) -> bool:
 # --- top_k
 
 
-def _top_rank(view: View) -> Refusal | None:
+def _top_rank(view: OpView) -> Refusal | None:
     return None if view.rank("operand") else refuse_type("a tensor of at least 1 dimension", "operand", view)
 
 
-def _top_count(view: View) -> Refusal | None:
+def _top_count(view: OpView) -> Refusal | None:
     size, count = view.shape("operand")[-1], view.integer("k")
     if count >= 0 and (size is None or count <= size):
         return None
@@ -248,7 +252,7 @@ def _top_count(view: View) -> Refusal | None:
 
 
 def _top_shape(name: str) -> Check:
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         wanted = (*view.shape("operand")[:-1], view.integer("k"))
         if shapes_agree(wanted, view.shape(name)):
             return None
@@ -279,7 +283,7 @@ RULES: tuple[Rules, ...] = (
     ),
     Rules(
         "chlo.broadcast_select",
-        (Slot("pred", Kind.BOOL), Slot("on_true", _ANY), Slot("on_false", _ANY)),
+        (Slot("pred", TypeKind.BOOL), Slot("on_true", _ANY), Slot("on_false", _ANY)),
         (Slot("result", _ANY),),
         constraints={
             "C1": same_baseline_elements("on_true", "on_false", "result"),
@@ -290,7 +294,7 @@ RULES: tuple[Rules, ...] = (
     Rules(
         "chlo.constant",
         (),
-        (Slot("output", Kind.UNIFORM),),
+        (Slot("output", TypeKind.UNIFORM),),
         (AttributeSlot("value", "I1", (DenseAttr,)),),
         {"C1": literal_type},
     ),
@@ -304,7 +308,7 @@ RULES: tuple[Rules, ...] = (
     Rules(
         "chlo.top_k",
         (Slot("operand", _ANY),),
-        (Slot("values", _ANY), Slot("indices", Kind.INTEGER | Kind.UNRANKED)),
+        (Slot("values", _ANY), Slot("indices", TypeKind.INTEGER | TypeKind.UNRANKED)),
         (
             number_slot("k", "I2"),
             AttributeSlot("is_stable", "I3", (BoolAttr,), required=False),

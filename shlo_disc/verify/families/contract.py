@@ -27,9 +27,9 @@ from shlo_disc.verify.families.products import (
     same_operand_elements,
 )
 from shlo_disc.verify.pairing import Pairing
-from shlo_disc.verify.rules import AttributeSlot, Check, Kind, Rules, Slot
+from shlo_disc.verify.rules import AttributeSlot, Check, Rules, Slot, TypeKind
 from shlo_disc.verify.types import Shape, sizes_agree
-from shlo_disc.verify.view import Refusal, View
+from shlo_disc.verify.view import OpView, Refusal
 
 _NUMBERS = "dot_dimension_numbers"
 _PAIRING = Pairing(_NUMBERS)
@@ -37,14 +37,14 @@ _PAIRING = Pairing(_NUMBERS)
 # --- dot_general: quantized elements
 
 
-def _rhs_zero_points(view: View) -> Refusal | None:
+def _rhs_zero_points(view: OpView) -> Refusal | None:
     rhs = view.element("rhs")
     if not isinstance(rhs, QuantizedElement) or not any(rhs.zero_points):
         return None
     return refuse_type("quantized with zero points of 0", "rhs", view)
 
 
-def _rhs_axis(view: View) -> Refusal | None:
+def _rhs_axis(view: OpView) -> Refusal | None:
     rhs, contracting = view.element("rhs"), _PAIRING.rhs_contracting.of(view)
     if not isinstance(rhs, QuantizedElement) or rhs.axis not in contracting:
         return None
@@ -85,7 +85,7 @@ _ALGORITHM = {
 def _algorithm_field(label: str) -> Check:
     name, expected, fits = _ALGORITHM[label]
 
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         algorithm = view.attribute("algorithm")
         if not isinstance(algorithm, RecordAttr):
             return None
@@ -103,7 +103,7 @@ def _spell_field(found: Attribute | None) -> str:
     return found.value if isinstance(found, EnumAttr) else spell_attribute(found)
 
 
-def _algorithm_alone(view: View) -> Refusal | None:
+def _algorithm_alone(view: OpView) -> Refusal | None:
     precisions = view.attribute("precision_config")
     if not view.has("algorithm") or not isinstance(precisions, ArrayAttr):
         return None
@@ -114,7 +114,7 @@ def _algorithm_alone(view: View) -> Refusal | None:
 
 
 def _positive_count(name: str) -> Check:
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         if not view.has("algorithm") or (count := view.field_number("algorithm", name)) > 0:
             return None
         return Refusal(f"'{name}' of the algorithm to be at least 1", str(count))
@@ -125,21 +125,21 @@ def _positive_count(name: str) -> Check:
 # --- dot: vectors and matrices
 
 
-def _dot_sizes(view: View) -> Refusal | None:
+def _dot_sizes(view: OpView) -> Refusal | None:
     lhs, rhs = view.shape("lhs"), view.shape("rhs")
     if sizes_agree(lhs[-1], rhs[0]):
         return None
     return Refusal("the last dimension of 'lhs' to have the size of the first of 'rhs'", f"{lhs[-1]} and {rhs[0]}")
 
 
-def _dot_ranks(view: View) -> Refusal | None:
+def _dot_ranks(view: OpView) -> Refusal | None:
     ranks = view.rank("lhs"), view.rank("rhs")
     if all(rank in (1, 2) for rank in ranks):
         return None
     return Refusal("'lhs' and 'rhs' to have one or two dimensions", f"{ranks[0]} and {ranks[1]}")
 
 
-def _matrix_shape(view: View) -> Shape:
+def _matrix_shape(view: OpView) -> Shape:
     return *view.shape("lhs")[:-1], *view.shape("rhs")[1:]
 
 
@@ -148,7 +148,7 @@ def _matrix_shape(view: View) -> Shape:
 _TERM = re.compile(r"[A-Za-z]*(\.\.\.[A-Za-z]*)?")
 
 
-def _terms(view: View) -> dict[str, str]:
+def _terms(view: OpView) -> dict[str, str]:
     """Give the term of each operand and of the result; {} where the text is not of that form."""
     config = view.attribute("einsum_config")
     assert isinstance(config, StringAttr), "the slot takes a string"
@@ -159,7 +159,7 @@ def _terms(view: View) -> dict[str, str]:
     return dict(zip(view.values, terms, strict=True))
 
 
-def _einsum_form(view: View) -> Refusal | None:
+def _einsum_form(view: OpView) -> Refusal | None:
     if _terms(view):
         return None
     wanted = "ab->a" if "operand" in view.values else "ab,bc->ac"
@@ -173,7 +173,7 @@ def _letters(term: str, rank: int) -> str | None:
     return None if rest < 0 or (rest and not dots) else head + "." * rest + tail
 
 
-def _einsum_ranks(view: View) -> Refusal | None:
+def _einsum_ranks(view: OpView) -> Refusal | None:
     for name, term in _terms(view).items():
         if _letters(term, view.rank(name)) is None:
             return Refusal(
@@ -182,7 +182,7 @@ def _einsum_ranks(view: View) -> Refusal | None:
     return None
 
 
-def _einsum_sizes(view: View) -> Refusal | None:
+def _einsum_sizes(view: OpView) -> Refusal | None:
     known: dict[str, int] = {}
     for name, term in _terms(view).items():
         for letter, size in zip(_letters(term, view.rank(name)) or "", view.shape(name), strict=True):
@@ -191,7 +191,7 @@ def _einsum_sizes(view: View) -> Refusal | None:
     return None
 
 
-def _einsum_result(view: View) -> Refusal | None:
+def _einsum_result(view: OpView) -> Refusal | None:
     terms = _terms(view)
     result = terms.pop("result").replace(".", "")
     if len(set(result)) == len(result) and set(result) <= set("".join(terms.values())):
@@ -208,7 +208,7 @@ def _einsum(name: str, operands: tuple[str, ...], alike: tuple[str, ...]) -> Rul
         "C5": same_baseline_elements(*alike),
     }
     config = AttributeSlot("einsum_config", f"I{len(operands) + 1}", (StringAttr,))
-    slots = tuple([Slot(operand, Kind.TENSOR) for operand in operands])
+    slots = tuple([Slot(operand, TypeKind.TENSOR) for operand in operands])
     return Rules(name, slots, RESULTS, (config,), constraints)
 
 

@@ -9,19 +9,19 @@ from shlo_disc.ir.core import Declaration, Function
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.spelling import spell_type, spell_types
 from shlo_disc.verify.checks import compare_region, compare_types, is_predicate, refuse_type, same_types
-from shlo_disc.verify.rules import AttributeSlot, Check, Kind, Rules, Slot
+from shlo_disc.verify.rules import AttributeSlot, Check, Rules, Slot, TypeKind
 from shlo_disc.verify.types import types_agree
-from shlo_disc.verify.view import Refusal, View
+from shlo_disc.verify.view import OpView, Refusal
 
-_STATE = Kind.TENSOR | Kind.TOKEN | Kind.BUFFER
-_BRANCH = Kind.TENSOR | Kind.TOKEN
-_MEMBER = Kind.TENSOR | Kind.TOKEN | Kind.TUPLE | Kind.BUFFER
-_BARRED = Kind.UNIFORM | Kind.TOKEN
+_STATE = TypeKind.TENSOR | TypeKind.TOKEN | TypeKind.BUFFER
+_BRANCH = TypeKind.TENSOR | TypeKind.TOKEN
+_MEMBER = TypeKind.TENSOR | TypeKind.TOKEN | TypeKind.TUPLE | TypeKind.BUFFER
+_BARRED = TypeKind.UNIFORM | TypeKind.TOKEN
 
 # --- while
 
 
-def _condition(view: View) -> Refusal | None:
+def _condition(view: OpView) -> Refusal | None:
     state, returned = view.types("operand"), view.returned(0)
     predicate = len(returned) == 1 and is_predicate(returned[0])
     if not predicate:
@@ -29,7 +29,7 @@ def _condition(view: View) -> Refusal | None:
     return compare_region(view, 0, "cond", state, returned)
 
 
-def _body(view: View) -> Refusal | None:
+def _body(view: OpView) -> Refusal | None:
     state = view.types("operand")
     return compare_region(view, 1, "body", state, state)
 
@@ -37,11 +37,11 @@ def _body(view: View) -> Refusal | None:
 # --- if and case
 
 
-def _index_type(view: View) -> Refusal | None:
+def _index_type(view: OpView) -> Refusal | None:
     return None if view.element("index") is DType.I32 else refuse_type("tensor<i32>", "index", view)
 
 
-def _no_arguments(view: View) -> Refusal | None:
+def _no_arguments(view: OpView) -> Refusal | None:
     for number, region in enumerate(view.op.regions):
         count = len(region.block.arguments)
         if count:
@@ -49,7 +49,7 @@ def _no_arguments(view: View) -> Refusal | None:
     return None
 
 
-def _same_results(view: View) -> Refusal | None:
+def _same_results(view: OpView) -> Refusal | None:
     for number in range(1, len(view.op.regions)):
         expected = f"branches 0 and {number} to return the same types"
         refusal = compare_types(view.returned(0), view.returned(number), expected)
@@ -58,7 +58,7 @@ def _same_results(view: View) -> Refusal | None:
     return None
 
 
-def _branch_results(view: View) -> Refusal | None:
+def _branch_results(view: OpView) -> Refusal | None:
     return compare_types(view.types("results"), view.returned(0), "'results' and what the branches return to be alike")
 
 
@@ -67,7 +67,7 @@ def _branch_results(view: View) -> Refusal | None:
 _NAMESPACED = re.compile(r"[a-zA-Z]\w*(\.[\w$]+)+", re.ASCII)
 
 
-def _namespaced(view: View) -> Refusal | None:
+def _namespaced(view: OpView) -> Refusal | None:
     name = view.attribute("name")
     assert isinstance(name, StringAttr), "the slot takes a string"
     if _NAMESPACED.fullmatch(name.value):
@@ -75,14 +75,14 @@ def _namespaced(view: View) -> Refusal | None:
     return Refusal("'name' to be that of an op with its namespace, such as 'chlo.sinh'", f"'{name.value}'")
 
 
-def _function(view: View) -> Function | Declaration | None:
+def _function(view: OpView) -> Function | Declaration | None:
     symbol = view.attribute("decomposition")
     assert isinstance(symbol, SymbolAttr), "the slot takes a symbol"
     functions = [one for one in view.module.contents if isinstance(one, Function | Declaration)]
     return next((one for one in functions if one.name == symbol.name), None)
 
 
-def _decomposition(view: View) -> Refusal | None:
+def _decomposition(view: OpView) -> Refusal | None:
     if _function(view) is not None:
         return None
     return Refusal("'decomposition' to name a function of this module", "none of that name")
@@ -91,7 +91,7 @@ def _decomposition(view: View) -> Refusal | None:
 def _decomposed(name: str) -> Check:
     """Make the constraint that a decomposition takes or gives what the composite does."""
 
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         function = _function(view)
         assert function is not None, "C2 demands it"
         wanted = function.type.inputs if name == "inputs" else function.type.results
@@ -102,14 +102,14 @@ def _decomposed(name: str) -> Check:
     return check
 
 
-def _found(view: View, name: str) -> str:
+def _found(view: OpView, name: str) -> str:
     return spell_types(view.types(name))
 
 
 # --- optimization_barrier
 
 
-def _same_exactly(view: View) -> Refusal | None:
+def _same_exactly(view: OpView) -> Refusal | None:
     """What a barrier gives is what it takes: sizes that are not known do not agree with others."""
     if view.types("operand") == view.types("result"):
         return None
@@ -121,25 +121,25 @@ def _same_exactly(view: View) -> Refusal | None:
 # --- tuple and get_tuple_element
 
 
-def _tuple_type(view: View) -> Refusal | None:
+def _tuple_type(view: OpView) -> Refusal | None:
     wanted = TupleType(view.types("val"))
     return None if view.type("result") == wanted else refuse_type(spell_type(wanted), "result", view)
 
 
-def _members(view: View) -> tuple[TupleType, int]:
+def _members(view: OpView) -> tuple[TupleType, int]:
     type_ = view.type("operand")
     assert isinstance(type_, TupleType), "the slot takes a tuple"
     return type_, view.integer("index")
 
 
-def _member_index(view: View) -> Refusal | None:
+def _member_index(view: OpView) -> Refusal | None:
     type_, index = _members(view)
     if 0 <= index < len(type_.members):
         return None
     return Refusal(f"'index' below {len(type_.members)}, the number of members of 'operand'", str(index))
 
 
-def _member_type(view: View) -> Refusal | None:
+def _member_type(view: OpView) -> Refusal | None:
     type_, index = _members(view)
     wanted = type_.members[index]
     return None if types_agree(view.type("result"), wanted) else refuse_type(spell_type(wanted), "result", view)
@@ -156,7 +156,7 @@ RULES: tuple[Rules, ...] = (
     ),
     Rules(
         "stablehlo.if",
-        (Slot("pred", Kind.BOOL, 0),),
+        (Slot("pred", TypeKind.BOOL, 0),),
         (Slot("results", _BRANCH, variadic=True, label="C3"),),
         (),
         {"C1": _no_arguments, "C2": _same_results, "C3": _branch_results},
@@ -164,7 +164,7 @@ RULES: tuple[Rules, ...] = (
     ),
     Rules(
         "stablehlo.case",
-        (Slot("index", Kind.SIGNED, 0),),
+        (Slot("index", TypeKind.SIGNED, 0),),
         (Slot("results", _BRANCH, variadic=True, label="C4"),),
         (),
         {"I1": _index_type, "C2": _no_arguments, "C3": _same_results, "C4": _branch_results},
@@ -172,8 +172,8 @@ RULES: tuple[Rules, ...] = (
     ),
     Rules(
         "stablehlo.composite",
-        (Slot("inputs", Kind.TENSOR | Kind.TOKEN | Kind.TUPLE, variadic=True),),
-        (Slot("results", Kind.TENSOR | Kind.TOKEN | Kind.TUPLE, variadic=True, label="C4"),),
+        (Slot("inputs", TypeKind.TENSOR | TypeKind.TOKEN | TypeKind.TUPLE, variadic=True),),
+        (Slot("results", TypeKind.TENSOR | TypeKind.TOKEN | TypeKind.TUPLE, variadic=True, label="C4"),),
         (
             AttributeSlot("name", "I2", (StringAttr,)),
             AttributeSlot("composite_attributes", "I3", (DictAttr,), required=False),
@@ -186,13 +186,13 @@ RULES: tuple[Rules, ...] = (
     Rules(
         "stablehlo.tuple",
         (Slot("val", _MEMBER, variadic=True),),
-        (Slot("result", Kind.TUPLE, label="C1"),),
+        (Slot("result", TypeKind.TUPLE, label="C1"),),
         (),
         {"C1": _tuple_type},
     ),
     Rules(
         "stablehlo.get_tuple_element",
-        (Slot("operand", Kind.TUPLE),),
+        (Slot("operand", TypeKind.TUPLE),),
         (Slot("result", _MEMBER, label="C2"),),
         (AttributeSlot("index", "I2", (IntegerAttr,), dtype=DType.I32),),
         {"C1": _member_index, "C2": _member_type},
@@ -206,9 +206,9 @@ RULES: tuple[Rules, ...] = (
     ),
     Rules(
         "stablehlo.after_all",
-        (Slot("inputs", Kind.TOKEN, variadic=True),),
-        (Slot("result", Kind.TOKEN, label="C1"),),
+        (Slot("inputs", TypeKind.TOKEN, variadic=True),),
+        (Slot("result", TypeKind.TOKEN, label="C1"),),
     ),
     Rules("stablehlo.return", (Slot("results", _STATE, variadic=True),), ()),
-    Rules("stablehlo.create_token", (), (Slot("output", Kind.TOKEN, label="C1"),)),
+    Rules("stablehlo.create_token", (), (Slot("output", TypeKind.TOKEN, label="C1"),)),
 )

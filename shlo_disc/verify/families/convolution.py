@@ -24,9 +24,9 @@ from shlo_disc.verify.families.products import (
     quantized_product,
 )
 from shlo_disc.verify.families.windows import for_each_dimension, padding_for_each_dimension, windows
-from shlo_disc.verify.rules import AttributeSlot, Check, Kind, Rules, Slot
+from shlo_disc.verify.rules import AttributeSlot, Check, Rules, Slot, TypeKind
 from shlo_disc.verify.types import Element, Shape, is_promotable, shapes_agree, sizes_agree, spell_shape
-from shlo_disc.verify.view import Refusal, View
+from shlo_disc.verify.view import OpView, Refusal
 
 # --- dimension numbers: `[b, 0, f]x[0, i, o]->[b, 0, f]`, of the input, the kernel and the output
 
@@ -41,31 +41,31 @@ _LETTERS = {
 _SPATIAL = {"I10": "input", "I13": "kernel", "I16": "output"}
 
 
-def _numbers(view: View) -> ConvDimensionsAttr:
+def _numbers(view: OpView) -> ConvDimensionsAttr:
     numbers = view.attribute("dimension_numbers")
     assert isinstance(numbers, ConvDimensionsAttr), "the slot takes dimension numbers"
     return numbers
 
 
-def _side(view: View, side: str) -> tuple[str | int, ...]:
+def _side(view: OpView, side: str) -> tuple[str | int, ...]:
     """Give what each dimension of a side is."""
     numbers = _numbers(view)
     return {"input": numbers.input, "kernel": numbers.kernel, "output": numbers.output}[side]
 
 
-def _place(view: View, side: str, letter: str) -> int:
+def _place(view: OpView, side: str, letter: str) -> int:
     """Give the dimension that a letter stands for."""
     return _side(view, side).index(letter)
 
 
-def _spatial(view: View, side: str) -> tuple[int, ...]:
+def _spatial(view: OpView, side: str) -> tuple[int, ...]:
     """Give the spatial dimensions, in their order."""
     listed = _side(view, side)
     return tuple([listed.index(number) for number in range(sum(isinstance(item, int) for item in listed))])
 
 
 def _letter_once(side: str, letter: str, meaning: str) -> Check:
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         if _side(view, side).count(letter) == 1:
             return None
         expected = f"one {meaning} dimension '{letter}' of the {side} in 'dimension_numbers'"
@@ -75,7 +75,7 @@ def _letter_once(side: str, letter: str, meaning: str) -> Check:
 
 
 def _spatial_once(side: str) -> Check:
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         found = sorted([item for item in _side(view, side) if isinstance(item, int)])
         if found == list(range(len(found))):
             return None
@@ -91,7 +91,7 @@ def _spatial_count(side: str) -> Check:
 
 
 def _within_rank(side: str) -> Check:
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         named = [place for place, item in enumerate(_side(view, side)) if item != "?"]
         return refuse_outside(f"the dimensions of the {side}", named, view.rank("lhs"))
 
@@ -101,42 +101,42 @@ def _within_rank(side: str) -> Check:
 # --- ranks and windows
 
 
-def _spatial_rank(view: View) -> int:
+def _spatial_rank(view: OpView) -> int:
     return view.rank("lhs") - 2
 
 
-def _same_rank(view: View) -> Refusal | None:
+def _same_rank(view: OpView) -> Refusal | None:
     ranks = view.rank("lhs"), view.rank("rhs")
     if ranks[0] == ranks[1]:
         return None
     return Refusal("'lhs' and 'rhs' to have equally many dimensions", f"{ranks[0]} and {ranks[1]}")
 
 
-def _result_rank(view: View) -> Refusal | None:
+def _result_rank(view: OpView) -> Refusal | None:
     if view.rank("result") == view.rank("lhs"):
         return None
     return refuse_type(f"of {view.rank('lhs')} dimensions, as 'lhs' is", "result", view)
 
 
-def _enough_strides(view: View) -> Refusal | None:
+def _enough_strides(view: OpView) -> Refusal | None:
     # exports of one-dimensional convolutions are known that have two strides
     strides, rank = view.integers("window_strides"), _spatial_rank(view)
     return refuse_count("'window_strides'", strides, rank) if len(strides) < rank and strides else None
 
 
-def _padding_operand(view: View) -> Refusal | None:
+def _padding_operand(view: OpView) -> Refusal | None:
     wanted = (_spatial_rank(view), 2)
     if shapes_agree(view.shape("padding"), wanted):
         return None
     return refuse_type(f"of shape {spell_shape(wanted)}", "padding", view)
 
 
-def _some_window(view: View) -> Refusal | None:
+def _some_window(view: OpView) -> Refusal | None:
     sizes = [view.shape("rhs")[dim] for dim in _spatial(view, "kernel")]
     return refuse_type("of spatial sizes above 0", "rhs", view) if 0 in sizes else None
 
 
-def _output_shape(view: View) -> Shape:
+def _output_shape(view: OpView) -> Shape:
     lhs, rhs = view.shape("lhs"), view.shape("rhs")
     sizes = tuple([rhs[dim] for dim in _spatial(view, "kernel")])
     moving = windows(view, sizes, "lhs_dilation", "rhs_dilation")
@@ -157,7 +157,7 @@ def _positive(groups: str) -> Check:
 
 
 def _divisible(operand: str, side: str, letter: str, groups: str) -> Check:
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         place, count = _place(view, side, letter), view.integer(groups)
         size = view.shape(operand)[place]
         if size is None or size % count == 0:
@@ -167,7 +167,7 @@ def _divisible(operand: str, side: str, letter: str, groups: str) -> Check:
     return check
 
 
-def _features(view: View) -> Refusal | None:
+def _features(view: OpView) -> Refusal | None:
     place, kernel_place = _place(view, "input", "f"), _place(view, "kernel", "i")
     features, found = view.shape("lhs")[place], view.shape("rhs")[kernel_place]
     wanted = None if features is None else features // view.integer("feature_group_count")
@@ -179,7 +179,7 @@ def _features(view: View) -> Refusal | None:
     )
 
 
-def _one_sort_of_groups(view: View) -> Refusal | None:
+def _one_sort_of_groups(view: OpView) -> Refusal | None:
     counts = view.integer("feature_group_count"), view.integer("batch_group_count")
     if 1 in counts:
         return None
@@ -189,7 +189,7 @@ def _one_sort_of_groups(view: View) -> Refusal | None:
 # --- elements
 
 
-def _plain_elements(view: View) -> Refusal | None:
+def _plain_elements(view: OpView) -> Refusal | None:
     if any_quantized(view):
         return None
     if (refusal := same_elements("lhs", "rhs")(view)) is not None:
@@ -207,7 +207,7 @@ def _is_wider(element: Element, result: Element) -> bool:
 
 
 def _quantized_along(name: str, side: str, letter: str) -> Check:
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         element, place = view.element(name), _place(view, side, letter)
         if not isinstance(element, QuantizedElement) or element.axis in (None, place):
             return None
@@ -275,7 +275,7 @@ RULES: tuple[Rules, ...] = (
     ),
     Rules(
         "stablehlo.dynamic_conv",
-        (*OPERANDS, Slot("padding", Kind.INTEGER, rank=2, sized=True)),
+        (*OPERANDS, Slot("padding", TypeKind.INTEGER, rank=2, sized=True)),
         RESULTS,
         (list_slot("window_strides", "I4", required=False), *_ATTRIBUTES),
         {**_CONSTRAINTS, "C2": _enough_strides, "C4": _padding_operand},

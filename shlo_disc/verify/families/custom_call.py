@@ -23,20 +23,20 @@ from shlo_disc.ir.attributes import (
 )
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.spelling import spell_attribute, spell_type
-from shlo_disc.verify.rules import AttributeSlot, Kind, Rules, Slot
+from shlo_disc.verify.rules import AttributeSlot, Rules, Slot, TypeKind
 from shlo_disc.verify.types import shapes_agree
-from shlo_disc.verify.view import Refusal, View, numbers_of
+from shlo_disc.verify.view import OpView, Refusal, numbers_of
 
 _TYPED = 4  # the version whose `backend_config` is a dictionary
-_VALUE = Kind.TENSOR | Kind.TOKEN | Kind.TUPLE | Kind.BUFFER | Kind.FUTURE | Kind.UNRANKED
+_VALUE = TypeKind.TENSOR | TypeKind.TOKEN | TypeKind.TUPLE | TypeKind.BUFFER | TypeKind.FUTURE | TypeKind.UNRANKED
 
 
-def _version(view: View) -> Refusal | None:
+def _version(view: OpView) -> Refusal | None:
     version = view.integer("api_version")
     return None if 0 <= version <= _TYPED else Refusal(f"'api_version' from 0 to {_TYPED}", str(version))
 
 
-def _config(view: View) -> Refusal | None:
+def _config(view: OpView) -> Refusal | None:
     config, version = view.attribute("backend_config"), view.integer("api_version")
     kind, name = (DictAttr, "a dictionary") if version == _TYPED else (StringAttr, "a string")
     if config is None or isinstance(config, kind):
@@ -44,12 +44,12 @@ def _config(view: View) -> Refusal | None:
     return Refusal(f"'backend_config' to be {name}, as 'api_version' is {version}", spell_attribute(config))
 
 
-def _computations(view: View) -> Refusal | None:
+def _computations(view: OpView) -> Refusal | None:
     wrong = [item for item in _items(view, "called_computations") if not isinstance(item, SymbolAttr)]
     return Refusal("'called_computations' to name functions", spell_attribute(wrong[0])) if wrong else None
 
 
-def _items(view: View, name: str) -> tuple[Attribute, ...]:
+def _items(view: OpView, name: str) -> tuple[Attribute, ...]:
     found = view.attribute(name)
     return found.items if isinstance(found, ArrayAttr) else ()
 
@@ -68,7 +68,7 @@ class _Alias:
     part: tuple[int, ...]
 
 
-def _aliases(view: View) -> Iterator[_Alias]:
+def _aliases(view: OpView) -> Iterator[_Alias]:
     for item in _items(view, "output_operand_aliases"):
         if isinstance(item, RecordAttr):
             operand = item.fields.get("operand_index")
@@ -93,7 +93,7 @@ def _part(type_: Type, indices: Sequence[int]) -> Type | None:
     return type_
 
 
-def _output(view: View) -> Type:
+def _output(view: OpView) -> Type:
     types = view.types("results")
     return types[0] if len(types) == 1 else TupleType(types)
 
@@ -103,7 +103,7 @@ def _is_whole(alias: RecordAttr) -> bool:
     return fields.keys() == _FIELDS.keys() and all(isinstance(fields[name], kind) for name, kind in _FIELDS.items())
 
 
-def _same_parts(view: View) -> Refusal | None:
+def _same_parts(view: OpView) -> Refusal | None:
     inputs, output = view.types("inputs"), _output(view)
     for item in _items(view, "output_operand_aliases"):
         if not isinstance(item, RecordAttr) or item.name != "output_operand_alias" or not _is_whole(item):
@@ -129,7 +129,7 @@ def _same_parts(view: View) -> Refusal | None:
 # --- buffers
 
 
-def _buffers(view: View) -> Refusal | None:
+def _buffers(view: OpView) -> Refusal | None:
     name = view.attribute("call_target_name")
     match name:
         case StringAttr("CreateBuffer"):
@@ -143,7 +143,7 @@ def _buffers(view: View) -> Refusal | None:
 
 
 def _one_to_one(
-    view: View, target: str, wanted: tuple[type[Type], ...], result: type[Type] | tuple[type[Type], ...]
+    view: OpView, target: str, wanted: tuple[type[Type], ...], result: type[Type] | tuple[type[Type], ...]
 ) -> Refusal | None:
     inputs, results = view.types("inputs"), view.types("results")
     if len(inputs) != bool(wanted) or not all(isinstance(type_, wanted) for type_ in inputs):
@@ -171,7 +171,7 @@ def _spelled(types: tuple[Type, ...]) -> str:
     return ", ".join(map(spell_type, types)) or "none"
 
 
-def _aliased_once(view: View) -> Refusal | None:
+def _aliased_once(view: OpView) -> Refusal | None:
     inputs, output = view.types("inputs"), _output(view)
     aliased = [alias for alias in _aliases(view) if isinstance(_part(output, alias.output), BufferType)]
     operands = [(alias.operand, alias.part) for alias in aliased]
@@ -200,7 +200,7 @@ def _leaves(type_: Type) -> Iterator[tuple[int, ...]]:
 # --- layouts
 
 
-def _layouts(view: View) -> Refusal | None:
+def _layouts(view: OpView) -> Refusal | None:
     if view.has("operand_layouts") != view.has("result_layouts"):
         return Refusal("'operand_layouts' and 'result_layouts' both or neither", "one of them")
     if not view.has("operand_layouts"):

@@ -35,23 +35,23 @@ from shlo_disc.verify.groups import (
 )
 from shlo_disc.verify.rules import Check, Rules
 from shlo_disc.verify.types import Tensor, element_type, shapes_agree, spell_shape
-from shlo_disc.verify.view import Refusal, View
+from shlo_disc.verify.view import OpView, Refusal
 
-_Data: TypeAlias = Callable[[View], tuple[Tensor, ...]]
+_Data: TypeAlias = Callable[[OpView], tuple[Tensor, ...]]
 
 
-def _all(view: View) -> tuple[Tensor, ...]:
+def _all(view: OpView) -> tuple[Tensor, ...]:
     return view.tensors("operands")
 
 
-def _one(view: View) -> tuple[Tensor, ...]:
+def _one(view: OpView) -> tuple[Tensor, ...]:
     return view.tensors("operand")
 
 
 def _reducer(data: _Data) -> Check:
     """Make the constraint that the computation combines two elements of each operand."""
 
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         for tensor in data(view):
             refusal = compare_reducer(view, 0, "computation", (element_type(tensor),))
             if refusal is not None:
@@ -64,7 +64,7 @@ def _reducer(data: _Data) -> Check:
 def _reduced_elements(results: str) -> Check:
     """Make the constraint that results have the elements that the computation returns."""
 
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         (wanted,) = combined_elements(view, 0)
         wrong = [tensor for tensor in view.tensors(results) if element_type(tensor) != wanted]
         return Refusal(f"'{results}' of elements {spell_element(wanted)}", spell_type(wrong[0])) if wrong else None
@@ -75,7 +75,7 @@ def _reduced_elements(results: str) -> Check:
 def _reduced_shapes(data: _Data) -> Check:
     """Make the constraint that each result has the shape of its operand."""
 
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         operands, results = data(view), view.tensors("results")
         if len(operands) != len(results):
             return Refusal(f"{len(operands)} results, one for each operand", str(len(results)))
@@ -87,11 +87,11 @@ def _reduced_shapes(data: _Data) -> Check:
     return check
 
 
-def _rooted_shapes(view: View) -> Refusal | None:
+def _rooted_shapes(view: OpView) -> Refusal | None:
     return dynamic_root(view) or some_data(view) or _reduced_shapes(data_operands)(view)
 
 
-def _scattered_size(view: View) -> Refusal | None:
+def _scattered_size(view: OpView) -> Refusal | None:
     dimension, size = view.integer("scatter_dimension"), group_size(view)
     found = view.shape("operand")[dimension]
     if found is None or size is None or found % size == 0:
@@ -101,7 +101,7 @@ def _scattered_size(view: View) -> Refusal | None:
     )
 
 
-def _scattered(view: View) -> Refusal | None:
+def _scattered(view: OpView) -> Refusal | None:
     dimension, size = view.integer("scatter_dimension"), group_size(view)
     for name in ("operand", "result"):
         if (refusal := no_empty(view, "scatter_dimension", name)) is not None:

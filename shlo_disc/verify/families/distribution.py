@@ -43,18 +43,18 @@ from shlo_disc.verify.groups import (
 )
 from shlo_disc.verify.rules import AttributeSlot, Check, Rules
 from shlo_disc.verify.types import Shape, element_type, tensor_of
-from shlo_disc.verify.view import Refusal, View
+from shlo_disc.verify.view import OpView, Refusal
 
 # --- dimensions that are gathered or scattered
 
 
-def _compare_shapes(view: View, wanted: Sequence[Shape], operands: str, results: str) -> Refusal | None:
+def _compare_shapes(view: OpView, wanted: Sequence[Shape], operands: str, results: str) -> Refusal | None:
     """Refuse results of other shapes than those wanted, or of other elements than the operands."""
     types = [tensor_of(element_type(one), shape) for one, shape in zip(view.tensors(operands), wanted, strict=True)]
     return compare_types(tuple(types), view.types(results), f"what '{operands}' give to have the types of '{results}'")
 
 
-def _gathered(view: View) -> Refusal | None:
+def _gathered(view: OpView) -> Refusal | None:
     dimension, size = view.integer("all_gather_dim"), group_size(view)
     if (refusal := no_empty(view, "all_gather_dim", "operands")) is not None:
         return refusal
@@ -71,12 +71,12 @@ def _gathered(view: View) -> Refusal | None:
 # --- all_to_all
 
 
-def _split_count(view: View) -> Refusal | None:
+def _split_count(view: OpView) -> Refusal | None:
     count = view.integer("split_count")
     return None if count > 0 else Refusal("'split_count' above 0", str(count))
 
 
-def _split_size(view: View) -> Refusal | None:
+def _split_size(view: OpView) -> Refusal | None:
     dimension, count = view.integer("split_dimension"), view.integer("split_count")
     for tensor in view.tensors("operands"):
         if (tensor.shape[dimension] or 0) % count:
@@ -85,21 +85,21 @@ def _split_size(view: View) -> Refusal | None:
     return None
 
 
-def _split_groups(view: View) -> Refusal | None:
+def _split_groups(view: OpView) -> Refusal | None:
     size, count = group_size(view), view.integer("split_count")
     if size in (None, count):
         return None
     return Refusal(f"groups of {count} processes, as 'split_count' says", f"groups of {size}")
 
 
-def _exchanged(view: View) -> Refusal | None:
+def _exchanged(view: OpView) -> Refusal | None:
     split, concat = view.integer("split_dimension"), view.integer("concat_dimension")
     count = 1 if split == concat else view.integer("split_count")
     wanted = [resized(tensor.shape, {concat: count}, {split: count}) for tensor in view.tensors("operands")]
     return _compare_shapes(view, wanted, "operands", "results")
 
 
-def _data_count(view: View) -> Refusal | None:
+def _data_count(view: OpView) -> Refusal | None:
     count, found = len(data_operands(view)), len(view.values["results"])
     return None if count == found else Refusal(f"{count} results, one for each operand that is no root", str(found))
 
@@ -107,7 +107,7 @@ def _data_count(view: View) -> Refusal | None:
 def _broadcast(*, rooted: bool) -> Check:
     """Make the constraint that results have the types of the operands, without a root or with one."""
 
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         if view.flag("has_dynamic_root") is not rooted:
             return None
         refusal = dynamic_root(view) or some_data(view)
@@ -121,7 +121,7 @@ def _broadcast(*, rooted: bool) -> Check:
     return check
 
 
-def _root_in_group(view: View) -> Refusal | None:
+def _root_in_group(view: OpView) -> Refusal | None:
     operands, size = view.values["operands"], group_size(view)
     roots = view.constants.get(operands[-1]) if view.flag("has_dynamic_root") else None
     return None if roots is None or size is None else refuse_outside("the root, the last of 'operands',", roots, size)

@@ -15,13 +15,13 @@ from shlo_disc.verify.dims import (
     within_rank,
 )
 from shlo_disc.verify.families.move import BROADCAST, PAD, RESHAPE, SLICE
-from shlo_disc.verify.rules import Check, Kind, Rules, Slot
+from shlo_disc.verify.rules import Check, Rules, Slot, TypeKind
 from shlo_disc.verify.types import Shape, greatest_shape, shapes_agree, sizes_agree, spell_shape
-from shlo_disc.verify.view import Refusal, View
+from shlo_disc.verify.view import OpView, Refusal
 
-_SIZES = Kind.INTEGER | Kind.INDEX
-_OPERAND = Slot("operand", Kind.UNIFORM)
-_RESULT = Slot("result", Kind.UNIFORM)
+_SIZES = TypeKind.INTEGER | TypeKind.INDEX
+_OPERAND = Slot("operand", TypeKind.UNIFORM)
+_RESULT = Slot("result", TypeKind.UNIFORM)
 _EXPANDING = Dims("known_expanding_dimensions")
 _NONEXPANDING = Dims("known_nonexpanding_dimensions")
 
@@ -29,7 +29,7 @@ _NONEXPANDING = Dims("known_nonexpanding_dimensions")
 def _shape_operand(name: str) -> Check:
     """Make the constraint `size(a) = rank(result)`; numbers that a constant gives must be the sizes of the result."""
 
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         (count,), result, sizes = view.shape(name), view.shape("result"), view.constant(name)
         if not sizes_agree(count, len(result)):
             return Refusal(f"'{name}' to have as many numbers as 'result' has dimensions, {len(result)}", str(count))
@@ -43,29 +43,29 @@ def _shape_operand(name: str) -> Check:
 # --- set_dimension_size: not in the specification
 
 
-def _set_size(view: View) -> int | None:
+def _set_size(view: OpView) -> int | None:
     constant = view.constant("size")
     return None if constant is None else constant[0]
 
 
-def _most(view: View) -> int | None:
+def _most(view: OpView) -> int | None:
     """Give the most that the size which is set can be."""
     return greatest_shape(view.tensor("operand"))[view.integer("dimension")]
 
 
-def _sized_shape(view: View) -> Shape:
+def _sized_shape(view: OpView) -> Shape:
     shape, dimension = view.shape("operand"), view.integer("dimension")
     return (*shape[:dimension], _set_size(view), *shape[dimension + 1 :])
 
 
-def _size_within(view: View) -> Refusal | None:
+def _size_within(view: OpView) -> Refusal | None:
     size, most = _set_size(view), _most(view)
     if in_order(0, size, most):
         return None
     return Refusal(f"'size' to be at least 0 and at most that of 'operand', {spell_shape((most,))}", str(size))
 
 
-def _result_within(view: View) -> Refusal | None:
+def _result_within(view: OpView) -> Refusal | None:
     dimension, most = view.integer("dimension"), _most(view)
     size = view.shape("result")[dimension]
     if in_order(size, most):
@@ -76,8 +76,8 @@ def _result_within(view: View) -> Refusal | None:
 RULES: tuple[Rules, ...] = (
     Rules(
         "stablehlo.dynamic_broadcast_in_dim",
-        (Slot("operand", Kind.TENSOR), Slot("output_dimensions", _SIZES, rank=1, sized=True)),
-        (Slot("result", Kind.TENSOR),),
+        (Slot("operand", TypeKind.TENSOR), Slot("output_dimensions", _SIZES, rank=1, sized=True)),
+        (Slot("result", TypeKind.TENSOR),),
         (
             list_slot("broadcast_dimensions", "I3"),
             list_slot("known_expanding_dimensions", "I4", required=False),
@@ -93,14 +93,14 @@ RULES: tuple[Rules, ...] = (
     ),
     Rules(
         "stablehlo.dynamic_reshape",
-        (Slot("operand", Kind.TENSOR), Slot("output_shape", _SIZES, rank=1, sized=True)),
-        (Slot("result", Kind.TENSOR),),
+        (Slot("operand", TypeKind.TENSOR), Slot("output_shape", _SIZES, rank=1, sized=True)),
+        (Slot("result", TypeKind.TENSOR),),
         constraints={**RESHAPE, "C4": _shape_operand("output_shape")},
     ),
     Rules(
         "stablehlo.dynamic_iota",
         (Slot("output_shape", _SIZES, rank=1, sized=True),),
-        (Slot("result", Kind.INTEGER | Kind.FLOAT | Kind.COMPLEX | Kind.PER_TENSOR, label="C3"),),
+        (Slot("result", TypeKind.INTEGER | TypeKind.FLOAT | TypeKind.COMPLEX | TypeKind.PER_TENSOR, label="C3"),),
         (number_slot("iota_dimension", "I2"),),
         {"C2": _shape_operand("output_shape"), "C1": dimension_within_rank("iota_dimension", "result")},
     ),
@@ -108,7 +108,7 @@ RULES: tuple[Rules, ...] = (
         "stablehlo.dynamic_pad",
         (
             _OPERAND,
-            Slot("padding_value", Kind.UNIFORM, rank=0),
+            Slot("padding_value", TypeKind.UNIFORM, rank=0),
             *[
                 Slot(name, _SIZES, rank=1, sized=True)
                 for name in ("edge_padding_low", "edge_padding_high", "interior_padding")
@@ -125,14 +125,14 @@ RULES: tuple[Rules, ...] = (
     ),
     Rules(
         "stablehlo.get_dimension_size",
-        (Slot("operand", Kind.TENSOR),),
-        (Slot("result", Kind.SIGNED, rank=0, dtype=DType.I32),),
+        (Slot("operand", TypeKind.TENSOR),),
+        (Slot("result", TypeKind.SIGNED, rank=0, dtype=DType.I32),),
         (number_slot("dimension", "I2"),),
         {"C1": dimension_within_rank("dimension", "operand")},
     ),
     Rules(
         "stablehlo.set_dimension_size",
-        (_OPERAND, Slot("size", Kind.SIGNED, rank=0, dtype=DType.I32)),
+        (_OPERAND, Slot("size", TypeKind.SIGNED, rank=0, dtype=DType.I32)),
         (_RESULT,),
         (number_slot("dimension", "I3"),),
         {

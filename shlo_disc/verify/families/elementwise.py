@@ -15,23 +15,23 @@ from shlo_disc.verify.checks import (
     same_shapes,
     spell_element,
 )
-from shlo_disc.verify.rules import AttributeSlot, Check, Kind, Rules, Slot, kind_of
+from shlo_disc.verify.rules import AttributeSlot, Check, Rules, Slot, TypeKind, kind_of
 from shlo_disc.verify.types import Element, baseline_element_type, is_quantized, shapes_agree, spell_shape
-from shlo_disc.verify.view import Refusal, View
+from shlo_disc.verify.view import OpView, Refusal
 
-_BITS = Kind.BOOL | Kind.INTEGER
-_REAL = Kind.FLOAT | Kind.PER_TENSOR
-_ANALYTIC = _REAL | Kind.COMPLEX
-_SIGNED = _ANALYTIC | Kind.SIGNED
-_NUMBER = _ANALYTIC | Kind.INTEGER
+_BITS = TypeKind.BOOL | TypeKind.INTEGER
+_REAL = TypeKind.FLOAT | TypeKind.PER_TENSOR
+_ANALYTIC = _REAL | TypeKind.COMPLEX
+_SIGNED = _ANALYTIC | TypeKind.SIGNED
+_NUMBER = _ANALYTIC | TypeKind.INTEGER
 
-_UNARY: Mapping[str, Kind] = {
+_UNARY: Mapping[str, TypeKind] = {
     "ceil": _REAL,
-    "count_leading_zeros": Kind.INTEGER,
+    "count_leading_zeros": TypeKind.INTEGER,
     "floor": _REAL,
     "negate": _NUMBER,
     "not": _BITS,
-    "popcnt": Kind.INTEGER,
+    "popcnt": TypeKind.INTEGER,
     "round_nearest_afz": _REAL,
     "round_nearest_even": _REAL,
     "sign": _SIGNED,
@@ -43,30 +43,30 @@ _ACCURATE = (
     *("logistic", "rsqrt", "sine", "sqrt", "tan", "tanh"),
 )
 
-_BINARY: Mapping[str, Kind] = {
+_BINARY: Mapping[str, TypeKind] = {
     "and": _BITS,
     "atan2": _ANALYTIC,
     "divide": _NUMBER,
-    "maximum": Kind.UNIFORM,
-    "minimum": Kind.UNIFORM,
-    "multiply": Kind.UNIFORM,
+    "maximum": TypeKind.UNIFORM,
+    "minimum": TypeKind.UNIFORM,
+    "multiply": TypeKind.UNIFORM,
     "or": _BITS,
     "power": _NUMBER,
     "remainder": _NUMBER,
-    "shift_left": Kind.INTEGER,
-    "shift_right_arithmetic": Kind.INTEGER,
-    "shift_right_logical": Kind.INTEGER,
+    "shift_left": TypeKind.INTEGER,
+    "shift_right_arithmetic": TypeKind.INTEGER,
+    "shift_right_logical": TypeKind.INTEGER,
     "subtract": _NUMBER,
     "xor": _BITS,
 }
 
 
-def _unary(name: str, kind: Kind) -> Rules:
+def _unary(name: str, kind: TypeKind) -> Rules:
     constraints = {"C1": same_baseline_types("operand", "result")}
     return Rules(f"stablehlo.{name}", (Slot("operand", kind),), (Slot("result", kind),), constraints=constraints)
 
 
-def _binary(name: str, kind: Kind) -> Rules:
+def _binary(name: str, kind: TypeKind) -> Rules:
     operands = (Slot("lhs", kind), Slot("rhs", kind))
     constraints = {"C1": same_baseline_types("lhs", "rhs", "result")}
     return Rules(f"stablehlo.{name}", operands, (Slot("result", kind),), constraints=constraints)
@@ -85,7 +85,7 @@ def _accurate(name: str) -> Rules:
     )
 
 
-def _tolerances(view: View) -> Refusal | None:
+def _tolerances(view: OpView) -> Refusal | None:
     accuracy = view.attribute("result_accuracy")
     if not isinstance(accuracy, RecordAttr):
         return None
@@ -117,7 +117,7 @@ def _is_plain(number: Attribute, kind: type[IntegerAttr | FloatAttr]) -> bool:
 # --- parts of complex numbers
 
 
-def _part_element(view: View) -> Refusal | None:
+def _part_element(view: OpView) -> Refusal | None:
     element = view.element("operand")
     wanted = element.part if isinstance(element, DType) else baseline_element_type(view.tensor("operand"))
     if baseline_element_type(view.tensor("result")) == wanted:
@@ -125,7 +125,7 @@ def _part_element(view: View) -> Refusal | None:
     return refuse_type(f"of elements {spell_element(wanted)}", "result", view)
 
 
-def _part(name: str, operand: Kind, result: Kind) -> Rules:
+def _part(name: str, operand: TypeKind, result: TypeKind) -> Rules:
     constraints = {"C1": same_shapes("operand", "result"), "C2": _part_element}
     return Rules(f"stablehlo.{name}", (Slot("operand", operand),), (Slot("result", result),), constraints=constraints)
 
@@ -136,7 +136,7 @@ COMPLEX_PARTS: Mapping[str, Check] = {
 }
 
 
-def complex_element(view: View) -> Refusal | None:
+def complex_element(view: OpView) -> Refusal | None:
     """Demand a result of complex numbers whose parts are the operands' elements."""
     wanted = {DType.F32: DType.C64, DType.F64: DType.C128}
     found, part = view.element("result"), view.element("lhs")
@@ -149,7 +149,7 @@ def complex_element(view: View) -> Refusal | None:
 
 
 def _at_least(name: str, least: int) -> Check:
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         found = view.integer(name)
         return None if found >= least else Refusal(f"'{name}' to be at least {least}", str(found))
 
@@ -159,14 +159,14 @@ def _at_least(name: str, least: int) -> Check:
 # --- add
 
 
-def _add_types(view: View) -> Refusal | None:
+def _add_types(view: OpView) -> Refusal | None:
     names = ("lhs", "rhs", "result")
     quantized = any(is_quantized(view.type(name)) for name in names)
     check = same_shapes(*names) if quantized else same_baseline_types(*names)
     return check(view)
 
 
-def _all_or_none_quantized(view: View) -> Refusal | None:
+def _all_or_none_quantized(view: OpView) -> Refusal | None:
     names = ("lhs", "rhs", "result")
     found = [is_quantized(view.type(name)) for name in names]
     if len(set(found)) == 1:
@@ -174,14 +174,14 @@ def _all_or_none_quantized(view: View) -> Refusal | None:
     return refuse_type("quantized, as others are", names[found.index(False)], view)
 
 
-def _quantized(view: View) -> tuple[QuantizedElement, ...]:
+def _quantized(view: OpView) -> tuple[QuantizedElement, ...]:
     """Give the elements of both operands and the result, none if they are not quantized."""
     elements = [view.element(name) for name in ("lhs", "rhs", "result")]
     return tuple([element for element in elements if isinstance(element, QuantizedElement)])
 
 
 def _same_in_quantized(what: str, part: Callable[[QuantizedElement], DType]) -> Check:
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         found = [part(element) for element in _quantized(view)]
         if len(set(found)) <= 1:
             return None
@@ -190,7 +190,7 @@ def _same_in_quantized(what: str, part: Callable[[QuantizedElement], DType]) -> 
     return check
 
 
-def _per_axis_result(view: View) -> Refusal | None:
+def _per_axis_result(view: OpView) -> Refusal | None:
     if not (elements := _quantized(view)):
         return None
     lhs, rhs, result = (element.axis is not None for element in elements)
@@ -200,7 +200,7 @@ def _per_axis_result(view: View) -> Refusal | None:
 
 
 def _same_axis(operand: str) -> Check:
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         element, result = view.element(operand), view.element("result")
         if not isinstance(element, QuantizedElement) or not isinstance(result, QuantizedElement):
             return None
@@ -217,7 +217,7 @@ def _same_axis(operand: str) -> Check:
 
 
 def _scalar_or_shape_of(name: str, other: str) -> Check:
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         shape, wanted = view.shape(name), view.shape(other)
         if not shape or shapes_agree(shape, wanted):
             return None
@@ -238,7 +238,7 @@ def compare_slots(direction: str, type_: str) -> tuple[AttributeSlot, ...]:
     )
 
 
-def compare_type(view: View) -> Refusal | None:
+def compare_type(view: OpView) -> Refusal | None:
     """Demand the comparison of the elements' kind; one that is left out is right."""
     found, element = view.enum("compare_type"), view.element("lhs")
     if found in (None, "NOTYPE") or isinstance(element, QuantizedElement):
@@ -258,7 +258,7 @@ def _bits(element: Element) -> int:
     return (element.storage if isinstance(element, QuantizedElement) else element).bits
 
 
-def _regrouped_shape(view: View) -> Refusal | None:
+def _regrouped_shape(view: OpView) -> Refusal | None:
     """Bits of one element of the wider type stand in the last dimension of the narrower one."""
     operand, result = _bits(view.element("operand")), _bits(view.element("result"))
     if operand == result:
@@ -274,9 +274,9 @@ def _regrouped_shape(view: View) -> Refusal | None:
     )
 
 
-def _both_or_none_complex(view: View) -> Refusal | None:
+def _both_or_none_complex(view: OpView) -> Refusal | None:
     names = ("operand", "result")
-    found = [kind_of(view.type(name)) is Kind.COMPLEX for name in names]
+    found = [kind_of(view.type(name)) is TypeKind.COMPLEX for name in names]
     if len(set(found)) == 1:
         return None
     return refuse_type("complex, as the other is", names[found.index(False)], view)
@@ -286,13 +286,13 @@ RULES: tuple[Rules, ...] = (
     *[_unary(name, kind) for name, kind in _UNARY.items()],
     *[_binary(name, kind) for name, kind in _BINARY.items()],
     *[_accurate(name) for name in _ACCURATE],
-    _part("abs", _SIGNED, _REAL | Kind.SIGNED),
-    _part("imag", Kind.FLOAT | Kind.COMPLEX, Kind.FLOAT),
-    _part("real", Kind.FLOAT | Kind.COMPLEX, Kind.FLOAT),
+    _part("abs", _SIGNED, _REAL | TypeKind.SIGNED),
+    _part("imag", TypeKind.FLOAT | TypeKind.COMPLEX, TypeKind.FLOAT),
+    _part("real", TypeKind.FLOAT | TypeKind.COMPLEX, TypeKind.FLOAT),
     Rules(
         "stablehlo.add",
-        (Slot("lhs", Kind.TENSOR), Slot("rhs", Kind.TENSOR)),
-        (Slot("result", Kind.TENSOR),),
+        (Slot("lhs", TypeKind.TENSOR), Slot("rhs", TypeKind.TENSOR)),
+        (Slot("result", TypeKind.TENSOR),),
         constraints={
             "C1": _add_types,
             "C2": _all_or_none_quantized,
@@ -305,14 +305,14 @@ RULES: tuple[Rules, ...] = (
     ),
     Rules(
         "stablehlo.bitcast_convert",
-        (Slot("operand", Kind.TENSOR),),
-        (Slot("result", Kind.TENSOR),),
+        (Slot("operand", TypeKind.TENSOR),),
+        (Slot("result", TypeKind.TENSOR),),
         constraints={"C2": _both_or_none_complex, "C1": _regrouped_shape},
     ),
     Rules(
         "stablehlo.clamp",
-        (Slot("min", Kind.UNIFORM), Slot("operand", Kind.UNIFORM), Slot("max", Kind.UNIFORM)),
-        (Slot("result", Kind.UNIFORM),),
+        (Slot("min", TypeKind.UNIFORM), Slot("operand", TypeKind.UNIFORM), Slot("max", TypeKind.UNIFORM)),
+        (Slot("result", TypeKind.UNIFORM),),
         constraints={
             "C1": _scalar_or_shape_of("min", "operand"),
             "C2": _scalar_or_shape_of("max", "operand"),
@@ -322,8 +322,8 @@ RULES: tuple[Rules, ...] = (
     ),
     Rules(
         "stablehlo.compare",
-        (Slot("lhs", Kind.UNIFORM), Slot("rhs", Kind.UNIFORM)),
-        (Slot("result", Kind.BOOL),),
+        (Slot("lhs", TypeKind.UNIFORM), Slot("rhs", TypeKind.UNIFORM)),
+        (Slot("result", TypeKind.BOOL),),
         compare_slots("I3", "I4"),
         {
             "C1": same_baseline_elements("lhs", "rhs"),
@@ -333,8 +333,8 @@ RULES: tuple[Rules, ...] = (
     ),
     Rules(
         "stablehlo.complex",
-        (Slot("lhs", Kind.FLOAT), Slot("rhs", Kind.FLOAT)),
-        (Slot("result", Kind.COMPLEX),),
+        (Slot("lhs", TypeKind.FLOAT), Slot("rhs", TypeKind.FLOAT)),
+        (Slot("result", TypeKind.COMPLEX),),
         constraints={
             **COMPLEX_PARTS,
             "C1": same_baseline_types("lhs", "rhs"),
@@ -344,14 +344,14 @@ RULES: tuple[Rules, ...] = (
     ),
     Rules(
         "stablehlo.convert",
-        (Slot("operand", Kind.PLAIN),),
-        (Slot("result", Kind.PLAIN),),
+        (Slot("operand", TypeKind.PLAIN),),
+        (Slot("result", TypeKind.PLAIN),),
         constraints={"C1": same_shapes("operand", "result")},
     ),
     Rules(
         "stablehlo.is_finite",
         (Slot("x", _REAL),),
-        (Slot("y", Kind.BOOL),),
+        (Slot("y", TypeKind.BOOL),),
         constraints={"C1": same_shapes("x", "y")},
     ),
     Rules(
@@ -370,8 +370,8 @@ RULES: tuple[Rules, ...] = (
     ),
     Rules(
         "stablehlo.select",
-        (Slot("pred", Kind.BOOL), Slot("on_true", Kind.UNIFORM), Slot("on_false", Kind.UNIFORM)),
-        (Slot("result", Kind.UNIFORM),),
+        (Slot("pred", TypeKind.BOOL), Slot("on_true", TypeKind.UNIFORM), Slot("on_false", TypeKind.UNIFORM)),
+        (Slot("result", TypeKind.UNIFORM),),
         constraints={
             "C1": _scalar_or_shape_of("pred", "on_true"),
             "C2": same_baseline_types("on_true", "on_false", "result"),

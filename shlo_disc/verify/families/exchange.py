@@ -8,22 +8,22 @@ from shlo_disc.ir.attributes import BoolAttr, TensorType, UnitAttr
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.spelling import spell_type
 from shlo_disc.verify.checks import refuse_outside
-from shlo_disc.verify.rules import AttributeSlot, Check, Kind, Slot
+from shlo_disc.verify.rules import AttributeSlot, Check, Slot, TypeKind
 from shlo_disc.verify.types import Shape, Tensor, spell_shape, types_agree
-from shlo_disc.verify.view import Refusal, View
+from shlo_disc.verify.view import OpView, Refusal
 
-OPERANDS = (Slot("operands", Kind.UNIFORM, variadic=True),)
-OPERAND = (Slot("operand", Kind.UNIFORM),)
+OPERANDS = (Slot("operands", TypeKind.UNIFORM, variadic=True),)
+OPERAND = (Slot("operand", TypeKind.UNIFORM),)
 
 
 def result_slots(label: str) -> tuple[Slot, ...]:
     """Give the slots of any number of results; `label` is that of the constraint on their types."""
-    return (Slot("results", Kind.UNIFORM, variadic=True, label=label),)
+    return (Slot("results", TypeKind.UNIFORM, variadic=True, label=label),)
 
 
 def result_slot(label: str) -> tuple[Slot, ...]:
     """Give the slot of one result."""
-    return (Slot("result", Kind.UNIFORM, label=label),)
+    return (Slot("result", TypeKind.UNIFORM, label=label),)
 
 
 def root_slot(label: str) -> AttributeSlot:
@@ -37,7 +37,7 @@ def root_slot(label: str) -> AttributeSlot:
 def dimension_of_each(attribute: str, operands: str) -> Check:
     """Make the constraint that an attribute is a dimension of each operand."""
 
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         for tensor in view.tensors(operands):
             refusal = refuse_outside(f"'{attribute}'", [view.integer(attribute)], len(tensor.shape))
             if refusal is not None:
@@ -57,7 +57,7 @@ def resized(shape: Shape, factors: Mapping[int, int | None], divisors: Mapping[i
     return tuple(sizes)
 
 
-def no_empty(view: View, attribute: str, name: str) -> Refusal | None:
+def no_empty(view: OpView, attribute: str, name: str) -> Refusal | None:
     """Refuse operands or results that have no elements along the dimension that an attribute names."""
     dimension = view.integer(attribute)
     for tensor in view.tensors(name):
@@ -69,13 +69,13 @@ def no_empty(view: View, attribute: str, name: str) -> Refusal | None:
 # --- roots that are operands
 
 
-def data_operands(view: View) -> tuple[Tensor, ...]:
+def data_operands(view: OpView) -> tuple[Tensor, ...]:
     """Give the operands without the root."""
     operands = view.tensors("operands")
     return operands[:-1] if view.flag("has_dynamic_root") else operands
 
 
-def dynamic_root(view: View) -> Refusal | None:
+def dynamic_root(view: OpView) -> Refusal | None:
     """Refuse a last operand that does not name a root for each of the others, if it should."""
     if not view.flag("has_dynamic_root"):
         return None
@@ -88,6 +88,6 @@ def dynamic_root(view: View) -> Refusal | None:
     return Refusal(f"the root, the last of 'operands', to be a {spell_type(wanted)}", spell_type(operands[-1]))
 
 
-def some_data(view: View) -> Refusal | None:
+def some_data(view: OpView) -> Refusal | None:
     """Refuse an op without operands."""
     return None if view.values["operands"] else Refusal("at least one operand", "none")

@@ -24,9 +24,9 @@ from shlo_disc.verify.dims import (
     within_sizes,
 )
 from shlo_disc.verify.places import Places
-from shlo_disc.verify.rules import AttributeSlot, Check, Kind, Rules, Slot
+from shlo_disc.verify.rules import AttributeSlot, Check, Rules, Slot, TypeKind
 from shlo_disc.verify.types import Shape, element_type, sizes_agree, spell_shape
-from shlo_disc.verify.view import Refusal, View
+from shlo_disc.verify.view import OpView, Refusal
 
 
 def _flag(name: str, label: str) -> AttributeSlot:
@@ -46,7 +46,7 @@ _GATHER = Places(_NUMBERS, "operand", "start_indices", _OFFSETS, _COLLAPSED, _BA
 def _thin(dims: Dims) -> Check:
     """Make the constraint `slice_sizes[dims...] <= 1`."""
 
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         sizes = numbers(view, "slice_sizes")
         if all(in_order(sizes[dimension], 1) for dimension in dims.of(view)):
             return None
@@ -56,14 +56,14 @@ def _thin(dims: Dims) -> Check:
     return check
 
 
-def _gathered_shape(view: View) -> Shape:
+def _gathered_shape(view: OpView) -> Shape:
     return _GATHER.combined(view, numbers(view, "slice_sizes"))
 
 
 _GATHER_RULES = Rules(
     "stablehlo.gather",
-    (Slot("operand", Kind.UNIFORM), Slot("start_indices", Kind.INTEGER)),
-    (Slot("result", Kind.UNIFORM),),
+    (Slot("operand", TypeKind.UNIFORM), Slot("start_indices", TypeKind.INTEGER)),
+    (Slot("result", TypeKind.UNIFORM),),
     (
         AttributeSlot(_NUMBERS, "I3", (RecordAttr,), values=("gather",)),
         list_slot("slice_sizes", "I9"),
@@ -110,11 +110,11 @@ _GATHER_RULES = Rules(
 _DYNAMIC_GATHER_RULES = Rules(
     "stablehlo.dynamic_gather",
     (
-        Slot("operand", Kind.UNIFORM),
-        Slot("start_indices", Kind.INTEGER),
-        Slot("slice_sizes", Kind.INTEGER, rank=1, sized=True),
+        Slot("operand", TypeKind.UNIFORM),
+        Slot("start_indices", TypeKind.INTEGER),
+        Slot("slice_sizes", TypeKind.INTEGER, rank=1, sized=True),
     ),
-    (Slot("result", Kind.UNIFORM),),
+    (Slot("result", TypeKind.UNIFORM),),
     (AttributeSlot(_NUMBERS, "I4", (RecordAttr,), values=("gather",)), _flag("indices_are_sorted", "I8")),
     {
         **_GATHER.fields(
@@ -168,7 +168,7 @@ _SCATTER = Places(
 )
 
 
-def _updates_shape(view: View) -> Refusal | None:
+def _updates_shape(view: OpView) -> Refusal | None:
     most, found = _SCATTER.combined(view, _SCATTER.shape(view)), view.tensors("updates")[0].shape
     window = _WINDOW.of(view)
     fit = [
@@ -180,7 +180,7 @@ def _updates_shape(view: View) -> Refusal | None:
     return Refusal(f"'updates' of shape {spell_shape(most)}, or less in dimensions {list(window)}", spell_shape(found))
 
 
-def _update_elements(view: View) -> Refusal | None:
+def _update_elements(view: OpView) -> Refusal | None:
     inputs, updates = view.tensors("inputs"), view.tensors("updates")
     for number, (input_, update) in enumerate(zip(inputs, updates, strict=True)):
         if element_type(input_) != element_type(update):
@@ -189,16 +189,16 @@ def _update_elements(view: View) -> Refusal | None:
     return None
 
 
-def _update_computation(view: View) -> Refusal | None:
+def _update_computation(view: OpView) -> Refusal | None:
     return compare_reducer(view, 0, "update_computation", tuple(map(element_type, view.tensors("inputs"))))
 
 
-def _result_count(view: View) -> Refusal | None:
+def _result_count(view: OpView) -> Refusal | None:
     inputs, results = len(view.values["inputs"]), len(view.values["results"])
     return None if inputs == results else Refusal(f"{inputs} results, as many as 'inputs'", str(results))
 
 
-def _result_elements(view: View) -> Refusal | None:
+def _result_elements(view: OpView) -> Refusal | None:
     wanted, found = combined_elements(view, 0), tuple(map(element_type, view.tensors("results")))
     if wanted == found:
         return None
@@ -209,11 +209,11 @@ def _result_elements(view: View) -> Refusal | None:
 _SCATTER_RULES = Rules(
     "stablehlo.scatter",
     (
-        Slot("inputs", Kind.UNIFORM, variadic=True),
-        Slot("scatter_indices", Kind.INTEGER | Kind.INDEX),
-        Slot("updates", Kind.UNIFORM, variadic=True),
+        Slot("inputs", TypeKind.UNIFORM, variadic=True),
+        Slot("scatter_indices", TypeKind.INTEGER | TypeKind.INDEX),
+        Slot("updates", TypeKind.UNIFORM, variadic=True),
     ),
-    (Slot("results", Kind.UNIFORM, variadic=True),),
+    (Slot("results", TypeKind.UNIFORM, variadic=True),),
     (
         AttributeSlot(_SCATTER_NUMBERS, "I4", (RecordAttr,), values=("scatter",)),
         _flag("indices_are_sorted", "I10"),

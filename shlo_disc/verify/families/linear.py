@@ -5,11 +5,11 @@ from __future__ import annotations
 from shlo_disc.ir.attributes import BoolAttr, EnumAttr
 from shlo_disc.verify.checks import refuse_type, same_baseline_elements, same_baseline_types
 from shlo_disc.verify.dims import list_slot
-from shlo_disc.verify.rules import AttributeSlot, Kind, Rules, Slot
+from shlo_disc.verify.rules import AttributeSlot, Rules, Slot, TypeKind
 from shlo_disc.verify.types import expressed_type, shapes_agree, sizes_agree, spell_shape
-from shlo_disc.verify.view import Refusal, View
+from shlo_disc.verify.view import OpView, Refusal
 
-_MATRICES = Kind.FLOAT | Kind.COMPLEX | Kind.PER_TENSOR
+_MATRICES = TypeKind.FLOAT | TypeKind.COMPLEX | TypeKind.PER_TENSOR
 
 
 def _flag(name: str, label: str, *, required: bool = True) -> AttributeSlot:
@@ -19,11 +19,11 @@ def _flag(name: str, label: str, *, required: bool = True) -> AttributeSlot:
 # --- cholesky
 
 
-def _matrices(view: View) -> Refusal | None:
+def _matrices(view: OpView) -> Refusal | None:
     return None if view.rank("a") >= 2 else refuse_type("of two or more dimensions", "a", view)
 
 
-def _square(view: View) -> Refusal | None:
+def _square(view: OpView) -> Refusal | None:
     if sizes_agree(*view.shape("a")[-2:]):
         return None
     return refuse_type("of square matrices: its last two dimensions of one size", "a", view)
@@ -32,13 +32,13 @@ def _square(view: View) -> Refusal | None:
 # --- triangular_solve
 
 
-def _equal_ranks(view: View) -> Refusal | None:
+def _equal_ranks(view: OpView) -> Refusal | None:
     if view.rank("a") == view.rank("b"):
         return _matrices(view)
     return Refusal("'a' and 'b' to have equally many dimensions", f"{view.rank('a')} and {view.rank('b')}")
 
 
-def _systems(view: View) -> Refusal | None:
+def _systems(view: OpView) -> Refusal | None:
     left, shapes = view.flag("left_side"), (view.shape("a"), view.shape("b"))
     size, side = view.shape("b")[-2 if left else -1], "rows" if left else "columns"
     if shapes_agree(*[shape[:-2] for shape in shapes]) and sizes_agree(*view.shape("a")[-2:], size):
@@ -52,12 +52,12 @@ def _systems(view: View) -> Refusal | None:
 # --- fft
 
 
-def _length_count(view: View) -> Refusal | None:
+def _length_count(view: OpView) -> Refusal | None:
     count = len(view.integers("fft_length"))
     return None if 1 <= count <= 3 else Refusal("'fft_length' to have one to three numbers", str(count))
 
 
-def _length_fits(view: View) -> Refusal | None:
+def _length_fits(view: OpView) -> Refusal | None:
     count, rank = len(view.integers("fft_length")), view.rank("operand")
     if count <= rank:
         return None
@@ -74,16 +74,16 @@ _TRANSFORMS = {  # what the sides hold
 }
 
 
-def _sorts(view: View) -> tuple[str, str]:
+def _sorts(view: OpView) -> tuple[str, str]:
     return _TRANSFORMS[view.enum("fft_type") or ""]
 
 
-def _real(view: View) -> str | None:
+def _real(view: OpView) -> str | None:
     """Give the side that holds floats."""
     return next((side for side, sort in zip(_SIDES, _sorts(view), strict=True) if sort == _FLOATS), None)
 
 
-def _transformed_elements(view: View) -> Refusal | None:
+def _transformed_elements(view: OpView) -> Refusal | None:
     wanted, dtypes = _sorts(view), [expressed_type(view.tensor(side)) for side in _SIDES]
     found = tuple([_FLOATS if dtype.is_float else _COMPLEX for dtype in dtypes])
     if found == wanted and dtypes[0].part is dtypes[1].part:
@@ -94,14 +94,14 @@ def _transformed_elements(view: View) -> Refusal | None:
     )
 
 
-def _real_sizes(view: View) -> Refusal | None:
+def _real_sizes(view: OpView) -> Refusal | None:
     name, length = _real(view), view.integers("fft_length")
     if name is None or shapes_agree(view.shape(name)[-len(length) :], length):
         return None
     return refuse_type(f"a tensor that ends in the sizes 'fft_length', {spell_shape(length)}", name, view)
 
 
-def _transformed_shape(view: View) -> Refusal | None:
+def _transformed_shape(view: OpView) -> Refusal | None:
     name = "operand" if _real(view) == "result" else "result"
     other = view.shape("result" if name == "operand" else "operand")
     if _real(view) is not None:
@@ -138,8 +138,8 @@ RULES: tuple[Rules, ...] = (
     ),
     Rules(
         "stablehlo.fft",
-        (Slot("operand", Kind.FLOAT | Kind.COMPLEX),),
-        (Slot("result", Kind.FLOAT | Kind.COMPLEX),),
+        (Slot("operand", TypeKind.FLOAT | TypeKind.COMPLEX),),
+        (Slot("result", TypeKind.FLOAT | TypeKind.COMPLEX),),
         (
             AttributeSlot("fft_type", "I2", (EnumAttr,), values=tuple(_TRANSFORMS)),
             list_slot("fft_length", "I3"),

@@ -20,15 +20,15 @@ from shlo_disc.verify.dims import (
     within_rank,
     within_sizes,
 )
-from shlo_disc.verify.rules import Check, Kind, Rules, Slot
+from shlo_disc.verify.rules import Check, Rules, Slot, TypeKind
 from shlo_disc.verify.types import Shape, product, shapes_agree, sizes_agree, spell_shape
-from shlo_disc.verify.view import Refusal, View
+from shlo_disc.verify.view import OpView, Refusal
 
-_OPERAND = Slot("operand", Kind.UNIFORM)
-_RESULT = Slot("result", Kind.UNIFORM)
+_OPERAND = Slot("operand", TypeKind.UNIFORM)
+_RESULT = Slot("result", TypeKind.UNIFORM)
 
 
-def known_shape(view: View) -> Shape:
+def known_shape(view: OpView) -> Shape:
     """Give the shape of the result; sizes that its type leaves open may be known from a constant shape operand."""
     shape = view.shape("result")
     for name in ("output_dimensions", "output_shape"):
@@ -40,7 +40,7 @@ def known_shape(view: View) -> Shape:
 # --- broadcast_in_dim, broadcast
 
 
-def _broadcast_sizes(view: View) -> Refusal | None:
+def _broadcast_sizes(view: OpView) -> Refusal | None:
     result = known_shape(view)
     for dimension, (size, place) in enumerate(
         zip(view.shape("operand"), view.integers("broadcast_dimensions"), strict=True)
@@ -69,7 +69,7 @@ BROADCAST: Mapping[str, Check] = {
 # --- reshape
 
 
-def _reshaped_size(view: View) -> Refusal | None:
+def _reshaped_size(view: OpView) -> Refusal | None:
     before, after = product(view.shape("operand")), product(known_shape(view))
     if sizes_agree(before, after):
         return None
@@ -87,7 +87,7 @@ RESHAPE: Mapping[str, Check] = {
 # --- slice, pad; their dynamic forms have operands by the names of the attributes here
 
 
-def _sliced_shape(view: View) -> Shape:
+def _sliced_shape(view: OpView) -> Shape:
     names = ("start_indices", "limit_indices", "strides")
     return tuple(map(_sliced_size, *[numbers(view, name) for name in names]))
 
@@ -106,7 +106,7 @@ SLICE: Mapping[str, Check] = {
 """The constraints of `slice` and of its dynamic form."""
 
 
-def _padded_shape(view: View) -> Shape:
+def _padded_shape(view: OpView) -> Shape:
     names = ("edge_padding_low", "edge_padding_high", "interior_padding")
     return tuple(map(_padded_size, view.shape("operand"), *[numbers(view, name) for name in names]))
 
@@ -117,7 +117,7 @@ def _padded_size(size: int | None, low: int | None, high: int | None, interior: 
     return low + size + max(size - 1, 0) * interior + high
 
 
-def _padding_left(view: View) -> Refusal | None:
+def _padding_left(view: OpView) -> Refusal | None:
     shape = _padded_shape(view)
     if all(size is None or size >= 0 for size in shape):
         return None
@@ -136,7 +136,7 @@ PAD: Mapping[str, Check] = {
 # --- concatenate
 
 
-def _joined_shapes(view: View) -> Refusal | None:
+def _joined_shapes(view: OpView) -> Refusal | None:
     shapes = [_without(tensor.shape, view.integer("dimension")) for tensor in view.tensors("inputs")]
     if shapes_agree(*shapes):
         return None
@@ -148,7 +148,7 @@ def _without(shape: Shape, dimension: int) -> Shape:
     return tuple([None if place == dimension else size for place, size in enumerate(shape)])
 
 
-def _concatenated_shape(view: View) -> Shape:
+def _concatenated_shape(view: OpView) -> Shape:
     dimension, shapes = view.integer("dimension"), [tensor.shape for tensor in view.tensors("inputs")]
     shape = list(map(_first_known, *shapes))
     sizes = [shape[dimension] for shape in shapes]
@@ -163,33 +163,33 @@ def _first_known(*sizes: int | None) -> int | None:
 # --- transpose
 
 
-def _transposed_permutation(view: View) -> Refusal | None:
+def _transposed_permutation(view: OpView) -> Refusal | None:
     permutation, rank = view.integers("permutation"), view.rank("operand")
     if sorted(permutation) == list(range(rank)):
         return None
     return Refusal(f"'permutation' to be {list(range(rank))} in some order", str(list(permutation)))
 
 
-def _transposed_shape(view: View) -> Shape:
+def _transposed_shape(view: OpView) -> Shape:
     return tuple([view.shape("operand")[dimension] for dimension in view.integers("permutation")])
 
 
 # --- dynamic_slice, dynamic_update_slice
 
 
-def _starts(view: View) -> Refusal | None:
+def _starts(view: OpView) -> Refusal | None:
     starts, rank = len(view.values["start_indices"]), view.rank("operand")
     if starts == rank:
         return None
     return Refusal(f"as many values 'start_indices' as 'operand' has dimensions, {rank}", str(starts))
 
 
-def _update_rank(view: View) -> Refusal | None:
+def _update_rank(view: OpView) -> Refusal | None:
     update, operand = view.rank("update"), view.rank("operand")
     return None if update == operand else Refusal(f"'update' to have rank {operand}, as 'operand'", str(update))
 
 
-def _update_sizes(view: View) -> Refusal | None:
+def _update_sizes(view: OpView) -> Refusal | None:
     update, operand = view.shape("update"), view.shape("operand")
     if all(map(in_order, update, operand)):
         return None
@@ -200,18 +200,18 @@ def _update_sizes(view: View) -> Refusal | None:
 # --- broadcast, torch_index_select: the specification has them no more
 
 
-def _prefixed_shape(view: View) -> Shape:
+def _prefixed_shape(view: OpView) -> Shape:
     return view.integers("broadcast_sizes") + view.shape("operand")
 
 
-def _batch_dims(view: View) -> Refusal | None:
+def _batch_dims(view: OpView) -> Refusal | None:
     batch, most = view.integer("batch_dims"), min(view.integer("dim"), view.rank("index"))
     if 0 <= batch <= most:
         return None
     return Refusal(f"'batch_dims' to be at least 0 and at most {most}, within 'index' and before 'dim'", str(batch))
 
 
-def _batch_sizes(view: View) -> Refusal | None:
+def _batch_sizes(view: OpView) -> Refusal | None:
     batch = view.integer("batch_dims")
     operand, index = view.shape("operand")[:batch], view.shape("index")[:batch]
     if shapes_agree(operand, index):
@@ -220,7 +220,7 @@ def _batch_sizes(view: View) -> Refusal | None:
     return Refusal(f"'operand' and 'index' to have the same first {batch} sizes", found)
 
 
-def _selected_shape(view: View) -> Shape:
+def _selected_shape(view: OpView) -> Shape:
     operand, dimension = view.shape("operand"), view.integer("dim")
     return operand[:dimension] + view.shape("index")[view.integer("batch_dims") :] + operand[dimension + 1 :]
 
@@ -228,15 +228,15 @@ def _selected_shape(view: View) -> Shape:
 RULES: tuple[Rules, ...] = (
     Rules(
         "stablehlo.broadcast_in_dim",
-        (Slot("operand", Kind.TENSOR),),
-        (Slot("result", Kind.TENSOR, sized=True, label="C7"),),
+        (Slot("operand", TypeKind.TENSOR),),
+        (Slot("result", TypeKind.TENSOR, sized=True, label="C7"),),
         (list_slot("broadcast_dimensions", "I2"),),
         BROADCAST,
     ),
     Rules(
         "stablehlo.reshape",
-        (Slot("operand", Kind.TENSOR),),
-        (Slot("result", Kind.TENSOR, sized=True, label="C4"),),
+        (Slot("operand", TypeKind.TENSOR),),
+        (Slot("result", TypeKind.TENSOR, sized=True, label="C4"),),
         constraints=RESHAPE,
     ),
     Rules(
@@ -259,7 +259,7 @@ RULES: tuple[Rules, ...] = (
     ),
     Rules(
         "stablehlo.pad",
-        (_OPERAND, Slot("padding_value", Kind.UNIFORM, rank=0)),
+        (_OPERAND, Slot("padding_value", TypeKind.UNIFORM, rank=0)),
         (_RESULT,),
         (
             list_slot("edge_padding_low", "I3"),
@@ -270,7 +270,7 @@ RULES: tuple[Rules, ...] = (
     ),
     Rules(
         "stablehlo.concatenate",
-        (Slot("inputs", Kind.UNIFORM, variadic=True),),
+        (Slot("inputs", TypeKind.UNIFORM, variadic=True),),
         (_RESULT,),
         (number_slot("dimension", "I2"),),
         {
@@ -283,8 +283,8 @@ RULES: tuple[Rules, ...] = (
     ),
     Rules(
         "stablehlo.transpose",
-        (Slot("operand", Kind.TENSOR),),
-        (Slot("result", Kind.TENSOR),),
+        (Slot("operand", TypeKind.TENSOR),),
+        (Slot("result", TypeKind.TENSOR),),
         (list_slot("permutation", "I2"),),
         {
             "C1": same_elements_but_axis(parameters=False),
@@ -295,7 +295,7 @@ RULES: tuple[Rules, ...] = (
     ),
     Rules(
         "stablehlo.dynamic_slice",
-        (_OPERAND, Slot("start_indices", Kind.INTEGER, rank=0, variadic=True)),
+        (_OPERAND, Slot("start_indices", TypeKind.INTEGER, rank=0, variadic=True)),
         (_RESULT,),
         (list_slot("slice_sizes", "I3"),),
         {
@@ -308,7 +308,7 @@ RULES: tuple[Rules, ...] = (
     ),
     Rules(
         "stablehlo.dynamic_update_slice",
-        (_OPERAND, Slot("update", Kind.UNIFORM), Slot("start_indices", Kind.INTEGER, rank=0, variadic=True)),
+        (_OPERAND, Slot("update", TypeKind.UNIFORM), Slot("start_indices", TypeKind.INTEGER, rank=0, variadic=True)),
         (_RESULT,),
         constraints={
             "C1": same_types("operand", "result"),
@@ -332,7 +332,7 @@ RULES: tuple[Rules, ...] = (
     ),
     Rules(
         "stablehlo.torch_index_select",
-        (_OPERAND, Slot("index", Kind.INTEGER)),
+        (_OPERAND, Slot("index", TypeKind.INTEGER)),
         (_RESULT,),
         (number_slot("dim", "I3"), number_slot("batch_dims", "I4")),
         {

@@ -6,11 +6,11 @@ from shlo_disc.ir.attributes import FloatAttr
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.verify.checks import each, same_baseline_elements, same_baseline_types, same_shapes
 from shlo_disc.verify.dims import dimension_within_rank, number_slot
-from shlo_disc.verify.rules import AttributeSlot, Check, Kind, Rules, Slot
+from shlo_disc.verify.rules import AttributeSlot, Check, Rules, Slot, TypeKind
 from shlo_disc.verify.types import sizes_agree
-from shlo_disc.verify.view import Refusal, View
+from shlo_disc.verify.view import OpView, Refusal
 
-_KIND = Kind.FLOAT | Kind.PER_TENSOR
+_KIND = TypeKind.FLOAT | TypeKind.PER_TENSOR
 
 
 def _tensor(name: str) -> Slot:
@@ -23,7 +23,7 @@ def _features(*names: str) -> tuple[Slot, ...]:
 
 
 def _one_for_each_feature(name: str) -> Check:
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         feature, (found,) = view.integer("feature_index"), view.shape(name)
         wanted = view.shape("operand")[feature]
         if sizes_agree(wanted, found):

@@ -6,12 +6,12 @@ from shlo_disc.ir.attributes import BoolAttr, IntegerAttr, TensorType
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.verify.checks import compare_region, same_shapes, same_types
 from shlo_disc.verify.dims import dimension_within_rank
-from shlo_disc.verify.rules import AttributeSlot, Kind, Rules, Slot
+from shlo_disc.verify.rules import AttributeSlot, Rules, Slot, TypeKind
 from shlo_disc.verify.types import element_type, tensor_of
-from shlo_disc.verify.view import Refusal, View
+from shlo_disc.verify.view import OpView, Refusal
 
 
-def _comparator(view: View) -> Refusal | None:
+def _comparator(view: OpView) -> Refusal | None:
     pairs = [tensor_of(element_type(tensor)) for tensor in view.tensors("inputs") for _ in range(2)]
     return compare_region(view, 0, "comparator", tuple(pairs), (TensorType((), DType.I1),))
 
@@ -19,8 +19,8 @@ def _comparator(view: View) -> Refusal | None:
 RULES: tuple[Rules, ...] = (
     Rules(
         "stablehlo.sort",
-        (Slot("inputs", Kind.UNIFORM, variadic=True),),
-        (Slot("results", Kind.UNIFORM, variadic=True),),
+        (Slot("inputs", TypeKind.UNIFORM, variadic=True),),
+        (Slot("results", TypeKind.UNIFORM, variadic=True),),
         (
             AttributeSlot("dimension", "I2", (IntegerAttr,), default=IntegerAttr(-1, DType.I64), dtype=DType.I64),
             AttributeSlot("is_stable", "I3", (BoolAttr,), default=BoolAttr(False)),

@@ -6,12 +6,12 @@ from shlo_disc.ir.attributes import ArrayAttr, QuantizedElement
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.spelling import spell_type
 from shlo_disc.verify.checks import refuse_type, spell_element
-from shlo_disc.verify.rules import AttributeSlot, Check, Kind, Slot
+from shlo_disc.verify.rules import AttributeSlot, Check, Slot, TypeKind
 from shlo_disc.verify.types import Element, is_per_axis_quantized, is_quantized
-from shlo_disc.verify.view import Refusal, View
+from shlo_disc.verify.view import OpView, Refusal
 
-OPERANDS = (Slot("lhs", Kind.PLAIN | Kind.PER_TENSOR), Slot("rhs", Kind.TENSOR))
-RESULTS = (Slot("result", Kind.TENSOR),)
+OPERANDS = (Slot("lhs", TypeKind.PLAIN | TypeKind.PER_TENSOR), Slot("rhs", TypeKind.TENSOR))
+RESULTS = (Slot("result", TypeKind.TENSOR),)
 
 _PRECISIONS = ("DEFAULT", "HIGH", "HIGHEST")
 
@@ -21,7 +21,7 @@ def precision_slot(label: str) -> AttributeSlot:
     return AttributeSlot("precision_config", label, (ArrayAttr,), required=False, values=_PRECISIONS)
 
 
-def precision_for_each(view: View) -> Refusal | None:
+def precision_for_each(view: OpView) -> Refusal | None:
     """Demand a precision for each operand; an empty list counts as one that is left out."""
     found = view.attribute("precision_config")
     if not isinstance(found, ArrayAttr) or len(found.items) in (0, 2):
@@ -40,12 +40,12 @@ def quantized_product(together: str, storage: str, expressed: str, granularity: 
     }
 
 
-def any_quantized(view: View) -> bool:
+def any_quantized(view: OpView) -> bool:
     """Tell whether an operand or the result is quantized."""
     return any(is_quantized(view.type(name)) for name in ("lhs", "rhs", "result"))
 
 
-def same_operand_elements(view: View) -> Refusal | None:
+def same_operand_elements(view: OpView) -> Refusal | None:
     """Demand that plain operands have one element type; narrow floats, or some that the result holds, may be mixed."""
     lhs, rhs, result = (view.element(name) for name in ("lhs", "rhs", "result"))
     if any_quantized(view) or lhs == rhs or (_is_narrow(lhs) and _is_narrow(rhs)) or _holds(result, lhs, rhs):
@@ -65,7 +65,7 @@ def _holds(result: Element, *operands: Element) -> bool:
     return all(isinstance(one, DType) and one.is_float and one.bits <= result.bits for one in operands)
 
 
-def _quantized_together(view: View) -> Refusal | None:
+def _quantized_together(view: OpView) -> Refusal | None:
     lhs, rhs, result = (view.type(name) for name in ("lhs", "rhs", "result"))
     if not any_quantized(view) or (is_quantized(rhs) and is_quantized(lhs) == is_quantized(result)):
         return None
@@ -75,14 +75,14 @@ def _quantized_together(view: View) -> Refusal | None:
     )
 
 
-def _storage(view: View) -> Refusal | None:
+def _storage(view: OpView) -> Refusal | None:
     lhs, rhs = view.element("lhs"), view.element("rhs")
     if not isinstance(lhs, QuantizedElement) or not isinstance(rhs, QuantizedElement) or lhs.storage is rhs.storage:
         return None
     return Refusal("'lhs' and 'rhs' to be stored alike", f"{lhs.storage.value} and {rhs.storage.value}")
 
 
-def _expressed(view: View) -> Refusal | None:
+def _expressed(view: OpView) -> Refusal | None:
     if not is_quantized(view.type("lhs")):
         return None
     elements = [view.element(name) for name in ("lhs", "rhs", "result")]
@@ -92,14 +92,14 @@ def _expressed(view: View) -> Refusal | None:
     return Refusal("all operands and the result to express one type", ", ".join([dtype.value for dtype in found]))
 
 
-def _granularity(view: View) -> Refusal | None:
+def _granularity(view: OpView) -> Refusal | None:
     one_scale = not is_per_axis_quantized(view.type("rhs"))
     if is_quantized(view.type("lhs")) and one_scale and is_per_axis_quantized(view.type("result")):
         return refuse_type("quantized per tensor, as 'rhs' is", "result", view)
     return None
 
 
-def _hybrid(view: View) -> Refusal | None:
+def _hybrid(view: OpView) -> Refusal | None:
     lhs, rhs, result = (view.element(name) for name in ("lhs", "rhs", "result"))
     if not isinstance(lhs, DType) or not isinstance(rhs, QuantizedElement) or lhs is rhs.expressed is result:
         return None

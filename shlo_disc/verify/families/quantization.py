@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from shlo_disc.verify.checks import refuse_type, same_shapes, spell_element
-from shlo_disc.verify.rules import Kind, Rules, Slot
+from shlo_disc.verify.rules import Rules, Slot, TypeKind
 from shlo_disc.verify.types import expressed_type
-from shlo_disc.verify.view import Refusal, View
+from shlo_disc.verify.view import OpView, Refusal
 
 
-def _quantize_expressed(view: View) -> Refusal | None:
+def _quantize_expressed(view: OpView) -> Refusal | None:
     wanted = expressed_type(view.tensor("operand"))
     if expressed_type(view.tensor("result")) is wanted:
         return None
     return refuse_type(f"quantized {wanted.value}, as the operand is", "result", view)
 
 
-def _dequantize_element(view: View) -> Refusal | None:
+def _dequantize_element(view: OpView) -> Refusal | None:
     wanted = expressed_type(view.tensor("operand"))
     if view.element("result") is wanted:
         return None
@@ -25,14 +25,14 @@ def _dequantize_element(view: View) -> Refusal | None:
 RULES: tuple[Rules, ...] = (
     Rules(
         "stablehlo.uniform_quantize",
-        (Slot("operand", Kind.FLOAT | Kind.QUANTIZED),),
-        (Slot("result", Kind.QUANTIZED),),
+        (Slot("operand", TypeKind.FLOAT | TypeKind.QUANTIZED),),
+        (Slot("result", TypeKind.QUANTIZED),),
         constraints={"C1": same_shapes("operand", "result"), "C2": _quantize_expressed},
     ),
     Rules(
         "stablehlo.uniform_dequantize",
-        (Slot("operand", Kind.QUANTIZED),),
-        (Slot("result", Kind.FLOAT),),
+        (Slot("operand", TypeKind.QUANTIZED),),
+        (Slot("result", TypeKind.FLOAT),),
         constraints={"C1": same_shapes("operand", "result"), "C2": _dequantize_element},
     ),
 )

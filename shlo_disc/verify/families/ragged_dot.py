@@ -11,9 +11,9 @@ from shlo_disc.verify.checks import list_fields, refuse_type
 from shlo_disc.verify.dims import Dims, result_shape, unique, within_rank
 from shlo_disc.verify.families.products import precision_for_each, precision_slot
 from shlo_disc.verify.pairing import Pairing
-from shlo_disc.verify.rules import AttributeSlot, Kind, Rules, Slot
+from shlo_disc.verify.rules import AttributeSlot, Rules, Slot, TypeKind
 from shlo_disc.verify.types import Shape, sizes_agree, spell_shape
-from shlo_disc.verify.view import Refusal, View
+from shlo_disc.verify.view import OpView, Refusal
 
 _NUMBERS = "ragged_dot_dimension_numbers"
 _PAIRING = Pairing(_NUMBERS)
@@ -21,16 +21,16 @@ _RAGGED = Dims("lhs_ragged_dimensions", _NUMBERS)
 _GROUPS = Dims("rhs_group_dimensions", _NUMBERS)
 
 
-def _one_ragged(view: View) -> Refusal | None:
+def _one_ragged(view: OpView) -> Refusal | None:
     found = _RAGGED.of(view)
     return None if len(found) == 1 else Refusal("one dimension in 'lhs_ragged_dimensions'", str(list(found)))
 
 
-def _ragged(view: View) -> int:
+def _ragged(view: OpView) -> int:
     return _RAGGED.of(view)[0]
 
 
-def _group_dimensions(view: View) -> Refusal | None:
+def _group_dimensions(view: OpView) -> Refusal | None:
     """Only parts of `rhs` for each group make a dimension of groups."""
     found = _GROUPS.of(view)
     wanted = 1 if _ragged(view) in _PAIRING.lhs_free(view) else 0
@@ -41,12 +41,12 @@ def _group_dimensions(view: View) -> Refusal | None:
     )
 
 
-def _count(view: View) -> int | None:
+def _count(view: OpView) -> int | None:
     """Give the number of groups."""
     return view.shape("group_sizes")[-1]
 
 
-def _outer(view: View) -> tuple[int, ...]:
+def _outer(view: OpView) -> tuple[int, ...]:
     """Give the dimensions of `lhs` in each place of which there may be other groups."""
     ragged, batching = _ragged(view), _PAIRING.lhs_batching.of(view)
     if ragged in batching:
@@ -57,7 +57,7 @@ def _outer(view: View) -> tuple[int, ...]:
     return (*batching, *[dim for dim in _PAIRING.lhs_free(view) if dim < ragged])
 
 
-def _group_sizes(view: View) -> Refusal | None:
+def _group_sizes(view: OpView) -> Refusal | None:
     found, lhs = view.shape("group_sizes"), view.shape("lhs")
     outer = tuple([lhs[dim] for dim in _outer(view)])
     if len(found) == 1 or (found and found[:-1] == outer):
@@ -66,7 +66,7 @@ def _group_sizes(view: View) -> Refusal | None:
     return refuse_type(expected, "group_sizes", view)
 
 
-def _group_count(view: View) -> Refusal | None:
+def _group_count(view: OpView) -> Refusal | None:
     for dim in _GROUPS.of(view):
         size = view.shape("rhs")[dim]
         if not sizes_agree(size, _count(view)):
@@ -74,7 +74,7 @@ def _group_count(view: View) -> Refusal | None:
     return None
 
 
-def _shape(view: View) -> Shape:
+def _shape(view: OpView) -> Shape:
     product = _PAIRING.shape(view, without=_GROUPS.of(view))
     return (_count(view), *product) if _ragged(view) in _PAIRING.lhs_contracting.of(view) else product
 
@@ -82,8 +82,8 @@ def _shape(view: View) -> Shape:
 RULES: tuple[Rules, ...] = (
     Rules(
         "chlo.ragged_dot",
-        (Slot("lhs", Kind.TENSOR), Slot("rhs", Kind.TENSOR), Slot("group_sizes", Kind.INTEGER)),
-        (Slot("result", Kind.TENSOR),),
+        (Slot("lhs", TypeKind.TENSOR), Slot("rhs", TypeKind.TENSOR), Slot("group_sizes", TypeKind.INTEGER)),
+        (Slot("result", TypeKind.TENSOR),),
         (AttributeSlot(_NUMBERS, "I4", (RecordAttr,), values=("ragged_dot",)), precision_slot("I10")),
         {
             **_PAIRING.lists("I4", "I5", "I6", "I7"),

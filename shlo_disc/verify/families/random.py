@@ -5,21 +5,21 @@ from __future__ import annotations
 from shlo_disc.ir.attributes import EnumAttr
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.verify.checks import has_elements, has_static_shape, refuse_type, same_baseline_elements, same_types
-from shlo_disc.verify.rules import AttributeSlot, Kind, Rules, Slot
+from shlo_disc.verify.rules import AttributeSlot, Rules, Slot, TypeKind
 from shlo_disc.verify.types import Shape, shapes_agree, sizes_agree, spell_shape
-from shlo_disc.verify.view import Refusal, View
+from shlo_disc.verify.view import OpView, Refusal
 
 # --- rng
 
 
-def _normal_of_floats(view: View) -> Refusal | None:
+def _normal_of_floats(view: OpView) -> Refusal | None:
     element = view.element("a")
     if view.enum("rng_distribution") != "NORMAL" or (isinstance(element, DType) and element.is_float):
         return None
     return refuse_type("a float, for normally distributed numbers", "a", view)
 
 
-def _shape(view: View) -> Refusal | None:
+def _shape(view: OpView) -> Refusal | None:
     wanted: Shape | None = view.constant("shape")
     if wanted is None:
         (rank,) = view.shape("shape")
@@ -34,7 +34,7 @@ def _shape(view: View) -> Refusal | None:
 _STATE_SIZES = {"THREE_FRY": (2,), "PHILOX": (2, 3)}
 
 
-def _state_size(view: View) -> Refusal | None:
+def _state_size(view: OpView) -> Refusal | None:
     (size,) = view.shape("initial_state")
     algorithm = view.enum("rng_algorithm") or "DEFAULT"
     allowed = _STATE_SIZES.get(algorithm)
@@ -43,7 +43,7 @@ def _state_size(view: View) -> Refusal | None:
     return Refusal(f"an 'initial_state' of {' or '.join(map(str, allowed))} numbers for {algorithm}", str(size))
 
 
-_DRAWN = Kind.BOOL | Kind.INTEGER | Kind.FLOAT
+_DRAWN = TypeKind.BOOL | TypeKind.INTEGER | TypeKind.FLOAT
 
 RULES: tuple[Rules, ...] = (
     Rules(
@@ -51,7 +51,7 @@ RULES: tuple[Rules, ...] = (
         (
             Slot("a", _DRAWN, rank=0),
             Slot("b", _DRAWN, rank=0),
-            Slot("shape", Kind.INTEGER | Kind.INDEX, rank=1, sized=True),
+            Slot("shape", TypeKind.INTEGER | TypeKind.INDEX, rank=1, sized=True),
         ),
         (Slot("result", _DRAWN),),
         (AttributeSlot("rng_distribution", "I4", (EnumAttr,), values=("UNIFORM", "NORMAL")),),
@@ -59,8 +59,11 @@ RULES: tuple[Rules, ...] = (
     ),
     Rules(
         "stablehlo.rng_bit_generator",
-        (Slot("initial_state", Kind.UNSIGNED, rank=1, label="I2"),),
-        (Slot("output_state", Kind.UNSIGNED, rank=1, label="C1"), Slot("output", Kind.INTEGER | Kind.FLOAT)),
+        (Slot("initial_state", TypeKind.UNSIGNED, rank=1, label="I2"),),
+        (
+            Slot("output_state", TypeKind.UNSIGNED, rank=1, label="C1"),
+            Slot("output", TypeKind.INTEGER | TypeKind.FLOAT),
+        ),
         (AttributeSlot("rng_algorithm", "I1", (EnumAttr,), values=("DEFAULT", "THREE_FRY", "PHILOX")),),
         {
             "I2": has_elements("initial_state", DType.UI64),

@@ -15,23 +15,23 @@ from shlo_disc.verify.checks import (
 )
 from shlo_disc.verify.dims import Dims, at_least, list_slot, unique, within_rank
 from shlo_disc.verify.families.windows import for_each_dimension, padding_for_each_dimension, windows
-from shlo_disc.verify.rules import AttributeSlot, Check, Kind, Rules, Slot
+from shlo_disc.verify.rules import AttributeSlot, Check, Rules, Slot, TypeKind
 from shlo_disc.verify.types import Shape, element_type, shapes_agree, spell_shape, tensor_of
-from shlo_disc.verify.view import Refusal, View
+from shlo_disc.verify.view import OpView, Refusal
 
-_TENSOR = Kind.PLAIN | Kind.PER_TENSOR
+_TENSOR = TypeKind.PLAIN | TypeKind.PER_TENSOR
 
 # --- several reductions at once
 
 
-def _equally_many(view: View) -> Refusal | None:
+def _equally_many(view: OpView) -> Refusal | None:
     inputs, results = len(view.values["inputs"]), len(view.values["results"])
     if 0 < inputs == results:
         return None
     return Refusal("at least one input, and a result for each", f"{inputs}, and {results} results")
 
 
-def _initial_elements(view: View) -> Refusal | None:
+def _initial_elements(view: OpView) -> Refusal | None:
     pairs = zip(view.tensors("inputs"), view.tensors("init_values"), strict=True)
     for number, (tensor, initial) in enumerate(pairs):
         wanted, found = element_type(tensor), element_type(initial)
@@ -43,11 +43,11 @@ def _initial_elements(view: View) -> Refusal | None:
     return None
 
 
-def _body(view: View) -> Refusal | None:
+def _body(view: OpView) -> Refusal | None:
     return compare_reducer(view, 0, "body", tuple(map(element_type, view.tensors("inputs"))))
 
 
-def _result_elements(view: View) -> Refusal | None:
+def _result_elements(view: OpView) -> Refusal | None:
     for number, (tensor, wanted) in enumerate(zip(view.tensors("results"), combined_elements(view, 0), strict=True)):
         found = element_type(tensor)
         if found != wanted:
@@ -55,14 +55,14 @@ def _result_elements(view: View) -> Refusal | None:
     return None
 
 
-def _refuse_shape(view: View, wanted: Shape) -> Refusal | None:
+def _refuse_shape(view: OpView, wanted: Shape) -> Refusal | None:
     for number, tensor in enumerate(view.tensors("results")):
         if not shapes_agree(wanted, tensor.shape):
             return Refusal(f"result {number} of shape {spell_shape(wanted)}", spell_shape(tensor.shape))
     return None
 
 
-def _input_rank(view: View) -> int:
+def _input_rank(view: OpView) -> int:
     return len(view.tensors("inputs")[0].shape)
 
 
@@ -71,7 +71,7 @@ def _input_rank(view: View) -> int:
 _DIMENSIONS = Dims("dimensions")
 
 
-def _reduced_shape(view: View) -> Refusal | None:
+def _reduced_shape(view: OpView) -> Refusal | None:
     reduced = _DIMENSIONS.of(view)
     for shape in dict.fromkeys(tensor.shape for tensor in view.tensors("inputs")):
         wanted = tuple([size for dim, size in enumerate(shape) if dim not in reduced])
@@ -83,13 +83,13 @@ def _reduced_shape(view: View) -> Refusal | None:
 # --- reduce_window, select_and_scatter
 
 
-def _windows_of_inputs(view: View) -> Refusal | None:
+def _windows_of_inputs(view: OpView) -> Refusal | None:
     each = windows(view, view.integers("window_dimensions"), "base_dilations", "window_dilations")
     counts = [window.count(size) for window, size in zip(each, view.tensors("inputs")[0].shape, strict=True)]
     return _refuse_shape(view, tuple(counts))
 
 
-def _windows_of_operand(view: View) -> Refusal | None:
+def _windows_of_operand(view: OpView) -> Refusal | None:
     each = windows(view, view.integers("window_dimensions"))
     counts = tuple([window.count(size) for window, size in zip(each, view.shape("operand"), strict=True)])
     if shapes_agree(counts, view.shape("source")):
@@ -97,20 +97,20 @@ def _windows_of_operand(view: View) -> Refusal | None:
     return refuse_type(f"of shape {spell_shape(counts)}, a number for each window", "source", view)
 
 
-def _operand_rank(view: View) -> int:
+def _operand_rank(view: OpView) -> int:
     return view.rank("operand")
 
 
-def _select(view: View) -> Refusal | None:
+def _select(view: OpView) -> Refusal | None:
     scalar = tensor_of(view.element("operand"))
     return compare_region(view, 0, "select", (scalar, scalar), (TensorType((), DType.I1),))
 
 
-def _scatter(view: View) -> Refusal | None:
+def _scatter(view: OpView) -> Refusal | None:
     return compare_reducer(view, 1, "scatter", (view.element("operand"),))
 
 
-def _scattered_elements(view: View) -> Refusal | None:
+def _scattered_elements(view: OpView) -> Refusal | None:
     (wanted,) = combined_elements(view, 1)
     if view.element("result") == wanted:
         return None
@@ -124,18 +124,18 @@ def _padding_slot(label: str) -> AttributeSlot:
 # --- map
 
 
-def _any_input(view: View) -> Refusal | None:
+def _any_input(view: OpView) -> Refusal | None:
     return None if view.values["inputs"] else Refusal("at least one input", "none")
 
 
-def _all_dimensions(view: View) -> Refusal | None:
+def _all_dimensions(view: OpView) -> Refusal | None:
     found, rank = view.integers("dimensions"), _input_rank(view)
     if found == tuple(range(rank)):
         return None
     return Refusal(f"'dimensions' to be those of the inputs, {list(range(rank))}", str(list(found)))
 
 
-def _computation(view: View) -> Refusal | None:
+def _computation(view: OpView) -> Refusal | None:
     scalars = tuple([tensor_of(element_type(tensor)) for tensor in view.tensors("inputs")])
     return compare_region(view, 0, "computation", scalars, (tensor_of(view.element("result")),))
 

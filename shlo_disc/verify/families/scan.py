@@ -9,21 +9,21 @@ from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.spelling import spell_type
 from shlo_disc.verify.checks import compare_region, same_types
 from shlo_disc.verify.dims import number_slot
-from shlo_disc.verify.rules import AttributeSlot, Kind, Rules, Slot
+from shlo_disc.verify.rules import AttributeSlot, Rules, Slot, TypeKind
 from shlo_disc.verify.types import Tensor, sizes_agree
-from shlo_disc.verify.view import Refusal, View
+from shlo_disc.verify.view import OpView, Refusal
 
 
-def _something_to_scan(view: View) -> Refusal | None:
+def _something_to_scan(view: OpView) -> Refusal | None:
     return None if _scanned(view) else Refusal("an input or an output to go along", "none")
 
 
-def _scanned(view: View) -> tuple[Tensor, ...]:
+def _scanned(view: OpView) -> tuple[Tensor, ...]:
     """Give the types of all that has the dimension that the loop goes along."""
     return (*view.tensors("inputs"), *view.tensors("outputs"))
 
 
-def _dimension(view: View) -> Refusal | None:
+def _dimension(view: OpView) -> Refusal | None:
     dimension = view.integer("dimension")
     for tensor in _scanned(view):
         if not 0 <= dimension < len(tensor.shape):
@@ -32,7 +32,7 @@ def _dimension(view: View) -> Refusal | None:
     return None
 
 
-def _length(view: View) -> Refusal | None:
+def _length(view: OpView) -> Refusal | None:
     sizes = [tensor.shape[view.integer("dimension")] for tensor in _scanned(view)]
     stated = [view.integer("scan_dim_size")] if view.has("scan_dim_size") else []
     if sizes_agree(*stated, *sizes):
@@ -41,13 +41,13 @@ def _length(view: View) -> Refusal | None:
     return Refusal("one length of the scanned dimension in 'scan_dim_size', inputs and outputs", found)
 
 
-def _body(view: View) -> Refusal | None:
+def _body(view: OpView) -> Refusal | None:
     inputs, outputs = _slices(view, "inputs"), _slices(view, "outputs")
     arguments, results = (*inputs, *view.types("inits")), (*outputs, *view.types("carries"))
     return compare_region(view, 0, "body", arguments, results)
 
 
-def _slices(view: View, name: str) -> tuple[Tensor, ...]:
+def _slices(view: OpView, name: str) -> tuple[Tensor, ...]:
     """Give the types of what one step reads or writes."""
     at = view.integer("dimension")
     tensors = view.tensors(name)
@@ -57,8 +57,8 @@ def _slices(view: View, name: str) -> tuple[Tensor, ...]:
 RULES: tuple[Rules, ...] = (
     Rules(
         "chlo.scan",
-        (Slot("inputs", Kind.TENSOR, variadic=True), Slot("inits", Kind.TENSOR, variadic=True)),
-        (Slot("outputs", Kind.TENSOR, variadic=True), Slot("carries", Kind.TENSOR, variadic=True)),
+        (Slot("inputs", TypeKind.TENSOR, variadic=True), Slot("inits", TypeKind.TENSOR, variadic=True)),
+        (Slot("outputs", TypeKind.TENSOR, variadic=True), Slot("carries", TypeKind.TENSOR, variadic=True)),
         (
             number_slot("dimension", "I3"),
             number_slot("scan_dim_size", "I4", required=False),

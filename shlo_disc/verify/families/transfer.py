@@ -24,9 +24,9 @@ from shlo_disc.verify.groups import (
     unique_column,
     whole_channel,
 )
-from shlo_disc.verify.rules import AttributeSlot, Check, Kind, Rules, Slot
+from shlo_disc.verify.rules import AttributeSlot, Check, Rules, Slot, TypeKind
 from shlo_disc.verify.types import Tensor
-from shlo_disc.verify.view import Refusal, View
+from shlo_disc.verify.view import OpView, Refusal
 
 _COLLECTIVES = ("all_gather", "all_reduce", "all_to_all", "collective_broadcast", "collective_permute")
 _STARTED = (*_COLLECTIVES, "collective_reduce", "reduce_scatter", "slice", "dynamic_slice", "dynamic_update_slice")
@@ -34,23 +34,23 @@ _STARTED = (*_COLLECTIVES, "collective_reduce", "reduce_scatter", "slice", "dyna
 # --- async_start and async_done
 
 
-def _two_ops(view: View) -> Refusal | None:
+def _two_ops(view: OpView) -> Refusal | None:
     count = len(view.block(0).ops)
     return None if count == 2 else Refusal("'body' to hold one op and a return", f"{count} ops")
 
 
-def _started(view: View) -> Op:
+def _started(view: OpView) -> Op:
     return view.block(0).ops[0]
 
 
-def _may_start(view: View) -> Refusal | None:
+def _may_start(view: OpView) -> Refusal | None:
     name = _started(view).name
     if name.removeprefix("stablehlo.") in _STARTED:
         return None
     return Refusal(f"'body' to hold one of {', '.join(_STARTED)}", name)
 
 
-def _passed(view: View) -> Refusal | None:
+def _passed(view: OpView) -> Refusal | None:
     """The body takes the operands, or its op uses them without arguments in between."""
     passed = view.block(0).arguments or _started(view).operands
     types = tuple([value.type for value in passed])
@@ -60,7 +60,7 @@ def _passed(view: View) -> Refusal | None:
     return Refusal(expected, spell_types(view.types("operands")))
 
 
-def _future(view: View) -> Refusal | None:
+def _future(view: OpView) -> Refusal | None:
     returned = view.returned(0)
     if len(returned) != 1:
         return Refusal("'body' to return one value", str(len(returned)))
@@ -68,7 +68,7 @@ def _future(view: View) -> Refusal | None:
     return None if view.type("result") == wanted else refuse_type(spell_type(wanted), "result", view)
 
 
-def _awaited(view: View) -> Refusal | None:
+def _awaited(view: OpView) -> Refusal | None:
     future = view.type("operand")
     assert isinstance(future, FutureType), "the slot takes futures only"
     return compare_types(future.members, (view.type("result"),), "'result' to be what 'operand' holds")
@@ -77,25 +77,25 @@ def _awaited(view: View) -> Refusal | None:
 # --- infeed and recv: tensors, then a token
 
 
-def _payload(view: View) -> Refusal | None:
+def _payload(view: OpView) -> Refusal | None:
     for value in view.values["results"][:-1]:
         if not isinstance(value.type, Tensor) or None in value.type.shape:
             return Refusal("'results' but the last to be tensors of known sizes", spell_type(value.type))
     return None
 
 
-def _last_is_token(view: View) -> Refusal | None:
+def _last_is_token(view: OpView) -> Refusal | None:
     types: tuple[Type, ...] = view.types("results")
     if types and isinstance(types[-1], TokenType):
         return None
     return Refusal("the last of 'results' to be a token", spell_type(types[-1]) if types else "none")
 
 
-def _some_results(view: View) -> Refusal | None:
+def _some_results(view: OpView) -> Refusal | None:
     return None if view.values["results"] else Refusal("at least one result", "none")
 
 
-def _layout(view: View) -> Refusal | None:
+def _layout(view: OpView) -> Refusal | None:
     layout = view.attribute("layout")
     if not isinstance(layout, ArrayAttr):
         return None
@@ -113,14 +113,14 @@ def _layout(view: View) -> Refusal | None:
 _DEVICE_TO_DEVICE = 1
 
 
-def _channel_type(view: View) -> int:
+def _channel_type(view: OpView) -> int:
     return view.field_number("channel_handle", "type")
 
 
 def _known_type(host: int) -> Check:
     """Make the constraint that the type of a channel is a known one; `host` is that of a channel with the host."""
 
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         found = _channel_type(view)
         if found in (_DEVICE_TO_DEVICE, host):
             return None
@@ -132,7 +132,7 @@ def _known_type(host: int) -> Check:
 def _transfer_type(host: int) -> Check:
     """Make the constraint that the type of a channel says whether data goes to or comes from the host."""
 
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         flag = view.flag("is_host_transfer")
         wanted, found = host if flag else _DEVICE_TO_DEVICE, _channel_type(view)
         if found == wanted:
@@ -143,7 +143,7 @@ def _transfer_type(host: int) -> Check:
     return check
 
 
-def _is_process(view: View) -> Refusal | None:
+def _is_process(view: OpView) -> Refusal | None:
     return None if view.type("result") == TensorType((), DType.UI32) else refuse_type("tensor<ui32>", "result", view)
 
 
@@ -154,23 +154,23 @@ _HOST_FLAG = "is_host_transfer"
 RULES: tuple[Rules, ...] = (
     Rules(
         "stablehlo.async_start",
-        (Slot("operands", Kind.UNIFORM, variadic=True),),
-        (Slot("result", Kind.FUTURE, label="C4"),),
+        (Slot("operands", TypeKind.UNIFORM, variadic=True),),
+        (Slot("result", TypeKind.FUTURE, label="C4"),),
         (),
         {"C1": _two_ops, "C2": _may_start, "C3": _passed, "C4": _future},
         ("body",),
     ),
     Rules(
         "stablehlo.async_done",
-        (Slot("operand", Kind.FUTURE),),
-        (Slot("result", Kind.UNIFORM, label="C1"),),
+        (Slot("operand", TypeKind.FUTURE),),
+        (Slot("result", TypeKind.UNIFORM, label="C1"),),
         (),
         {"C1": _awaited},
     ),
     Rules(
         "stablehlo.infeed",
-        (Slot("token", Kind.TOKEN),),
-        (Slot("results", Kind.TENSOR | Kind.TOKEN, variadic=True, label="C2"),),
+        (Slot("token", TypeKind.TOKEN),),
+        (Slot("results", TypeKind.TENSOR | TypeKind.TOKEN, variadic=True, label="C2"),),
         (
             AttributeSlot("infeed_config", "I2", (StringAttr,), required=False),
             AttributeSlot("layout", "I3", (ArrayAttr,), required=False),
@@ -179,14 +179,14 @@ RULES: tuple[Rules, ...] = (
     ),
     Rules(
         "stablehlo.outfeed",
-        (Slot("inputs", Kind.TENSOR, variadic=True), Slot("token", Kind.TOKEN)),
-        (Slot("result", Kind.TOKEN, label="C1"),),
+        (Slot("inputs", TypeKind.TENSOR, variadic=True), Slot("token", TypeKind.TOKEN)),
+        (Slot("result", TypeKind.TOKEN, label="C1"),),
         (AttributeSlot("outfeed_config", "I3", (StringAttr,), required=False),),
     ),
     Rules(
         "stablehlo.send",
-        (Slot("inputs", Kind.TENSOR, variadic=True), Slot("token", Kind.TOKEN)),
-        (Slot("result", Kind.TOKEN, label="C6"),),
+        (Slot("inputs", TypeKind.TENSOR, variadic=True), Slot("token", TypeKind.TOKEN)),
+        (Slot("result", TypeKind.TOKEN, label="C6"),),
         (
             channel_slot("I3", required=True),
             AttributeSlot(_HOST_FLAG, "I5", (BoolAttr,), required=False),
@@ -196,8 +196,8 @@ RULES: tuple[Rules, ...] = (
     ),
     Rules(
         "stablehlo.recv",
-        (Slot("token", Kind.TOKEN),),
-        (Slot("results", Kind.TENSOR | Kind.TOKEN, variadic=True, label="C6"),),
+        (Slot("token", TypeKind.TOKEN),),
+        (Slot("results", TypeKind.TENSOR | TypeKind.TOKEN, variadic=True, label="C6"),),
         (
             channel_slot("I2", required=True),
             AttributeSlot(_HOST_FLAG, "I4", (BoolAttr,), required=False),
@@ -211,6 +211,6 @@ RULES: tuple[Rules, ...] = (
             "C6": each(_some_results, _payload, _last_is_token),
         },
     ),
-    Rules("stablehlo.partition_id", (), (Slot("result", Kind.UNSIGNED, 0, label="C1"),), (), {"C1": _is_process}),
-    Rules("stablehlo.replica_id", (), (Slot("result", Kind.UNSIGNED, 0, label="C1"),), (), {"C1": _is_process}),
+    Rules("stablehlo.partition_id", (), (Slot("result", TypeKind.UNSIGNED, 0, label="C1"),), (), {"C1": _is_process}),
+    Rules("stablehlo.replica_id", (), (Slot("result", TypeKind.UNSIGNED, 0, label="C1"),), (), {"C1": _is_process}),
 )

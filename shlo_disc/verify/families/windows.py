@@ -10,9 +10,9 @@ from shlo_disc.parse.spelling import spell_type
 from shlo_disc.verify.checks import refuse_count
 from shlo_disc.verify.rules import Check
 from shlo_disc.verify.types import Shape
-from shlo_disc.verify.view import Refusal, View
+from shlo_disc.verify.view import OpView, Refusal
 
-Rank = Callable[[View], int]
+Rank = Callable[[OpView], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def _dilate(size: int, dilation: int) -> int:
     return (size - 1) * dilation + 1 if size else 0
 
 
-def windows(view: View, sizes: Shape, base_dilations: str = "", dilations: str = "") -> tuple[Window, ...]:
+def windows(view: OpView, sizes: Shape, base_dilations: str = "", dilations: str = "") -> tuple[Window, ...]:
     """Give the windows of an op, by the names of its attributes; lists left out stand for ones, a padding for zeros.
 
     Strides beyond the dimensions count for nothing.
@@ -60,7 +60,7 @@ def windows(view: View, sizes: Shape, base_dilations: str = "", dilations: str =
     )
 
 
-def paddings(view: View, rank: int) -> tuple[tuple[int | None, int | None], ...]:
+def paddings(view: OpView, rank: int) -> tuple[tuple[int | None, int | None], ...]:
     """Give what is added before and behind each dimension, by an attribute or by an operand."""
     if "padding" not in view.values:
         rows = view.rows("padding") or ((0, 0),) * rank
@@ -77,7 +77,7 @@ def for_each_dimension(name: str, rank: Rank) -> Check:
 def padding_for_each_dimension(rank: Rank) -> Check:
     """Make the constraint `shape(padding) = [rank, 2]`."""
 
-    def check(view: View) -> Refusal | None:
+    def check(view: OpView) -> Refusal | None:
         found = view.attribute("padding")
         if not isinstance(found, DenseAttr) or found.type.shape == (rank(view), 2):
             return None

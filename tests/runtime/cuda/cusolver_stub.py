@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack  # pyright: ignore[reportMissingTypeStubs]
 
-from shlo_disc.runtime.cuda.matrices import Libraries
+from shlo_disc.runtime.cuda.matrices import CupyLibraries
 from shlo_disc.runtime.host_calls import memory_of, view_on_host
 from tests.emulator.run import launch
 
@@ -348,7 +348,7 @@ def _destroy(mark: int) -> None:
     assert mark == _MARK
 
 
-def stub_libraries(*, has_geev: bool = True) -> Libraries:
+def stub_libraries(*, has_geev: bool = True) -> CupyLibraries:
     """CuPy and its bindings, for memory of the host."""
 
     def made(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -362,4 +362,4 @@ def stub_libraries(*, has_geev: bool = True) -> Libraries:
     ends = dict.fromkeys(("destroyGesvdjInfo", "destroySyevjInfo", "destroyParams"), _destroy)
     solver = SimpleNamespace(**SOLVER, **marks, **ends)
     checks = SimpleNamespace(check_availability={"geev": has_geev}.__getitem__)
-    return Libraries(cupy, solver, SimpleNamespace(**BLAS), checks)
+    return CupyLibraries(cupy, solver, SimpleNamespace(**BLAS), checks)

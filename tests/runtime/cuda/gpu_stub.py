@@ -35,7 +35,7 @@ from shlo_disc.lower_cuda.host import print_host
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.report_model import ReportModel
 from shlo_disc.runtime.cuda import table as cuda_table
-from shlo_disc.runtime.cuda.device import DeviceArray, Function, IndexType, Limits, Memory
+from shlo_disc.runtime.cuda.device import DeviceArray, DeviceMemory, IndexType, Limits, LoadedKernel
 from shlo_disc.runtime.interop import as_numpy, dtype_of
 from tests.runtime.cuda.host_memory import HostMemoryDevice
 
@@ -196,11 +196,11 @@ class StubDevice(HostMemoryDevice):
 
     # -- the protocol
 
-    def load(self, files: Sequence[SourceFile], names: Sequence[str], index: IndexType) -> Mapping[str, Function]:
+    def load(self, files: Sequence[SourceFile], names: Sequence[str], index: IndexType) -> Mapping[str, LoadedKernel]:
         del files
         self.loaded.append(index)
         known = [name for name, _ in self.kernels]
-        return {name: Function(known.index(name) + 1, 32, 0) for name in names}
+        return {name: LoadedKernel(known.index(name) + 1, 32, 0) for name in names}
 
     def table(self, *, products: bool) -> int:
         del products
@@ -231,7 +231,7 @@ class StubDevice(HostMemoryDevice):
     def copy(self, pointer: int, size: int) -> Block:
         return self.upload(self.download(pointer, size))
 
-    def export_array(self, memory: Memory, shape: tuple[int, ...], dtype: str) -> Array:
+    def export_array(self, memory: DeviceMemory, shape: tuple[int, ...], dtype: str) -> Array:
         return view(memory.pointer, dtype_of(dtype), shape).copy()
 
     def hold(self, owners: Sequence[object]) -> None:

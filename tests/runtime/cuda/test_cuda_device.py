@@ -103,9 +103,9 @@ def test_kernels_are_compiled_once_and_found_in_their_modules(
 ) -> None:
     compiled: list[str] = []
 
-    def compile_kernels(text: str, name: str, architecture: int, index: str) -> nvrtc.Compiled:
+    def compile_kernels(text: str, name: str, architecture: int, index: str) -> nvrtc.Cubin:
         compiled.append(f"{name} sm_{architecture} {index}")
-        return nvrtc.Compiled(text.encode(), "")
+        return nvrtc.Cubin(text.encode(), "")
 
     monkeypatch.setattr(nvrtc, "compile_kernels", compile_kernels)
     monkeypatch.setattr(nvrtc, "version", lambda: (13, 0))
@@ -124,8 +124,8 @@ def test_kernels_are_compiled_once_and_found_in_their_modules(
 def test_functions_may_ask_for_all_shared_memory(
     device: CudaDevice, driver: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def compile_kernels(text: str, *_: object) -> nvrtc.Compiled:
-        return nvrtc.Compiled(text.encode(), "")
+    def compile_kernels(text: str, *_: object) -> nvrtc.Cubin:
+        return nvrtc.Cubin(text.encode(), "")
 
     monkeypatch.setattr(nvrtc, "compile_kernels", compile_kernels)
     monkeypatch.setattr(nvrtc, "version", lambda: (13, 0))

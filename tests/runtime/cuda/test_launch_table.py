@@ -10,7 +10,7 @@ from shlo_disc.artifact import Artifact, SourceFile
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.host_ir import BatchLoop, Buffer, Choice, Copy, Fill, GridLaunch, Guard, Product, Variant
 from shlo_disc.report_model import ReportModel
-from shlo_disc.runtime.cuda.device import Function, Limits
+from shlo_disc.runtime.cuda.device import Limits, LoadedKernel
 from shlo_disc.runtime.cuda.launch_table import (
     OVERHEAD,
     Estimate,
@@ -34,13 +34,13 @@ def product(**changed: object) -> Product:
     return replace(plain, **changed)  # pyright: ignore[reportArgumentType] - fields of a Product
 
 
-def table(*variants: Variant, functions: dict[str, Function] | None = None, has_cublas: bool = True) -> LaunchTable:
+def table(*variants: Variant, functions: dict[str, LoadedKernel] | None = None, has_cublas: bool = True) -> LaunchTable:
     artifact = Artifact(
         "p", (), (), ("n", "m"), (), (), (),
         (Buffer("argument", 0, 0, parsed("n * m * 4"), "x"), Buffer("result", 0, 0, parsed("n * 4"), "y")),
         (), 0, (Choice(0, variants),), (), SourceFile("host", ""), ReportModel(), "cuda",
     )  # fmt: skip
-    known = {"warps": Function(1, 32, 0), "blocks": Function(2, 32, 64)} | (functions or {})
+    known = {"warps": LoadedKernel(1, 32, 0), "blocks": LoadedKernel(2, 32, 64)} | (functions or {})
     return LaunchTable(artifact, H200, known, cheapest, has_cublas=has_cublas)
 
 
@@ -59,7 +59,7 @@ def table(*variants: Variant, functions: dict[str, Function] | None = None, has_
     ],
 )
 def test_occupancy(registers: int, static: int, threads: int, dynamic: int, resident: int) -> None:
-    assert occupancy(H200, Function(0, registers, static), threads, dynamic) == resident
+    assert occupancy(H200, LoadedKernel(0, registers, static), threads, dynamic) == resident
 
 
 @pytest.mark.parametrize(
@@ -113,13 +113,17 @@ def test_guards_and_alignment() -> None:
     ("command", "functions", "reason"),
     [
         (replace(LONG_ROWS, shared="m"), {}, "300064 bytes of shared memory, expected at most 232448"),
-        (LONG_ROWS, {"blocks": Function(2, 255, 0)}, ""),
-        (replace(LONG_ROWS, threads=1024), {"blocks": Function(2, 128, 0)}, "128 registers for each of 1024 threads"),
+        (LONG_ROWS, {"blocks": LoadedKernel(2, 255, 0)}, ""),
+        (
+            replace(LONG_ROWS, threads=1024),
+            {"blocks": LoadedKernel(2, 128, 0)},
+            "128 registers for each of 1024 threads",
+        ),
         (replace(LONG_ROWS, blocks=parsed("2147483648 + m")), {}, "blocks of 256 threads: too many"),
     ],
 )
 def test_what_the_device_cannot_run_is_not_chosen(
-    command: GridLaunch, functions: dict[str, Function], reason: str
+    command: GridLaunch, functions: dict[str, LoadedKernel], reason: str
 ) -> None:
     greedy = Variant("greedy", (), False, (replace(command, cycles=0, latency=0),))
     found = table(greedy, Variant("safe", (), False, (FEW_ROWS,)), functions=functions).choose((16, 300_000), ())
