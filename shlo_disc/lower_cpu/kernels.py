@@ -163,14 +163,8 @@ class CpuLowering:
                 return replace(part, kernel=replace(part.kernel, launch=replace(part.kernel.launch, grain=grain)))
             case GroupKind.WINDOW_SCATTER:
                 window, tensors = verified(build_window_scatter(group, self.facts, self.producers), group)
-                return self._ref(
-                    group,
-                    serial.print_window_scatter(window),
-                    tensors,
-                    const(1),
-                    const(1),
-                    const(0),
-                )
+                body = serial.print_window_scatter(window)
+                return self._ref(group, body, tensors, const(1), const(1), const(0))
             case GroupKind.SCAN:
                 found, tensors = verified(build_scan(group, self.facts, self.producers), group)
                 extent, work = scan.scan_extent(found), scan_work(found, scan.SIDE_BY_SIDE)
@@ -361,13 +355,7 @@ class CpuLowering:
         return replace(part, kernel=replace(part.kernel, packs=(packed,)))
 
     def _ref(
-        self,
-        group: Group,
-        body: KernelBody,
-        tensors: tuple[Tensor, ...],
-        extent: Dim,
-        work: Dim,
-        scratch: Dim,
+        self, group: Group, body: KernelBody, tensors: tuple[Tensor, ...], extent: Dim, work: Dim, scratch: Dim
     ) -> PrintedKernel:
         """`work`: what one piece costs, in additions."""
         sizes = [f"{INDENT}const int64_t {size_name(s)} = dims[{k}];" for k, s in enumerate(body.sizes)]

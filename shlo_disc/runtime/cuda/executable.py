@@ -231,15 +231,8 @@ class GpuExecutable:
     def stats(self) -> Stats:
         """Calls, signatures, and the seconds that compiling took."""
         captured, replayed = (0, 0) if self.graphs is None else (self.graphs.captures, self.graphs.launches)
-        return Stats(
-            1,
-            self._calls.count,
-            len(set(self._signatures.values())),
-            self.seconds,
-            self._driver.kind,
-            captured,
-            replayed,
-        )
+        signatures = len(set(self._signatures.values()))
+        return Stats(1, self._calls.count, signatures, self.seconds, self._driver.kind, captured, replayed)
 
     def arena_bytes(self, arrays: Sequence[Any]) -> int:
         """Bytes of temporaries that a call with these arrays needs."""
