@@ -50,7 +50,7 @@ class RoutineSignature:
         T is any type of LAPACK's, R a real and C a complex one, the same for all operands; i is a 32-bit integer. All
         operands have the same leading batch dims, but those without parentheses, which are scalars.
 
-        >>> Signature.read("T(n) T -> 1").operands[1]
+        >>> RoutineSignature.read("T(n) T -> 1").operands[1]
         _Operand(element='T', dims=None)
         """
         operands, _, results = text.partition("->")

@@ -96,7 +96,7 @@ _NAMES: Mapping[TypeKind, str] = {  # those of several kinds first
 def describe(kind: TypeKind) -> str:
     """Say which types a slot takes.
 
-    >>> describe(Kind.FLOAT | Kind.COMPLEX), describe(Kind.TENSOR | Kind.TOKEN)
+    >>> describe(TypeKind.FLOAT | TypeKind.COMPLEX), describe(TypeKind.TENSOR | TypeKind.TOKEN)
     ('floats or complex numbers', 'tensors or tokens')
     """
     names: list[str] = []

@@ -80,9 +80,9 @@ def occupancy(limits: Limits, function: LoadedKernel, threads: int, shared: int)
     """How many blocks of a kernel a multiprocessor holds at once.
 
     >>> limits = Limits(132, 2048, 32, 65536, 233472, 232448)
-    >>> occupancy(limits, Function(0, 32, 0), 256, 0), occupancy(limits, Function(0, 33, 0), 256, 0)
+    >>> occupancy(limits, LoadedKernel(0, 32, 0), 256, 0), occupancy(limits, LoadedKernel(0, 33, 0), 256, 0)
     (8, 6)
-    >>> occupancy(limits, Function(0, 32, 1024), 256, 100_000)
+    >>> occupancy(limits, LoadedKernel(0, 32, 1024), 256, 100_000)
     2
     """
     warps = -(-threads // WARP)
