@@ -37,7 +37,21 @@ class Compiled:
         self._quick = _quick(executable, signature)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run. Raises `RuntimeShapeError` or `ArgumentTypeError` before anything is written."""
+        """Run the program.
+
+        Args:
+            *args: pytrees of arrays like those of the exported function; from text, flat arrays. C-contiguous arrays of
+                NumPy, JAX, CuPy and DLPack are taken as they are, others are copied. Dtypes have to be the program's.
+            **kwargs: keyword arguments of the exported function.
+
+        Returns:
+            The pytree of the exported function's results; from text, a tuple of arrays.
+
+        Raises:
+            RuntimeShapeError: a size breaks a constraint; before anything is written.
+            ArgumentTypeError: a dtype, a rank or a pytree is not the program's; before anything is written.
+            MemoryError: there is no memory for temporaries or results.
+        """
         if not kwargs and (found := self._quick(*args)) is not NotImplemented:
             return found
         return _call(self._executable, self._signature, args, kwargs)
@@ -45,8 +59,19 @@ class Compiled:
     def bind(self, *args: Any, **kwargs: Any) -> Bound:
         """Fix the leading arguments, and keywords: `bound = run.bind(params)`, then `bound(x)` is `run(params, x)`.
 
-        What is bound is checked and packed once, here, and calls only look at the rest. Nothing is compiled. The arrays
-        must not be written to afterwards: `bound.rebind` replaces them. See docs/binding.md.
+        What is bound is checked and packed once, here, and calls only look at the rest. Nothing is compiled. See
+        docs/binding.md.
+
+        Args:
+            *args: the leading arguments. The arrays must not be written to afterwards: `bound.rebind` replaces them.
+            **kwargs: keyword arguments.
+
+        Returns:
+            The program, to be called with the other arguments.
+
+        Raises:
+            RuntimeShapeError: sizes of the arrays break a constraint.
+            ArgumentTypeError: a dtype or a rank is not the program's.
         """
         return Bound(self._executable, self._signature, args, kwargs)
 
@@ -80,6 +105,16 @@ class Compiled:
         """What was known and decided, in text: about "facts", "fusion", "memory" or "schedules", or everything.
 
         `explain("facts", value="%42")` tells why a value of the program has its shape, link by link.
+
+        Args:
+            topic: "facts", "fusion", "memory" or "schedules"; None for everything.
+            value: the name of a value in the text, with the topic "facts".
+
+        Returns:
+            Lines of text for a terminal.
+
+        Raises:
+            ShloDiscError: an unknown topic, or a value whose shape does not depend on sizes.
         """
         notes = self._executable.notes if topic is None else ()
         return "\n\n".join([explain(self._executable.artifact, topic, value), *notes])
@@ -87,7 +122,16 @@ class Compiled:
     def peak_memory(self, **sizes: int) -> int:
         """The bytes of temporaries that a call with these sizes needs: `peak_memory(b=8, s=512)`.
 
-        Sizes that the program computes have names too, those of the worst turn of a loop as well: `explain("facts")`.
+        Args:
+            **sizes: a value for every size. Sizes that the program computes have names too, those of the worst turn of
+                a loop as well: `explain("facts")`.
+
+        Returns:
+            Bytes.
+
+        Raises:
+            ShloDiscError: a size is missing or unknown.
+            RuntimeShapeError: the sizes break a constraint.
         """
         return peak_memory(self._executable.artifact, sizes)
 
@@ -97,14 +141,33 @@ class Compiled:
         return peak_formula(self._executable.artifact)
 
     def max_size(self, symbol: str, *, budget: int | str, **sizes: int) -> int:
-        """The largest value of a size whose call keeps within a budget: `max_size("b", s=512, budget="2GiB")`."""
+        """The largest value of a size whose call keeps within a budget: `max_size("b", s=512, budget="2GiB")`.
+
+        Args:
+            symbol: the name of the size.
+            budget: bytes of temporaries, as a number or a text with a unit: "2GiB", "500MB".
+            **sizes: values of all other sizes.
+
+        Returns:
+            The size.
+
+        Raises:
+            ShloDiscError: an unknown size, a budget that is none, or one that is too small for any value.
+        """
         return largest_size(self._executable.artifact, symbol, budget, sizes)
 
     def explain_dispatch(self, **sizes: int) -> str:
         """Print which schedule each matrix product takes at these sizes: `explain_dispatch(s=77)`.
 
-        With what is padding, how many threads are busy, and how long it is expected to take, and takes on arrays of
-        zeros. Raises `ShloDiscError` for unknown sizes, for a program in segments, and unless it runs on the CPU.
+        Args:
+            **sizes: a value for every size.
+
+        Returns:
+            A line per product: what is padding, how many threads are busy, how long it is expected to take, and takes
+            on arrays of zeros.
+
+        Raises:
+            ShloDiscError: an unknown size, a program in segments, or one that does not run on the CPU.
         """
         return self._executable.explain_dispatch(sizes)
 
@@ -120,11 +183,22 @@ class Compiled:
         return tuple(log)
 
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Write a self-contained HTML page: groups, kernels, facts, decisions, memory over time."""
+        """Write a self-contained HTML page: groups, kernels, facts, decisions, memory over time.
+
+        Args:
+            path: the file to write.
+
+        Raises:
+            OSError: it cannot be written.
+        """
         write_page(self._executable.artifact, Path(path))
 
     def facts(self) -> tuple[FactText, ...]:
-        """Everything that is known of the sizes of the program's values, each with its reason."""
+        """Everything that is known of the sizes of the program's values.
+
+        Returns:
+            The facts, each with its reason.
+        """
         return self._executable.artifact.report.all_facts()
 
 
@@ -145,16 +219,36 @@ class Bound:
         self._quick = _quick(self._executable, self._rest)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run. Raises `RuntimeShapeError` or `ArgumentTypeError` before anything is written."""
+        """Run the program: see `Compiled.__call__`.
+
+        Args:
+            *args: the arguments that are not bound.
+            **kwargs: keyword arguments that are not bound.
+
+        Returns:
+            What the compiled program returns.
+
+        Raises:
+            RuntimeShapeError: a size breaks a constraint, or does not fit what is bound; before anything is written.
+            ArgumentTypeError: a dtype, a rank or a pytree is not the program's; before anything is written.
+        """
         if not kwargs and (found := self._quick(*args)) is not NotImplemented:
             return found
         return _call(self._executable, self._rest, args, kwargs)
 
     def rebind(self, *args: Any, **kwargs: Any) -> None:
-        """Replace what is bound, by arrays of the same shapes and dtypes. Nothing is compiled.
+        """Replace what is bound. Nothing is compiled.
 
         Calls that run at this moment end with what they began with; those that begin after this return see the new
         arrays, all of them.
+
+        Args:
+            *args: arrays of the same shapes and dtypes as those that are bound.
+            **kwargs: the same for keyword arguments.
+
+        Raises:
+            RuntimeShapeError: other shapes.
+            ArgumentTypeError: other dtypes, or as many as are not bound.
         """
         bound = self._program.bind(self._flatten(args, kwargs))
         check_same(bound.artifact, bound.bound, self._executable.bound)
@@ -182,7 +276,11 @@ class Bound:
         return self._executable.stats
 
     def explain(self) -> str:
-        """What is bound, what is packed, and what that takes."""
+        """What is bound, what is packed, and what that takes.
+
+        Returns:
+            Lines of text for a terminal.
+        """
         return "\n".join(self.memory.lines())
 
     def _flatten(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Mapping[int, Any]:

@@ -28,17 +28,22 @@ _hooks: dict[tuple[str, str], Hook] = {}
 
 
 def register_custom_call(target: str, function: Callable[..., Any], *, device: str = HOST, out: bool = False) -> None:
-    """Compute `stablehlo.custom_call @target` on a device by `function`, in place of one registered before.
+    """Compute `stablehlo.custom_call @target` by a function, in place of one registered before.
 
-    It is called as `function(*operands, **attributes)` and returns an array, or a tuple of them. Operands are arrays
-    that must not be written: NumPy's, or on a GPU CuPy's. Attributes are the entries of `backend_config`; one that is
-    a string comes as `backend_config`. With `out`, the keyword `out` is a tuple of the result arrays: the function
-    fills them, and what it returns is ignored. All arrays are valid during the call only: copy what you keep.
+    The function must be pure: calls of which no result is read are left out, equal ones made once, in any order, unless
+    the op has `has_side_effect`. What it raises leaves the call of the program, with a note that names the op.
 
-    It must be pure: calls of which no result is read are left out, equal ones made once, in any order, unless the op
-    has `has_side_effect`. What it raises leaves the call of the program, with a note that names the op.
+    Args:
+        target: the name of the custom call's target.
+        function: called as `function(*operands, **attributes)`; returns an array, or a tuple of them. Operands are
+            arrays that must not be written, of the shapes and dtypes of the op: NumPy's, or on a GPU CuPy's. Attributes
+            are the entries of `backend_config`; one that is a string comes as `backend_config`. All arrays are valid
+            during the call only: copy what you keep.
+        device: the name of the target of compilation for which the function computes.
+        out: the keyword `out` is a tuple of the result arrays: the function fills them, and what it returns is ignored.
 
-    Raises `ShloDiscError` for something that cannot be called, and for an unknown device.
+    Raises:
+        ShloDiscError: something that cannot be called, or an unknown device.
     """
     if not callable(function):
         raise ShloDiscError(f"found {function!r} for the custom call @{target}, expected a function")

@@ -15,22 +15,24 @@ FusionRules: TypeAlias = Literal["none", "full"]
 class CompileOptions:
     """What a user may choose. Every field has a default that is right for most programs.
 
-    `driver`: the generated C++ host program, or the VM that runs the same program step by step.
-    `compiler`: a path, or `clang`, `gcc` or `zig`; None takes the best one there is.
-    `compiler_seconds`: how long it may take for one file; None for as long as it likes.
-    `isolate_reader`: read MLIR bytecode in a process of its own, as damaged bytecode can end the process that reads it;
-    it takes 0.2 s. None does so where bytes, files or deserialized exports are given, False never.
-    `optimize`: the compiler's -O level. `threads` of a call: None takes `$OMP_NUM_THREADS`, else all
-    cores this process may use (docs/threads.md).
-    `cache_dir`: None takes $XDG_CACHE_HOME/shlo_disc, or ~/.cache/shlo_disc. A folder that cannot be used, or that
-    others may write to, is a `CacheWarning` (docs/cache.md).
-    `fusion`: `full` merges operations into one kernel where that is legal and pays; `none` gives every operation a
-    kernel of its own.
-    `graphs`: where the device can, record the launches of a signature that comes back, and replay them.
-    `matmul_precision`: `default` lets a GPU round the f32 inputs of matrix products to TF32, as XLA does, and a CPU
-    multiply bf16 by dot products of pairs (docs/kernels.md); `highest` does neither.
-    `schedules`: what matrix products are scheduled by (`shlo_disc.tune` gives them); None takes the best that is known
-    of this CPU and of the program. `trace_selection`: keep which schedule each call took, for `Compiled.selections`.
+    Attributes:
+        driver: "c", the generated host program, or "vm", which runs the same program step by step.
+        compiler: a path, or "clang", "gcc" or "zig"; None takes the best one there is.
+        optimize: the compiler's -O level, 0 to 3.
+        threads: of a call; None takes `$OMP_NUM_THREADS`, else all cores this process may use (docs/threads.md).
+        cache_dir: None takes $XDG_CACHE_HOME/shlo_disc, or ~/.cache/shlo_disc. A folder that cannot be used, or that
+            others may write to, is a `CacheWarning` (docs/cache.md).
+        fusion: "full" merges operations into one kernel where that is legal and pays; "none" gives every operation a
+            kernel of its own.
+        graphs: where the device can, record the launches of a signature that comes back, and replay them.
+        matmul_precision: "default" lets a GPU round the f32 inputs of matrix products to TF32, as XLA does, and a CPU
+            multiply bf16 by dot products of pairs (docs/kernels.md); "highest" does neither.
+        schedules: what matrix products are scheduled by (`shlo_disc.tune` gives them); None takes the best that is
+            known of this CPU and of the program.
+        trace_selection: keep which schedule each call took, for `Compiled.selections`.
+        compiler_seconds: how long the compiler may take for one file; None for as long as it likes.
+        isolate_reader: read MLIR bytecode in a process of its own, as damaged bytecode can end the process that reads
+            it; it takes 0.2 s. None does so where bytes, files or deserialized exports are given, False never.
     """
 
     driver: Literal["c", "vm"] = "c"

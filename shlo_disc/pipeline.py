@@ -246,17 +246,28 @@ def compile_program(  # noqa: PLR0913 - what is known and wished of one program
 ) -> Compiled:
     """Compile a StableHLO program once, for every shape.
 
-    `program`: a `jax.export.Exported` (if it has several platforms, the branches of the device's count), StableHLO
-    text, a path to it, MLIR bytecode (read through jaxlib), or a `Module`. `device`: the name of a
-    target ("cpu", "cuda"), or None for the best there is: a GPU if CuPy finds one.
+    Args:
+        program: a `jax.export.Exported` (of several platforms, the branches of the device's count), StableHLO text, a
+            path to it, MLIR bytecode (read through jaxlib), or a `Module`.
+        device: the name of a target ("cpu", "cuda"); None for the best there is: a GPU if CuPy finds one.
+        constraints: on sizes, beyond those of the export, in JAX's language: `"mod(b, 8) == 0"`, `"s <= 2*t"`. They
+            are used in proofs, and every call is held against them.
+        likely: usual values of sizes, `{"b": [1, 8], "s": [128]}`. They guide what is fused and how, and are never
+            relied on.
+        donate: numbers of flat arguments whose memory a call may overwrite, beside those that the text marks
+            (docs/memory.md).
+        threads: `CompileOptions.threads`.
+        options: how to compile; None for all defaults.
 
-    `constraints` on sizes, beyond those of the export, in JAX's language: `"mod(b, 8) == 0"`, `"s <= 2*t"`; every call
-    is checked. `likely` values of sizes, `{"b": [1, 8], "s": [128]}`, guide what is fused and how, and are never relied
-    on. `donate`: numbers of flat arguments whose memory a call may overwrite, beside those that the text marks
-    (docs/memory.md). `threads`: as in the options.
+    Returns:
+        The program: called like the function that was exported or, from text, with flat arrays.
 
-    Raises `ParseError`, `VerifyError`, `UnsupportedOpError` with the place in the source, `ToolchainError` if a
-    compiler, or for "cuda" a GPU or a library, is missing.
+    Raises:
+        ParseError: the text is no StableHLO; with line and column.
+        VerifyError: an op breaks a rule of the specification.
+        UnsupportedOpError: an op, or an element type, that the target does not have.
+        ShloDiscError: an argument that is none of the above, such as an unknown device or constraint.
+        ToolchainError: a compiler is missing or fails or, for "cuda", a GPU or a library is missing.
     """
     target = default_target() if device is None else target_named(device)
     options = read_options(options, threads)

@@ -31,11 +31,19 @@ Rule: TypeAlias = "Callable[[Op, Build], Value | Sequence[Value] | None]"
 
 @with_room
 def rewrite(module: Module, rules: Mapping[str, Rule]) -> Module:
-    """Replace ops by name, and give the module that comes out, verified.
+    """Replace ops by name.
 
-    A rule gets an op and a `Build`. It returns what takes the place of the op's result: one value, or as many as the
-    op has results, of the same types. None keeps the op, behind what was built; `()` removes it, if nobody uses its
-    results. Ops that a rule makes are not rewritten again.
+    Args:
+        module: it stays as it is.
+        rules: by the full name of an op. A rule gets an op and a `Build`, and returns what takes the place of the op's
+            result: one value, or as many as the op has results, of the same types. None keeps the op, behind what was
+            built; `()` removes it, if nobody uses its results. Ops that a rule makes are not rewritten again.
+
+    Returns:
+        The module that comes out, verified.
+
+    Raises:
+        VerifyError: what a rule has made is not StableHLO.
 
     >>> from shlo_disc.parse.parser import parse_module
     >>> module = parse_module('''func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
@@ -128,7 +136,14 @@ class Build:
 
 @with_room
 def remove_unused(module: Module) -> Module:
-    """Leave out ops whose results nobody uses, where that cannot be noticed: calls and custom calls stay."""
+    """Leave out ops whose results nobody uses, where that cannot be noticed: calls and custom calls stay.
+
+    Args:
+        module: it stays as it is.
+
+    Returns:
+        The module without these ops.
+    """
     contents = [
         replace(one, body=_without_unused(one.body, set())) if isinstance(one, Function) else one
         for one in module.contents

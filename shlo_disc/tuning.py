@@ -40,15 +40,23 @@ def tune(
     weights: Mapping[str, Iterable[float]] | Iterable[float] | None = None,
     options: CompileOptions | None = None,
 ) -> Schedules:
-    """Measure, keep the result in the cache, and return it; `compile` then takes it by itself.
+    """Measure products, and keep the result in the cache; `compile` then takes it by itself.
 
-    Without a program: the micro-kernels of this CPU, seconds in all. With one, whatever `compile` takes, also its
-    products, at up to 24 counts each of those that `dims` lead to, `{"s": range(1, 129)}`, those of most weight first.
-    `weights`: how often the values of a dim come, `{"s": histogram}`, or of the only dim, `histogram`.
+    Args:
+        program: whatever `compile` takes. None measures the micro-kernels of this CPU alone, in some seconds.
+        dims: values of the program's sizes, `{"s": range(1, 129)}`. Its products are measured at up to 24 counts each
+            of those that these lead to, those of most weight first.
+        weights: how often the values of a dim come, `{"s": histogram}`, or of the only dim, `histogram`.
+        options: those that the program is compiled with.
 
-    What is returned fits `CompileOptions(schedules=...)`, and `to_json` and `parse_schedules` carry it to other
-    machines of the kind. Raises `ShloDiscError` for dims that the program does not have, values and weights that are
-    none, and if every call with these values would be refused.
+    Returns:
+        What was measured. It fits `CompileOptions(schedules=...)`; `to_json` and `parse_schedules` carry it to other
+        machines of the kind.
+
+    Raises:
+        ShloDiscError: dims that the program does not have, values or weights that are none, or every call with these
+            values would be refused.
+        ToolchainError: no C++ compiler.
     """
     options = options or CompileOptions()
     if program is None and (dims or weights is not None):

@@ -25,7 +25,19 @@ _Content = Function | Declaration | Op
 
 
 def parse_module(text: str, file: str = "<string>") -> Module:
-    """Parse StableHLO text that holds one module; `file` is the name that errors give it."""
+    """Parse StableHLO text that holds one module.
+
+    Args:
+        text: StableHLO in its pretty or generic form, with or without `module { ... }`.
+        file: the name that errors give the text.
+
+    Returns:
+        The module, whose ops and types are as they were written.
+
+    Raises:
+        ParseError: with line and column, what was found and what was expected.
+        UnsupportedOpError: there are several modules.
+    """
     module, *others = parse_modules(text, file)
     if others:
         raise UnsupportedOpError(

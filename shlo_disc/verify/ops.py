@@ -17,7 +17,14 @@ from shlo_disc.verify.walk import Walk
 
 
 def verify(module: Module) -> None:
-    """Raise `VerifyError` where a module breaks a rule of StableHLO: first how it is connected, then op by op."""
+    """Check a module against the StableHLO specification: first how it is connected, then op by op.
+
+    Args:
+        module: what `parse` or `rewrite` has given.
+
+    Raises:
+        VerifyError: at the first op that breaks a rule, with the rule, what was found, and the place in the text.
+    """
     with naming_origins(module):
         verify_module(module, spell_type)
     verify_ops(module)

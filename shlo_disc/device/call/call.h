@@ -11,7 +11,7 @@
 
 extern "C" {
 
-struct ShloPlan {  // what depends on the sizes of the arguments alone; see `Plan` in runtime/driver.py
+struct ShloPlan {  // what depends on the sizes of the arguments alone; see `CallPlan` in runtime/driver.py
   ShloPlan* next;  // of those in the same bucket
   ShloObject* owner;  // keeps what is pointed to alive
   const int64_t* raw;

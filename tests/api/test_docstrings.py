@@ -1,0 +1,42 @@
+"""Public functions say what they take, what they give, and what they raise."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import shlo_disc
+
+CLASSES = (shlo_disc.Compiled, shlo_disc.Bound)
+
+
+def _public() -> dict[str, Callable[..., Any]]:
+    found = {name: getattr(shlo_disc, name) for name in shlo_disc.__all__}
+    functions = {name: one for name, one in found.items() if inspect.isfunction(one)}
+    for kind in CLASSES:
+        for name, one in vars(kind).items():
+            if inspect.isfunction(one) and (name == "__call__" or not name.startswith("_")):
+                functions[f"{kind.__name__}.{name}"] = one
+    return functions
+
+
+@pytest.mark.parametrize("name", _public())
+def test_a_public_function_documents_its_arguments_and_results(name: str) -> None:
+    function = _public()[name]
+    text, signature = inspect.getdoc(function) or "", inspect.signature(function)
+    sections = dict(re.findall(r"^(\w+):\n((?:    .*\n?|\n)+)", text + "\n", re.MULTILINE))
+    taken = [parameter for key, parameter in signature.parameters.items() if key != "self"]
+    documented = re.findall(r"^    (\*{0,2}\w+): ", sections.get("Args", ""), re.MULTILINE)
+    stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    assert documented == [stars.get(parameter.kind, "") + parameter.name for parameter in taken]
+    assert ("Returns" in sections) == (signature.return_annotation != "None")
+
+
+def test_options_are_documented() -> None:
+    text = inspect.getdoc(shlo_disc.CompileOptions) or ""
+    fields = re.findall(r"^    (\w+): ", text[text.index("Attributes:") :], re.MULTILINE)
+    assert sorted(fields) == sorted(shlo_disc.CompileOptions.__dataclass_fields__)
