@@ -1,4 +1,4 @@
-"""How exact the element functions are: writes docs/accuracy.md.
+"""How exact the element functions are: writes docs/reference/accuracy.md.
 
     python -m benchmarks.accuracy [--points 1000000]
 
@@ -35,7 +35,7 @@ from tests.device.test_functions import HARNESS, HARNESS_OF_TWO, SPECIALS, call_
 Floats: TypeAlias = NDArray[Any]
 Side: TypeAlias = Callable[[Floats], Floats]
 
-PAGE = Path(__file__).parents[1] / "docs" / "accuracy.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "accuracy.md"
 XLA: Mapping[str, Callable[[Any], Any]] = {
     "acos_": lax.acos, "acosh_": lax.acosh, "asin_": lax.asin, "asinh_": lax.asinh, "atan_": lax.atan,
     "atanh_": lax.atanh, "bessel_i1e_": lax.bessel_i1e, "cbrt_": lax.cbrt, "cos_": lax.cos, "cosh_": lax.cosh,
@@ -200,7 +200,7 @@ def _ordered(x: Floats) -> NDArray[np.int64]:
 
 
 def page(count: int) -> str:
-    """The text of docs/accuracy.md."""
+    """The text of docs/reference/accuracy.md."""
     with tempfile.TemporaryDirectory() as folder:
         libraries, truth = preludes(Path(folder)), exact.build(Path(folder))
         tables = {

@@ -1,4 +1,4 @@
-"""How exact the functions of complex numbers are: a table of docs/accuracy.md (see accuracy.py)."""
+"""How exact the functions of complex numbers are: a table of docs/reference/accuracy.md (see accuracy.py)."""
 
 # JAX annotates only a part of its functions.
 # pyright: reportUnknownMemberType=false, reportUnknownLambdaType=false, reportUnknownVariableType=false

@@ -60,7 +60,7 @@ class Compiled:
         """Fix the leading arguments, and keywords: `bound = run.bind(params)`, then `bound(x)` is `run(params, x)`.
 
         What is bound is checked and packed once, here, and calls only look at the rest. Nothing is compiled. See
-        docs/binding.md.
+        docs/how-to/binding.md.
 
         Args:
             *args: the leading arguments. The arrays must not be written to afterwards: `bound.rebind` replaces them.
@@ -152,7 +152,8 @@ class Compiled:
             The size.
 
         Raises:
-            ShloDiscError: an unknown size, a budget that is none, or one that is too small for any value.
+            ShloDiscError: an unknown size, a budget that is none or too small for any value, or memory that does not
+                grow with the size.
         """
         return largest_size(self._executable.artifact, symbol, budget, sizes)
 

@@ -19,14 +19,15 @@ class CompileOptions:
         driver: "c", the generated host program, or "vm", which runs the same program step by step.
         compiler: a path, or "clang", "gcc" or "zig"; None takes the best one there is.
         optimize: the compiler's -O level, 0 to 3.
-        threads: of a call; None takes `$OMP_NUM_THREADS`, else all cores this process may use (docs/threads.md).
+        threads: of a call; None takes `$OMP_NUM_THREADS`, else all cores this process may use
+            (docs/explanation/threads.md).
         cache_dir: None takes $XDG_CACHE_HOME/shlo_disc, or ~/.cache/shlo_disc. A folder that cannot be used, or that
-            others may write to, is a `CacheWarning` (docs/cache.md).
+            others may write to, is a `CacheWarning` (docs/reference/cache.md).
         fusion: "full" merges operations into one kernel where that is legal and pays; "none" gives every operation a
             kernel of its own.
         graphs: where the device can, record the launches of a signature that comes back, and replay them.
         matmul_precision: "default" lets a GPU round the f32 inputs of matrix products to TF32, as XLA does, and a CPU
-            multiply bf16 by dot products of pairs (docs/kernels.md); "highest" does neither.
+            multiply bf16 by dot products of pairs (docs/explanation/kernels.md); "highest" does neither.
         schedules: what matrix products are scheduled by (`shlo_disc.tune` gives them); None takes the best that is
             known of this CPU and of the program.
         trace_selection: keep which schedule each call took, for `Compiled.selections`.

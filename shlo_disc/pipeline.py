@@ -255,7 +255,7 @@ def compile_program(  # noqa: PLR0913 - what is known and wished of one program
         likely: usual values of sizes, `{"b": [1, 8], "s": [128]}`. They guide what is fused and how, and are never
             relied on.
         donate: numbers of flat arguments whose memory a call may overwrite, beside those that the text marks
-            (docs/memory.md).
+            (docs/explanation/memory.md).
         threads: `CompileOptions.threads`.
         options: how to compile; None for all defaults.
 

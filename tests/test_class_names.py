@@ -10,7 +10,7 @@ import shlo_disc
 
 ROOT = Path(shlo_disc.__file__).parent
 # An op of StableHLO keeps its text exactly, one of DHLO has typed attributes and dims in its shapes; see
-# docs/architecture.md. Modules that use both import `ir.core` as `ir`.
+# docs/explanation/architecture.md. Modules that use both import `ir.core` as `ir`.
 SHARED = {"Op": {"ir/core.py", "dynamic_ops/program.py"}}
 
 

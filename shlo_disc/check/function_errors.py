@@ -24,8 +24,8 @@ class Errors:
         return {"compiled": self.compiled, "interpreter": self.interpreter, "xla": self.xla}[implementation]
 
 
-# What was measured (docs/accuracy.md; tests/check/test_function_errors.py), rounded up. NumPy's depend on the machine:
-# these are the larger ones of CPUs with AVX-512 and without. Near its roots XLA's lgamma has no correct digit.
+# What was measured (docs/reference/accuracy.md; tests/check/test_function_errors.py), rounded up. NumPy's depend on the
+# machine: these are the larger ones of CPUs with AVX-512 and without. Near its roots XLA's lgamma has no correct digit.
 _SINGLE: Mapping[str, Errors] = {
     "acos": Errors(0.9, 2.0, 2.5),
     "acosh": Errors(2.0, 1.7, 4.0),

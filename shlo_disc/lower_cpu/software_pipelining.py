@@ -28,7 +28,7 @@ from shlo_disc.lower_cpu.stage_loops import RowContext, decode
 from shlo_disc.lower_cpu.stage_text import VectorStage
 
 GROUP = 2  # rows: four need more registers than there are
-MOST_STAGES = 3  # five gain nothing any more (docs/kernels.md)
+MOST_STAGES = 3  # five gain nothing any more (docs/explanation/kernels.md)
 # Of a few instructions: a stage without others waits for its loads, which are near if the row was just read.
 _CHEAP = EXACT | {UnaryFn.NOT, UnaryFn.POPCNT, UnaryFn.COUNT_LEADING_ZEROS, UnaryFn.REAL, UnaryFn.IMAG}
 

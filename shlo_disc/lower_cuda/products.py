@@ -23,7 +23,7 @@ from shlo_disc.lower_cuda.spelling import CudaSpelling
 
 MOST_BLOCKS = 2**31 - 1
 # What one multiprocessor reads for tiles. Neighbours read the same operands from the second-level cache, but each block
-# waits for its one step of loads: on an H100 tiles take 2.5 times what the cache alone would (docs/cuda.md).
+# waits for its one step of loads: on an H100 tiles take 2.5 times what the cache alone would (docs/how-to/cuda.md).
 L2_BYTES_PER_CYCLE = 16
 STEP_BYTES = 64  # of depth that a tile takes at a time
 

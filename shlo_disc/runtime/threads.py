@@ -1,4 +1,4 @@
-"""How many threads a program runs on when its options do not say (docs/threads.md)."""
+"""How many threads a program runs on when its options do not say (docs/explanation/threads.md)."""
 
 from __future__ import annotations
 

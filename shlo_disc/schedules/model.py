@@ -6,7 +6,7 @@ DietCode (Zheng et al., MLSys 2022) learns the speed of each micro-kernel once a
 
 `f_kernel` is the time of the multiplications of a micro-kernel, `padding` how many of them serve no result, and
 `occupancy` how long the slowest core works compared to all of them on average. On a CPU three things are missing,
-without which 1 row and 1000 would differ by their multiplications alone (docs/schedules.md has the numbers):
+without which 1 row and 1000 would differ by their multiplications alone (numbers: docs/explanation/schedules.md):
 
     loads     a tile of few rows waits for its row of B, whatever the registers do; B beyond a second-level cache
               bounds even the whole product, and where it lies its rows are read slower each time than packed ones

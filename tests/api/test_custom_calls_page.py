@@ -1,4 +1,4 @@
-"""Everything on docs/custom_calls.md happens as it stands there."""
+"""Everything on docs/how-to/custom_calls.md happens as it stands there."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 
 from shlo_disc import custom_calls
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "custom_calls.md").read_text()
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "custom_calls.md").read_text()
 
 
 def test_what_python_prints() -> None:
     text = "\n".join(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL))
-    test = doctest.DocTestParser().get_doctest(text, {}, "docs/custom_calls.md", None, 0)
+    test = doctest.DocTestParser().get_doctest(text, {}, "docs/how-to/custom_calls.md", None, 0)
     report = list[str]()
     try:
         failed, tried = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=report.append)

@@ -1,4 +1,4 @@
-"""Everything on docs/facts.md happens as it stands there."""
+"""Everything on docs/explanation/facts.md happens as it stands there."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import doctest
 import re
 from pathlib import Path
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "facts.md").read_text()
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "explanation" / "facts.md").read_text()
 
 
 def test_what_python_prints() -> None:
     text = "\n".join(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL))
-    test = doctest.DocTestParser().get_doctest(text, {}, "docs/facts.md", None, 0)
+    test = doctest.DocTestParser().get_doctest(text, {}, "docs/explanation/facts.md", None, 0)
     report = list[str]()
     failed, tried = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=report.append)
     assert tried > 20

@@ -1,4 +1,4 @@
-"""Everything on docs/parse.md happens as it stands there."""
+"""Everything on docs/how-to/parse.md happens as it stands there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "parse.md").read_text()
+PAGE = (ROOT / "docs" / "how-to" / "parse.md").read_text()
 
 
 def blocks(language: str) -> list[str]:
@@ -44,7 +44,7 @@ def test_what_the_command_line_prints(block: str, folder: Path) -> None:
 def test_what_python_prints(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     text = "\n".join(blocks("python"))
-    test = doctest.DocTestParser().get_doctest(text, {}, "docs/parse.md", None, 0)
+    test = doctest.DocTestParser().get_doctest(text, {}, "docs/how-to/parse.md", None, 0)
     report = list[str]()
     failed, tried = doctest.DocTestRunner().run(test, out=report.append)
     assert tried > 10
@@ -53,4 +53,4 @@ def test_what_python_prints(folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_the_page_links_to_what_there_is() -> None:
     links = re.findall(r"\]\(([^)]+)\)", PAGE)
-    assert [link for link in links if not (ROOT / "docs" / link).exists()] == []
+    assert [link for link in links if not (ROOT / "docs" / "how-to" / link).exists()] == []

@@ -24,7 +24,7 @@ STABLEHLO = {
     "tanh",
 }  # fmt: skip
 PAIRS = {"atan2", "power"}  # the page is about functions of one number
-PAGE = Path(__file__).parents[2] / "docs" / "accuracy.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "accuracy.md"
 POINTS = 20_000
 
 

@@ -25,7 +25,7 @@ _RESULTS: Mapping[UnaryFn | BinaryFn, Mapping[DType, DType]] = {
     UnaryFn.IS_FINITE: dict.fromkeys(DType, DType.I1),
     BinaryFn.COMPLEX: {DType.F32: DType.C64, DType.F64: DType.C128},
 }
-# Complex powers and angles of what is infinite, NaN or on a cut are not specified (docs/accuracy.md).
+# Complex powers and angles of what is infinite, NaN or on a cut are not specified (docs/reference/accuracy.md).
 _INEXACT = {BinaryFn.POWER, BinaryFn.ATAN2}
 
 

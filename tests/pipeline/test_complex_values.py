@@ -1,6 +1,6 @@
 """Functions of complex numbers with infinite parts, NaN and zeros of both signs: one meaning everywhere, that of XLA.
 
-Where ours differs from XLA's, `DIFFERS` says for which operands; docs/accuracy.md has the reasons.
+Where ours differs from XLA's, `DIFFERS` says for which operands; docs/reference/accuracy.md has the reasons.
 """
 
 # JAX's functions are partly untyped.

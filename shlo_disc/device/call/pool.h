@@ -1,4 +1,4 @@
-// The thread pool that kernels are shared out on. docs/threads.md has its rules, and what they were measured to gain.
+// The thread pool that kernels are shared out on. docs/explanation/threads.md has its rules, and what they were measured to gain.
 #pragma once
 #include <pthread.h>
 #include <sched.h>

@@ -2,7 +2,7 @@
 #pragma once
 #include "math/polynomial.h"
 
-// What functions are of infinite parts and of NaN, is as in XLA on the CPU (docs/accuracy.md): where C99 (Annex G) knows a
+// What functions are of infinite parts and of NaN, is as in XLA on the CPU (docs/reference/accuracy.md): where C99 (Annex G) knows a
 // limit, as of exp(-inf + i inf), which is 0 there, an infinite angle or a NaN makes both parts NaN.
 
 // W. Hull, Th. Fairgrieve, P. Tang, Implementing the complex arcsine and arccosine functions using exception handling,

@@ -1,5 +1,5 @@
 // Elementary functions of both floats: polynomials; the C library for what is huge or rare.
-// Part of the vocabulary described in values/vec.h. docs/accuracy.md has the errors.
+// Part of the vocabulary described in values/vec.h. docs/reference/accuracy.md has the errors.
 #pragma once
 #include "math/power.h"
 #include "math/single.h"

@@ -1,4 +1,4 @@
-// Functions of floats. Part of the vocabulary described in values/vec.h; docs/accuracy.md has their errors.
+// Functions of floats. Part of the vocabulary described in values/vec.h; docs/reference/accuracy.md has their errors.
 #pragma once
 #include "math/elementary.h"
 #include "math/gamma.h"

@@ -1,5 +1,5 @@
 // Powers, as exp(y log x): of doubles with a logarithm of 66 bits, as y may be 1000; of floats in double, by polynomials
-// of fewer terms. Part of the vocabulary described in values/vec.h; docs/accuracy.md has the errors.
+// of fewer terms. Part of the vocabulary described in values/vec.h; docs/reference/accuracy.md has the errors.
 #pragma once
 #include "math/double.h"
 

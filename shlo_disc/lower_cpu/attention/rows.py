@@ -23,7 +23,7 @@ from shlo_disc.lower_cpu.attention.parts import (
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import CallBack, KernelBody, epilogue, union
 
-# These round after every operation (docs/types.md): weights after their division by the sum, too.
+# These round after every operation (docs/reference/types.md): weights after their division by the sum, too.
 NARROW = frozenset({DType.F16, DType.BF16})
 
 

@@ -2,7 +2,8 @@
 
 An entry is its bytes followed by a SHA-256 of its kind, its key, its length and these bytes: one that is damaged, or
 lies where another belongs, is none. Linkers and the loader go by a file's headers, and ignore what follows. Entries
-appear by an atomic rename, so that several processes may write the same one. docs/cache.md says what is promised.
+appear by an atomic rename, so that several processes may write the same one. docs/reference/cache.md says what is
+promised.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ the last wave leaves idle.
     both(a, b) = max(a, b) in kernels that load ahead, else (a^1.5 + b^1.5)^(2/3)
 
 What blocks wait for and what they keep busy overlap less the closer the two are: blocks of a wave wait and load in
-step, and memory answers later the busier it is. The exponent is fitted to kernels on an H100 (docs/cuda.md).
+step, and memory answers later the busier it is. The exponent is fitted to kernels on an H100 (docs/how-to/cuda.md).
 
 `cycles` and `latency` of a block come with the launch (see `artifact.GridLaunch`); a variant takes the sum of its
 commands. Variants themselves are BladeDISC's speculation (Zheng et al., "BladeDISC: Optimizing Dynamic Shape Machine
