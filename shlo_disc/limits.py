@@ -1,8 +1,8 @@
 """How large a program may be, and where the compiler stops putting things together.
 
 What is twice as long takes about twice as long to compile (docs/explanation/compile_time.md). The first part refuses
-programs that no one has written so far, with an error that says which limit; the second bounds formulas, which do not grow with the
-program: what is longer is named, stored or looked at apart, and means the same.
+programs that no one has written so far, with an error that says which limit; the second bounds formulas, which do not
+grow with the program: what is longer is named, stored or looked at apart, and means the same.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Complex numbers by formulas of their real and imaginary parts, in a wider type.
 
 Infinite parts and NaN mean what docs/reference/accuracy.md says: an infinite angle is NaN, and a NaN beside an
-infinite part too. Signs of zeros tell the sides of branch cuts (W. Kahan, "Branch cuts for complex elementary functions", 1987).
+infinite part too. Signs of zeros tell the sides of branch cuts (W. Kahan, "Branch cuts for complex elementary
+functions", 1987).
 """
 
 from __future__ import annotations
