@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-_PATIENCE = 2.0  # seconds
+PATIENCE = 2.0  # seconds
 
 
 class Bar:
@@ -31,7 +31,7 @@ class Bar:
 
     def show(self, what: str, done: int, total: int) -> None:
         """Show what is done, how far, of how much; a total of 0 is not known."""
-        if not self._wanted or time.monotonic() - self._started < _PATIENCE:
+        if not self._wanted or time.monotonic() - self._started < PATIENCE:
             return
         if self._bar is None or self._task is None:
             self._bar, self._task = _open()

@@ -27,7 +27,7 @@ from shlo_disc.parse.printer import print_module
 from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.memory import POOL
 
-_COMMAND = "from shlo_disc.check.worker import serve; serve()"
+COMMAND = "from shlo_disc.check.worker import serve; serve()"
 _MODULES_KEPT = 8
 
 _ERRORS_READ = 1 << 16  # bytes of what a process that ended wrote
@@ -142,7 +142,7 @@ class Worker:
 
     def _started(self) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(
-            [sys.executable, "-c", _COMMAND], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors
+            [sys.executable, "-c", COMMAND], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors
         )
         _send(cast("IO[bytes]", process.stdin), _Start(self._config, self._fast_xla))
         self._process = process

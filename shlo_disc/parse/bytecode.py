@@ -13,7 +13,7 @@ from shlo_disc.parse import disassembler
 from shlo_disc.processes import Finished, run, shown
 
 _MAGIC = b"ML\xefR"
-_SECONDS = 600.0  # that reading may take, in a process of its own
+SECONDS = 600.0  # that reading may take, in a process of its own
 # The process sees the same packages, and nothing of the folder that the program lies in: that has modules of names
 # which Python's own have too.
 _START = """\
@@ -91,7 +91,7 @@ def _isolated(data: bytes, name: str) -> str:
     paths = json.dumps([path or str(Path.cwd()) for path in sys.path])
     command = [sys.executable, "-I", "-c", _START, paths, str(Path(disassembler.__file__).absolute())]
     try:
-        done = run(command, seconds=_SECONDS, data=data)
+        done = run(command, seconds=SECONDS, data=data)
     except TimeoutError as error:
         raise _refused(name, f"expected bytecode that jaxlib can read: it came to {error}") from error
     except (OSError, ValueError) as error:

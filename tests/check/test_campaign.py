@@ -20,7 +20,7 @@ TARGET = BuildConfig(CompileOptions(optimize=0, threads=1))
 
 def test_a_process_that_ends_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     told = "print('x.h:3:7: runtime error: shift\\x1b', 'more', sep='\\n', file=sys.stderr)"
-    monkeypatch.setattr(worker, "_COMMAND", f"import sys; {told}; sys.exit(3)")
+    monkeypatch.setattr(worker, "COMMAND", f"import sys; {told}; sys.exit(3)")
     with worker.Worker(TARGET, 60) as other:
         for _ in range(2):  # the second process writes after the first one
             found = other.run("compiled", parse("func.func @main() { return }"), ())

@@ -124,11 +124,11 @@ def test_a_difference(
 
 
 def test_the_end_of_a_process_is_an_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "_COMMAND", "import os, sys; os.kill(os.getpid(), 11)")
+    monkeypatch.setattr(worker, "COMMAND", "import os, sys; os.kill(os.getpid(), 11)")
     with Worker(BuildConfig(CompileOptions()), seconds=60) as ways:
         outcome = ways.run("compiled", parse_module(TEXT, ""), [])
         assert "SIGSEGV" in str(outcome)
-        monkeypatch.setattr(worker, "_COMMAND", "import time; time.sleep(60)")
+        monkeypatch.setattr(worker, "COMMAND", "import time; time.sleep(60)")
         ways.seconds = 0.1
         assert "no result after 0.1 seconds" in str(ways.run("compiled", parse_module(TEXT, ""), []))
 

@@ -88,7 +88,7 @@ def test_what_a_reader_may_do(crash: str, tmp_path: Path, monkeypatch: pytest.Mo
     text, message = CRASHES[crash]
     (tmp_path / "reader.py").write_text(text)
     monkeypatch.setattr(disassembler, "__file__", str(tmp_path / "reader.py"))
-    monkeypatch.setattr(bytecode, "_SECONDS", 1.0)
+    monkeypatch.setattr(bytecode, "SECONDS", 1.0)
     with pytest.raises(ParseError, match=message):
         read_program(b"ML\xefR" + b"x" * 10**6)
 

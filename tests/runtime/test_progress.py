@@ -30,7 +30,7 @@ def test_a_bar_is_shown_where_someone_looks_and_waits(
 ) -> None:
     stream = Terminal(is_terminal=is_terminal)
     monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(progress, "_PATIENCE", patience)
+    monkeypatch.setattr(progress, "PATIENCE", patience)
     monkeypatch.setenv("TERM", "xterm")
     with Bar() as bar:
         for done in range(3):

@@ -67,7 +67,7 @@ _ONLY: dict[Kind, tuple[str, ...]] = {
 # of the kernels of an encoder grow from 2490 to 4340 lines of assembly, and from 0.33 to 0.45 s.
 _UNTUNED = ("-mtune=generic",)
 _ZIG_DRIVER = ("c++",)
-_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _CACHE_BYTES = {1: 32 << 10, 2: 512 << 10, 3: 8 << 20}  # by level, where the system does not say
 # The process has loaded the C library and libm; no more may be needed, but gcc's half floats.
 _LINK = ("-shared", "-nostdlib", "-Wl,-Bsymbolic")
@@ -315,7 +315,7 @@ def cpu_title() -> str:
 def cache_bytes(level: int) -> int:
     """The size of the data cache of level 1, 2 or 3, or of a common one if the system does not say."""
     try:
-        for folder in sorted(_CACHES.glob("index*")):
+        for folder in sorted(CACHES.glob("index*")):
             if int((folder / "level").read_text()) == level and "Instr" not in (folder / "type").read_text():
                 return int((folder / "size").read_text().strip().removesuffix("K")) << 10
     except (OSError, ValueError):

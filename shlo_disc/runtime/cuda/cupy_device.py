@@ -33,8 +33,8 @@ from shlo_disc.runtime.memory import POISON, POOL
 from shlo_disc.runtime.threads import available_threads
 
 OLDEST = 80  # compute capability 8.0: the first with bf16 and TF32 on tensor cores
-_DRIVER = "libcuda.so.1"
-_CUBLAS = ("libcublas.so.13", "libcublas.so.12")
+DRIVER = "libcuda.so.1"
+CUBLAS = ("libcublas.so.13", "libcublas.so.12")
 _DRIVER_FUNCTIONS = {
     "launch": "cuLaunchKernel",
     "copy": "cuMemcpyDtoDAsync_v2",
@@ -73,7 +73,7 @@ def _cupy() -> Any:
 
 def _has_driver() -> bool:
     try:
-        ctypes.CDLL(_DRIVER)
+        ctypes.CDLL(DRIVER)
     except OSError:
         return False
     return True
@@ -100,7 +100,7 @@ def _missing() -> list[str]:
     found: list[str] = []
     if not _has_driver():
         found.append(
-            f"  found no {_DRIVER}, expected NVIDIA's driver\n"
+            f"  found no {DRIVER}, expected NVIDIA's driver\n"
             "    help: install the driver of your GPU (580 or newer for CUDA 13), or run where there is one"
         )
     if find_spec("cupy") is None:
@@ -156,7 +156,7 @@ class CudaDevice(Interop):
         self._cache = cache
         self._local = _ThreadState()
         self._alloc = cupy.cuda.alloc
-        self._driver = ctypes.CDLL(_DRIVER)
+        self._driver = ctypes.CDLL(DRIVER)
         device = cupy.cuda.Device(number)
         self.architecture = architecture_for(int(device.compute_capability))
         self.name = cast("bytes", cupy.cuda.runtime.getDeviceProperties(number)["name"]).decode()
@@ -267,7 +267,7 @@ class CudaDevice(Interop):
             import_module("cupy_backends.cuda.libs.cublas")  # loads the library that CuPy goes with
         except (ImportError, RuntimeError):
             return {}
-        for name in _CUBLAS:
+        for name in CUBLAS:
             try:
                 library = ctypes.CDLL(name, mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
             except OSError:

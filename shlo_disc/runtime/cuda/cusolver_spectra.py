@@ -25,8 +25,8 @@ from shlo_disc.runtime.cuda.matrices import (
 )
 
 # What is fastest at which size, by the choices that jaxlib and JAX make.
-_BATCHED_JACOBI = 32  # rows and columns that cuSOLVER's batched Jacobi methods take
-_JACOBI = 1024  # rows and columns up to which the Jacobi method finds singular values faster than QR iterations
+BATCHED_JACOBI = 32  # rows and columns that cuSOLVER's batched Jacobi methods take
+JACOBI = 1024  # rows and columns up to which the Jacobi method finds singular values faster than QR iterations
 
 _CUDA_TYPES: Mapping[str, int] = {"float32": 0, "float64": 1, "complex64": 4, "complex128": 5}  # cudaDataType
 _TO_COMPLEX: Mapping[str, str] = {
@@ -80,11 +80,11 @@ def gesdd(lib: CupyLibraries, call: Routine, operands: Arrays, results: Arrays) 
     """Singular values by the Jacobi method, where it is the faster one; it gives v instead of v^H."""
     (a,), job = operands, call.options
     (m, n), count = a.shape[-2:], count_of(a)
-    if not a.size or max(m, n) > _JACOBI:
+    if not a.size or max(m, n) > JACOBI:
         gesvd(lib, call, operands, results)
         return
     x, s, info = by_columns(a), results[0], results[-1]
-    is_batch = count > 1 and max(m, n) <= _BATCHED_JACOBI
+    is_batch = count > 1 and max(m, n) <= BATCHED_JACOBI
     is_full = is_batch or job == "A"  # batches have all vectors
     u = lib.empty((count, m if is_full else min(m, n), m), a.dtype)
     v = lib.empty((count, n if is_full else min(m, n), n), a.dtype)
@@ -119,7 +119,7 @@ def syevd(lib: CupyLibraries, call: Routine, operands: Arrays, results: Arrays) 
         return
     n, count, x = a.shape[-1], count_of(a), by_columns(a)
     options = (VECTORS[job], FILL[uplo], n)
-    if count > 1 and n <= _BATCHED_JACOBI:
+    if count > 1 and n <= BATCHED_JACOBI:
         where = (x.data.ptr, n, values.data.ptr)
         with _parameters(lib.solver.createSyevjInfo, lib.solver.destroySyevjInfo) as parameters:
             size: int = lib.solve("syevjBatched_bufferSize", a, *options, *where, parameters, count)

@@ -46,7 +46,7 @@ def test_sizes_of_data_caches_are_the_systems(monkeypatch: pytest.MonkeyPatch, t
         folder.mkdir()
         for name, text in (("level", str(level)), ("type", kind), ("size", size)):
             (folder / name).write_text(f"{text}\n")
-    monkeypatch.setattr(toolchain, "_CACHES", tmp_path)
+    monkeypatch.setattr(toolchain, "CACHES", tmp_path)
     assert [cache_bytes.__wrapped__(level) for level in (1, 2, 3)] == [48 << 10, 1 << 20, 8 << 20]
     assert f"-DSHLO_L1_BYTES={cache_bytes(1)}" in find_compiler().flags(2)
 

@@ -48,7 +48,7 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def device(driver: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CudaDevice:
-    monkeypatch.setattr(cupy_device, "_DRIVER", str(driver))
+    monkeypatch.setattr(cupy_device, "DRIVER", str(driver))
     monkeypatch.setattr(nvrtc, "architectures", lambda: (80, 90))
     cupy_stub.Stream.launched.clear()
     cupy_stub.Event.finished = False
@@ -148,7 +148,7 @@ def test_the_table_follows_the_current_stream(device: CudaDevice) -> None:
 def test_cublas_is_looked_for_when_there_are_products(
     device: CudaDevice, driver: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cupy_device, "_CUBLAS", ("libcublas-of-nobody.so", str(driver)))
+    monkeypatch.setattr(cupy_device, "CUBLAS", ("libcublas-of-nobody.so", str(driver)))
     asked: list[str] = []
     monkeypatch.setattr(cupy_device, "import_module", asked.append)
     assert Functions(device.table(products=False)).cublas.value is None
@@ -161,7 +161,7 @@ def test_cublas_is_looked_for_when_there_are_products(
 
 
 def test_without_cublas_there_is_no_handle(device: CudaDevice, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cupy_device, "_CUBLAS", ("libcublas-of-nobody.so",))
+    monkeypatch.setattr(cupy_device, "CUBLAS", ("libcublas-of-nobody.so",))
     monkeypatch.setattr(cupy_device, "import_module", len)
     assert not device.has_cublas
     assert Functions(device.table(products=True)).cublas.value is None

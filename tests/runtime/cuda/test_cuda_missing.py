@@ -31,7 +31,7 @@ def _no_nvrtc() -> tuple[int, int]:
 
 
 def test_all_that_is_missing_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cupy_device, "_DRIVER", "libcuda-of-nobody.so.1")
+    monkeypatch.setattr(cupy_device, "DRIVER", "libcuda-of-nobody.so.1")
     monkeypatch.setattr(cupy_device, "find_spec", _absent)
     assert not cuda_is_available()
     with pytest.raises(ToolchainError) as caught:
@@ -103,7 +103,7 @@ def test_importing_and_compiling_for_the_cpu_imports_no_cupy() -> None:
 
 
 def test_none_takes_the_cpu_where_there_is_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cupy_device, "_DRIVER", "libcuda-of-nobody.so.1")
+    monkeypatch.setattr(cupy_device, "DRIVER", "libcuda-of-nobody.so.1")
     assert shlo_disc.compile(TEXT).executable.artifact.device == "cpu"
 
 

@@ -32,8 +32,8 @@ from tests.runtime.cuda.linear_algebra_cases import KINDS, Case, cases
 @pytest.fixture(autouse=True)
 def small_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches of matrices up to 4 x 4 take the batched routines, so that larger ones are soon reached."""
-    monkeypatch.setattr(cusolver_spectra, "_BATCHED_JACOBI", 4)
-    monkeypatch.setattr(cusolver_spectra, "_JACOBI", 8)
+    monkeypatch.setattr(cusolver_spectra, "BATCHED_JACOBI", 4)
+    monkeypatch.setattr(cusolver_spectra, "JACOBI", 8)
 
 
 def as_it_is(callee: Callee) -> Callee:
