@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from shlo_disc.analysis.formula import Formulas, Producers
 from shlo_disc.dynamic_ops.indexing import linear
+from shlo_disc.dynamic_ops.opdef import Trait
 from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
+from shlo_disc.dynamic_ops.registry import ops_with
 from shlo_disc.expr.dim import Dim, Sym, of
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.node import Node
@@ -27,8 +29,7 @@ from shlo_disc.expr.scalar import (
     Unary,
 )
 
-VIEWS = frozenset({"d_broadcast", "d_reshape", "d_transpose", "d_slice", "d_reverse"})
-LEAVES = frozenset({"d_constant", "d_from_dims", "d_iota"})
+VIEWS, LEAVES = ops_with(Trait.VIEW), ops_with(Trait.LEAF)
 
 
 def is_free(op: Op[object]) -> bool:

@@ -22,29 +22,19 @@ from shlo_disc.analysis.access import VIEWS
 from shlo_disc.check.function_errors import CORRECTLY_ROUNDED, Implementation, disagreement
 from shlo_disc.check.significands import is_float, is_held, is_short, lowest_bit, unit_of, units
 from shlo_disc.dynamic_ops.fourier import FftAttrs, Transform
-from shlo_disc.dynamic_ops.opdef import Arrays, RunBody
+from shlo_disc.dynamic_ops.opdef import Arrays, RunBody, Trait
 from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.dynamic_ops.reference import Watch, by_definition, interpret
+from shlo_disc.dynamic_ops.registry import ops_with
 from shlo_disc.ir.dtypes import numpy_dtype
 
 Array = NDArray[Any]
 
 # Ops whose results are those of exact arithmetic, or correctly rounded in every implementation.
-_EXACT = frozenset({
-    "abs", "and", "bitcast_convert", "ceil", "clamp", "compare", "complex", "conj", "convert",
-    "count_leading_zeros", "d_broadcast", "d_case", "d_concatenate", "d_constant", "d_dynamic_slice",
-    "d_dynamic_update_slice", "d_from_dims", "d_gather", "d_iota", "d_map", "d_outlined_case",
-    "d_outlined_while", "d_pad", "d_pivots_to_permutation", "d_threefry",
-    "d_reshape", "d_reverse", "d_rng_bits", "d_rng_state", "d_slice", "d_sort", "d_transpose", "d_while", "floor",
-    "imag", "is_finite", "is_inf", "is_neg_inf", "is_pos_inf", "maximum", "minimum", "mulhi", "negate",
-    "next_after", "not", "or", "popcnt", "real", "reduce_precision", "remainder", "round_nearest_afz",
-    "round_nearest_even", "select", "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign", "xor",
-})  # fmt: skip
+_EXACT = ops_with(Trait.EXACT)
 _COMBINES = frozenset({"and", "compare", "d_constant", "maximum", "minimum", "not", "or", "select", "xor"})  # exactly
-_SUMS = frozenset({
-    "d_convolution", "d_dot", "d_reduce", "d_reduce_window", "d_scatter", "d_select_and_scatter",
-})  # fmt: skip  # of what is short, exactly; a transform or a factorization has other numbers on its way
+_SUMS = ops_with(Trait.SUM)  # of what is short, exactly; a transform or a factorization has other numbers on its way
 # Results that hold vectors as columns, and others as rows, that are unique up to their sign.
 _VECTORS: Mapping[str, tuple[int, int | None]] = {"d_syevd": (0, None), "d_gesdd": (1, 2), "d_gesvd": (1, 2)}
 _SUMMED = (

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, NoAttrs, OpDef, Template, plain
+from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, NoAttrs, OpDef, Template, Trait, plain
 from shlo_disc.dynamic_ops.program import Op
 from shlo_disc.dynamic_ops.references import complexes
 from shlo_disc.dynamic_ops.references.floats import directly, next_after
@@ -34,7 +34,15 @@ from shlo_disc.ir.dtypes import DType
 Array = NDArray[Any]
 
 
-def _define(name: str, formula: Callable[..., Scalar], function: Callable[..., Array]) -> OpDef[NoAttrs]:
+_EXACT = frozenset({Trait.EXACT})
+
+
+def _define(
+    name: str,
+    formula: Callable[..., Scalar],
+    function: Callable[..., Array],
+    traits: frozenset[Trait] = frozenset(),
+) -> OpDef[NoAttrs]:
     """Declare an op by its formula of the operands' elements, and its NumPy function."""
 
     def element(op: Op[NoAttrs], ask: ElementQuery, _k: int, index: Index) -> Scalar:
@@ -43,7 +51,14 @@ def _define(name: str, formula: Callable[..., Scalar], function: Callable[..., A
     def reference(op: Op[NoAttrs], inputs: Arrays) -> Arrays:
         return (rounded(function(*inputs), op.results[0].dtype),)
 
-    return OpDef(name=name, attrs=NoAttrs, template=Template.ELEMENT, element=element, reference=plain(reference))
+    return OpDef(
+        name=name,
+        attrs=NoAttrs,
+        template=Template.ELEMENT,
+        element=element,
+        reference=plain(reference),
+        traits=traits,
+    )
 
 
 def _apply(fn: BinaryFn, a: Scalar, b: Scalar) -> Scalar:
@@ -156,11 +171,11 @@ def _upper64(a: Scalar, b: Scalar) -> Scalar:
 
 
 OPS = (
-    _define("conj", _conj, np.conj),
+    _define("conj", _conj, np.conj, _EXACT),
     _define("square", _square, _SQUARE),
-    _define("is_inf", _is_infinity(0), directly(np.isinf)),
-    _define("is_pos_inf", _is_infinity(1), directly(np.isposinf)),
-    _define("is_neg_inf", _is_infinity(-1), directly(np.isneginf)),
-    _define("next_after", _next_after, next_after),
-    _define("mulhi", _mulhi, high_product),
+    _define("is_inf", _is_infinity(0), directly(np.isinf), _EXACT),
+    _define("is_pos_inf", _is_infinity(1), directly(np.isposinf), _EXACT),
+    _define("is_neg_inf", _is_infinity(-1), directly(np.isneginf), _EXACT),
+    _define("next_after", _next_after, next_after, _EXACT),
+    _define("mulhi", _mulhi, high_product, _EXACT),
 )

@@ -12,7 +12,7 @@ import numpy as np
 from shlo_disc.dynamic_ops.create import concrete_shape
 from shlo_disc.dynamic_ops.elementwise import converted
 from shlo_disc.dynamic_ops.indexing import ONE, ZERO, in_range, select_all
-from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, OpDef, Template, plain
+from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, OpDef, Template, Trait, plain
 from shlo_disc.dynamic_ops.program import Op
 from shlo_disc.dynamic_ops.references.formats import rounded
 from shlo_disc.expr.dim import Dim, Sym, of
@@ -266,6 +266,7 @@ OPS = (
         template=Template.DOT,
         element=_dot,
         reference=plain(_dot_reference),
+        traits=frozenset({Trait.SUM}),
     ),
     OpDef(
         name="d_convolution",
@@ -273,5 +274,6 @@ OPS = (
         template=Template.CONVOLUTION,
         element=_convolution,
         reference=plain(_convolution_reference),
+        traits=frozenset({Trait.SUM}),
     ),
 )

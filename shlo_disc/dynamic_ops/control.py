@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shlo_disc.dynamic_ops.opdef import Arrays, NoAttrs, OpDef, RunBody, Template
+from shlo_disc.dynamic_ops.opdef import Arrays, NoAttrs, OpDef, RunBody, Template, Trait
 from shlo_disc.dynamic_ops.program import Body, Op, Program
 
 
@@ -78,6 +78,7 @@ OPS = (
         template=Template.WHILE,
         element=None,
         reference=_while_reference,
+        traits=frozenset({Trait.EXACT}),
     ),
     # one body without arguments per case; an index out of range takes the last
     OpDef(
@@ -86,6 +87,7 @@ OPS = (
         template=Template.CASE,
         element=None,
         reference=_case_reference,
+        traits=frozenset({Trait.EXACT}),
     ),
     # programs: condition, body; operands: the initial carries, then what the programs capture
     OpDef(
@@ -94,6 +96,7 @@ OPS = (
         template=Template.OUTLINED,
         element=None,
         reference=_outlined_while_reference,
+        traits=frozenset({Trait.EXACT}),
     ),
     # one program per case; operands: the index, then what the programs capture
     OpDef(
@@ -102,5 +105,6 @@ OPS = (
         template=Template.OUTLINED,
         element=None,
         reference=_outlined_case_reference,
+        traits=frozenset({Trait.EXACT}),
     ),
 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, OpDef, Template, plain
+from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, OpDef, Template, Trait, plain
 from shlo_disc.dynamic_ops.program import Op, Shape
 from shlo_disc.expr.dim import Dim, const
 from shlo_disc.expr.scalar import Const, Convert, FromDim, Index, InRange, Scalar, Select
@@ -92,6 +92,7 @@ OPS = (
         template=Template.ELEMENT,
         element=_constant,
         reference=plain(_constant_reference),
+        traits=frozenset({Trait.LEAF, Trait.EXACT}),
     ),
     OpDef(
         name="d_from_dims",
@@ -99,6 +100,7 @@ OPS = (
         template=Template.ELEMENT,
         element=_from_dims,
         reference=plain(_from_dims_reference),
+        traits=frozenset({Trait.LEAF, Trait.EXACT}),
     ),
     OpDef(
         name="d_iota",
@@ -106,5 +108,6 @@ OPS = (
         template=Template.ELEMENT,
         element=_iota,
         reference=plain(_iota_reference),
+        traits=frozenset({Trait.LEAF, Trait.EXACT}),
     ),
 )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, NoAttrs, OpDef, Template, plain
+from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, NoAttrs, OpDef, Template, Trait, plain
 from shlo_disc.dynamic_ops.program import Op, Tensor
 from shlo_disc.dynamic_ops.references import bits
 from shlo_disc.dynamic_ops.references.formats import rounded
@@ -96,6 +96,20 @@ def _counted(fn: UnaryFn, x: Scalar) -> Scalar:
     return Convert(count, x.dtype)
 
 
+_EXACT = frozenset({Trait.EXACT})
+_EXACT_FUNCTIONS = frozenset({
+    "abs", "and", "ceil", "complex", "count_leading_zeros", "floor", "imag", "is_finite", "maximum", "minimum",
+    "negate", "not", "or", "popcnt", "real", "remainder", "round_nearest_afz", "round_nearest_even", "select",
+    "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign", "xor",
+})  # fmt: skip
+# Of our vector functions on a CPU, roughly; their order is what matters.
+_COSTS: Mapping[str, float] = {
+    **dict.fromkeys(("divide", "sqrt", "rsqrt", "remainder", "sign"), 4),
+    **dict.fromkeys(("exponential", "tanh", "logistic", "erf", "log", "sine", "cosine"), 10),
+    **dict.fromkeys(("exponential_minus_one", "log_plus_one", "power", "atan2", "tan", "cbrt"), 20),
+}
+
+
 def _define(
     name: str,
     element: Callable[[Op[NoAttrs], ElementQuery, int, Index], Scalar],
@@ -104,7 +118,15 @@ def _define(
     def reference(op: Op[NoAttrs], inputs: Arrays) -> Arrays:
         return (rounded(function(*inputs), op.results[0].dtype),)
 
-    return OpDef(name=name, attrs=NoAttrs, template=Template.ELEMENT, element=element, reference=plain(reference))
+    return OpDef(
+        name=name,
+        attrs=NoAttrs,
+        template=Template.ELEMENT,
+        element=element,
+        reference=plain(reference),
+        traits=_EXACT if name in _EXACT_FUNCTIONS else frozenset(),
+        cost=_COSTS.get(name, 1.0),
+    )
 
 
 def _select(op: Op[NoAttrs], ask: ElementQuery, _k: int, index: Index) -> Scalar:
@@ -262,6 +284,7 @@ OPS = (
         template=Template.ELEMENT,
         element=_clamp,
         reference=plain(_clamp_reference),
+        traits=_EXACT,
     ),
     OpDef(
         name="compare",
@@ -269,6 +292,7 @@ OPS = (
         template=Template.ELEMENT,
         element=_compare,
         reference=plain(_compare_reference),
+        traits=_EXACT,
     ),
     OpDef(
         name="convert",
@@ -276,6 +300,7 @@ OPS = (
         template=Template.ELEMENT,
         element=_convert,
         reference=plain(_convert_reference),
+        traits=_EXACT,
     ),
     OpDef(
         name="bitcast_convert",
@@ -283,6 +308,7 @@ OPS = (
         template=Template.ELEMENT,
         element=_bitcast,
         reference=plain(_bitcast_reference),
+        traits=_EXACT,
     ),
     OpDef(
         name="reduce_precision",
@@ -290,5 +316,6 @@ OPS = (
         template=Template.ELEMENT,
         element=_reduce_precision,
         reference=plain(_reduce_precision_reference),
+        traits=_EXACT,
     ),
 )

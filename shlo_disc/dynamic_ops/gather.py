@@ -8,7 +8,7 @@ import numpy as np
 
 from shlo_disc.dynamic_ops.create import concrete_shape
 from shlo_disc.dynamic_ops.indexing import ZERO, as_dim, clamped
-from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, OpDef, Template, plain
+from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, OpDef, Template, Trait, plain
 from shlo_disc.dynamic_ops.program import Op
 from shlo_disc.expr.dim import Dim, const
 from shlo_disc.expr.scalar import Index, Scalar
@@ -86,5 +86,7 @@ OPS = (
         template=Template.ELEMENT,
         element=_gather,
         reference=plain(_gather_reference),
+        traits=frozenset({Trait.EXACT}),
+        cost=2,
     ),
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from shlo_disc.dynamic_ops.create import concrete_shape
-from shlo_disc.dynamic_ops.opdef import Arrays, NoAttrs, OpDef, Template, plain
+from shlo_disc.dynamic_ops.opdef import Arrays, NoAttrs, OpDef, Template, Trait, plain
 from shlo_disc.dynamic_ops.program import Op
 from shlo_disc.ir.dtypes import numpy_dtype
 from shlo_disc.linear_algebra import Routine
@@ -47,8 +47,10 @@ def _reference(op: Op[Any], inputs: Arrays) -> Arrays:
     return results
 
 
-def _library(name: str, attrs: type[Any] = LapackAttrs) -> OpDef[Any]:
-    return OpDef(name=name, attrs=attrs, template=Template.LIBRARY, element=None, reference=plain(_reference))
+def _library(name: str, attrs: type[Any] = LapackAttrs, traits: frozenset[Trait] = frozenset()) -> OpDef[Any]:
+    return OpDef(
+        name=name, attrs=attrs, template=Template.LIBRARY, element=None, reference=plain(_reference), traits=traits
+    )
 
 
 # Operands and results are those of jaxlib's custom calls of the same names, but for results that a routine leaves
@@ -73,5 +75,7 @@ OPS = (
     _library("d_gtsv_perturbed"),  # dl, d, du, b -> x, finite where the matrix is singular
     _library("d_cholesky_update"),  # upper factor, vector -> factor of the sum, what is left of the vector
     _library("d_sparse_solve"),  # elements, columns, starts of rows, b -> x
-    _library("d_pivots_to_permutation", attrs=NoAttrs),  # interchanges (from 0) -> rows
+    _library(
+        "d_pivots_to_permutation", attrs=NoAttrs, traits=frozenset({Trait.EXACT})
+    ),  # interchanges (from 0) -> rows
 )

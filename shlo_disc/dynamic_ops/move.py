@@ -8,7 +8,7 @@ import numpy as np
 
 from shlo_disc.dynamic_ops.create import concrete_shape
 from shlo_disc.dynamic_ops.indexing import ONE, ZERO, in_range, reshaped, select_all
-from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, NoAttrs, OpDef, Template, plain
+from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, NoAttrs, OpDef, Template, Trait, plain
 from shlo_disc.dynamic_ops.program import Op
 from shlo_disc.expr.dim import Dim, minimum
 from shlo_disc.expr.scalar import Index, InRange, Scalar, Select
@@ -159,6 +159,7 @@ OPS = (
         template=Template.ELEMENT,
         element=_broadcast,
         reference=plain(_broadcast_reference),
+        traits=frozenset({Trait.VIEW, Trait.EXACT}),
     ),
     OpDef(
         name="d_reshape",
@@ -166,6 +167,7 @@ OPS = (
         template=Template.ELEMENT,
         element=_reshape,
         reference=plain(_reshape_reference),
+        traits=frozenset({Trait.VIEW, Trait.EXACT}),
     ),
     OpDef(
         name="d_transpose",
@@ -173,6 +175,7 @@ OPS = (
         template=Template.ELEMENT,
         element=_transpose,
         reference=plain(_transpose_reference),
+        traits=frozenset({Trait.VIEW, Trait.EXACT}),
     ),
     OpDef(
         name="d_reverse",
@@ -180,6 +183,7 @@ OPS = (
         template=Template.ELEMENT,
         element=_reverse,
         reference=plain(_reverse_reference),
+        traits=frozenset({Trait.VIEW, Trait.EXACT}),
     ),
     OpDef(
         name="d_concatenate",
@@ -187,6 +191,8 @@ OPS = (
         template=Template.ELEMENT,
         element=_concatenate,
         reference=plain(_concatenate_reference),
+        traits=frozenset({Trait.EXACT}),
+        cost=2,
     ),
     OpDef(
         name="d_pad",
@@ -194,5 +200,7 @@ OPS = (
         template=Template.ELEMENT,
         element=_pad,
         reference=plain(_pad_reference),
+        traits=frozenset({Trait.EXACT}),
+        cost=2,
     ),
 )

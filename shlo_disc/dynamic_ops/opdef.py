@@ -34,6 +34,18 @@ class Template(Enum):
     OUTLINED = auto()  # programs of their own: segments, not kernels
 
 
+class Trait(Enum):
+    """What holds for an op at all operands, and other parts of the compiler ask about."""
+
+    VIEW = auto()  # each element of the result is an element of the only operand
+    LEAF = auto()  # elements follow from attributes and sizes: there is nothing to read
+    EXACT = auto()  # nothing is rounded, in any implementation
+    SUM = auto()  # sums of elements or of products of them; exact where all of it fits into a significand
+
+
+LOOP = 100.0  # the cost of an element that is a loop of its own
+
+
 class ElementQuery(Protocol):
     """What an element rule may ask."""
 
@@ -62,7 +74,7 @@ class OpDef(Generic[A]):
     `element(op, ask, k, index)` says how element `index` of result number `k` is computed; None for ops that only a
     template can compute. `reference(op, inputs, run)` is written independently with NumPy: the oracle; `op` there has
     constant dims everywhere, and `run` interprets a body, or an outlined program. Bodies of rank-0 ops may be run on
-    whole arrays at once.
+    whole arrays at once. `cost`: of an element, beside an addition of a CPU's vectors.
     """
 
     name: str
@@ -70,6 +82,8 @@ class OpDef(Generic[A]):
     template: Template
     element: Callable[[Op[A], ElementQuery, int, Index], Scalar] | None
     reference: Callable[[Op[A], Arrays, RunBody], Arrays]
+    traits: frozenset[Trait] = frozenset()
+    cost: float = 1.0
 
 
 def plain(reference: Callable[[Op[A], Arrays], Arrays]) -> Callable[[Op[A], Arrays, RunBody], Arrays]:

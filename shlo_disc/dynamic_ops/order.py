@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shlo_disc.dynamic_ops.create import concrete_shape
 from shlo_disc.dynamic_ops.introsort import introsorted
-from shlo_disc.dynamic_ops.opdef import Arrays, OpDef, RunBody, Template
+from shlo_disc.dynamic_ops.opdef import Arrays, OpDef, RunBody, Template, Trait
 from shlo_disc.dynamic_ops.program import Op
 from shlo_disc.expr.dim import Dim
 
@@ -134,6 +134,7 @@ OPS = (
         template=Template.SORT,
         element=None,
         reference=_sort_reference,
+        traits=frozenset({Trait.EXACT}),
     ),
     OpDef(
         name="d_scatter",
@@ -141,6 +142,7 @@ OPS = (
         template=Template.SCATTER,
         element=None,
         reference=_scatter_reference,
+        traits=frozenset({Trait.SUM}),
     ),
     OpDef(
         name="d_select_and_scatter",
@@ -148,5 +150,6 @@ OPS = (
         template=Template.SELECT_AND_SCATTER,
         element=None,
         reference=_select_and_scatter_reference,
+        traits=frozenset({Trait.SUM}),
     ),
 )

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from shlo_disc.dynamic_ops.create import concrete_shape
 from shlo_disc.dynamic_ops.indexing import linear
-from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, NoAttrs, OpDef, Template, plain
+from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, NoAttrs, OpDef, Template, Trait, plain
 from shlo_disc.dynamic_ops.program import Op
 from shlo_disc.expr.dim import Dim, const, product
 from shlo_disc.expr.scalar import (
@@ -309,6 +309,7 @@ OPS = (
         template=Template.ELEMENT,
         element=_hashed,
         reference=plain(_hashed_reference),
+        traits=frozenset({Trait.EXACT}),
     ),
     OpDef(
         name="d_rng_bits",
@@ -316,6 +317,7 @@ OPS = (
         template=Template.ELEMENT,
         element=_bits,
         reference=plain(_bits_reference),
+        traits=frozenset({Trait.EXACT}),
     ),
     OpDef(
         name="d_rng_state",
@@ -323,5 +325,6 @@ OPS = (
         template=Template.ELEMENT,
         element=_state,
         reference=plain(_state_reference),
+        traits=frozenset({Trait.EXACT}),
     ),
 )

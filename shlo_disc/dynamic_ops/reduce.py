@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shlo_disc.dynamic_ops.create import concrete_shape
 from shlo_disc.dynamic_ops.indexing import ONE, ZERO, in_range, select_all
-from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, NoAttrs, OpDef, RunBody, Template
+from shlo_disc.dynamic_ops.opdef import LOOP, Arrays, ElementQuery, NoAttrs, OpDef, RunBody, Template, Trait
 from shlo_disc.dynamic_ops.program import Body, Op, Tensor
 from shlo_disc.dynamic_ops.references.formats import rounded, widened
 from shlo_disc.dynamic_ops.references.functions import maximum, minimum, reduced
@@ -215,6 +215,7 @@ OPS = (
         template=Template.REDUCE,
         element=_reduce,
         reference=_reduce_reference,
+        traits=frozenset({Trait.SUM}),
     ),
     OpDef(
         name="d_reduce_window",
@@ -222,6 +223,8 @@ OPS = (
         template=Template.ELEMENT,
         element=_reduce_window,
         reference=_reduce_window_reference,
+        traits=frozenset({Trait.SUM}),
+        cost=LOOP,
     ),
     OpDef(
         name="d_map",
@@ -229,5 +232,6 @@ OPS = (
         template=Template.ELEMENT,
         element=_map,
         reference=_map_reference,
+        traits=frozenset({Trait.EXACT}),
     ),
 )

@@ -21,7 +21,7 @@ from shlo_disc.dynamic_ops import (
     reduce,
     slices,
 )
-from shlo_disc.dynamic_ops.opdef import OpDef
+from shlo_disc.dynamic_ops.opdef import OpDef, Trait
 from shlo_disc.dynamic_ops.program import Op
 
 _FAMILIES = (
@@ -42,6 +42,11 @@ _FAMILIES = (
 )
 
 OPS: Mapping[str, OpDef[Any]] = {definition.name: definition for family in _FAMILIES for definition in family.OPS}
+
+
+def ops_with(trait: Trait) -> frozenset[str]:
+    """The names of the ops that have a trait."""
+    return frozenset(name for name, one in OPS.items() if trait in one.traits)
 
 
 def definition(op: Op[Any]) -> OpDef[Any]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from shlo_disc.dynamic_ops.create import concrete_shape
 from shlo_disc.dynamic_ops.indexing import as_dim, clamped, in_range, select_all
-from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, NoAttrs, OpDef, Template, plain
+from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, NoAttrs, OpDef, Template, Trait, plain
 from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
 from shlo_disc.expr.dim import Dim
 from shlo_disc.expr.scalar import Index, Scalar
@@ -77,6 +77,7 @@ OPS = (
         template=Template.ELEMENT,
         element=_slice,
         reference=plain(_slice_reference),
+        traits=frozenset({Trait.VIEW, Trait.EXACT}),
     ),
     OpDef(
         name="d_dynamic_slice",
@@ -84,6 +85,8 @@ OPS = (
         template=Template.ELEMENT,
         element=_dynamic_slice,
         reference=plain(_dynamic_slice_reference),
+        traits=frozenset({Trait.EXACT}),
+        cost=2,
     ),
     OpDef(
         name="d_dynamic_update_slice",
@@ -91,5 +94,7 @@ OPS = (
         template=Template.ELEMENT,
         element=_dynamic_update_slice,
         reference=plain(_dynamic_update_slice_reference),
+        traits=frozenset({Trait.EXACT}),
+        cost=3,
     ),
 )

@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from shlo_disc.analysis.access import is_free
 from shlo_disc.analysis.formula import Producers
-from shlo_disc.dynamic_ops.opdef import Template
+from shlo_disc.dynamic_ops.opdef import LOOP, Template
 from shlo_disc.dynamic_ops.program import Op
 from shlo_disc.dynamic_ops.registry import definition
 
-# Rough costs of our vector functions on a CPU; their order is what matters.
-_WEIGHTS: Mapping[str, float] = {
-    **dict.fromkeys(("divide", "sqrt", "rsqrt", "remainder", "sign"), 4),
-    **dict.fromkeys(("exponential", "tanh", "logistic", "erf", "log", "sine", "cosine"), 10),
-    **dict.fromkeys(("exponential_minus_one", "log_plus_one", "power", "atan2", "tan", "cbrt"), 20),
-    **dict.fromkeys(("d_pad", "d_concatenate", "d_dynamic_slice", "d_gather"), 2),
-    **dict.fromkeys(("d_dynamic_update_slice",), 3),
-}
 _COUNTING = frozenset({"add", "subtract", "multiply", "negate", "convert"})
-LOOP = 100.0  # an element that is a loop of its own
 
 
 def weight(op: Op[object]) -> float:
     """The work of one element of `op`; 0 for free ops, large for elements that are folds."""
     if is_free(op):
         return 0.0
-    if definition(op).template is not Template.ELEMENT or op.name == "d_reduce_window":
-        return LOOP
-    return _WEIGHTS.get(op.name, 1.0)
+    found = definition(op)
+    return found.cost if found.template is Template.ELEMENT else LOOP
 
 
 def is_counting(op: Op[object], producers: Producers, known: dict[Op[object], bool]) -> bool:
