@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from shlo_disc.dynamic_ops.linear_algebra import HessenbergAttrs, LapackAttrs
+from shlo_disc.dynamic_ops.linear_algebra import HessenbergAttrs, LapackAttrs, routine
 from shlo_disc.dynamic_ops.program import Op, Tensor
 from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.naming import NAME
@@ -31,7 +31,7 @@ _CALL = 1 << 14  # what calling a routine costs, in additions
 # OpenBLAS takes a lock of the process in each call of its own routines (LAPACK's in Fortran do not). Matrices of fewer
 # multiplications spend their time on it: of 4 x 4 they take two threads 1.6 to 2.8 times as long as one, of 8 x 8 0.98
 # to 1.75 times, of 16 x 16 0.53 to 0.79 times.
-_LOCKING = frozenset({"d_potrf", "d_cholesky", "d_trsm", "d_getrf"})
+_LOCKING = frozenset({"potrf", "cholesky", "trsm", "getrf"})
 _WORTH_A_LOCK = 1 << 11
 
 
@@ -201,27 +201,27 @@ def _permutation(op: Op[Any]) -> _LapackSizes:
 
 
 _ROUTINES: Mapping[str, Callable[[Op[Any]], _LapackSizes]] = {
-    "d_potrf": _plain, "d_cholesky": _plain, "d_trsm": _solve, "d_getrf": _copied, "d_geqrf": _qr,
-    "d_geqp3": _pivoted_qr, "d_orgqr": _orthogonal, "d_ormqr": _orthogonal_product, "d_gesdd": _gesdd,
-    "d_gesvd": _gesvd, "d_syevd": _syevd, "d_sytrd": _qr, "d_geev": _geev, "d_gees": _gees, "d_gehrd": _hessenberg,
-    "d_gtsv": _tridiagonal, "d_gtsv_perturbed": _perturbed, "d_cholesky_update": _update,
-    "d_pivots_to_permutation": _permutation,
+    "potrf": _plain, "cholesky": _plain, "trsm": _solve, "getrf": _copied, "geqrf": _qr,
+    "geqp3": _pivoted_qr, "orgqr": _orthogonal, "ormqr": _orthogonal_product, "gesdd": _gesdd,
+    "gesvd": _gesvd, "syevd": _syevd, "sytrd": _qr, "geev": _geev, "gees": _gees, "gehrd": _hessenberg,
+    "gtsv": _tridiagonal, "gtsv_perturbed": _perturbed, "cholesky_update": _update,
+    "pivots_to_permutation": _permutation,
 }  # fmt: skip
-_OF_VECTORS = frozenset({"d_gtsv", "d_gtsv_perturbed", "d_pivots_to_permutation"})  # their first operands
+_OF_VECTORS = frozenset({"gtsv", "gtsv_perturbed", "pivots_to_permutation"})  # their first operands
 
 
 def build_lapack(group: Group) -> LapackKernel:
     """The kernel of a group of one op."""
     (op,) = group.ops
-    sizes, dtype = _ROUTINES[op.name](op), op.operands[0].dtype
+    name, dtype = routine(op).name, op.operands[0].dtype
+    sizes = _ROUTINES[name](op)
     counts = [
         *((count, dtype.bytes) for count in sizes.elements),
         *((count, dtype.part.bytes) for count in sizes.reals),
         *((count, DType.I32.bytes) for count in sizes.integers),
     ]
-    name = op.name.removeprefix("d_")
     options = op.attrs.options if isinstance(op.attrs, LapackAttrs) else ""
-    batch = op.operands[0].shape[: -1 if op.name in _OF_VECTORS else -2]
+    batch = op.operands[0].shape[: -1 if name in _OF_VECTORS else -2]
     size = sizes.m * sizes.n * sizes.k
     return LapackKernel(
         name=f"shlo_{_LETTERS.get(dtype, '')}{name}",
@@ -231,7 +231,7 @@ def build_lapack(group: Group) -> LapackKernel:
         pieces=tuple((count * size + 63) // 64 * 64 for count, size in counts),
         batch=product(batch),
         work=size + _CALL,
-        alone=minimum(1, const(_WORTH_A_LOCK - 1) // maximum(1, size)) if op.name in _LOCKING else ZERO,
+        alone=minimum(1, const(_WORTH_A_LOCK - 1) // maximum(1, size)) if name in _LOCKING else ZERO,
         _results=len(op.results),
     )
 
@@ -257,9 +257,9 @@ def print_lapack(kernel: LapackKernel, grain: Dim) -> KernelBody:
     return KernelBody(tuple(function), (*outer.scopes[0].lines, call), used, ("lapack",))
 
 
-def _library(routine: Routine) -> tuple[str, str] | None:
+def _library(found: Routine) -> tuple[str, str] | None:
     """SciPy where LAPACK has no such routine; kernels call LAPACK themselves."""
-    return ("host_routine", "SciPy") if routine.is_in_python else None
+    return ("host_routine", "SciPy") if found.is_in_python else None
 
 
 LIBRARIES = HostLibraries("cpu", "SciPy's pocketfft", _library)
