@@ -21,7 +21,9 @@ from numpy.typing import NDArray
 from shlo_disc.analysis.access import VIEWS
 from shlo_disc.check.function_errors import CORRECTLY_ROUNDED, Implementation, disagreement
 from shlo_disc.check.significands import is_float, is_held, is_short, lowest_bit, unit_of, units
+from shlo_disc.dynamic_ops.create import IotaAttrs
 from shlo_disc.dynamic_ops.fourier import FftAttrs, Transform
+from shlo_disc.dynamic_ops.move import BroadcastAttrs
 from shlo_disc.dynamic_ops.opdef import Arrays, RunBody, Trait
 from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
@@ -73,13 +75,15 @@ def perturbed_runs(
     NaNs have one sign in the one, the other in the other. `watch(k)` is told of the ops of run number k.
     """
     nothing = frozenset[Tensor]()
-    products, repeated = (_unrounded(program), _repeated(program)) if implementation == "xla" else (nothing, nothing)
+    products, reciprocals = (
+        (_unrounded(program), _reciprocals(program)) if implementation == "xla" else (nothing, nothing)
+    )
     return [
         interpret(
             program,
             inputs,
             watch(number) if watch is not None else _unwatched,
-            _Perturbed(number, implementation, products, repeated).evaluate,
+            _Perturbed(number, implementation, products, reciprocals).evaluate,
         )
         for number in numbers
     ]
@@ -93,14 +97,14 @@ class _Perturbed:
     """Evaluates ops, and moves what they round."""
 
     def __init__(
-        self, number: int, implementation: Implementation, products: frozenset[Tensor], repeated: frozenset[Tensor]
+        self, number: int, implementation: Implementation, products: frozenset[Tensor], reciprocals: frozenset[Tensor]
     ) -> None:
         pair, self._sign = number // 2, 1.0 - 2.0 * (number % 2)
         self._rounds = number not in NAN_SIGNS
         self._random, self._is_first = np.random.default_rng(abs(pair)), pair == 0 or not self._rounds
         self._noise = tuple(Noise)[pair % len(Noise)]
         self._implementation: Implementation = implementation
-        self._products, self._repeated = products, repeated
+        self._products, self._reciprocals = products, reciprocals
         self._cancels = pair % 4 == 3
         self._sums_exactly = pair % 2 == 1
 
@@ -131,7 +135,7 @@ class _Perturbed:
         if not (op.bodies or op.name.startswith("d_")):
             ulps = disagreement(self._implementation, op.name, op.results[0].dtype)
             exactly = op.name in CORRECTLY_ROUNDED
-            if op.name == "divide" and op.operands[1] in self._repeated:
+            if op.name == "divide" and op.operands[1] in self._reciprocals:
                 ulps, exactly = _BY_RECIPROCAL, False
             first = by_definition(op, inputs, run)
             moved = (self._moved(x, ulps, self._noise, exactly) for x in first)
@@ -305,13 +309,18 @@ def _unrounded(program: Program) -> frozenset[Tensor]:
     return frozenset(found)
 
 
-def _repeated(program: Program) -> frozenset[Tensor]:
-    """What a broadcast repeats: XLA divides by it by its reciprocal, so that 69 / 69 need not be 1."""
-    found = set[Tensor]()
+def _reciprocals(program: Program) -> frozenset[Tensor]:
+    """What XLA divides by as it multiplies with the reciprocal, so that 69 / 69 need not be 1.
+
+    That is what a broadcast repeats, and what XLA folds: literals and sizes, and what is computed of them alone.
+    """
+    repeated, constant = set[Tensor](), set(program.constants)
     for op in program.body.walk():
-        if op.name == "d_broadcast" or (op.name in VIEWS and op.operands[0] in found):
-            found.update(op.results)
-    return frozenset(found)
+        if not op.bodies and not isinstance(op.attrs, IotaAttrs) and constant.issuperset(op.operands):
+            constant.update(op.results)
+        if isinstance(op.attrs, BroadcastAttrs) or (op.name in VIEWS and op.operands[0] in repeated):
+            repeated.update(op.results)
+    return frozenset(repeated | constant)
 
 
 def _rows(results: Arrays, number: int | None) -> int:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, NoAttrs, OpDef, Template, Trait, plain
+from shlo_disc.dynamic_ops.elementwise import EXACT, define
+from shlo_disc.dynamic_ops.opdef import ElementQuery, NoAttrs, OpDef, Trait
 from shlo_disc.dynamic_ops.program import Op
 from shlo_disc.dynamic_ops.references import complexes
 from shlo_disc.dynamic_ops.references.floats import directly, next_after
-from shlo_disc.dynamic_ops.references.formats import rounded
 from shlo_disc.dynamic_ops.references.functions import Reference
 from shlo_disc.dynamic_ops.references.integers import high_product
 from shlo_disc.expr.scalar import (
@@ -34,9 +34,6 @@ from shlo_disc.ir.dtypes import DType
 Array = NDArray[Any]
 
 
-_EXACT = frozenset({Trait.EXACT})
-
-
 def _define(
     name: str,
     formula: Callable[..., Scalar],
@@ -48,17 +45,7 @@ def _define(
     def element(op: Op[NoAttrs], ask: ElementQuery, _k: int, index: Index) -> Scalar:
         return formula(*[ask.at(x, index) for x in op.operands])
 
-    def reference(op: Op[NoAttrs], inputs: Arrays) -> Arrays:
-        return (rounded(function(*inputs), op.results[0].dtype),)
-
-    return OpDef(
-        name=name,
-        attrs=NoAttrs,
-        template=Template.ELEMENT,
-        element=element,
-        reference=plain(reference),
-        traits=traits,
-    )
+    return define(name, element, function, traits)
 
 
 def _apply(fn: BinaryFn, a: Scalar, b: Scalar) -> Scalar:
@@ -171,11 +158,11 @@ def _upper64(a: Scalar, b: Scalar) -> Scalar:
 
 
 OPS = (
-    _define("conj", _conj, np.conj, _EXACT),
+    _define("conj", _conj, np.conj, EXACT),
     _define("square", _square, _SQUARE),
-    _define("is_inf", _is_infinity(0), directly(np.isinf), _EXACT),
-    _define("is_pos_inf", _is_infinity(1), directly(np.isposinf), _EXACT),
-    _define("is_neg_inf", _is_infinity(-1), directly(np.isneginf), _EXACT),
-    _define("next_after", _next_after, next_after, _EXACT),
-    _define("mulhi", _mulhi, high_product, _EXACT),
+    _define("is_inf", _is_infinity(0), directly(np.isinf), EXACT),
+    _define("is_pos_inf", _is_infinity(1), directly(np.isposinf), EXACT),
+    _define("is_neg_inf", _is_infinity(-1), directly(np.isneginf), EXACT),
+    _define("next_after", _next_after, next_after, EXACT),
+    _define("mulhi", _mulhi, high_product, EXACT),
 )

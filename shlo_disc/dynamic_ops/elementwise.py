@@ -69,7 +69,7 @@ def _unary(fn: UnaryFn) -> OpDef[NoAttrs]:
         counts = fn in (UnaryFn.POPCNT, UnaryFn.COUNT_LEADING_ZEROS)
         return _counted(fn, x) if counts and x.dtype.is_narrow_integer else Unary(fn, x, op.results[0].dtype)
 
-    return _define(fn.value, element, UNARY[fn])
+    return define(fn.value, element, UNARY[fn], _traits(fn.value))
 
 
 def _binary(fn: BinaryFn) -> OpDef[NoAttrs]:
@@ -81,7 +81,7 @@ def _binary(fn: BinaryFn) -> OpDef[NoAttrs]:
         other = DType(f"ui{dtype.bits}" if dtype.is_signed else f"i{dtype.bits}")
         return Bitcast(Binary(fn, Bitcast(a, other), Bitcast(b, other), other), dtype)
 
-    return _define(fn.value, element, BINARY[fn])
+    return define(fn.value, element, BINARY[fn], _traits(fn.value))
 
 
 # Integers of fewer than 8 bits are extended to 8: shifts to the right need the extension that brings in the right bits.
@@ -96,10 +96,10 @@ def _counted(fn: UnaryFn, x: Scalar) -> Scalar:
     return Convert(count, x.dtype)
 
 
-_EXACT = frozenset({Trait.EXACT})
+EXACT = frozenset({Trait.EXACT})
 _EXACT_FUNCTIONS = frozenset({
     "abs", "and", "ceil", "complex", "count_leading_zeros", "floor", "imag", "is_finite", "maximum", "minimum",
-    "negate", "not", "or", "popcnt", "real", "remainder", "round_nearest_afz", "round_nearest_even", "select",
+    "negate", "not", "or", "popcnt", "real", "remainder", "round_nearest_afz", "round_nearest_even",
     "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign", "xor",
 })  # fmt: skip
 # Of our vector functions on a CPU, roughly; their order is what matters.
@@ -110,11 +110,18 @@ _COSTS: Mapping[str, float] = {
 }
 
 
-def _define(
+def _traits(name: str) -> frozenset[Trait]:
+    return EXACT if name in _EXACT_FUNCTIONS else frozenset()
+
+
+def define(
     name: str,
     element: Callable[[Op[NoAttrs], ElementQuery, int, Index], Scalar],
     function: Callable[..., NDArray[Any]],
+    traits: frozenset[Trait] = frozenset(),
 ) -> OpDef[NoAttrs]:
+    """Declare an op without attributes by its element rule, and by a NumPy function of its operands, rounded."""
+
     def reference(op: Op[NoAttrs], inputs: Arrays) -> Arrays:
         return (rounded(function(*inputs), op.results[0].dtype),)
 
@@ -124,7 +131,7 @@ def _define(
         template=Template.ELEMENT,
         element=element,
         reference=plain(reference),
-        traits=_EXACT if name in _EXACT_FUNCTIONS else frozenset(),
+        traits=traits,
         cost=_COSTS.get(name, 1.0),
     )
 
@@ -277,14 +284,14 @@ def _bitcast_reference(op: Op[NoAttrs], inputs: Arrays) -> Arrays:
 OPS = (
     *map(_unary, UnaryFn),
     *map(_binary, BinaryFn),
-    _define("select", _select, np.where),
+    define("select", _select, np.where, EXACT),
     OpDef(
         name="clamp",
         attrs=NoAttrs,
         template=Template.ELEMENT,
         element=_clamp,
         reference=plain(_clamp_reference),
-        traits=_EXACT,
+        traits=EXACT,
     ),
     OpDef(
         name="compare",
@@ -292,7 +299,7 @@ OPS = (
         template=Template.ELEMENT,
         element=_compare,
         reference=plain(_compare_reference),
-        traits=_EXACT,
+        traits=EXACT,
     ),
     OpDef(
         name="convert",
@@ -300,7 +307,7 @@ OPS = (
         template=Template.ELEMENT,
         element=_convert,
         reference=plain(_convert_reference),
-        traits=_EXACT,
+        traits=EXACT,
     ),
     OpDef(
         name="bitcast_convert",
@@ -308,7 +315,7 @@ OPS = (
         template=Template.ELEMENT,
         element=_bitcast,
         reference=plain(_bitcast_reference),
-        traits=_EXACT,
+        traits=EXACT,
     ),
     OpDef(
         name="reduce_precision",
@@ -316,6 +323,6 @@ OPS = (
         template=Template.ELEMENT,
         element=_reduce_precision,
         reference=plain(_reduce_precision_reference),
-        traits=_EXACT,
+        traits=EXACT,
     ),
 )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from shlo_disc import parse
+from shlo_disc.check import xla
 from shlo_disc.check.comparing import Samples, Tolerance, compare
 from shlo_disc.check.rounding import perturbed_runs
 from shlo_disc.check.running import program_of
+from shlo_disc.parse.printer import print_module
 
 LAYOUTS = "dense<[0, 1]> : tensor<2xindex>", "dense<0> : tensor<1xindex>", "dense<> : tensor<0xindex>"
 SPECTRAL = f"""
@@ -75,33 +75,44 @@ def test_odd_functions_of_zero_are_zero(name: str) -> None:
     assert np.unique(runs[:, 3]).size > 1
 
 
-def _quotient(x: Any, n: Any) -> Any:
-    return x / n
+NUMBERS = np.arange(1, 200, dtype=np.float32)
+# Texts that make the divisor `%d`, and whether XLA divides by it; else it multiplies with the reciprocal.
+DIVISORS = {
+    "scalar": ("%d = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<199xf32>", False),
+    "iota": (
+        "%i = stablehlo.iota dim = 0 : tensor<199xf32>\n"
+        "  %o = stablehlo.constant dense<1.0> : tensor<199xf32>\n  %d = stablehlo.add %i, %o : tensor<199xf32>",
+        True,
+    ),
+    "literal": (f"%d = stablehlo.constant dense<{NUMBERS.tolist()}> : tensor<199xf32>", False),
+    "rows": (
+        "%m = stablehlo.broadcast_in_dim %n, dims = [0] : (tensor<199xf32>) -> tensor<199x1xf32>\n"
+        "  %d = stablehlo.reshape %m : (tensor<199x1xf32>) -> tensor<199xf32>",
+        True,
+    ),
+    "argument": ("%d = stablehlo.negate %n : tensor<199xf32>", True),
+}
 
 
-def test_xla_divides_by_a_scalar_as_it_rounds_its_reciprocal() -> None:
-    """`n / n` of a broadcast `n` is not always 1 there: legal runs reach what XLA gives; those of ours stay at 1."""
-    pytest.importorskip("jax")
-    import jax  # noqa: PLC0415
-
-    text = (
-        "func.func @main(%x: tensor<4xf32>, %n: tensor<f32>) -> tensor<4xf32> {\n"
-        "  %0 = stablehlo.broadcast_in_dim %n, dims = [] : (tensor<f32>) -> tensor<4xf32>\n"
-        "  %1 = stablehlo.divide %x, %0 : tensor<4xf32>\n"
-        "  return %1 : tensor<4xf32>\n}"
+@pytest.mark.parametrize("name", DIVISORS)
+def test_quotients_of_xla_are_among_the_legal_ones(name: str) -> None:
+    """`n / n` may not be 1 where XLA multiplies with a reciprocal: legal runs reach that; those of ours stay at 1."""
+    line, divides = DIVISORS[name]
+    module = parse(
+        "func.func @main(%x: tensor<199xf32>, %n: tensor<199xf32>, %s: tensor<f32>) -> tensor<199xf32> {\n"
+        f"  {line}\n  %q = stablehlo.divide %x, %d : tensor<199xf32>\n  return %q : tensor<199xf32>\n}}"
     )
-    program, divide = program_of(parse(text)), cast("Any", jax).jit(_quotient)
-    is_other = False
-    for number in range(1, 200):
-        x, n = np.full(4, number, np.float32), np.array(number, np.float32)
-        runs = np.array([run[0] for run in perturbed_runs(program, [x, n], range(32), "xla")])
-        found: NDArray[np.float32] = np.asarray(divide(x, n))
-        assert (runs.min(0) <= found).all()
-        assert (found <= runs.max(0)).all()
-        is_other = is_other or bool((found != 1).any())
-        for run in perturbed_runs(program, [x, n], range(4), "compiled"):
-            np.testing.assert_array_equal(run[0], 1)
-    assert is_other, "XLA divides now: `_repeated` may go"
+    # XLA divides by 41 through a reciprocal that is not exact.
+    x = np.full(199, 41, np.float32) if name == "scalar" else -NUMBERS if name == "argument" else NUMBERS
+    inputs = [x, NUMBERS, np.array(41, np.float32)]
+    found = np.asarray(xla.XlaRunner(print_module(module))(inputs)[0])
+    program = program_of(module)
+    runs = np.array([run[0] for run in perturbed_runs(program, inputs, range(64), "xla")])
+    assert (runs.min(0) <= found).all()
+    assert (found <= runs.max(0)).all()
+    assert (found == 1).all() == divides
+    for run in perturbed_runs(program, inputs, range(4), "compiled"):
+        np.testing.assert_array_equal(run[0], 1)
 
 
 def _drawn(*values: NDArray[np.int32]) -> Samples:

@@ -216,7 +216,11 @@ class Printer:
         assert isinstance(b, MatrixView), "abilities name no prologues"
         axes = (*kernel.batch, kernel.row, kernel.column)
         with emit.inside(*(axis.symbol.name for axis in axes)) as scope:
-            places = [(view, self._place(view, line)) for view, line in ((a, kernel.row), (b, kernel.column))]
+            row, column = (axis.symbol.name.removeprefix("%") for axis in (kernel.row, kernel.column))
+            places = [
+                (a, self._place(a, (row, a.row_stride), ("k", a.column_stride))),
+                (b, self._place(b, ("k", b.row_stride), (column, b.column_stride))),
+            ]
             depth = emit.dim_scalar(kernel.depth)
             term = " * ".join(f"{view.source.name}[{place}]" for view, place in places)
             lines += [f"for (int64_t k = 0; k < {depth}; ++k) accumulator += {term};"]
@@ -227,13 +231,10 @@ class Printer:
             self.stores(kernel.epilogue, scope)
         return [*self._pointers(kernel.params), *emit.scopes[0].lines, *nest(emit, axes, scope.lines)]
 
-    def _place(self, view: MatrixView, line: Axis) -> str:
-        along, across = view.row_stride, view.column_stride
-        if line.symbol.name.startswith("%j"):
-            along, across = across, along
-        start, step = self.emit.dim_scalar(view.offset), self.emit.dim_scalar(across)
-        at = f"{line.symbol.name.removeprefix('%')} * {self.emit.dim_scalar(along)}"
-        return f"{start} + {at} + k * {step}"
+    def _place(self, view: MatrixView, *steps: tuple[str, Dim]) -> str:
+        """The offset of an element: a variable and a stride for each of its two indices."""
+        terms = [f"{name} * {self.emit.dim_scalar(stride)}" for name, stride in steps]
+        return " + ".join([self.emit.dim_scalar(view.offset), *terms])
 
 
 def _no_library(_routine: Routine) -> tuple[str, str]:

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -20,11 +22,11 @@ from shlo_disc import CompileOptions, parse
 from shlo_disc.check.running import BuildConfig, InProcess, Outcome, Stop, standard_ways
 from shlo_disc.diagnostics import ShloDiscError, UnsupportedOpError
 from shlo_disc.targets import default_target, register_target, unregister_target
-from tests.targets.plain_c import PLAIN
+from tests.targets.plain_c import GENERATOR, PLAIN
 
 
 @pytest.fixture(autouse=True)
-def _registered() -> Generator[None]:  # pyright: ignore[reportUnusedFunction]
+def registered() -> Generator[None]:
     register_target(PLAIN)
     yield
     unregister_target(PLAIN.name)
@@ -116,3 +118,16 @@ def test_check_runs_it() -> None:
 def _arrays(found: Outcome) -> tuple[NDArray[Any], ...]:
     assert not isinstance(found, Stop), found
     return found
+
+
+def test_programs_of_another_generator_are_not_taken_from_the_cache(tmp_path: Path) -> None:
+    """The key of an artifact has the code of this package, not that of a target: only its version tells."""
+    options, texts = CompileOptions(cache_dir=tmp_path), list[str]()
+    text = "func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {\n  return %x : tensor<?xf32>\n}"
+    for version in (None, None, "1", "1", "2"):
+        unregister_target(PLAIN.name)
+        said = f"// generator {len(texts)}\n"
+        generator = replace(GENERATOR, print_host=lambda _program, _host, said=said: said)
+        register_target(replace(PLAIN, generator=lambda one=generator: one, version=version))
+        texts.append(shlo_disc.compile(text, device=PLAIN.name, options=options).host_source)
+    assert texts == [f"// generator {k}\n" for k in (0, 1, 2, 2, 4)]
