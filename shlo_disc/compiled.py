@@ -40,8 +40,9 @@ class Compiled:
         """Run the program.
 
         Args:
-            *args: pytrees of arrays like those of the exported function; from text, flat arrays. C-contiguous arrays of
-                NumPy, JAX, CuPy and DLPack are taken as they are, others are copied. Dtypes have to be the program's.
+            *args: pytrees of arrays like those of the exported function; from text, flat arrays. C-contiguous ones in
+                the memory that kernels compute in are taken as they are: NumPy's, JAX's, CuPy's, others by DLPack. What
+                is not contiguous is copied. Dtypes have to be the program's.
             **kwargs: keyword arguments of the exported function.
 
         Returns:
@@ -249,7 +250,7 @@ class Bound:
 
         Raises:
             RuntimeShapeError: other shapes.
-            ArgumentTypeError: other dtypes, or as many as are not bound.
+            ArgumentTypeError: other dtypes, or another number of arrays.
         """
         bound = self._program.bind(self._flatten(args, kwargs))
         check_same(bound.artifact, bound.bound, self._executable.bound)

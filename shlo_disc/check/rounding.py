@@ -139,7 +139,7 @@ class _Perturbed:
                 ulps, exactly = _BY_RECIPROCAL, False
             first = by_definition(op, inputs, run)
             moved = (self._moved(x, ulps, self._noise, exactly) for x in first)
-            return tuple([_zero_at_zero(inputs, x, y) for x, y in zip(first, moved, strict=True)])
+            return tuple([_at_roots(op, inputs, x, y) for x, y in zip(first, moved, strict=True)])
         if isinstance(op.attrs, ReduceAttrs):
             inputs = self._shuffled(inputs, op.attrs.dims)
         first = by_definition(op, inputs, run)
@@ -290,14 +290,15 @@ def _without_dust(x: Array, ulps: float) -> Array:
     return np.where(sizes <= ulps * np.spacing(sizes.max(axis=-1, keepdims=True, initial=0)), x.dtype.type(0), x)
 
 
-def _zero_at_zero(inputs: Arrays, result: Array, moved: Array) -> Array:
-    """The moved result, but for what an odd function makes of 0: that is 0 in every implementation.
+def _at_roots(op: Op[object], inputs: Arrays, result: Array, moved: Array) -> Array:
+    """The moved result, but for a function's 0 of exactly 0 or 1, as tanh and log have: every implementation gives it.
 
-    Complex numbers are moved as one: their parts are small beside each other.
+    lgamma is no such function. Complex results are moved by units of their larger part, so they stay as they are.
     """
-    if len(inputs) != 1 or not is_float(result.dtype) or not is_float(inputs[0].dtype):
+    if len(inputs) != 1 or op.name == "lgamma" or not is_float(result.dtype) or not is_float(inputs[0].dtype):
         return moved
-    return np.where((inputs[0] == 0) & (result == 0), result, moved)
+    (x,) = inputs
+    return np.where(((x == 0) | (x == 1)) & (result == 0), result, moved)
 
 
 def _unrounded(program: Program) -> frozenset[Tensor]:

@@ -54,10 +54,8 @@ def _element_types(type_: Type) -> frozenset[DType | None]:
 
 
 def _obstacles(module: Module, target: str) -> Iterator[tuple[Op, str]]:
-    known = {
-        *target_named(target).generator().spelling.memory,
-        DType.INDEX,
-    }  # sizes are computed before code is generated
+    spelling = target_named(target).generator().spelling
+    known = {*spelling.memory, DType.INDEX}  # sizes are computed before code is generated
     for op in module.walk():
         if op.name in TERMINATORS:
             continue
