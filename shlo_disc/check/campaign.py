@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 import json
 import multiprocessing
+import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from traceback import format_exception
@@ -50,6 +52,7 @@ class Settings:
     calls: int = 4  # of each module
     timeout: float = 120.0  # seconds for one run
     shrink: float = 60.0  # seconds for shrinking
+    patience: float = 1200.0  # seconds for one module, after which this process is taken to compile for ever
     tolerance: Tolerance = field(default_factory=Tolerance)
     out: Path = Path("check-failure")
     keeps_going: bool = False  # after a failure
@@ -202,9 +205,13 @@ class Job:
         family = family_of(seed)
         judge = Judge(self.ways, ways_of(seed) if settings.ways is None else settings.ways, settings.tolerance)
         try:
-            with boundary("check"):
+            with boundary("check"), _limited(settings.patience):
                 report = check_random(text, judge, self._plan(seed, family), settings.config, _silent)
             found = _found(report.finding, judge, settings, seed)
+        except _EndlessError as error:
+            late = InternalError(f"found no end after {settings.patience:g} seconds, expected one within minutes")
+            late.__cause__ = error
+            report, found = CheckReport(0, 0, 0, (), None), _broken(late, text, settings, seed)
         except InternalError as error:
             report, found = CheckReport(0, 0, 0, (), None), _broken(error, text, settings, seed)
         except ToolchainError:
@@ -230,6 +237,26 @@ class Job:
     def _processor_seconds(self) -> float:
         others = self.ways.processor_seconds if isinstance(self.ways, Worker) else 0.0
         return time.process_time() + others
+
+
+class _EndlessError(BaseException):
+    """Time is up. No `except Exception` on the way takes it for what a program does."""
+
+
+@contextmanager
+def _limited(seconds: float) -> Generator[None]:
+    """Raise `_EndlessError` in the main thread after so many seconds; other processes have limits of their own."""
+
+    def stop(_signal: int, _frame: object) -> None:
+        raise _EndlessError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 _Found: TypeAlias = tuple[str, str, str, str, tuple[str, ...]]  # failure, description, folder, command, ops

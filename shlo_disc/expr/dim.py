@@ -10,7 +10,7 @@ whose index or count anyone could ask for.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import gcd
@@ -24,7 +24,7 @@ from shlo_disc.size_expr import SizeExpr, SizeOp
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Ordered(Node):
-    """An atom: `order` sorts atoms alike in every run (hashes would not)."""
+    """An atom: `order` sorts atoms alike in every run (hashes would not); it is short, however much is shared."""
 
     order: str = field(init=False, repr=False)
 
@@ -33,7 +33,7 @@ class _Ordered(Node):
         object.__setattr__(self, "order", self._order())
 
     def _order(self) -> str:
-        return "~" + str(self)
+        return "~" + spelled(self)
 
     def __repr__(self) -> str:
         return str(self)
@@ -217,12 +217,19 @@ class Dim(Node):
         return _mod(const(other), self)
 
     def atoms(self) -> Iterable[Atom]:
-        """Every atom, also inside atoms, inner ones first; shared ones repeatedly."""
-        for product, _ in self.terms:
-            for atom in product:
-                for child in children(atom):
-                    yield from child.atoms()
-                yield atom
+        """Every atom, also inside atoms, each once, inner ones first."""
+        met = set[Atom]()
+
+        def visit(dim: Dim) -> Iterator[Atom]:
+            for factors, _ in dim.terms:
+                for atom in factors:
+                    if atom not in met:
+                        met.add(atom)
+                        for child in children(atom):
+                            yield from visit(child)
+                        yield atom
+
+        return visit(self)
 
     def symbols(self) -> frozenset[Sym]:
         """All symbols, also inside atoms, but not inside the formulas of `Data`."""
@@ -412,7 +419,7 @@ def _extremes(dims: Iterable[DimLike], kind: type[Min | Max], sign: int) -> tupl
             offsets[variable.terms] = sign * min(sign * known, sign * offset)
     assert offsets, "the least of no dims"
     members = [Dim(terms) + offset for terms, offset in offsets.items()]
-    return tuple(sorted(members, key=lambda dim: (dim.constant is not None, str(dim))))
+    return tuple(sorted(members, key=lambda dim: (dim.constant is not None, spelled(dim))))
 
 
 def split_constant(dim: Dim) -> tuple[Dim, int]:
@@ -566,7 +573,7 @@ def _without_inner_mod(numerator: Dim, denominator: Dim) -> Dim:
 def _occurs(needle: Atom, atom: Atom) -> bool:
     if isinstance(needle, Sym):
         return needle == atom or any(needle in child.symbols() for child in children(atom))
-    return needle == atom or any(inner == needle for child in children(atom) for inner in child.atoms())
+    return any(inner == needle for inner in of(atom).atoms())
 
 
 def _value(dim: Dim, values: Mapping[Sym, int], known: dict[Atom, int]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,20 @@ def test_a_foreign_exception_is_a_finding(tmp_path: Path, monkeypatch: pytest.Mo
     assert (found.agreed, found.refused, found.nothing) == (0, 0, 0)
     assert "func.func" in (Path(found.folder) / "program.mlir").read_text()
     assert "in fail" in (Path(found.folder) / "report.txt").read_text()
+
+
+def test_a_program_that_compiles_for_ever_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only other processes had a limit: a module whose legalization did not end was missing in the log."""
+
+    def go_on(_: Module) -> None:
+        while True:
+            pass
+
+    monkeypatch.setattr(session, "program_of", go_on)
+    endless = job(tmp_path)
+    found = replace(endless, settings=replace(endless.settings, patience=0.5)).examine(7, 1)
+    assert "found no end after 0.5 seconds" in found.failure
+    assert "in go_on" in (Path(found.folder) / "report.txt").read_text()
 
 
 def test_what_the_machine_refuses_ends_the_campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
