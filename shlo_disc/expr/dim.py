@@ -147,6 +147,7 @@ class Dim(Node):
     """
 
     _leaves: tuple[frozenset[Sym], tuple[Data, ...]] | None = field(init=False, default=None)
+    _inner: frozenset[Atom] = field(init=False)  # is not set before it is asked for
     terms: Terms = ()
 
     def __init__(self, terms: Terms = ()) -> None:
@@ -230,6 +231,15 @@ class Dim(Node):
                         yield atom
 
         return visit(self)
+
+    def inner(self) -> frozenset[Atom]:
+        """Every atom, also inside atoms: the same as a set, found once."""
+        found: frozenset[Atom] | None = getattr(self, "_inner", None)
+        if found is None:
+            own = frozenset(atom for factors, _ in self.terms for atom in factors)
+            found = own.union(*(child.inner() for atom in own for child in children(atom)))
+            object.__setattr__(self, "_inner", found)
+        return found
 
     def symbols(self) -> frozenset[Sym]:
         """All symbols, also inside atoms, but not inside the formulas of `Data`."""
@@ -573,7 +583,7 @@ def _without_inner_mod(numerator: Dim, denominator: Dim) -> Dim:
 def _occurs(needle: Atom, atom: Atom) -> bool:
     if isinstance(needle, Sym):
         return needle == atom or any(needle in child.symbols() for child in children(atom))
-    return any(inner == needle for inner in of(atom).atoms())
+    return needle == atom or any(needle in child.inner() for child in children(atom))
 
 
 def _value(dim: Dim, values: Mapping[Sym, int], known: dict[Atom, int]) -> int:

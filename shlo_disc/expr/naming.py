@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from shlo_disc.expr.dim import Dim, FloorDiv, Max, Min, Mod, Sym, children
 
@@ -20,12 +20,16 @@ def is_large(dim: Dim) -> bool:
     >>> is_large(maximum(a, b) * c // 2), is_large(maximum(maximum(a, b) * c, a // 2))
     (False, True)
     """
-    return extremes(dim) > MOST_EXTREMES or _leaves(dim) > MOST_LEAVES
+    return extremes(dim) > MOST_EXTREMES or _folded(dim, _leaves) > MOST_LEAVES
 
 
 def is_huge(dim: Dim) -> bool:
     """Whether an integer that sizes are computed from gets a name too."""
-    return extremes(dim) > MOST_EXTREMES_COMPUTED or _leaves(dim) > MOST_LEAVES_COMPUTED or _depth(dim) > DEEPEST
+    return (
+        extremes(dim) > MOST_EXTREMES_COMPUTED
+        or _folded(dim, _leaves) > MOST_LEAVES_COMPUTED
+        or _folded(dim, _depth) > DEEPEST
+    )
 
 
 def sources(symbols: Iterable[Sym], definitions: Iterable[tuple[Sym, Dim]]) -> frozenset[Sym]:
@@ -55,25 +59,41 @@ def closure(symbols: Iterable[Sym], definitions: Mapping[Sym, Dim]) -> set[Sym]:
 
 
 def extremes(dim: Dim) -> int:
-    """How much of a dim is not a polynomial: proofs try each side of it."""
+    """How much of a dim is not a polynomial: proofs try each side of it. What is shared counts for every way to it."""
+    return _folded(dim, _extremes)
+
+
+def _folded(dim: Dim, combine: Callable[[Dim, Callable[[Dim], int]], int]) -> int:
+    """A number of a dim that follows from those of the dims inside of it, each of which is asked for once."""
+    known = dict[Dim, int]()
+
+    def inside(child: Dim) -> int:
+        if (found := known.get(child)) is None:
+            found = known[child] = combine(child, inside)
+        return found
+
+    return inside(dim)
+
+
+def _extremes(dim: Dim, inside: Callable[[Dim], int]) -> int:
     count = 0
     for factors, _ in dim.terms:
         for atom in factors:
             match atom:
                 case FloorDiv() | Mod():
-                    count += 1 + sum(map(extremes, children(atom)))
+                    count += 1 + sum(map(inside, children(atom)))
                 case Min(members) | Max(members):
-                    count += len(members) - 1 + sum(map(extremes, members))
+                    count += len(members) - 1 + sum(map(inside, members))
                 case _:
                     pass
     return count
 
 
-def _depth(dim: Dim) -> int:
+def _depth(dim: Dim, inside: Callable[[Dim], int]) -> int:
     """How many quotients and extremes are inside each other."""
-    inside = [_depth(child) for factors, _ in dim.terms for atom in factors for child in children(atom)]
-    return 1 + max(inside) if inside else 0
+    found = [inside(child) for factors, _ in dim.terms for atom in factors for child in children(atom)]
+    return 1 + max(found) if found else 0
 
 
-def _leaves(dim: Dim) -> int:
-    return sum(sum(map(_leaves, children(atom))) or 1 for factors, _ in dim.terms for atom in factors)
+def _leaves(dim: Dim, inside: Callable[[Dim], int]) -> int:
+    return sum(sum(map(inside, children(atom))) or 1 for factors, _ in dim.terms for atom in factors)

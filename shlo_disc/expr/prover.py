@@ -37,6 +37,7 @@ class Prover:
     def __init__(self, given: Assumptions) -> None:
         self._given = given
         self._intervals: dict[Atom, Interval] = {}
+        self._divisors: dict[Atom, int] = {}
         self._proofs: dict[Dim, bool] = {}
         self._data: dict[Data, Bounds] = {}
         self._known: dict[frozenset[Atom], list[Dim]] = {}
@@ -67,7 +68,9 @@ class Prover:
         for factors, weight in dim.terms:
             common = abs(weight)
             for atom in factors:
-                common *= self._atom_divisor(atom)
+                if (known := self._divisors.get(atom)) is None:
+                    known = self._divisors[atom] = self._atom_divisor(atom)
+                common *= known
             result = gcd(result, common)
         for multiple, k in self._given.multiples:
             quotient, rest = polynomial.divide(dim.terms, multiple.terms)

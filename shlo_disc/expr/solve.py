@@ -172,7 +172,7 @@ def _add_product(system: System, dim: Dim) -> System:
     """
     given = system.given
     last, weight = max(dim.terms, key=lambda term: rank(term[0]))
-    if abs(weight) != 1 or len(last) < 2 or len(given.products) >= MOST_PRODUCTS:
+    if abs(weight) != 1 or len(last) < 2 or len(given.products) >= MOST_PRODUCTS or is_large(dim):
         system = add_nonnegative(system, dim)
         return add_nonnegative(system, system.rules.dim(-dim))
     equal = Dim(((last, 1),)) - weight * dim
@@ -222,7 +222,11 @@ def settle_names(system: System) -> System:
     """Use what became known after names were given: equal dims have one name, and small ones none."""
     known = dict[Dim, Sym]()
     for sym in tuple(system.given.names):
+        if sym not in system.given.names:  # another one was replaced, and with it this one
+            continue
         dim = system.rules.dim(system.given.names[sym])
+        if sym in closure(dim.symbols(), system.given.names):  # a rule about products says that the formula is the name
+            continue
         if not is_large(dim):
             system = _replace(system, sym, dim)
         elif dim in known:
@@ -297,6 +301,8 @@ def _is_solvable(system: System, dim: Dim, atom: Atom) -> bool:
     split = None if atom in given.ranges else dim.linear(atom)
     if split is None or split[0].constant is None:
         return False
+    if is_large(split[1]):  # it would be written out wherever the atom is
+        return False
     return not isinstance(atom, Sym) or atom not in closure(split[1].symbols(), given.names)
 
 
@@ -319,8 +325,19 @@ def _replace(system: System, atom: Atom, value: Dim) -> System:
         if _speaks_of(multiple, atom):
             system = add_multiple(system, k, system.rules.dim(multiple))
     if isinstance(atom, Sym) and (formula := given.names.get(atom)) is not None:
-        system = add_zero(system, system.rules.dim(formula - value))
+        same = system.rules.dim(formula - _unnamed(system, value))
+        system = system if is_large(same) else add_zero(system, same)
     return system
+
+
+def _unnamed(system: System, dim: Dim) -> Dim:
+    """Write out what is one name.
+
+    What another name stands for must not be solved for this name: it would be written out wherever this one is, also
+    in the formulas of later names, each of which would be as long as those before it together.
+    """
+    formula = system.given.names.get(atom) if isinstance(atom := dim.atom, Sym) else None
+    return dim if formula is None else formula
 
 
 def _speaks_of(dim: Dim, atom: Atom) -> bool:
