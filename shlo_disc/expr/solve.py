@@ -331,11 +331,7 @@ def _replace(system: System, atom: Atom, value: Dim) -> System:
 
 
 def _unnamed(system: System, dim: Dim) -> Dim:
-    """Write out what is one name.
-
-    What another name stands for must not be solved for this name: it would be written out wherever this one is, also
-    in the formulas of later names, each of which would be as long as those before it together.
-    """
+    """Write out what is one name: solved for the name, an equation would write out its formula wherever the name is."""
     formula = system.given.names.get(atom) if isinstance(atom := dim.atom, Sym) else None
     return dim if formula is None else formula
 
