@@ -9,6 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from shlo_disc import size_expr
+from shlo_disc.expr.assumed import Assumptions
 from shlo_disc.expr.dim import (
     ZERO,
     Data,
@@ -23,6 +24,8 @@ from shlo_disc.expr.dim import (
     symbol,
     total,
 )
+from shlo_disc.expr.naming import extremes, is_huge, is_large
+from shlo_disc.expr.prover import Prover
 from shlo_disc.expr.scalar import Arg, Binary, BinaryFn, Const, FromDim, Scalar
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.size_expr import SizeExpr, SizeOp
@@ -215,7 +218,7 @@ def test_data_of_formulas_with_much_sharing_are_ordered_by_their_structure() -> 
     assert len(str(deep)) < 50
 
 
-def test_extremes_with_much_sharing_are_ordered_by_their_structure() -> None:
+def test_extremes_with_much_sharing_are_met_once() -> None:
     """Their text is that of a tree: 40 turns of these two lines have 2**40 ways to `a`."""
 
     def turned(first: str) -> Dim:
@@ -230,3 +233,7 @@ def test_extremes_with_much_sharing_are_ordered_by_their_structure() -> None:
     assert one.linear(Sym("a")) is None
     assert one.atom is not None
     assert (one + symbol("z")).linear(one.atom) == (const(1), symbol("z"))
+    assert extremes(one) > 2**40
+    assert is_large(one)
+    assert is_huge(one)
+    assert Prover(Assumptions()).divisor(one * 6) == 6
