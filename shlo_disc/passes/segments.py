@@ -113,6 +113,7 @@ class _SegmentCutter:
         self._whole = Whole(program)
         self._producers = {tensor: op for op in program.body.ops for tensor in op.results}
         self._arguments = {parameter.tensor: k for k, parameter in enumerate(program.parameters)}
+        self._order = {tensor: k for k, tensor in enumerate((*self._arguments, *self._producers))}
         self._read = {each.symbol: (program.body.results[each.result], each.element) for each in program.late}
         self._owners = {each.symbol: program.parameters[each.argument].tensor for each in program.raw_dims}
         self._owners |= {each.symbol: program.parameters[each.argument].tensor for each in program.readings}
@@ -200,7 +201,7 @@ class _SegmentCutter:
         needed = [*part.inputs, *part.outputs, *(x for op in waiting for x in self._levels.inputs[op])]
         part.ops.update(waiting)
         symbols = self._needed_by(number, part)
-        seen = set[Tensor]()
+        seen, taken = set[Tensor](), list[Tensor]()
         while needed or symbols:
             while symbols:
                 needed += self._owner(symbols.pop())
@@ -214,11 +215,11 @@ class _SegmentCutter:
                 part.ops.add(made)
                 needed += self._levels.inputs[made]
                 symbols |= symbols_of(made)
-            elif tensor in self._arguments:
-                part.inputs[tensor] = None
-            elif made is not None and self._places[made] < number:
-                part.inputs[tensor] = None
-                self._store(tensor)
+            elif tensor in self._arguments or (made is not None and self._places[made] < number):
+                taken.append(tensor)
+        for tensor in sorted(taken, key=self._order.__getitem__):  # not as sets of symbols have it: that is by hash
+            part.inputs[tensor] = None
+            self._store(tensor)
 
     def _is_handed_on(self, tensor: Tensor, number: int) -> bool:
         """Whether sizes are read from a tensor of an earlier segment, which is taken then and not made again."""

@@ -56,3 +56,31 @@ def test_processes_and_caches_give_the_same_bits(tmp_path: Path) -> None:
     again = child(text, tmp_path / "two", "3")
     assert cold[:2] == warm[:2] == again[:2]
     assert [cold[2], warm[2], again[2]] == [True, False, True], "the second takes what the first has built"
+
+
+def filters(count: int) -> str:
+    """As many arguments whose greatest elements are sizes, and results that need two of these and an argument each."""
+    lines = ["%zero = stablehlo.constant dense<0> : tensor<i32>"]
+    for k in range(count):
+        lines += [
+            f"%s{k} = stablehlo.reduce(%x{k} init: %zero) applies stablehlo.maximum across dimensions = [0, 1]"
+            " : (tensor<?x?xi32>, tensor<i32>) -> tensor<i32>",
+            f"%n{k} = stablehlo.reshape %s{k} : (tensor<i32>) -> tensor<1xi32>",
+        ]
+    for k in range(count):
+        lines += [
+            f"%r{k} = stablehlo.dynamic_iota %n{k}, dim = 0 : (tensor<1xi32>) -> tensor<?xi32>",
+            f"%b{k} = stablehlo.dynamic_broadcast_in_dim %s{k}, %n{(k + 1) % count}, dims = []"
+            " : (tensor<i32>, tensor<1xi32>) -> tensor<?xi32>",
+            f"%c{k} = stablehlo.concatenate %r{k}, %b{k}, dim = 0 : (tensor<?xi32>, tensor<?xi32>) -> tensor<?xi32>",
+        ]
+    arguments = ", ".join(f"%x{k}: tensor<?x?xi32>" for k in range(count))
+    types = ", ".join(["tensor<?xi32>"] * count)
+    body = "\n  ".join([*lines, f"return {', '.join(f'%c{k}' for k in range(count))} : {types}"])
+    return f"func.func @main({arguments}) -> ({types}) {{\n  {body}\n}}"
+
+
+def test_segments_take_their_inputs_in_the_same_order_in_every_process(tmp_path: Path) -> None:
+    """Which values a segment takes follows from sets of symbols, whose order is that of hashes."""
+    first, *others = (child(filters(6), tmp_path / seed, seed)[:2] for seed in ("1", "2", "3"))
+    assert others == [first, first]
