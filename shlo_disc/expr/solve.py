@@ -325,7 +325,7 @@ def _replace(system: System, atom: Atom, value: Dim) -> System:
         if _speaks_of(multiple, atom):
             system = add_multiple(system, k, system.rules.dim(multiple))
     if isinstance(atom, Sym) and (formula := given.names.get(atom)) is not None:
-        same = system.rules.dim(formula - _unnamed(system, value))
+        same = system.rules.dim(formula - _unnamed(system, value))  # proofs would have to try each side of a large one
         system = system if is_large(same) else add_zero(system, same)
     return system
 
