@@ -52,7 +52,7 @@ test: check
 	-$(MAKE) fuzz
 
 fuzz: $(INSTALLED)
-	$(BIN)/python -m shlo_disc fuzz --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) --jobs 2 --keep-going --out build/fuzz
+	$(BIN)/python -m shlo_disc fuzz --seconds $(FUZZ_SECONDS) --patience 240 --seed $(FUZZ_SEED) --jobs 2 --keep-going --out build/fuzz
 
 hostile: $(INSTALLED)
 	$(BIN)/python -m tests.hostile.run --count $(HOSTILE) --seed $(HOSTILE_SEED) --jobs 2 --corpus $(CORPUS) --out build/hostile

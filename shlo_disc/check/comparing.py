@@ -17,7 +17,8 @@ Array: TypeAlias = NDArray[Any]
 Samples: TypeAlias = Callable[[int, range], Sequence[Array]]
 
 # Runs that are drawn: a few, which mostly suffice, and more before a difference is reported; not many at once.
-_ROUNDS = (2, 8, *range(32, 129, 24), *range(176, 513, 48))
+FEW_RUNS = (2, 8)
+MANY_RUNS = (*FEW_RUNS, *range(32, 129, 24), *range(176, 513, 48))
 _FOR_SHAPES = 32  # runs, in one of which a result has the size that was found
 _NEAR = 4.0  # units in the last place that need no further excuse
 _BESIDE = 1.0  # the same, of what lies outside of all runs
@@ -63,14 +64,20 @@ class Difference:
 
 
 def compare(
-    found: Sequence[Array], expected: Sequence[Array], samples: Samples, tolerance: Tolerance, skipped: frozenset[int]
+    found: Sequence[Array],
+    expected: Sequence[Array],
+    samples: Samples,
+    tolerance: Tolerance,
+    skipped: frozenset[int],
+    rounds: Sequence[int] = MANY_RUNS,
 ) -> Difference | None:
     """Give the first result that differs from what the reference gives, at its worst element; None if all agree.
 
     Integers and booleans have to be equal, floats within 4 units in the last place, or among `samples` of legal runs,
     or not farther outside than an eighth of what these are apart; than all of it if that is much, for then few runs say
     little. An integer that has several values in legal runs, and
-    a result of another size there, are not compared. `skipped` results are not looked at.
+    a result of another size there, are not compared. `skipped` results are not looked at. `rounds` says how many runs
+    are drawn until then, each time that elements are left.
     """
     if len(found) != len(expected):
         return Difference(0, (), f"{len(found)} results", f"{len(expected)}")
@@ -85,7 +92,7 @@ def compare(
             return _mistyped(number, one, other)
         wrong = _wrong(one, other, tolerance)
         runs, first = list[Array](), 0
-        for end in _ROUNDS:
+        for end in rounds:
             if wrong.any():
                 runs += [run for run in samples(number, range(first, end)) if run.shape == one.shape]
                 wrong &= ~_excused(one, other, runs, tolerance)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from shlo_disc.check.case import Array, CheckedCall, taken
-from shlo_disc.check.comparing import Difference, Tolerance, compare, identical
+from shlo_disc.check.comparing import FEW_RUNS, MANY_RUNS, Difference, Tolerance, compare, identical
 from shlo_disc.check.compiling import ALIKE
 from shlo_disc.check.rounding import NAN_SIGNS
 from shlo_disc.check.running import REFERENCE, Stop, Ways
@@ -102,19 +102,31 @@ class Judge:
                     continue
                 return Verdict("fail", Failure(way, REFERENCE, outcome.kind, stop=outcome))
             compared = True
-            if way in ALIKE and alike is not None:
-                failure = self._identical(way, case, outcome, *alike)
+            before = alike if way in ALIKE else None
+            if before is not None:
+                failure = self._identical(way, case, outcome, *before)
             else:
-                failure = self._compared(way, case, outcome, expected, skipped)
+                failure = self._compared(way, case, outcome, expected, skipped, FEW_RUNS)
                 alike = (way, outcome) if way in ALIKE else alike
-            if failure is not None and (known := self.ways.deviation(way, module, inputs)):
+            if failure is None:
+                continue
+            if known := self.ways.deviation(way, module, inputs):  # costs one run, the many below may cost minutes
                 notes.append(known)
-            elif failure is not None:
+                continue
+            if before is None:
+                failure = self._compared(way, case, outcome, expected, skipped, MANY_RUNS)
+            if failure is not None:
                 return Verdict("fail", failure)
         return Verdict("agree" if compared else "nothing", notes=tuple(notes))
 
     def _compared(
-        self, way: str, case: CheckedCall, found: Sequence[Array], expected: Sequence[Array], skipped: frozenset[int]
+        self,
+        way: str,
+        case: CheckedCall,
+        found: Sequence[Array],
+        expected: Sequence[Array],
+        skipped: frozenset[int],
+        rounds: Sequence[int],
     ) -> Failure | None:
         difference = compare(
             found,
@@ -122,6 +134,7 @@ class Judge:
             lambda result, numbers: self.ways.samples(way, case.module, case.inputs, result, numbers),
             self.tolerance,
             skipped,
+            rounds,
         )
         return None if difference is None else Failure(way, REFERENCE, "differs", difference)
 

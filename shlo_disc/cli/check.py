@@ -95,6 +95,9 @@ def add_fuzz_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes (default: 1)")
     parser.add_argument("--keep-going", action="store_true", help="go on after a failure, and tell of all at the end")
     parser.add_argument("--log", type=Path, metavar="FILE", help="add a line of JSON for each module of programs")
+    parser.add_argument(
+        "--patience", type=float, default=1200.0, metavar="S", help="seconds for one module of programs (default: 1200)"
+    )
     add_ways(parser)
     parser.set_defaults(against="", optimize=1, shrink=60.0, timeout=120.0)
 
@@ -114,6 +117,7 @@ def run_fuzz(options: argparse.Namespace) -> int:
             calls=options.random,
             timeout=options.timeout,
             shrink=options.shrink,
+            patience=options.patience,
             tolerance=Tolerance(options.tolerance, options.atol),
             out=options.out,
             keeps_going=options.keep_going,

@@ -192,10 +192,9 @@ def _padded(
 ) -> NDArray[Any]:
     """The operand as the windows see it: from position -low on, `need` positions long; `other` in between."""
     found = np.full([max(0, n) for n in need], other, x.dtype)
-    for at in np.ndindex(x.shape):
-        place = tuple(i * b + a for i, b, a in zip(at, base, low, strict=True))
-        if all(0 <= p < n for p, n in zip(place, found.shape, strict=True)):
-            found[place] = x[at]
+    places = [np.arange(n) * b + a for n, b, a in zip(x.shape, base, low, strict=True)]
+    inside = [(place >= 0) & (place < n) for place, n in zip(places, found.shape, strict=True)]
+    found[np.ix_(*[place[held] for place, held in zip(places, inside, strict=True)])] = x[np.ix_(*inside)]
     return found
 
 
