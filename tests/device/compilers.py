@@ -23,21 +23,33 @@ COMPILERS = {
     "gcc": ["g++", "-mprefer-vector-width=512", "--param=avoid-fma-max-bits=0", "-ffp-contract=fast"],
     "zig": [sys.executable, "-m", "ziglang", "c++", "-ffp-contract=fast-honor-pragmas"],
 }
+# Without `-nostdlib` zig builds a C++ library of its own for each machine and level of optimization: two minutes each.
+LINK: dict[str, tuple[str, ...]] = {"gcc": (), "zig": ("-nostdlib",)}
 
 UNOPTIMIZED = ("-O0", "-ffp-contract=off")  # what programs are compiled with that are told not to be optimized
 
 
-def build(compiler: str, source: str, folder: Path, *flags: str) -> ctypes.CDLL:
-    """Compile a harness that includes headers of `shlo_disc.device`; skip where this compiler is absent."""
+def require(compiler: str) -> None:
+    """Skip the test where this compiler is absent."""
     if compiler == "gcc" and shutil.which("g++") is None:
         pytest.skip("needs g++")
     if compiler == "zig" and find_spec("ziglang") is None:
         pytest.skip("needs the package ziglang")
+
+
+def run(*command: object) -> None:
+    """Run a compiler, which must have nothing to complain of."""
+    done = subprocess.run([*map(str, command)], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def build(compiler: str, source: str, folder: Path, *flags: str) -> ctypes.CDLL:
+    """Compile a harness that includes headers of `shlo_disc.device`; skip where this compiler is absent."""
+    require(compiler)
     path, library = folder / "harness.cc", folder / "harness.so"
     path.write_text(source)
-    command = [*COMPILERS[compiler], *FLAGS, *flags, INCLUDE, str(path), "-o", str(library)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    command = [*COMPILERS[compiler], *FLAGS, *LINK[compiler], *flags, INCLUDE, str(path), "-o", str(library)]
+    run(*command)
     return ctypes.CDLL(str(library))
 
 

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
-import subprocess
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import pytest
 
-from tests.device.compilers import COMPILERS, FLAGS, INCLUDE, write_library
+from tests.device.compilers import COMPILERS, FLAGS, INCLUDE, LINK, require, run, write_library
 
 Array: TypeAlias = npt.NDArray[Any]
 Part: TypeAlias = tuple[int, int, int, int]  # rows [i0, i1) and columns [j0, j1) of the results
@@ -134,19 +130,11 @@ OF_NAME = {kind.name: kind for kind in KINDS}
 
 def build(compiler: str, folder: Path, kinds: tuple[Kind, ...], machine: str = "native") -> ctypes.CDLL:
     """Compile products of these kinds and a harness for them; skip where this compiler is absent."""
-    if compiler == "gcc" and shutil.which("g++") is None:
-        pytest.skip("needs g++")
-    if compiler == "zig" and find_spec("ziglang") is None:
-        pytest.skip("needs the package ziglang")
+    require(compiler)
     harness, library = folder / "harness.cc", folder / "gemm.so"
     harness.write_text(_HARNESS + "".join(_RUN.format(name=kind.name, sums=kind.c_sums) for kind in kinds))
     flags = (flag for flag in FLAGS if flag != "-shared")
     command = [*COMPILERS[compiler], *(f"-march={machine}" if flag == "-march=native" else flag for flag in flags)]
-
-    def run(*arguments: object) -> None:
-        done = subprocess.run([*map(str, arguments)], check=False, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-
     sources = [harness, *(write_library(f"gemm_{kind.name}", folder) for kind in kinds)]
     objects = [folder / f"{source.stem}.o" for source in sources]
     with ThreadPoolExecutor(2) as pool:
@@ -156,8 +144,7 @@ def build(compiler: str, folder: Path, kinds: tuple[Kind, ...], machine: str = "
         ]
     for job in jobs:
         job.result()
-    alone = () if machine == "native" else ("-nostdlib",)  # zig would build a C library for that machine
-    run(*COMPILERS[compiler], "-shared", *alone, *objects, "-o", library)
+    run(*COMPILERS[compiler], "-shared", *LINK[compiler], *objects, "-o", library)
     return ctypes.CDLL(str(library))
 
 

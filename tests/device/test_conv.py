@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import re
-import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from importlib.util import find_spec
 from math import prod
 from pathlib import Path
 from typing import Literal, Protocol, cast, get_args
@@ -22,7 +19,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from shlo_disc.device import headers
-from tests.device.compilers import INCLUDE, write_library
+from tests.device.compilers import INCLUDE, LINK, require, run, write_library
 from tests.device.conv_call import describe
 from tests.device.conv_cases import CASES, FIRST, INFINITE, MAJOR, SAME, Case, Floats, cases
 from tests.device.conv_definition import by_definition
@@ -164,16 +161,11 @@ def packed_size(case: Case) -> tuple[int, int]:
 
 def build(compiler: str, folder: Path, names: Sequence[str], harness: str) -> Path:
     """A library of the prelude's convolutions of these names, and functions that call them."""
-    if compiler == "gcc" and shutil.which("g++") is None:
-        pytest.skip("needs g++")
-    if compiler == "zig" and find_spec("ziglang") is None:
-        pytest.skip("needs the package ziglang")
+    require(compiler)
     source, library = folder / "harness.cc", folder / "conv.so"
     source.write_text(EPILOGUES + harness)
     kernels = [str(write_library(f"conv_{name}", folder)) for name in names]
-    command = [*COMPILERS[compiler], *FLAGS, INCLUDE, *kernels, str(source)]
-    done = subprocess.run([*command, "-o", str(library)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    run(*COMPILERS[compiler], *FLAGS, *LINK[compiler], INCLUDE, *kernels, source, "-o", library)
     return library
 
 

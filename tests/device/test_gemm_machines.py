@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import platform
-import subprocess
 import sys
-from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 
@@ -13,7 +11,7 @@ import numpy as np
 import pytest
 
 from shlo_disc.lower_cpu.multiplication import kernel_named
-from tests.device.compilers import FLAGS, INCLUDE, write_library
+from tests.device.compilers import FLAGS, INCLUDE, require, run, write_library
 from tests.device.gemm_kinds import OF_NAME, Kind, Products, build
 
 SOME = tuple(OF_NAME[name] for name in ("f32", "f16", "bf16", "i8", "c64"))
@@ -57,10 +55,8 @@ def test_products_of_bytes_of_equal_signs_compile(tmp_path: Path, name: str) -> 
 
 def compile_for(machine: list[str], name: str, folder: Path) -> None:
     """Compile a library of the prelude for another machine."""
-    if find_spec("ziglang") is None:
-        pytest.skip("needs the package ziglang")
+    require("zig")
     flags = [flag for flag in FLAGS if flag not in {"-march=native", "-shared"}]
     command = [sys.executable, "-m", "ziglang", "c++", *machine, *flags, INCLUDE, "-c"]
     source, target = write_library(name, folder), folder / f"{name}.o"
-    done = subprocess.run([*command, str(source), "-o", str(target)], check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    run(*command, source, "-o", target)

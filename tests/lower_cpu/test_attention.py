@@ -36,10 +36,11 @@ from tests.lower_cuda.attention_programs import (
     matrices,
     plain,
 )
-from tests.pipeline.exports import Array, In, between, by_jax, check, exported, flat, special
+from tests.pipeline.exports import Array, In, between, by_jax, check, compiled, expected, exported, flat, special
 from tests.pipeline.programs import context_of, planned
 
 Function = Callable[..., Any]
+ONE_THREAD = CompileOptions(optimize=1, threads=1)
 
 # Queries and keys: none, one, very few, around vectors, strips of 64 and blocks of 48 and 192 rows and 256 keys.
 SIZES = (
@@ -72,12 +73,12 @@ def verify(
     function: Function, inputs: Sequence[In], sizes: Sequence[Mapping[str, int]], options: CompileOptions | None = None
 ) -> None:
     """Compare with `jax.jit`, the generated program being one attention kernel."""
-    run = shlo_disc.compile(exported(function, inputs), options=options or CompileOptions(optimize=1, threads=1))
+    run = compiled(function, inputs, options or ONE_THREAD)
     assert len(re.findall("shlo_attention_(?!piece|join)", run.kernels_source)) == 1
     rng = np.random.default_rng(len(sizes))
-    for size in sizes:
-        arrays = [i.array(rng, size) for i in inputs]
-        check(flat(run, arrays), by_jax(function, arrays), str(size), scale=2, inside=4)
+    draws = [[i.array(rng, size) for i in inputs] for size in sizes]
+    for size, (arrays, wanted) in zip(sizes, expected(function, inputs, draws), strict=True):
+        check(flat(run, arrays), wanted, str(size), scale=2, inside=4)
 
 
 # ---- where it is found

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -22,7 +23,7 @@ from shlo_disc.kernels.attention.backward import build_backward
 from shlo_disc.kernels.attention.masks import hidden_blocks
 from shlo_disc.kernels.groups import GroupKind
 from shlo_disc.lower_cpu.kernels import CpuLowering
-from tests.lower_cpu.test_attention import FORMS, plan_of, rarely_special, sized
+from tests.lower_cpu.test_attention import FORMS, ONE_THREAD, plan_of, rarely_special, sized
 from tests.lower_cuda.attention_programs import (
     FEW_KEYS,
     causal,
@@ -33,12 +34,13 @@ from tests.lower_cuda.attention_programs import (
     matrices,
     plain,
 )
-from tests.pipeline.exports import Array, In, by_jax, check, exported, flat
+from tests.pipeline.exports import Array, In, by_jax, check, compiled, expected, exported, flat
 from tests.pipeline.programs import context_of, planned
 
 Function = Callable[..., Any]
 
 
+@lru_cache(maxsize=64)  # equal functions are exported and compiled once
 def gradients(function: Function) -> Function:
     """The result, and the gradients of queries, keys and values; the last argument is the gradient of the result."""
 
@@ -50,6 +52,7 @@ def gradients(function: Function) -> Function:
     return run
 
 
+@lru_cache(maxsize=64)
 def only_gradients(function: Function) -> Function:
     return lambda *arguments: gradients(function)(*arguments)[1:]
 
@@ -71,12 +74,12 @@ def verify(
     function: Function, inputs: Sequence[In], sizes: Sequence[Mapping[str, int]], options: CompileOptions | None = None
 ) -> None:
     """Compare with `jax.jit`, the generated program being two kernels of attention."""
-    run = shlo_disc.compile(exported(function, inputs), options=options or CompileOptions(optimize=1, threads=1))
+    run = compiled(function, inputs, options or ONE_THREAD)
     assert run.kernels_source.count("shlo_attention_backward_") == 1
     rng = np.random.default_rng(len(sizes))
-    for size in sizes:
-        arrays = [i.array(rng, size) for i in inputs]
-        check(flat(run, arrays), by_jax(function, arrays), str(size), scale=4, inside=8)
+    draws = [[i.array(rng, size) for i in inputs] for size in sizes]
+    for size, (arrays, wanted) in zip(sizes, expected(function, inputs, draws), strict=True):
+        check(flat(run, arrays), wanted, str(size), scale=4, inside=8)
 
 
 # ---- where it is found
@@ -126,7 +129,7 @@ def test_what_needs_scores_in_memory_is_left_alone(function: Function, inputs: S
 def test_what_is_no_softmax_is_right() -> None:
     """Weights need not be a softmax for their gradients to be read as formulas."""
     inputs = with_upstream((In("t, 16"), In("s, 16"), In("s, 16")))
-    run = shlo_disc.compile(exported(gradients(normed), inputs), options=CompileOptions(optimize=1, threads=1))
+    run = shlo_disc.compile(exported(gradients(normed), inputs), options=ONE_THREAD)
     arrays = [i.array(np.random.default_rng(0), {"t": 37, "s": 70}) for i in inputs]
     check(flat(run, arrays), by_jax(gradients(normed), arrays), "normed", scale=20, inside=8)
 
@@ -145,7 +148,7 @@ def test_layers() -> None:
     function = jax.grad(layers, tuple(range(1, 7)))
     plan = plan_of(function, *inputs)
     assert [g.kind for g in plan.groups].count(GroupKind.ATTENTION_BACKWARD) == 2
-    run = shlo_disc.compile(exported(function, inputs), options=CompileOptions(optimize=1, threads=1))
+    run = shlo_disc.compile(exported(function, inputs), options=ONE_THREAD)
     assert run.peak_memory(s=4096) < 4096 * 16 * 4 * 24
     arrays = [i.array(np.random.default_rng(0), {"s": 70}) * 0.2 for i in inputs]
     check(flat(run, arrays), by_jax(function, arrays), "layers", scale=20, inside=8)

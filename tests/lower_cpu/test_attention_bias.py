@@ -21,7 +21,7 @@ from shlo_disc.kernels.groups import GroupKind
 from tests.lower_cpu.test_attention import plan_of, rarely_special, sized
 from tests.lower_cpu.test_attention_backward import verify, with_upstream
 from tests.lower_cuda.attention_programs import biased, heads, library, mixed, scores
-from tests.pipeline.exports import Array, In, by_jax, check, exported, flat
+from tests.pipeline.exports import Array, In, by_jax, check, expected, exported, flat
 
 Function = Callable[..., Any]
 
@@ -93,9 +93,11 @@ def test_types_of_two_bytes(dtype: Any) -> None:
     inputs = [replace(one, dtype=dtype) for one in biased_inputs("causal")]
     run = shlo_disc.compile(exported(with_bias(causal_biased), inputs), options=CompileOptions(optimize=1, threads=1))
     assert run.kernels_source.count("shlo_attention_backward_") == 1
-    for t, s in ((1, 1), (49, 128), (300, 77)):
-        arrays = [i.array(np.random.default_rng(0), sized(t, s)) for i in inputs]
-        check(flat(run, arrays), by_jax(with_bias(causal_biased), arrays), f"{t}, {s}", scale=8, inside=8)
+    draws = [
+        [i.array(np.random.default_rng(0), sized(t, s)) for i in inputs] for t, s in ((1, 1), (49, 128), (300, 77))
+    ]
+    for arrays, wanted in expected(with_bias(causal_biased), inputs, draws):
+        check(flat(run, arrays), wanted, str(arrays[0].shape), scale=8, inside=8)
 
 
 def test_a_bias_and_the_result() -> None:

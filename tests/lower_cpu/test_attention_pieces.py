@@ -19,7 +19,7 @@ import shlo_disc
 from shlo_disc import CompileOptions
 from tests.lower_cpu.test_attention import rarely_special
 from tests.lower_cuda.attention_programs import biased, causal, few_keys, library, masked, masked_twice, mixed, plain
-from tests.pipeline.exports import Array, In, by_jax, check, exported, flat
+from tests.pipeline.exports import Array, In, check, expected, exported, flat
 
 Function = Callable[..., Any]
 
@@ -45,10 +45,10 @@ def verify(function: Function, given: Sequence[In], sizes: Sequence[Mapping[str,
     runs = [shlo_disc.compile(source, options=CompileOptions(optimize=1, threads=n, driver=driver)) for n in (1, 2)]
     assert "shlo_attention_piece" in runs[0].kernels_source
     rng = np.random.default_rng(0)
-    for size in sizes:
-        arrays = [i.array(rng, size) for i in given]
+    draws = [[i.array(rng, size) for i in given] for size in sizes]
+    for size, (arrays, wanted) in zip(sizes, expected(function, given, draws), strict=True):
         one, two = (flat(run, arrays) for run in runs)
-        check(one, by_jax(function, arrays), str(size), scale=2, inside=4)
+        check(one, wanted, str(size), scale=2, inside=4)
         np.testing.assert_array_equal(one[0], two[0], str(size))
 
 

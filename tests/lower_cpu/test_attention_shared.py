@@ -23,7 +23,7 @@ import pytest
 import shlo_disc
 from tests.emulator.device import EmulatedDevice
 from tests.emulator.run import compiled
-from tests.pipeline.exports import BF16, F16, FAST, Array, In, by_jax, check, exported, flat
+from tests.pipeline.exports import BF16, F16, FAST, Array, In, by_jax, check, expected, exported, flat
 
 Function = Callable[..., Any]
 SIZES = ({"s": 17, "t": 9}, {"s": 1, "t": 33}, {"s": 64, "t": 64}, {"s": 33, "t": 1}, {"s": 130, "t": 70})
@@ -103,9 +103,9 @@ def test_gradients_are_those_of_jax(name: str, dtype: Any) -> None:
         ]
         assert runs[0].kernels_source.count("shlo_attention_backward_") == 1  # equal kernels are printed once
         calls = draws(inputs(name, dtype), SIZES)
-        for arrays in (*calls, calls[0]):
+        for arrays, wanted in expected(backward(function), inputs(name, dtype), (*calls, calls[0])):
             found = [flat(run, arrays) for run in runs]
-            check(found[0], by_jax(backward(function), arrays), f"{name}, {arrays[0].shape}", scale=4, inside=8)
+            check(found[0], wanted, f"{name}, {arrays[0].shape}", scale=4, inside=8)
             for threads, others in enumerate(found[1:], start=2):
                 for one, other in zip(found[0], others, strict=True):
                     np.testing.assert_array_equal(one.view(np.uint8), other.view(np.uint8), f"{threads} threads")
@@ -116,8 +116,9 @@ def test_results_and_gradients_by_the_vm(name: str) -> None:
     function = FORMS[name][0]
     options = replace(FAST, threads=2, driver="vm")
     run = shlo_disc.compile(exported(result_too(function), inputs(name, np.float32)), device="cpu", options=options)
-    for arrays in draws(inputs(name, np.float32), SIZES):
-        check(flat(run, arrays), by_jax(result_too(function), arrays), f"{name}, {arrays[0].shape}", scale=4, inside=8)
+    given = inputs(name, np.float32)
+    for arrays, wanted in expected(result_too(function), given, draws(given, SIZES)):
+        check(flat(run, arrays), wanted, f"{name}, {arrays[0].shape}", scale=4, inside=8)
 
 
 @pytest.mark.parametrize("name", ["q = k", "q = v", "k = v", "residual", "twice"])

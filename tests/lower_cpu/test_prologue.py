@@ -22,7 +22,7 @@ from shlo_disc.fusion.planners import plan_full
 from shlo_disc.kernels.groups import FusionPlan, GroupKind
 from shlo_disc.lower_cpu.kernels import CpuLowering
 from shlo_disc.options import CompileOptions
-from tests.pipeline.exports import FAST, In, by_jax, check, exported, flat
+from tests.pipeline.exports import FAST, In, check, expected, exported, flat
 from tests.pipeline.programs import context_of, planned
 from tests.pipeline.prologue_programs import PROLOGUES, SCATTER_EPILOGUES, SCATTERS
 
@@ -48,9 +48,10 @@ def test_a_product_computes_its_operands(name: str) -> None:
         assert case.ops <= {op.name for op in plan.groups[-1].ops}
         run = shlo_disc.compile(exported(case.function, case.inputs), options=CompileOptions(optimize=1, threads=2))
         rng = np.random.default_rng(len(name))
-        for m, n, k in SIZES[len(name) % 3 :: 3]:
-            arrays = [i.array(rng, {"m": m, "n": n, "k": k}) for i in case.inputs]
-            check(flat(run, arrays), by_jax(case.function, arrays), f"{name} at m = {m}, n = {n}, k = {k}", scale=2)
+        sizes = SIZES[len(name) % 3 :: 3]
+        draws = [[i.array(rng, {"m": m, "n": n, "k": k}) for i in case.inputs] for m, n, k in sizes]
+        for at, (arrays, wanted) in zip(sizes, expected(case.function, case.inputs, draws), strict=True):
+            check(flat(run, arrays), wanted, f"{name} at m, n, k = {at}", scale=2)
 
 
 @pytest.mark.parametrize("name", [*SCATTERS, *SCATTER_EPILOGUES])
@@ -62,9 +63,10 @@ def test_a_scatter_computes_what_is_around_it(name: str) -> None:
     assert case.ops <= {op.name for op in plan.groups[-1].ops}
     run = shlo_disc.compile(exported(case.function, case.inputs), options=FAST)
     rng = np.random.default_rng(len(name))
-    for m, n, k in ((1, 1, 1), (7, 2, 5), (5, 18, 16), (9, 65, 33)):
-        arrays = [i.array(rng, {"m": m, "n": n, "k": k}) for i in case.inputs]
-        check(flat(run, arrays), by_jax(case.function, arrays), f"{name} at m = {m}, n = {n}, k = {k}")
+    sizes = (1, 1, 1), (7, 2, 5), (5, 18, 16), (9, 65, 33)
+    draws = [[i.array(rng, {"m": m, "n": n, "k": k}) for i in case.inputs] for m, n, k in sizes]
+    for at, (arrays, wanted) in zip(sizes, expected(case.function, case.inputs, draws), strict=True):
+        check(flat(run, arrays), wanted, f"{name} at m, n, k = {at}")
 
 
 def test_lines_of_pieces_are_filled_piece_by_piece() -> None:

@@ -12,16 +12,16 @@ from shlo_disc.pipeline import Request, Stopwatch, compile_text
 from tests.models.recorded import MODELS, RECORDED, assert_close, load
 from tests.oracle import xla_reference
 
-RANDOM = 20
+RANDOM, ALL_RANDOM = 5, 20  # XLA compiles a model for each
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_model_is_right_at_every_shape_with_one_compilation(name: str, corpus: Path) -> None:
+def test_model_is_right_at_every_shape_with_one_compilation(name: str, corpus: Path, exhaustive: bool) -> None:
     model = load(corpus / "models" / name)
     run = shlo_disc.compile(model.text)
     for case in range(RECORDED):
         assert_close(run(*model.inputs(case)), model.outputs(case), f"{name}, case {case}")
-    for seed in range(RANDOM):
+    for seed in range(ALL_RANDOM if exhaustive else RANDOM):
         inputs = model.random_inputs(seed)
         shapes = ", ".join(str(inputs[k].shape) for k in range(len(model.params), len(inputs)))
         assert_close(run(*inputs), xla_reference(model.text, inputs), f"{name}, {shapes}")

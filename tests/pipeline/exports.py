@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import lru_cache
+from typing import Any, TypeAlias
 
 import jax
 import ml_dtypes
@@ -18,9 +19,14 @@ from numpy.typing import NDArray
 
 import shlo_disc
 from shlo_disc import CompileOptions
+from shlo_disc.dynamic_ops.program import Program as LegalProgram
+from shlo_disc.dynamic_ops.reference import interpret
+from shlo_disc.legalize.legalize import legalize
+from shlo_disc.parse.parser import parse_module
 from tests.pipeline.guarded import guarded
 
 Array = NDArray[Any]
+_Types: TypeAlias = tuple[tuple[str, Any], ...]  # of arguments: symbolic shape, dtype
 Draw = Callable[[np.random.Generator, tuple[int, ...], np.dtype[Any]], Array]
 
 SIZES = (1, 2, 7, 16, 17, 64, 97)
@@ -144,16 +150,77 @@ def _evaluate(text: str, sizes: Mapping[str, int]) -> int:
 
 
 def exported(function: Callable[..., Any], inputs: Sequence[In], constraints: Sequence[str] = ()) -> Any:
-    """Export a function for symbolic shapes."""
+    """Export a function for symbolic shapes. The last ones are kept: tests ask again with other numbers."""
+    return _exported(function, _types(inputs), tuple(constraints), _is_wide())
+
+
+@lru_cache(maxsize=32)
+def _exported(function: Callable[..., Any], inputs: _Types, constraints: tuple[str, ...], _wide: bool) -> Any:
     scope = export.SymbolicScope(constraints)
-    specs = [jax.ShapeDtypeStruct(export.symbolic_shape(i.shape, scope=scope), i.dtype) for i in inputs]
+    specs = [jax.ShapeDtypeStruct(export.symbolic_shape(shape, scope=scope), dtype) for shape, dtype in inputs]
     return export.export(jax.jit(function))(*specs)
+
+
+def compiled(function: Callable[..., Any], inputs: Sequence[In], options: CompileOptions = FAST) -> shlo_disc.Compiled:
+    """Export a function and compile it. The last programs are kept: not for tests that change how they are compiled."""
+    return _compiled(function, _types(inputs), options, _is_wide())
+
+
+@lru_cache(maxsize=32)
+def _compiled(function: Callable[..., Any], inputs: _Types, options: CompileOptions, wide: bool) -> shlo_disc.Compiled:
+    return shlo_disc.compile(_exported(function, inputs, (), wide), options=options)
+
+
+def _is_wide() -> bool:
+    """Whether JAX's types have 64 bits here."""
+    return jax.dtypes.canonicalize_dtype(np.float64) == np.float64
+
+
+def _types(inputs: Sequence[In]) -> _Types:
+    return tuple([(i.shape, np.dtype(i.dtype)) for i in inputs])
 
 
 def by_jax(function: Callable[..., Any], arrays: Sequence[Array]) -> list[Array]:
     """What `jax.jit` makes of it, flat."""
-    compiled = jax.jit(function).lower(*arrays).compile(compiler_options=FAST_XLA)
-    return [np.asarray(leaf) for leaf in jax.tree.leaves(compiled(*arrays))]
+    run = _by_jax(function, tuple([(x.shape, x.dtype) for x in arrays]), _is_wide())
+    return [np.asarray(leaf) for leaf in jax.tree.leaves(run(*arrays))]
+
+
+@lru_cache(maxsize=64)
+def _by_jax(function: Callable[..., Any], types: tuple[tuple[tuple[int, ...], Any], ...], _wide: bool) -> Any:
+    arguments = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in types]
+    return jax.jit(function).lower(*arguments).compile(compiler_options=FAST_XLA)
+
+
+def expected(
+    function: Callable[..., Any],
+    inputs: Sequence[In],
+    draws: Sequence[Sequence[Array]],
+    constraints: Sequence[str] = (),
+) -> Iterator[tuple[Sequence[Array], list[Array]]]:
+    """Arguments, and what is to come of them: by `jax.jit` for the last ones, by the reference interpreter for others.
+
+    XLA compiles for each size, which takes longer than all the rest of a test. What the interpreter shares with the
+    compiler, parser and legalization, is wrong at all sizes if it is wrong at one.
+    """
+    for arrays in draws[:-1]:
+        yield arrays, by_interpreter(function, inputs, arrays, constraints)
+    for arrays in draws[-1:]:
+        yield arrays, by_jax(function, arrays)
+
+
+def by_interpreter(
+    function: Callable[..., Any], inputs: Sequence[In], arrays: Sequence[Array], constraints: Sequence[str] = ()
+) -> list[Array]:
+    """What the reference interpreter makes of it, flat."""
+    wide = _is_wide()
+    kept = _exported(function, _types(inputs), tuple(constraints), wide).module_kept_var_idx
+    return interpret(_legalized(function, _types(inputs), tuple(constraints), wide), [arrays[k] for k in kept])
+
+
+@lru_cache(maxsize=32)
+def _legalized(function: Callable[..., Any], inputs: _Types, constraints: tuple[str, ...], wide: bool) -> LegalProgram:
+    return legalize(parse_module(_exported(function, inputs, constraints, wide).mlir_module(), "export.mlir"))
 
 
 def flat(compiled: shlo_disc.Compiled, arrays: Sequence[Array]) -> list[Array]:
@@ -210,10 +277,12 @@ def verify(one: Program, options: CompileOptions = FAST) -> None:
     """Compile once; compare with `jax.jit` at random sizes, run in every way."""
     with jax.enable_x64(one.wide):
         runs = ways(exported(one.function, one.inputs, one.constraints), options)
+        draws = list[list[Array]]()
         for seed in range(one.draws):
             rng = np.random.default_rng([seed, len(one.name)])
             sizes = one.draw_sizes(rng)
-            arrays = [i.array(rng, sizes) for i in one.inputs]
-            wanted = by_jax(one.function, arrays)
+            draws.append([i.array(rng, sizes) for i in one.inputs])
+        for seed, (arrays, wanted) in enumerate(expected(one.function, one.inputs, draws, one.constraints)):
+            sizes = [x.shape for x in arrays]
             for way, run in runs.items():
                 check(run(arrays), wanted, f"{one.name}, {sizes}, seed {seed}, {way}", one.scale)
