@@ -192,9 +192,13 @@ def _padded(
 ) -> NDArray[Any]:
     """The operand as the windows see it: from position -low on, `need` positions long; `other` in between."""
     found = np.full([max(0, n) for n in need], other, x.dtype)
-    places = [np.arange(n) * b + a for n, b, a in zip(x.shape, base, low, strict=True)]
-    inside = [(place >= 0) & (place < n) for place, n in zip(places, found.shape, strict=True)]
-    found[np.ix_(*[place[held] for place, held in zip(places, inside, strict=True)])] = x[np.ix_(*inside)]
+    read, written = list[NDArray[Any]](), list[NDArray[Any]]()
+    for extent, dilation, before, length in zip(x.shape, base, low, found.shape, strict=True):
+        place = np.arange(extent) * dilation + before
+        inside = (0 <= place) & (place < length)
+        read.append(inside)
+        written.append(place[inside])
+    found[np.ix_(*written)] = x[np.ix_(*read)]
     return found
 
 

@@ -17,7 +17,7 @@ from shlo_disc.runtime.cuda.launch_table import Estimate
 from tests.emulator.device import Array, EmulatedDevice, Schedule
 from tests.emulator.recording import Recording, record
 from tests.emulator.run import compiled, variants
-from tests.pipeline.exports import In, by_jax, check, exported
+from tests.pipeline.exports import In, check, expected, exported
 
 Sizes = Mapping[str, int]
 
@@ -42,7 +42,7 @@ def verify(
     """Run every variant at all `sizes`, in several orders; `scale` and `inside` are those of `check`."""
     with jax.enable_x64(wide):
         source = exported(function, inputs)
-        cases = [_case(function, inputs, size) for size in sizes]
+        cases = list(expected(function, inputs, [_arrays(inputs, size) for size in sizes]))
         kept = source.module_kept_var_idx
         for number in variants(source):
             for schedule, seed, index, shifted in RUNS:
@@ -54,17 +54,16 @@ def verify(
                     check(found, wanted, f"{size}, variant {number}, {schedule}, {index}", scale, inside=inside)
 
 
-def _case(function: Callable[..., Any], inputs: Sequence[In], sizes: Sizes) -> tuple[list[Array], list[Array]]:
+def _arrays(inputs: Sequence[In], sizes: Sizes) -> list[Array]:
     rng = np.random.default_rng(len(sizes))
-    arrays = [i.array(rng, sizes) for i in inputs]
-    return arrays, by_jax(function, arrays)
+    return [i.array(rng, sizes) for i in inputs]
 
 
 def recordings(function: Callable[..., Any], inputs: Sequence[In], sizes: Sizes) -> dict[str, Recording]:
     """The launches of every variant of a program with one kernel, by the variant's label."""
     source = exported(function, inputs)
     program = compiled(source, EmulatedDevice())
-    arrays = _case(function, inputs, sizes)[0]
+    arrays = _arrays(inputs, sizes)
     found = dict[str, Recording]()
     for number in variants(source):
         recording = record(program, arrays, chooser=partial(_take, number))
