@@ -192,10 +192,10 @@ def _padded(
 ) -> NDArray[Any]:
     """The operand as the windows see it: from position -low on, `need` positions long; `other` in between."""
     found = np.full([max(0, n) for n in need], other, x.dtype)
-    read, written = list[NDArray[Any]](), list[NDArray[Any]]()
-    for extent, dilation, before, length in zip(x.shape, base, low, found.shape, strict=True):
-        place = np.arange(extent) * dilation + before
-        inside = (0 <= place) & (place < length)
+    read, written = list[Array](), list[Array]()
+    for extent, dilation, before, length in zip(x.shape, base, low, need, strict=True):
+        place = np.arange(extent, dtype=np.int64) * dilation + before
+        inside = (place >= 0) & (place < length)
         read.append(inside)
         written.append(place[inside])
     found[np.ix_(*written)] = x[np.ix_(*read)]
