@@ -16,6 +16,8 @@ from shlo_disc.expr.dim import Sym, const, of
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import Index
 
+pytestmark = pytest.mark.quick
+
 B, S, H = (of(Sym(name)) for name in "bsh")
 SIZES = {Sym("b"): 2, Sym("s"): 5, Sym("h"): 3}
 D = const(4)

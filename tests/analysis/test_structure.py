@@ -23,6 +23,8 @@ from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes import PASSES
 from tests.pipeline.exports import In, exported
 
+pytestmark = pytest.mark.quick
+
 
 def attention(x: Any, w: Any, v: Any) -> Any:
     """Two layers of products, of which one reads its operand twice."""

@@ -11,6 +11,8 @@ import pytest
 
 import shlo_disc
 
+pytestmark = pytest.mark.quick
+
 CLASSES = (shlo_disc.Compiled, shlo_disc.Bound)
 
 

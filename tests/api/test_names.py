@@ -14,6 +14,8 @@ from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 from tests.api.programs import compiled, counted, dims, spec
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize(
     ("text", "size", "symbols", "definition", "result"),

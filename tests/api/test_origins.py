@@ -20,6 +20,8 @@ from jax import Array
 import shlo_disc
 from tests.api.programs import dims, exported, spec
 
+pytestmark = pytest.mark.quick
+
 HERE = Path(__file__)
 SPEC = spec(*dims("b"), 4)
 

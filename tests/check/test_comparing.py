@@ -13,6 +13,8 @@ from shlo_disc.check.rounding import NAN_SIGNS, perturbed_runs
 from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 
+pytestmark = pytest.mark.quick
+
 Array = np.ndarray[Any, Any]
 FLOATS = (np.float16, ml_dtypes.bfloat16, np.float32, np.float64, np.complex64, np.complex128)
 

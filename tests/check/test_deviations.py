@@ -10,6 +10,8 @@ from shlo_disc.legalize.legalize import legalize
 from shlo_disc.lower_cuda.deviations import library_deviation
 from shlo_disc.parse.parser import parse_module
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize(
     ("values", "dtype", "is_wrong"), [([1, 7], "i32", False), ([1, -7], "i32", True), ([1, 7], "i64", True)]

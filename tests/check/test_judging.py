@@ -14,6 +14,8 @@ from shlo_disc.check.judging import Judge
 from shlo_disc.check.running import REFERENCE, Outcome
 from shlo_disc.parse.parser import parse_module
 
+pytestmark = pytest.mark.quick
+
 PROGRAM = "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n  return %x : tensor<2xf32>\n}"
 
 

@@ -13,6 +13,8 @@ from shlo_disc.check.rounding import perturbed_runs
 from shlo_disc.check.running import program_of
 from shlo_disc.parse.printer import print_module
 
+pytestmark = pytest.mark.quick
+
 LAYOUTS = "dense<[0, 1]> : tensor<2xindex>", "dense<0> : tensor<1xindex>", "dense<> : tensor<0xindex>"
 SPECTRAL = f"""
 func.func @main(%a: tensor<3x3xf64>) -> (tensor<3x3xf64>, tensor<3xf64>, tensor<3x3xf64>) {{

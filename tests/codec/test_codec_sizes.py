@@ -14,6 +14,8 @@ from shlo_disc.expr.dim import const
 from shlo_disc.size_expr import SizeExpr, SizeOp, evaluate
 from tests.pipeline.exports import FAST
 
+pytestmark = pytest.mark.quick
+
 
 def plain(content: Any) -> bytes:
     """An encoding with this JSON text."""

@@ -11,6 +11,8 @@ import pytest
 
 from tests.device.compilers import COMPILERS, build
 
+pytestmark = pytest.mark.quick
+
 HARNESS = """
 #include "call/kernel.h"
 static void count(const ShloRuntime*, void* const* buffers, const int64_t* dims, int64_t begin, int64_t end, void*) {

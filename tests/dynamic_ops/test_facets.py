@@ -10,6 +10,8 @@ from tests.dynamic_ops.facets import agree, by_reference, elements, shape_of
 from tests.dynamic_ops.samples import SAMPLES
 from tests.dynamic_ops.sampling import Sample
 
+pytestmark = pytest.mark.quick
+
 # These have no element rule; test_order_and_control.py shows what they compute,
 # test_linear_algebra.py what libraries do, and tests/pipeline/test_loop_sizes.py what is outlined.
 CONTROL = {"d_while", "d_case", "d_outlined_while", "d_outlined_case"}

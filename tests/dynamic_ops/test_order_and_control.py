@@ -16,6 +16,8 @@ from shlo_disc.ir.dtypes import DType
 from tests.dynamic_ops.facets import run_body
 from tests.dynamic_ops.sampling import ADD, F32, I32, NONE, Array, body, dims, sample, tensor
 
+pytestmark = pytest.mark.quick
+
 INF, NAN = np.inf, np.nan
 LESS = body(1, [F32, F32, I32, I32], ("compare", (0, 1), CompareAttrs(Direction.LT, total=True), DType.I1))
 AT_LEAST = body(1, [F32, F32], ("compare", (0, 1), CompareAttrs(Direction.GE), DType.I1))

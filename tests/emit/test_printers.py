@@ -11,6 +11,8 @@ import pytest
 
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.quick
+
 # Attributes that hold text of a user's, or that show something which does.
 CARRIERS = frozenset({
     "span", "where", "excerpt", "origin", "message", "location", "file", "reason", "roots", "tensor",

@@ -15,6 +15,8 @@ from shlo_disc.runtime.cuda.table import CUBLAS_ERROR, Functions
 from tests.emulator.device import Array, EmulatedArray, EmulatedDevice
 from tests.emulator.run import poisoned
 
+pytestmark = pytest.mark.quick
+
 MACROS = integer_macros("call/driver.h")
 
 BF16 = ml_dtypes.bfloat16

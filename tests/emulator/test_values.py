@@ -11,6 +11,8 @@ from tests.emulator.device import SCHEDULES, Schedule
 from tests.emulator.run import launch, poisoned
 from tests.emulator.texts import HEAD, body
 
+pytestmark = pytest.mark.quick
+
 NARROW = (
     HEAD
     + """

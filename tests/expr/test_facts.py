@@ -14,6 +14,8 @@ from shlo_disc.expr.scalar import Arg
 from shlo_disc.ir.dtypes import DType
 from tests.expr.sizes import A, B, H, S, T, sizes
 
+pytestmark = pytest.mark.quick
+
 AT, J = symbol("i"), symbol("j")
 
 # -- comparisons ---------------------------------------------------------------

@@ -10,6 +10,8 @@ from shlo_disc.expr.dim import ZERO, Dim, Sym, const, maximum, minimum, product,
 from shlo_disc.expr.facts import Facts, Truth
 from tests.expr.sizes import A, B, H, S, T, sizes
 
+pytestmark = pytest.mark.quick
+
 AT, J, K = (symbol(name) for name in ("i", "j", "k"))
 
 

@@ -10,6 +10,8 @@ import pytest
 from shlo_disc.expr.numpy_math import wide
 from shlo_disc.ir.dtypes import DType, numpy_dtype
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize("dtype", [dtype for dtype in DType if dtype is not DType.INDEX])
 def test_only_narrow_types_are_computed_in_others(dtype: DType) -> None:

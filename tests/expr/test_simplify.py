@@ -34,6 +34,8 @@ from shlo_disc.expr.scalar import (
 )
 from shlo_disc.ir.dtypes import DType, numpy_dtype
 
+pytestmark = pytest.mark.quick
+
 I1, I8, I32, I64, UI8 = DType.I1, DType.I8, DType.I32, DType.I64, DType.UI8
 F16, BF16, F32, F64, C64 = DType.F16, DType.BF16, DType.F32, DType.F64, DType.C64
 

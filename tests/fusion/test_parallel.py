@@ -32,6 +32,8 @@ from tests.pipeline.exports import In, exported
 from tests.pipeline.programs import context_of
 from tests.pipeline.test_random_programs import INPUTS, STEPS, function_of
 
+pytestmark = pytest.mark.quick
+
 X, Y = In("b, s"), In("b, s")
 
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from shlo_disc.expr.dim import Dim, maximum, symbol
 from shlo_disc.host.text import SizePrinter, print_dim
+
+pytestmark = pytest.mark.quick
 
 N, M = symbol("n"), symbol("m")
 

@@ -13,6 +13,8 @@ from shlo_disc.ir.verify import verify_module
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.parse.spelling import spell_type
 
+pytestmark = pytest.mark.quick
+
 TEXT = """\
 module {
   func.func @main(%p: tensor<i32>, %x: tensor<4xf32>) -> tensor<4xf32> {

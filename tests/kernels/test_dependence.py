@@ -11,6 +11,8 @@ from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.dependence import ROW, Dependence
 from shlo_disc.kernels.kernel import Param, Scratch
 
+pytestmark = pytest.mark.quick
+
 F32 = DType.F32
 ROWS, LANES, STEPS = of(Sym("%i")), of(Sym("%j")), of(Sym("%k"))
 S = symbol("s")

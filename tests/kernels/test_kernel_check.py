@@ -14,6 +14,8 @@ from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.kernel import Axis, Param, Reduction, RowKernel, Scratch, Stage, Store
 from shlo_disc.kernels.kernel_check import check_rows
 
+pytestmark = pytest.mark.quick
+
 F32 = DType.F32
 ROW, LANE = Axis(Sym("%x0"), symbol("b")), Axis(Sym("%c0"), symbol("s"))
 OPERAND, RESULT, SCRATCH = Param("p0", F32), Param("p1", F32), Scratch("t0", F32, LANE.extent)

@@ -20,6 +20,8 @@ from shlo_disc.kernels.stages import build_row_kernel
 from tests.pipeline.exports import In
 from tests.pipeline.programs import planned
 
+pytestmark = pytest.mark.quick
+
 X = In("b, s")
 B, S = symbol("b"), symbol("s")
 

@@ -31,6 +31,8 @@ from shlo_disc.lower_cpu.rows import SEAMS
 from tests.pipeline.exports import In
 from tests.pipeline.programs import context_of, planned, softmax
 
+pytestmark = pytest.mark.quick
+
 ZERO = Const(0.0, DType.F32)
 
 

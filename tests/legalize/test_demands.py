@@ -12,6 +12,8 @@ from shlo_disc.expr.dim import Sym, symbol
 from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 
+pytestmark = pytest.mark.quick
+
 N, M = symbol("s0"), symbol("s1")
 SIZE = """%n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf32>) -> tensor<i32>
   %size = stablehlo.reshape %n : (tensor<i32>) -> tensor<1xi32>

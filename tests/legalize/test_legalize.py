@@ -13,6 +13,8 @@ from shlo_disc.expr.dim import Dim, symbol
 from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 
+pytestmark = pytest.mark.quick
+
 S0 = symbol("s0")
 FLOOR_DIVISION = """
   func.func private @floor_divide(%a: tensor<i32>, %b: tensor<i32>) -> tensor<i32> {

@@ -13,6 +13,8 @@ from shlo_disc.expr.facts import Facts, Truth
 from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 
+pytestmark = pytest.mark.quick
+
 A, B, C, D = (symbol(f"s{k}") for k in range(4))
 
 

@@ -13,6 +13,8 @@ from shlo_disc.expr.scalar import BinaryFn, UnaryFn
 from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 
+pytestmark = pytest.mark.quick
+
 UNARY_FNS = (UnaryFn.NEGATE, UnaryFn.ABS, UnaryFn.SIGN)
 BINARY_FNS = (
     BinaryFn.ADD,

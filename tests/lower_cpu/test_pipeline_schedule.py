@@ -30,6 +30,8 @@ from shlo_disc.lower_cpu.pipeline_schedule import Finish, Move, Schedule, check,
 from tests.pipeline.exports import In
 from tests.pipeline.programs import generated
 
+pytestmark = pytest.mark.quick
+
 MOST_STAGES, MOST_GROUPS, LANES = 5, 7, 2
 F32 = DType.F32
 Token: TypeAlias = object  # what a place holds: its name, the group, and all that it was computed from

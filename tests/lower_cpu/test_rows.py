@@ -23,6 +23,8 @@ from shlo_disc.lower_cpu.rows import SEAMS, RowPrinter, extent, is_flat, scratch
 from tests.pipeline.exports import BF16, F16, In
 from tests.pipeline.programs import chain, planned, softmax
 
+pytestmark = pytest.mark.quick
+
 X = In("b, s")
 I32 = np.int32
 

@@ -26,6 +26,8 @@ from shlo_disc.lower_cuda.scatter import print_scatter
 from tests.pipeline.exports import In
 from tests.pipeline.programs import planned
 
+pytestmark = pytest.mark.quick
+
 Tensors = Sequence[Tensor]
 
 

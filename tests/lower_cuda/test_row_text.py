@@ -27,6 +27,8 @@ from tests.lower_cuda.test_row_kernels import BOXES, last_of, normalized_columns
 from tests.pipeline.exports import F16, In
 from tests.pipeline.programs import chain, layer_norm, planned, softmax
 
+pytestmark = pytest.mark.quick
+
 X, BOX = In("b, s"), In("b, s, t")
 Function = Callable[..., Any]
 

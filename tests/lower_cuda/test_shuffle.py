@@ -12,6 +12,8 @@ from tests.emulator.run import launch
 from tests.lower_cuda.compilers import require_nvrtc
 from tests.lower_cuda.spelled import ALL, SPELL, tag
 
+pytestmark = pytest.mark.quick
+
 THREADS = 64
 LANES = np.arange(THREADS)
 WARPS = LANES - LANES % 32

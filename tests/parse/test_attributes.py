@@ -36,6 +36,8 @@ from shlo_disc.parse.locations import LocationReader
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.parse.spelling import spell_attribute
 
+pytestmark = pytest.mark.quick
+
 I64 = DType.I64
 HIGHEST = RecordAttr("stablehlo", "result_accuracy_mode", {"HIGHEST": UnitAttr()})
 

@@ -7,6 +7,8 @@ import pytest
 from shlo_disc.diagnostics import CompileError, ParseError, UnsupportedOpError, VerifyError
 from shlo_disc.parse.parser import parse_module
 
+pytestmark = pytest.mark.quick
+
 
 def message(text: str) -> str:
     """Give the error of a function with argument %x, whose body starts on line 2."""

@@ -15,6 +15,8 @@ from shlo_disc.parse.syntax import ENTRIES, FORMS
 from tests.parse.samples import FAMILIES, GENERIC, GENERIC_BY_NEED, PRETTY, SHARDED, UNKNOWN_TO_JAXLIB, program
 from tests.parse.structure import structure
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize("op", [*PRETTY, *FAMILIES, *GENERIC, *SHARDED, *UNKNOWN_TO_JAXLIB])
 def test_a_module_prints_as_it_was_written(op: str) -> None:

@@ -23,6 +23,8 @@ from shlo_disc.parse.locations import user_location
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.parse.printer import print_module
 
+pytestmark = pytest.mark.quick
+
 TEXT = """\
 #loc = loc(unknown)
 #loc1 = loc("model.py":12:3 to :9)

@@ -12,6 +12,8 @@ from shlo_disc.parse.parser import parse_module
 from tests.parse.samples import program
 from tests.parse.structure import structure
 
+pytestmark = pytest.mark.quick
+
 # An op in an older spelling, and in today's. The older dictionaries hold all attributes.
 OLD_FORMS = (
     (

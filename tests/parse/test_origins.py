@@ -8,6 +8,8 @@ from shlo_disc.diagnostics import UnsupportedOpError, VerifyError
 from shlo_disc.parse.origins import find_origins, naming_origins
 from shlo_disc.parse.parser import parse_module
 
+pytestmark = pytest.mark.quick
+
 LIBRARY = "/home/u/venv/lib/python3.11/site-packages/flax/linen.py"
 TEXT = f"""\
 #loc1 = loc("model.py":12:3)

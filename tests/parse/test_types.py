@@ -28,6 +28,8 @@ from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.locations import LocationReader
 from shlo_disc.parse.spelling import spell_type
 
+pytestmark = pytest.mark.quick
+
 I8, F32 = DType.I8, DType.F32
 PER_TENSOR = QuantizedElement(DType.UI8, 0, 255, F32, None, (0.001,), (-30,))
 PER_AXIS = QuantizedElement(I8, -127, 127, F32, 0, (0.5, 0.25), (3, 0))

@@ -18,6 +18,8 @@ from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes.dot_to_reduce import DOT_TO_REDUCE
 from tests.pipeline.exports import In, exported
 
+pytestmark = pytest.mark.quick
+
 
 def names(function: Any, *inputs: In) -> set[str]:
     program = legalize(parse_module(exported(function, inputs).mlir_module(), "export.mlir"))

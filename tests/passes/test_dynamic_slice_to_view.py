@@ -19,6 +19,8 @@ from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes import PASSES
 from tests.pipeline.exports import In, exported
 
+pytestmark = pytest.mark.quick
+
 MOVES = {"d_gather", "d_dynamic_slice"}
 
 

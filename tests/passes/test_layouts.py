@@ -23,6 +23,8 @@ from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes.layouts import LAYOUTS
 from tests.pipeline.exports import In, exported
 
+pytestmark = pytest.mark.quick
+
 RNG = np.random.default_rng(7)
 IMAGE, KERNEL, POINT = In("b, 3, h, w"), In("3, 3, 3, 3"), In("3, 3, 1, 1")
 

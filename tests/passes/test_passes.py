@@ -19,6 +19,8 @@ from shlo_disc.passes.pad_into_convolution import PAD_INTO_CONVOLUTION
 from shlo_disc.passes.unit_dim_reduction import UNIT_DIM_REDUCTION
 from shlo_disc.passes.update_to_scatter import UPDATE_TO_SCATTER
 
+pytestmark = pytest.mark.quick
+
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 

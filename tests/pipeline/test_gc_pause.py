@@ -13,6 +13,8 @@ import pytest
 from shlo_disc.diagnostics import ParseError
 from shlo_disc.pipeline import Request, Stopwatch, compile_text
 
+pytestmark = pytest.mark.quick
+
 TEXT = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }"
 
 

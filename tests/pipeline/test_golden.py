@@ -22,6 +22,8 @@ from shlo_disc.runtime.steps import leaves
 from tests.pipeline.exports import In
 from tests.pipeline.programs import dense, generated, layer_norm, softmax
 
+pytestmark = pytest.mark.quick
+
 
 def newton(x: Any) -> Any:
     """Square roots, until none of them moves much."""

@@ -22,6 +22,8 @@ from shlo_disc.report.steps import kernel_names, lifetimes, places
 from tests.pipeline.exports import In
 from tests.pipeline.programs import LAYER, chain, generated, layers
 
+pytestmark = pytest.mark.quick
+
 
 def loop(x: Any) -> Any:
     """A loop, a branch in it, and values that live across both."""

@@ -15,6 +15,8 @@ from shlo_disc.parse.printer import print_module
 from tests.parse.structure import structure
 from tests.verify.jaxlib_verifier import complaint
 
+pytestmark = pytest.mark.quick
+
 Rule = Callable[[Op, Build], Value | Sequence[Value] | None]
 
 TANH = """\

@@ -13,6 +13,8 @@ from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.cpu.executable import CpuExecutable
 from shlo_disc.runtime.threads import cpu_quota, default_threads
 
+pytestmark = pytest.mark.quick
+
 ADD = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = stablehlo.add %x, %x : tensor<4xf32>
   return %0 : tensor<4xf32>

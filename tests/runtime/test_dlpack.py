@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from shlo_disc.diagnostics import ArgumentTypeError
 from shlo_disc.runtime import dlpack
 
+pytestmark = pytest.mark.quick
+
 DTYPES = ("bool", "int8", "int64", "uint16", "float16", "float32", "float64", "complex64", "complex128")
 
 

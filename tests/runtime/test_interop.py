@@ -20,6 +20,8 @@ from shlo_disc.runtime.interop import Array, as_numpy, dtype_of, jax_put, jax_ty
 from shlo_disc.runtime.memory import POOL
 from tests.runtime.sample import SAMPLE, expected
 
+pytestmark = pytest.mark.quick
+
 jnp = pytest.importorskip("jax.numpy")
 jax = pytest.importorskip("jax")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,6 +30,8 @@ from shlo_disc.schedules.candidates import (
 from shlo_disc.schedules.model import Costs, Rates, Shape, cost, fewest_runs, occupancy
 from shlo_disc.schedules.tables import CostTable, Schedules, Scheduling, TunedProduct, analytic, parse_schedules
 from shlo_disc.size_expr import SizeExpr, evaluate
+
+pytestmark = pytest.mark.quick
 
 HARDWARE = Hardware(64, 24, 32 << 10, 1 << 20)
 FEW, MANY = MicroKernel("stream", 12), MicroKernel("tiles", 6)

@@ -24,6 +24,8 @@ from shlo_disc.diagnostics import ShloDiscError, UnsupportedOpError
 from shlo_disc.targets import default_target, register_target, unregister_target
 from tests.targets.plain_c import GENERATOR, PLAIN
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture(autouse=True)
 def registered() -> Generator[None]:

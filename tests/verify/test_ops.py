@@ -13,6 +13,8 @@ from shlo_disc.parse.parser import parse_module
 from shlo_disc.verify.ops import verify
 from shlo_disc.verify.walk import Walk
 
+pytestmark = pytest.mark.quick
+
 
 def error_of(body: str, arguments: str = "%x: tensor<2x3xf32>") -> VerifyError:
     """Give the error of a function whose body starts on line 2."""

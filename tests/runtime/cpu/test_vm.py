@@ -21,6 +21,8 @@ from shlo_disc.size_expr import SizeFn, SizeOp, evaluate
 from tests.runtime.sample import LOOP, SAMPLE
 from tests.size_text import parsed
 
+pytestmark = pytest.mark.quick
+
 Buffers = Mapping[Slot, NDArray[Any]]
 
 

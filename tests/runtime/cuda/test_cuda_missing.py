@@ -15,6 +15,8 @@ from shlo_disc.runtime.cuda import cupy_device, nvrtc
 from shlo_disc.runtime.cuda.cupy_device import architecture_for, cuda_is_available, open_gpu
 from shlo_disc.runtime.cuda.interop import library_of
 
+pytestmark = pytest.mark.quick
+
 TEXT = "func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> { return %x : tensor<?xf32> }"
 
 

@@ -22,6 +22,8 @@ from shlo_disc.runtime.cuda.launch_table import (
 )
 from tests.size_text import parsed
 
+pytestmark = pytest.mark.quick
+
 H200 = Limits(132, 2048, 32, 65536, 228 << 10, 227 << 10)
 FEW_ROWS = GridLaunch("warps", (0, 1), ("n",), parsed("(n + 7) // 8"), 256, 0, parsed("8 * m"), parsed("2 * m"))
 LONG_ROWS = GridLaunch("blocks", (0, 1), ("n",), "n", 256, 0, "m", parsed("m // 4 + 600"))
