@@ -8,7 +8,7 @@ from shlo_disc.dynamic_ops.program import Body, Program, Tensor
 from shlo_disc.kernels.groups import Group
 
 
-class Lasting:
+class LoopInvariant:
     """Answers for the tensors that the groups of a program read."""
 
     def __init__(self, program: Program) -> None:

@@ -1,7 +1,7 @@
 """Which memory every buffer of a host program is given.
 
 Buffers share memory in three ways. In place: what a kernel writes takes the place of what it reads for the last time,
-where the kernel allows it. As a guest: a temporary that is always small enough lies in a result, or in a donated
+where the kernel allows it. As an alias: a temporary that is always small enough lies in a result, or in a donated
 argument, while that holds nothing. In the arena: whatever is left, by `placement`.
 """
 
@@ -19,7 +19,7 @@ from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.expr.dim import Dim, Sym, const
 from shlo_disc.fusion.traffic import bytes_of
 from shlo_disc.host.liveness import Liveness, members
-from shlo_disc.host.placement import Tenant, place, sizes_at, stack
+from shlo_disc.host.placement import Allocation, place, sizes_at, stack
 from shlo_disc.host.program import GridRef, HostBuffer, HostStep, LaunchStep
 from shlo_disc.host.region_memory import Holding, RegionMemory
 from shlo_disc.host.regions import Locality
@@ -67,7 +67,7 @@ def allocate(
     """Give every buffer its memory; that of the `donated` arguments (by number) may be written.
 
     Steps change places where that needs less memory at some likely sizes, and at none more. On the same condition
-    temporaries are not computed in place: two that live shorter may both be guests where one that lives longer is not.
+    temporaries are not computed in place: two that live shorter may both be aliases where one that lives longer is not.
     """
     setting = _Setting(places, context, donated, Locality(context.facts))
     best = _Layout(setting, steps)
@@ -115,13 +115,15 @@ class _Layout:
         self._shared = shared = _Sharing(places, self._live, self._regions, context, setting.donated)
         shared.in_place(steps, of_temporaries=in_place)
         shared.as_results()
-        shared.as_guests()
+        shared.alias_temporaries()
         self._homes = homes = shared.homes()
-        self._tenants = [k for k in range(len(places)) if homes[k] == k and _is_tenant(places[k], shared.moments[k])]
-        rooms = self._regions.settle({k: shared.members[k] for k in self._tenants})
+        self._allocated = [
+            k for k in range(len(places)) if homes[k] == k and _is_allocated(places[k], shared.moments[k])
+        ]
+        rooms = self._regions.settle({k: shared.members[k] for k in self._allocated})
         self._sizes = [rooms.get(home, size) for home, size in zip(homes, shared.sizes, strict=True)]
-        tenants = [Tenant(self._regions.needed(k, shared.moments[k]), self._sizes[k]) for k in self._tenants]
-        self._stacking = stack(tenants, context.facts, context.points)
+        allocations = [Allocation(self._regions.needed(k, shared.moments[k]), self._sizes[k]) for k in self._allocated]
+        self._stacking = stack(allocations, context.facts, context.points)
         self._kept = _without_copies(steps, homes)  # in a region is none
 
     def sizes_in_arena(self) -> AtPoints:
@@ -167,7 +169,7 @@ class _Layout:
         names = {s.name for at in places for s in at.size.symbols()}.union(s.name for p in context.points for s in p)
         kept, units = self._regions.wrapped(self._kept, names, homes)
         found = place(self._stacking, context.facts, context.points, names)
-        offsets = dict(zip(self._tenants, found.offsets, strict=True))
+        offsets = dict(zip(self._allocated, found.offsets, strict=True))
         clock = _Clock(self.steps, self._live, homes)
         buffers = [
             Buffer(
@@ -183,7 +185,7 @@ class _Layout:
         return MemoryLayout(tuple(buffers), kept, definitions, found.arena, _donations(places, homes))
 
 
-def _is_tenant(at: UnplacedBuffer, moments: int) -> bool:
+def _is_allocated(at: UnplacedBuffer, moments: int) -> bool:
     return at.kind == "arena" and moments != 0
 
 
@@ -301,9 +303,9 @@ class _Sharing:
                     self._join(argument, result)
                     break
 
-    # -- guests
+    # -- aliased temporaries
 
-    def as_guests(self) -> None:
+    def alias_temporaries(self) -> None:
         """Let temporaries lie in results that are not yet written, and in donated arguments after their last reading.
 
         Those that weigh most first.
@@ -315,12 +317,12 @@ class _Sharing:
             hosts.setdefault(self.sizes[host], []).append(host)
         rooms = Rooms(list(hosts), self.facts, self.points)
         roots = [k for k, at in enumerate(self.places) if at.kind == "arena" and self._root(k) == k]
-        guests = [k for k in roots if self.regions.holder(self.members[k]) is None]
-        for guest in sorted(guests, key=lambda k: -weights[self.sizes[k]]):
-            possible = chain.from_iterable(hosts[room] for room in rooms.for_size(self.sizes[guest]))
+        candidates = [k for k in roots if self.regions.holder(self.members[k]) is None]
+        for temporary in sorted(candidates, key=lambda k: -weights[self.sizes[k]]):
+            possible = chain.from_iterable(hosts[room] for room in rooms.for_size(self.sizes[temporary]))
             for root in map(self._root, islice(possible, MOST_HOSTS)):
-                if self._are_apart(root, guest):
-                    self._join(root, guest)
+                if self._are_apart(root, temporary):
+                    self._join(root, temporary)
                     break
 
     def _weight(self, size: Dim) -> int:

@@ -1,7 +1,7 @@
 """Where temporaries lie in one arena: a layout found at likely sizes, made legal for all sizes.
 
-A layout is an order in which tenants are stacked: each lies above all earlier ones that are alive when it is, so its
-offset is the largest of their ends. This holds for any sizes; the order is what decides how much is wasted. Orders
+A layout is an order in which allocations are stacked: each lies above all earlier ones that are alive when it is, so
+its offset is the largest of their ends. This holds for any sizes; the order is what decides how much is wasted. Orders
 are tried at likely sizes: greedy by size, the best heuristic of Pisarchyk and Lee (arXiv 2001.03288, section 5), and
 variants of it.
 """
@@ -24,7 +24,7 @@ from shlo_disc.host.scheduling import AtPoints
 
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 
-_STEPS = 1000  # tenants placed greedily, all in all: some 20 ms
+_STEPS = 1000  # allocations placed greedily, all in all: some 20 ms
 _MOST_TRIES = 12
 _MOST_BYTES = 1 << 44  # that a size counts as: no machine has more, and sums stay far from overflow
 _LONGEST_FRONT = 8  # sums that are compared in one formula; more get a name
@@ -32,7 +32,7 @@ _Life: TypeAlias = tuple[tuple[int, int], ...]  # when it is needed: half-open r
 
 
 @dataclass(frozen=True, slots=True)
-class Tenant:
+class Allocation:
     """Something that needs memory at some moments (a bit each); its size in bytes."""
 
     moments: int
@@ -41,7 +41,7 @@ class Tenant:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Offsets (bytes) of all tenants, and the size of the arena, in terms of symbols and `definitions`, in order."""
+    """Offsets (bytes) of allocations, and the size of the arena, in terms of symbols and `definitions`, in order."""
 
     definitions: tuple[tuple[Sym, Dim], ...]
     offsets: tuple[Dim, ...]
@@ -50,7 +50,7 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class Stacking:
-    """An order to stack tenants in, with their sizes, their lives, and the arena (bytes) at each point."""
+    """An order to stack allocations in, with their sizes, their lives, and the arena (bytes) at each point."""
 
     sizes: tuple[Dim, ...]
     lives: tuple[_Life, ...]
@@ -58,11 +58,13 @@ class Stacking:
     arena: AtPoints
 
 
-def stack(tenants: Sequence[Tenant], facts: Facts, points: Sequence[Mapping[Sym, int]]) -> Stacking:
+def stack(allocations: Sequence[Allocation], facts: Facts, points: Sequence[Mapping[Sym, int]]) -> Stacking:
     """Find an order that wastes little at the points."""
-    known = {size: aligned(facts.canonical(size)) for size in dict.fromkeys(tenant.size for tenant in tenants)}
-    sizes = tuple(known[tenant.size] for tenant in tenants)
-    lives = tuple(_life(tenant.moments) for tenant in tenants)
+    known = {
+        size: aligned(facts.canonical(size)) for size in dict.fromkeys(allocation.size for allocation in allocations)
+    }
+    sizes = tuple(known[allocation.size] for allocation in allocations)
+    lives = tuple(_life(allocation.moments) for allocation in allocations)
     order, arena = _best_order(lives, sizes_at(sizes, points))
     return Stacking(sizes, lives, tuple(order), arena)
 
@@ -70,7 +72,7 @@ def stack(tenants: Sequence[Tenant], facts: Facts, points: Sequence[Mapping[Sym,
 def place(
     stacking: Stacking, facts: Facts, points: Sequence[Mapping[Sym, int]], names: Collection[str] = ()
 ) -> Placement:
-    """Give tenants that are alive at the same moment bytes of their own; `names` are taken by other symbols."""
+    """Give allocations that are alive at the same moment bytes of their own; `names` are taken by other symbols."""
     return _Stack(stacking.sizes, facts, points, names).place(stacking.order, stacking.lives)
 
 
@@ -96,16 +98,16 @@ def _life(moments: int) -> _Life:
 
 
 class _Skyline:
-    """Which tenant lies highest at every moment, while they are stacked.
+    """Which allocation lies highest at every moment, while they are stacked.
 
-    All that a tenant has to be put on: whatever lies lower there ends lower too.
+    All that an allocation has to be put on: whatever lies lower there ends lower too.
     """
 
     def __init__(self) -> None:
-        self._starts, self._tops = [0], [-1]  # a tenant from each start to the next; -1: none
+        self._starts, self._tops = [0], [-1]  # an allocation from each start to the next; -1: none
 
-    def stack(self, tenant: int, life: _Life) -> set[int]:
-        """Put a tenant on top while it is alive; those that it comes to lie on."""
+    def stack(self, allocation: int, life: _Life) -> set[int]:
+        """Put an allocation on top while it is alive; those that it comes to lie on."""
         starts, tops, below = self._starts, self._tops, set[int]()
         for start, stop in life:
             first = bisect_right(starts, start) - 1
@@ -113,7 +115,7 @@ class _Skyline:
             below.update(tops[first:last])
             left = [] if starts[first] == start else [(starts[first], tops[first])]
             right = [] if last < len(starts) and starts[last] == stop else [(stop, tops[last - 1])]
-            new = [*left, (start, tenant), *right]
+            new = [*left, (start, allocation), *right]
             starts[first:last] = [moment for moment, _ in new]
             tops[first:last] = [top for _, top in new]
         below.discard(-1)
@@ -176,9 +178,9 @@ def _least(lives: Sequence[_Life], sizes: AtPoints) -> NDArray[np.float64]:
 
 
 def _greedy(order: Sequence[int], spans: AtPoints, sizes: AtPoints) -> list[int]:
-    """Place one tenant after the other in the smallest gap that holds it; the order of the offsets found.
+    """Place one allocation after the other in the smallest gap that holds it; the order of the offsets found.
 
-    What lies in a moment at which a tenant is not needed between its first and its last is found by the stacking.
+    What lies in a moment at which an allocation is not needed between its first and its last is found by the stacking.
     """
     placed: AtPoints = np.empty((4, len(order)), np.int64)  # by offset: the offset, the end, the first moment, the last
     offsets = [0] * len(order)
@@ -199,7 +201,7 @@ def _greedy(order: Sequence[int], spans: AtPoints, sizes: AtPoints) -> list[int]
 
 
 def _heights(order: Sequence[int], lives: Sequence[_Life], sizes: AtPoints) -> AtPoints:
-    """Offsets by tenant and point, if the tenants are stacked in an order."""
+    """Offsets by allocation and point, if the allocations are stacked in an order."""
     skyline, rows = _Skyline(), sizes.tolist()
     offsets = [[0] * sizes.shape[1] for _ in rows]
     ends = [[0] * sizes.shape[1] for _ in rows]
@@ -214,7 +216,7 @@ def _heights(order: Sequence[int], lives: Sequence[_Life], sizes: AtPoints) -> A
 
 
 class _Stack:
-    """Stacks tenants symbolically: an offset is the largest of a few sums, none of which is always below another."""
+    """Stacks allocations symbolically: an offset is the largest of a few sums, none always below another."""
 
     def __init__(
         self, sizes: Sequence[Dim], facts: Facts, points: Sequence[Mapping[Sym, int]], names: Collection[str]
@@ -227,7 +229,7 @@ class _Stack:
     def place(self, order: Sequence[int], lives: Sequence[_Life]) -> Placement:
         """Offsets and the arena for an order."""
         skyline = _Skyline()
-        beneath = [0] * len(self.sizes)  # a bit for every tenant that lies below, directly or not
+        beneath = [0] * len(self.sizes)  # a bit for every allocation that lies below, directly or not
         ends: list[Front] = [()] * len(self.sizes)
         offsets = [const(0)] * len(self.sizes)
         for k in order:
@@ -244,7 +246,7 @@ class _Stack:
         return Placement(tuple((symbol, dim) for dim, symbol in self.definitions.items()), tuple(offsets), arena)
 
     def _offset(self, front: Front) -> Dim:
-        """A sum as it is; the largest of several by a name, as many tenants may lie there."""
+        """A sum as it is; the largest of several by a name, as many allocations may lie there."""
         return _largest(front) if len(front) < 2 else of(self._name(_largest(front)))
 
     def _name(self, dim: Dim) -> Sym:

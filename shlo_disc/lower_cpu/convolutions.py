@@ -16,7 +16,7 @@ from shlo_disc.lower_cpu.packing import TITLE, PackedOperand
 from shlo_disc.lower_cpu.rows import pointer
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.templates import KernelBody, epilogue, start, union
-from shlo_disc.lower_cpu.transposed_tiles import turned_epilogue, turned_stores
+from shlo_disc.lower_cpu.transposed_tiles import transposed_epilogue, transposed_stores
 
 # The prelude's convolutions: operands, sums and result have one type. Those of integers wrap.
 _CONVOLVED = {
@@ -148,11 +148,11 @@ def print_convolution(kernel: ConvKernel, name: str, facts: Facts, *, packed: bo
 
     `packed`: a buffer after those of the kernel's params is the weights as `print_packing` packs them, or null.
     """
-    turned, sums = turned_stores(kernel, facts), kernel.accumulator.dtype
-    if turned is None:
+    transposed, sums = transposed_stores(kernel, facts), kernel.accumulator.dtype
+    if transposed is None:
         store = epilogue(name, kernel, (), sums)
     else:
-        store = turned_epilogue(f"{name}_store", kernel, turned, sums)
+        store = transposed_epilogue(f"{name}_store", kernel, transposed, sums)
     emit, suffix = Emitter(VectorSpelling()), _convolved(kernel)
     operands = (kernel.input.source, kernel.kernel.source)
     lines = [pointer(VectorSpelling(), k, p, written=False) for k, p in enumerate(kernel.params) if p in operands]
@@ -160,8 +160,8 @@ def print_convolution(kernel: ConvKernel, name: str, facts: Facts, *, packed: bo
     lines.append(f"conv.input = {start(emit, kernel.input)};")
     if packed:
         lines.append(f"conv.packed = buffers[{len(kernel.params)}];")
-    space = "" if turned is None else emit.dim_scalar(turned.space)
-    if turned is not None:
+    space = "" if transposed is None else emit.dim_scalar(transposed.space)
+    if transposed is not None:
         lines.append("conv.turned = 1;")
     arguments = f"(&conv, begin, end, scratch, {name}_store, &at)"
     long_windows = _long_windows(kernel, facts)
@@ -178,14 +178,14 @@ def _libraries(kernel: ConvKernel, *more: str | None) -> tuple[str, ...]:
     return tuple(f"conv_{name}" for name in names if name is not None)
 
 
-def packed_weights(kernel: ConvKernel, lasting: Sequence[bool]) -> PackedOperand | None:
+def packed_weights(kernel: ConvKernel, invariant: Sequence[bool]) -> PackedOperand | None:
     """How the weights may be packed: not those of narrow groups, which are read where they are.
 
-    `lasting`: which of the kernel's params stay as they are for many launches. Weights stay where they are, too: for
+    `invariant`: which of the kernel's params stay as they are for many launches. Weights stay where they are, too: for
     some sizes they are read there.
     """
     source = kernel.kernel.source
-    if _is_narrow(kernel) or not lasting[kernel.params.index(source)] or kernel.kernel.offset.data():
+    if _is_narrow(kernel) or not invariant[kernel.params.index(source)] or kernel.kernel.offset.data():
         return None
     sizes, groups = integer_macros("conv/conv.h"), _groups(kernel)
     features, depth = kernel.column.extent // groups, _depth(kernel)

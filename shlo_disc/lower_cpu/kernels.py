@@ -19,7 +19,7 @@ from shlo_disc.expr.dim import Dim, Sym, const, maximum, of
 from shlo_disc.fusion.group_structure import GroupStructure, group_structure
 from shlo_disc.host.division import Division, ElementAccess, product_accesses, row_accesses, row_line
 from shlo_disc.host.host_calls import host_call
-from shlo_disc.host.loop_invariant import Lasting
+from shlo_disc.host.loop_invariant import LoopInvariant
 from shlo_disc.host.program import KernelRef, LaunchRef, PackRef
 from shlo_disc.host_ir import Launch
 from shlo_disc.kernels.attention.backward import build_backward
@@ -93,7 +93,7 @@ class CpuLowering:
         self.decisions = dict[Dim, Sym]()  # a formula that a schedule is chosen by -> its name
         self.names = {symbol.name for symbol in (*program.given, *(s for s, _ in program.definitions))}
         self.facts, self.producers = program.facts, producers
-        self.lasting = Lasting(program)
+        self.loop_invariant = LoopInvariant(program)
         self.texts = dict[str, str]()  # the text, with NAME for its name -> its name
         self.libraries = dict[str, tuple[str, ...]]()
         self.comments = dict[str, str]()
@@ -128,8 +128,8 @@ class CpuLowering:
     def _part(self, group: Group, *, alone: bool) -> PrintedKernel:
         """A kernel; one that is `alone` in its launch may launch loops of its own."""
         structure = group_structure(group, self.producers)
-        lasting = tuple(self.lasting.among(structure.tensors, group)) if group.kind in _PACKED else ()
-        key = structure.key, alone, lasting
+        invariant = tuple(self.loop_invariant.among(structure.tensors, group)) if group.kind in _PACKED else ()
+        key = structure.key, alone, invariant
         if (known := self._parts.get(key)) is None:
             with blamed_on(group):
                 part = self._print(group, alone=alone)
@@ -186,7 +186,7 @@ class CpuLowering:
     def _convolution(self, group: Group) -> PrintedKernel:
         """A convolution; its weights may be packed before."""
         conv, tensors = verified(build_convolution(group, self.facts, self.producers), group)
-        operand = convolutions.packed_weights(conv, self.lasting.among(tensors, group))
+        operand = convolutions.packed_weights(conv, self.loop_invariant.among(tensors, group))
         body = convolutions.print_convolution(conv, NAME, self.facts, packed=operand is not None)
         extent, scratch = convolutions.convolution_extent(conv), convolutions.convolution_scratch(conv)
         part = self._ref(group, body, tensors, extent, convolutions.convolution_work(conv), scratch)
@@ -204,8 +204,8 @@ class CpuLowering:
             return self._ref(group, body, tensors, blocks.extent, blocks.piece * effort(group, kernel), const(0))
         if alone and not kernel.rows and (shared := self._spread(group)) is not None:
             return shared
-        if not rows.moves(kernel) and (blocked := packed_transpose.turned(kernel)) is not None:
-            body, work = packed_transpose.print_turned(blocked), rows.piece(kernel) * (LANES * effort(group, kernel))
+        if not rows.moves(kernel) and (blocked := packed_transpose.packed_transposes(kernel)) is not None:
+            body, work = packed_transpose.print_packed(blocked), rows.piece(kernel) * (LANES * effort(group, kernel))
             part = self._ref(group, body, tensors, blocked.extent, work, blocked.places[-1])
             return part.sharing(positions(row_pairs(kernel), kernel.params))
         forms = self._forms(group, kernel)
@@ -233,7 +233,7 @@ class CpuLowering:
             return of(symbol)
 
         chosen = select(dot, kind, self.scheduling, name)
-        operand = packing.packed_operand(dot, kind, self.lasting.among(tensors, group))
+        operand = packing.packed_operand(dot, kind, self.loop_invariant.among(tensors, group))
         blocks = products.blocks_of(dot, chosen, is_packed=operand is not None)
         block: Sym | None = None
         if products.is_by_rows(dot):

@@ -72,7 +72,7 @@ class PackedKernel:
         return tuple(ends)
 
 
-def turned(kernel: RowKernel) -> PackedKernel | None:
+def packed_transposes(kernel: RowKernel) -> PackedKernel | None:
     """Find what to turn in a kernel that reduces, if anything."""
     deps = Dependence()
     reads = transposed_reads(kernel, lambda stage: can_vectorize(stage, deps))
@@ -85,7 +85,7 @@ def turned(kernel: RowKernel) -> PackedKernel | None:
     return PackedKernel(replace(reading_instead(kernel, blocks), params=params), turns)
 
 
-def print_turned(found: PackedKernel) -> KernelBody:
+def print_packed(found: PackedKernel) -> KernelBody:
     """A function for the rows of a block, and the kernel that turns its operands and calls it."""
     kernel, emit = found.kernel, Emitter(VectorSpelling())
     statements, sizes = RowPrinter(kernel).lines()

@@ -49,15 +49,15 @@ class PackedOperand:
     worth: Dim
 
 
-def packed_operand(kernel: DotKernel, kind: Multiplication, lasting: Sequence[bool]) -> PackedOperand | None:
+def packed_operand(kernel: DotKernel, kind: Multiplication, invariant: Sequence[bool]) -> PackedOperand | None:
     """How the right operand may be packed: if all products of a batch share it, and it is wide enough.
 
-    `lasting`: which of the kernel's params stay as they are for many launches.
+    `invariant`: which of the kernel's params stay as they are for many launches.
     """
     columns, sources = kernel.column.extent, set(mentioned(kernel.b))
     if may_be_small(kernel) or not _is_wide(columns) or not _is_shared(kernel):
         return None
-    if not all(lasts for p, lasts in zip(kernel.params, lasting, strict=True) if p in sources):
+    if not all(lasts for p, lasts in zip(kernel.params, invariant, strict=True) if p in sources):
         return None
     read = set(mentioned((kernel.a, kernel.batch, kernel.row, kernel.column, kernel.depth, kernel.epilogue)))
     return PackedOperand(

@@ -26,7 +26,7 @@ _IMAGE = Sym("%image")
 
 
 @dataclass(frozen=True, slots=True)
-class TurnedStores:
+class TransposedStores:
     """What is stored at each feature and place of an image; `space` places are an image's."""
 
     image: Axis
@@ -40,7 +40,7 @@ class TurnedStores:
         return self.place.extent
 
 
-def turned_stores(kernel: ConvKernel, facts: Facts) -> TurnedStores | None:
+def transposed_stores(kernel: ConvKernel, facts: Facts) -> TransposedStores | None:
     """An epilogue whose lanes are positions, if they cannot be features."""
     deps = Dependence()
     if can_vectorize(Stage((kernel.column,), (False,), kernel.epilogue, ()), deps):
@@ -58,7 +58,7 @@ def turned_stores(kernel: ConvKernel, facts: Facts) -> TurnedStores | None:
     joined = _joined(stage)
     if joined is None or not can_vectorize(joined, deps):
         return None
-    return TurnedStores(image, kernel.column, joined.axes[0], joined.stores)
+    return TransposedStores(image, kernel.column, joined.axes[0], joined.stores)
 
 
 def _joined(stage: Stage) -> Stage | None:
@@ -74,21 +74,24 @@ def _joined(stage: Stage) -> Stage | None:
     return Stage((inner,), (False,), stores, ())
 
 
-def turned_epilogue(name: str, kernel: ConvKernel, turned: TurnedStores, sums: DType) -> CallBack:
-    """The function that the prelude calls with a turned tile: `ld` leads from one feature's positions to the next's."""
-    column, place, image = (of(axis.symbol) for axis in (turned.feature, turned.place, turned.image))
+def transposed_epilogue(name: str, kernel: ConvKernel, transposed: TransposedStores, sums: DType) -> CallBack:
+    """What the prelude calls with a transposed tile: `ld` leads from one feature's positions to the next's."""
+    column, place, image = (of(axis.symbol) for axis in (transposed.feature, transposed.place, transposed.image))
     line, first = column - of(Sym("%j0")), of(Sym("%i0"))
     at = line * of(Sym("%ld")) + image * of(Sym("%space")) + place - first
     tile, sum_ = Load(Param("tile", sums), (at,)), kernel.accumulator
     rewriter = ArgRewriter({sum_.name: converted(tile, sum_.dtype)})
     stage = Stage(
-        (turned.feature, turned.place), (False, False), tuple(rewrite_store(s, rewriter) for s in turned.stores), ()
+        (transposed.feature, transposed.place),
+        (False, False),
+        tuple(rewrite_store(s, rewriter) for s in transposed.stores),
+        (),
     )
     ranges = {
-        turned.feature.symbol: ("j0", "j1"),
-        turned.place.symbol: ("max_(i0 - image * space, (int64_t)0)", "min_(i1 - image * space, space)"),
+        transposed.feature.symbol: ("j0", "j1"),
+        transposed.place.symbol: ("max_(i0 - image * space, (int64_t)0)", "min_(i1 - image * space, space)"),
     }
-    printer = RowPrinter(RowKernel(kernel.params, (turned.image,), (stage,), ()), ranges)
+    printer = RowPrinter(RowKernel(kernel.params, (transposed.image,), (stage,), ()), ranges)
     kind = printer.spell.memory_type(sums)
     head = [
         f"static void {name}(void* context, const void* tile_, int64_t ld, int64_t i0, int64_t rows_,",

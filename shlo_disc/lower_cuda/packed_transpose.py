@@ -45,7 +45,7 @@ class TransposedKernel:
     turns: tuple[TransposedLoad, ...]
 
 
-def turned(kernel: RowKernel) -> TransposedKernel | None:
+def packed_transposes(kernel: RowKernel) -> TransposedKernel | None:
     """Find what to turn in a kernel that reduces, if anything."""
     turns = {
         (load, lane): TransposedLoad(load, lane, Scratch(f"q{number}", load.dtype, lane.extent))

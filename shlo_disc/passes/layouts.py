@@ -79,10 +79,10 @@ class _Moves:
         if any(x not in self.moved for x in operands):
             return op
         sources = tuple(self.moved[x][0] for x in operands)
-        turned = replace(op, operands=(*sources, *op.operands[len(sources) :]))
-        return self._structural(op, turned, order)
+        permuted = replace(op, operands=(*sources, *op.operands[len(sources) :]))
+        return self._structural(op, permuted, order)
 
-    def _structural(self, op: Op[Any], turned: Op[Any], order: tuple[int, ...]) -> Changed:
+    def _structural(self, op: Op[Any], permuted: Op[Any], order: tuple[int, ...]) -> Changed:
         """An op whose attributes name dims, on tensors that are all in this order."""
         match op.attrs:
             case ReduceAttrs(dims):
@@ -90,38 +90,38 @@ class _Moves:
                 if kept != sorted(kept):
                     return op
                 self.cancelled += 1
-                return replace(turned, attrs=ReduceAttrs(tuple(sorted(order[d] for d in dims))))
+                return replace(permuted, attrs=ReduceAttrs(tuple(sorted(order[d] for d in dims))))
             case PadAttrs(low, interior):
                 attrs: object = PadAttrs(_placed(low, order), _placed(interior, order))
             case ConcatenateAttrs(dim):
                 attrs = ConcatenateAttrs(order[dim])
             case ReduceWindowAttrs() if len(op.results) == 1:
-                attrs = _turned_window(op.attrs, order)
+                attrs = _permuted_window(op.attrs, order)
                 self.cancelled += 1
             case SelectAndScatterAttrs(window, strides, low):
                 attrs = SelectAndScatterAttrs(*(_placed(values, order) for values in (window, strides, low)))
                 self.cancelled += 1
             case _:
                 return op
-        return self._restored(replace(turned, attrs=attrs), order)
+        return self._restored(replace(permuted, attrs=attrs), order)
 
     def _convolution(self, op: Op[ConvAttrs]) -> Changed:
         attrs, (image, taps) = op.attrs, op.operands
         if image in self.moved:
             image, order = self.moved[image]
-            attrs = replace(attrs, input=_turned_data(attrs.input, order))
+            attrs = replace(attrs, input=_permuted_data(attrs.input, order))
             self.cancelled += 1
         if taps in self.moved:
             taps, order = self.moved[taps]
-            attrs = replace(attrs, kernel=_turned_kernel(attrs.kernel, order))
+            attrs = replace(attrs, kernel=_permuted_kernel(attrs.kernel, order))
             self.cancelled += 1
         out = attrs.output
         order = _inverse((out.batch, *out.spatial, out.feature))
-        turned = replace(op, operands=(image, taps), attrs=attrs)
+        permuted = replace(op, operands=(image, taps), attrs=attrs)
         if out.feature == len(order) - 1:
-            return turned
+            return permuted
         self.convolutions += 1
-        return self._restored(replace(turned, attrs=replace(attrs, output=_turned_data(out, order))), order)
+        return self._restored(replace(permuted, attrs=replace(attrs, output=_permuted_data(out, order))), order)
 
     def _transpose(self, op: Op[TransposeAttrs]) -> Changed:
         source, order = self.moved[op.operands[0]]
@@ -143,14 +143,14 @@ class _Moves:
                 producer = producers.get(operand)
                 if producer is None or producer.name not in ("d_broadcast", "d_constant"):
                     return op  # it would be read across its rows
-                made.append(_turned_filler(producer, order))
+                made.append(_permuted_filler(producer, order))
                 operands.append(made[-1].results[0])
         return [*made, *self._restored(replace(op, operands=tuple(operands)), order)]
 
     def _restored(self, op: Op[Any], order: tuple[int, ...]) -> list[Op[Any]]:
         """The op with a result in the new order, and its old result as a transpose of that."""
         (result,) = op.results
-        source = _turned_tensor(result, order)
+        source = _permuted_tensor(result, order)
         self.moved[result] = source, order
         back = Op("d_transpose", (source,), TransposeAttrs(order), (result,), (), op.span)
         return [replace(op, results=(source,)), back]
@@ -178,28 +178,28 @@ def _inverse(order: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(range(len(order)), key=order.__getitem__))
 
 
-def _turned_tensor(tensor: Tensor, order: Sequence[int]) -> Tensor:
+def _permuted_tensor(tensor: Tensor, order: Sequence[int]) -> Tensor:
     return replace(tensor, name=f"{tensor.name}_last", shape=_placed(tensor.shape, order))
 
 
-def _turned_filler(op: Op[Any], order: Sequence[int]) -> Op[Any]:
+def _permuted_filler(op: Op[Any], order: Sequence[int]) -> Op[Any]:
     """A broadcast or a constant in the new order."""
     attrs = op.attrs
     if isinstance(attrs, BroadcastAttrs):
         attrs = replace(attrs, dims=tuple(order[d] for d in attrs.dims))
-    return replace(op, attrs=attrs, results=(_turned_tensor(op.results[0], order),))
+    return replace(op, attrs=attrs, results=(_permuted_tensor(op.results[0], order),))
 
 
-def _turned_data(dims: DataDims, order: Sequence[int]) -> DataDims:
+def _permuted_data(dims: DataDims, order: Sequence[int]) -> DataDims:
     return DataDims(order[dims.batch], order[dims.feature], tuple(order[d] for d in dims.spatial))
 
 
-def _turned_kernel(dims: KernelDims, order: Sequence[int]) -> KernelDims:
+def _permuted_kernel(dims: KernelDims, order: Sequence[int]) -> KernelDims:
     spatial = tuple(order[d] for d in dims.spatial)
     return KernelDims(order[dims.input_feature], order[dims.output_feature], spatial)
 
 
-def _turned_window(attrs: ReduceWindowAttrs, order: Sequence[int]) -> ReduceWindowAttrs:
+def _permuted_window(attrs: ReduceWindowAttrs, order: Sequence[int]) -> ReduceWindowAttrs:
     return ReduceWindowAttrs(
         window=_placed(attrs.window, order),
         strides=_placed(attrs.strides, order),

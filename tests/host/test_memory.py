@@ -16,7 +16,7 @@ from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import NOWHERE
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, of, symbol
 from shlo_disc.expr.facts import Facts
-from shlo_disc.host.placement import ALIGNMENT, Placement, Tenant, aligned, place, stack
+from shlo_disc.host.placement import ALIGNMENT, Allocation, Placement, aligned, place, stack
 from shlo_disc.host_ir import Case, Choice, Copy, HostCall, Launch, LaunchGroup, Step, While
 from shlo_disc.runtime.steps import leaves, slots_of
 from shlo_disc.size_expr import evaluate
@@ -31,16 +31,16 @@ SIZES = (
 )  # fmt: skip
 
 
-def placed(needed: Sequence[Tenant], facts: Facts, points: Sequence[Mapping[Sym, int]]) -> Placement:
+def placed(needed: Sequence[Allocation], facts: Facts, points: Sequence[Mapping[Sym, int]]) -> Placement:
     return place(stack(needed, facts, points), facts, points)
 
 
 @st.composite
-def tenants(draw: st.DrawFn) -> Tenant:
+def allocations(draw: st.DrawFn) -> Allocation:
     start = draw(st.integers(0, 12))
     length = draw(st.integers(1, 6))
     holes = draw(st.integers(0, 63)) | 1 | 1 << length - 1  # alive at both ends, and at some moments in between
-    return Tenant((holes & (1 << length) - 1) << start, draw(st.sampled_from(SIZES)))
+    return Allocation((holes & (1 << length) - 1) << start, draw(st.sampled_from(SIZES)))
 
 
 def values(largest: int = 300) -> st.SearchStrategy[Mapping[Sym, int]]:
@@ -52,9 +52,9 @@ def nonnegative() -> Facts:
 
 
 @settings(max_examples=300)
-@given(st.lists(tenants(), max_size=20), st.lists(values(), max_size=3), values())
+@given(st.lists(allocations(), max_size=20), st.lists(values(), max_size=3), values())
 def test_tenants_that_meet_never_share_bytes(
-    needed: list[Tenant], points: list[Mapping[Sym, int]], sizes: Mapping[Sym, int]
+    needed: list[Allocation], points: list[Mapping[Sym, int]], sizes: Mapping[Sym, int]
 ) -> None:
     found = placed(needed, nonnegative(), points)
     sizes = with_definitions(found, sizes)
@@ -67,8 +67,8 @@ def test_tenants_that_meet_never_share_bytes(
 
 
 @settings(max_examples=100)
-@given(st.lists(tenants(), min_size=1, max_size=12), values())
-def test_the_arena_is_no_larger_than_what_lies_in_it(needed: list[Tenant], sizes: Mapping[Sym, int]) -> None:
+@given(st.lists(allocations(), min_size=1, max_size=12), values())
+def test_the_arena_is_no_larger_than_what_lies_in_it(needed: list[Allocation], sizes: Mapping[Sym, int]) -> None:
     found = placed(needed, nonnegative(), [sizes])
     sizes = with_definitions(found, sizes)
     ends = [
@@ -85,33 +85,33 @@ def with_definitions(found: Placement, sizes: Mapping[Sym, int]) -> Mapping[Sym,
     return known
 
 
-def _span(tenant: Tenant, offset: Dim, sizes: Mapping[Sym, int]) -> tuple[int, int]:
+def _span(allocation: Allocation, offset: Dim, sizes: Mapping[Sym, int]) -> tuple[int, int]:
     start = offset.evaluate(sizes)
-    return start, start + tenant.size.evaluate(sizes)
+    return start, start + allocation.size.evaluate(sizes)
 
 
 def test_memory_is_used_again() -> None:
     size = symbol("a") * 4
-    chain = [Tenant(0b11 << k, size) for k in range(50)]
+    chain = [Allocation(0b11 << k, size) for k in range(50)]
     assert placed(chain, nonnegative(), []).arena == aligned(size) * 2
 
 
 def test_a_size_that_is_never_larger_fits_where_another_was() -> None:
-    small, large = Tenant(0b1, symbol("a") * 64), Tenant(0b10, symbol("a") * 256 + 64)
+    small, large = Allocation(0b1, symbol("a") * 64), Allocation(0b10, symbol("a") * 256 + 64)
     found = placed([small, large], nonnegative(), [])
     assert found.offsets == (const(0), const(0))
     assert found.arena == large.size
 
 
 def test_sizes_that_cannot_be_compared_share_up_to_the_larger() -> None:
-    found = placed([Tenant(0b1, symbol("a") * 64), Tenant(0b10, symbol("b") * 64)], nonnegative(), [])
+    found = placed([Allocation(0b1, symbol("a") * 64), Allocation(0b10, symbol("b") * 64)], nonnegative(), [])
     assert found.arena == maximum(symbol("a") * 64, symbol("b") * 64)
     assert found.offsets == (const(0), const(0))
 
 
 def test_facts_order_sizes() -> None:
     facts = nonnegative().assume_at_least(of(A), of(B), "a check", NOWHERE)
-    found = placed([Tenant(0b1, symbol("a") * 64), Tenant(0b10, symbol("b") * 64)], facts, [])
+    found = placed([Allocation(0b1, symbol("a") * 64), Allocation(0b10, symbol("b") * 64)], facts, [])
     assert found.arena == symbol("a") * 64
 
 
