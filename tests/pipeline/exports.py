@@ -150,15 +150,23 @@ def _evaluate(text: str, sizes: Mapping[str, int]) -> int:
 
 
 def exported(function: Callable[..., Any], inputs: Sequence[In], constraints: Sequence[str] = ()) -> Any:
-    """Export a function for symbolic shapes. The last ones are kept: tests ask again with other numbers."""
-    return _exported(function, _types(inputs), tuple(constraints), _is_wide())
+    """Export a function for symbolic shapes, anew at each call.
+
+    An artifact is found in the cache by the program's text, which names the lines of the test: one that changes how
+    programs are compiled must not get what another test has compiled.
+    """
+    return _export(function, _types(inputs), tuple(constraints))
+
+
+def _export(function: Callable[..., Any], inputs: _Types, constraints: tuple[str, ...]) -> Any:
+    scope = export.SymbolicScope(constraints)
+    specs = [jax.ShapeDtypeStruct(export.symbolic_shape(shape, scope=scope), dtype) for shape, dtype in inputs]
+    return export.export(jax.jit(function))(*specs)
 
 
 @lru_cache(maxsize=32)
 def _exported(function: Callable[..., Any], inputs: _Types, constraints: tuple[str, ...], _wide: bool) -> Any:
-    scope = export.SymbolicScope(constraints)
-    specs = [jax.ShapeDtypeStruct(export.symbolic_shape(shape, scope=scope), dtype) for shape, dtype in inputs]
-    return export.export(jax.jit(function))(*specs)
+    return _export(function, inputs, constraints)
 
 
 def compiled(function: Callable[..., Any], inputs: Sequence[In], options: CompileOptions = FAST) -> shlo_disc.Compiled:
