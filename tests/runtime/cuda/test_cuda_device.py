@@ -30,8 +30,6 @@ from shlo_disc.runtime.cuda.table import Functions, Launch
 from tests.runtime.cuda import cupy_stub
 from tests.runtime.cuda.gpu_stub import StubDevice, lowered
 
-pytestmark = pytest.mark.quick
-
 _jax = cast("Any", import_module("jaxlib._jax"))
 LIMITS = {16: 132, 39: 2048, 106: 32, 82: 65536, 81: 233472, 97: 232448}
 CHAIN = """
