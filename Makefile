@@ -53,7 +53,7 @@ test: check
 	-$(MAKE) fuzz
 
 quick: $(INSTALLED)
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m quick $$(grep -rl 'pytest\.mark\.quick' tests)
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m quick $$(grep -rl --include='test_*.py' 'pytest\.mark\.quick' tests)
 
 fuzz: $(INSTALLED)
 	$(BIN)/python -m shlo_disc fuzz --seconds $(FUZZ_SECONDS) --patience 240 --seed $(FUZZ_SEED) --jobs 2 --keep-going --out build/fuzz

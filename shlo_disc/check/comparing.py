@@ -76,8 +76,8 @@ def compare(
     Integers and booleans have to be equal, floats within 4 units in the last place, or among `samples` of legal runs,
     or not farther outside than an eighth of what these are apart; than all of it if that is much, for then few runs say
     little. An integer that has several values in legal runs, and
-    a result of another size there, are not compared. `skipped` results are not looked at. `rounds` says how many runs
-    are drawn until then, each time that elements are left.
+    a result of another size there, are not compared. `skipped` results are not looked at. `rounds`: how many runs
+    there are after each round; there is another one while elements differ.
     """
     if len(found) != len(expected):
         return Difference(0, (), f"{len(found)} results", f"{len(expected)}")

@@ -9,7 +9,7 @@ from shlo_disc.kernels.groups import Group
 
 
 class LoopInvariant:
-    """Answers for the tensors that the groups of a program read."""
+    """Which of the tensors that groups of a program read are loop-invariant."""
 
     def __init__(self, program: Program) -> None:
         self._given = {p.tensor for p in program.parameters}.union(program.constants)

@@ -57,7 +57,7 @@ def packed_operand(kernel: DotKernel, kind: Multiplication, invariant: Sequence[
     columns, sources = kernel.column.extent, set(mentioned(kernel.b))
     if may_be_small(kernel) or not _is_wide(columns) or not _is_shared(kernel):
         return None
-    if not all(lasts for p, lasts in zip(kernel.params, invariant, strict=True) if p in sources):
+    if not all(stays for p, stays in zip(kernel.params, invariant, strict=True) if p in sources):
         return None
     read = set(mentioned((kernel.a, kernel.batch, kernel.row, kernel.column, kernel.depth, kernel.epilogue)))
     return PackedOperand(

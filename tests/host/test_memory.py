@@ -53,7 +53,7 @@ def nonnegative() -> Facts:
 
 @settings(max_examples=300)
 @given(st.lists(allocations(), max_size=20), st.lists(values(), max_size=3), values())
-def test_tenants_that_meet_never_share_bytes(
+def test_allocations_that_meet_never_share_bytes(
     needed: list[Allocation], points: list[Mapping[Sym, int]], sizes: Mapping[Sym, int]
 ) -> None:
     found = placed(needed, nonnegative(), points)

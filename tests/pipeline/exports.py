@@ -165,8 +165,8 @@ def _export(function: Callable[..., Any], inputs: _Types, constraints: tuple[str
 
 
 @lru_cache(maxsize=32)
-def _exported(function: Callable[..., Any], inputs: _Types, constraints: tuple[str, ...], _wide: bool) -> Any:
-    return _export(function, inputs, constraints)
+def _exported(function: Callable[..., Any], inputs: _Types, _wide: bool) -> Any:
+    return _export(function, inputs, ())
 
 
 def compiled(function: Callable[..., Any], inputs: Sequence[In], options: CompileOptions = FAST) -> shlo_disc.Compiled:
@@ -176,7 +176,7 @@ def compiled(function: Callable[..., Any], inputs: Sequence[In], options: Compil
 
 @lru_cache(maxsize=32)
 def _compiled(function: Callable[..., Any], inputs: _Types, options: CompileOptions, wide: bool) -> shlo_disc.Compiled:
-    return shlo_disc.compile(_exported(function, inputs, (), wide), options=options)
+    return shlo_disc.compile(_exported(function, inputs, wide), options=options)
 
 
 def _is_wide() -> bool:
@@ -204,31 +204,27 @@ def expected(
     function: Callable[..., Any],
     inputs: Sequence[In],
     draws: Sequence[Sequence[Array]],
-    constraints: Sequence[str] = (),
 ) -> Iterator[tuple[Sequence[Array], list[Array]]]:
-    """Arguments, and what is to come of them: by `jax.jit` for the last ones, by the reference interpreter for others.
+    """Arguments, and what is to come of them: by `jax.jit` at the first and last sizes, else by the interpreter.
 
-    XLA compiles for each size, which takes longer than all the rest of a test. What the interpreter shares with the
-    compiler, parser and legalization, is wrong at all sizes if it is wrong at one.
+    XLA compiles for each size, which takes longer than all the rest of a test. The interpreter shares parser and
+    legalization with the compiler; so sizes are to begin with the smallest and to end with a large one.
     """
-    for arrays in draws[:-1]:
-        yield arrays, by_interpreter(function, inputs, arrays, constraints)
-    for arrays in draws[-1:]:
-        yield arrays, by_jax(function, arrays)
+    for number, arrays in enumerate(draws):
+        by_xla = number in (0, len(draws) - 1)
+        yield arrays, by_jax(function, arrays) if by_xla else by_interpreter(function, inputs, arrays)
 
 
-def by_interpreter(
-    function: Callable[..., Any], inputs: Sequence[In], arrays: Sequence[Array], constraints: Sequence[str] = ()
-) -> list[Array]:
+def by_interpreter(function: Callable[..., Any], inputs: Sequence[In], arrays: Sequence[Array]) -> list[Array]:
     """What the reference interpreter makes of it, flat."""
-    wide = _is_wide()
-    kept = _exported(function, _types(inputs), tuple(constraints), wide).module_kept_var_idx
-    return interpret(_legalized(function, _types(inputs), tuple(constraints), wide), [arrays[k] for k in kept])
+    types, wide = _types(inputs), _is_wide()
+    kept = _exported(function, types, wide).module_kept_var_idx
+    return interpret(_legalized(function, types, wide), [arrays[k] for k in kept])
 
 
 @lru_cache(maxsize=32)
-def _legalized(function: Callable[..., Any], inputs: _Types, constraints: tuple[str, ...], wide: bool) -> LegalProgram:
-    return legalize(parse_module(_exported(function, inputs, constraints, wide).mlir_module(), "export.mlir"))
+def _legalized(function: Callable[..., Any], inputs: _Types, wide: bool) -> LegalProgram:
+    return legalize(parse_module(_exported(function, inputs, wide).mlir_module(), "export.mlir"))
 
 
 def flat(compiled: shlo_disc.Compiled, arrays: Sequence[Array]) -> list[Array]:
@@ -285,12 +281,10 @@ def verify(one: Program, options: CompileOptions = FAST) -> None:
     """Compile once; compare with `jax.jit` at random sizes, run in every way."""
     with jax.enable_x64(one.wide):
         runs = ways(exported(one.function, one.inputs, one.constraints), options)
-        draws = list[list[Array]]()
         for seed in range(one.draws):
             rng = np.random.default_rng([seed, len(one.name)])
             sizes = one.draw_sizes(rng)
-            draws.append([i.array(rng, sizes) for i in one.inputs])
-        for seed, (arrays, wanted) in enumerate(expected(one.function, one.inputs, draws, one.constraints)):
-            sizes = [x.shape for x in arrays]
+            arrays = [i.array(rng, sizes) for i in one.inputs]
+            wanted = by_jax(one.function, arrays)
             for way, run in runs.items():
                 check(run(arrays), wanted, f"{one.name}, {sizes}, seed {seed}, {way}", one.scale)
