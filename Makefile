@@ -19,7 +19,7 @@ USABLE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
 help:
 	@echo "make demo    an encoder, 50 shapes, one compilation, checked against XLA"
 	@echo "make test    every check and every test"
-	@echo "make quick   two minutes of tests, some of every package: what to run between edits"
+	@echo "make quick   a minute of tests, some of every package: what to run between edits"
 	@echo "make fuzz    random programs in all ways against each other, for FUZZ_SECONDS=$(FUZZ_SECONDS), from FUZZ_SEED=$(FUZZ_SEED) on"
 	@echo "make hostile  compile and call HOSTILE=$(HOSTILE) programs that were changed at random"
 	@echo "make check   formatting, lint, types, layers, sizes, golden files"

@@ -12,8 +12,6 @@ import pytest
 
 from tests.api.pages import ROOT, blocks, run_python
 
-pytestmark = pytest.mark.quick
-
 PAGE = "docs/how-to/parse.md"
 
 

@@ -16,8 +16,6 @@ import pytest
 from shlo_disc.dynamic_ops.references.functions import BINARY, UNARY
 from shlo_disc.expr.scalar import BinaryFn, UnaryFn
 
-pytestmark = pytest.mark.quick
-
 NUMBERS = (
     1e-300, 1e-9, 0.1, 0.4999, 0.5, 0.9, 1 - 1e-9, 1.0001, 1.4616321449683623, 1.5, 2 + 1e-9, 2.4999, 2.5, 7.0, 19.9,
     20.1, 55.5, 1e5, 1e17, -1e-9, -0.3, -0.504083, -1.5, -2.4570247382208006, -5.667, -19.3, -120.5,

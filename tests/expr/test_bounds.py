@@ -32,8 +32,6 @@ from shlo_disc.expr.scalar import (
 )
 from shlo_disc.ir.dtypes import DType, numpy_dtype
 
-pytestmark = pytest.mark.quick
-
 N = symbol("n")
 FACTS = Facts.empty().assume_at_least(N, 1, "a size", NOWHERE).limited(Sym("n"), 2**31 - 1)
 I32 = DType.I32

@@ -18,8 +18,6 @@ from shlo_disc.expr.scalar import Binary, BinaryFn, Load, Scalar, Unary, UnaryFn
 from shlo_disc.ir.dtypes import DType, numpy_dtype
 from tests.expr.test_bounds import BINARY, UNARY, Source
 
-pytestmark = pytest.mark.quick
-
 ENDS = (-9, -2, -1, 0, 1, 3, 8)
 RANGES = tuple(combinations_with_replacement(ENDS, 2))
 OPEN: tuple[Interval, ...] = (*RANGES, *((None, end) for end in ENDS), *((end, None) for end in ENDS), (None, None))

@@ -21,8 +21,6 @@ from shlo_disc.parse import bytecode, disassembler
 from shlo_disc.parse.bytecode import read_program
 from shlo_disc.pipeline import read_source
 
-pytestmark = pytest.mark.quick
-
 TEXT = "module {\n}\n"
 
 

@@ -31,8 +31,6 @@ from tests.emulator.device import EmulatedArray, EmulatedDevice, EmulatedMemory
 from tests.nearness import Near, product
 from tests.pipeline.exports import In, exported
 
-pytestmark = pytest.mark.quick
-
 Floats = NDArray[np.float32]
 OPTIONS = CompileOptions(optimize=0)
 

@@ -16,8 +16,6 @@ from shlo_disc.runtime.building.toolchain import Compiler
 from shlo_disc.runtime.cpu.executable import build
 from tests.runtime.sample import LOOP, SAMPLE, build_and_run, store_many
 
-pytestmark = pytest.mark.quick
-
 
 def truncate(data: bytes) -> bytes:
     return data[: len(data) // 2]
