@@ -204,7 +204,7 @@ class CpuLowering:
             return self._ref(group, body, tensors, blocks.extent, blocks.piece * effort(group, kernel), const(0))
         if alone and not kernel.rows and (shared := self._spread(group)) is not None:
             return shared
-        if not rows.moves(kernel) and (blocked := packed_transpose.packed_transposes(kernel)) is not None:
+        if not rows.moves(kernel) and (blocked := packed_transpose.with_packed_loads(kernel)) is not None:
             body, work = packed_transpose.print_packed(blocked), rows.piece(kernel) * (LANES * effort(group, kernel))
             part = self._ref(group, body, tensors, blocked.extent, work, blocked.places[-1])
             return part.sharing(positions(row_pairs(kernel), kernel.params))

@@ -72,8 +72,8 @@ class PackedKernel:
         return tuple(ends)
 
 
-def packed_transposes(kernel: RowKernel) -> PackedKernel | None:
-    """Find what to turn in a kernel that reduces, if anything."""
+def with_packed_loads(kernel: RowKernel) -> PackedKernel | None:
+    """The kernel with operands that are packed and transposed on the way, if it reduces and any are read across its rows."""
     deps = Dependence()
     reads = transposed_reads(kernel, lambda stage: can_vectorize(stage, deps))
     if not reads:

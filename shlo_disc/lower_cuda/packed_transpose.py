@@ -45,8 +45,8 @@ class TransposedKernel:
     turns: tuple[TransposedLoad, ...]
 
 
-def packed_transposes(kernel: RowKernel) -> TransposedKernel | None:
-    """Find what to turn in a kernel that reduces, if anything."""
+def with_transposed_loads(kernel: RowKernel) -> TransposedKernel | None:
+    """The kernel with operands that are transposed in scratch, if it reduces and any are read across its rows."""
     turns = {
         (load, lane): TransposedLoad(load, lane, Scratch(f"q{number}", load.dtype, lane.extent))
         for number, (load, lane) in enumerate(transposed_reads(kernel, lambda _: True))

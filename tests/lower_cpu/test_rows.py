@@ -18,7 +18,7 @@ from shlo_disc.expr.dim import const, symbol
 from shlo_disc.kernels.kernel import RowKernel
 from shlo_disc.kernels.stages import build_row_kernel
 from shlo_disc.lower_cpu.modulo_splitting import join_short_rows
-from shlo_disc.lower_cpu.packed_transpose import packed_transposes, print_packed
+from shlo_disc.lower_cpu.packed_transpose import print_packed, with_packed_loads
 from shlo_disc.lower_cpu.rows import SEAMS, RowPrinter, extent, is_flat, scratch_bytes, unrolled
 from tests.pipeline.exports import BF16, F16, In
 from tests.pipeline.programs import chain, planned, softmax
@@ -132,7 +132,7 @@ def test_scratch_holds_whole_vectors_of_every_row_at_work() -> None:
 def test_operands_with_strides_along_lanes_are_turned(
     function: Callable[..., Any], inputs: tuple[In, ...], count: int
 ) -> None:
-    found = packed_transposes(kernel(function, *inputs))
+    found = with_packed_loads(kernel(function, *inputs))
     assert len(found.turns if found else ()) == count
     if found is not None:
         body = "\n".join([*print_packed(found).functions, *print_packed(found).statements])

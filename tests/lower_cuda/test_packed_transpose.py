@@ -18,7 +18,7 @@ import pytest
 
 from shlo_disc.expr.dim import Sym, const
 from shlo_disc.kernels.loop_fission import take_apart
-from shlo_disc.lower_cuda.packed_transpose import packed_transposes, spread
+from shlo_disc.lower_cuda.packed_transpose import spread, with_transposed_loads
 from shlo_disc.lower_cuda.points import SECTOR
 from shlo_disc.lower_cuda.rows import schedules as row_schedules
 from shlo_disc.lower_cuda.rows.columns import is_columns, lanes_for
@@ -139,7 +139,7 @@ def test_no_races(label: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 def test_reads_run_along_memory() -> None:
     """The sectors that one load of a warp touches, rows beginning anywhere: what the cost counts at most."""
     kernel, _ = row_kernel(lambda x: softmax(x.mT), BOX)
-    found = packed_transposes(kernel)
+    found = with_transposed_loads(kernel)
     assert found is not None
     (turn,) = found.turns
     outer, row = (axis.symbol for axis in kernel.rows)
@@ -202,7 +202,7 @@ def test_nothing_to_turn() -> None:
         (lambda x: softmax(x.T), In("s, 4")),
         (lambda x: softmax(x.T), In("4, b")),
     ]
-    assert [packed_transposes(row_kernel(function, x)[0]) for function, x in kept] == [None] * len(kept)
+    assert [with_transposed_loads(row_kernel(function, x)[0]) for function, x in kept] == [None] * len(kept)
 
 
 def test_registers() -> None:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -69,4 +70,5 @@ def text_of(artifact: Artifact) -> str:
     assert [line for text in texts for line in text.splitlines() if "\t" in line or line.rstrip() != line] == []
     elsewhere = replace(artifact.report, shapes=())  # their reasons name files of this machine
     told = explain(replace(artifact, report=elsewhere)).replace(f"{Path(__file__).parent}/", "")
+    told = re.sub(rf"({Path(__file__).name}):\d+", r"\1", told)  # its lines move with every edit of this file
     return "\n".join([told, "", *texts])

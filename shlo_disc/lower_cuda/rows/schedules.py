@@ -12,7 +12,7 @@ from shlo_disc.kernels.index_set_splitting import Seams
 from shlo_disc.kernels.inplace import Pairs, positions, row_pairs
 from shlo_disc.kernels.kernel import Param, RowKernel, Stage
 from shlo_disc.lower_cuda.maps import is_map, print_map
-from shlo_disc.lower_cuda.packed_transpose import TransposedLoad, packed_transposes, spread
+from shlo_disc.lower_cuda.packed_transpose import TransposedLoad, spread, with_transposed_loads
 from shlo_disc.lower_cuda.printed import KernelText, Printed, Way
 from shlo_disc.lower_cuda.rows.columns import is_columns, print_columns, with_columns
 from shlo_disc.lower_cuda.rows.cost import MOST_BLOCKS, block_cost, stage_costs, turn_cost
@@ -84,7 +84,7 @@ def print_teams(kernel: RowKernel, facts: Facts, pairs: Pairs = ()) -> Printed:
     if (row := held(kernel, facts)) is not None:
         schedule = _RowSchedule(row.kernel, row.plans, single.aliases, "_held", packs=row.packs)
         dealt.append((schedule, [team for team in HOLDING if may_hold(team, row.packs)]))
-    if (found := packed_transposes(kernel)) is not None:
+    if (found := with_transposed_loads(kernel)) is not None:
         tiled = _RowSchedule(found.kernel, _single_points(found.kernel), single.aliases, "_turned", found.turns)
         dealt.append((tiled, _of_length(kernel, _TILE_LENGTHS, tiled.scratch)))
     for schedule, teams in dealt:
