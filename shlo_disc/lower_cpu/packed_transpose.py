@@ -73,7 +73,7 @@ class PackedKernel:
 
 
 def with_packed_loads(kernel: RowKernel) -> PackedKernel | None:
-    """The kernel with operands that are packed and transposed on the way, if it reduces and any are read across its rows."""
+    """The kernel with operands packed and transposed on the way, if it reduces and any are read across its rows."""
     deps = Dependence()
     reads = transposed_reads(kernel, lambda stage: can_vectorize(stage, deps))
     if not reads:
