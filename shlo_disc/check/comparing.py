@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shlo_disc.check.significands import units
-from shlo_disc.expr.numpy_math import wide
+from shlo_disc.functions.numpy_math import wide
 
 Array: TypeAlias = NDArray[Any]
 # One result of runs of these numbers, each rounded in another way.

@@ -130,6 +130,9 @@ class Worker:
         except codec.DamagedError as error:
             self._stop()
             return _Answer(Stop("crash", f"the process answered with damaged data: {error}"))
+        except BaseException:  # the answer that comes later would be taken for that to the next request
+            self._stop()
+            raise
 
     def _last_error(self) -> str:
         """The line that says why a process ended, as far as it wrote one."""

@@ -2,50 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shlo_disc.dynamic_ops.elementwise import EXACT, define
-from shlo_disc.dynamic_ops.opdef import ElementQuery, NoAttrs, OpDef, Trait
+from shlo_disc.dynamic_ops.elementwise import define
+from shlo_disc.dynamic_ops.opdef import ElementQuery, NoAttrs, OpDef
 from shlo_disc.dynamic_ops.program import Op
-from shlo_disc.dynamic_ops.references import complexes
-from shlo_disc.dynamic_ops.references.floats import directly, next_after
-from shlo_disc.dynamic_ops.references.functions import Reference
-from shlo_disc.dynamic_ops.references.integers import high_product
-from shlo_disc.expr.scalar import (
-    Binary,
-    BinaryFn,
-    Bitcast,
-    Compare,
-    Const,
-    Convert,
-    Direction,
-    Index,
-    Scalar,
-    Select,
-    Unary,
-    UnaryFn,
-)
+from shlo_disc.expr.scalar import Binary, Bitcast, Compare, Const, Convert, Index, Scalar, Select, Unary
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.composed import ComposedFn
+from shlo_disc.functions.direction import Direction
+from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir.dtypes import DType
 
-Array = NDArray[Any]
 
-
-def _define(
-    name: str,
-    formula: Callable[..., Scalar],
-    function: Callable[..., Array],
-    traits: frozenset[Trait] = frozenset(),
-) -> OpDef[NoAttrs]:
-    """Declare an op by its formula of the operands' elements, and its NumPy function."""
+def _define(fn: ComposedFn) -> OpDef[NoAttrs]:
+    """Declare the op of a function by its formula of the operands' elements."""
+    formula = _FORMULAS[fn]
 
     def element(op: Op[NoAttrs], ask: ElementQuery, _k: int, index: Index) -> Scalar:
         return formula(*[ask.at(x, index) for x in op.operands])
 
-    return define(name, element, function, traits)
+    return define(fn.value, element)
 
 
 def _apply(fn: BinaryFn, a: Scalar, b: Scalar) -> Scalar:
@@ -81,9 +60,6 @@ def _square(x: Scalar) -> Scalar:
     real = Select(same, _number(0.0, a), _apply(BinaryFn.MULTIPLY, difference, total))
     product = _apply(BinaryFn.MULTIPLY, a, b)
     return Binary(BinaryFn.COMPLEX, real, _apply(BinaryFn.ADD, product, product), x.dtype)
-
-
-_SQUARE = Reference(directly(np.square), complexes.precisely(complexes.square))
 
 
 # --- infinities
@@ -157,12 +133,13 @@ def _upper64(a: Scalar, b: Scalar) -> Scalar:
     return Bitcast(found, a.dtype)
 
 
-OPS = (
-    _define("conj", _conj, np.conj, EXACT),
-    _define("square", _square, _SQUARE),
-    _define("is_inf", _is_infinity(0), directly(np.isinf), EXACT),
-    _define("is_pos_inf", _is_infinity(1), directly(np.isposinf), EXACT),
-    _define("is_neg_inf", _is_infinity(-1), directly(np.isneginf), EXACT),
-    _define("next_after", _next_after, next_after, EXACT),
-    _define("mulhi", _mulhi, high_product, EXACT),
-)
+_FORMULAS: Mapping[ComposedFn, Callable[..., Scalar]] = {
+    ComposedFn.CONJ: _conj,
+    ComposedFn.IS_INF: _is_infinity(0),
+    ComposedFn.IS_NEG_INF: _is_infinity(-1),
+    ComposedFn.IS_POS_INF: _is_infinity(1),
+    ComposedFn.MULHI: _mulhi,
+    ComposedFn.NEXT_AFTER: _next_after,
+    ComposedFn.SQUARE: _square,
+}
+OPS = tuple(map(_define, ComposedFn))

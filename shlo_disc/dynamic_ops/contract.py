@@ -14,19 +14,10 @@ from shlo_disc.dynamic_ops.elementwise import converted
 from shlo_disc.dynamic_ops.indexing import ONE, ZERO, in_range, select_all
 from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, OpDef, Template, Trait, plain
 from shlo_disc.dynamic_ops.program import Op
-from shlo_disc.dynamic_ops.references.formats import rounded
 from shlo_disc.expr.dim import Dim, Sym, of
-from shlo_disc.expr.scalar import (
-    Arg,
-    Binary,
-    BinaryFn,
-    Const,
-    Fold,
-    FoldResult,
-    Index,
-    InRange,
-    Scalar,
-)
+from shlo_disc.expr.scalar import Arg, Binary, Const, Fold, FoldResult, Index, InRange, Scalar
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.references.formats import rounded
 from shlo_disc.ir.dtypes import Array, DType, numpy_dtype
 
 

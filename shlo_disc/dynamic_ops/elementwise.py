@@ -12,26 +12,27 @@ from numpy.typing import NDArray
 
 from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, NoAttrs, OpDef, Template, Trait, plain
 from shlo_disc.dynamic_ops.program import Op, Tensor
-from shlo_disc.dynamic_ops.references import bits
-from shlo_disc.dynamic_ops.references.formats import rounded
-from shlo_disc.dynamic_ops.references.functions import BINARY, UNARY, maximum, minimum
 from shlo_disc.expr.dim import ZERO, Dim, const
 from shlo_disc.expr.scalar import (
     Binary,
-    BinaryFn,
     Bitcast,
     Compare,
     Const,
     Convert,
-    Direction,
     FromDim,
     Index,
     ReducePrecision,
     Scalar,
     Select,
     Unary,
-    UnaryFn,
 )
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.direction import Direction
+from shlo_disc.functions.record import Elementwise
+from shlo_disc.functions.references import bits
+from shlo_disc.functions.references.formats import rounded
+from shlo_disc.functions.references.reference import maximum, minimum
+from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir.dtypes import DType
 
 
@@ -69,7 +70,7 @@ def _unary(fn: UnaryFn) -> OpDef[NoAttrs]:
         counts = fn in (UnaryFn.POPCNT, UnaryFn.COUNT_LEADING_ZEROS)
         return _counted(fn, x) if counts and x.dtype.is_narrow_integer else Unary(fn, x, op.results[0].dtype)
 
-    return define(fn.value, element, UNARY[fn], _traits(fn.value))
+    return define(fn.value, element)
 
 
 def _binary(fn: BinaryFn) -> OpDef[NoAttrs]:
@@ -81,7 +82,7 @@ def _binary(fn: BinaryFn) -> OpDef[NoAttrs]:
         other = DType(f"ui{dtype.bits}" if dtype.is_signed else f"i{dtype.bits}")
         return Bitcast(Binary(fn, Bitcast(a, other), Bitcast(b, other), other), dtype)
 
-    return define(fn.value, element, BINARY[fn], _traits(fn.value))
+    return define(fn.value, element)
 
 
 # Integers of fewer than 8 bits are extended to 8: shifts to the right need the extension that brings in the right bits.
@@ -97,28 +98,20 @@ def _counted(fn: UnaryFn, x: Scalar) -> Scalar:
 
 
 EXACT = frozenset({Trait.EXACT})
-_EXACT_FUNCTIONS = frozenset({
-    "abs", "and", "ceil", "complex", "count_leading_zeros", "floor", "imag", "is_finite", "maximum", "minimum",
-    "negate", "not", "or", "popcnt", "real", "remainder", "round_nearest_afz", "round_nearest_even",
-    "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign", "xor",
-})  # fmt: skip
-# Of our vector functions on a CPU, roughly; their order is what matters.
-_COSTS: Mapping[str, float] = {
-    **dict.fromkeys(("divide", "sqrt", "rsqrt", "remainder", "sign"), 4),
-    **dict.fromkeys(("exponential", "tanh", "logistic", "erf", "log", "sine", "cosine"), 10),
-    **dict.fromkeys(("exponential_minus_one", "log_plus_one", "power", "atan2", "tan", "cbrt"), 20),
-}
 
 
-def _traits(name: str) -> frozenset[Trait]:
-    return EXACT if name in _EXACT_FUNCTIONS else frozenset()
+def define(function: Elementwise, element: Callable[[Op[NoAttrs], ElementQuery, int, Index], Scalar]) -> OpDef[NoAttrs]:
+    """Declare the op of an elementwise function by its element rule."""
+    return _plain(function.name, element, function.reference, exact=function.exact, cost=function.cost)
 
 
-def define(
+def _plain(
     name: str,
     element: Callable[[Op[NoAttrs], ElementQuery, int, Index], Scalar],
     function: Callable[..., NDArray[Any]],
-    traits: frozenset[Trait] = frozenset(),
+    *,
+    exact: bool,
+    cost: float = 1.0,
 ) -> OpDef[NoAttrs]:
     """Declare an op without attributes by its element rule, and by a NumPy function of its operands, rounded."""
 
@@ -131,8 +124,8 @@ def define(
         template=Template.ELEMENT,
         element=element,
         reference=plain(reference),
-        traits=traits,
-        cost=_COSTS.get(name, 1.0),
+        traits=EXACT if exact else frozenset(),
+        cost=cost,
     )
 
 
@@ -284,7 +277,7 @@ def _bitcast_reference(op: Op[NoAttrs], inputs: Arrays) -> Arrays:
 OPS = (
     *map(_unary, UnaryFn),
     *map(_binary, BinaryFn),
-    define("select", _select, np.where, EXACT),
+    _plain("select", _select, np.where, exact=True),
     OpDef(
         name="clamp",
         attrs=NoAttrs,

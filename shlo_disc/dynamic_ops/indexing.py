@@ -7,7 +7,8 @@ from functools import reduce
 
 from shlo_disc.dynamic_ops.program import Shape
 from shlo_disc.expr.dim import Data, Dim, const, maximum, minimum, of, product
-from shlo_disc.expr.scalar import Binary, BinaryFn, Const, Convert, FromDim, Index, InRange, Scalar, Select
+from shlo_disc.expr.scalar import Binary, Const, Convert, FromDim, Index, InRange, Scalar, Select
+from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.ir.dtypes import DType
 
 ZERO, ONE = const(0), const(1)

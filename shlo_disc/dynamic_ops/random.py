@@ -20,19 +20,9 @@ from shlo_disc.dynamic_ops.indexing import linear
 from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, NoAttrs, OpDef, Template, Trait, plain
 from shlo_disc.dynamic_ops.program import Op
 from shlo_disc.expr.dim import Dim, const, product
-from shlo_disc.expr.scalar import (
-    Binary,
-    BinaryFn,
-    Compare,
-    Const,
-    Convert,
-    Direction,
-    FromDim,
-    Index,
-    InRange,
-    Scalar,
-    Select,
-)
+from shlo_disc.expr.scalar import Binary, Compare, Const, Convert, FromDim, Index, InRange, Scalar, Select
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.direction import Direction
 from shlo_disc.ir.dtypes import DType, numpy_dtype
 
 U32, U64 = DType.UI32, DType.UI64

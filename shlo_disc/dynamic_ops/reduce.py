@@ -14,10 +14,11 @@ from shlo_disc.dynamic_ops.create import concrete_shape
 from shlo_disc.dynamic_ops.indexing import ONE, ZERO, in_range, select_all
 from shlo_disc.dynamic_ops.opdef import LOOP, Arrays, ElementQuery, NoAttrs, OpDef, RunBody, Template, Trait
 from shlo_disc.dynamic_ops.program import Body, Op, Tensor
-from shlo_disc.dynamic_ops.references.formats import rounded, widened
-from shlo_disc.dynamic_ops.references.functions import maximum, minimum, reduced
 from shlo_disc.expr.dim import Dim, Sym, of
-from shlo_disc.expr.scalar import Arg, BinaryFn, Const, Fold, FoldResult, Index, InRange, Scalar, neutral
+from shlo_disc.expr.scalar import Arg, Const, Fold, FoldResult, Index, InRange, Scalar, neutral
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.references.formats import rounded, widened
+from shlo_disc.functions.references.reference import maximum, minimum, reduced
 from shlo_disc.ir.dtypes import Array
 
 
@@ -81,11 +82,14 @@ def _is_neutral(body: Body, starts: Sequence[Scalar]) -> bool:
     (start,), (op,) = starts, body.ops
     if op.name not in _SIMPLE or set(op.operands) != set(body.arguments) or body.results != op.results:
         return False
-    return isinstance(start, Const) and start.value == neutral(BinaryFn(op.name), start.dtype)
+    return isinstance(start, Const) and start.value == neutral(_SIMPLE[op.name], start.dtype)
 
 
 # Ops with a neutral element, for element rules; the monoids of the reference are a table of its own.
-_SIMPLE = frozenset({"add", "multiply", "and", "or", "maximum", "minimum"})
+_SIMPLE = {
+    fn.value.name: fn
+    for fn in (BinaryFn.ADD, BinaryFn.MULTIPLY, BinaryFn.AND, BinaryFn.OR, BinaryFn.MAXIMUM, BinaryFn.MINIMUM)
+}
 
 
 def _reduce(op: Op[ReduceAttrs], ask: ElementQuery, k: int, index: Index) -> Scalar:

@@ -20,7 +20,6 @@ from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import (
     Arg,
     Binary,
-    BinaryFn,
     Bitcast,
     Compare,
     Const,
@@ -34,8 +33,9 @@ from shlo_disc.expr.scalar import (
     Scalar,
     Select,
     Unary,
-    UnaryFn,
 )
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.kernel import Param, Scratch
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from shlo_disc.emit.spelling import Spelling
 from shlo_disc.expr.dim import of
-from shlo_disc.expr.scalar import Binary, BinaryFn, Compare, Direction, FromDim, Scalar, Select, neutral
+from shlo_disc.expr.scalar import Binary, Compare, FromDim, Scalar, Select, neutral
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.direction import Direction
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.kernel import Reduction, Stage
 

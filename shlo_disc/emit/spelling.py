@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from shlo_disc.diagnostics import NOWHERE, UnsupportedOpError
-from shlo_disc.expr.scalar import BinaryFn, Direction, UnaryFn
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.direction import Direction
+from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir.dtypes import DType
 
 _INFIX: Mapping[BinaryFn, str] = {
@@ -15,70 +17,6 @@ _INFIX: Mapping[BinaryFn, str] = {
     BinaryFn.SUBTRACT: "-",
     BinaryFn.MULTIPLY: "*",
     BinaryFn.DIVIDE: "/",
-}
-
-_UNARY: Mapping[UnaryFn, str] = {
-    UnaryFn.ABS: "abs_",
-    UnaryFn.ACOS: "acos_",
-    UnaryFn.ACOSH: "acosh_",
-    UnaryFn.ASIN: "asin_",
-    UnaryFn.ASIN_ACOS_KERNEL: "asin_acos_kernel_",
-    UnaryFn.ASINH: "asinh_",
-    UnaryFn.ATAN: "atan_",
-    UnaryFn.ATANH: "atanh_",
-    UnaryFn.BESSEL_I1E: "bessel_i1e_",
-    UnaryFn.CBRT: "cbrt_",
-    UnaryFn.CEIL: "ceil_",
-    UnaryFn.COSH: "cosh_",
-    UnaryFn.COSINE: "cos_",
-    UnaryFn.COUNT_LEADING_ZEROS: "clz",
-    UnaryFn.DIGAMMA: "digamma_",
-    UnaryFn.ERF: "erf_",
-    UnaryFn.ERF_INV: "erf_inv_",
-    UnaryFn.ERFC: "erfc_",
-    UnaryFn.EXPONENTIAL: "exp_",
-    UnaryFn.EXPONENTIAL_MINUS_ONE: "expm1_",
-    UnaryFn.FLOOR: "floor_",
-    UnaryFn.IMAG: "imag_",
-    UnaryFn.IS_FINITE: "is_finite",
-    UnaryFn.LGAMMA: "lgamma_",
-    UnaryFn.LOG: "log_",
-    UnaryFn.LOG_PLUS_ONE: "log1p_",
-    UnaryFn.LOGISTIC: "logistic_",
-    UnaryFn.NEGATE: "neg_",
-    UnaryFn.NOT: "not_",
-    UnaryFn.POPCNT: "popcnt",
-    UnaryFn.REAL: "real_",
-    UnaryFn.ROUND_NEAREST_AFZ: "round_afz",
-    UnaryFn.ROUND_NEAREST_EVEN: "round_even",
-    UnaryFn.RSQRT: "rsqrt_",
-    UnaryFn.SIGN: "sign_",
-    UnaryFn.SINE: "sin_",
-    UnaryFn.SINH: "sinh_",
-    UnaryFn.SQRT: "sqrt_",
-    UnaryFn.TAN: "tan_",
-    UnaryFn.TANH: "tanh_",
-}
-
-_BINARY: Mapping[BinaryFn, str] = {
-    BinaryFn.ADD: "add_",
-    BinaryFn.SUBTRACT: "sub_",
-    BinaryFn.MULTIPLY: "mul_",
-    BinaryFn.AND: "and_",
-    BinaryFn.OR: "or_",
-    BinaryFn.XOR: "xor_",
-    BinaryFn.ATAN2: "atan2_",
-    BinaryFn.COMPLEX: "complex_",
-    BinaryFn.DIVIDE: "div_",
-    BinaryFn.MAXIMUM: "max_",
-    BinaryFn.MINIMUM: "min_",
-    BinaryFn.POLYGAMMA: "polygamma_",
-    BinaryFn.POWER: "pow_",
-    BinaryFn.REMAINDER: "rem_",
-    BinaryFn.SHIFT_LEFT: "shl",
-    BinaryFn.SHIFT_RIGHT_ARITHMETIC: "shr_a",
-    BinaryFn.SHIFT_RIGHT_LOGICAL: "shr_l",
-    BinaryFn.ZETA: "zeta_",
 }
 
 _SUFFIX: Mapping[DType, str] = {
@@ -109,8 +47,6 @@ class Spelling:
     """C++ with the prelude's vocabulary, one element at a time."""
 
     infixes: ClassVar[Mapping[BinaryFn, str]] = _INFIX
-    unaries: ClassVar[Mapping[UnaryFn, str]] = _UNARY
-    binaries: ClassVar[Mapping[BinaryFn, str]] = _BINARY
     suffixes: ClassVar[Mapping[DType, str]] = _SUFFIX
     values: ClassVar[Mapping[DType, str]] = _VALUE
     memory: ClassVar[Mapping[DType, str]] = _MEMORY
@@ -170,13 +106,13 @@ class Spelling:
     def unary(self, fn: UnaryFn, x: str, dtype: DType) -> str:
         """A function of one value."""
         del dtype
-        return f"{self.unaries[fn]}({x})"
+        return f"{fn.value.code}({x})"
 
     def binary(self, fn: BinaryFn, a: str, b: str, dtype: DType) -> str:
         """A function of two values."""
         if dtype.is_bool and fn in (BinaryFn.MAXIMUM, BinaryFn.MINIMUM):
             return f"{'or_' if fn is BinaryFn.MAXIMUM else 'and_'}({a}, {b})"
-        return f"{self.binaries[fn]}({a}, {b})"
+        return f"{fn.value.code}({a}, {b})"
 
     def compare(self, direction: Direction, a: str, b: str, dtype: DType, *, total: bool) -> str:
         """A comparison; floats in IEEE's total order if `total`."""

@@ -14,12 +14,10 @@ from shlo_disc.expr.scalar import (
     NO_BOUNDS,
     Arg,
     Binary,
-    BinaryFn,
     Bounds,
     Compare,
     Const,
     Convert,
-    Direction,
     FoldResult,
     FromDim,
     InRange,
@@ -27,8 +25,10 @@ from shlo_disc.expr.scalar import (
     Scalar,
     Select,
     Unary,
-    UnaryFn,
 )
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.direction import Direction
+from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir.dtypes import DType
 
 Known: TypeAlias = tuple[Dim, Dim]

@@ -34,7 +34,9 @@ from shlo_disc.expr.dim import (
     split_constant,
 )
 from shlo_disc.expr.prover import Prover
-from shlo_disc.expr.scalar import Binary, BinaryFn, Compare, Direction, FromDim, Scalar, Select, as_scalar
+from shlo_disc.expr.scalar import Binary, Compare, FromDim, Scalar, Select, as_scalar
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.direction import Direction
 
 
 class Canonical:

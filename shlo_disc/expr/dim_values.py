@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from shlo_disc.expr.dim import Dim, const
 from shlo_disc.expr.facts import Facts
-from shlo_disc.expr.scalar import BinaryFn, Const, Convert, FromDim, Scalar
+from shlo_disc.expr.scalar import Const, Convert, FromDim, Scalar
+from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.ir.dtypes import DType
 
 RING = frozenset({BinaryFn.ADD, BinaryFn.SUBTRACT, BinaryFn.MULTIPLY})

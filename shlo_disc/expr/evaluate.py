@@ -10,7 +10,6 @@ from typing import Any, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from shlo_disc.expr import numpy_math as np_math
 from shlo_disc.expr.dim import Atom, Data, Dim, Sym, const, of
 from shlo_disc.expr.scalar import (
     Arg,
@@ -29,6 +28,7 @@ from shlo_disc.expr.scalar import (
     Select,
     Unary,
 )
+from shlo_disc.functions import numpy_math as np_math
 from shlo_disc.ir.dtypes import numpy_dtype
 
 Value = NDArray[Any]
@@ -101,9 +101,9 @@ def _value(scalar: Scalar, env: Environment) -> Value:
 def _computed(scalar: Unary | Binary | Compare | Convert | Bitcast | ReducePrecision, env: Environment) -> Value:
     match scalar:
         case Unary(fn, x, dtype):
-            return np_math.cast(np_math.UNARY[fn](_value(x, env)), dtype)
+            return np_math.cast(fn.value.evaluate(_value(x, env)), dtype)
         case Binary(fn, a, b, dtype):
-            return np_math.cast(np_math.BINARY[fn](_value(a, env), _value(b, env)), dtype)
+            return np_math.cast(fn.value.evaluate(_value(a, env), _value(b, env)), dtype)
         case Compare(direction, a, b, total):
             return np_math.compare(direction, _value(a, env), _value(b, env), total=total)
         case Convert(x, dtype):

@@ -8,84 +8,18 @@ integers only, because NaN and infinity are values like any other. Traverse with
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import Protocol, TypeAlias
 
 from shlo_disc.expr.dim import Dim, Sym
 from shlo_disc.expr.node import Node
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.direction import Direction
+from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir.dtypes import DType
 
 Index: TypeAlias = tuple[Dim, ...]
 Bounds: TypeAlias = tuple[Dim | None, Dim | None]  # of integers, ends included; None: as far as the type goes
 NO_BOUNDS: Bounds = (None, None)
-
-
-class UnaryFn(Enum):
-    """Functions of one element, by their names in StableHLO or CHLO."""
-
-    ABS = "abs"
-    ACOS = "acos"
-    ACOSH = "acosh"
-    ASIN = "asin"
-    ASIN_ACOS_KERNEL = "_asin_acos_kernel"
-    ASINH = "asinh"
-    ATAN = "atan"
-    ATANH = "atanh"
-    BESSEL_I1E = "bessel_i1e"
-    CBRT = "cbrt"
-    CEIL = "ceil"
-    COSH = "cosh"
-    COSINE = "cosine"
-    COUNT_LEADING_ZEROS = "count_leading_zeros"
-    DIGAMMA = "digamma"
-    ERF = "erf"
-    ERF_INV = "erf_inv"
-    ERFC = "erfc"
-    EXPONENTIAL = "exponential"
-    EXPONENTIAL_MINUS_ONE = "exponential_minus_one"
-    FLOOR = "floor"
-    IMAG = "imag"
-    IS_FINITE = "is_finite"
-    LGAMMA = "lgamma"
-    LOG = "log"
-    LOG_PLUS_ONE = "log_plus_one"
-    LOGISTIC = "logistic"
-    NEGATE = "negate"
-    NOT = "not"
-    POPCNT = "popcnt"
-    REAL = "real"
-    ROUND_NEAREST_AFZ = "round_nearest_afz"
-    ROUND_NEAREST_EVEN = "round_nearest_even"
-    RSQRT = "rsqrt"
-    SIGN = "sign"
-    SINE = "sine"
-    SINH = "sinh"
-    SQRT = "sqrt"
-    TAN = "tan"
-    TANH = "tanh"
-
-
-class BinaryFn(Enum):
-    """Functions of two elements, by their names in StableHLO or CHLO."""
-
-    ADD = "add"
-    AND = "and"
-    ATAN2 = "atan2"
-    COMPLEX = "complex"
-    DIVIDE = "divide"
-    MAXIMUM = "maximum"
-    MINIMUM = "minimum"
-    MULTIPLY = "multiply"
-    OR = "or"
-    POLYGAMMA = "polygamma"
-    POWER = "power"
-    REMAINDER = "remainder"
-    SHIFT_LEFT = "shift_left"
-    SHIFT_RIGHT_ARITHMETIC = "shift_right_arithmetic"
-    SHIFT_RIGHT_LOGICAL = "shift_right_logical"
-    SUBTRACT = "subtract"
-    XOR = "xor"
-    ZETA = "zeta"
 
 
 def neutral(fn: BinaryFn, dtype: DType) -> float | int | bool:
@@ -105,17 +39,6 @@ def neutral(fn: BinaryFn, dtype: DType) -> float | int | bool:
             return True if dtype.is_bool else 2 ** (dtype.bits - dtype.is_signed) - 1
         case _:
             return True if dtype.is_bool else -1 if dtype.is_signed else 2**dtype.bits - 1
-
-
-class Direction(Enum):
-    """`comparison_direction` of StableHLO."""
-
-    EQ = "EQ"
-    NE = "NE"
-    GE = "GE"
-    GT = "GT"
-    LE = "LE"
-    LT = "LT"
 
 
 class Loadable(Protocol):

@@ -14,21 +14,10 @@ from shlo_disc.expr import dim_values
 from shlo_disc.expr.dim import Dim
 from shlo_disc.expr.evaluate import evaluate
 from shlo_disc.expr.facts import Facts, Truth
-from shlo_disc.expr.scalar import (
-    Binary,
-    BinaryFn,
-    Bitcast,
-    Compare,
-    Const,
-    Convert,
-    Direction,
-    FromDim,
-    InRange,
-    Scalar,
-    Select,
-    Unary,
-    UnaryFn,
-)
+from shlo_disc.expr.scalar import Binary, Bitcast, Compare, Const, Convert, FromDim, InRange, Scalar, Select, Unary
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.direction import Direction
+from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir.dtypes import DType
 
 _EXACT_UNARY = frozenset(

@@ -23,12 +23,10 @@ from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import (
     Arg,
     Binary,
-    BinaryFn,
     Bitcast,
     Compare,
     Const,
     Convert,
-    Direction,
     FromDim,
     InRange,
     Load,
@@ -36,9 +34,11 @@ from shlo_disc.expr.scalar import (
     Scalar,
     Select,
     Unary,
-    UnaryFn,
 )
 from shlo_disc.expr.simplify import FALSE, TRUE, binary, in_range, simplify
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.direction import Direction
+from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.kernels.dependence import Dependence
 from shlo_disc.kernels.kernel import Axis, Reduction, RowKernel, Scratch, Stage, Store
 from shlo_disc.kernels.rewrite import ArgRewriter, DimRewriter

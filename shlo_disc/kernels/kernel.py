@@ -11,7 +11,8 @@ from typing import TypeAlias
 
 from shlo_disc.dynamic_ops.contract import ConvAttrs, Precision
 from shlo_disc.expr.dim import Dim, Sym
-from shlo_disc.expr.scalar import NO_BOUNDS, Arg, BinaryFn, Bounds, Scalar
+from shlo_disc.expr.scalar import NO_BOUNDS, Arg, Bounds, Scalar
+from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.ir.dtypes import DType
 
 

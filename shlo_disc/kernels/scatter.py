@@ -14,7 +14,8 @@ from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
 from shlo_disc.expr.dim import Dim, Sym, const, of, product
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.node import Node
-from shlo_disc.expr.scalar import Arg, Binary, BinaryFn, Const, Index, InRange, Load, Scalar
+from shlo_disc.expr.scalar import Arg, Binary, Const, Index, InRange, Load, Scalar
+from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.contraction import epilogue_index, holds_zeros
 from shlo_disc.kernels.dependence import Dependence

@@ -13,18 +13,9 @@ from shlo_disc.dynamic_ops.program import Op, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.expr.dim import Dim, const, of
 from shlo_disc.expr.node import Node
-from shlo_disc.expr.scalar import (
-    Arg,
-    Binary,
-    BinaryFn,
-    Const,
-    Convert,
-    Index,
-    Scalar,
-    Select,
-    Unary,
-    UnaryFn,
-)
+from shlo_disc.expr.scalar import Arg, Binary, Const, Convert, Index, Scalar, Select, Unary
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.kernel import Axis
 from shlo_disc.kernels.rewrite import nodes_of

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shlo_disc.expr.scalar import Arg, Binary, BinaryFn, Compare, Direction, Scalar
+from shlo_disc.expr.scalar import Arg, Binary, Compare, Scalar
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.direction import Direction
 from shlo_disc.kernels.kernel import SortKernel
 from shlo_disc.kernels.rewrite import ArgRewriter, nodes_of
 

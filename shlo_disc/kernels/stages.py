@@ -18,7 +18,8 @@ from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.expr.dim import Dim, Sym, const, of, product
 from shlo_disc.expr.facts import Facts
-from shlo_disc.expr.scalar import Arg, Binary, BinaryFn, Index, Load, Scalar
+from shlo_disc.expr.scalar import Arg, Binary, Index, Load, Scalar
+from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.kernels.groups import Group
 from shlo_disc.kernels.index_set_splitting import Seams, split_at_seams
 from shlo_disc.kernels.kernel import (

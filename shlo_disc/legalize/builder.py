@@ -21,8 +21,9 @@ from shlo_disc.dynamic_ops.size_values import KnownElements
 from shlo_disc.expr.dim import ZERO, Dim, DimLike, Sym, as_dim, const, maximum, minimum, of, symbol
 from shlo_disc.expr.facts import Facts, Truth
 from shlo_disc.expr.naming import is_large
-from shlo_disc.expr.scalar import Const, Direction
+from shlo_disc.expr.scalar import Const
 from shlo_disc.expr.symbol_names import is_symbol_name
+from shlo_disc.functions.direction import Direction
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import BoundsAttr, QuantizedTensorType
 from shlo_disc.ir.dtypes import DType, numpy_dtype

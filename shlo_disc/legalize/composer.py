@@ -14,7 +14,9 @@ from shlo_disc.dynamic_ops.program import Body, Shape, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.dynamic_ops.slices import SliceAttrs
 from shlo_disc.expr.dim import ONE, Dim
-from shlo_disc.expr.scalar import BinaryFn, Direction, UnaryFn
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.direction import Direction
+from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.builder import OpBuilder
 from shlo_disc.legalize.frame import Frame
@@ -36,12 +38,12 @@ class Composer:
 
     def unary(self, fn: UnaryFn, x: Tensor) -> Tensor:
         """Apply a function that keeps the type."""
-        return self.build.one(fn.value, (x,), NoAttrs(), x.shape, x.dtype, self.span)
+        return self.build.one(fn.value.name, (x,), NoAttrs(), x.shape, x.dtype, self.span)
 
     def binary(self, fn: BinaryFn, a: Tensor, b: Tensor | float) -> Tensor:
         """Combine two tensors, or a tensor and a number."""
         other = b if isinstance(b, Tensor) else self.full(b, a.shape, a.dtype)
-        return self.build.one(fn.value, (a, other), NoAttrs(), a.shape, a.dtype, self.span)
+        return self.build.one(fn.value.name, (a, other), NoAttrs(), a.shape, a.dtype, self.span)
 
     def add(self, a: Tensor, b: Tensor | float) -> Tensor:
         """A + b."""

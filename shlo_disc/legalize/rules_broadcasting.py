@@ -8,19 +8,15 @@ from shlo_disc.dynamic_ops.elementwise import CompareAttrs
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.expr.dim import ONE, Dim, maximum, minimum
-from shlo_disc.expr.scalar import Direction
+from shlo_disc.functions.direction import Direction
+from shlo_disc.functions.record import Prefix
+from shlo_disc.functions.table import BY_OP
 from shlo_disc.ir import core as ir
 from shlo_disc.legalize.attribute_values import integers, string
 from shlo_disc.legalize.builder import Bound
 from shlo_disc.legalize.frame import Frame, Rule
 from shlo_disc.legalize.rules_elementwise import demand_meaning, result_dtype
 from shlo_disc.legalize.rules_move import broadcast, stated
-
-_PREFIX = "chlo.broadcast_"
-_BINARY = (
-    "add and atan2 complex divide maximum minimum multiply next_after or polygamma power remainder shift_left "
-    "shift_right_arithmetic shift_right_logical subtract xor zeta"
-)
 
 
 def _joined(frame: Frame, a: Dim, b: Dim) -> Dim:
@@ -62,8 +58,8 @@ def _operands(frame: Frame, op: ir.Op) -> tuple[Tensor, ...]:
 
 def _binary(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     a, b = _operands(frame, op)
-    name = op.name.removeprefix(_PREFIX)
-    demand_meaning(op, name)
+    name = op.name.removeprefix(Prefix.BROADCASTING)
+    demand_meaning(op, name, a)
     return [frame.build.one(name, (a, b), NoAttrs(), a.shape, result_dtype(op), op.span)]
 
 
@@ -82,7 +78,7 @@ def _select(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 
 RULES: Mapping[str, Rule] = {
-    **{_PREFIX + name: _binary for name in _BINARY.split()},
-    _PREFIX + "compare": _compare,
-    _PREFIX + "select": _select,
+    **{name: _binary for name, (_, op) in BY_OP.items() if op.prefix is Prefix.BROADCASTING},
+    Prefix.BROADCASTING + "compare": _compare,
+    Prefix.BROADCASTING + "select": _select,
 }

@@ -8,7 +8,8 @@ from string import ascii_letters
 from shlo_disc.diagnostics import VerifyError
 from shlo_disc.dynamic_ops.contract import DotAttrs, Precision, free_dims
 from shlo_disc.dynamic_ops.program import Shape, Tensor
-from shlo_disc.expr.scalar import BinaryFn, Direction
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.direction import Direction
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.attribute_values import Fields, string

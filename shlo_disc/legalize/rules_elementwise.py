@@ -12,7 +12,10 @@ from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Relation, Shape, Tensor
 from shlo_disc.dynamic_ops.size_values import Computed, KnownElements
 from shlo_disc.expr.dim import ONE, Dim, const
-from shlo_disc.expr.scalar import BinaryFn, Direction, UnaryFn
+from shlo_disc.functions.composed import ComposedFn
+from shlo_disc.functions.direction import Direction
+from shlo_disc.functions.record import Prefix
+from shlo_disc.functions.table import BY_NAME, BY_OP
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import DenseAttr, FloatAttr, IntegerAttr
 from shlo_disc.ir.dtypes import DType
@@ -38,27 +41,29 @@ def _shape(frame: Frame, op: ir.Op, tensors: Sequence[Tensor]) -> Shape:
     return frame.build.declared(shape, op.results[0].type, f"the result of {op.name}", op.span)
 
 
-def demand_meaning(op: ir.Op, name: str) -> None:
-    """Refuse an elementwise op on types that the specification lists and gives no meaning for."""
-    dtype = result_dtype(op)
-    if dtype.is_complex and name in ("bessel_i1e", "remainder"):
-        raise UnsupportedOpError(f"op '{op.name}' is supported for real numbers only, found {dtype.value}", op.span)
-    if name.startswith("shift_") and not dtype.is_integer:  # CHLO's form takes any tensors
-        raise UnsupportedOpError(f"op '{op.name}' is supported for integers only, found {dtype.value}", op.span)
-    if dtype.bits == 6 and name == "next_after":  # it computes with the bits as an integer
+def demand_meaning(op: ir.Op, name: str, x: Tensor) -> None:
+    """Refuse an elementwise function of elements that its op takes and no specification gives a meaning for."""
+    dtype, reference = x.dtype, BY_NAME[name].reference
+    if not reference.takes(dtype):
+        raise UnsupportedOpError(
+            f"op '{op.name}' is supported for {reference.kinds} only, found {dtype.value}", op.span
+        )
+    if dtype.bits == 6 and name == ComposedFn.NEXT_AFTER.value.name:  # it computes with the bits as an integer
         raise UnsupportedOpError(f"op '{op.name}' is not supported for floats of 6 bits, found {dtype.value}", op.span)
 
 
-def _plain(frame: Frame, op: ir.Op) -> Sequence[Bound]:
-    demand_meaning(op, short_name(op))
+def _function(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     tensors = frame.tensors(op.operands)
+    demand_meaning(op, short_name(op), tensors[0])
     shape = _shape(frame, op, tensors)
     return [frame.build.one(short_name(op), tensors, NoAttrs(), shape, result_dtype(op), op.span)]
 
 
 def _convert(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     (x,), dtype = frame.tensors(op.operands), result_dtype(op)
-    return [x] if x.dtype is dtype else _plain(frame, op)
+    if x.dtype is dtype:
+        return [x]
+    return [frame.build.one("convert", (x,), NoAttrs(), _shape(frame, op, (x,)), dtype, op.span)]
 
 
 def _select(frame: Frame, op: ir.Op) -> Sequence[Bound]:
@@ -164,15 +169,8 @@ def assertion(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     return []
 
 
-# Each has its StableHLO or DHLO namesake's meaning. (bessel_i1e of complex numbers has none.)
-_CHLO = (
-    "_asin_acos_kernel acos acosh asin asinh atan atanh bessel_i1e conj cosh digamma erf erf_inv erfc is_inf "
-    "is_neg_inf is_pos_inf lgamma mulhi next_after polygamma sinh square tan zeta"
-)
-
 RULES: Mapping[str, Rule] = {
-    **{f"stablehlo.{fn.value}": _plain for fn in (*UnaryFn, *BinaryFn)},
-    **{f"chlo.{name}": _plain for name in _CHLO.split()},
+    **{name: _function for name, (_, op) in BY_OP.items() if op.prefix is not Prefix.BROADCASTING},
     "stablehlo.convert": _convert,
     "stablehlo.select": _select,
     "stablehlo.clamp": _clamp,

@@ -14,7 +14,8 @@ from shlo_disc.dynamic_ops.linear_algebra import LapackAttrs
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.expr.dim import const, minimum
-from shlo_disc.expr.scalar import Direction, UnaryFn
+from shlo_disc.functions.direction import Direction
+from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.attribute_values import string
 from shlo_disc.legalize.builder import tensor_type

@@ -10,7 +10,7 @@ import numpy as np
 from shlo_disc.diagnostics import VerifyError
 from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.expr.dim import product
-from shlo_disc.expr.scalar import UnaryFn
+from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import FloatAttr
 from shlo_disc.ir.dtypes import DType

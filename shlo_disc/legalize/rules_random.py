@@ -11,7 +11,9 @@ from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Shape, Tensor
 from shlo_disc.dynamic_ops.random import RngAlgorithm, RngBitsAttrs, RngStateAttrs
 from shlo_disc.expr.dim import ONE, ZERO, Dim, const, maximum, minimum, product
-from shlo_disc.expr.scalar import BinaryFn, Direction, UnaryFn
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.direction import Direction
+from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.attribute_values import string

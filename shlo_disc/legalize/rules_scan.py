@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Body, Shape, Tensor
 from shlo_disc.expr.dim import ONE, Dim, const
-from shlo_disc.expr.scalar import BinaryFn, Direction
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.direction import Direction
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.attribute_values import integer, integers

@@ -10,7 +10,7 @@ from shlo_disc.dynamic_ops.order import SortAttrs
 from shlo_disc.dynamic_ops.program import Body, Tensor
 from shlo_disc.dynamic_ops.slices import SliceAttrs
 from shlo_disc.expr.dim import ONE, ZERO, Dim, const
-from shlo_disc.expr.scalar import Direction
+from shlo_disc.functions.direction import Direction
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import BoolAttr, IntegerAttr
 from shlo_disc.ir.dtypes import DType

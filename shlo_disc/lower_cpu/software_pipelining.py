@@ -17,7 +17,8 @@ from shlo_disc.emit.emitter import EXACT
 from shlo_disc.emit.scopes import INDENT, clean
 from shlo_disc.expr.dim import Sym, of
 from shlo_disc.expr.node import Node
-from shlo_disc.expr.scalar import Arg, Load, Scalar, Unary, UnaryFn
+from shlo_disc.expr.scalar import Arg, Load, Scalar, Unary
+from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.kernels.dependence import Dependence
 from shlo_disc.kernels.kernel import Axis, RowKernel, Scratch, Stage
 from shlo_disc.kernels.rewrite import DimRewriter, nodes_of

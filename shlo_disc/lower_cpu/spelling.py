@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shlo_disc.emit.spelling import Spelling
-from shlo_disc.expr.scalar import BinaryFn
+from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.ir.dtypes import DType
 
 LANES = 16

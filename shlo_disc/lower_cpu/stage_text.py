@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from shlo_disc.emit.reductions import combine, identity, levels
 from shlo_disc.emit.scopes import INDENT, Scope
-from shlo_disc.expr.scalar import BinaryFn
+from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.kernel import Axis, Reduction, Scratch, Stage, Store
 from shlo_disc.kernels.simplify_kernel import stage_formulas

@@ -7,18 +7,8 @@ from collections.abc import Collection, Iterable
 from shlo_disc.emit.emitter import is_guard
 from shlo_disc.expr.dim import Dim, FloorDiv, Max, Min, Mod, Sym, of
 from shlo_disc.expr.node import Node
-from shlo_disc.expr.scalar import (
-    BinaryFn,
-    Bitcast,
-    Convert,
-    Fold,
-    FoldResult,
-    FromDim,
-    InRange,
-    Load,
-    Scalar,
-    Select,
-)
+from shlo_disc.expr.scalar import Bitcast, Convert, Fold, FoldResult, FromDim, InRange, Load, Scalar, Select
+from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.dependence import Dependence
 from shlo_disc.kernels.kernel import Axis, Reduction, Stage, Store

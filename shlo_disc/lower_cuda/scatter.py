@@ -21,7 +21,8 @@ from shlo_disc.emit.naming import NAME
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim, const, minimum, product
 from shlo_disc.expr.facts import Facts
-from shlo_disc.expr.scalar import Arg, Binary, BinaryFn, Scalar
+from shlo_disc.expr.scalar import Arg, Binary, Scalar
+from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.host_ir import Command, Copy, Fill, GridLaunch, Guard, Variant
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.dependence import Dependence

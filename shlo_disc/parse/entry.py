@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from shlo_disc.functions.record import Prefix
+from shlo_disc.functions.table import ARITY, BY_OP
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,24 @@ def entries(
 ) -> tuple[OpSyntax, ...]:
     """Describe ops that differ in nothing but their names."""
     return tuple([OpSyntax(f"{dialect}.{name}", signature, form, attributes) for name in names.split()])
+
+
+def elementwise(
+    prefix: Prefix, form: str, own_forms: Mapping[str, str] | None = None, attributes: str = ""
+) -> tuple[OpSyntax, ...]:
+    """Describe the ops of elementwise functions whose names begin with a prefix; some have a form of their own."""
+    return tuple(
+        [
+            OpSyntax(
+                name,
+                f"{ARITY[function.name]} 1",
+                (own_forms or {}).get(function.name, form),
+                "result_accuracy" if op.accuracy else attributes,
+            )
+            for name, (function, op) in BY_OP.items()
+            if op.prefix is prefix
+        ]
+    )
 
 
 # How forms commonly end: with one type for all values, or with the types of operands and results.

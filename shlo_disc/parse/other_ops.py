@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from shlo_disc.parse.entry import ARROW, FUNCTIONAL, OpSyntax, entries
-
-_CHLO_UNARY = (
-    "_asin_acos_kernel acos acosh asin asinh atan atanh bessel_i1e conj cosh digamma erf erf_inv erfc is_inf "
-    "is_neg_inf is_pos_inf lgamma sinh square tan"
-)
-_CHLO_BROADCASTING = (
-    "add and atan2 complex divide maximum minimum multiply next_after or polygamma power remainder shift_left "
-    "shift_right_arithmetic shift_right_logical subtract xor zeta"
-)
+from shlo_disc.functions.record import Prefix
+from shlo_disc.parse.entry import ARROW, FUNCTIONAL, OpSyntax, elementwise, entries
 
 CHLO = (
-    *entries("chlo", _CHLO_UNARY, "1 1", ARROW),
-    *entries("chlo", "mulhi next_after polygamma zeta", "2 1", ARROW),
-    *entries(
-        "chlo",
-        " ".join([f"broadcast_{name}" for name in _CHLO_BROADCASTING.split()]),
-        "2 1",
-        FUNCTIONAL,
-        "broadcast_dimensions:i64s",
-    ),
+    *elementwise(Prefix.CHLO, ARROW),
+    *elementwise(Prefix.BROADCASTING, FUNCTIONAL, attributes="broadcast_dimensions:i64s"),
     OpSyntax(
         "chlo.broadcast_compare",
         "2 1",

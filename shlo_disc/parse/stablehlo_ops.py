@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from shlo_disc.parse.entry import FUNCTIONAL, SAME, OpSyntax, entries
+from shlo_disc.functions.record import Prefix
+from shlo_disc.parse.entry import FUNCTIONAL, SAME, OpSyntax, elementwise, entries
 
-_ROUNDED = "cbrt cosine exponential exponential_minus_one log log_plus_one logistic rsqrt sine sqrt tan tanh"
-_UNARY = (
-    "abs ceil convert count_leading_zeros floor imag is_finite negate not popcnt real round_nearest_afz "
-    "round_nearest_even sign uniform_dequantize uniform_quantize"
-)
-_BINARY = (
-    "add and atan2 divide maximum minimum multiply or power remainder shift_left "
-    "shift_right_arithmetic shift_right_logical subtract xor"
-)
 _WINDOW = "window_dimensions:i64s window_strides:i64s padding"
 _CONVOLUTION = (
     "batch_group_count feature_group_count precision_config window_strides:i64s lhs_dilation:i64s rhs_dilation:i64s "
@@ -22,12 +14,10 @@ _GROUPS = "replica_groups channel_handle"
 _SENT = "channel_handle is_host_transfer source_target_pairs"
 
 _ELEMENTWISE = (
-    *entries("stablehlo", _ROUNDED, "1 1", SAME, "result_accuracy"),
-    *entries("stablehlo", _UNARY, "1 1", SAME),
-    *entries("stablehlo", _BINARY, "2 1", SAME),
+    *elementwise(Prefix.STABLEHLO, SAME, {"complex": " {operands}{attr-dict} : {complex}"}),
+    *entries("stablehlo", "convert uniform_dequantize uniform_quantize", "1 1", SAME),
     OpSyntax("stablehlo.clamp", "3 1", SAME),
     OpSyntax("stablehlo.select", "3 1", " {operands}{attr-dict} : {select}"),
-    OpSyntax("stablehlo.complex", "2 1", " {operands}{attr-dict} : {complex}"),
     OpSyntax(
         "stablehlo.compare",
         "2 1",

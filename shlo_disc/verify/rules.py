@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from enum import Flag, auto
 from typing import TypeAlias
 
 from shlo_disc.ir.attributes import (
@@ -41,34 +40,10 @@ from shlo_disc.ir.attributes import (
     UnrankedTensorType,
 )
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.ir.type_kind import TypeKind
 from shlo_disc.verify.view import OpView, Refusal
 
 Check: TypeAlias = Callable[[OpView], Refusal | None]
-
-
-class TypeKind(Flag):
-    """Types that a slot takes."""
-
-    BOOL = auto()
-    SIGNED = auto()
-    UNSIGNED = auto()
-    FLOAT = auto()
-    COMPLEX = auto()
-    PER_TENSOR = auto()
-    PER_AXIS = auto()
-    INDEX = auto()  # `tensor<…xindex>`: shape operands of older programs
-    TOKEN = auto()
-    TUPLE = auto()
-    BUFFER = auto()
-    FUTURE = auto()
-    UNRANKED = auto()  # `tensor<*xf32>`; beside it stands what the elements are
-    OTHER = auto()  # anything else: types of other dialects, tuples of such
-    INTEGER = SIGNED | UNSIGNED
-    QUANTIZED = PER_TENSOR | PER_AXIS
-    PLAIN = BOOL | INTEGER | FLOAT | COMPLEX
-    UNIFORM = PLAIN | PER_TENSOR  # a place in the tensor says nothing about what its elements mean
-    TENSOR = PLAIN | QUANTIZED
-    MEMBER = TENSOR | TOKEN | TUPLE | BUFFER | UNRANKED  # of a tuple
 
 
 _NAMES: Mapping[TypeKind, str] = {  # those of several kinds first

@@ -19,8 +19,9 @@ from shlo_disc.ir.attributes import (
 )
 from shlo_disc.ir.core import Op, Value
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.ir.type_kind import TypeKind
 from shlo_disc.parse.spelling import spell_attribute, spell_type
-from shlo_disc.verify.rules import AttributeSlot, Rules, Slot, TypeKind, describe, describe_attributes, kind_of
+from shlo_disc.verify.rules import AttributeSlot, Rules, Slot, describe, describe_attributes, kind_of
 from shlo_disc.verify.types import Tensor, is_sized
 from shlo_disc.verify.view import Refusal
 

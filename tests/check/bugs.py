@@ -15,7 +15,8 @@ from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
 from shlo_disc.dynamic_ops.registry import OPS
 from shlo_disc.emit.reductions import identity
 from shlo_disc.emit.spelling import Spelling
-from shlo_disc.expr.scalar import Binary, BinaryFn, Const, Index, Scalar
+from shlo_disc.expr.scalar import Binary, Const, Index, Scalar
+from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.kernel import Reduction
 from shlo_disc.lower_cpu import stage_text

@@ -32,6 +32,26 @@ def test_a_process_that_ends_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
             )
 
 
+def test_an_interrupted_request_has_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A campaign whose patience ended took the answers to one program for those to the next, or waited for ever."""
+
+    def constant(value: int) -> Module:
+        lines = (f"%0 = stablehlo.constant dense<{value}> : tensor<i32>", "return %0 : tensor<i32>")
+        return parse(f"func.func @main() -> tensor<i32> {{ {chr(10).join(lines)} }}")
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with worker.Worker(TARGET, 60) as other:
+        with monkeypatch.context() as patch:
+            patch.setattr(worker.select, "select", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                other.run("interpreter", constant(1), ())
+        found = other.run("interpreter", constant(2), ())
+        assert not isinstance(found, Stop)
+        assert found[0] == 2
+
+
 def job(folder: Path) -> Job:
     settings = Settings(7, TARGET, ways=("compiled",), out=folder)
     return Job(settings, InProcess(standard_ways(TARGET, fast_xla=True)))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from shlo_disc.expr import special_functions
+from shlo_disc.functions import special_functions
 
 Floats: TypeAlias = NDArray[Any]
 SURE = 0.6  # a distance in ulp beyond which a library's value is looked at again

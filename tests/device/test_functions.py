@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shlo_disc.expr import special_functions
+from shlo_disc.functions import special_functions
 from tests.conftest import SEED
 from tests.device.compilers import COMPILERS, UNOPTIMIZED, build
 from tests.device.oracles import SPECIAL, SPECIAL_OF_TWO, WIDER, WIDER_OF_TWO, errors, errors_of_two

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shlo_disc.expr import numpy_math
+from shlo_disc.functions import numpy_math
 from shlo_disc.ir.dtypes import DType, numpy_dtype
 from tests.device.compilers import COMPILERS, build
 

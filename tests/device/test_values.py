@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shlo_disc.expr import numpy_math
-from shlo_disc.expr.scalar import BinaryFn, Direction, UnaryFn
+from shlo_disc.functions import numpy_math
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.direction import Direction
+from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir.dtypes import DType, numpy_dtype
 from tests.device.compilers import COMPILERS, build
 
@@ -171,7 +173,7 @@ def test_binary(apply: Apply, dtype: DType) -> None:
     a, b = pairs(dtype)
     for fn in binaries(dtype):
         with np.errstate(all="ignore"):
-            wanted = numpy_math.BINARY[fn](a, b)
+            wanted = fn.value.evaluate(a, b)
         check(apply(f"{BINARY[fn]}{SUFFIX[dtype]}", dtype, a, b), wanted)
 
 
@@ -180,7 +182,7 @@ def test_unary(apply: Apply, dtype: DType) -> None:
     x = samples(dtype)
     for fn, name in UNARY.items():
         with np.errstate(all="ignore"):
-            check(apply(f"{name}{SUFFIX[dtype]}", dtype, x), numpy_math.UNARY[fn](x))
+            check(apply(f"{name}{SUFFIX[dtype]}", dtype, x), fn.value.evaluate(x))
 
 
 @pytest.mark.parametrize("dtype", TYPES)

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from shlo_disc.dynamic_ops.elementwise import CompareAttrs, ReducePrecisionAttrs
-from shlo_disc.dynamic_ops.references.functions import BINARY, UNARY, Reference
-from shlo_disc.expr.scalar import BinaryFn, Direction, UnaryFn
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.direction import Direction
+from shlo_disc.functions.references.reference import Reference
+from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir.dtypes import DType, numpy_dtype
 from tests.dynamic_ops.sampling import F32, I32, NONE, Array, Sample, booleans, floats, integers, sample
 
@@ -86,18 +88,20 @@ def _operands(reference: Reference, *, is_binary: bool) -> Iterator[tuple[DType,
 
 
 def _unary() -> Iterator[Sample]:
-    for fn, reference in UNARY.items():
+    for fn in UnaryFn:
+        reference = fn.value.reference
         for dtype, x in _operands(reference, is_binary=False):
-            yield sample(fn.value, [x], NONE, x.shape, _result(fn, dtype))
+            yield sample(fn.value.name, [x], NONE, x.shape, _result(fn, dtype))
             if dtype.is_complex:
-                yield sample(fn.value, [x.reshape(2, -1)], NONE, (2, x.size // 2), _result(fn, dtype))
+                yield sample(fn.value.name, [x.reshape(2, -1)], NONE, (2, x.size // 2), _result(fn, dtype))
         if reference.floats is not None:
             for shape in ((0,), (1,), (2, 7)):
-                yield sample(fn.value, [floats(*shape)], NONE, shape, _result(fn, F32))
+                yield sample(fn.value.name, [floats(*shape)], NONE, shape, _result(fn, F32))
 
 
 def _binary() -> Iterator[Sample]:
-    for fn, reference in BINARY.items():
+    for fn in BinaryFn:
+        reference = fn.value.reference
         for dtype, x in _operands(reference, is_binary=True):
             if fn in _INEXACT and dtype.is_complex:
                 a, b = finite_pairs(fn, dtype)
@@ -105,14 +109,14 @@ def _binary() -> Iterator[Sample]:
                 a, b = crossed(x[:2], x[:2], 4)
             else:
                 a, b = crossed(x, small(dtype) if dtype.is_integer else x, 120)
-            yield sample(fn.value, [a, b], NONE, a.shape, _result(fn, dtype))
+            yield sample(fn.value.name, [a, b], NONE, a.shape, _result(fn, dtype))
         if reference.floats is not None:
             for shape in ((0,), (1,), (2, 7)):
                 pair = [floats(*shape), floats(*shape, seed=1)[::-1].copy()]
-                yield sample(fn.value, pair, NONE, shape, _result(fn, F32))
+                yield sample(fn.value.name, pair, NONE, shape, _result(fn, F32))
             for dtype in _NARROW if fn is not BinaryFn.COMPLEX else ():
                 pair = list(crossed(near(dtype), near(dtype), 20))
-                yield sample(fn.value, pair, NONE, pair[0].shape)
+                yield sample(fn.value.name, pair, NONE, pair[0].shape)
 
 
 def _limits() -> Iterator[Sample]:
@@ -120,7 +124,7 @@ def _limits() -> Iterator[Sample]:
     for dtype in (F32, DType.F64):
         x, q = np.array([10001, 10001, 10001, 1e30, 1e30, 180, 88]), np.array([-0.7, -0.3, -0.5, 1.5, -0.5, 50, -120.5])
         for fn, first in ((BinaryFn.ZETA, x), (BinaryFn.POLYGAMMA, x - 1)):
-            yield sample(fn.value, [y.astype(numpy_dtype(dtype)) for y in (first, q)], NONE, (7,))
+            yield sample(fn.value.name, [y.astype(numpy_dtype(dtype)) for y in (first, q)], NONE, (7,))
         base = np.array([-0.0, -np.inf, 0.0, np.inf, np.nan, 1.0], numpy_dtype(dtype))
         for exponent in (0.5, -0.5, 0.0, np.nan):
             yield sample("power", [base, np.full_like(base, exponent)], NONE, (6,))

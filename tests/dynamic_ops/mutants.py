@@ -15,10 +15,8 @@ from shlo_disc.expr.dim import const
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import (
     Binary,
-    BinaryFn,
     Compare,
     Const,
-    Direction,
     Fold,
     FromDim,
     InRange,
@@ -28,6 +26,8 @@ from shlo_disc.expr.scalar import (
     Select,
     Unary,
 )
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.direction import Direction
 from shlo_disc.ir.dtypes import DType
 from tests.dynamic_ops.facets import Array, Rule, agree, by_reference, formula, value
 from tests.dynamic_ops.samples import SAMPLES
@@ -128,12 +128,12 @@ def _faults(sample: Sample, node: Node) -> Iterator[tuple[str, Node]]:
                 other = (*index[:axis], (at + 1) % size, *index[axis + 1 :])
                 yield f"neighbour along {axis} of {source.name}", replace(node, index=other)
         case Unary(_, x, dtype) if x.dtype is dtype:
-            yield f"no {node.fn.value}", x
+            yield f"no {node.fn.value.name}", x
         case Binary(fn, a, _, dtype):
             if fn in OTHER_FUNCTION and not (dtype.is_bool and fn not in (BinaryFn.AND, BinaryFn.OR)):
-                yield f"{OTHER_FUNCTION[fn].value} for {fn.value}", replace(node, fn=OTHER_FUNCTION[fn])
+                yield f"{OTHER_FUNCTION[fn].value.name} for {fn.value.name}", replace(node, fn=OTHER_FUNCTION[fn])
             if a.dtype is dtype:
-                yield f"no second operand of {fn.value}", a
+                yield f"no second operand of {fn.value.name}", a
         case Compare():
             yield f"not {node.direction.value}", replace(node, direction=OTHER_DIRECTION[node.direction])
         case Select(_, then, other):

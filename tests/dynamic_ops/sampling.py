@@ -14,7 +14,7 @@ from shlo_disc.dynamic_ops.elementwise import CompareAttrs
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Body, Op, Tensor
 from shlo_disc.expr.dim import Dim, const
-from shlo_disc.expr.scalar import Direction
+from shlo_disc.functions.direction import Direction
 from shlo_disc.ir.dtypes import DType, numpy_dtype
 
 Array = NDArray[Any]

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, TypeAlias
 
 import pytest
 from numpy.typing import NDArray
 
-from shlo_disc.dynamic_ops.references import functions
-from shlo_disc.dynamic_ops.references.functions import Reference
 from shlo_disc.dynamic_ops.registry import OPS
-from shlo_disc.expr import numpy_math
-from shlo_disc.expr.scalar import BinaryFn, UnaryFn
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.references.reference import Reference
+from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir.dtypes import DType
 from tests.dynamic_ops.mutants import is_seen, unseen_faults
 
@@ -43,11 +42,11 @@ def test_every_fault_of_a_formula_is_seen(name: str) -> None:
 
 def _alike(name: str) -> Iterator[str]:
     """The other ops with as many operands and no attributes, as this one has."""
-    table = UnaryFn if name in {fn.value for fn in UnaryFn} else BinaryFn
-    yield from (fn.value for fn in table if fn.value != name)
+    table = UnaryFn if name in {fn.value.name for fn in UnaryFn} else BinaryFn
+    yield from (fn.value.name for fn in table if fn.value.name != name)
 
 
-@pytest.mark.parametrize("name", [fn.value for table in (UnaryFn, BinaryFn) for fn in table])
+@pytest.mark.parametrize("name", [fn.value.name for table in (UnaryFn, BinaryFn) for fn in table])
 def test_the_rule_of_another_op_is_seen(name: str) -> None:
     assert not [other for other in _alike(name) if not is_seen(name, rule=OPS[other].element)]
 
@@ -56,16 +55,14 @@ def _kinds(reference: Reference) -> set[str]:
     return {one.name for one in fields(reference) if getattr(reference, one.name) is not None} & KINDS.keys()
 
 
-@pytest.mark.parametrize("fn", [*UnaryFn, *BinaryFn], ids=lambda fn: fn.value)
-def test_another_entry_of_the_table_is_seen(fn: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    name = "UNARY" if isinstance(fn, UnaryFn) else "BINARY"
-    table: Mapping[Any, Function] = getattr(numpy_math, name)
-    references: Mapping[Any, Reference] = getattr(functions, name)
+@pytest.mark.parametrize("fn", [*UnaryFn, *BinaryFn], ids=lambda fn: fn.value.name)
+def test_the_evaluation_of_another_function_is_seen(fn: UnaryFn | BinaryFn, monkeypatch: pytest.MonkeyPatch) -> None:
     unseen = list[tuple[str, str]]()
-    for kind in sorted(_kinds(references[fn])):
-        for other, reference in references.items():
-            if other is not fn and kind in _kinds(reference):
-                monkeypatch.setattr(numpy_math, name, {**table, fn: table[other]})
-                if not is_seen(fn.value, kind=KINDS[kind]):
-                    unseen.append((kind, other.value))
+    for kind in sorted(_kinds(fn.value.reference)):
+        for other in type(fn):
+            if other is not fn and kind in _kinds(other.value.reference):
+                with monkeypatch.context() as patch:
+                    patch.setattr(fn, "_value_", replace(fn.value, evaluate=other.value.evaluate))
+                    if not is_seen(fn.value.name, kind=KINDS[kind]):
+                        unseen.append((kind, other.value.name))
     assert not unseen

@@ -11,7 +11,8 @@ from shlo_disc.dynamic_ops.elementwise import CompareAttrs
 from shlo_disc.dynamic_ops.order import ScatterAttrs, SelectAndScatterAttrs, SortAttrs
 from shlo_disc.dynamic_ops.program import Body, Op
 from shlo_disc.dynamic_ops.registry import definition
-from shlo_disc.expr.scalar import Const, Direction
+from shlo_disc.expr.scalar import Const
+from shlo_disc.functions.direction import Direction
 from shlo_disc.ir.dtypes import DType
 from tests.dynamic_ops.facets import run_body
 from tests.dynamic_ops.sampling import ADD, F32, I32, NONE, Array, body, dims, sample, tensor

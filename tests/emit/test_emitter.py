@@ -16,21 +16,10 @@ from shlo_disc.device import headers
 from shlo_disc.emit.indices import size_name
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, minimum, of, symbol
 from shlo_disc.expr.evaluate import evaluate
-from shlo_disc.expr.scalar import (
-    Binary,
-    BinaryFn,
-    Compare,
-    Const,
-    Convert,
-    Direction,
-    FromDim,
-    InRange,
-    Load,
-    Scalar,
-    Select,
-    Unary,
-    UnaryFn,
-)
+from shlo_disc.expr.scalar import Binary, Compare, Const, Convert, FromDim, InRange, Load, Scalar, Select, Unary
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.direction import Direction
+from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir.dtypes import DType, numpy_dtype
 from shlo_disc.kernels.kernel import Axis, Param, RowKernel, Stage, Store
 from shlo_disc.lower_cpu.rows import RowPrinter, extent

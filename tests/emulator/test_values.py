@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from shlo_disc.expr import numpy_math
+from shlo_disc.functions import numpy_math
 from tests.emulator.device import SCHEDULES, Schedule
 from tests.emulator.run import launch, poisoned
 from tests.emulator.texts import HEAD, body

@@ -17,19 +17,19 @@ from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import (
     NO_BOUNDS,
     Binary,
-    BinaryFn,
     Bounds,
     Compare,
     Const,
     Convert,
-    Direction,
     FromDim,
     Load,
     Scalar,
     Select,
     Unary,
-    UnaryFn,
 )
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.direction import Direction
+from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir.dtypes import DType, numpy_dtype
 
 N = symbol("n")

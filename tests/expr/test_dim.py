@@ -26,7 +26,8 @@ from shlo_disc.expr.dim import (
 )
 from shlo_disc.expr.naming import extremes, is_huge, is_large
 from shlo_disc.expr.prover import Prover
-from shlo_disc.expr.scalar import Arg, Binary, BinaryFn, Const, FromDim, Scalar
+from shlo_disc.expr.scalar import Arg, Binary, Const, FromDim, Scalar
+from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.size_expr import SizeExpr, SizeOp
 from tests.expr.trees import NAMES, Tree, by_symbol, dim_of, evaluate, trees, values

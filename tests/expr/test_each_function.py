@@ -14,7 +14,9 @@ from shlo_disc.expr.dim import Dim, const, symbol
 from shlo_disc.expr.evaluate import evaluate
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.intervals import Interval, quotient, remainder, times
-from shlo_disc.expr.scalar import Binary, BinaryFn, Load, Scalar, Unary, UnaryFn
+from shlo_disc.expr.scalar import Binary, Load, Scalar, Unary
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir.dtypes import DType, numpy_dtype
 from tests.expr.test_bounds import BINARY, UNARY, Source
 

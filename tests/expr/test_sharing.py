@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from shlo_disc.expr.dim import Sym, maximum, symbol
 from shlo_disc.expr.evaluate import evaluate
-from shlo_disc.expr.scalar import Arg, Binary, BinaryFn, Scalar
+from shlo_disc.expr.scalar import Arg, Binary, Scalar
+from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.ir.dtypes import DType
 
 

@@ -16,22 +16,10 @@ from shlo_disc.expr import simplify as make
 from shlo_disc.expr.dim import Dim, Sym, const, symbol
 from shlo_disc.expr.evaluate import Value, evaluate
 from shlo_disc.expr.facts import Facts
-from shlo_disc.expr.scalar import (
-    Arg,
-    Binary,
-    BinaryFn,
-    Bitcast,
-    Compare,
-    Const,
-    Convert,
-    Direction,
-    FromDim,
-    InRange,
-    Scalar,
-    Select,
-    Unary,
-    UnaryFn,
-)
+from shlo_disc.expr.scalar import Arg, Binary, Bitcast, Compare, Const, Convert, FromDim, InRange, Scalar, Select, Unary
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.direction import Direction
+from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir.dtypes import DType, numpy_dtype
 
 pytestmark = pytest.mark.quick

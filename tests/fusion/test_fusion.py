@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 from jax import lax
 
-from shlo_disc.expr.scalar import Unary, UnaryFn
+from shlo_disc.expr.scalar import Unary
+from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.fusion.fuse import MERGED, REPEATED
 from shlo_disc.kernels.groups import Group, GroupKind
 from shlo_disc.kernels.kernel import RowKernel

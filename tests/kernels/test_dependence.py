@@ -6,7 +6,8 @@ import pytest
 
 from shlo_disc.expr.dim import Dim, Sym, const, of, symbol
 from shlo_disc.expr.node import Node
-from shlo_disc.expr.scalar import Arg, Binary, BinaryFn, Const, Fold, FoldResult, FromDim, InRange, Load, Scalar
+from shlo_disc.expr.scalar import Arg, Binary, Const, Fold, FoldResult, FromDim, InRange, Load, Scalar
+from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.dependence import ROW, Dependence
 from shlo_disc.kernels.kernel import Param, Scratch

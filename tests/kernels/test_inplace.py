@@ -9,7 +9,8 @@ import pytest
 
 from shlo_disc.dynamic_ops.contract import Precision
 from shlo_disc.expr.dim import Dim, Sym, const, of, symbol
-from shlo_disc.expr.scalar import Arg, Binary, BinaryFn, Const, Load, Scalar
+from shlo_disc.expr.scalar import Arg, Binary, Const, Load, Scalar
+from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.inplace import epilogue_pairs, row_pairs, scatter_pairs
 from shlo_disc.kernels.kernel import Axis, DotKernel, MatrixView, Param, RowKernel, ScatterKernel, Stage, Start, Store

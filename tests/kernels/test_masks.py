@@ -10,20 +10,10 @@ from hypothesis import strategies as st
 
 from shlo_disc.expr.dim import Dim, Sym, const, of
 from shlo_disc.expr.evaluate import evaluate
-from shlo_disc.expr.scalar import (
-    Arg,
-    Binary,
-    BinaryFn,
-    Compare,
-    Const,
-    Direction,
-    FromDim,
-    InRange,
-    Scalar,
-    Select,
-    Unary,
-    UnaryFn,
-)
+from shlo_disc.expr.scalar import Arg, Binary, Compare, Const, FromDim, InRange, Scalar, Select, Unary
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.direction import Direction
+from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.attention.masks import END_KEY, END_ROW, FIRST_KEY, FIRST_ROW, hidden_blocks
 

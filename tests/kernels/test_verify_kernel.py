@@ -15,7 +15,8 @@ import pytest
 
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.expr.dim import Sym, of
-from shlo_disc.expr.scalar import Arg, Binary, BinaryFn, Const, Fold, FoldResult, Load
+from shlo_disc.expr.scalar import Arg, Binary, Const, Fold, FoldResult, Load
+from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.fusion.backward_groups import merge_backward
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.attention.backward import build_backward

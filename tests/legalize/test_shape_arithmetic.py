@@ -8,8 +8,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from shlo_disc.dynamic_ops.reference import interpret
-from shlo_disc.expr.numpy_math import BINARY, UNARY
-from shlo_disc.expr.scalar import BinaryFn, UnaryFn
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 
@@ -50,13 +50,13 @@ def test_dims_compute_what_integers_compute(
     for number, (fn, *picked) in enumerate(program, START):
         i, j, then, other = (pick % number for pick in picked)
         if isinstance(fn, UnaryFn):
-            lines.append(f"%{number} = stablehlo.{fn.value} %{i} : {I32}")
-            found = UNARY[fn](values[i])
+            lines.append(f"%{number} = stablehlo.{fn.value.name} %{i} : {I32}")
+            found = fn.value.evaluate(values[i])
         elif isinstance(fn, BinaryFn):
             # dims simplify a division as if its divisor were not 0
             assume(fn not in (BinaryFn.DIVIDE, BinaryFn.REMAINDER) or values[j] != 0)
-            lines.append(f"%{number} = stablehlo.{fn.value} %{i}, %{j} : {I32}")
-            found = BINARY[fn](values[i], values[j])
+            lines.append(f"%{number} = stablehlo.{fn.value.name} %{i}, %{j} : {I32}")
+            found = fn.value.evaluate(values[i], values[j])
         else:
             lines.append(f"%p{number} = stablehlo.compare {fn}, %{i}, %{j}, SIGNED : ({I32}, {I32}) -> tensor<i1>")
             lines.append(f"%{number} = stablehlo.select %p{number}, %{then}, %{other} : tensor<i1>, {I32}")

@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.expr.dim import Sym, of, symbol
-from shlo_disc.expr.scalar import Arg, Binary, BinaryFn, Const, Load, Scalar
+from shlo_disc.expr.scalar import Arg, Binary, Const, Load, Scalar
+from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.kernel import Axis, Param, Reduction, RowKernel, Scratch, Stage, Store
 from shlo_disc.kernels.kernel_check import check_rows

@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from shlo_disc.expr.scalar import BinaryFn, UnaryFn
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir.dtypes import DType, numpy_dtype
 
 Array: TypeAlias = NDArray[Any]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from shlo_disc.expr.scalar import BinaryFn, Direction, UnaryFn
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.direction import Direction
+from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 
@@ -22,36 +24,17 @@ NUMBERS = (*REALS, *COMPLEX)
 ALL = (DType.I1, *NUMBERS)
 PRECISIONS = ((5, 10), (8, 7), (4, 3), (11, 20), (8, 23), (2, 0))
 
-UNARY: Mapping[UnaryFn, tuple[DType, ...]] = {
-    **dict.fromkeys((UnaryFn.ABS, UnaryFn.NEGATE, UnaryFn.SIGN), NUMBERS),
-    **dict.fromkeys((UnaryFn.COUNT_LEADING_ZEROS, UnaryFn.POPCNT), INTEGERS),
-    UnaryFn.NOT: (DType.I1, *INTEGERS),
+# Functions whose results or operands are of fewer types than their references', or of more.
+_OWN_TYPES: Mapping[UnaryFn | BinaryFn, tuple[DType, ...]] = {
+    UnaryFn.IS_FINITE: (*FLOATS, *COMPLEX),
     **dict.fromkeys((UnaryFn.REAL, UnaryFn.IMAG), (DType.F32, DType.F64, *COMPLEX)),
-    **dict.fromkeys(
-        (UnaryFn.CEIL, UnaryFn.FLOOR, UnaryFn.ROUND_NEAREST_AFZ, UnaryFn.ROUND_NEAREST_EVEN, UnaryFn.ERF,
-         UnaryFn.BESSEL_I1E, UnaryFn.DIGAMMA, UnaryFn.ERF_INV, UnaryFn.ERFC, UnaryFn.LGAMMA), FLOATS
-    ),
-    UnaryFn.ASIN_ACOS_KERNEL: COMPLEX,
-    **dict.fromkeys(
-        (UnaryFn.ACOS, UnaryFn.ACOSH, UnaryFn.ASIN, UnaryFn.ASINH, UnaryFn.ATAN, UnaryFn.ATANH, UnaryFn.COSH,
-         UnaryFn.SINH, UnaryFn.CBRT, UnaryFn.COSINE, UnaryFn.EXPONENTIAL, UnaryFn.EXPONENTIAL_MINUS_ONE,
-         UnaryFn.IS_FINITE,
-         UnaryFn.LOG, UnaryFn.LOG_PLUS_ONE, UnaryFn.LOGISTIC, UnaryFn.RSQRT, UnaryFn.SINE, UnaryFn.SQRT, UnaryFn.TAN,
-         UnaryFn.TANH),
-        (*FLOATS, *COMPLEX),
-    ),
-}  # fmt: skip
-BINARY: Mapping[BinaryFn, tuple[DType, ...]] = {
-    **dict.fromkeys((BinaryFn.ADD, BinaryFn.MULTIPLY), ALL),
-    **dict.fromkeys((BinaryFn.SUBTRACT, BinaryFn.DIVIDE, BinaryFn.POWER), NUMBERS),
-    **dict.fromkeys((BinaryFn.MAXIMUM, BinaryFn.MINIMUM), ALL),
-    BinaryFn.REMAINDER: REALS,
-    **dict.fromkeys((BinaryFn.AND, BinaryFn.OR, BinaryFn.XOR), (DType.I1, *INTEGERS)),
-    **dict.fromkeys((BinaryFn.SHIFT_LEFT, BinaryFn.SHIFT_RIGHT_ARITHMETIC, BinaryFn.SHIFT_RIGHT_LOGICAL), INTEGERS),
-    BinaryFn.ATAN2: (*FLOATS, *COMPLEX),
-    **dict.fromkeys((BinaryFn.POLYGAMMA, BinaryFn.ZETA), FLOATS),
     BinaryFn.COMPLEX: (DType.F32, DType.F64),
 }
+
+
+def types_of(fn: UnaryFn | BinaryFn) -> tuple[DType, ...]:
+    """The types of elements that a function takes."""
+    return _OWN_TYPES.get(fn) or tuple([dtype for dtype in ALL if fn.value.reference.takes(dtype)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,19 +66,19 @@ def binary_target(fn: BinaryFn, dtype: DType) -> DType:
 def functions() -> Iterator[Spelled]:
     """Unary and binary functions."""
     for fn in UnaryFn:
-        for dtype in UNARY[fn]:
+        for dtype in types_of(fn):
             target = unary_target(fn, dtype)
             text = SPELL.rounded(SPELL.unary(fn, "x", dtype), target, exact=False)
-            yield Spelled(f"{fn.value}_{tag(dtype)}", dtype, target, text)
+            yield Spelled(f"{fn.value.name}_{tag(dtype)}", dtype, target, text)
     for fn in BinaryFn:
-        for dtype in BINARY[fn]:
+        for dtype in types_of(fn):
             target = binary_target(fn, dtype)
             sign = SPELL.infix(fn, dtype)
             text = SPELL.binary(fn, "x", "y", dtype) if sign is None else f"x {sign} y"
-            yield Spelled(f"{fn.value}_{tag(dtype)}", dtype, target, SPELL.rounded(text, target, exact=False))
+            yield Spelled(f"{fn.value.name}_{tag(dtype)}", dtype, target, SPELL.rounded(text, target, exact=False))
             if sign is not None:  # reductions call the function
                 called = SPELL.rounded(SPELL.binary(fn, "x", "y", dtype), target, exact=False)
-                yield Spelled(f"{fn.value}_call_{tag(dtype)}", dtype, target, called)
+                yield Spelled(f"{fn.value.name}_call_{tag(dtype)}", dtype, target, called)
 
 
 def choices() -> Iterator[Spelled]:

@@ -15,8 +15,10 @@ import pytest
 from numpy.typing import NDArray
 
 from shlo_disc.device import headers
-from shlo_disc.expr import numpy_math
-from shlo_disc.expr.scalar import BinaryFn, Direction, UnaryFn
+from shlo_disc.functions import numpy_math
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.direction import Direction
+from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir.dtypes import DType, numpy_dtype
 from shlo_disc.runtime.cuda import nvrtc
 from tests.device.oracles import WIDER, ulps
@@ -169,21 +171,16 @@ def check_near(got: Array, exact: Array, dtype: DType, ulp: float) -> None:
     assert error[worst] <= ulp, f"element {worst}: {got[worst]!r}, not {exact[worst]!r}"
 
 
-def test_every_function_has_a_test_type() -> None:
-    assert set(spelled.UNARY) == set(UnaryFn)
-    assert set(spelled.BINARY) == set(BinaryFn)
-
-
 @pytest.mark.parametrize("fn", UnaryFn)
 def test_unary(apply: Apply, fn: UnaryFn) -> None:
-    for dtype in spelled.UNARY[fn]:
-        target, name = spelled.unary_target(fn, dtype), f"{fn.value}_{tag(dtype)}"
+    for dtype in spelled.types_of(fn):
+        target, name = spelled.unary_target(fn, dtype), f"{fn.value.name}_{tag(dtype)}"
         if dtype.is_complex:
             continue
-        reference = WIDER.get(SPELL.unaries[fn])
+        reference = WIDER.get(fn.value.code)
         if reference is None or not dtype.is_float:
             x = values(dtype)
-            got, wanted = apply(name, target, x), numpy_math.UNARY[fn](x)
+            got, wanted = apply(name, target, x), fn.value.evaluate(x)
             if fn in SPECIAL:
                 check_special(got, wanted, dtype)
             else:
@@ -191,7 +188,7 @@ def test_unary(apply: Apply, fn: UnaryFn) -> None:
             continue
         x = points(np.float64 if dtype is DType.F64 else np.float32).astype(numpy_dtype(dtype))
         got, exact = apply(name, target, x), reference(wide(x))
-        limits = LIBRARY.get(fn) or LIMITS[SPELL.unaries[fn]]
+        limits = LIBRARY.get(fn) or LIMITS[fn.value.code]
         check_near(got, exact, dtype, limits[dtype is DType.F64])
         zeros = (exact == 0) & (wide(got) == 0)
         np.testing.assert_array_equal(np.signbit(wide(got[zeros])), np.signbit(exact[zeros]))
@@ -199,24 +196,24 @@ def test_unary(apply: Apply, fn: UnaryFn) -> None:
 
 @pytest.mark.parametrize("fn", BinaryFn)
 def test_binary(apply: Apply, fn: BinaryFn) -> None:
-    for dtype in spelled.BINARY[fn]:
+    for dtype in spelled.types_of(fn):
         if dtype.is_complex:
             continue
         target = spelled.binary_target(fn, dtype)
         a, b = zeta_pairs(dtype) if fn in SPECIAL else pairs(dtype)
-        for name in (f"{fn.value}_{tag(dtype)}", f"{fn.value}_call_{tag(dtype)}"):
+        for name in (f"{fn.value.name}_{tag(dtype)}", f"{fn.value.name}_call_{tag(dtype)}"):
             if name not in {s.name for s in SPELLED}:
                 continue
             got = apply(name, target, a, b)
             if fn in SPECIAL:
-                check_special(got, numpy_math.BINARY[fn](a, b), dtype)
+                check_special(got, fn.value.evaluate(a, b), dtype)
             elif dtype.is_float and fn in (BinaryFn.POWER, BinaryFn.ATAN2):
                 x, y = (a, b) if dtype is DType.F64 else (wide(a), wide(b))
-                check_near(got, numpy_math.BINARY[fn](x, y), dtype, 2)
+                check_near(got, fn.value.evaluate(x, y), dtype, 2)
             elif fn in (BinaryFn.MAXIMUM, BinaryFn.MINIMUM):  # of two zeros either
-                np.testing.assert_array_equal(wide(got), wide(numpy_math.BINARY[fn](a, b).astype(got.dtype)))
+                np.testing.assert_array_equal(wide(got), wide(fn.value.evaluate(a, b).astype(got.dtype)))
             else:
-                check_exact(got, numpy_math.BINARY[fn](a, b), target)
+                check_exact(got, fn.value.evaluate(a, b), target)
 
 
 @pytest.mark.parametrize("dtype", ALL)
@@ -325,7 +322,7 @@ COMPLEX_UNARY: dict[UnaryFn, Callable[[Array], Array]] = {
     UnaryFn.RSQRT: lambda x: 1 / np.sqrt(x), UnaryFn.LOGISTIC: lambda x: 1 / (1 + np.exp(-x)),
     UnaryFn.ACOS: np.arccos, UnaryFn.ACOSH: np.arccosh, UnaryFn.ASIN: np.arcsin, UnaryFn.ASINH: np.arcsinh,
     UnaryFn.ATAN: np.arctan, UnaryFn.ATANH: np.arctanh, UnaryFn.COSH: np.cosh, UnaryFn.SINH: np.sinh,
-    UnaryFn.ASIN_ACOS_KERNEL: numpy_math.UNARY[UnaryFn.ASIN_ACOS_KERNEL],
+    UnaryFn.ASIN_ACOS_KERNEL: UnaryFn.ASIN_ACOS_KERNEL.value.evaluate,
     UnaryFn.CBRT: lambda x: x ** (1 / np.longdouble(3)), UnaryFn.IS_FINITE: np.isfinite,
 }  # fmt: skip
 
@@ -342,10 +339,10 @@ def complex_points(dtype: DType) -> tuple[Array, Array]:
 
 
 @pytest.mark.parametrize("dtype", COMPLEX)
-@pytest.mark.parametrize("fn", [f for f in UnaryFn if DType.C64 in spelled.UNARY[f]])
+@pytest.mark.parametrize("fn", [f for f in UnaryFn if DType.C64 in spelled.types_of(f)])
 def test_complex_unary(apply: Apply, fn: UnaryFn, dtype: DType) -> None:
     x, _ = complex_points(dtype)
-    got = apply(f"{fn.value}_{tag(dtype)}", spelled.unary_target(fn, dtype), x)
+    got = apply(f"{fn.value.name}_{tag(dtype)}", spelled.unary_target(fn, dtype), x)
     exact = COMPLEX_UNARY[fn](x.astype(np.clongdouble))
     if fn is UnaryFn.IS_FINITE:
         np.testing.assert_array_equal(got, exact)
@@ -355,11 +352,11 @@ def test_complex_unary(apply: Apply, fn: UnaryFn, dtype: DType) -> None:
 
 
 @pytest.mark.parametrize("dtype", COMPLEX)
-@pytest.mark.parametrize("fn", [f for f in BinaryFn if DType.C64 in spelled.BINARY[f]])
+@pytest.mark.parametrize("fn", [f for f in BinaryFn if DType.C64 in spelled.types_of(f)])
 def test_complex_binary(apply: Apply, fn: BinaryFn, dtype: DType) -> None:
     x, y = complex_points(dtype)
-    got = apply(f"{fn.value}_{tag(dtype)}", dtype, x, y)
-    exact = numpy_math.BINARY[fn](x.astype(np.clongdouble), y.astype(np.clongdouble))
+    got = apply(f"{fn.value.name}_{tag(dtype)}", dtype, x, y)
+    exact = fn.value.evaluate(x.astype(np.clongdouble), y.astype(np.clongdouble))
     loss = 40 if fn in (BinaryFn.POWER, BinaryFn.ATAN2) else 8
     size = np.maximum(np.abs(exact), 1) if fn is BinaryFn.ATAN2 else np.abs(exact)  # a logarithm of numbers near 1
     assert np.all(np.abs(got - exact) <= loss * EPSILON[dtype.part] * size)
@@ -372,7 +369,7 @@ LARGE = (0.0, 1e-200, 1.0, 30.0, 700.0, 1e200, np.inf)
 def test_complex_special_values(apply: Apply, fn: UnaryFn) -> None:
     """All signs of zeros, huge and infinite parts, as the C library has them; endless angles as XLA does."""
     x = np.array([complex(a, b) for a, b in product((*LARGE, *np.negative(LARGE)), repeat=2)])
-    got, wanted = apply(f"{fn.value}_c128", DType.C128, x), COMPLEX_UNARY[fn](x)
+    got, wanted = apply(f"{fn.value.name}_c128", DType.C128, x), COMPLEX_UNARY[fn](x)
     known = np.isfinite(np.imag(x)) | (~np.isfinite(np.real(x)) & (fn is UnaryFn.TANH))
     wanted = np.where(known | (fn not in (UnaryFn.EXPONENTIAL, UnaryFn.TANH)), wanted, complex(np.nan, np.nan))
     for part in (np.real, np.imag):

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 import shlo_disc
 from shlo_disc.dynamic_ops.reference import interpret
-from shlo_disc.expr import numpy_math
-from shlo_disc.expr.numpy_math import wide
+from shlo_disc.functions import numpy_math
+from shlo_disc.functions.numpy_math import wide
 from shlo_disc.ir.dtypes import DType, numpy_dtype
 from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module

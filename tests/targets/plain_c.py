@@ -23,7 +23,8 @@ from shlo_disc.emit.naming import NAME, comment, require_types, title
 from shlo_disc.emit.scopes import INDENT, Scope
 from shlo_disc.emit.spelling import Spelling
 from shlo_disc.expr.dim import Dim, const, product, total
-from shlo_disc.expr.scalar import BinaryFn, UnaryFn
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.host.code_generator import CodeGenerator
 from shlo_disc.host.host_calls import HostLibraries, host_call
 from shlo_disc.host.program import HostProgram, KernelRef, LaunchRef
@@ -104,13 +105,13 @@ class PlainSpelling(Spelling):
     def unary(self, fn: UnaryFn, x: str, dtype: DType) -> str:
         """A function of one value. Raises `UnsupportedOpError` for one that `HEADER` lacks."""
         if fn not in _UNARIES:
-            raise UnsupportedOpError(f"plain C has no {fn.value} yet", NOWHERE)
+            raise UnsupportedOpError(f"plain C has no {fn.value.name} yet", NOWHERE)
         return super().unary(fn, x, dtype)
 
     def binary(self, fn: BinaryFn, a: str, b: str, dtype: DType) -> str:
         """A function of two values. Raises `UnsupportedOpError` for one that `HEADER` lacks."""
         if fn not in _BINARIES:
-            raise UnsupportedOpError(f"plain C has no {fn.value} of {dtype.value} yet", NOWHERE)
+            raise UnsupportedOpError(f"plain C has no {fn.value.name} of {dtype.value} yet", NOWHERE)
         return super().binary(fn, a, b, dtype)
 
 

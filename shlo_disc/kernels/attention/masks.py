@@ -12,20 +12,10 @@ from dataclasses import dataclass
 from functools import reduce
 
 from shlo_disc.expr.dim import Dim, Sym, of
-from shlo_disc.expr.scalar import (
-    Binary,
-    BinaryFn,
-    Compare,
-    Const,
-    Direction,
-    FromDim,
-    InRange,
-    Load,
-    Scalar,
-    Select,
-    Unary,
-    UnaryFn,
-)
+from shlo_disc.expr.scalar import Binary, Compare, Const, FromDim, InRange, Load, Scalar, Select, Unary
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.direction import Direction
+from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.dependence import Dependence
 from shlo_disc.kernels.softmax import unconverted

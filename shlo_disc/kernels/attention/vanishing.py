@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shlo_disc.expr.scalar import Arg, Binary, BinaryFn, Const, Load, Scalar, Select, Unary, UnaryFn
+from shlo_disc.expr.scalar import Arg, Binary, Const, Load, Scalar, Select, Unary
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.kernels.softmax import GREATEST, unconverted
 
 # Numbers of at most 1e6 are multiplied at most so often: a product of up to 512 pairs is below 1e15, a sum over 10^6

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from shlo_disc.expr.dim import Dim, const, maximum, minimum, product, total
 from shlo_disc.expr.node import Node
-from shlo_disc.expr.scalar import Binary, BinaryFn, Load, Unary
+from shlo_disc.expr.scalar import Binary, Load, Unary
+from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.kernels.dependence import Dependence
 from shlo_disc.kernels.kernel import Param, RowKernel, Scratch, Stage
 from shlo_disc.kernels.rewrite import nodes_of

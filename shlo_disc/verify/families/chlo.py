@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from shlo_disc.functions.record import DialectOp, Elementwise, Prefix
+from shlo_disc.functions.table import BY_OP
 from shlo_disc.ir.attributes import (
     Attribute,
     BoolAttr,
@@ -13,6 +15,7 @@ from shlo_disc.ir.attributes import (
     OpaqueAttr,
 )
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.ir.type_kind import TypeKind
 from shlo_disc.parse.spelling import spell_attribute
 from shlo_disc.verify.checks import (
     has_elements,
@@ -26,7 +29,7 @@ from shlo_disc.verify.checks import (
 from shlo_disc.verify.dims import list_slot, number_slot
 from shlo_disc.verify.families.create import literal_type
 from shlo_disc.verify.families.elementwise import COMPLEX_PARTS, compare_slots, compare_type, complex_element
-from shlo_disc.verify.rules import AttributeSlot, Check, Rules, Slot, TypeKind
+from shlo_disc.verify.rules import AttributeSlot, Check, Rules, Slot
 from shlo_disc.verify.types import Shape, shapes_agree, spell_shape
 from shlo_disc.verify.view import OpView, Refusal
 
@@ -34,79 +37,23 @@ from shlo_disc.verify.view import OpView, Refusal
 _ANY = TypeKind.TENSOR | TypeKind.UNRANKED
 _REAL = TypeKind.FLOAT | TypeKind.UNRANKED
 _COMPLEX = TypeKind.COMPLEX | TypeKind.UNRANKED
-_ANALYTIC = _REAL | _COMPLEX
-_BITS = TypeKind.BOOL | TypeKind.INTEGER | TypeKind.UNRANKED
 _BOOL = TypeKind.BOOL | TypeKind.UNRANKED
-_NUMBER = _ANY & ~TypeKind.BOOL
-
-_UNARY: Mapping[str, TypeKind] = {
-    "_asin_acos_kernel": _COMPLEX,
-    "acos": _ANALYTIC,
-    "acosh": _ANALYTIC,
-    "asin": _ANALYTIC,
-    "asinh": _ANALYTIC,
-    "atan": _ANALYTIC,
-    "atanh": _ANALYTIC,
-    "bessel_i1e": _ANALYTIC,
-    "conj": _ANALYTIC,
-    "cosh": _ANALYTIC,
-    "digamma": _REAL,
-    "erf": _REAL,
-    "erf_inv": _REAL,
-    "erfc": _REAL,
-    "lgamma": _REAL,
-    "sinh": _ANALYTIC,
-    "square": _ANALYTIC,
-    "tan": _ANALYTIC,
-}
-_PREDICATES = ("is_inf", "is_neg_inf", "is_pos_inf")
-_BINARY: Mapping[str, tuple[Slot, Slot]] = {
-    "mulhi": (Slot("lhs", TypeKind.INTEGER), Slot("rhs", TypeKind.INTEGER)),
-    "next_after": (Slot("x", _REAL), Slot("y", _REAL)),
-    "polygamma": (Slot("n", _REAL), Slot("x", _REAL)),
-    "zeta": (Slot("x", _REAL), Slot("q", _REAL)),
-}
-# CHLO takes any tensors for most of these; here an op takes what it takes without broadcasting. Shifts of what is no
-# integer are refused where they are legalized.
-_BROADCAST: Mapping[str, TypeKind] = {
-    "add": _ANY,
-    "and": _BITS,
-    "atan2": _NUMBER & ~TypeKind.INTEGER,
-    "divide": _NUMBER,
-    "maximum": _ANY,
-    "minimum": _ANY,
-    "multiply": _ANY,
-    "next_after": _REAL,
-    "or": _BITS,
-    "polygamma": _REAL,
-    "power": _NUMBER,
-    "remainder": _NUMBER,
-    "shift_left": _ANY,
-    "shift_right_arithmetic": _ANY,
-    "shift_right_logical": _ANY,
-    "subtract": _NUMBER,
-    "xor": _BITS,
-    "zeta": _REAL,
-}
 
 
 # --- elementwise
 
 
-def _unary(name: str, kind: TypeKind) -> Rules:
-    constraints = {"C1": same_baseline_types("operand", "result")}
-    return Rules(f"chlo.{name}", (Slot("operand", kind),), (Slot("result", kind),), constraints=constraints)
-
-
-def _predicate(name: str) -> Rules:
-    constraints = {"C1": same_shapes("operand", "result")}
-    return Rules(f"chlo.{name}", (Slot("operand", _REAL),), (Slot("result", _BOOL),), constraints=constraints)
-
-
-def _binary(name: str, operands: tuple[Slot, Slot]) -> Rules:
-    first, second = operands
-    constraints = {"C1": same_baseline_types(first.name, second.name, "result")}
-    return Rules(f"chlo.{name}", operands, (Slot("result", first.kind),), constraints=constraints)
+def _function(function: Elementwise, op: DialectOp) -> Rules:
+    """What a function of one or two elements may look like."""
+    names = op.operands or ("operand",)
+    takes = op.takes | TypeKind.UNRANKED if op.takes & ~TypeKind.INTEGER else op.takes  # integers have to be ranked
+    values = (*names, op.result)
+    return Rules(
+        op.prefix + function.name,
+        tuple([Slot(name, takes) for name in names]),
+        (Slot(op.result, takes if op.gives is None else op.gives | TypeKind.UNRANKED),),
+        constraints={"C1": same_baseline_types(*values) if op.gives is None else same_shapes(*values)},
+    )
 
 
 # --- broadcasts of two operands: the sizes of the one with fewer dimensions stand along `broadcast_dimensions`
@@ -194,6 +141,14 @@ def _broadcast(
     )
 
 
+def _broadcasting(function: Elementwise, op: DialectOp) -> Rules:
+    takes = op.takes | TypeKind.UNRANKED
+    if op.gives is None:
+        return _broadcast(function.name, takes, takes, {"C4": same_baseline_elements("lhs", "rhs", "result")})
+    elements = {**COMPLEX_PARTS, "C4": same_baseline_elements("lhs", "rhs"), "C5": complex_element}
+    return _broadcast(function.name, takes, op.gives | TypeKind.UNRANKED, elements)
+
+
 # --- broadcast_select
 
 
@@ -261,25 +216,15 @@ def _top_shape(name: str) -> Check:
     return check
 
 
-_SAME = {"C4": same_baseline_elements("lhs", "rhs", "result")}
-
 RULES: tuple[Rules, ...] = (
-    *[_unary(name, kind) for name, kind in _UNARY.items()],
-    *[_predicate(name) for name in _PREDICATES],
-    *[_binary(name, operands) for name, operands in _BINARY.items()],
-    *[_broadcast(name, kind, kind, _SAME) for name, kind in _BROADCAST.items()],
+    *[_function(function, op) for function, op in BY_OP.values() if op.prefix is Prefix.CHLO],
+    *[_broadcasting(function, op) for function, op in BY_OP.values() if op.prefix is Prefix.BROADCASTING],
     _broadcast(
         "compare",
         _ANY,
         _BOOL,
         {"C4": same_baseline_elements("lhs", "rhs"), "C5": compare_type},
         compare_slots("I4", "I5"),
-    ),
-    _broadcast(
-        "complex",
-        _REAL,
-        _COMPLEX,
-        {**COMPLEX_PARTS, "C4": same_baseline_elements("lhs", "rhs"), "C5": complex_element},
     ),
     Rules(
         "chlo.broadcast_select",

@@ -15,6 +15,7 @@ from shlo_disc.ir.attributes import (
     StringAttr,
 )
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.ir.type_kind import TypeKind
 from shlo_disc.parse.spelling import spell_attribute, spell_type
 from shlo_disc.verify.checks import refuse_type, same_baseline_elements
 from shlo_disc.verify.dims import result_shape
@@ -27,7 +28,7 @@ from shlo_disc.verify.families.products import (
     same_operand_elements,
 )
 from shlo_disc.verify.pairing import Pairing
-from shlo_disc.verify.rules import AttributeSlot, Check, Rules, Slot, TypeKind
+from shlo_disc.verify.rules import AttributeSlot, Check, Rules, Slot
 from shlo_disc.verify.types import Shape, sizes_agree
 from shlo_disc.verify.view import OpView, Refusal
 

@@ -7,9 +7,10 @@ import re
 from shlo_disc.ir.attributes import DictAttr, IntegerAttr, StringAttr, SymbolAttr, TupleType
 from shlo_disc.ir.core import Declaration, Function
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.ir.type_kind import TypeKind
 from shlo_disc.parse.spelling import spell_type, spell_types
 from shlo_disc.verify.checks import compare_region, compare_types, is_predicate, refuse_type, same_types
-from shlo_disc.verify.rules import AttributeSlot, Check, Rules, Slot, TypeKind
+from shlo_disc.verify.rules import AttributeSlot, Check, Rules, Slot
 from shlo_disc.verify.types import types_agree
 from shlo_disc.verify.view import OpView, Refusal
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from shlo_disc.ir.attributes import ConvDimensionsAttr, DenseArrayAttr, DenseAttr, QuantizedElement
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.ir.type_kind import TypeKind
 from shlo_disc.parse.spelling import spell_conv_dimensions
 from shlo_disc.verify.checks import (
     each,
@@ -24,7 +25,7 @@ from shlo_disc.verify.families.products import (
     quantized_product,
 )
 from shlo_disc.verify.families.windows import for_each_dimension, padding_for_each_dimension, windows
-from shlo_disc.verify.rules import AttributeSlot, Check, Rules, Slot, TypeKind
+from shlo_disc.verify.rules import AttributeSlot, Check, Rules, Slot
 from shlo_disc.verify.types import Element, Shape, is_promotable, shapes_agree, sizes_agree, spell_shape
 from shlo_disc.verify.view import OpView, Refusal
 

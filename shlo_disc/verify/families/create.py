@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from shlo_disc.ir.attributes import DenseAttr, QuantizedTensorType, TensorType
+from shlo_disc.ir.type_kind import TypeKind
 from shlo_disc.parse.spelling import spell_type
 from shlo_disc.verify.checks import has_static_shape
 from shlo_disc.verify.dims import dimension_within_rank, number_slot
-from shlo_disc.verify.rules import AttributeSlot, Rules, Slot, TypeKind
+from shlo_disc.verify.rules import AttributeSlot, Rules, Slot
 from shlo_disc.verify.view import OpView, Refusal
 
 

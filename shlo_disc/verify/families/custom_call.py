@@ -22,8 +22,9 @@ from shlo_disc.ir.attributes import (
     Type,
 )
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.ir.type_kind import TypeKind
 from shlo_disc.parse.spelling import spell_attribute, spell_type
-from shlo_disc.verify.rules import AttributeSlot, Rules, Slot, TypeKind
+from shlo_disc.verify.rules import AttributeSlot, Rules, Slot
 from shlo_disc.verify.types import shapes_agree
 from shlo_disc.verify.view import OpView, Refusal, numbers_of
 

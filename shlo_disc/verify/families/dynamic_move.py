@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.ir.type_kind import TypeKind
 from shlo_disc.verify.checks import identical_types, same_elements
 from shlo_disc.verify.dims import (
     Dims,
@@ -15,7 +16,7 @@ from shlo_disc.verify.dims import (
     within_rank,
 )
 from shlo_disc.verify.families.move import BROADCAST, PAD, RESHAPE, SLICE
-from shlo_disc.verify.rules import Check, Rules, Slot, TypeKind
+from shlo_disc.verify.rules import Check, Rules, Slot
 from shlo_disc.verify.types import Shape, greatest_shape, shapes_agree, sizes_agree, spell_shape
 from shlo_disc.verify.view import OpView, Refusal
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from shlo_disc.functions.record import REALS, DialectOp, Elementwise, Prefix
+from shlo_disc.functions.table import ARITY, BY_OP
 from shlo_disc.ir.attributes import Attribute, EnumAttr, FloatAttr, IntegerAttr, QuantizedElement, RecordAttr
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.ir.type_kind import TypeKind
 from shlo_disc.parse.spelling import spell_attribute
 from shlo_disc.verify.checks import (
     has_elements,
@@ -15,74 +18,35 @@ from shlo_disc.verify.checks import (
     same_shapes,
     spell_element,
 )
-from shlo_disc.verify.rules import AttributeSlot, Check, Rules, Slot, TypeKind, kind_of
+from shlo_disc.verify.rules import AttributeSlot, Check, Rules, Slot, kind_of
 from shlo_disc.verify.types import Element, baseline_element_type, is_quantized, shapes_agree, spell_shape
 from shlo_disc.verify.view import OpView, Refusal
 
-_BITS = TypeKind.BOOL | TypeKind.INTEGER
-_REAL = TypeKind.FLOAT | TypeKind.PER_TENSOR
-_ANALYTIC = _REAL | TypeKind.COMPLEX
-_SIGNED = _ANALYTIC | TypeKind.SIGNED
-_NUMBER = _ANALYTIC | TypeKind.INTEGER
 
-_UNARY: Mapping[str, TypeKind] = {
-    "ceil": _REAL,
-    "count_leading_zeros": TypeKind.INTEGER,
-    "floor": _REAL,
-    "negate": _NUMBER,
-    "not": _BITS,
-    "popcnt": TypeKind.INTEGER,
-    "round_nearest_afz": _REAL,
-    "round_nearest_even": _REAL,
-    "sign": _SIGNED,
-}
-
-# Unary ops whose accuracy a program may ask for; all take `_ANALYTIC`.
-_ACCURATE = (
-    *("cbrt", "cosine", "exponential", "exponential_minus_one", "log", "log_plus_one"),
-    *("logistic", "rsqrt", "sine", "sqrt", "tan", "tanh"),
-)
-
-_BINARY: Mapping[str, TypeKind] = {
-    "and": _BITS,
-    "atan2": _ANALYTIC,
-    "divide": _NUMBER,
-    "maximum": TypeKind.UNIFORM,
-    "minimum": TypeKind.UNIFORM,
-    "multiply": TypeKind.UNIFORM,
-    "or": _BITS,
-    "power": _NUMBER,
-    "remainder": _NUMBER,
-    "shift_left": TypeKind.INTEGER,
-    "shift_right_arithmetic": TypeKind.INTEGER,
-    "shift_right_logical": TypeKind.INTEGER,
-    "subtract": _NUMBER,
-    "xor": _BITS,
-}
+def _function(function: Elementwise, op: DialectOp) -> Rules:
+    """What a function of one or two elements may look like."""
+    names = op.operands or (("operand",), ("lhs", "rhs"))[ARITY[function.name] - 1]
+    return Rules(
+        op.prefix + function.name,
+        tuple([Slot(name, op.takes) for name in names]),
+        (Slot(op.result, op.takes if op.gives is None else op.gives),),
+        _ACCURACY if op.accuracy else (),
+        _OWN_CONSTRAINTS.get(function.name) or _constraints(names, op),
+    )
 
 
-def _unary(name: str, kind: TypeKind) -> Rules:
-    constraints = {"C1": same_baseline_types("operand", "result")}
-    return Rules(f"stablehlo.{name}", (Slot("operand", kind),), (Slot("result", kind),), constraints=constraints)
-
-
-def _binary(name: str, kind: TypeKind) -> Rules:
-    operands = (Slot("lhs", kind), Slot("rhs", kind))
-    constraints = {"C1": same_baseline_types("lhs", "rhs", "result")}
-    return Rules(f"stablehlo.{name}", operands, (Slot("result", kind),), constraints=constraints)
+def _constraints(names: tuple[str, ...], op: DialectOp) -> Mapping[str, Check]:
+    """The result has the type of the operands, or their shape and other elements."""
+    if op.gives is not None:
+        part = {} if op.gives is TypeKind.BOOL else {"C2": _part_element}
+        return {"C1": same_shapes(*names, op.result), **part}
+    return {"C1": same_baseline_types(*names, op.result), **({"C2": _tolerances} if op.accuracy else {})}
 
 
 # --- ops with an accuracy: I2 and C2 are ours, the specification does not number them
 
 
-def _accurate(name: str) -> Rules:
-    return Rules(
-        f"stablehlo.{name}",
-        (Slot("operand", _ANALYTIC),),
-        (Slot("result", _ANALYTIC),),
-        (AttributeSlot("result_accuracy", "I2", (RecordAttr,), required=False, values=("result_accuracy",)),),
-        {"C1": same_baseline_types("operand", "result"), "C2": _tolerances},
-    )
+_ACCURACY = (AttributeSlot("result_accuracy", "I2", (RecordAttr,), required=False, values=("result_accuracy",)),)
 
 
 def _tolerances(view: OpView) -> Refusal | None:
@@ -123,11 +87,6 @@ def _part_element(view: OpView) -> Refusal | None:
     if baseline_element_type(view.tensor("result")) == wanted:
         return None
     return refuse_type(f"of elements {spell_element(wanted)}", "result", view)
-
-
-def _part(name: str, operand: TypeKind, result: TypeKind) -> Rules:
-    constraints = {"C1": same_shapes("operand", "result"), "C2": _part_element}
-    return Rules(f"stablehlo.{name}", (Slot("operand", operand),), (Slot("result", result),), constraints=constraints)
 
 
 COMPLEX_PARTS: Mapping[str, Check] = {
@@ -282,27 +241,26 @@ def _both_or_none_complex(view: OpView) -> Refusal | None:
     return refuse_type("complex, as the other is", names[found.index(False)], view)
 
 
+_OWN_CONSTRAINTS: Mapping[str, Mapping[str, Check]] = {
+    "add": {
+        "C1": _add_types,
+        "C2": _all_or_none_quantized,
+        "C3": _same_in_quantized("storage type", lambda element: element.storage),
+        "C4": _same_in_quantized("expressed type", lambda element: element.expressed),
+        "C5": _per_axis_result,
+        "C6": _same_axis("lhs"),
+        "C7": _same_axis("rhs"),
+    },
+    "complex": {
+        **COMPLEX_PARTS,
+        "C1": same_baseline_types("lhs", "rhs"),
+        "C2": same_shapes("lhs", "result"),
+        "C3": complex_element,
+    },
+}
+
 RULES: tuple[Rules, ...] = (
-    *[_unary(name, kind) for name, kind in _UNARY.items()],
-    *[_binary(name, kind) for name, kind in _BINARY.items()],
-    *[_accurate(name) for name in _ACCURATE],
-    _part("abs", _SIGNED, _REAL | TypeKind.SIGNED),
-    _part("imag", TypeKind.FLOAT | TypeKind.COMPLEX, TypeKind.FLOAT),
-    _part("real", TypeKind.FLOAT | TypeKind.COMPLEX, TypeKind.FLOAT),
-    Rules(
-        "stablehlo.add",
-        (Slot("lhs", TypeKind.TENSOR), Slot("rhs", TypeKind.TENSOR)),
-        (Slot("result", TypeKind.TENSOR),),
-        constraints={
-            "C1": _add_types,
-            "C2": _all_or_none_quantized,
-            "C3": _same_in_quantized("storage type", lambda element: element.storage),
-            "C4": _same_in_quantized("expressed type", lambda element: element.expressed),
-            "C5": _per_axis_result,
-            "C6": _same_axis("lhs"),
-            "C7": _same_axis("rhs"),
-        },
-    ),
+    *[_function(function, op) for function, op in BY_OP.values() if op.prefix is Prefix.STABLEHLO],
     Rules(
         "stablehlo.bitcast_convert",
         (Slot("operand", TypeKind.TENSOR),),
@@ -332,32 +290,15 @@ RULES: tuple[Rules, ...] = (
         },
     ),
     Rules(
-        "stablehlo.complex",
-        (Slot("lhs", TypeKind.FLOAT), Slot("rhs", TypeKind.FLOAT)),
-        (Slot("result", TypeKind.COMPLEX),),
-        constraints={
-            **COMPLEX_PARTS,
-            "C1": same_baseline_types("lhs", "rhs"),
-            "C2": same_shapes("lhs", "result"),
-            "C3": complex_element,
-        },
-    ),
-    Rules(
         "stablehlo.convert",
         (Slot("operand", TypeKind.PLAIN),),
         (Slot("result", TypeKind.PLAIN),),
         constraints={"C1": same_shapes("operand", "result")},
     ),
     Rules(
-        "stablehlo.is_finite",
-        (Slot("x", _REAL),),
-        (Slot("y", TypeKind.BOOL),),
-        constraints={"C1": same_shapes("x", "y")},
-    ),
-    Rules(
         "stablehlo.reduce_precision",
-        (Slot("operand", _REAL),),
-        (Slot("output", _REAL),),
+        (Slot("operand", REALS),),
+        (Slot("output", REALS),),
         (
             AttributeSlot("exponent_bits", "I2", (IntegerAttr,), dtype=DType.I32),
             AttributeSlot("mantissa_bits", "I3", (IntegerAttr,), dtype=DType.I32),

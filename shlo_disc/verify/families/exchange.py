@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from shlo_disc.ir.attributes import BoolAttr, TensorType, UnitAttr
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.ir.type_kind import TypeKind
 from shlo_disc.parse.spelling import spell_type
 from shlo_disc.verify.checks import refuse_outside
-from shlo_disc.verify.rules import AttributeSlot, Check, Slot, TypeKind
+from shlo_disc.verify.rules import AttributeSlot, Check, Slot
 from shlo_disc.verify.types import Shape, Tensor, spell_shape, types_agree
 from shlo_disc.verify.view import OpView, Refusal
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shlo_disc.ir.attributes import BoolAttr, RecordAttr
+from shlo_disc.ir.type_kind import TypeKind
 from shlo_disc.verify.checks import (
     combined_elements,
     compare_reducer,
@@ -24,7 +25,7 @@ from shlo_disc.verify.dims import (
     within_sizes,
 )
 from shlo_disc.verify.places import Places
-from shlo_disc.verify.rules import AttributeSlot, Check, Rules, Slot, TypeKind
+from shlo_disc.verify.rules import AttributeSlot, Check, Rules, Slot
 from shlo_disc.verify.types import Shape, element_type, sizes_agree, spell_shape
 from shlo_disc.verify.view import OpView, Refusal
 

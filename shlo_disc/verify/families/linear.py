@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from shlo_disc.ir.attributes import BoolAttr, EnumAttr
+from shlo_disc.ir.type_kind import TypeKind
 from shlo_disc.verify.checks import refuse_type, same_baseline_elements, same_baseline_types
 from shlo_disc.verify.dims import list_slot
-from shlo_disc.verify.rules import AttributeSlot, Rules, Slot, TypeKind
+from shlo_disc.verify.rules import AttributeSlot, Rules, Slot
 from shlo_disc.verify.types import expressed_type, shapes_agree, sizes_agree, spell_shape
 from shlo_disc.verify.view import OpView, Refusal
 

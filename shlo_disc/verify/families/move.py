@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from shlo_disc.ir.type_kind import TypeKind
 from shlo_disc.verify.axes import broadcast_axis, reshaped_axis, same_elements_but_axis, transposed_axis
 from shlo_disc.verify.checks import each, refuse_below, same_elements, same_types
 from shlo_disc.verify.dims import (
@@ -20,7 +21,7 @@ from shlo_disc.verify.dims import (
     within_rank,
     within_sizes,
 )
-from shlo_disc.verify.rules import Check, Rules, Slot, TypeKind
+from shlo_disc.verify.rules import Check, Rules, Slot
 from shlo_disc.verify.types import Shape, product, shapes_agree, sizes_agree, spell_shape
 from shlo_disc.verify.view import OpView, Refusal
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from shlo_disc.ir.attributes import FloatAttr
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.ir.type_kind import TypeKind
 from shlo_disc.verify.checks import each, same_baseline_elements, same_baseline_types, same_shapes
 from shlo_disc.verify.dims import dimension_within_rank, number_slot
-from shlo_disc.verify.rules import AttributeSlot, Check, Rules, Slot, TypeKind
+from shlo_disc.verify.rules import AttributeSlot, Check, Rules, Slot
 from shlo_disc.verify.types import sizes_agree
 from shlo_disc.verify.view import OpView, Refusal
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from shlo_disc.ir.attributes import BoolAttr, IntegerAttr, TensorType
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.ir.type_kind import TypeKind
 from shlo_disc.verify.checks import compare_region, same_shapes, same_types
 from shlo_disc.verify.dims import dimension_within_rank
-from shlo_disc.verify.rules import AttributeSlot, Rules, Slot, TypeKind
+from shlo_disc.verify.rules import AttributeSlot, Rules, Slot
 from shlo_disc.verify.types import element_type, tensor_of
 from shlo_disc.verify.view import OpView, Refusal
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from shlo_disc.ir.attributes import ArrayAttr, QuantizedElement
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.ir.type_kind import TypeKind
 from shlo_disc.parse.spelling import spell_type
 from shlo_disc.verify.checks import refuse_type, spell_element
-from shlo_disc.verify.rules import AttributeSlot, Check, Slot, TypeKind
+from shlo_disc.verify.rules import AttributeSlot, Check, Slot
 from shlo_disc.verify.types import Element, is_per_axis_quantized, is_quantized
 from shlo_disc.verify.view import OpView, Refusal
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from shlo_disc.ir.type_kind import TypeKind
 from shlo_disc.verify.checks import refuse_type, same_shapes, spell_element
-from shlo_disc.verify.rules import Rules, Slot, TypeKind
+from shlo_disc.verify.rules import Rules, Slot
 from shlo_disc.verify.types import expressed_type
 from shlo_disc.verify.view import OpView, Refusal
 

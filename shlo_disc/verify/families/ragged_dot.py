@@ -7,11 +7,12 @@ one makes a product for each group; a batching one is cut into groups of batches
 from __future__ import annotations
 
 from shlo_disc.ir.attributes import RecordAttr
+from shlo_disc.ir.type_kind import TypeKind
 from shlo_disc.verify.checks import list_fields, refuse_type
 from shlo_disc.verify.dims import Dims, result_shape, unique, within_rank
 from shlo_disc.verify.families.products import precision_for_each, precision_slot
 from shlo_disc.verify.pairing import Pairing
-from shlo_disc.verify.rules import AttributeSlot, Rules, Slot, TypeKind
+from shlo_disc.verify.rules import AttributeSlot, Rules, Slot
 from shlo_disc.verify.types import Shape, sizes_agree, spell_shape
 from shlo_disc.verify.view import OpView, Refusal
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from shlo_disc.ir.attributes import EnumAttr
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.ir.type_kind import TypeKind
 from shlo_disc.verify.checks import has_elements, has_static_shape, refuse_type, same_baseline_elements, same_types
-from shlo_disc.verify.rules import AttributeSlot, Rules, Slot, TypeKind
+from shlo_disc.verify.rules import AttributeSlot, Rules, Slot
 from shlo_disc.verify.types import Shape, shapes_agree, sizes_agree, spell_shape
 from shlo_disc.verify.view import OpView, Refusal
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from shlo_disc.ir.attributes import DenseAttr, TensorType
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.ir.type_kind import TypeKind
 from shlo_disc.verify.checks import (
     combined_elements,
     compare_reducer,
@@ -15,7 +16,7 @@ from shlo_disc.verify.checks import (
 )
 from shlo_disc.verify.dims import Dims, at_least, list_slot, unique, within_rank
 from shlo_disc.verify.families.windows import for_each_dimension, padding_for_each_dimension, windows
-from shlo_disc.verify.rules import AttributeSlot, Check, Rules, Slot, TypeKind
+from shlo_disc.verify.rules import AttributeSlot, Check, Rules, Slot
 from shlo_disc.verify.types import Shape, element_type, shapes_agree, spell_shape, tensor_of
 from shlo_disc.verify.view import OpView, Refusal
 

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 from shlo_disc.ir.attributes import BoolAttr, DenseArrayAttr
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.ir.type_kind import TypeKind
 from shlo_disc.parse.spelling import spell_type
 from shlo_disc.verify.checks import compare_region, same_types
 from shlo_disc.verify.dims import number_slot
-from shlo_disc.verify.rules import AttributeSlot, Rules, Slot, TypeKind
+from shlo_disc.verify.rules import AttributeSlot, Rules, Slot
 from shlo_disc.verify.types import Tensor, sizes_agree
 from shlo_disc.verify.view import OpView, Refusal
 

@@ -14,6 +14,7 @@ from shlo_disc.ir.attributes import (
 )
 from shlo_disc.ir.core import Op
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.ir.type_kind import TypeKind
 from shlo_disc.parse.spelling import spell_type, spell_types
 from shlo_disc.verify.checks import compare_types, each, refuse_type
 from shlo_disc.verify.groups import (
@@ -24,7 +25,7 @@ from shlo_disc.verify.groups import (
     unique_column,
     whole_channel,
 )
-from shlo_disc.verify.rules import AttributeSlot, Check, Rules, Slot, TypeKind
+from shlo_disc.verify.rules import AttributeSlot, Check, Rules, Slot
 from shlo_disc.verify.types import Tensor
 from shlo_disc.verify.view import OpView, Refusal
 

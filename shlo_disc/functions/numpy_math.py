@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 import numpy as np
 
-from shlo_disc.expr import complex_math
-from shlo_disc.expr import special_functions as special
-from shlo_disc.expr.scalar import BinaryFn, Direction, UnaryFn
+from shlo_disc.functions import complex_math
+from shlo_disc.functions.direction import Direction
 from shlo_disc.ir.dtypes import Array, DType, numpy_dtype
+
+Function: TypeAlias = Callable[..., Array]
 
 
 def cast(x: Array, dtype: DType) -> Array:
@@ -158,50 +160,60 @@ def reduce_precision(x: Array, exponent_bits: int, mantissa_bits: int) -> Array:
     return np.where(np.isnan(narrow), nan, found)
 
 
-def _real_or_whole(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    return lambda x: function(wide(x))
+def on_wide(function: Function, of_complex: Function | None = None) -> Function:
+    """A function of arrays that are not narrow as one of any; `of_complex` takes its place for complex numbers."""
+
+    def on_any(x: Array) -> Array:
+        return of_complex(x) if of_complex is not None and x.dtype.kind == "c" else function(wide(x))
+
+    return on_any
 
 
-def _abs(x: Array) -> Array:
-    return np.abs(wide(x))
+def on_wide_pair(function: Function) -> Function:
+    """A function of two arrays that are not narrow as one of any two arrays."""
+
+    def on_any(a: Array, b: Array) -> Array:
+        return function(wide(a), wide(b))
+
+    return on_any
 
 
-def _sign(x: Array) -> Array:
-    x = wide(x)
+def sign(x: Array) -> Array:
+    """-1, 0 or 1, with the sign of a zero; NaN of NaN."""
     return np.where(x == 0, x, np.sign(x))  # keeps -0 and NaN
 
 
-def _erf(x: Array) -> Array:
-    doubles = wide(x).astype(np.float64)
-    return np.asarray(np.frompyfunc(math.erf, 1, 1)(doubles), dtype=np.float64)
+def erf(x: Array) -> Array:
+    """The error function, in double precision."""
+    return np.asarray(np.frompyfunc(math.erf, 1, 1)(x.astype(np.float64)), dtype=np.float64)
 
 
-def _logistic(x: Array) -> Array:
-    x = wide(x).astype(np.float64)
+def logistic(x: Array) -> Array:
+    """1 / (1 + e^-x), in double precision."""
+    x = x.astype(np.float64)
     falls = x < 0
     power = np.exp(np.where(falls, x, -x))  # not a large one: e^710 is infinite
     return np.where(falls, power, 1) / (1 + power)
 
 
-def _cbrt(x: Array) -> Array:
-    return np.cbrt(wide(x))
+def rsqrt(x: Array) -> Array:
+    """One over the square root."""
+    return 1 / np.sqrt(x)
 
 
-def _round_away(x: Array) -> Array:
-    x = wide(x)
+def round_half_away(x: Array) -> Array:
+    """The nearest whole number; of two, the one farther from 0."""
     whole = np.trunc(x)
     return np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(1, x), whole).astype(x.dtype)
 
 
-def _is_finite(x: Array) -> Array:
-    return np.isfinite(wide(x))
-
-
-def _popcnt(x: Array) -> Array:
+def popcnt(x: Array) -> Array:
+    """The number of bits that are 1."""
     return np.bitwise_count(_plain(x))
 
 
-def _leading_zeros(x: Array) -> Array:
+def leading_zeros(x: Array) -> Array:
+    """The number of bits above the highest that is 1."""
     rest = _plain(x)
     count = np.full(x.shape, width(x))
     while np.any(rest):
@@ -210,11 +222,8 @@ def _leading_zeros(x: Array) -> Array:
     return count
 
 
-def _tan(x: Array) -> Array:
-    return np.tan(wide(x))
-
-
-def _divide(a: Array, b: Array) -> Array:
+def divide(a: Array, b: Array) -> Array:
+    """The quotient: truncated, -1 or the largest number by 0, and wrapped if it overflows, for integers."""
     a, b = wide(a), wide(b)
     if a.dtype.kind not in "iu":
         return complex_math.divide(a, b) if a.dtype.kind == "c" else a / b
@@ -227,7 +236,8 @@ def _divide(a: Array, b: Array) -> Array:
     return np.where(b == 0, -1, truncated)
 
 
-def _remainder(a: Array, b: Array) -> Array:
+def remainder(a: Array, b: Array) -> Array:
+    """The remainder, with the sign of the dividend; the dividend by 0, for integers."""
     a, b = wide(a), wide(b)
     if a.dtype.kind not in "iu":
         return np.fmod(a, b)
@@ -235,13 +245,15 @@ def _remainder(a: Array, b: Array) -> Array:
     return np.where(b == 0, a, np.where(trivial, 0, np.fmod(a, np.where(trivial, 1, b).astype(a.dtype))))
 
 
-def _atan2(y: Array, x: Array) -> Array:
+def atan2(y: Array, x: Array) -> Array:
+    """The angle of the point (x, y); of complex numbers, by its formula."""
     if y.dtype.kind == "c":
         return -1j * np.log((x + 1j * y) / np.sqrt(x * x + y * y))
     return np.arctan2(wide(y), wide(x))
 
 
-def _power(a: Array, b: Array) -> Array:
+def power(a: Array, b: Array) -> Array:
+    """The power; of integers modulo 2^bits, and truncated where the exponent is negative."""
     a, b = wide(a), wide(b)
     if a.dtype.kind not in "iu":
         # NumPy makes a root of an exponent of 0.5 without dims, which differs at -0 and -inf
@@ -267,94 +279,23 @@ def _shift(x: Array, amount: Array, *, left: bool, arithmetic: bool = False) -> 
     return np.where(inside, moved, 0).astype(plain.dtype).view(wide(x).dtype)
 
 
-def _shift_left(x: Array, amount: Array) -> Array:
+def shift_left(x: Array, amount: Array) -> Array:
+    """Bits moved up; 0 if the distance is negative or too large."""
     return _shift(x, amount, left=True)
 
 
-def _shift_right_logical(x: Array, amount: Array) -> Array:
+def shift_right_logical(x: Array, amount: Array) -> Array:
+    """Bits moved down, zeros moved in; 0 if the distance is negative or too large."""
     return _shift(x, amount, left=False)
 
 
-def _shift_right_arithmetic(x: Array, amount: Array) -> Array:
+def shift_right_arithmetic(x: Array, amount: Array) -> Array:
+    """Bits moved down, signs moved in; all of them if the distance is negative or too large."""
     return _shift(x, amount, left=False, arithmetic=True)
 
 
-def _complex(a: Array, b: Array) -> Array:
+def complex_of(a: Array, b: Array) -> Array:
+    """The complex number of two parts."""
     found = np.empty(np.broadcast(a, b).shape, np.complex128 if a.dtype == np.float64 else np.complex64)
     found.real, found.imag = a, b
     return found
-
-
-def _wide2(function: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
-    return lambda a, b: function(wide(a), wide(b))
-
-
-def _by_kind(fn: UnaryFn, function: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    of_complex = complex_math.UNARY.get(fn, function)
-    return lambda x: of_complex(x) if x.dtype.kind == "c" else function(x)
-
-
-_UNARY: Mapping[UnaryFn, Callable[[Array], Array]] = {
-    UnaryFn.ABS: _abs,
-    UnaryFn.ACOS: _real_or_whole(np.arccos),
-    UnaryFn.ACOSH: _real_or_whole(np.arccosh),
-    UnaryFn.ASIN: _real_or_whole(np.arcsin),
-    UnaryFn.ASIN_ACOS_KERNEL: special.asin_acos_kernel,
-    UnaryFn.ASINH: _real_or_whole(np.arcsinh),
-    UnaryFn.ATAN: _real_or_whole(np.arctan),
-    UnaryFn.ATANH: _real_or_whole(np.arctanh),
-    UnaryFn.BESSEL_I1E: special.odd_from_scipy("i1e"),
-    UnaryFn.CBRT: _cbrt,
-    UnaryFn.CEIL: _real_or_whole(np.ceil),
-    UnaryFn.COSH: _real_or_whole(np.cosh),
-    UnaryFn.COSINE: _real_or_whole(np.cos),
-    UnaryFn.COUNT_LEADING_ZEROS: _leading_zeros,
-    UnaryFn.DIGAMMA: special.digamma,
-    UnaryFn.ERF: _erf,
-    UnaryFn.ERF_INV: special.odd_from_scipy("erfinv"),
-    UnaryFn.ERFC: special.from_scipy("erfc"),
-    UnaryFn.EXPONENTIAL: _real_or_whole(np.exp),
-    UnaryFn.EXPONENTIAL_MINUS_ONE: _real_or_whole(np.expm1),
-    UnaryFn.FLOOR: _real_or_whole(np.floor),
-    UnaryFn.IMAG: np.imag,
-    UnaryFn.IS_FINITE: _is_finite,
-    UnaryFn.LGAMMA: special.lgamma,
-    UnaryFn.LOG: _real_or_whole(np.log),
-    UnaryFn.LOG_PLUS_ONE: _real_or_whole(np.log1p),
-    UnaryFn.LOGISTIC: _logistic,
-    UnaryFn.NEGATE: _real_or_whole(np.negative),
-    UnaryFn.NOT: _real_or_whole(np.invert),
-    UnaryFn.POPCNT: _popcnt,
-    UnaryFn.REAL: np.real,
-    UnaryFn.ROUND_NEAREST_AFZ: _round_away,
-    UnaryFn.ROUND_NEAREST_EVEN: _real_or_whole(np.rint),
-    UnaryFn.RSQRT: lambda x: 1 / np.sqrt(wide(x)),
-    UnaryFn.SIGN: _sign,
-    UnaryFn.SINE: _real_or_whole(np.sin),
-    UnaryFn.SINH: _real_or_whole(np.sinh),
-    UnaryFn.SQRT: _real_or_whole(np.sqrt),
-    UnaryFn.TAN: _tan,
-    UnaryFn.TANH: _real_or_whole(np.tanh),
-}
-UNARY = {fn: _by_kind(fn, function) for fn, function in _UNARY.items()}
-
-BINARY: Mapping[BinaryFn, Callable[[Array, Array], Array]] = {
-    BinaryFn.ADD: _wide2(np.add),
-    BinaryFn.AND: _wide2(np.bitwise_and),
-    BinaryFn.ATAN2: _atan2,
-    BinaryFn.COMPLEX: _complex,
-    BinaryFn.DIVIDE: _divide,
-    BinaryFn.MAXIMUM: maximum,
-    BinaryFn.MINIMUM: minimum,
-    BinaryFn.MULTIPLY: _wide2(np.multiply),
-    BinaryFn.OR: _wide2(np.bitwise_or),
-    BinaryFn.POLYGAMMA: special.polygamma,
-    BinaryFn.POWER: _power,
-    BinaryFn.REMAINDER: _remainder,
-    BinaryFn.SHIFT_LEFT: _shift_left,
-    BinaryFn.SHIFT_RIGHT_ARITHMETIC: _shift_right_arithmetic,
-    BinaryFn.SHIFT_RIGHT_LOGICAL: _shift_right_logical,
-    BinaryFn.SUBTRACT: _wide2(np.subtract),
-    BinaryFn.XOR: _wide2(np.bitwise_xor),
-    BinaryFn.ZETA: special.zeta,
-}

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from shlo_disc.expr.numpy_math import wide
+from shlo_disc.functions.numpy_math import wide
 from shlo_disc.ir.dtypes import DType, numpy_dtype
 
 pytestmark = pytest.mark.quick

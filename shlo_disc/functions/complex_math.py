@@ -6,13 +6,11 @@ NumPy follows C99 (Annex G), which knows limits: `exp(-inf + i inf)` is 0. XLA c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-
-from shlo_disc.expr.scalar import UnaryFn
 
 Array: TypeAlias = NDArray[Any]
 _NAN = complex(np.nan, np.nan)
@@ -62,12 +60,14 @@ def _logistic(x: Array) -> Array:
     return np.where(falls, power, 1) / (1 + power)
 
 
-def _sign(x: Array) -> Array:
-    size = np.where(x == 0, 1, _abs(x))
+def sign(x: Array) -> Array:
+    """The number of modulus 1 in the same direction; of 0, that 0."""
+    size = np.where(x == 0, 1, absolute(x))
     return np.where(x == 0, x, _made(np.real(x) / size, np.imag(x) / size))
 
 
-def _abs(x: Array) -> Array:
+def absolute(x: Array) -> Array:
+    """The modulus, in double precision; NaN if a part is."""
     return np.where(np.isnan(x), np.nan, np.abs(x.astype(np.complex128)))
 
 
@@ -77,7 +77,7 @@ def _rsqrt(x: Array) -> Array:
     return np.where(endless, _made(np.zeros(x.shape), -np.copysign(0, np.imag(x))), found)
 
 
-def _cbrt(x: Array) -> Array:
+def cbrt(x: Array) -> Array:
     """The root next to the positive numbers."""
     return np.cbrt(np.abs(x)) * np.exp(1j * np.angle(x) / 3)
 
@@ -109,27 +109,22 @@ def _by_larger_part(a: Array, b: Array) -> Array:
     return _made(real / size, imaginary / size)
 
 
-UNARY: Mapping[UnaryFn, Callable[[Array], Array]] = {
-    UnaryFn.ABS: _abs,
-    UnaryFn.ACOS: _unknown(np.arccos, lambda x: np.isnan(np.imag(x)) & (np.real(x) == 0)),
-    UnaryFn.ACOSH: _unknown(np.arccosh, lambda x: np.isnan(np.imag(x)) & (np.real(x) == 0)),
-    UnaryFn.ASIN: _unknown(np.arcsin, lambda x: np.isnan(np.imag(x)) & (np.real(x) == 0)),
-    UnaryFn.ASINH: _unknown(np.arcsinh, lambda x: np.isnan(np.real(x)) & (np.imag(x) == 0)),
-    UnaryFn.ATAN: _unknown(np.arctan, lambda x: np.isnan(np.real(x)) & (np.imag(x) == 0)),
-    UnaryFn.ATANH: _unknown(np.arctanh, lambda x: np.isnan(np.imag(x)) & (np.real(x) == 0)),
-    UnaryFn.CBRT: _cbrt,
-    UnaryFn.COSH: _unknown(np.cosh, _angle_endless),
-    UnaryFn.COSINE: _unknown(np.cos, _real_endless),
-    UnaryFn.EXPONENTIAL: _unknown(np.exp, _angle_endless),
-    UnaryFn.EXPONENTIAL_MINUS_ONE: _unknown(_expm1, _angle_endless),
-    UnaryFn.LOG: _unknown(np.log, np.isnan),
-    UnaryFn.LOG_PLUS_ONE: _unknown(_log1p, np.isnan),
-    UnaryFn.LOGISTIC: _unknown(_logistic, _angle_endless),
-    UnaryFn.RSQRT: _unknown(_rsqrt, np.isnan),
-    UnaryFn.SIGN: _sign,
-    UnaryFn.SINE: _unknown(np.sin, _real_endless),
-    UnaryFn.SINH: _unknown(np.sinh, _angle_endless),
-    UnaryFn.SQRT: _unknown(np.sqrt, np.isnan),
-    UnaryFn.TAN: _unknown(np.tan, lambda x: _real_endless(x) & np.isfinite(np.imag(x))),
-    UnaryFn.TANH: _unknown(np.tanh, lambda x: _angle_endless(x) & np.isfinite(np.real(x))),
-}
+acos = _unknown(np.arccos, lambda x: np.isnan(np.imag(x)) & (np.real(x) == 0))
+acosh = _unknown(np.arccosh, lambda x: np.isnan(np.imag(x)) & (np.real(x) == 0))
+asin = _unknown(np.arcsin, lambda x: np.isnan(np.imag(x)) & (np.real(x) == 0))
+asinh = _unknown(np.arcsinh, lambda x: np.isnan(np.real(x)) & (np.imag(x) == 0))
+atan = _unknown(np.arctan, lambda x: np.isnan(np.real(x)) & (np.imag(x) == 0))
+atanh = _unknown(np.arctanh, lambda x: np.isnan(np.imag(x)) & (np.real(x) == 0))
+cosh = _unknown(np.cosh, _angle_endless)
+cosine = _unknown(np.cos, _real_endless)
+exp = _unknown(np.exp, _angle_endless)
+expm1 = _unknown(_expm1, _angle_endless)
+log = _unknown(np.log, np.isnan)
+log1p = _unknown(_log1p, np.isnan)
+logistic = _unknown(_logistic, _angle_endless)
+rsqrt = _unknown(_rsqrt, np.isnan)
+sine = _unknown(np.sin, _real_endless)
+sinh = _unknown(np.sinh, _angle_endless)
+sqrt = _unknown(np.sqrt, np.isnan)
+tan = _unknown(np.tan, lambda x: _real_endless(x) & np.isfinite(np.imag(x)))
+tanh = _unknown(np.tanh, lambda x: _angle_endless(x) & np.isfinite(np.real(x)))

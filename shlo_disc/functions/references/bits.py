@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from shlo_disc.dynamic_ops.references.formats import dtype_of, made, rounded, widened
-from shlo_disc.dynamic_ops.references.integers import extended, wrapped
-from shlo_disc.expr.scalar import Direction
+from shlo_disc.functions.direction import Direction
+from shlo_disc.functions.references.formats import dtype_of, made, rounded, widened
+from shlo_disc.functions.references.integers import extended, wrapped
 from shlo_disc.ir.dtypes import Array, DType, numpy_dtype
 
 _COMPARISONS: Mapping[Direction, Callable[[Array, Array], Array]] = {

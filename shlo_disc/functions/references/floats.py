@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from shlo_disc.dynamic_ops.references.formats import widened, wider
+from shlo_disc.functions.references.formats import widened, wider
 from shlo_disc.ir.dtypes import Array
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from shlo_disc.dynamic_ops.references.formats import dtype_of, widened
+from shlo_disc.functions.references.formats import dtype_of, widened
 from shlo_disc.ir.dtypes import Array, DType, numpy_dtype
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from shlo_disc.dynamic_ops.references.formats import made, wider
+from shlo_disc.functions.references.formats import made, wider
 from shlo_disc.ir.dtypes import Array
 
 _HALF_TURN = np.longdouble("3.14159265358979323846264338327950288")

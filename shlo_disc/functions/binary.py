@@ -1,0 +1,170 @@
+"""Functions of two elements."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import numpy as np
+
+from shlo_disc.functions import numpy_math, special_functions
+from shlo_disc.functions.numpy_math import on_wide_pair
+from shlo_disc.functions.record import (
+    ANALYTIC,
+    BITS,
+    NUMBERS,
+    Function,
+    broadcasting,
+    chlo,
+    stablehlo,
+)
+from shlo_disc.functions.references import bits, complexes, floats, integers, special
+from shlo_disc.functions.references.integers import modular
+from shlo_disc.functions.references.reference import MAXIMUM, MINIMUM, Reference, bitwise, of_floats, precisely
+from shlo_disc.ir.type_kind import TypeKind
+
+
+class BinaryFn(Enum):
+    """Functions of two elements, by their names in StableHLO or CHLO."""
+
+    _value_: Function
+
+    ADD = Function(
+        "add",
+        ops=(stablehlo(TypeKind.TENSOR), broadcasting(TypeKind.TENSOR)),
+        code="add_",
+        evaluate=on_wide_pair(np.add),
+        reference=Reference(floats.directly(np.add), np.add, modular(np.add), np.logical_or),
+    )
+    AND = Function(
+        "and",
+        ops=(stablehlo(BITS), broadcasting(BITS)),
+        code="and_",
+        evaluate=on_wide_pair(np.bitwise_and),
+        reference=bitwise(np.bitwise_and, np.logical_and),
+        exact=True,
+    )
+    ATAN2 = Function(
+        "atan2",
+        ops=(stablehlo(ANALYTIC), broadcasting(TypeKind.TENSOR & ~BITS)),
+        code="atan2_",
+        evaluate=numpy_math.atan2,
+        reference=precisely(np.arctan2, complexes.atan2),
+        cost=20,
+    )
+    COMPLEX = Function(
+        "complex",
+        ops=(stablehlo(TypeKind.FLOAT, gives=TypeKind.COMPLEX), broadcasting(TypeKind.FLOAT, gives=TypeKind.COMPLEX)),
+        code="complex_",
+        evaluate=numpy_math.complex_of,
+        reference=Reference(floats=bits.complex_of),
+        exact=True,
+    )
+    DIVIDE = Function(
+        "divide",
+        ops=(stablehlo(NUMBERS), broadcasting(TypeKind.TENSOR & ~TypeKind.BOOL)),
+        code="div_",
+        evaluate=numpy_math.divide,
+        reference=Reference(floats.directly(np.true_divide), complexes.precisely(complexes.divide), integers.divide),
+        cost=4,
+    )
+    MAXIMUM = Function(
+        "maximum",
+        ops=(stablehlo(TypeKind.UNIFORM), broadcasting(TypeKind.TENSOR)),
+        code="max_",
+        evaluate=numpy_math.maximum,
+        reference=MAXIMUM,
+        exact=True,
+    )
+    MINIMUM = Function(
+        "minimum",
+        ops=(stablehlo(TypeKind.UNIFORM), broadcasting(TypeKind.TENSOR)),
+        code="min_",
+        evaluate=numpy_math.minimum,
+        reference=MINIMUM,
+        exact=True,
+    )
+    MULTIPLY = Function(
+        "multiply",
+        ops=(stablehlo(TypeKind.UNIFORM), broadcasting(TypeKind.TENSOR)),
+        code="mul_",
+        evaluate=on_wide_pair(np.multiply),
+        reference=Reference(floats.directly(np.multiply), complexes.multiply, modular(np.multiply), np.logical_and),
+    )
+    OR = Function(
+        "or",
+        ops=(stablehlo(BITS), broadcasting(BITS)),
+        code="or_",
+        evaluate=on_wide_pair(np.bitwise_or),
+        reference=bitwise(np.bitwise_or, np.logical_or),
+        exact=True,
+    )
+    POLYGAMMA = Function(
+        "polygamma",
+        ops=(chlo(TypeKind.FLOAT, operands=("n", "x")), broadcasting(TypeKind.FLOAT)),
+        code="polygamma_",
+        evaluate=special_functions.polygamma,
+        reference=of_floats(special.polygamma),
+    )
+    POWER = Function(
+        "power",
+        ops=(stablehlo(NUMBERS), broadcasting(TypeKind.TENSOR & ~TypeKind.BOOL)),
+        code="pow_",
+        evaluate=numpy_math.power,
+        reference=Reference(floats.precisely(floats.power), complexes.precisely(complexes.power), integers.power),
+        cost=20,
+    )
+    REMAINDER = Function(
+        "remainder",
+        ops=(stablehlo(NUMBERS), broadcasting(TypeKind.TENSOR & ~TypeKind.BOOL)),
+        code="rem_",
+        evaluate=numpy_math.remainder,
+        reference=Reference(floats.directly(np.fmod), integers=integers.remainder),
+        exact=True,
+        cost=4,
+    )
+    SHIFT_LEFT = Function(
+        "shift_left",
+        ops=(stablehlo(TypeKind.INTEGER), broadcasting(TypeKind.TENSOR)),
+        code="shl",
+        evaluate=numpy_math.shift_left,
+        reference=Reference(integers=integers.shift_left),
+        exact=True,
+    )
+    SHIFT_RIGHT_ARITHMETIC = Function(
+        "shift_right_arithmetic",
+        ops=(stablehlo(TypeKind.INTEGER), broadcasting(TypeKind.TENSOR)),
+        code="shr_a",
+        evaluate=numpy_math.shift_right_arithmetic,
+        reference=Reference(integers=integers.shift_right_arithmetic),
+        exact=True,
+    )
+    SHIFT_RIGHT_LOGICAL = Function(
+        "shift_right_logical",
+        ops=(stablehlo(TypeKind.INTEGER), broadcasting(TypeKind.TENSOR)),
+        code="shr_l",
+        evaluate=numpy_math.shift_right_logical,
+        reference=Reference(integers=integers.shift_right_logical),
+        exact=True,
+    )
+    SUBTRACT = Function(
+        "subtract",
+        ops=(stablehlo(NUMBERS), broadcasting(TypeKind.TENSOR & ~TypeKind.BOOL)),
+        code="sub_",
+        evaluate=on_wide_pair(np.subtract),
+        reference=Reference(floats.directly(np.subtract), np.subtract, modular(np.subtract)),
+    )
+    XOR = Function(
+        "xor",
+        ops=(stablehlo(BITS), broadcasting(BITS)),
+        code="xor_",
+        evaluate=on_wide_pair(np.bitwise_xor),
+        reference=bitwise(np.bitwise_xor, np.logical_xor),
+        exact=True,
+    )
+    ZETA = Function(
+        "zeta",
+        ops=(chlo(TypeKind.FLOAT, operands=("x", "q")), broadcasting(TypeKind.FLOAT)),
+        code="zeta_",
+        evaluate=special_functions.zeta,
+        reference=of_floats(special.zeta),
+    )

@@ -1,0 +1,97 @@
+"""What the compiler knows about an elementwise function, as one frozen record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from enum import StrEnum
+
+from shlo_disc.functions.references.reference import Reference
+from shlo_disc.ir.dtypes import Array
+from shlo_disc.ir.type_kind import TypeKind
+
+# The kinds of elements that StableHLO's specification groups for these functions.
+BITS = TypeKind.BOOL | TypeKind.INTEGER
+REALS = TypeKind.FLOAT | TypeKind.PER_TENSOR
+ANALYTIC = REALS | TypeKind.COMPLEX
+SIGNED = ANALYTIC | TypeKind.SIGNED
+NUMBERS = ANALYTIC | TypeKind.INTEGER
+FLOAT_OR_COMPLEX = TypeKind.FLOAT | TypeKind.COMPLEX
+
+
+class Prefix(StrEnum):
+    """What stands before a function's name in the name of an op."""
+
+    STABLEHLO = "stablehlo."
+    CHLO = "chlo."
+    BROADCASTING = "chlo.broadcast_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DialectOp:
+    """An op of a dialect that computes a function.
+
+    `prefix` and the function's name are its name. `takes`: the kinds of all operands; `gives`: those of the result,
+    which has the operands' type if it is None. `operands`, `result`: what errors call them. `accuracy`: a program may
+    ask for a `result_accuracy`.
+    """
+
+    prefix: Prefix
+    takes: TypeKind
+    gives: TypeKind | None = None
+    operands: tuple[str, ...] = ()
+    result: str = "result"
+    accuracy: bool = False
+
+
+def stablehlo(
+    takes: TypeKind,
+    *,
+    gives: TypeKind | None = None,
+    operands: tuple[str, ...] = (),
+    result: str = "result",
+    accuracy: bool = False,
+) -> DialectOp:
+    """Declare the op of StableHLO."""
+    return DialectOp(
+        prefix=Prefix.STABLEHLO, takes=takes, gives=gives, operands=operands, result=result, accuracy=accuracy
+    )
+
+
+def chlo(takes: TypeKind, *, gives: TypeKind | None = None, operands: tuple[str, ...] = ()) -> DialectOp:
+    """Declare the op of CHLO."""
+    return DialectOp(prefix=Prefix.CHLO, takes=takes, gives=gives, operands=operands)
+
+
+def broadcasting(takes: TypeKind, *, gives: TypeKind | None = None) -> DialectOp:
+    """Declare the op of CHLO that broadcasts its two operands first."""
+    return DialectOp(prefix=Prefix.BROADCASTING, takes=takes, gives=gives)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Elementwise:
+    """A function of the elements at one index.
+
+    `ops` are those of the dialects that compute it. `reference` is written independently of the function's element
+    rule and of `evaluate`: the oracle. `exact`: nothing is rounded, in any implementation. `cost`: of an element,
+    beside an addition of a CPU's vectors; roughly, their order is what matters.
+    """
+
+    name: str
+    _: KW_ONLY
+    ops: tuple[DialectOp, ...]
+    reference: Reference
+    exact: bool = False
+    cost: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function(Elementwise):
+    """An elementwise function that is a node of element formulas.
+
+    `code` is the function of the device headers (`device/math`, `device/values`) that generated code calls, overloaded
+    by type. `evaluate` computes it with NumPy, of arrays of one type; what it gives may be wider than the result.
+    """
+
+    code: str
+    evaluate: Callable[..., Array]

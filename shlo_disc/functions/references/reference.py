@@ -1,0 +1,91 @@
+"""The references of functions of one and of two elements, by the kind of their operands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from shlo_disc.functions.references import complexes, floats, integers
+from shlo_disc.functions.references.formats import dtype_of, widened
+from shlo_disc.functions.references.integers import modular
+from shlo_disc.ir.dtypes import Array, DType
+
+Function = Callable[..., Array]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """One function of elements, for each kind of operands that it takes."""
+
+    floats: Function | None = None
+    complexes: Function | None = None
+    integers: Function | None = None
+    booleans: Function | None = None
+
+    def __call__(self, *operands: Array) -> Array:
+        """The function of arrays of one shape and one dtype, of which the result need not be."""
+        dtype = dtype_of(operands[0])
+        if (function := self._of(dtype)) is None:
+            raise TypeError(f"the function takes no {dtype.value}")
+        with np.errstate(all="ignore"):
+            return np.asarray(function(*operands))
+
+    def takes(self, dtype: DType) -> bool:
+        """Whether the function has a meaning for elements of a type."""
+        return self._of(dtype) is not None
+
+    @property
+    def kinds(self) -> str:
+        """The kinds of elements that the function takes, for people: "real numbers", "integers"."""
+        if self.floats is not None and self.integers is not None and self.complexes is None:
+            return "real numbers"
+        kinds = {"floats": self.floats, "complex numbers": self.complexes, "integers": self.integers}
+        return " or ".join([kind for kind, function in kinds.items() if function is not None])
+
+    def _of(self, dtype: DType) -> Function | None:
+        if dtype.is_complex:
+            return self.complexes
+        if dtype.is_float:
+            return self.floats
+        return self.booleans if dtype.is_bool else self.integers
+
+
+def precisely(real: Function, complex_: Function) -> Reference:
+    """The reference of a function of floats and of complex numbers, both computed in the next wider type."""
+    return Reference(floats=floats.precisely(real), complexes=complexes.precisely(complex_))
+
+
+def of_floats(function: Function) -> Reference:
+    """The reference of a function of floats that computes as exactly as their type needs."""
+    return Reference(floats=floats.directly(function))
+
+
+def bitwise(of_bits: Function, of_booleans: Function) -> Reference:
+    """The reference of a function of bits."""
+    return Reference(integers=modular(of_bits), booleans=of_booleans)
+
+
+MAXIMUM = Reference(floats.directly(floats.larger), complexes.larger, integers.larger, np.logical_or)
+MINIMUM = Reference(floats.directly(floats.smaller), complexes.smaller, integers.smaller, np.logical_and)
+
+
+def maximum(a: Array, b: Array) -> Array:
+    """The larger of two elements, as `widened` gives them."""
+    return MAXIMUM(widened(a), widened(b))
+
+
+def minimum(a: Array, b: Array) -> Array:
+    """The smaller of two elements, as `widened` gives them."""
+    return MINIMUM(widened(a), widened(b))
+
+
+def reduced(function: Function, x: Array, dims: tuple[int, ...]) -> Array:
+    """Combine all elements along some dims, of which none is empty, by halves."""
+    kept = tuple(n for k, n in enumerate(x.shape) if k not in dims)
+    rest = np.moveaxis(x, dims, range(len(dims))).reshape(-1, *kept)
+    while len(rest) > 1:
+        half = len(rest) // 2
+        rest = np.concatenate([function(rest[:half], rest[half : 2 * half]), rest[2 * half :]])
+    return rest[0]

@@ -1,0 +1,21 @@
+"""All elementwise functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.composed import ComposedFn
+from shlo_disc.functions.record import DialectOp, Elementwise
+from shlo_disc.functions.unary import UnaryFn
+
+ARITY: Mapping[str, int] = {
+    **{fn.value.name: 1 for fn in UnaryFn},
+    **{fn.value.name: 2 for fn in BinaryFn},
+    **{fn.value.name: max(len(op.operands) for op in fn.value.ops) or 1 for fn in ComposedFn},
+}
+FUNCTIONS: tuple[Elementwise, ...] = tuple([fn.value for table in (UnaryFn, BinaryFn, ComposedFn) for fn in table])
+BY_NAME: Mapping[str, Elementwise] = {function.name: function for function in FUNCTIONS}
+BY_OP: Mapping[str, tuple[Elementwise, DialectOp]] = {
+    op.prefix + function.name: (function, op) for function in FUNCTIONS for op in function.ops
+}

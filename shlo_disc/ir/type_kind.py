@@ -1,0 +1,30 @@
+"""The kinds of types that ops tell apart."""
+
+from __future__ import annotations
+
+from enum import Flag, auto
+
+
+class TypeKind(Flag):
+    """Kinds of types. A slot of an op takes one or several of them."""
+
+    BOOL = auto()
+    SIGNED = auto()
+    UNSIGNED = auto()
+    FLOAT = auto()
+    COMPLEX = auto()
+    PER_TENSOR = auto()
+    PER_AXIS = auto()
+    INDEX = auto()  # `tensor<…xindex>`: shape operands of older programs
+    TOKEN = auto()
+    TUPLE = auto()
+    BUFFER = auto()
+    FUTURE = auto()
+    UNRANKED = auto()  # `tensor<*xf32>`; beside it stands what the elements are
+    OTHER = auto()  # anything else: types of other dialects, tuples of such
+    INTEGER = SIGNED | UNSIGNED
+    QUANTIZED = PER_TENSOR | PER_AXIS
+    PLAIN = BOOL | INTEGER | FLOAT | COMPLEX
+    UNIFORM = PLAIN | PER_TENSOR  # a place in the tensor says nothing about what its elements mean
+    TENSOR = PLAIN | QUANTIZED
+    MEMBER = TENSOR | TOKEN | TUPLE | BUFFER | UNRANKED  # of a tuple
