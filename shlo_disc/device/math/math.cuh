@@ -53,11 +53,10 @@ SHLO_DEVICE double logistic_(double x) {
 }
 #include "math/complex_functions.h"
 #include "math/gamma.h"
-#include "math/special.h"
 #define SHLO_BY_DOUBLE(name, function)                                 \
   SHLO_DEVICE float name(float x) { return (float)function((double)x); } \
   SHLO_DEVICE double name(double x) { return function(x); }
-SHLO_BY_DOUBLE(erf_inv_, erf_inv_d) SHLO_BY_DOUBLE(bessel_i1e_, bessel_i1e_d)
+#include "math/special.h"
 SHLO_DEVICE float lgamma_(float x) { return (float)lgamma_d<false>((double)x); }
 SHLO_DEVICE double lgamma_(double x) { return lgamma_d<true>(x); }
 SHLO_DEVICE float digamma_(float x) { return (float)digamma_d<false>((double)x); }

@@ -6,7 +6,6 @@
 #include "math/small.h"
 #include "math/special.h"
 
-SHLO_BY_DOUBLE(erf_inv_, erf_inv_d) SHLO_BY_DOUBLE(bessel_i1e_, bessel_i1e_d)
 template <class V>
 SHLO_INLINE V lgamma_(V v) {
   return in_double(v, [](auto x) { return lgamma_d<!same<elem_t<V>, float>>(x); });

@@ -1,4 +1,5 @@
-// The inverse of erf, and the scaled Bessel function I1.
+// The inverse of erf, and the scaled Bessel function I1: of doubles, or vectors of them. `SHLO_BY_DOUBLE` makes of such a
+// function one of all floats, on each target.
 #pragma once
 #include "math/parts.h"
 
@@ -19,6 +20,7 @@ SHLO_OUTLINE D erf_inv_d(D x) {
   D found = a == one ? splat<D>(inf_f64()) : (D)(product.head + product.rest);
   return a <= one ? signed_like(found, x) : splat<D>(nan_f64());
 }
+SHLO_BY_DOUBLE(erf_inv_, erf_inv_d)
 
 // exp(-|x|) I1(x), in two ranges as in Cephes, i1.c; in the first as a quotient whose p changes little.
 template <class D>
@@ -33,3 +35,4 @@ SHLO_OUTLINE D bessel_i1e_d(D x) {
   if (some(large)) size = large ? (D)(horner((D)(16.0 / a - 1.0), SHLO_BESSEL_I1E_LARGE) / sqrt_(a)) : size;
   return signed_like(size, x);
 }
+SHLO_BY_DOUBLE(bessel_i1e_, bessel_i1e_d)
