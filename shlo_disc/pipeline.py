@@ -18,7 +18,7 @@ from shlo_disc.choices import read_hints, read_options
 from shlo_disc.compiled import Compiled
 from shlo_disc.custom_calls import find_hook
 from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
-from shlo_disc.dynamic_ops.control import OutlinedAttrs
+from shlo_disc.dynamic_ops.control import OUTLINED_WHILE, OutlinedAttrs
 from shlo_disc.dynamic_ops.program import Body, Op, Program
 from shlo_disc.exported import Signature, bind_platform, is_exported, read_exported
 from shlo_disc.expr.dim import Sym
@@ -198,7 +198,7 @@ class _Generator:
     def _control(self, op: Op[OutlinedAttrs]) -> tuple[Need, Loop | Branches]:
         """A loop or branches: the body of a loop overwrites what is carried."""
         inner = replace(self, is_inner=True, request=replace(self.request, hints=_NO_HINTS))
-        carried = frozenset(range(len(op.results) - 1)) if op.name == "d_outlined_while" else frozenset[int]()
+        carried = frozenset(range(len(op.results) - 1)) if OUTLINED_WHILE.defines(op) else frozenset[int]()
         found = list[tuple[Artifact, Need]]()
         for number, program in enumerate(op.attrs.programs):
             names = [f"%{parameter.tensor.name}" for parameter in program.parameters]

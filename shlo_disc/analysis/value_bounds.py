@@ -8,6 +8,7 @@ from functools import reduce
 from typing import Any
 
 from shlo_disc.analysis.element_bounds import element_bounds, formula_of
+from shlo_disc.dynamic_ops import control
 from shlo_disc.dynamic_ops.program import Body, Op, Tensor
 from shlo_disc.expr.bounds import bounds_where, joined
 from shlo_disc.expr.facts import Facts
@@ -49,16 +50,15 @@ class _BoundsWalk:
 
     def _op(self, op: Op[Any]) -> Op[Any]:
         operands = self._current(op.operands)
-        match op.name:
-            case "d_while":
-                bodies, known = self._while(op, operands)
-            case "d_case":
-                bodies, known = self._case(op)
-            case _:
-                bodies = tuple([self.body(inner, [NO_BOUNDS] * len(inner.arguments)) for inner in op.bodies])
-                same = (operands, bodies) == (op.operands, op.bodies)
-                bare = op if same else replace(op, operands=operands, bodies=bodies)
-                known = [element_bounds(bare, k, self.facts, self._formulas) for k in range(len(op.results))]
+        if control.WHILE.defines(op):
+            bodies, known = self._while(op, operands)
+        elif control.CASE.defines(op):
+            bodies, known = self._case(op)
+        else:
+            bodies = tuple([self.body(inner, [NO_BOUNDS] * len(inner.arguments)) for inner in op.bodies])
+            same = (operands, bodies) == (op.operands, op.bodies)
+            bare = op if same else replace(op, operands=operands, bodies=bodies)
+            known = [element_bounds(bare, k, self.facts, self._formulas) for k in range(len(op.results))]
         results = self._bounded(op.results, known)
         if (operands, bodies, results) != (op.operands, op.bodies, op.results):
             op = replace(op, operands=operands, bodies=bodies, results=results)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shlo_disc.dynamic_ops import order, reduce, slices
 from shlo_disc.dynamic_ops.opdef import Arrays, RunBody
 from shlo_disc.dynamic_ops.program import Op, Program, Tensor
 from shlo_disc.dynamic_ops.reference import by_definition, interpret
@@ -15,7 +16,8 @@ from shlo_disc.ir.core import Module
 
 Array = NDArray[Any]
 _EXTREMES = frozenset({"maximum", "minimum"})
-_FOLDS = frozenset({"d_reduce", "d_reduce_window", "d_scatter", "d_select_and_scatter"})
+_REDUCTIONS = frozenset({reduce.REDUCE.name, reduce.REDUCE_WINDOW.name})
+_FOLDS = _REDUCTIONS | {order.SCATTER.name, order.SELECT_AND_SCATTER.name}
 _MANY = 8  # terms, of which the last ones may be lost
 _ZETA = frozenset({"polygamma", "zeta"})
 
@@ -38,7 +40,7 @@ def xla_deviation(module: Module, program: Program, inputs: Sequence[Array]) -> 
 
     def evaluate(op: Op[object], operands: Arrays, run: RunBody) -> Arrays:
         folds = any(inner.name in _EXTREMES for body in op.bodies for inner in body.walk())
-        if folds and op.name.startswith("d_reduce") and any(_has_nan(x) for x in operands):
+        if folds and op.name in _REDUCTIONS and any(_has_nan(x) for x in operands):
             found["xla drops NaN in reductions by maximum and minimum: its results are not compared there"] = None
         if op.name in _ZETA and (_has_large(operands[0]) or any(np.isinf(x).any() for x in operands)):
             found["xla gives NaN for zeta and polygamma of infinities and large exponents: not compared there"] = None
@@ -62,7 +64,7 @@ def _updates_itself(program: Program) -> bool:
         taken = {*op.operands, *(x for body in op.bodies for inner in body.walk() for x in inner.operands)}
         sources = taken.union(*[from_tensors.get(x, set()) for x in taken])
         from_tensors.update((result, sources) for result in op.results)
-        if op.name == "d_dynamic_update_slice":
+        if slices.DYNAMIC_UPDATE_SLICE.defines(op):
             whole, update = op.operands[:2]
             if whole is update or whole in from_tensors.get(update, set()):
                 return True

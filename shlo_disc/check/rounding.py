@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from shlo_disc.analysis.access import VIEWS
 from shlo_disc.check.function_errors import CORRECTLY_ROUNDED, Implementation, disagreement
 from shlo_disc.check.significands import is_float, is_held, is_short, lowest_bit, unit_of, units
+from shlo_disc.dynamic_ops import contract, create, linear_algebra
 from shlo_disc.dynamic_ops.create import IotaAttrs
 from shlo_disc.dynamic_ops.fourier import FftAttrs, Transform
 from shlo_disc.dynamic_ops.move import BroadcastAttrs
@@ -35,10 +36,15 @@ Array = NDArray[Any]
 
 # Ops whose results are those of exact arithmetic, or correctly rounded in every implementation.
 _EXACT = ops_with(Trait.EXACT)
-_COMBINES = frozenset({"and", "compare", "d_constant", "maximum", "minimum", "not", "or", "select", "xor"})  # exactly
+# Exactly:
+_COMBINES = frozenset({"and", "compare", create.CONSTANT.name, "maximum", "minimum", "not", "or", "select", "xor"})
 _SUMS = ops_with(Trait.SUM)  # of what is short, exactly; a transform or a factorization has other numbers on its way
 # Results that hold vectors as columns, and others as rows, that are unique up to their sign.
-_VECTORS: Mapping[str, tuple[int, int | None]] = {"d_syevd": (0, None), "d_gesdd": (1, 2), "d_gesvd": (1, 2)}
+_VECTORS: Mapping[str, tuple[int, int | None]] = {
+    linear_algebra.SYEVD.name: (0, None),
+    linear_algebra.GESDD.name: (1, 2),
+    linear_algebra.GESVD.name: (1, 2),
+}
 _SUMMED = (
     0.75  # units in the last place between two implementations of an addition, each of which rounds by half of one
 )
@@ -343,13 +349,13 @@ def _is_narrow(dtype: np.dtype[Any]) -> bool:
 
 def _only_adds(op: Op[object]) -> bool:
     """Whether an op sums up products of its operands, or these themselves."""
-    return all(inner.name in ("add", "d_constant") for body in op.bodies for inner in body.ops)
+    return all(inner.name in ("add", create.CONSTANT.name) for body in op.bodies for inner in body.ops)
 
 
 def _unit_of_terms(op: Op[object], inputs: Arrays) -> int:
     """The logarithm of a power of 2 that divides all terms of a sum: numbers, or products of such."""
     units = [lowest_bit(x) for x in inputs if is_float(x.dtype)]
-    return sum(units) if op.name in ("d_dot", "d_convolution") else min(units)
+    return sum(units) if op.name in (contract.DOT.name, contract.CONVOLUTION.name) else min(units)
 
 
 def _combines_exactly(body: Body) -> bool:

@@ -15,8 +15,10 @@ from types import ModuleType
 from shlo_disc import emit, fusion, host, kernels, lower_cpu, schedules
 from shlo_disc.analysis.sizes import Point, free_symbols, point_of
 from shlo_disc.device import headers
+from shlo_disc.dynamic_ops import control, linear_algebra, order
 from shlo_disc.dynamic_ops.contract import ConvAttrs, DotAttrs
 from shlo_disc.dynamic_ops.program import Op, Program
+from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.expr.dim import Dim, Sym, const, of, product
 from shlo_disc.expr.facts import Facts
 
@@ -29,9 +31,10 @@ _SMALL = (0, 1, 2, 3, 5)
 _MOST_ELEMENTS = (3 << 17, 1 << 14, 1 << 14, 1 << 13)
 _MOST_WORK = 64  # multiplications of a product, times as many
 _SLOW = 16  # times as much work is a convolution, or an op of matrices, in the interpreter
-_OF_MATRICES = ("d_cholesky", "d_triangular", "d_lapack", "d_custom")
-_LOOPS = ("d_while", "d_outlined_while")
+_OF_MATRICES = frozenset(one.name for one in linear_algebra.OPS)
+_LOOPS = (control.WHILE, control.OUTLINED_WHILE)
 _MOST_TURNS = 96  # of a loop over an axis, which the interpreter takes one by one
+_MOST_COMBINED = 2048  # elements of a reduction by several ops, which it combines one by one
 _MOST_SCATTERED = 512  # elements of a gradient of windows, which it takes one by one
 _TRIES = 64  # of making sizes smaller
 
@@ -113,7 +116,7 @@ def _costs(program: Program, most: int) -> list[_Cost]:
     for op in program.body.walk():
         for result in op.results:
             found[_Cost(product(result.shape), most)] = None
-            if op.name in _LOOPS and result.shape:
+            if any(loop.defines(op) for loop in _LOOPS) and result.shape:
                 found[_Cost(result.shape[0], _MOST_TURNS)] = None
         found[_work(op, most)] = None
     return [cost for cost in found if cost.dim.constant is None and not cost.dim.data()]
@@ -128,7 +131,9 @@ def _work(op: Op[object], most: int) -> _Cost:
             return _Cost(result * depth, _MOST_WORK * most)
         case ConvAttrs():
             return _Cost(result * product(op.operands[1].shape), _MOST_WORK * most // _SLOW)
-        case _ if op.name == "d_select_and_scatter":
+        case ReduceAttrs() if len(op.results) > 1 or len(op.bodies[0].ops) > 1:
+            return _Cost(product(op.operands[0].shape[k] for k in op.attrs.dims), _MOST_COMBINED)
+        case _ if order.SELECT_AND_SCATTER.defines(op):
             return _Cost(result, _MOST_SCATTERED)
         case _ if op.name in _OF_MATRICES and op.operands[0].shape:
             first = op.operands[0].shape

@@ -250,21 +250,20 @@ def _one_group(x: Array, w: Array, attrs: ConvAttrs, out: tuple[int, ...]) -> Ar
     return found
 
 
-OPS = (
-    OpDef(
-        name="d_dot",
-        attrs=DotAttrs,
-        template=Template.DOT,
-        element=_dot,
-        reference=plain(_dot_reference),
-        traits=frozenset({Trait.SUM}),
-    ),
-    OpDef(
-        name="d_convolution",
-        attrs=ConvAttrs,
-        template=Template.CONVOLUTION,
-        element=_convolution,
-        reference=plain(_convolution_reference),
-        traits=frozenset({Trait.SUM}),
-    ),
+DOT = OpDef(
+    name="d_dot",
+    attrs=DotAttrs,
+    template=Template.DOT,
+    element=_dot,
+    reference=plain(_dot_reference),
+    traits=frozenset({Trait.SUM}),
 )
+CONVOLUTION = OpDef(
+    name="d_convolution",
+    attrs=ConvAttrs,
+    template=Template.CONVOLUTION,
+    element=_convolution,
+    reference=plain(_convolution_reference),
+    traits=frozenset({Trait.SUM}),
+)
+OPS = (DOT, CONVOLUTION)

@@ -70,41 +70,40 @@ def _outlined_case_reference(op: Op[OutlinedAttrs], inputs: Arrays, run: RunBody
     return op.attrs.with_sizes(run(op.attrs.programs[number], taken))
 
 
-OPS = (
-    # bodies: condition, body; operands: the initial carries
-    OpDef(
-        name="d_while",
-        attrs=NoAttrs,
-        template=Template.WHILE,
-        element=None,
-        reference=_while_reference,
-        traits=frozenset({Trait.EXACT}),
-    ),
-    # one body without arguments per case; an index out of range takes the last
-    OpDef(
-        name="d_case",
-        attrs=NoAttrs,
-        template=Template.CASE,
-        element=None,
-        reference=_case_reference,
-        traits=frozenset({Trait.EXACT}),
-    ),
-    # programs: condition, body; operands: the initial carries, then what the programs capture
-    OpDef(
-        name="d_outlined_while",
-        attrs=OutlinedAttrs,
-        template=Template.OUTLINED,
-        element=None,
-        reference=_outlined_while_reference,
-        traits=frozenset({Trait.EXACT}),
-    ),
-    # one program per case; operands: the index, then what the programs capture
-    OpDef(
-        name="d_outlined_case",
-        attrs=OutlinedAttrs,
-        template=Template.OUTLINED,
-        element=None,
-        reference=_outlined_case_reference,
-        traits=frozenset({Trait.EXACT}),
-    ),
+# bodies: condition, body; operands: the initial carries
+WHILE = OpDef(
+    name="d_while",
+    attrs=NoAttrs,
+    template=Template.WHILE,
+    element=None,
+    reference=_while_reference,
+    traits=frozenset({Trait.EXACT}),
 )
+# one body without arguments per case; an index out of range takes the last
+CASE = OpDef(
+    name="d_case",
+    attrs=NoAttrs,
+    template=Template.CASE,
+    element=None,
+    reference=_case_reference,
+    traits=frozenset({Trait.EXACT}),
+)
+# programs: condition, body; operands: the initial carries, then what the programs capture
+OUTLINED_WHILE = OpDef(
+    name="d_outlined_while",
+    attrs=OutlinedAttrs,
+    template=Template.OUTLINED,
+    element=None,
+    reference=_outlined_while_reference,
+    traits=frozenset({Trait.EXACT}),
+)
+# one program per case; operands: the index, then what the programs capture
+OUTLINED_CASE = OpDef(
+    name="d_outlined_case",
+    attrs=OutlinedAttrs,
+    template=Template.OUTLINED,
+    element=None,
+    reference=_outlined_case_reference,
+    traits=frozenset({Trait.EXACT}),
+)
+OPS = (WHILE, CASE, OUTLINED_WHILE, OUTLINED_CASE)

@@ -85,29 +85,28 @@ def _iota_reference(op: Op[IotaAttrs], _inputs: Arrays) -> Arrays:
     return (np.broadcast_to(column, shape).copy(),)
 
 
-OPS = (
-    OpDef(
-        name="d_constant",
-        attrs=ConstantAttrs,
-        template=Template.ELEMENT,
-        element=_constant,
-        reference=plain(_constant_reference),
-        traits=frozenset({Trait.LEAF, Trait.EXACT}),
-    ),
-    OpDef(
-        name="d_from_dims",
-        attrs=FromDimsAttrs,
-        template=Template.ELEMENT,
-        element=_from_dims,
-        reference=plain(_from_dims_reference),
-        traits=frozenset({Trait.LEAF, Trait.EXACT}),
-    ),
-    OpDef(
-        name="d_iota",
-        attrs=IotaAttrs,
-        template=Template.ELEMENT,
-        element=_iota,
-        reference=plain(_iota_reference),
-        traits=frozenset({Trait.LEAF, Trait.EXACT}),
-    ),
+CONSTANT = OpDef(
+    name="d_constant",
+    attrs=ConstantAttrs,
+    template=Template.ELEMENT,
+    element=_constant,
+    reference=plain(_constant_reference),
+    traits=frozenset({Trait.LEAF, Trait.EXACT}),
 )
+FROM_DIMS = OpDef(
+    name="d_from_dims",
+    attrs=FromDimsAttrs,
+    template=Template.ELEMENT,
+    element=_from_dims,
+    reference=plain(_from_dims_reference),
+    traits=frozenset({Trait.LEAF, Trait.EXACT}),
+)
+IOTA = OpDef(
+    name="d_iota",
+    attrs=IotaAttrs,
+    template=Template.ELEMENT,
+    element=_iota,
+    reference=plain(_iota_reference),
+    traits=frozenset({Trait.LEAF, Trait.EXACT}),
+)
+OPS = (CONSTANT, FROM_DIMS, IOTA)

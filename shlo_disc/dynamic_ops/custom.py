@@ -54,12 +54,11 @@ def _custom_call_reference(op: Op[CustomCallAttrs], inputs: Arrays) -> Arrays:
     return found
 
 
-OPS = (
-    OpDef(
-        name="d_custom_call",
-        attrs=CustomCallAttrs,
-        template=Template.LIBRARY,
-        element=None,
-        reference=plain(_custom_call_reference),
-    ),
+CUSTOM_CALL = OpDef(
+    name="d_custom_call",
+    attrs=CustomCallAttrs,
+    template=Template.LIBRARY,
+    element=None,
+    reference=plain(_custom_call_reference),
 )
+OPS = (CUSTOM_CALL,)

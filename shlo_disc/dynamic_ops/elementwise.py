@@ -274,6 +274,14 @@ def _bitcast_reference(op: Op[NoAttrs], inputs: Arrays) -> Arrays:
     return (bits.bitcast(inputs[0], op.operands[0].dtype, op.results[0].dtype),)
 
 
+CONVERT = OpDef(
+    name="convert",
+    attrs=NoAttrs,
+    template=Template.ELEMENT,
+    element=_convert,
+    reference=plain(_convert_reference),
+    traits=EXACT,
+)
 OPS = (
     *map(_unary, UnaryFn),
     *map(_binary, BinaryFn),
@@ -294,14 +302,7 @@ OPS = (
         reference=plain(_compare_reference),
         traits=EXACT,
     ),
-    OpDef(
-        name="convert",
-        attrs=NoAttrs,
-        template=Template.ELEMENT,
-        element=_convert,
-        reference=plain(_convert_reference),
-        traits=EXACT,
-    ),
+    CONVERT,
     OpDef(
         name="bitcast_convert",
         attrs=NoAttrs,

@@ -54,12 +54,11 @@ def _fft_reference(op: Op[FftAttrs], inputs: Arrays) -> Arrays:
     return (found.astype(numpy_dtype(result.dtype)),)
 
 
-OPS = (
-    OpDef(
-        name="d_fft",
-        attrs=FftAttrs,
-        template=Template.LIBRARY,
-        element=None,
-        reference=plain(_fft_reference),
-    ),
+FFT = OpDef(
+    name="d_fft",
+    attrs=FftAttrs,
+    template=Template.LIBRARY,
+    element=None,
+    reference=plain(_fft_reference),
 )
+OPS = (FFT,)

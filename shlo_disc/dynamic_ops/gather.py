@@ -79,14 +79,13 @@ def _gather_reference(op: Op[GatherAttrs], inputs: Arrays) -> Arrays:
     return (found,)
 
 
-OPS = (
-    OpDef(
-        name="d_gather",
-        attrs=GatherAttrs,
-        template=Template.ELEMENT,
-        element=_gather,
-        reference=plain(_gather_reference),
-        traits=frozenset({Trait.EXACT}),
-        cost=2,
-    ),
+GATHER = OpDef(
+    name="d_gather",
+    attrs=GatherAttrs,
+    template=Template.ELEMENT,
+    element=_gather,
+    reference=plain(_gather_reference),
+    traits=frozenset({Trait.EXACT}),
+    cost=2,
 )
+OPS = (GATHER,)

@@ -55,27 +55,29 @@ def _library(name: str, attrs: type[Any] = LapackAttrs, traits: frozenset[Trait]
 
 # Operands and results are those of jaxlib's custom calls of the same names, but for results that a routine leaves
 # undefined: those are no results here.
+POTRF = _library("d_potrf")  # a -> factor, info; uplo; the other triangle is that of a
+CHOLESKY = _library("d_cholesky")  # a -> factor; uplo; zeros in the other triangle, NaN if there is no factor
+TRSM = _library("d_trsm")  # a, b -> x; side, uplo, trans, diag
+GETRF = _library("d_getrf")  # a -> l and u, pivots (from 1), info
+GEQRF = _library("d_geqrf")  # a -> reflectors and r, tau
+GEQP3 = _library("d_geqp3")  # a, jpvt -> reflectors and r, jpvt, tau
+ORGQR = _library("d_orgqr")  # reflectors, tau -> q
+ORMQR = _library("d_ormqr")  # reflectors, tau, c -> product; side, trans
+GESDD = _library("d_gesdd")  # a -> s, u, v^H, info, or s, info; job
+GESVD = _library("d_gesvd")  # the same, by QR iterations
+SYEVD = _library("d_syevd")  # a -> vectors, values, info, or values, info; job, uplo
+SYTRD = _library("d_sytrd")  # a -> reflectors, diagonal, off-diagonal, tau, info; uplo
+GEEV = _library("d_geev")  # a -> values (or re, im), wanted left and right vectors, info; jobvl, jobvr
+GEES = _library("d_gees")  # a -> t, wanted vectors, values (or re, im), count, info; job
+GEHRD = _library("d_gehrd", attrs=HessenbergAttrs)  # a -> reflectors and h, tau, info
+GTSV = _library("d_gtsv")  # dl, d, du, b -> factors (3), x, info
+GTSV_PERTURBED = _library("d_gtsv_perturbed")  # dl, d, du, b -> x, finite where the matrix is singular
+CHOLESKY_UPDATE = _library("d_cholesky_update")  # upper factor, vector -> factor of the sum, what is left of the vector
+SPARSE_SOLVE = _library("d_sparse_solve")  # elements, columns, starts of rows, b -> x
+PIVOTS_TO_PERMUTATION = _library(
+    "d_pivots_to_permutation", attrs=NoAttrs, traits=frozenset({Trait.EXACT})
+)  # interchanges (from 0) -> rows
 OPS = (
-    _library("d_potrf"),  # a -> factor, info; uplo; the other triangle is that of a
-    _library("d_cholesky"),  # a -> factor; uplo; zeros in the other triangle, NaN if there is no factor
-    _library("d_trsm"),  # a, b -> x; side, uplo, trans, diag
-    _library("d_getrf"),  # a -> l and u, pivots (from 1), info
-    _library("d_geqrf"),  # a -> reflectors and r, tau
-    _library("d_geqp3"),  # a, jpvt -> reflectors and r, jpvt, tau
-    _library("d_orgqr"),  # reflectors, tau -> q
-    _library("d_ormqr"),  # reflectors, tau, c -> product; side, trans
-    _library("d_gesdd"),  # a -> s, u, v^H, info, or s, info; job
-    _library("d_gesvd"),  # the same, by QR iterations
-    _library("d_syevd"),  # a -> vectors, values, info, or values, info; job, uplo
-    _library("d_sytrd"),  # a -> reflectors, diagonal, off-diagonal, tau, info; uplo
-    _library("d_geev"),  # a -> values (or re, im), wanted left and right vectors, info; jobvl, jobvr
-    _library("d_gees"),  # a -> t, wanted vectors, values (or re, im), count, info; job
-    _library("d_gehrd", attrs=HessenbergAttrs),  # a -> reflectors and h, tau, info
-    _library("d_gtsv"),  # dl, d, du, b -> factors (3), x, info
-    _library("d_gtsv_perturbed"),  # dl, d, du, b -> x, finite where the matrix is singular
-    _library("d_cholesky_update"),  # upper factor, vector -> factor of the sum, what is left of the vector
-    _library("d_sparse_solve"),  # elements, columns, starts of rows, b -> x
-    _library(
-        "d_pivots_to_permutation", attrs=NoAttrs, traits=frozenset({Trait.EXACT})
-    ),  # interchanges (from 0) -> rows
-)
+    POTRF, CHOLESKY, TRSM, GETRF, GEQRF, GEQP3, ORGQR, ORMQR, GESDD, GESVD,
+    SYEVD, SYTRD, GEEV, GEES, GEHRD, GTSV, GTSV_PERTURBED, CHOLESKY_UPDATE, SPARSE_SOLVE, PIVOTS_TO_PERMUTATION,
+)  # fmt: skip

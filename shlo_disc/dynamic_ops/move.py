@@ -152,55 +152,54 @@ def _pad_reference(op: Op[PadAttrs], inputs: Arrays) -> Arrays:
     return (found,)
 
 
-OPS = (
-    OpDef(
-        name="d_broadcast",
-        attrs=BroadcastAttrs,
-        template=Template.ELEMENT,
-        element=_broadcast,
-        reference=plain(_broadcast_reference),
-        traits=frozenset({Trait.VIEW, Trait.EXACT}),
-    ),
-    OpDef(
-        name="d_reshape",
-        attrs=NoAttrs,
-        template=Template.ELEMENT,
-        element=_reshape,
-        reference=plain(_reshape_reference),
-        traits=frozenset({Trait.VIEW, Trait.EXACT}),
-    ),
-    OpDef(
-        name="d_transpose",
-        attrs=TransposeAttrs,
-        template=Template.ELEMENT,
-        element=_transpose,
-        reference=plain(_transpose_reference),
-        traits=frozenset({Trait.VIEW, Trait.EXACT}),
-    ),
-    OpDef(
-        name="d_reverse",
-        attrs=ReverseAttrs,
-        template=Template.ELEMENT,
-        element=_reverse,
-        reference=plain(_reverse_reference),
-        traits=frozenset({Trait.VIEW, Trait.EXACT}),
-    ),
-    OpDef(
-        name="d_concatenate",
-        attrs=ConcatenateAttrs,
-        template=Template.ELEMENT,
-        element=_concatenate,
-        reference=plain(_concatenate_reference),
-        traits=frozenset({Trait.EXACT}),
-        cost=2,
-    ),
-    OpDef(
-        name="d_pad",
-        attrs=PadAttrs,
-        template=Template.ELEMENT,
-        element=_pad,
-        reference=plain(_pad_reference),
-        traits=frozenset({Trait.EXACT}),
-        cost=2,
-    ),
+BROADCAST = OpDef(
+    name="d_broadcast",
+    attrs=BroadcastAttrs,
+    template=Template.ELEMENT,
+    element=_broadcast,
+    reference=plain(_broadcast_reference),
+    traits=frozenset({Trait.VIEW, Trait.EXACT}),
 )
+RESHAPE = OpDef(
+    name="d_reshape",
+    attrs=NoAttrs,
+    template=Template.ELEMENT,
+    element=_reshape,
+    reference=plain(_reshape_reference),
+    traits=frozenset({Trait.VIEW, Trait.EXACT}),
+)
+TRANSPOSE = OpDef(
+    name="d_transpose",
+    attrs=TransposeAttrs,
+    template=Template.ELEMENT,
+    element=_transpose,
+    reference=plain(_transpose_reference),
+    traits=frozenset({Trait.VIEW, Trait.EXACT}),
+)
+REVERSE = OpDef(
+    name="d_reverse",
+    attrs=ReverseAttrs,
+    template=Template.ELEMENT,
+    element=_reverse,
+    reference=plain(_reverse_reference),
+    traits=frozenset({Trait.VIEW, Trait.EXACT}),
+)
+CONCATENATE = OpDef(
+    name="d_concatenate",
+    attrs=ConcatenateAttrs,
+    template=Template.ELEMENT,
+    element=_concatenate,
+    reference=plain(_concatenate_reference),
+    traits=frozenset({Trait.EXACT}),
+    cost=2,
+)
+PAD = OpDef(
+    name="d_pad",
+    attrs=PadAttrs,
+    template=Template.ELEMENT,
+    element=_pad,
+    reference=plain(_pad_reference),
+    traits=frozenset({Trait.EXACT}),
+    cost=2,
+)
+OPS = (BROADCAST, RESHAPE, TRANSPOSE, REVERSE, CONCATENATE, PAD)

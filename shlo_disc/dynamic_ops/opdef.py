@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeGuard, TypeVar
 
 from numpy.typing import NDArray
 
+from shlo_disc.diagnostics import Span
 from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
 from shlo_disc.expr.dim import Sym
 from shlo_disc.expr.scalar import Index, Scalar
@@ -84,6 +85,21 @@ class OpDef(Generic[A]):
     reference: Callable[[Op[A], Arrays, RunBody], Arrays]
     traits: frozenset[Trait] = frozenset()
     cost: float = 1.0
+
+    def defines(self, op: Op[Any]) -> TypeGuard[Op[A]]:
+        """Whether an op is one of these."""
+        return op.name == self.name
+
+    def op(
+        self,
+        operands: tuple[Tensor, ...],
+        attrs: A,
+        results: tuple[Tensor, ...],
+        span: Span,
+        bodies: tuple[Body, ...] = (),
+    ) -> Op[A]:
+        """Make an op; `span` is where it comes from."""
+        return Op(self.name, operands, attrs, results, bodies, span)
 
 
 def plain(reference: Callable[[Op[A], Arrays], Arrays]) -> Callable[[Op[A], Arrays, RunBody], Arrays]:

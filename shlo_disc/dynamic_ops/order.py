@@ -127,29 +127,28 @@ def _select_and_scatter_reference(op: Op[SelectAndScatterAttrs], inputs: Arrays,
     return (found,)
 
 
-OPS = (
-    OpDef(
-        name="d_sort",
-        attrs=SortAttrs,
-        template=Template.SORT,
-        element=None,
-        reference=_sort_reference,
-        traits=frozenset({Trait.EXACT}),
-    ),
-    OpDef(
-        name="d_scatter",
-        attrs=ScatterAttrs,
-        template=Template.SCATTER,
-        element=None,
-        reference=_scatter_reference,
-        traits=frozenset({Trait.SUM}),
-    ),
-    OpDef(
-        name="d_select_and_scatter",
-        attrs=SelectAndScatterAttrs,
-        template=Template.SELECT_AND_SCATTER,
-        element=None,
-        reference=_select_and_scatter_reference,
-        traits=frozenset({Trait.SUM}),
-    ),
+SORT = OpDef(
+    name="d_sort",
+    attrs=SortAttrs,
+    template=Template.SORT,
+    element=None,
+    reference=_sort_reference,
+    traits=frozenset({Trait.EXACT}),
 )
+SCATTER = OpDef(
+    name="d_scatter",
+    attrs=ScatterAttrs,
+    template=Template.SCATTER,
+    element=None,
+    reference=_scatter_reference,
+    traits=frozenset({Trait.SUM}),
+)
+SELECT_AND_SCATTER = OpDef(
+    name="d_select_and_scatter",
+    attrs=SelectAndScatterAttrs,
+    template=Template.SELECT_AND_SCATTER,
+    element=None,
+    reference=_select_and_scatter_reference,
+    traits=frozenset({Trait.SUM}),
+)
+OPS = (SORT, SCATTER, SELECT_AND_SCATTER)

@@ -291,30 +291,29 @@ def _hashed_reference(_: Op[NoAttrs], inputs: Arrays) -> Arrays:
     return tuple(np.array([pair[k][0] for pair in pairs], np.uint32).reshape(inputs[0].shape) for k in range(2))
 
 
-OPS = (
-    # operands: the two words of the key, the two of the block
-    OpDef(
-        name="d_threefry",
-        attrs=NoAttrs,
-        template=Template.ELEMENT,
-        element=_hashed,
-        reference=plain(_hashed_reference),
-        traits=frozenset({Trait.EXACT}),
-    ),
-    OpDef(
-        name="d_rng_bits",
-        attrs=RngBitsAttrs,
-        template=Template.ELEMENT,
-        element=_bits,
-        reference=plain(_bits_reference),
-        traits=frozenset({Trait.EXACT}),
-    ),
-    OpDef(
-        name="d_rng_state",
-        attrs=RngStateAttrs,
-        template=Template.ELEMENT,
-        element=_state,
-        reference=plain(_state_reference),
-        traits=frozenset({Trait.EXACT}),
-    ),
+# operands: the two words of the key, the two of the block
+THREEFRY = OpDef(
+    name="d_threefry",
+    attrs=NoAttrs,
+    template=Template.ELEMENT,
+    element=_hashed,
+    reference=plain(_hashed_reference),
+    traits=frozenset({Trait.EXACT}),
 )
+RNG_BITS = OpDef(
+    name="d_rng_bits",
+    attrs=RngBitsAttrs,
+    template=Template.ELEMENT,
+    element=_bits,
+    reference=plain(_bits_reference),
+    traits=frozenset({Trait.EXACT}),
+)
+RNG_STATE = OpDef(
+    name="d_rng_state",
+    attrs=RngStateAttrs,
+    template=Template.ELEMENT,
+    element=_state,
+    reference=plain(_state_reference),
+    traits=frozenset({Trait.EXACT}),
+)
+OPS = (THREEFRY, RNG_BITS, RNG_STATE)

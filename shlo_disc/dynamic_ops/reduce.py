@@ -215,30 +215,29 @@ def _map_reference(op: Op[NoAttrs], inputs: Arrays, run: RunBody) -> Arrays:
     return tuple(np.broadcast_to(x, shape).copy() for x in run(op.bodies[0], inputs))
 
 
-OPS = (
-    OpDef(
-        name="d_reduce",
-        attrs=ReduceAttrs,
-        template=Template.REDUCE,
-        element=_reduce,
-        reference=_reduce_reference,
-        traits=frozenset({Trait.SUM}),
-    ),
-    OpDef(
-        name="d_reduce_window",
-        attrs=ReduceWindowAttrs,
-        template=Template.ELEMENT,
-        element=_reduce_window,
-        reference=_reduce_window_reference,
-        traits=frozenset({Trait.SUM}),
-        cost=LOOP,
-    ),
-    OpDef(
-        name="d_map",
-        attrs=NoAttrs,
-        template=Template.ELEMENT,
-        element=_map,
-        reference=_map_reference,
-        traits=frozenset({Trait.EXACT}),
-    ),
+REDUCE = OpDef(
+    name="d_reduce",
+    attrs=ReduceAttrs,
+    template=Template.REDUCE,
+    element=_reduce,
+    reference=_reduce_reference,
+    traits=frozenset({Trait.SUM}),
 )
+REDUCE_WINDOW = OpDef(
+    name="d_reduce_window",
+    attrs=ReduceWindowAttrs,
+    template=Template.ELEMENT,
+    element=_reduce_window,
+    reference=_reduce_window_reference,
+    traits=frozenset({Trait.SUM}),
+    cost=LOOP,
+)
+MAP = OpDef(
+    name="d_map",
+    attrs=NoAttrs,
+    template=Template.ELEMENT,
+    element=_map,
+    reference=_map_reference,
+    traits=frozenset({Trait.EXACT}),
+)
+OPS = (REDUCE, REDUCE_WINDOW, MAP)

@@ -70,31 +70,30 @@ def _dynamic_update_slice_reference(_op: Op[NoAttrs], inputs: Arrays) -> Arrays:
     return (found,)
 
 
-OPS = (
-    OpDef(
-        name="d_slice",
-        attrs=SliceAttrs,
-        template=Template.ELEMENT,
-        element=_slice,
-        reference=plain(_slice_reference),
-        traits=frozenset({Trait.VIEW, Trait.EXACT}),
-    ),
-    OpDef(
-        name="d_dynamic_slice",
-        attrs=NoAttrs,
-        template=Template.ELEMENT,
-        element=_dynamic_slice,
-        reference=plain(_dynamic_slice_reference),
-        traits=frozenset({Trait.EXACT}),
-        cost=2,
-    ),
-    OpDef(
-        name="d_dynamic_update_slice",
-        attrs=NoAttrs,
-        template=Template.ELEMENT,
-        element=_dynamic_update_slice,
-        reference=plain(_dynamic_update_slice_reference),
-        traits=frozenset({Trait.EXACT}),
-        cost=3,
-    ),
+SLICE = OpDef(
+    name="d_slice",
+    attrs=SliceAttrs,
+    template=Template.ELEMENT,
+    element=_slice,
+    reference=plain(_slice_reference),
+    traits=frozenset({Trait.VIEW, Trait.EXACT}),
 )
+DYNAMIC_SLICE = OpDef(
+    name="d_dynamic_slice",
+    attrs=NoAttrs,
+    template=Template.ELEMENT,
+    element=_dynamic_slice,
+    reference=plain(_dynamic_slice_reference),
+    traits=frozenset({Trait.EXACT}),
+    cost=2,
+)
+DYNAMIC_UPDATE_SLICE = OpDef(
+    name="d_dynamic_update_slice",
+    attrs=NoAttrs,
+    template=Template.ELEMENT,
+    element=_dynamic_update_slice,
+    reference=plain(_dynamic_update_slice_reference),
+    traits=frozenset({Trait.EXACT}),
+    cost=3,
+)
+OPS = (SLICE, DYNAMIC_SLICE, DYNAMIC_UPDATE_SLICE)

@@ -12,7 +12,7 @@ from shlo_disc.functions.record import (
     ANALYTIC,
     BITS,
     NUMBERS,
-    Function,
+    ElementFunction,
     broadcasting,
     chlo,
     stablehlo,
@@ -26,16 +26,16 @@ from shlo_disc.ir.type_kind import TypeKind
 class BinaryFn(Enum):
     """Functions of two elements, by their names in StableHLO or CHLO."""
 
-    _value_: Function
+    _value_: ElementFunction
 
-    ADD = Function(
+    ADD = ElementFunction(
         "add",
         ops=(stablehlo(TypeKind.TENSOR), broadcasting(TypeKind.TENSOR)),
         code="add_",
         evaluate=on_wide_pair(np.add),
         reference=Reference(floats.directly(np.add), np.add, modular(np.add), np.logical_or),
     )
-    AND = Function(
+    AND = ElementFunction(
         "and",
         ops=(stablehlo(BITS), broadcasting(BITS)),
         code="and_",
@@ -43,7 +43,7 @@ class BinaryFn(Enum):
         reference=bitwise(np.bitwise_and, np.logical_and),
         exact=True,
     )
-    ATAN2 = Function(
+    ATAN2 = ElementFunction(
         "atan2",
         ops=(stablehlo(ANALYTIC), broadcasting(TypeKind.TENSOR & ~BITS)),
         code="atan2_",
@@ -51,7 +51,7 @@ class BinaryFn(Enum):
         reference=precisely(np.arctan2, complexes.atan2),
         cost=20,
     )
-    COMPLEX = Function(
+    COMPLEX = ElementFunction(
         "complex",
         ops=(stablehlo(TypeKind.FLOAT, gives=TypeKind.COMPLEX), broadcasting(TypeKind.FLOAT, gives=TypeKind.COMPLEX)),
         code="complex_",
@@ -59,7 +59,7 @@ class BinaryFn(Enum):
         reference=Reference(floats=bits.complex_of),
         exact=True,
     )
-    DIVIDE = Function(
+    DIVIDE = ElementFunction(
         "divide",
         ops=(stablehlo(NUMBERS), broadcasting(TypeKind.TENSOR & ~TypeKind.BOOL)),
         code="div_",
@@ -67,7 +67,7 @@ class BinaryFn(Enum):
         reference=Reference(floats.directly(np.true_divide), complexes.precisely(complexes.divide), integers.divide),
         cost=4,
     )
-    MAXIMUM = Function(
+    MAXIMUM = ElementFunction(
         "maximum",
         ops=(stablehlo(TypeKind.UNIFORM), broadcasting(TypeKind.TENSOR)),
         code="max_",
@@ -75,7 +75,7 @@ class BinaryFn(Enum):
         reference=MAXIMUM,
         exact=True,
     )
-    MINIMUM = Function(
+    MINIMUM = ElementFunction(
         "minimum",
         ops=(stablehlo(TypeKind.UNIFORM), broadcasting(TypeKind.TENSOR)),
         code="min_",
@@ -83,14 +83,14 @@ class BinaryFn(Enum):
         reference=MINIMUM,
         exact=True,
     )
-    MULTIPLY = Function(
+    MULTIPLY = ElementFunction(
         "multiply",
         ops=(stablehlo(TypeKind.UNIFORM), broadcasting(TypeKind.TENSOR)),
         code="mul_",
         evaluate=on_wide_pair(np.multiply),
         reference=Reference(floats.directly(np.multiply), complexes.multiply, modular(np.multiply), np.logical_and),
     )
-    OR = Function(
+    OR = ElementFunction(
         "or",
         ops=(stablehlo(BITS), broadcasting(BITS)),
         code="or_",
@@ -98,14 +98,14 @@ class BinaryFn(Enum):
         reference=bitwise(np.bitwise_or, np.logical_or),
         exact=True,
     )
-    POLYGAMMA = Function(
+    POLYGAMMA = ElementFunction(
         "polygamma",
         ops=(chlo(TypeKind.FLOAT, operands=("n", "x")), broadcasting(TypeKind.FLOAT)),
         code="polygamma_",
         evaluate=special_functions.polygamma,
         reference=of_floats(special.polygamma),
     )
-    POWER = Function(
+    POWER = ElementFunction(
         "power",
         ops=(stablehlo(NUMBERS), broadcasting(TypeKind.TENSOR & ~TypeKind.BOOL)),
         code="pow_",
@@ -113,7 +113,7 @@ class BinaryFn(Enum):
         reference=Reference(floats.precisely(floats.power), complexes.precisely(complexes.power), integers.power),
         cost=20,
     )
-    REMAINDER = Function(
+    REMAINDER = ElementFunction(
         "remainder",
         ops=(stablehlo(NUMBERS), broadcasting(TypeKind.TENSOR & ~TypeKind.BOOL)),
         code="rem_",
@@ -122,7 +122,7 @@ class BinaryFn(Enum):
         exact=True,
         cost=4,
     )
-    SHIFT_LEFT = Function(
+    SHIFT_LEFT = ElementFunction(
         "shift_left",
         ops=(stablehlo(TypeKind.INTEGER), broadcasting(TypeKind.TENSOR)),
         code="shl",
@@ -130,7 +130,7 @@ class BinaryFn(Enum):
         reference=Reference(integers=integers.shift_left),
         exact=True,
     )
-    SHIFT_RIGHT_ARITHMETIC = Function(
+    SHIFT_RIGHT_ARITHMETIC = ElementFunction(
         "shift_right_arithmetic",
         ops=(stablehlo(TypeKind.INTEGER), broadcasting(TypeKind.TENSOR)),
         code="shr_a",
@@ -138,7 +138,7 @@ class BinaryFn(Enum):
         reference=Reference(integers=integers.shift_right_arithmetic),
         exact=True,
     )
-    SHIFT_RIGHT_LOGICAL = Function(
+    SHIFT_RIGHT_LOGICAL = ElementFunction(
         "shift_right_logical",
         ops=(stablehlo(TypeKind.INTEGER), broadcasting(TypeKind.TENSOR)),
         code="shr_l",
@@ -146,14 +146,14 @@ class BinaryFn(Enum):
         reference=Reference(integers=integers.shift_right_logical),
         exact=True,
     )
-    SUBTRACT = Function(
+    SUBTRACT = ElementFunction(
         "subtract",
         ops=(stablehlo(NUMBERS), broadcasting(TypeKind.TENSOR & ~TypeKind.BOOL)),
         code="sub_",
         evaluate=on_wide_pair(np.subtract),
         reference=Reference(floats.directly(np.subtract), np.subtract, modular(np.subtract)),
     )
-    XOR = Function(
+    XOR = ElementFunction(
         "xor",
         ops=(stablehlo(BITS), broadcasting(BITS)),
         code="xor_",
@@ -161,7 +161,7 @@ class BinaryFn(Enum):
         reference=bitwise(np.bitwise_xor, np.logical_xor),
         exact=True,
     )
-    ZETA = Function(
+    ZETA = ElementFunction(
         "zeta",
         ops=(chlo(TypeKind.FLOAT, operands=("x", "q")), broadcasting(TypeKind.FLOAT)),
         code="zeta_",

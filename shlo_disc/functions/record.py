@@ -86,7 +86,7 @@ class Elementwise:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Function(Elementwise):
+class ElementFunction(Elementwise):
     """An elementwise function that is a node of element formulas.
 
     `code` is the function of the device headers (`device/math`, `device/values`) that generated code calls, overloaded

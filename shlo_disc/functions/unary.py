@@ -15,7 +15,7 @@ from shlo_disc.functions.record import (
     NUMBERS,
     REALS,
     SIGNED,
-    Function,
+    ElementFunction,
     chlo,
     stablehlo,
 )
@@ -27,9 +27,9 @@ from shlo_disc.ir.type_kind import TypeKind
 class UnaryFn(Enum):
     """Functions of one element, by their names in StableHLO or CHLO."""
 
-    _value_: Function
+    _value_: ElementFunction
 
-    ABS = Function(
+    ABS = ElementFunction(
         "abs",
         ops=(stablehlo(SIGNED, gives=REALS | TypeKind.SIGNED),),
         code="abs_",
@@ -39,63 +39,63 @@ class UnaryFn(Enum):
         ),
         exact=True,
     )
-    ACOS = Function(
+    ACOS = ElementFunction(
         "acos",
         ops=(chlo(FLOAT_OR_COMPLEX),),
         code="acos_",
         evaluate=on_wide(np.arccos, complex_math.acos),
         reference=precisely(np.arccos, complexes.acos),
     )
-    ACOSH = Function(
+    ACOSH = ElementFunction(
         "acosh",
         ops=(chlo(FLOAT_OR_COMPLEX),),
         code="acosh_",
         evaluate=on_wide(np.arccosh, complex_math.acosh),
         reference=precisely(np.arccosh, complexes.acosh),
     )
-    ASIN = Function(
+    ASIN = ElementFunction(
         "asin",
         ops=(chlo(FLOAT_OR_COMPLEX),),
         code="asin_",
         evaluate=on_wide(np.arcsin, complex_math.asin),
         reference=precisely(np.arcsin, complexes.asin),
     )
-    ASIN_ACOS_KERNEL = Function(
+    ASIN_ACOS_KERNEL = ElementFunction(
         "_asin_acos_kernel",
         ops=(chlo(TypeKind.COMPLEX),),
         code="asin_acos_kernel_",
         evaluate=special_functions.asin_acos_kernel,
         reference=Reference(complexes=complexes.precisely(complexes.asin_acos_kernel)),
     )
-    ASINH = Function(
+    ASINH = ElementFunction(
         "asinh",
         ops=(chlo(FLOAT_OR_COMPLEX),),
         code="asinh_",
         evaluate=on_wide(np.arcsinh, complex_math.asinh),
         reference=precisely(np.arcsinh, complexes.asinh),
     )
-    ATAN = Function(
+    ATAN = ElementFunction(
         "atan",
         ops=(chlo(FLOAT_OR_COMPLEX),),
         code="atan_",
         evaluate=on_wide(np.arctan, complex_math.atan),
         reference=precisely(np.arctan, complexes.atan),
     )
-    ATANH = Function(
+    ATANH = ElementFunction(
         "atanh",
         ops=(chlo(FLOAT_OR_COMPLEX),),
         code="atanh_",
         evaluate=on_wide(np.arctanh, complex_math.atanh),
         reference=precisely(np.arctanh, complexes.atanh),
     )
-    BESSEL_I1E = Function(
+    BESSEL_I1E = ElementFunction(
         "bessel_i1e",
         ops=(chlo(FLOAT_OR_COMPLEX),),
         code="bessel_i1e_",
         evaluate=special_functions.odd_from_scipy("i1e"),
         reference=of_floats(special.bessel_i1e),
     )
-    CBRT = Function(
+    CBRT = ElementFunction(
         "cbrt",
         ops=(stablehlo(ANALYTIC, accuracy=True),),
         code="cbrt_",
@@ -103,7 +103,7 @@ class UnaryFn(Enum):
         reference=precisely(np.cbrt, complexes.cbrt),
         cost=20,
     )
-    CEIL = Function(
+    CEIL = ElementFunction(
         "ceil",
         ops=(stablehlo(REALS),),
         code="ceil_",
@@ -111,14 +111,14 @@ class UnaryFn(Enum):
         reference=of_floats(floats.ceil),
         exact=True,
     )
-    COSH = Function(
+    COSH = ElementFunction(
         "cosh",
         ops=(chlo(FLOAT_OR_COMPLEX),),
         code="cosh_",
         evaluate=on_wide(np.cosh, complex_math.cosh),
         reference=precisely(np.cosh, complexes.cosh),
     )
-    COSINE = Function(
+    COSINE = ElementFunction(
         "cosine",
         ops=(stablehlo(ANALYTIC, accuracy=True),),
         code="cos_",
@@ -126,7 +126,7 @@ class UnaryFn(Enum):
         reference=precisely(np.cos, complexes.cosine),
         cost=10,
     )
-    COUNT_LEADING_ZEROS = Function(
+    COUNT_LEADING_ZEROS = ElementFunction(
         "count_leading_zeros",
         ops=(stablehlo(TypeKind.INTEGER),),
         code="clz",
@@ -134,14 +134,14 @@ class UnaryFn(Enum):
         reference=Reference(integers=integers.leading_zeros),
         exact=True,
     )
-    DIGAMMA = Function(
+    DIGAMMA = ElementFunction(
         "digamma",
         ops=(chlo(TypeKind.FLOAT),),
         code="digamma_",
         evaluate=special_functions.digamma,
         reference=of_floats(special.digamma),
     )
-    ERF = Function(
+    ERF = ElementFunction(
         "erf",
         ops=(chlo(TypeKind.FLOAT),),
         code="erf_",
@@ -149,21 +149,21 @@ class UnaryFn(Enum):
         reference=of_floats(special.erf),
         cost=10,
     )
-    ERF_INV = Function(
+    ERF_INV = ElementFunction(
         "erf_inv",
         ops=(chlo(TypeKind.FLOAT),),
         code="erf_inv_",
         evaluate=special_functions.odd_from_scipy("erfinv"),
         reference=of_floats(special.erf_inv),
     )
-    ERFC = Function(
+    ERFC = ElementFunction(
         "erfc",
         ops=(chlo(TypeKind.FLOAT),),
         code="erfc_",
         evaluate=special_functions.from_scipy("erfc"),
         reference=of_floats(special.erfc),
     )
-    EXPONENTIAL = Function(
+    EXPONENTIAL = ElementFunction(
         "exponential",
         ops=(stablehlo(ANALYTIC, accuracy=True),),
         code="exp_",
@@ -171,7 +171,7 @@ class UnaryFn(Enum):
         reference=precisely(np.exp, complexes.exp),
         cost=10,
     )
-    EXPONENTIAL_MINUS_ONE = Function(
+    EXPONENTIAL_MINUS_ONE = ElementFunction(
         "exponential_minus_one",
         ops=(stablehlo(ANALYTIC, accuracy=True),),
         code="expm1_",
@@ -179,7 +179,7 @@ class UnaryFn(Enum):
         reference=precisely(np.expm1, complexes.expm1),
         cost=20,
     )
-    FLOOR = Function(
+    FLOOR = ElementFunction(
         "floor",
         ops=(stablehlo(REALS),),
         code="floor_",
@@ -187,7 +187,7 @@ class UnaryFn(Enum):
         reference=of_floats(floats.floor),
         exact=True,
     )
-    IMAG = Function(
+    IMAG = ElementFunction(
         "imag",
         ops=(stablehlo(FLOAT_OR_COMPLEX, gives=TypeKind.FLOAT),),
         code="imag_",
@@ -195,7 +195,7 @@ class UnaryFn(Enum):
         reference=Reference(floats=np.zeros_like, complexes=np.imag),
         exact=True,
     )
-    IS_FINITE = Function(
+    IS_FINITE = ElementFunction(
         "is_finite",
         ops=(stablehlo(REALS, gives=TypeKind.BOOL, operands=("x",), result="y"),),
         code="is_finite",
@@ -203,14 +203,14 @@ class UnaryFn(Enum):
         reference=of_floats(floats.is_finite),
         exact=True,
     )
-    LGAMMA = Function(
+    LGAMMA = ElementFunction(
         "lgamma",
         ops=(chlo(TypeKind.FLOAT),),
         code="lgamma_",
         evaluate=special_functions.lgamma,
         reference=of_floats(special.lgamma),
     )
-    LOG = Function(
+    LOG = ElementFunction(
         "log",
         ops=(stablehlo(ANALYTIC, accuracy=True),),
         code="log_",
@@ -218,7 +218,7 @@ class UnaryFn(Enum):
         reference=precisely(np.log, complexes.log),
         cost=10,
     )
-    LOG_PLUS_ONE = Function(
+    LOG_PLUS_ONE = ElementFunction(
         "log_plus_one",
         ops=(stablehlo(ANALYTIC, accuracy=True),),
         code="log1p_",
@@ -226,7 +226,7 @@ class UnaryFn(Enum):
         reference=precisely(np.log1p, complexes.log1p),
         cost=20,
     )
-    LOGISTIC = Function(
+    LOGISTIC = ElementFunction(
         "logistic",
         ops=(stablehlo(ANALYTIC, accuracy=True),),
         code="logistic_",
@@ -234,7 +234,7 @@ class UnaryFn(Enum):
         reference=precisely(floats.logistic, complexes.logistic),
         cost=10,
     )
-    NEGATE = Function(
+    NEGATE = ElementFunction(
         "negate",
         ops=(stablehlo(NUMBERS),),
         code="neg_",
@@ -242,7 +242,7 @@ class UnaryFn(Enum):
         reference=Reference(floats.directly(np.negative), np.negative, integers.negate),
         exact=True,
     )
-    NOT = Function(
+    NOT = ElementFunction(
         "not",
         ops=(stablehlo(BITS),),
         code="not_",
@@ -250,7 +250,7 @@ class UnaryFn(Enum):
         reference=bitwise(np.invert, np.logical_not),
         exact=True,
     )
-    POPCNT = Function(
+    POPCNT = ElementFunction(
         "popcnt",
         ops=(stablehlo(TypeKind.INTEGER),),
         code="popcnt",
@@ -258,7 +258,7 @@ class UnaryFn(Enum):
         reference=Reference(integers=integers.ones),
         exact=True,
     )
-    REAL = Function(
+    REAL = ElementFunction(
         "real",
         ops=(stablehlo(FLOAT_OR_COMPLEX, gives=TypeKind.FLOAT),),
         code="real_",
@@ -266,7 +266,7 @@ class UnaryFn(Enum):
         reference=Reference(floats=np.asarray, complexes=np.real),
         exact=True,
     )
-    ROUND_NEAREST_AFZ = Function(
+    ROUND_NEAREST_AFZ = ElementFunction(
         "round_nearest_afz",
         ops=(stablehlo(REALS),),
         code="round_afz",
@@ -274,7 +274,7 @@ class UnaryFn(Enum):
         reference=of_floats(floats.round_half_away),
         exact=True,
     )
-    ROUND_NEAREST_EVEN = Function(
+    ROUND_NEAREST_EVEN = ElementFunction(
         "round_nearest_even",
         ops=(stablehlo(REALS),),
         code="round_even",
@@ -282,7 +282,7 @@ class UnaryFn(Enum):
         reference=of_floats(floats.round_half_even),
         exact=True,
     )
-    RSQRT = Function(
+    RSQRT = ElementFunction(
         "rsqrt",
         ops=(stablehlo(ANALYTIC, accuracy=True),),
         code="rsqrt_",
@@ -290,7 +290,7 @@ class UnaryFn(Enum):
         reference=precisely(floats.rsqrt, complexes.rsqrt),
         cost=4,
     )
-    SIGN = Function(
+    SIGN = ElementFunction(
         "sign",
         ops=(stablehlo(SIGNED),),
         code="sign_",
@@ -299,7 +299,7 @@ class UnaryFn(Enum):
         exact=True,
         cost=4,
     )
-    SINE = Function(
+    SINE = ElementFunction(
         "sine",
         ops=(stablehlo(ANALYTIC, accuracy=True),),
         code="sin_",
@@ -307,14 +307,14 @@ class UnaryFn(Enum):
         reference=precisely(np.sin, complexes.sine),
         cost=10,
     )
-    SINH = Function(
+    SINH = ElementFunction(
         "sinh",
         ops=(chlo(FLOAT_OR_COMPLEX),),
         code="sinh_",
         evaluate=on_wide(np.sinh, complex_math.sinh),
         reference=precisely(np.sinh, complexes.sinh),
     )
-    SQRT = Function(
+    SQRT = ElementFunction(
         "sqrt",
         ops=(stablehlo(ANALYTIC, accuracy=True),),
         code="sqrt_",
@@ -322,7 +322,7 @@ class UnaryFn(Enum):
         reference=Reference(floats.directly(np.sqrt), complexes.precisely(complexes.sqrt)),
         cost=4,
     )
-    TAN = Function(
+    TAN = ElementFunction(
         "tan",
         ops=(stablehlo(ANALYTIC, accuracy=True), chlo(FLOAT_OR_COMPLEX)),
         code="tan_",
@@ -330,7 +330,7 @@ class UnaryFn(Enum):
         reference=precisely(np.tan, complexes.tan),
         cost=20,
     )
-    TANH = Function(
+    TANH = ElementFunction(
         "tanh",
         ops=(stablehlo(ANALYTIC, accuracy=True),),
         code="tanh_",

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from shlo_disc.analysis.access import LEAVES
+from shlo_disc.dynamic_ops import move
 from shlo_disc.dynamic_ops.opdef import Template
 from shlo_disc.dynamic_ops.program import Body, Op, Shape
 from shlo_disc.dynamic_ops.registry import definition
@@ -209,7 +210,7 @@ class _Planner:
             return MergeRefusal(f"the {draft.kind.value} reads its operands from memory")
         if len(draft.ops) >= LARGEST_GROUP:
             return MergeRefusal(f"the group has {LARGEST_GROUP} ops already")
-        if op.name == "d_concatenate" and _joined_by(op, *draft.ops) > 2 * MOST_JOINED:
+        if move.CONCATENATE.defines(op) and _joined_by(op, *draft.ops) > 2 * MOST_JOINED:
             return MergeRefusal(f"the group would choose among more than {2 * MOST_JOINED} operands of concatenations")
         return None
 
@@ -273,7 +274,7 @@ class _Planner:
 
 def _joined_by(*ops: Op[object]) -> int:
     """How many operands concatenations of a group have."""
-    return sum(len(op.operands) for op in ops if op.name == "d_concatenate")
+    return sum(len(op.operands) for op in ops if move.CONCATENATE.defines(op))
 
 
 def _index_refusal(op: Op[object], group: Group, state: FusionState) -> MergeRefusal | None:

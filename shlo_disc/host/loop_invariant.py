@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from shlo_disc.dynamic_ops import control
 from shlo_disc.dynamic_ops.program import Body, Program, Tensor
 from shlo_disc.kernels.groups import Group
 
@@ -28,4 +29,4 @@ def _number(body: Body, depth: int, found: dict[Tensor, int]) -> None:
     for op in body.ops:
         found.update(dict.fromkeys(op.results, depth))
         for inner in op.bodies:
-            _number(inner, depth + (op.name == "d_while"), found)
+            _number(inner, depth + (control.WHILE.defines(op)), found)

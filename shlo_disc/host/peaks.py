@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
+from shlo_disc.dynamic_ops import control
 from shlo_disc.dynamic_ops.control import OutlinedAttrs
 from shlo_disc.dynamic_ops.program import LateReading, Op, Program, Reading, Tensor
 from shlo_disc.expr.dim import ZERO, Dim, Sym, maximum, of, product
@@ -98,7 +99,7 @@ class _SizesAround:
     @property
     def carried(self) -> int:
         """How many values a loop carries; 0 for branches."""
-        return len(self.op.results) - 1 if self.op.name == "d_outlined_while" else 0
+        return len(self.op.results) - 1 if control.OUTLINED_WHILE.defines(self.op) else 0
 
     def outside(self, number: int, size: Dim) -> Dim:
         """A size of program `number` in sizes of the program around."""

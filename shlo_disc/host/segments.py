@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from shlo_disc import artifact as plain
-from shlo_disc.dynamic_ops.control import OutlinedAttrs
+from shlo_disc.dynamic_ops.control import OUTLINED_WHILE, OutlinedAttrs
 from shlo_disc.dynamic_ops.program import LateReading, Op, Program, Tensor
 from shlo_disc.expr.dim import Sym
 from shlo_disc.passes.segments import Segmented
@@ -20,7 +20,7 @@ def value_names(program: Program, cut: Segmented, arguments: Sequence[str]) -> S
 
 def control(op: Op[OutlinedAttrs], programs: Sequence[plain.Artifact]) -> plain.Loop | plain.Branches:
     """A loop or branches with the artifacts of its programs."""
-    attrs, place, is_loop = op.attrs, op.span.where(), op.name == "d_outlined_while"
+    attrs, place, is_loop = op.attrs, op.span.where(), OUTLINED_WHILE.defines(op)
     roles = [f"branch {k}" for k in range(len(programs))]
     if is_loop or attrs.is_guard:
         roles = ["condition of the loop", "body of the loop"] if is_loop else ["no turn of the loop", "the loop"]

@@ -9,6 +9,7 @@ import numpy as np
 
 from shlo_disc.analysis.access import children, is_free
 from shlo_disc.analysis.formula import Formulas, Producers
+from shlo_disc.dynamic_ops import reduce
 from shlo_disc.dynamic_ops.indexing import delinearize
 from shlo_disc.dynamic_ops.program import Op, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceWindowAttrs, split
@@ -28,7 +29,7 @@ _OUTER, _ALONG, _INNER = Sym("%o"), Sym("%s"), Sym("%j")
 
 def is_scan(op: Op[Any], facts: Facts, producers: Producers) -> bool:
     """Whether a reduce_window is a scan along one axis."""
-    if op.name != "d_reduce_window" or (found := _direction(op, facts)) is None:
+    if not reduce.REDUCE_WINDOW.defines(op) or (found := _direction(op, facts)) is None:
         return False
     extent = op.operands[0].shape[found[0]]
     return (extent.constant is None or extent.constant > SHORT) and _starts_neutral(op, facts, producers)

@@ -8,6 +8,7 @@ from typing import cast
 
 from shlo_disc.analysis.access import index_symbols, nodes
 from shlo_disc.analysis.formula import Formulas, Producers, inline_region
+from shlo_disc.dynamic_ops import elementwise, move, slices
 from shlo_disc.dynamic_ops.indexing import as_dim, clamped, linear
 from shlo_disc.dynamic_ops.order import ScatterAttrs
 from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
@@ -26,7 +27,12 @@ from shlo_disc.kernels.stages import Params
 from shlo_disc.kernels.templates import distinct, element_reader, epilogue_stores, pass_in_order
 
 _CLAMPS = frozenset({"clamp", "maximum", "minimum"})
-_MOVES = frozenset({"convert", "d_broadcast", "d_concatenate", "d_reshape", "d_slice", "d_transpose"})
+_MOVES = frozenset(
+    {
+        elementwise.CONVERT.name,
+        *(one.name for one in (move.BROADCAST, move.CONCATENATE, move.RESHAPE, slices.SLICE, move.TRANSPOSE)),
+    }
+)
 
 
 def accumulators(group: Group, facts: Facts, producers: Producers) -> tuple[Tensor, ...] | None:

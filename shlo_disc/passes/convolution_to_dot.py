@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from shlo_disc.dynamic_ops.contract import ConvAttrs, DotAttrs, free_dims
+from shlo_disc.dynamic_ops import move
+from shlo_disc.dynamic_ops.contract import DOT, ConvAttrs, DotAttrs, free_dims
 from shlo_disc.dynamic_ops.move import TransposeAttrs
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Op, Program, Tensor
@@ -57,12 +58,12 @@ def _product(op: Op[ConvAttrs], facts: Facts) -> Changed:
     places |= {o: first + positions.index(i) for o, i in zip(out.spatial, data.spatial, strict=True)}
     order = tuple(places[d] for d in range(len(places)))
     assert all(facts.canonical(shape[p] - result.shape[d]) == _NONE for d, p in places.items()), "one point per point"
-    reshape = Op("d_reshape", (taps,), NoAttrs(), (weights,), (), op.span)
-    dot = Op("d_dot", operands, DotAttrs((), (), *contract, attrs.precision), (result,), (), op.span)
+    reshape = move.RESHAPE.op((taps,), NoAttrs(), (weights,), op.span)
+    dot = DOT.op(operands, DotAttrs((), (), *contract, attrs.precision), (result,), op.span)
     if order == tuple(range(len(order))):
         return reshape, dot
     whole = Tensor(f"{result.name}_product", shape, result.dtype, op.span)
-    transpose = Op("d_transpose", (whole,), TransposeAttrs(order), (result,), (), op.span)
+    transpose = move.TRANSPOSE.op((whole,), TransposeAttrs(order), (result,), op.span)
     return reshape, replace(dot, results=(whole,)), transpose
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shlo_disc.dynamic_ops import create, reduce
 from shlo_disc.dynamic_ops.contract import DotAttrs
 from shlo_disc.dynamic_ops.create import ConstantAttrs
 from shlo_disc.dynamic_ops.opdef import NoAttrs
@@ -56,8 +57,8 @@ def _sum(op: Op[DotAttrs]) -> tuple[Op[Any], ...]:
     dims = ReduceAttrs(tuple(range(len(left.shape))))
     return (
         Op("multiply", op.operands, NoAttrs(), (products,), (), span),
-        Op("d_constant", (), ConstantAttrs(start), (zero,), (), span),
-        Op("d_reduce", (products, zero), dims, (result,), (adder,), span),
+        create.CONSTANT.op((), ConstantAttrs(start), (zero,), span),
+        reduce.REDUCE.op((products, zero), dims, (result,), span, (adder,)),
     )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from shlo_disc.analysis.access import is_free
 from shlo_disc.analysis.formula import Formulas, producers_of
-from shlo_disc.dynamic_ops.gather import GatherAttrs
+from shlo_disc.dynamic_ops import move, slices
+from shlo_disc.dynamic_ops.gather import GATHER, GatherAttrs
 from shlo_disc.dynamic_ops.indexing import as_dim, clamped
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Op, Program, Shape, Tensor
@@ -36,18 +37,16 @@ def view_known_places(program: Program) -> Program:
         return facts.canonical(as_dim(formulas.at(tensor, index)))
 
     def change(op: Op[Any], _producers: Producers) -> Changed:
-        match op.name:
-            case "d_dynamic_slice":
-                starts = [place(start, ()) for start in op.operands[1:]]
-                return _sliced(op, starts, op.results[0].shape)
-            case "d_gather" if _takes_one_slice(gather := cast("Op[GatherAttrs]", op)):
-                attrs, starts = gather.attrs, [const(0)] * len(op.operands[0].shape)
-                vector = len(op.operands[1].shape) == 1
-                for component, dim in enumerate(attrs.start_index_map):
-                    starts[dim] = place(op.operands[1], (const(component),) if vector else ())
-                return _sliced(op, starts, attrs.slice_sizes)
-            case _:
-                return op
+        if slices.DYNAMIC_SLICE.defines(op):
+            starts = [place(start, ()) for start in op.operands[1:]]
+            return _sliced(op, starts, op.results[0].shape)
+        if GATHER.defines(op) and _takes_one_slice(op):
+            attrs, starts = op.attrs, [const(0)] * len(op.operands[0].shape)
+            vector = len(op.operands[1].shape) == 1
+            for component, dim in enumerate(attrs.start_index_map):
+                starts[dim] = place(op.operands[1], (const(component),) if vector else ())
+            return _sliced(op, starts, attrs.slice_sizes)
+        return op
 
     def _sliced(op: Op[Any], starts: Sequence[Dim], window: Shape) -> Changed:
         """A slice of this window, without the dims that the result lacks."""
@@ -57,11 +56,11 @@ def view_known_places(program: Program) -> Program:
             return op
         attrs = SliceAttrs(first, (const(1),) * len(window))
         if result.shape == window:
-            return Op("d_slice", (source,), attrs, (result,), (), op.span)
+            return slices.SLICE.op((source,), attrs, (result,), op.span)
         part = Tensor(f"{result.name}_part", tuple(map(facts.canonical, window)), result.dtype, op.span, result.bounds)
         return (
-            Op("d_slice", (source,), attrs, (part,), (), op.span),
-            Op("d_reshape", (part,), NoAttrs(), (result,), (), op.span),
+            slices.SLICE.op((source,), attrs, (part,), op.span),
+            move.RESHAPE.op((part,), NoAttrs(), (result,), op.span),
         )
 
     return rewrite(program, change)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from shlo_disc.dynamic_ops import create, gather, move, slices
 from shlo_disc.dynamic_ops.create import ConstantAttrs
 from shlo_disc.dynamic_ops.elementwise import OPS as ELEMENTWISE
 from shlo_disc.dynamic_ops.move import BroadcastAttrs, TransposeAttrs
@@ -19,17 +20,20 @@ from shlo_disc.passes.rewriting import Pass, Producers, rewrite
 _Rule: TypeAlias = Callable[[Op[Any], Producers], Op[Any] | Tensor]
 _ELEMENTWISE = frozenset(one.name for one in ELEMENTWISE) - {"bitcast_convert"}
 _EXACT = frozenset({"add", "complex", "convert", "imag", "negate", "real", "select", "subtract"})
-_MOVES = ("d_broadcast", "d_reshape", "d_transpose", "d_reverse", "d_slice", "d_dynamic_slice", "d_gather")
+_MOVES = (
+    *(move.BROADCAST, move.RESHAPE, move.TRANSPOSE, move.REVERSE),
+    *(slices.SLICE, slices.DYNAMIC_SLICE, gather.GATHER),
+)
 
 
 def _constant(tensor: Tensor, producers: Producers) -> Const | None:
     """The value of every element, if there is one."""
     producer = producers.get(tensor)
-    return producer.attrs.value if producer is not None and producer.name == "d_constant" else None
+    return producer.attrs.value if producer is not None and create.CONSTANT.defines(producer) else None
 
 
 def _filled(op: Op[Any], value: Const) -> Op[ConstantAttrs]:
-    return Op("d_constant", (), ConstantAttrs(value), op.results, (), op.span)
+    return create.CONSTANT.op((), ConstantAttrs(value), op.results, op.span)
 
 
 def _move(op: Op[Any], producers: Producers) -> Op[Any] | Tensor:
@@ -72,9 +76,9 @@ def _transposes(outer: TransposeAttrs, inner: TransposeAttrs) -> TransposeAttrs:
 
 
 _COMPOSITIONS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "d_broadcast": _broadcasts,
-    "d_transpose": _transposes,
-    "d_reshape": lambda outer, _inner: outer,
+    move.BROADCAST.name: _broadcasts,
+    move.TRANSPOSE.name: _transposes,
+    move.RESHAPE.name: lambda outer, _inner: outer,
 }
 
 
@@ -111,7 +115,7 @@ def _elementwise(op: Op[Any], producers: Producers) -> Op[Any] | Tensor:
 
 
 _RULES: Mapping[str, _Rule] = {
-    **dict.fromkeys(_MOVES, _move),
+    **{one.name: _move for one in _MOVES},
     **dict.fromkeys(_ELEMENTWISE, _elementwise),
 }
 

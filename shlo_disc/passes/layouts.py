@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from shlo_disc.dynamic_ops import create, move
 from shlo_disc.dynamic_ops.contract import ConvAttrs, DataDims, KernelDims
 from shlo_disc.dynamic_ops.elementwise import OPS as ELEMENTWISE
 from shlo_disc.dynamic_ops.move import BroadcastAttrs, ConcatenateAttrs, PadAttrs, TransposeAttrs
@@ -141,7 +142,7 @@ class _Moves:
                 operands.append(operand)
             else:
                 producer = producers.get(operand)
-                if producer is None or producer.name not in ("d_broadcast", "d_constant"):
+                if producer is None or not (move.BROADCAST.defines(producer) or create.CONSTANT.defines(producer)):
                     return op  # it would be read across its rows
                 made.append(_permuted_filler(producer, order))
                 operands.append(made[-1].results[0])
@@ -152,7 +153,7 @@ class _Moves:
         (result,) = op.results
         source = _permuted_tensor(result, order)
         self.moved[result] = source, order
-        back = Op("d_transpose", (source,), TransposeAttrs(order), (result,), (), op.span)
+        back = move.TRANSPOSE.op((source,), TransposeAttrs(order), (result,), op.span)
         return [replace(op, results=(source,)), back]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from shlo_disc.dynamic_ops import move
 from shlo_disc.dynamic_ops.move import BroadcastAttrs
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Op, Program, Tensor
@@ -39,8 +40,8 @@ def _step(op: Op[ReduceAttrs]) -> Changed:
     stands_for = dict(zip(body.arguments, (start, element), strict=True))
     (combine,) = body.ops
     return (
-        Op("d_reshape", (x,), NoAttrs(), (element,), (), op.span),
-        Op("d_broadcast", (init,), BroadcastAttrs((), ()), (start,), (), op.span),
+        move.RESHAPE.op((x,), NoAttrs(), (element,), op.span),
+        move.BROADCAST.op((init,), BroadcastAttrs((), ()), (start,), op.span),
         Op(combine.name, tuple(stands_for[t] for t in combine.operands), combine.attrs, (result,), (), op.span),
     )
 

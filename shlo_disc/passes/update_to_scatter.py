@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from shlo_disc.dynamic_ops import control, move, order, slices
 from shlo_disc.dynamic_ops.move import ConcatenateAttrs
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.order import ScatterAttrs
@@ -21,7 +22,7 @@ def scatter_updates(program: Program) -> Program:
     """
 
     def change(op: Op[Any], _producers: Producers) -> Op[Any]:
-        if op.name != "d_while":
+        if not control.WHILE.defines(op):
             return op
         condition, body = op.bodies
         return replace(op, bodies=(condition, _scattered(body)))
@@ -33,7 +34,7 @@ def _scattered(body: Body) -> Body:
     handed_on = dict(zip(body.results, body.arguments, strict=True))
     ops = list[Op[Any]]()
     for op in body.ops:
-        found = op.name == "d_dynamic_update_slice" and handed_on.get(op.results[0]) is op.operands[0]
+        found = slices.DYNAMIC_UPDATE_SLICE.defines(op) and handed_on.get(op.results[0]) is op.operands[0]
         ops += _scatter(op) if found else [op]
     return with_ops(body, tuple(ops), body.results)
 
@@ -50,11 +51,9 @@ def _scatter(op: Op[Any]) -> Sequence[Op[Any]]:
         place = starts[moving[0]]
     else:
         parts = tuple(Tensor(f"{name}_start{k}", (const(1),), starts[k].dtype, span) for k in moving)
-        made += [
-            Op("d_reshape", (starts[k],), NoAttrs(), (part,), (), span) for k, part in zip(moving, parts, strict=True)
-        ]
+        made += [move.RESHAPE.op((starts[k],), NoAttrs(), (part,), span) for k, part in zip(moving, parts, strict=True)]
         place = Tensor(f"{name}_starts", (const(len(moving)),), parts[0].dtype, span)
-        made.append(Op("d_concatenate", parts, ConcatenateAttrs(0), (place,), (), span))
+        made.append(move.CONCATENATE.op(parts, ConcatenateAttrs(0), (place,), span))
     old, new = (Tensor(f"{name}_{which}", (), target.dtype, span) for which in ("old", "new"))
     attrs = ScatterAttrs(
         update_window_dims=tuple(range(len(target.shape))),
@@ -66,7 +65,7 @@ def _scatter(op: Op[Any]) -> Sequence[Op[Any]]:
         unique_indices=True,
         clamps=True,
     )
-    return [*made, Op("d_scatter", (target, place, update), attrs, op.results, (Body((old, new), (), (new,)),), span)]
+    return [*made, order.SCATTER.op((target, place, update), attrs, op.results, span, (Body((old, new), (), (new,)),))]
 
 
 UPDATE_TO_SCATTER = Pass("update_to_scatter", scatter_updates)
