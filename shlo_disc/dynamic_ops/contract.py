@@ -266,4 +266,7 @@ CONVOLUTION = OpDef(
     reference=plain(_convolution_reference),
     traits=frozenset({Trait.SUM}),
 )
-OPS = (DOT, CONVOLUTION)
+OPS = (
+    DOT,
+    CONVOLUTION,
+)

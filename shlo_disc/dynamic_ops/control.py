@@ -106,4 +106,9 @@ OUTLINED_CASE = OpDef(
     reference=_outlined_case_reference,
     traits=frozenset({Trait.EXACT}),
 )
-OPS = (WHILE, CASE, OUTLINED_WHILE, OUTLINED_CASE)
+OPS = (
+    WHILE,
+    CASE,
+    OUTLINED_WHILE,
+    OUTLINED_CASE,
+)

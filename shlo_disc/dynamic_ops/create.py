@@ -109,4 +109,8 @@ IOTA = OpDef(
     reference=plain(_iota_reference),
     traits=frozenset({Trait.LEAF, Trait.EXACT}),
 )
-OPS = (CONSTANT, FROM_DIMS, IOTA)
+OPS = (
+    CONSTANT,
+    FROM_DIMS,
+    IOTA,
+)

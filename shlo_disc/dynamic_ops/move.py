@@ -202,4 +202,11 @@ PAD = OpDef(
     traits=frozenset({Trait.EXACT}),
     cost=2,
 )
-OPS = (BROADCAST, RESHAPE, TRANSPOSE, REVERSE, CONCATENATE, PAD)
+OPS = (
+    BROADCAST,
+    RESHAPE,
+    TRANSPOSE,
+    REVERSE,
+    CONCATENATE,
+    PAD,
+)

@@ -151,4 +151,8 @@ SELECT_AND_SCATTER = OpDef(
     reference=_select_and_scatter_reference,
     traits=frozenset({Trait.SUM}),
 )
-OPS = (SORT, SCATTER, SELECT_AND_SCATTER)
+OPS = (
+    SORT,
+    SCATTER,
+    SELECT_AND_SCATTER,
+)

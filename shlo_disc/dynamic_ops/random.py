@@ -316,4 +316,8 @@ RNG_STATE = OpDef(
     reference=plain(_state_reference),
     traits=frozenset({Trait.EXACT}),
 )
-OPS = (THREEFRY, RNG_BITS, RNG_STATE)
+OPS = (
+    THREEFRY,
+    RNG_BITS,
+    RNG_STATE,
+)

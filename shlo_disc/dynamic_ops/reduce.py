@@ -240,4 +240,8 @@ MAP = OpDef(
     reference=_map_reference,
     traits=frozenset({Trait.EXACT}),
 )
-OPS = (REDUCE, REDUCE_WINDOW, MAP)
+OPS = (
+    REDUCE,
+    REDUCE_WINDOW,
+    MAP,
+)

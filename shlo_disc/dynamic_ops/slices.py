@@ -96,4 +96,8 @@ DYNAMIC_UPDATE_SLICE = OpDef(
     traits=frozenset({Trait.EXACT}),
     cost=3,
 )
-OPS = (SLICE, DYNAMIC_SLICE, DYNAMIC_UPDATE_SLICE)
+OPS = (
+    SLICE,
+    DYNAMIC_SLICE,
+    DYNAMIC_UPDATE_SLICE,
+)
