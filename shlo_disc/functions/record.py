@@ -32,8 +32,8 @@ class DialectOp:
     """An op of a dialect that computes a function.
 
     `prefix` and the function's name are its name. `takes`: the kinds of all operands; `gives`: those of the result,
-    which has the operands' type if it is None. `operands`, `result`: what errors call them. `accuracy`: a program may
-    ask for a `result_accuracy`.
+    which has the operands' type if it is None. `operands`, `result`: what errors call them; without names operands are
+    `operand`, or `lhs` and `rhs`. `accuracy`: a program may ask for a `result_accuracy`.
     """
 
     prefix: Prefix

@@ -12,6 +12,7 @@ from shlo_disc.functions.unary import UnaryFn
 ARITY: Mapping[str, int] = {
     **{fn.value.name: 1 for fn in UnaryFn},
     **{fn.value.name: 2 for fn in BinaryFn},
+    # Of two elements if an op names its operands.
     **{fn.value.name: max(len(op.operands) for op in fn.value.ops) or 1 for fn in ComposedFn},
 }
 FUNCTIONS: tuple[Elementwise, ...] = tuple([fn.value for table in (UnaryFn, BinaryFn, ComposedFn) for fn in table])
@@ -19,3 +20,8 @@ BY_NAME: Mapping[str, Elementwise] = {function.name: function for function in FU
 BY_OP: Mapping[str, tuple[Elementwise, DialectOp]] = {
     op.prefix + function.name: (function, op) for function in FUNCTIONS for op in function.ops
 }
+
+
+def operand_names(function: Elementwise, op: DialectOp) -> tuple[str, ...]:
+    """What errors call the operands of an op."""
+    return op.operands or (("operand",), ("lhs", "rhs"))[ARITY[function.name] - 1]

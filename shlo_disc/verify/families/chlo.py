@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from shlo_disc.functions.record import DialectOp, Elementwise, Prefix
-from shlo_disc.functions.table import BY_OP
+from shlo_disc.functions.table import BY_OP, operand_names
 from shlo_disc.ir.attributes import (
     Attribute,
     BoolAttr,
@@ -45,7 +45,7 @@ _BOOL = TypeKind.BOOL | TypeKind.UNRANKED
 
 def _function(function: Elementwise, op: DialectOp) -> Rules:
     """What a function of one or two elements may look like."""
-    names = op.operands or ("operand",)
+    names = operand_names(function, op)
     takes = op.takes | TypeKind.UNRANKED if op.takes & ~TypeKind.INTEGER else op.takes  # integers have to be ranked
     values = (*names, op.result)
     return Rules(

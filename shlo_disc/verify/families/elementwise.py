@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from shlo_disc.functions.record import REALS, DialectOp, Elementwise, Prefix
-from shlo_disc.functions.table import ARITY, BY_OP
+from shlo_disc.functions.table import BY_OP, operand_names
 from shlo_disc.ir.attributes import Attribute, EnumAttr, FloatAttr, IntegerAttr, QuantizedElement, RecordAttr
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.ir.type_kind import TypeKind
@@ -25,7 +25,7 @@ from shlo_disc.verify.view import OpView, Refusal
 
 def _function(function: Elementwise, op: DialectOp) -> Rules:
     """What a function of one or two elements may look like."""
-    names = op.operands or (("operand",), ("lhs", "rhs"))[ARITY[function.name] - 1]
+    names = operand_names(function, op)
     return Rules(
         op.prefix + function.name,
         tuple([Slot(name, op.takes) for name in names]),
