@@ -8,11 +8,21 @@ from shlo_disc.check.generate.builder import ProgramBuilder, ProgramValue, is_fi
 from shlo_disc.check.generate.choices import pick
 from shlo_disc.check.generate.elements import partner
 from shlo_disc.expr.dim import const
+from shlo_disc.functions.record import Prefix
+from shlo_disc.functions.table import ARITY, BY_OP
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.ir.type_kind import TypeKind
 
-_ANYWHERE = ("asinh", "atan", "cosh", "sinh", "tan", "erf", "erfc", "bessel_i1e", "square")
 _WITHIN_ONE = ("acos", "asin", "atanh", "erf_inv")  # of sines
 _POSITIVE = ("acosh", "lgamma", "digamma")  # of absolute values, and 1
+_ANYWHERE = tuple(
+    [
+        function.name
+        for function, op in BY_OP.values()
+        if op.prefix is Prefix.CHLO and op.gives is None and op.takes & TypeKind.FLOAT
+        if ARITY[function.name] == 1 and not function.exact and function.name not in (*_WITHIN_ONE, *_POSITIVE)
+    ]
+)
 _CLASSES = ("is_inf", "is_neg_inf", "is_pos_inf")
 _OF_COMPLEX = (
     "exponential", "log", "tanh", "sine", "cosine", "sqrt", "rsqrt", "logistic", "negate", "sign",
