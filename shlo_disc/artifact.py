@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from shlo_disc.host_ir import Buffer, Constant, Launch, Step
 from shlo_disc.report_model import ReportModel
-from shlo_disc.signature import Argument, CheckText, Donation, Result, SizeLimit, SizeReading
+from shlo_disc.signature import Argument, CheckText, Donation, Result, SizeLimit, UnbackedSize
 from shlo_disc.size_expr import SizeExpr
 from shlo_disc.target_names import HOST
 
@@ -73,9 +73,9 @@ class Branches:
 class Artifact:
     """A compiled program, but for the machine code.
 
-    `symbols` lists raw symbols first (`raw`: argument number and axis of each), then those of `readings`, then one per
-    entry of `late` and of `definitions`. `late` says where sizes come from that become known during a call: then the
-    program is its `segments`, whose values numbered `returned` are its results, and has no steps itself. `donations`
+    `symbols` lists raw symbols first (`raw`: argument number and axis of each), then those of `unbacked_sizes`, then
+    one per entry of `late` and of `definitions`. `late` says where sizes come from that become known during a call: then
+    the program is its `segments`, whose values numbered `returned` are its results, and has no steps itself. `donations`
     names the arguments that a call writes to: who runs it gives it others where that is not safe. `host` is the
     generated driver with `shlo_plan` and `shlo_run`; `steps` is the same for the VM. `free` are the names of the sizes
     that all follow from, `raw_sizes` the first symbols in terms of them. `packings` fill their last buffer once.
@@ -102,7 +102,7 @@ class Artifact:
     free: tuple[str, ...] = ()
     raw_sizes: tuple[SizeExpr, ...] = ()
     donations: tuple[Donation, ...] = ()
-    readings: tuple[SizeReading, ...] = ()
+    unbacked_sizes: tuple[UnbackedSize, ...] = ()
     late: tuple[str, ...] = ()
     segments: tuple[Segment, ...] = ()
     returned: tuple[int, ...] = ()
@@ -113,7 +113,7 @@ class Artifact:
     @property
     def given(self) -> int:
         """How many symbols a call brings, or finds: the first ones."""
-        return len(self.raw) + len(self.readings) + len(self.late)
+        return len(self.raw) + len(self.unbacked_sizes) + len(self.late)
 
     @property
     def parts(self) -> tuple[Artifact, ...]:
@@ -136,11 +136,11 @@ class Artifact:
     def places(self) -> tuple[str, ...]:
         """Where a call finds the value of each of them, for people."""
         dims = (f"dimension {axis} of {self.arguments[argument].name}" for argument, axis in self.raw)
-        return (*dims, *map(self._place, self.readings), *self.late)
+        return (*dims, *map(self._place, self.unbacked_sizes), *self.late)
 
-    def _place(self, reading: SizeReading) -> str:
-        at = self.arguments[reading.argument]
-        return f"element {reading.element} of {at.name}" if at.shape else f"the value of {at.name}"
+    def _place(self, unbacked: UnbackedSize) -> str:
+        at = self.arguments[unbacked.argument]
+        return f"element {unbacked.element} of {at.name}" if at.shape else f"the value of {at.name}"
 
 
 def called(runs: Artifact | Loop | Branches) -> tuple[tuple[str, Artifact], ...]:

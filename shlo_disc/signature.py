@@ -25,7 +25,7 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class SizeReading:
+class UnbackedSize:
     """An element (row-major) of an integer argument whose value decides sizes."""
 
     argument: int

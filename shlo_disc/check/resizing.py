@@ -81,8 +81,8 @@ def _smaller_open_sizes(case: CheckedCall) -> Iterator[CheckedCall]:
             point = point_of(program, {**free, symbol: smaller})
             if point is not None and (shapes := shapes_at(program, point)) != here:
                 inputs = cropped(case.inputs, shapes)
-                for reading in program.readings:
-                    inputs[reading.argument].reshape(-1)[reading.element] = point[reading.symbol]
+                for unbacked in program.unbacked_dims:
+                    inputs[unbacked.argument].reshape(-1)[unbacked.element] = point[unbacked.symbol]
                 yield replace(case, inputs=inputs)
 
 

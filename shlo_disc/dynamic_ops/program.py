@@ -146,7 +146,7 @@ class RawDim:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class UnbackedDim:
     """A symbol that is an element (row-major) of the integer argument number `argument`: a size that data decides."""
 
     symbol: Sym
@@ -155,7 +155,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class LateReading:
+class LateUnbackedDim:
     """A symbol that is an element of an integer that the program computes: result number `result` of its body.
 
     What has such a size can only be computed after it was read.
@@ -199,8 +199,8 @@ class Program:
     those of SSA values in the user's text, without `%`, for tensors that have one.
     `sizes` are the sizes that the user has names for, in raw symbols. `sized`: the integers, known as dims, from which
     ops of the text made tensors, such as the shape that a reshape was asked for. It tells people where sizes come from.
-    `readings` are sizes that are no sizes of arguments but elements of them. `late` are those that are elements of what
-    the program computes, in an order in which they become known; the tensors they are read from are the last results of
+    `unbacked_dims` are sizes that are no sizes of arguments but elements of them. `late` are elements of what the
+    program computes, in an order in which they become known; the tensors they are read from are the last results of
     the body, beyond those that a caller gets. `notes`: what passes decided for the whole program, for people.
     """
 
@@ -215,15 +215,15 @@ class Program:
     names: Mapping[Tensor, str]
     sizes: Mapping[str, Dim]
     sized: Mapping[Tensor, tuple[KnownElements, ...]]
-    readings: tuple[Reading, ...] = ()
-    late: tuple[LateReading, ...] = ()
+    unbacked_dims: tuple[UnbackedDim, ...] = ()
+    late: tuple[LateUnbackedDim, ...] = ()
     notes: tuple[str, ...] = ()
     within: Whole | None = None
 
     @property
     def given(self) -> tuple[Sym, ...]:
         """The symbols whose values a call finds: sizes of arguments, what is read from them, then what is late."""
-        return tuple(each.symbol for each in (*self.raw_dims, *self.readings, *self.late))
+        return tuple(each.symbol for each in (*self.raw_dims, *self.unbacked_dims, *self.late))
 
     @property
     def returned(self) -> tuple[Tensor, ...]:

@@ -62,16 +62,16 @@ class _Late:
 
     def __init__(self, program: Program, sizes: dict[Sym, int]) -> None:
         self._sizes = sizes
-        self._readings = dict[Tensor, list[tuple[Sym, int]]]()
+        self._unbacked_dims = dict[Tensor, list[tuple[Sym, int]]]()
         for each in program.late:
-            self._readings.setdefault(program.body.results[each.result], []).append((each.symbol, each.element))
+            self._unbacked_dims.setdefault(program.body.results[each.result], []).append((each.symbol, each.element))
         self._definitions = [each for each in program.definitions if each[0] not in sizes]
         self._checks = [check for check in program.checks if not _symbols(check) <= sizes.keys()]
 
     def look_at(self, values: Mapping[Tensor, NDArray[Any]]) -> None:
         """Read what is to be read of these values."""
-        for tensor in values.keys() & self._readings.keys():
-            for symbol, element in self._readings.pop(tensor):
+        for tensor in values.keys() & self._unbacked_dims.keys():
+            for symbol, element in self._unbacked_dims.pop(tensor):
                 self._sizes[symbol] = int(values[tensor].reshape(-1)[element])
             self._definitions = _bind_definitions(self._definitions, self._sizes)
             self._checks = _pass_checks(self._checks, self._sizes)
@@ -113,8 +113,8 @@ def bind_sizes(program: Program, inputs: Sequence[NDArray[Any]]) -> dict[Sym, in
             sizes[dim.symbol] = inputs[dim.argument].shape[dim.axis]
     for parameter, array in zip(program.parameters, inputs, strict=True):
         _check_argument(parameter, array, sizes)
-    for reading in program.readings:
-        sizes[reading.symbol] = int(inputs[reading.argument].reshape(-1)[reading.element])
+    for unbacked in program.unbacked_dims:
+        sizes[unbacked.symbol] = int(inputs[unbacked.argument].reshape(-1)[unbacked.element])
     _bind_definitions(program.definitions, sizes)
     _pass_checks(program.checks, sizes)
     return sizes

@@ -9,7 +9,7 @@ from typing import Any, assert_never, cast
 
 from shlo_disc.analysis.limits import limits
 from shlo_disc.analysis.sizes import free_symbols
-from shlo_disc.artifact import Argument, Artifact, CheckText, Result, SizeLimit, SizeReading, SourceFile
+from shlo_disc.artifact import Argument, Artifact, CheckText, Result, SizeLimit, SourceFile, UnbackedSize
 from shlo_disc.diagnostics import Span, from_line
 from shlo_disc.dynamic_ops.program import Check, Parameter, Program, Tensor
 from shlo_disc.emit.remarks import require_plain
@@ -54,7 +54,7 @@ def assemble(
         results=tuple(Result(t.dtype.numpy, _sizes(t.shape)) for t in program.returned),
         symbols=(*(symbol.name for symbol in program.given), *(s.name for s, _ in definitions)),
         raw=tuple((r.argument, r.axis) for r in program.raw_dims),
-        readings=tuple(SizeReading(r.argument, r.element) for r in program.readings),
+        unbacked_sizes=tuple(UnbackedSize(r.argument, r.element) for r in program.unbacked_dims),
         definitions=tuple(d.size_expr() for _, d in definitions),
         checks=tuple(map(_check, program.checks)),
         buffers=cast("tuple[Buffer, ...]", _finished(host.buffers)),

@@ -12,7 +12,7 @@ from itertools import count
 
 from shlo_disc.dynamic_ops import control
 from shlo_disc.dynamic_ops.control import OutlinedAttrs
-from shlo_disc.dynamic_ops.program import LateReading, Op, Program, Reading, Tensor
+from shlo_disc.dynamic_ops.program import LateUnbackedDim, Op, Program, Tensor, UnbackedDim
 from shlo_disc.expr.dim import ZERO, Dim, Sym, maximum, of, product
 from shlo_disc.host.program import HostProgram
 from shlo_disc.host.segments import late_place
@@ -115,9 +115,9 @@ class _SizesAround:
             if operand < self.carried and op.results[operand].shape[raw.axis] != known:
                 known = self._name((operand, raw.axis), f"dimension {raw.axis} of %{tensor.name}")
             meaning[raw.symbol] = known
-        for each in (*program.readings, *program.late):
+        for each in (*program.unbacked_dims, *program.late):
             if each.symbol in used:
-                what = late_place(program, each) if isinstance(each, LateReading) else _read(program, each)
+                what = late_place(program, each) if isinstance(each, LateUnbackedDim) else _read(program, each)
                 meaning[each.symbol] = self._name((number, each.symbol), what)
         return size.substitute(meaning)
 
@@ -129,9 +129,9 @@ class _SizesAround:
         return of(self._named[key])
 
 
-def _read(program: Program, reading: Reading) -> str:
-    tensor = program.parameters[reading.argument].tensor
-    return f"element {reading.element} of %{tensor.name}" if tensor.shape else f"the value of %{tensor.name}"
+def _read(program: Program, unbacked: UnbackedDim) -> str:
+    tensor = program.parameters[unbacked.argument].tensor
+    return f"element {unbacked.element} of %{tensor.name}" if tensor.shape else f"the value of %{tensor.name}"
 
 
 def _bytes(tensors: Iterable[Tensor]) -> Dim:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from shlo_disc import artifact as plain
 from shlo_disc.dynamic_ops.control import OUTLINED_WHILE, OutlinedAttrs
-from shlo_disc.dynamic_ops.program import LateReading, Op, Program, Tensor
+from shlo_disc.dynamic_ops.program import LateUnbackedDim, Op, Program, Tensor
 from shlo_disc.expr.dim import Sym
 from shlo_disc.passes.segments import Segmented
 
@@ -61,15 +61,15 @@ def join(
     )
 
 
-def late_place(program: Program, reading: LateReading) -> str:
+def late_place(program: Program, unbacked: LateUnbackedDim) -> str:
     """Where a size comes from that becomes known while a program runs, for people."""
-    tensor = program.body.results[reading.result]
+    tensor = program.body.results[unbacked.result]
     made = next((op for op in program.body.ops if tensor in op.results), None)
     if made is not None and isinstance(made.attrs, OutlinedAttrs) and tensor is made.results[-1]:
-        result, axis = made.attrs.sized[reading.element]
+        result, axis = made.attrs.sized[unbacked.element]
         return f"dimension {axis} of {_name(program, made.results[result])}"
     name = _name(program, tensor)
-    return f"element {reading.element} of {name}" if tensor.shape else f"the value of {name}"
+    return f"element {unbacked.element} of {name}" if tensor.shape else f"the value of {name}"
 
 
 def _name(program: Program, tensor: Tensor) -> str:

@@ -18,7 +18,7 @@ from shlo_disc.legalize.attribute_values import symbols
 from shlo_disc.legalize.builder import Bound, OpBuilder, tensor_type
 from shlo_disc.legalize.outline import Outliner
 from shlo_disc.legalize.shape_value_folding import ShapeArithmetic
-from shlo_disc.legalize.unbacked_dims import Readings
+from shlo_disc.legalize.unbacked_dims import UnbackedDims
 from shlo_disc.limits import MOST_NESTED_CALLS, MOST_REGION_DEPTH, MOST_SIZES
 from shlo_disc.parse.spelling import spell_type
 
@@ -44,7 +44,7 @@ class Legalizer:
     arithmetic: ShapeArithmetic
     functions: Mapping[str, ir.Function]
     rules: Mapping[str, Rule]
-    readings: Readings
+    unbacked_dims: UnbackedDims
     processes: Processes
     outliner: Outliner
     around: ir.Op | None  # the op of which the program is a region
@@ -85,13 +85,13 @@ class Frame:
 
     def dims(self, value: ir.Value, op: ir.Op) -> tuple[Dim, ...]:
         """The elements of a value as dims: it decides a shape, and is read before what has that shape is computed."""
-        found, readings = self._values[value], self.legalizer.readings
+        found, unbacked_dims = self._values[value], self.legalizer.unbacked_dims
         if prod(size for size in tensor_type(value.type, op.span).shape if size is not None) > MOST_SIZES:
             message = f"expected at most {MOST_SIZES} elements that are read as sizes, found {spell_type(value.type)}"
             raise UnsupportedOpError(message, op.span)
         if isinstance(found, Tensor):
-            return readings.dims(found, op)
-        readings.demand_steps(found.steps)
+            return unbacked_dims.dims(found, op)
+        unbacked_dims.demand_steps(found.steps)
         return found.dims
 
     def producer(self, value: ir.Value) -> ir.Op | None:
@@ -123,7 +123,7 @@ class Frame:
             self._producers[value] = op
             if isinstance(bound, Tensor):
                 self.build.demand_declared(bound.shape, value.type, f"the result of {op.name}", op.span)
-                self.legalizer.readings.made(bound, op, number, operands, self.calls)
+                self.legalizer.unbacked_dims.made(bound, op, number, operands, self.calls)
                 self.build.names.setdefault(bound, value.name)
                 if known and bound.span is op.span:
                     self.build.sized[bound] = tuple(known)

@@ -11,7 +11,7 @@ from shlo_disc.analysis.value_bounds import with_bounds
 from shlo_disc.artifact import LARGEST_SIZE
 from shlo_disc.custom_calls import is_registered
 from shlo_disc.diagnostics import UnsupportedOpError
-from shlo_disc.dynamic_ops.program import Body, Check, LateReading, Parameter, Program, RawDim, Reading
+from shlo_disc.dynamic_ops.program import Body, Check, LateUnbackedDim, Parameter, Program, RawDim, UnbackedDim
 from shlo_disc.expr.dim import ZERO, Dim, Sym, const, of, symbol
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.symbol_names import is_symbol_name
@@ -43,7 +43,7 @@ from shlo_disc.legalize.rng_state import with_turns
 from shlo_disc.legalize.shape_value_folding import ShapeArithmetic
 from shlo_disc.legalize.tokens import ABOUT_TOKENS, without_tokens
 from shlo_disc.legalize.tuples import ABOUT_TUPLES, without_tuples
-from shlo_disc.legalize.unbacked_dims import Readings, SymbolNames, demand_early, demand_room
+from shlo_disc.legalize.unbacked_dims import SymbolNames, UnbackedDims, demand_early, demand_room
 from shlo_disc.parse.origins import find_origins
 
 _RULES: Mapping[str, Rule] = with_quantized(
@@ -128,11 +128,11 @@ def _legalized(text: _FunctionLegalizer, constraints: Sequence[str]) -> Program:
         first.demand_all(read_constraints(constraints, sizes))
         replacements = {}
     second = first.again(_sizes(main, renamed), replacements)
-    parameters, body, readings, late = _run(text, second, renamed, names)
+    parameters, body, unbacked_dims, late = _run(text, second, renamed, names)
     if second.learned_more:
         second = second.again(_sizes(main, renamed), {})
-        parameters, body, readings, late = _run(text, second, renamed, names)
-    demand_room(second, body, (*readings, *late))
+        parameters, body, unbacked_dims, late = _run(text, second, renamed, names)
+    demand_room(second, body, (*unbacked_dims, *late))
     demand_early(second)
     body, bounded = with_bounds(body, second.facts)
     return Program(
@@ -140,14 +140,14 @@ def _legalized(text: _FunctionLegalizer, constraints: Sequence[str]) -> Program:
         parameters=parameters,
         raw_dims=renamed,
         definitions=second.facts.definitions,
-        checks=_with_origins(module, _known(second, (*renamed, *readings, *late))),
+        checks=_with_origins(module, _known(second, (*renamed, *unbacked_dims, *late))),
         facts=second.facts,
         body=body,
         constants=second.constants,
         names={bounded.get(tensor, tensor): name for tensor, name in second.names.items()},
-        sizes={**sizes, **{each.symbol.name: of(each.symbol) for each in (*readings, *late)}},
+        sizes={**sizes, **{each.symbol.name: of(each.symbol) for each in (*unbacked_dims, *late)}},
         sized={bounded.get(tensor, tensor): taken for tensor, taken in second.sized.items()},
-        readings=readings,
+        unbacked_dims=unbacked_dims,
         late=late,
     )
 
@@ -164,7 +164,7 @@ def missing_rule(op: ir.Op) -> str | None:
     return None
 
 
-def _known(builder: OpBuilder, given: Sequence[RawDim | Reading | LateReading]) -> list[Check]:
+def _known(builder: OpBuilder, given: Sequence[RawDim | UnbackedDim | LateUnbackedDim]) -> list[Check]:
     """The checks of what a call brings: an earlier run may have read what this one did not need to."""
     symbols = {each.symbol for each in given}
     for name, dim in builder.facts.definitions:
@@ -254,7 +254,7 @@ def _named_sizes(text: _FunctionLegalizer, raw: tuple[RawDim, ...], names: Symbo
 
 def _run(
     text: _FunctionLegalizer, builder: OpBuilder, raw: tuple[RawDim, ...], names: SymbolNames
-) -> tuple[tuple[Parameter, ...], Body, tuple[Reading, ...], tuple[LateReading, ...]]:
+) -> tuple[tuple[Parameter, ...], Body, tuple[UnbackedDim, ...], tuple[LateUnbackedDim, ...]]:
     module, main = text.module, text.main
     own = dict[int, list[RawDim]]()
     for dim in raw:
@@ -264,10 +264,12 @@ def _run(
         for k, value in enumerate(main.body.arguments)
     )
     arithmetic = ShapeArithmetic(builder)
-    readings = Readings(builder, arithmetic, names)
+    unbacked_dims = UnbackedDims(builder, arithmetic, names)
     around = None if text.outline is None else text.outline.op
     frame = Frame(
-        Legalizer(builder, arithmetic, module.functions, _RULES, readings, _processes(module), text.outliner, around)
+        Legalizer(
+            builder, arithmetic, module.functions, _RULES, unbacked_dims, _processes(module), text.outliner, around
+        )
     )
     builder.compute = partial(computed, frame.legalizer)
     for value, parameter in zip(main.body.arguments, parameters, strict=True):
@@ -275,13 +277,13 @@ def _run(
     if text.outline is not None:
         _bind_captured(text.outline, frame, raw)
     builder.begin()
-    readings.enter(parameters)
+    unbacked_dims.enter(parameters)
     results = frame.run(main.body)
     if text.outline is not None and text.outline.next_turn is not None:
         results = _followed_by(text.outline.next_turn, frame, results)
     span = main.body.ops[-1].span
-    stored, late = readings.late([builder.materialized(x, span) for x in results])
-    return parameters, builder.end([p.tensor for p in parameters], stored), readings.taken, late
+    stored, late = unbacked_dims.late([builder.materialized(x, span) for x in results])
+    return parameters, builder.end([p.tensor for p in parameters], stored), unbacked_dims.taken, late
 
 
 def _bind_captured(outline: Outline, frame: Frame, raw: tuple[RawDim, ...]) -> None:

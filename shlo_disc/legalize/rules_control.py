@@ -124,7 +124,7 @@ def _loop_body(
     arguments = [build.tensor(shape, dtype, value.span) for value, (shape, dtype) in zip(values, types, strict=True)]
     for value, tensor in zip(values, arguments, strict=True):
         frame.bind(value, tensor)
-    frame.legalizer.readings.bound(arguments)
+    frame.legalizer.unbacked_dims.bound(arguments)
     results = frame.run(block)
     if returned is not None:
         results = tuple(x for x, changes in zip(results, returned, strict=True) if changes)

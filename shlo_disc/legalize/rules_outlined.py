@@ -74,7 +74,7 @@ class _Capture:
         build = self.frame.build
         if build.sizes_only:
             raise FirstOp
-        self.frame.legalizer.readings.demand_outermost(self.op)
+        self.frame.legalizer.unbacked_dims.demand_outermost(self.op)
 
     def add(
         self,
@@ -175,7 +175,7 @@ class _ResultShapes:
             elif size is not None:
                 shape.append(size)
             else:
-                symbol = self.frame.legalizer.readings.size_after(self.op, self.frame.calls, number, axis)
+                symbol = self.frame.legalizer.unbacked_dims.size_after(self.op, self.frame.calls, number, axis)
                 self._symbols.append(symbol)
                 self._sized.append((number, axis))
                 shape.append(of(symbol))
@@ -192,5 +192,5 @@ class _ResultShapes:
         dtypes = [result.dtype for result in programs[-1].returned[: len(self._types)]]
         types = [*zip(self._types, dtypes, strict=True), ((const(len(self._symbols)),), DType.I64)]
         *results, sizes = self.frame.build.emit(name, capture.operands, attrs, types, self.op.span)
-        self.frame.legalizer.readings.read_after(sizes, self._symbols)
+        self.frame.legalizer.unbacked_dims.read_after(sizes, self._symbols)
         return tuple(results)

@@ -14,7 +14,7 @@ from math import prod
 
 from shlo_disc.analysis.assumptions import Assumption
 from shlo_disc.diagnostics import Span, UnsupportedOpError
-from shlo_disc.dynamic_ops.program import Body, LateReading, Parameter, Reading, Relation, Tensor
+from shlo_disc.dynamic_ops.program import Body, LateUnbackedDim, Parameter, Relation, Tensor, UnbackedDim
 from shlo_disc.dynamic_ops.size_values import KnownElements, Step
 from shlo_disc.expr.dim import ZERO, Dim, Sym, const, of, product
 from shlo_disc.expr.naming import MOST_EXTREMES, extremes
@@ -88,7 +88,7 @@ class _FoundElement:
     steps: tuple[Step, ...] = ()
 
 
-class Readings:
+class UnbackedDims:
     """What is read in one run over a program; no element of a tensor is read twice."""
 
     def __init__(self, builder: OpBuilder, arithmetic: ShapeArithmetic, names: SymbolNames) -> None:
@@ -96,21 +96,21 @@ class Readings:
         self._made = dict[Tensor, _Made]()
         self._arguments = dict[Tensor, int]()
         self._known = dict[tuple[Tensor, int], _FoundElement]()
-        self._taken = dict[tuple[int, int], Reading]()
+        self._taken = dict[tuple[int, int], UnbackedDim]()
         self._late = dict[tuple[Tensor, int], tuple[Sym, Span]]()
         self._bound_at = dict[Tensor, int]()
         self._depth = 0
 
     @property
-    def taken(self) -> tuple[Reading, ...]:
+    def taken(self) -> tuple[UnbackedDim, ...]:
         """All elements of arguments that decide sizes."""
         return tuple(self._taken.values())
 
-    def late(self, results: Sequence[Tensor]) -> tuple[Sequence[Tensor], tuple[LateReading, ...]]:
+    def late(self, results: Sequence[Tensor]) -> tuple[Sequence[Tensor], tuple[LateUnbackedDim, ...]]:
         """The results of a body followed by what is read of them during a call, and its elements."""
         read = list(dict.fromkeys(tensor for tensor, _ in self._late))
         found = tuple(
-            LateReading(symbol, len(results) + read.index(tensor), element, span)
+            LateUnbackedDim(symbol, len(results) + read.index(tensor), element, span)
             for (tensor, element), (symbol, span) in self._late.items()
         )
         return (*results, *read), found
@@ -218,7 +218,7 @@ class Readings:
         if (number := self._arguments.get(tensor)) is not None:
             wanted = f"{tensor.name}_{element}" if tensor.shape else tensor.name
             symbol = Sym(self._names.of_argument(number, element, wanted))
-            self._taken.setdefault((number, element), Reading(symbol, number, element))
+            self._taken.setdefault((number, element), UnbackedDim(symbol, number, element))
         else:
             symbol = self._read_late(tensor, element, op)
         self._bound(of(symbol), tensor.dtype, tensor.span)
@@ -279,12 +279,12 @@ def _is_small_integer(tensor: Tensor) -> bool:
     return (tensor.dtype.is_integer or tensor.dtype.is_bool) and count is not None and count <= MOST_ELEMENTS
 
 
-def demand_room(build: OpBuilder, body: Body, readings: Collection[Reading | LateReading]) -> None:
+def demand_room(build: OpBuilder, body: Body, unbacked_dims: Collection[UnbackedDim | LateUnbackedDim]) -> None:
     """Demand that every tensor of which a size was read has no negative size, and can be addressed.
 
     Then no formula of the sizes of an accepted call overflows.
     """
-    read = {reading.symbol for reading in readings}
+    read = {unbacked.symbol for unbacked in unbacked_dims}
     seen = set[tuple[Dim, ...]]()
     for op in body.walk():
         for tensor in op.results:

@@ -40,7 +40,7 @@ def levels_of(program: Program) -> Levels:
     for each in program.late:
         read.setdefault(program.body.results[each.result], []).append(each.symbol)
     ops, inputs = dict[Op[Any], int](), dict[Op[Any], tuple[Tensor, ...]]()
-    symbols = dict.fromkeys([each.symbol for each in (*program.raw_dims, *program.readings)], 0)
+    symbols = dict.fromkeys([each.symbol for each in (*program.raw_dims, *program.unbacked_dims)], 0)
     tensors = dict.fromkeys((*program.body.arguments, *program.constants), 0)
 
     def reach(tensor: Tensor, later: int = 1) -> None:

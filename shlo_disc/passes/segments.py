@@ -14,7 +14,7 @@ from typing import Any
 
 from shlo_disc.analysis.access import is_free
 from shlo_disc.dynamic_ops.control import OutlinedAttrs
-from shlo_disc.dynamic_ops.program import Body, Op, Parameter, Program, RawDim, Reading, Tensor, Whole
+from shlo_disc.dynamic_ops.program import Body, Op, Parameter, Program, RawDim, Tensor, UnbackedDim, Whole
 from shlo_disc.expr.dim import Dim, Sym, of
 from shlo_disc.expr.naming import sources
 from shlo_disc.passes.dce import eliminate_dead_ops
@@ -116,7 +116,7 @@ class _SegmentCutter:
         self._order = {tensor: k for k, tensor in enumerate((*self._arguments, *self._producers))}
         self._read = {each.symbol: (program.body.results[each.result], each.element) for each in program.late}
         self._owners = {each.symbol: program.parameters[each.argument].tensor for each in program.raw_dims}
-        self._owners |= {each.symbol: program.parameters[each.argument].tensor for each in program.readings}
+        self._owners |= {each.symbol: program.parameters[each.argument].tensor for each in program.unbacked_dims}
         self._owners |= {symbol: tensor for symbol, (tensor, _) in self._read.items()}
         self._deciding = {tensor for tensor, _ in self._read.values()}  # whose elements are sizes
         self._checks = [levels.of(symbols_of_check(check)) for check in program.checks]
@@ -255,8 +255,8 @@ class _SegmentCutter:
                     size = of(symbol)  # noqa: PLW2901
                 sizes.append(size)
             parameters.append(Parameter(tensor, tuple(sizes)))
-        readings = self._readings(taken)
-        known = {each.symbol for each in (*raw, *readings)}
+        unbacked_dims = self._unbacked_dims(taken)
+        known = {each.symbol for each in (*raw, *unbacked_dims)}
         definitions = list[tuple[Sym, Dim]]()
         for symbol, dim in program.definitions:
             if dim.symbols() <= known:
@@ -274,20 +274,20 @@ class _SegmentCutter:
             facts=facts,
             body=body,
             constants={tensor: array for tensor, array in program.constants.items() if tensor in used},
-            readings=readings,
+            unbacked_dims=unbacked_dims,
             late=(),
             within=self._whole,
         )
 
-    def _readings(self, taken: Sequence[Tensor]) -> tuple[Reading, ...]:
+    def _unbacked_dims(self, taken: Sequence[Tensor]) -> tuple[UnbackedDim, ...]:
         """What a segment reads from what it takes."""
         places = {tensor: position for position, tensor in enumerate(taken)}
         found = [
-            Reading(each.symbol, places[tensor], each.element)
-            for each in self._program.readings
+            UnbackedDim(each.symbol, places[tensor], each.element)
+            for each in self._program.unbacked_dims
             if (tensor := self._program.parameters[each.argument].tensor) in places
         ]
-        late = [Reading(s, places[t], element) for s, (t, element) in self._read.items() if t in places]
+        late = [UnbackedDim(s, places[t], element) for s, (t, element) in self._read.items() if t in places]
         return (*found, *late)
 
     @property

@@ -195,7 +195,7 @@ def read_of(callee: Callee) -> frozenset[int]:
 
 
 def _arguments_read(artifact: Artifact) -> frozenset[int]:
-    found = {reading.argument for reading in artifact.readings}
+    found = {unbacked.argument for unbacked in artifact.unbacked_sizes}
     for segment in artifact.segments:
         match segment.runs:
             case Loop(condition, body):

@@ -126,7 +126,7 @@ def sizes_in_c(artifact: Artifact, shlo_plan: Native, raw: tuple[int, ...]) -> S
     What is read from arrays may be anything: it is checked here, in exact integers.
     """
     _refuse_large(artifact, raw)
-    if artifact.readings:
+    if artifact.unbacked_sizes:
         verify(artifact, Symbols(artifact, raw))
     symbols = words([0] * len(artifact.symbols))
     dims = words([0] * sum(len(result.shape) for result in artifact.results))

@@ -39,7 +39,7 @@ class _Size(ctypes.Structure):
     _fields_ = [("argument", ctypes.c_int64), ("axis", ctypes.c_int64), ("value", ctypes.c_int64)]
 
 
-class _Reading(ctypes.Structure):
+class _UnbackedSize(ctypes.Structure):
     _fields_ = [
         ("argument", ctypes.c_int64),
         ("offset", ctypes.c_int64),
@@ -65,7 +65,7 @@ class _Bind(ctypes.Structure):
         ("fixed_sizes", ctypes.c_int64),
         ("sizes", ctypes.POINTER(_Size)),
         ("read_elements", ctypes.c_int64),
-        ("readings", ctypes.POINTER(_Reading)),
+        ("unbacked_sizes", ctypes.POINTER(_UnbackedSize)),
     ]
 
 
@@ -206,28 +206,28 @@ class Binder:
         self.places = tuple([k for k in range(len(artifact.arguments)) if k not in bound])
         raw, same, fixed = _sizes(artifact, self.places, known)
         every = [*raw, *same, *fixed]
-        found = _readings(artifact, dtypes, self.places)
+        found = _unbacked_sizes(artifact, dtypes, self.places)
         self._keep = (
             dtypes,
             words(self.places),
             pointers([id(dtypes[k]) for k in self.places]),
             words([len(artifact.arguments[k].shape) for k in self.places]),
             (_Size * max(1, len(every)))(*every),
-            (_Reading * max(1, len(found)))(*found),
+            (_UnbackedSize * max(1, len(found)))(*found),
         )
-        _, places, types, ranks, sizes, readings = self._keep
+        _, places, types, ranks, sizes, unbacked_sizes = self._keep
         self._bind = _Bind(
             object.__basicsize__, tuple.__basicsize__, id(np.ndarray), len(self.places),
             ctypes.cast(places, ctypes.POINTER(ctypes.c_int64)),
             ctypes.cast(types, ctypes.POINTER(ctypes.c_void_p)),
             ctypes.cast(ranks, ctypes.POINTER(ctypes.c_int64)),
             len(artifact.results), len(raw), len(same), len(fixed), ctypes.cast(sizes, ctypes.POINTER(_Size)),
-            len(found), ctypes.cast(readings, ctypes.POINTER(_Reading)),
+            len(found), ctypes.cast(unbacked_sizes, ctypes.POINTER(_UnbackedSize)),
         )  # fmt: skip
         self.pointer = ctypes.byref(self._bind)
 
 
-def _readings(
+def _unbacked_sizes(
     artifact: Artifact, dtypes: Sequence[np.dtype[np.generic]], places: Sequence[int]
 ) -> list[tuple[int, int, int, int]]:
     """Elements of arguments that are raw symbols: (argument, offset in bytes, width, number of the symbol).
@@ -235,12 +235,12 @@ def _readings(
     Arguments are counted among those that a call brings, whose numbers are `places`; here and below.
     """
     found: list[tuple[int, int, int, int]] = []
-    for symbol, reading in enumerate(artifact.readings, start=len(artifact.raw)):
-        dtype = dtypes[reading.argument]
+    for symbol, unbacked in enumerate(artifact.unbacked_sizes, start=len(artifact.raw)):
+        dtype = dtypes[unbacked.argument]
         width = -dtype.itemsize if np.issubdtype(dtype, np.signedinteger) else dtype.itemsize
-        if reading.argument in places:
-            place = places.index(reading.argument)
-            found.append((place, reading.element * dtype.itemsize, width, symbol))
+        if unbacked.argument in places:
+            place = places.index(unbacked.argument)
+            found.append((place, unbacked.element * dtype.itemsize, width, symbol))
     return found
 
 

@@ -203,8 +203,8 @@ def test_an_element_of_an_argument_is_a_size_once_whatever_is_computed_of_it() -
         "%x: tensor<1xi32>",
         "tensor<?xi32>, tensor<2x?xi32>",
     )
-    (reading,) = found.readings
-    assert (reading.symbol.name, reading.argument, reading.element) == ("x_0", 0, 0)
+    (unbacked,) = found.unbacked_dims
+    assert (unbacked.symbol.name, unbacked.argument, unbacked.element) == ("x_0", 0, 0)
     assert [str(size) for size in found.body.results[1].shape] == ["2", "x_0 + 2"]
 
 
@@ -225,7 +225,7 @@ def test_a_loop_whose_shape_changes_is_a_program_of_its_own() -> None:
     assert [[str(size) for size in x.shape] for x in loop.results] == [["v0"], ["s0"], ["1"]]
     assert isinstance(loop.attrs, OutlinedAttrs)
     condition, body = loop.attrs.programs
-    assert not condition.readings
+    assert not condition.unbacked_dims
     assert [str(size) for size in body.returned[0].shape] == ["s0 + s2"]
     assert loop.attrs.takes == ((0, 1), (0, 1, 2))
 

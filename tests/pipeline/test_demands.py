@@ -12,7 +12,7 @@ import shlo_disc
 from shlo_disc.diagnostics import RuntimeShapeError
 from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
-from tests.pipeline.test_readings import run_all
+from tests.pipeline.test_unbacked_dims import run_all
 
 Array = NDArray[Any]
 

@@ -14,8 +14,8 @@ from shlo_disc.artifact import Loop
 from shlo_disc.diagnostics import RuntimeShapeError, ShloDiscError
 from tests.emulator.device import EmulatedDevice
 from tests.emulator.run import compiled, emulate
-from tests.pipeline.test_readings import run_all
 from tests.pipeline.test_segments import COUNT, TAKE, kept_first
+from tests.pipeline.test_unbacked_dims import run_all
 
 Array = NDArray[Any]
 

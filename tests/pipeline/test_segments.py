@@ -15,7 +15,7 @@ import shlo_disc
 from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError
 from shlo_disc.options import CompileOptions
 from tests.emulator.run import emulate
-from tests.pipeline.test_readings import run_all
+from tests.pipeline.test_unbacked_dims import run_all
 
 Array = NDArray[Any]
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shlo_disc.artifact import Argument, Artifact, SizeReading
+from shlo_disc.artifact import Argument, Artifact, UnbackedSize
 from shlo_disc.diagnostics import ArgumentTypeError, InternalError, ShloDiscError
 from shlo_disc.runtime.arguments import check_count, check_sizes, check_type, conform_one
 from shlo_disc.runtime.binding import BoundMemory, PackedArray, Span, bound_memory, refuse_donated, span_of
@@ -335,12 +335,12 @@ class GpuExecutable:
         `arrays` are what is `brought`: of those that are on the host, elements are read there.
         """
         shapes = tuple([array.shape for array in brought])
-        if not self.artifact.readings:
+        if not self.artifact.unbacked_sizes:
             return self._plans.get(shapes) or self._new_plan(shapes, self._among(brought), ())
         bound = self._among(brought)
         check_sizes(self.artifact, {k: one.shape for k, one in enumerate(bound)}, self.held)
         given = self._among(arrays)
-        read = tuple([self._read(reading, bound, given) for reading in self.artifact.readings])
+        read = tuple([self._read(unbacked, bound, given) for unbacked in self.artifact.unbacked_sizes])
         key = (*shapes, read)
         return self._plans.get(key) or self._new_plan(key, bound, read)
 
@@ -362,12 +362,12 @@ class GpuExecutable:
         self._plans[key] = plan
         return plan
 
-    def _read(self, reading: SizeReading, bound: Sequence[DeviceArray], arrays: Sequence[Any]) -> int:
+    def _read(self, unbacked: UnbackedSize, bound: Sequence[DeviceArray], arrays: Sequence[Any]) -> int:
         """An element of an argument. One that is on the device is waited for."""
-        number, dtype = reading.argument, self._dtypes[reading.argument]
+        number, dtype = unbacked.argument, self._dtypes[unbacked.argument]
         if not isinstance(arrays[number], DeviceArray) and kind_of(arrays[number]) not in _OTHER_LIBRARIES:
-            return int(np.asarray(arrays[number]).reshape(-1)[reading.element])
-        data = self.device.download(bound[number].pointer + reading.element * dtype.itemsize, dtype.itemsize)
+            return int(np.asarray(arrays[number]).reshape(-1)[unbacked.element])
+        data = self.device.download(bound[number].pointer + unbacked.element * dtype.itemsize, dtype.itemsize)
         return int(np.frombuffer(data, dtype)[0])
 
     def _choose(self, plan: _GpuPlan, bound: Sequence[DeviceArray]) -> tuple[int, ...]:
