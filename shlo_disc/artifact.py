@@ -73,14 +73,15 @@ class Branches:
 class Artifact:
     """A compiled program, but for the machine code.
 
-    `symbols` lists raw symbols first (`raw`: argument number and axis of each), then those of `unbacked_sizes`, then
-    one per entry of `late` and of `definitions`. `late` says where sizes come from that become known during a call: then
-    the program is its `segments`, whose values numbered `returned` are its results, and has no steps itself. `donations`
-    names the arguments that a call writes to: who runs it gives it others where that is not safe. `host` is the
-    generated driver with `shlo_plan` and `shlo_run`; `steps` is the same for the VM. `free` are the names of the sizes
-    that all follow from, `raw_sizes` the first symbols in terms of them. `packings` fill their last buffer once.
-    `limits`: what no call may exceed, also tensors that are not stored. `conditions`: see `host/program.py`. On a GPU
-    indices are 32 bits wide in calls where all `index_spaces` (numbers of elements) are small enough.
+    `symbols` lists raw symbols first (`raw`: argument number and axis of each), then those of `unbacked_sizes`,
+    then one per entry of `late` and of `definitions`. `late` says where sizes come from that become known during a
+    call: then the program is its `segments`, whose values numbered `returned` are its results, and has no steps
+    itself. `donations` names the arguments that a call writes to: who runs it gives it others where that is not
+    safe. `host` is the generated driver with `shlo_plan` and `shlo_run`; `steps` is the same for the VM. `free` are
+    the names of the sizes that all follow from, `raw_sizes` the first symbols in terms of them. `packings` fill
+    their last buffer once. `limits`: what no call may exceed, also tensors that are not stored. `conditions`: see
+    `host/program.py`. On a GPU indices are 32 bits wide in calls where all `index_spaces` (numbers of elements) are
+    small enough.
     """
 
     name: str
