@@ -139,9 +139,9 @@ class Artifact:
         dims = (f"dimension {axis} of {self.arguments[argument].name}" for argument, axis in self.raw)
         return (*dims, *map(self._place, self.unbacked_sizes), *self.late)
 
-    def _place(self, unbacked: UnbackedSize) -> str:
-        at = self.arguments[unbacked.argument]
-        return f"element {unbacked.element} of {at.name}" if at.shape else f"the value of {at.name}"
+    def _place(self, size: UnbackedSize) -> str:
+        at = self.arguments[size.argument]
+        return f"element {size.element} of {at.name}" if at.shape else f"the value of {at.name}"
 
 
 def called(runs: Artifact | Loop | Branches) -> tuple[tuple[str, Artifact], ...]:

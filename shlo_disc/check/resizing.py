@@ -81,8 +81,8 @@ def _smaller_open_sizes(case: CheckedCall) -> Iterator[CheckedCall]:
             point = point_of(program, {**free, symbol: smaller})
             if point is not None and (shapes := shapes_at(program, point)) != here:
                 inputs = cropped(case.inputs, shapes)
-                for unbacked in program.unbacked_dims:
-                    inputs[unbacked.argument].reshape(-1)[unbacked.element] = point[unbacked.symbol]
+                for dim in program.unbacked_dims:
+                    inputs[dim.argument].reshape(-1)[dim.element] = point[dim.symbol]
                 yield replace(case, inputs=inputs)
 
 

@@ -36,7 +36,7 @@ Array = NDArray[Any]
 
 # Ops whose results are those of exact arithmetic, or correctly rounded in every implementation.
 _EXACT = ops_with(Trait.EXACT)
-# Exactly:
+# What these make of two elements is exact.
 _COMBINES = frozenset({"and", "compare", create.CONSTANT.name, "maximum", "minimum", "not", "or", "select", "xor"})
 _SUMS = ops_with(Trait.SUM)  # of what is short, exactly; a transform or a factorization has other numbers on its way
 # Results that hold vectors as columns, and others as rows, that are unique up to their sign.

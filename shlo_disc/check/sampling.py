@@ -109,8 +109,8 @@ def draw_inputs(program: Program, point: Point, distribution: str, seed: Sequenc
             )
     dtypes = [parameter.tensor.dtype for parameter in program.parameters]
     inputs = tuple([draw(rng, shape, dtype) for shape, dtype in zip(shapes, dtypes, strict=True)])
-    for unbacked in program.unbacked_dims:
-        inputs[unbacked.argument].reshape(-1)[unbacked.element] = point[unbacked.symbol]
+    for dim in program.unbacked_dims:
+        inputs[dim.argument].reshape(-1)[dim.element] = point[dim.symbol]
     return inputs
 
 

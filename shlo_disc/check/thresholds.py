@@ -18,7 +18,6 @@ from shlo_disc.device import headers
 from shlo_disc.dynamic_ops import control, linear_algebra, order
 from shlo_disc.dynamic_ops.contract import ConvAttrs, DotAttrs
 from shlo_disc.dynamic_ops.program import Op, Program
-from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.expr.dim import Dim, Sym, const, of, product
 from shlo_disc.expr.facts import Facts
 
@@ -34,7 +33,6 @@ _SLOW = 16  # times as much work is a convolution, or an op of matrices, in the 
 _OF_MATRICES = frozenset(one.name for one in linear_algebra.OPS)
 _LOOPS = (control.WHILE, control.OUTLINED_WHILE)
 _MOST_TURNS = 96  # of a loop over an axis, which the interpreter takes one by one
-_MOST_COMBINED = 2048  # elements of a reduction by several ops, which it combines one by one
 _MOST_SCATTERED = 512  # elements of a gradient of windows, which it takes one by one
 _TRIES = 64  # of making sizes smaller
 
@@ -131,8 +129,6 @@ def _work(op: Op[object], most: int) -> _Cost:
             return _Cost(result * depth, _MOST_WORK * most)
         case ConvAttrs():
             return _Cost(result * product(op.operands[1].shape), _MOST_WORK * most // _SLOW)
-        case ReduceAttrs() if len(op.results) > 1 or len(op.bodies[0].ops) > 1:
-            return _Cost(product(op.operands[0].shape[k] for k in op.attrs.dims), _MOST_COMBINED)
         case _ if order.SELECT_AND_SCATTER.defines(op):
             return _Cost(result, _MOST_SCATTERED)
         case _ if op.name in _OF_MATRICES and op.operands[0].shape:

@@ -113,8 +113,8 @@ def bind_sizes(program: Program, inputs: Sequence[NDArray[Any]]) -> dict[Sym, in
             sizes[dim.symbol] = inputs[dim.argument].shape[dim.axis]
     for parameter, array in zip(program.parameters, inputs, strict=True):
         _check_argument(parameter, array, sizes)
-    for unbacked in program.unbacked_dims:
-        sizes[unbacked.symbol] = int(inputs[unbacked.argument].reshape(-1)[unbacked.element])
+    for dim in program.unbacked_dims:
+        sizes[dim.symbol] = int(inputs[dim.argument].reshape(-1)[dim.element])
     _bind_definitions(program.definitions, sizes)
     _pass_checks(program.checks, sizes)
     return sizes

@@ -30,6 +30,7 @@ class BinaryFn(Enum):
 
     ADD = ElementFunction(
         "add",
+        arity=2,
         ops=(stablehlo(TypeKind.TENSOR), broadcasting(TypeKind.TENSOR)),
         code="add_",
         evaluate=on_wide_pair(np.add),
@@ -37,6 +38,7 @@ class BinaryFn(Enum):
     )
     AND = ElementFunction(
         "and",
+        arity=2,
         ops=(stablehlo(BITS), broadcasting(BITS)),
         code="and_",
         evaluate=on_wide_pair(np.bitwise_and),
@@ -45,6 +47,7 @@ class BinaryFn(Enum):
     )
     ATAN2 = ElementFunction(
         "atan2",
+        arity=2,
         ops=(stablehlo(ANALYTIC), broadcasting(TypeKind.TENSOR & ~BITS)),
         code="atan2_",
         evaluate=numpy_math.atan2,
@@ -53,6 +56,7 @@ class BinaryFn(Enum):
     )
     COMPLEX = ElementFunction(
         "complex",
+        arity=2,
         ops=(stablehlo(TypeKind.FLOAT, gives=TypeKind.COMPLEX), broadcasting(TypeKind.FLOAT, gives=TypeKind.COMPLEX)),
         code="complex_",
         evaluate=numpy_math.complex_of,
@@ -61,6 +65,7 @@ class BinaryFn(Enum):
     )
     DIVIDE = ElementFunction(
         "divide",
+        arity=2,
         ops=(stablehlo(NUMBERS), broadcasting(TypeKind.TENSOR & ~TypeKind.BOOL)),
         code="div_",
         evaluate=numpy_math.divide,
@@ -69,6 +74,7 @@ class BinaryFn(Enum):
     )
     MAXIMUM = ElementFunction(
         "maximum",
+        arity=2,
         ops=(stablehlo(TypeKind.UNIFORM), broadcasting(TypeKind.TENSOR)),
         code="max_",
         evaluate=numpy_math.maximum,
@@ -77,6 +83,7 @@ class BinaryFn(Enum):
     )
     MINIMUM = ElementFunction(
         "minimum",
+        arity=2,
         ops=(stablehlo(TypeKind.UNIFORM), broadcasting(TypeKind.TENSOR)),
         code="min_",
         evaluate=numpy_math.minimum,
@@ -85,6 +92,7 @@ class BinaryFn(Enum):
     )
     MULTIPLY = ElementFunction(
         "multiply",
+        arity=2,
         ops=(stablehlo(TypeKind.UNIFORM), broadcasting(TypeKind.TENSOR)),
         code="mul_",
         evaluate=on_wide_pair(np.multiply),
@@ -92,6 +100,7 @@ class BinaryFn(Enum):
     )
     OR = ElementFunction(
         "or",
+        arity=2,
         ops=(stablehlo(BITS), broadcasting(BITS)),
         code="or_",
         evaluate=on_wide_pair(np.bitwise_or),
@@ -100,6 +109,7 @@ class BinaryFn(Enum):
     )
     POLYGAMMA = ElementFunction(
         "polygamma",
+        arity=2,
         ops=(chlo(TypeKind.FLOAT, operands=("n", "x")), broadcasting(TypeKind.FLOAT)),
         code="polygamma_",
         evaluate=special_functions.polygamma,
@@ -107,6 +117,7 @@ class BinaryFn(Enum):
     )
     POWER = ElementFunction(
         "power",
+        arity=2,
         ops=(stablehlo(NUMBERS), broadcasting(TypeKind.TENSOR & ~TypeKind.BOOL)),
         code="pow_",
         evaluate=numpy_math.power,
@@ -115,6 +126,7 @@ class BinaryFn(Enum):
     )
     REMAINDER = ElementFunction(
         "remainder",
+        arity=2,
         ops=(stablehlo(NUMBERS), broadcasting(TypeKind.TENSOR & ~TypeKind.BOOL)),
         code="rem_",
         evaluate=numpy_math.remainder,
@@ -124,6 +136,7 @@ class BinaryFn(Enum):
     )
     SHIFT_LEFT = ElementFunction(
         "shift_left",
+        arity=2,
         ops=(stablehlo(TypeKind.INTEGER), broadcasting(TypeKind.TENSOR)),
         code="shl",
         evaluate=numpy_math.shift_left,
@@ -132,6 +145,7 @@ class BinaryFn(Enum):
     )
     SHIFT_RIGHT_ARITHMETIC = ElementFunction(
         "shift_right_arithmetic",
+        arity=2,
         ops=(stablehlo(TypeKind.INTEGER), broadcasting(TypeKind.TENSOR)),
         code="shr_a",
         evaluate=numpy_math.shift_right_arithmetic,
@@ -140,6 +154,7 @@ class BinaryFn(Enum):
     )
     SHIFT_RIGHT_LOGICAL = ElementFunction(
         "shift_right_logical",
+        arity=2,
         ops=(stablehlo(TypeKind.INTEGER), broadcasting(TypeKind.TENSOR)),
         code="shr_l",
         evaluate=numpy_math.shift_right_logical,
@@ -148,6 +163,7 @@ class BinaryFn(Enum):
     )
     SUBTRACT = ElementFunction(
         "subtract",
+        arity=2,
         ops=(stablehlo(NUMBERS), broadcasting(TypeKind.TENSOR & ~TypeKind.BOOL)),
         code="sub_",
         evaluate=on_wide_pair(np.subtract),
@@ -155,6 +171,7 @@ class BinaryFn(Enum):
     )
     XOR = ElementFunction(
         "xor",
+        arity=2,
         ops=(stablehlo(BITS), broadcasting(BITS)),
         code="xor_",
         evaluate=on_wide_pair(np.bitwise_xor),
@@ -163,6 +180,7 @@ class BinaryFn(Enum):
     )
     ZETA = ElementFunction(
         "zeta",
+        arity=2,
         ops=(chlo(TypeKind.FLOAT, operands=("x", "q")), broadcasting(TypeKind.FLOAT)),
         code="zeta_",
         evaluate=special_functions.zeta,

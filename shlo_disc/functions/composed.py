@@ -44,12 +44,14 @@ class ComposedFn(Enum):
     )
     MULHI = Elementwise(
         "mulhi",
-        ops=(chlo(TypeKind.INTEGER, operands=("lhs", "rhs")),),
+        arity=2,
+        ops=(chlo(TypeKind.INTEGER),),
         reference=Reference(integers=high_product),
         exact=True,
     )
     NEXT_AFTER = Elementwise(
         "next_after",
+        arity=2,
         ops=(chlo(TypeKind.FLOAT, operands=("x", "y")), broadcasting(TypeKind.FLOAT)),
         reference=Reference(floats.next_after),
         exact=True,

@@ -72,15 +72,17 @@ def broadcasting(takes: TypeKind, *, gives: TypeKind | None = None) -> DialectOp
 class Elementwise:
     """A function of the elements at one index.
 
-    `ops` are those of the dialects that compute it. `reference` is written independently of the function's element
-    rule and of `evaluate`: the oracle. `exact`: nothing is rounded, in any implementation. `cost`: of an element,
-    beside an addition of a CPU's vectors; roughly, their order is what matters.
+    `arity`: how many elements it takes, 1 or 2. `ops` are those of the dialects that compute it. `reference` is written
+    independently of the function's element rule and of `evaluate`: the oracle; it also says for which kinds of elements
+    the function has a meaning. `exact`: nothing is rounded, in any implementation. `cost`: of an element, beside an
+    addition of a CPU's vectors; roughly, their order is what matters.
     """
 
     name: str
     _: KW_ONLY
     ops: tuple[DialectOp, ...]
     reference: Reference
+    arity: int = 1
     exact: bool = False
     cost: float = 1.0
 

@@ -1,4 +1,4 @@
-"""The functions of CHLO that NumPy lacks, as references: from SciPy, in double precision."""
+"""CHLO's functions that NumPy lacks, as constants are computed: by SciPy, in double precision."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _special(name: str) -> Callable[..., Array]:
     try:
         functions = importlib.import_module("scipy.special")
     except ImportError as error:
-        message = f"the reference of '{name}' needs the package scipy: pip install scipy"
+        message = f"the function '{name}' of a constant needs the package scipy: pip install scipy"
         raise ShloDiscError(message) from error
     return getattr(functions, name)
 

@@ -9,12 +9,6 @@ from shlo_disc.functions.composed import ComposedFn
 from shlo_disc.functions.record import DialectOp, Elementwise
 from shlo_disc.functions.unary import UnaryFn
 
-ARITY: Mapping[str, int] = {
-    **{fn.value.name: 1 for fn in UnaryFn},
-    **{fn.value.name: 2 for fn in BinaryFn},
-    # Of two elements if an op names its operands.
-    **{fn.value.name: max(len(op.operands) for op in fn.value.ops) or 1 for fn in ComposedFn},
-}
 FUNCTIONS: tuple[Elementwise, ...] = tuple([fn.value for table in (UnaryFn, BinaryFn, ComposedFn) for fn in table])
 BY_NAME: Mapping[str, Elementwise] = {function.name: function for function in FUNCTIONS}
 BY_OP: Mapping[str, tuple[Elementwise, DialectOp]] = {
@@ -24,4 +18,4 @@ BY_OP: Mapping[str, tuple[Elementwise, DialectOp]] = {
 
 def operand_names(function: Elementwise, op: DialectOp) -> tuple[str, ...]:
     """What errors call the operands of an op."""
-    return op.operands or (("operand",), ("lhs", "rhs"))[ARITY[function.name] - 1]
+    return op.operands or (("operand",), ("lhs", "rhs"))[function.arity - 1]

@@ -29,4 +29,4 @@ def _number(body: Body, depth: int, found: dict[Tensor, int]) -> None:
     for op in body.ops:
         found.update(dict.fromkeys(op.results, depth))
         for inner in op.bodies:
-            _number(inner, depth + (control.WHILE.defines(op)), found)
+            _number(inner, depth + control.WHILE.defines(op), found)

@@ -129,9 +129,9 @@ class _SizesAround:
         return of(self._named[key])
 
 
-def _read(program: Program, unbacked: UnbackedDim) -> str:
-    tensor = program.parameters[unbacked.argument].tensor
-    return f"element {unbacked.element} of %{tensor.name}" if tensor.shape else f"the value of %{tensor.name}"
+def _read(program: Program, dim: UnbackedDim) -> str:
+    tensor = program.parameters[dim.argument].tensor
+    return f"element {dim.element} of %{tensor.name}" if tensor.shape else f"the value of %{tensor.name}"
 
 
 def _bytes(tensors: Iterable[Tensor]) -> Dim:

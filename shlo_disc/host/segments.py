@@ -61,15 +61,15 @@ def join(
     )
 
 
-def late_place(program: Program, unbacked: LateUnbackedDim) -> str:
+def late_place(program: Program, dim: LateUnbackedDim) -> str:
     """Where a size comes from that becomes known while a program runs, for people."""
-    tensor = program.body.results[unbacked.result]
+    tensor = program.body.results[dim.result]
     made = next((op for op in program.body.ops if tensor in op.results), None)
     if made is not None and isinstance(made.attrs, OutlinedAttrs) and tensor is made.results[-1]:
-        result, axis = made.attrs.sized[unbacked.element]
+        result, axis = made.attrs.sized[dim.element]
         return f"dimension {axis} of {_name(program, made.results[result])}"
     name = _name(program, tensor)
-    return f"element {unbacked.element} of {name}" if tensor.shape else f"the value of {name}"
+    return f"element {dim.element} of {name}" if tensor.shape else f"the value of {name}"
 
 
 def _name(program: Program, tensor: Tensor) -> str:

@@ -284,7 +284,7 @@ def demand_room(build: OpBuilder, body: Body, unbacked_dims: Collection[Unbacked
 
     Then no formula of the sizes of an accepted call overflows.
     """
-    read = {unbacked.symbol for unbacked in unbacked_dims}
+    read = {each.symbol for each in unbacked_dims}
     seen = set[tuple[Dim, ...]]()
     for op in body.walk():
         for tensor in op.results:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from shlo_disc.functions.record import Prefix
-from shlo_disc.functions.table import ARITY, BY_OP
+from shlo_disc.functions.table import BY_OP
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def elementwise(
         [
             OpSyntax(
                 name,
-                f"{ARITY[function.name]} 1",
+                f"{function.arity} 1",
                 (own_forms or {}).get(function.name, form),
                 "result_accuracy" if op.accuracy else attributes,
             )

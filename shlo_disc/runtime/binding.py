@@ -111,9 +111,9 @@ def known_symbols(artifact: Artifact, arrays: Mapping[int, Array]) -> Mapping[in
     for k, array in arrays.items():
         named = zip(artifact.arguments[k].shape, array.shape, strict=True)
         found.update((number[name], size) for name, size in named if isinstance(name, str))
-    for symbol, unbacked in enumerate(artifact.unbacked_sizes, start=len(artifact.raw)):
-        if unbacked.argument in arrays:
-            found[symbol] = int(arrays[unbacked.argument].reshape(-1)[unbacked.element])
+    for symbol, size in enumerate(artifact.unbacked_sizes, start=len(artifact.raw)):
+        if size.argument in arrays:
+            found[symbol] = int(arrays[size.argument].reshape(-1)[size.element])
     return found
 
 

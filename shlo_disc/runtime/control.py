@@ -195,7 +195,7 @@ def read_of(callee: Callee) -> frozenset[int]:
 
 
 def _arguments_read(artifact: Artifact) -> frozenset[int]:
-    found = {unbacked.argument for unbacked in artifact.unbacked_sizes}
+    found = {size.argument for size in artifact.unbacked_sizes}
     for segment in artifact.segments:
         match segment.runs:
             case Loop(condition, body):

@@ -235,12 +235,12 @@ def _unbacked_sizes(
     Arguments are counted among those that a call brings, whose numbers are `places`; here and below.
     """
     found: list[tuple[int, int, int, int]] = []
-    for symbol, unbacked in enumerate(artifact.unbacked_sizes, start=len(artifact.raw)):
-        dtype = dtypes[unbacked.argument]
+    for symbol, size in enumerate(artifact.unbacked_sizes, start=len(artifact.raw)):
+        dtype = dtypes[size.argument]
         width = -dtype.itemsize if np.issubdtype(dtype, np.signedinteger) else dtype.itemsize
-        if unbacked.argument in places:
-            place = places.index(unbacked.argument)
-            found.append((place, unbacked.element * dtype.itemsize, width, symbol))
+        if size.argument in places:
+            place = places.index(size.argument)
+            found.append((place, size.element * dtype.itemsize, width, symbol))
     return found
 
 

@@ -36,8 +36,14 @@ def test_an_interrupted_request_has_no_answer(monkeypatch: pytest.MonkeyPatch) -
     """A campaign whose patience ended took the answers to one program for those to the next, or waited for ever."""
 
     def constant(value: int) -> Module:
-        lines = (f"%0 = stablehlo.constant dense<{value}> : tensor<i32>", "return %0 : tensor<i32>")
-        return parse(f"func.func @main() -> tensor<i32> {{ {chr(10).join(lines)} }}")
+        return parse(
+            f"""
+            func.func @main() -> tensor<i32> {{
+              %0 = stablehlo.constant dense<{value}> : tensor<i32>
+              return %0 : tensor<i32>
+            }}
+            """
+        )
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
-from typing import Any, TypeAlias
 
 import pytest
-from numpy.typing import NDArray
 
 from shlo_disc.dynamic_ops.registry import OPS
 from shlo_disc.functions.binary import BinaryFn
@@ -16,8 +14,6 @@ from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir.dtypes import DType
 from tests.dynamic_ops.mutants import is_seen, unseen_faults
 
-Array: TypeAlias = NDArray[Any]
-Function: TypeAlias = Callable[..., Array]
 KINDS: Mapping[str, Callable[[DType], bool]] = {
     "floats": lambda dtype: dtype.is_float,
     "complexes": lambda dtype: dtype.is_complex,

@@ -203,8 +203,8 @@ def test_an_element_of_an_argument_is_a_size_once_whatever_is_computed_of_it() -
         "%x: tensor<1xi32>",
         "tensor<?xi32>, tensor<2x?xi32>",
     )
-    (unbacked,) = found.unbacked_dims
-    assert (unbacked.symbol.name, unbacked.argument, unbacked.element) == ("x_0", 0, 0)
+    (dim,) = found.unbacked_dims
+    assert (dim.symbol.name, dim.argument, dim.element) == ("x_0", 0, 0)
     assert [str(size) for size in found.body.results[1].shape] == ["2", "x_0 + 2"]
 
 

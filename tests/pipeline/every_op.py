@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shlo_disc.diagnostics import CompileError
-from shlo_disc.functions.table import ARITY
+from shlo_disc.functions.table import FUNCTIONS
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize import rules_broadcasting, rules_elementwise
 from shlo_disc.legalize.legalize import legalize
@@ -19,7 +19,7 @@ def _plain_name(name: str) -> str:
 
 _OTHER_FORMS = {"constant", "constant_like", "convert", "select", "clamp", "compare", "reduce_precision", "complex",
                 "bitcast_convert", "get_dimension_size"}  # fmt: skip
-_TWO = {name for name, count in ARITY.items() if count == 2}
+_TWO = {function.name for function in FUNCTIONS if function.arity == 2}
 NAMES = sorted(
     name for name in (*rules_elementwise.RULES, *rules_broadcasting.RULES) if _plain_name(name) not in _OTHER_FORMS
 )

@@ -9,7 +9,7 @@ from shlo_disc.check.generate.choices import pick
 from shlo_disc.check.generate.elements import partner
 from shlo_disc.expr.dim import const
 from shlo_disc.functions.record import Prefix
-from shlo_disc.functions.table import ARITY, BY_OP
+from shlo_disc.functions.table import BY_OP
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.ir.type_kind import TypeKind
 
@@ -20,7 +20,7 @@ _ANYWHERE = tuple(
         function.name
         for function, op in BY_OP.values()
         if op.prefix is Prefix.CHLO and op.gives is None and op.takes & TypeKind.FLOAT
-        if ARITY[function.name] == 1 and not function.exact and function.name not in (*_WITHIN_ONE, *_POSITIVE)
+        if function.arity == 1 and not function.exact and function.name not in (*_WITHIN_ONE, *_POSITIVE)
     ]
 )
 _CLASSES = ("is_inf", "is_neg_inf", "is_pos_inf")

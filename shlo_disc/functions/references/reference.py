@@ -42,6 +42,7 @@ class Reference:
         if self.floats is not None and self.integers is not None and self.complexes is None:
             return "real numbers"
         kinds = {"floats": self.floats, "complex numbers": self.complexes, "integers": self.integers}
+        kinds["booleans"] = self.booleans
         return " or ".join([kind for kind, function in kinds.items() if function is not None])
 
     def _of(self, dtype: DType) -> Function | None:

@@ -340,7 +340,7 @@ class GpuExecutable:
         bound = self._among(brought)
         check_sizes(self.artifact, {k: one.shape for k, one in enumerate(bound)}, self.held)
         given = self._among(arrays)
-        read = tuple([self._read(unbacked, bound, given) for unbacked in self.artifact.unbacked_sizes])
+        read = tuple([self._read(size, bound, given) for size in self.artifact.unbacked_sizes])
         key = (*shapes, read)
         return self._plans.get(key) or self._new_plan(key, bound, read)
 
@@ -362,12 +362,12 @@ class GpuExecutable:
         self._plans[key] = plan
         return plan
 
-    def _read(self, unbacked: UnbackedSize, bound: Sequence[DeviceArray], arrays: Sequence[Any]) -> int:
+    def _read(self, size: UnbackedSize, bound: Sequence[DeviceArray], arrays: Sequence[Any]) -> int:
         """An element of an argument. One that is on the device is waited for."""
-        number, dtype = unbacked.argument, self._dtypes[unbacked.argument]
+        number, dtype = size.argument, self._dtypes[size.argument]
         if not isinstance(arrays[number], DeviceArray) and kind_of(arrays[number]) not in _OTHER_LIBRARIES:
-            return int(np.asarray(arrays[number]).reshape(-1)[unbacked.element])
-        data = self.device.download(bound[number].pointer + unbacked.element * dtype.itemsize, dtype.itemsize)
+            return int(np.asarray(arrays[number]).reshape(-1)[size.element])
+        data = self.device.download(bound[number].pointer + size.element * dtype.itemsize, dtype.itemsize)
         return int(np.frombuffer(data, dtype)[0])
 
     def _choose(self, plan: _GpuPlan, bound: Sequence[DeviceArray]) -> tuple[int, ...]:
