@@ -144,9 +144,9 @@ class IndexPrinter(ScopeStack, ABC):
             case Mod(numerator, denominator):
                 return f"mod({go(numerator)}, {go(denominator)})"
             case Min(members):
-                return self._nested("min_", [f"({self._kind(of(atom))}){go(m)}" for m in members])
+                return self._nested("min_", [*map(go, members)])
             case Max(members):
-                return self._nested("max_", [f"({self._kind(of(atom))}){go(m)}" for m in members])
+                return self._nested("max_", [*map(go, members)])
             case Data(formula):
                 scalar = as_scalar(formula)
                 return self.spell.convert(self.value(scalar), scalar.dtype, DType.I64)

@@ -14,7 +14,19 @@ from shlo_disc.expr import dim_values
 from shlo_disc.expr.dim import Dim
 from shlo_disc.expr.evaluate import evaluate
 from shlo_disc.expr.facts import Facts, Truth
-from shlo_disc.expr.scalar import Binary, Bitcast, Compare, Const, Convert, FromDim, InRange, Scalar, Select, Unary
+from shlo_disc.expr.scalar import (
+    Binary,
+    Bitcast,
+    Compare,
+    Const,
+    Convert,
+    FromDim,
+    InRange,
+    Scalar,
+    Select,
+    Unary,
+    neutral,
+)
 from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.functions.direction import Direction
 from shlo_disc.functions.unary import UnaryFn
@@ -248,8 +260,12 @@ def _arithmetic(fn: BinaryFn, a: Scalar, b: Scalar) -> Scalar | None:
             return a
         case BinaryFn.MINIMUM if _is(b, math.inf):  # NaN stays NaN
             return a
+        case BinaryFn.MINIMUM if _is(a, math.inf):
+            return b
         case BinaryFn.MAXIMUM if _is(b, -math.inf):
             return a
+        case BinaryFn.MAXIMUM if _is(a, -math.inf):
+            return b
         case BinaryFn.DIVIDE if isinstance(b, Const):
             reciprocal = _exact_reciprocal(b)
             return reciprocal and binary(BinaryFn.MULTIPLY, a, reciprocal)
@@ -286,6 +302,7 @@ def _integer(fn: BinaryFn, a: Scalar, b: Scalar, facts: Facts) -> Scalar | None:
 def _absorbed(fn: BinaryFn, x: Scalar, known: Const) -> Scalar | None:
     """Use that a literal is the neutral or the absorbing element of a commutative function."""
     ones = True if x.dtype.is_bool else -1 if x.dtype.is_signed else (1 << x.dtype.bits) - 1
+    lowest, highest = neutral(BinaryFn.MAXIMUM, x.dtype), neutral(BinaryFn.MINIMUM, x.dtype)
     match fn:
         case BinaryFn.ADD | BinaryFn.OR | BinaryFn.XOR if known.value == 0 and not (
             fn is BinaryFn.ADD and x.dtype.is_bool
@@ -293,6 +310,10 @@ def _absorbed(fn: BinaryFn, x: Scalar, known: Const) -> Scalar | None:
             return x
         case BinaryFn.MULTIPLY | BinaryFn.AND if known.value == 0:
             return known
+        case BinaryFn.MAXIMUM if known.value in {lowest, highest}:
+            return x if known.value == lowest else known
+        case BinaryFn.MINIMUM if known.value in {lowest, highest}:
+            return x if known.value == highest else known
         case BinaryFn.AND if known.value == ones:
             return x
         case BinaryFn.OR if known.value == ones:

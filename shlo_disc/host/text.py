@@ -136,7 +136,7 @@ def print_names(program: Program, host: HostProgram) -> list[str]:
     """The beginning of `shlo_run`: a number per size, and a pointer per buffer, with what it is."""
     lines = list[str]()
     for k, name in enumerate(symbol_names(program, host)):
-        lines.append(f"{INDENT}[[maybe_unused]] const int64_t {size_name(name)} = symbols[{k}];")
+        lines.append(f"{INDENT}const int64_t {size_name(name)} = symbols[{k}];")
     arguments = len(program.parameters)
     return lines + [INDENT + _declare(slot, buffer, arguments) for slot, buffer in enumerate(host.buffers)]
 
@@ -152,7 +152,7 @@ def _declare(slot: int, buffer: HostBuffer, arguments: int) -> str:
     }[buffer.kind]
     if (given := buffer.packed) is not None:
         source = f"b{given} != nullptr ? b{given} : {print_dim(buffer.size)} > 0 ? {source} : nullptr"
-    return f"[[maybe_unused]] char* const b{slot} = {source};  // {remark(buffer.made)}"
+    return f"char* const b{slot} = {source};  // {remark(buffer.made)}"
 
 
 def kernel_names(steps: Sequence[HostStep]) -> list[str]:

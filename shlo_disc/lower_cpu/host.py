@@ -9,6 +9,7 @@ from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.emit.indices import size_name
 from shlo_disc.emit.remarks import remark
 from shlo_disc.emit.scopes import INDENT
+from shlo_disc.emit.tidy import tidy
 from shlo_disc.expr.dim import ZERO, Dim, maximum
 from shlo_disc.host.program import HostCallRef, HostProgram, HostStep, KernelRef, LaunchRef, LaunchStep, PlannedRegion
 from shlo_disc.host.text import (
@@ -50,8 +51,8 @@ def print_host(program: Program, host: HostProgram) -> str:
     run = [*print_names(program, host), *reserve, *printer.sizes.take(), *steps]
     if calls := has_host_calls(host.steps):
         declarations.append(HOST_CALLS)
-    run = [_RUN.format(calls=HOST_CALL_PARAMS if calls else ""), *run, f"{INDENT}return SHLO_DONE;", "}"]
-    return "\n".join([_HEADER, *declarations, "", *print_plan(program, host), "", *run]) + "\n"
+    run = tidy([_RUN.format(calls=HOST_CALL_PARAMS if calls else ""), *run, f"{INDENT}return SHLO_DONE;", "}"])
+    return "\n".join([_HEADER, *declarations, "", *tidy(print_plan(program, host)), "", *run]) + "\n"
 
 
 def _scratch(steps: Sequence[HostStep]) -> tuple[Dim, ...]:

@@ -15,6 +15,7 @@ from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.emit.indices import size_name
 from shlo_disc.emit.naming import NAME, blamed_on, comment, require_types, title
 from shlo_disc.emit.scopes import INDENT
+from shlo_disc.emit.tidy import tidy
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, of
 from shlo_disc.fusion.group_structure import GroupStructure, group_structure
 from shlo_disc.host.division import Division, ElementAccess, product_accesses, row_accesses, row_line
@@ -268,13 +269,13 @@ class CpuLowering:
         division = Division(line, count, accesses, pieces or const(1), block, work, WORK_PER_THREAD, threads)
         return replace(part, kernel=replace(part.kernel, division=division))
 
-    def _symbol(self, number: Dim) -> Sym:
-        """What a formula is called that a choice is made by, the same wherever it is the same."""
-        if (known := self.decisions.get(number)) is None:
-            name = f"schedule{len(self.decisions)}"
+    def _symbol(self, formula: Dim, stem: str = "schedule") -> Sym:
+        """The name of a formula that a schedule is chosen by, the same wherever the formula is the same."""
+        if (known := self.decisions.get(formula)) is None:
+            name = f"{stem}{len(self.decisions)}"
             while name in self.names:
                 name += "_"
-            known = self.decisions[number] = Sym(name)
+            known = self.decisions[formula] = Sym(name)
         return known
 
     def _forms(self, group: Group, kernel: RowKernel) -> list[rows.KernelForm]:
@@ -327,10 +328,15 @@ class CpuLowering:
 
     def _attention(self, group: Group) -> PrintedKernel:
         kernel, tensors = verified(build_attention(group, self.facts, self.producers), group)
-        body, scratch = attention.print_attention(kernel, NAME), attention.attention_scratch(kernel)
-        extent, work = attention.attention_extent(kernel), attention.attention_work(kernel)
+        splits, definitions = self.facts.canonical(attention.key_splits(kernel)), ()
+        if splits.constant is None:
+            symbol = self._symbol(splits, "splits")
+            splits, definitions = of(symbol), ((symbol, splits),)
+        body, scratch = attention.print_attention(kernel, NAME, splits), attention.attention_scratch(kernel)
+        extent, work = attention.attention_extent(kernel, splits), attention.attention_work(kernel)
         part = self._ref(group, body, tensors, extent, work, scratch)
-        part = replace(part, kernel=replace(part.kernel, workspaces=attention.attention_workspaces(kernel)))
+        workspaces = attention.attention_workspaces(kernel)
+        part = replace(part, kernel=replace(part.kernel, workspaces=workspaces, definitions=definitions))
         return part.sharing(positions(epilogue_pairs(kernel), kernel.params))
 
     def _lapack(self, group: Group) -> PrintedKernel:
@@ -364,7 +370,7 @@ class CpuLowering:
             lines += sizes if line == SIZES else [line]
         lines += signature('extern "C"', NAME)
         lines += [*sizes, *(INDENT + line for line in body.statements), "}"]
-        text = "\n".join(lines)
+        text = "\n".join(tidy(lines))
         if (name := self.texts.get(text)) is None:
             name = self.texts[text] = f"{body.title or title(group)}_{len(self.texts)}"
             self.libraries[name] = body.libraries

@@ -104,7 +104,7 @@ def print_packed(found: PackedKernel) -> KernelBody:
         decode(emit, block, outer, f"block / {blocks}")
         block.lines += [
             f"const int64_t first = block % {blocks} * {LANES};",
-            f"const int64_t count = min_({height} - first, (int64_t){LANES});",
+            f"const int64_t count = min_({height} - first, {LANES});",
         ]
         for number, turn in enumerate(found.turns, start=len(operands)):
             block.block(_turn(emit, turn, f"all[{number}]", kernel.rows[-1]))
@@ -134,7 +134,7 @@ def _turn(emit: Emitter, turn: PackedLoad, block: str, across: Axis) -> Sequence
         start, stride, line = (emit.dim_scalar(dim) for dim in (place, split[0], turn.line))
         step.lines += [
             f"load_transposed(({kind}*){block} + {at}, {turn.load.source.name} + {start}, {stride}, count,",
-            f"{INDENT * 2}min_({extent} - {at}, (int64_t){LANES}), {line});",
+            f"{INDENT * 2}min_({extent} - {at}, {LANES}), {line});",
         ]
     head = f"for (int64_t {at} = 0; {at} < {extent}; {at} += {LANES}) {{"
     return [head, *(INDENT + line for line in step.lines), "}"]

@@ -190,7 +190,7 @@ def _print_blocks(kernel: DotKernel, kind: Multiplication, name: str, emit: Emit
         batch = ", ".join(axis.symbol.name.removeprefix("%") for axis in kernel.batch)
         scope.lines += [
             f"ShloTask at = {{buffers, dims, {{{batch}}}}};",
-            "const int64_t i1 = min_(i0 + (int64_t)block_rows, m), j1 = min_(j0 + run * block_columns, n);",
+            "const int64_t i1 = min_(i0 + block_rows, m), j1 = min_(j0 + run * block_columns, n);",
             *_filled(emit, kernel, kind, name, blocks),
             f"shlo_gemm_{kind.name}(&product, {_range(kernel.a, 'i')}, {_range(kernel.b, 'j')}, scratch,"
             f" {name}_store, &at);",

@@ -174,7 +174,7 @@ class RowPrinter:
         """The columns that lie between `begin` and `end`, in strips, of every stage."""
         lanes = [stage.axes[-1] for stage in self.kernel.stages]
         lines = self._row([{lane.symbol: ("from", "to")} for lane in lanes])
-        to = f"min_(end * {STRIP}, (int64_t){self.emit.dim_scalar(lanes[0].extent)})"
+        to = f"min_(end * {STRIP}, {self.emit.dim_scalar(lanes[0].extent)})"
         return [f"const int64_t from = begin * {STRIP};", f"const int64_t to = {to};", *lines]
 
     def _row(self, ranges: Sequence[Ranges]) -> list[str]:
@@ -205,8 +205,8 @@ class RowPrinter:
                 lines += [
                     f"// stage {number}",
                     f"const int64_t start{number} = {self.emit.dim_scalar(before)};",
-                    f"const int64_t {first} = max_(begin - start{number}, (int64_t)0);",
-                    f"const int64_t {last} = min_(end - start{number}, (int64_t){self.emit.dim_scalar(points)});",
+                    f"const int64_t {first} = max_(begin - start{number}, 0);",
+                    f"const int64_t {last} = min_(end - start{number}, {self.emit.dim_scalar(points)});",
                 ]
             lines += self._between(stage, first, last)
             before += points
@@ -226,7 +226,7 @@ class RowPrinter:
             decode(self.emit, scope, outer, "row")
             scope.block(
                 [
-                    f"const int64_t from = max_({first} - row * {size}, (int64_t)0);",
+                    f"const int64_t from = max_({first} - row * {size}, 0);",
                     f"const int64_t to = min_({last} - row * {size}, {size});",
                     *stage_lines(
                         self.context, replace(stage, axes=(lane,), reduced=(False,)), {lane.symbol: ("from", "to")}

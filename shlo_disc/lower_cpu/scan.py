@@ -35,11 +35,7 @@ def print_scan(kernel: ScanKernel) -> KernelBody:
     with emit.inside(*names, *(a.name for a in (*kernel.carries, *kernel.inputs))) as scope:
         body = _step(emit, kernel)
         body = [*scope.lines, *body]
-    columns = (
-        "const int64_t columns = 1;"
-        if width == 1
-        else f"const int64_t columns = min_((int64_t){width}, inner - first);"
-    )
+    columns = "const int64_t columns = 1;" if width == 1 else f"const int64_t columns = min_({width}, inner - first);"
     held = [
         f"{_SPELL.value_type(c.dtype)} held{k}[{width}];" for k, c in enumerate(kernel.carries)
     ]  # the carries of the lines side by side

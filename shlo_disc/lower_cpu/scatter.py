@@ -121,8 +121,8 @@ def _chosen(slabs: Slabs, emit: Emitter, across: Axis | None) -> list[str]:
     extent, width = emit.dim_scalar(across.extent), emit.dim_scalar(slabs.width)
     return [
         f"const int64_t slab = {emit.dim_scalar(slabs.start)};",
-        f"const int64_t from = max_((int64_t)0, (begin - slab) * {width});",
-        f"const int64_t to = min_((int64_t){extent}, (end - slab) * {width});",
+        f"const int64_t from = max_(0, (begin - slab) * {width});",
+        f"const int64_t to = min_({extent}, (end - slab) * {width});",
     ]
 
 

@@ -349,7 +349,7 @@ def _block_lines(emit: _BlockEmitter, block: RowBlock, first: str, last: str) ->
         *_indented(2, "for (int64_t block = from; block < to; ++block) {", *_indented(1, *inner.lines), "}"),
         *_indented(1, "};", f"decltype(find(0, 0)) table[{GROUP}];"),
         *_indented(1, "for (int64_t from = floordiv(first, points), to; from * points < last; from = to) {"),
-        *_indented(2, "const int64_t low = max_(first - from * points, (int64_t)0);"),
+        *_indented(2, "const int64_t low = max_(first - from * points, 0);"),
         *_indented(2, "const int64_t high = min_(last - from * points, points);"),
         *_indented(2, "to = low > 0 || high < points ? from + 1 : last / points;"),
         *_indented(2, *_groups(found, emit.places)),

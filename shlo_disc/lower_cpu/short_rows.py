@@ -147,7 +147,7 @@ class ShortRowPrinter(rows.RowPrinter):
         with emit.inside("%row", _FIRST.name, axis.symbol.name) as scope:
             name = clean(axis.symbol.name)
             scope.lines += [
-                f"const int64_t left = min_(end - first, (int64_t){LANES}), {name} = first;",
+                f"const int64_t left = min_(end - first, {LANES}), {name} = first;",
             ]
             for number, stage in enumerate(self.kernel.stages):
                 if len(self.kernel.stages) > 1:

@@ -105,7 +105,7 @@ def print_small(kernel: DotKernel, kind: Multiplication, name: str, emit: Emitte
         ]
     body = [
         f"const int64_t k = {emit.dim_scalar(kernel.depth)}, piece = {emit.dim_scalar(piece)};",
-        f"const int64_t most = {most_elements} / max_(max_(m * n, m * k), max_(k * n, (int64_t)1));",
+        f"const int64_t most = {most_elements} / max_(max_(m * n, m * k), max_(k * n, 1));",
         "const ShloTask at = {buffers, dims, {}};",
         "for (int64_t first = begin, last; first < end; first = last) {",
         f"{INDENT}int64_t rest = first;",

@@ -162,7 +162,7 @@ class InFlight:
         before = [
             f"// stage {number}",
             f"const bool is_on_{number} = (uint64_t)(turn - {number}) < (uint64_t)groups;",
-            f"const int64_t row_{number} = row + min_(max_(turn - {number}, (int64_t)0), groups - 1) * R;",
+            f"const int64_t row_{number} = row + min_(max_(turn - {number}, 0), groups - 1) * R;",
         ]
         for scratch in scratch_of(kernel.stages[number]):
             before += self._buffer(scratch, renamer.buffer(scratch), number)

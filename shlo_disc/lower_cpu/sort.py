@@ -106,7 +106,7 @@ def _by_keys(kernel: SortKernel, keys: Sequence[SortKey], emit: Emitter) -> list
     if len(keys) == 1 and kernel.stable and kernel.keep != kernel.extent:
         return [
             *lines,
-            f"const int64_t keep = min_(length, (int64_t){emit.dim_scalar(kernel.keep)});",
+            f"const int64_t keep = min_(length, {emit.dim_scalar(kernel.keep)});",
             f"{ranked}* const sorted = first_ranked(all, all + length, length, keep, key0);",
             *_moves(kernel, "keep", "(int64_t)sorted[i].what"),
         ]

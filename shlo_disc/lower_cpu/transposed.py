@@ -90,7 +90,7 @@ class TiledPrinter:
             row.block(
                 [
                     f"const int64_t first = block * {LANES};",
-                    f"const int64_t count = min_({height} - first, (int64_t){LANES});",
+                    f"const int64_t count = min_({height} - first, {LANES});",
                 ]
             )
             chunks = [

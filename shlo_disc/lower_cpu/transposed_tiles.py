@@ -89,7 +89,7 @@ def transposed_epilogue(name: str, kernel: ConvKernel, transposed: TransposedSto
     )
     ranges = {
         transposed.feature.symbol: ("j0", "j1"),
-        transposed.place.symbol: ("max_(i0 - image * space, (int64_t)0)", "min_(i1 - image * space, space)"),
+        transposed.place.symbol: ("max_(i0 - image * space, 0)", "min_(i1 - image * space, space)"),
     }
     printer = RowPrinter(RowKernel(kernel.params, (transposed.image,), (stage,), ()), ranges)
     kind = printer.spell.memory_type(sums)

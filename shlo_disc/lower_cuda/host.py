@@ -9,6 +9,7 @@ from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.emit.indices import size_name
 from shlo_disc.emit.remarks import remark
 from shlo_disc.emit.scopes import INDENT
+from shlo_disc.emit.tidy import tidy
 from shlo_disc.expr.dim import Dim
 from shlo_disc.host.program import GridRef, HostCallRef, HostProgram, HostStep, LaunchRef, LaunchStep, PlannedRegion
 from shlo_disc.host.text import (
@@ -46,7 +47,7 @@ def print_host(program: Program, host: HostProgram) -> str:
         run.append(f"{INDENT}SHLO_TRY(0, shlo_start_products(rt));")
     run += [*printer.steps(host.steps, 1), f"{INDENT}return 0;", "}"]
     header = [_HEADER, HOST_CALLS] if calls else [_HEADER]
-    return "\n".join([*header, *print_plan(program, host), "", *run]) + "\n"
+    return "\n".join([*header, *tidy(print_plan(program, host)), "", *tidy(run)]) + "\n"
 
 
 def _variants(steps: Sequence[HostStep]) -> list[Variant[Dim]]:

@@ -10,6 +10,7 @@ from shlo_disc.analysis.formula import Producers
 from shlo_disc.artifact import SourceFile
 from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.emit.naming import NAME, blamed_on, comment, require_types, title
+from shlo_disc.emit.tidy import tidy
 from shlo_disc.expr.dim import Dim, Sym, of, product
 from shlo_disc.fusion.group_structure import GroupStructure, group_structure
 from shlo_disc.host.host_calls import host_call
@@ -92,6 +93,7 @@ class CudaLowering:
             with blamed_on(group):
                 printed, tensors = self._print(group)
                 check_calls(printed, tensors, group.roots)
+            printed = replace(printed, text="\n".join(tidy(printed.text.split("\n"))))
             self._known[structure.key] = printed, tensors, structure
             return printed, tensors
         printed, tensors, other = known

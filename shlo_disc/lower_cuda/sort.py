@@ -64,7 +64,7 @@ def print_sort(kernel: SortKernel, facts: Facts) -> Printed:
         lines_text=", ".join(arguments),
         setup=(
             *emit.scopes[0].lines,
-            f"const idx count = {count}, extent = {extent}, inner = {inner}, keep = min_(extent, (idx){keep});",
+            f"const idx count = {count}, extent = {extent}, inner = {inner}, keep = min_(extent, {keep});",
         ),
         shape_text="count, extent, keep",
         items_from=0,

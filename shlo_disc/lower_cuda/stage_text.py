@@ -141,7 +141,7 @@ class _StagePrinter:
         return [
             f"const idx run{self.number} = ({size} + {threads.count} - 1) / {threads.count};",
             f"const idx first{self.number} = run_first<{threads.count}>({threads.place}, run{self.number}, {size});",
-            f"const idx last{self.number} = min_(first{self.number} + run{self.number}, (idx){size});",
+            f"const idx last{self.number} = min_(first{self.number} + run{self.number}, {size});",
             f"for (idx {name} = first{self.number}; {name} < last{self.number}; ++{name}) {{",
             *_indented([*decode, *body]),
             "}",

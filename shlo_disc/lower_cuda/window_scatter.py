@@ -89,7 +89,7 @@ def _element(emit: Emitter, kernel: WindowScatterKernel, start: str, rank: int) 
     heads = list[str]()
     for k in range(rank):
         # windows s with s * stride <= x + low < s * stride + window
-        lines.append(f"const idx first{k} = max_((idx)0, floordiv(x{k} + low{k} - window{k}, stride{k}) + 1);")
+        lines.append(f"const idx first{k} = max_(0, floordiv(x{k} + low{k} - window{k}, stride{k}) + 1);")
         lines.append(f"const idx last{k} = min_(count{k} - 1, floordiv(x{k} + low{k}, stride{k}));")
         heads.append(f"for (idx s{k} = first{k}; s{k} <= last{k}; ++s{k}) {{")
     inner = [*_choose(emit, kernel, rank), "if (chosen != own) continue;", *_combine(emit, kernel, rank)]

@@ -56,7 +56,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "attention": (
         "tests/kernels/test_masks.py",
         "tests/lower_cpu/test_attention.py",
-        "tests/lower_cpu/test_attention_pieces.py",
+        "tests/lower_cpu/test_attention_splits.py",
     ),
     "gradients": ("tests/lower_cpu/test_attention_backward.py",),
     "products": (

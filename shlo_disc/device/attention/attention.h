@@ -43,14 +43,15 @@ struct ShloAttention {
   extern "C" void shlo_attention_##name(const ShloAttention* attention, int64_t i0, int64_t i1, void* scratch);
 SHLO_ATTENTION_KERNEL(f32) SHLO_ATTENTION_KERNEL(f64)
 
-// The same of keys that threads share, for at most BLOCK rows: keys [j0, j1), and what is made of all such pieces. A state
-// is 64-byte aligned, rows * width + 2 * BLOCK numbers; those of a matrix lie one after the other.
-#define SHLO_ATTENTION_PIECES(name)                                                                                \
-  extern "C" void shlo_attention_piece_##name(const ShloAttention* attention, int64_t j0, int64_t j1, void* state, \
+// The same where threads share the keys of at most BLOCK rows: a split is keys [j0, j1), whose sums are kept as a state;
+// `join` adds up the states of all splits. A state is 64-byte aligned and has rows * width + 2 * BLOCK numbers; those of
+// a matrix lie one after the other.
+#define SHLO_ATTENTION_SPLITS(name)                                                                                \
+  extern "C" void shlo_attention_split_##name(const ShloAttention* attention, int64_t j0, int64_t j1, void* state, \
                                               void* scratch);                                                      \
-  extern "C" void shlo_attention_join_##name(const ShloAttention* attention, const void* states, int64_t pieces,   \
+  extern "C" void shlo_attention_join_##name(const ShloAttention* attention, const void* states, int64_t splits,   \
                                              void* scratch);
-SHLO_ATTENTION_PIECES(f32) SHLO_ATTENTION_PIECES(f64)
+SHLO_ATTENTION_SPLITS(f32) SHLO_ATTENTION_SPLITS(f64)
 
 // What gradients share with attention is compiled with it: their programs link both. (What they compute: the functions of
 // these names in attention/online.h; `b`, `high`, `b_ld` and `first` are its Panels.)

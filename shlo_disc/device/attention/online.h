@@ -434,7 +434,7 @@ struct Attention {
     it.epilogue(it.context, sums, wide, i0, i1 - i0, 0, it.width);
   }
 
-  // What a piece of the keys comes to: sums of rows, then their largest scores, and what exponentials add up to.
+  // The state of a split of the keys: sums of rows, then their largest scores, and the sums of exponentials.
   int64_t state_size() const { return (i1 - i0) * wide + 2 * BLOCK; }
   void save(T* state) const {
     const int64_t count = (i1 - i0) * wide;
@@ -444,8 +444,8 @@ struct Attention {
       store(state + count + BLOCK + r, load(total + r));
     }
   }
-  // All pieces, in their order: each shrinks as if the largest score of all had been known.
-  void join(const T* states, int64_t pieces) const {
+  // All splits, in their order: each is scaled as if the largest score of all had been known.
+  void join(const T* states, int64_t splits) const {
     typedef vector_t<T> vector;
     const int64_t rows = i1 - i0, count = rows * wide, size = state_size();
     const vector lowest = splat<vector>(-INFINITE), zero = splat<vector>(0);
@@ -453,9 +453,9 @@ struct Attention {
     for (int64_t r = 0; r < rows; r += 16) {
       const T* const from = states + count + r;
       vector most = lowest, all = zero;
-      for (int64_t p = 0; p < pieces; ++p) most = larger_of(load(from + p * size), most);
+      for (int64_t p = 0; p < splits; ++p) most = larger_of(load(from + p * size), most);
       const vector shift = select(eq(most, lowest), zero, most);
-      for (int64_t p = 0; p < pieces; ++p) {
+      for (int64_t p = 0; p < splits; ++p) {
         const vector scale = exp_((vector)(load(from + p * size) - shift));
         all = all + load(from + p * size + BLOCK) * scale;
         T scales[16];
@@ -485,15 +485,15 @@ struct Attention {
     all.meet_keys();                                                                                               \
     all.finish();                                                                                                  \
   }                                                                                                                \
-  extern "C" void shlo_attention_piece_##name(const ShloAttention* attention, int64_t j0, int64_t j1, void* state, \
+  extern "C" void shlo_attention_split_##name(const ShloAttention* attention, int64_t j0, int64_t j1, void* state, \
                                               void* scratch) {                                                     \
-    const Attention<T> piece(*attention, 0, attention->rows, j0, j1, (T*)scratch);                                 \
-    piece.meet_keys();                                                                                             \
-    piece.save((T*)state);                                                                                         \
+    const Attention<T> split(*attention, 0, attention->rows, j0, j1, (T*)scratch);                                 \
+    split.meet_keys();                                                                                             \
+    split.save((T*)state);                                                                                         \
   }                                                                                                                \
-  extern "C" void shlo_attention_join_##name(const ShloAttention* attention, const void* states, int64_t pieces,   \
+  extern "C" void shlo_attention_join_##name(const ShloAttention* attention, const void* states, int64_t splits,   \
                                              void* scratch) {                                                      \
     const Attention<T> all(*attention, 0, attention->rows, 0, attention->keys, (T*)scratch);                       \
-    all.join((const T*)states, pieces);                                                                            \
+    all.join((const T*)states, splits);                                                                            \
     all.finish();                                                                                                  \
   }

@@ -28,6 +28,12 @@ SHLO_INLINE int64_t floordiv(int64_t a, int64_t b) {
 }
 SHLO_INLINE int64_t mod(int64_t a, int64_t b) { return b == 0 ? 0 : a - floordiv(a, b) * b; }
 
+// A size or an index, and a literal.
+SHLO_INLINE int64_t min_(int64_t a, int b) { return a < b ? a : b; }
+SHLO_INLINE int64_t min_(int a, int64_t b) { return a < b ? a : b; }
+SHLO_INLINE int64_t max_(int64_t a, int b) { return a > b ? a : b; }
+SHLO_INLINE int64_t max_(int a, int64_t b) { return a > b ? a : b; }
+
 // Asks for an element that will be written. The index may be any.
 template <class T>
 SHLO_INLINE void prefetch(const T* p, int64_t index) {

@@ -80,7 +80,7 @@ def print_backward(kernel: BackwardKernel, name: str) -> KernelBody:
     lines = [pointer(VectorSpelling(), k, p, written=False) for k, p in enumerate(kernel.params) if p in read]
     inner = emit.dim_scalar(product(axis.extent for axis in kernel.inner))
     lines += [
-        f"const int64_t inner = {inner}, turns = max_(inner, (int64_t)1);",
+        f"const int64_t inner = {inner}, turns = max_(inner, 1);",
         "for (int64_t task = begin; task < end; ++task)",
         f"{INDENT}for (int64_t turn = 0; turn < turns; ++turn) {{",
     ]

@@ -34,40 +34,44 @@ _DTYPES = NARROW | {DType.F32, DType.F64}
 ATTENTION = AttentionAbility(_DTYPES, 512, backward=_DTYPES)
 
 
-# Keys of a piece at least, which take 2 us where sharing takes one; and how many pieces are enough, of all matrices.
-# A piece costs one thread 0.1 us (one query) to 0.6 (32).
-_PIECE, _PIECES = 512, DESKTOP.workers
+# Keys of a split at least, which take 2 us where sharing takes one; and how many splits are enough, of all matrices.
+# A split costs one thread 0.1 us (one query) to 0.6 (32).
+_LEAST_KEYS, _MOST_SPLITS = 512, DESKTOP.workers
 _LOADED = 4  # an element of keys or values, see work.py
 
 
-def attention_pieces(kernel: AttentionKernel) -> Dim:
-    """Into how many pieces keys are cut: those of few rows of few matrices, as threads have no other work.
+def key_splits(kernel: AttentionKernel) -> Dim:
+    """How many splits of the keys threads share, at least 1: several for few rows of few matrices, who have less work.
 
-    It depends on sizes alone, and so do the bits (Flash-Decoding, Dao et al. 2023, cuts keys by the cores of a GPU).
+    It depends on sizes alone, and so do the bits (Flash-Decoding, Dao et al. 2023, splits keys by the cores of a GPU).
     """
-    return 1 + _is_cut(kernel) * (minimum(kernel.key.extent // _PIECE, const(_PIECES) // _matrices(kernel)) - 1)
+    if not _may_split(kernel):
+        return const(1)
+    return maximum(1, _are_few(kernel) * minimum(kernel.key.extent // _LEAST_KEYS, _MOST_SPLITS // _matrices(kernel)))
 
 
-def _is_cut(kernel: AttentionKernel) -> Dim:
-    """1 if keys are cut, else 0."""
-    rows, keys = kernel.row.extent, kernel.key.extent
+def _may_split(kernel: AttentionKernel) -> bool:
+    """Whether there are sizes of few rows and many keys: not if their difference is a constant."""
     most = integer_macros("attention/attention.h")["SHLO_ATTENTION_ROWS"]
-    behind = (keys - rows).constant
-    if kernel.q.dtype in NARROW or (behind is not None and behind < 2 * _PIECE - most):
-        return const(0)  # the last: few rows have few keys, if their numbers are the same
-    few = minimum(1, maximum(0, most + 1 - rows))
-    return few * minimum(1, keys // (2 * _PIECE)) * minimum(1, const(_PIECES) // (2 * _matrices(kernel)))
+    behind = (kernel.key.extent - kernel.row.extent).constant
+    return kernel.q.dtype not in NARROW and (behind is None or behind >= 2 * _LEAST_KEYS - most)
+
+
+def _are_few(kernel: AttentionKernel) -> Dim:
+    """1 if the rows are one block or less, else 0."""
+    most = integer_macros("attention/attention.h")["SHLO_ATTENTION_ROWS"]
+    return minimum(1, maximum(0, most + 1 - kernel.row.extent))
 
 
 def _matrices(kernel: AttentionKernel) -> Dim:
     return maximum(1, product(axis.extent for axis in kernel.batch))
 
 
-def attention_extent(kernel: AttentionKernel) -> Dim:
-    """How many blocks of rows there are; one piece of work if it hands out pieces of keys."""
+def attention_extent(kernel: AttentionKernel, splits: Dim) -> Dim:
+    """How many blocks of rows there are; one task if that shares out splits of keys."""
     rows = integer_macros("attention/attention.h")["SHLO_ATTENTION_ROWS"]
     blocks = product(axis.extent for axis in kernel.batch) * ((kernel.row.extent + (rows - 1)) // rows)
-    return blocks + _is_cut(kernel) * (1 - blocks)
+    return blocks + minimum(1, splits - 1) * (1 - blocks)
 
 
 def attention_work(kernel: AttentionKernel) -> Dim:
@@ -78,14 +82,18 @@ def attention_work(kernel: AttentionKernel) -> Dim:
 
 
 def attention_workspaces(kernel: AttentionKernel) -> tuple[Dim, ...]:
-    """Bytes of what is known of all pieces of keys."""
-    cut, most = _is_cut(kernel), integer_macros("attention/attention.h")["SHLO_ATTENTION_ROWS"]
-    # as much as the most pieces take: offsets of all that lies behind repeat this formula
-    return () if cut.constant == 0 else (cut * _PIECES * _state(kernel, minimum(kernel.row.extent, most)),)
+    """Bytes of the states of all splits."""
+    if not _may_split(kernel):
+        return ()
+    most = integer_macros("attention/attention.h")["SHLO_ATTENTION_ROWS"]
+    matrices, keys = _matrices(kernel), kernel.key.extent
+    splits = _are_few(kernel) * minimum(1, keys // (2 * _LEAST_KEYS)) * minimum(1, _MOST_SPLITS // (2 * matrices))
+    # as much as the most splits take: offsets of all that lies behind repeat this formula
+    return (splits * _MOST_SPLITS * _state(kernel, minimum(kernel.row.extent, most)),)
 
 
 def _state(kernel: AttentionKernel, rows: Dim) -> Dim:
-    """Bytes of what is known of `rows` rows of one piece, see `attention.h`."""
+    """Bytes of the state of `rows` rows of one split, see `attention.h`."""
     block = integer_macros("attention/attention.h")["SHLO_ATTENTION_BLOCK"]
     wide = (kernel.width + 15) // 16 * 16
     return (rows * wide + 2 * block) * kernel.q.dtype.bytes
@@ -102,8 +110,8 @@ def attention_scratch(kernel: AttentionKernel) -> Dim:
     return const(elements * kernel.q.dtype.bytes)
 
 
-def print_attention(kernel: AttentionKernel, name: str) -> KernelBody:
-    """Each piece of work is a block of rows of one batch; neighbours are done together."""
+def print_attention(kernel: AttentionKernel, name: str, splits: Dim) -> KernelBody:
+    """Each task is a block of rows of one matrix, and neighbours are done together; or all, in `splits` of the keys."""
     if kernel.q.dtype in NARROW:
         return print_rows(kernel, name)
     emit = Emitter(VectorSpelling())
@@ -124,18 +132,17 @@ def print_attention(kernel: AttentionKernel, name: str) -> KernelBody:
             f" min_(m, (first + count) * {rows}), scratch);",
         ]
     lines += [*(INDENT + line for line in scope.lines), "}"]
-    functions += _pieces(kernel, name, arguments)
-    if attention_pieces(kernel).constant != 1:
-        lines = [*_sharing(kernel, emit, name), *lines]
+    if splits.constant != 1:
+        functions += _split_functions(kernel, name, arguments, splits)
+        lines = [*_sharing(kernel, emit, name, splits), *lines]
     texts = tuple(line for function in functions for line in function.lines)
     read = union(*(function.sizes for function in functions), tuple(emit.sizes))
     return KernelBody(texts, (*emit.scopes[0].lines, *lines), read, (f"attention_{kernel.q.dtype.value}",))
 
 
-def _sharing(kernel: AttentionKernel, emit: Emitter, name: str) -> list[str]:
-    """Statements that hand out pieces of keys, if there are several, and then what joins them."""
-    count, pieces = product(axis.extent for axis in kernel.batch), attention_pieces(kernel)
-    met, joined = attention_work(kernel) // maximum(1, pieces), pieces * kernel.row.extent * kernel.width * _LOADED
+def _sharing(kernel: AttentionKernel, emit: Emitter, name: str, splits: Dim) -> list[str]:
+    """Statements that share out splits of keys, if there are several, and then the matrices whose splits are joined."""
+    count = product(axis.extent for axis in kernel.batch)
     scratch = emit.dim_scalar(attention_scratch(kernel))
 
     def shared(function: str, extent: Dim, work: Dim) -> str:
@@ -144,40 +151,39 @@ def _sharing(kernel: AttentionKernel, emit: Emitter, name: str) -> list[str]:
         return f"{INDENT}runtime->parallel(runtime, {launched});"
 
     return [
-        f"if ({emit.dim_scalar(pieces)} > 1) {{",
-        shared("piece", count * pieces, met),
-        shared("join", count, joined),
+        f"if ({emit.dim_scalar(splits)} > 1) {{",
+        shared("split", count * splits, attention_work(kernel) // splits),
+        shared("join", count, splits * kernel.row.extent * kernel.width * _LOADED),
         f"{INDENT}return;",
         "}",
     ]
 
 
-def _pieces(kernel: AttentionKernel, name: str, arguments: str) -> list[CallBack]:
-    """The loops over pieces of keys, and over matrices whose pieces are joined."""
-    if attention_pieces(kernel).constant == 1:
-        return []
+def _split_functions(kernel: AttentionKernel, name: str, arguments: str, splits: Dim) -> list[CallBack]:
+    """The loops over splits of keys, and over matrices whose splits are joined."""
     dtype = kernel.q.dtype.value
-    piece = [
-        "const int64_t most = (keys + pieces - 1) / pieces, length = (most + 63) / 64 * 64;",
-        "const int64_t j0 = min_(task % pieces * length, keys), j1 = min_(j0 + length, keys);",
-        f"shlo_attention_piece_{dtype}(&attention, j0, j1, states + task * state, scratch);",
+    split = [
+        "const int64_t most = (keys + splits - 1) / splits, length = (most + 63) / 64 * 64;",
+        "const int64_t j0 = min_(task % splits * length, keys), j1 = min_(j0 + length, keys);",
+        f"shlo_attention_split_{dtype}(&attention, j0, j1, states + task * state, scratch);",
     ]
-    join = [f"shlo_attention_join_{dtype}(&attention, states + task * pieces * state, pieces, scratch);"]
+    join = [f"shlo_attention_join_{dtype}(&attention, states + task * splits * state, splits, scratch);"]
     return [
-        _over_pieces(kernel, f"{name}_piece", "task / pieces", arguments, piece),
-        _over_pieces(kernel, f"{name}_join", "task", arguments, join),
+        _loop_over_matrices(kernel, f"{name}_split", "task / splits", arguments, split, splits),
+        _loop_over_matrices(kernel, f"{name}_join", "task", arguments, join, splits),
     ]
 
 
-def _over_pieces(kernel: AttentionKernel, name: str, matrix: str, arguments: str, calls: list[str]) -> CallBack:
-    """A loop whose turn number `task` is about `matrix`."""
+def _loop_over_matrices(
+    kernel: AttentionKernel, name: str, matrix: str, arguments: str, calls: list[str], splits: Dim
+) -> CallBack:
+    """A function that does `calls` for each task, with the attention of matrix number `matrix`."""
     emit = Emitter(VectorSpelling())
-    rows, keys = emit.dim_scalar(kernel.row.extent), emit.dim_scalar(kernel.key.extent)
-    pieces, state = emit.dim_scalar(attention_pieces(kernel)), emit.dim_scalar(_state(kernel, kernel.row.extent))
+    rows, keys, state = map(emit.dim_scalar, (kernel.row.extent, kernel.key.extent, _state(kernel, kernel.row.extent)))
     head = [
         *operand_pointers(kernel),
         f"char* const states = (char*)buffers[{len(kernel.params)}];",
-        f"const int64_t m = {rows}, keys = {keys}, pieces = {pieces}, state = {state};",
+        f"const int64_t m = {rows}, keys = {keys}, splits = {emit.dim_scalar(splits)}, state = {state};",
         "for (int64_t task = begin; task < end; ++task) {",
         f"{INDENT}int64_t rest = {matrix};",
     ]

@@ -190,8 +190,8 @@ class SplitPrinter:
         return [
             *lines,
             f"const idx cuts = (results + {split.width - 1}) / {split.width};",
-            f"const idx most = min_((idx){MOST_CHUNKS}, max_((idx)1, {FILL} / cuts));",
-            f"const idx share = max_((idx){split.least}, (all + most - 1) / most);",
+            f"const idx most = min_({MOST_CHUNKS}, max_(1, {FILL} / cuts));",
+            f"const idx share = max_({split.least}, (all + most - 1) / most);",
             "const idx chunks = (all + share - 1) / share;",
             f"const idx points = {'all' if split.role is Role.PARTS else 'chunks'};",
         ]

@@ -1,4 +1,4 @@
-"""Attention of few rows on a CPU: keys are cut into pieces that threads share, by sizes alone."""
+"""Attention of few rows on a CPU: keys are cut into splits that threads share, by sizes alone."""
 
 # JAX's functions are partly untyped; this file is about what they export.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownLambdaType=false
@@ -23,7 +23,7 @@ from tests.pipeline.exports import Array, In, check, expected, exported, flat
 
 Function = Callable[..., Any]
 
-# Queries, keys, heads: cut at 1024 keys, where pieces end unevenly, at the most rows and heads, and beyond.
+# Queries, keys, heads: cut at 1024 keys, where splits end unevenly, at the most rows and heads, and beyond.
 SIZES = (
     (0, 1024, 1), (1, 0, 1), (1, 1023, 1), (1, 1024, 1), (1, 1025, 2), (2, 2047, 1), (7, 2049, 1), (8, 1601, 3),
     (1, 8195, 1), (47, 3000, 1), (48, 1100, 2), (49, 1100, 1), (3, 1030, 4), (3, 1030, 5),
@@ -43,7 +43,7 @@ def verify(function: Function, given: Sequence[In], sizes: Sequence[Mapping[str,
     """Compare with `jax.jit`, and the bits of two threads with those of one."""
     source = exported(function, given)
     runs = [shlo_disc.compile(source, options=CompileOptions(optimize=1, threads=n, driver=driver)) for n in (1, 2)]
-    assert "shlo_attention_piece" in runs[0].kernels_source
+    assert "shlo_attention_split" in runs[0].kernels_source
     rng = np.random.default_rng(0)
     draws = [[i.array(rng, size) for i in given] for size in sizes]
     for size, (arrays, wanted) in zip(sizes, expected(function, given, draws), strict=True):
@@ -81,7 +81,7 @@ def test_the_other_driver() -> None:
 
 
 def first_keys(q: Any, k: Any, v: Any, lengths: Any) -> Any:
-    """All keys of most pieces are hidden."""
+    """All keys of most splits are hidden."""
     return jax.nn.dot_product_attention(q, k, v, key_value_seq_lengths=lengths)
 
 
@@ -89,13 +89,13 @@ def few(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) 
     return rng.integers(1, 70, shape).astype(dtype)
 
 
-def test_pieces_that_are_hidden() -> None:
+def test_splits_that_are_hidden() -> None:
     verify(first_keys, [*inputs(), In("b", np.int32, draw=few)], [sized(1, 5000), sized(3, 1500, 2)])
 
 
 @pytest.mark.parametrize("function", [masked, masked_twice])
 def test_rows_that_are_masked_throughout(function: Function) -> None:
-    """-inf in all pieces is NaN, or 0 if the mask is applied to the weights too."""
+    """-inf in all splits is NaN, or 0 if the mask is applied to the weights too."""
     mask = In("b, t - 1, s - 1", np.bool_, draw=few_keys)
     verify(function, [*inputs(), mask], [sized(9, 3000), sized(2, 1111, 2)])
 
@@ -103,20 +103,20 @@ def test_rows_that_are_masked_throughout(function: Function) -> None:
 @pytest.mark.parametrize("position", range(3))
 @pytest.mark.parametrize("function", [plain, causal])
 def test_nans_and_infinities(function: Function, position: int) -> None:
-    """In one piece, they reach what they reach in the program."""
+    """In one split, they reach what they reach in the program."""
     given = inputs()
     given[position] = replace(given[position], draw=rarely_special)
     verify(function, given, [sized(4, 2000), sized(9, 1200, 2)])
 
 
 def growing(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """A bias that is larger in each piece, by more than an exponential can bear."""
+    """A bias that is larger in each split, by more than an exponential can bear."""
     del rng
     return np.broadcast_to(np.arange(shape[-1]) * 0.5 - 300, shape).astype(dtype)
 
 
 def test_large_scores() -> None:
-    """What earlier pieces come to shrinks to nothing."""
+    """What earlier splits come to shrinks to nothing."""
     verify(biased, [*inputs(), In("h, t - 1, s - 1", draw=growing)], [sized(4, 2000), sized(1, 1024, 2)])
 
 
@@ -125,6 +125,6 @@ def test_few_rows_that_have_few_keys(keys: str, cut: bool) -> None:
     """Up to 48 rows of `t` have no 1024 keys."""
     given = [In("1, t, 2, 8"), In(f"1, {keys}, 2, 8"), In(f"1, {keys}, 2, 8")]
     run = shlo_disc.compile(exported(plain, given))
-    assert ("shlo_attention_piece" in run.kernels_source) == cut
+    assert ("shlo_attention_split" in run.kernels_source) == cut
     assert run.peak_memory(t=49) == 0
     assert (run.peak_memory(t=48) > 0) == cut
